@@ -1,0 +1,51 @@
+#include "records/base/byte_size.h"
+
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace penstock {
+namespace {
+
+absl::StatusOr<double> UnitFactor(absl::string_view unit) {
+  if (unit.empty() || unit == "b") return 1.0;
+  const size_t power = absl::string_view("kmgt").find(unit[0]);
+  absl::string_view rest = unit.substr(1);
+  if (power == absl::string_view::npos) return absl::InvalidArgumentError("");
+  if (rest.empty() || rest == "i" || rest == "ib") return std::pow(1024.0, power + 1);
+  if (rest == "b") return std::pow(1000.0, power + 1);
+  return absl::InvalidArgumentError("");
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text) {
+  const std::string lower = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text));
+  const size_t end = lower.find_first_not_of("0123456789.");
+  const absl::string_view number = absl::string_view(lower).substr(0, end);
+  const absl::string_view unit =
+      end == std::string::npos
+          ? ""
+          : absl::StripLeadingAsciiWhitespace(absl::string_view(lower).substr(end));
+  absl::StatusOr<double> factor = UnitFactor(unit);
+  double value = 0;
+  if (!factor.ok() || !absl::SimpleAtod(number, &value) || value * *factor >= 0x1p63) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is not a size such as 256KiB, 64MB or 1.5GiB"));
+  }
+  return static_cast<uint64_t>(value * *factor);
+}
+
+std::string FormatByteSize(uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return absl::StrCat(bytes, " B");
+  double value = static_cast<double>(bytes) / 1024;
+  int unit = 0;
+  for (; value >= 1023.95 && unit < 5; ++unit) value /= 1024;
+  return absl::StrFormat("%.1f %s", value, kUnits[unit]);
+}
+
+}  // namespace penstock
