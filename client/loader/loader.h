@@ -1,0 +1,153 @@
+// Batches for one rank of a training: open a Loader, call Next() until it returns false.
+//
+//   penstock::LoaderOptions options;
+//   options.manifest = *penstock::Manifest::Load("data/manifest.pb");
+//   options.servers = "10.0.0.1:7070,10.0.0.2:7070";
+//   options.global_batch_size = 4096;
+//   PENSTOCK_ASSIGN_OR_RETURN(auto loader, penstock::Loader::Open(std::move(options)));
+//   penstock::Batch batch;
+//   while (true) {
+//     PENSTOCK_ASSIGN_OR_RETURN(bool more, loader->Next(batch));
+//     if (!more) break;
+//     Train(batch.tensors());
+//   }
+#ifndef PENSTOCK_CLIENT_LOADER_LOADER_H_
+#define PENSTOCK_CLIENT_LOADER_LOADER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "client/loader/slot_allocator.h"
+#include "client/plan/cursor.h"
+#include "client/plan/plan_options.h"
+#include "proto/decode_spec.pb.h"
+#include "records/base/dtype.h"
+#include "records/dataset/manifest.h"
+
+namespace penstock {
+
+struct LoaderOptions {
+  std::shared_ptr<const Manifest> manifest;  // Shared with whoever loaded it; immutable.
+  // "local:" (decode in this process) or "HOST:PORT,HOST:PORT".
+  std::string servers = "local:";
+  // Folder of the shards for "local:"; empty: the manifest's own folder.
+  std::string data_root;
+  v1::DecodeSpec spec;
+  WireDtype dtype = WireDtype::kI8;
+  PlanOptions plan;
+  uint64_t global_batch_size = 512;
+  Remainder remainder = Remainder::kDrop;
+  uint64_t epochs = 1;     // 0: without end.
+  uint64_t max_steps = 0;  // 0: no limit.
+  uint32_t rank = 0;
+  uint32_t world_size = 1;
+  std::optional<Cursor> start;  // Absent: the beginning of epoch 0.
+  bool record_ids = false;
+  uint64_t look_ahead_bytes = uint64_t{64} << 20;     // Memory of all slots together.
+  absl::Duration server_timeout = absl::Seconds(30);  // Without any server: fail after this.
+  uint32_t local_threads = 0;               // "local:" only; 0: the cores this process may use.
+  uint64_t local_memory_budget = 0;         // "local:" only; 0: a quarter of the memory limit.
+  SlotAllocator* slot_allocator = nullptr;  // Null: plain memory. Must outlive the loader.
+
+  // kInvalidArgument names the option and the values it accepts.
+  absl::Status Validate() const;
+};
+
+// One tensor of a batch: row-major [rows, shape...]. Valid while the batch is.
+struct TensorView {
+  absl::string_view name;
+  Dtype dtype;
+  std::span<const uint32_t> shape;  // Of one row.
+  std::span<const uint8_t> bytes;   // rows * product(shape) * DtypeSize(dtype).
+};
+
+// One rank's rows of one step. Owns its slot until destroyed or passed to Next() again; it must
+// not outlive the loader. Move-only. Thread-compatible.
+class Batch {
+ public:
+  Batch();
+  ~Batch();
+  Batch(Batch&&) noexcept;
+  Batch& operator=(Batch&&) noexcept;
+
+  uint64_t step() const;      // Steps handed out before this one by this loader.
+  uint32_t epoch() const;     // Of the batch's first row.
+  uint64_t position() const;  // In the epoch, of the global batch's first row.
+  size_t rows() const;
+  std::span<const TensorView> tensors() const;
+  // The tensor of that name, or null.
+  const TensorView* tensor(absl::string_view name) const;
+  // Where to resume after this batch was consumed.
+  const Cursor& cursor() const;
+  // Numbers of the rows' records over the manifest; empty unless record_ids was asked for.
+  std::span<const uint64_t> record_ids() const;
+
+ private:
+  friend class Loader;
+  struct Slot;
+  Slot* slot_ = nullptr;
+};
+
+// Counted since Open().
+struct LoaderStats {
+  struct Server {
+    std::string address;
+    bool connected = false;
+    uint64_t parts = 0;
+    uint64_t rows = 0;
+    uint64_t bytes = 0;
+    uint64_t windows = 0;
+    uint64_t requests_in_flight = 0;
+    uint64_t lost_requests = 0;  // In flight when its stream broke; asked again elsewhere.
+    uint64_t stream_breaks = 0;
+  };
+  std::vector<Server> servers;
+  uint64_t batches = 0;
+  uint64_t rows = 0;
+  uint64_t bytes = 0;
+  absl::Duration wait;  // Spent inside Next() without a batch ready.
+  uint64_t slots = 0;
+};
+
+// Fetches ahead on threads of its own, at most look_ahead_bytes. Next() hands batches out in the
+// plan's order whatever the servers do.
+// Thread-safe: Close() and stats() may be called while another thread is in Next(); Next() itself
+// by one thread at a time.
+class Loader {
+ public:
+  static absl::StatusOr<std::unique_ptr<Loader>> Open(LoaderOptions options);
+  // Every batch must have been destroyed before.
+  virtual ~Loader() = default;
+
+  // Returns:
+  //   true   `batch` holds the next rows (what it held before is released first)
+  //   false  the last step was handed out
+  //   error  it ends the loader: every later call returns it too
+  //     kUnavailable         no server was reachable for server_timeout; names each and its reason
+  //     kDataLoss            a damaged record: shard, offset, record
+  //     kFailedPrecondition  a shard changed since it was indexed, or servers disagree
+  //     kCancelled           Close() was called
+  virtual absl::StatusOr<bool> Next(Batch& batch) = 0;
+
+  // Ends a blocked Next() with kCancelled.
+  virtual void Close() = 0;
+
+  virtual LoaderStats stats() const = 0;
+
+  // What a cursor belongs to: content, split, seed and plan options.
+  virtual uint64_t order_fingerprint() const = 0;
+  // Full and short steps of one epoch.
+  virtual uint64_t steps_per_epoch() const = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_LOADER_LOADER_H_

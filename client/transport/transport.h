@@ -1,0 +1,83 @@
+// How a client reaches one server.
+#ifndef PENSTOCK_CLIENT_TRANSPORT_TRANSPORT_H_
+#define PENSTOCK_CLIENT_TRANSPORT_TRANSPORT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "records/engine/messages.h"
+
+namespace penstock {
+
+// The bytes of a received part, still in the transport's memory. Released by returning it to its
+// deleter, so that a transport may recycle it. Thread-compatible.
+class PartPayload {
+ public:
+  virtual size_t size() const = 0;
+  // Copies bytes [offset, offset + out.size()) to `out`. REQUIRES: within size().
+  virtual void CopyTo(size_t offset, std::span<uint8_t> out) const = 0;
+  // Gives the payload back; it is not used again by the caller.
+  virtual void Recycle() = 0;
+
+ protected:
+  ~PartPayload() = default;
+};
+
+struct PartPayloadRecycler {
+  void operator()(PartPayload* payload) const { payload->Recycle(); }
+};
+
+// Rows [first_row, first_row + rows) of the answer to `request`: the tensors one after the other,
+// each row-major [rows, ...]. Sizes come from the peer: check payload->size() before copying.
+struct ReceivedPart {
+  uint64_t request = 0;
+  uint32_t first_row = 0;
+  uint32_t rows = 0;
+  std::unique_ptr<PartPayload, PartPayloadRecycler> payload;
+};
+
+// What a server says. Called on the transport's threads, never two at once for one stream; must
+// not block and must not destroy the stream.
+class StreamEvents {
+ public:
+  virtual ~StreamEvents() = default;
+  virtual void OnHello(const ServerInfo& info) = 0;
+  virtual void OnWindowReady(uint64_t window, uint64_t read_bytes) = 0;
+  virtual void OnPart(ReceivedPart part) = 0;
+  virtual void OnError(StreamError error) = 0;
+  virtual void OnCredit(uint64_t bytes) = 0;
+  virtual void OnDraining(uint32_t grace_ms) = 0;
+  // The last event. Never OK: kUnavailable when the server went away.
+  virtual void OnBroken(absl::Status status) = 0;
+};
+
+// One conversation with one server. What is sent before OnHello waits for it; what is sent after
+// OnBroken is dropped. No call blocks. The destructor ends the conversation and returns when no
+// event can follow. Thread-compatible.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void OpenWindow(const OpenWindow& window) = 0;
+  virtual void Fetch(const Fetch& fetch) = 0;
+  virtual void Cancel(uint64_t request) = 0;
+  virtual void Release(uint64_t window) = 0;
+};
+
+// A way to one server. Thread-safe.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  // For messages: "127.0.0.1:7070", "local:".
+  virtual const std::string& address() const = 0;
+  // Starts to connect at once; the outcome arrives through `events`, which must outlive the
+  // stream.
+  virtual std::unique_ptr<Stream> Connect(const StreamOptions& options, StreamEvents& events) = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_TRANSPORT_TRANSPORT_H_

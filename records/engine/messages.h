@@ -1,0 +1,98 @@
+// What a client and an engine say to each other, as plain structs. proto/pieces.proto is the same
+// on the wire; docs/protocol.md tells the story.
+#ifndef PENSTOCK_RECORDS_ENGINE_MESSAGES_H_
+#define PENSTOCK_RECORDS_ENGINE_MESSAGES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/decode_spec.pb.h"
+#include "records/base/dtype.h"
+#include "records/dataset/split.h"
+#include "records/format/compression.h"
+
+namespace penstock {
+
+// Said once, before everything else.
+struct StreamOptions {
+  v1::DecodeSpec spec;
+  // Adds the tensor record_id (i64 [1]) as the last one of every part: the ordinal of the record's
+  // chunk + the record's place in that chunk.
+  bool record_ids = false;
+  // The split's definition; threshold 0: no record is in holdout.
+  std::string holdout_feature;
+  uint32_t holdout_threshold = 0;
+  std::string client;  // For logs.
+};
+
+struct ShardRef {
+  std::string path;  // Relative to the data root.
+  Compression compression = Compression::kNone;
+  uint64_t size = 0;
+};
+
+struct ChunkRef {
+  uint32_t shard = 0;  // Index into OpenWindow::shards.
+  uint64_t offset = 0;
+  uint32_t size = 0;      // Bytes in the file.
+  uint32_t raw_size = 0;  // After decompression; equal to size without compression.
+  uint32_t records = 0;
+  uint32_t holdout = 0;  // Of these, in the holdout split.
+  uint32_t crc32c = 0;   // Of the bytes in the file.
+  uint64_t ordinal = 0;  // Number of its first record over the manifest.
+};
+
+struct OpenWindow {
+  uint64_t window = 0;  // Chosen by the client, unique on the stream.
+  std::vector<ShardRef> shards;
+  std::vector<ChunkRef> chunks;
+  Split split = Split::kAll;
+  bool shuffle = true;
+  uint64_t key = 0;        // Of the permutation of the window's rows.
+  uint32_t rows = 0;       // What the client counted.
+  uint64_t needed_at = 0;  // Loads run in ascending order of this.
+};
+
+// Rows first_row + i * stride + [0, rows) for i < count, in that order.
+struct Fetch {
+  uint64_t request = 0;  // Chosen by the client, unique on the stream.
+  uint64_t window = 0;
+  uint32_t first_row = 0;
+  uint32_t rows = 0;
+  uint32_t stride = 0;
+  uint32_t count = 1;
+  WireDtype dtype = WireDtype::kI8;
+  uint64_t needed_at = 0;  // Answered in ascending order of this.
+};
+
+// Which record is damaged, with a status of kDataLoss.
+struct Damage {
+  std::string shard;
+  uint64_t chunk_offset = 0;
+  uint32_t record = 0;         // In the chunk.
+  bool rest_of_chunk = false;  // The framing broke there.
+};
+
+// Exactly one of request and window is set.
+struct StreamError {
+  std::optional<uint64_t> request;
+  std::optional<uint64_t> window;
+  absl::Status status;
+  std::optional<Damage> damage;
+};
+
+// What a server says of itself in its Hello.
+struct ServerInfo {
+  uint64_t instance = 0;  // New at each start of a server.
+  uint32_t cores = 0;
+  uint32_t decoder_version = 0;
+  uint64_t spec_fingerprint = 0;
+  uint64_t memory_budget = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_MESSAGES_H_

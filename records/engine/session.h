@@ -1,0 +1,51 @@
+// One client's conversation with the engine: what it has defined, asked for and not yet received.
+#ifndef PENSTOCK_RECORDS_ENGINE_SESSION_H_
+#define PENSTOCK_RECORDS_ENGINE_SESSION_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "records/engine/messages.h"
+#include "records/engine/part_buffer.h"
+
+namespace penstock {
+
+// How answers reach the client. Called on the engine's threads, several at once; must not block,
+// and may call the session.
+class SessionEvents {
+ public:
+  virtual ~SessionEvents() = default;
+  virtual void OnWindowReady(uint64_t window, uint64_t read_bytes) = 0;
+  // Rows [part.first_row, + part.rows) of an answer: the tensors one after the other, each
+  // row-major [rows, ...]. The bytes count against the session's credit until `part` dies.
+  virtual void OnPart(PartBuffer part) = 0;
+  virtual void OnError(StreamError error) = 0;
+};
+
+// The server's reactor and the local transport both speak to this class, so neither knows how a
+// window is loaded or a row decoded. Made by Engine::OpenSession(), which must outlive it.
+//
+// A status other than OK means that the client broke the protocol or a stated limit: the stream
+// ends with it. What goes wrong with a window or a request arrives through OnError instead.
+//
+// The destructor cancels everything and returns when no event can follow. Parts may outlive it.
+// Thread-safe.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  // kInvalidArgument: number in use, chunks out of range of their shards, a limit of windows or
+  // chunks per window.
+  virtual absl::Status OpenWindow(OpenWindow window) = 0;
+  // kInvalidArgument: unknown window, rows beyond it, number in use.
+  virtual absl::Status Fetch(const Fetch& fetch) = 0;
+  // Unknown requests are ignored: their answer may have crossed this message.
+  virtual void Cancel(uint64_t request) = 0;
+  // Ends its requests too. kInvalidArgument: unknown window.
+  virtual absl::Status Release(uint64_t window) = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_SESSION_H_
