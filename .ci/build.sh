@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds one preset (default: release): warnings are errors with gcc and with clang.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:-release}
+cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
+  cat "build/$preset.configure.log" >&2
+  exit 1
+}
+cmake --build --preset "$preset"

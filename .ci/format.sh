@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Fails where clang-format would change a file; `.ci/format.sh --fix` changes it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mode=(--dry-run --Werror)
+[ "${1-}" = --fix ] && mode=(-i)
+git ls-files -z '*.h' '*.cc' '*.cu' '*.cuh' | xargs -0 -r clang-format "${mode[@]}"

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs the Debian packages of .ci/packages.txt that are missing. As root, or through sudo.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+missing=()
+while read -r package; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done < .ci/packages.txt
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+echo "Penstock needs these Debian packages to build, test and make positions:" >&2
+echo "  ${missing[*]}" >&2
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || {
+    echo "Run as root: apt-get install ${missing[*]}   (or pass --no-install to go on without)" >&2
+    exit 1
+  }
+  as_root=(sudo)
+fi
+echo "Installing them with apt-get (--no-install skips this)." >&2
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Each folder includes only what stands below it (docs/design.md, "The house").
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
+  BEGIN {
+    below["proto"] = "proto"
+    below["kernels"] = "kernels"
+    below["records"] = "records proto"
+    below["client"] = "client records proto"
+    below["server"] = "server records proto"
+    below["trainer"] = "trainer client records kernels proto"
+    below["cli"] = "cli client records proto"
+    count = split("base io format dataset chess decode engine wire", order, " ")
+    for (i = 1; i <= count; ++i) floor[order[i]] = i
+  }
+  function complain(why) {
+    printf "%s:%d: %s\n", FILENAME, FNR, why
+    failed = 1
+  }
+  # Tests, test fixtures, fuzzers and benchmarks see everything.
+  FILENAME ~ /^(tests|bench)\/|_test\.cc$|_fuzzer\.cc$|\/testing\// { next }
+  match($0, /^#include "[^"]+"/) {
+    include = substr($0, 11, RLENGTH - 11)
+    if (split(include, to, "/") < 2) next
+    split(FILENAME, from, "/")
+    if (!(from[1] in below)) next
+    if (index(" " below[from[1]] " ", " " to[1] " ") == 0)
+      complain(from[1] " must not include " include)
+    if (from[1] == "records" && to[1] == "records" && floor[to[2]] > floor[from[2]])
+      complain("records/" from[2] " must not include " include)
+  }
+  END { exit failed }'
