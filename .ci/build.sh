@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
+mkdir -p build
 cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
   cat "build/$preset.configure.log" >&2
   exit 1
