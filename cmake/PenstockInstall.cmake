@@ -1,0 +1,29 @@
+# cmake --install puts the programs into bin/, and what find_package(Penstock) needs beside them:
+# the libraries of records/, client/ and proto/ with their headers.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+get_property(all_libraries GLOBAL PROPERTY PENSTOCK_LIBRARIES)
+foreach(library IN LISTS all_libraries)
+  get_target_property(folder ${library} SOURCE_DIR)
+  if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(records|client|proto)")
+    list(APPEND exported ${library})
+  endif()
+endforeach()
+
+install(TARGETS ${exported} EXPORT PenstockTargets ARCHIVE)
+install(EXPORT PenstockTargets NAMESPACE penstock::
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Penstock)
+foreach(folder records client proto)
+  foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    install(DIRECTORY ${root}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock
+      FILES_MATCHING PATTERN "*.h" PATTERN CMakeFiles EXCLUDE PATTERN testing EXCLUDE
+      PATTERN example EXCLUDE)
+  endforeach()
+endforeach()
+
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/PenstockConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/PenstockConfig.cmake
+  ${PROJECT_BINARY_DIR}/PenstockConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Penstock)
