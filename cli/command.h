@@ -1,0 +1,45 @@
+// What every subcommand of the `penstock` tool shares: its way to report failure, and the exit
+// codes 0 (done), 1 (failed) and 2 (used wrongly).
+#ifndef PENSTOCK_CLI_COMMAND_H_
+#define PENSTOCK_CLI_COMMAND_H_
+
+#include <functional>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// Adds subcommand `name`, whose --help ends with `example` (command lines, one per line).
+// Once the command line is parsed, main() runs it: Run() fills `outcome`.
+//
+//   void AddPackCommand(CLI::App& app, absl::Status& outcome) {
+//     auto options = std::make_shared<PackOptions>();
+//     CLI::App& command = AddCommand(app, "pack", "Write shards ...", "penstock pack ...");
+//     command.add_option("--name", options->name, "...");
+//     OnRun(command, outcome, [options] { return Pack(*options); });
+//   }
+CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& description,
+                     const std::string& example);
+
+// `outcome` must outlive `command`'s app.
+void OnRun(CLI::App& command, absl::Status& outcome, std::function<absl::Status()> run);
+
+// kInvalidArgument for a wrong combination of flags: exit code 2. Annotate() keeps the mark.
+absl::Status UsageError(absl::string_view message);
+
+// 0, 1, or 2 for UsageError().
+int ExitCode(const absl::Status& status);
+
+// Prints "penstock: MESSAGE" to stderr unless `status` is OK; returns ExitCode(status).
+int ReportAndExitCode(const absl::Status& status);
+
+// Parses the command line and runs the subcommand it names, whose result is in `outcome`.
+// Prints help, version and errors; returns the exit code.
+int RunApp(CLI::App& app, const absl::Status& outcome, int argc, const char* const* argv);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_COMMAND_H_

@@ -1,0 +1,83 @@
+#include "cli/command.h"
+
+#include <csignal>
+#include <memory>
+
+#include "cli/interrupt.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/base/status.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CommandTest : public ::testing::Test {
+ protected:
+  CommandTest() : app_("A tool.", "tool") {
+    app_.require_subcommand(1);
+    CLI::App& command = AddCommand(app_, "pour", "Pours.", "tool pour --cups 3\ntool pour");
+    command.add_option("--cups", cups_, "Cups to pour");
+    OnRun(command, outcome_, [this] { return result_; });
+  }
+  template <typename... Args>
+  int Run(Args... args) {
+    const char* argv[] = {"tool", args...};
+    return RunApp(app_, outcome_, 1 + sizeof...(args), argv);
+  }
+
+  CLI::App app_;
+  int cups_ = 2;
+  absl::Status outcome_;
+  absl::Status result_;
+};
+
+TEST_F(CommandTest, ExitsWithZeroOnSuccess) {
+  EXPECT_EQ(Run("pour", "--cups", "3"), 0);
+  EXPECT_EQ(cups_, 3);
+}
+
+TEST_F(CommandTest, ExitsWithOneOnFailureAndSaysWhyOnStderr) {
+  result_ = absl::NotFoundError("no cup");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Run("pour"), 1);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "penstock: no cup\n");
+}
+
+TEST_F(CommandTest, ExitsWithTwoOnWrongUse) {
+  EXPECT_EQ(Run("pour", "--mugs", "3"), 2);
+  EXPECT_EQ(Run("spill"), 2);
+  EXPECT_EQ(Run(), 2);
+  result_ = Annotate(UsageError("--cups 3 needs --table"), "pour");
+  EXPECT_EQ(Run("pour"), 2);
+}
+
+TEST_F(CommandTest, HelpShowsDefaultsAndTheExample) {
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(Run("pour", "--help"), 0);
+  const std::string help = ::testing::internal::GetCapturedStdout();
+  EXPECT_THAT(help, HasSubstr("--cups INT=2"));
+  EXPECT_THAT(help, HasSubstr("Example:\n  tool pour --cups 3\n  tool pour\n"));
+}
+
+TEST(InterruptGuardTest, TurnsASignalIntoAStatus) {
+  InterruptGuard guard;
+  EXPECT_OK(InterruptGuard::Check());
+  std::raise(SIGTERM);
+  EXPECT_THAT(InterruptGuard::Check(),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("SIGTERM")));
+}
+
+TEST(InterruptGuardTest, StartsAfresh) {
+  {
+    InterruptGuard guard;
+    std::raise(SIGINT);
+  }
+  InterruptGuard guard;
+  EXPECT_OK(InterruptGuard::Check());
+}
+
+}  // namespace
+}  // namespace penstock

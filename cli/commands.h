@@ -1,0 +1,10 @@
+// One function per subcommand of `penstock`, each in NAME_command.cc; main.cc calls them all.
+// Each adds its subcommand to `app`; running it fills `outcome` (see command.h).
+#ifndef PENSTOCK_CLI_COMMANDS_H_
+#define PENSTOCK_CLI_COMMANDS_H_
+
+#include "cli/command.h"
+
+namespace penstock {}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_COMMANDS_H_

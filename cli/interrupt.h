@@ -1,0 +1,28 @@
+// Ctrl-C and SIGTERM as a status, so that destructors run: temporary files go, children end.
+#ifndef PENSTOCK_CLI_INTERRUPT_H_
+#define PENSTOCK_CLI_INTERRUPT_H_
+
+#include "absl/status/status.h"
+
+namespace penstock {
+
+// While one lives, the first SIGINT or SIGTERM is only remembered; a second one ends the
+// process as usual. Blocking system calls of the thread that receives it return EINTR. One at
+// a time. Not thread-safe, except for Check().
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  // kCancelled once a signal came, naming it. Thread-safe; cheap enough for inner loops.
+  static absl::Status Check();
+
+  // A descriptor that is readable for ever once a signal came: poll() it beside others.
+  static int descriptor();
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_INTERRUPT_H_

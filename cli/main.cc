@@ -1,0 +1,22 @@
+// The `penstock` tool: makes, looks at and reads datasets.
+#include <csignal>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "penstock_version.h"
+
+int main(int argc, char** argv) {
+  // A full disk under a file size limit must be an error of write(), not a signal.
+  std::signal(SIGXFSZ, SIG_IGN);
+  // So must a reader that went away: `penstock inspect shard | head`.
+  std::signal(SIGPIPE, SIG_IGN);
+
+  CLI::App app("Makes, looks at and reads datasets for penstock-server and penstock-train.",
+               "penstock");
+  app.set_version_flag("--version", "penstock " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
+  app.require_subcommand(1);
+  app.footer("`penstock COMMAND --help` shows a command's options and an example.");
+
+  absl::Status outcome;
+  return penstock::RunApp(app, outcome, argc, argv);
+}
