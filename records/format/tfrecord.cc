@@ -1,0 +1,125 @@
+#include "records/format/tfrecord.h"
+
+#include <array>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "records/base/crc32c.h"
+
+namespace penstock {
+namespace {
+
+uint64_t Load64(const uint8_t* p) {
+  uint64_t value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+uint32_t Load32(const uint8_t* p) {
+  uint32_t value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+// tables[k][b]: the CRC of byte b followed by k zero bytes.
+constexpr std::array<std::array<uint32_t, 256>, 8> MakeTables() {
+  std::array<std::array<uint32_t, 256>, 8> tables{};
+  for (uint32_t b = 0; b < 256; ++b) {
+    uint32_t crc = b;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78u : 0);
+    tables[0][b] = crc;
+  }
+  for (size_t k = 1; k < 8; ++k) {
+    for (size_t b = 0; b < 256; ++b) {
+      tables[k][b] = (tables[k - 1][b] >> 8) ^ tables[0][tables[k - 1][b] & 0xff];
+    }
+  }
+  return tables;
+}
+constexpr auto kTables = MakeTables();
+
+// The masked CRC-32C of the 8 bytes of `length`. Eight look-ups that inline; a call of the general
+// routine costs more than they do.
+uint32_t LengthCrc(uint64_t length) {
+  uint64_t value = length ^ 0xffffffffu;
+  uint32_t crc = 0;
+  for (int i = 0; i < 8; ++i) crc ^= kTables[7 - i][(value >> (8 * i)) & 0xff];
+  return MaskCrc32c(~crc);
+}
+
+absl::Status Damaged(size_t offset, absl::string_view what) {
+  return absl::DataLossError(absl::StrCat("record at offset ", offset, ": ", what));
+}
+
+// Why TryParseFrame() answered false.
+absl::Status DiagnoseFrame(std::span<const uint8_t> data, size_t offset) {
+  const size_t left = offset <= data.size() ? data.size() - offset : 0;
+  if (left < kFrameHeaderBytes) {
+    return Damaged(offset, absl::StrCat("cut: ", left, " of the header's 12 bytes are there"));
+  }
+  const uint8_t* p = data.data() + offset;
+  const uint64_t length = Load64(p);
+  if (uint32_t crc = LengthCrc(length); crc != Load32(p + 8)) {
+    return Damaged(
+        offset, absl::StrFormat("length CRC computed 0x%08x, stored 0x%08x", crc, Load32(p + 8)));
+  }
+  if (left < kFrameOverhead || length > left - kFrameOverhead) {
+    return Damaged(offset, absl::StrCat("cut: a payload of ", length, " bytes and its CRC do not ",
+                                        "fit in the ", left - kFrameHeaderBytes, " bytes left"));
+  }
+  std::span<const uint8_t> payload(p + kFrameHeaderBytes, length);
+  return Damaged(
+      offset, absl::StrFormat("payload CRC computed 0x%08x, stored 0x%08x",
+                              MaskCrc32c(Crc32c(payload)), Load32(p + kFrameHeaderBytes + length)));
+}
+
+template <typename T>
+void Append(T value, std::vector<uint8_t>& out) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+  out.insert(out.end(), bytes, bytes + sizeof(value));
+}
+
+}  // namespace
+
+bool HasValidFrameHeader(std::span<const uint8_t> data) {
+  return data.size() >= kFrameHeaderBytes &&
+         LengthCrc(Load64(data.data())) == Load32(data.data() + 8);
+}
+
+bool TryParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify, Frame& frame) {
+  if (offset > data.size() || data.size() - offset < kFrameOverhead) return false;
+  const uint8_t* p = data.data() + offset;
+  const uint64_t length = Load64(p);
+  if (LengthCrc(length) != Load32(p + 8)) return false;
+  if (length > data.size() - offset - kFrameOverhead) return false;
+  frame.payload = {p + kFrameHeaderBytes, length};
+  return verify == Verify::kLength ||
+         MaskCrc32c(Crc32c(frame.payload)) == Load32(p + kFrameHeaderBytes + length);
+}
+
+absl::StatusOr<Frame> ParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify) {
+  Frame frame;
+  if (!TryParseFrame(data, offset, verify, frame)) return DiagnoseFrame(data, offset);
+  return frame;
+}
+
+absl::Status ParseFrames(std::span<const uint8_t> data, Verify verify,
+                         std::vector<std::span<const uint8_t>>& payloads) {
+  Frame frame;
+  for (size_t offset = 0; offset < data.size(); offset += frame.size()) {
+    if (!TryParseFrame(data, offset, verify, frame)) return DiagnoseFrame(data, offset);
+    payloads.push_back(frame.payload);
+  }
+  return absl::OkStatus();
+}
+
+void AppendFrame(std::span<const uint8_t> payload, std::vector<uint8_t>& out) {
+  const uint64_t length = payload.size();
+  Append(length, out);
+  Append(LengthCrc(length), out);
+  out.insert(out.end(), payload.begin(), payload.end());
+  Append(MaskCrc32c(Crc32c(payload)), out);
+}
+
+}  // namespace penstock

@@ -1,0 +1,96 @@
+#include "records/io/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+// "" for a name without a slash, else with the slash.
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+std::string TemporaryName(const std::string& path) {
+  static std::atomic<uint64_t> counter{0};
+  std::string folder = FolderOf(path);
+  return absl::StrCat(folder, ".", path.substr(folder.size()), ".tmp-", ::getpid(), "-",
+                      counter.fetch_add(1));
+}
+
+absl::Status SyncFolderOf(const std::string& path) {
+  std::string folder = FolderOf(path);
+  if (folder.empty()) folder = ".";
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // EINVAL: a file system that cannot flush folders.
+  if (!fd.valid() || (::fsync(fd.get()) != 0 && errno != EINVAL)) {
+    return ErrnoToStatus(errno, absl::StrCat(folder, ": flush"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
+  while (true) {
+    std::string temporary = TemporaryName(path);
+    UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (fd.valid()) return AtomicFile(std::move(fd), path, std::move(temporary));
+    // A killed process with our number left it behind.
+    if (errno != EEXIST) return ErrnoToStatus(errno, path);
+  }
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, std::string())) {}
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  if (this != &other) {
+    Discard();
+    fd_ = std::move(other.fd_);
+    path_ = std::move(other.path_);
+    temporary_ = std::exchange(other.temporary_, std::string());
+  }
+  return *this;
+}
+
+absl::Status AtomicFile::Write(std::span<const uint8_t> data) {
+  while (!data.empty()) {
+    ssize_t count = ::write(fd_.get(), data.data(), data.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoToStatus(errno, absl::StrCat(path_, ": write"));
+    data = data.subspan(static_cast<size_t>(count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Commit() {
+  if (::fsync(fd_.get()) != 0) return ErrnoToStatus(errno, absl::StrCat(path_, ": flush"));
+  // close() is where network file systems report a full disk.
+  if (::close(fd_.Release()) != 0) return ErrnoToStatus(errno, absl::StrCat(path_, ": close"));
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return ErrnoToStatus(errno, absl::StrCat(path_, ": rename"));
+  }
+  temporary_.clear();
+  return SyncFolderOf(path_);
+}
+
+void AtomicFile::Discard() {
+  fd_.Reset();
+  if (!temporary_.empty()) ::unlink(std::exchange(temporary_, std::string()).c_str());
+}
+
+absl::Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> data) {
+  PENSTOCK_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  PENSTOCK_RETURN_IF_ERROR(file.Write(data));
+  return file.Commit();
+}
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+#include "records/io/atomic_file.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::span<const uint8_t> Bytes(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+TEST(AtomicFileTest, NothingStandsUnderTheNameBeforeCommit) {
+  TempFolder folder;
+  ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(folder.File("out")));
+  EXPECT_OK(file.Write(Bytes("hello")));
+  EXPECT_EQ(::access(folder.File("out").c_str(), F_OK), -1);
+  EXPECT_OK(file.Commit());
+  EXPECT_EQ(folder.Read("out"), "hello");
+  EXPECT_EQ(folder.NumEntries(), 1u);
+}
+
+TEST(AtomicFileTest, DestructionLeavesTheOldFileWhole) {
+  TempFolder folder;
+  folder.Write("out", "old");
+  {
+    ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(folder.File("out")));
+    EXPECT_OK(file.Write(Bytes("new")));
+  }
+  EXPECT_EQ(folder.Read("out"), "old");
+  EXPECT_EQ(folder.NumEntries(), 1u);
+}
+
+TEST(AtomicFileTest, AFailedWriteLeavesTheOldFileWhole) {
+  TempFolder folder;
+  folder.Write("out", "old");
+  // Stands for a full disk: write() fails beyond the limit.
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{100, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  absl::Status status = WriteFileAtomically(folder.File("out"), Bytes(std::string(1000, 'x')));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("out: write"));
+  EXPECT_EQ(folder.Read("out"), "old");
+  EXPECT_EQ(folder.NumEntries(), 1u);
+}
+
+TEST(AtomicFileTest, NamesAMissingFolder) {
+  EXPECT_THAT(AtomicFile::Create("/nonexistent-folder/x"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent-folder/x")));
+}
+
+TEST(AtomicFileTest, MovedFromFilesRemoveNothing) {
+  TempFolder folder;
+  ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(folder.File("out")));
+  AtomicFile moved = std::move(file);
+  EXPECT_OK(moved.Write(Bytes("x")));
+  EXPECT_OK(moved.Commit());
+  EXPECT_EQ(folder.Read("out"), "x");
+}
+
+}  // namespace
+}  // namespace penstock
