@@ -1,0 +1,51 @@
+// Adam with decoupled weight decay (Loshchilov, Hutter, arXiv:1711.05101).
+#ifndef PENSTOCK_KERNELS_REFERENCE_ADAMW_H_
+#define PENSTOCK_KERNELS_REFERENCE_ADAMW_H_
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace penstock::reference {
+
+// What one update needs besides the arrays.
+template <typename T>
+struct AdamwScalars {
+  T beta1, beta2, epsilon;
+  T learning_rate;
+  T decay;             // Factor on the parameters before the update: 1 - decay rate * lr.
+  T gradient_scale;    // 1, or less when the norm is clipped.
+  T correction1;       // 1 / (1 - beta1^step)
+  T sqrt_correction2;  // 1 / sqrt(1 - beta2^step)
+
+  // `step` counts from 1.
+  static AdamwScalars ForStep(uint64_t step, double learning_rate, double decay_rate,
+                              double gradient_scale) {
+    const double beta1 = 0.9, beta2 = 0.999;
+    const auto exponent = static_cast<double>(step);
+    return {T(beta1),
+            T(beta2),
+            T(1e-8),
+            T(learning_rate),
+            T(1 - decay_rate * learning_rate),
+            T(gradient_scale),
+            T(1 / (1 - std::pow(beta1, exponent))),
+            T(1 / std::sqrt(1 - std::pow(beta2, exponent)))};
+  }
+};
+
+// Updates parameter, m and v (count each) from gradient (count).
+template <typename T>
+void Adamw(const AdamwScalars<T>& s, const T* gradient, size_t count, T* parameter, T* m, T* v) {
+  for (size_t i = 0; i < count; ++i) {
+    const T g = gradient[i] * s.gradient_scale;
+    m[i] = s.beta1 * m[i] + (T(1) - s.beta1) * g;
+    v[i] = s.beta2 * v[i] + (T(1) - s.beta2) * g * g;
+    const T denominator = std::sqrt(v[i]) * s.sqrt_correction2 + s.epsilon;
+    parameter[i] = parameter[i] * s.decay - s.learning_rate * (m[i] * s.correction1) / denominator;
+  }
+}
+
+}  // namespace penstock::reference
+
+#endif  // PENSTOCK_KERNELS_REFERENCE_ADAMW_H_

@@ -1,0 +1,204 @@
+// Each backward against central differences of its forward, in double.
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/reference/activation.h"
+#include "kernels/reference/adamw.h"
+#include "kernels/reference/attention.h"
+#include "kernels/reference/board_features.h"
+#include "kernels/reference/layer_norm.h"
+#include "kernels/reference/linear.h"
+#include "kernels/reference/loss.h"
+#include "kernels/reference/pool.h"
+
+namespace penstock::reference {
+namespace {
+
+using Values = std::vector<double>;
+
+// Deterministic values in (-1, 1), different for each salt.
+Values Noise(size_t count, int salt) {
+  Values values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = std::sin(1.7 * double(i) + 0.3 + 11.0 * salt);
+  return values;
+}
+
+double Dot(const Values& a, const Values& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// Central differences in double leave about 1e-9 of a value of order one.
+void ExpectGradient(Values& x, const Values& gradient, const std::function<double()>& objective) {
+  constexpr double kStep = 1e-5;
+  ASSERT_EQ(x.size(), gradient.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double kept = x[i];
+    x[i] = kept + kStep;
+    const double above = objective();
+    x[i] = kept - kStep;
+    const double below = objective();
+    x[i] = kept;
+    EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 1e-7) << "element " << i;
+  }
+}
+
+TEST(LinearTest, BackwardMatchesDifferences) {
+  constexpr size_t kRows = 3, kIn = 5, kOut = 4;
+  Values x = Noise(kRows * kIn, 1), w = Noise(kOut * kIn, 2), b = Noise(kOut, 3);
+  Values residual = Noise(kRows * kOut, 4), dy = Noise(kRows * kOut, 5), y(kRows * kOut);
+  auto objective = [&] {
+    Linear(x.data(), w.data(), b.data(), residual.data(), kRows, kIn, kOut, y.data());
+    return Dot(y, dy);
+  };
+  Values dx(x.size()), dw(w.size()), db(b.size());
+  LinearBackwardInput(dy.data(), w.data(), kRows, kIn, kOut, dx.data());
+  LinearBackwardWeight(dy.data(), x.data(), kRows, kIn, kOut, dw.data(), db.data());
+  ExpectGradient(x, dx, objective);
+  ExpectGradient(w, dw, objective);
+  ExpectGradient(b, db, objective);
+  ExpectGradient(residual, dy, objective);
+}
+
+TEST(LayerNormTest, BackwardMatchesDifferences) {
+  constexpr size_t kRows = 3, kDim = 7;
+  Values x = Noise(kRows * kDim, 1), gamma = Noise(kDim, 2), beta = Noise(kDim, 3);
+  Values dy = Noise(x.size(), 4), y(x.size()), mean(kRows), rstd(kRows);
+  auto objective = [&] {
+    LayerNorm(x.data(), gamma.data(), beta.data(), 1e-5, kRows, kDim, y.data(), mean.data(),
+              rstd.data());
+    return Dot(y, dy);
+  };
+  objective();
+  Values dx(x.size()), dgamma(kDim), dbeta(kDim);
+  LayerNormBackward(dy.data(), x.data(), gamma.data(), mean.data(), rstd.data(), kRows, kDim,
+                    dx.data(), dgamma.data(), dbeta.data());
+  ExpectGradient(x, dx, objective);
+  ExpectGradient(gamma, dgamma, objective);
+  ExpectGradient(beta, dbeta, objective);
+}
+
+TEST(AttentionTest, BackwardMatchesDifferences) {
+  constexpr AttentionShape kShape{.samples = 2, .tokens = 5, .heads = 2, .head_dim = 3};
+  Values qkv = Noise(kShape.samples * kShape.tokens * 3 * kShape.width(), 1);
+  Values dout = Noise(qkv.size() / 3, 2), out(dout.size()), dqkv(qkv.size());
+  AttentionBackward(qkv.data(), dout.data(), kShape, dqkv.data());
+  ExpectGradient(qkv, dqkv, [&] {
+    Attention(qkv.data(), kShape, out.data());
+    return Dot(out, dout);
+  });
+}
+
+TEST(AttentionTest, EqualKeysGiveTheMeanOfTheValues) {
+  constexpr AttentionShape kShape{.samples = 1, .tokens = 4, .heads = 1, .head_dim = 1};
+  const Values qkv = {5, 1, 10, -3, 1, 20, 7, 1, 30, 0, 1, 40};  // (token, q k v)
+  Values out(4);
+  Attention(qkv.data(), kShape, out.data());
+  EXPECT_THAT(out, testing::Each(testing::DoubleNear(25, 1e-12)));
+}
+
+class GeluTest : public testing::TestWithParam<GeluForm> {};
+
+TEST_P(GeluTest, BackwardMatchesDifferences) {
+  Values x = Noise(20, 1), dy = Noise(20, 2), y(20), dx(20);
+  for (double& value : x) value *= 4;
+  GeluBackward(dy.data(), x.data(), GetParam(), x.size(), dx.data());
+  ExpectGradient(x, dx, [&] {
+    Gelu(x.data(), GetParam(), x.size(), y.data());
+    return Dot(y, dy);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, GeluTest, testing::Values(GeluForm::kTanh, GeluForm::kErf));
+
+TEST(GeluValueTest, FormsAgreeWithTheirDefinitions) {
+  EXPECT_NEAR(GeluValue(1.0, GeluForm::kErf), 0.8413447460685429, 1e-15);  // Phi(1).
+  EXPECT_NEAR(GeluValue(1.0, GeluForm::kTanh), 0.8411919906082768, 1e-15);
+}
+
+TEST(TanhTest, BackwardMatchesDifferences) {
+  Values x = Noise(9, 1), dy = Noise(9, 2), y(9), dx(9);
+  auto objective = [&] {
+    Tanh(x.data(), x.size(), y.data());
+    return Dot(y, dy);
+  };
+  objective();
+  TanhBackward(dy.data(), y.data(), x.size(), dx.data());
+  ExpectGradient(x, dx, objective);
+}
+
+TEST(MeanPoolTest, BackwardMatchesDifferences) {
+  Values x = Noise(2 * 3 * 4, 1), dy = Noise(2 * 4, 2), y(dy.size()), dx(x.size());
+  MeanPoolBackward(dy.data(), 2, 3, 4, dx.data());
+  ExpectGradient(x, dx, [&] {
+    MeanPool(x.data(), 2, 3, 4, y.data());
+    return Dot(y, dy);
+  });
+}
+
+TEST(AddPositionTest, BackwardMatchesDifferences) {
+  const Values x = Noise(3 * 4, 1), dy = Noise(3 * 4, 2);
+  Values position = Noise(4, 3), dposition(4);
+  AddPositionBackward(dy.data(), 3, 4, dposition.data());
+  ExpectGradient(position, dposition, [&] {
+    Values y = x;
+    AddPosition(position.data(), 3, 4, y.data());
+    return Dot(y, dy);
+  });
+}
+
+TEST(SquaredErrorTest, BackwardMatchesDifferences) {
+  Values prediction = Noise(6, 1), target = Noise(6, 2), gradient(6);
+  SquaredErrorBackward(prediction.data(), target.data(), 0.25, 6, gradient.data());
+  ExpectGradient(prediction, gradient,
+                 [&] { return 0.25 * SquaredErrorSum(prediction.data(), target.data(), 6); });
+}
+
+// Worked by hand: with bias correction the first step moves by the learning rate against the
+// gradient's sign, whatever its size.
+TEST(AdamwTest, FirstStepMovesByTheLearningRate) {
+  const double gradient[] = {3.0, -0.01};
+  double parameter[] = {1.0, 1.0}, m[] = {0.0, 0.0}, v[] = {0.0, 0.0};
+  const auto scalars = AdamwScalars<double>::ForStep(1, 0.1, 0.5, 1.0);
+  Adamw(scalars, gradient, 2, parameter, m, v);
+  EXPECT_NEAR(parameter[0], 1 - 0.05 - 0.1, 1e-8);
+  EXPECT_NEAR(parameter[1], 1 - 0.05 + 0.1, 1e-6);
+  EXPECT_NEAR(m[0], 0.3, 1e-15);
+  EXPECT_NEAR(v[0], 0.009, 1e-15);
+}
+
+TEST(BoardFeaturesTest, PutsEachBitInItsPlane) {
+  std::vector<uint8_t> record(kPackedBoardBytes);
+  auto set = [&](size_t bit) { record[bit / 8] |= uint8_t(0x80 >> bit % 8); };
+  set(24 * 5 + 4 * 2 + 3);  // Square 5, type 2, k = 3.
+  set(24 * 63 + 4 * 5);     // Square 63, type 5, k = 0.
+  set(1536 + 9);            // The last flag.
+  Values features(kBoardSquares * kBoardFeatures);
+  ExpandPackedBoards(record.data(), 1, features.data());
+  Values expected(features.size());
+  expected[5 * kBoardFeatures + 6 * 3 + 2] = -1;
+  expected[63 * kBoardFeatures + 5] = 1;
+  for (size_t square = 0; square < kBoardSquares; ++square) {
+    expected[square * kBoardFeatures + kBoardPlanes + 9] = 1;
+  }
+  EXPECT_EQ(features, expected);
+}
+
+TEST(BoardFeaturesTest, JoinsPlanesAndFlags) {
+  std::vector<int8_t> planes(kBoardSquares * kBoardPlanes), flags(kBoardFlags);
+  planes[kBoardPlanes * 7 + 4] = -1;
+  flags[2] = 1;
+  Values features(kBoardSquares * kBoardFeatures);
+  JoinBoardPlanes(planes.data(), flags.data(), 1, features.data());
+  EXPECT_EQ(features[7 * kBoardFeatures + 4], -1);
+  EXPECT_EQ(features[63 * kBoardFeatures + kBoardPlanes + 2], 1);
+  EXPECT_EQ(Dot(features, features), 1 + 64);
+}
+
+}  // namespace
+}  // namespace penstock::reference
