@@ -1,0 +1,186 @@
+#include "records/dataset/manifest.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/sha256.h"
+#include "records/base/status.h"
+#include "records/format/tfrecord.h"
+
+namespace penstock {
+namespace {
+
+template <typename T>
+std::span<const uint8_t> AsBytes(const T* data, size_t count) {
+  return {reinterpret_cast<const uint8_t*>(data), count * sizeof(T)};
+}
+
+// kInvalidArgument for a path that does not say where it is.
+absl::Status CheckShardPath(const ShardInfo& shard) {
+  const std::string& path = shard.path;
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError("a shard's path is empty or has a NUL");
+  }
+  if (shard.absolute != (path[0] == '/')) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is ",
+                     shard.absolute ? "marked absolute but relative" : "absolute but not marked"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string Manifest::ShardPath(size_t shard) const {
+  const ShardInfo& info = shards_[shard];
+  if (info.absolute || base_dir_.empty()) return info.path;
+  return absl::StrCat(base_dir_, base_dir_.back() == '/' ? "" : "/", info.path);
+}
+
+ChunkInfo Manifest::chunk(size_t i) const {
+  ChunkInfo info;
+  info.shard = shard_[i];
+  info.offset = offset_[i];
+  info.size = size_[i];
+  info.raw_size = raw_size_.empty() ? size_[i] : raw_size_[i];
+  info.records = records_[i];
+  info.holdout = holdout_rows_.empty() ? 0 : holdout_rows_[i];
+  info.crc32c = crc32c_[i];
+  info.ordinal = ordinal_[i];
+  info.first_record =
+      first_record_.empty() ? ordinal_[i] - shard_first_ordinal_[info.shard] : first_record_[i];
+  return info;
+}
+
+uint32_t Manifest::chunk_rows(size_t i, Split split) const {
+  if (split == Split::kAll) return records_[i];
+  const uint32_t held = holdout_rows_.empty() ? 0 : holdout_rows_[i];
+  return split == Split::kHoldout ? held : records_[i] - held;
+}
+
+uint64_t Manifest::num_records(Split split) const {
+  if (split == Split::kAll) return ordinal_.back();
+  return split == Split::kHoldout ? holdout_total_ : ordinal_.back() - holdout_total_;
+}
+
+std::pair<size_t, uint32_t> Manifest::Locate(uint64_t ordinal) const {
+  auto after = std::upper_bound(ordinal_.begin(), ordinal_.end(), ordinal);
+  const size_t i = static_cast<size_t>(after - ordinal_.begin()) - 1;
+  return {i, static_cast<uint32_t>(ordinal - ordinal_[i])};
+}
+
+void Manifest::ComputeFingerprint() {
+  Sha256 hash;
+  std::vector<std::array<uint32_t, 5>> rows;
+  constexpr size_t kBatch = 4096;
+  for (size_t begin = 0; begin < num_chunks(); begin += kBatch) {
+    rows.clear();
+    for (size_t i = begin; i < std::min(begin + kBatch, num_chunks()); ++i) {
+      rows.push_back({crc32c_[i], size_[i], raw_size_.empty() ? size_[i] : raw_size_[i],
+                      records_[i], holdout_rows_.empty() ? 0 : holdout_rows_[i]});
+    }
+    hash.Update(AsBytes(rows.data(), rows.size()));
+  }
+  const uint64_t counts[] = {num_chunks(), holdout_.threshold, holdout_.feature.size()};
+  hash.Update(AsBytes(counts, 3));
+  hash.Update(AsBytes(holdout_.feature.data(), holdout_.feature.size()));
+  const Sha256::Digest digest = hash.Finish();
+  std::memcpy(&fingerprint_, digest.data(), sizeof(fingerprint_));
+}
+
+void ManifestBuilder::AddShard(ShardInfo shard) {
+  Manifest& m = manifest_;
+  if (status_.ok()) status_ = CheckShardPath(shard);
+  grows_.push_back(shard.size == 0);
+  m.shards_.push_back(std::move(shard));
+  m.shard_begin_.push_back(m.size_.size());
+  m.shard_first_ordinal_.push_back(m.ordinal_.empty() ? 0 : m.ordinal_.back());
+  offset_ = 0;
+  next_record_ = 0;
+}
+
+absl::Status ManifestBuilder::CheckChunk(const Chunk& chunk) const {
+  if (manifest_.shards_.empty()) return absl::InvalidArgumentError("a chunk comes before a shard");
+  const ShardInfo& shard = manifest_.shards_.back();
+  auto invalid = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(shard.path, ": chunk at offset ", offset_, ": ", what));
+  };
+  const uint64_t raw = chunk.raw_size == 0 ? chunk.size : chunk.raw_size;
+  if (chunk.records == 0) return invalid("has no records");
+  if (chunk.size == 0) return invalid("has no bytes");
+  if (shard.compression == Compression::kNone && raw != chunk.size) {
+    return invalid("has a size after decompression, but its shard is not compressed");
+  }
+  if (raw / kFrameOverhead < chunk.records) {
+    return invalid(absl::StrCat(chunk.records, " records do not fit in ", raw, " bytes"));
+  }
+  if (chunk.holdout > chunk.records) {
+    return invalid(absl::StrCat(chunk.holdout, " of ", chunk.records, " records are in holdout"));
+  }
+  if (chunk.gap > std::numeric_limits<uint64_t>::max() - offset_ - chunk.size ||
+      (!grows_.back() && offset_ + chunk.gap + chunk.size > shard.size)) {
+    return invalid(absl::StrCat(chunk.size, " bytes after a gap of ", chunk.gap,
+                                " pass the file's ", shard.size, " bytes"));
+  }
+  if (chunk.first_record.has_value() && *chunk.first_record < next_record_) {
+    return invalid(absl::StrCat("begins with record ", *chunk.first_record, ", but ", next_record_,
+                                " come before it"));
+  }
+  return absl::OkStatus();
+}
+
+void ManifestBuilder::AddChunk(const Chunk& chunk) {
+  if (status_.ok()) status_ = CheckChunk(chunk);
+  if (!status_.ok()) return;
+  Manifest& m = manifest_;
+  const size_t i = m.size_.size();
+  if (m.ordinal_.empty()) m.ordinal_.push_back(0);
+  const uint64_t ordinal = m.ordinal_.back();
+  const uint64_t running = ordinal - m.shard_first_ordinal_.back();
+  const uint64_t first_record = chunk.first_record.value_or(next_record_);
+  const uint32_t raw = chunk.raw_size == 0 ? chunk.size : chunk.raw_size;
+  offset_ += chunk.gap;
+
+  if (chunk.holdout > 0 && m.holdout_rows_.empty()) m.holdout_rows_.resize(i);
+  if (raw != chunk.size && m.raw_size_.empty()) m.raw_size_ = m.size_;
+  if (first_record != running && m.first_record_.empty()) {
+    for (size_t k = 0; k < i; ++k) m.first_record_.push_back(m.chunk(k).first_record);
+  }
+  if (chunk.holdout > 0 || !m.holdout_rows_.empty()) m.holdout_rows_.push_back(chunk.holdout);
+  if (raw != chunk.size || !m.raw_size_.empty()) m.raw_size_.push_back(raw);
+  if (first_record != running || !m.first_record_.empty()) m.first_record_.push_back(first_record);
+
+  m.shard_.push_back(static_cast<uint32_t>(m.shards_.size() - 1));
+  m.size_.push_back(chunk.size);
+  m.records_.push_back(chunk.records);
+  m.crc32c_.push_back(chunk.crc32c);
+  m.offset_.push_back(offset_);
+  m.ordinal_.push_back(ordinal + chunk.records);
+  m.holdout_total_ += chunk.holdout;
+  m.num_bytes_ += chunk.size;
+  offset_ += chunk.size;
+  next_record_ = first_record + chunk.records;
+  if (grows_.back()) m.shards_.back().size = offset_;
+}
+
+absl::StatusOr<Manifest> ManifestBuilder::Build() {
+  PENSTOCK_RETURN_IF_ERROR(status_);
+  Manifest& m = manifest_;
+  if (m.num_chunks() > std::numeric_limits<uint32_t>::max() - 1) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(m.num_chunks(), " chunks are more than 2^32 - 2: use larger ones"));
+  }
+  if (m.holdout_total_ > 0 && m.holdout_.feature.empty()) {
+    return absl::InvalidArgumentError("records are in holdout, but no feature decides it");
+  }
+  if (m.ordinal_.empty()) m.ordinal_.push_back(0);
+  m.shard_begin_.push_back(m.num_chunks());
+  m.ComputeFingerprint();
+  return std::move(manifest_);
+}
+
+}  // namespace penstock

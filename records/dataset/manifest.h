@@ -1,0 +1,176 @@
+// What a dataset consists of: shards, and the chunks they are read in.
+#ifndef PENSTOCK_RECORDS_DATASET_MANIFEST_H_
+#define PENSTOCK_RECORDS_DATASET_MANIFEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "records/dataset/split.h"
+#include "records/format/compression.h"
+
+namespace penstock {
+
+struct ShardInfo {
+  std::string path = {};  // '/' separates; relative to the manifest's folder unless absolute.
+  bool absolute = false;  // `path` is absolute.
+  uint64_t size = 0;      // Bytes in the file.
+  int64_t modified_ns = 0;
+  Compression compression = Compression::kNone;
+  uint64_t excluded_records = 0;  // Left out by --exclude-corrupt.
+};
+
+struct ChunkInfo {
+  uint32_t shard = 0;         // Index into shards().
+  uint64_t offset = 0;        // In the file.
+  uint32_t size = 0;          // Bytes in the file.
+  uint32_t raw_size = 0;      // After decompression; equal to size without compression.
+  uint32_t records = 0;       // At least 1.
+  uint32_t holdout = 0;       // Of these, in the holdout split.
+  uint32_t crc32c = 0;        // Of the bytes in the file.
+  uint64_t ordinal = 0;       // Number of its first record over the manifest.
+  uint64_t first_record = 0;  // Number of its first record in its file.
+};
+
+struct HoldoutInfo {
+  std::string feature;     // A bytes feature; empty: there is no holdout.
+  uint32_t threshold = 0;  // Of 2^32.
+
+  friend bool operator==(const HoldoutInfo&, const HoldoutInfo&) = default;
+};
+
+// A feature as seen in the first records; for people and for error messages.
+struct FeatureInfo {
+  std::string name;
+  std::string type;  // "bytes", "int64", "float".
+  // Values of a list, or the bytes of a single bytes value.
+  uint32_t min_length = 0;
+  uint32_t max_length = 0;
+
+  friend bool operator==(const FeatureInfo&, const FeatureInfo&) = default;
+};
+
+// Immutable. Holds its chunks as columns, 36 bytes each (44 with holdout and compression), so that
+// 10^7 of them fit in memory; at most 32 bytes each in a file. Thread-compatible: const functions
+// may run at the same time.
+class Manifest {
+ public:
+  // What records/dataset writes and reads: docs/manifest_format.md.
+  static constexpr uint32_t kVersion = 1;
+
+  // kNotFound; kInvalidArgument: not a manifest; kDataLoss: cut or damaged; kFailedPrecondition:
+  // written by a newer version.
+  static absl::StatusOr<Manifest> Load(const std::string& path);
+  // `bytes` as in the file; base_dir() is empty.
+  static absl::StatusOr<Manifest> Parse(std::span<const uint8_t> bytes);
+
+  std::string Serialize() const;
+  // The file appears whole or not at all.
+  absl::Status Save(const std::string& path) const;
+
+  std::span<const ShardInfo> shards() const { return shards_; }
+  const HoldoutInfo& holdout() const { return holdout_; }
+  std::span<const FeatureInfo> features() const { return features_; }
+  uint32_t chunk_target() const { return chunk_target_; }
+
+  // The folder that relative shard paths start from: where it was loaded from; "" if it was not.
+  const std::string& base_dir() const { return base_dir_; }
+  void set_base_dir(std::string base_dir) { base_dir_ = std::move(base_dir); }
+  // Where a shard is, seen from this process.
+  std::string ShardPath(size_t shard) const;
+
+  size_t num_chunks() const { return size_.size(); }
+  // O(1). REQUIRES: i < num_chunks(), here and below.
+  ChunkInfo chunk(size_t i) const;
+  // Records of the chunk that are in `split`.
+  uint32_t chunk_rows(size_t i, Split split) const;
+  uint32_t chunk_bytes(size_t i) const { return size_[i]; }
+  uint32_t chunk_shard(size_t i) const { return shard_[i]; }
+  // Number of its first record over the manifest.
+  uint64_t chunk_ordinal(size_t i) const { return ordinal_[i]; }
+  // The chunks of a shard: [first, second).
+  std::pair<size_t, size_t> shard_chunks(size_t shard) const {
+    return {shard_begin_[shard], shard_begin_[shard + 1]};
+  }
+
+  uint64_t num_records(Split split) const;
+  // Bytes of all chunks in their files.
+  uint64_t num_bytes() const { return num_bytes_; }
+
+  // The chunk of the record with this number over the manifest, and its place there. O(log chunks).
+  // REQUIRES: ordinal < num_records(Split::kAll).
+  std::pair<size_t, uint32_t> Locate(uint64_t ordinal) const;
+
+  // 64 bits of a SHA-256 over checksums, sizes and counts of all chunks, in order, and the holdout
+  // definition: equal for the same records in the same order and split, wherever they lie and
+  // whatever the files are called.
+  uint64_t content_fingerprint() const { return fingerprint_; }
+
+ private:
+  friend class ManifestBuilder;
+  Manifest() = default;
+  void ComputeFingerprint();
+
+  std::vector<ShardInfo> shards_;
+  std::vector<size_t> shard_begin_;  // One more than shards.
+  std::vector<uint64_t> shard_first_ordinal_;
+  HoldoutInfo holdout_;
+  std::vector<FeatureInfo> features_;
+  uint32_t chunk_target_ = 0;
+  std::string base_dir_;
+
+  // One entry a chunk.
+  std::vector<uint32_t> shard_, size_, records_, crc32c_;
+  std::vector<uint64_t> offset_;
+  std::vector<uint64_t> ordinal_;       // One more than chunks.
+  std::vector<uint32_t> holdout_rows_;  // Empty: none at all.
+  std::vector<uint32_t> raw_size_;      // Empty: equal to size_.
+  std::vector<uint64_t> first_record_;  // Empty: ordinal - the shard's first ordinal.
+
+  uint64_t holdout_total_ = 0;
+  uint64_t num_bytes_ = 0;
+  uint64_t fingerprint_ = 0;
+};
+
+// Makes a Manifest, shard by shard, chunk by chunk. Not thread-safe.
+class ManifestBuilder {
+ public:
+  struct Chunk {
+    uint32_t size = 0;
+    uint32_t records = 0;
+    uint32_t holdout = 0;
+    uint32_t crc32c = 0;
+    uint32_t raw_size = 0;  // 0: equal to size.
+    uint64_t gap = 0;       // Bytes left out before it.
+    // Its first record's number in the file; unset: the count of those before.
+    std::optional<uint64_t> first_record = std::nullopt;
+  };
+
+  // A shard of size 0 takes the sum of its chunks.
+  void AddShard(ShardInfo shard);
+  // Of the shard added last, in file order.
+  void AddChunk(const Chunk& chunk);
+  void SetHoldout(HoldoutInfo holdout) { manifest_.holdout_ = std::move(holdout); }
+  void SetFeatures(std::vector<FeatureInfo> features) { manifest_.features_ = std::move(features); }
+  void SetChunkTarget(uint32_t bytes) { manifest_.chunk_target_ = bytes; }
+
+  // Consumes the builder. kInvalidArgument: numbers that contradict each other, naming the shard.
+  absl::StatusOr<Manifest> Build();
+
+ private:
+  absl::Status CheckChunk(const Chunk& chunk) const;
+
+  Manifest manifest_;
+  uint64_t offset_ = 0;       // After the last chunk.
+  uint64_t next_record_ = 0;  // Its number in the file.
+  std::vector<bool> grows_;   // Per shard: its size follows from its chunks.
+  absl::Status status_;       // The first contradiction.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DATASET_MANIFEST_H_

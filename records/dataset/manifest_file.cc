@@ -1,0 +1,211 @@
+// Manifest's bytes: docs/manifest_format.md.
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "proto/manifest.pb.h"
+#include "records/base/crc32c.h"
+#include "records/base/status.h"
+#include "records/dataset/manifest.h"
+#include "records/io/atomic_file.h"
+#include "records/io/file_source.h"
+
+namespace penstock {
+namespace {
+
+// 0x1a and the line feed show a transfer that changed bytes or a terminal that printed them.
+constexpr std::array<char, 8> kMagic = {'P', 'N', 'S', 'T', 'K', 'M', '\x1a', '\n'};
+
+struct Header {
+  std::array<char, 8> magic;
+  uint32_t version;
+  uint32_t crc32c;  // Of the payload.
+  uint64_t size;    // Of the payload.
+};
+static_assert(sizeof(Header) == 24);
+
+std::span<const uint8_t> Bytes(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// The payload behind a valid header.
+absl::StatusOr<std::span<const uint8_t>> OpenHeader(std::span<const uint8_t> bytes) {
+  Header header;
+  const size_t comparable = std::min(bytes.size(), kMagic.size());
+  if (bytes.empty() || std::memcmp(bytes.data(), kMagic.data(), comparable) != 0) {
+    return absl::InvalidArgumentError("is not a Penstock manifest; `penstock index` makes one");
+  }
+  if (bytes.size() < sizeof(header)) {
+    return absl::DataLossError(
+        absl::StrCat("the manifest is cut: ", bytes.size(), " of its header's 24 bytes are there"));
+  }
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.version != Manifest::kVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the manifest has version ", header.version, ", this program reads version ",
+                     Manifest::kVersion, ": use a newer program or index again"));
+  }
+  std::span<const uint8_t> payload = bytes.subspan(sizeof(header));
+  if (payload.size() != header.size) {
+    return absl::DataLossError(
+        absl::StrCat("the manifest is ", payload.size() < header.size ? "cut" : "damaged", ": ",
+                     payload.size(), " bytes follow the header, ", header.size, " were written"));
+  }
+  if (uint32_t crc = Crc32c(payload); crc != header.crc32c) {
+    return absl::DataLossError(
+        absl::StrFormat("the manifest is damaged: CRC computed 0x%08x, stored 0x%08x; index again",
+                        crc, header.crc32c));
+  }
+  return payload;
+}
+
+v1::Shard* AddShard(const ShardInfo& shard, v1::ManifestProto& proto) {
+  v1::Shard* out = proto.add_shard();
+  out->set_path(shard.path);
+  out->set_absolute(shard.absolute);
+  out->set_size(shard.size);
+  out->set_modified_ns(shard.modified_ns);
+  out->set_compression(static_cast<v1::Compression>(shard.compression));
+  out->set_excluded_records(shard.excluded_records);
+  return out;
+}
+
+// Columns that would hold only defaults stay empty.
+void AddChunks(const Manifest& manifest, size_t shard, v1::Shard& out) {
+  const auto [begin, end] = manifest.shard_chunks(shard);
+  uint64_t offset = 0, records = 0;
+  bool holdout = false, gap = false, numbered = false;
+  for (size_t i = begin; i < end; ++i) {
+    const ChunkInfo chunk = manifest.chunk(i);
+    out.add_chunk_size(chunk.size);
+    out.add_chunk_records(chunk.records);
+    out.add_chunk_holdout(chunk.holdout);
+    out.add_chunk_crc32c(chunk.crc32c);
+    if (out.compression() != v1::NONE) out.add_chunk_raw_size(chunk.raw_size);
+    out.add_chunk_gap(chunk.offset - offset);
+    out.add_chunk_first_record(chunk.first_record);
+    holdout |= chunk.holdout > 0;
+    gap |= chunk.offset != offset;
+    numbered |= chunk.first_record != records;
+    offset = chunk.offset + chunk.size;
+    records += chunk.records;
+  }
+  if (!holdout) out.clear_chunk_holdout();
+  if (!gap) out.clear_chunk_gap();
+  if (!numbered) out.clear_chunk_first_record();
+}
+
+absl::Status CheckColumns(const v1::Shard& shard) {
+  const int count = shard.chunk_size_size();
+  auto optional = [count](int size) { return size == 0 || size == count; };
+  const bool compressed = shard.compression() != v1::NONE;
+  if (shard.compression() < v1::NONE || shard.compression() > v1::ZSTD) {
+    return absl::FailedPreconditionError(absl::StrCat(shard.path(), ": compression ",
+                                                      static_cast<int>(shard.compression()),
+                                                      " is from a newer version"));
+  }
+  if (shard.chunk_records_size() != count || shard.chunk_crc32c_size() != count ||
+      shard.chunk_raw_size_size() != (compressed ? count : 0) ||
+      !optional(shard.chunk_holdout_size()) || !optional(shard.chunk_gap_size()) ||
+      !optional(shard.chunk_first_record_size())) {
+    return absl::DataLossError(
+        absl::StrCat(shard.path(), ": its chunk columns have different lengths"));
+  }
+  if (shard.size() == 0 && count > 0) {
+    return absl::DataLossError(absl::StrCat(shard.path(), ": has chunks but no bytes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadShard(const v1::Shard& shard, ManifestBuilder& builder) {
+  PENSTOCK_RETURN_IF_ERROR(CheckColumns(shard));
+  ShardInfo info;
+  info.path = shard.path();
+  info.absolute = shard.absolute();
+  info.size = shard.size();
+  info.modified_ns = shard.modified_ns();
+  info.compression = static_cast<Compression>(shard.compression());
+  info.excluded_records = shard.excluded_records();
+  builder.AddShard(std::move(info));
+  for (int i = 0; i < shard.chunk_size_size(); ++i) {
+    ManifestBuilder::Chunk chunk;
+    chunk.size = shard.chunk_size(i);
+    chunk.records = shard.chunk_records(i);
+    chunk.crc32c = shard.chunk_crc32c(i);
+    if (shard.chunk_holdout_size() > 0) chunk.holdout = shard.chunk_holdout(i);
+    if (shard.chunk_gap_size() > 0) chunk.gap = shard.chunk_gap(i);
+    if (shard.chunk_raw_size_size() > 0) chunk.raw_size = shard.chunk_raw_size(i);
+    if (shard.chunk_first_record_size() > 0) chunk.first_record = shard.chunk_first_record(i);
+    builder.AddChunk(chunk);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Manifest> FromProto(const v1::ManifestProto& proto) {
+  ManifestBuilder builder;
+  for (const v1::Shard& shard : proto.shard()) PENSTOCK_RETURN_IF_ERROR(ReadShard(shard, builder));
+  builder.SetHoldout({proto.holdout().feature(), proto.holdout().threshold()});
+  std::vector<FeatureInfo> features;
+  for (const v1::FeatureInfo& f : proto.feature()) {
+    features.push_back({f.name(), f.type(), f.min_length(), f.max_length()});
+  }
+  builder.SetFeatures(std::move(features));
+  builder.SetChunkTarget(proto.chunk_target());
+  return builder.Build();
+}
+
+}  // namespace
+
+std::string Manifest::Serialize() const {
+  v1::ManifestProto proto;
+  for (size_t i = 0; i < shards_.size(); ++i) AddChunks(*this, i, *AddShard(shards_[i], proto));
+  if (!holdout_.feature.empty()) {
+    proto.mutable_holdout()->set_feature(holdout_.feature);
+    proto.mutable_holdout()->set_threshold(holdout_.threshold);
+  }
+  for (const FeatureInfo& feature : features_) {
+    v1::FeatureInfo* out = proto.add_feature();
+    out->set_name(feature.name);
+    out->set_type(feature.type);
+    out->set_min_length(feature.min_length);
+    out->set_max_length(feature.max_length);
+  }
+  proto.set_chunk_target(chunk_target_);
+
+  std::string bytes(sizeof(Header), '\0');
+  proto.AppendToString(&bytes);
+  Header header{kMagic, kVersion, Crc32c(Bytes(bytes).subspan(sizeof(Header))),
+                bytes.size() - sizeof(Header)};
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
+
+absl::Status Manifest::Save(const std::string& path) const {
+  return WriteFileAtomically(path, Bytes(Serialize()));
+}
+
+absl::StatusOr<Manifest> Manifest::Parse(std::span<const uint8_t> bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> payload, OpenHeader(bytes));
+  v1::ManifestProto proto;
+  if (payload.size() > static_cast<size_t>(std::numeric_limits<int>::max()) ||
+      !proto.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+    return absl::DataLossError("the manifest's CRC is right, but its payload cannot be read");
+  }
+  return FromProto(proto);
+}
+
+absl::StatusOr<Manifest> Manifest::Load(const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
+  std::vector<uint8_t> bytes(source->size());
+  PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
+  absl::StatusOr<Manifest> manifest = Parse(bytes);
+  if (!manifest.ok()) return Annotate(manifest.status(), path);
+  const size_t slash = path.rfind('/');
+  manifest->set_base_dir(slash == std::string::npos ? "."
+                                                    : path.substr(0, std::max<size_t>(slash, 1)));
+  return manifest;
+}
+
+}  // namespace penstock

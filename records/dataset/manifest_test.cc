@@ -1,0 +1,202 @@
+#include "records/dataset/manifest.h"
+
+#include "gtest/gtest.h"
+#include "records/base/counter_rng.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::span<const uint8_t> Bytes(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// Three shards: plain, empty, compressed.
+ManifestBuilder SmallBuilder() {
+  ManifestBuilder builder;
+  builder.SetHoldout({"d", 1u << 28});
+  builder.SetFeatures({{"d", "bytes", 194, 194}, {"s", "int64", 1, 1}});
+  builder.SetChunkTarget(4096);
+  builder.AddShard({.path = "a.tfrecord", .size = 1000, .modified_ns = 5});
+  builder.AddChunk({.size = 300, .records = 10, .holdout = 1, .crc32c = 11});
+  builder.AddChunk({.size = 200, .records = 5, .crc32c = 22, .gap = 100, .first_record = 13});
+  builder.AddShard({.path = "sub/empty.tfrecord"});
+  builder.AddShard({.path = "/b.gz", .absolute = true, .compression = Compression::kGzip});
+  builder.AddChunk({.size = 50, .records = 20, .holdout = 2, .crc32c = 33, .raw_size = 400});
+  return builder;
+}
+
+Manifest SmallManifest() {
+  absl::StatusOr<Manifest> manifest = SmallBuilder().Build();
+  EXPECT_OK(manifest);
+  return *std::move(manifest);
+}
+
+TEST(ManifestTest, ChunksKnowTheirPlace) {
+  Manifest manifest = SmallManifest();
+  ASSERT_EQ(manifest.num_chunks(), 3u);
+  ChunkInfo second = manifest.chunk(1), third = manifest.chunk(2);
+  EXPECT_EQ(second.offset, 400u);
+  EXPECT_EQ(second.ordinal, 10u);
+  EXPECT_EQ(second.first_record, 13u);
+  EXPECT_EQ(second.raw_size, 200u);
+  EXPECT_EQ(third.shard, 2u);
+  EXPECT_EQ(third.offset, 0u);
+  EXPECT_EQ(third.ordinal, 15u);
+  EXPECT_EQ(third.first_record, 0u);
+  EXPECT_EQ(third.raw_size, 400u);
+  EXPECT_EQ(manifest.shards()[2].size, 50u);
+}
+
+TEST(ManifestTest, CountsEachSplit) {
+  Manifest manifest = SmallManifest();
+  EXPECT_EQ(manifest.num_records(Split::kAll), 35u);
+  EXPECT_EQ(manifest.num_records(Split::kHoldout), 3u);
+  EXPECT_EQ(manifest.num_records(Split::kTrain), 32u);
+  EXPECT_EQ(manifest.chunk_rows(2, Split::kHoldout), 2u);
+  EXPECT_EQ(manifest.chunk_rows(2, Split::kTrain), 18u);
+  EXPECT_EQ(manifest.chunk_rows(1, Split::kHoldout), 0u);
+}
+
+TEST(ManifestTest, LocatesEveryRecord) {
+  Manifest manifest = SmallManifest();
+  for (uint64_t ordinal = 0; ordinal < 35; ++ordinal) {
+    auto [chunk, index] = manifest.Locate(ordinal);
+    EXPECT_EQ(manifest.chunk(chunk).ordinal + index, ordinal);
+    EXPECT_LT(index, manifest.chunk(chunk).records);
+  }
+}
+
+TEST(ManifestTest, SurvivesItsFile) {
+  TempFolder folder;
+  Manifest saved = SmallManifest();
+  EXPECT_OK(saved.Save(folder.File("manifest.pb")));
+  ASSERT_OK_AND_ASSIGN(Manifest loaded, Manifest::Load(folder.File("manifest.pb")));
+  EXPECT_EQ(loaded.Serialize(), saved.Serialize());
+  EXPECT_EQ(loaded.content_fingerprint(), saved.content_fingerprint());
+  EXPECT_EQ(loaded.base_dir(), folder.path());
+  EXPECT_EQ(loaded.ShardPath(0), folder.File("a.tfrecord"));
+  EXPECT_EQ(loaded.ShardPath(2), "/b.gz");
+  EXPECT_EQ(loaded.chunk(1).first_record, 13u);
+  EXPECT_EQ(loaded.chunk_target(), 4096u);
+}
+
+TEST(ManifestTest, AnEmptyManifestSurvives) {
+  ASSERT_OK_AND_ASSIGN(Manifest empty, ManifestBuilder().Build());
+  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(Bytes(empty.Serialize())));
+  EXPECT_EQ(parsed.num_records(Split::kAll), 0u);
+}
+
+TEST(ManifestTest, FingerprintFollowsContentNotNames) {
+  auto fingerprint = [](const std::string& path, uint32_t crc, uint32_t threshold) {
+    ManifestBuilder builder;
+    builder.SetHoldout({"d", threshold});
+    builder.AddShard({.path = path});
+    builder.AddChunk({.size = 100, .records = 2, .crc32c = crc});
+    return builder.Build()->content_fingerprint();
+  };
+  EXPECT_EQ(fingerprint("a", 1, 7), fingerprint("elsewhere/b", 1, 7));
+  EXPECT_NE(fingerprint("a", 1, 7), fingerprint("a", 2, 7));
+  EXPECT_NE(fingerprint("a", 1, 7), fingerprint("a", 1, 8));
+}
+
+TEST(ManifestTest, AChunkCostsAtMost32Bytes) {
+  ManifestBuilder builder;
+  builder.SetHoldout({"d", 1u << 28});
+  builder.AddShard({.path = "x", .compression = Compression::kZstd});
+  CounterRng rng(1);
+  uint64_t record = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    record += 1'000'000;
+    builder.AddChunk({.size = 200'000 + static_cast<uint32_t>(rng.Below(100'000)),
+                      .records = 1100,
+                      .holdout = 55,
+                      .crc32c = static_cast<uint32_t>(rng.Next()),
+                      .raw_size = 400'000,
+                      .gap = rng.Below(1000),
+                      .first_record = record});
+  }
+  ASSERT_OK_AND_ASSIGN(Manifest manifest, builder.Build());
+  EXPECT_LE(manifest.Serialize().size(), 10'000u * 32);
+}
+
+TEST(ManifestTest, ReportsACutAtEveryByte) {
+  std::string bytes = SmallManifest().Serialize();
+  EXPECT_THAT(Manifest::Parse({}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a Penstock manifest")));
+  for (size_t size = 1; size < bytes.size(); ++size) {
+    EXPECT_THAT(Manifest::Parse(Bytes(bytes).first(size)),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the manifest is cut")))
+        << size;
+  }
+}
+
+TEST(ManifestTest, ReportsEveryFlippedBit) {
+  const std::string bytes = SmallManifest().Serialize();
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string flipped = bytes;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    EXPECT_FALSE(Manifest::Parse(Bytes(flipped)).ok()) << bit;
+  }
+}
+
+TEST(ManifestTest, NamesTheFileAndItsNewerVersion) {
+  TempFolder folder;
+  std::string bytes = SmallManifest().Serialize();
+  bytes[8] = 9;
+  folder.Write("new.pb", bytes);
+  EXPECT_THAT(Manifest::Load(folder.File("new.pb")),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("new.pb"), HasSubstr("version 9"))));
+}
+
+TEST(ManifestTest, RefusesRandomBytes) {
+  CounterRng rng(3);
+  for (int i = 0; i < 1000; ++i) {
+    std::string bytes(rng.Below(100) + 8, '\0');
+    for (char& c : bytes) c = static_cast<char>(rng.Next());
+    EXPECT_THAT(Manifest::Parse(Bytes(bytes)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a Penstock manifest")));
+  }
+}
+
+TEST(ManifestBuilderTest, RefusesContradictions) {
+  struct Case {
+    ManifestBuilder::Chunk chunk;
+    std::string message;
+  };
+  const Case cases[] = {
+      {{.size = 100, .records = 0}, "has no records"},
+      {{.size = 0, .records = 1}, "has no bytes"},
+      {{.size = 31, .records = 2}, "2 records do not fit in 31 bytes"},
+      {{.size = 32, .records = 2, .holdout = 3}, "3 of 2 records are in holdout"},
+      {{.size = 400, .records = 2, .raw_size = 500}, "is not compressed"},
+      {{.size = 601, .records = 2}, "pass the file's 1000 bytes"},
+      {{.size = 100, .records = 2, .gap = ~uint64_t{0}}, "pass the file's 1000 bytes"},
+      {{.size = 100, .records = 2, .first_record = 3}, "but 10 come before it"}};
+  for (const Case& c : cases) {
+    ManifestBuilder builder;
+    builder.AddShard({.path = "a", .size = 1000});
+    builder.AddChunk({.size = 400, .records = 10});
+    builder.AddChunk(c.chunk);
+    EXPECT_THAT(builder.Build(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("a: chunk at offset 400"), HasSubstr(c.message))));
+  }
+}
+
+TEST(ManifestBuilderTest, RefusesPathsThatDoNotSayWhereTheyAre) {
+  for (ShardInfo shard :
+       {ShardInfo{.path = ""}, ShardInfo{.path = "/a"}, ShardInfo{.path = "a", .absolute = true}}) {
+    ManifestBuilder builder;
+    builder.AddShard(shard);
+    EXPECT_FALSE(builder.Build().ok()) << shard.path;
+  }
+}
+
+}  // namespace
+}  // namespace penstock
