@@ -1,0 +1,32 @@
+// An evaluation from White's view, as text and as it is stored.
+#ifndef PENSTOCK_RECORDS_CHESS_SCORE_H_
+#define PENSTOCK_RECORDS_CHESS_SCORE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock::chess {
+
+// `stored` is the record's `s`: centipawns, or for a mate the sign of the winner (+ is White)
+// times (moves to mate + 1), hence never 0. `mate` is the record's mate bit.
+struct Score {
+  bool mate = false;
+  int64_t stored = 0;
+  friend bool operator==(const Score&, const Score&) = default;
+};
+
+// "+36", "-68", "0": centipawns. "#+5", "#-3": mate in 5 by White, in 3 by Black. "#+0", "#-0":
+// mate on the board; the sign is the winner's, so a mate needs one. At most 1,000,000 either
+// way. kInvalidArgument otherwise.
+absl::StatusOr<Score> ParseScore(absl::string_view text);
+
+// ParseScore(FormatScore(s)) == s, but a mate stored as 0, which ParseScore() never makes, is
+// "#?".
+std::string FormatScore(const Score& score);
+
+}  // namespace penstock::chess
+
+#endif  // PENSTOCK_RECORDS_CHESS_SCORE_H_
