@@ -1,0 +1,26 @@
+// Bits to numbers: each output element is 0, +1 or -1, taken from one bit of a row's bytes.
+#ifndef PENSTOCK_RECORDS_DECODE_BITS_H_
+#define PENSTOCK_RECORDS_DECODE_BITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "records/base/dtype.h"
+#include "records/decode/bit_table.h"
+#include "records/decode/simd_level.h"
+
+namespace penstock {
+
+// kStreaming writes around the cache where the level can (kAvx512, rows of `out` aligned to 64
+// bytes): right for outputs larger than the cache that nobody reads soon.
+enum class Stores : uint8_t { kCached, kStreaming };
+
+// Writes `n` rows of table.size elements to `out`, row-major without padding. rows[i] points at the
+// bytes the table was built for; nothing outside of them is read. Zeros are +0.0.
+// REQUIRES: dtype is kI8, kBf16, kF32 or kF64; level <= BestSimdLevel(). Thread-safe.
+void ExpandBits(const BitTable& table, Dtype dtype, SimdLevel level, Stores stores,
+                const uint8_t* const* rows, size_t n, uint8_t* out);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DECODE_BITS_H_

@@ -1,0 +1,177 @@
+#include "records/decode/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "records/decode/program_plan.h"
+
+namespace penstock {
+namespace {
+
+// Rows decoded tensor by tensor before the next ones are touched: their bytes stay in L1.
+constexpr size_t kTile = kScoreBlock;
+// Farther into a feature than this the processor's own prefetcher follows.
+constexpr size_t kPrefetchBytes = 1024;
+constexpr size_t kCacheLine = 64;
+
+// One tensor's share of a tile. `rows` are the tile's own in each column.
+struct Tile {
+  std::span<const FeatureUse> features;
+  std::span<const FeatureColumn> columns;
+  size_t first = 0;
+  size_t size = 0;
+  const DecodeOptions& options;
+
+  const uint8_t* const* rows(size_t column) const { return columns[column] + first; }
+};
+
+template <typename T>
+T Load(const uint8_t* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+
+template <typename T>
+void Store(uint8_t* out, size_t i, T value) {
+  std::memcpy(out + i * sizeof(T), &value, sizeof(T));
+}
+
+// Rounds to nearest, ties to even; a NaN stays one.
+uint16_t ToBf16(float value) {
+  const uint32_t bits = Load<uint32_t>(reinterpret_cast<const uint8_t*>(&value));
+  if (value != value) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+void Run(const BitsStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeCounters&) {
+  ExpandBits(step.table, tensor.dtype, tile.options.level, tile.options.stores,
+             tile.rows(step.column), tile.size, out);
+}
+
+void Run(const MateScoreStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeCounters& counters) {
+  int64_t scores[kScoreBlock] = {};
+  uint8_t mates[kScoreBlock] = {};
+  double values[kScoreBlock];
+  for (size_t i = 0; i < tile.size; ++i) {
+    scores[i] = Load<int64_t>(tile.rows(step.column)[i]);
+    const uint8_t byte = tile.rows(step.mate_column)[i][step.mate_bit / 8];
+    mates[i] = byte >> (7 - step.mate_bit % 8) & 1;
+    counters.mates_without_sign += mates[i] != 0 && scores[i] == 0;
+  }
+  MateScores(step.params, tile.options.level, scores, mates, values);
+  for (size_t i = 0; i < tile.size; ++i) {
+    if (tensor.dtype == Dtype::kF64) {
+      Store(out, i, values[i]);
+    } else {
+      Store(out, i, static_cast<float>(values[i]));
+    }
+  }
+}
+
+template <typename T>
+void StoreNumber(Dtype dtype, uint8_t* out, size_t i, T value) {
+  switch (dtype) {
+    case Dtype::kBf16:
+      return Store(out, i, ToBf16(static_cast<float>(value)));
+    case Dtype::kF64:
+      return Store(out, i, static_cast<double>(value));
+    default:
+      return Store(out, i, static_cast<float>(value));
+  }
+}
+
+void Run(const NumberStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeCounters&) {
+  for (size_t row = 0; row < tile.size; ++row, out += tensor.row_bytes) {
+    const uint8_t* values = tile.rows(step.column)[row];
+    for (size_t i = 0; i < step.count; ++i) {
+      if (step.type == FeatureType::kFloat) {
+        StoreNumber(tensor.dtype, out, i, Load<float>(values + 4 * i));
+      } else {
+        StoreNumber(tensor.dtype, out, i, Load<int64_t>(values + 8 * i));
+      }
+    }
+  }
+}
+
+void Run(const CopyStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeCounters&) {
+  const uint8_t* const* rows = tile.rows(step.column);
+  if (tensor.row_bytes == 8) {
+    for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load<uint64_t>(rows[i]));
+    return;
+  }
+  for (size_t i = 0; i < tile.size; ++i) {
+    std::memcpy(out + i * tensor.row_bytes, rows[i], tensor.row_bytes);
+  }
+}
+
+void Prefetch(const Tile& tile) {
+  for (size_t c = 0; c < tile.columns.size(); ++c) {
+    const size_t bytes = std::min(tile.features[c].num_bytes(), kPrefetchBytes);
+    for (size_t i = 0; i < tile.size; ++i) {
+      const uint8_t* row = tile.rows(c)[i];
+      for (size_t offset = 0; offset < bytes; offset += kCacheLine)
+        __builtin_prefetch(row + offset);
+      __builtin_prefetch(row + bytes - 1);
+    }
+  }
+}
+
+}  // namespace
+
+absl::string_view FeatureTypeName(FeatureType type) {
+  switch (type) {
+    case FeatureType::kBytes:
+      return "bytes";
+    case FeatureType::kInt64:
+      return "int64";
+    case FeatureType::kFloat:
+      return "float";
+  }
+  return "unknown";
+}
+
+size_t FeatureUse::num_bytes() const {
+  switch (type) {
+    case FeatureType::kInt64:
+      return size_t{8} * count;
+    case FeatureType::kFloat:
+      return size_t{4} * count;
+    case FeatureType::kBytes:
+      break;
+  }
+  return count;
+}
+
+std::span<const FeatureUse> Program::features() const { return plan_->features; }
+std::span<const TensorInfo> Program::tensors() const { return plan_->tensors; }
+size_t Program::row_bytes() const { return plan_->row_bytes; }
+uint64_t Program::fingerprint() const { return plan_->fingerprint; }
+
+DecodeCounters Program::DecodeRows(std::span<const FeatureColumn> columns, size_t n,
+                                   std::span<uint8_t* const> outputs,
+                                   const DecodeOptions& options) const {
+  DecodeCounters counters;
+  Tile tile{plan_->features, columns, 0, std::min(kTile, n), options};
+  Prefetch(tile);
+  while (tile.first < n) {
+    Tile next{plan_->features, columns, tile.first + tile.size, 0, options};
+    next.size = std::min(kTile, n - next.first);
+    Prefetch(next);
+    for (size_t t = 0; t < plan_->steps.size(); ++t) {
+      const TensorInfo& tensor = plan_->tensors[t];
+      uint8_t* out = outputs[t] + tile.first * tensor.row_bytes;
+      std::visit([&](const auto& step) { Run(step, tensor, tile, out, counters); },
+                 plan_->steps[t]);
+    }
+    tile.first = next.first;
+    tile.size = next.size;
+  }
+  return counters;
+}
+
+}  // namespace penstock

@@ -1,0 +1,95 @@
+// A checked decode spec, ready to turn rows of features into rows of tensors.
+#ifndef PENSTOCK_RECORDS_DECODE_PROGRAM_H_
+#define PENSTOCK_RECORDS_DECODE_PROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/decode_spec.pb.h"
+#include "records/base/dtype.h"
+#include "records/decode/bits.h"
+#include "records/decode/simd_level.h"
+
+namespace penstock {
+
+// Raised when the same spec and the same bytes would give other bits. Part of every fingerprint.
+inline constexpr uint32_t kDecoderVersion = 1;
+
+enum class FeatureType : uint8_t { kBytes, kInt64, kFloat };
+absl::string_view FeatureTypeName(FeatureType type);  // "bytes", "int64", "float"
+
+// A feature that every record must have, exactly so.
+struct FeatureUse {
+  std::string name;
+  FeatureType type = FeatureType::kBytes;
+  uint32_t count = 0;        // bytes of a bytes feature, else values
+  size_t num_bytes() const;  // as a FeatureColumn has them: 1, 8 or 4 a value
+};
+
+// One output: rows of `shape` (empty: a scalar), row-major, little-endian.
+struct TensorInfo {
+  std::string name;  // With kPacked a feature's name, which may hold any character.
+  Dtype dtype = Dtype::kU8;
+  std::vector<uint32_t> shape;
+  size_t row_bytes = 0;
+};
+
+// Row i's value of one feature starts at column[i], at any alignment: the bytes, or the int64 or
+// float values in little-endian order.
+using FeatureColumn = const uint8_t* const*;
+
+struct DecodeOptions {
+  SimdLevel level = BestSimdLevel();
+  Stores stores = Stores::kCached;
+};
+
+struct DecodeCounters {
+  // Rows whose mate bit is set and whose score is 0: they become a draw's label. Not counted by
+  // kPacked, where nobody looks at the bits.
+  uint64_t mates_without_sign = 0;
+
+  DecodeCounters& operator+=(const DecodeCounters& other) {
+    mates_without_sign += other.mates_without_sign;
+    return *this;
+  }
+};
+
+// Immutable, cheap to copy; thread-safe.
+class Program {
+ public:
+  // Checks all of `spec` and plans the work. With kPacked the tensors are the features themselves,
+  // in the order in which the spec first uses them.
+  // kInvalidArgument names the tensor and the reason; kResourceExhausted a limit of
+  // docs/decode_spec.md; kFailedPrecondition: the spec uses fields that this version lacks.
+  static absl::StatusOr<Program> Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype);
+
+  // The distinct features needed, in order of first use; DecodeRows() takes a column for each.
+  std::span<const FeatureUse> features() const;
+  std::span<const TensorInfo> tensors() const;
+  size_t row_bytes() const;      // over all tensors
+  uint64_t fingerprint() const;  // of the spec and kDecoderVersion, whatever the wire dtype
+
+  // Decodes `n` rows; row i of tensor t goes to outputs[t] + i * tensors()[t].row_bytes. Rows may
+  // be scattered over memory: they are fetched ahead. Allocates nothing and cannot fail: the
+  // caller has checked that each record has features() as stated.
+  DecodeCounters DecodeRows(std::span<const FeatureColumn> columns, size_t n,
+                            std::span<uint8_t* const> outputs,
+                            const DecodeOptions& options = {}) const;
+
+  struct Plan;  // program_plan.h
+
+ private:
+  explicit Program(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+
+  std::shared_ptr<const Plan> plan_;  // Shared by the copies of a program.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DECODE_PROGRAM_H_

@@ -1,0 +1,35 @@
+// Engine scores to training targets in [-1, 1]: the same bits on every machine.
+#ifndef PENSTOCK_RECORDS_DECODE_SCORE_H_
+#define PENSTOCK_RECORDS_DECODE_SCORE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "records/decode/simd_level.h"
+
+namespace penstock {
+
+// tanh(x) by additions, multiplications and one division of doubles only, so that no library or
+// processor can change a bit. Within 4e-16 of the exact value. x must not be NaN.
+double Tanh(double x);
+
+// a: the score of a mate far away; b: from |s| = b on a mate scores no more than a;
+// k: the centipawns where an ordinary score is a * tanh(1).
+struct MateScoreParams {
+  double a = 0.8;
+  double b = 11;
+  double k = 400;
+};
+
+inline constexpr size_t kScoreBlock = 8;
+
+// For each i of a block: with s = scores[i], m = mates[i] (0 or 1),
+//   out[i] = (1-m) * a * tanh(s/k) + m * sign(s) * (a + (1-a)/(b-1) * max(0, b-|s|)).
+// sign(0) = 0; zeros are +0.0. Thread-safe.
+void MateScores(const MateScoreParams& params, SimdLevel level,
+                const int64_t (&scores)[kScoreBlock], const uint8_t (&mates)[kScoreBlock],
+                double (&out)[kScoreBlock]);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DECODE_SCORE_H_

@@ -1,0 +1,87 @@
+#include "records/decode/spec.h"
+
+#include <errno.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/text_format.h>
+#include <stdio.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "records/decode/builtin_specs.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kMaxSpecBytes = 1 << 20;
+constexpr int kMaxReportedErrors = 4;
+
+// Collects "source:line:column: reason", counted from 1 as editors do.
+class ErrorList : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit ErrorList(absl::string_view source) : source_(source) {}
+
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    if (++count_ > kMaxReportedErrors) return;
+    absl::StrAppend(&text_, text_.empty() ? "" : "; ", source_, ":", line + 1, ":", column + 1,
+                    ": ", message);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  absl::string_view source_;
+  std::string text_;
+  int count_ = 0;
+};
+
+struct FileCloser {
+  void operator()(FILE* file) const { fclose(file); }
+};
+
+absl::StatusOr<std::string> ReadSpecFile(const std::string& path) {
+  std::unique_ptr<FILE, FileCloser> file(fopen(path.c_str(), "re"));
+  if (file == nullptr) {
+    const std::string what =
+        errno == ENOENT
+            ? absl::StrCat("decode spec '", path, "' is neither built in (chess) nor a file")
+            : absl::StrCat("decode spec ", path);
+    return ErrnoToStatus(errno, what);
+  }
+  std::string text(kMaxSpecBytes + 1, '\0');
+  text.resize(fread(text.data(), 1, text.size(), file.get()));
+  if (ferror(file.get())) return ErrnoToStatus(errno, absl::StrCat("decode spec ", path));
+  if (text.size() > kMaxSpecBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("decode spec ", path, " is larger than ", kMaxSpecBytes, " bytes"));
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::DecodeSpec> ParseSpec(absl::string_view text, absl::string_view source) {
+  ErrorList errors(source);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  parser.SetRecursionLimit(32);
+  google::protobuf::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
+  v1::DecodeSpec spec;
+  if (!parser.Parse(&input, &spec)) {
+    return absl::InvalidArgumentError(absl::StrCat("decode spec: ", errors.text()));
+  }
+  return spec;
+}
+
+absl::StatusOr<v1::DecodeSpec> LoadSpec(absl::string_view name_or_file) {
+  if (name_or_file == "chess") return ParseSpec(kChessSpec, "chess");
+  const std::string path(name_or_file);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string text, ReadSpecFile(path));
+  return ParseSpec(text, path);
+}
+
+}  // namespace penstock
