@@ -48,25 +48,25 @@ uint32_t LengthCrc(uint64_t length) {
   return MaskCrc32c(~crc);
 }
 
-absl::Status Damaged(size_t offset, absl::string_view what) {
+absl::Status Damaged(uint64_t offset, absl::string_view what) {
   return absl::DataLossError(absl::StrCat("record at offset ", offset, ": ", what));
 }
 
 // Why TryParseFrame() answered false.
-absl::Status DiagnoseFrame(std::span<const uint8_t> data, size_t offset) {
-  const size_t left = offset <= data.size() ? data.size() - offset : 0;
+absl::Status DiagnoseFrame(std::span<const uint8_t> data, size_t at, uint64_t base) {
+  const size_t left = at <= data.size() ? data.size() - at : 0;
+  const uint64_t offset = base + at;
   if (left < kFrameHeaderBytes) {
     return Damaged(offset, absl::StrCat("cut: ", left, " of the header's 12 bytes are there"));
   }
-  const uint8_t* p = data.data() + offset;
+  const uint8_t* p = data.data() + at;
   const uint64_t length = Load64(p);
   if (uint32_t crc = LengthCrc(length); crc != Load32(p + 8)) {
     return Damaged(
         offset, absl::StrFormat("length CRC computed 0x%08x, stored 0x%08x", crc, Load32(p + 8)));
   }
   if (left < kFrameOverhead || length > left - kFrameOverhead) {
-    return Damaged(offset, absl::StrCat("cut: a payload of ", length, " bytes and its CRC do not ",
-                                        "fit in the ", left - kFrameHeaderBytes, " bytes left"));
+    return CutFrameError(offset, length, left - kFrameHeaderBytes);
   }
   std::span<const uint8_t> payload(p + kFrameHeaderBytes, length);
   return Damaged(
@@ -81,6 +81,14 @@ void Append(T value, std::vector<uint8_t>& out) {
 }
 
 }  // namespace
+
+absl::Status CutFrameError(uint64_t offset, uint64_t length, uint64_t left) {
+  return Damaged(offset,
+                 absl::StrCat("cut: a payload of ", length, " bytes and its CRC do not fit ",
+                              "in the ", left, " bytes left"));
+}
+
+uint64_t FrameLength(std::span<const uint8_t> data) { return Load64(data.data()); }
 
 bool HasValidFrameHeader(std::span<const uint8_t> data) {
   return data.size() >= kFrameHeaderBytes &&
@@ -98,9 +106,10 @@ bool TryParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify, 
          MaskCrc32c(Crc32c(frame.payload)) == Load32(p + kFrameHeaderBytes + length);
 }
 
-absl::StatusOr<Frame> ParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify) {
+absl::StatusOr<Frame> ParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify,
+                                 uint64_t base) {
   Frame frame;
-  if (!TryParseFrame(data, offset, verify, frame)) return DiagnoseFrame(data, offset);
+  if (!TryParseFrame(data, offset, verify, frame)) return DiagnoseFrame(data, offset, base);
   return frame;
 }
 
@@ -108,7 +117,7 @@ absl::Status ParseFrames(std::span<const uint8_t> data, Verify verify,
                          std::vector<std::span<const uint8_t>>& payloads) {
   Frame frame;
   for (size_t offset = 0; offset < data.size(); offset += frame.size()) {
-    if (!TryParseFrame(data, offset, verify, frame)) return DiagnoseFrame(data, offset);
+    if (!TryParseFrame(data, offset, verify, frame)) return DiagnoseFrame(data, offset, 0);
     payloads.push_back(frame.payload);
   }
   return absl::OkStatus();

@@ -34,12 +34,20 @@ struct Frame {
 // Whether `data` begins with a length and its valid CRC.
 bool HasValidFrameHeader(std::span<const uint8_t> data);
 
-// The frame at `offset`. kDataLoss: damaged or cut, naming the offset and both CRCs. The length's
-// CRC is checked before the length is used for anything.
-absl::StatusOr<Frame> ParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify);
+// The length that `data` begins with. REQUIRES: HasValidFrameHeader(data).
+uint64_t FrameLength(std::span<const uint8_t> data);
+
+// The frame at `offset`. kDataLoss: damaged or cut, naming the offset (counted from `base`, where
+// `data` begins in its file) and both CRCs. The length's CRC is checked before the length is used.
+absl::StatusOr<Frame> ParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify,
+                                 uint64_t base = 0);
 
 // ParseFrame() for loops: false where it fails; ask it for the reason.
 bool TryParseFrame(std::span<const uint8_t> data, size_t offset, Verify verify, Frame& frame);
+
+// kDataLoss for a payload of `length` bytes in a frame at `offset`, when only `left` bytes follow
+// its header.
+absl::Status CutFrameError(uint64_t offset, uint64_t length, uint64_t left);
 
 // The payloads of `data`, whole frames, appended to `payloads`.
 absl::Status ParseFrames(std::span<const uint8_t> data, Verify verify,

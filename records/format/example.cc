@@ -1,0 +1,181 @@
+#include "records/format/example.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "records/format/example_walk.h"
+
+namespace penstock {
+namespace {
+
+// Tags and lengths are in the trace already; of a field that nobody wants, the encoded number is
+// what else decides the structure.
+void TraceUnwanted(const WireField& field, WireTrace* trace) {
+  if (trace != nullptr && field.type != WireType::kBytes) {
+    trace->Add(field.value.data(), field.value.data() + field.value.size());
+  }
+}
+
+const uint8_t* WalkEntry(std::span<const uint8_t> entry, WireTrace* trace, ExampleEntry& out) {
+  WireReader reader(entry, trace);
+  WireField field;
+  out = {absl::string_view(), entry.first(0)};
+  while (reader.Next(field)) {
+    if (field.type == WireType::kBytes && field.number == 1) {
+      out.name = {reinterpret_cast<const char*>(field.value.data()), field.value.size()};
+      if (trace != nullptr) {
+        trace->Add(field.value.data(), field.value.data() + field.value.size());
+      }
+    } else if (field.type == WireType::kBytes && field.number == 2) {
+      out.feature = field.value;
+    } else {
+      TraceUnwanted(field, trace);
+    }
+  }
+  return reader.failed() ? reader.position() : nullptr;
+}
+
+// Appends the values of one run to `view`.
+const uint8_t* ReadRun(std::span<const uint8_t> run, FeatureView& view) {
+  if (view.type == FeatureType::kBytes) {
+    view.bytes.push_back(run);
+  } else if (view.type == FeatureType::kFloat) {
+    const size_t begin = view.floats.size();
+    view.floats.resize(begin + run.size() / 4);
+    if (!run.empty()) std::memcpy(view.floats.data() + begin, run.data(), run.size());
+  } else {
+    for (const uint8_t* p = run.data(); p != run.data() + run.size();) {
+      uint64_t value;
+      const uint8_t* next = ReadVarint(p, run.data() + run.size(), value);
+      if (next == nullptr) return p;
+      view.ints.push_back(static_cast<int64_t>(value));
+      p = next;
+    }
+  }
+  return nullptr;
+}
+
+const uint8_t* ReadFeature(std::span<const uint8_t> feature, FeatureLists& lists,
+                           FeatureView& view) {
+  if (const uint8_t* broken = WalkFeature(feature, nullptr, lists)) return broken;
+  view.type = lists.type;
+  view.bytes.clear();
+  view.floats.clear();
+  view.ints.clear();
+  const uint8_t* broken = nullptr;
+  for (std::span<const uint8_t> list : lists.lists) {
+    const uint8_t* at = WalkList(list, lists.type, nullptr, [&](std::span<const uint8_t> run) {
+      if (broken == nullptr) broken = ReadRun(run, view);
+    });
+    if (at != nullptr || broken != nullptr) return at != nullptr ? at : broken;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::string_view FeatureTypeName(FeatureType type) {
+  switch (type) {
+    case FeatureType::kNone:
+      return "none";
+    case FeatureType::kBytes:
+      return "bytes";
+    case FeatureType::kFloat:
+      return "float";
+    case FeatureType::kInt64:
+      return "int64";
+  }
+  return "unknown";
+}
+
+const uint8_t* WalkEntries(std::span<const uint8_t> payload, WireTrace* trace,
+                           absl::FunctionRef<void(const ExampleEntry&)> visit) {
+  WireReader example(payload, trace);
+  WireField features, field;
+  while (example.Next(features)) {
+    if (features.type != WireType::kBytes || features.number != 1) {
+      TraceUnwanted(features, trace);
+      continue;
+    }
+    WireReader reader(features.value, trace);
+    while (reader.Next(field)) {
+      if (field.type != WireType::kBytes || field.number != 1) {
+        TraceUnwanted(field, trace);
+        continue;
+      }
+      ExampleEntry entry;
+      if (const uint8_t* broken = WalkEntry(field.value, trace, entry)) return broken;
+      visit(entry);
+    }
+    if (reader.failed()) return reader.position();
+  }
+  return example.failed() ? example.position() : nullptr;
+}
+
+const uint8_t* WalkFeature(std::span<const uint8_t> feature, WireTrace* trace, FeatureLists& out) {
+  WireReader reader(feature, trace);
+  WireField field;
+  out.type = FeatureType::kNone;
+  out.lists.clear();
+  while (reader.Next(field)) {
+    if (field.type != WireType::kBytes || field.number > 3) {
+      TraceUnwanted(field, trace);
+      continue;
+    }
+    const auto type = static_cast<FeatureType>(field.number);
+    // A oneof: another kind clears what was there, the same kind adds to it.
+    if (type != out.type) out.lists.clear();
+    out.type = type;
+    out.lists.push_back(field.value);
+  }
+  return reader.failed() ? reader.position() : nullptr;
+}
+
+const uint8_t* WalkList(std::span<const uint8_t> list, FeatureType type, WireTrace* trace,
+                        absl::FunctionRef<void(std::span<const uint8_t>)> visit) {
+  WireReader reader(list, trace);
+  WireField field;
+  while (reader.Next(field)) {
+    const bool run = field.type == WireType::kBytes;
+    const bool number = (type == FeatureType::kInt64 && field.type == WireType::kVarint) ||
+                        (type == FeatureType::kFloat && field.type == WireType::kFixed32);
+    if (field.number != 1 || (!run && !number)) {
+      TraceUnwanted(field, trace);
+      continue;
+    }
+    if (type == FeatureType::kFloat && field.value.size() % 4 != 0) return field.value.data();
+    visit(field.value);
+  }
+  return reader.failed() ? reader.position() : nullptr;
+}
+
+absl::Status BrokenExample(std::span<const uint8_t> payload, const uint8_t* where) {
+  return absl::DataLossError(absl::StrCat("is no tf.train.Example: broken at byte ",
+                                          where - payload.data(), " of ", payload.size()));
+}
+
+absl::Status ForEachFeature(std::span<const uint8_t> payload,
+                            absl::FunctionRef<void(const FeatureView&)> visit) {
+  std::vector<ExampleEntry> entries;
+  const uint8_t* broken = WalkEntries(payload, nullptr, [&](const ExampleEntry& entry) {
+    for (ExampleEntry& known : entries) {
+      if (known.name == entry.name) {
+        known.feature = entry.feature;
+        return;
+      }
+    }
+    entries.push_back(entry);
+  });
+  if (broken != nullptr) return BrokenExample(payload, broken);
+  FeatureLists lists;
+  FeatureView view;
+  for (const ExampleEntry& entry : entries) {
+    view.name = entry.name;
+    broken = ReadFeature(entry.feature, lists, view);
+    if (broken != nullptr) return BrokenExample(payload, broken);
+    visit(view);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// Reads tf.train.Example by walking its bytes; no protobuf objects are made.
+//
+//   message Example   { Features features = 1; }
+//   message Features  { map<string, Feature> feature = 1; }
+//   message Feature   { oneof kind { BytesList bytes_list = 1; FloatList float_list = 2;
+//                                    Int64List int64_list = 3; } }
+//   message BytesList { repeated bytes value = 1; }    // FloatList, Int64List: packed or not
+//
+// As in TensorFlow the last entry of a name counts; unknown fields are skipped.
+#ifndef PENSTOCK_RECORDS_FORMAT_EXAMPLE_H_
+#define PENSTOCK_RECORDS_FORMAT_EXAMPLE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// The number of the list in message Feature.
+enum class FeatureType : uint8_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
+
+// "none", "bytes", "float", "int64".
+absl::string_view FeatureTypeName(FeatureType type);
+
+// One feature and its values; points into the record.
+struct FeatureView {
+  absl::string_view name;
+  FeatureType type = FeatureType::kNone;
+  // The list of `type` is filled, the others are empty.
+  std::vector<std::span<const uint8_t>> bytes;
+  std::vector<float> floats;
+  std::vector<int64_t> ints;
+
+  size_t count() const { return bytes.size() + floats.size() + ints.size(); }
+};
+
+// Calls `visit` once for each name, in the order of first appearance; the view is valid during the
+// call. Reads every value. kDataLoss: the record is no tf.train.Example, with the byte.
+absl::Status ForEachFeature(std::span<const uint8_t> payload,
+                            absl::FunctionRef<void(const FeatureView&)> visit);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_FORMAT_EXAMPLE_H_

@@ -1,0 +1,20 @@
+// Any bytes as a TFRecord file, compressed or not: an end or an error, and bounded memory.
+#include <cstdlib>
+#include <vector>
+
+#include "records/format/tfrecord_reader.h"
+#include "records/io/memory_source.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  penstock::MemorySource source("fuzz", std::vector<uint8_t>(data, data + size));
+  penstock::TfRecordReader reader(source, {.max_record_bytes = 1 << 20});
+  penstock::Record record;
+  uint64_t next = 0;
+  while (true) {
+    absl::StatusOr<bool> more = reader.Next(record);
+    if (!more.ok() || !*more) break;
+    if (record.offset != next) abort();
+    next = record.offset + record.payload.size() + penstock::kFrameOverhead;
+  }
+  return 0;
+}

@@ -1,0 +1,91 @@
+// protobuf's wire format (protobuf.dev/programming-guides/encoding), as far as reading needs it.
+#ifndef PENSTOCK_RECORDS_FORMAT_WIRE_H_
+#define PENSTOCK_RECORDS_FORMAT_WIRE_H_
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace penstock {
+
+enum class WireType : uint8_t {
+  kVarint = 0,
+  kFixed64 = 1,
+  kBytes = 2,
+  kGroup = 3,
+  kEndGroup = 4,
+  kFixed32 = 5,
+};
+
+// Decodes a varint at the front of [p, end): the byte after it, or null if it is cut or longer than
+// 10 bytes.
+inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 70 && p < end; shift += 7) {
+    const uint8_t byte = *p++;
+    value |= shift < 64 ? static_cast<uint64_t>(byte & 0x7f) << shift : 0;
+    if (byte < 0x80) return p;
+  }
+  return nullptr;
+}
+
+// The ranges of a message that a reader looked at: messages that agree in them have the same
+// structure.
+class WireTrace {
+ public:
+  using Range = std::pair<const uint8_t*, const uint8_t*>;
+
+  void Clear() { ranges_.clear(); }
+  void Add(const uint8_t* begin, const uint8_t* end) {
+    if (!ranges_.empty() && ranges_.back().second == begin) {
+      ranges_.back().second = end;
+    } else {
+      ranges_.emplace_back(begin, end);
+    }
+  }
+  const std::vector<Range>& ranges() const { return ranges_; }
+
+ private:
+  std::vector<Range> ranges_;
+};
+
+struct WireField {
+  uint32_t number = 0;
+  WireType type = WireType::kVarint;
+  // The value without its tag: content of kBytes, the encoded varint, 4 or 8 bytes, or a group with
+  // its end tag.
+  std::span<const uint8_t> value;
+};
+
+// Reads the fields of one message. Tags and lengths go to the trace; values do not.
+// Not thread-safe.
+class WireReader {
+ public:
+  // The bytes, and the trace if there is one, must outlive the reader.
+  explicit WireReader(std::span<const uint8_t> message, WireTrace* trace = nullptr)
+      : p_(message.data()), end_(message.data() + message.size()), trace_(trace) {}
+
+  // False at the end of the message, and where it is malformed: then failed() is true.
+  bool Next(WireField& field);
+  bool failed() const { return failed_; }
+  // Where reading stopped.
+  const uint8_t* position() const { return p_; }
+
+ private:
+  bool Fail() {
+    failed_ = true;
+    return false;
+  }
+  // The byte after the value at `p`, or null.
+  const uint8_t* ValueEnd(const uint8_t* p, const WireField& field, int depth) const;
+
+  const uint8_t* p_;
+  const uint8_t* end_;
+  WireTrace* trace_;
+  bool failed_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_FORMAT_WIRE_H_
