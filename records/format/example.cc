@@ -19,7 +19,7 @@ void TraceUnwanted(const WireField& field, WireTrace* trace) {
 const uint8_t* WalkEntry(std::span<const uint8_t> entry, WireTrace* trace, ExampleEntry& out) {
   WireReader reader(entry, trace);
   WireField field;
-  out = {absl::string_view(), entry.first(0)};
+  out = {absl::string_view("", 0), entry.first(0)};
   while (reader.Next(field)) {
     if (field.type == WireType::kBytes && field.number == 1) {
       out.name = {reinterpret_cast<const char*>(field.value.data()), field.value.size()};
