@@ -5,6 +5,11 @@
 
 #include "cli/command.h"
 
-namespace penstock {}  // namespace penstock
+namespace penstock {
+
+void AddChessCommand(CLI::App& app, absl::Status& outcome);
+void AddPackCommand(CLI::App& app, absl::Status& outcome);
+
+}  // namespace penstock
 
 #endif  // PENSTOCK_CLI_COMMANDS_H_

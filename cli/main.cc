@@ -18,5 +18,7 @@ int main(int argc, char** argv) {
   app.footer("`penstock COMMAND --help` shows a command's options and an example.");
 
   absl::Status outcome;
+  penstock::AddChessCommand(app, outcome);
+  penstock::AddPackCommand(app, outcome);
   return penstock::RunApp(app, outcome, argc, argv);
 }

@@ -27,6 +27,7 @@ absl::StatusOr<Score> ParseScore(absl::string_view text) {
   const bool has_sign = negative || absl::ConsumePrefix(&rest, "+");
   if (mate && !has_sign) return Bad(text, "does not say who mates");
   if (rest.empty()) return Bad(text, "has no digits");
+  if (rest.size() > 16) return Bad(text, "is too long");
   int64_t magnitude = 0;
   for (char c : rest) {
     if (!absl::ascii_isdigit(c)) return Bad(text, "is not a number");

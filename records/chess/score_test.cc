@@ -30,7 +30,7 @@ TEST(ScoreTest, NeverStoresAMateAsZero) {
 
 TEST(ScoreTest, RefusesTheRest) {
   for (const char* text : {"", "+", "#", "#+", "#5", "#0", "3.5", "+-3", "--3", " 3", "3 ", "#+x",
-                           "1000001", "#-99999999999999999999"}) {
+                           "1000001", "#-9999999", "00000000000000001"}) {
     EXPECT_THAT(ParseScore(text),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected centipawns")))
         << text;

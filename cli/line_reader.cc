@@ -1,0 +1,65 @@
+#include "cli/line_reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "cli/interrupt.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kBlockBytes = size_t{1} << 16;
+
+}  // namespace
+
+absl::StatusOr<LineReader> LineReader::Open(const std::string& path) {
+  if (path == "-") return LineReader("standard input", UniqueFd(), STDIN_FILENO);
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoToStatus(errno, path);
+  const int number = fd.get();
+  return LineReader(path, std::move(fd), number);
+}
+
+absl::StatusOr<bool> LineReader::Next(absl::string_view& line) {
+  line_.clear();
+  while (true) {
+    if (begin_ == block_.size()) {
+      PENSTOCK_ASSIGN_OR_RETURN(const bool more, Fill());
+      if (!more && line_.empty()) return false;
+      if (!more) break;  // The last line has no '\n'.
+    }
+    const auto start = block_.begin() + static_cast<std::ptrdiff_t>(begin_);
+    const auto end = std::find(start, block_.end(), '\n');
+    const size_t room = kMaxLineBytes - line_.size();
+    line_.append(start, start + std::min<std::ptrdiff_t>(end - start, room));
+    const bool is_complete = end != block_.end();
+    begin_ = end - block_.begin() + (is_complete ? 1 : 0);
+    if (is_complete) break;
+  }
+  ++line_number_;
+  line = line_;
+  return true;
+}
+
+absl::StatusOr<bool> LineReader::Fill() {
+  block_.resize(kBlockBytes);
+  begin_ = 0;
+  ssize_t count;
+  while ((count = read(fd_, block_.data(), block_.size())) < 0) {
+    const int error = errno;
+    block_.clear();
+    if (error != EINTR) return ErrnoToStatus(error, path_);
+    PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
+    block_.resize(kBlockBytes);
+  }
+  block_.resize(count);
+  bytes_read_ += count;
+  return count > 0;
+}
+
+}  // namespace penstock
