@@ -177,6 +177,7 @@ Dtype PackedDtype(FeatureType type) {
       return Dtype::kI64;
     case FeatureType::kFloat:
       return Dtype::kF32;
+    case FeatureType::kNone:
     case FeatureType::kBytes:
       break;
   }

@@ -123,24 +123,13 @@ void Prefetch(const Tile& tile) {
 
 }  // namespace
 
-absl::string_view FeatureTypeName(FeatureType type) {
-  switch (type) {
-    case FeatureType::kBytes:
-      return "bytes";
-    case FeatureType::kInt64:
-      return "int64";
-    case FeatureType::kFloat:
-      return "float";
-  }
-  return "unknown";
-}
-
 size_t FeatureUse::num_bytes() const {
   switch (type) {
     case FeatureType::kInt64:
       return size_t{8} * count;
     case FeatureType::kFloat:
       return size_t{4} * count;
+    case FeatureType::kNone:
     case FeatureType::kBytes:
       break;
   }

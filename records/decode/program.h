@@ -10,19 +10,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "proto/decode_spec.pb.h"
 #include "records/base/dtype.h"
 #include "records/decode/bits.h"
 #include "records/decode/simd_level.h"
+#include "records/format/example.h"
 
 namespace penstock {
 
 // Raised when the same spec and the same bytes would give other bits. Part of every fingerprint.
 inline constexpr uint32_t kDecoderVersion = 1;
-
-enum class FeatureType : uint8_t { kBytes, kInt64, kFloat };
-absl::string_view FeatureTypeName(FeatureType type);  // "bytes", "int64", "float"
 
 // A feature that every record must have, exactly so.
 struct FeatureUse {
