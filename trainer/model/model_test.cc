@@ -1,0 +1,83 @@
+#include <cmath>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/model/board_model.h"
+#include "trainer/model/initialize.h"
+#include "trainer/model/parameter_table.h"
+
+namespace penstock {
+namespace {
+
+ParameterTable TableOf(absl::string_view name) {
+  return ParameterTable::ForBoard(BoardModelConfig::Named(name).value());
+}
+
+std::vector<float> Initialized(const ParameterTable& table, uint64_t seed) {
+  std::vector<float> arena(table.arena_size(), -1.0f);
+  InitializeParameters(table, seed, arena);
+  return arena;
+}
+
+TEST(BoardModelTest, CountsParametersAsDesigned) {
+  EXPECT_EQ(TableOf("tiny").parameter_count(), 144577u);
+  EXPECT_EQ(TableOf("default").parameter_count(), 4308737u);
+  EXPECT_EQ(TableOf("large").parameter_count(), 38143489u);
+}
+
+TEST(BoardModelTest, UnknownNameListsTheKnownOnes) {
+  EXPECT_THAT(BoardModelConfig::Named("huge"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       testing::AllOf(testing::HasSubstr("huge"), testing::HasSubstr("default"))));
+}
+
+TEST(BoardModelTest, RefusesHeadsThatDoNotDivideDim) {
+  EXPECT_THAT((BoardModelConfig{"odd", 1, 10, 3, 8}).Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("dim 10, 3 heads")));
+}
+
+TEST(ParameterTableTest, ParametersNeverOverlap) {
+  size_t end = 0;
+  const ParameterTable table = TableOf("tiny");
+  for (const Parameter& parameter : table.parameters()) {
+    EXPECT_GE(parameter.offset, end) << parameter.name;
+    EXPECT_EQ(parameter.offset % kArenaAlignment, 0u);
+    end = parameter.offset + parameter.count;
+  }
+  EXPECT_LE(end, table.arena_size());
+}
+
+TEST(ParameterTableTest, OnlyMatricesDecay) {
+  const ParameterTable table = TableOf("tiny");
+  EXPECT_TRUE(table.at("blocks.3.fc2.weight").decays());
+  EXPECT_FALSE(table.at("blocks.3.fc2.bias").decays());
+  EXPECT_FALSE(table.at("position").decays());
+  EXPECT_FALSE(table.at("norm.weight").decays());
+}
+
+TEST(InitializeTest, SameSeedSameBits) {
+  const ParameterTable table = TableOf("tiny");
+  EXPECT_EQ(Initialized(table, 7), Initialized(table, 7));
+  EXPECT_NE(Initialized(table, 7), Initialized(table, 8));
+}
+
+TEST(InitializeTest, FollowsEachDistribution) {
+  const ParameterTable table = TableOf("tiny");
+  const std::vector<float> arena = Initialized(table, 3);
+  auto deviation = [&](absl::string_view name) {
+    const Parameter& p = table.at(name);
+    double squares = 0;
+    for (size_t i = 0; i < p.count; ++i) squares += std::pow(arena[p.offset + i], 2);
+    return std::sqrt(squares / double(p.count));
+  };
+  // 4,096 and 12,288 values: the sample deviation is within 5 % of the distribution's.
+  EXPECT_NEAR(deviation("position"), 0.02, 0.001);
+  EXPECT_NEAR(deviation("blocks.0.qkv.weight"), 0.125 / std::sqrt(3.0), 0.004);
+  EXPECT_EQ(deviation("blocks.0.norm1.weight"), 1);
+  EXPECT_EQ(deviation("blocks.0.norm1.bias"), 0);
+}
+
+}  // namespace
+}  // namespace penstock

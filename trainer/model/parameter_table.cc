@@ -1,0 +1,56 @@
+#include "trainer/model/parameter_table.h"
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+
+ParameterTable ParameterTable::ForBoard(const BoardModelConfig& config) {
+  ParameterTable table;
+  const auto dim = static_cast<uint32_t>(config.dim);
+  table.AddLinear("embed", kBoardInputs, dim);
+  table.Add("position", ParameterKind::kPosition, {kBoardTokens, dim});
+  for (size_t layer = 0; layer < config.layers; ++layer) {
+    const std::string block = absl::StrCat("blocks.", layer);
+    table.AddNorm(block + ".norm1", dim);
+    table.AddLinear(block + ".qkv", dim, 3 * dim);
+    table.AddLinear(block + ".proj", dim, dim);
+    table.AddNorm(block + ".norm2", dim);
+    table.AddLinear(block + ".fc1", dim, config.hidden);
+    table.AddLinear(block + ".fc2", config.hidden, dim);
+  }
+  table.AddNorm("norm", dim);
+  table.AddLinear("head.fc1", dim, dim);
+  table.AddLinear("head.fc2", dim, 1);
+  return table;
+}
+
+const Parameter& ParameterTable::at(absl::string_view name) const {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name == name) return parameter;
+  }
+  std::abort();  // A program that names what its model lacks is our bug.
+}
+
+void ParameterTable::Add(std::string name, ParameterKind kind, std::vector<uint32_t> shape,
+                         size_t fan_in) {
+  size_t count = 1;
+  for (uint32_t extent : shape) count *= extent;
+  parameters_.push_back({std::move(name), kind, std::move(shape), fan_in, arena_size_, count});
+  parameter_count_ += count;
+  arena_size_ += (count + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+void ParameterTable::AddLinear(absl::string_view name, size_t in, size_t out) {
+  Add(absl::StrCat(name, ".weight"), ParameterKind::kMatrix,
+      {static_cast<uint32_t>(out), static_cast<uint32_t>(in)}, in);
+  Add(absl::StrCat(name, ".bias"), ParameterKind::kBias, {static_cast<uint32_t>(out)}, in);
+}
+
+void ParameterTable::AddNorm(absl::string_view name, size_t dim) {
+  Add(absl::StrCat(name, ".weight"), ParameterKind::kGain, {static_cast<uint32_t>(dim)});
+  Add(absl::StrCat(name, ".bias"), ParameterKind::kOffset, {static_cast<uint32_t>(dim)});
+}
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+// Where each parameter of a model lies in the parameter arena. Gradients and both moments of
+// AdamW have the same layout.
+#ifndef PENSTOCK_TRAINER_MODEL_PARAMETER_TABLE_H_
+#define PENSTOCK_TRAINER_MODEL_PARAMETER_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "trainer/model/board_model.h"
+
+namespace penstock {
+
+enum class ParameterKind : uint8_t {
+  kMatrix,    // (out, in): uniform +-1/sqrt(in); the only kind that decays.
+  kBias,      // (out): as its matrix.
+  kGain,      // One at the start.
+  kOffset,    // Zero at the start.
+  kPosition,  // (tokens, dim): normal, deviation 0.02.
+};
+
+struct Parameter {
+  std::string name;
+  ParameterKind kind;
+  std::vector<uint32_t> shape;
+  size_t fan_in = 0;  // Of matrices and biases.
+  size_t offset = 0;  // In floats; a multiple of kArenaAlignment.
+  size_t count = 0;   // In floats.
+
+  bool decays() const { return kind == ParameterKind::kMatrix; }
+};
+
+inline constexpr size_t kArenaAlignment = 16;  // Floats: 64 bytes.
+
+// Immutable once built.
+class ParameterTable {
+ public:
+  static ParameterTable ForBoard(const BoardModelConfig& config);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  // REQUIRES: the name is in the table.
+  const Parameter& at(absl::string_view name) const;
+  size_t parameter_count() const { return parameter_count_; }
+  // In floats: the parameters with the gaps that align them.
+  size_t arena_size() const { return arena_size_; }
+
+ private:
+  void Add(std::string name, ParameterKind kind, std::vector<uint32_t> shape, size_t fan_in = 0);
+  void AddLinear(absl::string_view name, size_t in, size_t out);
+  void AddNorm(absl::string_view name, size_t dim);
+
+  std::vector<Parameter> parameters_;
+  size_t parameter_count_ = 0;
+  size_t arena_size_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_MODEL_PARAMETER_TABLE_H_

@@ -1,0 +1,102 @@
+// A training step as data: which operations run, on which memory, after which others. Backends
+// execute the list; none decides what a step is.
+#ifndef PENSTOCK_TRAINER_STEP_PROGRAM_H_
+#define PENSTOCK_TRAINER_STEP_PROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+// Memory that buffers are ranges of. Elements are floats (the precision of the backend) except in
+// kInput and kFlags, where they are the elements of the wire.
+enum class Arena : uint8_t {
+  kParameters,
+  kGradients,    // In a block program one shard's; in an update program all shards', one by one.
+  kMoments,      // AdamW's m, then v.
+  kActivations,  // Reused within a block as live ranges allow.
+  kScalars,
+  kInput,  // Packed records, or planes.
+  kFlags,
+  kTargets,
+  kPredictions,
+};
+
+using BufferId = uint32_t;
+
+// [offset, offset + size) of an arena, in elements. Sizes are for the program's own number of
+// rows; a block of fewer rows uses the beginning of each buffer that grows with the rows.
+struct Buffer {
+  std::string name;
+  Arena arena;
+  size_t offset = 0;
+  size_t size = 0;
+};
+
+enum class Access : uint8_t { kRead, kWrite, kReadWrite };
+
+struct Operand {
+  BufferId buffer;
+  Access access;
+};
+
+// Operands in order; r read, w written, rw read and written.
+enum class OpKind : uint8_t {
+  kExpandPacked,  // r packed, w features
+  kJoinI8,        // r planes, r flags, w features
+  kJoinF32,       // r planes, r flags, w features
+
+  kLinear,       // r x, r weight, r bias, w y [, r residual]
+  kAddPosition,  // r position, rw x
+  kLayerNorm,    // r x, r gain, r offset, w y, w mean, w rstd
+  kAttention,    // r qkv, w y
+  kGelu,         // r x, w y
+  kMeanPool,     // r x, w y
+  kTanh,         // r x, w y
+
+  kSquaredErrorBackward,  // r prediction, r target, w dprediction
+  kTanhBackward,          // r y, rw dy
+  kMeanPoolBackward,      // r dy, w dx
+  kGeluBackward,          // r x, rw dy
+  kAttentionBackward,     // r qkv, r dy, w dqkv
+  kLayerNormBackward,     // r dy, r x, r gain, r mean, r rstd, w or rw dx, rw dgain, rw doffset
+  kAddPositionBackward,   // r dx, rw dposition
+  kLinearBackwardInput,   // r dy, r weight, w dx
+  kLinearBackwardWeight,  // r dy, r x, rw dweight, rw dbias
+
+  kAddGradients,  // rw sum, r addend
+  kGradientNorm,  // r gradient, w norm
+  kAdamw,         // r gradient, r norm, rw parameters, rw m, rw v
+};
+
+// What an operation needs besides its operands; zero where it has no meaning.
+struct OpShape {
+  size_t rows_per_sample = 0;  // Rows of the matrices: 64 (a token each) or 1.
+  size_t in = 0;               // Columns of the input; dim of a norm; width of attention.
+  size_t out = 0;
+  size_t heads = 0;
+};
+
+struct Op {
+  OpKind kind;
+  OpShape shape;
+  std::vector<Operand> operands;
+  std::vector<uint32_t> after;  // Earlier operations that must have finished; increasing.
+};
+
+// Executing the operations in list order is always valid.
+struct StepProgram {
+  size_t rows = 0;  // Samples of a block, at most.
+  std::vector<Buffer> buffers;
+  std::vector<Op> ops;
+  size_t activation_size = 0;  // Elements of Arena::kActivations.
+};
+
+// What a block of the board model reads.
+enum class BoardFormat : uint8_t { kPacked, kI8, kF32 };
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_STEP_PROGRAM_H_

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "trainer/step/arena_plan.h"
+#include "trainer/step/board_program.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+// Whether two operands touch a common element and one of them writes it. Written apart from the
+// planner's own rule, element range by element range.
+bool Clash(const StepProgram& program, const Operand& a, const Operand& b) {
+  const Buffer &x = program.buffers[a.buffer], &y = program.buffers[b.buffer];
+  const size_t begin = std::max(x.offset, y.offset);
+  const size_t end = std::min(x.offset + x.size, y.offset + y.size);
+  const bool writes = a.access != Access::kRead || b.access != Access::kRead;
+  return writes && x.arena == y.arena && begin < end;
+}
+
+// The first pair that touches common memory, one writing, and that `after` leaves unordered.
+std::optional<std::string> FindUnorderedConflict(const StepProgram& program) {
+  std::vector<std::vector<bool>> before(program.ops.size());
+  for (size_t i = 0; i < program.ops.size(); ++i) {
+    before[i].resize(program.ops.size());
+    for (uint32_t j : program.ops[i].after) {
+      before[i][j] = true;
+      for (size_t k = 0; k < j; ++k) before[i][k] = before[i][k] || before[j][k];
+    }
+    for (size_t j = 0; j < i; ++j) {
+      for (const Operand& a : program.ops[i].operands) {
+        for (const Operand& b : program.ops[j].operands) {
+          if (!before[i][j] && Clash(program, a, b)) {
+            return absl::StrCat("operations ", j, " and ", i, " on ",
+                                program.buffers[a.buffer].name, " and ",
+                                program.buffers[b.buffer].name);
+          }
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// The first two activations that share memory while both are needed.
+std::optional<std::string> FindLiveOverlap(const StepProgram& program) {
+  auto uses = [&](BufferId buffer) {
+    std::vector<size_t> ops;
+    for (size_t i = 0; i < program.ops.size(); ++i) {
+      for (const Operand& operand : program.ops[i].operands) {
+        if (operand.buffer == buffer) ops.push_back(i);
+      }
+    }
+    return ops;
+  };
+  for (BufferId a = 0; a < program.buffers.size(); ++a) {
+    for (BufferId b = 0; b < a; ++b) {
+      const Buffer &x = program.buffers[a], &y = program.buffers[b];
+      if (x.arena != Arena::kActivations || y.arena != Arena::kActivations) continue;
+      if (x.offset >= y.offset + y.size || y.offset >= x.offset + x.size) continue;
+      const std::vector<size_t> of_a = uses(a), of_b = uses(b);
+      if (of_a.front() <= of_b.back() && of_b.front() <= of_a.back()) return x.name + ", " + y.name;
+    }
+  }
+  return std::nullopt;
+}
+
+StepProgram Training(absl::string_view model, size_t rows) {
+  const BoardModelConfig config = BoardModelConfig::Named(model).value();
+  return BuildBoardTraining(config, ParameterTable::ForBoard(config), BoardFormat::kPacked, rows);
+}
+
+class BoardProgramTest : public testing::TestWithParam<std::tuple<const char*, size_t>> {
+ protected:
+  StepProgram program_ = Training(std::get<0>(GetParam()), std::get<1>(GetParam()));
+};
+
+TEST_P(BoardProgramTest, OrdersEveryConflictingPair) {
+  EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);
+}
+
+TEST_P(BoardProgramTest, LiveActivationsNeverOverlap) {
+  EXPECT_EQ(FindLiveOverlap(program_), std::nullopt);
+}
+
+TEST_P(BoardProgramTest, ReusesMemory) {
+  size_t sum = 0;
+  for (const Buffer& buffer : program_.buffers) {
+    if (buffer.arena == Arena::kActivations) sum += buffer.size;
+  }
+  EXPECT_LT(program_.activation_size, sum * 7 / 10);
+}
+
+TEST_P(BoardProgramTest, EveryActivationIsWrittenBeforeItIsRead) {
+  std::vector<bool> written(program_.buffers.size());
+  for (const Op& op : program_.ops) {
+    for (const Operand& operand : op.operands) {
+      if (program_.buffers[operand.buffer].arena != Arena::kActivations) continue;
+      EXPECT_TRUE(operand.access == Access::kWrite || written[operand.buffer])
+          << program_.buffers[operand.buffer].name;
+    }
+    for (const Operand& operand : op.operands) {
+      if (operand.access != Access::kRead) written[operand.buffer] = true;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, BoardProgramTest,
+                         testing::Combine(testing::Values("tiny", "default", "large"),
+                                          testing::Values(size_t{1}, size_t{4})));
+
+TEST(StepCheckTest, FindsAMissingDependency) {
+  StepProgram program = Training("tiny", 1);
+  program.ops[5].after.clear();
+  EXPECT_THAT(FindUnorderedConflict(program).value_or(""), HasSubstr("and 5 on"));
+}
+
+TEST(StepCheckTest, FindsAnOverlap) {
+  StepProgram program = Training("tiny", 1);
+  for (Buffer& buffer : program.buffers) {
+    if (buffer.arena == Arena::kActivations) buffer.offset = 0;
+  }
+  EXPECT_NE(FindLiveOverlap(program), std::nullopt);
+}
+
+TEST(InferenceProgramTest, NeedsLessMemoryThanTraining) {
+  const BoardModelConfig config = BoardModelConfig::Named("tiny").value();
+  const StepProgram program =
+      BuildBoardInference(config, ParameterTable::ForBoard(config), BoardFormat::kI8, 4);
+  EXPECT_EQ(FindUnorderedConflict(program), std::nullopt);
+  EXPECT_EQ(FindLiveOverlap(program), std::nullopt);
+  EXPECT_LT(program.activation_size, Training("tiny", 4).activation_size / 4);
+}
+
+class UpdateProgramTest : public testing::TestWithParam<size_t> {
+ protected:
+  StepProgram program_ =
+      BuildUpdate(ParameterTable::ForBoard(BoardModelConfig::Named("tiny").value()), GetParam());
+};
+
+TEST_P(UpdateProgramTest, OrdersEveryConflictingPair) {
+  EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);
+}
+
+TEST_P(UpdateProgramTest, AddsEveryShardOnce) {
+  std::vector<int> added(GetParam());
+  for (const Op& op : program_.ops) {
+    if (op.kind != OpKind::kAddGradients) continue;
+    EXPECT_EQ(added[op.operands[0].buffer], 0) << "added to after it was added to another";
+    ++added[op.operands[1].buffer];
+  }
+  EXPECT_EQ(added[0], 0);
+  EXPECT_EQ(std::count(added.begin(), added.end(), 1), std::ptrdiff_t(GetParam() - 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, UpdateProgramTest, testing::Values(1, 2, 3, 8, 12));
+
+}  // namespace
+}  // namespace penstock
