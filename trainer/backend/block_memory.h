@@ -1,0 +1,63 @@
+// Where the arenas of a block program lie while it runs.
+#ifndef PENSTOCK_TRAINER_BACKEND_BLOCK_MEMORY_H_
+#define PENSTOCK_TRAINER_BACKEND_BLOCK_MEMORY_H_
+
+#include <cstddef>
+#include <cstdlib>
+
+#include "kernels/reference/attention.h"
+#include "trainer/step/program.h"
+
+namespace penstock {
+
+// Borrows everything. `flags` is null for packed input; `gradients` and `targets` for inference.
+template <typename T>
+struct BlockMemory {
+  const T* parameters = nullptr;
+  T* gradients = nullptr;
+  T* activations = nullptr;
+  const T* targets = nullptr;
+  T* predictions = nullptr;
+  const void* input = nullptr;
+  const void* flags = nullptr;
+  T loss_weight = 0;  // 1 / samples of the global batch.
+
+  // Operand `index` of `op`. The program says which are written, so constness is cast away here.
+  T* At(const StepProgram& program, const Op& op, size_t index) const {
+    const Buffer& buffer = program.buffers[op.operands[index].buffer];
+    return Base(buffer.arena) + buffer.offset;
+  }
+  const void* BytesAt(const StepProgram& program, const Op& op, size_t index) const {
+    const Buffer& buffer = program.buffers[op.operands[index].buffer];
+    return buffer.arena == Arena::kInput ? input : flags;
+  }
+
+ private:
+  T* Base(Arena arena) const {
+    switch (arena) {
+      case Arena::kParameters:
+        return const_cast<T*>(parameters);
+      case Arena::kGradients:
+        return gradients;
+      case Arena::kActivations:
+        return activations;
+      case Arena::kTargets:
+        return const_cast<T*>(targets);
+      case Arena::kPredictions:
+        return predictions;
+      default:
+        std::abort();  // Not an arena of floats of a block.
+    }
+  }
+};
+
+inline reference::AttentionShape AttentionShapeOf(const OpShape& shape, size_t samples) {
+  return {.samples = samples,
+          .tokens = shape.rows_per_sample,
+          .heads = shape.heads,
+          .head_dim = shape.in / shape.heads};
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_BLOCK_MEMORY_H_

@@ -1,0 +1,148 @@
+// Attention over 64 tokens, for any target: included by kernels.cc alone.
+//
+// Scores are kept transposed, s[key][query], so that the softmax runs down columns: sixteen
+// queries a register and no sum across lanes.
+#ifndef PENSTOCK_TRAINER_BACKEND_CPU_ATTENTION_BODY_H_
+#define PENSTOCK_TRAINER_BACKEND_CPU_ATTENTION_BODY_H_
+
+#include <cmath>
+#include <cstddef>
+
+#include "trainer/backend/cpu/vector.h"
+
+namespace penstock::cpu {
+
+inline constexpr int kTokens = 64;
+
+// to (kDim, 64) = from (64 tokens of row stride `stride`, kDim) transposed, times scale.
+template <int kDim>
+PENSTOCK_INLINE void TransposeHead(const float* from, ptrdiff_t stride, float scale, float* to) {
+  for (int token = 0; token < kTokens; token += kLanes) {
+    for (int d = 0; d < kDim; d += kLanes) {
+      TransposeBlock(from + token * stride + d, stride, scale, to + d * kTokens + token, kTokens);
+    }
+  }
+}
+
+// Replaces s (64 keys, 64 queries) by e^(s - largest of the column) and gives 1 / column sums.
+PENSTOCK_INLINE void ExpColumns(float* s, Vec inverse[4]) {
+  Vec largest[4], sum[4];
+  PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) {
+    Load(s + n * kLanes, largest[n]);
+    sum[n] = Vec{};
+  }
+  for (int key = 1; key < kTokens; ++key) {
+    PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) {
+      Vec x;
+      Load(s + key * kTokens + n * kLanes, x);
+      largest[n] = x > largest[n] ? x : largest[n];
+    }
+  }
+  for (int key = 0; key < kTokens; ++key) {
+    PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) {
+      Vec x;
+      Load(s + key * kTokens + n * kLanes, x);
+      x -= largest[n];
+      Exp(x);
+      sum[n] += x;
+      Store(x, s + key * kTokens + n * kLanes);
+    }
+  }
+  PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) inverse[n] = 1.0f / sum[n];
+}
+
+template <int kRegisters, int kDim>
+PENSTOCK_INLINE void AttendHead(const float* q, ptrdiff_t width, float* out) {
+  alignas(64) float transposed[kDim * kTokens], s[kTokens * kTokens], inverse[kTokens];
+  const ptrdiff_t stride = 3 * width;
+  const float *k = q + width, *v = k + width;
+  TransposeHead<kDim>(q, stride, 1.0f / std::sqrt(static_cast<float>(kDim)), transposed);
+  Multiply64<kRegisters, 4>(k, stride, 1, kDim, transposed, kTokens, s, kTokens);
+  Vec inverses[4];
+  ExpColumns(s, inverses);
+  PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) Store(inverses[n], inverse + n * kLanes);
+  Multiply64<kRegisters, kDim / kLanes>(s, 1, kTokens, kTokens, v, stride, out, width);
+  for (int token = 0; token < kTokens; ++token) {
+    PENSTOCK_UNROLL for (int d = 0; d < kDim; d += kLanes) {
+      Vec x;
+      Load(out + token * width + d, x);
+      x *= inverse[token];
+      Store(x, out + token * width + d);
+    }
+  }
+}
+
+// p becomes the softmax, dp the gradient by the scores before scaling, times scale.
+PENSTOCK_INLINE void SoftmaxBackward(float* p, float* dp, const Vec inverse[4], float scale) {
+  Vec mean[4];
+  PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) mean[n] = Vec{};
+  for (int key = 0; key < kTokens; ++key) {
+    PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) {
+      Vec x, dx;
+      Load(p + key * kTokens + n * kLanes, x);
+      Load(dp + key * kTokens + n * kLanes, dx);
+      x *= inverse[n];
+      mean[n] += x * dx;
+      Store(x, p + key * kTokens + n * kLanes);
+    }
+  }
+  for (int key = 0; key < kTokens; ++key) {
+    PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) {
+      Vec x, dx;
+      Load(p + key * kTokens + n * kLanes, x);
+      Load(dp + key * kTokens + n * kLanes, dx);
+      dx = x * (dx - mean[n]) * scale;
+      Store(dx, dp + key * kTokens + n * kLanes);
+    }
+  }
+}
+
+template <int kRegisters, int kDim>
+PENSTOCK_INLINE void AttendHeadBackward(const float* q, const float* dout, ptrdiff_t width,
+                                        float* dq) {
+  constexpr int kVecs = kDim / kLanes;
+  alignas(64) float transposed[kDim * kTokens], p[kTokens * kTokens], ds[kTokens * kTokens];
+  const ptrdiff_t stride = 3 * width;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(kDim));
+  const float *k = q + width, *v = k + width;
+  TransposeHead<kDim>(q, stride, scale, transposed);
+  Multiply64<kRegisters, 4>(k, stride, 1, kDim, transposed, kTokens, p, kTokens);
+  Vec inverse[4];
+  ExpColumns(p, inverse);
+  TransposeHead<kDim>(dout, width, 1.0f, transposed);
+  Multiply64<kRegisters, 4>(v, stride, 1, kDim, transposed, kTokens, ds, kTokens);
+  SoftmaxBackward(p, ds, inverse, scale);
+  float *dk = dq + width, *dv = dk + width;
+  Multiply64<kRegisters, kVecs>(p, kTokens, 1, kTokens, dout, width, dv, stride);
+  Multiply64<kRegisters, kVecs>(ds, kTokens, 1, kTokens, q, stride, dk, stride);
+  Multiply64<kRegisters, kVecs>(ds, 1, kTokens, kTokens, k, stride, dq, stride);
+}
+
+template <int kRegisters, int kDim>
+PENSTOCK_INLINE void AttendAll(const float* qkv, size_t samples, size_t heads, float* out) {
+  const size_t width = heads * kDim;
+  for (size_t b = 0; b < samples; ++b) {
+    for (size_t h = 0; h < heads; ++h) {
+      AttendHead<kRegisters, kDim>(qkv + b * kTokens * 3 * width + h * kDim,
+                                   static_cast<ptrdiff_t>(width),
+                                   out + b * kTokens * width + h * kDim);
+    }
+  }
+}
+
+template <int kRegisters, int kDim>
+PENSTOCK_INLINE void AttendAllBackward(const float* qkv, const float* dout, size_t samples,
+                                       size_t heads, float* dqkv) {
+  const size_t width = heads * kDim;
+  for (size_t b = 0; b < samples; ++b) {
+    for (size_t h = 0; h < heads; ++h) {
+      const size_t offset = b * kTokens * 3 * width + h * kDim;
+      AttendHeadBackward<kRegisters, kDim>(qkv + offset, dout + b * kTokens * width + h * kDim,
+                                           static_cast<ptrdiff_t>(width), dqkv + offset);
+    }
+  }
+}
+
+}  // namespace penstock::cpu
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CPU_ATTENTION_BODY_H_

@@ -1,0 +1,69 @@
+#include "trainer/backend/cpu/block_executor.h"
+
+#include "trainer/backend/reference_backend.h"
+
+namespace penstock {
+
+void BlockExecutor::Run(const BlockMemory<float>& memory, size_t samples) const {
+  for (const Op& op : program_.ops) RunOp(op, memory, samples);
+}
+
+void BlockExecutor::Linear(const Op& op, const BlockMemory<float>& memory, size_t rows) const {
+  auto at = [&](size_t operand) { return memory.At(program_, op, operand); };
+  const OpShape& shape = op.shape;
+  const float* residual = op.operands.size() > 4 ? at(4) : nullptr;
+  kernels_.fill_rows(at(2), residual, rows, shape.out, at(3));
+  Gemm(gemm_, rows, shape.out, shape.in, {at(0), shape.in}, {at(1), shape.in, Transpose::kYes},
+       /*accumulate=*/true, at(3));
+}
+
+void BlockExecutor::LinearBackwardInput(const Op& op, const BlockMemory<float>& memory,
+                                        size_t rows) const {
+  auto at = [&](size_t operand) { return memory.At(program_, op, operand); };
+  const OpShape& shape = op.shape;
+  Gemm(gemm_, rows, shape.in, shape.out, {at(0), shape.out}, {at(1), shape.in},
+       /*accumulate=*/false, at(2));
+}
+
+void BlockExecutor::LinearBackwardWeight(const Op& op, const BlockMemory<float>& memory,
+                                         size_t rows) const {
+  auto at = [&](size_t operand) { return memory.At(program_, op, operand); };
+  const OpShape& shape = op.shape;
+  Gemm(gemm_, shape.out, shape.in, rows, {at(0), shape.out, Transpose::kYes}, {at(1), shape.in},
+       /*accumulate=*/true, at(2));
+  kernels_.add_column_sums(at(0), rows, shape.out, at(3));
+}
+
+void BlockExecutor::RunOp(const Op& op, const BlockMemory<float>& memory, size_t samples) const {
+  auto at = [&](size_t operand) { return memory.At(program_, op, operand); };
+  const OpShape& shape = op.shape;
+  const size_t rows = samples * shape.rows_per_sample;
+  switch (op.kind) {
+    case OpKind::kLinear:
+      return Linear(op, memory, rows);
+    case OpKind::kLinearBackwardInput:
+      return LinearBackwardInput(op, memory, rows);
+    case OpKind::kLinearBackwardWeight:
+      return LinearBackwardWeight(op, memory, rows);
+    case OpKind::kLayerNorm:
+      return kernels_.layer_norm(at(0), at(1), at(2), kBoardNormEpsilon, rows, shape.in, at(3),
+                                 at(4), at(5));
+    case OpKind::kLayerNormBackward:
+      return kernels_.layer_norm_backward(at(0), at(1), at(2), at(3), at(4), rows, shape.in,
+                                          op.operands[5].access == Access::kReadWrite, at(5), at(6),
+                                          at(7));
+    case OpKind::kAttention:
+      return kernels_.attention(at(0), samples, shape.heads, shape.in / shape.heads, at(1));
+    case OpKind::kAttentionBackward:
+      return kernels_.attention_backward(at(0), at(1), samples, shape.heads, shape.in / shape.heads,
+                                         at(2));
+    case OpKind::kGelu:
+      return kernels_.gelu(at(0), rows * shape.in, at(1));
+    case OpKind::kGeluBackward:
+      return kernels_.gelu_backward(at(0), rows * shape.in, at(1));
+    default:  // Too small a share of a step to deserve more than the reference.
+      return RunReferenceOp(program_, op, memory, samples);
+  }
+}
+
+}  // namespace penstock

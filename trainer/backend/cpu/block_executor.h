@@ -1,0 +1,37 @@
+// Runs one block program in one thread.
+#ifndef PENSTOCK_TRAINER_BACKEND_CPU_BLOCK_EXECUTOR_H_
+#define PENSTOCK_TRAINER_BACKEND_CPU_BLOCK_EXECUTOR_H_
+
+#include <cstddef>
+
+#include "trainer/backend/block_memory.h"
+#include "trainer/backend/cpu/gemm.h"
+#include "trainer/backend/cpu/kernels.h"
+#include "trainer/step/program.h"
+
+namespace penstock {
+
+// Borrows the kernels and the program. Thread-compatible; several threads may run one executor on
+// memories that share nothing but parameters.
+class BlockExecutor {
+ public:
+  BlockExecutor(const StepProgram& program, const CpuKernels& kernels, GemmEngine gemm)
+      : program_(program), kernels_(kernels), gemm_(gemm) {}
+
+  // REQUIRES: samples <= program.rows.
+  void Run(const BlockMemory<float>& memory, size_t samples) const;
+
+ private:
+  void RunOp(const Op& op, const BlockMemory<float>& memory, size_t samples) const;
+  void Linear(const Op& op, const BlockMemory<float>& memory, size_t rows) const;
+  void LinearBackwardInput(const Op& op, const BlockMemory<float>& memory, size_t rows) const;
+  void LinearBackwardWeight(const Op& op, const BlockMemory<float>& memory, size_t rows) const;
+
+  const StepProgram& program_;
+  const CpuKernels& kernels_;
+  GemmEngine gemm_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CPU_BLOCK_EXECUTOR_H_

@@ -1,0 +1,112 @@
+// Trains and evaluates the board model on the CPU.
+//
+// A global batch is cut into V virtual shards of neighbouring rows, a shard into blocks of a few
+// rows whose activations fit a core's cache. Every shard adds up its own gradients, block by
+// block; the update program merges them in a fixed tree. Threads share out whole shards, so the
+// bits do not depend on how many there are.
+#ifndef PENSTOCK_TRAINER_BACKEND_CPU_CPU_BACKEND_H_
+#define PENSTOCK_TRAINER_BACKEND_CPU_CPU_BACKEND_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/backend/board_rows.h"
+#include "trainer/backend/cpu/block_executor.h"
+#include "trainer/backend/cpu/gemm.h"
+#include "trainer/backend/cpu/kernels.h"
+#include "trainer/backend/cpu/thread_pool.h"
+#include "trainer/backend/train_state.h"
+#include "trainer/model/board_model.h"
+#include "trainer/model/parameter_table.h"
+#include "trainer/step/program.h"
+
+namespace penstock {
+
+struct CpuBackendOptions {
+  size_t threads = 0;     // 0: the cores this process may use.
+  size_t shards = 8;      // V.
+  size_t block_rows = 0;  // Part of the bits; 0: chosen from the model alone.
+  GemmEngine gemm = GemmEngine::kOneDnn;
+  const CpuKernels* kernels = nullptr;  // Null: the fastest of this processor.
+};
+
+// One update's numbers.
+struct UpdateOptions {
+  double learning_rate = 1e-3;
+  double decay_rate = 0.01;  // Times the learning rate; on matrices only.
+  double clip_norm = 0;      // Global norm that gradients are scaled down to; 0: no limit.
+};
+
+struct StepResult {
+  double loss = 0;           // Mean squared error before the update; summed in double in row order.
+  double gradient_norm = 0;  // Before clipping.
+};
+
+// Not thread-safe.
+class CpuBackend {
+ public:
+  // kInvalidArgument: an impossible model, no shards.
+  static absl::StatusOr<std::unique_ptr<CpuBackend>> Create(const BoardModelConfig& config,
+                                                            const CpuBackendOptions& options);
+
+  // Forward, backward, update. Any number of rows; with a multiple of V every shard has as many.
+  // kInvalidArgument: no rows or no scores.
+  // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
+  absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update);
+
+  // Forward alone: predictions (rows.rows).
+  void Predict(const BoardRows& rows, std::span<float> predictions);
+
+  TrainState& state() { return state_; }
+  const ParameterTable& table() const { return table_; }
+  const BoardModelConfig& config() const { return config_; }
+  size_t threads() const { return pool_.threads(); }
+  size_t shards() const { return shards_; }
+  size_t block_rows() const { return block_rows_; }
+  // Of the last step, merged, before clipping.
+  std::span<const float> gradients() const { return {gradients_.data(), table_.arena_size()}; }
+  // Of the last step.
+  std::span<const float> predictions() const { return predictions_; }
+
+ private:
+  enum class Purpose : uint8_t { kTraining, kInference };
+
+  CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options);
+
+  const StepProgram& ProgramFor(Purpose purpose, BoardFormat format);
+  // All shards through `program`. `gradients` is null or takes one arena a shard.
+  void RunShards(const StepProgram& program, const BoardRows& rows, float* gradients,
+                 float* predictions);
+  void RunShard(const StepProgram& program, const BoardRows& rows, size_t shard, size_t worker,
+                float* gradients, float* predictions);
+  void ReserveActivations(const StepProgram& program);
+
+  // The update program, split at the norm: what must be known before anything is changed.
+  double MergeGradients();
+  void ApplyUpdate(const UpdateOptions& update, double gradient_norm);
+  void AddGradients(const Op& op);
+  double GradientNorm();
+
+  BoardModelConfig config_;
+  ParameterTable table_;
+  size_t shards_;
+  size_t block_rows_;
+  GemmEngine gemm_;
+  const CpuKernels& kernels_;
+  ThreadPool pool_;
+  StepProgram update_;
+  std::map<std::pair<Purpose, BoardFormat>, std::unique_ptr<StepProgram>> programs_;
+  TrainState state_;
+  std::vector<float> gradients_;                 // (V, arena)
+  std::vector<std::vector<float>> activations_;  // One arena a worker.
+  std::vector<float> predictions_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CPU_CPU_BACKEND_H_

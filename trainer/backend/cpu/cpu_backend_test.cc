@@ -1,0 +1,233 @@
+#include "trainer/backend/cpu/cpu_backend.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/reference/board_features.h"
+#include "kernels/reference/loss.h"
+#include "tests/status_matchers.h"
+#include "trainer/backend/reference_backend.h"
+#include "trainer/backend/testing/boards.h"
+#include "trainer/model/initialize.h"
+#include "trainer/step/board_program.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+const BoardModelConfig kSmall{"small", 2, 32, 2, 48};
+
+std::vector<float> InitialParameters(const ParameterTable& table) {
+  std::vector<float> parameters(table.arena_size());
+  InitializeParameters(table, 11, parameters);
+  return parameters;
+}
+
+// The whole model in double: loss and gradients by the plain references.
+class ReferenceModel {
+ public:
+  ReferenceModel(const BoardModelConfig& config, const RandomBoards& boards)
+      : table(ParameterTable::ForBoard(config)),
+        program_(BuildBoardTraining(config, table, BoardFormat::kPacked, boards.scores.size())),
+        boards_(boards),
+        targets_(boards.scores.begin(), boards.scores.end()),
+        activations_(program_.activation_size),
+        predictions(targets_.size()),
+        gradients(table.arena_size()) {
+    const std::vector<float> initial = InitialParameters(table);
+    parameters.assign(initial.begin(), initial.end());
+  }
+
+  // Runs forward and backward; gradients become those of the returned mean squared error.
+  double Run() {
+    std::fill(gradients.begin(), gradients.end(), 0.0);
+    const BlockMemory<double> memory{.parameters = parameters.data(),
+                                     .gradients = gradients.data(),
+                                     .activations = activations_.data(),
+                                     .targets = targets_.data(),
+                                     .predictions = predictions.data(),
+                                     .input = boards_.records.data(),
+                                     .loss_weight = 1.0 / double(targets_.size())};
+    RunReference(program_, memory, targets_.size());
+    return reference::SquaredErrorSum(predictions.data(), targets_.data(), targets_.size()) /
+           double(targets_.size());
+  }
+
+  ParameterTable table;
+
+ private:
+  StepProgram program_;
+  const RandomBoards& boards_;
+  std::vector<double> targets_, activations_;
+
+ public:
+  std::vector<double> parameters, predictions, gradients;
+};
+
+std::unique_ptr<CpuBackend> MakeBackend(const BoardModelConfig& config,
+                                        const CpuBackendOptions& options = {.threads = 2}) {
+  auto backend = CpuBackend::Create(config, options).value();
+  backend->state().parameters = InitialParameters(backend->table());
+  return backend;
+}
+
+TEST(ReferenceModelTest, GradientsMatchDifferences) {
+  const RandomBoards boards(1);
+  ReferenceModel model(kSmall, boards);
+  model.Run();
+  const std::vector<double> gradients = model.gradients;
+  constexpr double kStep = 1e-5;
+  for (const Parameter& parameter : model.table.parameters()) {
+    for (size_t i = parameter.offset; i < parameter.offset + parameter.count;
+         i += 1 + parameter.count / 2) {
+      const double kept = model.parameters[i];
+      model.parameters[i] = kept + kStep;
+      const double above = model.Run();
+      model.parameters[i] = kept - kStep;
+      const double below = model.Run();
+      model.parameters[i] = kept;
+      EXPECT_NEAR(gradients[i], (above - below) / (2 * kStep), 1e-9)
+          << parameter.name << " element " << i - parameter.offset;
+    }
+  }
+}
+
+struct BackendCase {
+  const char* name;
+  GemmEngine gemm;
+  size_t kernels;  // Index into SupportedCpuKernels().
+};
+
+class BackendAccuracyTest : public testing::TestWithParam<BackendCase> {
+ protected:
+  CpuBackendOptions Options(size_t block_rows) {
+    const auto supported = SupportedCpuKernels();
+    return {.threads = 2,
+            .shards = 2,
+            .block_rows = block_rows,
+            .gemm = GetParam().gemm,
+            .kernels = supported[std::min(GetParam().kernels, supported.size() - 1)]};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, BackendAccuracyTest,
+                         testing::Values(BackendCase{"OneDnnFastest", GemmEngine::kOneDnn, 0},
+                                         BackendCase{"OpenBlasFastest", GemmEngine::kOpenBlas, 0},
+                                         BackendCase{"OneDnnBaseline", GemmEngine::kOneDnn, 2}),
+                         [](const auto& test) { return test.param.name; });
+
+// Tolerance: 2e-5 of each parameter's largest gradient. A float keeps 6e-8; sums of 300 to 1,000
+// terms through ten layers lose two orders of that, a wrong term would lose everything.
+TEST_P(BackendAccuracyTest, StepMatchesTheDoubleReference) {
+  const RandomBoards boards(6);
+  ReferenceModel model(kSmall, boards);
+  const double loss = model.Run();
+  for (size_t block_rows : {1, 2, 8}) {
+    auto backend = MakeBackend(kSmall, Options(block_rows));
+    ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
+    EXPECT_NEAR(result.loss, loss, 1e-6);
+    for (size_t i = 0; i < 6; ++i) {
+      EXPECT_NEAR(backend->predictions()[i], model.predictions[i], 2e-6);
+    }
+    for (const Parameter& p : model.table.parameters()) {
+      double largest = 0, error = 0;
+      for (size_t i = p.offset; i < p.offset + p.count; ++i) {
+        largest = std::max(largest, std::abs(model.gradients[i]));
+        error = std::max(error, std::abs(model.gradients[i] - backend->gradients()[i]));
+      }
+      EXPECT_LE(error, 2e-5 * largest) << p.name;
+    }
+  }
+}
+
+std::vector<float> TrainSteps(size_t threads, size_t steps) {
+  auto backend = MakeBackend(BoardModelConfig::Named("tiny").value(), {.threads = threads});
+  for (size_t step = 0; step < steps; ++step) {
+    const RandomBoards boards(16, step);
+    EXPECT_OK(backend->Step(boards.rows(), {.clip_norm = 0.1}));
+  }
+  return backend->state().parameters;
+}
+
+TEST(CpuBackendTest, ThreadsDoNotChangeTheBits) {
+  const std::vector<float> one = TrainSteps(1, 3);
+  EXPECT_EQ(TrainSteps(2, 3), one);
+  EXPECT_EQ(TrainSteps(5, 3), one);
+}
+
+TEST(CpuBackendTest, LearnsTheBatchItSees) {
+  auto backend = MakeBackend(kSmall);
+  const RandomBoards boards(16);
+  ASSERT_OK_AND_ASSIGN(const StepResult first, backend->Step(boards.rows(), {}));
+  for (int step = 0; step < 60; ++step) ASSERT_OK(backend->Step(boards.rows(), {}));
+  ASSERT_OK_AND_ASSIGN(const StepResult last, backend->Step(boards.rows(), {}));
+  EXPECT_LT(last.loss, first.loss / 20);
+}
+
+TEST(CpuBackendTest, PredictionsDoNotDependOnTheBatchSize) {
+  auto backend = MakeBackend(kSmall);
+  const RandomBoards boards(13);
+  std::vector<float> all(13), one(1);
+  backend->Predict(boards.rows(), all);
+  for (size_t row = 0; row < 13; ++row) {
+    backend->Predict(boards.rows().Slice(row, 1), one);
+    EXPECT_NEAR(one[0], all[row], 1e-6);
+  }
+}
+
+TEST(CpuBackendTest, DecodedPlanesGiveThePackedBits) {
+  const RandomBoards boards(8);
+  std::vector<float> features(8 * 64 * 34);
+  reference::ExpandPackedBoards(boards.records.data(), 8, features.data());
+  std::vector<int8_t> planes, flags;
+  std::vector<float> wide_planes, wide_flags;
+  for (size_t token = 0; token < 8 * 64; ++token) {
+    const float* row = features.data() + token * 34;
+    for (size_t i = 0; i < 24; ++i) planes.push_back(int8_t(row[i])), wide_planes.push_back(row[i]);
+    for (size_t i = 24; i < 34 && token % 64 == 0; ++i) {
+      flags.push_back(int8_t(row[i])), wide_flags.push_back(row[i]);
+    }
+  }
+  auto bytes = [](const auto& v) { return reinterpret_cast<const uint8_t*>(v.data()); };
+  auto backend = MakeBackend(kSmall);
+  std::vector<float> packed(8), i8(8), f32(8);
+  backend->Predict(boards.rows(), packed);
+  backend->Predict({BoardFormat::kI8, 8, bytes(planes), bytes(flags), nullptr}, i8);
+  backend->Predict({BoardFormat::kF32, 8, bytes(wide_planes), bytes(wide_flags), nullptr}, f32);
+  EXPECT_EQ(i8, packed);
+  EXPECT_EQ(f32, packed);
+}
+
+TEST(CpuBackendTest, ClippingScalesTheGradient) {
+  auto backend = MakeBackend(kSmall);
+  ASSERT_OK_AND_ASSIGN(const StepResult result,
+                       backend->Step(RandomBoards(8).rows(), {.clip_norm = 0.5}));
+  ASSERT_GT(result.gradient_norm, 0.5);
+  double squares = 0;  // m is 0.1 of the clipped gradient after the first step.
+  for (double m : backend->state().m) squares += m * m;
+  EXPECT_NEAR(std::sqrt(squares), 0.05, 1e-6);
+}
+
+TEST(CpuBackendTest, StopsOnNanAndKeepsTheState) {
+  auto backend = MakeBackend(kSmall);
+  backend->state().parameters[0] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> before = backend->state().m;
+  EXPECT_THAT(
+      backend->Step(RandomBoards(8).rows(), {}),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lower the learning rate")));
+  EXPECT_EQ(backend->state().m, before);
+  EXPECT_EQ(backend->state().step, 0u);
+}
+
+TEST(CpuBackendTest, RefusesAStepWithoutRows) {
+  auto backend = MakeBackend(kSmall);
+  EXPECT_THAT(backend->Step({}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs rows")));
+}
+
+}  // namespace
+}  // namespace penstock

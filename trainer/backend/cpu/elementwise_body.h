@@ -1,0 +1,179 @@
+// Norms, GELU, sums and AdamW, for any target: included by kernels.cc alone.
+#ifndef PENSTOCK_TRAINER_BACKEND_CPU_ELEMENTWISE_BODY_H_
+#define PENSTOCK_TRAINER_BACKEND_CPU_ELEMENTWISE_BODY_H_
+
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/reference/adamw.h"
+#include "trainer/backend/cpu/vector.h"
+
+namespace penstock::cpu {
+
+// REQUIRES: dim % 16 == 0.
+PENSTOCK_INLINE void LayerNormRow(const float* x, const float* gain, const float* offset,
+                                  float epsilon, size_t dim, float* y, float& mean, float& rstd) {
+  Vec sum{}, squares{};
+  for (size_t i = 0; i < dim; i += kLanes) {
+    Vec v;
+    Load(x + i, v);
+    sum += v;
+  }
+  mean = Sum(sum) / static_cast<float>(dim);
+  for (size_t i = 0; i < dim; i += kLanes) {
+    Vec v;
+    Load(x + i, v);
+    v -= mean;
+    squares += v * v;
+  }
+  rstd = 1.0f / std::sqrt(Sum(squares) / static_cast<float>(dim) + epsilon);
+  for (size_t i = 0; i < dim; i += kLanes) {
+    Vec v, g, o;
+    Load(x + i, v);
+    Load(gain + i, g);
+    Load(offset + i, o);
+    Store((v - mean) * rstd * g + o, y + i);
+  }
+}
+
+// REQUIRES: dim % 16 == 0.
+PENSTOCK_INLINE void LayerNormBackwardRow(const float* dy, const float* x, const float* gain,
+                                          float mean, float rstd, size_t dim, bool add, float* dx,
+                                          float* dgain, float* doffset) {
+  Vec sum{}, dot{};
+  for (size_t i = 0; i < dim; i += kLanes) {
+    Vec v, d, g, dg, doff;
+    Load(x + i, v);
+    Load(dy + i, d);
+    Load(gain + i, g);
+    Load(dgain + i, dg);
+    Load(doffset + i, doff);
+    v = (v - mean) * rstd;
+    Store(dg + d * v, dgain + i);
+    Store(doff + d, doffset + i);
+    d *= g;
+    sum += d;
+    dot += d * v;
+  }
+  const float mean_g = Sum(sum) / static_cast<float>(dim);
+  const float mean_dot = Sum(dot) / static_cast<float>(dim);
+  for (size_t i = 0; i < dim; i += kLanes) {
+    Vec v, d, g, before{};
+    Load(x + i, v);
+    Load(dy + i, d);
+    Load(gain + i, g);
+    if (add) Load(dx + i, before);
+    v = (v - mean) * rstd;
+    Store(before + rstd * (d * g - mean_g - v * mean_dot), dx + i);
+  }
+}
+
+// 0.5 (1 + tanh(u)) is 1 / (1 + e^(-2u)).
+PENSTOCK_INLINE void GeluGate(const Vec& x, Vec& gate) {
+  constexpr float kC = 0.7978845608028654f;  // sqrt(2 / pi)
+  gate = x * (-2.0f * kC) * (x * x * 0.044715f + 1.0f);
+  Exp(gate);
+  gate = 1.0f / (gate + 1.0f);
+}
+
+PENSTOCK_INLINE void GeluVec(const float* x, float* y) {
+  Vec v, gate;
+  Load(x, v);
+  GeluGate(v, gate);
+  Store(v * gate, y);
+}
+
+PENSTOCK_INLINE void GeluBackwardVec(const float* x, float* dy) {
+  constexpr float kC = 0.7978845608028654f;
+  Vec v, d, gate;
+  Load(x, v);
+  Load(dy, d);
+  GeluGate(v, gate);
+  const Vec inner = (v * v * (3.0f * 0.044715f) + 1.0f) * (2.0f * kC);
+  Store(d * gate * (v * (1.0f - gate) * inner + 1.0f), dy);
+}
+
+PENSTOCK_INLINE void GeluAll(const float* x, size_t count, float* y) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) GeluVec(x + i, y + i);
+  if (i == count) return;
+  alignas(64) float tail[kLanes] = {};
+  for (size_t j = i; j < count; ++j) tail[j - i] = x[j];
+  GeluVec(tail, tail);
+  for (size_t j = i; j < count; ++j) y[j] = tail[j - i];
+}
+
+PENSTOCK_INLINE void GeluBackwardAll(const float* x, size_t count, float* dy) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) GeluBackwardVec(x + i, dy + i);
+  if (i == count) return;
+  alignas(64) float tail[kLanes] = {}, gradient[kLanes] = {};
+  for (size_t j = i; j < count; ++j) tail[j - i] = x[j], gradient[j - i] = dy[j];
+  GeluBackwardVec(tail, gradient);
+  for (size_t j = i; j < count; ++j) dy[j] = gradient[j - i];
+}
+
+PENSTOCK_INLINE void FillRowsAll(const float* bias, const float* residual, size_t rows,
+                                 size_t columns, float* y) {
+  for (size_t r = 0; r < rows; ++r) {
+    float* row = y + r * columns;
+    if (residual == nullptr) {
+      for (size_t i = 0; i < columns; ++i) row[i] = bias[i];
+    } else {
+      for (size_t i = 0; i < columns; ++i) row[i] = bias[i] + residual[r * columns + i];
+    }
+  }
+}
+
+PENSTOCK_INLINE void AddColumnSumsAll(const float* x, size_t rows, size_t columns, float* sums) {
+  size_t i = 0;
+  for (; i + 4 * kLanes <= columns; i += 4 * kLanes) {
+    Vec sum[4];
+    PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) Load(sums + i + n * kLanes, sum[n]);
+    for (size_t r = 0; r < rows; ++r) {
+      PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) {
+        Vec v;
+        Load(x + r * columns + i + n * kLanes, v);
+        sum[n] += v;
+      }
+    }
+    PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) Store(sum[n], sums + i + n * kLanes);
+  }
+  for (; i < columns; ++i) {
+    for (size_t r = 0; r < rows; ++r) sums[i] += x[r * columns + i];
+  }
+}
+
+PENSTOCK_INLINE void AddAll(const float* addend, size_t count, float* sum) {
+  for (size_t i = 0; i < count; ++i) sum[i] += addend[i];
+}
+
+PENSTOCK_INLINE double SumSquaresAll(const float* x, size_t count) {
+  double lanes[8] = {};
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    for (size_t n = 0; n < 8; ++n) {
+      const auto value = static_cast<double>(x[i + n]);
+      lanes[n] += value * value;
+    }
+  }
+  for (; i < count; ++i) lanes[i % 8] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+PENSTOCK_INLINE void AdamwAll(const reference::AdamwScalars<float>& s, const float* gradient,
+                              size_t count, float* parameter, float* m, float* v) {
+  const float rate = s.learning_rate * s.correction1;
+  for (size_t i = 0; i < count; ++i) {
+    const float g = gradient[i] * s.gradient_scale;
+    m[i] = s.beta1 * m[i] + (1.0f - s.beta1) * g;
+    v[i] = s.beta2 * v[i] + (1.0f - s.beta2) * g * g;
+    const float denominator = std::sqrt(v[i]) * s.sqrt_correction2 + s.epsilon;
+    parameter[i] = parameter[i] * s.decay - rate * m[i] / denominator;
+  }
+}
+
+}  // namespace penstock::cpu
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CPU_ELEMENTWISE_BODY_H_

@@ -1,0 +1,35 @@
+// The one door to matrix multiplication on CPUs.
+#ifndef PENSTOCK_TRAINER_BACKEND_CPU_GEMM_H_
+#define PENSTOCK_TRAINER_BACKEND_CPU_GEMM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+enum class GemmEngine : uint8_t { kOneDnn, kOpenBlas };
+
+// "onednn" or "openblas"; kInvalidArgument names them.
+absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name);
+
+enum class Transpose : bool { kNo, kYes };
+
+// A row-major matrix operand: (rows, columns) as stored, before `transpose`.
+struct GemmOperand {
+  const float* data;
+  size_t stride;  // Of a stored row, in floats.
+  Transpose transpose = Transpose::kNo;
+};
+
+// c (m, n; row stride n) = a (m, k) b (k, n) + (accumulate ? c : 0), after transposes.
+// Runs in the calling thread alone. The bits depend on the shape, the engine and the processor,
+// never on the thread. Thread-safe for distinct c.
+void Gemm(GemmEngine engine, size_t m, size_t n, size_t k, const GemmOperand& a,
+          const GemmOperand& b, bool accumulate, float* c);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CPU_GEMM_H_

@@ -1,0 +1,203 @@
+// Each instruction set's kernels against the plain references in double.
+#include "trainer/backend/cpu/kernels.h"
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/reference/activation.h"
+#include "kernels/reference/attention.h"
+#include "kernels/reference/layer_norm.h"
+#include "records/base/counter_rng.h"
+#include "trainer/backend/cpu/gemm.h"
+#include "trainer/backend/cpu/thread_pool.h"
+
+namespace penstock {
+namespace {
+
+using Doubles = std::vector<double>;
+using Floats = std::vector<float>;
+
+Floats Noise(size_t count, uint64_t key, double size = 1) {
+  CounterRng rng(key);
+  Floats values(count);
+  for (float& value : values) value = static_cast<float>(size * (2 * rng.Uniform() - 1));
+  return values;
+}
+
+Doubles Wide(const Floats& values) { return {values.begin(), values.end()}; }
+
+// Within `ulps` float roundings of the largest expected value: what sums of that many terms keep.
+void ExpectClose(const Floats& actual, const Doubles& expected, double ulps) {
+  double largest = 0;
+  for (double value : expected) largest = std::max(largest, std::abs(value));
+  const double tolerance = ulps * std::numeric_limits<float>::epsilon() * largest;
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], tolerance) << i;
+}
+
+class CpuKernelsTest : public testing::TestWithParam<const CpuKernels*> {
+ protected:
+  const CpuKernels& kernels_ = *GetParam();
+};
+
+INSTANTIATE_TEST_SUITE_P(Targets, CpuKernelsTest, testing::ValuesIn(SupportedCpuKernels()),
+                         [](const auto& test) { return test.param->name; });
+
+TEST_P(CpuKernelsTest, AttentionMatchesTheReference) {
+  for (size_t head_dim : {8, 16, 32, 64}) {
+    const reference::AttentionShape shape{2, 64, 3, head_dim};
+    const Floats qkv = Noise(2 * 64 * 3 * shape.width(), head_dim, 3);
+    const Floats dout = Noise(2 * 64 * shape.width(), 7);
+    Floats out(dout.size()), dqkv(qkv.size());
+    Doubles wide_out(out.size()), wide_dqkv(dqkv.size());
+    kernels_.attention(qkv.data(), 2, 3, head_dim, out.data());
+    kernels_.attention_backward(qkv.data(), dout.data(), 2, 3, head_dim, dqkv.data());
+    reference::Attention(Wide(qkv).data(), shape, wide_out.data());
+    reference::AttentionBackward(Wide(qkv).data(), Wide(dout).data(), shape, wide_dqkv.data());
+    ExpectClose(out, wide_out, 64);
+    ExpectClose(dqkv, wide_dqkv, 128);
+  }
+}
+
+TEST_P(CpuKernelsTest, AttentionStandsLargeScores) {
+  const Floats qkv = Noise(64 * 3 * 16, 1, 200);
+  Floats out(64 * 16);
+  Doubles expected(out.size());
+  kernels_.attention(qkv.data(), 1, 1, 16, out.data());
+  reference::Attention(Wide(qkv).data(), {1, 64, 1, 16}, expected.data());
+  // Scores of 1e5 are themselves rounded to 0.01.
+  ExpectClose(out, expected, 0.02 / std::numeric_limits<float>::epsilon());
+}
+
+TEST_P(CpuKernelsTest, LayerNormMatchesTheReference) {
+  for (size_t dim : {10, 16, 64, 96}) {
+    constexpr size_t kRows = 5;
+    const Floats x = Noise(kRows * dim, dim, 2), gain = Noise(dim, 2), offset = Noise(dim, 3);
+    const Floats dy = Noise(x.size(), 4), before = Noise(x.size(), 5);
+    Floats y(x.size()), mean(kRows), rstd(kRows), dx = before, dgain(dim), doffset(dim);
+    kernels_.layer_norm(x.data(), gain.data(), offset.data(), 1e-5f, kRows, dim, y.data(),
+                        mean.data(), rstd.data());
+    kernels_.layer_norm_backward(dy.data(), x.data(), gain.data(), mean.data(), rstd.data(), kRows,
+                                 dim, /*add=*/true, dx.data(), dgain.data(), doffset.data());
+    Doubles wy(x.size()), wmean(kRows), wrstd(kRows), wdx = Wide(before), wdgain(dim), wdoff(dim);
+    reference::LayerNorm(Wide(x).data(), Wide(gain).data(), Wide(offset).data(), 1e-5, kRows, dim,
+                         wy.data(), wmean.data(), wrstd.data());
+    reference::LayerNormBackward(Wide(dy).data(), Wide(x).data(), Wide(gain).data(), wmean.data(),
+                                 wrstd.data(), kRows, dim, wdx.data(), wdgain.data(), wdoff.data());
+    ExpectClose(y, wy, 16);
+    ExpectClose(dx, wdx, 16);
+    ExpectClose(dgain, wdgain, 16);
+    ExpectClose(doffset, wdoff, 16);
+  }
+}
+
+TEST_P(CpuKernelsTest, LayerNormBackwardOverwritesWhenAsked) {
+  const Floats x = Noise(2 * 16, 1), gain = Noise(16, 2), dy = Noise(2 * 16, 3);
+  const Floats mean(2, 0.1f), rstd(2, 1.2f);
+  Floats zero(32), garbage(32, 1e9f), dgain(16), doffset(16);
+  kernels_.layer_norm_backward(dy.data(), x.data(), gain.data(), mean.data(), rstd.data(), 2, 16,
+                               true, zero.data(), dgain.data(), doffset.data());
+  kernels_.layer_norm_backward(dy.data(), x.data(), gain.data(), mean.data(), rstd.data(), 2, 16,
+                               false, garbage.data(), dgain.data(), doffset.data());
+  EXPECT_EQ(garbage, zero);
+}
+
+TEST_P(CpuKernelsTest, GeluMatchesTheReferenceOverItsWholeRange) {
+  Floats x;
+  for (float value = -12; value <= 12; value += 0.0137f) x.push_back(value);
+  x.insert(x.end(), {-1e4f, 1e4f, 0.0f});
+  Floats y(x.size()), dx(x.size(), 1.0f);
+  kernels_.gelu(x.data(), x.size(), y.data());
+  kernels_.gelu_backward(x.data(), x.size(), dx.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double wide = x[i], scale = std::max(1.0, std::abs(wide));
+    EXPECT_NEAR(y[i], reference::GeluValue(wide, reference::GeluForm::kTanh), 5e-7 * scale) << wide;
+    EXPECT_NEAR(dx[i], reference::GeluSlope(wide, reference::GeluForm::kTanh), 2e-6) << wide;
+  }
+}
+
+TEST_P(CpuKernelsTest, NanReachesTheOutput) {
+  Floats x(20, 1.0f), y(20);
+  x[17] = std::numeric_limits<float>::quiet_NaN();
+  kernels_.gelu(x.data(), x.size(), y.data());
+  EXPECT_TRUE(std::isnan(y[17]));
+  EXPECT_FALSE(std::isnan(y[16]));
+}
+
+TEST_P(CpuKernelsTest, ColumnSumsAndFilledRowsTakeOddSizes) {
+  constexpr size_t kRows = 3, kColumns = 131;
+  const Floats bias = Noise(kColumns, 1), residual = Noise(kRows * kColumns, 2);
+  Floats y(residual.size()), sums(kColumns, 1.0f);
+  kernels_.fill_rows(bias.data(), residual.data(), kRows, kColumns, y.data());
+  kernels_.add_column_sums(y.data(), kRows, kColumns, sums.data());
+  for (size_t c = 0; c < kColumns; ++c) {
+    double expected = 1;
+    for (size_t r = 0; r < kRows; ++r) expected += double(bias[c]) + residual[r * kColumns + c];
+    EXPECT_NEAR(sums[c], expected, 1e-6) << c;
+  }
+}
+
+TEST_P(CpuKernelsTest, AdamwMatchesTheReference) {
+  const Floats gradient = Noise(37, 1);
+  Floats parameter = Noise(37, 2), m = Noise(37, 3, 0.1), v(37, 0.01f);
+  Doubles wide_parameter = Wide(parameter), wide_m = Wide(m), wide_v = Wide(v);
+  kernels_.adamw(reference::AdamwScalars<float>::ForStep(5, 0.01, 0.01, 0.5), gradient.data(), 37,
+                 parameter.data(), m.data(), v.data());
+  reference::Adamw(reference::AdamwScalars<double>::ForStep(5, 0.01, 0.01, 0.5),
+                   Wide(gradient).data(), 37, wide_parameter.data(), wide_m.data(), wide_v.data());
+  ExpectClose(parameter, wide_parameter, 4);
+  ExpectClose(m, wide_m, 4);
+  ExpectClose(v, wide_v, 4);
+}
+
+TEST_P(CpuKernelsTest, SumsSquares) {
+  const Floats x = Noise(1003, 1);
+  double expected = 0;
+  for (double value : x) expected += value * value;
+  EXPECT_NEAR(kernels_.sum_squares(x.data(), x.size()), expected, 1e-9);
+}
+
+class GemmTest : public testing::TestWithParam<GemmEngine> {};
+
+INSTANTIATE_TEST_SUITE_P(Engines, GemmTest,
+                         testing::Values(GemmEngine::kOneDnn, GemmEngine::kOpenBlas));
+
+TEST_P(GemmTest, MultipliesEveryTransposition) {
+  constexpr size_t kM = 5, kN = 7, kK = 3;
+  for (bool ta : {false, true}) {
+    for (bool tb : {false, true}) {
+      const Floats a = Noise(kM * kK, 1), b = Noise(kK * kN, 2);
+      Floats c(kM * kN, 0.5f);
+      Gemm(GetParam(), kM, kN, kK, {a.data(), ta ? kM : kK, Transpose{ta}},
+           {b.data(), tb ? kK : kN, Transpose{tb}}, /*accumulate=*/true, c.data());
+      for (size_t i = 0; i < kM; ++i) {
+        for (size_t j = 0; j < kN; ++j) {
+          double sum = 0.5;
+          for (size_t k = 0; k < kK; ++k) {
+            sum += double(a[ta ? k * kM + i : i * kK + k]) * b[tb ? j * kK + k : k * kN + j];
+          }
+          EXPECT_NEAR(c[i * kN + j], sum, 1e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST(ThreadPoolTest, VisitsEveryIndexOnce) {
+  ThreadPool pool(3);
+  for (size_t count : {0, 1, 2, 1000}) {
+    std::vector<std::atomic<int>> visits(count);
+    pool.ParallelFor(count, [&](size_t worker, size_t i) {
+      EXPECT_LT(worker, 3u);
+      ++visits[i];
+    });
+    for (const std::atomic<int>& visit : visits) EXPECT_EQ(visit, 1);
+  }
+}
+
+}  // namespace
+}  // namespace penstock
