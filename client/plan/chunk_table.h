@@ -1,0 +1,24 @@
+// What the plan needs to know of a manifest: two numbers a chunk.
+#ifndef PENSTOCK_CLIENT_PLAN_CHUNK_TABLE_H_
+#define PENSTOCK_CLIENT_PLAN_CHUNK_TABLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "records/dataset/manifest.h"
+#include "records/dataset/split.h"
+
+namespace penstock {
+
+// One entry a chunk, in the manifest's order.
+struct ChunkTable {
+  std::vector<uint32_t> rows;   // Records of the split; may be 0.
+  std::vector<uint32_t> bytes;  // In memory, after decompression.
+  uint64_t content_fingerprint = 0;
+};
+
+ChunkTable MakeChunkTable(const Manifest& manifest, Split split);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_PLAN_CHUNK_TABLE_H_
