@@ -10,6 +10,8 @@ namespace {
 
 // Rows decoded tensor by tensor before the next ones are touched: their bytes stay in L1.
 constexpr size_t kTile = kScoreBlock;
+// How many rows ahead of the tile memory is asked for.
+constexpr size_t kAhead = 2 * kTile;
 // Farther into a feature than this the processor's own prefetcher follows.
 constexpr size_t kPrefetchBytes = 1024;
 constexpr size_t kCacheLine = 64;
@@ -114,9 +116,9 @@ void Prefetch(const Tile& tile) {
     const size_t bytes = std::min(tile.features[c].num_bytes(), kPrefetchBytes);
     for (size_t i = 0; i < tile.size; ++i) {
       const uint8_t* row = tile.rows(c)[i];
-      for (size_t offset = 0; offset < bytes; offset += kCacheLine)
-        __builtin_prefetch(row + offset);
-      __builtin_prefetch(row + bytes - 1);
+      const size_t lines =
+          (reinterpret_cast<uintptr_t>(row) % kCacheLine + bytes + kCacheLine - 1) / kCacheLine;
+      for (size_t line = 0; line < lines; ++line) __builtin_prefetch(row + line * kCacheLine);
     }
   }
 }
@@ -145,20 +147,20 @@ DecodeCounters Program::DecodeRows(std::span<const FeatureColumn> columns, size_
                                    std::span<uint8_t* const> outputs,
                                    const DecodeOptions& options) const {
   DecodeCounters counters;
-  Tile tile{plan_->features, columns, 0, std::min(kTile, n), options};
-  Prefetch(tile);
-  while (tile.first < n) {
-    Tile next{plan_->features, columns, tile.first + tile.size, 0, options};
-    next.size = std::min(kTile, n - next.first);
-    Prefetch(next);
+  const auto tile_at = [&](size_t first) {
+    return Tile{plan_->features, columns, first, first < n ? std::min(kTile, n - first) : 0,
+                options};
+  };
+  for (size_t first = 0; first < kAhead; first += kTile) Prefetch(tile_at(first));
+  for (size_t first = 0; first < n; first += kTile) {
+    Prefetch(tile_at(first + kAhead));
+    const Tile tile = tile_at(first);
     for (size_t t = 0; t < plan_->steps.size(); ++t) {
       const TensorInfo& tensor = plan_->tensors[t];
-      uint8_t* out = outputs[t] + tile.first * tensor.row_bytes;
+      uint8_t* out = outputs[t] + first * tensor.row_bytes;
       std::visit([&](const auto& step) { Run(step, tensor, tile, out, counters); },
                  plan_->steps[t]);
     }
-    tile.first = next.first;
-    tile.size = next.size;
   }
   return counters;
 }

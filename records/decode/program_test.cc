@@ -320,6 +320,18 @@ TEST(ProgramTest, RandomSpecsHoldTheDefinition) {
   }
 }
 
+TEST(ProgramTest, GivesTheDocumentedExample) {
+  ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec spec, ParseSpec(R"(tensor { name: 'x' bits {
+      feature: 'd' feature_bytes: 2 first_bit: 4 dims: [2, 3] transpose: [1, 0] shape: 6
+      sign_axis: 0 negative: 1 } })",
+                                                            "test"));
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::Compile(spec, WireDtype::kI8));
+  Features features(1);
+  features.Add(0, "\x0b\x40", 2);
+  const Decoded decoded = Decode(program, features, 1, BestSimdLevel());
+  EXPECT_THAT(As<int8_t>(decoded.tensors[0]), ElementsAre(1, -1, 0, 0, 1, -1));
+}
+
 constexpr char kNumbers[] = R"(
   tensor { name: 'n' number { feature: 'i' count: 3 } }
   tensor { name: 'f' number { feature: 'f' count: 2 type: FLOAT } }

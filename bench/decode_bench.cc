@@ -1,0 +1,256 @@
+// Decoding chess positions on one core, beside the ceilings of the same run.
+//
+//   Unpack/...   bits to planes alone: `cache` writes the same 1 MiB again and again, `memory`
+//   walks
+//                over 1 GiB. `of_write` is bytes written per second by that of the faster of memset
+//                and non-temporal stores over the same memory, measured just before.
+//   Decode/...   whole rows (planes, flags, score) from 194-byte rows of 64 MiB, in parts of about
+//                1 MiB, as an engine serves them: scattered by a permutation, or in order.
+//   Score/...    scores alone.
+//   Write, Copy  the ceilings themselves.
+//
+// One position is one item; `write_B/s` counts the bytes of the planes.
+#include <immintrin.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "benchmark/benchmark.h"
+#include "records/decode/bits.h"
+#include "records/decode/program.h"
+#include "records/decode/score.h"
+#include "records/decode/spec.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kCacheBytes = size_t{1} << 20;
+constexpr size_t kMemoryBytes = size_t{1} << 30;
+constexpr size_t kRowBytes = 194;
+constexpr size_t kPlanes = 1536;
+
+// Memory in large pages where the system has them, written once so that it is there.
+class Buffer {
+ public:
+  explicit Buffer(size_t size) : size_(size) {
+    void* memory =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::abort();
+    ::madvise(memory, size, MADV_HUGEPAGE);
+    data_ = static_cast<uint8_t*>(memory);
+    std::memset(data_, 1, size);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { ::munmap(data_, size_); }
+
+  uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  size_t size_;
+  uint8_t* data_;
+};
+
+__attribute__((target("avx512f"))) void StreamZeros(uint8_t* out, size_t size) {
+  for (size_t i = 0; i < size; i += 64)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(out + i), __m512i{});
+  _mm_sfence();
+}
+
+// This thread's processor time, as the benchmarks' own rates are: other work on the machine then
+// weighs on neither side.
+double CpuSeconds() {
+  timespec now;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+template <typename Write>
+double BytesPerSecond(size_t size, int repeats, const Write& write) {
+  double best = 0;
+  for (int i = 0; i < 3; ++i) {
+    const double start = CpuSeconds();
+    for (int r = 0; r < repeats; ++r) write();
+    best = std::max(best, static_cast<double>(size) * repeats / (CpuSeconds() - start));
+  }
+  return best;
+}
+
+// The fastest way to write the buffer that we know: what decoding cannot beat.
+double WriteCeiling(const Buffer& buffer) {
+  const int repeats = buffer.size() >= kMemoryBytes ? 1 : 1000;
+  const double set = BytesPerSecond(buffer.size(), repeats, [&] {
+    std::memset(buffer.data(), 0, buffer.size());
+    benchmark::ClobberMemory();
+  });
+  if (BestSimdLevel() < SimdLevel::kAvx512) return set;
+  return std::max(set, BytesPerSecond(buffer.size(), repeats, [&] {
+                    StreamZeros(buffer.data(), buffer.size());
+                    benchmark::ClobberMemory();
+                  }));
+}
+
+// Random positions side by side in large pages, and pointers to them in order or permuted.
+struct Rows {
+  explicit Rows(size_t n, bool permuted = false) : memory(n * kRowBytes), scores(n) {
+    const std::span<uint8_t> bytes(memory.data(), memory.size());
+    std::mt19937_64 random(1);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    for (int64_t& score : scores) score = static_cast<int64_t>(random() % 2001) - 1000;
+    std::vector<size_t> order(n);
+    std::iota(order.begin(), order.end(), size_t{0});
+    if (permuted) std::shuffle(order.begin(), order.end(), random);
+    for (const size_t i : order) {
+      d.push_back(&bytes[i * kRowBytes]);
+      s.push_back(reinterpret_cast<const uint8_t*>(&scores[i]));
+    }
+  }
+  Buffer memory;
+  std::vector<int64_t> scores;
+  std::vector<const uint8_t*> d;
+  std::vector<const uint8_t*> s;
+};
+
+BitTable PlanesTable() {
+  std::vector<BitSource> elements;
+  for (uint32_t i = 0; i < 64 * 24; ++i) {
+    const uint32_t square = i / 24, k = i % 24 / 6, t = i % 6;
+    elements.push_back({24 * square + 4 * t + k, k % 2 == 1});
+  }
+  return BuildBitTable(elements, kRowBytes);
+}
+
+void Unpack(benchmark::State& state, SimdLevel level, Dtype dtype, Stores stores,
+            size_t out_bytes) {
+  const BitTable table = PlanesTable();
+  const Buffer out(out_bytes);
+  const size_t row_out = kPlanes * DtypeSize(dtype);
+  const size_t rows_out = out_bytes / row_out;
+  // As many input rows as stay in L1 and L2 beside the output.
+  const size_t kIn = 256;
+  const Rows rows(kIn);
+  const double ceiling = WriteCeiling(out);
+  size_t at = 0;
+  for (auto _ : state) {
+    const size_t n = std::min(kIn, rows_out - at);
+    ExpandBits(table, dtype, level, stores, rows.d.data(), n, out.data() + at * row_out);
+    benchmark::ClobberMemory();
+    at = at + n == rows_out ? 0 : at + n;
+    state.SetItemsProcessed(state.items_processed() + static_cast<int64_t>(n));
+  }
+  const auto written = static_cast<double>(state.items_processed()) * static_cast<double>(row_out);
+  state.counters["write_B/s"] = benchmark::Counter(written, benchmark::Counter::kIsRate);
+  state.counters["of_write"] = benchmark::Counter(written / ceiling, benchmark::Counter::kIsRate);
+}
+
+void Decode(benchmark::State& state, SimdLevel level, WireDtype dtype, bool permuted) {
+  const Program program = *Program::Compile(*LoadSpec("chess"), dtype);
+  const Rows rows((size_t{64} << 20) / kRowBytes, permuted);
+  const size_t part = kCacheBytes / program.row_bytes();
+  std::vector<std::vector<uint8_t>> tensors;
+  std::vector<uint8_t*> outputs;
+  for (const TensorInfo& tensor : program.tensors()) {
+    tensors.emplace_back(part * tensor.row_bytes + 64);
+    outputs.push_back(tensors.back().data() + 64 -
+                      reinterpret_cast<uintptr_t>(tensors.back().data()) % 64);
+  }
+  size_t at = 0;
+  for (auto _ : state) {
+    if (at + part > rows.d.size()) at = 0;
+    const FeatureColumn columns[] = {rows.d.data() + at, rows.s.data() + at};
+    benchmark::DoNotOptimize(program.DecodeRows(columns, part, outputs, {.level = level}));
+    at += part;
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(part));
+  state.SetBytesProcessed(state.items_processed() * static_cast<int64_t>(program.row_bytes()));
+}
+
+void Score(benchmark::State& state, SimdLevel level) {
+  int64_t scores[kScoreBlock];
+  uint8_t mates[kScoreBlock] = {0, 1};
+  double out[kScoreBlock];
+  for (size_t i = 0; i < kScoreBlock; ++i) scores[i] = static_cast<int64_t>(i * i * 40) - 600;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(scores);
+    MateScores({}, level, scores, mates, out);
+    benchmark::DoNotOptimize(out);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kScoreBlock));
+}
+
+void Write(benchmark::State& state, size_t size, bool streaming) {
+  const Buffer out(size);
+  for (auto _ : state) {
+    streaming ? StreamZeros(out.data(), size) : void(std::memset(out.data(), 0, size));
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(size));
+}
+
+void Copy(benchmark::State& state, size_t size) {
+  const Buffer buffer(size);
+  for (auto _ : state) {
+    std::memcpy(buffer.data(), buffer.data() + size / 2, size / 2);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(size / 2));
+}
+
+void RegisterCeilings() {
+  for (const size_t size : {kCacheBytes, kMemoryBytes}) {
+    const std::string place = size == kCacheBytes ? "cache" : "memory";
+    benchmark::RegisterBenchmark(("Write/memset/" + place).c_str(), Write, size, false);
+    if (BestSimdLevel() == SimdLevel::kAvx512) {
+      benchmark::RegisterBenchmark(("Write/streaming/" + place).c_str(), Write, size, true);
+    }
+    benchmark::RegisterBenchmark(("Copy/memcpy/" + place).c_str(), Copy, size);
+  }
+}
+
+void RegisterUnpack(SimdLevel level, Dtype dtype) {
+  const std::string name = absl::StrCat("Unpack/", SimdLevelName(level), "/", DtypeName(dtype));
+  benchmark::RegisterBenchmark((name + "/cache").c_str(), Unpack, level, dtype, Stores::kCached,
+                               kCacheBytes);
+  benchmark::RegisterBenchmark((name + "/memory").c_str(), Unpack, level, dtype, Stores::kCached,
+                               kMemoryBytes);
+  if (level != SimdLevel::kAvx512) return;
+  benchmark::RegisterBenchmark((name + "/memory/streaming").c_str(), Unpack, level, dtype,
+                               Stores::kStreaming, kMemoryBytes);
+}
+
+void RegisterAll() {
+  RegisterCeilings();
+  for (const SimdLevel level : AvailableSimdLevels()) {
+    for (const Dtype dtype : {Dtype::kI8, Dtype::kBf16, Dtype::kF32}) RegisterUnpack(level, dtype);
+    for (const WireDtype dtype :
+         {WireDtype::kPacked, WireDtype::kI8, WireDtype::kBf16, WireDtype::kF32}) {
+      const std::string name =
+          absl::StrCat("Decode/", SimdLevelName(level), "/", WireDtypeName(dtype));
+      benchmark::RegisterBenchmark((name + "/permuted").c_str(), Decode, level, dtype, true);
+      benchmark::RegisterBenchmark((name + "/in_order").c_str(), Decode, level, dtype, false);
+    }
+    benchmark::RegisterBenchmark(absl::StrCat("Score/", SimdLevelName(level)).c_str(), Score,
+                                 level);
+  }
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  penstock::RegisterAll();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
