@@ -18,6 +18,7 @@
 #include "records/dataset/chunk_size.h"
 #include "records/format/example_writer.h"
 #include "records/format/shard_writer.h"
+#include "records/format/tfrecord.h"
 
 namespace penstock {
 namespace {
@@ -29,8 +30,6 @@ constexpr char kSuffix[] = ".tfrecord";
 constexpr uint64_t kMaxShardRecords = uint64_t{1} << 20;
 constexpr uint64_t kMinShardRecords = 64;
 constexpr uint64_t kUsualShards = 4;
-// TFRecord's two lengths and checksums around each payload.
-constexpr uint64_t kFrameBytes = 16;
 
 absl::Status ReadFile(const std::string& path, bool skip_invalid,
                       const std::function<void(uint64_t)>& on_bytes, ReadPositionsResult& result) {
@@ -113,7 +112,7 @@ std::span<const uint8_t> BuildExample(const PackedPosition& position, ExampleBui
 // An upper bound: a negative score takes ten bytes, no score takes more.
 uint64_t FramedBytes(uint64_t num_records) {
   ExampleBuilder builder;
-  return num_records * (kFrameBytes + BuildExample({chess::PlaneBytes{}, -1}, builder).size());
+  return num_records * (kFrameOverhead + BuildExample({chess::PlaneBytes{}, -1}, builder).size());
 }
 
 absl::StatusOr<ShardWriter> WriteShard(const std::string& path, const ShardWriterOptions& options,

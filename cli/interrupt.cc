@@ -46,6 +46,7 @@ InterruptGuard::InterruptGuard() {
 InterruptGuard::~InterruptGuard() {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  received_signal = 0;
   for (int& descriptor : wake_pipe) {
     if (descriptor >= 0) close(descriptor);
     descriptor = -1;

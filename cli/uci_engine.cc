@@ -115,7 +115,7 @@ UciEngine::UciEngine(UciEngine&& other) noexcept
 // Nothing is worth waiting for: an engine writes no files.
 UciEngine::~UciEngine() {
   if (pid_ < 0) return;
-  kill(pid_, SIGKILL);
+  kill(-pid_, SIGKILL);  // Its whole group: --engine may be a script that starts another.
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
@@ -223,7 +223,7 @@ absl::Status UciEngine::Ended(absl::string_view awaited) {
   siginfo_t info = {};
   const bool had_ended =
       waitid(P_PID, pid_, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == pid_;
-  if (!had_ended) kill(pid_, SIGTERM);
+  if (!had_ended) kill(-pid_, SIGTERM);
   int wait_status = 0;
   while (waitpid(pid_, &wait_status, 0) < 0 && errno == EINTR) {
   }

@@ -21,6 +21,7 @@ absl::StatusCode CodeOfErrno(int error_number) {
       return absl::StatusCode::kAlreadyExists;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
     case EMFILE:
     case ENFILE:
     case ENOMEM:

@@ -1,0 +1,106 @@
+// `penstock pack` and `penstock chess generate` as a user calls them.
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "records/chess/fen.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class PackCommandTest : public ::testing::Test {
+ protected:
+  PackCommandTest() {
+    std::string pattern = ::testing::TempDir() + "pack_command_test.XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    input_ = folder_ + "/games.tsv";
+    std::ofstream(input_) << chess::kStartFen << "\t+36\nnonsense\n" << chess::kStartFen << "\t0\n";
+  }
+  ~PackCommandTest() override { std::filesystem::remove_all(folder_); }
+
+  int Run(std::vector<std::string> arguments) {
+    CLI::App app("A tool.", "penstock");
+    app.require_subcommand(1);
+    absl::Status outcome;
+    AddPackCommand(app, outcome);
+    AddChessCommand(app, outcome);
+    std::vector<const char*> argv = {"penstock"};
+    for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    const int code = RunApp(app, outcome, static_cast<int>(argv.size()), argv.data());
+    out_ = ::testing::internal::GetCapturedStdout();
+    error_ = ::testing::internal::GetCapturedStderr();
+    return code;
+  }
+
+  std::string folder_;
+  std::string input_;
+  std::string out_;
+  std::string error_;
+};
+
+TEST_F(PackCommandTest, FailsAtAnInvalidLine) {
+  EXPECT_EQ(Run({"pack", "--from", "chess-tsv", input_, "-o", folder_ + "/out"}), 1);
+  EXPECT_THAT(error_, HasSubstr("games.tsv:2: no tab between FEN and score"));
+}
+
+TEST_F(PackCommandTest, SkipsAndReportsInvalidLinesOnRequest) {
+  ASSERT_EQ(Run({"pack", input_, "-o", folder_ + "/out", "--skip-invalid", "--json"}), 0);
+  EXPECT_THAT(error_, HasSubstr("skipped 1 invalid lines, the first at"));
+  const nlohmann::json summary = nlohmann::json::parse(out_);
+  EXPECT_EQ(summary["records"], 2);
+  EXPECT_EQ(summary["skipped"], 1);
+  EXPECT_EQ(summary["shards"][0], folder_ + "/out/games-00000-of-00001.tfrecord");
+  EXPECT_EQ(summary["bytes"], std::filesystem::file_size(summary["shards"][0].get<std::string>()));
+}
+
+TEST_F(PackCommandTest, ExitsWithTwoOnWrongFlags) {
+  EXPECT_EQ(Run({"pack", input_}), 2);
+  EXPECT_EQ(Run({"pack", "-o", folder_}), 2);
+  EXPECT_EQ(Run({"pack", input_, "-o", folder_, "--from", "pgn"}), 2);
+  EXPECT_EQ(Run({"pack", input_, "-o", folder_, "--compression", "lz4"}), 2);
+  EXPECT_EQ(Run({"pack", input_, "-o", folder_, "--records-per-shard", "-1"}), 2);
+  EXPECT_EQ(Run({"pack", input_, "-o", folder_, "--name", "a/b"}), 2);
+}
+
+TEST_F(PackCommandTest, RefusesAnEmptyInput) {
+  std::ofstream(input_, std::ios::trunc).close();
+  EXPECT_EQ(Run({"pack", input_, "-o", folder_ + "/out"}), 1);
+  EXPECT_THAT(error_, HasSubstr("no position to pack"));
+}
+
+TEST_F(PackCommandTest, HelpShowsDefaultsAndAnExample) {
+  EXPECT_EQ(Run({"pack", "--help"}), 0);
+  EXPECT_THAT(out_, AllOf(HasSubstr("{none,gzip,zstd}=none"), HasSubstr("Example:\n")));
+  EXPECT_EQ(Run({"chess", "generate", "--help"}), 0);
+  EXPECT_THAT(out_, AllOf(HasSubstr("--nodes INT:POSITIVE=5000"), HasSubstr("Example:\n")));
+}
+
+TEST_F(PackCommandTest, GenerateSaysHowToGetAnEngine) {
+  EXPECT_EQ(
+      Run({"chess", "generate", "-n", "10", "-o", folder_ + "/p.tsv", "--engine", "no-engine"}), 1);
+  EXPECT_THAT(error_, HasSubstr("apt-get install stockfish"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/p.tsv"));
+}
+
+TEST_F(PackCommandTest, GenerateRefusesWrongFlagsAndExistingFiles) {
+  EXPECT_EQ(Run({"chess"}), 2);
+  EXPECT_EQ(Run({"chess", "generate", "-n", "0", "-o", folder_ + "/p.tsv"}), 2);
+  EXPECT_EQ(Run({"chess", "generate", "-n", "1", "-o", "p", "--depth", "4", "--nodes", "5"}), 2);
+  EXPECT_EQ(Run({"chess", "generate", "-n", "1", "-o", "p", "--opening-plies", "60"}), 2);
+  EXPECT_EQ(Run({"chess", "generate", "-n", "1", "-o", input_}), 1);
+  EXPECT_THAT(error_, HasSubstr("--force"));
+}
+
+}  // namespace
+}  // namespace penstock
