@@ -174,8 +174,8 @@ absl::StatusOr<Manifest> ManifestBuilder::Build() {
     return absl::ResourceExhaustedError(
         absl::StrCat(m.num_chunks(), " chunks are more than 2^32 - 2: use larger ones"));
   }
-  if (m.holdout_total_ > 0 && m.holdout_.feature.empty()) {
-    return absl::InvalidArgumentError("records are in holdout, but no feature decides it");
+  if ((m.holdout_total_ > 0 || m.holdout_.threshold > 0) && m.holdout_.feature.empty()) {
+    return absl::InvalidArgumentError("there is a holdout, but no feature decides it");
   }
   if (m.ordinal_.empty()) m.ordinal_.push_back(0);
   m.shard_begin_.push_back(m.num_chunks());

@@ -189,6 +189,21 @@ TEST(ManifestBuilderTest, RefusesContradictions) {
   }
 }
 
+TEST(ManifestBuilderTest, RefusesAHoldoutThatNoFeatureDecides) {
+  ManifestBuilder builder;
+  builder.SetHoldout({"", 42});
+  EXPECT_THAT(builder.Build(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no feature decides")));
+}
+
+TEST(ManifestTest, KeepsNamesThatAreNotUtf8) {
+  ManifestBuilder builder;
+  builder.AddShard({.path = "caf\xe9.tfrecord"});
+  ASSERT_OK_AND_ASSIGN(Manifest manifest, builder.Build());
+  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(Bytes(manifest.Serialize())));
+  EXPECT_EQ(parsed.shards()[0].path, "caf\xe9.tfrecord");
+}
+
 TEST(ManifestBuilderTest, RefusesPathsThatDoNotSayWhereTheyAre) {
   for (ShardInfo shard :
        {ShardInfo{.path = ""}, ShardInfo{.path = "/a"}, ShardInfo{.path = "a", .absolute = true}}) {

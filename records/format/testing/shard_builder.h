@@ -47,7 +47,7 @@ class ShardBuilder {
   std::string text() const { return {bytes_.begin(), bytes_.end()}; }
   // Valid until the next call of source(); a snapshot.
   const ByteSource& source() {
-    source_ = std::make_unique<MemorySource>("shard", bytes_);
+    source_ = std::make_shared<MemorySource>("shard", bytes_);
     return *source_;
   }
 
@@ -56,7 +56,7 @@ class ShardBuilder {
 
   std::vector<uint8_t> bytes_;
   std::vector<size_t> offsets_;
-  std::unique_ptr<MemorySource> source_;
+  std::shared_ptr<MemorySource> source_;  // Copies of the builder share the snapshot.
 };
 
 // A chess-shaped example: `d` of `board_bytes` bytes that depend on `number`, and `s`.

@@ -1,0 +1,268 @@
+#include "records/dataset/indexer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/mutex.h"
+#include "records/base/status.h"
+#include "records/dataset/chunk_size.h"
+#include "records/dataset/index_journal.h"
+#include "records/dataset/list_shards.h"
+#include "records/io/file_source.h"
+
+namespace penstock {
+namespace {
+
+// A shard on its way into the manifest.
+struct Job {
+  std::string file;
+  ShardInfo info;
+  // Where its chunks come from: another manifest's shard, or a scan.
+  const Manifest* reused = nullptr;
+  size_t reused_shard = 0;
+  ShardScan scan;
+};
+
+absl::StatusOr<Job> MakeJob(const std::string& file, const IndexOptions& options) {
+  Job job;
+  job.file = file;
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(file));
+  job.info.size = source->identity().size;
+  job.info.modified_ns = source->identity().modified_ns;
+  job.info.absolute = options.absolute;
+  if (options.absolute) {
+    job.info.path = std::filesystem::absolute(file).lexically_normal().string();
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(job.info.path, PathBeneath(FolderOfFile(options.output), file));
+  }
+  return job;
+}
+
+bool Unchanged(const ShardInfo& before, const ShardInfo& now) {
+  return before.path == now.path && before.absolute == now.absolute && before.size == now.size &&
+         before.modified_ns == now.modified_ns;
+}
+
+void AddChunks(const Manifest& manifest, size_t shard, ManifestBuilder& builder) {
+  const auto [begin, end] = manifest.shard_chunks(shard);
+  uint64_t offset = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const ChunkInfo chunk = manifest.chunk(i);
+    builder.AddChunk({.size = chunk.size,
+                      .records = chunk.records,
+                      .holdout = chunk.holdout,
+                      .crc32c = chunk.crc32c,
+                      .raw_size = chunk.raw_size,
+                      .gap = chunk.offset - offset,
+                      .first_record = chunk.first_record});
+    offset = chunk.offset + chunk.size;
+  }
+}
+
+void AddShard(const Job& job, ManifestBuilder& builder) {
+  if (job.reused != nullptr) {
+    builder.AddShard(job.reused->shards()[job.reused_shard]);
+    AddChunks(*job.reused, job.reused_shard, builder);
+    return;
+  }
+  ShardInfo info = job.info;
+  info.compression = job.scan.compression;
+  info.excluded_records = job.scan.excluded_records;
+  builder.AddShard(std::move(info));
+  for (const ManifestBuilder::Chunk& chunk : job.scan.chunks) builder.AddChunk(chunk);
+}
+
+void MergeFeatures(std::span<const FeatureInfo> from, std::vector<FeatureInfo>& into) {
+  for (const FeatureInfo& feature : from) {
+    auto known = std::find_if(into.begin(), into.end(), [&](const FeatureInfo& info) {
+      return info.name == feature.name && info.type == feature.type;
+    });
+    if (known == into.end()) {
+      into.push_back(feature);
+    } else {
+      known->min_length = std::min(known->min_length, feature.min_length);
+      known->max_length = std::max(known->max_length, feature.max_length);
+    }
+  }
+}
+
+// One run of BuildIndex().
+class IndexRun {
+ public:
+  explicit IndexRun(const IndexOptions& options) : options_(options) {}
+
+  absl::StatusOr<IndexResult> Run(const std::vector<std::string>& paths) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::string> files, ListShards(paths));
+    uint64_t total = 0;
+    for (const std::string& file : files) {
+      PENSTOCK_ASSIGN_OR_RETURN(Job job, MakeJob(file, options_));
+      total += job.info.size;
+      jobs_.push_back(std::move(job));
+    }
+    PENSTOCK_RETURN_IF_ERROR(SetUp(total));
+    ReuseShards();
+    PENSTOCK_RETURN_IF_ERROR(ScanAll());
+    return Finish();
+  }
+
+ private:
+  // The scan's options, the old manifest and the journal.
+  absl::Status SetUp(uint64_t total) {
+    if (options_.update && std::filesystem::exists(options_.output)) {
+      PENSTOCK_ASSIGN_OR_RETURN(Manifest old, Manifest::Load(options_.output));
+      old_ = std::move(old);
+    }
+    uint64_t target = options_.chunk_bytes;
+    if (target == 0)
+      target = old_ && old_->chunk_target() > 0 ? old_->chunk_target() : ChunkTarget(total);
+    scan_.chunk_target = std::min(target, uint64_t{1} << 30);
+    if (options_.holdout.has_value()) {
+      scan_.holdout = *options_.holdout;
+    } else if (old_.has_value()) {
+      scan_.holdout = old_->holdout();
+    }
+    scan_.parse_records = options_.verify;
+    scan_.collect_damage = options_.verify || options_.exclude_corrupt;
+    scan_.max_raw_chunk_bytes = options_.max_raw_chunk_bytes;
+    scan_.progress = [this](uint64_t bytes) { return Progress(bytes); };
+    const bool same = old_.has_value() && old_->chunk_target() == scan_.chunk_target &&
+                      old_->holdout() == scan_.holdout;
+    if (!same) old_.reset();
+    const std::string key = absl::StrCat(
+        "penstock index ", Manifest::kVersion, " chunk ", scan_.chunk_target, " verify ",
+        options_.verify, " holdout ", scan_.holdout.threshold, " ", scan_.holdout.feature);
+    PENSTOCK_ASSIGN_OR_RETURN(IndexJournal journal, IndexJournal::Open(options_.output, key));
+    MutexLock lock(&mutex_);
+    journal_.emplace(std::move(journal));
+    return absl::OkStatus();
+  }
+
+  void ReuseShards() {
+    MutexLock lock(&mutex_);
+    std::map<std::string, size_t> old_shards;
+    for (size_t i = 0; old_ && i < old_->shards().size(); ++i) {
+      old_shards[old_->shards()[i].path] = i;
+    }
+    for (Job& job : jobs_) {
+      const auto finished = journal_->finished().find(job.info.path);
+      const auto old = old_shards.find(job.info.path);
+      if (finished != journal_->finished().end() &&
+          Unchanged(finished->second.shards()[0], job.info)) {
+        job.reused = &finished->second;
+        job.reused_shard = 0;
+      } else if (old != old_shards.end() && Unchanged(old_->shards()[old->second], job.info)) {
+        job.reused = &*old_;
+        job.reused_shard = old->second;
+      }
+    }
+  }
+
+  absl::Status ScanAll() {
+    uint64_t to_read = 0;
+    for (const Job& job : jobs_) to_read += job.reused == nullptr ? job.info.size : 0;
+    if (options_.on_total) options_.on_total(to_read);
+    const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    const size_t wanted = options_.threads > 0 ? static_cast<size_t>(options_.threads) : cores;
+    {
+      std::vector<std::jthread> threads;
+      for (size_t i = 0; i < std::min(wanted, jobs_.size()); ++i) {
+        threads.emplace_back([this] { ScanSome(); });
+      }
+    }
+    MutexLock lock(&mutex_);
+    return status_;
+  }
+
+  // Takes jobs until there are none or one failed.
+  void ScanSome() {
+    while (true) {
+      const size_t i = next_.fetch_add(1);
+      if (i >= jobs_.size() || failed_.load()) return;
+      if (jobs_[i].reused != nullptr) continue;
+      absl::Status status = Scan(jobs_[i]);
+      if (status.ok()) continue;
+      MutexLock lock(&mutex_);
+      // The first in the order of the shards, so that runs report alike.
+      if (status_.ok() || i < failed_job_) {
+        status_ = status;
+        failed_job_ = i;
+      }
+      failed_.store(true);
+    }
+  }
+
+  absl::Status Scan(Job& job) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(job.file));
+    if (source->identity() != FileIdentity{job.info.size, job.info.modified_ns}) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(job.file, ": is being written: it changed since this run began"));
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(job.scan, ScanShard(*source, scan_));
+    // Damage is not in the journal, and shall be listed again.
+    if (!job.scan.damage.empty()) return absl::OkStatus();
+    ManifestBuilder builder;
+    AddShard(job, builder);
+    builder.SetHoldout(scan_.holdout);
+    builder.SetFeatures(job.scan.features);
+    PENSTOCK_ASSIGN_OR_RETURN(Manifest shard, builder.Build());
+    MutexLock lock(&mutex_);
+    return journal_->Append(shard);
+  }
+
+  absl::Status Progress(uint64_t bytes) {
+    MutexLock lock(&mutex_);
+    read_bytes_ += bytes;
+    return options_.progress ? options_.progress(bytes) : absl::OkStatus();
+  }
+
+  absl::StatusOr<IndexResult> Finish() {
+    ManifestBuilder builder;
+    std::vector<FeatureInfo> features;
+    std::vector<DamagedRange> damage;
+    uint64_t reused = 0;
+    for (Job& job : jobs_) {
+      AddShard(job, builder);
+      MergeFeatures(job.reused ? job.reused->features() : job.scan.features, features);
+      std::move(job.scan.damage.begin(), job.scan.damage.end(), std::back_inserter(damage));
+      reused += job.reused != nullptr;
+    }
+    builder.SetHoldout(scan_.holdout);
+    builder.SetFeatures(std::move(features));
+    builder.SetChunkTarget(static_cast<uint32_t>(scan_.chunk_target));
+    PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, builder.Build());
+    manifest.set_base_dir(FolderOfFile(options_.output));
+    const bool save = damage.empty() || options_.exclude_corrupt;
+    if (save) PENSTOCK_RETURN_IF_ERROR(manifest.Save(options_.output));
+    MutexLock lock(&mutex_);
+    journal_->Remove();
+    return IndexResult{std::move(manifest),   save,   std::move(damage),
+                       jobs_.size() - reused, reused, read_bytes_};
+  }
+
+  const IndexOptions& options_;
+  std::vector<Job> jobs_;  // Each is one thread's while it scans.
+  ScanOptions scan_;
+  std::optional<Manifest> old_;
+  std::atomic<size_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+
+  Mutex mutex_;
+  std::optional<IndexJournal> journal_ ABSL_GUARDED_BY(mutex_);
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  size_t failed_job_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t read_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<IndexResult> BuildIndex(const std::vector<std::string>& paths,
+                                       const IndexOptions& options) {
+  if (options.output.empty()) return absl::InvalidArgumentError("no output for the manifest");
+  return IndexRun(options).Run(paths);
+}
+
+}  // namespace penstock

@@ -1,0 +1,247 @@
+#include "records/dataset/indexer.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "records/dataset/chunk_size.h"
+#include "records/dataset/open_dataset.h"
+#include "records/format/testing/shard_builder.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+ShardBuilder ChessShard(int records, int first = 0) {
+  ShardBuilder shard;
+  for (int i = first; i < first + records; ++i) {
+    shard.Add(ChessExample(static_cast<uint64_t>(i), i - 50));
+  }
+  return shard;
+}
+
+class IndexerTest : public ::testing::Test {
+ protected:
+  IndexerTest() { options_.output = folder_.File("manifest.pb"); }
+
+  void WriteShards(int count) {
+    for (int i = 0; i < count; ++i) {
+      folder_.Write(absl::StrCat("s", i, ".tfrecord"), ChessShard(100, i * 100).text());
+    }
+  }
+  absl::StatusOr<IndexResult> Index() { return BuildIndex({folder_.path()}, options_); }
+
+  TempFolder folder_;
+  IndexOptions options_;
+};
+
+TEST_F(IndexerTest, FindsShardsBeneathTheFolderInOrder) {
+  folder_.Write("sub/b.tfrecord", ChessShard(3).text());
+  folder_.Write("a.tfrecord-00000-of-00001", ChessShard(2).text());
+  folder_.Write("notes.txt", "not a shard");
+  folder_.Write(".hidden.tfrecord", "not a shard");
+  ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
+  ASSERT_EQ(result.manifest.shards().size(), 2u);
+  EXPECT_EQ(result.manifest.shards()[0].path, "a.tfrecord-00000-of-00001");
+  EXPECT_EQ(result.manifest.shards()[1].path, "sub/b.tfrecord");
+  EXPECT_EQ(result.manifest.num_records(Split::kAll), 5u);
+  EXPECT_TRUE(result.saved);
+}
+
+TEST_F(IndexerTest, TheSavedManifestIsTheResult) {
+  WriteShards(3);
+  options_.holdout = HoldoutInfo{"d", 1u << 30};
+  ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
+  ASSERT_OK_AND_ASSIGN(Manifest loaded, Manifest::Load(options_.output));
+  EXPECT_EQ(loaded.Serialize(), result.manifest.Serialize());
+  EXPECT_GT(loaded.num_records(Split::kHoldout), 0u);
+  EXPECT_EQ(loaded.features().size(), 2u);
+  EXPECT_EQ(folder_.NumEntries(), 4u);  // No journal is left.
+}
+
+TEST_F(IndexerTest, ThreadsDoNotChangeTheManifest) {
+  WriteShards(5);
+  options_.threads = 1;
+  ASSERT_OK_AND_ASSIGN(IndexResult one, Index());
+  options_.threads = 4;
+  ASSERT_OK_AND_ASSIGN(IndexResult four, Index());
+  EXPECT_EQ(one.manifest.Serialize(), four.manifest.Serialize());
+}
+
+TEST_F(IndexerTest, NamesShardsAbsolutelyOnRequest) {
+  WriteShards(1);
+  options_.absolute = true;
+  ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
+  EXPECT_TRUE(result.manifest.shards()[0].absolute);
+  EXPECT_EQ(result.manifest.ShardPath(0), folder_.File("s0.tfrecord"));
+}
+
+TEST_F(IndexerTest, RefusesShardsThatTheManifestCannotName) {
+  WriteShards(1);
+  options_.output = folder_.Write("elsewhere/x", "") + ".pb";
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                AllOf(HasSubstr("s0.tfrecord"), HasSubstr("--absolute"))));
+}
+
+TEST_F(IndexerTest, AnEmptyShardIsListedAndAnEmptyFolderIsAnError) {
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no files *.tfrecord*")));
+  folder_.Write("empty.tfrecord", "");
+  ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
+  EXPECT_EQ(result.manifest.shards().size(), 1u);
+  EXPECT_EQ(result.manifest.num_chunks(), 0u);
+}
+
+TEST_F(IndexerTest, NamesMissingAndRepeatedFiles) {
+  WriteShards(1);
+  const std::string file = folder_.File("s0.tfrecord");
+  EXPECT_THAT(BuildIndex({folder_.File("none")}, options_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
+  EXPECT_THAT(BuildIndex({file, folder_.path() + "/./s0.tfrecord"}, options_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("named twice")));
+}
+
+TEST_F(IndexerTest, StopsAtDamageAndSavesNothing) {
+  WriteShards(2);
+  ShardBuilder bad = ChessShard(10);
+  bad.FlipBitInPayload(3);
+  folder_.Write("s1.tfrecord", bad.text());
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss,
+                                AllOf(HasSubstr("s1.tfrecord"), HasSubstr("record 3 at offset"))));
+  EXPECT_FALSE(std::filesystem::exists(options_.output));
+}
+
+TEST_F(IndexerTest, VerifyListsAllDamageAndSavesNothing) {
+  ShardBuilder bad = ChessShard(100);
+  bad.FlipBitInPayload(3);
+  bad.FlipBitInLength(50);
+  folder_.Write("bad.tfrecord", bad.text());
+  folder_.Write("text.tfrecord", "only words");
+  options_.verify = true;
+  ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
+  EXPECT_FALSE(result.saved);
+  ASSERT_EQ(result.damage.size(), 3u);
+  EXPECT_EQ(result.damage[1].offset, bad.OffsetOf(50));
+  EXPECT_EQ(result.damage[2].file, folder_.File("text.tfrecord"));
+  EXPECT_FALSE(std::filesystem::exists(options_.output));
+}
+
+TEST_F(IndexerTest, ExcludingLeavesDamageOut) {
+  ShardBuilder bad = ChessShard(100);
+  bad.FlipBitInPayload(3);
+  folder_.Write("bad.tfrecord", bad.text());
+  options_.exclude_corrupt = true;
+  ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
+  EXPECT_TRUE(result.saved);
+  EXPECT_EQ(result.damage.size(), 1u);
+  EXPECT_EQ(result.manifest.num_records(Split::kAll), 99u);
+  EXPECT_EQ(result.manifest.shards()[0].excluded_records, 1u);
+  auto [chunk, index] = result.manifest.Locate(3);
+  EXPECT_EQ(result.manifest.chunk(chunk).first_record + index, 4u);
+}
+
+TEST_F(IndexerTest, UpdateReadsOnlyNewAndChangedShards) {
+  WriteShards(3);
+  options_.holdout = HoldoutInfo{"d", 1u << 30};
+  ASSERT_OK_AND_ASSIGN(IndexResult first, Index());
+  folder_.Write("s1.tfrecord", ChessShard(50).text());
+  folder_.Write("s9.tfrecord", ChessShard(7, 900).text());
+  options_.update = true;
+  options_.holdout.reset();  // The old manifest's stays.
+  ASSERT_OK_AND_ASSIGN(IndexResult second, Index());
+  EXPECT_EQ(second.read_shards, 2u);
+  EXPECT_EQ(second.reused_shards, 2u);
+  EXPECT_EQ(second.manifest.num_records(Split::kAll), 257u);
+  options_.update = false;
+  options_.holdout = HoldoutInfo{"d", 1u << 30};
+  ASSERT_OK_AND_ASSIGN(IndexResult anew, Index());
+  EXPECT_EQ(anew.manifest.Serialize(), second.manifest.Serialize());
+}
+
+// A run that is ended by `progress` after the third shard.
+class InterruptedIndexTest : public IndexerTest {
+ protected:
+  InterruptedIndexTest() {
+    WriteShards(5);
+    options_.threads = 1;
+    int calls = 0;
+    options_.progress = [calls](uint64_t) mutable {
+      return ++calls > 3 ? absl::CancelledError("interrupted") : absl::OkStatus();
+    };
+    EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("interrupted")));
+    options_.progress = nullptr;
+  }
+  std::string Journal() { return folder_.File(".manifest.pb.partial"); }
+};
+
+TEST_F(InterruptedIndexTest, ContinuesWhereItWas) {
+  ASSERT_OK_AND_ASSIGN(IndexResult rest, Index());
+  EXPECT_EQ(rest.reused_shards, 3u);
+  EXPECT_EQ(rest.read_shards, 2u);
+  EXPECT_FALSE(std::filesystem::exists(Journal()));
+  ASSERT_OK_AND_ASSIGN(IndexResult anew, Index());
+  EXPECT_EQ(anew.reused_shards, 0u);
+  EXPECT_EQ(anew.manifest.Serialize(), rest.manifest.Serialize());
+}
+
+TEST_F(InterruptedIndexTest, ATornJournalLosesOnlyItsEnd) {
+  const auto size = std::filesystem::file_size(Journal());
+  std::filesystem::resize_file(Journal(), size - 5);
+  ASSERT_OK_AND_ASSIGN(IndexResult rest, Index());
+  EXPECT_EQ(rest.reused_shards, 2u);
+  EXPECT_EQ(rest.manifest.num_records(Split::kAll), 500u);
+}
+
+TEST_F(InterruptedIndexTest, OtherOptionsStartAnew) {
+  options_.holdout = HoldoutInfo{"d", 1u << 30};
+  ASSERT_OK_AND_ASSIGN(IndexResult rest, Index());
+  EXPECT_EQ(rest.reused_shards, 0u);
+}
+
+TEST_F(InterruptedIndexTest, AShardThatChangedSinceIsReadAgain) {
+  folder_.Write("s0.tfrecord", ChessShard(10).text());
+  ASSERT_OK_AND_ASSIGN(IndexResult rest, Index());
+  EXPECT_EQ(rest.reused_shards, 2u);
+  EXPECT_EQ(rest.manifest.num_records(Split::kAll), 410u);
+}
+
+TEST_F(IndexerTest, AFolderIsIndexedOnceAndAgainWhenItChanged) {
+  WriteShards(2);
+  ASSERT_OK_AND_ASSIGN(OpenedDataset first, OpenDataset(folder_.path() + "/"));
+  EXPECT_TRUE(first.indexed);
+  EXPECT_EQ(first.manifest_path, folder_.File("manifest.pb"));
+  ASSERT_OK_AND_ASSIGN(OpenedDataset second, OpenDataset(folder_.path()));
+  EXPECT_FALSE(second.indexed);
+  WriteShards(3);
+  ASSERT_OK_AND_ASSIGN(OpenedDataset third, OpenDataset(folder_.path()));
+  EXPECT_TRUE(third.indexed);
+  EXPECT_EQ(third.manifest.num_records(Split::kAll), 300u);
+  ASSERT_OK_AND_ASSIGN(OpenedDataset by_name, OpenDataset(third.manifest_path));
+  EXPECT_EQ(by_name.manifest.content_fingerprint(), third.manifest.content_fingerprint());
+}
+
+TEST_F(IndexerTest, IndexesFilesThatTensorFlowWrote) {
+  const char* data = std::getenv("PENSTOCK_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "PENSTOCK_TEST_DATA is not set";
+  const std::string dir = absl::StrCat(data, "/data/tfrecord/");
+  options_.absolute = true;
+  options_.verify = true;
+  ASSERT_OK_AND_ASSIGN(IndexResult result,
+                       BuildIndex({dir + "toy.nocompress-tfe-tfrecord-00000-of-00002",
+                                   dir + "toy.tfe-tfrecord-00000-of-00002"},
+                                  options_));
+  ASSERT_EQ(result.manifest.num_chunks(), 2u);
+  EXPECT_EQ(result.manifest.chunk(0).records, result.manifest.chunk(1).records);
+  EXPECT_EQ(result.manifest.chunk(0).raw_size, result.manifest.chunk(1).raw_size);
+  EXPECT_EQ(result.manifest.shards()[1].compression, Compression::kGzip);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,30 @@
+// A dataset by the path of its manifest or of its folder.
+#ifndef PENSTOCK_RECORDS_DATASET_OPEN_DATASET_H_
+#define PENSTOCK_RECORDS_DATASET_OPEN_DATASET_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "records/dataset/indexer.h"
+#include "records/dataset/manifest.h"
+
+namespace penstock {
+
+struct OpenedDataset {
+  Manifest manifest;
+  std::string manifest_path;
+  bool indexed = false;  // The manifest was made or brought up to date just now, and saved.
+};
+
+// The name of the manifest that a folder holds.
+constexpr char kManifestName[] = "manifest.pb";
+
+// A file is loaded as a manifest. Of a folder, its manifest.pb is used where it lists exactly the
+// shards beneath the folder, with their sizes and times; otherwise the folder is indexed, what is
+// unchanged is kept, and the manifest saved. `options` gives the callbacks; output and update are
+// set here. Errors as Manifest::Load() and BuildIndex().
+absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions options = {});
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DATASET_OPEN_DATASET_H_

@@ -1,0 +1,172 @@
+// The scan of a gzip or zstd shard.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/byte_size.h"
+#include "records/base/crc32c.h"
+#include "records/base/status.h"
+#include "records/dataset/forward_window.h"
+#include "records/dataset/scan_state.h"
+#include "records/format/tfrecord.h"
+
+namespace penstock {
+namespace {
+
+// Chunks begin and end with members (gzip's word; zstd calls them frames) whose end is also the
+// end of a record; members that share a record stay together.
+class CompressedScan {
+ public:
+  CompressedScan(const ByteSource& source, const ScanOptions& options, ScanState& state)
+      : source_(source),
+        options_(options),
+        state_(state),
+        window_(source, options.progress),
+        decompressor_(state.scan.compression) {}
+
+  absl::Status Run() {
+    state_.Close(open_, 0);
+    while (offset_ < source_.size()) {
+      absl::Status member = ReadMember();
+      if (absl::IsDataLoss(member)) return EndDamaged(member, source_.size());
+      PENSTOCK_RETURN_IF_ERROR(member);
+      TakeRecords();
+      const bool last = offset_ == source_.size();
+      if (why_.ok() && last && parsed_ < raw_.size()) {
+        why_ = DiagnoseRecord();
+      }
+      if (!why_.ok()) {
+        PENSTOCK_RETURN_IF_ERROR(EndDamaged(why_, offset_));
+      } else if (parsed_ == raw_.size()) {
+        MarkGood();
+        if (last || raw_.size() >= options_.chunk_target) EndChunk();
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Appends the next member to raw_.
+  absl::Status ReadMember() {
+    decompressor_.Reset();
+    for (bool ended = false; !ended;) {
+      PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> data, window_.Peek(offset_, 1));
+      PENSTOCK_ASSIGN_OR_RETURN(std::span<uint8_t> room, Room());
+      const size_t room_before = room.size();
+      std::span<const uint8_t> in = data;
+      absl::StatusOr<bool> step = decompressor_.Step(in, room);
+      const size_t used = data.size() - in.size();
+      const size_t produced = room_before - room.size();
+      raw_.resize(raw_.size() - room.size());
+      open_.chunk.crc32c = Crc32c(data.first(used), open_.chunk.crc32c);
+      offset_ += used;
+      if (!step.ok()) {
+        return Annotate(step.status(), absl::StrCat("compressed byte ", offset_));
+      }
+      ended = *step;
+      if (!ended && used == 0 && produced == 0) {
+        return absl::DataLossError(absl::StrCat("cut after compressed byte ", source_.size()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Space at the end of raw_; the caller takes back what it does not fill.
+  absl::StatusOr<std::span<uint8_t>> Room() {
+    constexpr size_t kStep = size_t{256} << 10;
+    const size_t used = raw_.size();
+    if (used > options_.max_raw_chunk_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(source_.name(), ": the ", CompressionName(decompressor_.compression()),
+                       " stream from ", "offset ", open_.begin, " on holds more than the limit of ",
+                       FormatByteSize(options_.max_raw_chunk_bytes),
+                       " without a member that ends with a record; decompress the file (",
+                       decompressor_.compression() == Compression::kGzip ? "gzip -d" : "zstd -d",
+                       " '", source_.name(), "') and index it again"));
+    }
+    raw_.resize(used + kStep);
+    return std::span(raw_).subspan(used);
+  }
+
+  // Counts the whole records in raw_; sets why_ at the first damaged one.
+  void TakeRecords() {
+    Frame frame;
+    bool held;
+    while (why_.ok() && parsed_ < raw_.size()) {
+      if (!TryParseFrame(raw_, parsed_, Verify::kPayload, frame)) {
+        if (!ContinuesInNextMember()) why_ = DiagnoseRecord();
+        return;
+      }
+      why_ = state_.CheckRecord(frame.payload, held);
+      if (!why_.ok()) return;
+      parsed_ += frame.size();
+      ++open_.chunk.records;
+      open_.chunk.holdout += held;
+    }
+  }
+
+  bool ContinuesInNextMember() const {
+    std::span<const uint8_t> rest = std::span(raw_).subspan(parsed_);
+    if (rest.size() < kFrameHeaderBytes) return true;
+    return HasValidFrameHeader(rest) &&
+           FrameLength(rest) > rest.size() - std::min<size_t>(rest.size(), kFrameOverhead);
+  }
+
+  absl::Status DiagnoseRecord() const {
+    return Annotate(ParseFrame(raw_, parsed_, Verify::kPayload).status(), "after decompression");
+  }
+
+  // The open chunk could end here.
+  void MarkGood() {
+    good_ = open_.chunk;
+    good_.size = static_cast<uint32_t>(offset_ - open_.begin);
+    good_.raw_size = static_cast<uint32_t>(raw_.size());
+  }
+
+  // Ends the open chunk where it was good last; the next one begins there.
+  void EndChunk() {
+    const uint64_t end = open_.begin + good_.size;
+    open_.chunk = good_;
+    state_.number += good_.records;
+    state_.Close(open_, end);
+    raw_.clear();
+    parsed_ = 0;
+    good_ = {};
+  }
+
+  // Ends the chunk before the damage and leaves out what follows, up to `end`.
+  absl::Status EndDamaged(absl::Status why, uint64_t end) {
+    const uint64_t lost = open_.chunk.records - good_.records + 1;
+    EndChunk();
+    DamagedRange range;
+    range.offset = open_.begin;
+    range.bytes = end - open_.begin;
+    range.record = state_.number + lost - 1;
+    range.records = lost;
+    state_.number += lost;
+    offset_ = end;
+    state_.Close(open_, end);
+    why_ = absl::OkStatus();
+    return state_.Damaged(std::move(range), why);
+  }
+
+  const ByteSource& source_;
+  const ScanOptions& options_;
+  ScanState& state_;
+  ForwardWindow window_;
+  Decompressor decompressor_;
+  ScanState::OpenChunk open_;
+  ManifestBuilder::Chunk good_;  // The open chunk up to its last member that ended with a record.
+  std::vector<uint8_t> raw_;     // Of the open chunk.
+  size_t parsed_ = 0;            // Of raw_.
+  absl::Status why_;             // The open chunk cannot be used.
+  uint64_t offset_ = 0;
+};
+
+}  // namespace
+
+absl::Status ScanCompressed(const ByteSource& source, const ScanOptions& options,
+                            ScanState& state) {
+  return CompressedScan(source, options, state).Run();
+}
+
+}  // namespace penstock

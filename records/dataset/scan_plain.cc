@@ -1,0 +1,156 @@
+// The scan of a shard without compression.
+#include "absl/strings/str_cat.h"
+#include "records/base/crc32c.h"
+#include "records/base/status.h"
+#include "records/dataset/forward_window.h"
+#include "records/dataset/scan_state.h"
+#include "records/format/tfrecord.h"
+
+namespace penstock {
+namespace {
+
+// A chunk's size, below its target before its last record, then fits in 32 bits.
+constexpr uint64_t kMaxFrameBytes = uint64_t{1} << 31;
+
+class PlainScan {
+ public:
+  PlainScan(const ByteSource& source, const ScanOptions& options, ScanState& state)
+      : source_(source), options_(options), state_(state), window_(source, options.progress) {}
+
+  absl::Status Run() {
+    state_.Close(open_, 0);
+    while (offset_ < source_.size()) {
+      PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> data, window_.Peek(offset_, need_));
+      need_ = kFrameOverhead;
+      absl::Status why;
+      const size_t taken = TakeRecords(data, why);
+      offset_ += taken;
+      if (!why.ok()) {
+        PENSTOCK_RETURN_IF_ERROR(SkipRecord(data.subspan(taken), why));
+      } else if (taken == 0) {
+        PENSTOCK_RETURN_IF_ERROR(ReadFurtherOrSkip(data));
+      }
+    }
+    state_.Close(open_, offset_);
+    return absl::OkStatus();
+  }
+
+ private:
+  // Adds the records at the front of `data`; returns their bytes. `why` is set if the next one
+  // cannot be used though its frame is whole.
+  size_t TakeRecords(std::span<const uint8_t> data, absl::Status& why) {
+    size_t at = 0, summed = 0;
+    Frame frame;
+    bool held;
+    while (TryParseFrame(data, at, Verify::kPayload, frame)) {
+      why = state_.CheckRecord(frame.payload, held);
+      if (!why.ok()) break;
+      at += frame.size();
+      ++state_.number;
+      ++open_.chunk.records;
+      open_.chunk.holdout += held;
+      const uint64_t size = offset_ + at - open_.begin;
+      if (size < options_.chunk_target) continue;
+      Sum(data.subspan(summed, at - summed));
+      summed = at;
+      state_.Close(open_, offset_ + at);
+    }
+    Sum(data.subspan(summed, at - summed));
+    return at;
+  }
+
+  // Adds bytes to the open chunk and its checksum.
+  void Sum(std::span<const uint8_t> bytes) {
+    open_.chunk.crc32c = Crc32c(bytes, open_.chunk.crc32c);
+    open_.chunk.size += static_cast<uint32_t>(bytes.size());
+  }
+
+  // The frame at the front of `data` is not whole: because the window ends, or because of damage.
+  absl::Status ReadFurtherOrSkip(std::span<const uint8_t> data) {
+    const uint64_t left = source_.size() - offset_;
+    if (!HasValidFrameHeader(data)) return SkipToNextFrame(data);
+    const uint64_t length = FrameLength(data);
+    if (left < kFrameOverhead || length > left - kFrameOverhead) {
+      return SkipRest(CutFrameError(offset_, length, left - kFrameHeaderBytes));
+    }
+    const uint64_t size = length + kFrameOverhead;
+    if (size > kMaxFrameBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(source_.name(), ": record at offset ",
+                                                       offset_, ": has ", length,
+                                                       " bytes, the limit is 2 GiB"));
+    }
+    if (data.size() >= size) {
+      return SkipRecord(data, ParseFrame(data, 0, Verify::kPayload, offset_).status());
+    }
+    need_ = size;
+    return absl::OkStatus();
+  }
+
+  absl::Status SkipRecord(std::span<const uint8_t> data, const absl::Status& why) {
+    return Skip(FrameLength(data) + kFrameOverhead, why);
+  }
+
+  absl::Status SkipRest(const absl::Status& why) { return Skip(source_.size() - offset_, why); }
+
+  absl::Status SkipToNextFrame(std::span<const uint8_t> data) {
+    absl::Status why = ParseFrame(data, 0, Verify::kPayload, offset_).status();
+    const bool first = state_.number == 0 && offset_ == 0;
+    // Listing goes on behind the damage only if it was asked for.
+    if (!options_.collect_damage) {
+      if (first) why = Annotate(why, "this is no TFRecord file, or a damaged one");
+      return Skip(0, why);
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(uint64_t next, NextFrame());
+    if (first && next == source_.size()) why = Annotate(why, "this is no TFRecord file");
+    return Skip(next - offset_, why);
+  }
+
+  // Where the next whole frame after offset_ begins: a right length CRC and a right payload CRC, so
+  // that chance finds one in 2^64 places. The source's size if there is none.
+  absl::StatusOr<uint64_t> NextFrame() {
+    const uint64_t size = source_.size();
+    for (uint64_t from = offset_ + 1; from + kFrameOverhead <= size;) {
+      PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> data, window_.Peek(from, kFrameOverhead));
+      size_t at = 0;
+      while (at + kFrameOverhead <= data.size() && !HasValidFrameHeader(data.subspan(at))) ++at;
+      from += at;
+      if (at + kFrameOverhead > data.size()) continue;
+      const uint64_t length = FrameLength(data.subspan(at));
+      if (length <= size - from - kFrameOverhead) {
+        PENSTOCK_ASSIGN_OR_RETURN(data, window_.Peek(from, length + kFrameOverhead));
+        Frame frame;
+        if (TryParseFrame(data, 0, Verify::kPayload, frame)) return from;
+      }
+      ++from;
+    }
+    return size;
+  }
+
+  // Leaves the next `bytes` bytes out, as one record.
+  absl::Status Skip(uint64_t bytes, const absl::Status& why) {
+    DamagedRange range;
+    range.offset = offset_;
+    range.bytes = bytes;
+    range.record = state_.number++;
+    range.records = 1;
+    offset_ += bytes;
+    state_.Close(open_, offset_);
+    return state_.Damaged(std::move(range), why);
+  }
+
+  const ByteSource& source_;
+  const ScanOptions& options_;
+  ScanState& state_;
+  ForwardWindow window_;
+  ScanState::OpenChunk open_;
+  uint64_t offset_ = 0;  // Everything before it is in a chunk or left out.
+  uint64_t need_ = kFrameOverhead;
+};
+
+}  // namespace
+
+absl::Status ScanPlain(const ByteSource& source, const ScanOptions& options, ScanState& state) {
+  return PlainScan(source, options, state).Run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// What the scans of plain and of compressed shards share.
+#ifndef PENSTOCK_RECORDS_DATASET_SCAN_STATE_H_
+#define PENSTOCK_RECORDS_DATASET_SCAN_STATE_H_
+
+#include <cstdint>
+
+#include "records/dataset/record_check.h"
+#include "records/dataset/shard_scan.h"
+
+namespace penstock {
+
+// Not thread-safe. Borrows its arguments.
+class ScanState {
+ public:
+  ScanState(const ByteSource& source, const ScanOptions& options, RecordCheck& check)
+      : source_(source), options_(options), check_(check) {}
+
+  // The open chunk; it begins where `begin` says and has `chunk.size` bytes.
+  struct OpenChunk {
+    uint64_t begin = 0;
+    ManifestBuilder::Chunk chunk;
+  };
+
+  // Adds the open chunk unless it has no records, and opens the next one at `next_begin`.
+  void Close(OpenChunk& open, uint64_t next_begin);
+
+  // Lists the damage, or is the error that ends the scan.
+  absl::Status Damaged(DamagedRange range, const absl::Status& why);
+
+  absl::Status CheckRecord(std::span<const uint8_t> payload, bool& held) {
+    return check_.Check(payload, held);
+  }
+
+  // Of the next record in the file.
+  uint64_t number = 0;
+  ShardScan scan;
+
+ private:
+  const ByteSource& source_;
+  const ScanOptions& options_;
+  RecordCheck& check_;
+  uint64_t end_ = 0;  // Of the last chunk in the file.
+};
+
+absl::Status ScanPlain(const ByteSource& source, const ScanOptions& options, ScanState& state);
+absl::Status ScanCompressed(const ByteSource& source, const ScanOptions& options, ScanState& state);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DATASET_SCAN_STATE_H_

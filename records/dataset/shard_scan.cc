@@ -1,0 +1,52 @@
+#include "records/dataset/shard_scan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "records/base/status.h"
+#include "records/dataset/scan_state.h"
+#include "records/format/tfrecord.h"
+
+namespace penstock {
+
+void ScanState::Close(OpenChunk& open, uint64_t next_begin) {
+  if (open.chunk.records > 0) {
+    open.chunk.gap = open.begin - end_;
+    end_ = open.begin + open.chunk.size;
+    scan.chunks.push_back(open.chunk);
+  }
+  open = {.begin = next_begin, .chunk = {}};
+  open.chunk.first_record = number;
+}
+
+absl::Status ScanState::Damaged(DamagedRange range, const absl::Status& why) {
+  range.file = std::string(source_.name());
+  absl::string_view reason = why.message();
+  absl::ConsumePrefix(&reason, absl::StrCat("record at offset ", range.offset, ": "));
+  range.reason = std::string(reason);
+  if (!options_.collect_damage) {
+    return absl::Status(why.code(), absl::StrCat(range.file, ": record ", range.record,
+                                                 " at offset ", range.offset, ": ", reason));
+  }
+  scan.excluded_records += range.records;
+  scan.damage.push_back(std::move(range));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(RecordCheck check,
+                            RecordCheck::Create(options.holdout, options.parse_records));
+  uint8_t head[kFrameHeaderBytes];
+  const size_t size = std::min<uint64_t>(sizeof(head), source.size());
+  PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, std::span(head, size)));
+  ScanState state(source, options, check);
+  state.scan.compression = DetectCompression(std::span<const uint8_t>(head, size));
+  PENSTOCK_RETURN_IF_ERROR(state.scan.compression == Compression::kNone
+                               ? ScanPlain(source, options, state)
+                               : ScanCompressed(source, options, state));
+  state.scan.features = check.TakeFeatures();
+  return std::move(state.scan);
+}
+
+}  // namespace penstock

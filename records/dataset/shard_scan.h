@@ -1,0 +1,58 @@
+// Reads one shard and cuts it into chunks.
+#ifndef PENSTOCK_RECORDS_DATASET_SHARD_SCAN_H_
+#define PENSTOCK_RECORDS_DATASET_SHARD_SCAN_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "records/dataset/manifest.h"
+#include "records/io/byte_source.h"
+
+namespace penstock {
+
+// Bytes of a shard that hold no records that can be read.
+struct DamagedRange {
+  std::string file;
+  uint64_t offset = 0;  // In the file.
+  uint64_t bytes = 0;
+  uint64_t record = 0;   // Number in its file, where the framing before it was whole.
+  uint64_t records = 0;  // That were lost, as far as they could be told apart.
+  std::string reason;
+};
+
+struct ScanOptions {
+  uint64_t chunk_target = uint64_t{256} << 10;
+  HoldoutInfo holdout;
+  // Every record must be a tf.train.Example. Lengths and payload CRCs are checked in any case.
+  bool parse_records = false;
+  // Goes on after damage and lists it; without it the first damage is the scan's error.
+  bool collect_damage = false;
+  // A chunk that would hold more after decompression is refused.
+  uint64_t max_raw_chunk_bytes = uint64_t{64} << 20;
+  // Bytes read since the last call. A status other than OK ends the scan with it.
+  std::function<absl::Status(uint64_t bytes)> progress;
+};
+
+struct ShardScan {
+  Compression compression = Compression::kNone;
+  // Without what is in `damage`: a record whose payload is damaged; after broken framing everything
+  // up to the next whole frame; of a compressed shard the whole chunk.
+  std::vector<ManifestBuilder::Chunk> chunks;
+  std::vector<DamagedRange> damage;
+  uint64_t excluded_records = 0;
+  std::vector<FeatureInfo> features;  // Of the first records that are tf.train.Examples.
+};
+
+// Reads `source` once, from beginning to end. Chunks end at the first record (for a compressed
+// shard: at the first member or frame that ends with a record) at which they have chunk_target
+// bytes. kDataLoss: damaged, or no TFRecord file; kInvalidArgument: the holdout feature is missing
+// from a record; kResourceExhausted: a compressed shard has no place to cut within
+// max_raw_chunk_bytes.
+absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DATASET_SHARD_SCAN_H_

@@ -1,0 +1,259 @@
+#include "records/dataset/shard_scan.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "records/base/crc32c.h"
+#include "records/format/testing/shard_builder.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Records of 100 bytes framed.
+ShardBuilder SmallShard(int records) {
+  ShardBuilder shard;
+  for (int i = 0; i < records; ++i) shard.Add(std::string(84, static_cast<char>('a' + i % 26)));
+  return shard;
+}
+
+ShardBuilder ChessShard(int records) {
+  ShardBuilder shard;
+  for (int i = 0; i < records; ++i) shard.Add(ChessExample(static_cast<uint64_t>(i), i - 50));
+  return shard;
+}
+
+ScanOptions Target(uint64_t bytes) {
+  ScanOptions options;
+  options.chunk_target = bytes;
+  return options;
+}
+
+ScanOptions Collecting(uint64_t target) {
+  ScanOptions options = Target(target);
+  options.collect_damage = true;
+  return options;
+}
+
+// The members that a shard writer would make of `per_member` records each.
+std::vector<uint8_t> Members(Compression compression, int members, int per_member) {
+  std::vector<uint8_t> out;
+  for (int i = 0; i < members; ++i) {
+    EXPECT_OK(CompressMember(compression, SmallShard(per_member).bytes(), out));
+  }
+  return out;
+}
+
+uint64_t Records(const ShardScan& scan) {
+  uint64_t records = 0;
+  for (const auto& chunk : scan.chunks) records += chunk.records;
+  return records;
+}
+
+TEST(ShardScanTest, CutsAtTheFirstRecordThatReachesTheTarget) {
+  ShardBuilder shard = SmallShard(10);
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), Target(250)));
+  ASSERT_EQ(scan.chunks.size(), 4u);
+  EXPECT_EQ(scan.chunks[0].size, 300u);
+  EXPECT_EQ(scan.chunks[0].records, 3u);
+  EXPECT_EQ(scan.chunks[3].records, 1u);
+  EXPECT_EQ(scan.chunks[1].first_record, 3u);
+  EXPECT_EQ(scan.chunks[1].crc32c, Crc32c(std::span(shard.bytes()).subspan(300, 300)));
+}
+
+TEST(ShardScanTest, RecordsLongerThanTheWindowStayWhole) {
+  ShardBuilder shard({std::string(3 << 20, 'a'), "b", std::string(2 << 20, 'c')});
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), Target(4096)));
+  ASSERT_EQ(scan.chunks.size(), 2u);
+  EXPECT_EQ(scan.chunks[1].size, 17 + (2u << 20) + 16);
+  EXPECT_EQ(scan.chunks[1].crc32c, Crc32c(std::span(shard.bytes()).subspan((3 << 20) + 16)));
+}
+
+TEST(ShardScanTest, AnEmptyShardHasNoChunks) {
+  ShardBuilder shard;
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), Target(100)));
+  EXPECT_TRUE(scan.chunks.empty());
+}
+
+TEST(ShardScanTest, CountsHoldoutAndNotesFeatures) {
+  ShardBuilder shard = ChessShard(1000);
+  ScanOptions options = Target(4096);
+  options.holdout = {"d", 1u << 30};
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), options));
+  uint64_t held = 0;
+  for (const auto& chunk : scan.chunks) held += chunk.holdout;
+  EXPECT_NEAR(static_cast<double>(held), 250, 55);  // Four standard deviations.
+  EXPECT_EQ(scan.features,
+            (std::vector<FeatureInfo>{{"d", "bytes", 194, 194}, {"s", "int64", 1, 1}}));
+}
+
+TEST(ShardScanTest, ReportsTheFirstDamageByPlace) {
+  ShardBuilder shard = SmallShard(10);
+  shard.FlipBitInPayload(4);
+  EXPECT_THAT(ScanShard(shard.source(), Target(300)),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("shard: record 4 at offset 400: payload CRC computed")));
+}
+
+TEST(ShardScanTest, ReportsACutAtEveryByteOfThreeRecords) {
+  ShardBuilder whole = SmallShard(3);
+  for (size_t size = 1; size < 300; ++size) {
+    ShardBuilder shard = whole;
+    shard.CutTo(size);
+    absl::StatusOr<ShardScan> scan = ScanShard(shard.source(), Target(100));
+    EXPECT_EQ(scan.ok(), size % 100 == 0) << size;
+    ASSERT_OK_AND_ASSIGN(ShardScan collected, ScanShard(shard.source(), Collecting(100)));
+    EXPECT_EQ(Records(collected), size / 100);
+    EXPECT_EQ(collected.damage.size(), size % 100 == 0 ? 0u : 1u);
+  }
+}
+
+TEST(ShardScanTest, LeavesOnlyTheDamagedRecordOut) {
+  ShardBuilder shard = SmallShard(10);
+  shard.FlipBitInPayload(4);
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), Collecting(1000)));
+  ASSERT_EQ(scan.chunks.size(), 2u);
+  EXPECT_EQ(scan.chunks[0].records, 4u);
+  EXPECT_EQ(scan.chunks[1].gap, 100u);
+  EXPECT_EQ(scan.chunks[1].first_record, 5u);
+  EXPECT_EQ(scan.excluded_records, 1u);
+  ASSERT_EQ(scan.damage.size(), 1u);
+  EXPECT_EQ(scan.damage[0].offset, 400u);
+  EXPECT_EQ(scan.damage[0].bytes, 100u);
+  EXPECT_EQ(scan.damage[0].record, 4u);
+}
+
+TEST(ShardScanTest, FindsTheNextFrameAfterBrokenFraming) {
+  for (bool in_length : {true, false}) {
+    ShardBuilder shard = SmallShard(10);
+    in_length ? shard.FlipBitInLength(4) : shard.FlipBitInLengthCrc(4);
+    ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), Collecting(1000)));
+    EXPECT_EQ(Records(scan), 9u);
+    ASSERT_EQ(scan.damage.size(), 1u);
+    EXPECT_EQ(scan.damage[0].bytes, 100u);
+    EXPECT_THAT(scan.damage[0].reason, HasSubstr("length CRC"));
+  }
+}
+
+TEST(ShardScanTest, SaysThatATextFileIsNoTfRecord) {
+  MemorySource text("notes.tfrecord", std::vector<uint8_t>(5000, 'x'));
+  EXPECT_THAT(ScanShard(text, Target(100)),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr("notes.tfrecord"), HasSubstr("no TFRecord file"))));
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(text, Collecting(100)));
+  EXPECT_TRUE(scan.chunks.empty());
+  EXPECT_THAT(scan.damage[0].reason, HasSubstr("no TFRecord file"));
+}
+
+TEST(ShardScanTest, ARecordWithoutTheHoldoutFeatureIsNamed) {
+  ShardBuilder shard = ChessShard(3);
+  ExampleBuilder builder;
+  builder.AddInt64("s", {});
+  std::span<const uint8_t> bytes = builder.Serialize();
+  shard.Add(std::string(bytes.begin(), bytes.end()));
+  ScanOptions options = Target(4096);
+  options.holdout = {"d", 1};
+  EXPECT_THAT(ScanShard(shard.source(), options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("record 3"), HasSubstr("'d' is missing"))));
+}
+
+TEST(ShardScanTest, VerifyingFindsRecordsThatAreNoExamples) {
+  ShardBuilder shard = ChessShard(150);
+  shard.Add("no example");
+  EXPECT_OK(ScanShard(shard.source(), Collecting(4096)));
+  ScanOptions options = Collecting(4096);
+  options.parse_records = true;
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), options));
+  ASSERT_EQ(scan.damage.size(), 1u);
+  EXPECT_EQ(scan.damage[0].record, 150u);
+  EXPECT_THAT(scan.damage[0].reason, HasSubstr("no tf.train.Example"));
+}
+
+TEST(ShardScanTest, CountsEveryByteOnce) {
+  ShardBuilder shard({std::string(3 << 20, 'a'), "b", std::string(2 << 20, 'c')});
+  uint64_t read = 0;
+  ScanOptions options = Target(4096);
+  options.progress = [&](uint64_t bytes) {
+    read += bytes;
+    return absl::OkStatus();
+  };
+  ASSERT_OK(ScanShard(shard.source(), options));
+  EXPECT_EQ(read, shard.bytes().size());
+}
+
+class CompressedScanTest : public ::testing::TestWithParam<Compression> {};
+
+TEST_P(CompressedScanTest, ChunksAreMembersUpToTheTarget) {
+  std::vector<uint8_t> members = Members(GetParam(), 10, 5);
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", members), Target(1000)));
+  ASSERT_EQ(scan.chunks.size(), 5u);
+  EXPECT_EQ(scan.compression, GetParam());
+  EXPECT_EQ(scan.chunks[1].records, 10u);
+  EXPECT_EQ(scan.chunks[1].raw_size, 1000u);
+  EXPECT_EQ(scan.chunks[1].first_record, 10u);
+  EXPECT_EQ(scan.chunks[1].size, members.size() / 5);
+  EXPECT_EQ(scan.chunks[0].crc32c, Crc32c(std::span(members).first(members.size() / 5)));
+}
+
+TEST_P(CompressedScanTest, MembersThatShareARecordStayTogether) {
+  ShardBuilder shard = SmallShard(10);
+  std::vector<uint8_t> members;
+  for (size_t begin = 0; begin < 1000; begin += 125) {
+    EXPECT_OK(CompressMember(GetParam(), std::span(shard.bytes()).subspan(begin, 125), members));
+  }
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", members), Target(100)));
+  ASSERT_EQ(scan.chunks.size(), 2u);
+  EXPECT_EQ(scan.chunks[0].raw_size, 500u);
+  EXPECT_EQ(Records(scan), 10u);
+}
+
+TEST_P(CompressedScanTest, ReportsACutAtEveryByteOfItsLastMember) {
+  const std::vector<uint8_t> members = Members(GetParam(), 3, 5);
+  for (size_t size = members.size() * 2 / 3 + 1; size < members.size(); ++size) {
+    MemorySource cut("s", {members.begin(), members.begin() + static_cast<ptrdiff_t>(size)});
+    EXPECT_THAT(ScanShard(cut, Target(1000)),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         HasSubstr(absl::StrCat("cut after compressed byte ", size))));
+    ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(cut, Collecting(10'000)));
+    EXPECT_EQ(Records(scan), 10u);
+    EXPECT_EQ(scan.damage.size(), 1u);
+  }
+}
+
+TEST_P(CompressedScanTest, RefusesABombByItsLimit) {
+  std::vector<uint8_t> bomb;
+  ASSERT_OK(CompressMember(GetParam(), std::vector<uint8_t>(64 << 20), bomb));
+  ScanOptions options = Collecting(1000);
+  options.max_raw_chunk_bytes = 1 << 20;
+  EXPECT_THAT(ScanShard(MemorySource("bomb.gz", bomb), options),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("bomb.gz"), HasSubstr("1.0 MiB"), HasSubstr(" -d"))));
+}
+
+TEST_P(CompressedScanTest, ADamagedRecordTakesItsChunkWithIt) {
+  std::vector<uint8_t> members = Members(GetParam(), 1, 5);
+  ShardBuilder bad = SmallShard(5);
+  bad.FlipBitInPayload(2);
+  ASSERT_OK(CompressMember(GetParam(), bad.bytes(), members));
+  std::vector<uint8_t> good = Members(GetParam(), 1, 5);
+  members.insert(members.end(), good.begin(), good.end());
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", members), Collecting(400)));
+  EXPECT_EQ(Records(scan), 10u);
+  ASSERT_EQ(scan.damage.size(), 1u);
+  EXPECT_EQ(scan.damage[0].record, 7u);
+  EXPECT_THAT(scan.damage[0].reason, HasSubstr("payload CRC"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CompressedScanTest,
+                         ::testing::Values(Compression::kGzip, Compression::kZstd),
+                         [](const auto& instance) {
+                           return std::string(CompressionName(instance.param));
+                         });
+
+}  // namespace
+}  // namespace penstock
