@@ -1,0 +1,37 @@
+// Plans to test with, small and random or uniform, and their order written out.
+#ifndef PENSTOCK_CLIENT_PLAN_TESTING_PLANS_H_
+#define PENSTOCK_CLIENT_PLAN_TESTING_PLANS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "client/plan/plan.h"
+#include "client/plan/window_order.h"
+
+namespace penstock {
+
+// Of any shape: uniform or not, with chunks without rows or not, often tiny; at least one row.
+ChunkTable RandomTable(std::mt19937_64& random);
+PlanOptions RandomOptions(std::mt19937_64& random);
+
+// Fails the test, and ends it, if there is no such plan.
+Plan MakePlan(ChunkTable table, const PlanOptions& options);
+Plan RandomPlan(std::mt19937_64& random);
+// Chunks of 1,000 bytes.
+Plan UniformPlan(size_t chunks, uint32_t rows, PlanOptions options = {});
+
+// The positions from `position` on, as runs of at most a random length.
+std::vector<WindowRun> Runs(const EpochOrder& order, std::mt19937_64& random,
+                            uint64_t position = 0);
+// One entry a row.
+std::vector<Location> Rows(const std::vector<WindowRun>& runs);
+std::vector<Location> Rows(const EpochOrder& order);
+// The records of an epoch in the plan's order.
+std::vector<RowRef> Records(const Plan& plan, uint64_t epoch);
+std::vector<RowRef> FileOrder(const Plan& plan);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_PLAN_TESTING_PLANS_H_
