@@ -38,7 +38,9 @@ absl::Status CheckOutput(const GenerateOptions& options) {
 
 // What whole games gave is kept, but not under the name of a finished file.
 absl::Status SavePartial(const GenerateOptions& options, const GeneratedPositions& positions) {
-  if (positions.num_positions == 0) return positions.status;
+  if (positions.num_positions == 0) {
+    return Annotate(positions.status, "before a whole game was played; nothing is saved");
+  }
   const std::string path = absl::StrCat(options.output, ".partial");
   PENSTOCK_RETURN_IF_ERROR(WriteText(path, positions.lines));
   return Annotate(positions.status,

@@ -117,12 +117,18 @@ uint64_t FramedBytes(uint64_t num_records) {
 
 absl::StatusOr<ShardWriter> WriteShard(const std::string& path, const ShardWriterOptions& options,
                                        const PositionStore& positions,
-                                       std::span<const uint32_t> order) {
+                                       std::span<const uint32_t> order,
+                                       const std::function<void(uint64_t)>& on_records) {
+  constexpr size_t kStride = 1024;
   PENSTOCK_ASSIGN_OR_RETURN(ShardWriter writer, ShardWriter::Create(path, options));
   ExampleBuilder builder;
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (i % 1024 == 0) PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
-    PENSTOCK_RETURN_IF_ERROR(writer.Write(BuildExample(positions[order[i]], builder)));
+  for (; !order.empty(); order = order.subspan(std::min(kStride, order.size()))) {
+    PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
+    const std::span<const uint32_t> stride = order.first(std::min(kStride, order.size()));
+    for (uint32_t index : stride) {
+      PENSTOCK_RETURN_IF_ERROR(writer.Write(BuildExample(positions[index], builder)));
+    }
+    on_records(stride.size());
   }
   return writer;
 }
@@ -187,7 +193,8 @@ uint64_t NumShards(uint64_t records, uint64_t records_per_shard) {
 absl::Status CheckOutput(const ShardOptions& options) { return ExistingShards(options).status(); }
 
 absl::StatusOr<WrittenShards> WriteShards(const PositionStore& positions,
-                                          const ShardOptions& options) {
+                                          const ShardOptions& options,
+                                          const std::function<void(uint64_t)>& on_records) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> existing, ExistingShards(options));
   const uint64_t total_bytes = FramedBytes(positions.size());
   const ShardWriterOptions writer_options = {options.compression, ChunkTarget(total_bytes)};
@@ -206,7 +213,7 @@ absl::StatusOr<WrittenShards> WriteShards(const PositionStore& positions,
         std::span(order).subspan(bound(shard), bound(shard + 1) - bound(shard));
     written.paths.push_back(ShardPath(options, shard, num_shards));
     absl::StatusOr<ShardWriter> writer =
-        WriteShard(written.paths.back(), writer_options, positions, part);
+        WriteShard(written.paths.back(), writer_options, positions, part, on_records);
     if (!writer.ok()) return Advise(writer.status(), options, total_bytes);
     writers.push_back(*std::move(writer));
   }

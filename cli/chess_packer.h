@@ -70,9 +70,10 @@ absl::Status CheckOutput(const ShardOptions& options);
 // after the last byte is on the disk. Shards of this name that stand there are refused
 // (kAlreadyExists) or, with `force`, replaced, and those beyond the new ones removed.
 // kResourceExhausted: the disk is full, or there are more shards than files may be open.
-// REQUIRES: positions.size() > 0.
+// `on_records` gets each number of records written. REQUIRES: positions.size() > 0.
 absl::StatusOr<WrittenShards> WriteShards(const PositionStore& positions,
-                                          const ShardOptions& options);
+                                          const ShardOptions& options,
+                                          const std::function<void(uint64_t)>& on_records);
 
 }  // namespace penstock
 

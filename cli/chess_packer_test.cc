@@ -90,7 +90,7 @@ class ChessPackerTest : public ::testing::Test {
 
 TEST_F(ChessPackerTest, WritesRecordsInInputOrder) {
   options_.records_per_shard = 3;
-  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(Numbered(8), options_));
+  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(Numbered(8), options_, Ignore));
   EXPECT_THAT(FilesWritten(), ElementsAre("p-00000-of-00003.tfrecord", "p-00001-of-00003.tfrecord",
                                           "p-00002-of-00003.tfrecord"));
   EXPECT_THAT(Scores(written.paths[0]), ElementsAre(1, 2, 3));
@@ -102,7 +102,7 @@ TEST_F(ChessPackerTest, ShufflesAllRecordsBySeed) {
   options_.seed = 5;
   const PositionStore positions = Numbered(1000);
   std::vector<int64_t> scores;
-  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(positions, options_));
+  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(positions, options_, Ignore));
   for (const std::string& path : written.paths) {
     for (int64_t score : Scores(path)) scores.push_back(score);
   }
@@ -117,13 +117,13 @@ TEST_F(ChessPackerTest, CompressesOneMemberPerChunk) {
   for (const Compression compression : {Compression::kGzip, Compression::kZstd}) {
     options_.compression = compression;
     options_.name = std::string(CompressionName(compression));
-    ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(positions, options_));
+    ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(positions, options_, Ignore));
     EXPECT_EQ(written.chunk_bytes, 4096u);
     EXPECT_EQ(Scores(written.paths[0]).size(), 250u);
     const auto source = FileSource::Open(written.paths[0]).value();
     std::vector<uint8_t> bytes(fs::file_size(written.paths[0]));
     std::ifstream(written.paths[0]).read(reinterpret_cast<char*>(bytes.data()), bytes.size());
-    // The first member alone holds the first 19 records: framed 222 bytes each.
+    // The first member alone holds one chunk, whole records.
     Decompressor decompressor(compression);
     std::vector<uint8_t> chunk(1 << 16);
     std::span<const uint8_t> in(bytes);
@@ -146,12 +146,12 @@ TEST(NumShardsTest, GivesFourShardsUnlessThereIsLittleOrMuch) {
 }
 
 TEST_F(ChessPackerTest, RefusesExistingShardsUnlessForced) {
-  ASSERT_OK(WriteShards(Numbered(300), options_));
-  EXPECT_THAT(WriteShards(Numbered(10), options_),
+  ASSERT_OK(WriteShards(Numbered(300), options_, Ignore));
+  EXPECT_THAT(WriteShards(Numbered(10), options_, Ignore),
               StatusIs(absl::StatusCode::kAlreadyExists,
                        AllOf(HasSubstr("p-00000-of-00004.tfrecord"), HasSubstr("--force"))));
   options_.force = true;
-  ASSERT_OK(WriteShards(Numbered(10), options_));
+  ASSERT_OK(WriteShards(Numbered(10), options_, Ignore));
   EXPECT_THAT(FilesWritten(), ElementsAre("p-00000-of-00001.tfrecord"));
 }
 
@@ -161,7 +161,7 @@ TEST_F(ChessPackerTest, LeavesFilesOfOtherNamesAlone) {
        {"/p-x-of-00004.tfrecord", "/pp-00000-of-00004.tfrecord", "/p-1.tfrecord"}) {
     std::ofstream(options_.folder + name) << "x";
   }
-  ASSERT_OK(WriteShards(Numbered(10), options_));
+  ASSERT_OK(WriteShards(Numbered(10), options_, Ignore));
   EXPECT_EQ(FilesWritten().size(), 4u);
 }
 
@@ -186,7 +186,7 @@ TEST_F(ChessPackerTest, LeavesNothingOnAFullDisk) {
   for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
     options_.compression = compression;
     FullDisk disk(8192);
-    EXPECT_THAT(WriteShards(positions, options_),
+    EXPECT_THAT(WriteShards(positions, options_, Ignore),
                 StatusIs(absl::StatusCode::kResourceExhausted,
                          AllOf(HasSubstr("no shard was written"), HasSubstr("KiB are needed"))));
     EXPECT_THAT(FilesWritten(), IsEmpty());
@@ -194,11 +194,11 @@ TEST_F(ChessPackerTest, LeavesNothingOnAFullDisk) {
 }
 
 TEST_F(ChessPackerTest, KeepsTheOldShardsWhenTheNewOnesDoNotFit) {
-  ASSERT_OK_AND_ASSIGN(const WrittenShards old, WriteShards(Numbered(20), options_));
+  ASSERT_OK_AND_ASSIGN(const WrittenShards old, WriteShards(Numbered(20), options_, Ignore));
   options_.force = true;
   {
     FullDisk disk(8192);
-    EXPECT_THAT(WriteShards(Numbered(1800), options_),
+    EXPECT_THAT(WriteShards(Numbered(1800), options_, Ignore),
                 StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
   }
   EXPECT_THAT(FilesWritten(), ElementsAre("p-00000-of-00001.tfrecord"));
@@ -208,7 +208,7 @@ TEST_F(ChessPackerTest, KeepsTheOldShardsWhenTheNewOnesDoNotFit) {
 TEST_F(ChessPackerTest, LeavesNothingWhenInterrupted) {
   InterruptGuard guard;
   std::raise(SIGTERM);
-  EXPECT_THAT(WriteShards(Numbered(300), options_),
+  EXPECT_THAT(WriteShards(Numbered(300), options_, Ignore),
               StatusIs(absl::StatusCode::kCancelled, ::testing::_));
   EXPECT_THAT(FilesWritten(), IsEmpty());
 }
@@ -270,7 +270,7 @@ TEST_F(ChessPackerTest, PacksEveryRealPosition) {
     const bool is_mate = chess::TestBit(read.positions[i].d, chess::kMateBit);
     ASSERT_FALSE(is_mate && read.positions[i].s == 0) << i;
   }
-  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(read.positions, options_));
+  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(read.positions, options_, Ignore));
   EXPECT_EQ(written.paths.size(), 4u);
 }
 

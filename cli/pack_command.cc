@@ -91,8 +91,9 @@ absl::Status Pack(PackOptions options) {
     return absl::InvalidArgumentError("no position to pack: the input is empty");
   }
   Progress progress({.label = "packing", .total = read.positions.size()});
-  PENSTOCK_ASSIGN_OR_RETURN(const WrittenShards written, WriteShards(read.positions, shards));
-  progress.Add(read.positions.size());
+  PENSTOCK_ASSIGN_OR_RETURN(
+      const WrittenShards written,
+      WriteShards(read.positions, shards, [&](uint64_t count) { progress.Add(count); }));
   progress.Finish(Summary(written));
   if (options.json) PrintJson(read, written, options);
   return absl::OkStatus();
