@@ -1,0 +1,184 @@
+#include "client/fetch/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+uint64_t CountSteps(const Steps& steps, uint64_t max_steps) {
+  return max_steps == 0 ? steps.num_steps() : std::min(steps.num_steps(), max_steps);
+}
+
+// Codes that asking again may cure.
+bool MayPass(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted ||
+         code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
+}
+
+constexpr uint32_t kMaxFailures = 10;
+
+absl::Duration WindowBackoff(uint32_t failures) {
+  return std::min(absl::Milliseconds(50) * (1 << std::min(failures, 6u)), absl::Seconds(2));
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const Plan& plan, const Steps& steps, SchedulerOptions options,
+                     SchedulerActions& actions)
+    : plan_(plan),
+      steps_(steps),
+      options_(std::move(options)),
+      num_steps_(CountSteps(steps, options_.max_steps)),
+      fetch_rows_(static_cast<uint32_t>(
+          std::clamp<uint64_t>(options_.fetch_bytes / options_.row_bytes, 1, 1u << 20))),
+      actions_(actions),
+      servers_(options_.servers, options_.seed),
+      lost_requests_(options_.servers.size()),
+      lanes_(plan.lanes()),
+      slots_(options_.num_slots),
+      slot_of_step_(options_.num_slots) {
+  for (uint32_t slot = options_.num_slots; slot-- > 0;) free_slots_.push_back(slot);
+}
+
+absl::Time Scheduler::Advance(absl::Time now) {
+  if (ended_) return absl::InfiniteFuture();
+  if (num_steps_ == 0) {
+    ended_ = true;
+    actions_.Finish();
+    return absl::InfiniteFuture();
+  }
+  CheckTimeouts(now);
+  if (!ended_) Connect(now);
+  if (!ended_) Place(now);
+  if (!ended_) Walk();
+  if (!ended_) OpenWindows();
+  if (!ended_) Pump(now);
+  if (!ended_) CloseDrained();
+  return ended_ ? absl::InfiniteFuture() : NextWake(now);
+}
+
+void Scheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& info) {
+  ServerEntry* server = servers_.Find(stream);
+  if (server == nullptr) return;
+  server->heard_at = now;
+  if (!servers_.AcceptHello(*server, info)) {
+    CloseStreamOf(stream.server);
+    return;
+  }
+  if (!settle_by_) settle_by_ = now + absl::Milliseconds(300);
+  alone_since_.reset();
+  lane_server_.clear();  // Placed anew by Advance().
+}
+
+void Scheduler::OnWindowReady(absl::Time now, StreamId stream, uint64_t number) {
+  if (ServerEntry* server = servers_.Find(stream)) server->heard_at = now;
+  WindowEntry* window = windows_.Find(number);
+  if (window != nullptr && window->opened_on == stream) window->failures = 0;
+}
+
+void Scheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
+  ServerEntry* server = servers_.Find(stream);
+  if (server == nullptr) return;
+  server->heard_at = now;
+  server->credit_bytes = bytes;
+  pump_ = true;
+}
+
+void Scheduler::OnDraining(absl::Time now, StreamId stream) {
+  ServerEntry* server = servers_.Find(stream);
+  if (server == nullptr || server->state != ServerState::kUp) return;
+  server->heard_at = now;
+  server->state = ServerState::kDraining;
+  lane_server_.clear();
+  // What is still wanted of its windows is asked elsewhere; its requests are answered.
+  windows_.ForEach([&](WindowEntry& window) {
+    if (window.opened_on == stream) window.opened_on.reset();
+  });
+  open_windows_ = true;
+}
+
+void Scheduler::OnError(absl::Time now, StreamId stream, const StreamError& error) {
+  ServerEntry* server = servers_.Find(stream);
+  if (server == nullptr || ended_) return;
+  server->heard_at = now;
+  RequestEntry* request = error.request ? requests_.Find(*error.request) : nullptr;
+  if (request != nullptr && !(request->stream == stream)) request = nullptr;
+  WindowEntry* window = request != nullptr ? request->window
+                        : error.window     ? windows_.Find(*error.window)
+                                           : nullptr;
+  if (window == nullptr) return;  // Given up meanwhile.
+  if (!MayPass(error.status.code()) || ++window->failures >= kMaxFailures) {
+    return Fail(absl::Status(error.status.code(),
+                             absl::StrCat(server->address, ": ", error.status.message())));
+  }
+  window->retry_at = now + WindowBackoff(window->failures);
+  if (request != nullptr) {
+    ReturnClaims(*request);
+    EndRequest(*request);
+  } else if (window->opened_on == stream) {
+    window->opened_on.reset();
+    requests_.ForEach([&](RequestEntry& claimed) {
+      if (claimed.window != window || !(claimed.stream == stream)) return;
+      ReturnClaims(claimed);
+      EndRequest(claimed);
+    });
+  }
+  open_windows_ = pump_ = true;
+}
+
+void Scheduler::OnBroken(absl::Time now, StreamId stream, absl::Status status) {
+  if (servers_.Find(stream) != nullptr && !ended_) Lose(now, stream.server, std::move(status));
+}
+
+std::span<const RowCopy> Scheduler::OnPart(absl::Time now, StreamId stream, uint64_t number,
+                                           uint32_t first_row, uint32_t rows) {
+  copies_.clear();
+  ServerEntry* server = servers_.Find(stream);
+  if (server == nullptr || ended_) return copies_;
+  server->heard_at = now;
+  RequestEntry* request = requests_.Find(number);
+  if (request == nullptr || !(request->stream == stream)) return copies_;
+  if (rows == 0 || first_row >= request->rows || rows > request->rows - first_row ||
+      request->Overlaps(first_row, rows)) {
+    Lose(now, stream.server,
+         absl::InternalError(absl::StrCat("answered rows ", first_row, " to ", first_row + rows,
+                                          " of a request for ", request->rows, " rows")));
+    return copies_;
+  }
+  request->received.push_back({first_row, rows});
+  copying_ = request;
+  uint32_t at = 0;  // Of the range, in the answer.
+  for (uint32_t i = request->ranges.head; i != kNoRange && at < first_row + rows;
+       i = ranges_[i].next) {
+    const Range& range = ranges_[i];
+    const uint32_t begin = std::max(at, first_row);
+    const uint32_t end = std::min(at + range.rows, first_row + rows);
+    if (begin < end) {
+      copies_.push_back({begin - first_row, end - begin, range.slot, range.slot_row + begin - at});
+    }
+    at += range.rows;
+  }
+  return copies_;
+}
+
+void Scheduler::OnPartCopied() {
+  RequestEntry& request = *std::exchange(copying_, nullptr);
+  for (const RowCopy& copy : copies_) {
+    slots_[copy.slot].rows_missing -= copy.rows;
+    request.rows_missing -= copy.rows;
+  }
+  request.window->failures = 0;
+  if (request.rows_missing == 0) EndRequest(request);
+  DeliverReady();
+}
+
+void Scheduler::OnSlotReleased(uint32_t slot) {
+  free_slots_.push_back(slot);
+  ++num_released_;
+  pump_ = true;
+}
+
+}  // namespace penstock

@@ -1,0 +1,75 @@
+// What a Scheduler wants done.
+#ifndef PENSTOCK_CLIENT_FETCH_SCHEDULER_ACTIONS_H_
+#define PENSTOCK_CLIENT_FETCH_SCHEDULER_ACTIONS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "client/plan/epoch_order.h"
+#include "client/plan/steps.h"
+
+namespace penstock {
+
+// A connection to a server: `generation` tells it from the ones before and after it.
+struct StreamId {
+  uint32_t server = 0;  // Index into SchedulerOptions::servers.
+  uint32_t generation = 0;
+
+  friend bool operator==(const StreamId&, const StreamId&) = default;
+};
+
+// Rows of a part that go to consecutive rows of a slot.
+struct RowCopy {
+  uint32_t part_row = 0;
+  uint32_t rows = 0;
+  uint32_t slot = 0;
+  uint32_t slot_row = 0;
+};
+
+// A batch whose rows have all arrived.
+struct ReadyStep {
+  uint64_t index = 0;  // Counted from 0 since the scheduler was made.
+  uint32_t slot = 0;
+  Step step;
+};
+
+// Window `number` as a server has to open it.
+struct WindowRequest {
+  uint64_t number = 0;
+  WindowId id;
+  const EpochOrder* order = nullptr;  // Of id.epoch; valid during the call.
+  uint64_t needed_at = 0;
+};
+
+struct FetchRequest {
+  uint64_t request = 0;
+  uint64_t window = 0;
+  uint32_t first_row = 0;
+  uint32_t rows = 0;
+  uint32_t stride = 0;
+  uint32_t count = 1;
+  uint64_t needed_at = 0;
+};
+
+// Called by the scheduler from inside its own calls, in the order in which things must happen.
+// Must not call the scheduler.
+class SchedulerActions {
+ public:
+  virtual void OpenStream(StreamId stream) = 0;
+  virtual void CloseStream(StreamId stream) = 0;
+  virtual void OpenWindow(StreamId stream, const WindowRequest& window) = 0;
+  virtual void ReleaseWindow(StreamId stream, uint64_t window) = 0;
+  virtual void Fetch(StreamId stream, const FetchRequest& fetch) = 0;
+  virtual void Deliver(const ReadyStep& step) = 0;
+  // Every step was delivered.
+  virtual void Finish() = 0;
+  // Nothing follows but CloseStream.
+  virtual void Fail(absl::Status status) = 0;
+
+ protected:
+  ~SchedulerActions() = default;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_SCHEDULER_ACTIONS_H_

@@ -1,0 +1,139 @@
+// Servers: connecting, losing, and which lane goes where.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/fetch/placement.h"
+#include "client/fetch/scheduler.h"
+
+namespace penstock {
+namespace {
+
+// Codes that no reconnecting cures: the server understood and said no.
+bool IsRefusal(absl::StatusCode code) {
+  return code == absl::StatusCode::kInvalidArgument ||
+         code == absl::StatusCode::kFailedPrecondition ||
+         code == absl::StatusCode::kPermissionDenied ||
+         code == absl::StatusCode::kUnauthenticated || code == absl::StatusCode::kUnimplemented;
+}
+
+// Without shuffling there is one lane; its windows take turns over this many places.
+constexpr uint32_t kUnshuffledPlaces = 64;
+
+}  // namespace
+
+void Scheduler::Connect(absl::Time now) {
+  if (servers_.AllRefused()) {
+    return Fail(absl::FailedPreconditionError(
+        absl::StrCat("every server was refused or refused: ", servers_.Reasons())));
+  }
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    ServerEntry& server = servers_[i];
+    if (server.state != ServerState::kBackoff || server.retry_at > now) continue;
+    server.state = ServerState::kConnecting;
+    ++server.generation;
+    server.heard_at = now;
+    server.credit_bytes = options_.fetch_bytes;  // Until the server says more.
+    server.outstanding_bytes = 0;
+    server.outstanding_requests = 0;
+    actions_.OpenStream(servers_.stream(i));
+  }
+}
+
+void Scheduler::CloseStreamOf(uint32_t server) { actions_.CloseStream(servers_.stream(server)); }
+
+void Scheduler::Lose(absl::Time now, uint32_t index, absl::Status status) {
+  const StreamId stream = servers_.stream(index);
+  ServerEntry& server = servers_[index];
+  const bool refused = server.state == ServerState::kConnecting && IsRefusal(status.code());
+  servers_.BackOff(server, now, std::move(status));
+  if (refused) server.state = ServerState::kRefused;
+  CloseStreamOf(index);
+  requests_.ForEach([&](RequestEntry& request) {
+    if (!(request.stream == stream)) return;
+    ++lost_requests_[index];
+    ReturnClaims(request);
+    EndRequest(request);
+  });
+  windows_.ForEach([&](WindowEntry& window) {
+    if (window.opened_on == stream) window.opened_on.reset();
+  });
+  lane_server_.clear();
+  open_windows_ = pump_ = true;
+}
+
+// A server that drains and owes nothing more is left; later it may be tried again.
+void Scheduler::CloseDrained() {
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    ServerEntry& server = servers_[i];
+    if (server.state != ServerState::kDraining || server.outstanding_requests > 0) continue;
+    CloseStreamOf(i);
+    server.state = ServerState::kBackoff;
+    server.backoff = ServerTable::kMaxBackoff;
+    server.retry_at = server.heard_at + server.backoff;
+    server.last_error = absl::UnavailableError("drained");
+  }
+}
+
+void Scheduler::Place(absl::Time now) {
+  if (!lane_server_.empty() || !servers_.AnyUp()) return;
+  if (settle_by_ && now < *settle_by_ && !servers_.AllSettled()) return;
+  settle_by_ = absl::InfinitePast();
+  std::vector<PlacementServer> up;
+  std::vector<uint32_t> index;
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    if (servers_[i].state != ServerState::kUp) continue;
+    up.push_back({servers_[i].address, servers_[i].info.cores});
+    index.push_back(i);
+  }
+  const uint32_t places = plan_.shuffle() ? plan_.lanes() : kUnshuffledPlaces;
+  lane_server_ = PlaceLanes(places, up, plan_.fingerprint());
+  for (uint32_t& server : lane_server_) server = index[server];
+  open_windows_ = pump_ = true;
+}
+
+std::optional<uint32_t> Scheduler::ServerOf(const WindowEntry& window) const {
+  if (lane_server_.empty()) return std::nullopt;
+  const uint64_t place = plan_.shuffle() ? window.id.lane : window.id.index % kUnshuffledPlaces;
+  return lane_server_[place];
+}
+
+void Scheduler::CheckTimeouts(absl::Time now) {
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    const ServerEntry& server = servers_[i];
+    const bool owes = server.state == ServerState::kConnecting || server.outstanding_requests > 0;
+    if (server.has_stream() && owes && now >= server.heard_at + options_.silence_timeout) {
+      Lose(now, i,
+           absl::UnavailableError(
+               absl::StrCat("silent for ", absl::FormatDuration(options_.silence_timeout))));
+    }
+  }
+  if (servers_.AnyUp()) return alone_since_.reset();
+  if (!alone_since_) alone_since_ = now;
+  if (now >= *alone_since_ + options_.server_timeout) {
+    Fail(absl::UnavailableError(absl::StrCat("no server was reachable for ",
+                                             absl::FormatDuration(options_.server_timeout), ": ",
+                                             servers_.Reasons())));
+  }
+}
+
+absl::Time Scheduler::NextWake(absl::Time now) const {
+  absl::Time wake = absl::InfiniteFuture();
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    const ServerEntry& server = servers_[i];
+    if (server.state == ServerState::kBackoff) wake = std::min(wake, server.retry_at);
+    if (server.state == ServerState::kConnecting || server.outstanding_requests > 0) {
+      wake = std::min(wake, server.heard_at + options_.silence_timeout);
+    }
+  }
+  if (alone_since_) wake = std::min(wake, *alone_since_ + options_.server_timeout);
+  if (settle_by_ && *settle_by_ > now) wake = std::min(wake, *settle_by_);
+  return std::min(wake, retry_wake_);
+}
+
+void Scheduler::Fail(absl::Status status) {
+  ended_ = true;
+  actions_.Fail(std::move(status));
+}
+
+}  // namespace penstock

@@ -1,0 +1,200 @@
+#include "client/fetch/scheduler.h"
+
+#include "client/fetch/testing/fake_fleet.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+ChunkTable Chunks(uint32_t chunks, uint32_t rows) {
+  return {std::vector<uint32_t>(chunks, rows), std::vector<uint32_t>(chunks, rows * 200), 1};
+}
+
+// A plan, its steps and a fleet; run once.
+class SchedulerTest : public ::testing::Test {
+ protected:
+  void MakePlan(ChunkTable table, PlanOptions options = {}) {
+    plan_ = std::make_unique<Plan>(*Plan::Create(std::move(table), options));
+  }
+  FakeFleet& MakeFleet(FleetOptions fleet = {}, StepOptions steps = {.global_batch_size = 128}) {
+    if (plan_ == nullptr) MakePlan(Chunks(400, 40), {.lanes = 16, .window_chunks = 8});
+    absl::StatusOr<Steps> made = Steps::Create(plan_->rows(), steps);
+    scheduler_.row_bytes = 200;
+    fleet_ = std::make_unique<FakeFleet>(*plan_, *made, scheduler_, fleet);
+    return *fleet_;
+  }
+
+  std::unique_ptr<Plan> plan_;
+  SchedulerOptions scheduler_{.num_slots = 16, .fetch_bytes = 8000};
+  std::unique_ptr<FakeFleet> fleet_;
+};
+
+TEST_F(SchedulerTest, DeliversEveryRowInOrder) {
+  FakeFleet& fleet = MakeFleet();
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_EQ(fleet.delivered(), 16000u / 128);
+}
+
+TEST_F(SchedulerTest, ReleasesEveryWindow) {
+  FakeFleet& fleet = MakeFleet();
+  EXPECT_TRUE(fleet.Run());
+  EXPECT_EQ(fleet.open_windows(), 0u);
+}
+
+TEST_F(SchedulerTest, GathersStripsIntoRequests) {
+  FakeFleet& fleet = MakeFleet({.consume = absl::Milliseconds(20)});
+  EXPECT_TRUE(fleet.Run());
+  // 8,000 bytes are 40 rows; strips have 16 or fewer.
+  EXPECT_LT(fleet.fetches(), 16000u / 20);
+}
+
+TEST_F(SchedulerTest, SpreadsRowsOverServers) {
+  FakeFleet& fleet = MakeFleet({.servers = 4});
+  EXPECT_TRUE(fleet.Run());
+  for (uint32_t s = 0; s < 4; ++s) EXPECT_NEAR(fleet.rows_fetched(s), 4000, 1200);
+}
+
+TEST_F(SchedulerTest, AKilledServerLosesNothing) {
+  FakeFleet& fleet = MakeFleet({.servers = 3});
+  fleet.KillAt(absl::Milliseconds(30), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+}
+
+TEST_F(SchedulerTest, AStalledServerLosesNothing) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.StallAt(absl::Milliseconds(30), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_LT(fleet.elapsed(), absl::Seconds(30));
+}
+
+TEST_F(SchedulerTest, AServerThatComesBackIsUsedAgain) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.KillAt(absl::Milliseconds(30), 0);
+  fleet.RestartAt(absl::Seconds(5), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_GT(fleet.elapsed(), absl::Seconds(5));
+}
+
+TEST_F(SchedulerTest, ADrainedServerLosesNothing) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.DrainAt(absl::Milliseconds(30), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_EQ(fleet.scheduler().lost_requests(0), 0u);
+}
+
+TEST_F(SchedulerTest, WithoutServersNamesEachAndItsReason) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.KillAt(absl::ZeroDuration(), 0);
+  fleet.KillAt(absl::ZeroDuration(), 1);
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("30s"), HasSubstr("10.0.0.1:7070: connection"),
+                             HasSubstr("10.0.0.2:7070: connection refused"))));
+}
+
+TEST_F(SchedulerTest, DamageFailsTheJobNamingTheServer) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.FailNextFetch(0, absl::DataLossError("a.tfrecord: record 3: bad CRC"));
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss,
+                                        "10.0.0.1:7070: a.tfrecord: record 3: bad CRC"));
+}
+
+TEST_F(SchedulerTest, ARefusalThatMayPassIsAskedAgain) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.FailNextFetch(0, absl::ResourceExhaustedError("budget"));
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+}
+
+TEST_F(SchedulerTest, RefusesAServerThatDecodesDifferently) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.scheduler().Advance(absl::UnixEpoch());
+  fleet.scheduler().OnHello(absl::UnixEpoch(), {0, 1}, {.cores = 1, .decoder_version = 1});
+  fleet.scheduler().OnHello(absl::UnixEpoch(), {1, 1}, {.cores = 1, .decoder_version = 2});
+  const ServerEntry& second = fleet.scheduler().servers()[1];
+  EXPECT_EQ(second.state, ServerState::kRefused);
+  EXPECT_THAT(second.last_error,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("10.0.0.1:7070")));
+}
+
+TEST_F(SchedulerTest, AnAnswerBeyondItsRequestBreaksTheStream) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.scheduler().Advance(absl::UnixEpoch());
+  fleet.OpenStream({0, 1});
+  EXPECT_TRUE(fleet.scheduler().OnPart(absl::UnixEpoch(), {0, 1}, 1 << 20, 0, 5000).empty());
+}
+
+TEST_F(SchedulerTest, UnshuffledEpochsUseAllServers) {
+  MakePlan(Chunks(300, 40), {.shuffle = false});
+  FakeFleet& fleet = MakeFleet({.servers = 3});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  for (uint32_t s = 0; s < 3; ++s) EXPECT_GT(fleet.rows_fetched(s), 0u);
+}
+
+TEST_F(SchedulerTest, TwoSlotsAreEnough) {
+  scheduler_.num_slots = 2;
+  FakeFleet& fleet = MakeFleet();
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+}
+
+TEST_F(SchedulerTest, StopsAfterMaxSteps) {
+  scheduler_.max_steps = 7;
+  FakeFleet& fleet = MakeFleet();
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_EQ(fleet.delivered(), 7u);
+  EXPECT_EQ(fleet.open_windows(), 0u);
+}
+
+// Random plans, ranks and faults; every row is checked by the fleet.
+class SchedulerChaosTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(SchedulerChaosTest, ExactlyOnceInOrderAndAlive) {
+  for (uint64_t seed = GetParam() * 50; seed < GetParam() * 50 + 50u; ++seed) {
+    CounterRng rng(DeriveKey(77, seed));
+    const uint32_t chunks = 1 + rng.Below(300);
+    PlanOptions plan_options{.seed = seed,
+                             .shuffle = rng.Below(5) != 0,
+                             .lanes = static_cast<uint32_t>(1 + rng.Below(40)),
+                             .window_chunks = static_cast<uint32_t>(1 + rng.Below(12)),
+                             .strip_rows = static_cast<uint32_t>(rng.Below(20))};
+    Plan plan = *Plan::Create(Chunks(chunks, 1 + rng.Below(60)), plan_options);
+    const uint32_t world = 1 + rng.Below(4);
+    StepOptions step_options{.global_batch_size = world + rng.Below(300),
+                             .remainder = static_cast<Remainder>(1 + rng.Below(2)),
+                             .epochs = 1 + rng.Below(3),
+                             .rank = static_cast<uint32_t>(rng.Below(world)),
+                             .world_size = world};
+    absl::StatusOr<Steps> steps = Steps::Create(plan.rows(), step_options);
+    if (!steps.ok()) continue;  // Fewer rows than one step.
+    FleetOptions fleet_options{.servers = static_cast<uint32_t>(1 + rng.Below(5)),
+                               .seed = seed,
+                               .duplicate = 0.1,
+                               .part_rows = static_cast<uint32_t>(1 + rng.Below(64))};
+    SchedulerOptions options{.num_slots = static_cast<uint32_t>(2 + rng.Below(30)),
+                             .row_bytes = 200,
+                             .fetch_bytes = 200 + rng.Below(20000)};
+    FakeFleet fleet(plan, *steps, options, fleet_options);
+    for (int fault = rng.Below(6); fault > 0; --fault) {
+      const auto server = static_cast<uint32_t>(rng.Below(fleet_options.servers));
+      const absl::Duration when = absl::Milliseconds(rng.Below(200));
+      const uint64_t kind = rng.Below(3);
+      if (kind == 0) fleet.KillAt(when, server);
+      if (kind == 1) fleet.DrainAt(when, server);
+      if (kind == 2) fleet.StallAt(when, server);
+      fleet.RestartAt(when + absl::Milliseconds(rng.Below(3000)), server);
+    }
+    EXPECT_TRUE(fleet.Run()) << fleet.violation() << " " << fleet.failure() << " seed " << seed;
+    EXPECT_EQ(fleet.open_windows(), 0u) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SchedulerChaosTest, ::testing::Range(0, 8));
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,212 @@
+#include "client/fetch/testing/fake_fleet.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+
+FakeFleet::FakeFleet(const Plan& plan, const Steps& steps, SchedulerOptions scheduler,
+                     FleetOptions options)
+    : plan_(plan),
+      options_(options),
+      rng_(options.seed),
+      servers_(options.servers),
+      slots_(scheduler.num_slots, std::vector<Location>(steps.max_rank_rows() + 1)),
+      scheduler_(
+          plan, steps,
+          [&] {
+            for (uint32_t i = 0; i < options.servers; ++i) {
+              scheduler.servers.push_back(absl::StrCat("10.0.0.", i + 1, ":7070"));
+            }
+            scheduler.seed = options.seed;
+            return scheduler;
+          }(),
+          *this) {}
+
+bool FakeFleet::Run() {
+  absl::Time wake = scheduler_.Advance(now_);
+  for (int i = 0; i < 10'000'000 && failure_.ok() && violation_.empty(); ++i) {
+    const bool event_first = !events_.empty() && events_.begin()->first <= wake;
+    if (finished_ && events_.empty()) return true;
+    if (!event_first && wake == absl::InfiniteFuture()) break;
+    if (event_first) {
+      now_ = std::max(now_, events_.begin()->first);
+      auto action = std::move(events_.begin()->second);
+      events_.erase(events_.begin());
+      action();
+    } else {
+      if (finished_) return true;
+      now_ = std::max(now_, wake);
+    }
+    wake = scheduler_.Advance(now_);
+  }
+  if (failure_.ok() && violation_.empty() && !finished_) Violate("nothing more happens");
+  return finished_ && violation_.empty();
+}
+
+void FakeFleet::At(absl::Duration delay, std::function<void()> action) {
+  events_.emplace(now_ + delay, std::move(action));
+}
+
+void FakeFleet::KillAt(absl::Duration when, uint32_t index) {
+  At(when, [this, index] {
+    FakeServer& server = servers_[index];
+    server.alive = false;
+    server.windows.clear();
+    const StreamId stream{index, std::exchange(server.generation, 0)};
+    if (stream.generation != 0) {
+      scheduler_.OnBroken(now_, stream, absl::UnavailableError("connection reset"));
+    }
+  });
+}
+
+void FakeFleet::RestartAt(absl::Duration when, uint32_t index) {
+  At(when, [this, index] {
+    servers_[index].alive = true;
+    servers_[index].stalled = false;
+  });
+}
+
+void FakeFleet::DrainAt(absl::Duration when, uint32_t index) {
+  At(when, [this, index] {
+    servers_[index].alive = false;  // It takes no new stream.
+    servers_[index].draining = true;
+    scheduler_.OnDraining(now_, {index, servers_[index].generation});
+  });
+}
+
+void FakeFleet::StallAt(absl::Duration when, uint32_t index) {
+  At(when, [this, index] { servers_[index].stalled = true; });
+}
+
+void FakeFleet::FailNextFetch(uint32_t server, absl::Status status) {
+  servers_[server].fail_next = std::move(status);
+}
+
+size_t FakeFleet::open_windows() const {
+  size_t open = 0;
+  for (const FakeServer& server : servers_) open += server.draining ? 0 : server.windows.size();
+  return open;
+}
+
+bool FakeFleet::Serves(StreamId stream) const {
+  return servers_[stream.server].generation == stream.generation;
+}
+
+void FakeFleet::OpenStream(StreamId stream) {
+  At(Jitter(options_.latency), [this, stream] {
+    FakeServer& server = servers_[stream.server];
+    if (!server.alive) {
+      return scheduler_.OnBroken(now_, stream, absl::UnavailableError("connection refused"));
+    }
+    if (server.stalled) return;
+    server.generation = stream.generation;
+    server.draining = false;
+    ServerInfo info;
+    info.cores = 2;
+    scheduler_.OnHello(now_, stream, info);
+    scheduler_.OnCredit(now_, stream, options_.credit_bytes);
+  });
+}
+
+void FakeFleet::CloseStream(StreamId stream) {
+  FakeServer& server = servers_[stream.server];
+  if (!Serves(stream)) return;
+  server.generation = 0;
+  server.windows.clear();
+}
+
+void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
+  if (!Serves(stream)) return;
+  if (!servers_[stream.server].windows.emplace(window.number, window.id).second) {
+    Violate(absl::StrCat("window ", window.number, " opened twice"));
+  }
+}
+
+void FakeFleet::ReleaseWindow(StreamId stream, uint64_t window) {
+  if (Serves(stream) && servers_[stream.server].windows.erase(window) == 0) {
+    Violate(absl::StrCat("window ", window, " released but not open"));
+  }
+}
+
+void FakeFleet::Fetch(StreamId stream, const FetchRequest& fetch) {
+  ++fetches_;
+  if (!requests_seen_.insert(fetch.request).second) Violate("request number used twice");
+  if (!Serves(stream)) return;
+  FakeServer& server = servers_[stream.server];
+  auto window = server.windows.find(fetch.window);
+  if (window == server.windows.end()) return Violate("fetch from a window that is not open");
+  if (server.stalled) return;
+  if (!server.fail_next.ok()) {
+    StreamError error;
+    error.request = fetch.request;
+    error.status = std::exchange(server.fail_next, absl::OkStatus());
+    return At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
+  }
+  Answer(stream, fetch, window->second);
+}
+
+void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch, WindowId window) {
+  std::vector<Location> rows;
+  for (uint32_t i = 0; i < fetch.count; ++i) {
+    for (uint32_t row = 0; row < fetch.rows; ++row) {
+      rows.push_back({window, fetch.first_row + i * fetch.stride + row});
+    }
+  }
+  servers_[stream.server].rows += rows.size();
+  for (size_t first = 0; first < rows.size(); first += options_.part_rows) {
+    const size_t end = std::min(rows.size(), first + options_.part_rows);
+    std::vector<Location> part(rows.begin() + first, rows.begin() + end);
+    const int times = rng_.Uniform() < options_.duplicate && end == rows.size() ? 2 : 1;
+    for (int i = 0; i < times; ++i) {
+      // The second copy of an answer comes when its request has long ended.
+      At(Jitter(options_.latency) + i * absl::Seconds(1),
+         [=, this] { PartArrives(stream, fetch.request, static_cast<uint32_t>(first), part); });
+    }
+  }
+}
+
+void FakeFleet::PartArrives(StreamId stream, uint64_t request, uint32_t first,
+                            const std::vector<Location>& rows) {
+  if (!Serves(stream)) return;
+  const auto copies =
+      scheduler_.OnPart(now_, stream, request, first, static_cast<uint32_t>(rows.size()));
+  for (const RowCopy& copy : copies) {
+    std::copy_n(rows.begin() + copy.part_row, copy.rows, slots_[copy.slot].begin() + copy.slot_row);
+  }
+  if (!copies.empty()) scheduler_.OnPartCopied();
+}
+
+void FakeFleet::Deliver(const ReadyStep& step) {
+  if (step.index != delivered_++) Violate("steps delivered out of order");
+  Check(step);
+  consumer_free_ = std::max(consumer_free_, now_) + options_.consume;
+  events_.emplace(consumer_free_, [this, slot = step.slot] {
+    std::fill(slots_[slot].begin(), slots_[slot].end(), Location());
+    scheduler_.OnSlotReleased(slot);
+  });
+}
+
+void FakeFleet::Check(const ReadyStep& step) {
+  size_t row = 0;
+  for (const RowRange& range : step.step.ranges()) {
+    auto [order, is_new] = orders_.try_emplace(range.epoch, plan_.Epoch(range.epoch));
+    EpochOrder::Walker walker(order->second, range.position);
+    WindowRun run;
+    for (uint64_t left = range.rows; left > 0 && walker.Next(left, run); left -= run.rows) {
+      for (uint32_t i = 0; i < run.rows; ++i, ++row) {
+        if (slots_[step.slot][row] != Location{run.window, run.first_row + i}) {
+          return Violate(absl::StrCat("step ", step.index, " row ", row, " holds another row"));
+        }
+      }
+    }
+  }
+  if (row != step.step.rank_rows) Violate("a step of the wrong size");
+}
+
+void FakeFleet::Violate(const std::string& what) {
+  if (violation_.empty()) violation_ = absl::StrCat(what, ", seed ", options_.seed);
+}
+
+}  // namespace penstock

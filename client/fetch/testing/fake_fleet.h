@@ -1,0 +1,109 @@
+// A fleet of servers in virtual time, around the real Scheduler.
+#ifndef PENSTOCK_CLIENT_FETCH_TESTING_FAKE_FLEET_H_
+#define PENSTOCK_CLIENT_FETCH_TESTING_FAKE_FLEET_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/fetch/scheduler.h"
+#include "records/base/counter_rng.h"
+
+namespace penstock {
+
+struct FleetOptions {
+  uint32_t servers = 2;
+  uint64_t seed = 1;
+  absl::Duration latency = absl::Milliseconds(2);  // Of an answer, on average.
+  double duplicate = 0;                            // Share of parts that arrive twice.
+  uint32_t part_rows = 64;                         // Answers are cut into parts of this.
+  absl::Duration consume = absl::Milliseconds(1);  // Per step.
+  uint64_t credit_bytes = 1 << 20;
+};
+
+// Runs a Scheduler against servers that answer late, out of order and twice, that die and come
+// back, and checks every delivered row against the plan. Deterministic. Not thread-safe.
+class FakeFleet final : public SchedulerActions {
+ public:
+  FakeFleet(const Plan& plan, const Steps& steps, SchedulerOptions scheduler, FleetOptions options);
+
+  // Runs until the end or until nothing more can happen; true if every step was delivered.
+  bool Run();
+
+  // What happens to whom, at a virtual time from the start.
+  void KillAt(absl::Duration when, uint32_t server);
+  void RestartAt(absl::Duration when, uint32_t server);
+  void DrainAt(absl::Duration when, uint32_t server);
+  // From then on it accepts everything and answers nothing.
+  void StallAt(absl::Duration when, uint32_t server);
+  // It answers the next fetch with this.
+  void FailNextFetch(uint32_t server, absl::Status status);
+
+  const absl::Status& failure() const { return failure_; }
+  uint64_t delivered() const { return delivered_; }
+  absl::Duration elapsed() const { return now_ - absl::UnixEpoch(); }
+  uint64_t rows_fetched(uint32_t server) const { return servers_[server].rows; }
+  uint64_t fetches() const { return fetches_; }
+  // Windows that some server still has open, but those whose stream is about to be closed.
+  size_t open_windows() const;
+  // Set when a rule of the protocol was broken: what and where.
+  const std::string& violation() const { return violation_; }
+  Scheduler& scheduler() { return scheduler_; }
+
+  void OpenStream(StreamId stream) override;
+  void CloseStream(StreamId stream) override;
+  void OpenWindow(StreamId stream, const WindowRequest& window) override;
+  void ReleaseWindow(StreamId stream, uint64_t window) override;
+  void Fetch(StreamId stream, const FetchRequest& fetch) override;
+  void Deliver(const ReadyStep& step) override;
+  void Finish() override { finished_ = true; }
+  void Fail(absl::Status status) override { failure_ = std::move(status); }
+
+ private:
+  struct FakeServer {
+    bool alive = true;
+    bool stalled = false;
+    bool draining = false;    // Its stream is closed when it has answered.
+    uint32_t generation = 0;  // Of the stream it serves; 0: none.
+    std::map<uint64_t, WindowId> windows;
+    uint64_t rows = 0;
+    absl::Status fail_next;
+  };
+
+  void At(absl::Duration delay, std::function<void()> action);
+  absl::Duration Jitter(absl::Duration mean) { return mean * 2 * rng_.Uniform(); }
+  bool Serves(StreamId stream) const;
+  void Answer(StreamId stream, const FetchRequest& fetch, WindowId window);
+  void PartArrives(StreamId stream, uint64_t request, uint32_t first,
+                   const std::vector<Location>& rows);
+  void Check(const ReadyStep& step);
+  void Violate(const std::string& what);
+
+  const Plan& plan_;
+  const FleetOptions options_;
+  CounterRng rng_;
+  absl::Time now_ = absl::UnixEpoch();
+  std::multimap<absl::Time, std::function<void()>> events_;
+  std::vector<FakeServer> servers_;
+  std::set<uint64_t> requests_seen_;
+  std::vector<std::vector<Location>> slots_;
+  std::map<uint64_t, EpochOrder> orders_;
+  Scheduler scheduler_;
+  bool finished_ = false;
+  uint64_t delivered_ = 0;
+  uint64_t fetches_ = 0;
+  absl::Time consumer_free_ = absl::UnixEpoch();
+  absl::Status failure_;
+  std::string violation_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_TESTING_FAKE_FLEET_H_
