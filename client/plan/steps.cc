@@ -58,8 +58,8 @@ absl::Status ValidateStart(uint64_t epoch_rows, uint64_t epochs, EpochPosition s
   const uint64_t last = epochs == 0 ? kMaxEpoch : epochs;
   if (start.epoch > last || (start.epoch == last && start.position > 0)) {
     return absl::InvalidArgumentError(absl::StrCat("epoch ", start.epoch, ", position ",
-                                                   start.position, " is beyond the ", last,
-                                                   " epochs asked for"));
+                                                   start.position, " is beyond the end of ", last,
+                                                   " epochs"));
   }
   return absl::OkStatus();
 }
