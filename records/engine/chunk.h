@@ -1,0 +1,44 @@
+// A loaded chunk: its records' features, packed.
+#ifndef PENSTOCK_RECORDS_ENGINE_CHUNK_H_
+#define PENSTOCK_RECORDS_ENGINE_CHUNK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace penstock {
+
+// Row r begins at rows() + r * row_bytes of the layout. Filled by the chunk loader, then
+// immutable; thread-compatible.
+class Chunk {
+ public:
+  Chunk() = default;
+  // Memory for `records` rows, not initialised.
+  Chunk(uint32_t records, size_t row_bytes)
+      : rows_(new uint8_t[records * row_bytes]), num_records_(records) {}
+
+  uint8_t* rows() { return rows_.get(); }
+  const uint8_t* rows() const { return rows_.get(); }
+  uint32_t num_records() const { return num_records_; }
+
+  uint32_t num_holdout() const { return num_holdout_; }
+  bool InHoldout(uint32_t record) const {
+    return !holdout_.empty() && (holdout_[record / 64] >> (record % 64) & 1) != 0;
+  }
+  void SetHoldout(uint32_t record) {
+    if (holdout_.empty()) holdout_.resize((num_records_ + 63) / 64);
+    holdout_[record / 64] |= uint64_t{1} << (record % 64);
+    ++num_holdout_;
+  }
+
+ private:
+  std::unique_ptr<uint8_t[]> rows_;
+  uint32_t num_records_ = 0;
+  uint32_t num_holdout_ = 0;
+  std::vector<uint64_t> holdout_;  // A bit a record; empty: all 0.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_CHUNK_H_

@@ -1,0 +1,45 @@
+#include "records/engine/chunk_damage.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "records/format/tfrecord.h"
+
+namespace penstock {
+
+std::string ChunkName(const ShardRef& shard, const ChunkRef& chunk) {
+  return absl::StrCat("shard '", shard.path, "', chunk at ", chunk.offset);
+}
+
+LoadError ShardChanged(const ShardRef& shard, absl::string_view what) {
+  return {absl::FailedPreconditionError(
+              absl::StrCat("shard '", shard.path, "' changed since it was indexed: ", what,
+                           "; run penstock index --update and restart the readers")),
+          std::nullopt};
+}
+
+LoadError RecordDamaged(const ShardRef& shard, const ChunkRef& chunk, uint32_t record,
+                        bool rest_of_chunk, const absl::Status& why) {
+  const absl::Status status(absl::StatusCode::kDataLoss, why.message());
+  return {Annotate(status, absl::StrCat(ChunkName(shard, chunk), ", record ", record)),
+          Damage{shard.path, chunk.offset, record, rest_of_chunk}};
+}
+
+LoadError DiagnoseChunk(const ShardRef& shard, const ChunkRef& chunk,
+                        std::span<const uint8_t> raw) {
+  uint32_t record = 0;
+  for (size_t offset = 0; offset < raw.size(); ++record) {
+    absl::StatusOr<Frame> frame = ParseFrame(raw, offset, Verify::kPayload);
+    if (!frame.ok()) {
+      // With a sound length the next record can still be found.
+      const bool broken = !ParseFrame(raw, offset, Verify::kLength).ok();
+      return RecordDamaged(shard, chunk, record, broken, frame.status());
+    }
+    offset += frame->size();
+  }
+  return ShardChanged(shard, absl::StrCat("the chunk at ", chunk.offset, " holds ", record,
+                                          " sound records, but not those of the manifest"));
+}
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+// Why a chunk's bytes are not what was indexed.
+#ifndef PENSTOCK_RECORDS_ENGINE_CHUNK_DAMAGE_H_
+#define PENSTOCK_RECORDS_ENGINE_CHUNK_DAMAGE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "absl/status/status.h"
+#include "records/engine/messages.h"
+
+namespace penstock {
+
+struct LoadError {
+  absl::Status status;
+  std::optional<Damage> damage;  // With kDataLoss.
+};
+
+// "shard 'PATH', chunk at OFFSET".
+std::string ChunkName(const ShardRef& shard, const ChunkRef& chunk);
+
+// kFailedPrecondition: `what` shows that the shard is no longer the one that was indexed.
+LoadError ShardChanged(const ShardRef& shard, absl::string_view what);
+
+// kDataLoss at one record of the chunk.
+LoadError RecordDamaged(const ShardRef& shard, const ChunkRef& chunk, uint32_t record,
+                        bool rest_of_chunk, const absl::Status& why);
+
+// Looks for the first damaged record in `raw`, the chunk's decompressed bytes, by the records' own
+// CRCs. kDataLoss names it; where all CRCs hold the shard has changed: kFailedPrecondition.
+LoadError DiagnoseChunk(const ShardRef& shard, const ChunkRef& chunk, std::span<const uint8_t> raw);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_CHUNK_DAMAGE_H_

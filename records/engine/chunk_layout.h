@@ -1,0 +1,51 @@
+// Which bytes of a record the chunk store keeps.
+#ifndef PENSTOCK_RECORDS_ENGINE_CHUNK_LAYOUT_H_
+#define PENSTOCK_RECORDS_ENGINE_CHUNK_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "records/decode/program.h"
+
+namespace penstock {
+
+// A row holds the features of a decode program back to back in their order, numbers in
+// little-endian. The row length is the same for all records, so no index is needed to find one.
+// Immutable; thread-safe.
+class ChunkLayout {
+ public:
+  // `holdout_feature` decides the split but is kept only if the program uses it too.
+  ChunkLayout(std::span<const FeatureUse> features, std::string holdout_feature,
+              uint32_t holdout_threshold);
+
+  std::span<const FeatureUse> features() const { return features_; }
+  size_t row_bytes() const { return row_bytes_; }
+  // Where feature i begins in a row.
+  size_t feature_offset(size_t i) const { return offsets_[i]; }
+
+  // Whether records are split at all.
+  bool has_holdout() const { return holdout_threshold_ > 0; }
+  const std::string& holdout_feature() const { return holdout_feature_; }
+  uint32_t holdout_threshold() const { return holdout_threshold_; }
+
+  // Equal for layouts that keep the same bytes and split alike.
+  const std::string& key() const { return key_; }
+
+  // Memory of a chunk of so many records; saturates.
+  uint64_t ChunkBytes(uint64_t records) const;
+
+ private:
+  std::vector<FeatureUse> features_;
+  std::vector<size_t> offsets_;
+  size_t row_bytes_ = 0;
+  std::string holdout_feature_;
+  uint32_t holdout_threshold_;
+  std::string key_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_CHUNK_LAYOUT_H_

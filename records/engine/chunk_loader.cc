@@ -1,0 +1,133 @@
+#include "records/engine/chunk_loader.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/crc32c.h"
+#include "records/base/status.h"
+#include "records/format/compression.h"
+#include "records/format/tfrecord.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kKeptPackers = 8;
+
+absl::Status ReadOnce(FileCache& files, const ShardRef& shard, const ChunkRef& chunk,
+                      std::span<uint8_t> out) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const FileSource> file, files.Open(shard.path));
+  if (file->size() != shard.size) {
+    return ShardChanged(shard, absl::StrCat("it has ", file->size(), " bytes, the manifest says ",
+                                            shard.size))
+        .status;
+  }
+  absl::Status status = file->ReadAt(chunk.offset, out);
+  if (absl::IsFailedPrecondition(status)) return ShardChanged(shard, status.message()).status;
+  return status;
+}
+
+}  // namespace
+
+// A file that was replaced is still open as it was, so what does not fit is read once more from
+// the file of today.
+absl::StatusOr<std::span<const uint8_t>> ChunkLoader::Read(const ShardRef& shard,
+                                                           const ChunkRef& chunk,
+                                                           bool& checksum_holds) {
+  std::span<uint8_t> bytes = bytes_.Take(chunk.size);
+  absl::Status status;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (attempt > 0) files_.Drop(shard.path);
+    status = ReadOnce(files_, shard, chunk, bytes);
+    checksum_holds = status.ok() && Crc32c(bytes) == chunk.crc32c;
+    if (checksum_holds) break;
+  }
+  PENSTOCK_RETURN_IF_ERROR(status);
+  return bytes;
+}
+
+absl::StatusOr<std::span<const uint8_t>> ChunkLoader::Decompressed(const ShardRef& shard,
+                                                                   const ChunkRef& chunk,
+                                                                   std::span<const uint8_t> bytes) {
+  if (shard.compression == Compression::kNone) return bytes;
+  std::span<uint8_t> raw = raw_.Take(chunk.raw_size);
+  Decompressor decompressor(shard.compression);
+  PENSTOCK_RETURN_IF_ERROR(decompressor.DecompressExactly(bytes, raw));
+  return raw;
+}
+
+absl::StatusOr<RecordPacker*> ChunkLoader::PackerFor(
+    const std::shared_ptr<const ChunkLayout>& layout) {
+  for (auto it = packers_.begin(); it != packers_.end(); ++it) {
+    if (it->layout != layout) continue;
+    packers_.splice(packers_.begin(), packers_, it);
+    return &it->packer;
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(RecordPacker packer, RecordPacker::Create(*layout));
+  packers_.push_front({layout, std::move(packer)});
+  if (packers_.size() > kKeptPackers) packers_.pop_back();
+  return &packers_.front().packer;
+}
+
+std::optional<Chunk> ChunkLoader::Pack(const ShardRef& shard, const ChunkRef& chunk,
+                                       const ChunkLayout& layout, RecordPacker& packer,
+                                       std::span<const uint8_t> raw, LoadError& error) {
+  Chunk packed(chunk.records, layout.row_bytes());
+  uint32_t record = 0;
+  Frame frame;
+  for (size_t offset = 0; offset < raw.size(); offset += frame.size(), ++record) {
+    if (!TryParseFrame(raw, offset, Verify::kLength, frame)) {
+      error = DiagnoseChunk(shard, chunk, raw);
+      return std::nullopt;
+    }
+    if (record == chunk.records) break;
+    absl::StatusOr<bool> holdout =
+        packer.Pack(frame.payload, packed.rows() + record * layout.row_bytes());
+    if (!holdout.ok()) {
+      error = absl::IsDataLoss(holdout.status())
+                  ? RecordDamaged(shard, chunk, record, /*rest_of_chunk=*/false, holdout.status())
+                  : LoadError{Annotate(holdout.status(),
+                                       absl::StrCat(ChunkName(shard, chunk), ", record ", record)),
+                              std::nullopt};
+      return std::nullopt;
+    }
+    if (*holdout) packed.SetHoldout(record);
+    if (offset + frame.size() == raw.size() && record + 1 == chunk.records) return packed;
+  }
+  error = ShardChanged(shard, absl::StrCat("the chunk at ", chunk.offset, " holds ",
+                                           record < chunk.records ? "fewer" : "more", " than the ",
+                                           chunk.records, " records of the manifest"));
+  return std::nullopt;
+}
+
+std::optional<Chunk> ChunkLoader::Load(const ShardRef& shard, const ChunkRef& chunk,
+                                       const std::shared_ptr<const ChunkLayout>& layout,
+                                       LoadError& error) {
+  const auto fail = [&](const absl::Status& status) {
+    error = {Annotate(status, ChunkName(shard, chunk)), std::nullopt};
+    return std::nullopt;
+  };
+  absl::StatusOr<RecordPacker*> packer = PackerFor(layout);
+  if (!packer.ok()) return fail(packer.status());
+  bool checksum_holds = false;
+  auto bytes = Read(shard, chunk, checksum_holds);
+  if (!bytes.ok()) return fail(bytes.status());
+  auto raw = Decompressed(shard, chunk, *bytes);
+  if (!raw.ok()) {
+    error = RecordDamaged(shard, chunk, 0, /*rest_of_chunk=*/true, raw.status());
+    return std::nullopt;
+  }
+  if (!checksum_holds) {
+    error = DiagnoseChunk(shard, chunk, *raw);
+    return std::nullopt;
+  }
+  std::optional<Chunk> packed = Pack(shard, chunk, *layout, **packer, *raw, error);
+  if (packed && packed->num_holdout() != chunk.holdout) {
+    error = ShardChanged(
+        shard, absl::StrCat("the chunk at ", chunk.offset, " has ", packed->num_holdout(),
+                            " records in the holdout split, the manifest says ", chunk.holdout));
+    return std::nullopt;
+  }
+  return packed;
+}
+
+}  // namespace penstock

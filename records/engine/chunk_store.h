@@ -1,0 +1,110 @@
+// Which chunks are in memory, and which of them must stay.
+#ifndef PENSTOCK_RECORDS_ENGINE_CHUNK_STORE_H_
+#define PENSTOCK_RECORDS_ENGINE_CHUNK_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "records/engine/chunk.h"
+#include "records/engine/chunk_layout.h"
+#include "records/engine/messages.h"
+
+namespace penstock {
+
+struct WindowState;
+
+// One chunk as one layout keeps it.
+struct ChunkEntry {
+  enum class State { kQueued, kLoading, kResident, kFailed };
+
+  ShardRef shard;
+  ChunkRef ref;
+  // Shared by the entries and sessions that use it.
+  std::shared_ptr<const ChunkLayout> layout;
+  uint64_t bytes = 0;  // In the budget.
+  State state = State::kQueued;
+  uint32_t pins = 0;
+  Chunk chunk;                        // When resident. Constant while pinned.
+  std::vector<WindowState*> waiters;  // Windows that need it, until it is resident.
+  // Neighbours in the list of unpinned resident chunks.
+  ChunkEntry* older = nullptr;
+  ChunkEntry* newer = nullptr;
+};
+
+struct ChunkStoreStats {
+  uint64_t hits = 0;
+  uint64_t evicted = 0;
+};
+
+// A table of chunks under a byte budget. A chunk that no window pins stays until its memory is
+// needed; the least recently pinned goes first. Bookkeeping only: it reads no file and starts no
+// thread. Not thread-safe: the scheduler's lock guards it.
+class ChunkStore {
+ public:
+  explicit ChunkStore(uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
+  ~ChunkStore();
+
+  // What Pin() takes of the budget if none of the chunks is there; saturates.
+  static uint64_t WindowBytes(const OpenWindow& window, const ChunkLayout& layout,
+                              uint64_t table_bytes);
+
+  // Pins all chunks of a window and reserves `table_bytes` beside them, making room by evicting,
+  // or does nothing and returns false where pinned chunks leave no room. New entries are kQueued.
+  bool Pin(const OpenWindow& window, const std::shared_ptr<const ChunkLayout>& layout,
+           uint64_t table_bytes, std::vector<ChunkEntry*>& entries);
+  // Undoes Pin(). An entry that is neither resident nor loading is forgotten.
+  void Unpin(std::span<ChunkEntry* const> entries, uint64_t table_bytes);
+
+  // kLoading becomes kResident. An entry that nobody pins any more may be evicted by this.
+  void SetLoaded(ChunkEntry& entry, Chunk chunk);
+  // kLoading becomes kFailed: the next Pin() gets a new entry, this one goes with its last pin.
+  void SetFailed(ChunkEntry& entry);
+
+  uint64_t budget_bytes() const { return budget_bytes_; }
+  uint64_t total_bytes() const { return total_bytes_; }
+  uint64_t pinned_bytes() const { return pinned_bytes_; }
+  const ChunkStoreStats& stats() const { return stats_; }
+
+ private:
+  struct Key {
+    std::string path;
+    uint64_t file_size;
+    uint64_t offset;
+    uint32_t size, raw_size, records, holdout, crc32c;
+    const ChunkLayout* layout;
+    Compression compression;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+
+  static Key MakeKey(const ShardRef& shard, const ChunkRef& chunk, const ChunkLayout* layout);
+  static uint64_t EntryBytes(const ShardRef& shard, const ChunkRef& chunk,
+                             const ChunkLayout& layout);
+  // Bytes that pinning `window` would add to the pinned ones.
+  uint64_t NewlyPinnedBytes(const OpenWindow& window, const ChunkLayout* layout) const;
+  ChunkEntry& FindOrAdd(const ShardRef& shard, const ChunkRef& chunk,
+                        const std::shared_ptr<const ChunkLayout>& layout);
+  void EvictTo(uint64_t bytes);
+  void Forget(ChunkEntry& entry);
+  void LinkNewest(ChunkEntry& entry);
+  void Unlink(ChunkEntry& entry);
+
+  const uint64_t budget_bytes_;
+  uint64_t total_bytes_ = 0;
+  uint64_t pinned_bytes_ = 0;
+  std::unordered_map<Key, std::unique_ptr<ChunkEntry>, KeyHash> entries_;
+  std::vector<std::unique_ptr<ChunkEntry>> failed_;  // Pinned still.
+  ChunkEntry* oldest_ = nullptr;
+  ChunkEntry* newest_ = nullptr;
+  ChunkStoreStats stats_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_CHUNK_STORE_H_

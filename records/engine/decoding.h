@@ -1,0 +1,47 @@
+// A stream's decode spec, compiled for the engine.
+#ifndef PENSTOCK_RECORDS_ENGINE_DECODING_H_
+#define PENSTOCK_RECORDS_ENGINE_DECODING_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "records/base/dtype.h"
+#include "records/decode/program.h"
+#include "records/engine/messages.h"
+
+namespace penstock {
+
+// What a fetch decodes with. Immutable.
+struct Decoding {
+  Program program;
+  size_t row_bytes = 0;  // Record id included.
+  uint32_t rows_per_part = 0;
+};
+
+// By WireDtype; an error where a row is larger than a part.
+class Decodings {
+ public:
+  // kInvalidArgument: the spec; kResourceExhausted: no dtype makes a row fit in a part.
+  static absl::StatusOr<Decodings> Compile(const StreamOptions& options);
+
+  const absl::StatusOr<Decoding>& For(WireDtype dtype) const {
+    return by_dtype_[static_cast<size_t>(dtype)];
+  }
+  // The same for all dtypes.
+  std::span<const FeatureUse> features() const { return Any().program.features(); }
+  uint64_t fingerprint() const { return Any().program.fingerprint(); }
+
+ private:
+  Decodings() = default;
+  const Decoding& Any() const { return *by_dtype_[any_]; }
+
+  std::array<absl::StatusOr<Decoding>, 6> by_dtype_;
+  size_t any_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_DECODING_H_

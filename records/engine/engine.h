@@ -1,0 +1,81 @@
+// Bytes on disk to decoded rows, for many clients at once.
+#ifndef PENSTOCK_RECORDS_ENGINE_ENGINE_H_
+#define PENSTOCK_RECORDS_ENGINE_ENGINE_H_
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "records/base/mutex.h"
+#include "records/engine/chunk_layout.h"
+#include "records/engine/engine_options.h"
+#include "records/engine/file_cache.h"
+#include "records/engine/part_pool.h"
+#include "records/engine/scheduler.h"
+#include "records/engine/session.h"
+#include "records/io/root.h"
+
+namespace penstock {
+
+// Owns the threads that load chunks and decode rows, and the chunks that sessions share. Answers
+// of a session are decoded earliest needed first; between sessions the threads take turns by
+// bytes. Once its windows are open and its buffers warm, a session's parts take no memory.
+//
+//   ASSIGN_OR_RETURN(auto engine, Engine::Create({.data_root = "/data/chess"}));
+//   ASSIGN_OR_RETURN(auto session, engine->OpenSession({.spec = spec}, events));
+//   session->OpenWindow(window);  // events.OnWindowReady(), in time
+//   session->Fetch(fetch);        // events.OnPart(), until all rows are there
+//
+// Thread-safe.
+class Engine {
+ public:
+  // kInvalidArgument: an option; kNotFound, kPermissionDenied: the data root.
+  static absl::StatusOr<std::unique_ptr<Engine>> Create(const EngineOptions& options);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  // REQUIRES: no session is left. Parts may be.
+  ~Engine();
+
+  // `events` must outlive the session, and the session must go before the engine does, but not
+  // from inside an event.
+  // kInvalidArgument: the decode spec or the split; kResourceExhausted: too many clients, or one
+  // row is larger than a part whatever the dtype.
+  absl::StatusOr<std::unique_ptr<Session>> OpenSession(const StreamOptions& options,
+                                                       SessionEvents& events);
+
+  // What a Hello answers to a client that says `options`. Errors as OpenSession().
+  absl::StatusOr<ServerInfo> Describe(const StreamOptions& options) const;
+
+  EngineStats stats() const { return scheduler_.stats(); }
+  // As Create() completed them.
+  const EngineOptions& options() const { return options_; }
+
+ private:
+  class EngineSession;
+
+  Engine(EngineOptions options, Root root);
+  void Work();
+  std::shared_ptr<const ChunkLayout> Intern(ChunkLayout layout);
+
+  const EngineOptions options_;
+  const uint64_t instance_;
+  const Root root_;
+  FileCache files_;
+  Scheduler scheduler_;
+  // Shared with the homes of parts, which may outlive the engine.
+  const std::shared_ptr<PartPool> pool_;
+
+  Mutex mutex_;
+  // Shared by sessions and chunks; equal ones are one, so that sessions share chunks.
+  std::unordered_map<std::string, std::weak_ptr<const ChunkLayout>> layouts_
+      ABSL_GUARDED_BY(mutex_);
+
+  std::vector<std::jthread> threads_;  // Last: they use all of the above.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_ENGINE_H_

@@ -1,0 +1,62 @@
+// What an engine may use, and what its clients may ask for.
+#ifndef PENSTOCK_RECORDS_ENGINE_ENGINE_OPTIONS_H_
+#define PENSTOCK_RECORDS_ENGINE_ENGINE_OPTIONS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace penstock {
+
+struct EngineLimits {
+  size_t max_sessions = 1024;
+  size_t max_windows = 1024;   // Open on one session.
+  size_t max_requests = 4096;  // Outstanding on one session.
+  size_t max_chunks_per_window = 4096;
+  size_t max_path_bytes = 4096;
+  // A chunk's bytes after decompression; a record fits in a chunk.
+  uint64_t max_chunk_bytes = uint64_t{64} << 20;
+  // Memory of parts that have not returned: a client that does not read costs no more.
+  uint64_t session_part_bytes = uint64_t{16} << 20;
+  uint64_t engine_part_bytes = uint64_t{128} << 20;
+  size_t max_open_files = 256;
+  // A window that was not read for so long makes room for others, and is loaded again when it is.
+  std::chrono::steady_clock::duration idle_pin = std::chrono::seconds(30);
+};
+
+struct EngineOptions {
+  std::string data_root = {};  // Shards are opened beneath it.
+  uint32_t threads = 0;        // 0: the cores of this process's control group.
+  uint64_t memory_budget = 0;  // Of chunks and windows; 0: a quarter of its memory.
+  EngineLimits limits = {};
+
+  // kInvalidArgument names the option.
+  absl::Status Validate() const;
+};
+
+struct EngineStats {
+  uint64_t sessions = 0;
+  uint64_t windows = 0;
+  uint64_t waiting_windows = 0;  // For memory.
+  uint64_t budget_bytes = 0;
+  uint64_t resident_bytes = 0;  // Of chunks and windows, in the budget.
+  uint64_t pinned_bytes = 0;    // Of these, in use.
+  uint64_t part_bytes = 0;      // Of parts that have not returned.
+  // Since the start:
+  uint64_t chunks_loaded = 0;
+  uint64_t chunk_hits = 0;  // Chunks of an admitted window that were there.
+  uint64_t chunks_evicted = 0;
+  uint64_t bytes_read = 0;  // From files.
+  uint64_t windows_yielded = 0;
+  uint64_t rows_decoded = 0;
+  uint64_t parts = 0;
+  uint64_t bytes_out = 0;
+  uint64_t mates_without_sign = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_ENGINE_OPTIONS_H_

@@ -1,0 +1,46 @@
+// Open files, at most so many at a time.
+#ifndef PENSTOCK_RECORDS_ENGINE_FILE_CACHE_H_
+#define PENSTOCK_RECORDS_ENGINE_FILE_CACHE_H_
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "absl/status/statusor.h"
+#include "records/base/mutex.h"
+#include "records/io/root.h"
+
+namespace penstock {
+
+// The least recently used file is closed first, once its last reader is done. Thread-safe.
+class FileCache {
+ public:
+  // `root` must outlive it. REQUIRES: capacity > 0.
+  FileCache(const Root& root, size_t capacity) : root_(root), capacity_(capacity) {}
+
+  // Shared by this cache and the reads under way: a file may be dropped while it is read.
+  absl::StatusOr<std::shared_ptr<const FileSource>> Open(const std::string& path);
+
+  // Closes `path`, so that the next Open() sees the file of today.
+  void Drop(const std::string& path);
+
+ private:
+  struct Entry {
+    std::string path;
+    std::shared_ptr<const FileSource> source;
+  };
+
+  std::shared_ptr<const FileSource> Find(const std::string& path);
+
+  const Root& root_;
+  const size_t capacity_;
+  Mutex mutex_;
+  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // Most recently used first.
+  std::unordered_map<std::string, std::list<Entry>::iterator> index_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_FILE_CACHE_H_

@@ -1,0 +1,34 @@
+// One thing for a thread of the engine to do.
+#ifndef PENSTOCK_RECORDS_ENGINE_JOB_H_
+#define PENSTOCK_RECORDS_ENGINE_JOB_H_
+
+#include <cstdint>
+
+#include "records/engine/session_state.h"
+
+namespace penstock {
+
+// What it points to stays until the scheduler is told that it is finished.
+struct Job {
+  enum class Kind {
+    kLoad,           // Read `chunk`.
+    kBuild,          // Make the rows of `window`, all of whose chunks are resident.
+    kRefuseWindow,   // Tell the client that `window` failed.
+    kRefuseRequest,  // Tell the client that `request` failed.
+    kDecode,         // Answer rows [begin, begin + rows) of `request`.
+  };
+  Kind kind = Kind::kLoad;
+  SessionState* session = nullptr;
+  ChunkEntry* chunk = nullptr;
+  WindowState* window = nullptr;
+  RequestState* request = nullptr;
+  uint64_t begin = 0;
+  uint32_t rows = 0;
+
+  // Of the part.
+  size_t bytes() const { return rows * request->decoding->row_bytes; }
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_JOB_H_

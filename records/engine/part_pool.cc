@@ -1,0 +1,85 @@
+#include "records/engine/part_pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr std::align_val_t kCacheLine{64};
+
+uint8_t* Allocate(size_t bytes) { return static_cast<uint8_t*>(::operator new(bytes, kCacheLine)); }
+void Free(uint8_t* memory) { ::operator delete(memory, kCacheLine); }
+
+}  // namespace
+
+PartPool::~PartPool() {
+  MutexLock lock(&mutex_);
+  for (const std::vector<uint8_t*>& list : free_) {
+    for (uint8_t* memory : list) Free(memory);
+  }
+}
+
+size_t PartPool::Class(size_t size) {
+  return static_cast<size_t>(std::bit_width((std::max(size, kMinBytes) - 1) / kMinBytes));
+}
+
+size_t PartPool::Capacity(size_t size) { return kMinBytes << Class(size); }
+
+PartPool::HomePtr PartPool::MakeHome(SessionState* session) {
+  return HomePtr(new Home(shared_from_this(), session));
+}
+
+std::span<uint8_t> PartPool::Take(Home& home, size_t size) {
+  const size_t capacity = Capacity(size);
+  MutexLock lock(&mutex_);
+  ++home.outside_;
+  outstanding_bytes_ += capacity;
+  std::vector<uint8_t*>& list = free_[Class(size)];
+  if (list.empty()) return {Allocate(capacity), capacity};
+  uint8_t* memory = list.back();
+  list.pop_back();
+  free_bytes_ -= capacity;
+  return {memory, capacity};
+}
+
+void PartPool::Return(Home& home, std::span<uint8_t> memory) {
+  std::shared_ptr<PartPool> self;  // Released after the lock: it may be the last owner.
+  MutexLock lock(&mutex_);
+  outstanding_bytes_ -= memory.size();
+  if (free_bytes_ + memory.size() <= keep_bytes_) {
+    free_[Class(memory.size())].push_back(memory.data());
+    free_bytes_ += memory.size();
+  } else {
+    Free(memory.data());
+  }
+  if (on_return_) on_return_(home.session_, memory.size());
+  if (--home.outside_ > 0 || home.session_ != nullptr) return;
+  self = std::move(home.pool_);
+  delete &home;
+}
+
+void PartPool::CloseHome(Home& home) {
+  std::shared_ptr<PartPool> self;
+  MutexLock lock(&mutex_);
+  home.session_ = nullptr;
+  if (home.outside_ > 0) return;
+  self = std::move(home.pool_);
+  delete &home;
+}
+
+void PartPool::HomeCloser::operator()(Home* home) const { home->pool_->CloseHome(*home); }
+
+size_t PartPool::outstanding_bytes() const {
+  MutexLock lock(&mutex_);
+  return outstanding_bytes_;
+}
+
+void PartPool::Close() {
+  MutexLock lock(&mutex_);
+  on_return_ = nullptr;
+}
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+// Memory for parts, recycled so that it stays in the processor's cache.
+#ifndef PENSTOCK_RECORDS_ENGINE_PART_POOL_H_
+#define PENSTOCK_RECORDS_ENGINE_PART_POOL_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "records/base/mutex.h"
+#include "records/engine/part_buffer.h"
+
+namespace penstock {
+
+struct SessionState;
+
+// Sizes are powers of two from 4 KiB to PartBuffer::kMaxPartBytes, so that small parts cost little;
+// memory begins at a cache line. Returned memory is used again, last in first out; above
+// `keep_bytes` it is freed. Owned by the engine and by homes with parts outside, so parts may
+// outlive both session and engine. Thread-safe.
+class PartPool : public std::enable_shared_from_this<PartPool> {
+ public:
+  class Home;
+  struct HomeCloser {
+    void operator()(Home* home) const;
+  };
+  // Parts may return after it is gone; the session is not told of them.
+  using HomePtr = std::unique_ptr<Home, HomeCloser>;
+
+  // Called when a part's memory has returned, with the session of its home.
+  using OnReturn = std::function<void(SessionState* session, size_t capacity)>;
+
+  PartPool(size_t keep_bytes, OnReturn on_return)
+      : keep_bytes_(keep_bytes), on_return_(std::move(on_return)) {}
+  ~PartPool();
+
+  // What a part of `size` bytes takes. REQUIRES: size <= PartBuffer::kMaxPartBytes.
+  static size_t Capacity(size_t size);
+
+  HomePtr MakeHome(SessionState* session);
+
+  // Memory of Capacity(size) bytes that will return to `home`.
+  std::span<uint8_t> Take(Home& home, size_t size);
+
+  // Of parts that have not returned.
+  size_t outstanding_bytes() const;
+
+  // Ends the calls of `on_return`.
+  void Close();
+
+ private:
+  static constexpr size_t kMinBytes = 4096;
+  static constexpr size_t kClasses = 9;
+  static_assert(kMinBytes << (kClasses - 1) == PartBuffer::kMaxPartBytes);
+
+  static size_t Class(size_t size);
+  void Return(Home& home, std::span<uint8_t> memory);
+  void CloseHome(Home& home);
+
+  const size_t keep_bytes_;
+  mutable Mutex mutex_;
+  OnReturn on_return_ ABSL_GUARDED_BY(mutex_);
+  std::array<std::vector<uint8_t*>, kClasses> free_ ABSL_GUARDED_BY(mutex_);
+  size_t free_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t outstanding_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Where the parts of one session return to. Deletes itself after the last of them.
+class PartPool::Home final : public PartHome {
+ public:
+  void Return(std::span<uint8_t> memory) override { pool_->Return(*this, memory); }
+
+ private:
+  friend class PartPool;
+  Home(std::shared_ptr<PartPool> pool, SessionState* session)
+      : pool_(std::move(pool)), session_(session) {}
+  ~Home() = default;
+
+  std::shared_ptr<PartPool> pool_;  // Shared with the engine and other homes.
+  // Guarded by the pool's mutex:
+  SessionState* session_;  // Null once the session is gone.
+  size_t outside_ = 0;     // Parts that have not returned.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_PART_POOL_H_

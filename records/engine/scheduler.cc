@@ -1,0 +1,346 @@
+#include "records/engine/scheduler.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/byte_size.h"
+#include "records/base/status.h"
+#include "records/engine/window_check.h"
+
+namespace penstock {
+namespace {
+
+using Phase = WindowState::Phase;
+
+absl::Status UnknownWindow(uint64_t window) {
+  return absl::InvalidArgumentError(absl::StrCat("window ", window, " is not open"));
+}
+
+}  // namespace
+
+Scheduler::Scheduler(uint64_t budget_bytes, const EngineLimits& limits)
+    : limits_(limits), admission_(budget_bytes, limits.idle_pin), turns_(limits) {}
+
+absl::StatusOr<SessionState*> Scheduler::AddSession(std::unique_ptr<SessionState> session) {
+  MutexLock lock(&mutex_);
+  if (sessions_.size() >= limits_.max_sessions) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(sessions_.size(), " clients are connected; the limit is ",
+                     limits_.max_sessions, "; try again when one has left"));
+  }
+  SessionState* state = session.get();
+  sessions_.emplace(state, std::move(session));
+  turns_.Add(*state);
+  return state;
+}
+
+void Scheduler::EndSession(SessionState& session) {
+  MutexLock lock(&mutex_);
+  turns_.Remove(session);
+  while (!session.requests.empty()) EndRequest(*session.requests.begin()->second);
+  while (!session.windows.empty()) {
+    Remove(std::move(session.windows.extract(session.windows.begin()).mapped()));
+  }
+  AdmitSoon();
+  while (session.active > 0) ended_.Wait(&mutex_);
+}
+
+void Scheduler::ForgetSession(SessionState& session) {
+  MutexLock lock(&mutex_);
+  sessions_.erase(&session);
+}
+
+absl::Status Scheduler::OpenWindow(SessionState& session, penstock::OpenWindow definition) {
+  PENSTOCK_RETURN_IF_ERROR(CheckWindow(definition, session.layout->has_holdout(), limits_));
+  const uint64_t number = definition.window;
+  auto window = std::make_unique<WindowState>();
+  window->session = &session;
+  window->needed_at = definition.needed_at;
+  window->table_bytes = sizeof(WindowState) + definition.chunks.size() * sizeof(ChunkRef) +
+                        WindowRows::Bytes(definition.rows, session.record_ids);
+  window->definition = std::move(definition);
+  window->bytes = Admission::WindowBytes(*window);
+
+  MutexLock lock(&mutex_);
+  if (session.windows.contains(number)) {
+    return absl::InvalidArgumentError(absl::StrCat("window ", number, " is open already"));
+  }
+  if (session.windows.size() >= limits_.max_windows) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        session.windows.size(), " windows are open; the limit is ", limits_.max_windows));
+  }
+  window->sequence = ++sequence_;
+  WindowState& added = *window;
+  session.windows.emplace(number, std::move(window));
+  const uint64_t budget = admission_.store().budget_bytes();
+  if (added.bytes > budget) {
+    Fail(added, {absl::ResourceExhaustedError(
+                     absl::StrCat("window ", number, " takes ", FormatByteSize(added.bytes),
+                                  " of memory, the server's budget is ", FormatByteSize(budget),
+                                  ": use smaller windows, or raise the budget")),
+                 std::nullopt});
+    return absl::OkStatus();
+  }
+  admission_.Enqueue(added);
+  AdmitSoon();
+  return absl::OkStatus();
+}
+
+absl::Status Scheduler::Fetch(SessionState& session, const penstock::Fetch& fetch) {
+  MutexLock lock(&mutex_);
+  auto found = session.windows.find(fetch.window);
+  if (found == session.windows.end()) return UnknownWindow(fetch.window);
+  WindowState& window = *found->second;
+  PENSTOCK_RETURN_IF_ERROR(CheckFetch(fetch, window.definition.rows));
+  return AddRequest(session, window, fetch);
+}
+
+absl::Status Scheduler::AddRequest(SessionState& session, WindowState& window,
+                                   const penstock::Fetch& fetch) {
+  const absl::StatusOr<Decoding>& decoding = session.decodings.For(fetch.dtype);
+  if (!decoding.ok()) return decoding.status();
+  if (session.requests.contains(fetch.request)) {
+    return absl::InvalidArgumentError(absl::StrCat("request ", fetch.request, " is in use"));
+  }
+  if (session.requests.size() >= limits_.max_requests) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        session.requests.size(), " requests are outstanding; the limit is ", limits_.max_requests));
+  }
+  if (session.free_requests.empty()) {
+    session.all_requests.push_back(std::make_unique<RequestState>());
+    session.free_requests.push_back(session.all_requests.back().get());
+  }
+  RequestState& request = *session.free_requests.back();
+  session.free_requests.pop_back();
+  request.number = fetch.request;
+  request.window = &window;
+  request.pattern = {fetch.first_row, fetch.rows, fetch.stride, fetch.count};
+  request.decoding = &*decoding;
+  request.needed_at = fetch.needed_at;
+  request.sequence = ++sequence_;
+  request.next_row = 0;
+  request.ended = false;
+  request.refusal = UseWindow(window);
+  session.requests.emplace(fetch.request, &request);
+  ++window.requests;
+  if (window.phase == Phase::kReady || window.phase == Phase::kFailed || !request.refusal.ok()) {
+    session.runnable.Insert(&request);
+    work_.NotifyOne();
+    return absl::OkStatus();
+  }
+  window.pending.push_back(&request);
+  if (window.phase == Phase::kYielded) {
+    window.needed_at = fetch.needed_at;
+    admission_.Enqueue(window);
+  }
+  AdmitSoon();
+  return absl::OkStatus();
+}
+
+// The windows that a client reads side by side must fit together, or they would push one another
+// out for ever.
+absl::Status Scheduler::UseWindow(WindowState& window) {
+  if (window.in_use || window.phase == Phase::kFailed) return absl::OkStatus();
+  SessionState& session = *window.session;
+  const uint64_t budget = admission_.store().budget_bytes();
+  if (session.in_use_bytes + window.bytes > budget) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the windows that this client reads side by side take ",
+        FormatByteSize(session.in_use_bytes), ", window ", window.definition.window, " another ",
+        FormatByteSize(window.bytes), "; the server's budget is ", FormatByteSize(budget),
+        ": use fewer lanes or smaller windows, add servers, or raise the budget"));
+  }
+  window.in_use = true;
+  session.in_use_bytes += window.bytes;
+  return absl::OkStatus();
+}
+
+void Scheduler::Cancel(SessionState& session, uint64_t request) {
+  MutexLock lock(&mutex_);
+  auto found = session.requests.find(request);
+  if (found != session.requests.end()) EndRequest(*found->second);
+}
+
+absl::Status Scheduler::Release(SessionState& session, uint64_t number) {
+  MutexLock lock(&mutex_);
+  auto found = session.windows.find(number);
+  if (found == session.windows.end()) return UnknownWindow(number);
+  Remove(std::move(session.windows.extract(found).mapped()));
+  AdmitSoon();
+  return absl::OkStatus();
+}
+
+void Scheduler::EndRequest(RequestState& request) {
+  WindowState& window = *request.window;
+  SessionState& session = *window.session;
+  session.requests.erase(request.number);
+  session.runnable.Remove(&request);
+  std::erase(window.pending, &request);
+  --window.requests;
+  request.ended = true;
+  if (request.active == 0) session.free_requests.push_back(&request);
+}
+
+void Scheduler::Remove(std::unique_ptr<WindowState> window) {
+  SessionState& session = *window->session;
+  for (auto it = session.requests.begin(); it != session.requests.end() && window->requests > 0;) {
+    RequestState& request = *(it++)->second;
+    if (request.window == window.get()) EndRequest(request);
+  }
+  session.window_work.Remove(window.get());
+  if (window->in_use) session.in_use_bytes -= window->bytes;
+  window->released = true;
+  // Jobs use the memory of a window only in these phases.
+  const bool in_hand = window->phase == Phase::kBuilding || window->phase == Phase::kReady;
+  if (window->active == 0 || !in_hand) admission_.Withdraw(*window);
+  if (window->active > 0) window.release();  // The last job deletes it.
+}
+
+void Scheduler::Fail(WindowState& window, const LoadError& error) {
+  SessionState& session = *window.session;
+  session.window_work.Remove(&window);
+  admission_.Withdraw(window);
+  window.phase = Phase::kFailed;
+  window.error = error;
+  session.window_work.Insert(&window);
+  StartPending(window);
+  AdmitSoon();
+}
+
+void Scheduler::StartPending(WindowState& window) {
+  for (RequestState* request : window.pending) window.session->runnable.Insert(request);
+  window.pending.clear();
+}
+
+void Scheduler::AdmitSoon() {
+  admit_ = true;
+  work_.NotifyOne();
+}
+
+bool Scheduler::Next(Job& job) {
+  MutexLock lock(&mutex_);
+  while (!stopped_) {
+    const bool waits = admission_.anyone_waits();
+    if (waits && (admit_ || Admission::Clock::now() >= admission_.next_yield())) {
+      admission_.Run(turns_.sessions(), Admission::Clock::now());
+    }
+    admit_ = false;
+    if (turns_.Take(job)) {
+      if (idle_threads_ > 0 && turns_.AnyWork()) work_.NotifyOne();
+      return true;
+    }
+    WaitForWork();
+  }
+  return false;
+}
+
+void Scheduler::WaitForWork() {
+  ++idle_threads_;
+  if (admission_.anyone_waits() && admission_.next_yield() != Admission::Clock::time_point::max()) {
+    work_.WaitUntil(&mutex_, admission_.next_yield());
+  } else {
+    work_.Wait(&mutex_);
+  }
+  --idle_threads_;
+}
+
+void Scheduler::FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error) {
+  MutexLock lock(&mutex_);
+  std::vector<WindowState*> waiters = std::move(job.chunk->waiters);
+  job.chunk->waiters.clear();
+  counts_.bytes_read += job.chunk->ref.size;
+  ++counts_.chunks_loaded;
+  if (chunk) {
+    admission_.store().SetLoaded(*job.chunk, *std::move(chunk));
+    for (WindowState* window : waiters) {
+      if (--window->missing > 0) continue;
+      window->session->window_work.Remove(window);
+      window->phase = Phase::kBuilding;
+      window->session->window_work.Insert(window);
+    }
+  } else {
+    admission_.store().SetFailed(*job.chunk);
+    for (WindowState* window : waiters) {
+      if (window->phase != Phase::kFailed) Fail(*window, error);
+    }
+  }
+  work_.NotifyOne();
+  LetGo(job);
+}
+
+void Scheduler::FinishBuild(const Job& job, WindowRows rows) {
+  MutexLock lock(&mutex_);
+  WindowState& window = *job.window;
+  window.rows = std::move(rows);
+  window.phase = Phase::kReady;
+  window.announced = true;
+  window.last_used = Admission::Clock::now();
+  StartPending(window);
+  if (admission_.anyone_waits()) admit_ = true;  // This window can yield from now on.
+  work_.NotifyOne();
+  LetGo(job);
+}
+
+void Scheduler::Finish(const Job& job, const DecodeCounters& counters) {
+  MutexLock lock(&mutex_);
+  if (job.kind == Job::Kind::kDecode) {
+    job.window->last_used = Admission::Clock::now();
+    counts_.rows_decoded += job.rows;
+    counts_.bytes_out += job.bytes();
+    ++counts_.parts;
+    counts_.mates_without_sign += counters.mates_without_sign;
+  }
+  LetGo(job);
+}
+
+void Scheduler::LetGo(const Job& job) {
+  SessionState& session = *job.session;
+  if (RequestState* request = job.request; request != nullptr && --request->active == 0) {
+    if (request->ended) {
+      session.free_requests.push_back(request);
+    } else if (request->all_taken()) {
+      EndRequest(*request);
+    }
+  }
+  if (WindowState* window = job.window; window != nullptr && --window->active == 0) {
+    if (window->released) {
+      admission_.Withdraw(*window);
+      delete window;
+      AdmitSoon();
+    } else if (window->idle() && admission_.anyone_waits()) {
+      AdmitSoon();  // Its memory may go to one that waits.
+    }
+  }
+  if (--session.active == 0) ended_.NotifyAll();
+}
+
+void Scheduler::PartReturned(SessionState* session, size_t capacity) {
+  MutexLock lock(&mutex_);
+  turns_.PartReturned(session, capacity);
+  work_.NotifyOne();
+}
+
+void Scheduler::Stop() {
+  MutexLock lock(&mutex_);
+  stopped_ = true;
+  work_.NotifyAll();
+}
+
+EngineStats Scheduler::stats() const {
+  MutexLock lock(&mutex_);
+  EngineStats stats = counts_;
+  stats.sessions = sessions_.size();
+  for (const auto& [state, owner] : sessions_) stats.windows += state->windows.size();
+  const ChunkStore& store = admission_.store();
+  stats.waiting_windows = admission_.num_waiting();
+  stats.windows_yielded = admission_.num_yielded();
+  stats.budget_bytes = store.budget_bytes();
+  stats.resident_bytes = store.total_bytes();
+  stats.pinned_bytes = store.pinned_bytes();
+  stats.chunk_hits = store.stats().hits;
+  stats.chunks_evicted = store.stats().evicted;
+  stats.part_bytes = turns_.part_bytes();
+  return stats;
+}
+
+}  // namespace penstock

@@ -1,0 +1,83 @@
+// The engine's state behind one lock: from what clients ask for to jobs for threads.
+#ifndef PENSTOCK_RECORDS_ENGINE_SCHEDULER_H_
+#define PENSTOCK_RECORDS_ENGINE_SCHEDULER_H_
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "absl/status/status.h"
+#include "records/base/mutex.h"
+#include "records/engine/admission.h"
+#include "records/engine/engine_options.h"
+#include "records/engine/job.h"
+#include "records/engine/messages.h"
+#include "records/engine/turns.h"
+
+namespace penstock {
+
+// Starts no thread, reads no file and calls no event: threads take a job by Next(), do it without
+// the lock and report it by one Finish function. Thread-safe.
+class Scheduler {
+ public:
+  Scheduler(uint64_t budget_bytes, const EngineLimits& limits);
+
+  // kResourceExhausted: too many. Valid until ForgetSession().
+  absl::StatusOr<SessionState*> AddSession(std::unique_ptr<SessionState> session);
+  // Ends all that it asked for and waits for the jobs under way.
+  void EndSession(SessionState& session);
+  // REQUIRES: ended, and no part can return to it any more.
+  void ForgetSession(SessionState& session);
+
+  // As in Session.
+  absl::Status OpenWindow(SessionState& session, OpenWindow window);
+  absl::Status Fetch(SessionState& session, const Fetch& fetch);
+  void Cancel(SessionState& session, uint64_t request);
+  absl::Status Release(SessionState& session, uint64_t window);
+
+  // Waits for a job. False: Stop() was called.
+  bool Next(Job& job);
+  void FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error);
+  // Its rows; the client knows already.
+  void FinishBuild(const Job& job, WindowRows rows);
+  // kDecode and refusals.
+  void Finish(const Job& job, const DecodeCounters& counters = {});
+
+  // Memory of a part has returned; `session` is null if it has ended.
+  void PartReturned(SessionState* session, size_t capacity);
+  void Stop();
+
+  EngineStats stats() const;
+
+ private:
+  absl::Status AddRequest(SessionState& session, WindowState& window, const penstock::Fetch& fetch)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status UseWindow(WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndRequest(RequestState& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Remove(std::unique_ptr<WindowState> window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Fail(WindowState& window, const LoadError& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartPending(WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LetGo(const Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits until there may be a job again.
+  void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // More windows may fit.
+  void AdmitSoon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const EngineLimits limits_;
+  mutable Mutex mutex_;
+  CondVar work_;
+  CondVar ended_;
+  std::unordered_map<SessionState*, std::unique_ptr<SessionState>> sessions_
+      ABSL_GUARDED_BY(mutex_);
+  Admission admission_ ABSL_GUARDED_BY(mutex_);
+  Turns turns_ ABSL_GUARDED_BY(mutex_);
+  uint64_t sequence_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t idle_threads_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool admit_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  EngineStats counts_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_SCHEDULER_H_

@@ -1,0 +1,120 @@
+// What the scheduler knows of sessions, windows and requests. Plain data: all of it is guarded by
+// the scheduler's lock unless a comment says otherwise.
+#ifndef PENSTOCK_RECORDS_ENGINE_SESSION_STATE_H_
+#define PENSTOCK_RECORDS_ENGINE_SESSION_STATE_H_
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "records/engine/chunk_damage.h"
+#include "records/engine/chunk_layout.h"
+#include "records/engine/chunk_store.h"
+#include "records/engine/decoding.h"
+#include "records/engine/messages.h"
+#include "records/engine/part_pool.h"
+#include "records/engine/piece.h"
+#include "records/engine/session.h"
+#include "records/engine/window_rows.h"
+
+namespace penstock {
+
+// Pointers in ascending order of (needed_at, sequence). A sorted vector: a session has tens of
+// entries, mostly appended, and no memory is taken once it has grown.
+template <typename T>
+class NeededOrder {
+ public:
+  bool empty() const { return items_.empty(); }
+  // The earliest needed. REQUIRES: not empty.
+  T* front() const { return items_.back(); }
+  void PopFront() { items_.pop_back(); }
+  void Insert(T* item) {
+    items_.insert(std::lower_bound(items_.begin(), items_.end(), item, Later), item);
+  }
+  void Remove(const T* item) { std::erase(items_, item); }
+
+ private:
+  static bool Later(const T* a, const T* b) {
+    return a->needed_at != b->needed_at ? a->needed_at > b->needed_at : a->sequence > b->sequence;
+  }
+  std::vector<T*> items_;  // Latest first.
+};
+
+struct RequestState {
+  uint64_t number = 0;
+  WindowState* window = nullptr;
+  RowPattern pattern;
+  const Decoding* decoding = nullptr;
+  uint64_t needed_at = 0;
+  uint64_t sequence = 0;
+  uint64_t next_row = 0;  // Of the pattern; all before it are taken.
+  uint32_t active = 0;    // Jobs that hold this request.
+  bool ended = false;     // Cancelled or answered; recycled with the last job.
+  absl::Status refusal;   // Not OK: what the request is answered with.
+
+  bool all_taken() const { return next_row == pattern.size(); }
+};
+
+struct WindowState {
+  // kWaiting for memory; kLoading chunks; kBuilding rows; kReady; kYielded its memory until the
+  // next fetch; kFailed for good.
+  enum class Phase { kWaiting, kLoading, kBuilding, kReady, kYielded, kFailed };
+
+  SessionState* session = nullptr;
+  OpenWindow definition;  // Constant.
+  uint64_t bytes = 0;     // Of chunks and rows.
+  uint64_t table_bytes = 0;
+  Phase phase = Phase::kWaiting;
+  uint64_t needed_at = 0;
+  uint64_t sequence = 0;
+  std::vector<ChunkEntry*> chunks;  // Pinned, in the order of the definition.
+  size_t next_load = 0;             // Chunks before it are loading or resident.
+  size_t missing = 0;               // Chunks that are not resident yet.
+  WindowRows rows;                  // Constant while kReady.
+  LoadError error;                  // When kFailed. Constant then.
+  uint64_t read_bytes = 0;
+  bool announced = false;  // OnWindowReady was called.
+  bool in_use = false;     // Was fetched from.
+  bool released = false;   // Deleted with the last job.
+  uint64_t tried = 0;      // The admission round that found no room for it.
+  uint32_t active = 0;     // Jobs that hold this window.
+  uint32_t requests = 0;   // That have not ended.
+  std::chrono::steady_clock::time_point last_used;
+  std::vector<RequestState*> pending;  // Until kReady.
+
+  bool idle() const { return phase == Phase::kReady && active == 0 && requests == 0; }
+};
+
+struct SessionState {
+  SessionState(SessionEvents& session_events, Decodings session_decodings)
+      : events(session_events), decodings(std::move(session_decodings)) {}
+
+  SessionEvents& events;
+  // Shared with the chunks that it laid out.
+  std::shared_ptr<const ChunkLayout> layout;
+  const Decodings decodings;
+  bool record_ids = false;  // Constant.
+  PartPool::HomePtr home;   // Constant until the session ends.
+
+  std::unordered_map<uint64_t, std::unique_ptr<WindowState>> windows;
+  absl::flat_hash_map<uint64_t, RequestState*> requests;
+  std::vector<std::unique_ptr<RequestState>> all_requests;
+  std::vector<RequestState*> free_requests;
+  NeededOrder<WindowState> window_work;  // With chunks to load, rows to build, an error to tell.
+  NeededOrder<RequestState> runnable;    // With rows to decode.
+  uint64_t in_use_bytes = 0;
+  uint64_t part_bytes = 0;  // Of parts that have not returned.
+  int64_t deficit = 0;      // Bytes it may take before the next session's turn.
+  uint64_t last_admission = 0;
+  uint32_t active = 0;  // Jobs that hold this session.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_SESSION_STATE_H_

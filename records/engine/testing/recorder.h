@@ -1,0 +1,152 @@
+// A client that remembers what it was told.
+#ifndef PENSTOCK_RECORDS_ENGINE_TESTING_RECORDER_H_
+#define PENSTOCK_RECORDS_ENGINE_TESTING_RECORDER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "records/base/mutex.h"
+#include "records/decode/program.h"
+#include "records/engine/session.h"
+
+namespace penstock {
+
+// Every wait ends after a minute, so that a lost event fails a test instead of hanging it.
+// Thread-safe.
+class Recorder : public SessionEvents {
+ public:
+  // Keeps parts instead of returning their memory, from now on.
+  void HoldParts() {
+    MutexLock lock(&mutex_);
+    hold_ = true;
+  }
+  // Returns what was held.
+  void DropParts() {
+    std::vector<PartBuffer> parts;  // Returned without the lock.
+    MutexLock lock(&mutex_);
+    parts.swap(held_);
+    hold_ = false;
+  }
+
+  // The thread that brings the next part waits in it.
+  void BlockParts() {
+    MutexLock lock(&mutex_);
+    block_ = true;
+  }
+  void UnblockParts() {
+    MutexLock lock(&mutex_);
+    block_ = false;
+    changed_.NotifyAll();
+  }
+
+  void OnWindowReady(uint64_t window, uint64_t read_bytes) override {
+    MutexLock lock(&mutex_);
+    ready_[window] = read_bytes;
+    changed_.NotifyAll();
+  }
+  void OnPart(PartBuffer part) override {
+    PartBuffer dropped;  // Returned without the lock.
+    MutexLock lock(&mutex_);
+    parts_[part.request].push_back(
+        {part.first_row, part.rows, std::string(part.bytes().begin(), part.bytes().end())});
+    order_.push_back(part.request);
+    rows_[part.request] += part.rows;
+    (hold_ ? held_.emplace_back() : dropped) = std::move(part);
+    changed_.NotifyAll();
+    ++blocked_;
+    while (block_) changed_.Wait(&mutex_);
+    --blocked_;
+  }
+  void OnError(StreamError error) override {
+    MutexLock lock(&mutex_);
+    errors_.push_back(std::move(error));
+    changed_.NotifyAll();
+  }
+
+  // False after a minute.
+  bool WaitReady(uint64_t window) {
+    return WaitFor([this, window]()
+                       ABSL_NO_THREAD_SAFETY_ANALYSIS { return ready_.contains(window); });
+  }
+  bool WaitRows(uint64_t request, uint64_t rows) {
+    return WaitFor([=, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return rows_[request] >= rows; });
+  }
+  bool WaitErrors(size_t errors) {
+    return WaitFor([this, errors]()
+                       ABSL_NO_THREAD_SAFETY_ANALYSIS { return errors_.size() >= errors; });
+  }
+  bool WaitParts(size_t parts) {
+    return WaitFor([this, parts]()
+                       ABSL_NO_THREAD_SAFETY_ANALYSIS { return order_.size() >= parts; });
+  }
+
+  // For a thread inside OnPart.
+  bool WaitBlocked() {
+    return WaitFor([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return blocked_ > 0; });
+  }
+
+  uint64_t read_bytes(uint64_t window) {
+    MutexLock lock(&mutex_);
+    return ready_.at(window);
+  }
+  std::vector<StreamError> errors() {
+    MutexLock lock(&mutex_);
+    return errors_;
+  }
+  // The request of each part, in the order of their arrival.
+  std::vector<uint64_t> order() {
+    MutexLock lock(&mutex_);
+    return order_;
+  }
+  // The rows of an answer, each the row of every tensor in turn. `row_bytes`: of each tensor.
+  std::vector<std::string> Rows(uint64_t request, const std::vector<size_t>& row_bytes) {
+    MutexLock lock(&mutex_);
+    std::vector<std::string> rows(rows_[request]);
+    for (const Part& part : parts_[request]) {
+      size_t offset = 0;
+      for (size_t bytes : row_bytes) {
+        for (uint32_t r = 0; r < part.rows; ++r, offset += bytes) {
+          rows[part.first_row + r] += part.bytes.substr(offset, bytes);
+        }
+      }
+    }
+    return rows;
+  }
+
+ private:
+  struct Part {
+    uint32_t first_row;
+    uint32_t rows;
+    std::string bytes;
+  };
+
+  bool WaitFor(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    MutexLock lock(&mutex_);
+    while (!condition()) {
+      if (!changed_.WaitUntil(&mutex_, deadline)) return condition();
+    }
+    return true;
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool hold_ ABSL_GUARDED_BY(mutex_) = false;
+  bool block_ ABSL_GUARDED_BY(mutex_) = false;
+  int blocked_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, uint64_t> ready_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::vector<Part>> parts_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, uint64_t> rows_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint64_t> order_ ABSL_GUARDED_BY(mutex_);
+  std::vector<PartBuffer> held_ ABSL_GUARDED_BY(mutex_);
+  std::vector<StreamError> errors_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_TESTING_RECORDER_H_

@@ -1,0 +1,54 @@
+// Whose job is next.
+#ifndef PENSTOCK_RECORDS_ENGINE_TURNS_H_
+#define PENSTOCK_RECORDS_ENGINE_TURNS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "records/engine/engine_options.h"
+#include "records/engine/job.h"
+
+namespace penstock {
+
+// Between sessions deficit round robin (Shreedhar and Varghese, "Efficient fair queueing using
+// deficit round robin", 1995) by bytes read and decoded; within one the earliest needed. A session
+// whose parts have not returned gets no further part, but its chunks are still loaded.
+//
+// Not thread-safe: the scheduler's lock guards it.
+class Turns {
+ public:
+  explicit Turns(const EngineLimits& limits) : limits_(limits) {}
+
+  void Add(SessionState& session) { ring_.push_back(&session); }
+  void Remove(SessionState& session);
+  std::span<SessionState* const> sessions() const { return ring_; }
+
+  // False: there is nothing to do now.
+  bool Take(Job& job);
+  // Whether Take() may find something.
+  bool AnyWork() const;
+
+  // Memory of a part has returned.
+  void PartReturned(SessionState* session, size_t capacity);
+
+  uint64_t part_bytes() const { return part_bytes_; }
+
+ private:
+  bool HasWork(const SessionState& session) const;
+  bool MayRun(const SessionState& session, const RequestState& request) const;
+  bool TakeFrom(SessionState& session, Job& job);
+  bool TakeFromWindow(SessionState& session, WindowState& window, Job& job);
+  void TakeRows(SessionState& session, RequestState& request, Job& job);
+  void Advance() { turn_ = turn_ + 1 < ring_.size() ? turn_ + 1 : 0; }
+
+  const EngineLimits limits_;
+  std::vector<SessionState*> ring_;
+  size_t turn_ = 0;
+  uint64_t part_bytes_ = 0;  // Over all sessions, ended ones included.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_TURNS_H_

@@ -1,0 +1,52 @@
+// The rows of a window in their order: the permutation, applied to addresses.
+#ifndef PENSTOCK_RECORDS_ENGINE_WINDOW_ROWS_H_
+#define PENSTOCK_RECORDS_ENGINE_WINDOW_ROWS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "records/dataset/split.h"
+#include "records/engine/chunk.h"
+
+namespace penstock {
+
+// `chunk` is borrowed.
+struct WindowChunk {
+  const Chunk* chunk = nullptr;
+  uint64_t ordinal = 0;  // Number of the chunk's first record over the manifest.
+};
+
+struct WindowOrder {
+  Split split = Split::kAll;
+  bool shuffle = true;
+  uint64_t key = 0;
+};
+
+// Row i is the perm[i]-th record of the split, counted through the chunks in their order, where
+// perm is 0, 1, ... shuffled by Shuffle(key). Immutable once built; thread-compatible.
+class WindowRows {
+ public:
+  // The chunks must outlive the rows. REQUIRES: fewer than 2^32 rows.
+  static WindowRows Build(std::span<const WindowChunk> chunks, size_t row_bytes,
+                          const WindowOrder& order, bool record_ids);
+
+  // Memory of so many rows.
+  static constexpr uint64_t Bytes(uint64_t rows, bool record_ids) {
+    return rows * (sizeof(const uint8_t*) + (record_ids ? sizeof(int64_t) : 0));
+  }
+
+  size_t size() const { return rows_.size(); }
+  // Each row's packed features.
+  std::span<const uint8_t* const> rows() const { return rows_; }
+  // Ordinal of each row's record; empty unless asked for.
+  std::span<const int64_t> record_ids() const { return record_ids_; }
+
+ private:
+  std::vector<const uint8_t*> rows_;
+  std::vector<int64_t> record_ids_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_WINDOW_ROWS_H_
