@@ -56,6 +56,11 @@ absl::Status Generate(const GenerateOptions& options) {
                                    " is above --max-opening-plies ",
                                    generator.play.max_opening_plies));
   }
+  if (generator.play.max_plies <= generator.play.max_opening_plies) {
+    return UsageError(absl::StrCat("--max-plies ", generator.play.max_plies,
+                                   " leaves nothing after --max-opening-plies ",
+                                   generator.play.max_opening_plies));
+  }
   PENSTOCK_RETURN_IF_ERROR(CheckOutput(options));
   PENSTOCK_ASSIGN_OR_RETURN(generator.engine.path, FindEngine(options.engine));
   generator.engine.timeout = absl::Seconds(options.engine_timeout_s);

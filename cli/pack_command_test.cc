@@ -98,6 +98,7 @@ TEST_F(PackCommandTest, GenerateRefusesWrongFlagsAndExistingFiles) {
   EXPECT_EQ(Run({"chess", "generate", "-n", "0", "-o", folder_ + "/p.tsv"}), 2);
   EXPECT_EQ(Run({"chess", "generate", "-n", "1", "-o", "p", "--depth", "4", "--nodes", "5"}), 2);
   EXPECT_EQ(Run({"chess", "generate", "-n", "1", "-o", "p", "--opening-plies", "60"}), 2);
+  EXPECT_EQ(Run({"chess", "generate", "-n", "1", "-o", "p", "--max-plies", "12"}), 2);
   EXPECT_EQ(Run({"chess", "generate", "-n", "1", "-o", input_}), 1);
   EXPECT_THAT(error_, HasSubstr("--force"));
 }
