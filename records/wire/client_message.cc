@@ -1,0 +1,203 @@
+#include "records/wire/client_message.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/pieces.pb.h"
+#include "records/base/status.h"
+
+namespace penstock::wire {
+namespace {
+
+void ToProto(const ClientHello& hello, v1::ClientMessage& message) {
+  v1::ClientHello& out = *message.mutable_hello();
+  out.set_protocol_version(hello.protocol_version);
+  *out.mutable_spec() = hello.options.spec;
+  out.set_record_ids(hello.options.record_ids);
+  if (hello.options.holdout_threshold != 0) {
+    out.mutable_holdout()->set_feature(hello.options.holdout_feature);
+    out.mutable_holdout()->set_threshold(hello.options.holdout_threshold);
+  }
+  out.set_client(hello.options.client);
+}
+
+void ToProto(const ShardRef& shard, v1::ShardRef& out) {
+  out.set_path(shard.path);
+  out.set_compression(static_cast<v1::Compression>(shard.compression));
+  out.set_size(shard.size);
+}
+
+void ToProto(const ChunkRef& chunk, v1::ChunkRef& out) {
+  out.set_shard(chunk.shard);
+  out.set_offset(chunk.offset);
+  out.set_size(chunk.size);
+  out.set_raw_size(chunk.raw_size);
+  out.set_records(chunk.records);
+  out.set_holdout(chunk.holdout);
+  out.set_crc32c(chunk.crc32c);
+  out.set_ordinal(chunk.ordinal);
+}
+
+void ToProto(const OpenWindow& window, v1::ClientMessage& message) {
+  v1::OpenWindow& out = *message.mutable_open_window();
+  out.set_window(window.window);
+  for (const ShardRef& shard : window.shards) ToProto(shard, *out.add_shard());
+  for (const ChunkRef& chunk : window.chunks) ToProto(chunk, *out.add_chunk());
+  out.set_split(static_cast<v1::Split>(window.split));
+  out.set_shuffle(window.shuffle);
+  out.set_key(window.key);
+  out.set_rows(window.rows);
+  out.set_needed_at(window.needed_at);
+}
+
+void ToProto(const Fetch& fetch, v1::ClientMessage& message) {
+  v1::Fetch& out = *message.mutable_fetch();
+  out.set_request(fetch.request);
+  out.set_window(fetch.window);
+  out.set_first_row(fetch.first_row);
+  out.set_rows(fetch.rows);
+  out.set_stride(fetch.stride);
+  out.set_count(fetch.count);
+  out.set_dtype(static_cast<v1::PieceDtype>(fetch.dtype));
+  out.set_needed_at(fetch.needed_at);
+}
+
+void ToProto(const Cancel& cancel, v1::ClientMessage& message) {
+  message.mutable_cancel()->set_request(cancel.request);
+}
+
+void ToProto(const Release& release, v1::ClientMessage& message) {
+  message.mutable_release()->set_window(release.window);
+}
+
+absl::StatusOr<ClientMessage> FromProto(v1::ClientHello& hello) {
+  if (hello.spec().tensor_size() > kMaxTensors) {
+    return absl::InvalidArgumentError(absl::StrCat("Hello: spec of ", hello.spec().tensor_size(),
+                                                   " tensors; at most ", kMaxTensors));
+  }
+  if (hello.client().size() > kMaxNameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("Hello: client name of ", hello.client().size(),
+                                                   " bytes; at most ", kMaxNameBytes));
+  }
+  ClientHello out;
+  out.protocol_version = hello.protocol_version();
+  out.options.spec = std::move(*hello.mutable_spec());
+  out.options.record_ids = hello.record_ids();
+  out.options.holdout_feature = hello.holdout().feature();
+  out.options.holdout_threshold = hello.holdout().threshold();
+  out.options.client = hello.client();
+  return out;
+}
+
+absl::StatusOr<ShardRef> FromProto(v1::ShardRef& shard) {
+  if (!v1::Compression_IsValid(shard.compression())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("compression ", static_cast<int>(shard.compression()), " is not known"));
+  }
+  if (shard.path().size() > kMaxPathBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shard path of ", shard.path().size(), " bytes; at most ", kMaxPathBytes));
+  }
+  return ShardRef{.path = std::move(*shard.mutable_path()),
+                  .compression = static_cast<Compression>(shard.compression()),
+                  .size = shard.size()};
+}
+
+ChunkRef FromProto(const v1::ChunkRef& chunk) {
+  return {.shard = chunk.shard(),
+          .offset = chunk.offset(),
+          .size = chunk.size(),
+          .raw_size = chunk.raw_size(),
+          .records = chunk.records(),
+          .holdout = chunk.holdout(),
+          .crc32c = chunk.crc32c(),
+          .ordinal = chunk.ordinal()};
+}
+
+absl::Status CheckCounts(const v1::OpenWindow& window) {
+  if (window.chunk_size() > kMaxChunksPerWindow || window.shard_size() > kMaxChunksPerWindow) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("window ", window.window(), ": ", window.chunk_size(), " chunks of ",
+                     window.shard_size(), " shards; at most ", kMaxChunksPerWindow, " of each"));
+  }
+  if (!v1::Split_IsValid(window.split())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "window ", window.window(), ": split ", static_cast<int>(window.split()), " is not known"));
+  }
+  for (const v1::ChunkRef& chunk : window.chunk()) {
+    if (chunk.shard() < static_cast<uint32_t>(window.shard_size())) continue;
+    return absl::InvalidArgumentError(absl::StrCat("window ", window.window(), ": chunk of shard ",
+                                                   chunk.shard(), " of ", window.shard_size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ClientMessage> FromProto(v1::OpenWindow& window) {
+  PENSTOCK_RETURN_IF_ERROR(CheckCounts(window));
+  OpenWindow out;
+  out.window = window.window();
+  out.shards.reserve(window.shard_size());
+  for (v1::ShardRef& shard : *window.mutable_shard()) {
+    absl::StatusOr<ShardRef> parsed = FromProto(shard);
+    if (!parsed.ok()) {
+      return Annotate(parsed.status(), absl::StrCat("window ", window.window()));
+    }
+    out.shards.push_back(*std::move(parsed));
+  }
+  out.chunks.reserve(window.chunk_size());
+  for (const v1::ChunkRef& chunk : window.chunk()) out.chunks.push_back(FromProto(chunk));
+  out.split = static_cast<Split>(window.split());
+  out.shuffle = window.shuffle();
+  out.key = window.key();
+  out.rows = window.rows();
+  out.needed_at = window.needed_at();
+  return out;
+}
+
+absl::StatusOr<ClientMessage> FromProto(const v1::Fetch& fetch) {
+  if (!v1::PieceDtype_IsValid(fetch.dtype()) || fetch.dtype() == v1::UNSPECIFIED) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "request ", fetch.request(), ": dtype ", static_cast<int>(fetch.dtype()), " is not known"));
+  }
+  return Fetch{.request = fetch.request(),
+               .window = fetch.window(),
+               .first_row = fetch.first_row(),
+               .rows = fetch.rows(),
+               .stride = fetch.stride(),
+               .count = fetch.count(),
+               .dtype = static_cast<WireDtype>(fetch.dtype()),
+               .needed_at = fetch.needed_at()};
+}
+
+}  // namespace
+
+std::string Encode(const ClientMessage& message) {
+  v1::ClientMessage out;
+  std::visit([&out](const auto& body) { ToProto(body, out); }, message);
+  return out.SerializeAsString();
+}
+
+absl::StatusOr<ClientMessage> ParseClientMessage(google::protobuf::io::ZeroCopyInputStream& bytes) {
+  v1::ClientMessage message;
+  if (!message.ParseFromZeroCopyStream(&bytes)) {
+    return absl::InvalidArgumentError("the bytes are not a ClientMessage");
+  }
+  switch (message.message_case()) {
+    case v1::ClientMessage::kHello:
+      return FromProto(*message.mutable_hello());
+    case v1::ClientMessage::kOpenWindow:
+      return FromProto(*message.mutable_open_window());
+    case v1::ClientMessage::kFetch:
+      return FromProto(message.fetch());
+    case v1::ClientMessage::kCancel:
+      return Cancel{message.cancel().request()};
+    case v1::ClientMessage::kRelease:
+      return Release{message.release().window()};
+    case v1::ClientMessage::MESSAGE_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      "a ClientMessage without a message, or with one that this version does not know");
+}
+
+}  // namespace penstock::wire

@@ -1,0 +1,165 @@
+#include "records/wire/client_message.h"
+
+#include <functional>
+
+#include "gmock/gmock.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "gtest/gtest.h"
+#include "proto/pieces.pb.h"
+#include "tests/status_matchers.h"
+
+namespace penstock::wire {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<ClientMessage> Parse(const std::string& bytes) {
+  google::protobuf::io::ArrayInputStream input(bytes.data(), static_cast<int>(bytes.size()));
+  return ParseClientMessage(input);
+}
+
+OpenWindow TwoChunks() {
+  OpenWindow window;
+  window.window = 7;
+  window.shards = {{.path = "a/x.tfrecord", .compression = Compression::kZstd, .size = 1000}};
+  window.chunks = {{.shard = 0,
+                    .offset = 16,
+                    .size = 100,
+                    .raw_size = 300,
+                    .records = 4,
+                    .holdout = 1,
+                    .crc32c = 0xdeadbeef,
+                    .ordinal = uint64_t{1} << 40},
+                   {.shard = 0, .offset = 116, .size = 50, .raw_size = 60, .records = 2}};
+  window.split = Split::kTrain;
+  window.shuffle = true;
+  window.key = 0x0123456789abcdef;
+  window.rows = 5;
+  window.needed_at = 99;
+  return window;
+}
+
+// What Parse says of a valid OpenWindow after `damage`.
+absl::Status ParseDamaged(const std::function<void(v1::OpenWindow&)>& damage) {
+  v1::ClientMessage message;
+  EXPECT_TRUE(message.ParseFromString(Encode(TwoChunks())));
+  damage(*message.mutable_open_window());
+  return Parse(message.SerializeAsString()).status();
+}
+
+TEST(ClientMessageTest, HelloSurvivesTheWire) {
+  ClientHello hello;
+  hello.options.spec.add_tensor()->set_name("planes");
+  hello.options.record_ids = true;
+  hello.options.holdout_feature = "d";
+  hello.options.holdout_threshold = 12345;
+  hello.options.client = "rank 3";
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(hello)));
+  const auto& out = std::get<ClientHello>(parsed);
+  EXPECT_EQ(out.protocol_version, kProtocolVersion);
+  EXPECT_EQ(out.options.spec.SerializeAsString(), hello.options.spec.SerializeAsString());
+  EXPECT_TRUE(out.options.record_ids);
+  EXPECT_EQ(out.options.holdout_feature, "d");
+  EXPECT_EQ(out.options.holdout_threshold, 12345u);
+  EXPECT_EQ(out.options.client, "rank 3");
+}
+
+TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(TwoChunks())));
+  const auto& out = std::get<OpenWindow>(parsed);
+  EXPECT_EQ(out.window, 7u);
+  EXPECT_EQ(out.shards[0].path, "a/x.tfrecord");
+  EXPECT_EQ(out.shards[0].compression, Compression::kZstd);
+  EXPECT_EQ(out.chunks[0].crc32c, 0xdeadbeef);
+  EXPECT_EQ(out.chunks[0].ordinal, uint64_t{1} << 40);
+  EXPECT_EQ(out.chunks[1].raw_size, 60u);
+  EXPECT_EQ(out.split, Split::kTrain);
+  EXPECT_EQ(out.key, 0x0123456789abcdefu);
+  // Every field, the others included.
+  EXPECT_EQ(Encode(out), Encode(TwoChunks()));
+}
+
+TEST(ClientMessageTest, FetchCancelAndReleaseSurviveTheWire) {
+  Fetch fetch{.request = 1,
+              .window = 2,
+              .first_row = 3,
+              .rows = 4,
+              .stride = 5,
+              .count = 6,
+              .dtype = WireDtype::kF64,
+              .needed_at = 7};
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(fetch)));
+  EXPECT_EQ(std::get<Fetch>(parsed).dtype, WireDtype::kF64);
+  EXPECT_EQ(Encode(parsed), Encode(fetch));
+  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(Cancel{8})));
+  EXPECT_EQ(std::get<Cancel>(parsed).request, 8u);
+  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(Release{9})));
+  EXPECT_EQ(std::get<Release>(parsed).window, 9u);
+}
+
+TEST(ClientMessageTest, RefusesUnknownEnumValues) {
+  EXPECT_THAT(ParseDamaged([](auto& w) { w.set_split(static_cast<v1::Split>(3)); }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("split 3")));
+  EXPECT_THAT(ParseDamaged([](auto& w) {
+                w.mutable_shard(0)->set_compression(static_cast<v1::Compression>(-1));
+              }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("compression -1")));
+}
+
+TEST(ClientMessageTest, RefusesUnknownDtypes) {
+  for (int dtype : {0, 6, -1, 256}) {
+    v1::ClientMessage message;
+    message.mutable_fetch()->set_dtype(static_cast<v1::PieceDtype>(dtype));
+    EXPECT_THAT(Parse(message.SerializeAsString()),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("dtype")));
+  }
+}
+
+TEST(ClientMessageTest, RefusesChunkOfAnUnlistedShard) {
+  EXPECT_THAT(ParseDamaged([](auto& w) { w.mutable_chunk(1)->set_shard(1); }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("shard 1 of 1")));
+}
+
+TEST(ClientMessageTest, RefusesTooManyChunks) {
+  auto grow = [](auto& w) {
+    while (w.chunk_size() <= kMaxChunksPerWindow) w.add_chunk();
+  };
+  EXPECT_THAT(ParseDamaged(grow),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4097 chunks")));
+}
+
+TEST(ClientMessageTest, RefusesLongNames) {
+  EXPECT_THAT(ParseDamaged([](auto& w) { w.mutable_shard(0)->set_path(std::string(5000, 'x')); }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("5000")));
+  ClientHello hello;
+  hello.options.client = std::string(300, 'x');
+  EXPECT_THAT(Parse(Encode(hello)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("300 bytes")));
+}
+
+TEST(ClientMessageTest, RefusesEmptyInputAndUnknownMessages) {
+  EXPECT_THAT(Parse(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without")));
+  // Field 15, a number: what a newer client might say.
+  EXPECT_THAT(Parse("\x78\x01"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("know")));
+}
+
+TEST(ClientMessageTest, SurvivesTruncationAtEveryByte) {
+  std::string bytes = Encode(TwoChunks());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(Parse(bytes.substr(0, size)).ok()) << size;
+  }
+}
+
+TEST(ClientMessageTest, SurvivesEveryFlippedBit) {
+  std::string bytes = Encode(TwoChunks());
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    absl::StatusOr<ClientMessage> parsed = Parse(damaged);
+    if (parsed.ok()) continue;
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace penstock::wire

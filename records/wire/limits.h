@@ -1,0 +1,24 @@
+// What either side accepts of the other. docs/protocol.md lists them.
+#ifndef PENSTOCK_RECORDS_WIRE_LIMITS_H_
+#define PENSTOCK_RECORDS_WIRE_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace penstock::wire {
+
+// Raised when an older peer could misread what we say; both sides refuse another's.
+inline constexpr uint32_t kProtocolVersion = 1;
+
+inline constexpr size_t kMaxClientMessageBytes = size_t{4} << 20;
+// A part of 1 MiB, its header, and room for foreign servers that send larger ones.
+inline constexpr size_t kMaxServerMessageBytes = size_t{4} << 20;
+
+inline constexpr int kMaxChunksPerWindow = 4096;
+inline constexpr int kMaxTensors = 1024;
+inline constexpr size_t kMaxPathBytes = 4096;
+inline constexpr size_t kMaxNameBytes = 256;
+
+}  // namespace penstock::wire
+
+#endif  // PENSTOCK_RECORDS_WIRE_LIMITS_H_

@@ -1,0 +1,142 @@
+#include "records/wire/part_header.h"
+
+#include <random>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "proto/pieces.pb.h"
+#include "tests/status_matchers.h"
+
+namespace penstock::wire {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string HeaderBytes(const PartHeader& header) {
+  uint8_t buffer[kMaxPartHeaderBytes];
+  size_t size = WritePartHeader(header, buffer);
+  return std::string(reinterpret_cast<char*>(buffer), size);
+}
+
+std::string Message(PartHeader header, const std::string& data) {
+  header.data_size = data.size();
+  return HeaderBytes(header) + data;
+}
+
+absl::StatusOr<std::optional<ParsedPartHeader>> Parse(const std::string& message) {
+  size_t seen = std::min(message.size(), kPartHeaderWindow);
+  return ParsePartHeader({reinterpret_cast<const uint8_t*>(message.data()), seen}, message.size());
+}
+
+MATCHER(IsNotAPart, "is no error and no part") { return arg.ok() && !arg->has_value(); }
+
+std::string Serialised(const PartHeader& header, const std::string& data) {
+  v1::ServerMessage message;
+  message.mutable_part()->set_request(header.request);
+  message.mutable_part()->set_first_row(header.first_row);
+  message.mutable_part()->set_rows(header.rows);
+  message.mutable_part()->set_data(data);
+  return message.SerializeAsString();
+}
+
+// A value of a random number of bits, zero often enough.
+uint64_t RandomBits(std::mt19937_64& random, int max_bits) {
+  int bits = static_cast<int>(random() % (max_bits + 1));
+  return bits == 0 ? 0 : random() >> (64 - bits);
+}
+
+PartHeader RandomHeader(std::mt19937_64& random) {
+  return {.request = RandomBits(random, 64),
+          .first_row = static_cast<uint32_t>(RandomBits(random, 32)),
+          .rows = static_cast<uint32_t>(RandomBits(random, 32)),
+          .data_size = 0};
+}
+
+TEST(PartHeaderTest, WritesTheBytesThatProtobufWrites) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    PartHeader header = RandomHeader(random);
+    std::string data(RandomBits(random, 12), 'x');
+    ASSERT_EQ(Message(header, data), Serialised(header, data)) << i;
+  }
+}
+
+TEST(PartHeaderTest, ReadsTheBytesThatProtobufWrites) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 20000; ++i) {
+    PartHeader header = RandomHeader(random);
+    std::string data(RandomBits(random, 12), 'x');
+    std::string message = Serialised(header, data);
+    ASSERT_OK_AND_ASSIGN(std::optional<ParsedPartHeader> parsed, Parse(message));
+    ASSERT_TRUE(parsed.has_value());
+    ASSERT_EQ(parsed->header.request, header.request);
+    ASSERT_EQ(parsed->header.first_row, header.first_row);
+    ASSERT_EQ(parsed->header.rows, header.rows);
+    ASSERT_EQ(message.substr(parsed->data_offset), data);
+  }
+}
+
+TEST(PartHeaderTest, LargestHeaderFits) {
+  PartHeader header{~uint64_t{0}, ~uint32_t{0}, ~uint32_t{0}, (uint64_t{1} << 31) - 1};
+  EXPECT_LE(HeaderBytes(header).size(), kMaxPartHeaderBytes);
+}
+
+TEST(PartHeaderTest, OtherMessagesAreNotParts) {
+  EXPECT_THAT(Parse(""), IsNotAPart());
+  v1::ServerMessage message;
+  message.mutable_credit()->set_bytes(5);
+  EXPECT_THAT(Parse(message.SerializeAsString()), IsNotAPart());
+}
+
+TEST(PartHeaderTest, SkipsFieldsItDoesNotKnow) {
+  // Field 4: a number, 5: fixed64, 6: bytes, 7: fixed32, then data "ab".
+  std::string part(
+      "\x20\x07\x29wwwwwwww\x32\x02zz\x3dvvvv\x7a\x02"
+      "ab");
+  std::string message = std::string("\x1a") + static_cast<char>(part.size()) + part;
+  ASSERT_OK_AND_ASSIGN(std::optional<ParsedPartHeader> parsed, Parse(message));
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(message.substr(parsed->data_offset), "ab");
+}
+
+TEST(PartHeaderTest, LeavesPartsWithFieldsAfterTheDataToProtobuf) {
+  std::string message("\x1a\x05\x7a\x01x\x08\x01");
+  EXPECT_THAT(Parse(message), IsNotAPart());
+}
+
+TEST(PartHeaderTest, RefusesTruncationAtEveryByte) {
+  std::string message = Message({.request = 300, .first_row = 70000, .rows = 2}, "0123456789");
+  for (size_t size = 1; size < message.size(); ++size) {
+    EXPECT_THAT(Parse(message.substr(0, size)),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Part")))
+        << size;
+  }
+}
+
+TEST(PartHeaderTest, RefusesAbsurdSizes) {
+  // A part of 2^63 bytes; data of 2^63 bytes in a part of 12.
+  std::string huge("\x1a\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
+  EXPECT_THAT(Parse(huge), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Part of")));
+  std::string data("\x1a\x0a\x7a\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
+  EXPECT_THAT(Parse(data), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data of")));
+}
+
+TEST(PartHeaderTest, RefusesNumbersWithoutEnd) {
+  std::string message = "\x1a\x0b\x08" + std::string(10, '\xff');
+  EXPECT_THAT(Parse(message), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("end")));
+}
+
+TEST(PartHeaderTest, DamageNeverPutsDataOutsideTheMessage) {
+  std::string message = Message({.request = 300, .first_row = 70000, .rows = 2}, "0123456789");
+  for (size_t bit = 0; bit < message.size() * 8; ++bit) {
+    std::string damaged = message;
+    damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    auto parsed = Parse(damaged);
+    if (!parsed.ok() || !parsed->has_value()) continue;
+    EXPECT_EQ((*parsed)->data_offset + (*parsed)->header.data_size, damaged.size()) << bit;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::wire

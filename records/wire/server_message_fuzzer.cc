@@ -1,0 +1,37 @@
+// Both ways a client reads: a part's header by hand, checked against protobuf, and all the rest.
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "proto/pieces.pb.h"
+#include "records/wire/part_header.h"
+#include "records/wire/server_message.h"
+
+namespace {
+
+void CheckAgainstProtobuf(const uint8_t* data, size_t size,
+                          const penstock::wire::ParsedPartHeader& parsed) {
+  if (parsed.data_offset + parsed.header.data_size != size) abort();
+  penstock::v1::ServerMessage message;
+  // Protobuf also looks into the fields that we skip.
+  if (!message.ParseFromArray(data, static_cast<int>(size))) return;
+  const penstock::v1::Part& part = message.part();
+  if (part.request() != parsed.header.request || part.first_row() != parsed.header.first_row ||
+      part.rows() != parsed.header.rows || part.data().size() != parsed.header.data_size) {
+    abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  size_t seen = std::min(size, penstock::wire::kPartHeaderWindow);
+  auto header = penstock::wire::ParsePartHeader({data, seen}, size);
+  if (header.ok() && header->has_value()) CheckAgainstProtobuf(data, size, **header);
+
+  google::protobuf::io::ArrayInputStream input(data, static_cast<int>(size));
+  auto message = penstock::wire::ParseServerMessage(input);
+  if (message.ok()) (void)penstock::wire::Encode(*message);
+  return 0;
+}

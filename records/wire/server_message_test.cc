@@ -1,0 +1,103 @@
+#include "records/wire/server_message.h"
+
+#include "gmock/gmock.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "gtest/gtest.h"
+#include "proto/pieces.pb.h"
+#include "tests/status_matchers.h"
+
+namespace penstock::wire {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<ServerMessage> Parse(const std::string& bytes) {
+  google::protobuf::io::ArrayInputStream input(bytes.data(), static_cast<int>(bytes.size()));
+  return ParseServerMessage(input);
+}
+
+StreamError DamagedRecord() {
+  return {.request = 5,
+          .window = std::nullopt,
+          .status = absl::DataLossError("x.tfrecord: chunk at 16: record 3: payload CRC"),
+          .damage = Damage{
+              .shard = "x.tfrecord", .chunk_offset = 16, .record = 3, .rest_of_chunk = true}};
+}
+
+TEST(ServerMessageTest, HelloSurvivesTheWire) {
+  ServerInfo info{.instance = ~uint64_t{0},
+                  .cores = 2,
+                  .decoder_version = 3,
+                  .spec_fingerprint = 4,
+                  .memory_budget = 5};
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, Parse(Encode(ServerHello{.info = info})));
+  const auto& hello = std::get<ServerHello>(parsed);
+  EXPECT_EQ(hello.protocol_version, kProtocolVersion);
+  EXPECT_EQ(hello.info.instance, ~uint64_t{0});
+  EXPECT_EQ(hello.info.cores, 2u);
+  EXPECT_EQ(hello.info.decoder_version, 3u);
+  EXPECT_EQ(hello.info.spec_fingerprint, 4u);
+  EXPECT_EQ(hello.info.memory_budget, 5u);
+}
+
+TEST(ServerMessageTest, ErrorKeepsStatusAndDamage) {
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, Parse(Encode(DamagedRecord())));
+  const auto& error = std::get<StreamError>(parsed);
+  EXPECT_EQ(error.request, 5u);
+  EXPECT_EQ(error.window, std::nullopt);
+  EXPECT_EQ(error.status, DamagedRecord().status);
+  ASSERT_TRUE(error.damage.has_value());
+  EXPECT_EQ(error.damage->record, 3u);
+  EXPECT_TRUE(error.damage->rest_of_chunk);
+}
+
+TEST(ServerMessageTest, ErrorOfRequestZeroIsNotOneOfNothing) {
+  StreamError error{.request = 0,
+                    .window = std::nullopt,
+                    .status = absl::InternalError("x"),
+                    .damage = std::nullopt};
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, Parse(Encode(error)));
+  EXPECT_EQ(std::get<StreamError>(parsed).request, 0u);
+}
+
+TEST(ServerMessageTest, SmallMessagesSurviveTheWire) {
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, Parse(Encode(WindowReady{1, 2})));
+  EXPECT_EQ(std::get<WindowReady>(parsed).read_bytes, 2u);
+  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(Credit{uint64_t{1} << 33})));
+  EXPECT_EQ(std::get<Credit>(parsed).bytes, uint64_t{1} << 33);
+  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(Draining{30000})));
+  EXPECT_EQ(std::get<Draining>(parsed).grace_ms, 30000u);
+}
+
+TEST(ServerMessageTest, RefusesErrorsThatSayNothing) {
+  for (uint32_t code : {0, 17, 1000}) {
+    v1::ServerMessage message;
+    message.mutable_error()->set_request(1);
+    message.mutable_error()->set_code(code);
+    EXPECT_THAT(Parse(message.SerializeAsString()),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("code")));
+  }
+  v1::ServerMessage message;
+  message.mutable_error()->set_code(3);
+  EXPECT_THAT(Parse(message.SerializeAsString()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("neither")));
+}
+
+TEST(ServerMessageTest, RefusesEmptyInputPartsAndUnknownMessages) {
+  EXPECT_THAT(Parse(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without")));
+  EXPECT_THAT(Parse("\x78\x01"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("know")));
+  v1::ServerMessage message;
+  message.mutable_part()->set_data("x");
+  EXPECT_THAT(Parse(message.SerializeAsString()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Part")));
+}
+
+TEST(ServerMessageTest, SurvivesTruncationAtEveryByte) {
+  std::string bytes = Encode(DamagedRecord());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(Parse(bytes.substr(0, size)).ok()) << size;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::wire
