@@ -1,0 +1,117 @@
+#include "server/health_service.h"
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+
+namespace {
+
+bool IsKnown(absl::string_view service) {
+  return service.empty() || service == "penstock.v1.PieceService";
+}
+
+HealthCheckResponse::ServingStatus ToStatus(bool serving) {
+  return serving ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
+}
+
+}  // namespace
+
+// Writes one status at a time and skips those that changed meanwhile. gRPC owns it until OnDone().
+class HealthWatch final : public grpc::ServerWriteReactor<HealthCheckResponse> {
+ public:
+  HealthWatch(HealthService& service, HealthCheckResponse::ServingStatus status)
+      : service_(service) {
+    Tell(status);
+  }
+
+  void Tell(HealthCheckResponse::ServingStatus status) {
+    {
+      MutexLock lock(&mutex_);
+      wanted_ = status;
+      if (writing_ || finished_ || wanted_ == response_.status()) return;
+      writing_ = true;
+      response_.set_status(wanted_);
+    }
+    StartWrite(&response_);
+  }
+
+ private:
+  void OnWriteDone(bool ok) override {
+    HealthCheckResponse::ServingStatus wanted;
+    {
+      MutexLock lock(&mutex_);
+      writing_ = false;
+      wanted = wanted_;
+    }
+    if (ok) Tell(wanted);
+    FinishIfDue();
+  }
+  void OnCancel() override {
+    {
+      MutexLock lock(&mutex_);
+      cancelled_ = true;
+    }
+    FinishIfDue();
+  }
+  void OnDone() override {
+    {
+      MutexLock lock(&service_.mutex_);
+      service_.watches_.erase(this);
+    }
+    delete this;
+  }
+  void FinishIfDue() {
+    {
+      MutexLock lock(&mutex_);
+      if (!cancelled_ || writing_ || finished_) return;
+      finished_ = true;
+    }
+    Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the watch has ended"));
+  }
+
+  HealthService& service_;
+  Mutex mutex_;
+  // Read by gRPC while writing_. UNKNOWN: nothing was written yet.
+  HealthCheckResponse response_;
+  HealthCheckResponse::ServingStatus wanted_ ABSL_GUARDED_BY(mutex_) = HealthCheckResponse::UNKNOWN;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+void HealthService::SetServing(bool serving) {
+  MutexLock lock(&mutex_);
+  serving_ = serving;
+  for (HealthWatch* watch : watches_) watch->Tell(ToStatus(serving));
+}
+
+grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context,
+                                               const HealthCheckRequest* request,
+                                               HealthCheckResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (!IsKnown(request->service())) {
+    reactor->Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "unknown service"));
+    return reactor;
+  }
+  {
+    MutexLock lock(&mutex_);
+    response->set_status(ToStatus(serving_));
+  }
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(
+    grpc::CallbackServerContext*, const HealthCheckRequest* request) {
+  MutexLock lock(&mutex_);
+  auto* watch =
+      new HealthWatch(*this, IsKnown(request->service()) ? ToStatus(serving_)
+                                                         : HealthCheckResponse::SERVICE_UNKNOWN);
+  if (IsKnown(request->service())) watches_.insert(watch);
+  return watch;
+}
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+// gRPC's standard health protocol, for load balancers and orchestrators. Our own because the
+// packaged gRPC 1.51's answers every request with "could not parse request".
+#ifndef PENSTOCK_SERVER_HEALTH_SERVICE_H_
+#define PENSTOCK_SERVER_HEALTH_SERVICE_H_
+
+#include <set>
+
+#include "proto/health.grpc.pb.h"
+#include "records/base/mutex.h"
+
+namespace penstock {
+
+class HealthWatch;
+
+// Knows the whole server ("") and penstock.v1.PieceService, which are always of one status.
+// Thread-safe.
+class HealthService final : public grpc::health::v1::Health::CallbackService {
+ public:
+  // SERVING until told otherwise.
+  void SetServing(bool serving);
+
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
+                                  const grpc::health::v1::HealthCheckRequest* request,
+                                  grpc::health::v1::HealthCheckResponse* response) override;
+  grpc::ServerWriteReactor<grpc::health::v1::HealthCheckResponse>* Watch(
+      grpc::CallbackServerContext* context,
+      const grpc::health::v1::HealthCheckRequest* request) override;
+
+ private:
+  friend class HealthWatch;
+
+  Mutex mutex_;
+  bool serving_ ABSL_GUARDED_BY(mutex_) = true;
+  std::set<HealthWatch*> watches_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_HEALTH_SERVICE_H_

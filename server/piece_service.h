@@ -1,0 +1,50 @@
+// The service's RPCs, and the set of streams that are open.
+#ifndef PENSTOCK_SERVER_PIECE_SERVICE_H_
+#define PENSTOCK_SERVER_PIECE_SERVICE_H_
+
+#include <functional>
+#include <set>
+
+#include "absl/time/time.h"
+#include "proto/pieces.grpc.pb.h"
+#include "records/base/mutex.h"
+#include "records/io/root.h"
+#include "server/session_source.h"
+#include "server/stream_reactor.h"
+
+namespace penstock {
+
+// Pieces() moves raw byte buffers, so that tensor bytes pass through no protobuf object.
+using PieceServiceBase = v1::PieceService::WithRawCallbackMethod_Pieces<
+    v1::PieceService::WithCallbackMethod_Manifest<v1::PieceService::Service>>;
+
+// Thread-safe.
+class PieceService final : public PieceServiceBase, private StreamOwner {
+ public:
+  // All outlive it; it outlives the grpc::Server that it is registered with. `on_stream_end` is
+  // called on gRPC's threads.
+  PieceService(SessionSource& source, const Root& root, std::function<void()> on_stream_end);
+
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Pieces(
+      grpc::CallbackServerContext* context) override;
+  grpc::ServerWriteReactor<v1::ManifestPart>* Manifest(grpc::CallbackServerContext* context,
+                                                       const v1::ManifestRequest* request) override;
+
+  // Tells every stream; new ones are refused from now on. The first call counts.
+  void Drain(absl::Duration grace);
+  size_t num_streams() const;
+
+ private:
+  void OnStreamDone(StreamReactor* stream) override;
+
+  SessionSource& source_;
+  const Root& root_;
+  const std::function<void()> on_stream_end_;
+  mutable Mutex mutex_;
+  std::set<StreamReactor*> streams_ ABSL_GUARDED_BY(mutex_);
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_PIECE_SERVICE_H_

@@ -1,0 +1,140 @@
+#include "server/server.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "grpcpp/grpcpp.h"
+#include "records/base/status.h"
+#include "records/wire/limits.h"
+#include "server/health_service.h"
+#include "server/listen_address.h"
+#include "server/piece_service.h"
+#include "spdlog/spdlog.h"
+
+namespace penstock {
+namespace {
+
+void Configure(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(wire::kMaxClientMessageBytes);
+  builder.SetMaxSendMessageSize(wire::kMaxServerMessageBytes);
+  // A second server on the same port must be an error, not half of the connections.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A client that vanished without a word is noticed within 20 s, and may ask the same of us.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+}
+
+}  // namespace
+
+absl::Status ServerOptions::Validate() const {
+  PENSTOCK_ASSIGN_OR_RETURN(ListenAddress address, ParseListenAddress(listen));
+  if (!address.IsLoopback() && !insecure) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--listen ", listen, " can be reached from other machines and this version has no TLS: ",
+        "anyone who reaches it can read the data. Give --insecure to accept that, or listen on "
+        "127.0.0.1"));
+  }
+  if (data_root.empty()) {
+    return absl::InvalidArgumentError("--data-root: give the folder that the shards lie beneath");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
+                                                      std::unique_ptr<SessionSource> sessions) {
+  PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  absl::StatusOr<Root> root = Root::Open(options.data_root);
+  if (!root.ok()) return Annotate(root.status(), "--data-root");
+  std::unique_ptr<Server> server(new Server(*std::move(root), std::move(sessions)));
+  PENSTOCK_RETURN_IF_ERROR(server->Listen(options.listen));
+  return server;
+}
+
+Server::Server(Root root, std::unique_ptr<SessionSource> sessions)
+    : root_(std::move(root)),
+      sessions_(std::move(sessions)),
+      health_(std::make_unique<HealthService>()) {
+  service_ = std::make_unique<PieceService>(*sessions_, root_, [this] {
+    MutexLock lock(&mutex_);
+    changed_.NotifyAll();
+  });
+}
+
+absl::Status Server::Listen(const std::string& address) {
+  PENSTOCK_ASSIGN_OR_RETURN(ListenAddress parsed, ParseListenAddress(address));
+  // gRPC says no more than that it failed.
+  PENSTOCK_RETURN_IF_ERROR(ProbeListenAddress(parsed));
+  grpc::ServerBuilder builder;
+  Configure(builder);
+  int port = 0;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(service_.get());
+  builder.RegisterService(health_.get());
+  grpc_ = builder.BuildAndStart();
+  if (grpc_ == nullptr || port == 0) {
+    PENSTOCK_RETURN_IF_ERROR(ProbeListenAddress(parsed));
+    return absl::UnavailableError(absl::StrCat("listen on ", address, ": gRPC could not start"));
+  }
+  address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+  ender_ = std::jthread([this] { RunUntilEnd(); });
+  return absl::OkStatus();
+}
+
+Server::~Server() {
+  if (!ender_.joinable()) return;  // Never listened.
+  Stop();
+  Wait();
+}
+
+void Server::RunUntilEnd() {
+  {
+    MutexLock lock(&mutex_);
+    while (!stopping_) {
+      if (!draining_) {
+        changed_.Wait(&mutex_);
+        continue;
+      }
+      if (service_->num_streams() == 0) break;
+      if (!changed_.WaitUntil(&mutex_, drain_deadline_)) break;
+    }
+  }
+  if (size_t streams = service_->num_streams(); streams > 0) {
+    spdlog::warn("ending with open streams count={}", streams);
+  }
+  grpc_->Shutdown(std::chrono::system_clock::now());
+  MutexLock lock(&mutex_);
+  ended_ = true;
+  changed_.NotifyAll();
+}
+
+size_t Server::num_streams() const { return service_->num_streams(); }
+
+void Server::Drain(absl::Duration grace) {
+  {
+    MutexLock lock(&mutex_);
+    if (draining_ || stopping_) return;
+    draining_ = true;
+    drain_deadline_ = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(grace);
+  }
+  health_->SetServing(false);
+  service_->Drain(grace);
+  MutexLock lock(&mutex_);
+  changed_.NotifyAll();
+}
+
+void Server::Stop() {
+  MutexLock lock(&mutex_);
+  stopping_ = true;
+  changed_.NotifyAll();
+}
+
+void Server::Wait() {
+  MutexLock lock(&mutex_);
+  while (!ended_) changed_.Wait(&mutex_);
+}
+
+}  // namespace penstock

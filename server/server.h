@@ -1,0 +1,87 @@
+// A preprocessing server in this process: what penstock-server runs, and tests.
+#ifndef PENSTOCK_SERVER_SERVER_H_
+#define PENSTOCK_SERVER_SERVER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "records/base/mutex.h"
+#include "records/io/root.h"
+#include "server/session_source.h"
+
+namespace grpc {
+class Server;
+}
+
+namespace penstock {
+
+class HealthService;
+class PieceService;
+
+struct ServerOptions {
+  // HOST:PORT; port 0 takes a free one. An address that other machines reach needs `insecure`.
+  std::string listen = "127.0.0.1:7070";
+  // Folder that shards and manifests lie beneath.
+  std::string data_root;
+  uint32_t threads = 0;        // Of the engine; 0: the cores this process may use.
+  uint64_t memory_budget = 0;  // Bytes of the chunk store and parts; 0: the engine's default.
+  bool insecure = false;
+
+  // kInvalidArgument names the option and what to give it.
+  absl::Status Validate() const;
+};
+
+// Serves from Start() until Drain()'s grace has passed or Stop(). The destructor stops at once.
+// Thread-safe.
+class Server {
+ public:
+  // kNotFound, kPermissionDenied: the data root. kUnavailable: the address is in use.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
+  // With another engine than the real one.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options,
+                                                       std::unique_ptr<SessionSource> sessions);
+  ~Server();
+
+  // Where it listens: "127.0.0.1:41234" for "127.0.0.1:0".
+  const std::string& address() const { return address_; }
+  size_t num_streams() const;
+
+  // Health becomes NOT_SERVING, every stream is told, new ones are refused; the server ends when
+  // the streams have, at the latest after `grace`. Returns at once. The first call counts.
+  void Drain(absl::Duration grace);
+  // Ends every stream now.
+  void Stop();
+  // Returns when the server has ended.
+  void Wait();
+
+ private:
+  Server(Root root, std::unique_ptr<SessionSource> sessions);
+  absl::Status Listen(const std::string& address);
+  // Ends the gRPC server when there is reason to.
+  void RunUntilEnd();
+
+  const Root root_;
+  const std::unique_ptr<SessionSource> sessions_;
+  const std::unique_ptr<HealthService> health_;
+  std::unique_ptr<PieceService> service_;
+  std::unique_ptr<grpc::Server> grpc_;
+  std::string address_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::chrono::steady_clock::time_point drain_deadline_ ABSL_GUARDED_BY(mutex_);
+  std::jthread ender_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_SERVER_H_

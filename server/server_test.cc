@@ -1,0 +1,505 @@
+// The service against a fake engine and a plain protobuf client.
+#include "server/server.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "gtest/gtest.h"
+#include "proto/health.grpc.pb.h"
+#include "proto/pieces.grpc.pb.h"
+#include "records/wire/limits.h"
+#include "server/stream_reactor.h"
+#include "server/testing/fake_sessions.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// A server on a free port over a folder of its own.
+class ServerTest : public ::testing::Test {
+ protected:
+  ServerTest() {
+    char name[] = "/tmp/penstock_server_test_XXXXXX";
+    root_ = mkdtemp(name);
+  }
+  ~ServerTest() override {
+    server_.reset();
+    fs::remove_all(root_);
+  }
+
+  void StartServer(FakeBehaviour behaviour = {}) {
+    ASSERT_OK_AND_ASSIGN(server_,
+                         Server::Start({.listen = "127.0.0.1:0", .data_root = root_.string()},
+                                       std::make_unique<FakeSessions>(std::move(behaviour))));
+    channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+    stub_ = v1::PieceService::NewStub(channel_);
+  }
+  void Write(const std::string& name, const std::string& content) {
+    std::ofstream(root_ / name) << content;
+  }
+  absl::StatusOr<std::string> ReadManifest(const std::string& path) {
+    grpc::ClientContext context;
+    v1::ManifestRequest request;
+    request.set_path(path);
+    auto reader = stub_->Manifest(&context, request);
+    std::string all;
+    for (v1::ManifestPart part; reader->Read(&part);) all += part.data();
+    grpc::Status status = reader->Finish();
+    if (status.ok()) return all;
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  }
+
+  bool IsServing() {
+    grpc::ClientContext context;
+    grpc::health::v1::HealthCheckResponse response;
+    auto health = grpc::health::v1::Health::NewStub(channel_);
+    EXPECT_TRUE(health->Check(&context, {}, &response).ok());
+    return response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
+  }
+
+  fs::path root_;
+  CountingHome home_;
+  std::unique_ptr<Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::PieceService::Stub> stub_;
+};
+
+// A conversation through generated code, as a foreign client has it.
+class Conversation {
+ public:
+  explicit Conversation(v1::PieceService::Stub& stub) : stream_(stub.Pieces(&context_)) {}
+
+  void Hello(uint32_t version = wire::kProtocolVersion) {
+    v1::ClientMessage message;
+    message.mutable_hello()->set_protocol_version(version);
+    Send(message);
+  }
+  void OpenWindow(uint64_t window) {
+    v1::ClientMessage message;
+    message.mutable_open_window()->set_window(window);
+    Send(message);
+  }
+  void Fetch(uint64_t request) {
+    v1::ClientMessage message;
+    message.mutable_fetch()->set_request(request);
+    message.mutable_fetch()->set_dtype(v1::I8);
+    Send(message);
+  }
+  void Cancel(uint64_t request) {
+    v1::ClientMessage message;
+    message.mutable_cancel()->set_request(request);
+    Send(message);
+  }
+  // False once the server has ended the stream.
+  bool Send(const v1::ClientMessage& message) { return stream_->Write(message); }
+  // Without a message set at the end of the stream.
+  v1::ServerMessage Read() {
+    v1::ServerMessage message;
+    if (!stream_->Read(&message)) message.Clear();
+    return message;
+  }
+  // Hello and Credit.
+  void Begin() {
+    Hello();
+    EXPECT_TRUE(Read().has_hello());
+    EXPECT_TRUE(Read().has_credit());
+  }
+  void CloseSend() { stream_->WritesDone(); }
+  void Abandon() { context_.TryCancel(); }
+  absl::Status Finish() {
+    for (v1::ServerMessage message; stream_->Read(&message);) continue;
+    grpc::Status status = stream_->Finish();
+    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::ClientMessage, v1::ServerMessage>> stream_;
+};
+
+TEST_F(ServerTest, AnswersHelloWithItselfAndCredit) {
+  StartServer();
+  Conversation talk(*stub_);
+  talk.Hello();
+  v1::ServerMessage hello = talk.Read();
+  EXPECT_EQ(hello.hello().instance(), FakeSessions::kInstance);
+  EXPECT_EQ(hello.hello().protocol_version(), wire::kProtocolVersion);
+  EXPECT_EQ(talk.Read().credit().bytes(), FakeSessions::kCredit);
+  talk.CloseSend();
+  EXPECT_OK(talk.Finish());
+}
+
+TEST_F(ServerTest, PartsAreWhatAProtobufClientReads) {
+  StartServer({.on_fetch = [this](SessionEvents& events, const Fetch& fetch) {
+    // Out of order, of sizes around gRPC's and HTTP/2's own.
+    for (uint32_t size : {1u << 20, 1u, 16384u, 0u}) {
+      events.OnPart(home_.Make(fetch.request, size, 7, size, static_cast<uint8_t>(size % 251)));
+    }
+    return absl::OkStatus();
+  }});
+  Conversation talk(*stub_);
+  talk.Begin();
+  talk.Fetch(42);
+  for (uint32_t size : {1u << 20, 1u, 16384u, 0u}) {
+    v1::ServerMessage message = talk.Read();
+    EXPECT_EQ(message.part().request(), 42u);
+    EXPECT_EQ(message.part().first_row(), size);
+    EXPECT_EQ(message.part().rows(), 7u);
+    EXPECT_EQ(message.part().data(), std::string(size, static_cast<char>(size % 251)));
+  }
+  home_.WaitUntilAllReturned();
+}
+
+TEST_F(ServerTest, TellsWindowReadyAndErrors) {
+  StartServer({.on_window = [](SessionEvents& events, const OpenWindow& window) {
+    events.OnWindowReady(window.window, 99);
+    events.OnError({.request = std::nullopt,
+                    .window = window.window,
+                    .status = absl::DataLossError("bad"),
+                    .damage = Damage{.shard = "s", .chunk_offset = 0, .record = 3}});
+    return absl::OkStatus();
+  }});
+  Conversation talk(*stub_);
+  talk.Begin();
+  talk.OpenWindow(5);
+  EXPECT_EQ(talk.Read().window_ready().read_bytes(), 99u);
+  v1::ServerMessage error = talk.Read();
+  EXPECT_EQ(error.error().window(), 5u);
+  EXPECT_EQ(error.error().code(), static_cast<uint32_t>(absl::StatusCode::kDataLoss));
+  EXPECT_EQ(error.error().detail().record(), 3u);
+}
+
+TEST_F(ServerTest, SessionErrorEndsThatStreamOnly) {
+  StartServer({.on_fetch = [](SessionEvents&, const Fetch& fetch) {
+    return fetch.request == 1 ? absl::OkStatus() : absl::InvalidArgumentError("rows beyond window");
+  }});
+  Conversation good(*stub_);
+  good.Begin();
+  Conversation bad(*stub_);
+  bad.Begin();
+  bad.Fetch(2);
+  EXPECT_THAT(bad.Finish(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rows beyond window")));
+  good.Fetch(1);
+  good.CloseSend();
+  EXPECT_OK(good.Finish());
+}
+
+TEST_F(ServerTest, RefusesMessagesBeforeHello) {
+  StartServer();
+  Conversation talk(*stub_);
+  talk.Fetch(1);
+  EXPECT_THAT(talk.Finish(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Hello")));
+}
+
+TEST_F(ServerTest, RefusesASecondHello) {
+  StartServer();
+  Conversation talk(*stub_);
+  talk.Begin();
+  talk.Hello();
+  EXPECT_THAT(talk.Finish(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("second")));
+}
+
+TEST_F(ServerTest, RefusesAnotherProtocolVersion) {
+  StartServer();
+  Conversation talk(*stub_);
+  talk.Hello(99);
+  EXPECT_THAT(talk.Finish(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("version 99"), HasSubstr("server version 1"))));
+}
+
+TEST_F(ServerTest, PassesOnWhyASessionCannotBeOpened) {
+  StartServer({.on_open = [](const StreamOptions&) {
+    return absl::InvalidArgumentError("tensor planes: no such feature");
+  }});
+  Conversation talk(*stub_);
+  talk.Hello();
+  EXPECT_THAT(talk.Finish(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("planes")));
+}
+
+TEST_F(ServerTest, RefusesGarbageBytesAndLivesOn) {
+  StartServer();
+  for (const std::string& garbage :
+       {std::string(), std::string("\xff\xff\xff\xff"), std::string(100000, '\x0a')}) {
+    grpc::GenericStub stub(channel_);
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    auto call = stub.PrepareCall(&context, "/penstock.v1.PieceService/Pieces", &queue);
+    void* tag = nullptr;
+    bool ok = false;
+    call->StartCall(nullptr);
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    grpc::Slice slice(garbage);
+    call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+  }
+  Conversation talk(*stub_);
+  talk.Begin();
+}
+
+TEST_F(ServerTest, RefusesMessagesAboveTheLimit) {
+  StartServer();
+  Conversation talk(*stub_);
+  talk.Begin();
+  v1::ClientMessage message;
+  message.mutable_open_window()->add_shard()->set_path(std::string(5 << 20, 'x'));
+  talk.Send(message);
+  EXPECT_THAT(talk.Finish(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("larger")));
+}
+
+TEST_F(ServerTest, AClientThatOnlySendsIsNotReadOn) {
+  std::atomic<int> windows{0};
+  StartServer({.on_window = [&windows](SessionEvents& events, const OpenWindow& window) {
+    ++windows;
+    // 300 MB in all, far more than the connection's buffers and windows hold.
+    events.OnError({.request = std::nullopt,
+                    .window = window.window,
+                    .status = absl::NotFoundError(std::string(30'000, 'x')),
+                    .damage = std::nullopt});
+    return absl::OkStatus();
+  }});
+  constexpr int kWindows = 10'000;
+  Conversation talk(*stub_);
+  talk.Begin();
+  std::jthread sender([&talk] {
+    v1::ClientMessage message;
+    message.mutable_open_window();
+    for (int i = 0; i < kWindows && talk.Send(message); ++i) continue;
+  });
+  // Reading nothing stops the server; reading lets all of it through.
+  for (int i = 0; i < kWindows; ++i) {
+    ASSERT_TRUE(talk.Read().has_error());
+    ASSERT_LE(windows - i, static_cast<int>(StreamReactor::kMaxQueuedControl) + 600);
+  }
+  sender.join();
+  EXPECT_EQ(windows, kWindows);
+}
+
+TEST_F(ServerTest, CancelDropsPartsThatWait) {
+  StartServer({.on_fetch =
+                   [this](SessionEvents& events, const Fetch& fetch) {
+                     for (uint32_t i = 0; i < 64; ++i) {
+                       events.OnPart(home_.Make(fetch.request, i, 1, 1 << 20, 0));
+                     }
+                     return absl::OkStatus();
+                   },
+               .on_cancel =
+                   [](SessionEvents& events, uint64_t request) {
+                     events.OnWindowReady(request, 0);  // To see that it was read.
+                   }});
+  Conversation talk(*stub_);
+  talk.Begin();
+  talk.Fetch(1);
+  talk.Cancel(1);
+  int parts = 0;
+  while (talk.Read().has_part()) ++parts;
+  EXPECT_LT(parts, 64);
+  talk.Fetch(2);
+  for (v1::ServerMessage message = talk.Read(); message.part().request() != 2;) {
+    ASSERT_TRUE(message.has_part());
+    ASSERT_LT(++parts, 64);
+    message = talk.Read();
+  }
+}
+
+TEST_F(ServerTest, AClientThatVanishesGivesItsPartsBack) {
+  Mutex mutex;
+  CondVar changed;
+  bool closed = false;
+  StartServer({.on_fetch =
+                   [this](SessionEvents& events, const Fetch& fetch) {
+                     for (uint32_t i = 0; i < 64; ++i) {
+                       events.OnPart(home_.Make(fetch.request, i, 1, 1 << 20, 0));
+                     }
+                     return absl::OkStatus();
+                   },
+               .on_close =
+                   [&] {
+                     MutexLock lock(&mutex);
+                     closed = true;
+                     changed.NotifyAll();
+                   }});
+  Conversation talk(*stub_);
+  talk.Begin();
+  talk.Fetch(1);
+  EXPECT_TRUE(talk.Read().has_part());
+  talk.Abandon();
+  MutexLock lock(&mutex);
+  while (!closed) changed.Wait(&mutex);
+  home_.WaitUntilAllReturned();
+}
+
+TEST_F(ServerTest, EventsMayRaceTheEndOfTheStream) {
+  std::vector<std::jthread> threads;
+  Mutex mutex;
+  StartServer({.on_fetch =
+                   [&](SessionEvents& events, const Fetch& fetch) {
+                     MutexLock lock(&mutex);
+                     threads.emplace_back([this, &events, request = fetch.request] {
+                       for (uint32_t i = 0; i < 1000; ++i)
+                         events.OnPart(home_.Make(request, i, 1, 1000, 0));
+                     });
+                     return absl::OkStatus();
+                   },
+               .on_close =
+                   [&] {
+                     MutexLock lock(&mutex);
+                     threads.clear();  // As a session does: no event after its destructor.
+                   }});
+  for (int round = 0; round < 20; ++round) {
+    Conversation talk(*stub_);
+    talk.Begin();
+    for (int i = 0; i < 4; ++i) talk.Fetch(i);
+    for (int i = 0; i < round * 10; ++i) ASSERT_TRUE(talk.Read().has_part());
+    talk.Abandon();
+    (void)talk.Finish();  // Cancelled, whenever that arrives.
+  }
+  server_.reset();
+  home_.WaitUntilAllReturned();
+}
+
+TEST_F(ServerTest, StopEndsOpenStreams) {
+  StartServer();
+  Conversation talk(*stub_);
+  talk.Begin();
+  server_->Stop();
+  server_->Wait();
+  EXPECT_FALSE(talk.Finish().ok());
+}
+
+TEST_F(ServerTest, DrainTellsStreamsAndRefusesNewOnes) {
+  StartServer();
+  Conversation old(*stub_);
+  old.Begin();
+  EXPECT_TRUE(IsServing());
+  server_->Drain(absl::Seconds(30));
+  EXPECT_EQ(old.Read().draining().grace_ms(), 30000u);
+  EXPECT_FALSE(IsServing());
+  Conversation late(*stub_);
+  late.Hello();
+  EXPECT_THAT(late.Finish(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
+  old.CloseSend();
+  EXPECT_OK(old.Finish());
+  server_->Wait();
+}
+
+TEST_F(ServerTest, HealthIsWatchedUntilTheServerEnds) {
+  StartServer();
+  auto health = grpc::health::v1::Health::NewStub(channel_);
+  grpc::ClientContext context;
+  auto watch = health->Watch(&context, {});
+  grpc::health::v1::HealthCheckResponse response;
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::SERVING);
+  Conversation talk(*stub_);
+  talk.Begin();
+  server_->Drain(absl::Seconds(30));
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::NOT_SERVING);
+  talk.CloseSend();
+  EXPECT_OK(talk.Finish());
+  EXPECT_FALSE(watch->Read(&response));
+  EXPECT_FALSE(watch->Finish().ok());
+}
+
+TEST_F(ServerTest, HealthDoesNotKnowOtherServices) {
+  StartServer();
+  auto health = grpc::health::v1::Health::NewStub(channel_);
+  grpc::ClientContext context;
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service("other");
+  grpc::health::v1::HealthCheckResponse response;
+  EXPECT_EQ(health->Check(&context, request, &response).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(ServerTest, DrainWithoutStreamsEndsAtOnce) {
+  StartServer();
+  server_->Drain(absl::Hours(1));
+  server_->Wait();
+}
+
+TEST_F(ServerTest, DrainAnswersWhatIsOutstanding) {
+  SessionEvents* session = nullptr;
+  StartServer({.on_fetch = [&](SessionEvents& events, const Fetch&) {
+    session = &events;
+    events.OnWindowReady(0, 0);
+    return absl::OkStatus();
+  }});
+  Conversation talk(*stub_);
+  talk.Begin();
+  talk.Fetch(1);
+  EXPECT_TRUE(talk.Read().has_window_ready());
+  server_->Drain(absl::Seconds(30));
+  EXPECT_TRUE(talk.Read().has_draining());
+  session->OnPart(home_.Make(1, 0, 1, 10, 7));
+  EXPECT_EQ(talk.Read().part().data().size(), 10u);
+}
+
+TEST_F(ServerTest, DrainEndsAfterItsGraceWithStreamsOpen) {
+  StartServer();
+  Conversation talk(*stub_);
+  talk.Begin();
+  server_->Drain(absl::Milliseconds(50));
+  server_->Wait();
+  EXPECT_FALSE(talk.Finish().ok());
+}
+
+TEST_F(ServerTest, APortInUseIsAnErrorThatNamesIt) {
+  StartServer();
+  EXPECT_THAT(Server::Start({.listen = server_->address(), .data_root = root_.string()},
+                            std::make_unique<FakeSessions>(FakeBehaviour{})),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr(server_->address()), HasSubstr("in use"))));
+}
+
+TEST_F(ServerTest, RefusesOtherMachinesUnlessInsecure) {
+  ServerOptions options{.listen = "0.0.0.0:0", .data_root = root_.string()};
+  EXPECT_THAT(options.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--insecure")));
+  options.insecure = true;
+  EXPECT_OK(options.Validate());
+}
+
+TEST_F(ServerTest, RefusesAMissingDataRoot) {
+  EXPECT_THAT(Server::Start({.listen = "127.0.0.1:0", .data_root = "/no/such/folder"},
+                            std::make_unique<FakeSessions>(FakeBehaviour{})),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/no/such/folder")));
+}
+
+TEST_F(ServerTest, StreamsAManifestOfSeveralParts) {
+  StartServer();
+  std::string content(2'500'000, 'm');
+  content[2'000'000] = 'x';
+  Write("manifest.pb", content);
+  EXPECT_THAT(ReadManifest("manifest.pb"), IsOkAndHolds(content));
+  Write("empty", "");
+  EXPECT_THAT(ReadManifest("empty"), IsOkAndHolds(""));
+}
+
+TEST_F(ServerTest, ManifestCannotLeaveTheRoot) {
+  StartServer();
+  fs::create_symlink("/etc/passwd", root_ / "link");
+  for (const char* path : {"../x", "/etc/passwd", "link", "a/../../x"}) {
+    EXPECT_THAT(ReadManifest(path), StatusIs(absl::StatusCode::kPermissionDenied, testing::_))
+        << path;
+  }
+  EXPECT_THAT(ReadManifest("none.pb"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none.pb")));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,29 @@
+// Where the service's streams get their sessions.
+#ifndef PENSTOCK_SERVER_SESSION_SOURCE_H_
+#define PENSTOCK_SERVER_SESSION_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "records/engine/session.h"
+
+namespace penstock {
+
+// The engine, or a fake of a test. Thread-safe; outlives its sessions.
+class SessionSource {
+ public:
+  struct Opened {
+    std::unique_ptr<Session> session;
+    ServerInfo info;            // What the Hello says of this server and this spec.
+    uint64_t credit_bytes = 0;  // What the session may have outstanding.
+  };
+
+  virtual ~SessionSource() = default;
+  // `events` outlives the session; no event comes before the client's first OpenWindow.
+  virtual absl::StatusOr<Opened> Open(const StreamOptions& options, SessionEvents& events) = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_SESSION_SOURCE_H_

@@ -1,0 +1,227 @@
+#include "server/stream_reactor.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "grpcpp/support/proto_buffer_reader.h"
+#include "records/base/status.h"
+#include "records/wire/part_header.h"
+#include "server/grpc_status.h"
+#include "spdlog/spdlog.h"
+
+namespace penstock {
+namespace {
+
+grpc::ByteBuffer ToByteBuffer(const std::string& message) {
+  grpc::Slice slice(message);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+// The header is copied into its slice; the tensor bytes are lent until gRPC has sent them.
+grpc::ByteBuffer ToByteBuffer(PartBuffer part) {
+  uint8_t header[wire::kMaxPartHeaderBytes];
+  size_t header_size = wire::WritePartHeader({.request = part.request,
+                                              .first_row = part.first_row,
+                                              .rows = part.rows,
+                                              .data_size = part.bytes().size()},
+                                             header);
+  auto* lent = new PartBuffer(std::move(part));
+  grpc::Slice slices[] = {grpc::Slice(header, header_size),
+                          grpc::Slice(
+                              lent->bytes().data(), lent->bytes().size(),
+                              [](void* buffer) { delete static_cast<PartBuffer*>(buffer); }, lent)};
+  return grpc::ByteBuffer(slices, 2);
+}
+
+}  // namespace
+
+StreamReactor::StreamReactor(SessionSource& source, StreamOwner& owner, std::string peer)
+    : source_(source), owner_(owner), peer_(std::move(peer)) {}
+
+void StreamReactor::Start() { StartRead(&incoming_); }
+
+void StreamReactor::Drain(uint32_t grace_ms) { Say(wire::Draining{grace_ms}); }
+
+void StreamReactor::End(const absl::Status& status) {
+  Outbox dropped;
+  {
+    MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    end_ = status;
+    std::swap(dropped, outbox_);
+  }
+  FinishIfDue();
+}
+
+void StreamReactor::OnReadDone(bool ok) {
+  if (!ok) {  // The client has closed its side, or is gone.
+    session_.reset();
+    End(absl::OkStatus());
+    return;
+  }
+  absl::Status status = HandleIncoming();
+  if (status.ok()) {
+    ReadOn();
+    return;
+  }
+  spdlog::warn("stream refused peer={} client=\"{}\" error=\"{}\"", peer_, client_,
+               status.ToString());
+  session_.reset();
+  End(status);
+}
+
+absl::Status StreamReactor::HandleIncoming() {
+  grpc::ProtoBufferReader bytes(&incoming_);
+  absl::StatusOr<wire::ClientMessage> message = wire::ParseClientMessage(bytes);
+  incoming_.Clear();
+  PENSTOCK_RETURN_IF_ERROR(message.status());
+  bool is_hello = std::holds_alternative<wire::ClientHello>(*message);
+  if (is_hello != (session_ == nullptr)) {
+    return absl::InvalidArgumentError(is_hello ? "a second Hello on one stream"
+                                               : "the first message of a stream must be Hello");
+  }
+  return std::visit([this](auto& body) { return Handle(std::move(body)); }, *message);
+}
+
+absl::Status StreamReactor::Handle(wire::ClientHello hello) {
+  if (hello.protocol_version != wire::kProtocolVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "client speaks protocol version ", hello.protocol_version, ", this server version ",
+        wire::kProtocolVersion, "; install the same Penstock on both sides"));
+  }
+  client_ = hello.options.client;
+  said_hello_ = true;
+  PENSTOCK_ASSIGN_OR_RETURN(SessionSource::Opened opened, source_.Open(hello.options, *this));
+  session_ = std::move(opened.session);
+  spdlog::info("client connected peer={} client=\"{}\"", peer_, client_);
+  Say(wire::ServerHello{.info = opened.info});
+  Say(wire::Credit{opened.credit_bytes});
+  return absl::OkStatus();
+}
+
+absl::Status StreamReactor::Handle(OpenWindow window) {
+  ++num_windows_;
+  return session_->OpenWindow(std::move(window));
+}
+
+absl::Status StreamReactor::Handle(Fetch fetch) {
+  ++num_requests_;
+  return session_->Fetch(fetch);
+}
+
+absl::Status StreamReactor::Handle(wire::Cancel cancel) {
+  session_->Cancel(cancel.request);
+  std::vector<PartBuffer> dropped;
+  {
+    MutexLock lock(&mutex_);
+    dropped = outbox_.RemoveParts(cancel.request);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamReactor::Handle(wire::Release release) {
+  return session_->Release(release.window);
+}
+
+void StreamReactor::ReadOn() {
+  {
+    MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    read_paused_ = outbox_.num_control() > kMaxQueuedControl;
+    if (read_paused_) return;
+    ++starting_reads_;
+  }
+  StartRead(&incoming_);
+  {
+    MutexLock lock(&mutex_);
+    --starting_reads_;
+  }
+  FinishIfDue();
+}
+
+void StreamReactor::Say(const wire::ServerMessage& message) {
+  std::string bytes = wire::Encode(message);
+  std::optional<Outbox::Item> next;
+  {
+    MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    outbox_.PushControl(std::move(bytes));
+    next = TakeNext();
+  }
+  if (next.has_value()) Write(*std::move(next));
+}
+
+void StreamReactor::OnWindowReady(uint64_t window, uint64_t read_bytes) {
+  Say(wire::WindowReady{window, read_bytes});
+}
+
+void StreamReactor::OnError(StreamError error) { Say(error); }
+
+void StreamReactor::OnPart(PartBuffer part) {
+  std::optional<Outbox::Item> next;
+  {
+    MutexLock lock(&mutex_);
+    if (end_.has_value()) return;
+    outbox_.PushPart(std::move(part));
+    next = TakeNext();
+  }
+  if (next.has_value()) Write(*std::move(next));
+}
+
+std::optional<Outbox::Item> StreamReactor::TakeNext() {
+  if (writing_ || end_.has_value()) return std::nullopt;
+  std::optional<Outbox::Item> next = outbox_.Pop();
+  writing_ = next.has_value();
+  return next;
+}
+
+void StreamReactor::Write(Outbox::Item item) {
+  if (auto* part = std::get_if<PartBuffer>(&item)) {
+    num_parts_.fetch_add(1, std::memory_order_relaxed);
+    num_bytes_.fetch_add(part->bytes().size(), std::memory_order_relaxed);
+  }
+  outgoing_ = std::visit([](auto& body) { return ToByteBuffer(std::move(body)); }, item);
+  StartWrite(&outgoing_);
+}
+
+void StreamReactor::FinishIfDue() {
+  absl::Status end;
+  {
+    MutexLock lock(&mutex_);
+    if (!end_.has_value() || writing_ || starting_reads_ > 0 || finished_) return;
+    finished_ = true;
+    end = *end_;
+  }
+  Finish(ToGrpcStatus(end));  // The reactor may be gone when this returns.
+}
+
+void StreamReactor::OnWriteDone(bool ok) {
+  outgoing_.Clear();
+  std::optional<Outbox::Item> next;
+  bool read_on = false;
+  {
+    MutexLock lock(&mutex_);
+    writing_ = false;
+    if (ok) next = TakeNext();
+    read_on = read_paused_ && outbox_.num_control() <= kMaxQueuedControl / 2;
+  }
+  if (!ok) End(absl::CancelledError("the client is gone"));
+  if (next.has_value()) Write(*std::move(next));
+  if (read_on) ReadOn();
+  FinishIfDue();
+}
+
+void StreamReactor::OnCancel() { End(absl::CancelledError("the client is gone")); }
+
+void StreamReactor::OnDone() {
+  session_.reset();  // No event follows.
+  if (said_hello_) {
+    spdlog::info("client left peer={} client=\"{}\" windows={} requests={} parts={} bytes={}",
+                 peer_, client_, num_windows_, num_requests_, num_parts_.load(), num_bytes_.load());
+  }
+  owner_.OnStreamDone(this);
+  delete this;
+}
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+// One client's stream: a translation between gRPC and a session.
+#ifndef PENSTOCK_SERVER_STREAM_REACTOR_H_
+#define PENSTOCK_SERVER_STREAM_REACTOR_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "records/base/mutex.h"
+#include "records/engine/session.h"
+#include "records/wire/client_message.h"
+#include "records/wire/server_message.h"
+#include "server/outbox.h"
+#include "server/session_source.h"
+
+namespace penstock {
+
+class StreamReactor;
+
+// Told of a stream's end on a gRPC thread, as the last thing that happens to it.
+class StreamOwner {
+ public:
+  virtual void OnStreamDone(StreamReactor* stream) = 0;
+
+ protected:
+  ~StreamOwner() = default;
+};
+
+// Reads one message at a time and hands it to the session; writes one message at a time from an
+// outbox that the session fills. A client that sends without reading is not read on once
+// kMaxQueuedControl answers wait for it.
+//
+// gRPC owns it from its creation until OnDone(), where it deletes itself. Thread-safe.
+class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                            private SessionEvents {
+ public:
+  static constexpr size_t kMaxQueuedControl = 1024;
+
+  // Both outlive it.
+  StreamReactor(SessionSource& source, StreamOwner& owner, std::string peer);
+
+  // Starts to read.
+  void Start();
+  void Drain(uint32_t grace_ms);
+  // Ends the stream with `status`; what waits to be sent is dropped. Not from a session's event.
+  void End(const absl::Status& status);
+
+ private:
+  ~StreamReactor() override = default;
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+  void OnWindowReady(uint64_t window, uint64_t read_bytes) override;
+  void OnPart(PartBuffer part) override;
+  void OnError(StreamError error) override;
+
+  absl::Status Handle(wire::ClientHello hello);
+  absl::Status Handle(OpenWindow window);
+  absl::Status Handle(Fetch fetch);
+  absl::Status Handle(wire::Cancel cancel);
+  absl::Status Handle(wire::Release release);
+  absl::Status HandleIncoming();
+
+  void Say(const wire::ServerMessage& message);
+  void ReadOn();
+  // What to write now, if a write may start; the caller passes it to Write().
+  std::optional<Outbox::Item> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Write(Outbox::Item item);
+  // Never called from a session's event: it may end in OnDone(), which waits for those.
+  void FinishIfDue();
+
+  SessionSource& source_;
+  StreamOwner& owner_;
+  const std::string peer_;
+
+  // Of the read side: touched by OnReadDone() alone, and by OnDone() after it.
+  grpc::ByteBuffer incoming_;
+  std::unique_ptr<Session> session_;
+  std::string client_;
+  bool said_hello_ = false;
+  uint64_t num_windows_ = 0;
+  uint64_t num_requests_ = 0;
+
+  // Of the write side: touched by whoever set writing_.
+  grpc::ByteBuffer outgoing_;
+  std::atomic<uint64_t> num_parts_{0};
+  std::atomic<uint64_t> num_bytes_{0};
+
+  Mutex mutex_;
+  Outbox outbox_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  int starting_reads_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool read_paused_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_STREAM_REACTOR_H_
