@@ -1,0 +1,17 @@
+// Why a stream ended, told to the client.
+#ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_BROKEN_STATUS_H_
+#define PENSTOCK_CLIENT_TRANSPORT_GRPC_BROKEN_STATUS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "grpcpp/support/status.h"
+
+namespace penstock {
+
+// Never OK. A server that ended, was cut off or cancelled the call is kUnavailable: the same
+// request may succeed elsewhere. A peer that does not know our method is kFailedPrecondition.
+absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_TRANSPORT_GRPC_BROKEN_STATUS_H_

@@ -1,0 +1,51 @@
+#include "client/transport/grpc/broken_status.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::Status Broken(grpc::StatusCode code, const std::string& message) {
+  return BrokenStatus("h:1", grpc::Status(code, message));
+}
+
+TEST(BrokenStatusTest, KeepsTheLastErrorOfAFailedConnection) {
+  EXPECT_THAT(Broken(grpc::StatusCode::UNAVAILABLE,
+                     "failed to connect to all addresses; last error: UNKNOWN: Failed to connect "
+                     "to remote host: Connection refused"),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       "h:1: Failed to connect to remote host: Connection refused"));
+}
+
+TEST(BrokenStatusTest, AnEndWithoutAnErrorIsUnavailable) {
+  EXPECT_THAT(BrokenStatus("h:1", grpc::Status::OK),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("h:1: the server ended")));
+}
+
+TEST(BrokenStatusTest, CutConnectionsAreUnavailable) {
+  for (auto code : {grpc::StatusCode::CANCELLED, grpc::StatusCode::UNKNOWN,
+                    grpc::StatusCode::DEADLINE_EXCEEDED}) {
+    EXPECT_EQ(Broken(code, "x").code(), absl::StatusCode::kUnavailable);
+  }
+  EXPECT_EQ(Broken(grpc::StatusCode::INTERNAL, "Received RST_STREAM with error code 2").code(),
+            absl::StatusCode::kUnavailable);
+}
+
+TEST(BrokenStatusTest, KeepsWhatTheServerMeant) {
+  EXPECT_THAT(Broken(grpc::StatusCode::INVALID_ARGUMENT, "unknown window"),
+              StatusIs(absl::StatusCode::kInvalidArgument, "h:1: unknown window"));
+  EXPECT_THAT(Broken(grpc::StatusCode::RESOURCE_EXHAUSTED, "budget"),
+              StatusIs(absl::StatusCode::kResourceExhausted, "h:1: budget"));
+}
+
+TEST(BrokenStatusTest, AnotherServiceIsNotRetried) {
+  EXPECT_THAT(Broken(grpc::StatusCode::UNIMPLEMENTED, ""),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not a penstock-server")));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,60 @@
+#include "client/transport/grpc/grpc_payload.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace penstock {
+
+void GrpcPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
+  size_t skip = skipped_ + offset;
+  for (const grpc::Slice& slice : slices_) {
+    if (out.empty()) return;
+    if (skip >= slice.size()) {
+      skip -= slice.size();
+      continue;
+    }
+    size_t take = std::min(slice.size() - skip, out.size());
+    std::memcpy(out.data(), slice.begin() + skip, take);
+    out = out.subspan(take);
+    skip = 0;
+  }
+}
+
+void GrpcPayload::Recycle() {
+  slices_.clear();
+  // The pool may end with this reference, after it has taken the payload back.
+  std::shared_ptr<GrpcPayloadPool> pool = std::move(pool_);
+  pool->Return(this);
+}
+
+GrpcPayloadPtr GrpcPayloadPool::Take(grpc::ByteBuffer& message) {
+  std::unique_ptr<GrpcPayload> payload;
+  {
+    MutexLock lock(&mutex_);
+    if (!free_.empty()) {
+      payload = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  if (payload == nullptr) payload = std::make_unique<GrpcPayload>();
+  payload->pool_ = shared_from_this();
+  payload->skipped_ = 0;
+  payload->size_ = message.Length();
+  // Fails only for a compressed message whose bytes are damaged.
+  if (!message.Dump(&payload->slices_).ok()) payload->size_ = 0;
+  message.Clear();
+  return GrpcPayloadPtr(payload.release());
+}
+
+void GrpcPayloadPool::Skip(GrpcPayload& payload, size_t bytes) {
+  payload.skipped_ += bytes;
+  payload.size_ -= bytes;
+}
+
+void GrpcPayloadPool::Return(GrpcPayload* payload) {
+  MutexLock lock(&mutex_);
+  free_.emplace_back(payload);
+}
+
+}  // namespace penstock

@@ -1,0 +1,191 @@
+#include "client/transport/grpc/grpc_stream.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "client/transport/grpc/broken_status.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "records/base/status.h"
+#include "records/wire/part_header.h"
+
+namespace penstock {
+
+GrpcStream::GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address,
+                       const StreamOptions& options, StreamEvents& events)
+    : address_(std::move(address)), channel_(std::move(channel)), stub_(channel_), events_(events) {
+  {
+    MutexLock lock(&mutex_);
+    writing_ = true;
+  }
+  stub_.PrepareBidiStreamingCall(&context_, "/penstock.v1.PieceService/Pieces", {}, this);
+  AddHold();  // Writes start outside of reactions.
+  StartRead(&incoming_);
+  Write(wire::Encode(wire::ClientHello{.options = options}));
+  StartCall();
+}
+
+GrpcStream::~GrpcStream() {
+  {
+    MutexLock lock(&mutex_);
+    closing_ = true;
+    open_ = false;
+  }
+  context_.TryCancel();
+  MutexLock lock(&mutex_);
+  while (!done_) done_changed_.Wait(&mutex_);
+}
+
+void GrpcStream::Send(const wire::ClientMessage& message) {
+  std::string bytes = wire::Encode(message);
+  std::optional<std::string> next;
+  {
+    MutexLock lock(&mutex_);
+    if (read_ended_ || closing_) return;
+    queue_.push_back(std::move(bytes));
+    next = TakeNext();
+  }
+  if (next.has_value()) Write(*next);
+}
+
+std::optional<std::string> GrpcStream::TakeNext() {
+  if (!open_ || writing_ || queue_.empty()) return std::nullopt;
+  writing_ = true;
+  std::string next = std::move(queue_.front());
+  queue_.pop_front();
+  return next;
+}
+
+void GrpcStream::Write(const std::string& message) {
+  grpc::Slice slice(message);
+  outgoing_ = grpc::ByteBuffer(&slice, 1);
+  StartWrite(&outgoing_);
+}
+
+void GrpcStream::OnWriteDone(bool ok) {
+  std::optional<std::string> next;
+  {
+    MutexLock lock(&mutex_);
+    writing_ = false;
+    if (!ok) open_ = false;
+    next = TakeNext();
+  }
+  if (next.has_value()) Write(*next);
+  ReleaseHoldIfDue();
+}
+
+void GrpcStream::OnReadDone(bool ok) {
+  if (ok) {
+    fault_ = HandleMessage();
+    if (fault_.ok()) {
+      StartRead(&incoming_);
+      return;
+    }
+    context_.TryCancel();
+  }
+  {
+    MutexLock lock(&mutex_);
+    read_ended_ = true;
+    open_ = false;
+    queue_.clear();
+  }
+  ReleaseHoldIfDue();
+}
+
+// The last write must be over, for gRPC may call OnDone() as soon as nothing holds it.
+void GrpcStream::ReleaseHoldIfDue() {
+  {
+    MutexLock lock(&mutex_);
+    if (!read_ended_ || writing_ || !held_) return;
+    held_ = false;
+  }
+  RemoveHold();
+}
+
+void GrpcStream::OnDone(const grpc::Status& status) {
+  bool tell = false;
+  {
+    MutexLock lock(&mutex_);
+    tell = !closing_;
+  }
+  if (tell) {
+    events_.OnBroken(fault_.ok() ? BrokenStatus(address_, status) : Annotate(fault_, address_));
+  }
+  MutexLock lock(&mutex_);
+  done_ = true;
+  done_changed_.NotifyAll();
+}
+
+absl::Status GrpcStream::HandleMessage() {
+  {
+    MutexLock lock(&mutex_);
+    if (closing_) return absl::CancelledError("closing");
+  }
+  GrpcPayloadPtr message = payloads_->Take(incoming_);
+  uint8_t start[wire::kPartHeaderWindow];
+  std::span<uint8_t> seen(start, std::min(message->size(), sizeof start));
+  message->CopyTo(0, seen);
+  PENSTOCK_ASSIGN_OR_RETURN(std::optional<wire::ParsedPartHeader> part,
+                            wire::ParsePartHeader(seen, message->size()));
+  if (!part.has_value()) return HandleControl(*message);
+  if (!said_hello_) return absl::FailedPreconditionError("the server sent a part before its Hello");
+  GrpcPayloadPool::Skip(*message, part->data_offset);
+  events_.OnPart({.request = part->header.request,
+                  .first_row = part->header.first_row,
+                  .rows = part->header.rows,
+                  .payload = std::unique_ptr<PartPayload, PartPayloadRecycler>(message.release())});
+  return absl::OkStatus();
+}
+
+absl::Status GrpcStream::HandleControl(const GrpcPayload& payload) {
+  std::string bytes(payload.size(), '\0');
+  payload.CopyTo(0, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
+  google::protobuf::io::ArrayInputStream input(bytes.data(), static_cast<int>(bytes.size()));
+  PENSTOCK_ASSIGN_OR_RETURN(wire::ServerMessage message, wire::ParseServerMessage(input));
+  if (std::holds_alternative<wire::ServerHello>(message) == said_hello_) {
+    return absl::FailedPreconditionError(said_hello_ ? "the server said Hello twice"
+                                                     : "the server did not begin with Hello");
+  }
+  return std::visit([this](const auto& body) { return Handle(body); }, message);
+}
+
+absl::Status GrpcStream::Handle(const wire::ServerHello& hello) {
+  if (hello.protocol_version != wire::kProtocolVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "server speaks protocol version ", hello.protocol_version, ", this client version ",
+        wire::kProtocolVersion, "; install the same Penstock on both sides"));
+  }
+  said_hello_ = true;
+  events_.OnHello(hello.info);
+  std::optional<std::string> next;
+  {
+    MutexLock lock(&mutex_);
+    open_ = !closing_;
+    next = TakeNext();
+  }
+  if (next.has_value()) Write(*next);
+  return absl::OkStatus();
+}
+
+absl::Status GrpcStream::Handle(const wire::WindowReady& ready) {
+  events_.OnWindowReady(ready.window, ready.read_bytes);
+  return absl::OkStatus();
+}
+
+absl::Status GrpcStream::Handle(const StreamError& error) {
+  events_.OnError(error);
+  return absl::OkStatus();
+}
+
+absl::Status GrpcStream::Handle(const wire::Credit& credit) {
+  events_.OnCredit(credit.bytes);
+  return absl::OkStatus();
+}
+
+absl::Status GrpcStream::Handle(const wire::Draining& draining) {
+  events_.OnDraining(draining.grace_ms);
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

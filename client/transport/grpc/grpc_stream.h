@@ -1,0 +1,86 @@
+// One conversation over gRPC.
+#ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_GRPC_STREAM_H_
+#define PENSTOCK_CLIENT_TRANSPORT_GRPC_GRPC_STREAM_H_
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "client/transport/grpc/grpc_payload.h"
+#include "client/transport/transport.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/support/client_callback.h"
+#include "records/base/mutex.h"
+#include "records/wire/client_message.h"
+#include "records/wire/server_message.h"
+
+namespace penstock {
+
+// All events come from OnReadDone() and, last, OnDone(), of which gRPC runs one at a time. Writes
+// leave one at a time from a queue that the caller bounds: it asks for no more than its credit.
+// Thread-safe but for the destructor.
+class GrpcStream final : public Stream,
+                         private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  // Starts to connect. `channel` is kept; `events` outlives it.
+  GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address,
+             const StreamOptions& options, StreamEvents& events);
+  ~GrpcStream() override;
+
+  void OpenWindow(const struct OpenWindow& window) override { Send(window); }
+  void Fetch(const struct Fetch& fetch) override { Send(fetch); }
+  void Cancel(uint64_t request) override { Send(wire::Cancel{request}); }
+  void Release(uint64_t window) override { Send(wire::Release{window}); }
+
+ private:
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+  void Send(const wire::ClientMessage& message);
+  // What to write now, if a write may start; the caller passes it to Write().
+  std::optional<std::string> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Write(const std::string& message);
+
+  // An error ends the stream with it.
+  absl::Status HandleMessage();
+  absl::Status HandleControl(const GrpcPayload& message);
+  absl::Status Handle(const wire::ServerHello& hello);
+  absl::Status Handle(const wire::WindowReady& ready);
+  absl::Status Handle(const StreamError& error);
+  absl::Status Handle(const wire::Credit& credit);
+  absl::Status Handle(const wire::Draining& draining);
+  void ReleaseHoldIfDue();
+
+  const std::string address_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  const std::shared_ptr<GrpcPayloadPool> payloads_ = std::make_shared<GrpcPayloadPool>();
+
+  // Of the read side.
+  StreamEvents& events_;
+  grpc::ByteBuffer incoming_;
+  bool said_hello_ = false;  // The server.
+  absl::Status fault_;       // The server's, as we found it.
+
+  // Of the write side: touched by whoever set writing_.
+  grpc::ByteBuffer outgoing_;
+
+  Mutex mutex_;
+  CondVar done_changed_;
+  std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;  // After the server's Hello, until the end.
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool read_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool held_ ABSL_GUARDED_BY(mutex_) = true;
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;  // By our destructor.
+  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_TRANSPORT_GRPC_GRPC_STREAM_H_

@@ -1,0 +1,94 @@
+// Peers that are no penstock-server; tests/ has those that are.
+#include "client/transport/grpc/grpc_transport.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "grpcpp/generic/async_generic_service.h"
+#include "grpcpp/grpcpp.h"
+#include "gtest/gtest.h"
+#include "records/io/unique_fd.h"
+#include "tests/recording_events.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// A port of 127.0.0.1 that answers what it is told to.
+class Peer {
+ public:
+  Peer() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    address_ = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
+  }
+  const std::string& address() const { return address_; }
+  // Sends `answer` to the first that connects.
+  void Answer(std::string answer) {
+    ASSERT_EQ(listen(fd_.get(), 8), 0);
+    thread_ = std::jthread([this, answer = std::move(answer)] {
+      UniqueFd connection(accept(fd_.get(), nullptr, nullptr));
+      char ignored[1024];
+      EXPECT_GT(recv(connection.get(), ignored, sizeof ignored, 0), 0);
+      EXPECT_EQ(send(connection.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(answer.size()));
+      while (recv(connection.get(), ignored, sizeof ignored, 0) > 0) continue;
+    });
+  }
+
+ private:
+  UniqueFd fd_;
+  std::string address_;
+  std::jthread thread_;
+};
+
+absl::Status WhyBroken(const std::string& address) {
+  auto transport = MakeGrpcTransport(address);
+  RecordingEvents events;
+  auto stream = transport->Connect({}, events);
+  return events.Next<SaidBroken>().status;
+}
+
+TEST(GrpcTransportPeerTest, NobodyListening) {
+  Peer peer;  // Bound, so that nobody else takes the port, but not listening.
+  EXPECT_THAT(WhyBroken(peer.address()),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr(peer.address()), HasSubstr("onnection refused"))));
+}
+
+TEST(GrpcTransportPeerTest, NoSuchHost) {
+  EXPECT_THAT(WhyBroken("no-such-host.invalid:7070"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no-such-host.invalid:7070")));
+}
+
+TEST(GrpcTransportPeerTest, AWebServer) {
+  Peer peer;
+  peer.Answer("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(WhyBroken(peer.address()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not a penstock-server")));
+}
+
+TEST(GrpcTransportPeerTest, AnotherGrpcServer) {
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  grpc::CallbackGenericService nothing;
+  builder.RegisterCallbackGenericService(&nothing);
+  auto server = builder.BuildAndStart();
+  EXPECT_THAT(WhyBroken(absl::StrCat("127.0.0.1:", port)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("speaks gRPC")));
+}
+
+}  // namespace
+}  // namespace penstock
