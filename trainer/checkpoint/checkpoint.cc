@@ -1,0 +1,206 @@
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "records/base/crc32c.h"
+#include "records/base/status.h"
+#include "records/io/atomic_file.h"
+#include "records/io/file_source.h"
+#include "trainer/checkpoint/checkpoint_json.h"
+
+namespace penstock {
+namespace {
+
+constexpr char kMagic[] = "PSTRAIN\n";
+constexpr size_t kMagicSize = 8;
+constexpr uint32_t kVersion = 1;
+constexpr uint32_t kMaxJsonSize = 1 << 20;
+
+struct Header {
+  char magic[kMagicSize];
+  uint32_t version;
+  uint32_t json_size;
+  uint64_t data_size;
+};
+static_assert(sizeof(Header) == 24 && std::endian::native == std::endian::little);
+
+std::span<const uint8_t> BytesOf(const void* data, size_t size) {
+  return {static_cast<const uint8_t*>(data), size};
+}
+
+// Writes and keeps the CRC of what it wrote.
+class CheckedWriter {
+ public:
+  explicit CheckedWriter(AtomicFile& file) : file_(file) {}
+
+  absl::Status Write(std::span<const uint8_t> bytes) {
+    crc_ = Crc32c(bytes, crc_);
+    return file_.Write(bytes);
+  }
+  absl::Status WriteArena(const ParameterTable& table, const std::vector<float>& arena) {
+    for (const Parameter& parameter : table.parameters()) {
+      PENSTOCK_RETURN_IF_ERROR(
+          Write(BytesOf(arena.data() + parameter.offset, parameter.count * sizeof(float))));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status WriteCrc() { return file_.Write(BytesOf(&crc_, sizeof(crc_))); }
+
+ private:
+  AtomicFile& file_;
+  uint32_t crc_ = 0;
+};
+
+absl::Status WriteAll(AtomicFile& file, const CheckpointInfo& info, const ParameterTable& table,
+                      const TrainState& state) {
+  const std::string json = CheckpointInfoToJson(info, table);
+  Header header{{},
+                kVersion,
+                static_cast<uint32_t>(json.size()),
+                3 * sizeof(float) * table.parameter_count()};
+  std::memcpy(header.magic, kMagic, kMagicSize);
+  CheckedWriter writer(file);
+  PENSTOCK_RETURN_IF_ERROR(writer.Write(BytesOf(&header, sizeof(header))));
+  PENSTOCK_RETURN_IF_ERROR(writer.Write(BytesOf(json.data(), json.size())));
+  PENSTOCK_RETURN_IF_ERROR(writer.WriteArena(table, state.parameters));
+  PENSTOCK_RETURN_IF_ERROR(writer.WriteArena(table, state.m));
+  PENSTOCK_RETURN_IF_ERROR(writer.WriteArena(table, state.v));
+  PENSTOCK_RETURN_IF_ERROR(writer.WriteCrc());
+  return file.Commit();
+}
+
+// Checks what can be checked before anything of the file's size is allocated.
+absl::StatusOr<Header> ReadHeader(const FileSource& file) {
+  Header header;
+  if (file.size() < sizeof(header)) {
+    return absl::InvalidArgumentError(absl::StrCat("not a checkpoint: ", file.size(),
+                                                   " bytes, a header alone has ", sizeof(header)));
+  }
+  PENSTOCK_RETURN_IF_ERROR(file.ReadAt(0, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}));
+  if (std::memcmp(header.magic, kMagic, kMagicSize) != 0) {
+    return absl::InvalidArgumentError("not a checkpoint: it does not begin with PSTRAIN");
+  }
+  if (header.version != kVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("version ", header.version, ", this program reads version ", kVersion));
+  }
+  const uint64_t rest = file.size() - sizeof(header);
+  if (header.json_size > kMaxJsonSize || header.data_size > rest ||
+      rest - header.data_size != header.json_size + sizeof(uint32_t)) {
+    return absl::DataLossError(
+        absl::StrFormat("%d bytes, its header promises %d + %d + %d + 4: it was cut or damaged",
+                        file.size(), sizeof(header), header.json_size, header.data_size));
+  }
+  return header;
+}
+
+absl::Status CheckCrc(std::span<const uint8_t> bytes) {
+  const size_t body = bytes.size() - sizeof(uint32_t);
+  uint32_t stored;
+  std::memcpy(&stored, bytes.data() + body, sizeof(stored));
+  const uint32_t computed = Crc32c(bytes.first(body));
+  if (computed == stored) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrFormat("CRC-32C computed %08x, stored %08x: the file is damaged", computed, stored));
+}
+
+std::string Describe(const BoardModelConfig& model) {
+  return absl::StrCat("\"", model.name, "\" (", model.layers, " layers, dim ", model.dim, ", ",
+                      model.heads, " heads, hidden ", model.hidden, ")");
+}
+
+const uint8_t* ReadArena(const ParameterTable& table, const uint8_t* from,
+                         std::vector<float>& arena) {
+  for (const Parameter& parameter : table.parameters()) {
+    std::memcpy(arena.data() + parameter.offset, from, parameter.count * sizeof(float));
+    from += parameter.count * sizeof(float);
+  }
+  return from;
+}
+
+absl::StatusOr<Checkpoint> Read(const FileSource& file, const BoardModelConfig& model) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Header header, ReadHeader(file));
+  std::vector<uint8_t> bytes(file.size());
+  PENSTOCK_RETURN_IF_ERROR(file.ReadAt(0, bytes));
+  PENSTOCK_RETURN_IF_ERROR(CheckCrc(bytes));
+
+  const auto* json = reinterpret_cast<const char*>(bytes.data() + sizeof(header));
+  Checkpoint checkpoint;
+  PENSTOCK_ASSIGN_OR_RETURN(checkpoint.info, CheckpointInfoFromJson({json, header.json_size}));
+  const ParameterTable table = ParameterTable::ForBoard(model);
+  if (checkpoint.info.model != model ||
+      header.data_size != 3 * sizeof(float) * table.parameter_count()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "of the model ", Describe(checkpoint.info.model), ", not of ", Describe(model)));
+  }
+  checkpoint.state = TrainState(table.arena_size());
+  checkpoint.state.step = checkpoint.info.step;
+  const uint8_t* from = bytes.data() + sizeof(header) + header.json_size;
+  from = ReadArena(table, from, checkpoint.state.parameters);
+  from = ReadArena(table, from, checkpoint.state.m);
+  ReadArena(table, from, checkpoint.state.v);
+  return checkpoint;
+}
+
+}  // namespace
+
+absl::Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
+                            const ParameterTable& table, const TrainState& state) {
+  PENSTOCK_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  return Annotate(WriteAll(file, info, table, state), "saving a checkpoint");
+}
+
+absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path, const BoardModelConfig& model) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::Open(path));
+  absl::StatusOr<Checkpoint> checkpoint = Read(*file, model);
+  if (!checkpoint.ok()) return Annotate(checkpoint.status(), absl::StrCat("checkpoint ", path));
+  return checkpoint;
+}
+
+absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string folder, size_t keep) {
+  if (keep == 0) return absl::InvalidArgumentError("at least one checkpoint must be kept");
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return ErrnoToStatus(error.value(), absl::StrCat("making the folder ", folder));
+  return CheckpointFolder(std::move(folder), keep);
+}
+
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::List() const {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder_, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (absl::StartsWith(name, "step-") && absl::EndsWith(name, ".ckpt")) {
+      paths.push_back(it->path().string());
+    }
+  }
+  if (error) return ErrnoToStatus(error.value(), absl::StrCat("listing the folder ", folder_));
+  std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;  // Steps beyond nine digits.
+  });
+  return paths;
+}
+
+absl::Status CheckpointFolder::Save(const CheckpointInfo& info, const ParameterTable& table,
+                                    const TrainState& state) const {
+  const std::string path = absl::StrFormat("%s/step-%09d.ckpt", folder_, info.step);
+  PENSTOCK_RETURN_IF_ERROR(SaveCheckpoint(path, info, table, state));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
+  for (size_t i = 0; i + keep_ < paths.size(); ++i) {
+    std::error_code error;
+    std::filesystem::remove(paths[i], error);
+    if (error) return ErrnoToStatus(error.value(), absl::StrCat("removing ", paths[i]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,174 @@
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/base/crc32c.h"
+#include "tests/status_matchers.h"
+#include "trainer/model/initialize.h"
+
+namespace penstock {
+namespace {
+
+using testing::AnyOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+const BoardModelConfig kModel{"small", 1, 8, 2, 8};
+
+class CheckpointTest : public testing::Test {
+ protected:
+  CheckpointTest()
+      : folder_(absl::StrCat(testing::TempDir(), "/checkpoint_test.",
+                             testing::UnitTest::GetInstance()->current_test_info()->name())),
+        path_(folder_ + "/one.ckpt"),
+        table_(ParameterTable::ForBoard(kModel)),
+        state_(table_.arena_size()) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    InitializeParameters(table_, 1, state_.parameters);
+    InitializeParameters(table_, 2, state_.m);
+    InitializeParameters(table_, 3, state_.v);
+    info_ = {kModel, 7, 41, "ps1-00-1-2", 256, 8, 4, "cpu onednn avx512", 0.1, 12, "0.1.0"};
+    state_.step = info_.step;
+  }
+  ~CheckpointTest() override { std::filesystem::remove_all(folder_); }
+
+  absl::Status Save() { return SaveCheckpoint(path_, info_, table_, state_); }
+  std::string ReadBytes() {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void WriteBytes(const std::string& bytes) {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  absl::Status LoadBytes(const std::string& bytes) {
+    WriteBytes(bytes);
+    return LoadCheckpoint(path_, kModel).status();
+  }
+  // `bytes` with a CRC that fits them.
+  static std::string Sealed(std::string bytes) {
+    const size_t body = bytes.size() - 4;
+    const uint32_t crc = Crc32c({reinterpret_cast<const uint8_t*>(bytes.data()), body});
+    std::memcpy(bytes.data() + body, &crc, 4);
+    return bytes;
+  }
+
+  std::string folder_, path_;
+  ParameterTable table_;
+  TrainState state_;
+  CheckpointInfo info_;
+};
+
+TEST_F(CheckpointTest, ReturnsWhatWasSaved) {
+  ASSERT_OK(Save());
+  ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_, kModel));
+  EXPECT_EQ(loaded.info, info_);
+  EXPECT_EQ(loaded.state.parameters, state_.parameters);
+  EXPECT_EQ(loaded.state.m, state_.m);
+  EXPECT_EQ(loaded.state.v, state_.v);
+  EXPECT_EQ(loaded.state.step, 41u);
+}
+
+TEST_F(CheckpointTest, RefusesACutAtEveryByte) {
+  ASSERT_OK(Save());
+  const std::string whole = ReadBytes();
+  for (size_t size = 0; size < whole.size(); size += size < 40 ? 1 : 61) {
+    EXPECT_THAT(LoadBytes(whole.substr(0, size)),
+                AnyOf(StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a checkpoint")),
+                      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it was cut"))))
+        << size;
+  }
+}
+
+TEST_F(CheckpointTest, RefusesAFlippedBitAnywhere) {
+  ASSERT_OK(Save());
+  const std::string whole = ReadBytes();
+  for (size_t at = 0; at < whole.size(); at += at < 40 ? 1 : 61) {
+    std::string flipped = whole;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
+    EXPECT_FALSE(LoadBytes(flipped).ok()) << at;
+  }
+}
+
+TEST_F(CheckpointTest, NamesBothChecksums) {
+  ASSERT_OK(Save());
+  std::string flipped = ReadBytes();
+  flipped[flipped.size() / 2] ^= 1;
+  EXPECT_THAT(LoadBytes(flipped),
+              StatusIs(absl::StatusCode::kDataLoss, testing::ContainsRegex("one.ckpt.*stored")));
+}
+
+TEST_F(CheckpointTest, RefusesLengthsBeyondTheFile) {
+  ASSERT_OK(Save());
+  std::string forged = ReadBytes();
+  std::memset(forged.data() + 12, 0xff, 12);
+  EXPECT_THAT(LoadBytes(Sealed(forged)), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("cut")));
+}
+
+TEST_F(CheckpointTest, RefusesANewerVersion) {
+  ASSERT_OK(Save());
+  std::string newer = ReadBytes();
+  newer[8] = 2;
+  EXPECT_THAT(LoadBytes(Sealed(newer)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("version 2")));
+}
+
+TEST_F(CheckpointTest, RefusesJsonOfAnotherShape) {
+  ASSERT_OK(Save());
+  std::string other = ReadBytes();
+  other[24] = '[';
+  EXPECT_THAT(LoadBytes(Sealed(other)), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("JSON")));
+}
+
+TEST_F(CheckpointTest, RefusesAnotherModelAndNamesBoth) {
+  ASSERT_OK(Save());
+  EXPECT_THAT(LoadCheckpoint(path_, BoardModelConfig::Named("tiny").value()),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       testing::AllOf(HasSubstr("\"small\""), HasSubstr("\"tiny\""))));
+}
+
+TEST_F(CheckpointTest, SaysWhichFileIsMissing) {
+  EXPECT_THAT(LoadCheckpoint(path_, kModel),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("one.ckpt")));
+}
+
+// A limit on file size stands in for a full disk.
+TEST_F(CheckpointTest, AFullDiskLeavesTheOldFileWhole) {
+  ASSERT_OK(Save());
+  const std::string before = ReadBytes();
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit;
+  getrlimit(RLIMIT_FSIZE, &old_limit);
+  const rlimit limit{before.size() / 2, old_limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  info_.step = 42;
+  const absl::Status status = Save();
+  setrlimit(RLIMIT_FSIZE, &old_limit);
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("saving a checkpoint")));
+  EXPECT_EQ(ReadBytes(), before);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(CheckpointTest, FolderKeepsTheNewest) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder,
+                       CheckpointFolder::Open(folder_ + "/new/folder", 2));
+  for (uint64_t step : {8, 9, 10}) {
+    info_.step = step;
+    ASSERT_OK(folder.Save(info_, table_, state_));
+  }
+  EXPECT_THAT(folder.List(), IsOkAndHolds(ElementsAre(EndsWith("step-000000009.ckpt"),
+                                                      EndsWith("step-000000010.ckpt"))));
+}
+
+}  // namespace
+}  // namespace penstock

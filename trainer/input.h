@@ -1,0 +1,61 @@
+// Where batches come from, as the training sees it: the loader, or a test's memory.
+#ifndef PENSTOCK_TRAINER_INPUT_H_
+#define PENSTOCK_TRAINER_INPUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "records/base/dtype.h"
+
+namespace penstock {
+
+// One tensor of a batch: `rows` rows of row_bytes, one after the other.
+struct InputTensor {
+  absl::string_view name;
+  Dtype dtype;
+  size_t row_bytes = 0;
+  std::span<const uint8_t> bytes;
+};
+
+// Borrows its tensors from the input, until the next call of Next().
+struct InputBatch {
+  size_t rows = 0;
+  uint64_t first_position = 0;  // In the epoch.
+  std::string cursor = {};      // Where to resume once this batch is applied.
+  std::vector<InputTensor> tensors = {};
+
+  const InputTensor* tensor(absl::string_view name) const {
+    for (const InputTensor& tensor : tensors) {
+      if (tensor.name == name) return &tensor;
+    }
+    return nullptr;
+  }
+};
+
+// What a server has done for this input so far.
+struct InputServer {
+  std::string address;
+  uint64_t parts = 0;
+  uint64_t requests_in_flight = 0;
+  uint64_t lost_requests = 0;
+};
+
+// Next() by one thread; Close() and servers() may be called meanwhile.
+class Input {
+ public:
+  virtual ~Input() = default;
+  // True: filled; false: the end; an error ends the input.
+  virtual absl::StatusOr<bool> Next(InputBatch& batch) = 0;
+  // Ends a blocked Next() with kCancelled.
+  virtual void Close() {}
+  virtual std::vector<InputServer> servers() const { return {}; }
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_INPUT_H_

@@ -1,0 +1,36 @@
+// How good the model is on records it was not trained on.
+#ifndef PENSTOCK_TRAINER_LOOP_EVALUATE_H_
+#define PENSTOCK_TRAINER_LOOP_EVALUATE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/board_reader.h"
+#include "trainer/input.h"
+
+namespace penstock {
+
+struct Evaluation {
+  uint64_t records = 0;
+  double loss = 0;  // Mean squared error over all records.
+  // What predicting one number for all would give: the mean of the scores trained on (what could
+  // be known without the model), and the mean of these records' own scores.
+  double train_mean_loss = 0;
+  double own_mean_loss = 0;
+
+  // How far the loss is below predicting the mean of the training's scores; negative: above.
+  double below_mean_percent() const { return 100 * (1 - loss / train_mean_loss); }
+  // "held-out loss 0.0123, 46.7 % below predicting the mean"
+  std::string ToString() const;
+};
+
+// Reads `input` to its end: every row counts once, summed in double in row order.
+// kFailedPrecondition: there are no rows.
+absl::StatusOr<Evaluation> Evaluate(CpuBackend& backend, BoardReader& reader, Input& input,
+                                    double train_mean);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_LOOP_EVALUATE_H_

@@ -1,0 +1,134 @@
+#include "trainer/loop/train_loop.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+
+double TrainSummary::positions_per_second() const {
+  return seconds() > 0 ? static_cast<double>(positions) / seconds() : 0;
+}
+
+double TrainSummary::wait_share() const {
+  return seconds() > 0 ? std::chrono::duration<double>(wait).count() / seconds() : 0;
+}
+
+TrainLoop::TrainLoop(CpuBackend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
+                     TrainLoopOptions options)
+    : backend_(backend),
+      reader_(reader),
+      input_(input),
+      info_(std::move(info)),
+      options_(std::move(options)) {
+  summary_.first_step = summary_.step = saved_step_ = info_.step;
+  summary_.cursor = info_.cursor;
+}
+
+bool TrainLoop::IsDone() const {
+  return options_.total_steps != 0 && info_.step >= options_.total_steps;
+}
+
+absl::StatusOr<TrainSummary> TrainLoop::Run() {
+  while (!IsDone()) {
+    if (options_.should_stop && options_.should_stop()) {
+      summary_.stopped = true;
+      break;
+    }
+    absl::StatusOr<bool> more = RunStep();
+    // A closed input is how a wait for it is interrupted.
+    if (absl::IsCancelled(more.status()) && options_.should_stop && options_.should_stop()) {
+      continue;
+    }
+    PENSTOCK_RETURN_IF_ERROR(more.status());
+    if (!*more) break;
+    if (!IsDone()) PENSTOCK_RETURN_IF_ERROR(RunSchedules());
+  }
+  if (!summary_.stopped && evaluated_step_ != info_.step) {
+    PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
+  }
+  PENSTOCK_RETURN_IF_ERROR(Save());
+  summary_.digest = digest_.Hex();
+  return summary_;
+}
+
+absl::StatusOr<bool> TrainLoop::RunStep() {
+  const Clock::time_point start = Clock::now();
+  PENSTOCK_ASSIGN_OR_RETURN(const bool more, input_.Next(batch_));
+  const Clock::time_point arrived = Clock::now();
+  if (!more) return false;
+  StepReport report{.total_steps = options_.total_steps, .rows = batch_.rows};
+  PENSTOCK_RETURN_IF_ERROR(TrainOn(batch_, report));
+  report.step = info_.step;
+  report.wait = arrived - start;
+  report.compute = Clock::now() - arrived;
+  Record(report);
+  return true;
+}
+
+absl::Status TrainLoop::TrainOn(const InputBatch& batch, StepReport& report) {
+  PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader_.Read(batch));
+  digest_.Add(batch);
+  report.learning_rate = options_.schedule.At(info_.step);
+  absl::StatusOr<StepResult> result = backend_.Step(rows, {.learning_rate = report.learning_rate,
+                                                           .decay_rate = options_.decay_rate,
+                                                           .clip_norm = options_.clip_norm});
+  if (!result.ok()) {
+    return Annotate(result.status(), absl::StrCat("training on the ", batch.rows,
+                                                  " rows from position ", batch.first_position));
+  }
+  report.loss = result->loss;
+  report.gradient_norm = result->gradient_norm;
+  info_.step = backend_.state().step;
+  info_.cursor = batch.cursor;
+  info_.score_sum = std::accumulate(rows.scores, rows.scores + rows.rows, info_.score_sum);
+  info_.score_count += rows.rows;
+  return absl::OkStatus();
+}
+
+void TrainLoop::Record(const StepReport& report) {
+  const uint64_t steps = info_.step - summary_.first_step;
+  if (steps <= kLossSteps) {
+    first_losses_ += report.loss;
+    summary_.loss_start = first_losses_ / static_cast<double>(steps);
+  }
+  last_losses_.push_back(report.loss);
+  if (last_losses_.size() > kLossSteps) last_losses_.pop_front();
+  summary_.loss_end = std::accumulate(last_losses_.begin(), last_losses_.end(), 0.0) /
+                      static_cast<double>(last_losses_.size());
+  summary_.step = info_.step;
+  summary_.cursor = info_.cursor;
+  summary_.positions += report.rows;
+  summary_.wait += report.wait;
+  summary_.compute += report.compute;
+  if (options_.on_step) options_.on_step(report);
+}
+
+absl::Status TrainLoop::RunSchedules() {
+  if (options_.eval_every != 0 && info_.step % options_.eval_every == 0) {
+    PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
+  }
+  if (options_.checkpoint_every != 0 && info_.step % options_.checkpoint_every == 0) return Save();
+  return absl::OkStatus();
+}
+
+absl::Status TrainLoop::RunEvaluation() {
+  if (!options_.open_holdout || info_.score_count == 0) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Input> holdout, options_.open_holdout());
+  const double mean = info_.score_sum / static_cast<double>(info_.score_count);
+  PENSTOCK_ASSIGN_OR_RETURN(summary_.evaluation, Evaluate(backend_, reader_, *holdout, mean));
+  evaluated_step_ = info_.step;
+  if (options_.on_evaluation) options_.on_evaluation(info_.step, *summary_.evaluation);
+  return absl::OkStatus();
+}
+
+absl::Status TrainLoop::Save() {
+  if (options_.checkpoints == nullptr || saved_step_ == info_.step) return absl::OkStatus();
+  saved_step_ = info_.step;
+  return options_.checkpoints->Save(info_, backend_.table(), backend_.state());
+}
+
+}  // namespace penstock

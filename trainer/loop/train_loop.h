@@ -1,0 +1,113 @@
+// Batches in, updates out: one rank's training.
+#ifndef PENSTOCK_TRAINER_LOOP_TRAIN_LOOP_H_
+#define PENSTOCK_TRAINER_LOOP_TRAIN_LOOP_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/batch_digest.h"
+#include "trainer/board_reader.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/input.h"
+#include "trainer/loop/evaluate.h"
+#include "trainer/optimizer/learning_rate.h"
+
+namespace penstock {
+
+// One finished step.
+struct StepReport {
+  uint64_t step = 0;         // Steps applied, this one included; over all runs of the training.
+  uint64_t total_steps = 0;  // 0: unknown.
+  size_t rows = 0;
+  double loss = 0;
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  std::chrono::nanoseconds wait{};     // For input.
+  std::chrono::nanoseconds compute{};  // Everything else of the step.
+};
+
+// A run so far.
+struct TrainSummary {
+  uint64_t first_step = 0;  // Steps applied before this run.
+  uint64_t step = 0;        // Steps applied.
+  uint64_t positions = 0;   // Rows trained on in this run.
+  double loss_start = 0;    // Mean over the run's first steps, at most kLossSteps of them.
+  double loss_end = 0;      // And over its last.
+  std::chrono::nanoseconds wait{};
+  std::chrono::nanoseconds compute{};
+  std::string digest;                    // Of this run's rows, in order.
+  std::string cursor;                    // After the last applied step.
+  bool stopped = false;                  // should_stop() ended it.
+  std::optional<Evaluation> evaluation;  // The last one.
+
+  double seconds() const { return std::chrono::duration<double>(wait + compute).count(); }
+  double positions_per_second() const;
+  double wait_share() const;
+};
+
+struct TrainLoopOptions {
+  LearningRateSchedule schedule = {};
+  double decay_rate = 0.01;
+  double clip_norm = 0;
+  uint64_t total_steps = 0;  // Over all runs; 0: until the input ends.
+
+  uint64_t checkpoint_every = 0;                  // Steps; 0: at the end alone.
+  uint64_t eval_every = 0;                        // Steps; 0: at the end alone.
+  const CheckpointFolder* checkpoints = nullptr;  // Null: none are written.
+  // Opens the held-out records anew; empty: no evaluation.
+  std::function<absl::StatusOr<std::unique_ptr<Input>>()> open_holdout = {};
+
+  std::function<void(const StepReport&)> on_step = {};
+  std::function<void(uint64_t step, const Evaluation&)> on_evaluation = {};
+  // Asked between steps. The step in progress is always finished.
+  std::function<bool()> should_stop = {};
+};
+
+inline constexpr size_t kLossSteps = 10;
+
+// Borrows everything it is given. `info` is what a checkpoint says besides the state: of the one
+// resumed from, or with zero steps. Not thread-safe.
+class TrainLoop {
+ public:
+  TrainLoop(CpuBackend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
+            TrainLoopOptions options);
+
+  // Trains to the end of the input, to total_steps, or until should_stop(); evaluates and saves at
+  // the end (a stopped run is saved, not evaluated). After an error nothing is saved.
+  absl::StatusOr<TrainSummary> Run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  absl::StatusOr<bool> RunStep();
+  absl::Status TrainOn(const InputBatch& batch, StepReport& report);
+  absl::Status RunSchedules();
+  absl::Status RunEvaluation();
+  absl::Status Save();
+  void Record(const StepReport& report);
+  bool IsDone() const;
+
+  CpuBackend& backend_;
+  BoardReader& reader_;
+  Input& input_;
+  CheckpointInfo info_;
+  TrainLoopOptions options_;
+  BatchDigest digest_;
+  InputBatch batch_;
+  TrainSummary summary_;
+  double first_losses_ = 0;
+  std::deque<double> last_losses_;
+  uint64_t saved_step_ = 0;
+  uint64_t evaluated_step_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_LOOP_TRAIN_LOOP_H_

@@ -1,0 +1,251 @@
+#include "trainer/loop/train_loop.h"
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/base/sha256.h"
+#include "tests/status_matchers.h"
+#include "trainer/model/initialize.h"
+#include "trainer/testing/memory_input.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+const BoardModelConfig kModel{"small", 1, 32, 2, 32};
+
+std::unique_ptr<CpuBackend> MakeBackend(size_t threads = 2) {
+  auto backend = CpuBackend::Create(kModel, {.threads = threads}).value();
+  InitializeParameters(backend->table(), 5, backend->state().parameters);
+  return backend;
+}
+
+class TrainLoopTest : public testing::Test {
+ protected:
+  TrainLoopTest()
+      : folder_(std::string(testing::TempDir()) + "/train_loop_test." +
+                testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(folder_);
+  }
+  ~TrainLoopTest() override { std::filesystem::remove_all(folder_); }
+
+  // Trains `backend` on the records after `info`'s cursor.
+  absl::StatusOr<TrainSummary> Train(CpuBackend& backend, TrainLoopOptions options,
+                                     CheckpointInfo info = {.model = kModel}) {
+    MemoryInput input(/*records=*/128, /*batch_size=*/16, /*seed=*/1, info.cursor);
+    return TrainLoop(backend, reader_, input, std::move(info), std::move(options)).Run();
+  }
+  TrainLoopOptions WithHoldout(TrainLoopOptions options = {}) {
+    options.open_holdout = []() -> absl::StatusOr<std::unique_ptr<Input>> {
+      return std::make_unique<MemoryInput>(/*records=*/37, /*batch_size=*/16, /*seed=*/9);
+    };
+    return options;
+  }
+
+  std::string folder_;
+  BoardReader reader_;
+};
+
+TEST_F(TrainLoopTest, ReportsEveryStep) {
+  auto backend = MakeBackend();
+  std::vector<StepReport> reports;
+  TrainLoopOptions options{.schedule = {.peak = 1e-3, .warmup_steps = 4}};
+  options.on_step = [&](const StepReport& report) { reports.push_back(report); };
+  ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, options));
+  ASSERT_THAT(reports, SizeIs(8));
+  EXPECT_EQ(reports[2].step, 3u);
+  EXPECT_DOUBLE_EQ(reports[0].learning_rate, 2.5e-4);
+  EXPECT_EQ(summary.positions, 128u);
+  EXPECT_EQ(summary.cursor, "128");
+  EXPECT_GT(summary.compute.count(), 0);
+}
+
+TEST_F(TrainLoopTest, DigestIsOfTheRowsInOrderWhateverTheBatches) {
+  auto digest_with_batches_of = [&](size_t size) {
+    auto backend = MakeBackend();
+    MemoryInput input(100, size);
+    return TrainLoop(*backend, reader_, input, {.model = kModel}, {}).Run().value().digest;
+  };
+  MemoryInput input(100, 100);
+  InputBatch batch;
+  ASSERT_OK(input.Next(batch));
+  Sha256 expected;
+  for (size_t row = 0; row < 100; ++row) {
+    expected.Update(batch.tensors[0].bytes.subspan(row * 194, 194));
+    expected.Update(batch.tensors[1].bytes.subspan(row * 8, 8));
+  }
+  EXPECT_EQ(digest_with_batches_of(100), expected.Hex());
+  EXPECT_EQ(digest_with_batches_of(32), expected.Hex());
+}
+
+TEST_F(TrainLoopTest, LearnsWhatTheHeldOutRecordsShare) {
+  auto backend = MakeBackend();
+  TrainSummary summary;
+  for (int epoch = 0; epoch < 12; ++epoch) {
+    ASSERT_OK_AND_ASSIGN(summary, Train(*backend, WithHoldout({.schedule = {.peak = 3e-3}})));
+  }
+  ASSERT_TRUE(summary.evaluation.has_value());
+  EXPECT_EQ(summary.evaluation->records, 37u);
+  EXPECT_GT(summary.evaluation->below_mean_percent(), 50);
+}
+
+// Scores are +-0.8 tanh(0.75); one number for all leaves their variance and its own distance.
+TEST_F(TrainLoopTest, EvaluationCountsEveryRecordOnceAgainstBothMeans) {
+  auto backend = MakeBackend();
+  MemoryInput holdout(37, 16, 9), again(37, 37, 9);
+  InputBatch batch;
+  ASSERT_OK(again.Next(batch));
+  ASSERT_OK_AND_ASSIGN(const BoardRows rows, reader_.Read(batch));
+  std::vector<float> predictions(37);
+  backend->Predict(rows, predictions);
+  double loss = 0, mean = 0, from_quarter = 0, from_mean = 0;
+  for (size_t i = 0; i < 37; ++i) {
+    loss += std::pow(double(predictions[i]) - rows.scores[i], 2) / 37;
+    mean += double(rows.scores[i]) / 37;
+    from_quarter += std::pow(0.25 - rows.scores[i], 2) / 37;
+  }
+  for (size_t i = 0; i < 37; ++i) from_mean += std::pow(mean - rows.scores[i], 2) / 37;
+  BoardReader reader;
+  ASSERT_OK_AND_ASSIGN(const Evaluation result, Evaluate(*backend, reader, holdout, 0.25));
+  EXPECT_NEAR(result.loss, loss, 1e-6);
+  EXPECT_NEAR(result.train_mean_loss, from_quarter, 1e-12);
+  EXPECT_NEAR(result.own_mean_loss, from_mean, 1e-12);
+}
+
+TEST_F(TrainLoopTest, EvaluationIsPrintedAgainstTheMean) {
+  EXPECT_EQ((Evaluation{.records = 1, .loss = 0.0123, .train_mean_loss = 0.0246}).ToString(),
+            "held-out loss 0.0123, 50.0 % below predicting the mean");
+  EXPECT_EQ((Evaluation{.records = 1, .loss = 0.03, .train_mean_loss = 0.02}).ToString(),
+            "held-out loss 0.0300, 50.0 % above predicting the mean");
+}
+
+TEST_F(TrainLoopTest, NoHeldOutRecordsIsAnError) {
+  auto backend = MakeBackend();
+  MemoryInput nothing(0, 1);
+  EXPECT_THAT(Evaluate(*backend, reader_, nothing, 0),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--holdout")));
+}
+
+TEST_F(TrainLoopTest, ResumeContinuesBitForBit) {
+  auto whole = MakeBackend();
+  ASSERT_OK(Train(*whole, {.clip_norm = 0.3}));
+
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  auto first = MakeBackend();
+  int steps = 0;
+  TrainLoopOptions options{.clip_norm = 0.3, .checkpoints = &folder};
+  options.should_stop = [&] { return steps++ == 3; };
+  ASSERT_OK_AND_ASSIGN(const TrainSummary stopped, Train(*first, options));
+  EXPECT_TRUE(stopped.stopped);
+
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
+  ASSERT_THAT(files, SizeIs(1));
+  ASSERT_OK_AND_ASSIGN(Checkpoint checkpoint, LoadCheckpoint(files[0], kModel));
+  EXPECT_EQ(checkpoint.info.step, 3u);
+  EXPECT_EQ(checkpoint.info.cursor, "48");
+  auto second = MakeBackend(/*threads=*/3);
+  second->state() = std::move(checkpoint.state);
+  ASSERT_OK_AND_ASSIGN(const TrainSummary resumed,
+                       Train(*second, {.clip_norm = 0.3}, checkpoint.info));
+  EXPECT_EQ(resumed.first_step, 3u);
+  EXPECT_EQ(resumed.step, 8u);
+  EXPECT_EQ(second->state().parameters, whole->state().parameters);
+  EXPECT_EQ(second->state().m, whole->state().m);
+  EXPECT_EQ(second->state().v, whole->state().v);
+}
+
+TEST_F(TrainLoopTest, SavesAndEvaluatesOnSchedule) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 10));
+  auto backend = MakeBackend();
+  std::vector<uint64_t> evaluated;
+  TrainLoopOptions options = WithHoldout({.checkpoint_every = 3, .eval_every = 4});
+  options.checkpoints = &folder;
+  options.on_evaluation = [&](uint64_t step, const Evaluation&) { evaluated.push_back(step); };
+  ASSERT_OK(Train(*backend, options));
+  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // After steps 3, 6 and 8.
+  EXPECT_THAT(evaluated, testing::ElementsAre(4, 8));
+}
+
+TEST_F(TrainLoopTest, EndsAtTotalSteps) {
+  auto backend = MakeBackend();
+  ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, {.total_steps = 5}));
+  EXPECT_EQ(summary.step, 5u);
+  EXPECT_EQ(summary.cursor, "80");
+}
+
+TEST_F(TrainLoopTest, AClosedInputStopsTheRunAndSavesIt) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  auto backend = MakeBackend();
+  MemoryInput input(128, 16);
+  bool closed = false;
+  int asked_after_close = 0;
+  TrainLoopOptions options{.checkpoints = &folder};
+  // Closed just after should_stop() was asked: Next() meets it first.
+  options.should_stop = [&] { return closed && asked_after_close++ > 0; };
+  options.on_step = [&](const StepReport& report) {
+    if (report.step == 2) input.Close(), closed = true;
+  };
+  ASSERT_OK_AND_ASSIGN(const TrainSummary summary,
+                       TrainLoop(*backend, reader_, input, {.model = kModel}, options).Run());
+  EXPECT_TRUE(summary.stopped);
+  EXPECT_EQ(summary.step, 2u);
+  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(1)));
+}
+
+TEST_F(TrainLoopTest, DivergenceNamesTheRows) {
+  auto backend = MakeBackend();
+  backend->state().parameters[3] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(Train(*backend, {}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("training on the 16 rows from position 0: step 0: the loss is")));
+}
+
+class BoardReaderTest : public testing::Test {
+ protected:
+  BoardReader reader_;
+  std::vector<uint8_t> records_ = std::vector<uint8_t>(9 * 194);
+  std::vector<int64_t> scores_ = {400, -400, 0, 3, -3, 100000, 11, -68, 36};
+  InputBatch Packed() {
+    return {.rows = 9,
+            .tensors = {
+                {"d", Dtype::kU8, 194, records_},
+                {"s", Dtype::kI64, 8, {reinterpret_cast<const uint8_t*>(scores_.data()), 9 * 8}}}};
+  }
+};
+
+TEST_F(BoardReaderTest, ScoresPackedRecordsByTheFormula) {
+  for (size_t row : {3, 4, 6}) records_[row * 194 + 193] = 0x20;  // Bit 1546: mate.
+  ASSERT_OK_AND_ASSIGN(const BoardRows rows, reader_.Read(Packed()));
+  const double expected[] = {0.8 * std::tanh(1.0),
+                             -0.8 * std::tanh(1.0),
+                             0,
+                             0.8 + 0.02 * 8,
+                             -0.8 - 0.02 * 8,
+                             0.8,
+                             0.8,
+                             0.8 * std::tanh(-68 / 400.0),
+                             0.8 * std::tanh(36 / 400.0)};
+  for (size_t i = 0; i < 9; ++i) EXPECT_NEAR(rows.scores[i], expected[i], 6e-8) << i;
+}
+
+TEST_F(BoardReaderTest, RefusesOtherTensorsByName) {
+  InputBatch batch = Packed();
+  batch.tensors[0].row_bytes = 193;
+  batch.tensors[0].bytes = batch.tensors[0].bytes.first(9 * 193);
+  EXPECT_THAT(reader_.Read(batch),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("d u8 of 193 bytes a row")));
+}
+
+TEST_F(BoardReaderTest, RefusesBytesThatAreNotTheRows) {
+  InputBatch batch = Packed();
+  batch.tensors[1].bytes = batch.tensors[1].bytes.first(71);
+  EXPECT_THAT(reader_.Read(batch), StatusIs(absl::StatusCode::kInternal, HasSubstr("71 bytes")));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,58 @@
+// Random board records as an input, for tests.
+#ifndef PENSTOCK_TRAINER_TESTING_MEMORY_INPUT_H_
+#define PENSTOCK_TRAINER_TESTING_MEMORY_INPUT_H_
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "trainer/backend/testing/boards.h"
+#include "trainer/input.h"
+
+namespace penstock {
+
+// `records` packed records in batches of `batch_size`; the last may be short. A cursor is the
+// number of the next record.
+class MemoryInput : public Input {
+ public:
+  MemoryInput(size_t records, size_t batch_size, uint64_t seed = 1, std::string cursor = "")
+      : boards_(records, seed), scores_(records), batch_size_(batch_size) {
+    // Learnable from the first flag: the record's bit 1536.
+    for (size_t i = 0; i < records; ++i) {
+      uint8_t& byte = boards_.records[i * 194 + 192 + 1];
+      byte = 0;  // No mate.
+      scores_[i] = (boards_.records[i * 194 + 192] & 0x80) != 0 ? 300 : -300;
+    }
+    (void)absl::SimpleAtoi(cursor, &next_);  // "" is the beginning.
+  }
+
+  absl::StatusOr<bool> Next(InputBatch& batch) override {
+    if (closed_) return absl::CancelledError("closed");
+    if (next_ >= scores_.size()) return false;
+    batch.rows = std::min<size_t>(batch_size_, scores_.size() - next_);
+    batch.first_position = next_;
+    batch.tensors = {
+        {"d", Dtype::kU8, 194, {boards_.records.data() + next_ * 194, batch.rows * 194}},
+        {"s",
+         Dtype::kI64,
+         8,
+         {reinterpret_cast<const uint8_t*>(scores_.data() + next_), batch.rows * 8}}};
+    next_ += batch.rows;
+    batch.cursor = absl::StrCat(next_);
+    return true;
+  }
+  void Close() override { closed_ = true; }
+
+ private:
+  RandomBoards boards_;
+  std::vector<int64_t> scores_;
+  size_t batch_size_;
+  uint64_t next_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_TESTING_MEMORY_INPUT_H_
