@@ -68,6 +68,7 @@ class CpuBackend {
   size_t threads() const { return pool_.threads(); }
   size_t shards() const { return shards_; }
   size_t block_rows() const { return block_rows_; }
+  const char* kernels_name() const { return kernels_.name; }
   // Of the last step, merged, before clipping.
   std::span<const float> gradients() const { return {gradients_.data(), table_.arena_size()}; }
   // Of the last step.

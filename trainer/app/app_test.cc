@@ -1,0 +1,149 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "CLI/CLI.hpp"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/status_matchers.h"
+#include "trainer/app/options.h"
+#include "trainer/app/progress_line.h"
+#include "trainer/app/report.h"
+#include "trainer/app/signal_watcher.h"
+#include "trainer/app/text.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+class OptionsTest : public testing::Test {
+ protected:
+  OptionsTest() { AddOptions(app_, options_); }
+  CLI::App app_;
+  TrainerOptions options_;
+};
+
+TEST_F(OptionsTest, HelpShowsEveryDefault) {
+  const std::string help = app_.help();
+  for (const CLI::Option* option : app_.get_options()) {
+    if (option->get_items_expected() > 0 && !option->get_default_str().empty()) {
+      EXPECT_THAT(help, HasSubstr("=" + option->get_default_str())) << option->get_name();
+    }
+  }
+  EXPECT_THAT(help, HasSubstr("UINT=256"));
+}
+
+TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
+  app_.parse("--lr 0.5 --no-shuffle --model large");
+  const std::string config = app_.config_to_str(true, false);
+  const std::string path = std::string(testing::TempDir()) + "/options_test.ini";
+  std::ofstream(path) << config;
+  TrainerOptions again;
+  CLI::App app;
+  AddOptions(app, again);
+  app.parse("--config " + path);
+  EXPECT_EQ(again.learning_rate, 0.5);
+  EXPECT_FALSE(again.shuffle);
+  EXPECT_EQ(again.model, "large");
+  std::filesystem::remove(path);
+}
+
+TEST_F(OptionsTest, ABatchThatShardsDoNotDivideNamesItsNeighbours) {
+  app_.parse("--manifest m --global-batch-size 100");
+  EXPECT_THAT(options_.Validate(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                            HasSubstr("the nearest are 96 and 104")));
+}
+
+TEST_F(OptionsTest, AnEndlessTrainingNeedsSteps) {
+  app_.parse("--manifest m --epochs 0");
+  EXPECT_THAT(options_.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--steps")));
+}
+
+TEST_F(OptionsTest, UnknownWordsAreRefused) {
+  EXPECT_THROW(app_.parse("--device tpu"), CLI::ValidationError);
+  EXPECT_THROW(app_.parse("--no-such-option"), CLI::ExtrasError);
+}
+
+TEST(TextTest, GroupsDigitsAndWritesClocks) {
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(1234567), "1,234,567");
+  EXPECT_EQ(ClockText(125), "2:05");
+  EXPECT_EQ(ClockText(3723), "1:02:03");
+}
+
+TEST(ProgressLineTest, ShowsStepLossRateWaitAndTimeLeft) {
+  ProgressLine progress(std::tmpfile(), /*terminal=*/false);
+  const ProgressLine::Clock::time_point now{std::chrono::seconds(1)};
+  for (uint64_t step : {1, 2}) {
+    progress.Add({.step = step,
+                  .total_steps = 10,
+                  .rows = 256,
+                  .loss = 0.02 * double(step),
+                  .wait = std::chrono::milliseconds(20),
+                  .compute = std::chrono::milliseconds(180)},
+                 now);
+  }
+  EXPECT_EQ(progress.Line(), "step 2/10 loss 0.0300 1,280/s input wait 10.0 % 0:01 left");
+}
+
+TEST(ReportTest, StepEventsNameTheServers) {
+  const auto json = nlohmann::json::parse(
+      StepEvent({.step = 3, .total_steps = 9, .loss = 0.5}, {{"h:1", 7, 2, 1}}));
+  EXPECT_EQ(json["event"], "step");
+  EXPECT_EQ(json["step"], 3);
+  EXPECT_EQ(json["steps"], 9);
+  EXPECT_EQ(json["servers"][0]["address"], "h:1");
+  EXPECT_EQ(json["servers"][0]["parts"], 7);
+  EXPECT_EQ(json["servers"][0]["requests_in_flight"], 2);
+}
+
+TEST(ReportTest, SummaryHoldsTheEvaluationOnlyIfThereWasOne) {
+  TrainSummary summary;
+  EXPECT_FALSE(nlohmann::json::parse(SummaryJson(summary, {})).contains("holdout_loss"));
+  summary.evaluation = Evaluation{.records = 5, .loss = 0.1, .train_mean_loss = 0.4};
+  const auto json = nlohmann::json::parse(SummaryJson(summary, {}));
+  EXPECT_DOUBLE_EQ(json["holdout_below_mean_percent"], 75);
+  EXPECT_EQ(json["holdout_records"], 5);
+}
+
+TEST(EventLogTest, SaysThatAFolderIsMissing) {
+  EXPECT_THAT(EventLog::Open("/no/such/folder/events.jsonl"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("events.jsonl")));
+}
+
+TEST(SignalWatcherTest, ASignalIsReportedOnce) {
+  std::mutex mutex;
+  std::condition_variable called;
+  int calls = 0;
+  SignalWatcher watcher([&] {
+    std::lock_guard lock(mutex);
+    ++calls;
+    called.notify_all();
+  });
+  EXPECT_EQ(watcher.received(), 0);
+  kill(getpid(), SIGTERM);
+  std::unique_lock lock(mutex);
+  called.wait(lock, [&] { return calls == 1; });
+  EXPECT_EQ(watcher.received(), SIGTERM);
+}
+
+TEST(SignalWatcherDeathTest, ASecondSignalEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        SignalWatcher watcher([] { kill(getpid(), SIGINT); });
+        kill(getpid(), SIGINT);
+        for (;;) pause();
+      },
+      testing::ExitedWithCode(130), "");
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,98 @@
+#include "trainer/app/options.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+void AddInputOptions(CLI::App& app, TrainerOptions& o) {
+  app.add_option("--manifest", o.manifest, "Manifest of the data (penstock index), or its folder");
+  app.add_option("--servers", o.servers,
+                 "HOST:PORT,HOST:PORT, or local: to decode in this process");
+  app.add_option("--data-root", o.data_root,
+                 "Folder of the shards for local:; empty: the manifest's");
+  app.add_option("--spec", o.spec, "Decode spec: chess, or a textproto file of the same tensors");
+  app.add_option("--dtype", o.dtype, "How records travel; packed is expanded here")
+      ->check(CLI::IsMember({"packed", "i8", "f32"}));
+  app.add_flag("--shuffle,!--no-shuffle", o.shuffle, "Permute the records of each epoch");
+  app.add_option("--look-ahead", o.look_ahead_mib, "MiB of batches fetched ahead");
+  app.add_option("--server-timeout", o.server_timeout_s, "Seconds without any server: then fail");
+}
+
+void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
+  app.add_option("--model", o.model, "Size of the model")
+      ->check(CLI::IsMember({"tiny", "default", "large"}));
+  app.add_option("--device", o.device, "What to train on; auto takes a GPU if this build has one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  app.add_option("--gemm", o.gemm, "Matrix multiplication on the CPU")
+      ->check(CLI::IsMember({"onednn", "openblas"}));
+  app.add_option("--threads", o.threads, "Threads that compute; 0: every core of this process");
+  app.add_option("--virtual-shards", o.virtual_shards,
+                 "Row blocks of a batch whose gradients are merged in a fixed tree");
+}
+
+void AddTrainingOptions(CLI::App& app, TrainerOptions& o) {
+  app.add_option("--global-batch-size", o.global_batch_size,
+                 "Samples of a step; a multiple of the virtual shards");
+  app.add_option("--seed", o.seed, "Of the records' order and the initial parameters");
+  app.add_option("--epochs", o.epochs, "Passes over the train split");
+  app.add_option("--steps", o.steps, "Steps in all; 0: as --epochs says");
+  app.add_option("--lr", o.learning_rate, "Learning rate at its peak");
+  app.add_option("--lr-schedule", o.lr_schedule, "After the warm-up; cosine falls to 0")
+      ->check(CLI::IsMember({"constant", "cosine"}));
+  app.add_option("--warmup-steps", o.warmup_steps, "Steps in which the rate rises linearly");
+  app.add_option("--weight-decay", o.weight_decay, "Times the learning rate, on matrices only");
+  app.add_option("--clip-norm", o.clip_norm, "Largest norm of the gradient; 0: no limit");
+  app.add_option("--eval-every", o.eval_every,
+                 "Steps between evaluations on the holdout split; 0: at the end");
+}
+
+void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
+  app.add_option("--checkpoint-dir", o.checkpoint_dir, "Where to save; empty: nothing is saved");
+  app.add_option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: at the end");
+  app.add_option("--keep-checkpoints", o.keep_checkpoints, "Newest files that stay")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--resume", o.resume,
+                 "auto: from the newest in --checkpoint-dir; never; or a checkpoint file");
+  app.add_option("--json", o.json, "Write a summary for programs to this file");
+  app.add_option("--events", o.events, "Write a line of JSON a step to this file");
+}
+
+}  // namespace
+
+void AddOptions(CLI::App& app, TrainerOptions& options) {
+  app.option_defaults()->always_capture_default();
+  AddInputOptions(app, options);
+  AddMachineOptions(app, options);
+  AddTrainingOptions(app, options);
+  AddOutputOptions(app, options);
+  app.set_config("--config", "", "Read options from this file; --print-config writes one");
+  app.add_flag("--print-config", options.print_config, "Print all options as a file and exit")
+      ->configurable(false);
+}
+
+absl::Status TrainerOptions::Validate() const {
+  if (manifest.empty()) return absl::InvalidArgumentError("--manifest is required");
+  if (virtual_shards == 0) return absl::InvalidArgumentError("--virtual-shards must be positive");
+  if (global_batch_size == 0 || global_batch_size % virtual_shards != 0) {
+    const uint64_t below = global_batch_size / virtual_shards * virtual_shards;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--global-batch-size ", global_batch_size, " is not a multiple of --virtual-shards ",
+        virtual_shards, "; the nearest are ", std::max(below, virtual_shards), " and ",
+        std::max(below, virtual_shards) + virtual_shards));
+  }
+  if (epochs == 0 && steps == 0) {
+    return absl::InvalidArgumentError("--epochs 0 trains without end: say --steps too");
+  }
+  if (clip_norm < 0 || weight_decay < 0) {
+    return absl::InvalidArgumentError("--clip-norm and --weight-decay must not be negative");
+  }
+  if (resume.empty()) {
+    return absl::InvalidArgumentError("--resume takes auto, never or a checkpoint file");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,59 @@
+// What penstock-train can be told.
+#ifndef PENSTOCK_TRAINER_APP_OPTIONS_H_
+#define PENSTOCK_TRAINER_APP_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+
+namespace penstock {
+
+struct TrainerOptions {
+  std::string manifest;
+  std::string servers = "local:";
+  std::string data_root;
+  std::string spec = "chess";
+  std::string dtype = "packed";
+  bool shuffle = true;
+  uint64_t look_ahead_mib = 64;
+  double server_timeout_s = 30;
+
+  std::string model = "tiny";
+  std::string device = "auto";
+  std::string gemm = "onednn";
+  uint64_t threads = 0;
+  uint64_t virtual_shards = 8;
+
+  uint64_t global_batch_size = 256;
+  uint64_t seed = 0;
+  uint64_t epochs = 1;
+  uint64_t steps = 0;
+  double learning_rate = 1e-3;
+  std::string lr_schedule = "constant";
+  uint64_t warmup_steps = 0;
+  double weight_decay = 0.01;
+  double clip_norm = 0;
+  uint64_t eval_every = 0;
+
+  std::string checkpoint_dir;
+  uint64_t checkpoint_every = 1000;
+  uint64_t keep_checkpoints = 3;
+  std::string resume = "auto";
+
+  std::string json;
+  std::string events;
+  bool print_config = false;
+  bool epochs_given = false;  // Otherwise --steps alone decides when to end.
+
+  // kInvalidArgument: a wrong value or combination, naming the option and what it accepts.
+  absl::Status Validate() const;
+};
+
+// Declares every option, with its default, on `app`. `options` must outlive it.
+void AddOptions(CLI::App& app, TrainerOptions& options);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_OPTIONS_H_

@@ -1,0 +1,100 @@
+#include "trainer/app/report.h"
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ServersJson(const std::vector<InputServer>& servers) {
+  Json list = Json::array();
+  for (const InputServer& server : servers) {
+    list.push_back({{"address", server.address},
+                    {"parts", server.parts},
+                    {"requests_in_flight", server.requests_in_flight},
+                    {"lost_requests", server.lost_requests}});
+  }
+  return list;
+}
+
+double Seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers) {
+  return Json{{"event", "step"},
+              {"step", report.step},
+              {"steps", report.total_steps},
+              {"rows", report.rows},
+              {"loss", report.loss},
+              {"learning_rate", report.learning_rate},
+              {"gradient_norm", report.gradient_norm},
+              {"input_wait_s", Seconds(report.wait)},
+              {"compute_s", Seconds(report.compute)},
+              {"servers", ServersJson(servers)}}
+      .dump();
+}
+
+std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation) {
+  return Json{{"event", "evaluation"},
+              {"step", step},
+              {"records", evaluation.records},
+              {"loss", evaluation.loss},
+              {"baseline", evaluation.train_mean_loss},
+              {"own_mean_baseline", evaluation.own_mean_loss}}
+      .dump();
+}
+
+std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers) {
+  Json json{{"first_step", summary.first_step},
+            {"steps", summary.step},
+            {"stopped", summary.stopped},
+            {"positions", summary.positions},
+            {"seconds", summary.seconds()},
+            {"positions_per_second", summary.positions_per_second()},
+            {"input_wait_share", summary.wait_share()},
+            {"loss_start", summary.loss_start},
+            {"loss_end", summary.loss_end},
+            {"digest", summary.digest},
+            {"cursor", summary.cursor},
+            {"servers", ServersJson(servers)}};
+  if (summary.evaluation.has_value()) {
+    json["holdout_records"] = summary.evaluation->records;
+    json["holdout_loss"] = summary.evaluation->loss;
+    json["holdout_baseline"] = summary.evaluation->train_mean_loss;
+    json["holdout_own_mean_baseline"] = summary.evaluation->own_mean_loss;
+    json["holdout_below_mean_percent"] = summary.evaluation->below_mean_percent();
+  }
+  return json.dump(2) + "\n";
+}
+
+absl::StatusOr<EventLog> EventLog::Open(const std::string& path) {
+  EventLog log;
+  if (path.empty()) return log;
+  log.path_ = path;
+  log.file_.reset(std::fopen(path.c_str(), "we"));
+  if (log.file_ == nullptr) return ErrnoToStatus(errno, absl::StrCat("opening ", path));
+  return log;
+}
+
+void EventLog::Write(absl::FunctionRef<std::string()> line) {
+  if (file_ == nullptr) return;
+  std::fputs(line().c_str(), file_.get());
+  std::fputc('\n', file_.get());
+  std::fflush(file_.get());
+}
+
+absl::Status EventLog::status() const {
+  if (file_ == nullptr || std::ferror(file_.get()) == 0) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("writing ", path_, " failed; is the disk full?"));
+}
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+// A training's results for programs: a line of JSON a step, and a summary at the end.
+#ifndef PENSTOCK_TRAINER_APP_REPORT_H_
+#define PENSTOCK_TRAINER_APP_REPORT_H_
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/input.h"
+#include "trainer/loop/train_loop.h"
+
+namespace penstock {
+
+// {"event": "step", "step": 3, "steps": 300, "loss": ..., "servers": [{"address": ...}]}
+std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers);
+// {"event": "evaluation", "step": 300, "loss": ..., "records": ...}
+std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
+// The object that --json writes; one field a line.
+std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers);
+
+// Appends lines to a file, each flushed. Not thread-safe.
+class EventLog {
+ public:
+  // An empty path: nothing is written. The file is emptied first.
+  static absl::StatusOr<EventLog> Open(const std::string& path);
+  // Calls `line` only if lines are wanted.
+  void Write(absl::FunctionRef<std::string()> line);
+  // What went wrong since Open().
+  absl::Status status() const;
+
+ private:
+  struct Closer {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Closer> file_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_REPORT_H_

@@ -1,0 +1,302 @@
+#include "trainer/app/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "penstock_version.h"
+#include "records/base/mutex.h"
+#include "records/base/status.h"
+#include "records/dataset/open_dataset.h"
+#include "records/decode/spec.h"
+#include "records/io/atomic_file.h"
+#include "trainer/app/progress_line.h"
+#include "trainer/app/report.h"
+#include "trainer/app/signal_watcher.h"
+#include "trainer/app/text.h"
+#include "trainer/loader_input.h"
+#include "trainer/model/initialize.h"
+
+namespace penstock {
+namespace {
+
+// Stops a training from the signal's thread: sets a mark, and closes the input in use so that a
+// wait for it ends. Thread-safe.
+class Stopper {
+ public:
+  void Stop() {
+    stopping_.store(true);
+    MutexLock lock(&mutex_);
+    if (input_ != nullptr) input_->Close();
+  }
+  void Watch(Input* input) {
+    MutexLock lock(&mutex_);
+    input_ = input;
+    if (input_ != nullptr && stopping_.load()) input_->Close();
+  }
+  bool stopping() const { return stopping_.load(); }
+
+ private:
+  std::atomic<bool> stopping_{false};
+  Mutex mutex_;
+  Input* input_ ABSL_GUARDED_BY(mutex_) = nullptr;
+};
+
+class TrainingRun {
+ public:
+  explicit TrainingRun(const TrainerOptions& options)
+      : options_(options), watcher_([this] { stopper_.Stop(); }) {}
+
+  absl::StatusOr<RunResult> Run();
+
+ private:
+  absl::Status OpenData();
+  absl::Status MakeBackend();
+  // The checkpoint to go on from; none: from the beginning.
+  absl::StatusOr<std::optional<std::string>> FindCheckpoint();
+  absl::Status RestoreOrInitialize();
+  absl::Status Resume(const std::string& path);
+  absl::Status OpenTrainInput();
+  uint64_t TotalSteps() const;
+  absl::StatusOr<TrainLoopOptions> LoopOptions();
+  LoaderOptions BaseLoaderOptions() const;
+  absl::StatusOr<MateScoreParams> ScoreParams() const;
+  std::string Numerics() const;
+  void PrintStart() const;
+  void PrintEnd(const TrainSummary& summary) const;
+
+  const TrainerOptions& options_;
+  Stopper stopper_;
+  SignalWatcher watcher_;
+  v1::DecodeSpec spec_;
+  std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
+  std::unique_ptr<CpuBackend> backend_;
+  std::optional<CheckpointFolder> checkpoints_;
+  CheckpointInfo info_;
+  std::unique_ptr<LoaderInput> input_;
+  std::optional<EventLog> events_;
+  std::optional<ProgressLine> progress_;
+};
+
+absl::Status TrainingRun::OpenData() {
+  PENSTOCK_ASSIGN_OR_RETURN(spec_, LoadSpec(options_.spec));
+  IndexOptions index;
+  index.progress = [this](uint64_t) {
+    return stopper_.stopping() ? absl::CancelledError("interrupted") : absl::OkStatus();
+  };
+  index.on_total = [this](uint64_t bytes) {
+    absl::FPrintF(stderr, "indexing %s: %s bytes\n", options_.manifest, Grouped(bytes));
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset,
+                            OpenDataset(options_.manifest, std::move(index)));
+  if (dataset.indexed) absl::PrintF("indexed; saved %s\n", dataset.manifest_path);
+  manifest_ = std::make_shared<const Manifest>(std::move(dataset.manifest));
+  return absl::OkStatus();
+}
+
+absl::Status TrainingRun::MakeBackend() {
+  if (options_.device == "cuda") {
+    return absl::FailedPreconditionError(
+        "--device cuda: this build has no CUDA; use --device cpu or auto");
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
+  CpuBackendOptions cpu{.threads = options_.threads, .shards = options_.virtual_shards};
+  PENSTOCK_ASSIGN_OR_RETURN(cpu.gemm, ParseGemmEngine(options_.gemm));
+  PENSTOCK_ASSIGN_OR_RETURN(backend_, CpuBackend::Create(info_.model, cpu));
+  return absl::OkStatus();
+}
+
+std::string TrainingRun::Numerics() const {
+  return absl::StrCat("cpu ", options_.gemm, " ", backend_->kernels_name());
+}
+
+absl::StatusOr<std::optional<std::string>> TrainingRun::FindCheckpoint() {
+  if (options_.resume == "never") return std::nullopt;
+  if (options_.resume != "auto") return options_.resume;
+  if (!checkpoints_.has_value()) return std::nullopt;
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, checkpoints_->List());
+  if (paths.empty()) return std::nullopt;
+  return paths.back();
+}
+
+absl::Status TrainingRun::Resume(const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(path, info_.model));
+  info_ = std::move(checkpoint.info);
+  backend_->state() = std::move(checkpoint.state);
+  absl::PrintF("resuming from %s: step %d, cursor %s\n", path, info_.step, info_.cursor);
+  auto warn = [](absl::string_view what, auto then, auto now) {
+    if (then == now) return;
+    absl::FPrintF(stderr, "penstock-train: %s was %s, is %s: the bits will differ\n", what,
+                  absl::StrCat(then), absl::StrCat(now));
+  };
+  warn("--global-batch-size", info_.global_batch_size, options_.global_batch_size);
+  warn("--virtual-shards", info_.virtual_shards, options_.virtual_shards);
+  warn("the block size", info_.block_rows, backend_->block_rows());
+  warn("the arithmetic", info_.numerics, Numerics());
+  return absl::OkStatus();
+}
+
+absl::Status TrainingRun::RestoreOrInitialize() {
+  if (!options_.checkpoint_dir.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(
+        checkpoints_, CheckpointFolder::Open(options_.checkpoint_dir, options_.keep_checkpoints));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<std::string> path, FindCheckpoint());
+  if (path.has_value()) {
+    PENSTOCK_RETURN_IF_ERROR(Resume(*path));
+  } else {
+    InitializeParameters(backend_->table(), options_.seed, backend_->state().parameters);
+  }
+  info_.seed = options_.seed;
+  info_.global_batch_size = options_.global_batch_size;
+  info_.virtual_shards = options_.virtual_shards;
+  info_.block_rows = backend_->block_rows();
+  info_.numerics = Numerics();
+  info_.version = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
+  return absl::OkStatus();
+}
+
+LoaderOptions TrainingRun::BaseLoaderOptions() const {
+  LoaderOptions loader;
+  loader.manifest = manifest_;
+  loader.servers = options_.servers;
+  loader.data_root = options_.data_root;
+  loader.spec = spec_;
+  loader.dtype = *ParseWireDtype(options_.dtype);  // The command line took no other word.
+  loader.global_batch_size = options_.global_batch_size;
+  loader.look_ahead_bytes = options_.look_ahead_mib << 20;
+  loader.server_timeout = absl::Seconds(options_.server_timeout_s);
+  loader.plan.seed = options_.seed;
+  return loader;
+}
+
+absl::Status TrainingRun::OpenTrainInput() {
+  LoaderOptions loader = BaseLoaderOptions();
+  loader.plan.split = Split::kTrain;
+  loader.plan.shuffle = options_.shuffle;
+  loader.epochs = options_.steps > 0 && !options_.epochs_given ? 0 : options_.epochs;
+  if (!info_.cursor.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(loader.start, Cursor::Parse(info_.cursor));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(input_, LoaderInput::Open(std::move(loader)));
+  stopper_.Watch(input_.get());
+  return absl::OkStatus();
+}
+
+uint64_t TrainingRun::TotalSteps() const {
+  const uint64_t by_epochs = options_.epochs * input_->loader().steps_per_epoch();
+  if (options_.steps == 0) return by_epochs;
+  if (!options_.epochs_given || options_.epochs == 0) return options_.steps;
+  return std::min(options_.steps, by_epochs);
+}
+
+absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
+  TrainLoopOptions loop;
+  loop.total_steps = TotalSteps();
+  PENSTOCK_ASSIGN_OR_RETURN(loop.schedule.shape, ParseLearningRateShape(options_.lr_schedule));
+  loop.schedule.peak = options_.learning_rate;
+  loop.schedule.warmup_steps = options_.warmup_steps;
+  loop.schedule.total_steps = loop.total_steps;
+  PENSTOCK_RETURN_IF_ERROR(loop.schedule.Validate());
+  loop.decay_rate = options_.weight_decay;
+  loop.clip_norm = options_.clip_norm;
+  loop.checkpoint_every = options_.checkpoint_every;
+  loop.eval_every = options_.eval_every;
+  loop.checkpoints = checkpoints_.has_value() ? &*checkpoints_ : nullptr;
+  if (manifest_->num_records(Split::kHoldout) > 0) {
+    loop.open_holdout = [this]() -> absl::StatusOr<std::unique_ptr<Input>> {
+      LoaderOptions holdout = BaseLoaderOptions();
+      holdout.plan.split = Split::kHoldout;
+      holdout.plan.shuffle = false;
+      holdout.remainder = Remainder::kShort;
+      return LoaderInput::Open(std::move(holdout));
+    };
+  }
+  loop.should_stop = [this] { return stopper_.stopping(); };
+  loop.on_step = [this](const StepReport& report) {
+    events_->Write([&] { return StepEvent(report, input_->servers()); });
+    progress_->Add(report);
+  };
+  loop.on_evaluation = [this](uint64_t step, const Evaluation& evaluation) {
+    events_->Write([&] { return EvaluationEvent(step, evaluation); });
+    progress_->Clear();
+    absl::PrintF("step %d: %s (%.4f) over %s records\n", step, evaluation.ToString(),
+                 evaluation.train_mean_loss, Grouped(evaluation.records));
+    std::fflush(stdout);
+  };
+  return loop;
+}
+
+absl::StatusOr<MateScoreParams> TrainingRun::ScoreParams() const {
+  for (const v1::TensorSpec& tensor : spec_.tensor()) {
+    if (tensor.name() != "score" || !tensor.has_mate_score()) continue;
+    return MateScoreParams{tensor.mate_score().a(), tensor.mate_score().b(),
+                           tensor.mate_score().k()};
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--spec ", options_.spec, " has no mate_score called score: the board model predicts that"));
+}
+
+void TrainingRun::PrintStart() const {
+  absl::PrintF("model %s: %s parameters; %d threads; %s records to train on, %s held out\n",
+               options_.model, Grouped(backend_->table().parameter_count()), backend_->threads(),
+               Grouped(manifest_->num_records(Split::kTrain)),
+               Grouped(manifest_->num_records(Split::kHoldout)));
+  if (manifest_->num_records(Split::kHoldout) == 0) {
+    absl::PrintF("no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
+  }
+  std::fflush(stdout);
+}
+
+void TrainingRun::PrintEnd(const TrainSummary& summary) const {
+  absl::PrintF(
+      "%s after step %d: %s positions in %.1f s, %s positions/s, waiting for input "
+      "%.2f %% of the time\n",
+      summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions),
+      summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())),
+      100 * summary.wait_share());
+  absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
+  absl::PrintF("cursor %s\nsha256 %s\n", summary.cursor, summary.digest);
+}
+
+absl::StatusOr<RunResult> TrainingRun::Run() {
+  PENSTOCK_RETURN_IF_ERROR(MakeBackend());
+  PENSTOCK_RETURN_IF_ERROR(OpenData());
+  PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParams());
+  PENSTOCK_RETURN_IF_ERROR(RestoreOrInitialize());
+  PENSTOCK_RETURN_IF_ERROR(OpenTrainInput());
+  PENSTOCK_ASSIGN_OR_RETURN(TrainLoopOptions loop_options, LoopOptions());
+  PENSTOCK_ASSIGN_OR_RETURN(events_, EventLog::Open(options_.events));
+  PrintStart();
+  progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);
+
+  BoardReader reader(params);
+  TrainLoop loop(*backend_, reader, *input_, info_, std::move(loop_options));
+  absl::StatusOr<TrainSummary> summary = loop.Run();
+  progress_->Clear();
+  stopper_.Watch(nullptr);
+  PENSTOCK_RETURN_IF_ERROR(summary.status());
+  PrintEnd(*summary);
+  PENSTOCK_RETURN_IF_ERROR(events_->status());
+  if (!options_.json.empty()) {
+    const std::string json = SummaryJson(*summary, input_->servers());
+    PENSTOCK_RETURN_IF_ERROR(WriteFileAtomically(
+        options_.json, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}));
+  }
+  return RunResult{*std::move(summary), watcher_.received()};
+}
+
+}  // namespace
+
+absl::StatusOr<RunResult> RunTraining(const TrainerOptions& options) {
+  return TrainingRun(options).Run();
+}
+
+}  // namespace penstock

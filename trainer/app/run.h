@@ -1,0 +1,22 @@
+// penstock-train without its command line.
+#ifndef PENSTOCK_TRAINER_APP_RUN_H_
+#define PENSTOCK_TRAINER_APP_RUN_H_
+
+#include "absl/status/statusor.h"
+#include "trainer/app/options.h"
+#include "trainer/loop/train_loop.h"
+
+namespace penstock {
+
+struct RunResult {
+  TrainSummary summary;
+  int signal = 0;  // That stopped it; 0: none.
+};
+
+// Trains as `options` say; progress on stderr, results on stdout. Blocks SIGINT and SIGTERM
+// meanwhile: they end the training after the step in progress, saved.
+absl::StatusOr<RunResult> RunTraining(const TrainerOptions& options);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_RUN_H_

@@ -1,0 +1,60 @@
+#include "trainer/app/signal_watcher.h"
+
+#include <semaphore.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+// A handler can reach nothing but globals. Handlers and not sigwait(): libraries start threads
+// before main(), and those have the signals unblocked.
+std::atomic<int> received_signal{0};
+sem_t wake;
+
+extern "C" void RememberSignal(int number) {
+  const int saved_errno = errno;
+  int none = 0;
+  if (!received_signal.compare_exchange_strong(none, number)) _exit(128 + number);
+  sem_post(&wake);
+  errno = saved_errno;
+}
+
+}  // namespace
+
+SignalWatcher::SignalWatcher(std::function<void()> on_signal) : on_signal_(std::move(on_signal)) {
+  received_signal = 0;
+  sem_init(&wake, /*pshared=*/0, 0);
+  thread_ = std::jthread([this] { Watch(); });
+  struct sigaction action = {};
+  action.sa_handler = RememberSignal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &old_int_);
+  sigaction(SIGTERM, &action, &old_term_);
+}
+
+SignalWatcher::~SignalWatcher() {
+  sigaction(SIGINT, &old_int_, nullptr);
+  sigaction(SIGTERM, &old_term_, nullptr);
+  closing_ = true;
+  sem_post(&wake);
+  thread_.join();
+  sem_destroy(&wake);
+}
+
+int SignalWatcher::received() const { return received_signal.load(); }
+
+void SignalWatcher::Watch() {
+  for (bool called = false; !closing_;) {
+    while (sem_wait(&wake) != 0 && errno == EINTR) {
+    }
+    if (called || received_signal == 0) continue;
+    called = true;
+    on_signal_();
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// SIGINT and SIGTERM as a request to stop, so that the step in progress is finished and saved.
+#ifndef PENSTOCK_TRAINER_APP_SIGNAL_WATCHER_H_
+#define PENSTOCK_TRAINER_APP_SIGNAL_WATCHER_H_
+
+#include <signal.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+namespace penstock {
+
+// While one lives, the first signal calls `on_signal` on a thread of its own; a second one ends
+// the process at once with 128 + its number. One at a time. received() is thread-safe.
+class SignalWatcher {
+ public:
+  explicit SignalWatcher(std::function<void()> on_signal);
+  ~SignalWatcher();
+  SignalWatcher(const SignalWatcher&) = delete;
+  SignalWatcher& operator=(const SignalWatcher&) = delete;
+
+  // The first signal's number; 0: none came.
+  int received() const;
+
+ private:
+  void Watch();
+
+  std::function<void()> on_signal_;
+  std::atomic<bool> closing_{false};
+  struct sigaction old_int_ = {};
+  struct sigaction old_term_ = {};
+  std::jthread thread_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_SIGNAL_WATCHER_H_

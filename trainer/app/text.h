@@ -1,0 +1,29 @@
+// Numbers as people read them.
+#ifndef PENSTOCK_TRAINER_APP_TEXT_H_
+#define PENSTOCK_TRAINER_APP_TEXT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace penstock {
+
+// 1234567 as "1,234,567".
+inline std::string Grouped(uint64_t count) {
+  std::string digits = absl::StrCat(count);
+  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+// "1:02:03", "2:03".
+inline std::string ClockText(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds);
+  if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
+  return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_TEXT_H_

@@ -1,0 +1,60 @@
+// penstock-train: one rank of training, fed by preprocessing servers.
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "penstock_version.h"
+#include "trainer/app/options.h"
+#include "trainer/app/run.h"
+
+namespace {
+
+int Fail(int code, const std::string& message) {
+  std::fprintf(stderr, "penstock-train: %s\n", message.c_str());
+  return code;
+}
+
+constexpr char kExample[] =
+    "Example:\n"
+    "  penstock index data --holdout 5% -o data/manifest.pb\n"
+    "  penstock-train --manifest data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 \\\n"
+    "      --model tiny --epochs 4 --lr 1e-3 --lr-schedule cosine --warmup-steps 20 \\\n"
+    "      --checkpoint-dir checkpoints";
+
+int Run(const penstock::TrainerOptions& options) {
+  if (const absl::Status valid = options.Validate(); !valid.ok()) {
+    return Fail(2, std::string(valid.message()) + "\nRun with --help for the options.");
+  }
+  const absl::StatusOr<penstock::RunResult> result = penstock::RunTraining(options);
+  if (!result.ok()) {
+    if (absl::IsCancelled(result.status())) return Fail(130, "interrupted before the first step");
+    return Fail(1, std::string(result.status().message()));
+  }
+  return result->signal == SIGINT ? 130 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A full disk under a file size limit must be an error of write(), not a signal.
+  std::signal(SIGXFSZ, SIG_IGN);
+  penstock::TrainerOptions options;
+  CLI::App app("Trains a model on batches from preprocessing servers.", "penstock-train");
+  app.set_version_flag("--version",
+                       "penstock-train " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
+  app.footer(kExample);
+  penstock::AddOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version.
+    return Fail(2, std::string(error.what()) + "\nRun with --help for the options.");
+  }
+  options.epochs_given = app.count("--epochs") > 0;
+  if (options.print_config) {
+    std::fputs(app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str(),
+               stdout);
+    return 0;
+  }
+  return Run(options);
+}
