@@ -52,7 +52,8 @@ std::string ProgressLine::Line() const {
 }
 
 void ProgressLine::Draw(Clock::time_point now) {
-  absl::FPrintF(out_, terminal_ ? "\r%s\x1b[K" : "%s\n", Line());
+  // On a terminal, what a longer line before it left is erased.
+  absl::FPrintF(out_, "%s%s%s", terminal_ ? "\r" : "", Line(), terminal_ ? "\x1b[K" : "\n");
   std::fflush(out_);
   on_screen_ = terminal_;
   next_ = now + (terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(10));
