@@ -8,6 +8,9 @@
 namespace penstock {
 
 void AddChessCommand(CLI::App& app, absl::Status& outcome);
+void AddDecodeCommand(CLI::App& app, absl::Status& outcome);
+void AddIndexCommand(CLI::App& app, absl::Status& outcome);
+void AddInspectCommand(CLI::App& app, absl::Status& outcome);
 void AddPackCommand(CLI::App& app, absl::Status& outcome);
 
 }  // namespace penstock

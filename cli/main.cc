@@ -20,5 +20,8 @@ int main(int argc, char** argv) {
   absl::Status outcome;
   penstock::AddChessCommand(app, outcome);
   penstock::AddPackCommand(app, outcome);
+  penstock::AddIndexCommand(app, outcome);
+  penstock::AddInspectCommand(app, outcome);
+  penstock::AddDecodeCommand(app, outcome);
   return penstock::RunApp(app, outcome, argc, argv);
 }

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "records/dataset/split.h"
 #include "records/format/compression.h"
+#include "records/io/byte_source.h"
 
 namespace penstock {
 
@@ -135,6 +136,9 @@ class Manifest {
   uint64_t num_bytes_ = 0;
   uint64_t fingerprint_ = 0;
 };
+
+// Whether a file begins as manifests do, whole or not.
+absl::StatusOr<bool> IsManifestFile(const ByteSource& source);
 
 // Makes a Manifest, shard by shard, chunk by chunk. Not thread-safe.
 class ManifestBuilder {

@@ -196,6 +196,13 @@ absl::StatusOr<Manifest> Manifest::Parse(std::span<const uint8_t> bytes) {
   return FromProto(proto);
 }
 
+absl::StatusOr<bool> IsManifestFile(const ByteSource& source) {
+  std::array<uint8_t, kMagic.size()> head;
+  if (source.size() < head.size()) return false;
+  PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, head));
+  return std::memcmp(head.data(), kMagic.data(), head.size()) == 0;
+}
+
 absl::StatusOr<Manifest> Manifest::Load(const std::string& path) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
   std::vector<uint8_t> bytes(source->size());

@@ -1,0 +1,55 @@
+#include "cli/dataset_argument.h"
+
+#include <cstdio>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+// Sets the callbacks of `options`; the bar lives as long as they do.
+class IndexBar {
+ public:
+  explicit IndexBar(IndexOptions& options) {
+    options.on_total = [this](uint64_t total) {
+      bar_ = std::make_unique<Progress>(
+          ProgressOptions{.label = "indexing", .unit = "bytes", .total = total});
+    };
+    options.progress = [this](uint64_t bytes) {
+      bar_->Add(bytes);
+      return InterruptGuard::Check();
+    };
+  }
+
+  void Finish(const std::string& manifest_path) {
+    if (bar_ != nullptr) bar_->Finish(absl::StrCat("saved as ", manifest_path));
+  }
+
+ private:
+  InterruptGuard interrupts_;
+  std::unique_ptr<Progress> bar_;
+};
+
+}  // namespace
+
+absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path) {
+  IndexOptions options;
+  IndexBar bar(options);
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDataset(path, options));
+  if (dataset.indexed) bar.Finish(dataset.manifest_path);
+  return dataset;
+}
+
+absl::StatusOr<IndexResult> BuildIndexWithProgress(const std::vector<std::string>& paths,
+                                                   IndexOptions options) {
+  IndexBar bar(options);
+  PENSTOCK_ASSIGN_OR_RETURN(IndexResult result, BuildIndex(paths, options));
+  if (result.saved) bar.Finish(options.output);
+  return result;
+}
+
+}  // namespace penstock

@@ -1,0 +1,141 @@
+// `penstock index`, `penstock inspect` and `penstock decode` as a user calls them.
+#include <cstring>
+
+#include "cli/commands.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "records/format/testing/shard_builder.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+ShardBuilder ChessShard(int records) {
+  ShardBuilder shard;
+  for (int i = 0; i < records; ++i) shard.Add(ChessExample(static_cast<uint64_t>(i), i - 50));
+  return shard;
+}
+
+class DatasetCommandsTest : public ::testing::Test {
+ protected:
+  int Run(std::vector<std::string> arguments) {
+    CLI::App app("A tool.", "penstock");
+    app.require_subcommand(1);
+    absl::Status outcome;
+    AddIndexCommand(app, outcome);
+    AddInspectCommand(app, outcome);
+    AddDecodeCommand(app, outcome);
+    std::vector<const char*> argv = {"penstock"};
+    for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    const int code = RunApp(app, outcome, static_cast<int>(argv.size()), argv.data());
+    out_ = ::testing::internal::GetCapturedStdout();
+    error_ = ::testing::internal::GetCapturedStderr();
+    return code;
+  }
+  nlohmann::json Json() { return nlohmann::json::parse(out_); }
+
+  TempFolder folder_;
+  std::string out_;
+  std::string error_;
+};
+
+TEST_F(DatasetCommandsTest, IndexesAFolder) {
+  folder_.Write("a.tfrecord", ChessShard(100).text());
+  ASSERT_EQ(Run({"index", folder_.path(), "--holdout", "50%", "--json"}), 0) << error_;
+  EXPECT_EQ(Json()["records"], 100);
+  EXPECT_GT(Json()["holdout_records"], 20);
+  EXPECT_EQ(Json()["manifest"], folder_.File("manifest.pb"));
+  ASSERT_EQ(Run({"index", folder_.path(), "--update"}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr("read 0 shards, kept 1"));
+}
+
+TEST_F(DatasetCommandsTest, VerifyingDamageExitsWithOne) {
+  ShardBuilder shard = ChessShard(100);
+  shard.FlipBitInPayload(7);
+  folder_.Write("a.tfrecord", shard.text());
+  EXPECT_EQ(Run({"index", folder_.path(), "--verify"}), 1);
+  EXPECT_THAT(out_, AllOf(HasSubstr("a.tfrecord: record 7 at offset"), HasSubstr("payload CRC")));
+  EXPECT_EQ(Run({"index", folder_.path()}), 1);
+  EXPECT_THAT(error_, HasSubstr("--exclude-corrupt"));
+  EXPECT_EQ(Run({"index", folder_.path(), "--exclude-corrupt", "--json"}), 0);
+  EXPECT_EQ(Json()["records"], 99);
+  EXPECT_EQ(Json()["damage"][0]["record"], 7);
+}
+
+TEST_F(DatasetCommandsTest, WrongFlagsExitWithTwo) {
+  folder_.Write("a.tfrecord", ChessShard(1).text());
+  EXPECT_EQ(Run({"index"}), 2);
+  EXPECT_EQ(Run({"index", folder_.File("a.tfrecord")}), 2);
+  EXPECT_EQ(Run({"index", folder_.path(), "--holdout", "200%"}), 2);
+  EXPECT_EQ(Run({"index", folder_.path(), "--chunk-size", "many"}), 2);
+  EXPECT_EQ(Run({"inspect"}), 2);
+  EXPECT_EQ(Run({"decode", folder_.File("a.tfrecord"), "-o", "x", "--dtype", "bf16"}), 2);
+}
+
+TEST_F(DatasetCommandsTest, InspectsAFolderAfterIndexingIt) {
+  folder_.Write("a.tfrecord", ChessShard(100).text());
+  ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
+  EXPECT_THAT(error_, HasSubstr("saved as " + folder_.File("manifest.pb")));
+  EXPECT_THAT(
+      out_, AllOf(HasSubstr("records   100\n"), HasSubstr("d: bytes, length 194"),
+                  HasSubstr("a.tfrecord, record 0, "), HasSubstr("scores of 100 of 100 records")));
+  ASSERT_EQ(Run({"inspect", folder_.File("manifest.pb"), "--json"}), 0);
+  EXPECT_EQ(Json()["kind"], "manifest");
+  EXPECT_EQ(Json()["scores"]["records"], 100);
+}
+
+TEST_F(DatasetCommandsTest, InspectsAShardAndCountsMatesStoredAsZero) {
+  ShardBuilder shard;
+  std::string mate = ChessExample(0, 0);
+  mate[mate.find("\xc2\x01") + 2 + 193] |= 0x20;  // Bit 1546.
+  shard.Add(mate);
+  shard.Add(ChessExample(1, 36));
+  shard.Compress(Compression::kZstd);
+  ASSERT_EQ(Run({"inspect", folder_.Write("a.zst", shard.text()), "--json"}), 0) << error_;
+  EXPECT_EQ(Json()["kind"], "shard");
+  EXPECT_EQ(Json()["compression"], "zstd");
+  EXPECT_EQ(Json()["records"], 2);
+  EXPECT_EQ(Json()["scores"]["mates_stored_as_zero"], 1);
+}
+
+TEST_F(DatasetCommandsTest, InspectNamesAShardThatChanged) {
+  folder_.Write("a.tfrecord", ChessShard(100).text());
+  ASSERT_EQ(Run({"index", folder_.path()}), 0);
+  folder_.Write("a.tfrecord", ChessShard(50).text());
+  EXPECT_EQ(Run({"inspect", folder_.File("manifest.pb")}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("a.tfrecord"), HasSubstr("index it again")));
+}
+
+TEST_F(DatasetCommandsTest, DecodesToArrays) {
+  const std::string shard = folder_.Write("a.tfrecord", ChessShard(1500).text());
+  ASSERT_EQ(Run({"decode", shard, "-o", folder_.File("i8")}), 0) << error_;
+  EXPECT_THAT(folder_.Read("i8/planes.npy"), StartsWith("\x93NUMPY"));
+  EXPECT_THAT(folder_.Read("i8/planes.npy"), HasSubstr("(1500, 8, 8, 24)"));
+  EXPECT_THAT(folder_.Read("i8/flags.npy"), HasSubstr("(1500, 10)"));
+  EXPECT_THAT(folder_.Read("i8/score.npy"), HasSubstr("<f4"));
+  ASSERT_EQ(Run({"decode", shard, "--dtype", "packed", "-o", folder_.File("packed")}), 0) << error_;
+  const std::string s = folder_.Read("packed/s.npy");
+  int64_t last;
+  std::memcpy(&last, s.data() + s.size() - 8, 8);
+  EXPECT_EQ(last, 1499 - 50);
+  EXPECT_THAT(folder_.Read("packed/d.npy"), HasSubstr("(1500, 194)"));
+}
+
+TEST_F(DatasetCommandsTest, DecodeNamesTheRecordThatDoesNotFit) {
+  ShardBuilder shard = ChessShard(2);
+  shard.Add(ChessExample(2, 0, 193));
+  EXPECT_EQ(Run({"decode", folder_.Write("a.tfrecord", shard.text()), "-o", folder_.File("x")}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("record 2 at offset"),
+                            HasSubstr("'d' has 193 bytes, the spec wants 194")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("x/planes.npy")));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,151 @@
+// penstock index: shards to a manifest.
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/dataset_argument.h"
+#include "nlohmann/json.hpp"
+#include "records/base/byte_size.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+struct IndexFlags {
+  std::vector<std::string> inputs;
+  std::string holdout;
+  std::string holdout_feature = "d";
+  std::string chunk_size;
+  bool json = false;
+  IndexOptions index;
+};
+
+absl::Status SetOptions(IndexFlags& flags) {
+  IndexOptions& index = flags.index;
+  if (index.output.empty()) {
+    if (flags.inputs.size() != 1 || !std::filesystem::is_directory(flags.inputs[0])) {
+      return UsageError("-o is needed where the input is not one folder");
+    }
+    index.output = (std::filesystem::path(flags.inputs[0]) / kManifestName).string();
+  }
+  if (!flags.holdout.empty()) {
+    absl::StatusOr<uint32_t> threshold = ParseHoldoutThreshold(flags.holdout);
+    if (!threshold.ok()) return UsageError(threshold.status().message());
+    index.holdout =
+        *threshold == 0 ? HoldoutInfo{} : HoldoutInfo{flags.holdout_feature, *threshold};
+  }
+  if (!flags.chunk_size.empty()) {
+    absl::StatusOr<uint64_t> bytes = ParseByteSize(flags.chunk_size);
+    if (!bytes.ok()) return UsageError(bytes.status().message());
+    index.chunk_bytes = *bytes;
+  }
+  return absl::OkStatus();
+}
+
+void PrintDamage(const DamagedRange& damage) {
+  std::printf("%s: record %" PRIu64 " at offset %" PRIu64 ": %s (%" PRIu64 " bytes)\n",
+              damage.file.c_str(), damage.record, damage.offset, damage.reason.c_str(),
+              damage.bytes);
+}
+
+void PrintText(const IndexResult& result, const std::string& output) {
+  const Manifest& manifest = result.manifest;
+  for (const DamagedRange& damage : result.damage) PrintDamage(damage);
+  std::printf("%s%s: %zu shards, %" PRIu64 " records",
+              result.saved ? "" : "not saved: ", output.c_str(), manifest.shards().size(),
+              manifest.num_records(Split::kAll));
+  if (manifest.holdout().threshold > 0) {
+    std::printf(" (%" PRIu64 " held out by '%s')", manifest.num_records(Split::kHoldout),
+                manifest.holdout().feature.c_str());
+  }
+  std::printf(", %s in %zu chunks; read %" PRIu64 " shards, kept %" PRIu64 "\n",
+              FormatByteSize(manifest.num_bytes()).c_str(), manifest.num_chunks(),
+              result.read_shards, result.reused_shards);
+}
+
+void PrintJson(const IndexResult& result, const std::string& output) {
+  const Manifest& manifest = result.manifest;
+  nlohmann::json damage = nlohmann::json::array();
+  for (const DamagedRange& range : result.damage) {
+    damage.push_back({{"file", range.file},
+                      {"offset", range.offset},
+                      {"bytes", range.bytes},
+                      {"record", range.record},
+                      {"reason", range.reason}});
+  }
+  const nlohmann::json summary = {
+      {"manifest", output},
+      {"saved", result.saved},
+      {"shards", manifest.shards().size()},
+      {"read_shards", result.read_shards},
+      {"reused_shards", result.reused_shards},
+      {"records", manifest.num_records(Split::kAll)},
+      {"holdout_records", manifest.num_records(Split::kHoldout)},
+      {"chunks", manifest.num_chunks()},
+      {"bytes", manifest.num_bytes()},
+      {"content", absl::StrFormat("%016x", manifest.content_fingerprint())},
+      {"damage", damage}};
+  // A path need not be UTF-8.
+  std::cout << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+}
+
+absl::Status Index(IndexFlags flags) {
+  PENSTOCK_RETURN_IF_ERROR(SetOptions(flags));
+  absl::StatusOr<IndexResult> result = BuildIndexWithProgress(flags.inputs, flags.index);
+  if (absl::IsDataLoss(result.status())) {
+    return absl::DataLossError(absl::StrCat(
+        result.status().message(),
+        "; --verify lists all damage, --exclude-corrupt leaves it out of the manifest"));
+  }
+  PENSTOCK_RETURN_IF_ERROR(result.status());
+  flags.json ? PrintJson(*result, flags.index.output) : PrintText(*result, flags.index.output);
+  if (result->saved) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(result->damage.size(), " damaged places; --exclude-corrupt leaves them out"));
+}
+
+}  // namespace
+
+void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
+  CLI::App& command = AddCommand(
+      app, "index",
+      "Write a manifest: the chunks, counts and checksums of TFRecord shards. Lengths and CRCs of\n"
+      "all records are checked. Interrupted, it continues where it was when called again.",
+      "penstock index data --holdout 5%\n"
+      "penstock index data/*.tfrecord -o data/manifest.pb --verify --exclude-corrupt");
+  auto flags = std::make_shared<IndexFlags>();
+  IndexOptions& index = flags->index;
+  command
+      .add_option("inputs", flags->inputs,
+                  "Folders, searched for *.tfrecord*, or files; gzip and zstd are recognised")
+      ->required()
+      ->default_str("");
+  command.add_option("-o,--output", index.output,
+                     "The manifest; empty: manifest.pb in the one folder given");
+  command.add_option("--holdout", flags->holdout,
+                     "Share of records to hold out, such as 5% or 0.05, by a hash of one feature; "
+                     "empty: none, or with --update the old manifest's");
+  command.add_option("--holdout-feature", flags->holdout_feature,
+                     "The bytes feature that decides: records that agree in it stay together");
+  command.add_flag("--verify", index.verify,
+                   "Parse every record too, list all damage by file, offset and reason, and fail");
+  command.add_flag("--exclude-corrupt", index.exclude_corrupt,
+                   "List damage and leave it out of the manifest");
+  command.add_flag("--update", index.update,
+                   "Read only shards that are new or whose size or time changed");
+  command.add_flag("--absolute", index.absolute, "Name shards by absolute paths");
+  command.add_option("--chunk-size", flags->chunk_size,
+                     "Bytes read at once, such as 256KiB; empty: by the size of the data");
+  command.add_option("--threads", index.threads, "Shards read in parallel; 0: one a core")
+      ->check(CLI::NonNegativeNumber);
+  command.add_flag("--json", flags->json, "Print a summary as JSON to standard output");
+  OnRun(command, outcome, [flags] { return Index(*flags); });
+}
+
+}  // namespace penstock
