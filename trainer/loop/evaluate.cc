@@ -14,11 +14,12 @@ std::string Evaluation::ToString() const {
 }
 
 absl::StatusOr<Evaluation> Evaluate(CpuBackend& backend, BoardReader& reader, Input& input,
-                                    double train_mean) {
+                                    double train_mean, const std::function<bool()>& should_stop) {
   Evaluation result;
   double errors = 0, from_train_mean = 0, scores = 0, squares = 0;
   std::vector<float> predictions;
   for (InputBatch batch;;) {
+    if (should_stop && should_stop()) return absl::CancelledError("the evaluation was stopped");
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, input.Next(batch));
     if (!more) break;
     PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader.Read(batch));

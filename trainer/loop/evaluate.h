@@ -3,6 +3,7 @@
 #define PENSTOCK_TRAINER_LOOP_EVALUATE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,9 +28,11 @@ struct Evaluation {
 };
 
 // Reads `input` to its end: every row counts once, summed in double in row order.
-// kFailedPrecondition: there are no rows.
+// `should_stop`, unless empty, is asked between batches.
+// kFailedPrecondition: there are no rows; kCancelled: should_stop() said so.
 absl::StatusOr<Evaluation> Evaluate(CpuBackend& backend, BoardReader& reader, Input& input,
-                                    double train_mean);
+                                    double train_mean,
+                                    const std::function<bool()>& should_stop = {});
 
 }  // namespace penstock
 

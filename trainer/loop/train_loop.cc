@@ -34,30 +34,39 @@ bool TrainLoop::IsDone() const {
 
 absl::StatusOr<TrainSummary> TrainLoop::Run() {
   while (!IsDone()) {
-    if (options_.should_stop && options_.should_stop()) {
+    if (Stops()) {
       summary_.stopped = true;
       break;
     }
-    absl::StatusOr<bool> more = RunStep();
-    // A closed input is how a wait for it is interrupted.
-    if (absl::IsCancelled(more.status()) && options_.should_stop && options_.should_stop()) {
-      continue;
-    }
-    PENSTOCK_RETURN_IF_ERROR(more.status());
-    if (!*more) break;
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, RunStep());
+    if (!more) break;
     if (!IsDone()) PENSTOCK_RETURN_IF_ERROR(RunSchedules());
   }
+  PENSTOCK_RETURN_IF_ERROR(Save());
   if (!summary_.stopped && evaluated_step_ != info_.step) {
     PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
   }
-  PENSTOCK_RETURN_IF_ERROR(Save());
   summary_.digest = digest_.Hex();
   return summary_;
 }
 
+absl::StatusOr<bool> TrainLoop::NextBatch() {
+  absl::StatusOr<bool> more = input_.Next(batch_);
+  if (more.ok()) return more;
+  // A closed input is how a wait for it is interrupted.
+  if (absl::IsCancelled(more.status()) && Stops()) {
+    summary_.stopped = true;
+    return false;
+  }
+  if (absl::Status saved = Save(); !saved.ok()) {
+    return Annotate(more.status(), absl::StrCat(saved.message(), "; and the input failed"));
+  }
+  return more;
+}
+
 absl::StatusOr<bool> TrainLoop::RunStep() {
   const Clock::time_point start = Clock::now();
-  PENSTOCK_ASSIGN_OR_RETURN(const bool more, input_.Next(batch_));
+  PENSTOCK_ASSIGN_OR_RETURN(const bool more, NextBatch());
   const Clock::time_point arrived = Clock::now();
   if (!more) return false;
   StepReport report{.total_steps = options_.total_steps, .rows = batch_.rows};
@@ -108,10 +117,10 @@ void TrainLoop::Record(const StepReport& report) {
 }
 
 absl::Status TrainLoop::RunSchedules() {
-  if (options_.eval_every != 0 && info_.step % options_.eval_every == 0) {
-    PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
+  if (options_.checkpoint_every != 0 && info_.step % options_.checkpoint_every == 0) {
+    PENSTOCK_RETURN_IF_ERROR(Save());
   }
-  if (options_.checkpoint_every != 0 && info_.step % options_.checkpoint_every == 0) return Save();
+  if (options_.eval_every != 0 && info_.step % options_.eval_every == 0) return RunEvaluation();
   return absl::OkStatus();
 }
 
@@ -119,7 +128,14 @@ absl::Status TrainLoop::RunEvaluation() {
   if (!options_.open_holdout || info_.score_count == 0) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Input> holdout, options_.open_holdout());
   const double mean = info_.score_sum / static_cast<double>(info_.score_count);
-  PENSTOCK_ASSIGN_OR_RETURN(summary_.evaluation, Evaluate(backend_, reader_, *holdout, mean));
+  absl::StatusOr<Evaluation> evaluation =
+      Evaluate(backend_, reader_, *holdout, mean, options_.should_stop);
+  if (absl::IsCancelled(evaluation.status()) && Stops()) {
+    summary_.stopped = true;
+    return absl::OkStatus();
+  }
+  PENSTOCK_RETURN_IF_ERROR(evaluation.status());
+  summary_.evaluation = *evaluation;
   evaluated_step_ = info_.step;
   if (options_.on_evaluation) options_.on_evaluation(info_.step, *summary_.evaluation);
   return absl::OkStatus();

@@ -66,7 +66,8 @@ struct TrainLoopOptions {
 
   std::function<void(const StepReport&)> on_step = {};
   std::function<void(uint64_t step, const Evaluation&)> on_evaluation = {};
-  // Asked between steps. The step in progress is always finished.
+  // Asked between steps, and between the batches of an evaluation. The step in progress is always
+  // finished.
   std::function<bool()> should_stop = {};
 };
 
@@ -79,14 +80,17 @@ class TrainLoop {
   TrainLoop(CpuBackend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
             TrainLoopOptions options);
 
-  // Trains to the end of the input, to total_steps, or until should_stop(); evaluates and saves at
-  // the end (a stopped run is saved, not evaluated). After an error nothing is saved.
+  // Trains to the end of the input, to total_steps, or until should_stop(); saves and evaluates at
+  // the end (a stopped run is saved, not evaluated). A run that its input ends with an error is
+  // saved too; one that diverged is not, so that it pushes out no good checkpoint.
   absl::StatusOr<TrainSummary> Run();
 
  private:
   using Clock = std::chrono::steady_clock;
 
   absl::StatusOr<bool> RunStep();
+  absl::StatusOr<bool> NextBatch();
+  bool Stops() const { return options_.should_stop && options_.should_stop(); }
   absl::Status TrainOn(const InputBatch& batch, StepReport& report);
   absl::Status RunSchedules();
   absl::Status RunEvaluation();

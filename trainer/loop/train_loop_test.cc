@@ -197,6 +197,55 @@ TEST_F(TrainLoopTest, AClosedInputStopsTheRunAndSavesIt) {
   EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(1)));
 }
 
+// Fails once `batches` were handed out.
+class FailingInput : public MemoryInput {
+ public:
+  explicit FailingInput(int batches) : MemoryInput(128, 16), left_(batches) {}
+  absl::StatusOr<bool> Next(InputBatch& batch) override {
+    if (left_-- == 0) return absl::UnavailableError("no server for 30 s");
+    return MemoryInput::Next(batch);
+  }
+
+ private:
+  int left_;
+};
+
+TEST_F(TrainLoopTest, WhatWasTrainedIsSavedWhenTheInputFails) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  auto backend = MakeBackend();
+  FailingInput input(3);
+  TrainLoop loop(*backend, reader_, input, {.model = kModel}, {.checkpoints = &folder});
+  EXPECT_THAT(loop.Run(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no server")));
+  EXPECT_THAT(folder.List(), IsOkAndHolds(testing::ElementsAre(HasSubstr("step-000000003"))));
+}
+
+TEST_F(TrainLoopTest, AStopDuringTheEvaluationKeepsTheSavedTraining) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  auto backend = MakeBackend();
+  bool evaluating = false;
+  TrainLoopOptions options{.total_steps = 2, .checkpoints = &folder};
+  options.open_holdout = [&]() -> absl::StatusOr<std::unique_ptr<Input>> {
+    evaluating = true;
+    return std::make_unique<MemoryInput>(37, 16);
+  };
+  options.should_stop = [&] { return evaluating; };
+  ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, options));
+  EXPECT_TRUE(summary.stopped);
+  EXPECT_FALSE(summary.evaluation.has_value());
+  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(1)));
+}
+
+TEST_F(TrainLoopTest, DivergenceIsNotSaved) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  auto backend = MakeBackend();
+  TrainLoopOptions options{.checkpoints = &folder};
+  options.on_step = [&](const StepReport&) {
+    backend->state().parameters[3] = std::numeric_limits<float>::infinity();
+  };
+  EXPECT_FALSE(Train(*backend, options).ok());
+  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(0)));
+}
+
 TEST_F(TrainLoopTest, DivergenceNamesTheRows) {
   auto backend = MakeBackend();
   backend->state().parameters[3] = std::numeric_limits<float>::infinity();
