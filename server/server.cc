@@ -6,6 +6,7 @@
 #include "grpcpp/grpcpp.h"
 #include "records/base/status.h"
 #include "records/wire/limits.h"
+#include "server/engine_sessions.h"
 #include "server/health_service.h"
 #include "server/listen_address.h"
 #include "server/piece_service.h"
@@ -44,18 +45,32 @@ absl::Status ServerOptions::Validate() const {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
+  PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  absl::StatusOr<std::unique_ptr<Engine>> engine =
+      Engine::Create({.data_root = options.data_root,
+                      .threads = options.threads,
+                      .memory_budget = options.memory_budget});
+  if (!engine.ok()) return Annotate(engine.status(), "--data-root");
+  options.threads = (*engine)->options().threads;
+  options.memory_budget = (*engine)->options().memory_budget;
+  return Start(std::move(options), std::make_unique<EngineSessions>(*std::move(engine)));
+}
+
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
                                                       std::unique_ptr<SessionSource> sessions) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
   absl::StatusOr<Root> root = Root::Open(options.data_root);
   if (!root.ok()) return Annotate(root.status(), "--data-root");
-  std::unique_ptr<Server> server(new Server(*std::move(root), std::move(sessions)));
-  PENSTOCK_RETURN_IF_ERROR(server->Listen(options.listen));
+  std::unique_ptr<Server> server(
+      new Server(std::move(options), *std::move(root), std::move(sessions)));
+  PENSTOCK_RETURN_IF_ERROR(server->Listen(server->options_.listen));
   return server;
 }
 
-Server::Server(Root root, std::unique_ptr<SessionSource> sessions)
-    : root_(std::move(root)),
+Server::Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> sessions)
+    : options_(std::move(options)),
+      root_(std::move(root)),
       sessions_(std::move(sessions)),
       health_(std::make_unique<HealthService>()) {
   service_ = std::make_unique<PieceService>(*sessions_, root_, [this] {

@@ -50,6 +50,8 @@ class Server {
 
   // Where it listens: "127.0.0.1:41234" for "127.0.0.1:0".
   const std::string& address() const { return address_; }
+  // As Start() completed them.
+  const ServerOptions& options() const { return options_; }
   size_t num_streams() const;
 
   // Health becomes NOT_SERVING, every stream is told, new ones are refused; the server ends when
@@ -61,11 +63,12 @@ class Server {
   void Wait();
 
  private:
-  Server(Root root, std::unique_ptr<SessionSource> sessions);
+  Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> sessions);
   absl::Status Listen(const std::string& address);
   // Ends the gRPC server when there is reason to.
   void RunUntilEnd();
 
+  const ServerOptions options_;
   const Root root_;
   const std::unique_ptr<SessionSource> sessions_;
   const std::unique_ptr<HealthService> health_;

@@ -205,6 +205,8 @@ void StreamReactor::OnWriteDone(bool ok) {
     writing_ = false;
     if (ok) next = TakeNext();
     read_on = read_paused_ && outbox_.num_control() <= kMaxQueuedControl / 2;
+    // Claimed here: the next write may be done before this call reads on.
+    if (read_on) read_paused_ = false;
   }
   if (!ok) End(absl::CancelledError("the client is gone"));
   if (next.has_value()) Write(*std::move(next));

@@ -1,0 +1,145 @@
+// penstock-server: decodes records beneath a folder for trainers that ask for them.
+#include <cstdio>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "penstock_version.h"
+#include "records/base/byte_size.h"
+#include "records/base/status.h"
+#include "server/address_file.h"
+#include "server/server.h"
+#include "server/signals.h"
+#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/spdlog.h"
+
+namespace penstock {
+namespace {
+
+struct Flags {
+  ServerOptions server;
+  std::string memory_budget = "0";
+  std::string grace = "30s";
+  std::string address_file;
+  std::string log_level = "info";
+  bool print_config = false;
+};
+
+constexpr char kExample[] =
+    "Example:\n"
+    "  penstock-server --data-root /data/chess --listen 127.0.0.1:7070\n"
+    "  penstock stream /data/chess/manifest.pb --servers 127.0.0.1:7070 --steps 100\n\n"
+    "SIGTERM or Ctrl-C drains: streams are told, new ones refused, what was asked for is\n"
+    "answered, and the process ends with the last stream or after --grace. A second Ctrl-C\n"
+    "ends it at once.";
+
+void AddOptions(CLI::App& app, Flags& flags) {
+  app.option_defaults()->always_capture_default();
+  app.add_option("--data-root", flags.server.data_root,
+                 "Folder of shards and manifests; nothing outside it is served");
+  app.add_option("--listen", flags.server.listen, "HOST:PORT; port 0 takes a free one");
+  app.add_option("--threads", flags.server.threads,
+                 "Threads that load and decode; 0: the cores this process may use");
+  app.add_option("--memory-budget", flags.memory_budget,
+                 "Memory for chunks and windows, e.g. 4GiB; 0: a quarter of what this process may "
+                 "use");
+  app.add_option("--address-file", flags.address_file,
+                 "File that gets the address once it is served, and goes when the server ends");
+  app.add_option("--grace", flags.grace, "How long SIGTERM waits for streams to end, e.g. 30s");
+  app.add_flag("--insecure", flags.server.insecure,
+               "Allow --listen on an address that other machines reach, without TLS");
+  app.add_option("--log-level", flags.log_level, "What goes to stderr")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
+  app.set_config("--config", "", "File of options, one NAME=VALUE a line");
+  app.add_flag("--print-config", flags.print_config, "Print the options as a file and exit")
+      ->configurable(false);
+  app.set_version_flag("--version",
+                       "penstock-server " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
+  app.footer(kExample);
+}
+
+// Values that are wrong whatever the machine is like: exit code 2.
+absl::Status Complete(Flags& flags, absl::Duration& grace) {
+  absl::StatusOr<uint64_t> budget = ParseByteSize(flags.memory_budget);
+  if (!budget.ok()) return Annotate(budget.status(), "--memory-budget");
+  flags.server.memory_budget = *budget;
+  if (!absl::ParseDuration(flags.grace, &grace) || grace < absl::ZeroDuration() ||
+      grace > absl::Hours(24)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--grace: \"", flags.grace, "\" is no duration of at most 24h; give e.g. 30s or 2m"));
+  }
+  return flags.server.Validate();
+}
+
+// spdlog's default logger would write to stdout.
+void SetUpLog(const std::string& level) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("penstock-server"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ %v");
+  spdlog::set_level(spdlog::level::from_str(level == "error" ? "err" : level));
+}
+
+absl::Status Serve(const Flags& flags, absl::Duration grace) {
+  absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(flags.server);
+  PENSTOCK_RETURN_IF_ERROR(started.status());
+  Server& server = **started;
+  AddressFile address_file;
+  if (!flags.address_file.empty()) {
+    absl::Status written = address_file.Write(flags.address_file, server.address());
+    if (!written.ok()) return Annotate(written, "--address-file");
+  }
+  spdlog::info("serving address={} root=\"{}\" threads={} memory_budget={} version={} commit={}",
+               server.address(), server.options().data_root, server.options().threads,
+               FormatByteSize(server.options().memory_budget), PENSTOCK_VERSION, PENSTOCK_COMMIT);
+  bool draining = false;
+  SignalThread signals([&](int signal) {
+    if (draining && signal == SIGINT) {
+      spdlog::warn("ending at once signal={}", sigabbrev_np(signal));
+      server.Stop();
+      return;
+    }
+    if (draining) return;
+    draining = true;
+    spdlog::info("draining signal={} grace={} streams={}", sigabbrev_np(signal),
+                 absl::FormatDuration(grace), server.num_streams());
+    server.Drain(grace);
+  });
+  server.Wait();
+  spdlog::info("ended");
+  return absl::OkStatus();
+}
+
+int Fail(const absl::Status& status, int exit_code) {
+  std::fprintf(stderr, "penstock-server: %s\n", std::string(status.message()).c_str());
+  return exit_code;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Decodes records beneath a folder for the trainers that ask for them.",
+               "penstock-server");
+  Flags flags;
+  AddOptions(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version.
+    std::fprintf(stderr, "penstock-server: %s\nRun with --help for the options.\n", error.what());
+    return 2;
+  }
+  if (flags.print_config) {
+    std::fputs(app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str(),
+               stdout);
+    return 0;
+  }
+  absl::Duration grace;
+  if (absl::Status status = Complete(flags, grace); !status.ok()) return Fail(status, 2);
+  std::signal(SIGPIPE, SIG_IGN);
+  BlockEndSignals();
+  SetUpLog(flags.log_level);
+  absl::Status status = Serve(flags, grace);
+  return status.ok() ? 0 : Fail(status, 1);
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) { return penstock::Main(argc, argv); }

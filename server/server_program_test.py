@@ -1,0 +1,104 @@
+"""penstock-server as a process: its address file, its exit codes, draining."""
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SERVER = os.path.join(os.environ["PENSTOCK_BIN"], "penstock-server")
+
+
+def run(*args):
+    done = subprocess.run([SERVER, *args], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+class ServerProgramTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.address_file = os.path.join(self.folder.name, "address")
+
+    def start(self, *args):
+        """A server that serves; its log line tells so, after the address file is there."""
+        process = subprocess.Popen(
+            [SERVER, "--data-root", self.folder.name, "--listen", "127.0.0.1:0",
+             "--address-file", self.address_file, "--threads", "1", *args],
+            stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertIn("serving address=127.0.0.1:", process.stderr.readline())
+        return process
+
+    def test_writes_its_address_and_removes_it_at_its_end(self):
+        process = self.start()
+        with open(self.address_file) as file:
+            host, port = file.read().strip().rsplit(":", 1)
+        socket.create_connection((host, int(port)), timeout=10).close()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=30), 0)
+        self.assertFalse(os.path.exists(self.address_file))
+
+    def test_ctrl_c_drains_too(self):
+        process = self.start()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=30), 0)
+
+    def test_a_port_in_use_names_its_holder(self):
+        process = self.start()
+        with open(self.address_file) as file:
+            address = file.read().strip()
+        code, _, error = run("--data-root", self.folder.name, "--listen", address)
+        self.assertEqual(code, 1)
+        self.assertIn(address, error)
+        self.assertIn("process %d" % process.pid, error)
+
+    def test_a_missing_data_root_is_an_error(self):
+        code, _, error = run("--data-root", "/no/such/folder", "--listen", "127.0.0.1:0")
+        self.assertEqual(code, 1)
+        self.assertIn("/no/such/folder", error)
+
+    @unittest.skipIf(os.geteuid() == 0, "root reads every folder")
+    def test_an_unreadable_data_root_is_an_error(self):
+        folder = os.path.join(self.folder.name, "locked")
+        os.mkdir(folder)
+        os.chmod(folder, 0)
+        self.addCleanup(os.chmod, folder, stat.S_IRWXU)
+        code, _, error = run("--data-root", folder, "--listen", "127.0.0.1:0")
+        self.assertEqual(code, 1)
+        self.assertIn("locked", error)
+
+    def test_wrong_flags_are_usage_errors(self):
+        root = ("--data-root", self.folder.name)
+        for args, said in [(("--bogus",), "--bogus"), ((), "--data-root"),
+                           ((*root, "--listen", "0.0.0.0:0"), "--insecure"),
+                           ((*root, "--listen", "nonsense"), "HOST:PORT"),
+                           ((*root, "--memory-budget", "x"), "--memory-budget"),
+                           ((*root, "--grace", "soon"), "--grace"),
+                           ((*root, "--log-level", "loud"), "--log-level")]:
+            code, _, error = run(*args)
+            self.assertEqual(code, 2, args)
+            self.assertIn(said, error)
+
+    def test_what_print_config_prints_is_a_config(self):
+        code, printed, _ = run("--data-root", "/x", "--grace", "7s", "--print-config")
+        self.assertEqual(code, 0)
+        config = os.path.join(self.folder.name, "config")
+        with open(config, "w") as file:
+            file.write(printed)
+        code, again, _ = run("--config", config, "--print-config")
+        self.assertEqual(code, 0)
+        self.assertEqual(again, printed)
+        self.assertIn('grace="7s"', printed)
+
+    def test_says_its_version_and_an_example(self):
+        self.assertIn("commit", run("--version")[1])
+        self.assertIn("penstock-server --data-root", run("--help")[1])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv)
