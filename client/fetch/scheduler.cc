@@ -26,8 +26,8 @@ absl::Duration WindowBackoff(uint32_t failures) {
 
 }  // namespace
 
-Scheduler::Scheduler(const Plan& plan, const Steps& steps, SchedulerOptions options,
-                     SchedulerActions& actions)
+FetchScheduler::FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOptions options,
+                               SchedulerActions& actions)
     : plan_(plan),
       steps_(steps),
       options_(std::move(options)),
@@ -43,7 +43,7 @@ Scheduler::Scheduler(const Plan& plan, const Steps& steps, SchedulerOptions opti
   for (uint32_t slot = options_.num_slots; slot-- > 0;) free_slots_.push_back(slot);
 }
 
-absl::Time Scheduler::Advance(absl::Time now) {
+absl::Time FetchScheduler::Advance(absl::Time now) {
   if (ended_) return absl::InfiniteFuture();
   if (num_steps_ == 0) {
     ended_ = true;
@@ -60,7 +60,7 @@ absl::Time Scheduler::Advance(absl::Time now) {
   return ended_ ? absl::InfiniteFuture() : NextWake(now);
 }
 
-void Scheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& info) {
+void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& info) {
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr) return;
   server->heard_at = now;
@@ -73,13 +73,13 @@ void Scheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& info)
   lane_server_.clear();  // Placed anew by Advance().
 }
 
-void Scheduler::OnWindowReady(absl::Time now, StreamId stream, uint64_t number) {
+void FetchScheduler::OnWindowReady(absl::Time now, StreamId stream, uint64_t number) {
   if (ServerEntry* server = servers_.Find(stream)) server->heard_at = now;
   WindowEntry* window = windows_.Find(number);
   if (window != nullptr && window->opened_on == stream) window->failures = 0;
 }
 
-void Scheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
+void FetchScheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr) return;
   server->heard_at = now;
@@ -87,7 +87,7 @@ void Scheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
   pump_ = true;
 }
 
-void Scheduler::OnDraining(absl::Time now, StreamId stream) {
+void FetchScheduler::OnDraining(absl::Time now, StreamId stream) {
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || server->state != ServerState::kUp) return;
   server->heard_at = now;
@@ -100,7 +100,7 @@ void Scheduler::OnDraining(absl::Time now, StreamId stream) {
   open_windows_ = true;
 }
 
-void Scheduler::OnError(absl::Time now, StreamId stream, const StreamError& error) {
+void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError& error) {
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || ended_) return;
   server->heard_at = now;
@@ -129,12 +129,12 @@ void Scheduler::OnError(absl::Time now, StreamId stream, const StreamError& erro
   open_windows_ = pump_ = true;
 }
 
-void Scheduler::OnBroken(absl::Time now, StreamId stream, absl::Status status) {
+void FetchScheduler::OnBroken(absl::Time now, StreamId stream, absl::Status status) {
   if (servers_.Find(stream) != nullptr && !ended_) Lose(now, stream.server, std::move(status));
 }
 
-std::span<const RowCopy> Scheduler::OnPart(absl::Time now, StreamId stream, uint64_t number,
-                                           uint32_t first_row, uint32_t rows) {
+std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream, uint64_t number,
+                                                uint32_t first_row, uint32_t rows) {
   copies_.clear();
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || ended_) return copies_;
@@ -164,7 +164,7 @@ std::span<const RowCopy> Scheduler::OnPart(absl::Time now, StreamId stream, uint
   return copies_;
 }
 
-void Scheduler::OnPartCopied() {
+void FetchScheduler::OnPartCopied() {
   RequestEntry& request = *std::exchange(copying_, nullptr);
   for (const RowCopy& copy : copies_) {
     slots_[copy.slot].rows_missing -= copy.rows;
@@ -175,7 +175,7 @@ void Scheduler::OnPartCopied() {
   DeliverReady();
 }
 
-void Scheduler::OnSlotReleased(uint32_t slot) {
+void FetchScheduler::OnSlotReleased(uint32_t slot) {
   free_slots_.push_back(slot);
   ++num_released_;
   pump_ = true;

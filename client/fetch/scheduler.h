@@ -45,11 +45,11 @@ struct SchedulerOptions {
 //
 // Allocates nothing per batch once its tables have grown; a window or an epoch may allocate.
 // Not thread-safe.
-class Scheduler {
+class FetchScheduler {
  public:
   // `plan` and `actions` must outlive it.
-  Scheduler(const Plan& plan, const Steps& steps, SchedulerOptions options,
-            SchedulerActions& actions);
+  FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOptions options,
+                 SchedulerActions& actions);
 
   // Begins; then to be called after events and when the time it returned has come.
   absl::Time Advance(absl::Time now);

@@ -1,4 +1,4 @@
-// What a Scheduler wants done.
+// What a FetchScheduler wants done.
 #ifndef PENSTOCK_CLIENT_FETCH_SCHEDULER_ACTIONS_H_
 #define PENSTOCK_CLIENT_FETCH_SCHEDULER_ACTIONS_H_
 

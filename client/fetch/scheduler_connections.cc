@@ -22,7 +22,7 @@ constexpr uint32_t kUnshuffledPlaces = 64;
 
 }  // namespace
 
-void Scheduler::Connect(absl::Time now) {
+void FetchScheduler::Connect(absl::Time now) {
   if (servers_.AllRefused()) {
     return Fail(absl::FailedPreconditionError(
         absl::StrCat("every server was refused or refused: ", servers_.Reasons())));
@@ -40,9 +40,11 @@ void Scheduler::Connect(absl::Time now) {
   }
 }
 
-void Scheduler::CloseStreamOf(uint32_t server) { actions_.CloseStream(servers_.stream(server)); }
+void FetchScheduler::CloseStreamOf(uint32_t server) {
+  actions_.CloseStream(servers_.stream(server));
+}
 
-void Scheduler::Lose(absl::Time now, uint32_t index, absl::Status status) {
+void FetchScheduler::Lose(absl::Time now, uint32_t index, absl::Status status) {
   const StreamId stream = servers_.stream(index);
   ServerEntry& server = servers_[index];
   const bool refused = server.state == ServerState::kConnecting && IsRefusal(status.code());
@@ -63,7 +65,7 @@ void Scheduler::Lose(absl::Time now, uint32_t index, absl::Status status) {
 }
 
 // A server that drains and owes nothing more is left; later it may be tried again.
-void Scheduler::CloseDrained() {
+void FetchScheduler::CloseDrained() {
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     ServerEntry& server = servers_[i];
     if (server.state != ServerState::kDraining || server.outstanding_requests > 0) continue;
@@ -75,7 +77,7 @@ void Scheduler::CloseDrained() {
   }
 }
 
-void Scheduler::Place(absl::Time now) {
+void FetchScheduler::Place(absl::Time now) {
   if (!lane_server_.empty() || !servers_.AnyUp()) return;
   if (settle_by_ && now < *settle_by_ && !servers_.AllSettled()) return;
   settle_by_ = absl::InfinitePast();
@@ -92,13 +94,13 @@ void Scheduler::Place(absl::Time now) {
   open_windows_ = pump_ = true;
 }
 
-std::optional<uint32_t> Scheduler::ServerOf(const WindowEntry& window) const {
+std::optional<uint32_t> FetchScheduler::ServerOf(const WindowEntry& window) const {
   if (lane_server_.empty()) return std::nullopt;
   const uint64_t place = plan_.shuffle() ? window.id.lane : window.id.index % kUnshuffledPlaces;
   return lane_server_[place];
 }
 
-void Scheduler::CheckTimeouts(absl::Time now) {
+void FetchScheduler::CheckTimeouts(absl::Time now) {
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& server = servers_[i];
     const bool owes = server.state == ServerState::kConnecting || server.outstanding_requests > 0;
@@ -117,7 +119,7 @@ void Scheduler::CheckTimeouts(absl::Time now) {
   }
 }
 
-absl::Time Scheduler::NextWake(absl::Time now) const {
+absl::Time FetchScheduler::NextWake(absl::Time now) const {
   absl::Time wake = absl::InfiniteFuture();
   for (size_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& server = servers_[i];
@@ -131,7 +133,7 @@ absl::Time Scheduler::NextWake(absl::Time now) const {
   return std::min(wake, retry_wake_);
 }
 
-void Scheduler::Fail(absl::Status status) {
+void FetchScheduler::Fail(absl::Status status) {
   ended_ = true;
   actions_.Fail(std::move(status));
 }

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-void Scheduler::OpenWindows() {
+void FetchScheduler::OpenWindows() {
   if (!std::exchange(open_windows_, false)) return;
   windows_.ForEach([&](WindowEntry& window) {
     if (window.opened_on) return;
@@ -26,7 +26,7 @@ void Scheduler::OpenWindows() {
 }
 
 // A request waits until it is worth its message, unless its rows are needed soon.
-bool Scheduler::MayFetch(absl::Time now, const WindowEntry& window) const {
+bool FetchScheduler::MayFetch(absl::Time now, const WindowEntry& window) const {
   if (window.wanted.empty() || !window.opened_on || window.retry_at > now) return false;
   const ServerEntry& server = servers_[window.opened_on->server];
   const uint64_t bytes = std::min<uint64_t>(window.wanted_rows, fetch_rows_) * options_.row_bytes;
@@ -38,7 +38,7 @@ bool Scheduler::MayFetch(absl::Time now, const WindowEntry& window) const {
          ranges_[window.wanted.head].step < soon;
 }
 
-void Scheduler::Pump(absl::Time now) {
+void FetchScheduler::Pump(absl::Time now) {
   if (!pump_ && now < retry_wake_) return;
   pump_ = false;
   retry_wake_ = absl::InfiniteFuture();
@@ -61,7 +61,7 @@ void Scheduler::Pump(absl::Time now) {
   }
 }
 
-bool Scheduler::FetchFrom(absl::Time now, WindowEntry& window) {
+bool FetchScheduler::FetchFrom(absl::Time now, WindowEntry& window) {
   if (!MayFetch(now, window)) return false;  // The candidates before it took the credit.
   const FetchShape shape = TakeShape(ranges_, window.wanted, fetch_rows_);
   RequestEntry& request = requests_.New();
@@ -85,7 +85,7 @@ bool Scheduler::FetchFrom(absl::Time now, WindowEntry& window) {
 }
 
 // Rows that have not arrived are wanted again.
-void Scheduler::ReturnClaims(RequestEntry& request) {
+void FetchScheduler::ReturnClaims(RequestEntry& request) {
   WindowEntry& window = *request.window;
   uint32_t at = 0;
   while (!request.ranges.empty()) {
@@ -111,7 +111,7 @@ void Scheduler::ReturnClaims(RequestEntry& request) {
   }
 }
 
-void Scheduler::EndRequest(RequestEntry& request) {
+void FetchScheduler::EndRequest(RequestEntry& request) {
   WindowEntry& window = *request.window;
   if (servers_[request.stream.server].generation == request.stream.generation) {
     ServerEntry& server = servers_[request.stream.server];
@@ -125,7 +125,7 @@ void Scheduler::EndRequest(RequestEntry& request) {
   pump_ = true;
 }
 
-void Scheduler::DeliverReady() {
+void FetchScheduler::DeliverReady() {
   while (next_delivery_ < next_step_) {
     const SlotEntry& slot = slots_[slot_of_step_[next_delivery_ % slots_.size()]];
     if (slot.rows_missing > 0) return;

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-void Scheduler::Walk() {
+void FetchScheduler::Walk() {
   while (!free_slots_.empty() && next_step_ < num_steps_) {
     const uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
@@ -14,7 +14,7 @@ void Scheduler::Walk() {
   }
 }
 
-void Scheduler::WalkStep(uint32_t slot) {
+void FetchScheduler::WalkStep(uint32_t slot) {
   SlotEntry& entry = slots_[slot];
   entry.ready = {next_step_, slot, steps_.At(next_step_)};
   entry.rows_missing = entry.ready.step.rank_rows;
@@ -32,7 +32,7 @@ void Scheduler::WalkStep(uint32_t slot) {
   if (entry.rows_missing == 0) DeliverReady();
 }
 
-void Scheduler::WalkRange(const RowRange& range, SlotEntry& slot, uint32_t& slot_row) {
+void FetchScheduler::WalkRange(const RowRange& range, SlotEntry& slot, uint32_t& slot_row) {
   if (walked_order_ == nullptr || walked_order_->epoch() != range.epoch) {
     walked_order_ = OrderOf(range.epoch);
     walker_.emplace(*walked_order_, range.position);
@@ -45,7 +45,7 @@ void Scheduler::WalkRange(const RowRange& range, SlotEntry& slot, uint32_t& slot
   }
 }
 
-void Scheduler::Want(const WindowRun& run, const SlotEntry& slot, uint32_t slot_row) {
+void FetchScheduler::Want(const WindowRun& run, const SlotEntry& slot, uint32_t slot_row) {
   WindowEntry& window = WindowOf(run);
   Range range;
   range.first_row = run.first_row;
@@ -60,7 +60,7 @@ void Scheduler::Want(const WindowRun& run, const SlotEntry& slot, uint32_t slot_
   if (run.first_row + run.rows > window.order->WindowRows(run.window) / 4 * 3) OpenAhead(lane, run);
 }
 
-std::shared_ptr<const EpochOrder> Scheduler::OrderOf(uint64_t epoch) {
+std::shared_ptr<const EpochOrder> FetchScheduler::OrderOf(uint64_t epoch) {
   std::shared_ptr<const EpochOrder> order = orders_[epoch].lock();
   if (order == nullptr) {
     order = std::make_shared<const EpochOrder>(plan_.Epoch(epoch));
@@ -70,7 +70,7 @@ std::shared_ptr<const EpochOrder> Scheduler::OrderOf(uint64_t epoch) {
   return order;
 }
 
-WindowEntry& Scheduler::WindowOf(const WindowRun& run) {
+WindowEntry& FetchScheduler::WindowOf(const WindowRun& run) {
   LaneEntry& lane = lanes_[run.window.lane];
   if (lane.current != nullptr && lane.current->id == run.window) return *lane.current;
   WalkedPast(lane.current);
@@ -81,7 +81,7 @@ WindowEntry& Scheduler::WindowOf(const WindowRun& run) {
   return *(lane.current = &NewWindow(run.window));
 }
 
-WindowEntry& Scheduler::NewWindow(WindowId id) {
+WindowEntry& FetchScheduler::NewWindow(WindowId id) {
   WindowEntry& window = windows_.New();
   window.id = id;
   window.order = OrderOf(id.epoch);
@@ -91,7 +91,7 @@ WindowEntry& Scheduler::NewWindow(WindowId id) {
 }
 
 // The lane's next window, so that it is loaded when the walk gets there.
-void Scheduler::OpenAhead(LaneEntry& lane, const WindowRun& run) {
+void FetchScheduler::OpenAhead(LaneEntry& lane, const WindowRun& run) {
   if (lane.ahead != nullptr || next_step_ == num_steps_) return;
   const EpochOrder& order = *lane.current->order;
   WindowId next = run.window;
@@ -103,14 +103,14 @@ void Scheduler::OpenAhead(LaneEntry& lane, const WindowRun& run) {
   lane.ahead = &NewWindow(next);
 }
 
-void Scheduler::WalkedPast(WindowEntry*& window) {
+void FetchScheduler::WalkedPast(WindowEntry*& window) {
   if (window == nullptr) return;
   WindowEntry& past = *std::exchange(window, nullptr);
   past.walked_past = true;
   ReleaseIfDone(past);
 }
 
-void Scheduler::ReleaseIfDone(WindowEntry& window) {
+void FetchScheduler::ReleaseIfDone(WindowEntry& window) {
   if (!window.done()) return;
   if (window.opened_on) actions_.ReleaseWindow(*window.opened_on, window.number);
   windows_.Free(window);

@@ -78,21 +78,24 @@ class Batch {
   Batch(Batch&&) noexcept;
   Batch& operator=(Batch&&) noexcept;
 
-  uint64_t step() const;      // Steps handed out before this one by this loader.
-  uint32_t epoch() const;     // Of the batch's first row.
-  uint64_t position() const;  // In the epoch, of the global batch's first row.
+  uint64_t step() const;       // Steps handed out before this one by this loader.
+  uint64_t epoch() const;      // Of the global batch's first row.
+  uint64_t position() const;   // In the epoch, of the global batch's first row.
+  uint64_t first_row() const;  // In the global batch, of this rank's first row.
   size_t rows() const;
   std::span<const TensorView> tensors() const;
   // The tensor of that name, or null.
   const TensorView* tensor(absl::string_view name) const;
-  // Where to resume after this batch was consumed.
+  // Where to resume after this batch was consumed: the global batch's end, the same on all ranks.
   const Cursor& cursor() const;
   // Numbers of the rows' records over the manifest; empty unless record_ids was asked for.
   std::span<const uint64_t> record_ids() const;
 
  private:
-  friend class Loader;
+  friend class LoaderThread;
+  friend class Slots;
   struct Slot;
+  void Reset();
   Slot* slot_ = nullptr;
 };
 

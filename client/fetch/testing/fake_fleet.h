@@ -1,4 +1,4 @@
-// A fleet of servers in virtual time, around the real Scheduler.
+// A fleet of servers in virtual time, around the real FetchScheduler.
 #ifndef PENSTOCK_CLIENT_FETCH_TESTING_FAKE_FLEET_H_
 #define PENSTOCK_CLIENT_FETCH_TESTING_FAKE_FLEET_H_
 
@@ -28,7 +28,7 @@ struct FleetOptions {
   uint64_t credit_bytes = 1 << 20;
 };
 
-// Runs a Scheduler against servers that answer late, out of order and twice, that die and come
+// Runs a FetchScheduler against servers that answer late, out of order and twice, that die and come
 // back, and checks every delivered row against the plan. Deterministic. Not thread-safe.
 class FakeFleet final : public SchedulerActions {
  public:
@@ -55,7 +55,7 @@ class FakeFleet final : public SchedulerActions {
   size_t open_windows() const;
   // Set when a rule of the protocol was broken: what and where.
   const std::string& violation() const { return violation_; }
-  Scheduler& scheduler() { return scheduler_; }
+  FetchScheduler& scheduler() { return scheduler_; }
 
   void OpenStream(StreamId stream) override;
   void CloseStream(StreamId stream) override;
@@ -95,7 +95,7 @@ class FakeFleet final : public SchedulerActions {
   std::set<uint64_t> requests_seen_;
   std::vector<std::vector<Location>> slots_;
   std::map<uint64_t, EpochOrder> orders_;
-  Scheduler scheduler_;
+  FetchScheduler scheduler_;
   bool finished_ = false;
   uint64_t delivered_ = 0;
   uint64_t fetches_ = 0;
