@@ -42,6 +42,19 @@ TEST(SplitTest, HashDependsOnEveryBitAndTheLength) {
   EXPECT_EQ(seen.size(), expected);
 }
 
+// Values of an independent program written from docs/manifest_format.md.
+TEST(SplitTest, HashIsAsTheFormatSays) {
+  const std::pair<size_t, uint64_t> cases[] = {{0, 0x4e6ae996bbe44404},  {5, 0xb2428687097898b6},
+                                               {16, 0x3ed058d03058affa}, {17, 0x6c33bff7d10631c7},
+                                               {48, 0x32c421b8c0cfd101}, {49, 0x224d0de69a526261},
+                                               {194, 0xd134da49bcf49ccd}};
+  for (const auto& [size, hash] : cases) {
+    std::vector<uint8_t> bytes(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(i * 7);
+    EXPECT_EQ(SplitHash(bytes), hash) << size;
+  }
+}
+
 TEST(SplitTest, HoldoutTakesItsShare) {
   ASSERT_OK_AND_ASSIGN(uint32_t threshold, ParseHoldoutThreshold("5%"));
   int held = 0;
