@@ -1,5 +1,7 @@
 #include "records/dataset/indexer.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -210,6 +212,27 @@ TEST_F(InterruptedIndexTest, AShardThatChangedSinceIsReadAgain) {
   ASSERT_OK_AND_ASSIGN(IndexResult rest, Index());
   EXPECT_EQ(rest.reused_shards, 2u);
   EXPECT_EQ(rest.manifest.num_records(Split::kAll), 410u);
+}
+
+TEST_F(IndexerTest, AKilledRunIsContinued) {
+  WriteShards(5);
+  options_.threads = 1;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int calls = 0;
+    options_.progress = [calls](uint64_t) mutable {
+      if (++calls > 3) ::kill(::getpid(), SIGKILL);
+      return absl::OkStatus();
+    };
+    (void)Index();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_OK_AND_ASSIGN(IndexResult rest, Index());
+  EXPECT_EQ(rest.reused_shards, 3u);
+  EXPECT_EQ(rest.manifest.num_records(Split::kAll), 500u);
 }
 
 TEST_F(IndexerTest, AFolderIsIndexedOnceAndAgainWhenItChanged) {

@@ -1,0 +1,43 @@
+// Any bytes as a shard to index: what ends up in chunks can be read back as whole records.
+#include <cstdlib>
+#include <vector>
+
+#include "records/base/crc32c.h"
+#include "records/dataset/shard_scan.h"
+#include "records/format/tfrecord.h"
+#include "records/io/memory_source.h"
+
+namespace {
+
+void CheckChunk(std::span<const uint8_t> bytes, penstock::Compression compression,
+                const penstock::ManifestBuilder::Chunk& chunk) {
+  if (penstock::Crc32c(bytes) != chunk.crc32c) abort();
+  std::vector<uint8_t> raw(bytes.begin(), bytes.end());
+  if (compression != penstock::Compression::kNone) {
+    raw.resize(chunk.raw_size);
+    if (!penstock::Decompressor(compression).DecompressExactly(bytes, raw).ok()) abort();
+  }
+  std::vector<std::span<const uint8_t>> payloads;
+  if (!penstock::ParseFrames(raw, penstock::Verify::kPayload, payloads).ok()) abort();
+  if (payloads.size() != chunk.records) abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  penstock::ScanOptions options;
+  options.chunk_target = 64;
+  options.collect_damage = true;
+  options.max_raw_chunk_bytes = 1 << 20;
+  penstock::MemorySource source("fuzz", std::vector<uint8_t>(data, data + size));
+  absl::StatusOr<penstock::ShardScan> scan = penstock::ScanShard(source, options);
+  if (!scan.ok()) return 0;
+  uint64_t end = 0;
+  for (const penstock::ManifestBuilder::Chunk& chunk : scan->chunks) {
+    end += chunk.gap;
+    if (end + chunk.size > size) abort();
+    CheckChunk({data + end, chunk.size}, scan->compression, chunk);
+    end += chunk.size;
+  }
+  return 0;
+}
