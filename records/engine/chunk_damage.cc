@@ -8,6 +8,10 @@
 
 namespace penstock {
 
+LoadError Unshared(const LoadError& error) {
+  return {absl::Status(error.status.code(), error.status.message()), error.damage};
+}
+
 std::string ChunkName(const ShardRef& shard, const ChunkRef& chunk) {
   return absl::StrCat("shard '", shard.path, "', chunk at ", chunk.offset);
 }

@@ -31,23 +31,20 @@ uint64_t NewInstance() {
 }
 
 void TellFailedWindow(const WindowState& window) {
-  StreamError error;
-  error.window = window.definition.window;
-  error.status = window.error.status;
-  error.damage = window.error.damage;
-  window.session->events.OnError(std::move(error));
+  LoadError error = Unshared(window.error);
+  window.session->events.OnError({.request = std::nullopt,
+                                  .window = window.definition.window,
+                                  .status = std::move(error.status),
+                                  .damage = std::move(error.damage)});
 }
 
 void TellFailedRequest(const RequestState& request) {
-  StreamError error;
-  error.request = request.number;
-  if (request.refusal.ok()) {
-    error.status = request.window->error.status;
-    error.damage = request.window->error.damage;
-  } else {
-    error.status = request.refusal;
-  }
-  request.window->session->events.OnError(std::move(error));
+  LoadError error = Unshared(request.refusal.ok() ? request.window->error
+                                                  : LoadError{request.refusal, std::nullopt});
+  request.window->session->events.OnError({.request = request.number,
+                                           .window = std::nullopt,
+                                           .status = std::move(error.status),
+                                           .damage = std::move(error.damage)});
 }
 
 WindowRows BuildRows(const WindowState& window) {

@@ -56,7 +56,7 @@ void PartPool::Return(Home& home, std::span<uint8_t> memory) {
     Free(memory.data());
   }
   if (on_return_) on_return_(home.session_, memory.size());
-  if (--home.outside_ > 0 || home.session_ != nullptr) return;
+  if (--home.outside_ > 0 || !home.closed_) return;
   self = std::move(home.pool_);
   delete &home;
 }
@@ -65,6 +65,7 @@ void PartPool::CloseHome(Home& home) {
   std::shared_ptr<PartPool> self;
   MutexLock lock(&mutex_);
   home.session_ = nullptr;
+  home.closed_ = true;
   if (home.outside_ > 0) return;
   self = std::move(home.pool_);
   delete &home;

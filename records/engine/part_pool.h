@@ -81,8 +81,9 @@ class PartPool::Home final : public PartHome {
 
   std::shared_ptr<PartPool> pool_;  // Shared with the engine and other homes.
   // Guarded by the pool's mutex:
-  SessionState* session_;  // Null once the session is gone.
-  size_t outside_ = 0;     // Parts that have not returned.
+  SessionState* session_;  // Null once closed.
+  bool closed_ = false;
+  size_t outside_ = 0;  // Parts that have not returned.
 };
 
 }  // namespace penstock

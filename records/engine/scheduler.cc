@@ -201,7 +201,7 @@ void Scheduler::Fail(WindowState& window, const LoadError& error) {
   session.window_work.Remove(&window);
   admission_.Withdraw(window);
   window.phase = Phase::kFailed;
-  window.error = error;
+  window.error = Unshared(error);
   session.window_work.Insert(&window);
   StartPending(window);
   AdmitSoon();

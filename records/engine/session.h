@@ -12,7 +12,7 @@
 namespace penstock {
 
 // How answers reach the client. Called on the engine's threads, several at once; must not block,
-// and may call the session.
+// may call the session, and must not destroy it.
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
@@ -20,6 +20,8 @@ class SessionEvents {
   // Rows [part.first_row, + part.rows) of an answer: the tensors one after the other, each
   // row-major [rows, ...]. The bytes count against the session's credit until `part` dies.
   virtual void OnPart(PartBuffer part) = 0;
+  // Of a window: it stays open, and failed, until Release(); each of its requests, those to come
+  // included, gets an error of its own. Of a request: it has ended.
   virtual void OnError(StreamError error) = 0;
 };
 
@@ -35,10 +37,11 @@ class Session {
  public:
   virtual ~Session() = default;
 
-  // kInvalidArgument: number in use, chunks out of range of their shards, a limit of windows or
-  // chunks per window.
+  // kInvalidArgument: number in use, chunks out of range of their shards, counts that contradict
+  // one another. kResourceExhausted: a limit of windows, chunks per window or bytes per chunk.
   virtual absl::Status OpenWindow(OpenWindow window) = 0;
-  // kInvalidArgument: unknown window, rows beyond it, number in use.
+  // kInvalidArgument: unknown window, rows beyond it or in two strips, number in use.
+  // kResourceExhausted: a limit of requests, or the dtype makes a row larger than a part.
   virtual absl::Status Fetch(const Fetch& fetch) = 0;
   // Unknown requests are ignored: their answer may have crossed this message.
   virtual void Cancel(uint64_t request) = 0;

@@ -1,0 +1,213 @@
+// Shards that are not what was indexed.
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/engine/testing/engine_fixture.h"
+#include "records/format/tfrecord.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class DamageTest : public EngineFixture {
+ protected:
+  static constexpr const char* kShard = "shard-0.tfrecord";
+
+  void FlipByte(uint64_t offset) {
+    std::string bytes = folder_.Read(kShard);
+    bytes[offset] ^= 0x10;
+    folder_.Write(kShard, bytes);
+  }
+  // Where record `r` of chunk 1 begins, in the file.
+  uint64_t RecordOffset(uint32_t r) {
+    const ChunkRef& chunk = data_->chunks()[1];
+    const std::string bytes = folder_.Read(kShard);
+    const std::span all(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    size_t offset = chunk.offset;
+    for (uint32_t i = 0; i < r; ++i) {
+      offset += ParseFrame(all, offset, Verify::kLength).value().size();
+    }
+    return offset;
+  }
+  // Opens a window of chunk 1 and returns what the client is told.
+  StreamError OpenAndFail() { return OpenAndFail(data_->Window(1, {1})); }
+  StreamError OpenAndFail(const OpenWindow& window) {
+    Start();
+    Recorder client;
+    auto session = Open(client);
+    EXPECT_OK(session->OpenWindow(window));
+    EXPECT_TRUE(client.WaitErrors(1));
+    const std::vector<StreamError> errors = client.errors();
+    return errors.empty() ? StreamError() : errors[0];
+  }
+  void ExpectChanged(const StreamError& error, const std::string& why) {
+    EXPECT_THAT(error.status,
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr(kShard), HasSubstr("changed since it was indexed"),
+                               HasSubstr("penstock index"), HasSubstr(why))));
+    EXPECT_FALSE(error.damage);
+  }
+};
+
+TEST_F(DamageTest, NamesTheRecordWithADamagedPayload) {
+  MakeData();
+  FlipByte(RecordOffset(17) + 40);
+  const StreamError error = OpenAndFail();
+  EXPECT_EQ(error.window, 1u);
+  EXPECT_THAT(error.status, StatusIs(absl::StatusCode::kDataLoss,
+                                     AllOf(HasSubstr("shard 'shard-0.tfrecord'"),
+                                           HasSubstr("record 17"), HasSubstr("payload CRC"))));
+  ASSERT_TRUE(error.damage);
+  EXPECT_EQ(error.damage->shard, kShard);
+  EXPECT_EQ(error.damage->chunk_offset, data_->chunks()[1].offset);
+  EXPECT_EQ(error.damage->record, 17u);
+  EXPECT_FALSE(error.damage->rest_of_chunk);
+}
+
+TEST_F(DamageTest, ABrokenFrameLosesTheRestOfTheChunk) {
+  MakeData();
+  FlipByte(RecordOffset(9) + 2);
+  const StreamError error = OpenAndFail();
+  EXPECT_THAT(error.status, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("length CRC")));
+  ASSERT_TRUE(error.damage);
+  EXPECT_EQ(error.damage->record, 9u);
+  EXPECT_TRUE(error.damage->rest_of_chunk);
+}
+
+TEST_F(DamageTest, ADamagedMemberLosesTheChunk) {
+  for (Compression compression : {Compression::kGzip, Compression::kZstd}) {
+    MakeData({.compression = compression});
+    FlipByte(data_->chunks()[1].offset + data_->chunks()[1].size / 2);
+    const StreamError error = OpenAndFail();
+    EXPECT_EQ(error.status.code(), absl::StatusCode::kDataLoss) << error.status;
+    ASSERT_TRUE(error.damage);
+    EXPECT_EQ(error.damage->record, 0u);
+    EXPECT_TRUE(error.damage->rest_of_chunk);
+  }
+}
+
+TEST_F(DamageTest, OtherSoundRecordsMeanThatTheShardChanged) {
+  MakeData({.seed = 2});
+  const std::string other = folder_.Read(kShard);
+  const ChessData& data = MakeData({.seed = 1});
+  // Random scores differ in length, so the other shard is cut or filled to the same size by
+  // keeping the chunk's own bytes but another checksum.
+  OpenWindow window = data.Window(1, {1});
+  window.chunks[0].crc32c ^= 1;
+  ExpectChanged(OpenAndFail(window), "holds 50 sound records");
+}
+
+TEST_F(DamageTest, AnotherSizeMeansThatTheShardChanged) {
+  MakeData();
+  folder_.Write(kShard, folder_.Read(kShard) + "more");
+  ExpectChanged(OpenAndFail(), absl::StrCat("the manifest says ", data_->shards()[0].size));
+}
+
+TEST_F(DamageTest, AnotherNumberOfRecordsMeansThatTheShardChanged) {
+  const ChessData& data = MakeData();
+  for (uint32_t records : {49u, 51u}) {
+    OpenWindow window = data.Window(1, {1});
+    window.chunks[0].records = window.rows = records;
+    ExpectChanged(OpenAndFail(window), absl::StrCat("than the ", records, " records"));
+  }
+}
+
+TEST_F(DamageTest, AnotherHoldoutCountMeansThatTheShardChanged) {
+  const ChessData& data = MakeData({.holdout_threshold = uint32_t{1} << 31});
+  OpenWindow window = data.Window(1, {1});
+  ++window.chunks[0].holdout;
+  ExpectChanged(OpenAndFail(window), "in the holdout split");
+}
+
+TEST_F(DamageTest, AShardCutWhileItIsServedIsNamed) {
+  const ChessData& data = MakeData();
+  Start();
+  Recorder client;
+  auto session = Open(client);
+  ASSERT_OK(session->OpenWindow(data.Window(0, {0})));
+  ASSERT_TRUE(client.WaitReady(0));
+  std::filesystem::resize_file(folder_.File(kShard), data.chunks()[3].offset + 10);
+  ASSERT_OK(session->OpenWindow(data.Window(1, {3})));
+  ASSERT_TRUE(client.WaitErrors(1));
+  ExpectChanged(client.errors()[0], "");
+  // What was read before the cut is still served.
+  const OpenWindow window = data.Window(2, {0});
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_OK(session->Fetch(FetchAll(window, 1)));
+  ExpectAnswer(client, window, FetchAll(window, 1));
+}
+
+TEST_F(DamageTest, AShardReplacedAndIndexedAgainIsServed) {
+  MakeData({.seed = 1});
+  Start();
+  Recorder client;
+  auto session = Open(client);
+  ASSERT_OK(session->OpenWindow(data_->Window(0, {0})));
+  ASSERT_TRUE(client.WaitReady(0));
+  // A new file under the name, while the engine still has the old one open.
+  std::filesystem::remove(folder_.File(kShard));
+  const ChessData& data = MakeData({.seed = 2});
+  const OpenWindow window = data.Window(1, {0, 1});
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_OK(session->Fetch(FetchAll(window, 1)));
+  ExpectAnswer(client, window, FetchAll(window, 1));
+}
+
+TEST_F(DamageTest, AMissingShardIsNotFound) {
+  MakeData();
+  std::filesystem::remove(folder_.File(kShard));
+  EXPECT_THAT(OpenAndFail().status, StatusIs(absl::StatusCode::kNotFound, HasSubstr(kShard)));
+}
+
+TEST_F(DamageTest, PathsCannotLeaveTheRoot) {
+  const ChessData& data = MakeData();
+  std::filesystem::create_symlink("/etc/passwd", folder_.File("link"));
+  for (const char* path : {"../shard-0.tfrecord", "/etc/passwd", "link"}) {
+    OpenWindow window = data.Window(1, {1});
+    window.shards[0].path = path;
+    EXPECT_EQ(OpenAndFail(window).status.code(), absl::StatusCode::kPermissionDenied) << path;
+  }
+}
+
+TEST_F(DamageTest, AMissingFeatureIsTheSpecsFault) {
+  const ChessData& data = MakeData();
+  Start();
+  StreamOptions options = data.Stream();
+  for (v1::TensorSpec& tensor : *options.spec.mutable_tensor()) {
+    if (tensor.has_mate_score()) tensor.mutable_mate_score()->set_feature("score");
+  }
+  Recorder client;
+  ASSERT_OK_AND_ASSIGN(auto session, engine_->OpenSession(options, client));
+  ASSERT_OK(session->OpenWindow(data.Window(1, {1})));
+  ASSERT_TRUE(client.WaitErrors(1));
+  EXPECT_THAT(client.errors()[0].status,
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("record 0"), HasSubstr("'score'"))));
+}
+
+TEST_F(DamageTest, RequestsOfAFailedWindowFailToo) {
+  MakeData();
+  FlipByte(RecordOffset(3) + 40);
+  Start();
+  Recorder client;
+  auto session = Open(client);
+  const OpenWindow window = data_->Window(1, {0, 1});
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_OK(session->Fetch(FetchAll(window, 8)));
+  ASSERT_TRUE(client.WaitErrors(2));
+  ASSERT_OK(session->Fetch(FetchAll(window, 9)));
+  ASSERT_TRUE(client.WaitErrors(3));
+  for (const StreamError& error : client.errors()) {
+    EXPECT_NE(error.window.has_value(), error.request.has_value());
+    EXPECT_TRUE(error.damage);
+  }
+  ASSERT_OK(session->Release(1));
+  EXPECT_EQ(engine_->stats().pinned_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace penstock
