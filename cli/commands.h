@@ -12,6 +12,7 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome);
 void AddIndexCommand(CLI::App& app, absl::Status& outcome);
 void AddInspectCommand(CLI::App& app, absl::Status& outcome);
 void AddPackCommand(CLI::App& app, absl::Status& outcome);
+void AddStreamCommand(CLI::App& app, absl::Status& outcome);
 
 }  // namespace penstock
 

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   absl::Status outcome;
   penstock::AddChessCommand(app, outcome);
   penstock::AddPackCommand(app, outcome);
+  penstock::AddStreamCommand(app, outcome);
   penstock::AddIndexCommand(app, outcome);
   penstock::AddInspectCommand(app, outcome);
   penstock::AddDecodeCommand(app, outcome);

@@ -1,0 +1,98 @@
+#include "cli/loader_flags.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "cli/command.h"
+#include "records/base/byte_size.h"
+#include "records/base/status.h"
+#include "records/dataset/split.h"
+#include "records/decode/spec.h"
+
+namespace penstock {
+namespace {
+
+// What a flag's value was refused for is wrong usage.
+template <typename T>
+absl::StatusOr<T> AsUsage(absl::StatusOr<T> value) {
+  return value.ok() ? std::move(value) : UsageError(value.status().message());
+}
+
+absl::StatusOr<Remainder> ParseRemainder(const std::string& name) {
+  if (name == "drop") return Remainder::kDrop;
+  if (name == "short") return Remainder::kShort;
+  return Remainder::kCarry;
+}
+
+absl::StatusOr<absl::Duration> ParseTimeout(const std::string& text) {
+  absl::Duration timeout;
+  if (absl::ParseDuration(text, &timeout) && timeout > absl::ZeroDuration()) return timeout;
+  return UsageError("--server-timeout takes a duration such as 500ms, 30s or 5m");
+}
+
+}  // namespace
+
+void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
+  command.add_option("manifest", flags.manifest, "MANIFEST, or a DIR: it is indexed first")
+      ->required()
+      ->default_str("");
+  command.add_option("--servers", flags.servers, "local:, or HOST:PORT,HOST:PORT,...");
+  command.add_option("--data-root", flags.data_root, "Folder of the shards for local:")
+      ->default_str("the manifest's own");
+  command.add_option("--spec", flags.spec, "A built-in decode spec or a textproto file");
+  command.add_option("--dtype", flags.dtype, "What numeric tensors travel as")
+      ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
+  command.add_option("--split", flags.split, "Which records")
+      ->check(CLI::IsMember({"train", "holdout", "all"}));
+  command.add_option("--global-batch-size", flags.global_batch_size, "Rows of a step, all ranks");
+  command.add_option("--remainder", flags.remainder, "Rows after an epoch's last full step")
+      ->check(CLI::IsMember({"drop", "short", "carry"}));
+  command.add_option("--seed", flags.seed, "Of the order");
+  command.add_option("--epochs", flags.epochs, "0: without end");
+  command.add_option("--steps", flags.steps, "Stop after so many steps; 0: no limit");
+  command.add_option("--rank", flags.rank, "This rank");
+  command.add_option("--world-size", flags.world_size, "Ranks altogether");
+  command.add_flag("--no-shuffle", flags.no_shuffle, "File order");
+  command.add_option("--cursor", flags.cursor, "Continue from a cursor that was printed");
+  command.add_option("--lanes", flags.lanes, "L of the plan");
+  command.add_option("--window-chunks", flags.window_chunks, "K of the plan");
+  command.add_option("--strip-rows", flags.strip_rows, "S of the plan; 0: chosen from the data");
+  command.add_option("--look-ahead", flags.look_ahead, "Memory for batches fetched ahead");
+  command.add_option("--server-timeout", flags.server_timeout,
+                     "Fail after so long without any server");
+  command.add_option("--threads", flags.threads, "local: only; 0: the cores of this process");
+  command.add_option("--memory-budget", flags.memory_budget,
+                     "local: only, for chunks; 0: a quarter of the memory");
+}
+
+absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
+  LoaderOptions options;
+  options.servers = flags.servers;
+  options.data_root = flags.data_root;
+  PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadSpec(flags.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(options.dtype, AsUsage(ParseWireDtype(flags.dtype)));
+  PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, AsUsage(ParseSplit(flags.split)));
+  PENSTOCK_ASSIGN_OR_RETURN(options.remainder, ParseRemainder(flags.remainder));
+  options.plan.seed = flags.seed;
+  options.plan.shuffle = !flags.no_shuffle;
+  options.plan.lanes = flags.lanes;
+  options.plan.window_chunks = flags.window_chunks;
+  options.plan.strip_rows = flags.strip_rows;
+  options.global_batch_size = flags.global_batch_size;
+  options.epochs = flags.epochs;
+  options.max_steps = flags.steps;
+  options.rank = flags.rank;
+  options.world_size = flags.world_size;
+  if (!flags.cursor.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(options.start, AsUsage(Cursor::Parse(flags.cursor)));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(options.look_ahead_bytes, AsUsage(ParseByteSize(flags.look_ahead)));
+  PENSTOCK_ASSIGN_OR_RETURN(options.server_timeout, ParseTimeout(flags.server_timeout));
+  options.local_threads = flags.threads;
+  PENSTOCK_ASSIGN_OR_RETURN(options.local_memory_budget,
+                            AsUsage(ParseByteSize(flags.memory_budget)));
+  return options;
+}
+
+}  // namespace penstock
