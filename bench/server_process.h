@@ -1,0 +1,35 @@
+// A penstock-server as a process of its own, so that its CPU time can be told from the client's.
+#ifndef PENSTOCK_BENCH_SERVER_PROCESS_H_
+#define PENSTOCK_BENCH_SERVER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace penstock {
+
+// Not thread-safe. The destructor ends the process.
+class ServerProcess {
+ public:
+  // Runs the penstock-server that stands beside this program, on a free loopback port; returns when
+  // it serves.
+  static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(const std::string& data_root);
+  ~ServerProcess();
+
+  const std::string& address() const { return address_; }
+  // User and system time since its start, in seconds, from /proc.
+  double CpuSeconds() const;
+
+ private:
+  explicit ServerProcess(pid_t pid) : pid_(pid) {}
+
+  const pid_t pid_;
+  std::string address_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BENCH_SERVER_PROCESS_H_
