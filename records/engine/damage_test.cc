@@ -189,6 +189,35 @@ TEST_F(DamageTest, AMissingFeatureIsTheSpecsFault) {
                        AllOf(HasSubstr("record 0"), HasSubstr("'score'"))));
 }
 
+TEST_F(DamageTest, AFailedWindowCanBeOpenedAgainWithoutARelease) {
+  MakeData();
+  const uint64_t offset = RecordOffset(3) + 40;
+  FlipByte(offset);
+  Start();
+  Recorder client;
+  auto session = Open(client);
+  const OpenWindow window = data_->Window(1, {0, 1});
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_TRUE(client.WaitErrors(1));
+  FlipByte(offset);
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_OK(session->Fetch(FetchAll(window, 1)));
+  ExpectAnswer(client, window, FetchAll(window, 1));
+}
+
+TEST_F(DamageTest, FailedWindowsDoNotAddUpToTheLimit) {
+  MakeData();
+  FlipByte(RecordOffset(3) + 40);
+  Start({.limits = {.max_windows = 2}});
+  Recorder client;
+  auto session = Open(client);
+  for (uint64_t w = 0; w < 10; ++w) {
+    ASSERT_OK(session->OpenWindow(data_->Window(w, {1})));
+    ASSERT_TRUE(client.WaitErrors(w + 1));
+  }
+  EXPECT_LE(engine_->stats().windows, 3u);
+}
+
 TEST_F(DamageTest, RequestsOfAFailedWindowFailToo) {
   MakeData();
   FlipByte(RecordOffset(3) + 40);
@@ -201,6 +230,7 @@ TEST_F(DamageTest, RequestsOfAFailedWindowFailToo) {
   ASSERT_TRUE(client.WaitErrors(2));
   ASSERT_OK(session->Fetch(FetchAll(window, 9)));
   ASSERT_TRUE(client.WaitErrors(3));
+  EXPECT_EQ(client.errors()[0].window, 1u);
   for (const StreamError& error : client.errors()) {
     EXPECT_NE(error.window.has_value(), error.request.has_value());
     EXPECT_TRUE(error.damage);

@@ -1,5 +1,6 @@
 #include "records/engine/scheduler.h"
 
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -62,13 +63,7 @@ absl::Status Scheduler::OpenWindow(SessionState& session, penstock::OpenWindow d
   window->bytes = Admission::WindowBytes(*window);
 
   MutexLock lock(&mutex_);
-  if (session.windows.contains(number)) {
-    return absl::InvalidArgumentError(absl::StrCat("window ", number, " is open already"));
-  }
-  if (session.windows.size() >= limits_.max_windows) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        session.windows.size(), " windows are open; the limit is ", limits_.max_windows));
-  }
+  PENSTOCK_RETURN_IF_ERROR(MakeRoomFor(session, number));
   window->sequence = ++sequence_;
   WindowState& added = *window;
   session.windows.emplace(number, std::move(window));
@@ -84,6 +79,28 @@ absl::Status Scheduler::OpenWindow(SessionState& session, penstock::OpenWindow d
   admission_.Enqueue(added);
   AdmitSoon();
   return absl::OkStatus();
+}
+
+// A failed window need not be released: its number may be used again, and it goes when the windows
+// reach their limit.
+absl::Status Scheduler::MakeRoomFor(SessionState& session, uint64_t window) {
+  auto found = session.windows.find(window);
+  if (found != session.windows.end()) {
+    if (found->second->phase != Phase::kFailed) {
+      return absl::InvalidArgumentError(absl::StrCat("window ", window, " is open already"));
+    }
+    Remove(std::move(session.windows.extract(found).mapped()));
+  }
+  if (session.windows.size() < limits_.max_windows) return absl::OkStatus();
+  for (auto it = session.windows.begin(); it != session.windows.end();) {
+    auto next = std::next(it);
+    const bool telling = it->second->phase == Phase::kFailed && it->second->active > 0;
+    if (it->second->told || telling) Remove(std::move(session.windows.extract(it).mapped()));
+    it = next;
+  }
+  if (session.windows.size() < limits_.max_windows) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      session.windows.size(), " windows are open; the limit is ", limits_.max_windows));
 }
 
 absl::Status Scheduler::Fetch(SessionState& session, const penstock::Fetch& fetch) {
@@ -123,7 +140,7 @@ absl::Status Scheduler::AddRequest(SessionState& session, WindowState& window,
   request.refusal = UseWindow(window);
   session.requests.emplace(fetch.request, &request);
   ++window.requests;
-  if (window.phase == Phase::kReady || window.phase == Phase::kFailed || !request.refusal.ok()) {
+  if (window.phase == Phase::kReady || window.told || !request.refusal.ok()) {
     session.runnable.Insert(&request);
     work_.NotifyOne();
     return absl::OkStatus();
@@ -203,7 +220,6 @@ void Scheduler::Fail(WindowState& window, const LoadError& error) {
   window.phase = Phase::kFailed;
   window.error = Unshared(error);
   session.window_work.Insert(&window);
-  StartPending(window);
   AdmitSoon();
 }
 
@@ -289,6 +305,10 @@ void Scheduler::Finish(const Job& job, const DecodeCounters& counters) {
     counts_.bytes_out += job.bytes();
     ++counts_.parts;
     counts_.mates_without_sign += counters.mates_without_sign;
+  } else if (job.kind == Job::Kind::kRefuseWindow) {
+    job.window->told = true;
+    StartPending(*job.window);  // They are told after the window is.
+    work_.NotifyOne();
   }
   LetGo(job);
 }

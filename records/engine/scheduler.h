@@ -52,6 +52,9 @@ class Scheduler {
  private:
   absl::Status AddRequest(SessionState& session, WindowState& window, const penstock::Fetch& fetch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes sure that the session may open a window of this number.
+  absl::Status MakeRoomFor(SessionState& session, uint64_t window)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status UseWindow(WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndRequest(RequestState& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove(std::unique_ptr<WindowState> window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

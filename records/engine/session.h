@@ -20,8 +20,8 @@ class SessionEvents {
   // Rows [part.first_row, + part.rows) of an answer: the tensors one after the other, each
   // row-major [rows, ...]. The bytes count against the session's credit until `part` dies.
   virtual void OnPart(PartBuffer part) = 0;
-  // Of a window: it stays open, and failed, until Release(); each of its requests, those to come
-  // included, gets an error of its own. Of a request: it has ended.
+  // Of a window: each of its requests, those to come included, gets an error of its own after
+  // this one; the window may be released and its number used again. Of a request: it has ended.
   virtual void OnError(StreamError error) = 0;
 };
 

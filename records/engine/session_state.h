@@ -81,6 +81,7 @@ struct WindowState {
   uint64_t read_bytes = 0;
   bool announced = false;  // OnWindowReady was called.
   bool in_use = false;     // Was fetched from.
+  bool told = false;       // OnError was called, when kFailed.
   bool released = false;   // Deleted with the last job.
   uint64_t tried = 0;      // The admission round that found no room for it.
   uint32_t active = 0;     // Jobs that hold this window.
