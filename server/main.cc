@@ -4,6 +4,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "google/protobuf/stubs/logging.h"
 #include "penstock_version.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
@@ -75,6 +76,8 @@ absl::Status Complete(Flags& flags, absl::Duration& grace) {
 void SetUpLog(const std::string& level) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("penstock-server"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ %v");
+  // Protobuf would write a line of its own for what a client sent; the stream's refusal says it.
+  google::protobuf::SetLogHandler(nullptr);
   spdlog::set_level(spdlog::level::from_str(level == "error" ? "err" : level));
 }
 
