@@ -50,7 +50,6 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version.
     return Fail(2, std::string(error.what()) + "\nRun with --help for the options.");
   }
-  options.epochs_given = app.count("--epochs") > 0;
   if (options.print_config) {
     std::fputs(app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str(),
                stdout);

@@ -38,7 +38,6 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
     return false;
   }
   server.state = ServerState::kUp;
-  server.known = true;
   server.info = info;
   server.backoff = absl::ZeroDuration();
   return true;

@@ -40,7 +40,7 @@ TEST_F(OptionsTest, HelpShowsEveryDefault) {
 }
 
 TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
-  app_.parse("--lr 0.5 --no-shuffle --model large");
+  app_.parse("--lr 0.5 --no-shuffle --model large --steps 500");
   const std::string config = app_.config_to_str(true, false);
   const std::string path = std::string(testing::TempDir()) + "/options_test.ini";
   std::ofstream(path) << config;
@@ -49,7 +49,8 @@ TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
   AddOptions(app, again);
   app.parse("--config " + path);
   EXPECT_EQ(again.learning_rate, 0.5);
-  EXPECT_FALSE(again.shuffle);
+  EXPECT_TRUE(again.no_shuffle);
+  EXPECT_EQ(again.EpochLimit(), 0u);
   EXPECT_EQ(again.model, "large");
   std::filesystem::remove(path);
 }
@@ -60,10 +61,27 @@ TEST_F(OptionsTest, ABatchThatShardsDoNotDivideNamesItsNeighbours) {
                                             HasSubstr("the nearest are 96 and 104")));
 }
 
-TEST_F(OptionsTest, AnEndlessTrainingNeedsSteps) {
-  app_.parse("--manifest m --epochs 0");
-  EXPECT_THAT(options_.Validate(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--steps")));
+TEST_F(OptionsTest, OneEpochUnlessStepsOrEpochsSayOtherwise) {
+  EXPECT_EQ(options_.EpochLimit(), 1u);
+  app_.parse("--steps 10");
+  EXPECT_EQ(options_.EpochLimit(), 0u);
+  app_.parse("--steps 10 --epochs 3");
+  EXPECT_EQ(options_.EpochLimit(), 3u);
+}
+
+TEST_F(OptionsTest, APrintedDefaultConfigChangesNothing) {
+  app_.parse("");
+  const std::string config = app_.config_to_str(true, false);
+  const std::string path = std::string(testing::TempDir()) + "/default_options_test.ini";
+  std::ofstream(path) << config;
+  TrainerOptions again;
+  CLI::App app;
+  AddOptions(app, again);
+  app.parse("--config " + path);
+  EXPECT_EQ(app.config_to_str(true, false), config);
+  EXPECT_FALSE(again.no_shuffle);
+  EXPECT_EQ(again.EpochLimit(), 1u);
+  std::filesystem::remove(path);
 }
 
 TEST_F(OptionsTest, UnknownWordsAreRefused) {

@@ -16,7 +16,7 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--spec", o.spec, "Decode spec: chess, or a textproto file of the same tensors");
   app.add_option("--dtype", o.dtype, "How records travel; packed is expanded here")
       ->check(CLI::IsMember({"packed", "i8", "f32"}));
-  app.add_flag("--shuffle,!--no-shuffle", o.shuffle, "Permute the records of each epoch");
+  app.add_flag("--no-shuffle", o.no_shuffle, "Read every epoch in file order");
   app.add_option("--look-ahead", o.look_ahead_mib, "MiB of batches fetched ahead");
   app.add_option("--server-timeout", o.server_timeout_s, "Seconds without any server: then fail");
 }
@@ -37,8 +37,9 @@ void AddTrainingOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--global-batch-size", o.global_batch_size,
                  "Samples of a step; a multiple of the virtual shards");
   app.add_option("--seed", o.seed, "Of the records' order and the initial parameters");
-  app.add_option("--epochs", o.epochs, "Passes over the train split");
-  app.add_option("--steps", o.steps, "Steps in all; 0: as --epochs says");
+  app.add_option("--epochs", o.epochs,
+                 "Passes over the train split; 0: one, or as many as --steps needs");
+  app.add_option("--steps", o.steps, "Steps in all, at most; 0: as --epochs says");
   app.add_option("--lr", o.learning_rate, "Learning rate at its peak");
   app.add_option("--lr-schedule", o.lr_schedule, "After the warm-up; cosine falls to 0")
       ->check(CLI::IsMember({"constant", "cosine"}));
@@ -82,9 +83,6 @@ absl::Status TrainerOptions::Validate() const {
         "--global-batch-size ", global_batch_size, " is not a multiple of --virtual-shards ",
         virtual_shards, "; the nearest are ", std::max(below, virtual_shards), " and ",
         std::max(below, virtual_shards) + virtual_shards));
-  }
-  if (epochs == 0 && steps == 0) {
-    return absl::InvalidArgumentError("--epochs 0 trains without end: say --steps too");
   }
   if (clip_norm < 0 || weight_decay < 0) {
     return absl::InvalidArgumentError("--clip-norm and --weight-decay must not be negative");

@@ -16,7 +16,7 @@ struct TrainerOptions {
   std::string data_root;
   std::string spec = "chess";
   std::string dtype = "packed";
-  bool shuffle = true;
+  bool no_shuffle = false;
   uint64_t look_ahead_mib = 64;
   double server_timeout_s = 30;
 
@@ -28,7 +28,7 @@ struct TrainerOptions {
 
   uint64_t global_batch_size = 256;
   uint64_t seed = 0;
-  uint64_t epochs = 1;
+  uint64_t epochs = 0;  // 0: one, or as many as `steps` needs.
   uint64_t steps = 0;
   double learning_rate = 1e-3;
   std::string lr_schedule = "constant";
@@ -45,10 +45,12 @@ struct TrainerOptions {
   std::string json;
   std::string events;
   bool print_config = false;
-  bool epochs_given = false;  // Otherwise --steps alone decides when to end.
 
   // kInvalidArgument: a wrong value or combination, naming the option and what it accepts.
   absl::Status Validate() const;
+
+  // Passes over the data; 0: without end.
+  uint64_t EpochLimit() const { return epochs == 0 && steps == 0 ? 1 : epochs; }
 };
 
 // Declares every option, with its default, on `app`. `options` must outlive it.

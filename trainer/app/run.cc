@@ -180,8 +180,11 @@ LoaderOptions TrainingRun::BaseLoaderOptions() const {
 absl::Status TrainingRun::OpenTrainInput() {
   LoaderOptions loader = BaseLoaderOptions();
   loader.plan.split = Split::kTrain;
-  loader.plan.shuffle = options_.shuffle;
-  loader.epochs = options_.steps > 0 && !options_.epochs_given ? 0 : options_.epochs;
+  loader.plan.shuffle = !options_.no_shuffle;
+  // An epoch has at least one step, so this many are enough for --steps alone.
+  loader.epochs = options_.EpochLimit() == 0 ? options_.steps : options_.EpochLimit();
+  // Nothing is fetched that will not be trained on.
+  if (options_.steps > info_.step) loader.max_steps = options_.steps - info_.step;
   if (!info_.cursor.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(loader.start, Cursor::Parse(info_.cursor));
   }
@@ -191,9 +194,9 @@ absl::Status TrainingRun::OpenTrainInput() {
 }
 
 uint64_t TrainingRun::TotalSteps() const {
-  const uint64_t by_epochs = options_.epochs * input_->loader().steps_per_epoch();
+  const uint64_t by_epochs = options_.EpochLimit() * input_->loader().steps_per_epoch();
   if (options_.steps == 0) return by_epochs;
-  if (!options_.epochs_given || options_.epochs == 0) return options_.steps;
+  if (options_.EpochLimit() == 0) return options_.steps;
   return std::min(options_.steps, by_epochs);
 }
 
@@ -262,7 +265,8 @@ void TrainingRun::PrintEnd(const TrainSummary& summary) const {
       summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions),
       summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())),
       100 * summary.wait_share());
-  absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
+  if (summary.positions > 0)
+    absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
   absl::PrintF("cursor %s\nsha256 %s\n", summary.cursor, summary.digest);
 }
 

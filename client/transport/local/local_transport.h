@@ -1,4 +1,4 @@
-// A "server" inside this process: the embedded default.
+// The engine inside the caller's process: the embedded default, without any server.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_TRANSPORT_H_
 #define PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_TRANSPORT_H_
 
@@ -10,9 +10,10 @@
 
 namespace penstock {
 
-// Runs an engine of its own, whose address is "local:". Its streams must go before it does;
-// payloads may outlive both. Hello arrives inside Connect(). Once warm, parts take no memory.
-// kInvalidArgument: an option; kNotFound, kPermissionDenied: the data root.
+// Its address is "local:". Every stream is a session of one engine, made here. A part is handed
+// over as the engine's own buffer, without a copy and, once warm, without an allocation. Streams
+// and parts may outlive the transport. OnHello comes from inside Connect().
+// Errors as Engine::Create().
 absl::StatusOr<std::unique_ptr<Transport>> MakeLocalTransport(const EngineOptions& options);
 
 }  // namespace penstock
