@@ -23,8 +23,16 @@ class NumberedTable {
     const uint32_t index = free_.back();
     free_.pop_back();
     entries_[index].number = ++sequence_ << kIndexBits | index;
+    ++live_;
     return entries_[index];
   }
+
+  // A new number; by the old one it is not found again.
+  void Renumber(T& entry) {
+    entry.number = ++sequence_ << kIndexBits | (entry.number & ((uint64_t{1} << kIndexBits) - 1));
+  }
+
+  size_t live() const { return live_; }
 
   // Null: never handed out, or freed since.
   T* Find(uint64_t number) {
@@ -37,6 +45,7 @@ class NumberedTable {
     const uint64_t index = entry.number & ((uint64_t{1} << kIndexBits) - 1);
     entry.number = 0;
     entry.Reset();
+    --live_;
     free_.push_back(static_cast<uint32_t>(index));
   }
 
@@ -53,6 +62,7 @@ class NumberedTable {
   std::deque<T> entries_;
   std::vector<uint32_t> free_;
   uint64_t sequence_ = 0;
+  size_t live_ = 0;
 };
 
 }  // namespace penstock

@@ -22,41 +22,69 @@ double Score(uint64_t server_hash, uint32_t lane, uint32_t share) {
   return -static_cast<double>(share) / std::log(u);
 }
 
-std::vector<uint32_t> LaneCaps(uint32_t lanes, const std::vector<PlacementServer>& servers) {
-  uint64_t sum = 0;
-  for (const PlacementServer& server : servers) sum += std::max(server.share, 1u);
-  std::vector<uint32_t> caps;
-  for (const PlacementServer& server : servers) {
-    const uint64_t share = std::max(server.share, 1u);
-    caps.push_back(static_cast<uint32_t>((lanes * share + sum - 1) / sum));
+// Places lanes one by one, never more on a server than its cap.
+class Choice {
+ public:
+  Choice(const std::vector<PlacementServer>& servers, uint64_t salt)
+      : servers_(servers), order_(servers.size()), load_(servers.size()) {
+    // Ties are broken by address, not by place in the list.
+    std::iota(order_.begin(), order_.end(), 0);
+    std::sort(order_.begin(), order_.end(),
+              [&](uint32_t a, uint32_t b) { return servers[a].address < servers[b].address; });
+    for (const PlacementServer& server : servers) {
+      hashes_.push_back(HashAddress(server.address, salt));
+    }
   }
-  return caps;
-}
+
+  // ceil(lanes * share / sum of shares), of all servers or of those alive; the others: 0.
+  void SetCaps(uint64_t lanes, bool only_alive) {
+    uint64_t sum = 0;
+    for (const PlacementServer& server : servers_) {
+      if (server.alive || !only_alive) sum += Share(server);
+    }
+    caps_.clear();
+    for (const PlacementServer& server : servers_) {
+      const bool eligible = server.alive || !only_alive;
+      caps_.push_back(eligible ? (lanes * Share(server) + sum - 1) / sum : 0);
+    }
+  }
+
+  uint32_t Choose(uint32_t lane) {
+    double best = -1;
+    uint32_t chosen = 0;
+    for (uint32_t s : order_) {
+      if (load_[s] >= caps_[s]) continue;
+      const double score = Score(hashes_[s], lane, Share(servers_[s]));
+      if (score <= best) continue;
+      best = score;
+      chosen = s;
+    }
+    ++load_[chosen];
+    return chosen;
+  }
+
+ private:
+  static uint32_t Share(const PlacementServer& server) { return std::max(server.share, 1u); }
+
+  const std::vector<PlacementServer>& servers_;
+  std::vector<uint32_t> order_;
+  std::vector<uint64_t> hashes_, caps_, load_;
+};
 
 }  // namespace
 
 std::vector<uint32_t> PlaceLanes(uint32_t lanes, const std::vector<PlacementServer>& servers,
                                  uint64_t salt) {
-  if (servers.empty()) return {};
-  // Ties are broken by address, not by place in the list.
-  std::vector<uint32_t> order(servers.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return servers[a].address < servers[b].address; });
-  std::vector<uint64_t> hashes;
-  for (const PlacementServer& server : servers) hashes.push_back(HashAddress(server.address, salt));
-
-  std::vector<uint32_t> room = LaneCaps(lanes, servers);
-  std::vector<uint32_t> placed(lanes);
+  if (std::none_of(servers.begin(), servers.end(), [](const auto& s) { return s.alive; })) {
+    return {};
+  }
+  Choice choice(servers, salt);
+  choice.SetCaps(lanes, /*only_alive=*/false);
+  std::vector<uint32_t> placed;
+  for (uint32_t lane = 0; lane < lanes; ++lane) placed.push_back(choice.Choose(lane));
+  choice.SetCaps(lanes, /*only_alive=*/true);
   for (uint32_t lane = 0; lane < lanes; ++lane) {
-    double best = -1;
-    for (uint32_t s : order) {
-      const double score = Score(hashes[s], lane, std::max(servers[s].share, 1u));
-      if (room[s] == 0 || score <= best) continue;
-      best = score;
-      placed[lane] = s;
-    }
-    --room[placed[lane]];
+    if (!servers[placed[lane]].alive) placed[lane] = choice.Choose(lane);
   }
   return placed;
 }

@@ -11,13 +11,16 @@ namespace penstock {
 struct PlacementServer {
   std::string address;  // Unique in the set.
   uint32_t share = 1;   // Capacity: the cores it announced.
+  bool alive = true;    // May be given lanes.
 };
 
 // For each lane the index of its server. Rendezvous hashing (Thaler, Ravishankar, 1998) of lanes
 // over servers, weighted by share, with a hard cap of ceil(lanes * share / sum of shares) lanes a
-// server: lanes are placed in order, each on its highest-ranked server that is not full. Neither
-// the order of `servers` nor anything but address, share and `salt` matters.
-// Empty servers: an empty result.
+// server: lanes are placed in order, each on its highest-ranked server that is not full, over all
+// servers; then those whose server is not alive again among those that are, with the caps of
+// those. So when a server is lost or returns, its own lanes move and no others. Neither the order
+// of `servers` nor anything but address, share, alive and `salt` matters.
+// No server alive: an empty result.
 std::vector<uint32_t> PlaceLanes(uint32_t lanes, const std::vector<PlacementServer>& servers,
                                  uint64_t salt);
 

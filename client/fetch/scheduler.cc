@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/status.h"
 
 namespace penstock {
 namespace {
@@ -34,6 +35,7 @@ FetchScheduler::FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOp
       num_steps_(CountSteps(steps, options_.max_steps)),
       fetch_rows_(static_cast<uint32_t>(
           std::clamp<uint64_t>(options_.fetch_bytes / options_.row_bytes, 1, 1u << 20))),
+      max_windows_(std::max<size_t>(512, 2 * plan.lanes() + 64)),
       actions_(actions),
       servers_(options_.servers, options_.seed),
       lost_requests_(options_.servers.size()),
@@ -54,7 +56,7 @@ absl::Time FetchScheduler::Advance(absl::Time now) {
   if (!ended_) Connect(now);
   if (!ended_) Place(now);
   if (!ended_) Walk();
-  if (!ended_) OpenWindows();
+  if (!ended_) OpenWindows(now);
   if (!ended_) Pump(now);
   if (!ended_) CloseDrained();
   return ended_ ? absl::InfiniteFuture() : NextWake(now);
@@ -111,22 +113,10 @@ void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError&
                                            : nullptr;
   if (window == nullptr) return;  // Given up meanwhile.
   if (!MayPass(error.status.code()) || ++window->failures >= kMaxFailures) {
-    return Fail(absl::Status(error.status.code(),
-                             absl::StrCat(server->address, ": ", error.status.message())));
+    return Fail(Annotate(error.status, server->address));
   }
   window->retry_at = now + WindowBackoff(window->failures);
-  if (request != nullptr) {
-    ReturnClaims(*request);
-    EndRequest(*request);
-  } else if (window->opened_on == stream) {
-    window->opened_on.reset();
-    requests_.ForEach([&](RequestEntry& claimed) {
-      if (claimed.window != window || !(claimed.stream == stream)) return;
-      ReturnClaims(claimed);
-      EndRequest(claimed);
-    });
-  }
-  open_windows_ = pump_ = true;
+  GiveUpOn(*window, stream);
 }
 
 void FetchScheduler::OnBroken(absl::Time now, StreamId stream, absl::Status status) {
@@ -141,11 +131,16 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
   server->heard_at = now;
   RequestEntry* request = requests_.Find(number);
   if (request == nullptr || !(request->stream == stream)) return copies_;
-  if (rows == 0 || first_row >= request->rows || rows > request->rows - first_row ||
-      request->Overlaps(first_row, rows)) {
+  const bool within = first_row < request->rows && rows <= request->rows - first_row;
+  if (within && rows > 0 && request->Overlaps(first_row, rows) &&
+      request->Contains(first_row, rows)) {
+    return copies_;  // An answer that came twice.
+  }
+  if (!within || rows == 0 || request->Overlaps(first_row, rows)) {
     Lose(now, stream.server,
-         absl::InternalError(absl::StrCat("answered rows ", first_row, " to ", first_row + rows,
-                                          " of a request for ", request->rows, " rows")));
+         absl::FailedPreconditionError(
+             absl::StrCat("answered rows [", first_row, ", ", uint64_t{first_row} + rows,
+                          ") of a request for ", request->rows, " rows, or some of them twice")));
     return copies_;
   }
   request->received.push_back({first_row, rows});

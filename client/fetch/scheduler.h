@@ -31,7 +31,8 @@ struct SchedulerOptions {
   uint64_t max_steps = 0;                 // 0: all of them.
   uint64_t fetch_bytes = 256 << 10;       // What a request asks for, about.
   absl::Duration server_timeout = absl::Seconds(30);
-  // A server with requests outstanding that says nothing for this long is taken for lost.
+  // A server with requests outstanding that says nothing for this long is taken for lost, and so is
+  // one that leaves a request unanswered three times as long.
   absl::Duration silence_timeout = absl::Seconds(10);
   uint64_t seed = 0;  // Of the backoff's jitter.
 };
@@ -86,6 +87,7 @@ class FetchScheduler {
   void Place(absl::Time now);
   std::optional<uint32_t> ServerOf(const WindowEntry& window) const;
   void CheckTimeouts(absl::Time now);
+  void CheckRequestAges(absl::Time now);
   absl::Time NextWake(absl::Time now) const;
   void Fail(absl::Status status);
 
@@ -103,7 +105,8 @@ class FetchScheduler {
 
   // pump.cc
   void Pump(absl::Time now);
-  void OpenWindows();
+  void OpenWindows(absl::Time now);
+  void GiveUpOn(WindowEntry& window, StreamId stream);
   bool MayFetch(absl::Time now, const WindowEntry& window) const;
   bool FetchFrom(absl::Time now, WindowEntry& window);
   void ReturnClaims(RequestEntry& request);
@@ -115,6 +118,8 @@ class FetchScheduler {
   const SchedulerOptions options_;
   const uint64_t num_steps_;
   const uint32_t fetch_rows_;
+  // Beyond it the walk waits, so that any one server can hold all windows: EngineLimits.
+  const size_t max_windows_;
   SchedulerActions& actions_;
   bool ended_ = false;
 
@@ -134,7 +139,8 @@ class FetchScheduler {
   std::vector<WindowEntry*> candidates_;            // Scratch of Pump().
   bool pump_ = true;                                // Something changed that may allow a request.
   absl::Time retry_wake_ = absl::InfiniteFuture();  // A window waits until then.
-  bool open_windows_ = true;                        // Some window may have no stream.
+  absl::Time next_age_check_ = absl::InfinitePast();
+  bool open_windows_ = true;  // Some window may have no stream.
 
   std::vector<SlotEntry> slots_;
   std::vector<uint32_t> free_slots_;

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/fetch/placement.h"
 #include "client/fetch/scheduler.h"
+#include "records/base/status.h"
 
 namespace penstock {
 namespace {
@@ -14,7 +16,8 @@ bool IsRefusal(absl::StatusCode code) {
   return code == absl::StatusCode::kInvalidArgument ||
          code == absl::StatusCode::kFailedPrecondition ||
          code == absl::StatusCode::kPermissionDenied ||
-         code == absl::StatusCode::kUnauthenticated || code == absl::StatusCode::kUnimplemented;
+         code == absl::StatusCode::kUnauthenticated || code == absl::StatusCode::kUnimplemented ||
+         code == absl::StatusCode::kNotFound || code == absl::StatusCode::kDataLoss;
 }
 
 // Without shuffling there is one lane; its windows take turns over this many places.
@@ -24,8 +27,8 @@ constexpr uint32_t kUnshuffledPlaces = 64;
 
 void FetchScheduler::Connect(absl::Time now) {
   if (servers_.AllRefused()) {
-    return Fail(absl::FailedPreconditionError(
-        absl::StrCat("every server was refused or refused: ", servers_.Reasons())));
+    return Fail(absl::Status(servers_[0].last_error.code(),
+                             absl::StrCat("no server can be used: ", servers_.Reasons())));
   }
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     ServerEntry& server = servers_[i];
@@ -47,7 +50,14 @@ void FetchScheduler::CloseStreamOf(uint32_t server) {
 void FetchScheduler::Lose(absl::Time now, uint32_t index, absl::Status status) {
   const StreamId stream = servers_.stream(index);
   ServerEntry& server = servers_[index];
-  const bool refused = server.state == ServerState::kConnecting && IsRefusal(status.code());
+  const bool was_up = server.state != ServerState::kConnecting;
+  if (was_up && IsRefusal(status.code())) {
+    // The transport may have named the server already.
+    const bool named = absl::StartsWith(status.message(), server.address);
+    return Fail(named ? status : Annotate(status, server.address));
+  }
+  const bool refused = !was_up && IsRefusal(status.code());
+  server.breaks += was_up;
   servers_.BackOff(server, now, std::move(status));
   if (refused) server.state = ServerState::kRefused;
   CloseStreamOf(index);
@@ -81,15 +91,16 @@ void FetchScheduler::Place(absl::Time now) {
   if (!lane_server_.empty() || !servers_.AnyUp()) return;
   if (settle_by_ && now < *settle_by_ && !servers_.AllSettled()) return;
   settle_by_ = absl::InfinitePast();
-  std::vector<PlacementServer> up;
+  std::vector<PlacementServer> known;
   std::vector<uint32_t> index;
   for (uint32_t i = 0; i < servers_.size(); ++i) {
-    if (servers_[i].state != ServerState::kUp) continue;
-    up.push_back({servers_[i].address, servers_[i].info.cores});
+    if (!servers_[i].known || servers_[i].state == ServerState::kRefused) continue;
+    known.push_back(
+        {servers_[i].address, servers_[i].info.cores, servers_[i].state == ServerState::kUp});
     index.push_back(i);
   }
   const uint32_t places = plan_.shuffle() ? plan_.lanes() : kUnshuffledPlaces;
-  lane_server_ = PlaceLanes(places, up, plan_.fingerprint());
+  lane_server_ = PlaceLanes(places, known, plan_.fingerprint());
   for (uint32_t& server : lane_server_) server = index[server];
   open_windows_ = pump_ = true;
 }
@@ -110,12 +121,29 @@ void FetchScheduler::CheckTimeouts(absl::Time now) {
                absl::StrCat("silent for ", absl::FormatDuration(options_.silence_timeout))));
     }
   }
+  if (!ended_) CheckRequestAges(now);
+  if (ended_) return;
   if (servers_.AnyUp()) return alone_since_.reset();
   if (!alone_since_) alone_since_ = now;
   if (now >= *alone_since_ + options_.server_timeout) {
     Fail(absl::UnavailableError(absl::StrCat("no server was reachable for ",
                                              absl::FormatDuration(options_.server_timeout), ": ",
                                              servers_.Reasons())));
+  }
+}
+
+// Other answers may keep a stream from being silent.
+void FetchScheduler::CheckRequestAges(absl::Time now) {
+  if (now < next_age_check_) return;
+  next_age_check_ = now + absl::Seconds(1);
+  std::optional<StreamId> late;
+  requests_.ForEach([&](const RequestEntry& request) {
+    if (now >= request.sent_at + 3 * options_.silence_timeout) late = request.stream;
+  });
+  if (late && servers_.Find(*late) != nullptr) {
+    Lose(now, late->server,
+         absl::UnavailableError(absl::StrCat("left a request unanswered for ",
+                                             absl::FormatDuration(3 * options_.silence_timeout))));
   }
 }
 

@@ -7,12 +7,12 @@
 
 namespace penstock {
 
-void FetchScheduler::OpenWindows() {
+void FetchScheduler::OpenWindows(absl::Time now) {
   if (!std::exchange(open_windows_, false)) return;
   windows_.ForEach([&](WindowEntry& window) {
     if (window.opened_on) return;
     const std::optional<uint32_t> server = ServerOf(window);
-    if (!server) {
+    if (!server || window.retry_at > now) {
       open_windows_ = true;
       return;
     }
@@ -49,7 +49,7 @@ void FetchScheduler::Pump(absl::Time now) {
     any = false;
     candidates_.clear();
     windows_.ForEach([&](WindowEntry& window) {
-      if (!window.wanted.empty() && window.retry_at > now) {
+      if (window.retry_at > now) {
         retry_wake_ = std::min(retry_wake_, window.retry_at);
       }
       if (MayFetch(now, window)) candidates_.push_back(&window);
@@ -69,6 +69,7 @@ bool FetchScheduler::FetchFrom(absl::Time now, WindowEntry& window) {
   request.window = &window;
   request.rows = request.rows_missing = shape.total_rows();
   request.bytes = request.rows * options_.row_bytes;
+  request.sent_at = now;
   const uint64_t needed_at = ranges_[window.wanted.head].needed_at;
   for (uint32_t i = 0; i < shape.num_ranges; ++i) {
     ranges_.PushBack(request.ranges, ranges_.PopFront(window.wanted));
@@ -82,6 +83,22 @@ bool FetchScheduler::FetchFrom(absl::Time now, WindowEntry& window) {
   actions_.Fetch(request.stream, {request.number, window.number, shape.first_row, shape.rows,
                                   shape.stride, shape.count, needed_at});
   return true;
+}
+
+// The server could not give it now: it is defined anew, under a number that no late word about the
+// old one can mean.
+void FetchScheduler::GiveUpOn(WindowEntry& window, StreamId stream) {
+  if (window.opened_on == stream) {
+    actions_.ReleaseWindow(stream, window.number);
+    window.opened_on.reset();
+    windows_.Renumber(window);
+  }
+  requests_.ForEach([&](RequestEntry& request) {
+    if (request.window != &window || !(request.stream == stream)) return;
+    ReturnClaims(request);
+    EndRequest(request);
+  });
+  open_windows_ = pump_ = true;
 }
 
 // Rows that have not arrived are wanted again.

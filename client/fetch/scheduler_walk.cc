@@ -8,6 +8,7 @@ namespace penstock {
 
 void FetchScheduler::Walk() {
   while (!free_slots_.empty() && next_step_ < num_steps_) {
+    if (windows_.live() >= max_windows_ && next_delivery_ < next_step_) return;
     const uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
     WalkStep(slot);
@@ -93,6 +94,7 @@ WindowEntry& FetchScheduler::NewWindow(WindowId id) {
 // The lane's next window, so that it is loaded when the walk gets there.
 void FetchScheduler::OpenAhead(LaneEntry& lane, const WindowRun& run) {
   if (lane.ahead != nullptr || next_step_ == num_steps_) return;
+  if (windows_.live() >= max_windows_) return;
   const EpochOrder& order = *lane.current->order;
   WindowId next = run.window;
   if (++next.index == order.num_windows(next.lane)) {

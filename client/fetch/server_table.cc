@@ -38,6 +38,7 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
     return false;
   }
   server.state = ServerState::kUp;
+  server.known = true;
   server.info = info;
   server.backoff = absl::ZeroDuration();
   return true;

@@ -28,6 +28,8 @@ struct ServerEntry {
   ServerState state = ServerState::kBackoff;
   uint32_t generation = 0;
   bool settled = false;  // It said Hello or failed at least once.
+  bool known = false;    // It said Hello once, so that its share of the lanes is known.
+  uint64_t breaks = 0;   // Streams that ended after Hello.
   absl::Time retry_at = absl::InfinitePast();
   absl::Duration backoff = absl::ZeroDuration();
   absl::Status last_error;

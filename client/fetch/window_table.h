@@ -47,6 +47,7 @@ struct RequestEntry {
   uint32_t rows = 0;
   uint32_t rows_missing = 0;
   uint64_t bytes = 0;
+  absl::Time sent_at = absl::InfinitePast();
   struct Interval {
     uint32_t first = 0;
     uint32_t rows = 0;
@@ -58,6 +59,12 @@ struct RequestEntry {
     window = nullptr;
     ranges = {};
     received.clear();  // Keeps its memory.
+  }
+  bool Contains(uint32_t first, uint32_t count) const {
+    for (uint32_t row = first; row < first + count; ++row) {
+      if (!Overlaps(row, 1)) return false;
+    }
+    return true;
   }
   bool Overlaps(uint32_t first, uint32_t count) const {
     for (const Interval& interval : received) {

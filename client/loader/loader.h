@@ -82,7 +82,7 @@ class Batch {
   uint64_t epoch() const;      // Of the global batch's first row.
   uint64_t position() const;   // In the epoch, of the global batch's first row.
   uint64_t first_row() const;  // In the global batch, of this rank's first row.
-  size_t rows() const;
+  size_t rows() const;         // 0 of a batch that holds nothing; it has no tensors either.
   std::span<const TensorView> tensors() const;
   // The tensor of that name, or null.
   const TensorView* tensor(absl::string_view name) const;
@@ -91,11 +91,10 @@ class Batch {
   // Numbers of the rows' records over the manifest; empty unless record_ids was asked for.
   std::span<const uint64_t> record_ids() const;
 
+  struct Slot;  // The loader's own.
+
  private:
-  friend class LoaderThread;
-  friend class Slots;
-  struct Slot;
-  void Reset();
+  friend class Loader;
   Slot* slot_ = nullptr;
 };
 
@@ -149,6 +148,10 @@ class Loader {
   virtual uint64_t order_fingerprint() const = 0;
   // Full and short steps of one epoch.
   virtual uint64_t steps_per_epoch() const = 0;
+
+ protected:
+  // The batch that owns a filled slot.
+  static Batch BatchOf(Batch::Slot& slot);
 };
 
 }  // namespace penstock

@@ -1,45 +1,67 @@
 #include "client/loader/window_message.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 namespace penstock {
 namespace {
 
-// The index in `message.shards` of a shard of the manifest; `known` holds their numbers there.
-uint32_t ShardIndex(const Manifest& manifest, uint32_t shard, std::vector<uint32_t>& known,
-                    OpenWindow& message) {
-  const auto at = std::find(known.begin(), known.end(), shard);
-  if (at != known.end()) return static_cast<uint32_t>(at - known.begin());
-  const ShardInfo& info = manifest.shards()[shard];
-  known.push_back(shard);
-  message.shards.push_back({info.path, info.compression, info.size});
-  return static_cast<uint32_t>(known.size() - 1);
+ChunkRef MakeChunkRef(const ChunkInfo& chunk, uint32_t shard) {
+  ChunkRef ref;
+  ref.shard = shard;
+  ref.offset = chunk.offset;
+  ref.size = chunk.size;
+  ref.raw_size = chunk.raw_size;
+  ref.records = chunk.records;
+  ref.holdout = chunk.holdout;
+  ref.crc32c = chunk.crc32c;
+  ref.ordinal = chunk.ordinal;
+  return ref;
 }
 
 }  // namespace
 
-OpenWindow MakeOpenWindow(const Manifest& manifest, const Plan& plan,
-                          const WindowRequest& request) {
+ShardPaths ShardPaths::Make(const Manifest& manifest, std::string data_root) {
+  ShardPaths made{std::move(data_root), {}};
+  const auto shards = manifest.shards();
+  const bool any_absolute = std::any_of(shards.begin(), shards.end(),
+                                        [](const ShardInfo& shard) { return shard.absolute; });
+  if (made.data_root.empty() && any_absolute) {
+    made.data_root = "/";
+    for (size_t i = 0; i < shards.size(); ++i) {
+      made.paths.push_back(
+          std::filesystem::absolute(manifest.ShardPath(i)).lexically_normal().relative_path());
+    }
+    return made;
+  }
+  if (made.data_root.empty()) made.data_root = manifest.base_dir();
+  if (made.data_root.empty()) made.data_root = ".";
+  for (const ShardInfo& shard : shards) made.paths.push_back(shard.path);
+  return made;
+}
+
+OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
+                             const PlanOptions& options, const WindowRequest& window) {
   OpenWindow message;
-  message.window = request.number;
-  message.split = plan.options().split;
-  message.shuffle = plan.shuffle();
-  message.key = request.order->WindowKey(request.id);
-  message.rows = request.order->WindowRows(request.id);
-  message.needed_at = request.needed_at;
-  std::vector<uint32_t> known;
-  for (uint32_t number : request.order->WindowChunks(request.id)) {
+  message.window = window.number;
+  message.split = options.split;
+  message.shuffle = options.shuffle;
+  message.key = window.order->WindowKey(window.id);
+  message.rows = window.order->WindowRows(window.id);
+  message.needed_at = window.needed_at;
+  std::vector<uint32_t> shard_numbers;  // By place in message.shards.
+  for (uint32_t number : window.order->WindowChunks(window.id)) {
     const ChunkInfo chunk = manifest.chunk(number);
-    ChunkRef ref;
-    ref.shard = ShardIndex(manifest, chunk.shard, known, message);
-    ref.offset = chunk.offset;
-    ref.size = chunk.size;
-    ref.raw_size = chunk.raw_size;
-    ref.records = chunk.records;
-    ref.holdout = chunk.holdout;
-    ref.crc32c = chunk.crc32c;
-    ref.ordinal = chunk.ordinal;
-    message.chunks.push_back(ref);
+    // A window has few chunks, most of them of other shards: a search is cheaper than a table.
+    auto known = std::find(shard_numbers.begin(), shard_numbers.end(), chunk.shard);
+    if (known == shard_numbers.end()) {
+      const ShardInfo& shard = manifest.shards()[chunk.shard];
+      message.shards.push_back({shards.paths[chunk.shard], shard.compression, shard.size});
+      known = shard_numbers.insert(shard_numbers.end(), chunk.shard);
+    }
+    message.chunks.push_back(
+        MakeChunkRef(chunk, static_cast<uint32_t>(known - shard_numbers.begin())));
   }
   return message;
 }

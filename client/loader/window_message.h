@@ -1,15 +1,29 @@
-// A window of the plan as a server has to open it.
+// A window of the plan as a message for a server.
 #ifndef PENSTOCK_CLIENT_LOADER_WINDOW_MESSAGE_H_
 #define PENSTOCK_CLIENT_LOADER_WINDOW_MESSAGE_H_
 
+#include <string>
+#include <vector>
+
 #include "client/fetch/scheduler_actions.h"
-#include "client/plan/plan.h"
+#include "client/plan/plan_options.h"
 #include "records/dataset/manifest.h"
 #include "records/engine/messages.h"
 
 namespace penstock {
 
-OpenWindow MakeOpenWindow(const Manifest& manifest, const Plan& plan, const WindowRequest& request);
+// How servers find shards: beneath their data root.
+struct ShardPaths {
+  std::string data_root;           // For a server in this process.
+  std::vector<std::string> paths;  // By shard, relative to the data root.
+
+  // `data_root` empty: the manifest's own folder; or the file system's root if a shard's path is
+  // absolute, which only a server in this process may open.
+  static ShardPaths Make(const Manifest& manifest, std::string data_root);
+};
+
+OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
+                             const PlanOptions& options, const WindowRequest& window);
 
 }  // namespace penstock
 

@@ -1,4 +1,4 @@
-// Parts of the engine as a client receives them, in recycled objects.
+// A part of the engine as a payload: no copy, and no memory once warm.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_PAYLOAD_H_
 #define PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_PAYLOAD_H_
 
@@ -11,20 +11,33 @@
 
 namespace penstock {
 
+class LocalPayloadPool;
+
+// Recycle() returns the part's memory to the engine and the object to its pool.
+class LocalPayload final : public PartPayload {
+ public:
+  size_t size() const override { return part_.bytes().size(); }
+  void CopyTo(size_t offset, std::span<uint8_t> out) const override;
+  void Recycle() override;
+
+ private:
+  friend class LocalPayloadPool;
+  PartBuffer part_;
+  std::shared_ptr<LocalPayloadPool> pool_;  // While in use: shared with the streams.
+};
+
+// Shared by a transport's streams and the payloads in use, so that these may outlive it.
 // Thread-safe.
 class LocalPayloadPool : public std::enable_shared_from_this<LocalPayloadPool> {
  public:
-  // Lives until its last payload has been recycled.
-  static std::shared_ptr<LocalPayloadPool> Create();
-
   std::unique_ptr<PartPayload, PartPayloadRecycler> Wrap(PartBuffer part);
 
  private:
-  class Payload;
-  LocalPayloadPool() = default;
+  friend class LocalPayload;
+  void Return(LocalPayload* payload);
 
   Mutex mutex_;
-  std::vector<std::unique_ptr<Payload>> free_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<LocalPayload>> free_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock

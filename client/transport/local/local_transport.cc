@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "client/transport/local/local_payload.h"
 #include "records/base/mutex.h"
 #include "records/base/status.h"
@@ -11,35 +12,44 @@
 namespace penstock {
 namespace {
 
-// Thread-safe: the engine's events are passed on one at a time.
-class LocalStream final : public Stream, public SessionEvents {
+// The engine calls from several threads; a stream's events come one after the other.
+class LocalStream final : public Stream, private SessionEvents {
  public:
-  LocalStream(std::shared_ptr<Engine> engine, StreamEvents& events)
-      : engine_(std::move(engine)), events_(events), payloads_(LocalPayloadPool::Create()) {}
-  ~LocalStream() override { session_.reset(); }
-
-  void Start(const StreamOptions& options) {
-    absl::StatusOr<ServerInfo> info = engine_->Describe(options);
-    if (!info.ok()) return Break(info.status());
-    absl::StatusOr<std::unique_ptr<Session>> session = engine_->OpenSession(options, *this);
-    if (!session.ok()) return Break(session.status());
-    session_ = *std::move(session);
-    MutexLock lock(&mutex_);
-    events_.OnHello(*info);
-    events_.OnCredit(engine_->options().limits.session_part_bytes);
+  LocalStream(Engine& engine, const StreamOptions& options, StreamEvents& events)
+      : payloads_(std::make_shared<LocalPayloadPool>()), events_(events) {
+    absl::Status opened = Open(engine, options);
+    if (!opened.ok()) Break(std::move(opened));
   }
 
   void OpenWindow(const penstock::OpenWindow& window) override {
-    if (session_ != nullptr) BreakUnlessOk(session_->OpenWindow(window));
+    if (session_ != nullptr) BreakUnless(session_->OpenWindow(window));
   }
   void Fetch(const penstock::Fetch& fetch) override {
-    if (session_ != nullptr) BreakUnlessOk(session_->Fetch(fetch));
+    if (session_ != nullptr) BreakUnless(session_->Fetch(fetch));
   }
   void Cancel(uint64_t request) override {
     if (session_ != nullptr) session_->Cancel(request);
   }
   void Release(uint64_t window) override {
-    if (session_ != nullptr) BreakUnlessOk(session_->Release(window));
+    if (session_ != nullptr) BreakUnless(session_->Release(window));
+  }
+
+ private:
+  absl::Status Open(Engine& engine, const StreamOptions& options) {
+    PENSTOCK_ASSIGN_OR_RETURN(const ServerInfo info, engine.Describe(options));
+    PENSTOCK_ASSIGN_OR_RETURN(session_, engine.OpenSession(options, *this));
+    MutexLock lock(&mutex_);
+    events_.OnHello(info);
+    events_.OnCredit(engine.options().limits.session_part_bytes);
+    return absl::OkStatus();
+  }
+
+  void BreakUnless(absl::Status status) {
+    if (!status.ok()) Break(std::move(status));
+  }
+  void Break(absl::Status status) {
+    MutexLock lock(&mutex_);
+    if (!std::exchange(broken_, true)) events_.OnBroken(Annotate(status, "local:"));
   }
 
   void OnWindowReady(uint64_t window, uint64_t read_bytes) override {
@@ -57,21 +67,11 @@ class LocalStream final : public Stream, public SessionEvents {
     if (!broken_) events_.OnError(std::move(error));
   }
 
- private:
-  void BreakUnlessOk(absl::Status status) {
-    if (!status.ok()) Break(std::move(status));
-  }
-  void Break(absl::Status status) {
-    MutexLock lock(&mutex_);
-    if (!std::exchange(broken_, true)) events_.OnBroken(std::move(status));
-  }
-
-  const std::shared_ptr<Engine> engine_;  // Shared by the transport and its streams.
-  StreamEvents& events_;
-  const std::shared_ptr<LocalPayloadPool> payloads_;  // Shared with parts in use.
+  const std::shared_ptr<LocalPayloadPool> payloads_;  // Shared with the payloads in use.
   Mutex mutex_;
+  StreamEvents& events_;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<Session> session_;  // Null: it could not be opened.
+  std::unique_ptr<Session> session_;  // Last: its end is the end of events.
 };
 
 class LocalTransport final : public Transport {
@@ -80,14 +80,12 @@ class LocalTransport final : public Transport {
 
   const std::string& address() const override { return address_; }
   std::unique_ptr<Stream> Connect(const StreamOptions& options, StreamEvents& events) override {
-    auto stream = std::make_unique<LocalStream>(engine_, events);
-    stream->Start(options);
-    return stream;
+    return std::make_unique<LocalStream>(*engine_, options, events);
   }
 
  private:
   const std::string address_ = "local:";
-  const std::shared_ptr<Engine> engine_;  // Shared with its streams.
+  const std::unique_ptr<Engine> engine_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The engine inside the caller's process: the embedded default, without any server.
+// A "server" inside this process: the embedded default.
 #ifndef PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_TRANSPORT_H_
 #define PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_TRANSPORT_H_
 
@@ -10,10 +10,9 @@
 
 namespace penstock {
 
-// Its address is "local:". Every stream is a session of one engine, made here. A part is handed
-// over as the engine's own buffer, without a copy and, once warm, without an allocation. Streams
-// and parts may outlive the transport. OnHello comes from inside Connect().
-// Errors as Engine::Create().
+// Runs an engine of its own, whose address is "local:". Its streams must go before it does;
+// payloads may outlive both. Hello arrives inside Connect(). Once warm, parts take no memory.
+// kInvalidArgument: an option; kNotFound, kPermissionDenied: the data root.
 absl::StatusOr<std::unique_ptr<Transport>> MakeLocalTransport(const EngineOptions& options);
 
 }  // namespace penstock

@@ -1,0 +1,79 @@
+// Counts operator new while a loader runs: a test binary of its own, for it replaces the operator.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "client/loader/loader.h"
+#include "client/loader/testing/chess_dataset.h"
+#include "gtest/gtest.h"
+
+namespace {
+
+std::atomic<uint64_t> allocations = 0;
+
+void* Allocate(size_t bytes, size_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(size_t bytes) { return Allocate(bytes, alignof(std::max_align_t)); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return Allocate(bytes, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace penstock {
+namespace {
+
+uint64_t TakeBatches(Loader& loader, int batches) {
+  const uint64_t before = allocations;
+  Batch batch;
+  for (int i = 0; i < batches; ++i) {
+    // No matcher: those take memory.
+    if (!loader.Next(batch).value_or(false)) ADD_FAILURE() << "no batch " << i;
+  }
+  return allocations - before;
+}
+
+// Windows of 4,000 rows, so that most batches open none.
+TEST(LoaderAllocationTest, ABatchTakesNoMemoryUnlessItOpensAWindow) {
+  const ChessDataset data(
+      {.shards = 2, .chunks_per_shard = 40, .records_per_chunk = 1000, .seed = 3});
+  for (WireDtype dtype : {WireDtype::kI8, WireDtype::kPacked}) {
+    LoaderOptions options = data.Options();
+    options.plan = {.split = Split::kAll, .seed = 1, .lanes = 4, .window_chunks = 4};
+    options.global_batch_size = 50;
+    options.epochs = 0;
+    options.dtype = dtype;
+    options.look_ahead_bytes = 4 << 20;
+    auto loader = Loader::Open(options).value();
+    TakeBatches(*loader, 4000);  // Warm: every window's memory has been of use once.
+    int quiet = 0;
+    const uint64_t windows_before = loader->stats().servers[0].windows;
+    uint64_t total = 0;
+    constexpr int kSpans = 200;
+    for (int i = 0; i < kSpans; ++i) {
+      const uint64_t taken = TakeBatches(*loader, 10);
+      quiet += taken == 0;
+      total += taken;
+    }
+    const uint64_t windows = loader->stats().servers[0].windows - windows_before;
+    RecordProperty("allocations", static_cast<int>(total));
+    RecordProperty("windows", static_cast<int>(windows));
+    // 2,000 batches are 100,000 rows: about 27 windows are opened, each near two spans at most.
+    EXPECT_GE(quiet, kSpans / 2) << total << " allocations, " << windows << " windows";
+    // All that is taken is a window's definition and its place in the engine, a bounded number.
+    EXPECT_LE(total, windows * 150 + 200) << windows << " windows";
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,70 @@
+// The memory behind a Batch.
+#ifndef PENSTOCK_CLIENT_LOADER_BATCH_SLOT_H_
+#define PENSTOCK_CLIENT_LOADER_BATCH_SLOT_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/loader/loader.h"
+#include "client/loader/slot_layout.h"
+
+namespace penstock {
+
+// Takes a slot back when its batch is done with.
+class SlotHome {
+ public:
+  virtual void Release(uint32_t slot) = 0;
+
+ protected:
+  ~SlotHome() = default;
+};
+
+// Written by the driver until it is delivered, read by the consumer until it is released.
+struct Batch::Slot {
+  SlotHome* home = nullptr;
+  uint32_t index = 0;
+  uint8_t* memory = nullptr;
+  uint64_t step = 0;
+  uint64_t epoch = 0;
+  uint64_t position = 0;
+  uint64_t first_row = 0;
+  size_t rows = 0;
+  Cursor cursor;
+  std::vector<TensorView> tensors;  // Views of `memory`.
+  std::span<const uint64_t> record_ids;
+
+  // What the step is, and as many rows as it has.
+  void Describe(const ReadyStep& ready, uint64_t order_fingerprint, const SlotLayout& layout);
+};
+
+// All slots of a loader. Not thread-safe.
+class SlotSet {
+ public:
+  // `layout` and `allocator` (null: plain memory) must outlive it.
+  static absl::StatusOr<std::unique_ptr<SlotSet>> Allocate(const SlotLayout& layout, uint32_t count,
+                                                           SlotAllocator* allocator,
+                                                           SlotHome& home);
+  ~SlotSet();
+  SlotSet(const SlotSet&) = delete;
+  SlotSet& operator=(const SlotSet&) = delete;
+
+  Batch::Slot& operator[](uint32_t index) { return slots_[index]; }
+  uint32_t size() const { return static_cast<uint32_t>(slots_.size()); }
+
+ private:
+  SlotSet(SlotAllocator& allocator, size_t bytes) : allocator_(allocator), bytes_(bytes) {}
+
+  SlotAllocator& allocator_;
+  const size_t bytes_;  // Of each.
+  std::vector<Batch::Slot> slots_;
+};
+
+// max(2, look_ahead_bytes / slot_bytes), at most 2^16 and, beyond 2, no more than steps.
+uint32_t NumSlots(uint64_t look_ahead_bytes, uint64_t slot_bytes, uint64_t steps);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_LOADER_BATCH_SLOT_H_

@@ -1,0 +1,197 @@
+#include "client/loader/driver.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+}  // namespace
+
+Driver::Driver(const DriverJob& job, const Steps& steps, SchedulerOptions options)
+    : job_(job),
+      ready_(options.num_slots),
+      scheduler_(job.plan, steps, options, *this),
+      connections_(job.transports.size()) {
+  MutexLock lock(&mutex_);
+  stats_.slots = options.num_slots;
+  for (const auto& transport : job.transports) {
+    stats_.servers.emplace_back().address = transport->address();
+  }
+}
+
+Driver::~Driver() {
+  Close();
+  incoming_.Close();
+}
+
+void Driver::Start(SlotSet& slots) {
+  slots_ = &slots;
+  thread_ = std::jthread([this] { Run(); });
+}
+
+absl::StatusOr<std::optional<uint32_t>> Driver::Next() {
+  const absl::Time start = SteadyNow();
+  std::optional<uint32_t> slot = ready_.Pop();
+  MutexLock lock(&mutex_);
+  stats_.wait += SteadyNow() - start;
+  if (closed_) return absl::CancelledError("the loader was closed");
+  if (!slot.has_value() && !ready_.status().ok()) return ready_.status();
+  if (slot.has_value()) {
+    ++stats_.batches;
+    stats_.rows += (*slots_)[*slot].rows;
+    stats_.bytes += (*slots_)[*slot].rows * job_.layout.row_bytes();
+  }
+  return slot;
+}
+
+void Driver::Close() {
+  {
+    MutexLock lock(&mutex_);
+    closed_ = true;
+  }
+  ready_.Close();
+}
+
+void Driver::Release(uint32_t slot) { incoming_.Push({{}, IncomingSlotReleased{slot}}); }
+
+LoaderStats Driver::stats() const {
+  MutexLock lock(&mutex_);
+  return stats_;
+}
+
+void Driver::Run() {
+  std::vector<Incoming> incoming;
+  absl::Time wake = scheduler_.Advance(SteadyNow());
+  while (incoming_.TakeAll(wake, incoming)) {
+    const absl::Time now = SteadyNow();
+    for (Incoming& item : incoming) Handle(now, item);
+    incoming.clear();  // Parts return to their transports.
+    wake = scheduler_.Advance(now);
+    PublishServers();
+  }
+  incoming.clear();
+  connections_.clear();
+}
+
+void Driver::Handle(absl::Time now, Incoming& incoming) {
+  const StreamId id = incoming.stream;
+  std::visit(Overloaded{
+                 [&](const ServerInfo& info) { scheduler_.OnHello(now, id, info); },
+                 [&](const IncomingWindowReady& ready) {
+                   scheduler_.OnWindowReady(now, id, ready.window);
+                 },
+                 [&](ReceivedPart& part) {
+                   HandlePart(now, id, part);
+                   part.payload.reset();
+                 },
+                 [&](const StreamError& error) { scheduler_.OnError(now, id, error); },
+                 [&](const IncomingCredit& credit) { scheduler_.OnCredit(now, id, credit.bytes); },
+                 [&](const IncomingDraining&) { scheduler_.OnDraining(now, id); },
+                 [&](absl::Status& status) { scheduler_.OnBroken(now, id, std::move(status)); },
+                 [&](const IncomingSlotReleased& slot) { scheduler_.OnSlotReleased(slot.slot); },
+             },
+             incoming.what);
+}
+
+void Driver::HandlePart(absl::Time now, StreamId id, const ReceivedPart& part) {
+  if (StreamOf(id) == nullptr) return;
+  if (part.payload->size() != uint64_t{part.rows} * job_.layout.row_bytes()) {
+    return scheduler_.OnBroken(
+        now, id,
+        absl::FailedPreconditionError(absl::StrCat(
+            "sent ", part.payload->size(), " bytes for ", part.rows, " rows of ",
+            job_.layout.row_bytes(), " bytes: it decodes otherwise than this client expects")));
+  }
+  const std::span<const RowCopy> copies =
+      scheduler_.OnPart(now, id, part.request, part.first_row, part.rows);
+  if (copies.empty()) return;
+  for (const RowCopy& copy : copies) {
+    job_.layout.CopyRows(*part.payload, part.rows, copy, (*slots_)[copy.slot].memory);
+  }
+  CountPart(id.server, part);
+  scheduler_.OnPartCopied();
+}
+
+void Driver::CountPart(uint32_t server, const ReceivedPart& part) {
+  MutexLock lock(&mutex_);
+  LoaderStats::Server& counted = stats_.servers[server];
+  ++counted.parts;
+  counted.rows += part.rows;
+  counted.bytes += part.payload->size();
+}
+
+void Driver::PublishServers() {
+  MutexLock lock(&mutex_);
+  for (size_t i = 0; i < stats_.servers.size(); ++i) {
+    const ServerEntry& server = scheduler_.servers()[i];
+    LoaderStats::Server& published = stats_.servers[i];
+    published.connected =
+        server.state == ServerState::kUp || server.state == ServerState::kDraining;
+    published.requests_in_flight = server.has_stream() ? server.outstanding_requests : 0;
+    published.lost_requests = scheduler_.lost_requests(static_cast<uint32_t>(i));
+    published.stream_breaks = server.breaks;
+  }
+}
+
+Stream* Driver::StreamOf(StreamId id) {
+  Connection* connection = connections_[id.server].get();
+  const bool current = connection != nullptr && connection->generation == id.generation;
+  return current ? connection->stream.get() : nullptr;
+}
+
+void Driver::OpenStream(StreamId id) {
+  auto connection = std::make_unique<Connection>(id, incoming_);
+  connection->stream = job_.transports[id.server]->Connect(job_.stream, connection->listener);
+  connections_[id.server] = std::move(connection);
+}
+
+void Driver::CloseStream(StreamId id) {
+  if (StreamOf(id) == nullptr) return;
+  connections_[id.server].reset();
+}
+
+void Driver::OpenWindow(StreamId id, const WindowRequest& window) {
+  Stream* stream = StreamOf(id);
+  if (stream == nullptr) return;
+  stream->OpenWindow(MakeWindowMessage(job_.manifest, job_.shards, job_.plan.options(), window));
+  MutexLock lock(&mutex_);
+  ++stats_.servers[id.server].windows;
+}
+
+void Driver::ReleaseWindow(StreamId id, uint64_t window) {
+  if (Stream* stream = StreamOf(id)) stream->Release(window);
+}
+
+void Driver::Fetch(StreamId id, const FetchRequest& fetch) {
+  Stream* stream = StreamOf(id);
+  if (stream == nullptr) return;
+  stream->Fetch({.request = fetch.request,
+                 .window = fetch.window,
+                 .first_row = fetch.first_row,
+                 .rows = fetch.rows,
+                 .stride = fetch.stride,
+                 .count = fetch.count,
+                 .dtype = job_.dtype,
+                 .needed_at = fetch.needed_at});
+}
+
+void Driver::Deliver(const ReadyStep& step) {
+  (*slots_)[step.slot].Describe(step, job_.plan.fingerprint(), job_.layout);
+  ready_.Push(step.slot);
+}
+
+void Driver::Finish() { ready_.Close(); }
+
+void Driver::Fail(absl::Status status) { ready_.Close(std::move(status)); }
+
+}  // namespace penstock

@@ -1,0 +1,100 @@
+// Gives the scheduler its body: a thread, the clock, streams to servers, and slots to copy into.
+#ifndef PENSTOCK_CLIENT_LOADER_DRIVER_H_
+#define PENSTOCK_CLIENT_LOADER_DRIVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "client/fetch/scheduler.h"
+#include "client/loader/batch_slot.h"
+#include "client/loader/incoming.h"
+#include "client/loader/loader.h"
+#include "client/loader/slot_layout.h"
+#include "client/loader/window_message.h"
+#include "client/plan/plan.h"
+#include "client/transport/transport.h"
+#include "records/base/bounded_queue.h"
+#include "records/base/mutex.h"
+
+namespace penstock {
+
+// What a driver works on; all of it must outlive it.
+struct DriverJob {
+  const Manifest& manifest;
+  const ShardPaths& shards;
+  const Plan& plan;
+  const SlotLayout& layout;
+  WireDtype dtype;
+  StreamOptions stream;
+  std::vector<std::unique_ptr<Transport>>& transports;  // One for each of the scheduler's servers.
+};
+
+// Delivers filled slots, in the order of the steps, until the last one or an error. All copying is
+// done by its one thread. Thread-safe.
+class Driver final : public SlotHome, private SchedulerActions {
+ public:
+  Driver(const DriverJob& job, const Steps& steps, SchedulerOptions options);
+  // Ends a blocked Next(). Every slot must have been released.
+  ~Driver();
+
+  // Starts. `slots` must outlive the driver; as many as the scheduler's options say.
+  void Start(SlotSet& slots);
+
+  // The next filled slot; none after the last step. Blocks.
+  absl::StatusOr<std::optional<uint32_t>> Next();
+  // Next() returns kCancelled from now on.
+  void Close();
+  void Release(uint32_t slot) override;
+
+  LoaderStats stats() const;
+
+ private:
+  struct Connection {
+    Connection(StreamId id, IncomingQueue& queue)
+        : listener(id, queue), generation(id.generation) {}
+    StreamListener listener;
+    const uint32_t generation;
+    std::unique_ptr<Stream> stream;  // Last: its end is the end of events.
+  };
+
+  void Run();
+  void Handle(absl::Time now, Incoming& incoming);
+  void HandlePart(absl::Time now, StreamId id, const ReceivedPart& part);
+  void CountPart(uint32_t server, const ReceivedPart& part);
+  void PublishServers();
+  // Null: the stream has ended.
+  Stream* StreamOf(StreamId id);
+
+  void OpenStream(StreamId id) override;
+  void CloseStream(StreamId id) override;
+  void OpenWindow(StreamId id, const WindowRequest& window) override;
+  void ReleaseWindow(StreamId id, uint64_t window) override;
+  void Fetch(StreamId id, const FetchRequest& fetch) override;
+  void Deliver(const ReadyStep& step) override;
+  void Finish() override;
+  void Fail(absl::Status status) override;
+
+  const DriverJob job_;
+  SlotSet* slots_ = nullptr;
+  IncomingQueue incoming_;
+  BoundedQueue<uint32_t> ready_;
+
+  // The thread's own:
+  FetchScheduler scheduler_;
+  std::vector<std::unique_ptr<Connection>> connections_;  // By server; null: none.
+
+  mutable Mutex mutex_;
+  LoaderStats stats_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+
+  std::jthread thread_;  // Last: it uses all of the above.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_LOADER_DRIVER_H_

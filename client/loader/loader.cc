@@ -1,0 +1,152 @@
+#include "client/loader/loader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/loader/batch_slot.h"
+#include "client/loader/driver.h"
+#include "client/loader/open_with_transports.h"
+#include "client/loader/slot_layout.h"
+#include "client/loader/transports.h"
+#include "client/loader/window_message.h"
+#include "client/plan/chunk_table.h"
+#include "records/base/status.h"
+#include "records/decode/program.h"
+
+namespace penstock {
+namespace {
+
+absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
+  if (cursor.order_fingerprint == plan.fingerprint()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the cursor ", cursor.ToString(), " belongs to another order than this one (",
+      absl::Hex(plan.fingerprint(), absl::kZeroPad16),
+      "): the data, split, seed, shuffling, lanes, window chunks or strip rows differ"));
+}
+
+absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan) {
+  EpochPosition start;
+  if (options.start.has_value()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckCursor(*options.start, plan));
+    start = {options.start->epoch, options.start->position};
+  }
+  return Steps::Create(plan.rows(),
+                       {.global_batch_size = options.global_batch_size,
+                        .remainder = options.remainder,
+                        .epochs = options.epochs,
+                        .rank = options.rank,
+                        .world_size = options.world_size},
+                       start);
+}
+
+StreamOptions MakeStreamOptions(const LoaderOptions& options) {
+  StreamOptions stream;
+  stream.spec = options.spec;
+  stream.record_ids = options.record_ids;
+  stream.holdout_feature = options.manifest->holdout().feature;
+  stream.holdout_threshold = options.manifest->holdout().threshold;
+  stream.client = absl::StrCat("rank ", options.rank, " of ", options.world_size);
+  return stream;
+}
+
+SchedulerOptions MakeSchedulerOptions(const LoaderOptions& options, const Steps& steps,
+                                      const SlotLayout& layout,
+                                      std::span<const std::unique_ptr<Transport>> transports) {
+  SchedulerOptions scheduler;
+  for (const auto& transport : transports) scheduler.servers.push_back(transport->address());
+  uint64_t num_steps = steps.num_steps();
+  if (options.max_steps > 0) num_steps = std::min(num_steps, options.max_steps);
+  scheduler.num_slots = NumSlots(options.look_ahead_bytes, layout.slot_bytes(), num_steps);
+  scheduler.row_bytes = std::max<size_t>(layout.row_bytes(), 1);
+  scheduler.max_steps = options.max_steps;
+  scheduler.server_timeout = options.server_timeout;
+  scheduler.seed = options.rank;
+  return scheduler;
+}
+
+class DrivenLoader final : public Loader {
+ public:
+  DrivenLoader(LoaderOptions options, std::vector<std::unique_ptr<Transport>> transports, Plan plan,
+               Steps steps, const Program& program)
+      : options_(std::move(options)),
+        transports_(std::move(transports)),
+        plan_(std::move(plan)),
+        steps_(steps),
+        shards_(ShardPaths::Make(*options_.manifest, options_.data_root)),
+        layout_(program, options_.record_ids, steps_.max_rank_rows()),
+        scheduler_options_(MakeSchedulerOptions(options_, steps_, layout_, transports_)),
+        driver_({*options_.manifest, shards_, plan_, layout_, options_.dtype,
+                 MakeStreamOptions(options_), transports_},
+                steps_, scheduler_options_) {}
+
+  absl::Status Start() {
+    PENSTOCK_ASSIGN_OR_RETURN(slots_, SlotSet::Allocate(layout_, scheduler_options_.num_slots,
+                                                        options_.slot_allocator, driver_));
+    driver_.Start(*slots_);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> Next(Batch& batch) override {
+    batch = Batch();
+    PENSTOCK_ASSIGN_OR_RETURN(std::optional<uint32_t> slot, driver_.Next());
+    if (slot.has_value()) batch = BatchOf((*slots_)[*slot]);
+    return slot.has_value();
+  }
+  void Close() override { driver_.Close(); }
+  LoaderStats stats() const override { return driver_.stats(); }
+  uint64_t order_fingerprint() const override { return plan_.fingerprint(); }
+  uint64_t steps_per_epoch() const override { return steps_.steps_per_epoch(); }
+
+ private:
+  const LoaderOptions options_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  const Plan plan_;
+  const Steps steps_;
+  const ShardPaths shards_;
+  const SlotLayout layout_;
+  const SchedulerOptions scheduler_options_;
+  std::unique_ptr<SlotSet> slots_;
+  Driver driver_;  // After what it works on.
+};
+
+}  // namespace
+
+absl::Status LoaderOptions::Validate() const {
+  if (manifest == nullptr) return absl::InvalidArgumentError("manifest is missing");
+  if (look_ahead_bytes == 0) {
+    return absl::InvalidArgumentError("look_ahead_bytes is 0; usually 64 MiB");
+  }
+  if (server_timeout <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("server_timeout must be positive; usually 30s");
+  }
+  return ParseServers(servers).status();
+}
+
+absl::StatusOr<std::unique_ptr<Loader>> OpenWithTransports(
+    LoaderOptions options, std::vector<std::unique_ptr<Transport>> transports) {
+  PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  PENSTOCK_ASSIGN_OR_RETURN(
+      Plan plan, Plan::Create(MakeChunkTable(*options.manifest, options.plan.split), options.plan));
+  PENSTOCK_ASSIGN_OR_RETURN(const Steps steps, MakeSteps(options, plan));
+  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
+  auto loader = std::make_unique<DrivenLoader>(std::move(options), std::move(transports),
+                                               std::move(plan), steps, program);
+  PENSTOCK_RETURN_IF_ERROR(loader->Start());
+  return loader;
+}
+
+absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
+  PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                            ParseServers(options.servers));
+  EngineOptions local;
+  local.data_root = ShardPaths::Make(*options.manifest, options.data_root).data_root;
+  local.threads = options.local_threads;
+  local.memory_budget = options.local_memory_budget;
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Transport>> transports,
+                            MakeTransports(addresses, local));
+  return OpenWithTransports(std::move(options), std::move(transports));
+}
+
+}  // namespace penstock

@@ -1,0 +1,322 @@
+#include "client/loader/loader.h"
+
+#include <thread>
+
+#include "client/loader/testing/batch_digest.h"
+#include "client/loader/testing/chess_dataset.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/base/counter_rng.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+
+// What a loader handed out until its end.
+struct Read {
+  std::string digest;
+  std::vector<uint64_t> records;
+  std::vector<Cursor> cursors;
+  std::vector<size_t> batch_rows;
+};
+
+Read ReadAll(Loader& loader) {
+  Read read;
+  BatchDigest digest;
+  Batch batch;
+  while (true) {
+    absl::StatusOr<bool> more = loader.Next(batch);
+    EXPECT_THAT(more, IsOk());
+    if (!more.ok() || !*more) break;
+    digest.Add(batch);
+    read.records.insert(read.records.end(), batch.record_ids().begin(), batch.record_ids().end());
+    read.cursors.push_back(batch.cursor());
+    read.batch_rows.push_back(batch.rows());
+  }
+  read.digest = digest.Hex();
+  return read;
+}
+
+Read ReadAll(LoaderOptions options) {
+  options.record_ids = true;
+  absl::StatusOr<std::unique_ptr<Loader>> loader = Loader::Open(std::move(options));
+  EXPECT_THAT(loader, IsOk());
+  return loader.ok() ? ReadAll(**loader) : Read();
+}
+
+absl::Status OpenStatus(LoaderOptions options) { return Loader::Open(std::move(options)).status(); }
+
+class LoaderTest : public ::testing::Test {
+ protected:
+  ChessDataset data_;
+  LoaderOptions options_ = data_.Options();
+};
+
+TEST_F(LoaderTest, ReadsWhatThePlanSaysInEveryDtype) {
+  const std::vector<uint64_t> expected = data_.Order(options_.plan);
+  ASSERT_EQ(expected.size(), 1800u);
+  for (WireDtype dtype :
+       {WireDtype::kPacked, WireDtype::kI8, WireDtype::kBf16, WireDtype::kF32, WireDtype::kF64}) {
+    options_.dtype = dtype;
+    const Read read = ReadAll(options_);
+    EXPECT_THAT(read.records, ElementsAreArray(expected));
+    EXPECT_EQ(read.digest, data_.Digest(expected, dtype)) << WireDtypeName(dtype);
+  }
+}
+
+TEST_F(LoaderTest, EpochsFollowOneAnotherEachInItsOwnOrder) {
+  options_.epochs = 3;
+  EXPECT_THAT(ReadAll(options_).records, ElementsAreArray(data_.Order(options_.plan, 3)));
+}
+
+TEST_F(LoaderTest, WithoutShufflingReadsInFileOrder) {
+  options_.plan.shuffle = false;
+  const Read read = ReadAll(options_);
+  ASSERT_EQ(read.records.size(), 1800u);
+  for (uint64_t i = 0; i < 1800; ++i) ASSERT_EQ(read.records[i], i);
+}
+
+TEST_F(LoaderTest, TheOrderDoesNotDependOnHowItIsRead) {
+  const std::string digest = ReadAll(options_).digest;
+  for (uint64_t rows : {1, 7, 64, 500, 1800}) {
+    for (uint64_t look_ahead : {1 << 10, 1 << 18, 1 << 24}) {
+      options_.global_batch_size = rows;
+      options_.look_ahead_bytes = look_ahead;
+      options_.local_threads = 1 + rows % 3;
+      EXPECT_EQ(ReadAll(options_).digest, digest) << rows << " rows, " << look_ahead;
+    }
+  }
+}
+
+TEST_F(LoaderTest, RanksTogetherReadWhatOneRankReads) {
+  const std::vector<uint64_t> expected = data_.Order(options_.plan);
+  for (uint32_t ranks : {2, 3, 5}) {
+    std::vector<std::vector<uint64_t>> read;
+    std::vector<std::vector<size_t>> batch_rows;
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+      options_.rank = rank;
+      options_.world_size = ranks;
+      Read part = ReadAll(options_);
+      read.push_back(part.records);
+      batch_rows.push_back(part.batch_rows);
+    }
+    std::vector<uint64_t> together;
+    std::vector<size_t> taken(ranks);
+    for (size_t step = 0; step < batch_rows[0].size(); ++step) {
+      for (uint32_t rank = 0; rank < ranks; ++rank) {
+        for (size_t i = 0; i < batch_rows[rank][step]; ++i) {
+          together.push_back(read[rank][taken[rank]++]);
+        }
+      }
+    }
+    EXPECT_THAT(together, ElementsAreArray(expected)) << ranks << " ranks";
+  }
+}
+
+TEST_F(LoaderTest, ContinuesAfterAnyCursor) {
+  options_.epochs = 2;
+  options_.remainder = Remainder::kCarry;
+  const Read whole = ReadAll(options_);
+  CounterRng rng(5);
+  for (int i = 0; i < 8; ++i) {
+    const size_t consumed = rng.Below(whole.cursors.size());
+    options_.start = whole.cursors[consumed];
+    const Read rest = ReadAll(options_);
+    const size_t first = (consumed + 1) * options_.global_batch_size;
+    ASSERT_EQ(rest.records.size() + std::min<size_t>(first, 3600), 3600u);
+    EXPECT_TRUE(std::equal(rest.records.begin(), rest.records.end(),
+                           whole.records.end() - static_cast<ptrdiff_t>(rest.records.size())));
+  }
+}
+
+TEST_F(LoaderTest, SplitsPartTheRecords) {
+  ChessDataset data({.shards = 2,
+                     .chunks_per_shard = 10,
+                     .records_per_chunk = 40,
+                     .holdout_threshold = uint32_t{1} << 30});
+  options_ = data.Options();
+  std::vector<uint64_t> both;
+  for (Split split : {Split::kTrain, Split::kHoldout}) {
+    options_.plan.split = split;
+    const Read read = ReadAll(options_);
+    EXPECT_THAT(read.records, ElementsAreArray(data.Order(options_.plan)));
+    both.insert(both.end(), read.records.begin(), read.records.end());
+  }
+  std::sort(both.begin(), both.end());
+  ASSERT_EQ(both.size(), 800u);
+  for (uint64_t i = 0; i < 800; ++i) ASSERT_EQ(both[i], i);
+}
+
+TEST_F(LoaderTest, StopsAfterMaxSteps) {
+  options_.max_steps = 3;
+  EXPECT_EQ(ReadAll(options_).records.size(), 3 * 64u);
+}
+
+TEST_F(LoaderTest, BatchesNameTheirTensors) {
+  options_.dtype = WireDtype::kF32;
+  auto loader = Loader::Open(options_).value();
+  Batch batch;
+  ASSERT_THAT(loader->Next(batch), IsOkAndHolds(true));
+  EXPECT_EQ(batch.rows(), 64u);
+  ASSERT_NE(batch.tensor("planes"), nullptr);
+  EXPECT_EQ(batch.tensor("planes")->bytes.size(), 64u * 8 * 8 * 24 * 4);
+  EXPECT_THAT(batch.tensor("planes")->shape, ::testing::ElementsAre(8, 8, 24));
+  EXPECT_EQ(batch.tensor("nothing"), nullptr);
+  EXPECT_TRUE(batch.record_ids().empty());
+  for (const TensorView& tensor : batch.tensors()) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.bytes.data()) % 64, 0u);
+  }
+}
+
+TEST_F(LoaderTest, HeldBatchesKeepTheirRows) {
+  auto loader = Loader::Open(options_).value();
+  std::vector<Batch> held(3);
+  for (Batch& batch : held) ASSERT_THAT(loader->Next(batch), IsOkAndHolds(true));
+  BatchDigest digest;
+  for (const Batch& batch : held) digest.Add(batch);
+  std::vector<uint64_t> expected = data_.Order(options_.plan);
+  expected.resize(3 * 64);
+  EXPECT_EQ(digest.Hex(), data_.Digest(expected, options_.dtype));
+}
+
+TEST_F(LoaderTest, MayBeDestroyedAtAnyBatch) {
+  for (int batches = 0; batches < 12; ++batches) {
+    auto loader = Loader::Open(options_).value();
+    Batch batch;
+    for (int i = 0; i < batches; ++i) ASSERT_THAT(loader->Next(batch), IsOkAndHolds(true));
+    batch = Batch();
+  }
+}
+
+TEST_F(LoaderTest, CloseEndsABlockedNext) {
+  options_.look_ahead_bytes = 1;
+  options_.epochs = 0;
+  auto loader = Loader::Open(options_).value();
+  std::vector<Batch> held(2);
+  for (Batch& batch : held) ASSERT_THAT(loader->Next(batch), IsOkAndHolds(true));
+  // Both slots are held: the next call can only end by Close().
+  std::jthread closer([&] { loader->Close(); });
+  Batch batch;
+  EXPECT_THAT(loader->Next(batch), StatusIs(absl::StatusCode::kCancelled, HasSubstr("closed")));
+  EXPECT_THAT(loader->Next(batch), StatusIs(absl::StatusCode::kCancelled, HasSubstr("closed")));
+}
+
+TEST_F(LoaderTest, CountsWhatItReads) {
+  auto loader = Loader::Open(options_).value();
+  const Read read = ReadAll(*loader);
+  const LoaderStats stats = loader->stats();
+  EXPECT_EQ(stats.rows, 1800u);
+  EXPECT_EQ(stats.batches, read.batch_rows.size());
+  EXPECT_EQ(stats.bytes, 1800u * 1550);
+  ASSERT_EQ(stats.servers.size(), 1u);
+  EXPECT_EQ(stats.servers[0].address, "local:");
+  EXPECT_EQ(stats.servers[0].rows, 1800u);
+  EXPECT_EQ(stats.servers[0].stream_breaks, 0u);
+  EXPECT_GT(stats.servers[0].windows, 0u);
+}
+
+TEST_F(LoaderTest, KeepsToTheLookAhead) {
+  options_.look_ahead_bytes = 300'000;
+  // 64 rows of 1,550 bytes, each tensor rounded up to 64 bytes: 3 slots fit.
+  EXPECT_EQ(Loader::Open(options_).value()->stats().slots, 3u);
+  options_.look_ahead_bytes = 1;
+  EXPECT_EQ(Loader::Open(options_).value()->stats().slots, 2u);
+}
+
+class CountingAllocator final : public SlotAllocator {
+ public:
+  absl::StatusOr<uint8_t*> Allocate(size_t bytes) override {
+    if (allocations == limit) return absl::ResourceExhaustedError("no pinned memory");
+    ++allocations;
+    ++live;
+    return static_cast<uint8_t*>(std::aligned_alloc(64, bytes));
+  }
+  void Free(uint8_t* memory, size_t) override {
+    --live;
+    std::free(memory);
+  }
+  int allocations = 0;
+  int live = 0;
+  int limit = 1000;
+};
+
+TEST_F(LoaderTest, TakesSlotsFromTheCallersAllocator) {
+  CountingAllocator allocator;
+  options_.slot_allocator = &allocator;
+  ReadAll(options_);
+  EXPECT_GT(allocator.allocations, 1);
+  EXPECT_EQ(allocator.live, 0);
+}
+
+TEST_F(LoaderTest, ReportsAnAllocatorThatFails) {
+  CountingAllocator allocator;
+  allocator.limit = 1;
+  options_.slot_allocator = &allocator;
+  EXPECT_THAT(OpenStatus(options_),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("slot 1"), HasSubstr("no pinned memory"))));
+  EXPECT_EQ(allocator.live, 0);
+}
+
+TEST_F(LoaderTest, RefusesAWrongDataRoot) {
+  options_.data_root = "/nowhere/at/all";
+  EXPECT_THAT(OpenStatus(options_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere/at/all")));
+}
+
+TEST_F(LoaderTest, NamesAShardThatIsMissing) {
+  const ChessDataset other({.shards = 1});
+  options_.data_root = other.folder();
+  auto loader = Loader::Open(options_).value();
+  Batch batch;
+  absl::StatusOr<bool> more = true;
+  while (more.ok() && *more) more = loader->Next(batch);
+  EXPECT_FALSE(more.ok());
+  EXPECT_THAT(std::string(more.status().message()), HasSubstr("tfrecord"));
+  EXPECT_EQ(loader->Next(batch).status(), more.status());
+}
+
+TEST_F(LoaderTest, RefusesWrongOptions) {
+  LoaderOptions bad = options_;
+  bad.manifest = nullptr;
+  EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("manifest")));
+  bad = options_;
+  bad.global_batch_size = 2;
+  bad.world_size = 3;
+  EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("3 ranks")));
+  bad = options_;
+  bad.global_batch_size = 2000;
+  bad.remainder = Remainder::kDrop;
+  EXPECT_THAT(OpenStatus(bad),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no full step")));
+  bad = options_;
+  bad.plan.split = Split::kHoldout;
+  EXPECT_THAT(OpenStatus(bad),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("holdout")));
+}
+
+TEST_F(LoaderTest, RefusesACursorOfAnotherOrder) {
+  const Read read = ReadAll(options_);
+  options_.plan.seed = 8;
+  options_.start = read.cursors[0];
+  EXPECT_THAT(OpenStatus(options_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr(read.cursors[0].ToString()), HasSubstr("another order"))));
+}
+
+TEST_F(LoaderTest, RefusesWhatIsNoServer) {
+  for (absl::string_view servers : {"", "local", "host", "host:", "host:0", "host:99999", ":7070",
+                                    "a:1,,b:2", "a:1,a:1", "local:,a:1", "a:1,local:"}) {
+    options_.servers = std::string(servers);
+    EXPECT_THAT(OpenStatus(options_),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("servers")))
+        << servers;
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,11 @@
+#include "absl/strings/str_cat.h"
+#include "client/loader/transports.h"
+
+namespace penstock {
+
+absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address) {
+  return absl::UnimplementedError(
+      absl::StrCat(address, ": this build has no gRPC; use servers local:"));
+}
+
+}  // namespace penstock

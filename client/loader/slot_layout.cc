@@ -1,0 +1,33 @@
+#include "client/loader/slot_layout.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+}  // namespace
+
+SlotLayout::SlotLayout(const Program& program, bool record_ids, uint64_t max_rows)
+    : tensors_(program.tensors().begin(), program.tensors().end()),
+      record_ids_(record_ids),
+      max_rows_(max_rows) {
+  for (const TensorInfo& tensor : tensors_) AddField(tensor.row_bytes);
+  if (record_ids) AddField(sizeof(int64_t));
+}
+
+void SlotLayout::AddField(size_t row_bytes) {
+  fields_.push_back({row_bytes, row_bytes_, slot_bytes_});
+  row_bytes_ += row_bytes;
+  slot_bytes_ += (row_bytes * max_rows_ + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void SlotLayout::CopyRows(const PartPayload& payload, uint64_t part_rows, const RowCopy& copy,
+                          uint8_t* slot) const {
+  for (const Field& field : fields_) {
+    const size_t from = part_rows * field.row_offset + copy.part_row * field.row_bytes;
+    uint8_t* to = slot + field.slot_offset + copy.slot_row * field.row_bytes;
+    payload.CopyTo(from, {to, copy.rows * field.row_bytes});
+  }
+}
+
+}  // namespace penstock

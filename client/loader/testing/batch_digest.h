@@ -1,0 +1,26 @@
+// A fingerprint of what a loader hands out.
+#ifndef PENSTOCK_CLIENT_LOADER_TESTING_BATCH_DIGEST_H_
+#define PENSTOCK_CLIENT_LOADER_TESTING_BATCH_DIGEST_H_
+
+#include <string>
+
+#include "client/loader/loader.h"
+#include "records/base/sha256.h"
+
+namespace penstock {
+
+// SHA-256 over the rows in order, of each row the bytes of its tensors in the spec's order: the
+// same however rows are cut into batches. Not thread-safe.
+class BatchDigest {
+ public:
+  void Add(const Batch& batch);
+  // Of all rows so far, as 64 lower-case hexadecimal digits.
+  std::string Hex() const { return hash_.Hex(); }
+
+ private:
+  Sha256 hash_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_LOADER_TESTING_BATCH_DIGEST_H_

@@ -1,0 +1,40 @@
+// A dataset of random chess records with its manifest, and what a loader must make of it.
+#ifndef PENSTOCK_CLIENT_LOADER_TESTING_CHESS_DATASET_H_
+#define PENSTOCK_CLIENT_LOADER_TESTING_CHESS_DATASET_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/loader/loader.h"
+#include "records/engine/testing/chess_data.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+
+// Files of its own, removed at the end. Thread-compatible.
+class ChessDataset {
+ public:
+  explicit ChessDataset(const ChessDataOptions& options = {
+                            .shards = 3, .chunks_per_shard = 20, .records_per_chunk = 30});
+
+  const std::shared_ptr<const Manifest>& manifest() const { return manifest_; }
+  const std::string& folder() const { return folder_.path(); }
+  // Of a loader that reads it: local:, small batches.
+  LoaderOptions Options() const;
+
+  // The epochs' rows as record numbers, one after the other, without an engine or scheduler.
+  std::vector<uint64_t> Order(const PlanOptions& plan, uint64_t epochs = 1) const;
+  // BatchDigest of these records.
+  std::string Digest(const std::vector<uint64_t>& records, WireDtype dtype) const;
+
+ private:
+  TempFolder folder_;
+  ChessData data_;
+  std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders under test.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_LOADER_TESTING_CHESS_DATASET_H_

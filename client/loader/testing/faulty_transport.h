@@ -1,0 +1,109 @@
+// A transport around another one that can lose its streams, lie and keep silent.
+#ifndef PENSTOCK_CLIENT_LOADER_TESTING_FAULTY_TRANSPORT_H_
+#define PENSTOCK_CLIENT_LOADER_TESTING_FAULTY_TRANSPORT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/transport/transport.h"
+#include "records/base/mutex.h"
+
+namespace penstock {
+
+struct Faults {
+  static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+  uint64_t break_after_parts = kNever;  // Of each stream: it breaks then.
+  bool refuse = false;                  // No stream gets through.
+  // Changes a part before it is passed on.
+  std::function<void(ReceivedPart&)> tamper = nullptr;
+  // Changes what the server says of itself.
+  std::function<void(ServerInfo&)> disguise = nullptr;
+};
+
+// Thread-safe.
+class FaultyTransport final : public Transport {
+ public:
+  FaultyTransport(std::string address, std::unique_ptr<Transport> inner, Faults faults)
+      : address_(std::move(address)), inner_(std::move(inner)), faults_(std::move(faults)) {}
+
+  const std::string& address() const override { return address_; }
+  std::unique_ptr<Stream> Connect(const StreamOptions& options, StreamEvents& events) override {
+    return std::make_unique<FaultyStream>(address_, *inner_, options, faults_, events);
+  }
+
+ private:
+  class FaultyStream final : public Stream, private StreamEvents {
+   public:
+    FaultyStream(const std::string& address, Transport& inner, const StreamOptions& options,
+                 const Faults& faults, StreamEvents& events)
+        : address_(address), faults_(faults), events_(events) {
+      if (faults.refuse) {
+        broken_ = true;
+        events.OnBroken(absl::UnavailableError(absl::StrCat(address, ": connection refused")));
+        return;
+      }
+      inner_ = inner.Connect(options, *this);
+    }
+    void OpenWindow(const penstock::OpenWindow& window) override {
+      if (!broken_) inner_->OpenWindow(window);
+    }
+    void Fetch(const penstock::Fetch& fetch) override {
+      if (!broken_) inner_->Fetch(fetch);
+    }
+    void Cancel(uint64_t request) override {
+      if (!broken_) inner_->Cancel(request);
+    }
+    void Release(uint64_t window) override {
+      if (!broken_) inner_->Release(window);
+    }
+
+   private:
+    void OnHello(const ServerInfo& info) override {
+      ServerInfo said = info;
+      if (faults_.disguise) faults_.disguise(said);
+      events_.OnHello(said);
+    }
+    void OnWindowReady(uint64_t window, uint64_t bytes) override {
+      if (!broken_) events_.OnWindowReady(window, bytes);
+    }
+    void OnPart(ReceivedPart part) override {
+      if (broken_) return;
+      if (parts_++ == faults_.break_after_parts) {
+        broken_ = true;
+        events_.OnBroken(absl::UnavailableError(absl::StrCat(address_, ": connection reset")));
+        return;
+      }
+      if (faults_.tamper) faults_.tamper(part);
+      events_.OnPart(std::move(part));
+    }
+    void OnError(StreamError error) override {
+      if (!broken_) events_.OnError(std::move(error));
+    }
+    void OnCredit(uint64_t bytes) override { events_.OnCredit(bytes); }
+    void OnDraining(uint32_t grace_ms) override { events_.OnDraining(grace_ms); }
+    void OnBroken(absl::Status status) override {
+      if (!broken_.exchange(true)) events_.OnBroken(std::move(status));
+    }
+
+    const std::string address_;
+    const Faults& faults_;
+    StreamEvents& events_;
+    std::atomic<bool> broken_ = false;
+    uint64_t parts_ = 0;             // Events come one at a time.
+    std::unique_ptr<Stream> inner_;  // Last: its end is the end of events.
+  };
+
+  const std::string address_;
+  const std::unique_ptr<Transport> inner_;
+  const Faults faults_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_LOADER_TESTING_FAULTY_TRANSPORT_H_
