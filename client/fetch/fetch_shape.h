@@ -18,10 +18,10 @@ struct FetchShape {
   uint32_t total_rows() const { return rows * count; }
 };
 
-// The longest shape that covers ranges from the front of `wanted`, in order, and has about
-// `target_rows` rows: neighbours are merged, equal runs at equal distances are counted. A first
-// range longer than twice the target is split. REQUIRES: !wanted.empty(), target_rows > 0.
-FetchShape TakeShape(RangePool& pool, RangeList& wanted, uint32_t target_rows);
+// The longest shape that covers ranges from the front of `wanted`, in order, and has at most
+// `max_rows` rows: neighbours are merged, the last one split if need be; or equal runs at equal
+// distances are counted. REQUIRES: !wanted.empty(), max_rows > 0.
+FetchShape TakeShape(RangePool& pool, RangeList& wanted, uint32_t max_rows);
 
 }  // namespace penstock
 

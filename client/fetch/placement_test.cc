@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "records/base/counter_rng.h"
 
 namespace penstock {
 namespace {
@@ -48,19 +49,44 @@ TEST(PlacementTest, DoesNotDependOnTheOrderOfTheList) {
   }
 }
 
-TEST(PlacementTest, MostLanesStayWhenAServerLeaves) {
-  std::vector<PlacementServer> before = Fleet(8), after = Fleet(7);
-  std::vector<uint32_t> a = PlaceLanes(512, before, 3), b = PlaceLanes(512, after, 3);
-  size_t moved = 0;
-  for (size_t lane = 0; lane < 512; ++lane) moved += a[lane] != 7 && a[lane] != b[lane];
-  EXPECT_LT(moved, 512u / 4);
+TEST(PlacementTest, OnlyTheLanesOfLostServersMove) {
+  CounterRng rng(1);
+  for (int i = 0; i < 500; ++i) {
+    const auto lanes = static_cast<uint32_t>(1 + rng.Below(300));
+    std::vector<PlacementServer> servers = Fleet(static_cast<uint32_t>(2 + rng.Below(12)));
+    for (PlacementServer& server : servers) server.share = static_cast<uint32_t>(rng.Below(9));
+    const std::vector<uint32_t> before = PlaceLanes(lanes, servers, i);
+    for (size_t lost = 1 + rng.Below(servers.size() - 1); lost > 0; --lost) {
+      servers[rng.Below(servers.size() - 1)].alive = false;  // The last one stays.
+    }
+    const std::vector<uint32_t> after = PlaceLanes(lanes, servers, i);
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      ASSERT_TRUE(servers[after[lane]].alive);
+      if (servers[before[lane]].alive) {
+        ASSERT_EQ(after[lane], before[lane]);
+      }
+    }
+  }
+}
+
+TEST(PlacementTest, OrphansKeepToTheCapsOfThoseThatAreLeft) {
+  for (uint32_t n = 2; n <= 16; ++n) {
+    std::vector<PlacementServer> servers = Fleet(n);
+    servers[n / 2].alive = false;
+    const std::vector<uint32_t> count = LanesOfEach(PlaceLanes(64, servers, 9), n);
+    EXPECT_EQ(count[n / 2], 0u);
+    for (uint32_t lanes : count) EXPECT_LE(lanes, (64 + n - 2) / (n - 1));
+  }
 }
 
 TEST(PlacementTest, SaltsGiveOtherPlacements) {
   EXPECT_NE(PlaceLanes(64, Fleet(4), 1), PlaceLanes(64, Fleet(4), 2));
 }
 
-TEST(PlacementTest, NoServersNoPlacement) { EXPECT_TRUE(PlaceLanes(64, {}, 1).empty()); }
+TEST(PlacementTest, NoServersNoPlacement) {
+  EXPECT_TRUE(PlaceLanes(64, {}, 1).empty());
+  EXPECT_TRUE(PlaceLanes(64, {{"10.0.0.1:7070", 2, /*alive=*/false}}, 1).empty());
+}
 
 }  // namespace
 }  // namespace penstock

@@ -66,12 +66,11 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr) return;
   server->heard_at = now;
-  if (!servers_.AcceptHello(*server, info)) {
+  if (!servers_.AcceptHello(*server, now, info)) {
     CloseStreamOf(stream.server);
     return;
   }
   if (!settle_by_) settle_by_ = now + absl::Milliseconds(300);
-  alone_since_.reset();
   lane_server_.clear();  // Placed anew by Advance().
 }
 
@@ -143,6 +142,8 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
                           ") of a request for ", request->rows, " rows, or some of them twice")));
     return copies_;
   }
+  server->productive = true;
+  server->backoff = absl::ZeroDuration();
   request->received.push_back({first_row, rows});
   copying_ = request;
   uint32_t at = 0;  // Of the range, in the answer.

@@ -126,7 +126,7 @@ class FetchScheduler {
   ServerTable servers_;
   std::vector<uint64_t> lost_requests_;    // Per server.
   std::optional<absl::Time> settle_by_;    // Set by the first Hello, until the lanes are placed.
-  std::optional<absl::Time> alone_since_;  // No server has been up since then.
+  std::optional<absl::Time> alone_since_;  // No server has been steady since then.
   std::vector<uint32_t> lane_server_;      // Empty: not placed yet, or no server is up.
 
   std::map<uint64_t, std::weak_ptr<const EpochOrder>> orders_;

@@ -123,10 +123,10 @@ void FetchScheduler::CheckTimeouts(absl::Time now) {
   }
   if (!ended_) CheckRequestAges(now);
   if (ended_) return;
-  if (servers_.AnyUp()) return alone_since_.reset();
+  if (servers_.AnySteady(now)) return alone_since_.reset();
   if (!alone_since_) alone_since_ = now;
   if (now >= *alone_since_ + options_.server_timeout) {
-    Fail(absl::UnavailableError(absl::StrCat("no server was reachable for ",
+    Fail(absl::UnavailableError(absl::StrCat("no server could be used for ",
                                              absl::FormatDuration(options_.server_timeout), ": ",
                                              servers_.Reasons())));
   }

@@ -112,6 +112,78 @@ TEST_F(SchedulerTest, ARefusalThatMayPassIsAskedAgain) {
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
 }
 
+TEST_F(SchedulerTest, AWindowThatFailsIsOpenedAgainLater) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.FailWindows(0, 5, absl::UnavailableError("i/o error"));
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_GE(fleet.elapsed(), absl::Milliseconds(50));
+}
+
+TEST_F(SchedulerTest, AWindowThatKeepsFailingEndsTheJob) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.FailWindows(0, 1'000'000, absl::ResourceExhaustedError("window 7 needs 9 GiB of 1 GiB"));
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kResourceExhausted,
+                                        "10.0.0.1:7070: window 7 needs 9 GiB of 1 GiB"));
+  EXPECT_GE(fleet.elapsed(), absl::Seconds(1));
+}
+
+TEST_F(SchedulerTest, AMissingShardEndsTheJobAtOnce) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.FailWindows(1, 1, absl::NotFoundError("a.tfrecord: no such file"));
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kNotFound, "10.0.0.2:7070: a.tfrecord: no such file"));
+  EXPECT_LT(fleet.elapsed(), absl::Seconds(1));
+}
+
+TEST_F(SchedulerTest, AServerThatEndsTheStreamForACauseEndsTheJob) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.BreakAt(absl::Milliseconds(30), 0, absl::InvalidArgumentError("window 3: bad range"));
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "10.0.0.1:7070: window 3: bad range"));
+}
+
+TEST_F(SchedulerTest, ARequestThatIsNeverAnsweredIsAskedAgain) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.ForgetNextFetch(0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_LT(fleet.elapsed(), absl::Seconds(60));
+  EXPECT_GT(fleet.scheduler().lost_requests(0), 0u);
+}
+
+TEST_F(SchedulerTest, ServersThatOnlyComeAndGoAreNoServers) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.DieOfWindows(0);
+  fleet.DieOfWindows(1);
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("30s")));
+}
+
+TEST_F(SchedulerTest, ReconnectsWithinASecondAndNotMuchMoreOften) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.KillAt(absl::ZeroDuration(), 0);
+  EXPECT_FALSE(fleet.Run());
+  // 100, 200, 400, 800 ms, then 1 s each, for 30 s; a quarter more or less.
+  EXPECT_GE(fleet.connects(0), 24u);
+  EXPECT_LE(fleet.connects(0), 45u);
+}
+
+TEST_F(SchedulerTest, KeepsToTheCredit) {
+  scheduler_.num_slots = 64;
+  FakeFleet& fleet = MakeFleet({.servers = 1, .credit_bytes = 20'000});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+}
+
+TEST_F(SchedulerTest, NeverOpensMoreWindowsThanAServerAllows) {
+  MakePlan(Chunks(5000, 3), {.shuffle = false});
+  scheduler_.num_slots = 200;
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_LT(fleet.most_windows(), 1024u);
+}
+
 TEST_F(SchedulerTest, RefusesAServerThatDecodesDifferently) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   fleet.scheduler().Advance(absl::UnixEpoch());
@@ -183,10 +255,15 @@ TEST_P(SchedulerChaosTest, ExactlyOnceInOrderAndAlive) {
     for (int fault = rng.Below(6); fault > 0; --fault) {
       const auto server = static_cast<uint32_t>(rng.Below(fleet_options.servers));
       const absl::Duration when = absl::Milliseconds(rng.Below(200));
-      const uint64_t kind = rng.Below(3);
+      const uint64_t kind = rng.Below(5);
       if (kind == 0) fleet.KillAt(when, server);
       if (kind == 1) fleet.DrainAt(when, server);
       if (kind == 2) fleet.StallAt(when, server);
+      if (kind == 3) fleet.ForgetNextFetch(server);
+      if (kind == 4) {
+        fleet.FailWindows(server, static_cast<int>(1 + rng.Below(4)),
+                          absl::UnavailableError("i/o error"));
+      }
       fleet.RestartAt(when + absl::Milliseconds(rng.Below(3000)), server);
     }
     EXPECT_TRUE(fleet.Run()) << fleet.violation() << " " << fleet.failure() << " seed " << seed;

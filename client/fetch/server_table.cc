@@ -27,7 +27,7 @@ void ServerTable::BackOff(ServerEntry& server, absl::Time now, absl::Status reas
   server.retry_at = now + server.backoff * (0.75 + 0.5 * rng_.Uniform());
 }
 
-bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
+bool ServerTable::AcceptHello(ServerEntry& server, absl::Time now, const ServerInfo& info) {
   server.settled = true;
   if (!decoder_) decoder_ = Decoder{server.address, info.decoder_version, info.spec_fingerprint};
   if (decoder_->version != info.decoder_version || decoder_->fingerprint != info.spec_fingerprint) {
@@ -40,7 +40,8 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
   server.state = ServerState::kUp;
   server.known = true;
   server.info = info;
-  server.backoff = absl::ZeroDuration();
+  server.up_at = now;
+  server.productive = false;
   return true;
 }
 
@@ -48,6 +49,12 @@ size_t ServerTable::Count(ServerState state) const {
   return static_cast<size_t>(
       std::count_if(servers_.begin(), servers_.end(),
                     [state](const ServerEntry& server) { return server.state == state; }));
+}
+
+bool ServerTable::AnySteady(absl::Time now) const {
+  return std::any_of(servers_.begin(), servers_.end(), [now](const ServerEntry& server) {
+    return server.state == ServerState::kUp && (server.productive || now >= server.up_at + kSteady);
+  });
 }
 
 bool ServerTable::AllSettled() const {

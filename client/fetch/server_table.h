@@ -30,6 +30,8 @@ struct ServerEntry {
   bool settled = false;  // It said Hello or failed at least once.
   bool known = false;    // It said Hello once, so that its share of the lanes is known.
   uint64_t breaks = 0;   // Streams that ended after Hello.
+  absl::Time up_at = absl::InfinitePast();  // When this stream's Hello came.
+  bool productive = false;                  // This stream has brought rows.
   absl::Time retry_at = absl::InfinitePast();
   absl::Duration backoff = absl::ZeroDuration();
   absl::Status last_error;
@@ -50,6 +52,7 @@ class ServerTable {
  public:
   static constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
   static constexpr absl::Duration kMaxBackoff = absl::Seconds(1);
+  static constexpr absl::Duration kSteady = absl::Seconds(2);
 
   // `seed` jitters the backoff, so that ranks do not reconnect at the same moment.
   ServerTable(const std::vector<std::string>& addresses, uint64_t seed);
@@ -63,12 +66,16 @@ class ServerTable {
   ServerEntry* Find(StreamId stream);
   StreamId stream(size_t i) const { return {static_cast<uint32_t>(i), servers_[i].generation}; }
 
-  // Its stream ended: it waits twice as long as the last time before the next try.
+  // Its stream ended: it waits twice as long as the last time before the next try. Rows reset that,
+  // Hello does not: a server may die of what it is asked.
   void BackOff(ServerEntry& server, absl::Time now, absl::Status reason);
   // False: its answers would differ from the first server's; it is then refused.
-  bool AcceptHello(ServerEntry& server, const ServerInfo& info);
+  bool AcceptHello(ServerEntry& server, absl::Time now, const ServerInfo& info);
 
   bool AnyUp() const { return Count(ServerState::kUp) > 0; }
+  // Whether a server is up that does more than come and go: it has brought rows on its stream, or
+  // holds it since kSteady.
+  bool AnySteady(absl::Time now) const;
   bool AllSettled() const;
   bool AllRefused() const { return Count(ServerState::kRefused) == servers_.size(); }
   // "10.0.0.1:7070: connection refused; 10.0.0.2:7070: no answer yet"

@@ -11,6 +11,7 @@ FakeFleet::FakeFleet(const Plan& plan, const Steps& steps, SchedulerOptions sche
     : plan_(plan),
       options_(options),
       rng_(options.seed),
+      row_bytes_(scheduler.row_bytes),
       servers_(options.servers),
       slots_(scheduler.num_slots, std::vector<Location>(steps.max_rank_rows() + 1)),
       scheduler_(
@@ -51,14 +52,20 @@ void FakeFleet::At(absl::Duration delay, std::function<void()> action) {
 
 void FakeFleet::KillAt(absl::Duration when, uint32_t index) {
   At(when, [this, index] {
-    FakeServer& server = servers_[index];
-    server.alive = false;
-    server.windows.clear();
-    const StreamId stream{index, std::exchange(server.generation, 0)};
-    if (stream.generation != 0) {
-      scheduler_.OnBroken(now_, stream, absl::UnavailableError("connection reset"));
-    }
+    servers_[index].alive = false;
+    Die(index, absl::UnavailableError("connection reset"));
   });
+}
+
+void FakeFleet::BreakAt(absl::Duration when, uint32_t index, absl::Status status) {
+  At(when, [this, index, status] { Die(index, status); });
+}
+
+void FakeFleet::Die(uint32_t index, absl::Status status) {
+  FakeServer& server = servers_[index];
+  server.Forget();
+  const StreamId stream{index, std::exchange(server.generation, 0)};
+  if (stream.generation != 0) scheduler_.OnBroken(now_, stream, std::move(status));
 }
 
 void FakeFleet::RestartAt(absl::Duration when, uint32_t index) {
@@ -84,6 +91,11 @@ void FakeFleet::FailNextFetch(uint32_t server, absl::Status status) {
   servers_[server].fail_next = std::move(status);
 }
 
+void FakeFleet::FailWindows(uint32_t server, int times, absl::Status status) {
+  servers_[server].windows_to_fail = times;
+  servers_[server].fail_windows = std::move(status);
+}
+
 size_t FakeFleet::open_windows() const {
   size_t open = 0;
   for (const FakeServer& server : servers_) open += server.draining ? 0 : server.windows.size();
@@ -95,6 +107,7 @@ bool FakeFleet::Serves(StreamId stream) const {
 }
 
 void FakeFleet::OpenStream(StreamId stream) {
+  ++servers_[stream.server].connects;
   At(Jitter(options_.latency), [this, stream] {
     FakeServer& server = servers_[stream.server];
     if (!server.alive) {
@@ -114,19 +127,39 @@ void FakeFleet::CloseStream(StreamId stream) {
   FakeServer& server = servers_[stream.server];
   if (!Serves(stream)) return;
   server.generation = 0;
-  server.windows.clear();
+  server.Forget();
 }
 
 void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
   if (!Serves(stream)) return;
-  if (!servers_[stream.server].windows.emplace(window.number, window.id).second) {
+  FakeServer& server = servers_[stream.server];
+  if (!server.windows.emplace(window.number, window.id).second) {
     Violate(absl::StrCat("window ", window.number, " opened twice"));
   }
+  most_windows_ = std::max(most_windows_, server.windows.size());
+  if (server.dies_of_windows) {
+    return At(absl::ZeroDuration(), [this, stream] {
+      if (Serves(stream)) Die(stream.server, absl::UnavailableError("connection reset"));
+    });
+  }
+  if (server.windows_to_fail == 0) return;
+  --server.windows_to_fail;
+  server.failed.insert(window.number);
+  StreamError error;
+  error.window = window.number;
+  error.status = server.fail_windows;
+  At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
 }
 
 void FakeFleet::ReleaseWindow(StreamId stream, uint64_t window) {
-  if (Serves(stream) && servers_[stream.server].windows.erase(window) == 0) {
-    Violate(absl::StrCat("window ", window, " released but not open"));
+  if (!Serves(stream)) return;
+  FakeServer& server = servers_[stream.server];
+  if (server.windows.erase(window) == 0) {
+    return Violate(absl::StrCat("window ", window, " released but not open"));
+  }
+  for (auto asked = server.asked.begin(); asked != server.asked.end();) {
+    const auto current = asked++;
+    if (current->second.window == window) server.Answered(current->first);
   }
 }
 
@@ -137,11 +170,15 @@ void FakeFleet::Fetch(StreamId stream, const FetchRequest& fetch) {
   FakeServer& server = servers_[stream.server];
   auto window = server.windows.find(fetch.window);
   if (window == server.windows.end()) return Violate("fetch from a window that is not open");
-  if (server.stalled) return;
-  if (!server.fail_next.ok()) {
+  CheckCredit(server, fetch);
+  if (server.stalled || std::exchange(server.forget_next, false)) return;
+  const bool window_failed = server.failed.contains(fetch.window);
+  if (window_failed || !server.fail_next.ok()) {
     StreamError error;
     error.request = fetch.request;
-    error.status = std::exchange(server.fail_next, absl::OkStatus());
+    error.status =
+        window_failed ? server.fail_windows : std::exchange(server.fail_next, absl::OkStatus());
+    server.Answered(fetch.request);
     return At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
   }
   Answer(stream, fetch, window->second);
@@ -158,10 +195,11 @@ void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch, WindowId wind
   for (size_t first = 0; first < rows.size(); first += options_.part_rows) {
     const size_t end = std::min(rows.size(), first + options_.part_rows);
     std::vector<Location> part(rows.begin() + first, rows.begin() + end);
-    const int times = rng_.Uniform() < options_.duplicate && end == rows.size() ? 2 : 1;
+    const int times = rng_.Uniform() < options_.duplicate ? 2 : 1;
+    // The second copy comes while its request waits for more, or when that has long ended.
+    const absl::Duration later = rng_.Below(2) * absl::Seconds(1);
     for (int i = 0; i < times; ++i) {
-      // The second copy of an answer comes when its request has long ended.
-      At(Jitter(options_.latency) + i * absl::Seconds(1),
+      At(Jitter(options_.latency) + i * later,
          [=, this] { PartArrives(stream, fetch.request, static_cast<uint32_t>(first), part); });
     }
   }
@@ -170,6 +208,11 @@ void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch, WindowId wind
 void FakeFleet::PartArrives(StreamId stream, uint64_t request, uint32_t first,
                             const std::vector<Location>& rows) {
   if (!Serves(stream)) return;
+  FakeServer& server = servers_[stream.server];
+  if (auto asked = server.asked.find(request); asked != server.asked.end()) {
+    asked->second.left -= std::min<uint64_t>(asked->second.left, rows.size());
+    if (asked->second.left == 0) server.Answered(request);
+  }
   const auto copies =
       scheduler_.OnPart(now_, stream, request, first, static_cast<uint32_t>(rows.size()));
   for (const RowCopy& copy : copies) {
@@ -186,6 +229,29 @@ void FakeFleet::Deliver(const ReadyStep& step) {
     std::fill(slots_[slot].begin(), slots_[slot].end(), Location());
     scheduler_.OnSlotReleased(slot);
   });
+}
+
+// A duplicate counts as an answer, so that the check errs on the lenient side.
+void FakeFleet::CheckCredit(FakeServer& server, const FetchRequest& fetch) {
+  const uint64_t rows = uint64_t{fetch.rows} * fetch.count;
+  if (server.outstanding_rows > 0 &&
+      (server.outstanding_rows + rows) * row_bytes_ > options_.credit_bytes) {
+    Violate("asked for more than the credit");
+  }
+  server.outstanding_rows += rows;
+  server.asked[fetch.request] = {fetch.window, rows, rows};
+}
+
+void FakeFleet::FakeServer::Answered(uint64_t request) {
+  outstanding_rows -= asked[request].rows;
+  asked.erase(request);
+}
+
+void FakeFleet::FakeServer::Forget() {
+  windows.clear();
+  failed.clear();
+  asked.clear();
+  outstanding_rows = 0;
 }
 
 void FakeFleet::Check(const ReadyStep& step) {

@@ -22,7 +22,7 @@ struct FleetOptions {
   uint32_t servers = 2;
   uint64_t seed = 1;
   absl::Duration latency = absl::Milliseconds(2);  // Of an answer, on average.
-  double duplicate = 0;                            // Share of parts that arrive twice.
+  double duplicate = 0;                            // Share of parts that arrive twice, or later.
   uint32_t part_rows = 64;                         // Answers are cut into parts of this.
   absl::Duration consume = absl::Milliseconds(1);  // Per step.
   uint64_t credit_bytes = 1 << 20;
@@ -45,12 +45,23 @@ class FakeFleet final : public SchedulerActions {
   void StallAt(absl::Duration when, uint32_t server);
   // It answers the next fetch with this.
   void FailNextFetch(uint32_t server, absl::Status status);
+  // It cannot open the next `times` windows.
+  void FailWindows(uint32_t server, int times, absl::Status status);
+  // It never answers the next fetch.
+  void ForgetNextFetch(uint32_t server) { servers_[server].forget_next = true; }
+  // It dies of every window, right after Hello.
+  void DieOfWindows(uint32_t server) { servers_[server].dies_of_windows = true; }
+  // Its stream ends with this.
+  void BreakAt(absl::Duration when, uint32_t server, absl::Status status);
 
   const absl::Status& failure() const { return failure_; }
   uint64_t delivered() const { return delivered_; }
   absl::Duration elapsed() const { return now_ - absl::UnixEpoch(); }
   uint64_t rows_fetched(uint32_t server) const { return servers_[server].rows; }
   uint64_t fetches() const { return fetches_; }
+  uint64_t connects(uint32_t server) const { return servers_[server].connects; }
+  // The most that any server had open at once.
+  size_t most_windows() const { return most_windows_; }
   // Windows that some server still has open, but those whose stream is about to be closed.
   size_t open_windows() const;
   // Set when a rule of the protocol was broken: what and where.
@@ -75,6 +86,22 @@ class FakeFleet final : public SchedulerActions {
     std::map<uint64_t, WindowId> windows;
     uint64_t rows = 0;
     absl::Status fail_next;
+    absl::Status fail_windows;
+    int windows_to_fail = 0;
+    bool forget_next = false;
+    bool dies_of_windows = false;
+    uint64_t connects = 0;
+    std::set<uint64_t> failed;  // Of `windows`.
+    struct Asked {
+      uint64_t window = 0;
+      uint64_t rows = 0;
+      uint64_t left = 0;  // Not sent yet.
+    };
+    std::map<uint64_t, Asked> asked;  // By request.
+    uint64_t outstanding_rows = 0;    // Of all in `asked`.
+
+    void Answered(uint64_t request);
+    void Forget();  // Its stream has ended.
   };
 
   void At(absl::Duration delay, std::function<void()> action);
@@ -84,11 +111,14 @@ class FakeFleet final : public SchedulerActions {
   void PartArrives(StreamId stream, uint64_t request, uint32_t first,
                    const std::vector<Location>& rows);
   void Check(const ReadyStep& step);
+  void CheckCredit(FakeServer& server, const FetchRequest& fetch);
+  void Die(uint32_t server, absl::Status status);
   void Violate(const std::string& what);
 
   const Plan& plan_;
   const FleetOptions options_;
   CounterRng rng_;
+  const uint64_t row_bytes_;
   absl::Time now_ = absl::UnixEpoch();
   std::multimap<absl::Time, std::function<void()>> events_;
   std::vector<FakeServer> servers_;
@@ -99,6 +129,7 @@ class FakeFleet final : public SchedulerActions {
   bool finished_ = false;
   uint64_t delivered_ = 0;
   uint64_t fetches_ = 0;
+  size_t most_windows_ = 0;
   absl::Time consumer_free_ = absl::UnixEpoch();
   absl::Status failure_;
   std::string violation_;
