@@ -1,4 +1,5 @@
 // penstock index: shards to a manifest.
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
@@ -28,6 +29,9 @@ struct IndexFlags {
 
 absl::Status SetOptions(IndexFlags& flags) {
   IndexOptions& index = flags.index;
+  for (const std::string& input : flags.inputs) {
+    if (!std::filesystem::exists(input)) return ErrnoToStatus(ENOENT, input);
+  }
   if (index.output.empty()) {
     if (flags.inputs.size() != 1 || !std::filesystem::is_directory(flags.inputs[0])) {
       return UsageError("-o is needed where the input is not one folder");

@@ -148,7 +148,9 @@ void ManifestBuilder::AddChunk(const Chunk& chunk) {
   if (chunk.holdout > 0 && m.holdout_rows_.empty()) m.holdout_rows_.resize(i);
   if (raw != chunk.size && m.raw_size_.empty()) m.raw_size_ = m.size_;
   if (first_record != running && m.first_record_.empty()) {
-    for (size_t k = 0; k < i; ++k) m.first_record_.push_back(m.chunk(k).first_record);
+    for (size_t k = 0; k < i; ++k) {
+      m.first_record_.push_back(m.ordinal_[k] - m.shard_first_ordinal_[m.shard_[k]]);
+    }
   }
   if (chunk.holdout > 0 || !m.holdout_rows_.empty()) m.holdout_rows_.push_back(chunk.holdout);
   if (raw != chunk.size || !m.raw_size_.empty()) m.raw_size_.push_back(raw);

@@ -52,6 +52,19 @@ TEST(ManifestTest, ChunksKnowTheirPlace) {
   EXPECT_EQ(manifest.shards()[2].size, 50u);
 }
 
+TEST(ManifestTest, RecordsLeftOutLateKeepTheNumbersBefore) {
+  ManifestBuilder builder;
+  builder.AddShard({.path = "a.tfrecord"});
+  for (uint64_t first : {0, 10, 20, 33}) {
+    builder.AddChunk({.size = 300, .records = 10, .first_record = first});
+  }
+  ASSERT_OK_AND_ASSIGN(Manifest built, builder.Build());
+  std::string bytes = built.Serialize();
+  ASSERT_OK_AND_ASSIGN(Manifest manifest, Manifest::Parse(Bytes(bytes)));
+  EXPECT_EQ(manifest.chunk(2).first_record, 20u);
+  EXPECT_EQ(manifest.chunk(3).first_record, 33u);
+}
+
 TEST(ManifestTest, CountsEachSplit) {
   Manifest manifest = SmallManifest();
   EXPECT_EQ(manifest.num_records(Split::kAll), 35u);

@@ -1,0 +1,104 @@
+"""penstock-server and penstock stream as real processes: the same digest whatever happens."""
+
+import signal
+import socket
+import unittest
+
+from processes import ProcessTestCase, pause, run
+
+
+def closed_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+class ServiceTest(ProcessTestCase):
+    def test_one_server_streams_what_local_streams(self):
+        server = self.start_server()
+        for dtype in ("packed", "i8", "f32"):
+            self.assertEqual(self.stream(server.address, "--dtype", dtype)["digest"],
+                             self.stream("local:", "--dtype", dtype)["digest"])
+
+    def lose_a_server(self, how):
+        """Streams from two servers, signals one of them in mid-stream; returns the digest."""
+        first, second = self.start_server(), self.start_server()
+        ids = self.folder / "ids"
+        client = self.spawn("penstock", *self.stream_args(
+            f"{first.address},{second.address}", "--ids", ids, epochs=60))
+        while not ids.exists() or ids.stat().st_size < 100_000:
+            self.assertIsNone(client.poll(), "the stream ended early")
+            pause()
+        first.send_signal(how)
+        self.assertIsNone(client.poll(), "the stream ended before a server was lost")
+        out, err = client.communicate(timeout=120)
+        self.assertEqual(client.returncode, 0, err)
+        return first, out
+
+    def test_a_killed_server_changes_nothing(self):
+        _, out = self.lose_a_server(signal.SIGKILL)
+        self.assertIn(self.stream("local:", epochs=60)["digest"], out)
+
+    def test_a_drained_server_changes_nothing_and_exits_with_0(self):
+        server, out = self.lose_a_server(signal.SIGTERM)
+        self.assertIn(self.stream("local:", epochs=60)["digest"], out)
+        self.assertEqual(server.wait(timeout=60), 0)
+
+    def test_a_cursor_continues_where_the_stream_ended(self):
+        server = self.start_server()
+        ids = [self.folder / name for name in ("whole", "head", "tail")]
+        self.stream(server.address, "--ids", ids[0])
+        head = self.stream(server.address, "--steps", 17, "--ids", ids[1])
+        self.stream(server.address, "--cursor", head["cursor"], "--ids", ids[2])
+        self.assertEqual(ids[0].read_text(), ids[1].read_text() + ids[2].read_text())
+
+    def test_ranks_make_up_the_global_batch(self):
+        server = self.start_server()
+        whole, parts = self.folder / "whole", [self.folder / f"rank{r}" for r in range(3)]
+        self.stream(server.address, "--steps", 5, "--ids", whole)
+        for rank, part in enumerate(parts):
+            self.stream(server.address, "--steps", 5, "--ids", part, "--rank", rank, "--world-size", 3)
+        lines = [part.read_text().splitlines() for part in parts]
+        bounds = [256 * r // 3 for r in range(4)]
+        merged = []
+        for step in range(5):
+            for rank in range(3):
+                rows = bounds[rank + 1] - bounds[rank]
+                merged += lines[rank][step * rows:(step + 1) * rows]
+        self.assertEqual(merged, whole.read_text().splitlines())
+
+    def test_no_server_names_each_address_and_its_reason(self):
+        nobody, noone = closed_port(), closed_port()
+        result = run("penstock", *self.stream_args(f"{nobody},{noone}", "--server-timeout", "1s"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(nobody, result.stderr)
+        self.assertIn(noone, result.stderr)
+        self.assertIn("refused", result.stderr)
+
+    def test_a_port_in_use_is_named(self):
+        server = self.start_server()
+        result = run("penstock-server", "--data-root", self.data, "--listen", server.address)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(server.address, result.stderr)
+        self.assertIn("in use", result.stderr)
+
+    def test_a_shard_that_changed_is_named(self):
+        server = self.start_server()
+        shard = sorted(self.data.glob("*.tfrecord"))[0]
+        other = sorted(self.data.glob("*.tfrecord"))[1]
+        shard.write_bytes(other.read_bytes())
+        result = run("penstock", *self.stream_args(server.address))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(shard.name, result.stderr)
+        self.assertIn("penstock index", result.stderr)
+
+    def test_wrong_usage_exits_with_2(self):
+        for args in (["stream"], ["stream", self.manifest, "--dtype", "int9"], ["nonsense"],
+                     ["stream", self.manifest, "--global-batch-size", 2, "--world-size", 4]):
+            result = run("penstock", *args)
+            self.assertEqual(result.returncode, 2, f"{args}: {result.stderr}")
+            self.assertTrue(result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

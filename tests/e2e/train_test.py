@@ -1,0 +1,84 @@
+"""penstock-train as a real process: resume, signals, and what it refuses."""
+
+import json
+import signal
+import unittest
+
+from processes import ProcessTestCase, pause, run
+
+STEPS = 12
+
+
+class TrainTest(ProcessTestCase):
+    def train_args(self, *args, steps=STEPS, servers="local:"):
+        return ["--manifest", self.manifest, "--servers", servers, "--model", "tiny",
+                "--global-batch-size", 64, "--seed", 3, "--steps", steps, "--json",
+                self.folder / "summary.json", *args]
+
+    def train(self, *args, **options):
+        self.check_run("penstock-train", *self.train_args(*args, **options))
+        return json.loads((self.folder / "summary.json").read_text())
+
+    def checkpoint(self, folder):
+        """The bytes of the last checkpoint in a folder."""
+        return sorted((self.folder / folder).iterdir())[-1].read_bytes()
+
+    def test_trains_on_what_the_plan_says(self):
+        summary = self.train()
+        stream = json.loads(self.check_run(
+            "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", 64,
+            "--seed", 3, "--steps", STEPS, "--dtype", "packed", "--split", "train", "--digest",
+            "--json").stdout)
+        self.assertEqual(summary["digest"], stream["digest"])
+
+    def test_servers_and_threads_do_not_change_the_weights(self):
+        server = self.start_server()
+        self.train("--checkpoint-dir", self.folder / "a", "--threads", 1)
+        self.train("--checkpoint-dir", self.folder / "b", "--threads", 2, servers=server.address)
+        self.assertEqual(self.checkpoint("a"), self.checkpoint("b"))
+
+    def test_resuming_continues_bit_for_bit(self):
+        whole, parts = self.folder / "whole", self.folder / "parts"
+        self.train("--checkpoint-dir", whole)
+        self.train("--checkpoint-dir", parts, steps=5)
+        self.train("--checkpoint-dir", parts)
+        self.assertEqual(self.checkpoint("whole"), self.checkpoint("parts"))
+
+    def test_sigterm_saves_and_the_run_can_be_continued(self):
+        whole, parts = self.folder / "whole", self.folder / "parts"
+        self.train("--checkpoint-dir", whole, steps=40)
+        events = self.folder / "events.jsonl"
+        child = self.spawn("penstock-train", *self.train_args(
+            "--checkpoint-dir", parts, "--events", events, steps=40))
+        while not events.exists() or events.read_text().count('"step"') < 3:
+            self.assertIsNone(child.poll(), "the training ended before the signal")
+            pause()
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 0)
+        self.train("--checkpoint-dir", parts, steps=40)
+        self.assertEqual(self.checkpoint("whole"), self.checkpoint("parts"))
+
+    def assert_fails(self, *args, says, code):
+        result = run("penstock-train", *args)
+        self.assertEqual(result.returncode, code, result.stderr)
+        for words in says:
+            self.assertIn(words, result.stderr)
+
+    def test_a_cut_checkpoint_is_refused(self):
+        folder = self.folder / "cut"
+        self.train("--checkpoint-dir", folder)
+        last = sorted(folder.iterdir())[-1]
+        last.write_bytes(last.read_bytes()[:1000])
+        self.assert_fails(*self.train_args("--resume", last), says=[last.name], code=1)
+
+    def test_no_gpu_is_said(self):
+        self.assert_fails(*self.train_args("--device", "cuda"), says=["cuda"], code=2)
+
+    def test_wrong_flags_are_named(self):
+        self.assert_fails(*self.train_args("--model", "huge"), says=["tiny"], code=2)
+        self.assert_fails("--servers", "local:", says=["manifest"], code=2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

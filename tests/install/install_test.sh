@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# install_test.sh SOURCE_DIR BUILD_DIR: installs, builds client/example against the installed
+# package, outside of the tree, and runs it on the sample.
+set -euo pipefail
+source_dir=$1 build_dir=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$build_dir" --prefix "$work/prefix" >"$work/install.log"
+cp -r "$source_dir/client/example" "$work/example"
+cmake -S "$work/example" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DCMAKE_CXX_COMPILER="$(command -v g++)" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+cmake --build "$work/build"
+
+"$work/prefix/bin/penstock" --version
+cp -r "$source_dir/sample" "$work/sample"
+"$work/prefix/bin/penstock" index "$work/sample" -o "$work/sample/manifest.pb"
+"$work/build/mean_score" "$work/sample/manifest.pb" | tee "$work/out"
+grep -Eq '^[0-9]{4,} positions, mean score -?0\.[0-9]+$' "$work/out"
