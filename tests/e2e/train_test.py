@@ -73,7 +73,7 @@ class TrainTest(ProcessTestCase):
         self.assert_fails(*self.train_args("--resume", last), says=[last.name], code=1)
 
     def test_no_gpu_is_said(self):
-        self.assert_fails(*self.train_args("--device", "cuda"), says=["cuda"], code=2)
+        self.assert_fails(*self.train_args("--device", "cuda"), says=["cuda"], code=1)
 
     def test_wrong_flags_are_named(self):
         self.assert_fails(*self.train_args("--model", "huge"), says=["tiny"], code=2)

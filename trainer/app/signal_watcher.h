@@ -11,7 +11,8 @@
 namespace penstock {
 
 // While one lives, the first signal calls `on_signal` on a thread of its own; a second one ends
-// the process at once with 128 + its number. One at a time. received() is thread-safe.
+// the process at once with 128 + its number. Signals are blocked in the thread that makes it and
+// in those that this one starts meanwhile. One at a time. received() is thread-safe.
 class SignalWatcher {
  public:
   explicit SignalWatcher(std::function<void()> on_signal);
@@ -27,6 +28,7 @@ class SignalWatcher {
 
   std::function<void()> on_signal_;
   std::atomic<bool> closing_{false};
+  sigset_t old_mask_ = {};
   struct sigaction old_int_ = {};
   struct sigaction old_term_ = {};
   std::jthread thread_;
