@@ -154,7 +154,8 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheOldFileWhole) {
   info_.step = 42;
   const absl::Status status = Save();
   setrlimit(RLIMIT_FSIZE, &old_limit);
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("saving a checkpoint")));
+  EXPECT_THAT(status,
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("saving a checkpoint")));
   EXPECT_EQ(ReadBytes(), before);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
