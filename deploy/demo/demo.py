@@ -92,7 +92,9 @@ def train(processes, args, work, servers):
         args.bin / "penstock-train", "--manifest", work / "data/manifest.pb", "--servers",
         ",".join(s.address for s in servers), "--model", "tiny", "--global-batch-size", BATCH,
         "--epochs", EPOCHS, "--seed", SEED, "--lr", "1e-3", "--lr-schedule", "cosine",
-        "--warmup-steps", "20", "--events", events, "--json", summary)
+        "--warmup-steps", "20",
+        # Little, so that the servers work all the time and not only at the start.
+        "--look-ahead-mib", "2", "--events", events, "--json", summary)
     killed = in_flight = None
     for event in follow(events, trainer):
         if killed is None and event["event"] == "step" and 2 * event["step"] >= event["steps"]:
