@@ -70,26 +70,33 @@ struct StreamResult {
   std::string digest;
 };
 
-absl::StatusOr<StreamResult> ReadAll(Loader& loader, const StreamFlags& flags,
-                                     std::optional<IdFile>& ids, Progress& progress) {
-  StreamResult result;
-  result.cursor = flags.loader.cursor;
-  RowDigest digest;
-  const absl::Time start = absl::Now();
+// Until the end, an error or Close(); `batch` outlives no loader.
+absl::Status ReadBatches(Loader& loader, RowDigest* digest, std::optional<IdFile>& ids,
+                         Progress& progress, std::string& cursor) {
   Batch batch;
   while (true) {
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader.Next(batch));
     if (!more) break;
-    if (flags.digest && batch.rows() > 0) digest.Add(batch);
+    if (digest != nullptr && batch.rows() > 0) digest->Add(batch);
     if (ids) PENSTOCK_RETURN_IF_ERROR(ids->Write(batch.record_ids()));
-    result.cursor = batch.cursor().ToString();
+    cursor = batch.cursor().ToString();
     progress.Add(batch.rows());
   }
-  if (ids) PENSTOCK_RETURN_IF_ERROR(ids->Finish());
+  return ids ? ids->Finish() : absl::OkStatus();
+}
+
+// `result` is of what was read, also when that ended with an error.
+absl::Status ReadAll(Loader& loader, const StreamFlags& flags, std::optional<IdFile>& ids,
+                     Progress& progress, StreamResult& result) {
+  result.cursor = flags.loader.cursor;
+  RowDigest digest;
+  const absl::Time start = absl::Now();
+  const absl::Status status =
+      ReadBatches(loader, flags.digest ? &digest : nullptr, ids, progress, result.cursor);
   result.elapsed = absl::Now() - start;
   result.stats = loader.stats();
   if (flags.digest) result.digest = digest.Hex();
-  return result;
+  return status;
 }
 
 nlohmann::json ToJson(const StreamResult& result) {
@@ -156,16 +163,17 @@ absl::Status StreamRecords(const StreamFlags& flags) {
                                                  : flags.loader.epochs * loader->steps_per_epoch();
   Progress progress({.label = "streaming", .total = steps * rows_per_step});
   CloseOnInterrupt close(*loader);
-  absl::StatusOr<StreamResult> result = ReadAll(*loader, flags, ids, progress);
-  PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
-  PENSTOCK_RETURN_IF_ERROR(result.status());
+  StreamResult result;
+  const absl::Status status = ReadAll(*loader, flags, ids, progress, result);
+  const absl::Status interrupted = InterruptGuard::Check();
+  if (interrupted.ok()) PENSTOCK_RETURN_IF_ERROR(status);
   progress.Finish("");
   if (flags.json) {
-    absl::PrintF("%s\n", ToJson(*result).dump(2));
+    absl::PrintF("%s\n", ToJson(result).dump(2));
   } else {
-    Print(*result);
+    Print(result);
   }
-  return absl::OkStatus();
+  return interrupted;
 }
 
 }  // namespace
@@ -174,7 +182,7 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "stream",
       "Read batches as a trainer would, from servers or in this process, and print rate, bytes,\n"
-      "waits and the last cursor.",
+      "waits and the last cursor, after Ctrl-C too: --cursor continues there.",
       "penstock stream data --servers local: --global-batch-size 512 --epochs 2 --digest\n"
       "penstock stream data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 --dtype packed");
   auto flags = std::make_shared<StreamFlags>();

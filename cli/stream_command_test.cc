@@ -1,0 +1,176 @@
+// `penstock stream` as a user calls it.
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "records/format/testing/shard_builder.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class StreamCommandTest : public ::testing::Test {
+ protected:
+  StreamCommandTest() {
+    for (int s = 0; s < 2; ++s) {
+      ShardBuilder shard;
+      for (int i = 0; i < 500; ++i) {
+        shard.Add(ChessExample(static_cast<uint64_t>(500 * s + i), i - 250));
+      }
+      data_.Write(absl::StrCat(s, ".tfrecord"), shard.text());
+    }
+  }
+
+  // `penstock stream FOLDER --json` and more, by default with a short last step; 0, 1 or 2.
+  int Stream(std::vector<std::string> more) {
+    CLI::App app("A tool.", "penstock");
+    app.require_subcommand(1);
+    absl::Status outcome;
+    AddStreamCommand(app, outcome);
+    if (!std::count(more.begin(), more.end(), "--remainder")) {
+      more.insert(more.end(), {"--remainder", "short"});
+    }
+    more.insert(more.begin(), {"stream", data_.path(), "--json"});
+    std::vector<const char*> argv = {"penstock"};
+    for (const std::string& argument : more) argv.push_back(argument.c_str());
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    const int code = RunApp(app, outcome, static_cast<int>(argv.size()), argv.data());
+    out_ = ::testing::internal::GetCapturedStdout();
+    error_ = ::testing::internal::GetCapturedStderr();
+    return code;
+  }
+  nlohmann::json Json() { return nlohmann::json::parse(out_); }
+  std::string Digest(std::vector<std::string> more) {
+    more.push_back("--digest");
+    EXPECT_EQ(Stream(more), 0) << error_;
+    return Json()["digest"];
+  }
+  // SHARD<TAB>NUMBER, one a row.
+  std::vector<std::string> Ids(std::vector<std::string> more) {
+    more.insert(more.end(), {"--ids", scratch_.File("ids")});
+    EXPECT_EQ(Stream(more), 0) << error_;
+    std::ifstream file(scratch_.File("ids"));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+
+  TempFolder data_;
+  TempFolder scratch_;
+  std::string out_;
+  std::string error_;
+};
+
+TEST_F(StreamCommandTest, ReportsWhatItRead) {
+  ASSERT_EQ(Stream({"--epochs", "2", "--global-batch-size", "300"}), 0) << error_;
+  EXPECT_EQ(Json()["rows"], 2000);
+  EXPECT_EQ(Json()["steps"], 8);
+  EXPECT_EQ(Json()["bytes"], 2000 * 1550);
+  EXPECT_THAT(std::string(Json()["cursor"]), HasSubstr("-2-0"));
+  EXPECT_EQ(Json()["servers"][0]["address"], "local:");
+}
+
+TEST_F(StreamCommandTest, TheDigestIsOfTheOrderAlone) {
+  const std::string digest = Digest({"--seed", "5"});
+  EXPECT_EQ(Digest({"--seed", "5", "--global-batch-size", "33", "--threads", "1"}), digest);
+  EXPECT_EQ(Digest({"--seed", "5", "--look-ahead", "100K"}), digest);
+  EXPECT_NE(Digest({"--seed", "6"}), digest);
+  EXPECT_NE(Digest({"--seed", "5", "--dtype", "f32"}), digest);
+}
+
+TEST_F(StreamCommandTest, WithoutShufflingTheIdsAreInFileOrder) {
+  const std::vector<std::string> ids = Ids({"--no-shuffle"});
+  ASSERT_EQ(ids.size(), 1000u);
+  for (size_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(ids[i], absl::StrCat(i / 500, ".tfrecord\t", i % 500));
+  }
+}
+
+TEST_F(StreamCommandTest, ShuffledIdsNameEveryRecordOnce) {
+  const std::vector<std::string> ids = Ids({"--seed", "3"});
+  ASSERT_EQ(ids.size(), 1000u);
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 1000u);
+}
+
+TEST_F(StreamCommandTest, ContinuesAtACursor) {
+  std::vector<std::string> whole = Ids({"--seed", "3", "--global-batch-size", "128"});
+  ASSERT_EQ(Stream({"--seed", "3", "--global-batch-size", "128", "--steps", "3"}), 0) << error_;
+  const std::string cursor = Json()["cursor"];
+  whole.erase(whole.begin(), whole.begin() + 3 * 128);
+  EXPECT_EQ(Ids({"--seed", "3", "--global-batch-size", "50", "--cursor", cursor}), whole);
+}
+
+TEST_F(StreamCommandTest, RanksShareEachStep) {
+  std::multiset<std::string> both;
+  for (const char* rank : {"0", "1"}) {
+    const std::vector<std::string> ids = Ids({"--rank", rank, "--world-size", "2"});
+    EXPECT_EQ(ids.size(), 500u);
+    both.insert(ids.begin(), ids.end());
+  }
+  const std::vector<std::string> all = Ids({});
+  EXPECT_EQ(both, std::multiset<std::string>(all.begin(), all.end()));
+}
+
+// The ids go to a pipe: once a line came out of it, the command is reading.
+TEST_F(StreamCommandTest, AnInterruptEndsItAndPrintsTheCursor) {
+  const std::string pipe = scratch_.File("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::jthread reader([&pipe] {
+    std::ifstream lines(pipe);
+    std::string line;
+    std::getline(lines, line);
+    kill(getpid(), SIGINT);
+    while (std::getline(lines, line)) continue;
+  });
+  EXPECT_EQ(Stream({"--epochs", "0", "--ids", pipe}), 1);
+  EXPECT_THAT(error_, HasSubstr("interrupted by SIGINT"));
+  EXPECT_GT(Json()["rows"], 0);
+  EXPECT_THAT(std::string(Json()["cursor"]), HasSubstr("ps1-"));
+}
+
+TEST_F(StreamCommandTest, WrongUseExitsWithTwo) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {"--dtype", "i9"},
+      {"--servers", "nowhere"},
+      {"--cursor", "bad"},
+      {"--global-batch-size", "2", "--world-size", "3"},
+      {"--rank", "1"},
+      {"--look-ahead", "much"},
+      {"--global-batch-size", "1001", "--remainder", "drop"}};
+  for (const std::vector<std::string>& flags : wrong) {
+    EXPECT_EQ(Stream(flags), 2) << flags[0] << " " << flags[1];
+    EXPECT_EQ(out_, "");
+  }
+  EXPECT_THAT(error_, HasSubstr("no full step of 1001"));
+}
+
+TEST_F(StreamCommandTest, FailuresExitWithOneAndSayWhy) {
+  EXPECT_EQ(Stream({"--cursor", "ps1-0123456789abcdef-0-5"}), 1);
+  EXPECT_THAT(error_, HasSubstr("another order"));
+  EXPECT_EQ(Stream({"--split", "holdout"}), 1);
+  EXPECT_THAT(error_, HasSubstr("--holdout"));
+  EXPECT_EQ(Stream({"--data-root", scratch_.File("nothing")}), 1);
+  EXPECT_THAT(error_, HasSubstr("nothing"));
+  EXPECT_EQ(Stream({"--ids", "/dev/full"}), 1);
+  EXPECT_THAT(error_, HasSubstr("No space left"));
+  EXPECT_EQ(Stream({"--servers", "127.0.0.1:1,127.0.0.1:2", "--server-timeout", "300ms"}), 1);
+  EXPECT_THAT(error_,
+              AllOf(HasSubstr("300ms"), HasSubstr("127.0.0.1:1: "), HasSubstr("127.0.0.1:2: ")));
+}
+
+}  // namespace
+}  // namespace penstock
