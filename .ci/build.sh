@@ -8,4 +8,4 @@ cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
   cat "build/$preset.configure.log" >&2
   exit 1
 }
-cmake --build --preset "$preset"
+cmake --build --preset "$preset" -- --quiet

@@ -83,8 +83,9 @@ class ProcessTestCase(unittest.TestCase):
         return server
 
     def stream_args(self, servers, *args, epochs=2):
-        return ["stream", self.manifest, "--servers", servers, "--global-batch-size", 256,
-                "--seed", 7, "--epochs", epochs, "--digest", "--json", *args]
+        batch = [] if "--global-batch-size" in args else ["--global-batch-size", 256]
+        return ["stream", self.manifest, "--servers", servers, *batch, "--seed", 7, "--epochs",
+                epochs, "--digest", "--json", *args]
 
     def stream(self, servers, *args, **options):
         """What `penstock stream --json` printed, parsed."""
