@@ -1,12 +1,11 @@
 #include "cli/loader_flags.h"
 
-#include <map>
 #include <utility>
 
-#include "absl/time/time.h"
 #include "cli/command.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
+#include "records/base/timeout.h"
 #include "records/dataset/split.h"
 #include "records/decode/spec.h"
 
@@ -23,12 +22,6 @@ absl::StatusOr<Remainder> ParseRemainder(const std::string& name) {
   if (name == "drop") return Remainder::kDrop;
   if (name == "short") return Remainder::kShort;
   return Remainder::kCarry;
-}
-
-absl::StatusOr<absl::Duration> ParseTimeout(const std::string& text) {
-  absl::Duration timeout;
-  if (absl::ParseDuration(text, &timeout) && timeout > absl::ZeroDuration()) return timeout;
-  return UsageError("--server-timeout takes a duration such as 500ms, 30s or 5m");
 }
 
 }  // namespace
@@ -88,7 +81,7 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
     PENSTOCK_ASSIGN_OR_RETURN(options.start, AsUsage(Cursor::Parse(flags.cursor)));
   }
   PENSTOCK_ASSIGN_OR_RETURN(options.look_ahead_bytes, AsUsage(ParseByteSize(flags.look_ahead)));
-  PENSTOCK_ASSIGN_OR_RETURN(options.server_timeout, ParseTimeout(flags.server_timeout));
+  PENSTOCK_ASSIGN_OR_RETURN(options.server_timeout, AsUsage(ParseTimeout(flags.server_timeout)));
   options.local_threads = flags.threads;
   PENSTOCK_ASSIGN_OR_RETURN(options.local_memory_budget,
                             AsUsage(ParseByteSize(flags.memory_budget)));

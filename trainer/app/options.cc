@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/byte_size.h"
+#include "records/base/status.h"
+#include "records/base/timeout.h"
 
 namespace penstock {
 namespace {
@@ -17,8 +20,8 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--dtype", o.dtype, "How records travel; packed is expanded here")
       ->check(CLI::IsMember({"packed", "i8", "f32"}));
   app.add_flag("--no-shuffle", o.no_shuffle, "Read every epoch in file order");
-  app.add_option("--look-ahead", o.look_ahead_mib, "MiB of batches fetched ahead");
-  app.add_option("--server-timeout", o.server_timeout_s, "Seconds without any server: then fail");
+  app.add_option("--look-ahead", o.look_ahead, "Memory for batches fetched ahead");
+  app.add_option("--server-timeout", o.server_timeout, "Fail after so long without any server");
 }
 
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
@@ -87,6 +90,8 @@ absl::Status TrainerOptions::Validate() const {
   if (clip_norm < 0 || weight_decay < 0) {
     return absl::InvalidArgumentError("--clip-norm and --weight-decay must not be negative");
   }
+  PENSTOCK_RETURN_IF_ERROR(Annotate(ParseByteSize(look_ahead).status(), "--look-ahead"));
+  PENSTOCK_RETURN_IF_ERROR(Annotate(ParseTimeout(server_timeout).status(), "--server-timeout"));
   if (resume.empty()) {
     return absl::InvalidArgumentError("--resume takes auto, never or a checkpoint file");
   }

@@ -17,8 +17,8 @@ struct TrainerOptions {
   std::string spec = "chess";
   std::string dtype = "packed";
   bool no_shuffle = false;
-  uint64_t look_ahead_mib = 64;
-  double server_timeout_s = 30;
+  std::string look_ahead = "64MiB";
+  std::string server_timeout = "30s";
 
   std::string model = "tiny";
   std::string device = "auto";

@@ -12,8 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "penstock_version.h"
+#include "records/base/byte_size.h"
 #include "records/base/mutex.h"
 #include "records/base/status.h"
+#include "records/base/timeout.h"
 #include "records/dataset/open_dataset.h"
 #include "records/decode/spec.h"
 #include "records/io/atomic_file.h"
@@ -171,8 +173,9 @@ LoaderOptions TrainingRun::BaseLoaderOptions() const {
   loader.spec = spec_;
   loader.dtype = *ParseWireDtype(options_.dtype);  // The command line took no other word.
   loader.global_batch_size = options_.global_batch_size;
-  loader.look_ahead_bytes = options_.look_ahead_mib << 20;
-  loader.server_timeout = absl::Seconds(options_.server_timeout_s);
+  // Validate() has parsed both.
+  loader.look_ahead_bytes = *ParseByteSize(options_.look_ahead);
+  loader.server_timeout = *ParseTimeout(options_.server_timeout);
   loader.plan.seed = options_.seed;
   return loader;
 }
