@@ -29,7 +29,10 @@ struct SchedulerOptions {
   uint32_t num_slots = 2;                 // At least 2.
   uint64_t row_bytes = 1;                 // On the wire.
   uint64_t max_steps = 0;                 // 0: all of them.
-  uint64_t fetch_bytes = 256 << 10;       // What a request asks for, about.
+  uint64_t fetch_bytes = 256 << 10;       // What a request asks for, at most, but for one row.
+  // Asked for and not received, over all servers, each an equal part: what answers may take of the
+  // client's memory beside the slots. A server may always have one request.
+  uint64_t max_outstanding_bytes = 32 << 20;
   absl::Duration server_timeout = absl::Seconds(30);
   // A server with requests outstanding that says nothing for this long is taken for lost, and so is
   // one that leaves a request unanswered three times as long.
@@ -128,6 +131,7 @@ class FetchScheduler {
   std::optional<absl::Time> settle_by_;    // Set by the first Hello, until the lanes are placed.
   std::optional<absl::Time> alone_since_;  // No server has been steady since then.
   std::vector<uint32_t> lane_server_;      // Empty: not placed yet, or no server is up.
+  uint64_t outstanding_limit_ = 0;         // Of each server; set when lanes are placed.
 
   std::map<uint64_t, std::weak_ptr<const EpochOrder>> orders_;
   std::shared_ptr<const EpochOrder> walked_order_;

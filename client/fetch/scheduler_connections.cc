@@ -102,6 +102,7 @@ void FetchScheduler::Place(absl::Time now) {
   const uint32_t places = plan_.shuffle() ? plan_.lanes() : kUnshuffledPlaces;
   lane_server_ = PlaceLanes(places, known, plan_.fingerprint());
   for (uint32_t& server : lane_server_) server = index[server];
+  outstanding_limit_ = options_.max_outstanding_bytes / servers_.NumUp();
   open_windows_ = pump_ = true;
 }
 

@@ -30,9 +30,8 @@ bool FetchScheduler::MayFetch(absl::Time now, const WindowEntry& window) const {
   if (window.wanted.empty() || !window.opened_on || window.retry_at > now) return false;
   const ServerEntry& server = servers_[window.opened_on->server];
   const uint64_t bytes = std::min<uint64_t>(window.wanted_rows, fetch_rows_) * options_.row_bytes;
-  if (server.outstanding_requests > 0 && server.outstanding_bytes + bytes > server.credit_bytes) {
-    return false;
-  }
+  const uint64_t limit = std::min(server.credit_bytes, outstanding_limit_);
+  if (server.outstanding_requests > 0 && server.outstanding_bytes + bytes > limit) return false;
   const uint64_t soon = num_released_ + std::max<uint64_t>(slots_.size() / 2, 1);
   return window.wanted_rows >= fetch_rows_ || window.walked_past || next_step_ == num_steps_ ||
          ranges_[window.wanted.head].step < soon;

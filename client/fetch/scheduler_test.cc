@@ -176,6 +176,13 @@ TEST_F(SchedulerTest, KeepsToTheCredit) {
   EXPECT_TRUE(fleet.Run()) << fleet.violation();
 }
 
+TEST_F(SchedulerTest, KeepsToItsOwnLimitWhateverTheCredit) {
+  scheduler_.num_slots = 64;
+  scheduler_.max_outstanding_bytes = 20'000;
+  FakeFleet& fleet = MakeFleet({.servers = 1, .credit_bytes = uint64_t{1} << 40});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+}
+
 TEST_F(SchedulerTest, NeverOpensMoreWindowsThanAServerAllows) {
   MakePlan(Chunks(5000, 3), {.shuffle = false});
   scheduler_.num_slots = 200;

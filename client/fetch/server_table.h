@@ -72,7 +72,8 @@ class ServerTable {
   // False: its answers would differ from the first server's; it is then refused.
   bool AcceptHello(ServerEntry& server, absl::Time now, const ServerInfo& info);
 
-  bool AnyUp() const { return Count(ServerState::kUp) > 0; }
+  bool AnyUp() const { return NumUp() > 0; }
+  size_t NumUp() const { return Count(ServerState::kUp); }
   // Whether a server is up that does more than come and go: it has brought rows on its stream, or
   // holds it since kSteady.
   bool AnySteady(absl::Time now) const;

@@ -12,6 +12,7 @@ FakeFleet::FakeFleet(const Plan& plan, const Steps& steps, SchedulerOptions sche
       options_(options),
       rng_(options.seed),
       row_bytes_(scheduler.row_bytes),
+      max_outstanding_bytes_(scheduler.max_outstanding_bytes),
       servers_(options.servers),
       slots_(scheduler.num_slots, std::vector<Location>(steps.max_rank_rows() + 1)),
       scheduler_(
@@ -234,8 +235,8 @@ void FakeFleet::Deliver(const ReadyStep& step) {
 // A duplicate counts as an answer, so that the check errs on the lenient side.
 void FakeFleet::CheckCredit(FakeServer& server, const FetchRequest& fetch) {
   const uint64_t rows = uint64_t{fetch.rows} * fetch.count;
-  if (server.outstanding_rows > 0 &&
-      (server.outstanding_rows + rows) * row_bytes_ > options_.credit_bytes) {
+  if (server.outstanding_rows > 0 && (server.outstanding_rows + rows) * row_bytes_ >
+                                         std::min(options_.credit_bytes, max_outstanding_bytes_)) {
     Violate("asked for more than the credit");
   }
   server.outstanding_rows += rows;

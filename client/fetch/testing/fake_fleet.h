@@ -119,6 +119,7 @@ class FakeFleet final : public SchedulerActions {
   const FleetOptions options_;
   CounterRng rng_;
   const uint64_t row_bytes_;
+  const uint64_t max_outstanding_bytes_;
   absl::Time now_ = absl::UnixEpoch();
   std::multimap<absl::Time, std::function<void()>> events_;
   std::vector<FakeServer> servers_;
