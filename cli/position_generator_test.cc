@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -88,8 +89,10 @@ TEST_F(PositionGeneratorTest, KeepsWholeGamesWhenTheEngineDies) {
 TEST_F(PositionGeneratorTest, LeavesNoEngineBehindWhenInterrupted) {
   InterruptGuard guard;
   options_.num_positions = 100000;
-  const GeneratedPositions positions =
-      GeneratePositions(options_, [](uint64_t) { std::raise(SIGINT); });
+  std::atomic<bool> raised = false;  // A second signal would end the process.
+  const GeneratedPositions positions = GeneratePositions(options_, [&](uint64_t) {
+    if (!raised.exchange(true)) std::raise(SIGINT);
+  });
   EXPECT_THAT(positions.status, StatusIs(absl::StatusCode::kCancelled, HasSubstr("SIGINT")));
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
