@@ -1,0 +1,120 @@
+"""Runs the benchmarks that docs quote and prints bench/RESULTS.md's tables.
+
+    python3 bench/run.py --bin build/release/bin --json out.json > tables.md
+
+Every figure is the median of --repetitions runs, with the smallest and the largest beside it; run
+it on an otherwise idle machine.
+"""
+
+import argparse
+import collections
+import datetime
+import json
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+
+# Program and filter.
+UNITS = [
+    ("decode_bench", "^(Write|Copy)/|^Unpack/(scalar|avx2|avx512)/i8"
+                     "|^Decode/avx512/(i8|packed)/permuted|^Score/avx512"),
+    ("format_bench", "^(Crc/262144|FindFeatures/alike|Read|Scan|Index/[12]/real_time)$"),
+    ("engine_bench", "^(MemoryWrite|MemoryCopy|Pread|PreadAndCrc)$|^OneThread/dtype:[12]$"
+                     "|^WholeEngine/dtype:[12]/threads:[12]/in_budget:0"),
+    ("plan_bench", "."),
+    ("trainer_bench", "^Train/tiny/batch:256/threads:[12]/block:0"),
+]
+
+
+def cpu_model():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def run_unit(program, pattern, repetitions):
+    """{benchmark: [rate of each repetition]}, with the rate's unit."""
+    out = subprocess.run(
+        [program, f"--benchmark_filter={pattern}", f"--benchmark_repetitions={repetitions}",
+         "--benchmark_min_time=0.3", "--benchmark_format=json"],
+        check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    rows = collections.OrderedDict()
+    for run in json.loads(out)["benchmarks"]:
+        if run.get("run_type") != "iteration":
+            continue
+        rates = {}
+        for name, value in run.items():
+            if name == "items_per_second":
+                rates["M/s"] = value / 1e6
+            if name in ("bytes_per_second", "write_B/s"):
+                rates["GB/s"] = value / 1e9
+        rates = rates or {run["time_unit"]: run["real_time"]}
+        for unit, value in rates.items():
+            rows.setdefault((run["run_name"], unit), []).append(value)
+    return rows
+
+
+def spread(values):
+    return f"{statistics.median(values):.3g} | {min(values):.3g} – {max(values):.3g}"
+
+
+def print_units(args, collected):
+    for program, pattern in UNITS:
+        rows = run_unit(args.bin / program, pattern, args.repetitions)
+        print(f"\n### {program}\n\n| case | median | min – max | unit |\n|---|---|---|---|")
+        for (name, unit), values in rows.items():
+            print(f"| {name} | {spread(values)} | {unit} |")
+            collected.append({"program": program, "case": name, "unit": unit, "values": values})
+        sys.stdout.flush()
+
+
+def flatten(value, prefix=""):
+    """Every number of a nested object, by its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from flatten(inner, f"{prefix}{key}.")
+    elif isinstance(value, list):
+        for item in value:
+            name = item.get("name", "") if isinstance(item, dict) else ""
+            yield from flatten(item, f"{prefix}{name}.")
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield prefix.rstrip("."), value
+
+
+def print_pipeline(args, collected):
+    runs = collections.OrderedDict()
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out.json"
+        for _ in range(args.repetitions):
+            subprocess.run([args.bin / "pipeline_bench", "--seconds", "2", "--json", out],
+                           check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for name, value in flatten(json.loads(out.read_text())):
+                runs.setdefault(name, []).append(value)
+    print("\n### pipeline_bench --seconds 2\n\n| figure | median | min – max |\n|---|---|---|")
+    for name, values in runs.items():
+        print(f"| {name} | {spread(values)} |")
+        collected.append({"program": "pipeline_bench", "case": name, "values": values})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release/bin"))
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    version = subprocess.run([args.bin / "penstock", "--version"], stdout=subprocess.PIPE,
+                             text=True, check=True).stdout.strip()
+    collected = []
+    print(f"{datetime.date.today()}, {version}, {cpu_model()}, medians of {args.repetitions} runs.")
+    print_units(args, collected)
+    print_pipeline(args, collected)
+    if args.json:
+        args.json.write_text(json.dumps(collected, indent=1))
+
+
+if __name__ == "__main__":
+    main()
