@@ -57,11 +57,14 @@ class Server:
             args.bin / "penstock-server", "--data-root", work / "data", "--listen", "127.0.0.1:0",
             "--address-file", self.address_file, stdout=self.log, stderr=self.log)
 
+    def last_lines(self):
+        return "\n".join(pathlib.Path(self.log.name).read_text().splitlines()[-10:])
+
     def wait_until_it_serves(self):
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self.address_file.exists():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                sys.exit(f"demo: a server did not start; its log:\n{open(self.log.name).read()}")
+                sys.exit(f"demo: a server did not start:\n{self.last_lines()}")
             time.sleep(0.02)
         self.address = self.address_file.read_text().strip()
 
@@ -102,8 +105,11 @@ def train(processes, args, work, servers):
             killed = next(s for s in servers if s.address == busiest["address"])
             in_flight = busiest["requests_in_flight"]
             killed.process.send_signal(signal.SIGKILL)
+    if trainer.returncode == 130:
+        raise KeyboardInterrupt
     if trainer.returncode != 0:
-        sys.exit(f"demo: penstock-train ended with {trainer.returncode}; servers' logs: {work}")
+        logs = "\n".join(s.last_lines() for s in servers)
+        sys.exit(f"demo: penstock-train ended with {trainer.returncode}; the servers said:\n{logs}")
     if killed is None:
         sys.exit("demo: the training ended before a server was killed")
     return json.loads(summary.read_text()), killed, in_flight
