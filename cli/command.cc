@@ -57,7 +57,20 @@ int ReportAndExitCode(const absl::Status& status) {
   return ExitCode(status);
 }
 
+namespace {
+
+// Otherwise -1 would be read as 2^64 - 1.
+void RefuseNegative(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_name() == "UINT") option->check(CLI::NonNegativeNumber);
+  }
+  for (CLI::App* command : app.get_subcommands({})) RefuseNegative(*command);
+}
+
+}  // namespace
+
 int RunApp(CLI::App& app, const absl::Status& outcome, int argc, const char* const* argv) {
+  RefuseNegative(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

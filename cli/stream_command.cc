@@ -157,8 +157,8 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   if (options.record_ids) {
     PENSTOCK_ASSIGN_OR_RETURN(ids, IdFile::Create(flags.ids, *manifest));
   }
-  const uint64_t rows_per_step = options.global_batch_size / options.world_size;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, OpenLoaderOf(std::move(options)));
+  const uint64_t rows_per_step = flags.loader.global_batch_size / flags.loader.world_size;
   const uint64_t steps = flags.loader.steps != 0 ? flags.loader.steps
                                                  : flags.loader.epochs * loader->steps_per_epoch();
   Progress progress({.label = "streaming", .total = steps * rows_per_step});
@@ -166,14 +166,15 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   StreamResult result;
   const absl::Status status = ReadAll(*loader, flags, ids, progress, result);
   const absl::Status interrupted = InterruptGuard::Check();
-  if (interrupted.ok()) PENSTOCK_RETURN_IF_ERROR(status);
+  // What was read before a failure is told too: its cursor is where to go on.
+  if (!status.ok() && interrupted.ok() && result.stats.rows == 0) return status;
   progress.Finish("");
   if (flags.json) {
     absl::PrintF("%s\n", ToJson(result).dump(2));
   } else {
     Print(result);
   }
-  return interrupted;
+  return interrupted.ok() ? status : interrupted;
 }
 
 }  // namespace

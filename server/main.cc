@@ -51,6 +51,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
                "Allow --listen on an address that other machines reach, without TLS");
   app.add_option("--log-level", flags.log_level, "What goes to stderr")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
+  app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "File of options, one NAME=VALUE a line");
   app.add_flag("--print-config", flags.print_config, "Print the options as a file and exit")
       ->configurable(false);

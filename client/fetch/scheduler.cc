@@ -19,7 +19,10 @@ bool MayPass(absl::StatusCode code) {
          code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
 }
 
-constexpr uint32_t kMaxFailures = 10;
+// Of a window, in a row. A server's limit that stands after a second or so will not pass.
+uint32_t MaxFailures(absl::StatusCode code) {
+  return code == absl::StatusCode::kResourceExhausted ? 5 : 10;
+}
 
 absl::Duration WindowBackoff(uint32_t failures) {
   return std::min(absl::Milliseconds(50) * (1 << std::min(failures, 6u)), absl::Seconds(2));
@@ -111,7 +114,7 @@ void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError&
                         : error.window     ? windows_.Find(*error.window)
                                            : nullptr;
   if (window == nullptr) return;  // Given up meanwhile.
-  if (!MayPass(error.status.code()) || ++window->failures >= kMaxFailures) {
+  if (!MayPass(error.status.code()) || ++window->failures >= MaxFailures(error.status.code())) {
     return Fail(Annotate(error.status, server->address));
   }
   window->retry_at = now + WindowBackoff(window->failures);

@@ -98,7 +98,7 @@ uint64_t Steps::CountSteps() const {
 uint64_t Steps::steps_per_epoch() const { return StepsOf(epoch_rows_); }
 
 uint64_t Steps::max_rank_rows() const {
-  return CeilDiv(options_.global_batch_size, options_.world_size);
+  return CeilDiv(std::min(options_.global_batch_size, epoch_rows_), options_.world_size);
 }
 
 EpochPosition Steps::After(Wide rows) const {

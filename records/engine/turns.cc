@@ -32,8 +32,9 @@ void Turns::Remove(SessionState& session) {
 bool Turns::MayRun(const SessionState& session, const RequestState& request) const {
   if (Refused(request)) return true;
   const size_t capacity = PartPool::Capacity(NextRows(request) * request.decoding->row_bytes);
-  return session.part_bytes + capacity <= limits_.session_part_bytes &&
-         part_bytes_ + capacity <= limits_.engine_part_bytes;
+  // One part a session always: others that do not read must not stop it.
+  return session.part_bytes == 0 || (session.part_bytes + capacity <= limits_.session_part_bytes &&
+                                     part_bytes_ + capacity <= limits_.engine_part_bytes);
 }
 
 bool Turns::HasWork(const SessionState& session) const {

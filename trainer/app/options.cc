@@ -72,6 +72,7 @@ void AddOptions(CLI::App& app, TrainerOptions& options) {
   AddMachineOptions(app, options);
   AddTrainingOptions(app, options);
   AddOutputOptions(app, options);
+  app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "Read options from this file; --print-config writes one");
   app.add_flag("--print-config", options.print_config, "Print all options as a file and exit")
       ->configurable(false);
@@ -87,6 +88,8 @@ absl::Status TrainerOptions::Validate() const {
         virtual_shards, "; the nearest are ", std::max(below, virtual_shards), " and ",
         std::max(below, virtual_shards) + virtual_shards));
   }
+  if (threads > 1024) return absl::InvalidArgumentError("--threads must be at most 1024");
+  if (!(learning_rate > 0)) return absl::InvalidArgumentError("--lr must be positive");
   if (clip_norm < 0 || weight_decay < 0) {
     return absl::InvalidArgumentError("--clip-norm and --weight-decay must not be negative");
   }

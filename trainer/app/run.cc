@@ -152,7 +152,11 @@ absl::Status TrainingRun::RestoreOrInitialize() {
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<std::string> path, FindCheckpoint());
   if (path.has_value()) {
-    PENSTOCK_RETURN_IF_ERROR(Resume(*path));
+    absl::Status resumed = Resume(*path);
+    if (absl::IsDataLoss(resumed)) {
+      return Annotate(resumed, "give an older one with --resume FILE, or remove it");
+    }
+    PENSTOCK_RETURN_IF_ERROR(resumed);
   } else {
     InitializeParameters(backend_->table(), options_.seed, backend_->state().parameters);
   }

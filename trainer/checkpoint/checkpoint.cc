@@ -195,7 +195,9 @@ absl::Status CheckpointFolder::Save(const CheckpointInfo& info, const ParameterT
   const std::string path = absl::StrFormat("%s/step-%09d.ckpt", folder_, info.step);
   PENSTOCK_RETURN_IF_ERROR(SaveCheckpoint(path, info, table, state));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
+  // Steps beyond this one belong to a run that was given up; they count, but this one stays.
   for (size_t i = 0; i + keep_ < paths.size(); ++i) {
+    if (paths[i] == path) continue;
     std::error_code error;
     std::filesystem::remove(paths[i], error);
     if (error) return ErrnoToStatus(error.value(), absl::StrCat("removing ", paths[i]));

@@ -40,7 +40,11 @@ absl::StatusOr<TrainSummary> TrainLoop::Run() {
     }
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, RunStep());
     if (!more) break;
-    if (!IsDone()) PENSTOCK_RETURN_IF_ERROR(RunSchedules());
+    if (IsDone()) break;
+    if (absl::Status schedules = RunSchedules(); !schedules.ok()) {
+      PENSTOCK_RETURN_IF_ERROR(Annotate(Save(), schedules.message()));
+      return schedules;
+    }
   }
   PENSTOCK_RETURN_IF_ERROR(Save());
   if (!summary_.stopped && evaluated_step_ != info_.step) {

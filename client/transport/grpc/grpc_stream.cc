@@ -143,6 +143,9 @@ absl::Status GrpcStream::HandleControl(const GrpcPayload& payload) {
   payload.CopyTo(0, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
   google::protobuf::io::ArrayInputStream input(bytes.data(), static_cast<int>(bytes.size()));
   PENSTOCK_ASSIGN_OR_RETURN(wire::ServerMessage message, wire::ParseServerMessage(input));
+  if (std::holds_alternative<wire::Draining>(message) && !said_hello_) {
+    return absl::UnavailableError("the server is draining");
+  }
   if (std::holds_alternative<wire::ServerHello>(message) == said_hello_) {
     return absl::FailedPreconditionError(said_hello_ ? "the server said Hello twice"
                                                      : "the server did not begin with Hello");
