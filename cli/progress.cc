@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/byte_size.h"
+#include "records/base/text.h"
 
 namespace penstock {
 namespace {
@@ -19,22 +20,6 @@ constexpr int kBarCells = 24;
 std::string Bar(double share) {
   const int filled = static_cast<int>(share * kBarCells);
   return absl::StrCat("[", std::string(filled, '#'), std::string(kBarCells - filled, '.'), "]");
-}
-
-// "1:02:03", "2:03".
-std::string Clock(absl::Duration duration) {
-  const int64_t seconds = absl::ToInt64Seconds(duration);
-  if (seconds >= 3600) {
-    return absl::StrFormat("%d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
-  }
-  return absl::StrFormat("%d:%02d", seconds / 60, seconds % 60);
-}
-
-// 1234567 as "1,234,567".
-std::string Grouped(uint64_t count) {
-  std::string digits = absl::StrCat(count);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
-  return digits;
 }
 
 }  // namespace
@@ -95,7 +80,7 @@ std::string Progress::Line(absl::Time now) const {
                         Amount(static_cast<double>(options_.total)), Amount(rate));
   if (rate > 0 && share < 1) {
     const double left = (static_cast<double>(options_.total) - done_) / rate;
-    absl::StrAppend(&line, ", ", Clock(absl::Seconds(left)), " left");
+    absl::StrAppend(&line, ", ", ClockText(left), " left");
   }
   return line;
 }

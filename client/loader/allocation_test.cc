@@ -1,34 +1,10 @@
 // Counts operator new while a loader runs: a test binary of its own, for it replaces the operator.
-#include <atomic>
 #include <cstdlib>
-#include <new>
 
 #include "client/loader/loader.h"
 #include "client/loader/testing/chess_dataset.h"
 #include "gtest/gtest.h"
-
-namespace {
-
-std::atomic<uint64_t> allocations = 0;
-
-void* Allocate(size_t bytes, size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(size_t bytes) { return Allocate(bytes, alignof(std::max_align_t)); }
-void* operator new(size_t bytes, std::align_val_t alignment) {
-  return Allocate(bytes, static_cast<size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+#include "tests/count_allocations.h"
 
 namespace penstock {
 namespace {

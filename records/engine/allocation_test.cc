@@ -1,32 +1,9 @@
 // Counts calls of operator new, so it is a program of its own.
-#include <atomic>
 #include <cstdlib>
-#include <new>
 
 #include "gtest/gtest.h"
 #include "records/engine/testing/engine_fixture.h"
-
-namespace {
-
-std::atomic<uint64_t> allocations = 0;
-
-void* Count(size_t size, size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(size_t size) { return Count(size, alignof(std::max_align_t)); }
-void* operator new(size_t size, std::align_val_t alignment) {
-  return Count(size, static_cast<size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+#include "tests/count_allocations.h"
 
 namespace penstock {
 namespace {

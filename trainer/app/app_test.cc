@@ -10,12 +10,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "records/base/text.h"
 #include "tests/status_matchers.h"
 #include "trainer/app/options.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/report.h"
 #include "trainer/app/signal_watcher.h"
-#include "trainer/app/text.h"
 
 namespace penstock {
 namespace {

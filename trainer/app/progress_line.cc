@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "trainer/app/text.h"
+#include "records/base/text.h"
 
 namespace penstock {
 namespace {

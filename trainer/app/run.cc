@@ -15,6 +15,7 @@
 #include "records/base/byte_size.h"
 #include "records/base/mutex.h"
 #include "records/base/status.h"
+#include "records/base/text.h"
 #include "records/base/timeout.h"
 #include "records/dataset/open_dataset.h"
 #include "records/decode/spec.h"
@@ -22,7 +23,6 @@
 #include "trainer/app/progress_line.h"
 #include "trainer/app/report.h"
 #include "trainer/app/signal_watcher.h"
-#include "trainer/app/text.h"
 #include "trainer/loader_input.h"
 #include "trainer/model/initialize.h"
 

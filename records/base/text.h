@@ -1,6 +1,6 @@
 // Numbers as people read them.
-#ifndef PENSTOCK_TRAINER_APP_TEXT_H_
-#define PENSTOCK_TRAINER_APP_TEXT_H_
+#ifndef PENSTOCK_RECORDS_BASE_TEXT_H_
+#define PENSTOCK_RECORDS_BASE_TEXT_H_
 
 #include <cstdint>
 #include <string>
@@ -26,4 +26,4 @@ inline std::string ClockText(double seconds) {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_TRAINER_APP_TEXT_H_
+#endif  // PENSTOCK_RECORDS_BASE_TEXT_H_
