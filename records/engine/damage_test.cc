@@ -1,5 +1,6 @@
 // Shards that are not what was indexed.
 #include <filesystem>
+#include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -17,10 +18,13 @@ class DamageTest : public EngineFixture {
  protected:
   static constexpr const char* kShard = "shard-0.tfrecord";
 
+  // In place: a thread that still reads another chunk must not see a shorter file.
   void FlipByte(uint64_t offset) {
-    std::string bytes = folder_.Read(kShard);
-    bytes[offset] ^= 0x10;
-    folder_.Write(kShard, bytes);
+    std::fstream file(folder_.File(kShard), std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(static_cast<std::streamoff>(offset));
+    const char byte = static_cast<char>(file.get() ^ 0x10);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.put(byte);
   }
   // Where record `r` of chunk 1 begins, in the file.
   uint64_t RecordOffset(uint32_t r) {

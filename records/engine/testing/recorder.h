@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_RECORDS_ENGINE_TESTING_RECORDER_H_
 #define PENSTOCK_RECORDS_ENGINE_TESTING_RECORDER_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -73,8 +74,13 @@ class Recorder : public SessionEvents {
     return WaitFor([this, window]()
                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return ready_.contains(window); });
   }
+  // False too when it is refused.
   bool WaitRows(uint64_t request, uint64_t rows) {
-    return WaitFor([=, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return rows_[request] >= rows; });
+    WaitFor([=, this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return rows_[request] >= rows || Refused(request);
+    });
+    MutexLock lock(&mutex_);
+    return rows_[request] >= rows;
   }
   bool WaitErrors(size_t errors) {
     return WaitFor([this, errors]()
@@ -125,6 +131,10 @@ class Recorder : public SessionEvents {
     std::string bytes;
   };
 
+  bool Refused(uint64_t request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return std::ranges::any_of(
+        errors_, [request](const StreamError& error) { return error.request == request; });
+  }
   bool WaitFor(const std::function<bool()>& condition) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     MutexLock lock(&mutex_);
