@@ -124,6 +124,14 @@ absl::Status StreamReactor::Handle(wire::Release release) {
   return session_->Release(release.window);
 }
 
+absl::Status StreamReactor::Handle(wire::Ack) {
+  return absl::InvalidArgumentError("an Ack, but no part of this stream was in shared memory");
+}
+
+absl::Status StreamReactor::Handle(wire::SharedMemoryMapped) {
+  return absl::InvalidArgumentError("this stream has no shared memory to map");
+}
+
 void StreamReactor::ReadOn() {
   {
     MutexLock lock(&mutex_);

@@ -67,6 +67,8 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   absl::Status Handle(Fetch fetch);
   absl::Status Handle(wire::Cancel cancel);
   absl::Status Handle(wire::Release release);
+  absl::Status Handle(wire::Ack ack);
+  absl::Status Handle(wire::SharedMemoryMapped mapped);
   absl::Status HandleIncoming();
 
   void Say(const wire::ServerMessage& message);

@@ -16,6 +16,10 @@
 
 namespace penstock {
 
+// Set in the record_id of a row that stands for a damaged record; the rest is the id of the record
+// that was taken instead.
+inline constexpr uint64_t kReplacedRecord = uint64_t{1} << 63;
+
 // Said once, before everything else.
 struct StreamOptions {
   v1::DecodeSpec spec;
@@ -25,7 +29,8 @@ struct StreamOptions {
   // The split's definition; threshold 0: no record is in holdout.
   std::string holdout_feature;
   uint32_t holdout_threshold = 0;
-  std::string client;  // For logs.
+  std::string client;      // For logs.
+  bool checksums = false;  // Every part carries the CRC32C of its bytes.
 };
 
 struct ShardRef {
@@ -45,6 +50,15 @@ struct ChunkRef {
   uint64_t ordinal = 0;  // Number of its first record over the manifest.
 };
 
+// A record that servers agreed is damaged.
+struct DamagedRecord {
+  uint32_t chunk = 0;          // Index into OpenWindow::chunks.
+  uint32_t record = 0;         // In the chunk.
+  bool rest_of_chunk = false;  // All that follow in the chunk are damaged too.
+
+  friend bool operator==(const DamagedRecord&, const DamagedRecord&) = default;
+};
+
 struct OpenWindow {
   uint64_t window = 0;  // Chosen by the client, unique on the stream.
   std::vector<ShardRef> shards;
@@ -54,6 +68,9 @@ struct OpenWindow {
   uint64_t key = 0;        // Of the permutation of the window's rows.
   uint32_t rows = 0;       // What the client counted.
   uint64_t needed_at = 0;  // Loads run in ascending order of this.
+  // Each is replaced by the next good record of its chunk that belongs to the split, cyclically,
+  // then of the following chunks of the window.
+  std::vector<DamagedRecord> damaged = {};
 };
 
 // Rows first_row + i * stride + [0, rows) for i < count, in that order.

@@ -19,6 +19,7 @@ void ToProto(const ClientHello& hello, v1::ClientMessage& message) {
     out.mutable_holdout()->set_threshold(hello.options.holdout_threshold);
   }
   out.set_client(hello.options.client);
+  out.set_checksums(hello.options.checksums);
 }
 
 void ToProto(const ShardRef& shard, v1::ShardRef& out) {
@@ -48,6 +49,12 @@ void ToProto(const OpenWindow& window, v1::ClientMessage& message) {
   out.set_key(window.key);
   out.set_rows(window.rows);
   out.set_needed_at(window.needed_at);
+  for (const DamagedRecord& damaged : window.damaged) {
+    v1::DamagedRecord& added = *out.add_damaged();
+    added.set_chunk(damaged.chunk);
+    added.set_record(damaged.record);
+    added.set_rest_of_chunk(damaged.rest_of_chunk);
+  }
 }
 
 void ToProto(const Fetch& fetch, v1::ClientMessage& message) {
@@ -70,6 +77,14 @@ void ToProto(const Release& release, v1::ClientMessage& message) {
   message.mutable_release()->set_window(release.window);
 }
 
+void ToProto(const Ack& ack, v1::ClientMessage& message) {
+  message.mutable_ack()->set_offset(ack.offset);
+}
+
+void ToProto(const SharedMemoryMapped&, v1::ClientMessage& message) {
+  message.mutable_shared_memory_mapped();
+}
+
 absl::StatusOr<ClientMessage> FromProto(v1::ClientHello& hello) {
   if (hello.spec().tensor_size() > kMaxTensors) {
     return absl::InvalidArgumentError(absl::StrCat("Hello: spec of ", hello.spec().tensor_size(),
@@ -86,6 +101,7 @@ absl::StatusOr<ClientMessage> FromProto(v1::ClientHello& hello) {
   out.options.holdout_feature = hello.holdout().feature();
   out.options.holdout_threshold = hello.holdout().threshold();
   out.options.client = hello.client();
+  out.options.checksums = hello.checksums();
   return out;
 }
 
@@ -124,6 +140,11 @@ absl::Status CheckCounts(const v1::OpenWindow& window) {
     return absl::InvalidArgumentError(absl::StrCat(
         "window ", window.window(), ": split ", static_cast<int>(window.split()), " is not known"));
   }
+  if (window.damaged_size() > kMaxDamagedRecords) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("window ", window.window(), ": ", window.damaged_size(),
+                     " damaged records; at most ", kMaxDamagedRecords));
+  }
   for (const v1::ChunkRef& chunk : window.chunk()) {
     if (chunk.shard() < static_cast<uint32_t>(window.shard_size())) continue;
     return absl::InvalidArgumentError(absl::StrCat("window ", window.window(), ": chunk of shard ",
@@ -151,6 +172,10 @@ absl::StatusOr<ClientMessage> FromProto(v1::OpenWindow& window) {
   out.key = window.key();
   out.rows = window.rows();
   out.needed_at = window.needed_at();
+  out.damaged.reserve(window.damaged_size());
+  for (const v1::DamagedRecord& damaged : window.damaged()) {
+    out.damaged.push_back({damaged.chunk(), damaged.record(), damaged.rest_of_chunk()});
+  }
   return out;
 }
 
@@ -193,6 +218,10 @@ absl::StatusOr<ClientMessage> ParseClientMessage(google::protobuf::io::ZeroCopyI
       return Cancel{message.cancel().request()};
     case v1::ClientMessage::kRelease:
       return Release{message.release().window()};
+    case v1::ClientMessage::kAck:
+      return Ack{message.ack().offset()};
+    case v1::ClientMessage::kSharedMemoryMapped:
+      return SharedMemoryMapped{};
     case v1::ClientMessage::MESSAGE_NOT_SET:
       break;
   }

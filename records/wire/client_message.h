@@ -23,7 +23,12 @@ struct Cancel {
 struct Release {
   uint64_t window = 0;
 };
-using ClientMessage = std::variant<ClientHello, OpenWindow, Fetch, Cancel, Release>;
+struct Ack {
+  uint64_t offset = 0;
+};
+struct SharedMemoryMapped {};
+using ClientMessage =
+    std::variant<ClientHello, OpenWindow, Fetch, Cancel, Release, Ack, SharedMemoryMapped>;
 
 // A serialised ClientMessage of pieces.proto.
 std::string Encode(const ClientMessage& message);

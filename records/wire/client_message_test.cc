@@ -36,6 +36,7 @@ OpenWindow TwoChunks() {
   window.key = 0x0123456789abcdef;
   window.rows = 5;
   window.needed_at = 99;
+  window.damaged = {{.chunk = 1, .record = 1, .rest_of_chunk = true}, {.chunk = 0, .record = 3}};
   return window;
 }
 
@@ -54,6 +55,7 @@ TEST(ClientMessageTest, HelloSurvivesTheWire) {
   hello.options.holdout_feature = "d";
   hello.options.holdout_threshold = 12345;
   hello.options.client = "rank 3";
+  hello.options.checksums = true;
   ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(hello)));
   const auto& out = std::get<ClientHello>(parsed);
   EXPECT_EQ(out.protocol_version, kProtocolVersion);
@@ -62,6 +64,7 @@ TEST(ClientMessageTest, HelloSurvivesTheWire) {
   EXPECT_EQ(out.options.holdout_feature, "d");
   EXPECT_EQ(out.options.holdout_threshold, 12345u);
   EXPECT_EQ(out.options.client, "rank 3");
+  EXPECT_TRUE(out.options.checksums);
 }
 
 TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
@@ -75,6 +78,7 @@ TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
   EXPECT_EQ(out.chunks[1].raw_size, 60u);
   EXPECT_EQ(out.split, Split::kTrain);
   EXPECT_EQ(out.key, 0x0123456789abcdefu);
+  EXPECT_EQ(out.damaged, TwoChunks().damaged);
   // Every field, the others included.
   EXPECT_EQ(Encode(out), Encode(TwoChunks()));
 }
@@ -95,6 +99,13 @@ TEST(ClientMessageTest, FetchCancelAndReleaseSurviveTheWire) {
   EXPECT_EQ(std::get<Cancel>(parsed).request, 8u);
   ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(Release{9})));
   EXPECT_EQ(std::get<Release>(parsed).window, 9u);
+}
+
+TEST(ClientMessageTest, SharedMemorySurvivesTheWire) {
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(Ack{uint64_t{1} << 33})));
+  EXPECT_EQ(std::get<Ack>(parsed).offset, uint64_t{1} << 33);
+  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(SharedMemoryMapped{})));
+  EXPECT_TRUE(std::holds_alternative<SharedMemoryMapped>(parsed));
 }
 
 TEST(ClientMessageTest, RefusesUnknownEnumValues) {
@@ -126,6 +137,14 @@ TEST(ClientMessageTest, RefusesTooManyChunks) {
   };
   EXPECT_THAT(ParseDamaged(grow),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4097 chunks")));
+}
+
+TEST(ClientMessageTest, RefusesTooManyDamagedRecords) {
+  auto grow = [](auto& w) {
+    while (w.damaged_size() <= kMaxDamagedRecords) w.add_damaged();
+  };
+  EXPECT_THAT(ParseDamaged(grow),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4097 damaged")));
 }
 
 TEST(ClientMessageTest, RefusesLongNames) {

@@ -15,6 +15,7 @@ inline constexpr size_t kMaxClientMessageBytes = size_t{4} << 20;
 inline constexpr size_t kMaxServerMessageBytes = size_t{4} << 20;
 
 inline constexpr int kMaxChunksPerWindow = 4096;
+inline constexpr int kMaxDamagedRecords = 4096;
 inline constexpr int kMaxTensors = 1024;
 inline constexpr size_t kMaxPathBytes = 4096;
 inline constexpr size_t kMaxNameBytes = 256;

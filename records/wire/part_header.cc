@@ -11,6 +11,9 @@ constexpr uint64_t kPartTag = 3 << 3 | 2;
 constexpr uint64_t kRequestTag = 1 << 3 | 0;
 constexpr uint64_t kFirstRowTag = 2 << 3 | 0;
 constexpr uint64_t kRowsTag = 3 << 3 | 0;
+constexpr uint64_t kCrcTag = 4 << 3 | 5;
+constexpr uint64_t kSharedOffsetTag = 5 << 3 | 0;
+constexpr uint64_t kSharedSizeTag = 6 << 3 | 0;
 constexpr uint64_t kDataTag = 15 << 3 | 2;
 
 size_t VarintSize(uint64_t value) {
@@ -31,6 +34,15 @@ uint8_t* WriteNumberField(uint64_t tag, uint64_t value, uint8_t* out) {
   return value == 0 ? out : WriteVarint(value, WriteVarint(tag, out));
 }
 
+size_t CrcFieldSize(const std::optional<uint32_t>& crc) { return crc.has_value() ? 5 : 0; }
+
+uint8_t* WriteCrcField(const std::optional<uint32_t>& crc, uint8_t* out) {
+  if (!crc.has_value()) return out;
+  *out++ = kCrcTag;
+  for (int shift = 0; shift < 32; shift += 8) *out++ = static_cast<uint8_t>(*crc >> shift);
+  return out;
+}
+
 // Walks the fields of a Part up to its data.
 class Reader {
  public:
@@ -47,6 +59,13 @@ class Reader {
       if (byte < 0x80) return value;
     }
     return Damaged("a number without end");
+  }
+
+  absl::StatusOr<uint32_t> Fixed32() {
+    if (bytes_.size() - offset_ < 4) return Damaged("a checksum beyond the header");
+    uint32_t value = 0;
+    for (int shift = 0; shift < 32; shift += 8) value |= uint32_t{bytes_[offset_++]} << shift;
+    return value;
   }
 
   // A field that this version does not know.
@@ -83,11 +102,17 @@ class Reader {
 
 // One field before the data. uint32 fields keep their low half, as protobuf's parser does.
 absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
-  if (tag != kRequestTag && tag != kFirstRowTag && tag != kRowsTag) return reader.Skip(tag);
+  if (tag == kCrcTag) {
+    PENSTOCK_ASSIGN_OR_RETURN(header.crc32c, reader.Fixed32());
+    return absl::OkStatus();
+  }
+  if (tag < kRequestTag || tag > kSharedSizeTag || (tag & 7) != 0) return reader.Skip(tag);
   PENSTOCK_ASSIGN_OR_RETURN(uint64_t value, reader.Varint());
   if (tag == kRequestTag) header.request = value;
   if (tag == kFirstRowTag) header.first_row = static_cast<uint32_t>(value);
   if (tag == kRowsTag) header.rows = static_cast<uint32_t>(value);
+  if (tag == kSharedOffsetTag) header.shared_offset = value;
+  if (tag == kSharedSizeTag) header.shared_size = static_cast<uint32_t>(value);
   return absl::OkStatus();
 }
 
@@ -95,12 +120,16 @@ absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
 
 size_t WritePartHeader(const PartHeader& header, std::span<uint8_t, kMaxPartHeaderBytes> out) {
   uint64_t size = NumberFieldSize(header.request) + NumberFieldSize(header.first_row) +
-                  NumberFieldSize(header.rows) + NumberFieldSize(header.data_size) +
-                  header.data_size;
+                  NumberFieldSize(header.rows) + CrcFieldSize(header.crc32c) +
+                  NumberFieldSize(header.shared_offset) + NumberFieldSize(header.shared_size) +
+                  NumberFieldSize(header.data_size) + header.data_size;
   uint8_t* next = WriteVarint(size, WriteVarint(kPartTag, out.data()));
   next = WriteNumberField(kRequestTag, header.request, next);
   next = WriteNumberField(kFirstRowTag, header.first_row, next);
   next = WriteNumberField(kRowsTag, header.rows, next);
+  next = WriteCrcField(header.crc32c, next);
+  next = WriteNumberField(kSharedOffsetTag, header.shared_offset, next);
+  next = WriteNumberField(kSharedSizeTag, header.shared_size, next);
   next = WriteNumberField(kDataTag, header.data_size, next);
   return next - out.data();
 }

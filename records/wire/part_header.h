@@ -15,12 +15,16 @@ struct PartHeader {
   uint64_t request = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
+  std::optional<uint32_t> crc32c = std::nullopt;  // Of the tensor bytes.
+  // Where the tensor bytes are in the stream's shared pool; size 0: they are the data.
+  uint64_t shared_offset = 0;
+  uint32_t shared_size = 0;
   uint64_t data_size = 0;
 };
 
-// Tag and size of the part (1 + 5), request (1 + 10), first_row and rows (1 + 5 each), tag and size
-// of the data (1 + 5).
-inline constexpr size_t kMaxPartHeaderBytes = 35;
+// Tag and size of the part (1 + 5), request (1 + 10), first_row and rows (1 + 5 each), crc32c
+// (1 + 4), shared_offset (1 + 10) and shared_size (1 + 5), tag and size of the data (1 + 5).
+inline constexpr size_t kMaxPartHeaderBytes = 57;
 // What a reader must see of a message to find its data; leaves room for fields it does not know.
 inline constexpr size_t kPartHeaderWindow = 128;
 

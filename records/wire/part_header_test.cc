@@ -36,6 +36,9 @@ std::string Serialised(const PartHeader& header, const std::string& data) {
   message.mutable_part()->set_request(header.request);
   message.mutable_part()->set_first_row(header.first_row);
   message.mutable_part()->set_rows(header.rows);
+  if (header.crc32c.has_value()) message.mutable_part()->set_crc32c(*header.crc32c);
+  message.mutable_part()->set_shared_offset(header.shared_offset);
+  message.mutable_part()->set_shared_size(header.shared_size);
   message.mutable_part()->set_data(data);
   return message.SerializeAsString();
 }
@@ -50,6 +53,10 @@ PartHeader RandomHeader(std::mt19937_64& random) {
   return {.request = RandomBits(random, 64),
           .first_row = static_cast<uint32_t>(RandomBits(random, 32)),
           .rows = static_cast<uint32_t>(RandomBits(random, 32)),
+          .crc32c =
+              random() % 2 == 0 ? std::nullopt : std::optional(static_cast<uint32_t>(random() % 3)),
+          .shared_offset = RandomBits(random, 64),
+          .shared_size = static_cast<uint32_t>(RandomBits(random, 32)),
           .data_size = 0};
 }
 
@@ -73,12 +80,21 @@ TEST(PartHeaderTest, ReadsTheBytesThatProtobufWrites) {
     ASSERT_EQ(parsed->header.request, header.request);
     ASSERT_EQ(parsed->header.first_row, header.first_row);
     ASSERT_EQ(parsed->header.rows, header.rows);
+    ASSERT_EQ(parsed->header.crc32c, header.crc32c);
+    ASSERT_EQ(parsed->header.shared_offset, header.shared_offset);
+    ASSERT_EQ(parsed->header.shared_size, header.shared_size);
     ASSERT_EQ(message.substr(parsed->data_offset), data);
   }
 }
 
 TEST(PartHeaderTest, LargestHeaderFits) {
-  PartHeader header{~uint64_t{0}, ~uint32_t{0}, ~uint32_t{0}, (uint64_t{1} << 31) - 1};
+  const PartHeader header{.request = ~uint64_t{0},
+                          .first_row = ~uint32_t{0},
+                          .rows = ~uint32_t{0},
+                          .crc32c = ~uint32_t{0},
+                          .shared_offset = ~uint64_t{0},
+                          .shared_size = ~uint32_t{0},
+                          .data_size = (uint64_t{1} << 31) - 1};
   EXPECT_LE(HeaderBytes(header).size(), kMaxPartHeaderBytes);
 }
 

@@ -16,6 +16,8 @@ void ToProto(const ServerHello& hello, v1::ServerMessage& message) {
   out.set_decoder_version(hello.info.decoder_version);
   out.set_spec_fingerprint(hello.info.spec_fingerprint);
   out.set_memory_budget(hello.info.memory_budget);
+  out.set_shm_socket(hello.shm_socket);
+  out.set_shm_ticket(hello.shm_ticket);
 }
 
 void ToProto(const WindowReady& ready, v1::ServerMessage& message) {
@@ -51,7 +53,9 @@ ServerMessage FromProto(const v1::ServerHello& hello) {
                               .cores = hello.cores(),
                               .decoder_version = hello.decoder_version(),
                               .spec_fingerprint = hello.spec_fingerprint(),
-                              .memory_budget = hello.memory_budget()}};
+                              .memory_budget = hello.memory_budget()},
+                     .shm_socket = hello.shm_socket(),
+                     .shm_ticket = hello.shm_ticket()};
 }
 
 absl::StatusOr<ServerMessage> FromProto(const v1::Error& error) {

@@ -17,6 +17,9 @@ namespace penstock::wire {
 struct ServerHello {
   uint32_t protocol_version = kProtocolVersion;
   ServerInfo info;
+  // The door to shared memory; empty: there is none.
+  std::string shm_socket = {};
+  std::string shm_ticket = {};
 };
 struct WindowReady {
   uint64_t window = 0;

@@ -19,7 +19,11 @@ void CheckAgainstProtobuf(const uint8_t* data, size_t size,
   if (!message.ParseFromArray(data, static_cast<int>(size))) return;
   const penstock::v1::Part& part = message.part();
   if (part.request() != parsed.header.request || part.first_row() != parsed.header.first_row ||
-      part.rows() != parsed.header.rows || part.data().size() != parsed.header.data_size) {
+      part.rows() != parsed.header.rows || part.has_crc32c() != parsed.header.crc32c.has_value() ||
+      part.crc32c() != parsed.header.crc32c.value_or(0) ||
+      part.shared_offset() != parsed.header.shared_offset ||
+      part.shared_size() != parsed.header.shared_size ||
+      part.data().size() != parsed.header.data_size) {
     abort();
   }
 }
