@@ -1,42 +1,132 @@
-// How well the plan mixes against a 10,000-record shuffle buffer and a full permutation: the
-// variance of a batch mean relative to a full permutation's expectation, as JSON. Deterministic.
+// How well the plan mixes, against a 10,000-record shuffle buffer and a full permutation, as JSON.
+// Deterministic; docs/shuffling.md explains the figures, bench/plot_mixing.py draws them.
 //
-//   mixing_bench [CHUNKS]     default 8192 chunks of 1,220 records
+//   mixing_bench [--chunks N] [--positions MANIFEST] [--json FILE]
+//
+//   simulated   records in file order have one value per group: whole chunks, or games of 80. The
+//               variance of a batch's mean, relative to a full permutation's expectation.
+//   sweeps      the same while one of K, L, S and the chunk's records changes
+//   positions   real chess records, if given: correlation of a batch's positions, entropy of its
+//               labels, distance between neighbours
 #include <cstdio>
-#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "CLI/CLI.hpp"
+#include "bench/position_mixing.h"
 #include "client/plan/testing/mixing.h"
+#include "nlohmann/json.hpp"
+#include "records/base/status.h"
+#include "records/dataset/open_dataset.h"
 
 namespace penstock {
 namespace {
 
-constexpr uint64_t kBatch = 512;
-constexpr uint64_t kBuffer = 10000;
-constexpr uint32_t kChunkRows = 1220;
+using nlohmann::ordered_json;
 
-void Print(const char* name, const GroupedData& data, const char* separator) {
+constexpr uint32_t kBatch = 512;
+constexpr uint32_t kBuffer = 10000;
+constexpr uint32_t kChunkRows = 1220;  // Chess records in 256 KiB.
+constexpr uint32_t kGameRows = 80;
+
+ordered_json Simulate(const GroupedData& data) {
   const std::vector<float> values = data.Values(/*seed=*/1);
-  const double plan = RelativeVariance(PlanOrder(data, values, {}, /*epoch=*/0), kBatch);
-  const double buffer = RelativeVariance(ShuffleBufferOrder(values, kBuffer, /*seed=*/2), kBatch);
-  const double permuted = RelativeVariance(PermutedOrder(values, /*seed=*/3), kBatch);
-  std::printf(
-      "  \"%s\": {\"records\": %llu, \"records_of_one_value\": %u, \"plan\": %.3f, "
-      "\"shuffle_buffer_10000\": %.3f, \"full_permutation\": %.3f}%s\n",
-      name, static_cast<unsigned long long>(data.rows()), data.group_rows, plan, buffer, permuted,
-      separator);
+  const auto variance = [&](const RecordOrder& order) {
+    return RelativeVariance(order, values, kBatch);
+  };
+  return {{"records", data.rows()},
+          {"records_of_one_value", data.group_rows},
+          {"plan", variance(PlanRecords(data.MakePlan(), /*epoch=*/0))},
+          {"shuffle_buffer_10000", variance(ShuffleBufferRecords(data.rows(), kBuffer, 2))},
+          {"full_permutation", variance(PermutedRecords(data.rows(), 3))}};
+}
+
+// Of homogeneous chunks and of games of 80, with `options`.
+ordered_json Point(const char* name, uint64_t value, uint32_t chunks, uint32_t chunk_rows,
+                   const PlanOptions& options) {
+  ordered_json point = {{name, value}};
+  for (uint32_t group_rows : {chunk_rows, kGameRows}) {
+    const GroupedData data = {chunks, chunk_rows, group_rows};
+    const RecordOrder order = PlanRecords(data.MakePlan(options), /*epoch=*/0);
+    point[group_rows == kGameRows ? "games_of_80" : "homogeneous_chunks"] =
+        RelativeVariance(order, data.Values(1), kBatch);
+  }
+  return point;
+}
+
+ordered_json Sweeps(uint32_t chunks) {
+  ordered_json sweeps;
+  for (uint32_t k : {1, 2, 4, 8, 16, 32, 64}) {
+    sweeps["K"].push_back(Point("K", k, chunks, kChunkRows, {.window_chunks = k}));
+  }
+  for (uint32_t l : {1, 4, 16, 64, 256, 1024}) {
+    sweeps["L"].push_back(Point("L", l, chunks, kChunkRows, {.lanes = l}));
+  }
+  for (uint32_t s : {1, 4, 16, 64, 256}) {
+    sweeps["S"].push_back(Point("S", s, chunks, kChunkRows, {.strip_rows = s}));
+  }
+  for (uint32_t rows : {100, 305, 1220, 4880, 19520}) {
+    const uint32_t count = static_cast<uint32_t>(uint64_t{chunks} * kChunkRows / rows);
+    sweeps["chunk_records"].push_back(Point("chunk_records", rows, count, rows, {}));
+  }
+  return sweeps;
+}
+
+ordered_json Describe(const RecordOrder& order, const Positions& positions) {
+  return {{"position_correlation", PositionCorrelation(order, positions, kBatch)},
+          {"label_entropy_bits", LabelEntropy(order, positions, kBatch)},
+          {"median_neighbour_distance", MedianNeighbourDistance(order)},
+          {"neighbours_within_80", ShareOfNeighboursWithin(order, kGameRows)}};
+}
+
+absl::StatusOr<ordered_json> MeasurePositions(const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDataset(path));
+  auto manifest = std::make_shared<const Manifest>(std::move(dataset.manifest));
+  PENSTOCK_ASSIGN_OR_RETURN(const Positions positions, ReadPositions(manifest));
+  PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, Plan::Create(MakeChunkTable(*manifest, Split::kAll),
+                                                          {.split = Split::kAll}));
+  const uint32_t rows = positions.rows();
+  return ordered_json{
+      {"records", rows},
+      {"chunks", plan.num_chunks()},
+      {"file_order", Describe(FileRecords(rows), positions)},
+      {"shuffle_buffer_10000", Describe(ShuffleBufferRecords(rows, kBuffer, 2), positions)},
+      {"plan", Describe(PlanRecords(plan, /*epoch=*/0), positions)},
+      {"full_permutation", Describe(PermutedRecords(rows, 3), positions)}};
 }
 
 int Main(int argc, char** argv) {
-  const uint32_t chunks = argc > 1 ? static_cast<uint32_t>(std::atoi(argv[1])) : 8192;
-  if (chunks == 0) {
-    std::fprintf(stderr, "usage: mixing_bench [CHUNKS]\n");
-    return 2;
+  uint32_t chunks = 8192;
+  std::string positions, file;
+  CLI::App app("How well the plan mixes.");
+  app.add_option("--chunks", chunks, "Of the simulated data")->check(CLI::Range(256, 1 << 17));
+  app.add_option("--positions", positions, "MANIFEST or DIR of chess records");
+  app.add_option("--json", file, "Write here instead of to standard output");
+  CLI11_PARSE(app, argc, argv);
+
+  ordered_json result = {{"batch", kBatch}};
+  result["simulated"] = {{"homogeneous_chunks", Simulate({chunks, kChunkRows, kChunkRows})},
+                         {"games_of_80", Simulate({chunks, kChunkRows, kGameRows})}};
+  result["sweeps"] = Sweeps(chunks);
+  if (!positions.empty()) {
+    absl::StatusOr<ordered_json> measured = MeasurePositions(positions);
+    if (!measured.ok()) {
+      std::fprintf(stderr, "mixing_bench: %s\n", measured.status().ToString().c_str());
+      return 1;
+    }
+    result["positions"] = *measured;
   }
-  std::printf("{\n  \"batch\": %llu,\n", static_cast<unsigned long long>(kBatch));
-  Print("homogeneous_chunks", {chunks, kChunkRows, kChunkRows}, ",");
-  Print("games_of_80", {chunks, kChunkRows, 80}, "");
-  std::printf("}\n");
-  return 0;
+  if (file.empty()) {
+    std::cout << result.dump(2) << "\n";
+    return 0;
+  }
+  std::ofstream out(file);
+  out << result.dump(2) << "\n";
+  return out.flush().good() ? 0 : 1;
 }
 
 }  // namespace

@@ -19,28 +19,36 @@ constexpr GroupedData kHomogeneousChunks = {.chunks = 2560, .chunk_rows = 1220, 
 constexpr GroupedData kGames = {.chunks = 2560, .chunk_rows = 1220, .group_rows = 80};
 
 double PlanVariance(const GroupedData& data) {
-  return RelativeVariance(PlanOrder(data, data.Values(1), {}, /*epoch=*/0), kBatch);
+  return RelativeVariance(PlanRecords(data.MakePlan(), /*epoch=*/0), data.Values(1), kBatch);
 }
 
 double BufferVariance(const GroupedData& data) {
-  return RelativeVariance(ShuffleBufferOrder(data.Values(1), kBuffer, /*seed=*/2), kBatch);
+  const RecordOrder order = ShuffleBufferRecords(data.rows(), kBuffer, /*seed=*/2);
+  return RelativeVariance(order, data.Values(1), kBatch);
 }
 
 // About 6,000 batches: a relative standard error of 1.8 % where batches are independent.
 TEST(MixingTest, FullPermutationIsTheUnit) {
-  const std::vector<float> values = kHomogeneousChunks.Values(1);
-  EXPECT_THAT(RelativeVariance(PermutedOrder(values, 3), kBatch), AllOf(Gt(0.85), Lt(1.15)));
+  const RecordOrder order = PermutedRecords(kHomogeneousChunks.rows(), 3);
+  EXPECT_THAT(RelativeVariance(order, kHomogeneousChunks.Values(1), kBatch),
+              AllOf(Gt(0.85), Lt(1.15)));
 }
 
-TEST(MixingTest, EveryOrderHasTheSameValues) {
-  std::vector<float> values = kGames.Values(1);
-  std::vector<float> plan = PlanOrder(kGames, values, {}, 0);
-  std::vector<float> buffer = ShuffleBufferOrder(values, kBuffer, 2);
-  for (std::vector<float>* order : {&values, &plan, &buffer}) {
-    std::sort(order->begin(), order->end());
+TEST(MixingTest, EveryOrderHasEveryRecordOnce) {
+  const uint32_t rows = kGames.rows();
+  for (RecordOrder order : {PlanRecords(kGames.MakePlan(), 0),
+                            ShuffleBufferRecords(rows, kBuffer, 2), PermutedRecords(rows, 3)}) {
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, FileRecords(rows));
   }
-  EXPECT_EQ(plan, values);
-  EXPECT_EQ(buffer, values);
+}
+
+TEST(MixingTest, NeighboursOfTheFileAreParted) {
+  EXPECT_EQ(MedianNeighbourDistance(FileRecords(1000)), 1u);
+  EXPECT_EQ(ShareOfNeighboursWithin(FileRecords(1000), 1), 1);
+  const RecordOrder order = PlanRecords(kGames.MakePlan(), 0);
+  EXPECT_GT(MedianNeighbourDistance(order), kGames.rows() / 10);
+  EXPECT_LT(ShareOfNeighboursWithin(order, kGames.group_rows), 0.1);
 }
 
 TEST(MixingTest, HomogeneousChunksAreWithinTwiceAFullPermutation) {

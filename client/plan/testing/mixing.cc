@@ -10,11 +10,22 @@
 namespace penstock {
 namespace {
 
-Plan MakePlan(const GroupedData& data, const PlanOptions& options) {
-  ChunkTable table;
-  table.rows.assign(data.chunks, data.chunk_rows);
-  table.bytes.assign(data.chunks, 1);
-  return *Plan::Create(std::move(table), options);
+std::vector<uint32_t> FirstRecords(const Plan& plan) {
+  std::vector<uint32_t> first(plan.num_chunks());
+  uint32_t records = 0;
+  for (uint32_t chunk = 0; chunk < first.size(); ++chunk) {
+    first[chunk] = records;
+    records += plan.chunk_rows(chunk);
+  }
+  return first;
+}
+
+std::vector<uint32_t> NeighbourDistances(const RecordOrder& order) {
+  std::vector<uint32_t> distances;
+  for (size_t i = 1; i < order.size(); ++i) {
+    distances.push_back(std::max(order[i], order[i - 1]) - std::min(order[i], order[i - 1]));
+  }
+  return distances;
 }
 
 }  // namespace
@@ -23,72 +34,101 @@ std::vector<float> GroupedData::Values(uint64_t seed) const {
   CounterRng rng(seed);
   std::vector<float> values(rows());
   float value = 0;
-  for (uint64_t i = 0; i < values.size(); ++i) {
+  for (uint32_t i = 0; i < values.size(); ++i) {
     if (i % group_rows == 0) value = static_cast<float>(rng.Uniform());
     values[i] = value;
   }
   return values;
 }
 
-std::vector<float> PlanOrder(const GroupedData& data, const std::vector<float>& values,
-                             const PlanOptions& options, uint64_t epoch) {
-  const Plan plan = MakePlan(data, options);
+Plan GroupedData::MakePlan(const PlanOptions& options) const {
+  ChunkTable table;
+  table.rows.assign(chunks, chunk_rows);
+  table.bytes.assign(chunks, 1);
+  return *Plan::Create(std::move(table), options);
+}
+
+RecordOrder FileRecords(uint32_t rows) {
+  RecordOrder order(rows);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+RecordOrder PlanRecords(const Plan& plan, uint64_t epoch) {
+  const std::vector<uint32_t> first = FirstRecords(plan);
   const EpochOrder order = plan.Epoch(epoch);
   std::vector<std::vector<RowRef>> windows(order.num_lanes());  // Each lane's current one.
-  std::vector<float> ordered;
-  ordered.reserve(values.size());
+  RecordOrder records;
+  records.reserve(order.rows());
   EpochOrder::Walker walker(order);
   for (WindowRun run; walker.Next(order.rows(), run);) {
     std::vector<RowRef>& window = windows[run.window.lane];
     if (run.first_row == 0) window = WindowOrder(plan, order, run.window);
     for (uint32_t i = 0; i < run.rows; ++i) {
       const RowRef& at = window[run.first_row + i];
-      ordered.push_back(values[uint64_t{at.chunk} * data.chunk_rows + at.row]);
+      records.push_back(first[at.chunk] + at.row);
     }
   }
-  return ordered;
+  return records;
 }
 
-std::vector<float> ShuffleBufferOrder(const std::vector<float>& values, uint64_t buffer_rows,
-                                      uint64_t seed) {
+RecordOrder ShuffleBufferRecords(uint32_t rows, uint32_t buffer_rows, uint64_t seed) {
   CounterRng rng(seed);
-  const size_t held = std::min<uint64_t>(buffer_rows, values.size());
-  std::vector<float> buffer(values.begin(), values.begin() + static_cast<ptrdiff_t>(held));
-  std::vector<float> ordered;
-  ordered.reserve(values.size());
-  for (size_t next = held; next < values.size(); ++next) {
-    ordered.push_back(std::exchange(buffer[rng.Below(held)], values[next]));
+  const uint32_t held = std::min(buffer_rows, rows);
+  RecordOrder buffer = FileRecords(held);
+  RecordOrder order;
+  order.reserve(rows);
+  for (uint32_t next = held; next < rows; ++next) {
+    order.push_back(std::exchange(buffer[rng.Below(held)], next));
   }
   for (; !buffer.empty(); buffer.pop_back()) {
     std::swap(buffer[rng.Below(buffer.size())], buffer.back());
-    ordered.push_back(buffer.back());
+    order.push_back(buffer.back());
   }
-  return ordered;
+  return order;
 }
 
-std::vector<float> PermutedOrder(std::vector<float> values, uint64_t seed) {
+RecordOrder PermutedRecords(uint32_t rows, uint64_t seed) {
   CounterRng rng(seed);
-  for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.Below(i)]);
-  return values;
+  RecordOrder order = FileRecords(rows);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.Below(i)]);
+  return order;
 }
 
-double RelativeVariance(const std::vector<float>& order, uint64_t batch_rows) {
+double RelativeVariance(const RecordOrder& order, std::span<const float> values,
+                        uint32_t batch_rows) {
   const double rows = static_cast<double>(order.size());
-  const double mean = std::accumulate(order.begin(), order.end(), 0.0) / rows;
+  double mean = 0;
+  for (uint32_t record : order) mean += values[record] / rows;
   double squares = 0;
-  for (float value : order) squares += (value - mean) * (value - mean);
+  for (uint32_t record : order) squares += (values[record] - mean) * (values[record] - mean);
 
-  const uint64_t batches = order.size() / batch_rows;
+  const size_t batches = order.size() / batch_rows;
   double batch_squares = 0;
-  for (uint64_t b = 0; b < batches; ++b) {
-    const float* first = &order[b * batch_rows];
-    const double sum = std::accumulate(first, first + batch_rows, 0.0);
-    const double difference = sum / static_cast<double>(batch_rows) - mean;
+  for (size_t b = 0; b < batches; ++b) {
+    double sum = 0;
+    for (uint32_t i = 0; i < batch_rows; ++i) sum += values[order[b * batch_rows + i]];
+    const double difference = sum / batch_rows - mean;
     batch_squares += difference * difference;
   }
-  const double batch = static_cast<double>(batch_rows);
-  const double expected = squares / rows / batch * (rows - batch) / (rows - 1);
+  const double expected = squares / rows / batch_rows * (rows - batch_rows) / (rows - 1);
   return batch_squares / static_cast<double>(batches) / expected;
+}
+
+uint32_t MedianNeighbourDistance(const RecordOrder& order) {
+  std::vector<uint32_t> distances = NeighbourDistances(order);
+  if (distances.empty()) return 0;
+  const auto middle = distances.begin() + static_cast<ptrdiff_t>(distances.size() / 2);
+  std::nth_element(distances.begin(), middle, distances.end());
+  return *middle;
+}
+
+double ShareOfNeighboursWithin(const RecordOrder& order, uint32_t distance) {
+  const std::vector<uint32_t> distances = NeighbourDistances(order);
+  if (distances.empty()) return 0;
+  const auto near = std::count_if(distances.begin(), distances.end(),
+                                  [distance](uint32_t d) { return d <= distance; });
+  return static_cast<double>(near) / static_cast<double>(distances.size());
 }
 
 }  // namespace penstock
