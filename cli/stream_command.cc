@@ -12,8 +12,10 @@
 #include "cli/dataset_argument.h"
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
+#include "cli/pace.h"
 #include "cli/progress.h"
 #include "cli/row_digest.h"
+#include "cli/wait_times.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
 
@@ -23,28 +25,37 @@ namespace {
 struct StreamFlags {
   LoaderFlags loader;
   std::string ids;
+  std::string waits;
+  double pace = 0;
   bool digest = false;
   bool json = false;
 };
 
-// Lines "SHARD<TAB>NUMBER", one a row.
-class IdFile {
+// A file of lines of text.
+class LineFile {
  public:
-  static absl::StatusOr<IdFile> Create(const std::string& path, const Manifest& manifest) {
+  static absl::StatusOr<LineFile> Create(const std::string& path) {
     std::FILE* file = std::fopen(path.c_str(), "w");
     if (file == nullptr) return ErrnoToStatus(errno, path);
-    return IdFile(path, file, manifest);
+    return LineFile(path, file);
   }
 
-  absl::Status Write(std::span<const uint64_t> ids) {
+  // "SHARD<TAB>NUMBER" of each row.
+  absl::Status WriteIds(std::span<const uint64_t> ids, const Manifest& manifest) {
     for (uint64_t id : ids) {
-      const auto [chunk, index] = manifest_->Locate(id);
-      const std::string& shard = manifest_->shards()[manifest_->chunk_shard(chunk)].path;
-      const uint64_t number = manifest_->chunk(chunk).first_record + index;
-      std::fprintf(file_.get(), "%s\t%llu\n", shard.c_str(),
-                   static_cast<unsigned long long>(number));
+      const auto [chunk, index] = manifest.Locate(id);
+      const std::string& shard = manifest.shards()[manifest.chunk_shard(chunk)].path;
+      const uint64_t number = manifest.chunk(chunk).first_record + index;
+      absl::FPrintF(file_.get(), "%s\t%d\n", shard, number);
     }
-    return std::ferror(file_.get()) ? ErrnoToStatus(errno, path_) : absl::OkStatus();
+    return Check();
+  }
+
+  // "SECONDS<TAB>WAITED": when a batch arrived, after how long a wait.
+  absl::Status WriteWait(absl::Duration arrived, absl::Duration wait) {
+    absl::FPrintF(file_.get(), "%.6f\t%.6f\n", absl::ToDoubleSeconds(arrived),
+                  absl::ToDoubleSeconds(wait));
+    return Check();
   }
 
   absl::Status Finish() {
@@ -55,12 +66,47 @@ class IdFile {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  IdFile(std::string path, std::FILE* file, const Manifest& manifest)
-      : path_(std::move(path)), file_(file), manifest_(&manifest) {}
+  LineFile(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+
+  absl::Status Check() const {
+    return std::ferror(file_.get()) ? ErrnoToStatus(errno, path_) : absl::OkStatus();
+  }
 
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
-  const Manifest* manifest_;  // Outlives this.
+};
+
+// What becomes of the batches. The manifest outlives it.
+struct Sinks {
+  std::optional<RowDigest> digest = {};
+  std::optional<LineFile> ids = {};
+  std::optional<LineFile> waits = {};
+  const Manifest* manifest;
+  Progress* progress;
+
+  static absl::StatusOr<Sinks> Create(const StreamFlags& flags, const Manifest& manifest,
+                                      Progress& progress) {
+    Sinks sinks = {.manifest = &manifest, .progress = &progress};
+    if (flags.digest) sinks.digest.emplace();
+    if (!flags.ids.empty()) {
+      PENSTOCK_ASSIGN_OR_RETURN(sinks.ids, LineFile::Create(flags.ids));
+    }
+    if (!flags.waits.empty()) {
+      PENSTOCK_ASSIGN_OR_RETURN(sinks.waits, LineFile::Create(flags.waits));
+    }
+    return sinks;
+  }
+
+  absl::Status Take(const Batch& batch) {
+    if (digest && batch.rows() > 0) digest->Add(batch);
+    progress->Add(batch.rows());
+    return ids ? ids->WriteIds(batch.record_ids(), *manifest) : absl::OkStatus();
+  }
+
+  absl::Status Finish() {
+    if (ids) PENSTOCK_RETURN_IF_ERROR(ids->Finish());
+    return waits ? waits->Finish() : absl::OkStatus();
+  }
 };
 
 struct StreamResult {
@@ -68,35 +114,48 @@ struct StreamResult {
   LoaderStats stats;
   std::string cursor;
   std::string digest;
+  absl::Duration first_batch;  // From the first request for a batch until it was there.
+  WaitTimes waits;             // Of the batches after the first.
 };
 
-// Until the end, an error or Close(); `batch` outlives no loader.
-absl::Status ReadBatches(Loader& loader, RowDigest* digest, std::optional<IdFile>& ids,
-                         Progress& progress, std::string& cursor) {
+// Until the end, an error or Close().
+absl::Status ReadBatches(Loader& loader, Pace pace, absl::Time start, Sinks& sinks,
+                         StreamResult& result) {
   Batch batch;
-  while (true) {
+  for (bool first = true;; first = false) {
+    const absl::Time asked = absl::Now();
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader.Next(batch));
-    if (!more) break;
-    if (digest != nullptr && batch.rows() > 0) digest->Add(batch);
-    if (ids) PENSTOCK_RETURN_IF_ERROR(ids->Write(batch.record_ids()));
-    cursor = batch.cursor().ToString();
-    progress.Add(batch.rows());
+    if (!more) return sinks.Finish();
+    const absl::Time arrived = absl::Now();
+    if (first) {
+      result.first_batch = arrived - asked;
+    } else {
+      result.waits.Add(arrived - asked);
+    }
+    if (sinks.waits) {
+      PENSTOCK_RETURN_IF_ERROR(sinks.waits->WriteWait(arrived - start, arrived - asked));
+    }
+    PENSTOCK_RETURN_IF_ERROR(sinks.Take(batch));
+    result.cursor = batch.cursor().ToString();
+    pace.Work(arrived, batch.rows());
   }
-  return ids ? ids->Finish() : absl::OkStatus();
 }
 
 // `result` is of what was read, also when that ended with an error.
-absl::Status ReadAll(Loader& loader, const StreamFlags& flags, std::optional<IdFile>& ids,
-                     Progress& progress, StreamResult& result) {
+absl::Status ReadAll(Loader& loader, const StreamFlags& flags, Sinks& sinks, StreamResult& result) {
   result.cursor = flags.loader.cursor;
-  RowDigest digest;
   const absl::Time start = absl::Now();
-  const absl::Status status =
-      ReadBatches(loader, flags.digest ? &digest : nullptr, ids, progress, result.cursor);
+  const absl::Status status = ReadBatches(loader, Pace(flags.pace), start, sinks, result);
   result.elapsed = absl::Now() - start;
   result.stats = loader.stats();
-  if (flags.digest) result.digest = digest.Hex();
+  if (sinks.digest) result.digest = sinks.digest->Hex();
   return status;
+}
+
+nlohmann::json WaitsToJson(const WaitTimes& waits) {
+  return {{"p50", absl::ToDoubleSeconds(waits.Quantile(0.5))},
+          {"p99", absl::ToDoubleSeconds(waits.Quantile(0.99))},
+          {"max", absl::ToDoubleSeconds(waits.max())}};
 }
 
 nlohmann::json ToJson(const StreamResult& result) {
@@ -117,10 +176,16 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"positions_per_second", result.stats.rows / seconds},
                          {"bytes_per_second", result.stats.bytes / seconds},
                          {"wait_seconds", absl::ToDoubleSeconds(result.stats.wait)},
+                         {"first_batch_seconds", absl::ToDoubleSeconds(result.first_batch)},
+                         {"batch_wait_seconds", WaitsToJson(result.waits)},
                          {"cursor", result.cursor},
                          {"servers", servers}};
   if (!result.digest.empty()) json["digest"] = result.digest;
   return json;
+}
+
+std::string ShortDuration(absl::Duration duration) {
+  return absl::StrFormat("%.3g ms", absl::ToDoubleMilliseconds(duration));
 }
 
 void Print(const StreamResult& result) {
@@ -131,6 +196,9 @@ void Print(const StreamResult& result) {
   absl::PrintF("rate     %.0f positions/s, %s/s\n", stats.rows / seconds,
                FormatByteSize(static_cast<uint64_t>(stats.bytes / seconds)));
   absl::PrintF("waited   %.3f s of %.3f s for input\n", absl::ToDoubleSeconds(stats.wait), seconds);
+  absl::PrintF("batch    first after %s; then waited p50 %s, p99 %s, longest %s\n",
+               ShortDuration(result.first_batch), ShortDuration(result.waits.Quantile(0.5)),
+               ShortDuration(result.waits.Quantile(0.99)), ShortDuration(result.waits.max()));
   for (const LoaderStats::Server& server : stats.servers) {
     absl::PrintF("server   %s  %d parts, %s, %d requests lost\n", server.address, server.parts,
                  FormatByteSize(server.bytes), server.lost_requests);
@@ -153,18 +221,15 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   options.record_ids = !flags.ids.empty();
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   InterruptGuard interrupts;
-  std::optional<IdFile> ids;
-  if (options.record_ids) {
-    PENSTOCK_ASSIGN_OR_RETURN(ids, IdFile::Create(flags.ids, *manifest));
-  }
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, OpenLoaderOf(std::move(options)));
   const uint64_t rows_per_step = flags.loader.global_batch_size / flags.loader.world_size;
   const uint64_t steps = flags.loader.steps != 0 ? flags.loader.steps
                                                  : flags.loader.epochs * loader->steps_per_epoch();
   Progress progress({.label = "streaming", .total = steps * rows_per_step});
+  PENSTOCK_ASSIGN_OR_RETURN(Sinks sinks, Sinks::Create(flags, *manifest, progress));
   CloseOnInterrupt close(*loader);
   StreamResult result;
-  const absl::Status status = ReadAll(*loader, flags, ids, progress, result);
+  const absl::Status status = ReadAll(*loader, flags, sinks, result);
   const absl::Status interrupted = InterruptGuard::Check();
   // What was read before a failure is told too: its cursor is where to go on.
   if (!status.ok() && interrupted.ok() && result.stats.rows == 0) return status;
@@ -191,6 +256,16 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
   command.add_flag("--digest", flags->digest, "Print the SHA-256 of the rows in order");
   command.add_option("--ids", flags->ids, "Write each row's shard and record number to FILE")
       ->default_str("");
+  command
+      .add_option("--waits", flags->waits,
+                  "Write when each batch arrived and how long it was waited for, in seconds,\n"
+                  "to FILE")
+      ->default_str("");
+  command
+      .add_option("--pace", flags->pace,
+                  "Read so many ROWS a second of this rank, as a trainer would: what is lost\n"
+                  "waiting is not made up for; 0: as fast as they come")
+      ->check(CLI::NonNegativeNumber);
   command.add_flag("--json", flags->json, "Print one JSON object");
   OnRun(command, outcome, [flags] { return StreamRecords(*flags); });
 }

@@ -142,15 +142,44 @@ TEST_F(StreamCommandTest, AnInterruptEndsItAndPrintsTheCursor) {
   EXPECT_THAT(std::string(Json()["cursor"]), HasSubstr("ps1-"));
 }
 
+TEST_F(StreamCommandTest, APaceHoldsItBackAndChangesNothing) {
+  const std::string digest = Digest({"--global-batch-size", "100"});
+  EXPECT_EQ(Digest({"--global-batch-size", "100", "--pace", "5000"}), digest);
+  EXPECT_GE(Json()["seconds"], 0.19);  // 1,000 rows; the last batch is worked on, too.
+}
+
+TEST_F(StreamCommandTest, AnInterruptEndsAPace) {
+  std::jthread interrupter([this] {
+    while (!std::ifstream(scratch_.File("waits"))) std::this_thread::yield();
+    kill(getpid(), SIGINT);
+  });
+  EXPECT_EQ(Stream({"--pace", "0.001", "--waits", scratch_.File("waits")}), 1);
+  EXPECT_THAT(error_, HasSubstr("interrupted by SIGINT"));
+}
+
+TEST_F(StreamCommandTest, WaitsAreWrittenAndSummedUp) {
+  ASSERT_EQ(Stream({"--global-batch-size", "100", "--waits", scratch_.File("waits")}), 0) << error_;
+  std::ifstream file(scratch_.File("waits"));
+  std::vector<double> waits;
+  double before = 0;
+  for (double arrived = 0, wait = 0; file >> arrived >> wait; before = arrived) {
+    EXPECT_GE(arrived, before);
+    EXPECT_LE(wait, arrived + 1e-6);
+    waits.push_back(wait);
+  }
+  ASSERT_EQ(waits.size(), 10u);
+  EXPECT_NEAR(Json()["first_batch_seconds"], waits[0], 1e-6);
+  EXPECT_NEAR(Json()["batch_wait_seconds"]["max"],
+              *std::max_element(waits.begin() + 1, waits.end()), 1e-6);
+  EXPECT_LE(Json()["batch_wait_seconds"]["p50"], Json()["batch_wait_seconds"]["p99"]);
+}
+
 TEST_F(StreamCommandTest, WrongUseExitsWithTwo) {
   const std::vector<std::vector<std::string>> wrong = {
-      {"--dtype", "i9"},
-      {"--servers", "nowhere"},
-      {"--cursor", "bad"},
-      {"--global-batch-size", "2", "--world-size", "3"},
-      {"--rank", "1"},
-      {"--look-ahead", "much"},
-      {"--global-batch-size", "1001", "--remainder", "drop"}};
+      {"--dtype", "i9"},   {"--servers", "nowhere"},
+      {"--cursor", "bad"}, {"--global-batch-size", "2", "--world-size", "3"},
+      {"--rank", "1"},     {"--look-ahead", "much"},
+      {"--pace", "-1"},    {"--global-batch-size", "1001", "--remainder", "drop"}};
   for (const std::vector<std::string>& flags : wrong) {
     EXPECT_EQ(Stream(flags), 2) << flags[0] << " " << flags[1];
     EXPECT_EQ(out_, "");
