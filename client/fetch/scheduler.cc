@@ -49,6 +49,7 @@ FetchScheduler::FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOp
 }
 
 absl::Time FetchScheduler::Advance(absl::Time now) {
+  if (ended_) CloseAll();
   if (ended_) return absl::InfiniteFuture();
   if (num_steps_ == 0) {
     ended_ = true;
@@ -62,6 +63,7 @@ absl::Time FetchScheduler::Advance(absl::Time now) {
   if (!ended_) OpenWindows(now);
   if (!ended_) Pump(now);
   if (!ended_) CloseDrained();
+  if (ended_) CloseAll();
   return ended_ ? absl::InfiniteFuture() : NextWake(now);
 }
 
@@ -91,17 +93,17 @@ void FetchScheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
   pump_ = true;
 }
 
-void FetchScheduler::OnDraining(absl::Time now, StreamId stream) {
+void FetchScheduler::OnDraining(absl::Time now, StreamId stream, absl::Duration) {
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || server->state != ServerState::kUp) return;
   server->heard_at = now;
-  server->state = ServerState::kDraining;
-  lane_server_.clear();
-  // What is still wanted of its windows is asked elsewhere; its requests are answered.
-  windows_.ForEach([&](WindowEntry& window) {
-    if (window.opened_on == stream) window.opened_on.reset();
-  });
-  open_windows_ = true;
+  Drain(stream.server);
+}
+
+void FetchScheduler::OnConsumerWaiting(absl::Time, uint64_t step) {
+  if (step < waited_for_ || step < next_delivery_) return;
+  waited_for_ = step + 1;
+  pump_ = true;
 }
 
 void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError& error) {

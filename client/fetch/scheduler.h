@@ -25,7 +25,7 @@
 namespace penstock {
 
 struct SchedulerOptions {
-  std::vector<std::string> servers = {};  // Addresses; at least one.
+  std::vector<std::string> servers = {};  // Addresses; may be none if OnServersChanged() follows.
   uint32_t num_slots = 2;                 // At least 2.
   uint64_t row_bytes = 1;                 // On the wire.
   uint64_t max_steps = 0;                 // 0: all of them.
@@ -61,7 +61,8 @@ class FetchScheduler {
   void OnHello(absl::Time now, StreamId stream, const ServerInfo& info);
   void OnWindowReady(absl::Time now, StreamId stream, uint64_t window);
   void OnCredit(absl::Time now, StreamId stream, uint64_t bytes);
-  void OnDraining(absl::Time now, StreamId stream);
+  // The server ends after `grace`; zero: at any time.
+  void OnDraining(absl::Time now, StreamId stream, absl::Duration grace = absl::ZeroDuration());
   void OnError(absl::Time now, StreamId stream, const StreamError& error);
   // The stream ended, or the caller will not read on from it. CloseStream() follows.
   void OnBroken(absl::Time now, StreamId stream, absl::Status status);
@@ -70,6 +71,11 @@ class FetchScheduler {
   std::span<const RowCopy> OnPart(absl::Time now, StreamId stream, uint64_t request,
                                   uint32_t first_row, uint32_t rows);
   void OnPartCopied();
+  // The set of servers, from now on. Those that are no longer in it finish what they were asked and
+  // are left; an address that comes back has its old index. Addresses must differ.
+  void OnServersChanged(absl::Time now, std::span<const std::string> addresses);
+  // The consumer can go on only with this step (ReadyStep::index): it is fetched at once.
+  void OnConsumerWaiting(absl::Time now, uint64_t step);
   // The consumer is done with a delivered slot.
   void OnSlotReleased(uint32_t slot);
 
@@ -87,6 +93,8 @@ class FetchScheduler {
   void Lose(absl::Time now, uint32_t server, absl::Status status);
   void CloseStreamOf(uint32_t server);
   void CloseDrained();
+  void CloseAll();
+  void Drain(uint32_t server);
   void Place(absl::Time now);
   std::optional<uint32_t> ServerOf(const WindowEntry& window) const;
   void CheckTimeouts(absl::Time now);
@@ -125,6 +133,7 @@ class FetchScheduler {
   const size_t max_windows_;
   SchedulerActions& actions_;
   bool ended_ = false;
+  bool closed_ = false;  // Ended, and every stream is closed.
 
   ServerTable servers_;
   std::vector<uint64_t> lost_requests_;    // Per server.
@@ -152,6 +161,7 @@ class FetchScheduler {
   uint64_t next_step_ = 0;              // To be walked.
   uint64_t next_delivery_ = 0;
   uint64_t num_released_ = 0;
+  uint64_t waited_for_ = 0;  // Steps before it are needed now.
 
   std::vector<RowCopy> copies_;  // Of the part between OnPart() and OnPartCopied().
   RequestEntry* copying_ = nullptr;

@@ -3,16 +3,21 @@
 #define PENSTOCK_CLIENT_FETCH_SCHEDULER_ACTIONS_H_
 
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "client/plan/epoch_order.h"
 #include "client/plan/steps.h"
+#include "records/engine/messages.h"
 
 namespace penstock {
 
 // A connection to a server: `generation` tells it from the ones before and after it.
 struct StreamId {
-  uint32_t server = 0;  // Index into SchedulerOptions::servers.
+  // Index of the server: an address keeps its own for ever, also while it is not in the set.
+  uint32_t server = 0;
   uint32_t generation = 0;
 
   friend bool operator==(const StreamId&, const StreamId&) = default;
@@ -39,6 +44,9 @@ struct WindowRequest {
   WindowId id;
   const EpochOrder* order = nullptr;  // Of id.epoch; valid during the call.
   uint64_t needed_at = 0;
+  // Every record of this job that servers agreed is damaged; those that are not in the window's
+  // chunks are to be left out. Valid during the call.
+  std::span<const Damage> damaged = {};
 };
 
 struct FetchRequest {
@@ -55,16 +63,20 @@ struct FetchRequest {
 // Must not call the scheduler.
 class SchedulerActions {
  public:
-  virtual void OpenStream(StreamId stream) = 0;
+  virtual void OpenStream(StreamId stream, const std::string& address) = 0;
   virtual void CloseStream(StreamId stream) = 0;
   virtual void OpenWindow(StreamId stream, const WindowRequest& window) = 0;
   virtual void ReleaseWindow(StreamId stream, uint64_t window) = 0;
   virtual void Fetch(StreamId stream, const FetchRequest& fetch) = 0;
+  // Its answer would be dropped: the server need not make it.
+  virtual void Cancel(StreamId stream, uint64_t request) = 0;
   virtual void Deliver(const ReadyStep& step) = 0;
   // Every step was delivered.
   virtual void Finish() = 0;
   // Nothing follows but CloseStream.
   virtual void Fail(absl::Status status) = 0;
+  // Something that an operator should know, in one line; rare.
+  virtual void Report(absl::string_view) {}
 
  protected:
   ~SchedulerActions() = default;

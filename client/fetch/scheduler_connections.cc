@@ -27,7 +27,7 @@ constexpr uint32_t kUnshuffledPlaces = 64;
 
 void FetchScheduler::Connect(absl::Time now) {
   if (servers_.AllRefused()) {
-    return Fail(absl::Status(servers_[0].last_error.code(),
+    return Fail(absl::Status(servers_.FirstRefusal().code(),
                              absl::StrCat("no server can be used: ", servers_.Reasons())));
   }
   for (uint32_t i = 0; i < servers_.size(); ++i) {
@@ -39,7 +39,7 @@ void FetchScheduler::Connect(absl::Time now) {
     server.credit_bytes = options_.fetch_bytes;  // Until the server says more.
     server.outstanding_bytes = 0;
     server.outstanding_requests = 0;
-    actions_.OpenStream(servers_.stream(i));
+    actions_.OpenStream(servers_.stream(i), server.address);
   }
 }
 
@@ -60,6 +60,7 @@ void FetchScheduler::Lose(absl::Time now, uint32_t index, absl::Status status) {
   server.breaks += was_up;
   servers_.BackOff(server, now, std::move(status));
   if (refused) server.state = ServerState::kRefused;
+  if (server.removed) server.state = ServerState::kRemoved;
   CloseStreamOf(index);
   requests_.ForEach([&](RequestEntry& request) {
     if (!(request.stream == stream)) return;
@@ -74,13 +75,51 @@ void FetchScheduler::Lose(absl::Time now, uint32_t index, absl::Status status) {
   open_windows_ = pump_ = true;
 }
 
+// What is still wanted of its windows is asked elsewhere; its requests are answered.
+void FetchScheduler::Drain(uint32_t index) {
+  const StreamId stream = servers_.stream(index);
+  servers_[index].state = ServerState::kDraining;
+  lane_server_.clear();
+  windows_.ForEach([&](WindowEntry& window) {
+    if (window.opened_on == stream) window.opened_on.reset();
+  });
+  open_windows_ = true;
+}
+
+void FetchScheduler::CloseAll() {
+  if (std::exchange(closed_, true)) return;
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    if (servers_[i].has_stream()) CloseStreamOf(i);
+    servers_[i].state = ServerState::kRemoved;
+  }
+}
+
+void FetchScheduler::OnServersChanged(absl::Time, std::span<const std::string> addresses) {
+  if (ended_) return;
+  std::vector<bool> kept(servers_.size());
+  for (const std::string& address : addresses) {
+    const uint32_t index = servers_.Add(address);
+    if (index < kept.size()) kept[index] = true;
+  }
+  lost_requests_.resize(servers_.size());
+  for (uint32_t i = 0; i < kept.size(); ++i) {
+    ServerEntry& server = servers_[i];
+    if (kept[i] || server.removed) continue;
+    server.removed = true;
+    if (server.state == ServerState::kUp) Drain(i);
+    if (server.state == ServerState::kDraining) continue;
+    if (server.has_stream()) CloseStreamOf(i);
+    server.state = ServerState::kRemoved;
+  }
+}
+
 // A server that drains and owes nothing more is left; later it may be tried again.
 void FetchScheduler::CloseDrained() {
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     ServerEntry& server = servers_[i];
     if (server.state != ServerState::kDraining || server.outstanding_requests > 0) continue;
     CloseStreamOf(i);
-    server.state = ServerState::kBackoff;
+    server.state = server.removed ? ServerState::kRemoved : ServerState::kBackoff;
     server.backoff = ServerTable::kMaxBackoff;
     server.retry_at = server.heard_at + server.backoff;
     server.last_error = absl::UnavailableError("drained");
@@ -94,7 +133,8 @@ void FetchScheduler::Place(absl::Time now) {
   std::vector<PlacementServer> known;
   std::vector<uint32_t> index;
   for (uint32_t i = 0; i < servers_.size(); ++i) {
-    if (!servers_[i].known || servers_[i].state == ServerState::kRefused) continue;
+    if (!servers_[i].known || servers_[i].removed) continue;
+    if (servers_[i].state == ServerState::kRefused) continue;
     known.push_back(
         {servers_[i].address, servers_[i].info.cores, servers_[i].state == ServerState::kUp});
     index.push_back(i);

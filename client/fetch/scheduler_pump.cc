@@ -32,7 +32,8 @@ bool FetchScheduler::MayFetch(absl::Time now, const WindowEntry& window) const {
   const uint64_t bytes = std::min<uint64_t>(window.wanted_rows, fetch_rows_) * options_.row_bytes;
   const uint64_t limit = std::min(server.credit_bytes, outstanding_limit_);
   if (server.outstanding_requests > 0 && server.outstanding_bytes + bytes > limit) return false;
-  const uint64_t soon = num_released_ + std::max<uint64_t>(slots_.size() / 2, 1);
+  const uint64_t soon =
+      std::max(num_released_ + std::max<uint64_t>(slots_.size() / 2, 1), waited_for_);
   return window.wanted_rows >= fetch_rows_ || window.walked_past || next_step_ == num_steps_ ||
          ranges_[window.wanted.head].step < soon;
 }

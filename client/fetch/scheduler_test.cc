@@ -205,7 +205,7 @@ TEST_F(SchedulerTest, RefusesAServerThatDecodesDifferently) {
 TEST_F(SchedulerTest, AnAnswerBeyondItsRequestBreaksTheStream) {
   FakeFleet& fleet = MakeFleet({.servers = 1});
   fleet.scheduler().Advance(absl::UnixEpoch());
-  fleet.OpenStream({0, 1});
+  fleet.OpenStream({0, 1}, "10.0.0.1:7070");
   EXPECT_TRUE(fleet.scheduler().OnPart(absl::UnixEpoch(), {0, 1}, 1 << 20, 0, 5000).empty());
 }
 
@@ -228,6 +228,58 @@ TEST_F(SchedulerTest, StopsAfterMaxSteps) {
   EXPECT_TRUE(fleet.Run()) << fleet.violation();
   EXPECT_EQ(fleet.delivered(), 7u);
   EXPECT_EQ(fleet.open_windows(), 0u);
+}
+
+TEST_F(SchedulerTest, AServerThatJoinsCarriesLoad) {
+  FakeFleet& fleet = MakeFleet({.servers = 3, .listed = 1, .consume = absl::Milliseconds(20)});
+  fleet.ServersAt(absl::Milliseconds(100), 3);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_GT(fleet.rows_fetched(1), 2000u);
+  EXPECT_GT(fleet.rows_fetched(2), 2000u);
+}
+
+TEST_F(SchedulerTest, AServerThatLeavesTheSetFinishesWhatItWasAsked) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.ServersAt(absl::Milliseconds(30), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_EQ(fleet.scheduler().lost_requests(1), 0u);
+  EXPECT_EQ(fleet.scheduler().servers()[1].state, ServerState::kRemoved);
+}
+
+TEST_F(SchedulerTest, AServerMayLeaveTheSetAndComeBack) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(20)});
+  fleet.ServersAt(absl::Milliseconds(30), 1);
+  fleet.ServersAt(absl::Milliseconds(600), 2);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_EQ(fleet.scheduler().servers().size(), 2u);
+  EXPECT_GT(fleet.rows_fetched(1), 3000u);
+  EXPECT_EQ(fleet.connects(1), 2u);
+}
+
+TEST_F(SchedulerTest, WaitsForTheFirstServers) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .listed = 0});
+  fleet.ServersAt(absl::Seconds(20), 2);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+}
+
+TEST_F(SchedulerTest, ASetThatStaysEmptyEndsTheJob) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .listed = 0});
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnavailable,
+                                        AllOf(HasSubstr("30s"), HasSubstr("set of servers"))));
+}
+
+TEST_F(SchedulerTest, ClosesEveryStreamAtItsEnd) {
+  FakeFleet& fleet = MakeFleet({.servers = 3});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_EQ(fleet.open_streams(), 0u);
+}
+
+TEST_F(SchedulerTest, ClosesEveryStreamWhenItFails) {
+  FakeFleet& fleet = MakeFleet({.servers = 3});
+  fleet.FailWindows(1, 1, absl::NotFoundError("a.tfrecord: no such file"));
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_EQ(fleet.open_streams(), 0u);
 }
 
 // Random plans, ranks and faults; every row is checked by the fleet.

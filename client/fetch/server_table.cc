@@ -1,16 +1,37 @@
 #include "client/fetch/server_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
 
 ServerTable::ServerTable(const std::vector<std::string>& addresses, uint64_t seed) : rng_(seed) {
-  for (const std::string& address : addresses) {
-    servers_.emplace_back();
-    servers_.back().address = address;
+  for (const std::string& address : addresses) Add(address);
+}
+
+uint32_t ServerTable::Add(const std::string& address) {
+  const auto [known, is_new] = index_.try_emplace(address, static_cast<uint32_t>(servers_.size()));
+  if (is_new) servers_.emplace_back().address = address;
+  ServerEntry& server = servers_[known->second];
+  if (std::exchange(server.removed, false) && server.state == ServerState::kRemoved) {
+    server.state = ServerState::kBackoff;
+    server.retry_at = absl::InfinitePast();
   }
+  return known->second;
+}
+
+bool ServerTable::AllRefused() const {
+  const size_t in_set = servers_.size() - Count(ServerState::kRemoved);
+  return in_set > 0 && Count(ServerState::kRefused) == in_set;
+}
+
+absl::Status ServerTable::FirstRefusal() const {
+  for (const ServerEntry& server : servers_) {
+    if (server.state == ServerState::kRefused) return server.last_error;
+  }
+  return absl::OkStatus();
 }
 
 ServerEntry* ServerTable::Find(StreamId stream) {
@@ -59,12 +80,13 @@ bool ServerTable::AnySteady(absl::Time now) const {
 
 bool ServerTable::AllSettled() const {
   return std::all_of(servers_.begin(), servers_.end(),
-                     [](const ServerEntry& server) { return server.settled; });
+                     [](const ServerEntry& server) { return server.settled || server.removed; });
 }
 
 std::string ServerTable::Reasons() const {
   std::string reasons;
   for (const ServerEntry& server : servers_) {
+    if (server.removed) continue;
     const std::string reason =
         server.last_error.ok() ? "no answer yet" : std::string(server.last_error.message());
     // A transport's messages may begin with the address already.
@@ -72,7 +94,7 @@ std::string ServerTable::Reasons() const {
     absl::StrAppend(&reasons, reasons.empty() ? "" : "; ",
                     named ? reason : absl::StrCat(server.address, ": ", reason));
   }
-  return reasons;
+  return reasons.empty() ? "the set of servers is empty" : reasons;
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #define PENSTOCK_CLIENT_FETCH_SERVER_TABLE_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,12 +22,14 @@ enum class ServerState : uint8_t {
   kDraining,  // Answers what was asked; gets nothing new.
   kBackoff,   // Has no stream until retry_at.
   kRefused,   // Never asked again: its answers would differ.
+  kRemoved,   // No longer in the set.
 };
 
 struct ServerEntry {
   std::string address;
   ServerState state = ServerState::kBackoff;
   uint32_t generation = 0;
+  bool removed = false;  // Not in the set; its stream may still finish what it was asked.
   bool settled = false;  // It said Hello or failed at least once.
   bool known = false;    // It said Hello once, so that its share of the lanes is known.
   uint64_t breaks = 0;   // Streams that ended after Hello.
@@ -43,7 +46,8 @@ struct ServerEntry {
   absl::Time heard_at = absl::InfinitePast();
 
   bool has_stream() const {
-    return state != ServerState::kBackoff && state != ServerState::kRefused;
+    return state == ServerState::kConnecting || state == ServerState::kUp ||
+           state == ServerState::kDraining;
   }
 };
 
@@ -56,6 +60,9 @@ class ServerTable {
 
   // `seed` jitters the backoff, so that ranks do not reconnect at the same moment.
   ServerTable(const std::vector<std::string>& addresses, uint64_t seed);
+
+  // Its index: a new one, or the old one of an address that comes back.
+  uint32_t Add(const std::string& address);
 
   size_t size() const { return servers_.size(); }
   ServerEntry& operator[](size_t i) { return servers_[i]; }
@@ -78,7 +85,9 @@ class ServerTable {
   // holds it since kSteady.
   bool AnySteady(absl::Time now) const;
   bool AllSettled() const;
-  bool AllRefused() const { return Count(ServerState::kRefused) == servers_.size(); }
+  // There are some, and none may be asked.
+  bool AllRefused() const;
+  absl::Status FirstRefusal() const;
   // "10.0.0.1:7070: connection refused; 10.0.0.2:7070: no answer yet"
   std::string Reasons() const;
 
@@ -86,6 +95,7 @@ class ServerTable {
   size_t Count(ServerState state) const;
 
   std::vector<ServerEntry> servers_;
+  std::map<std::string, uint32_t> index_;  // By address.
   CounterRng rng_;
   struct Decoder {
     std::string address;

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/status.h"
 
 namespace penstock {
 namespace {
@@ -41,7 +42,9 @@ void Driver::Start(SlotSet& slots) {
 
 absl::StatusOr<std::optional<uint32_t>> Driver::Next() {
   const absl::Time start = SteadyNow();
+  if (ready_.empty()) incoming_.Push({{}, IncomingConsumerWaiting{popped_}});
   std::optional<uint32_t> slot = ready_.Pop();
+  popped_ += slot.has_value();
   MutexLock lock(&mutex_);
   stats_.wait += SteadyNow() - start;
   if (closed_) return absl::CancelledError("the loader was closed");
@@ -60,6 +63,10 @@ void Driver::Close() {
     closed_ = true;
   }
   ready_.Close();
+}
+
+void Driver::ChangeServers(std::vector<std::string> addresses) {
+  incoming_.Push({{}, IncomingServers{std::move(addresses)}});
 }
 
 void Driver::Release(uint32_t slot) { incoming_.Push({{}, IncomingSlotReleased{slot}}); }
@@ -85,22 +92,29 @@ void Driver::Run() {
 
 void Driver::Handle(absl::Time now, Incoming& incoming) {
   const StreamId id = incoming.stream;
-  std::visit(Overloaded{
-                 [&](const ServerInfo& info) { scheduler_.OnHello(now, id, info); },
-                 [&](const IncomingWindowReady& ready) {
-                   scheduler_.OnWindowReady(now, id, ready.window);
-                 },
-                 [&](ReceivedPart& part) {
-                   HandlePart(now, id, part);
-                   part.payload.reset();
-                 },
-                 [&](const StreamError& error) { scheduler_.OnError(now, id, error); },
-                 [&](const IncomingCredit& credit) { scheduler_.OnCredit(now, id, credit.bytes); },
-                 [&](const IncomingDraining&) { scheduler_.OnDraining(now, id); },
-                 [&](absl::Status& status) { scheduler_.OnBroken(now, id, std::move(status)); },
-                 [&](const IncomingSlotReleased& slot) { scheduler_.OnSlotReleased(slot.slot); },
-             },
-             incoming.what);
+  std::visit(
+      Overloaded{
+          [&](const ServerInfo& info) { scheduler_.OnHello(now, id, info); },
+          [&](const IncomingWindowReady& ready) {
+            scheduler_.OnWindowReady(now, id, ready.window);
+          },
+          [&](ReceivedPart& part) {
+            HandlePart(now, id, part);
+            part.payload.reset();
+          },
+          [&](const StreamError& error) { scheduler_.OnError(now, id, error); },
+          [&](const IncomingCredit& credit) { scheduler_.OnCredit(now, id, credit.bytes); },
+          [&](const IncomingDraining& draining) { scheduler_.OnDraining(now, id, draining.grace); },
+          [&](absl::Status& status) { scheduler_.OnBroken(now, id, std::move(status)); },
+          [&](const IncomingSlotReleased& slot) { scheduler_.OnSlotReleased(slot.slot); },
+          [&](const IncomingConsumerWaiting& waiting) {
+            scheduler_.OnConsumerWaiting(now, waiting.step);
+          },
+          [&](const IncomingServers& servers) {
+            scheduler_.OnServersChanged(now, servers.addresses);
+          },
+      },
+      incoming.what);
 }
 
 void Driver::HandlePart(absl::Time now, StreamId id, const ReceivedPart& part) {
@@ -132,9 +146,11 @@ void Driver::CountPart(uint32_t server, const ReceivedPart& part) {
 
 void Driver::PublishServers() {
   MutexLock lock(&mutex_);
+  stats_.servers.resize(scheduler_.servers().size());
   for (size_t i = 0; i < stats_.servers.size(); ++i) {
     const ServerEntry& server = scheduler_.servers()[i];
     LoaderStats::Server& published = stats_.servers[i];
+    if (published.address.empty()) published.address = server.address;
     published.connected =
         server.state == ServerState::kUp || server.state == ServerState::kDraining;
     published.requests_in_flight = server.has_stream() ? server.outstanding_requests : 0;
@@ -149,9 +165,28 @@ Stream* Driver::StreamOf(StreamId id) {
   return current ? connection->stream.get() : nullptr;
 }
 
-void Driver::OpenStream(StreamId id) {
+absl::StatusOr<Transport*> Driver::TransportOf(uint32_t server, const std::string& address) {
+  if (server >= job_.transports.size()) job_.transports.resize(server + 1);
+  std::unique_ptr<Transport>& transport = job_.transports[server];
+  if (transport == nullptr && job_.make_transport == nullptr) {
+    return absl::UnimplementedError(absl::StrCat(address, ": this loader's servers are fixed"));
+  }
+  if (transport == nullptr) {
+    PENSTOCK_ASSIGN_OR_RETURN(transport, job_.make_transport(address));
+  }
+  return transport.get();
+}
+
+void Driver::OpenStream(StreamId id, const std::string& address) {
+  if (id.server >= connections_.size()) connections_.resize(id.server + 1);
+  absl::StatusOr<Transport*> transport = TransportOf(id.server, address);
+  if (!transport.ok()) return incoming_.Push({id, transport.status()});
+  {
+    MutexLock lock(&mutex_);
+    if (id.server >= stats_.servers.size()) stats_.servers.resize(id.server + 1);
+  }
   auto connection = std::make_unique<Connection>(id, incoming_);
-  connection->stream = job_.transports[id.server]->Connect(job_.stream, connection->listener);
+  connection->stream = (*transport)->Connect(job_.stream, connection->listener);
   connections_[id.server] = std::move(connection);
 }
 
@@ -183,6 +218,10 @@ void Driver::Fetch(StreamId id, const FetchRequest& fetch) {
                  .count = fetch.count,
                  .dtype = job_.dtype,
                  .needed_at = fetch.needed_at});
+}
+
+void Driver::Cancel(StreamId id, uint64_t request) {
+  if (Stream* stream = StreamOf(id)) stream->Cancel(request);
 }
 
 void Driver::Deliver(const ReadyStep& step) {

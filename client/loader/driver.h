@@ -3,8 +3,10 @@
 #define PENSTOCK_CLIENT_LOADER_DRIVER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,6 +25,10 @@
 
 namespace penstock {
 
+// Makes the way to a server that joins the set.
+using TransportFactory =
+    std::function<absl::StatusOr<std::unique_ptr<Transport>>(const std::string& address)>;
+
 // What a driver works on; all of it must outlive it.
 struct DriverJob {
   const Manifest& manifest;
@@ -31,7 +37,9 @@ struct DriverJob {
   const SlotLayout& layout;
   WireDtype dtype;
   StreamOptions stream;
-  std::vector<std::unique_ptr<Transport>>& transports;  // One for each of the scheduler's servers.
+  // By server; more are appended when servers join. Without a factory none may join.
+  std::vector<std::unique_ptr<Transport>>& transports;
+  TransportFactory make_transport = nullptr;
 };
 
 // Delivers filled slots, in the order of the steps, until the last one or an error. All copying is
@@ -49,6 +57,9 @@ class Driver final : public SlotHome, private SchedulerActions {
   absl::StatusOr<std::optional<uint32_t>> Next();
   // Next() returns kCancelled from now on.
   void Close();
+  // The servers from now on, without repeats; none: waits for some. REQUIRES: make_transport, or
+  // addresses of `transports` alone.
+  void ChangeServers(std::vector<std::string> addresses);
   void Release(uint32_t slot) override;
 
   LoaderStats stats() const;
@@ -67,14 +78,17 @@ class Driver final : public SlotHome, private SchedulerActions {
   void HandlePart(absl::Time now, StreamId id, const ReceivedPart& part);
   void CountPart(uint32_t server, const ReceivedPart& part);
   void PublishServers();
+  // The way to a server, made when it is first needed.
+  absl::StatusOr<Transport*> TransportOf(uint32_t server, const std::string& address);
   // Null: the stream has ended.
   Stream* StreamOf(StreamId id);
 
-  void OpenStream(StreamId id) override;
+  void OpenStream(StreamId id, const std::string& address) override;
   void CloseStream(StreamId id) override;
   void OpenWindow(StreamId id, const WindowRequest& window) override;
   void ReleaseWindow(StreamId id, uint64_t window) override;
   void Fetch(StreamId id, const FetchRequest& fetch) override;
+  void Cancel(StreamId id, uint64_t request) override;
   void Deliver(const ReadyStep& step) override;
   void Finish() override;
   void Fail(absl::Status status) override;
@@ -91,6 +105,7 @@ class Driver final : public SlotHome, private SchedulerActions {
   mutable Mutex mutex_;
   LoaderStats stats_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t popped_ = 0;  // Batches that Next() handed out; its own.
 
   std::jthread thread_;  // Last: it uses all of the above.
 };

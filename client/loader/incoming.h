@@ -3,6 +3,7 @@
 #define PENSTOCK_CLIENT_LOADER_INCOMING_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,22 +23,31 @@ struct IncomingWindowReady {
 struct IncomingCredit {
   uint64_t bytes = 0;
 };
-struct IncomingDraining {};
+struct IncomingDraining {
+  absl::Duration grace;
+};
 struct IncomingSlotReleased {
   uint32_t slot = 0;
 };
+struct IncomingConsumerWaiting {
+  uint64_t step = 0;
+};
+struct IncomingServers {
+  std::vector<std::string> addresses;
+};
 
-// absl::Status: the stream is broken. `stream` means nothing for a released slot.
+// absl::Status: the stream is broken. `stream` means nothing for what is the consumer's.
 struct Incoming {
   StreamId stream;
   std::variant<ServerInfo, IncomingWindowReady, ReceivedPart, StreamError, IncomingCredit,
-               IncomingDraining, absl::Status, IncomingSlotReleased>
+               IncomingDraining, absl::Status, IncomingSlotReleased, IncomingConsumerWaiting,
+               IncomingServers>
       what;
 };
 
 // Many threads push, one takes all at once. Not bounded by itself: the parts in it are bounded by
-// the credit of their streams, released slots by the slots there are. Takes no memory once it has
-// grown. Thread-safe.
+// the credit of their streams, released slots by the slots there are, waits by batches. Takes no
+// memory once it has grown. Thread-safe.
 class IncomingQueue {
  public:
   // Dropped once closed.
@@ -69,7 +79,9 @@ class StreamListener final : public StreamEvents {
   void OnPart(ReceivedPart part) override { queue_.Push({stream_, std::move(part)}); }
   void OnError(StreamError error) override { queue_.Push({stream_, std::move(error)}); }
   void OnCredit(uint64_t bytes) override { queue_.Push({stream_, IncomingCredit{bytes}}); }
-  void OnDraining(uint32_t) override { queue_.Push({stream_, IncomingDraining{}}); }
+  void OnDraining(uint32_t grace_ms) override {
+    queue_.Push({stream_, IncomingDraining{absl::Milliseconds(grace_ms)}});
+  }
   void OnBroken(absl::Status status) override { queue_.Push({stream_, std::move(status)}); }
 
  private:

@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// As Loader::Open(), but options.servers and what concerns "local:" are ignored.
-// REQUIRES: at least one transport; their addresses differ.
+// As Loader::Open(), but options.servers and what concerns "local:" are ignored. The addresses of
+// the transports differ.
 absl::StatusOr<std::unique_ptr<Loader>> OpenWithTransports(
     LoaderOptions options, std::vector<std::unique_ptr<Transport>> transports);
 

@@ -50,6 +50,12 @@ class BoundedQueue {
     not_empty_.NotifyAll();
   }
 
+  // Whether Pop() would block; another thread may change that at once.
+  bool empty() const {
+    MutexLock lock(&mutex_);
+    return size_ == 0 && !closed_;
+  }
+
   // OK until closed with an error.
   absl::Status status() const {
     MutexLock lock(&mutex_);

@@ -5,6 +5,11 @@
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
+namespace {
+
+std::string AddressOf(uint32_t server) { return absl::StrCat("10.0.0.", server + 1, ":7070"); }
+
+}  // namespace
 
 FakeFleet::FakeFleet(const Plan& plan, const Steps& steps, SchedulerOptions scheduler,
                      FleetOptions options)
@@ -18,8 +23,8 @@ FakeFleet::FakeFleet(const Plan& plan, const Steps& steps, SchedulerOptions sche
       scheduler_(
           plan, steps,
           [&] {
-            for (uint32_t i = 0; i < options.servers; ++i) {
-              scheduler.servers.push_back(absl::StrCat("10.0.0.", i + 1, ":7070"));
+            for (uint32_t i = 0; i < options.listed.value_or(options.servers); ++i) {
+              scheduler.servers.push_back(AddressOf(i));
             }
             scheduler.seed = options.seed;
             return scheduler;
@@ -103,11 +108,17 @@ size_t FakeFleet::open_windows() const {
   return open;
 }
 
+size_t FakeFleet::open_streams() const {
+  return static_cast<size_t>(std::count_if(
+      servers_.begin(), servers_.end(), [](const auto& server) { return server.generation != 0; }));
+}
+
 bool FakeFleet::Serves(StreamId stream) const {
   return servers_[stream.server].generation == stream.generation;
 }
 
-void FakeFleet::OpenStream(StreamId stream) {
+void FakeFleet::OpenStream(StreamId stream, const std::string& address) {
+  if (address != AddressOf(stream.server)) Violate("another server at a known index");
   ++servers_[stream.server].connects;
   At(Jitter(options_.latency), [this, stream] {
     FakeServer& server = servers_[stream.server];
@@ -150,6 +161,20 @@ void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
   error.window = window.number;
   error.status = server.fail_windows;
   At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
+}
+
+void FakeFleet::Cancel(StreamId stream, uint64_t request) {
+  if (!Serves(stream)) return;
+  FakeServer& server = servers_[stream.server];
+  if (server.asked.contains(request)) server.Answered(request);
+}
+
+void FakeFleet::ServersAt(absl::Duration when, uint32_t count) {
+  At(when, [this, count] {
+    std::vector<std::string> addresses;
+    for (uint32_t i = 0; i < count; ++i) addresses.push_back(AddressOf(i));
+    scheduler_.OnServersChanged(now_, addresses);
+  });
 }
 
 void FakeFleet::ReleaseWindow(StreamId stream, uint64_t window) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ namespace penstock {
 
 struct FleetOptions {
   uint32_t servers = 2;
+  std::optional<uint32_t> listed = {};  // So many of them are in the first set; absent: all.
   uint64_t seed = 1;
   absl::Duration latency = absl::Milliseconds(2);  // Of an answer, on average.
   double duplicate = 0;                            // Share of parts that arrive twice, or later.
@@ -51,6 +53,8 @@ class FakeFleet final : public SchedulerActions {
   void ForgetNextFetch(uint32_t server) { servers_[server].forget_next = true; }
   // It dies of every window, right after Hello.
   void DieOfWindows(uint32_t server) { servers_[server].dies_of_windows = true; }
+  // The first `count` servers are the set from then on.
+  void ServersAt(absl::Duration when, uint32_t count);
   // Its stream ends with this.
   void BreakAt(absl::Duration when, uint32_t server, absl::Status status);
 
@@ -64,15 +68,18 @@ class FakeFleet final : public SchedulerActions {
   size_t most_windows() const { return most_windows_; }
   // Windows that some server still has open, but those whose stream is about to be closed.
   size_t open_windows() const;
+  // Streams that the scheduler has not closed.
+  size_t open_streams() const;
   // Set when a rule of the protocol was broken: what and where.
   const std::string& violation() const { return violation_; }
   FetchScheduler& scheduler() { return scheduler_; }
 
-  void OpenStream(StreamId stream) override;
+  void OpenStream(StreamId stream, const std::string& address) override;
   void CloseStream(StreamId stream) override;
   void OpenWindow(StreamId stream, const WindowRequest& window) override;
   void ReleaseWindow(StreamId stream, uint64_t window) override;
   void Fetch(StreamId stream, const FetchRequest& fetch) override;
+  void Cancel(StreamId stream, uint64_t request) override;
   void Deliver(const ReadyStep& step) override;
   void Finish() override { finished_ = true; }
   void Fail(absl::Status status) override { failure_ = std::move(status); }
