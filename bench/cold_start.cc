@@ -1,0 +1,171 @@
+// How long a new client of a very large data set waits for its first batch, as JSON.
+//
+//   cold_start [--records N] [--shards N] [--runs N] [--folder DIR] [--json FILE]
+//
+// Makes a manifest of 10^9 records in 10,000 shards with real bytes behind each lane's first
+// windows (about 0.4 GB, removed at the end unless --folder keeps it). Each run starts a
+// penstock-server, whose memory is then empty, and a client process that loads the manifest, opens
+// a Loader with the default look-ahead and takes one batch; a second client follows while the
+// server is warm. Files are in the page cache. Times from the client process's start; memory is
+// the most that it had resident, of "make" that of building and saving the manifest.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "bench/big_dataset.h"
+#include "bench/server_process.h"
+#include "client/loader/loader.h"
+#include "nlohmann/json.hpp"
+#include "records/base/status.h"
+#include "records/decode/spec.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  uint64_t records = 1'000'000'000;
+  uint32_t shards = 10000;
+  uint32_t runs = 5;
+  std::string folder;
+  std::string json_file;
+};
+
+// Runs `work` in a process of its own and adds its "max_rss_mib". Before any thread is started.
+absl::StatusOr<ordered_json> InProcess(const std::function<absl::StatusOr<ordered_json>()>& work) {
+  int fds[2];
+  if (pipe(fds) != 0) return ErrnoToStatus(errno, "pipe");
+  const pid_t pid = fork();
+  if (pid < 0) return ErrnoToStatus(errno, "fork");
+  if (pid == 0) {
+    absl::StatusOr<ordered_json> result = work();
+    const std::string text = result.ok() ? result->dump() : result.status().ToString();
+    _exit(write(fds[1], text.data(), text.size()) > 0 && result.ok() ? 0 : 1);
+  }
+  close(fds[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = read(fds[0], buffer, sizeof buffer)) > 0;) text.append(buffer, n);
+  close(fds[0]);
+  int status = 0;
+  rusage usage;
+  wait4(pid, &status, 0, &usage);
+  if (status != 0) return absl::InternalError(text);
+  ordered_json result = ordered_json::parse(text);
+  result["max_rss_mib"] = usage.ru_maxrss / 1024;
+  return result;
+}
+
+absl::StatusOr<ordered_json> FirstBatch(const std::string& folder, const std::string& address,
+                                        absl::Time start) {
+  const auto since = [start] { return absl::ToDoubleMilliseconds(absl::Now() - start); };
+  LoaderOptions options;
+  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(folder + "/manifest.pb"));
+  const double loaded = since();
+  options.manifest = std::make_shared<const Manifest>(std::move(manifest));
+  options.servers = address;
+  PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadSpec("chess"));
+  options.plan.split = Split::kAll;
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
+  const double opened = since();
+  Batch batch;
+  PENSTOCK_RETURN_IF_ERROR(loader->Next(batch).status());
+  return ordered_json{{"manifest_ms", loaded},
+                      {"open_ms", opened - loaded},
+                      {"wait_ms", since() - opened},
+                      {"first_batch_ms", since()}};
+}
+
+absl::StatusOr<ordered_json> RunOnce(const std::string& folder) {
+  PENSTOCK_ASSIGN_OR_RETURN(auto server, ServerProcess::Start(folder));
+  const auto client = [&] {
+    const absl::Time start = absl::Now();
+    return InProcess([&, start] { return FirstBatch(folder, server->address(), start); });
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(ordered_json cold, client());
+  PENSTOCK_ASSIGN_OR_RETURN(ordered_json warm, client());
+  return ordered_json{{"cold_server", cold}, {"warm_server", warm}};
+}
+
+double MedianFirstBatch(const ordered_json& runs, const char* kind) {
+  std::vector<double> values;
+  for (const ordered_json& run : runs) values.push_back(run[kind]["first_batch_ms"]);
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+absl::StatusOr<ordered_json> Run(const Options& options, const std::string& folder) {
+  BigDatasetOptions dataset;
+  dataset.shards = options.shards;
+  const uint64_t per_shard = uint64_t{options.shards} * dataset.records_per_chunk;
+  dataset.chunks_per_shard = static_cast<uint32_t>((options.records + per_shard - 1) / per_shard);
+  PENSTOCK_ASSIGN_OR_RETURN(ordered_json made, InProcess([&]() -> absl::StatusOr<ordered_json> {
+                              PENSTOCK_ASSIGN_OR_RETURN(
+                                  const uint64_t bytes,
+                                  MakeBigDataset(folder, dataset, {.split = Split::kAll}));
+                              return ordered_json{{"shard_bytes_written", bytes}};
+                            }));
+  ordered_json result = {{"records", per_shard * dataset.chunks_per_shard},
+                         {"shards", dataset.shards},
+                         {"chunks", uint64_t{dataset.shards} * dataset.chunks_per_shard},
+                         {"manifest_bytes", std::filesystem::file_size(folder + "/manifest.pb")},
+                         {"make", made}};
+  for (uint32_t i = 0; i < options.runs; ++i) {
+    PENSTOCK_ASSIGN_OR_RETURN(ordered_json run, RunOnce(folder));
+    result["runs"].push_back(run);
+  }
+  result["median_first_batch_ms"] = {
+      {"cold_server", MedianFirstBatch(result["runs"], "cold_server")},
+      {"warm_server", MedianFirstBatch(result["runs"], "warm_server")}};
+  return result;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("How long a new client of a very large data set waits for its first batch.");
+  app.add_option("--records", options.records, "Of the manifest")->check(CLI::PositiveNumber);
+  app.add_option("--shards", options.shards)->check(CLI::Range(1, 1'000'000));
+  app.add_option("--runs", options.runs)->check(CLI::Range(1, 1000));
+  app.add_option("--folder", options.folder, "Make the data set here and keep it");
+  app.add_option("--json", options.json_file, "Write here instead of to standard output");
+  CLI11_PARSE(app, argc, argv);
+
+  std::string folder = options.folder;
+  if (folder.empty())
+    folder = std::filesystem::temp_directory_path() / absl::StrCat("big-", getpid());
+  std::filesystem::create_directories(folder);
+  absl::StatusOr<ordered_json> result = Run(options, folder);
+  if (options.folder.empty()) std::filesystem::remove_all(folder);
+  if (!result.ok()) {
+    std::fprintf(stderr, "cold_start: %s\n", result.status().ToString().c_str());
+    return 1;
+  }
+  if (options.json_file.empty()) {
+    std::cout << result->dump(2) << "\n";
+    return 0;
+  }
+  std::ofstream out(options.json_file);
+  out << result->dump(2) << "\n";
+  return out.flush().good() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) { return penstock::Main(argc, argv); }
