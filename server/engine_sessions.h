@@ -29,6 +29,7 @@ class EngineSessions final : public SessionSource {
         .info = info,
         .credit_bytes = kCreditPerPartByte * engine_->options().limits.session_part_bytes};
   }
+  EngineStats stats() const override { return engine_->stats(); }
 
  private:
   const std::unique_ptr<Engine> engine_;

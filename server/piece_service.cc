@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/grpc_status.h"
+#include "server/server_stats.h"
 #include "spdlog/spdlog.h"
 
 namespace penstock {
@@ -68,7 +69,9 @@ PieceService::PieceService(SessionSource& source, const Root& root,
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PieceService::Pieces(
     grpc::CallbackServerContext* context) {
   MutexLock lock(&mutex_);
+  totals_.set_streams(totals_.streams() + 1);
   if (draining_) {
+    totals_.set_refused(totals_.refused() + 1);
     return new RefusingReactor<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
         absl::UnavailableError("this server is draining; use another"));
   }
@@ -85,6 +88,27 @@ grpc::ServerWriteReactor<v1::ManifestPart>* PieceService::Manifest(
   spdlog::warn("manifest refused peer={} path=\"{}\" error=\"{}\"", context->peer(),
                request->path(), file.status().ToString());
   return new RefusingReactor<grpc::ServerWriteReactor<v1::ManifestPart>>(file.status());
+}
+
+grpc::ServerUnaryReactor* PieceService::Stats(grpc::CallbackServerContext* context,
+                                              const v1::StatsRequest*, v1::ServerStats* response) {
+  *response = stats();
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+v1::ServerStats PieceService::stats() const {
+  v1::ServerStats stats = DescribeServer(source_.stats(), started_);
+  MutexLock lock(&mutex_);
+  stats.set_draining(draining_);
+  *stats.mutable_totals() = totals_;
+  for (const StreamReactor* stream : streams_) {
+    v1::StreamStats& added = *stats.add_stream();
+    added = stream->stats();
+    AddTo(*stats.mutable_totals(), added);
+  }
+  return stats;
 }
 
 void PieceService::Drain(absl::Duration grace) {
@@ -104,6 +128,8 @@ void PieceService::OnStreamDone(StreamReactor* stream) {
   {
     MutexLock lock(&mutex_);
     streams_.erase(stream);
+    AddTo(totals_, stream->stats());
+    if (stream->refused()) totals_.set_refused(totals_.refused() + 1);
   }
   on_stream_end_();
 }

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_SERVER_PIECE_SERVICE_H_
 #define PENSTOCK_SERVER_PIECE_SERVICE_H_
 
+#include <chrono>
 #include <functional>
 #include <set>
 
@@ -15,8 +16,9 @@
 namespace penstock {
 
 // Pieces() moves raw byte buffers, so that tensor bytes pass through no protobuf object.
-using PieceServiceBase = v1::PieceService::WithRawCallbackMethod_Pieces<
-    v1::PieceService::WithCallbackMethod_Manifest<v1::PieceService::Service>>;
+using PieceServiceBase =
+    v1::PieceService::WithRawCallbackMethod_Pieces<v1::PieceService::WithCallbackMethod_Manifest<
+        v1::PieceService::WithCallbackMethod_Stats<v1::PieceService::Service>>>;
 
 // Thread-safe.
 class PieceService final : public PieceServiceBase, private StreamOwner {
@@ -29,10 +31,15 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
       grpc::CallbackServerContext* context) override;
   grpc::ServerWriteReactor<v1::ManifestPart>* Manifest(grpc::CallbackServerContext* context,
                                                        const v1::ManifestRequest* request) override;
+  grpc::ServerUnaryReactor* Stats(grpc::CallbackServerContext* context,
+                                  const v1::StatsRequest* request,
+                                  v1::ServerStats* response) override;
 
   // Tells every stream; new ones are refused from now on. The first call counts.
   void Drain(absl::Duration grace);
   size_t num_streams() const;
+  // Holds up new streams and ending ones for as long as asking each stream takes.
+  v1::ServerStats stats() const;
 
  private:
   void OnStreamDone(StreamReactor* stream) override;
@@ -40,9 +47,12 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
   SessionSource& source_;
   const Root& root_;
   const std::function<void()> on_stream_end_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   mutable Mutex mutex_;
   std::set<StreamReactor*> streams_ ABSL_GUARDED_BY(mutex_);
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  // `streams` and `refused` of all streams, the rest of those that have ended.
+  v1::StreamTotals totals_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock

@@ -128,6 +128,8 @@ void Server::RunUntilEnd() {
 
 size_t Server::num_streams() const { return service_->num_streams(); }
 
+v1::ServerStats Server::stats() const { return service_->stats(); }
+
 void Server::Drain(absl::Duration grace) {
   {
     MutexLock lock(&mutex_);

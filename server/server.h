@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "proto/pieces.pb.h"
 #include "records/base/mutex.h"
 #include "records/io/root.h"
 #include "server/session_source.h"
@@ -53,6 +54,8 @@ class Server {
   // As Start() completed them.
   const ServerOptions& options() const { return options_; }
   size_t num_streams() const;
+  // What the Stats call answers.
+  v1::ServerStats stats() const;
 
   // Health becomes NOT_SERVING, every stream is told, new ones are refused; the server ends when
   // the streams have, at the latest after `grace`. Returns at once. The first call counts.

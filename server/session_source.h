@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "records/engine/engine_options.h"
 #include "records/engine/session.h"
 
 namespace penstock {
@@ -22,6 +23,7 @@ class SessionSource {
   virtual ~SessionSource() = default;
   // `events` outlives the session; no event comes before the client's first OpenWindow.
   virtual absl::StatusOr<Opened> Open(const StreamOptions& options, SessionEvents& events) = 0;
+  virtual EngineStats stats() const { return {}; }
 };
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "records/base/status.h"
+#include "records/base/text.h"
 #include "records/wire/part_header.h"
 #include "server/grpc_status.h"
 #include "spdlog/spdlog.h"
@@ -34,6 +35,10 @@ grpc::ByteBuffer ToByteBuffer(PartBuffer part) {
   return grpc::ByteBuffer(slices, 2);
 }
 
+double Seconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
 }  // namespace
 
 StreamReactor::StreamReactor(SessionSource& source, StreamOwner& owner, std::string peer)
@@ -56,7 +61,7 @@ void StreamReactor::End(const absl::Status& status) {
 
 void StreamReactor::OnReadDone(bool ok) {
   if (!ok) {  // The client has closed its side, or is gone.
-    session_.reset();
+    CloseSession();
     End(absl::OkStatus());
     return;
   }
@@ -67,8 +72,16 @@ void StreamReactor::OnReadDone(bool ok) {
   }
   spdlog::warn("stream refused peer={} client=\"{}\" error=\"{}\"", peer_, client_,
                status.ToString());
-  session_.reset();
+  refused_ = true;
+  CloseSession();
   End(status);
+}
+
+// The session's destructor waits for jobs under way, which stats() must not.
+void StreamReactor::CloseSession() {
+  std::unique_ptr<Session> closed;
+  MutexLock lock(&session_mutex_);
+  closed.swap(session_);
 }
 
 absl::Status StreamReactor::HandleIncoming() {
@@ -90,10 +103,17 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
         "client speaks protocol version ", hello.protocol_version, ", this server version ",
         wire::kProtocolVersion, "; install the same Penstock on both sides"));
   }
-  client_ = hello.options.client;
   said_hello_ = true;
+  {
+    MutexLock lock(&session_mutex_);
+    client_ = Printable(hello.options.client);
+  }
   PENSTOCK_ASSIGN_OR_RETURN(SessionSource::Opened opened, source_.Open(hello.options, *this));
-  session_ = std::move(opened.session);
+  {
+    MutexLock lock(&session_mutex_);
+    session_ = std::move(opened.session);
+    credit_bytes_ = opened.credit_bytes;
+  }
   spdlog::info("client connected peer={} client=\"{}\"", peer_, client_);
   Say(wire::ServerHello{.info = opened.info});
   Say(wire::Credit{opened.credit_bytes});
@@ -181,11 +201,13 @@ std::optional<Outbox::Item> StreamReactor::TakeNext() {
   if (writing_ || end_.has_value()) return std::nullopt;
   std::optional<Outbox::Item> next = outbox_.Pop();
   writing_ = next.has_value();
+  if (writing_) write_start_ = Clock::now();
   return next;
 }
 
 void StreamReactor::Write(Outbox::Item item) {
   if (auto* part = std::get_if<PartBuffer>(&item)) {
+    num_rows_.fetch_add(part->rows, std::memory_order_relaxed);
     num_parts_.fetch_add(1, std::memory_order_relaxed);
     num_bytes_.fetch_add(part->bytes().size(), std::memory_order_relaxed);
   }
@@ -211,6 +233,7 @@ void StreamReactor::OnWriteDone(bool ok) {
   {
     MutexLock lock(&mutex_);
     writing_ = false;
+    write_wait_ += Clock::now() - write_start_;
     if (ok) next = TakeNext();
     read_on = read_paused_ && outbox_.num_control() <= kMaxQueuedControl / 2;
     // Claimed here: the next write may be done before this call reads on.
@@ -225,13 +248,39 @@ void StreamReactor::OnWriteDone(bool ok) {
 void StreamReactor::OnCancel() { End(absl::CancelledError("the client is gone")); }
 
 void StreamReactor::OnDone() {
-  session_.reset();  // No event follows.
+  CloseSession();  // No event follows.
   if (said_hello_) {
     spdlog::info("client left peer={} client=\"{}\" windows={} requests={} parts={} bytes={}",
-                 peer_, client_, num_windows_, num_requests_, num_parts_.load(), num_bytes_.load());
+                 peer_, client_, num_windows_.load(), num_requests_.load(), num_parts_.load(),
+                 num_bytes_.load());
   }
   owner_.OnStreamDone(this);
   delete this;
+}
+
+v1::StreamStats StreamReactor::stats() const {
+  v1::StreamStats stats;
+  stats.set_peer(peer_);
+  stats.set_connected_seconds(Seconds(Clock::now() - started_));
+  stats.set_windows(num_windows_.load(std::memory_order_relaxed));
+  stats.set_requests(num_requests_.load(std::memory_order_relaxed));
+  stats.set_rows(num_rows_.load(std::memory_order_relaxed));
+  stats.set_parts(num_parts_.load(std::memory_order_relaxed));
+  stats.set_bytes(num_bytes_.load(std::memory_order_relaxed));
+  {
+    MutexLock lock(&mutex_);
+    Clock::duration under_way = writing_ ? Clock::now() - write_start_ : Clock::duration{};
+    stats.set_write_wait_seconds(Seconds(write_wait_ + under_way));
+  }
+  MutexLock lock(&session_mutex_);
+  stats.set_client(client_);
+  stats.set_credit_bytes(credit_bytes_);
+  const SessionStats session = session_ == nullptr ? SessionStats{} : session_->stats();
+  stats.set_open_windows(session.windows);
+  stats.set_waiting_requests(session.waiting_requests);
+  stats.set_waiting_bytes(session.waiting_bytes);
+  stats.set_part_bytes(session.part_bytes);
+  return stats;
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #define PENSTOCK_SERVER_STREAM_REACTOR_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "proto/pieces.pb.h"
 #include "records/base/mutex.h"
 #include "records/engine/session.h"
 #include "records/wire/client_message.h"
@@ -49,8 +51,13 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   void Drain(uint32_t grace_ms);
   // Ends the stream with `status`; what waits to be sent is dropped. Not from a session's event.
   void End(const absl::Status& status);
+  v1::StreamStats stats() const;
+  // Ended because of what the client said. Valid in OnStreamDone().
+  bool refused() const { return refused_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   ~StreamReactor() override = default;
 
   void OnReadDone(bool ok) override;
@@ -70,6 +77,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   absl::Status Handle(wire::Ack ack);
   absl::Status Handle(wire::SharedMemoryMapped mapped);
   absl::Status HandleIncoming();
+  void CloseSession();
 
   void Say(const wire::ServerMessage& message);
   void ReadOn();
@@ -83,22 +91,33 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   StreamOwner& owner_;
   const std::string peer_;
 
+  const Clock::time_point started_ = Clock::now();
+
   // Of the read side: touched by OnReadDone() alone, and by OnDone() after it.
   grpc::ByteBuffer incoming_;
+  bool said_hello_ = false;
+  bool refused_ = false;
+
+  // Changed by the read side alone, which holds this lock while it does; stats() holds it too.
+  mutable Mutex session_mutex_;
   std::unique_ptr<Session> session_;
   std::string client_;
-  bool said_hello_ = false;
-  uint64_t num_windows_ = 0;
-  uint64_t num_requests_ = 0;
+  uint64_t credit_bytes_ = 0;
+
+  std::atomic<uint64_t> num_windows_{0};
+  std::atomic<uint64_t> num_requests_{0};
 
   // Of the write side: touched by whoever set writing_.
   grpc::ByteBuffer outgoing_;
+  std::atomic<uint64_t> num_rows_{0};
   std::atomic<uint64_t> num_parts_{0};
   std::atomic<uint64_t> num_bytes_{0};
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  Clock::time_point write_start_ ABSL_GUARDED_BY(mutex_);  // Of the write under way.
+  Clock::duration write_wait_ ABSL_GUARDED_BY(mutex_){};   // Of those that are done.
   int starting_reads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool read_paused_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;

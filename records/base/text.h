@@ -1,12 +1,14 @@
-// Numbers as people read them.
+// Numbers as people read them, and strangers' text as people may.
 #ifndef PENSTOCK_RECORDS_BASE_TEXT_H_
 #define PENSTOCK_RECORDS_BASE_TEXT_H_
 
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 
 namespace penstock {
 
@@ -22,6 +24,16 @@ inline std::string ClockText(double seconds) {
   const auto whole = static_cast<int64_t>(seconds);
   if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
   return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+// `text` with "?" for all that is not printable ASCII: it can neither end a log line nor steer
+// a terminal.
+inline std::string Printable(absl::string_view text) {
+  std::string printable(text);
+  for (char& c : printable) {
+    if (!absl::ascii_isprint(static_cast<unsigned char>(c))) c = '?';
+  }
+  return printable;
 }
 
 }  // namespace penstock

@@ -61,10 +61,20 @@ WindowRows BuildRows(const WindowState& window) {
 // What a thread works with.
 class Worker {
  public:
-  Worker(Scheduler& scheduler, FileCache& files, PartPool& pool)
-      : scheduler_(scheduler), pool_(pool), loader_(files) {}
+  Worker(Scheduler& scheduler, FileCache& files, PartPool& pool, JobTimes& times)
+      : scheduler_(scheduler), pool_(pool), times_(times), loader_(files) {}
 
   void Do(const Job& job) {
+    const JobTimes::Activity activity = JobTimes::ActivityOf(job.kind);
+    sending_ = {};
+    const auto start = JobTimes::Clock::now();
+    Run(job);
+    times_.Add(activity, JobTimes::Clock::now() - start - sending_);
+    times_.Add(JobTimes::kSend, sending_);
+  }
+
+ private:
+  void Run(const Job& job) {
     switch (job.kind) {
       case Job::Kind::kLoad:
         return Load(job);
@@ -81,7 +91,6 @@ class Worker {
     }
   }
 
- private:
   void Load(const Job& job) {
     LoadError error;
     std::optional<Chunk> chunk =
@@ -108,12 +117,16 @@ class Worker {
     const DecodeCounters counters =
         decoder_.Decode(request.decoding->program, *session.layout, job.window->rows,
                         request.pattern, job.begin, job.rows, part.bytes());
+    const auto decoded = JobTimes::Clock::now();
     session.events.OnPart(std::move(part));
+    sending_ = JobTimes::Clock::now() - decoded;
     scheduler_.Finish(job, counters);
   }
 
   Scheduler& scheduler_;
   PartPool& pool_;
+  JobTimes& times_;
+  JobTimes::Clock::duration sending_{};  // Of the job under way.
   ChunkLoader loader_;
   PieceDecoder decoder_;
 };
@@ -154,6 +167,7 @@ class Engine::EngineSession final : public Session {
   }
   void Cancel(uint64_t request) override { scheduler_.Cancel(state_, request); }
   absl::Status Release(uint64_t window) override { return scheduler_.Release(state_, window); }
+  SessionStats stats() const override { return scheduler_.stats(state_); }
 
  private:
   Scheduler& scheduler_;
@@ -186,8 +200,21 @@ Engine::~Engine() {
 }
 
 void Engine::Work() {
-  Worker worker(scheduler_, files_, *pool_);
+  Worker worker(scheduler_, files_, *pool_, times_);
   for (Job job; scheduler_.Next(job);) worker.Do(job);
+}
+
+EngineStats Engine::stats() const {
+  EngineStats stats = scheduler_.stats();
+  stats.instance = instance_;
+  stats.threads = options_.threads;
+  stats.load_seconds = times_.seconds(JobTimes::kLoad);
+  stats.build_seconds = times_.seconds(JobTimes::kBuild);
+  stats.decode_seconds = times_.seconds(JobTimes::kDecode);
+  stats.send_seconds = times_.seconds(JobTimes::kSend);
+  const std::chrono::duration<double> age = JobTimes::Clock::now() - started_;
+  stats.capacity_seconds = options_.threads * age.count();
+  return stats;
 }
 
 std::shared_ptr<const ChunkLayout> Engine::Intern(ChunkLayout layout) {

@@ -13,6 +13,7 @@
 #include "records/engine/chunk_layout.h"
 #include "records/engine/engine_options.h"
 #include "records/engine/file_cache.h"
+#include "records/engine/job_times.h"
 #include "records/engine/part_pool.h"
 #include "records/engine/scheduler.h"
 #include "records/engine/session.h"
@@ -49,7 +50,8 @@ class Engine {
   // What a Hello answers to a client that says `options`. Errors as OpenSession().
   absl::StatusOr<ServerInfo> Describe(const StreamOptions& options) const;
 
-  EngineStats stats() const { return scheduler_.stats(); }
+  // Takes the lock of the jobs for as long as adding up the sessions takes.
+  EngineStats stats() const;
   // As Create() completed them.
   const EngineOptions& options() const { return options_; }
 
@@ -63,7 +65,9 @@ class Engine {
   const EngineOptions options_;
   const uint64_t instance_;
   const Root root_;
+  const JobTimes::Clock::time_point started_ = JobTimes::Clock::now();
   FileCache files_;
+  JobTimes times_;
   Scheduler scheduler_;
   // Shared with the homes of parts, which may outlive the engine.
   const std::shared_ptr<PartPool> pool_;

@@ -38,9 +38,13 @@ struct EngineOptions {
 };
 
 struct EngineStats {
+  uint64_t instance = 0;  // New at each start of an engine.
+  uint32_t threads = 0;
   uint64_t sessions = 0;
   uint64_t windows = 0;
-  uint64_t waiting_windows = 0;  // For memory.
+  uint64_t waiting_windows = 0;   // For memory.
+  uint64_t waiting_requests = 0;  // That have not ended.
+  uint64_t waiting_bytes = 0;     // Of their rows that are not taken to be decoded.
   uint64_t budget_bytes = 0;
   uint64_t resident_bytes = 0;  // Of chunks and windows, in the budget.
   uint64_t pinned_bytes = 0;    // Of these, in use.
@@ -55,6 +59,13 @@ struct EngineStats {
   uint64_t parts = 0;
   uint64_t bytes_out = 0;
   uint64_t mates_without_sign = 0;
+  // Seconds of the threads, by job; a job counts when it has ended. What is left of capacity they
+  // were idle.
+  double load_seconds = 0;    // Reading and packing chunks.
+  double build_seconds = 0;   // Ordering the rows of windows.
+  double decode_seconds = 0;  // Without the next:
+  double send_seconds = 0;    // Inside the events of sessions.
+  double capacity_seconds = 0;
 };
 
 }  // namespace penstock

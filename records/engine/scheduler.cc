@@ -139,6 +139,7 @@ absl::Status Scheduler::AddRequest(SessionState& session, WindowState& window,
   request.ended = false;
   request.refusal = UseWindow(window);
   session.requests.emplace(fetch.request, &request);
+  session.waiting_bytes += request.waiting_bytes();
   ++window.requests;
   if (window.phase == Phase::kReady || window.told || !request.refusal.ok()) {
     session.runnable.Insert(&request);
@@ -191,6 +192,7 @@ void Scheduler::EndRequest(RequestState& request) {
   WindowState& window = *request.window;
   SessionState& session = *window.session;
   session.requests.erase(request.number);
+  session.waiting_bytes -= request.waiting_bytes();
   session.runnable.Remove(&request);
   std::erase(window.pending, &request);
   --window.requests;
@@ -350,7 +352,11 @@ EngineStats Scheduler::stats() const {
   MutexLock lock(&mutex_);
   EngineStats stats = counts_;
   stats.sessions = sessions_.size();
-  for (const auto& [state, owner] : sessions_) stats.windows += state->windows.size();
+  for (const auto& [state, owner] : sessions_) {
+    stats.windows += state->windows.size();
+    stats.waiting_requests += state->requests.size();
+    stats.waiting_bytes += state->waiting_bytes;
+  }
   const ChunkStore& store = admission_.store();
   stats.waiting_windows = admission_.num_waiting();
   stats.windows_yielded = admission_.num_yielded();
@@ -361,6 +367,14 @@ EngineStats Scheduler::stats() const {
   stats.chunks_evicted = store.stats().evicted;
   stats.part_bytes = turns_.part_bytes();
   return stats;
+}
+
+SessionStats Scheduler::stats(const SessionState& session) const {
+  MutexLock lock(&mutex_);
+  return {.windows = session.windows.size(),
+          .waiting_requests = session.requests.size(),
+          .waiting_bytes = session.waiting_bytes,
+          .part_bytes = session.part_bytes};
 }
 
 }  // namespace penstock

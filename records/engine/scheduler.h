@@ -47,7 +47,9 @@ class Scheduler {
   void PartReturned(SessionState* session, size_t capacity);
   void Stop();
 
+  // Without the threads' times.
   EngineStats stats() const;
+  SessionStats stats(const SessionState& session) const;
 
  private:
   absl::Status AddRequest(SessionState& session, WindowState& window, const penstock::Fetch& fetch)

@@ -25,6 +25,14 @@ class SessionEvents {
   virtual void OnError(StreamError error) = 0;
 };
 
+// What a session has asked for and not received.
+struct SessionStats {
+  uint64_t windows = 0;           // Open.
+  uint64_t waiting_requests = 0;  // That have not ended.
+  uint64_t waiting_bytes = 0;     // Of their rows that are not taken to be decoded.
+  uint64_t part_bytes = 0;        // Of parts that have not returned.
+};
+
 // The server's reactor and the local transport both speak to this class, so neither knows how a
 // window is loaded or a row decoded. Made by Engine::OpenSession(), which must outlive it.
 //
@@ -47,6 +55,7 @@ class Session {
   virtual void Cancel(uint64_t request) = 0;
   // Ends its requests too. kInvalidArgument: unknown window.
   virtual absl::Status Release(uint64_t window) = 0;
+  virtual SessionStats stats() const { return {}; }
 };
 
 }  // namespace penstock

@@ -110,7 +110,9 @@ void Turns::TakeRows(SessionState& session, RequestState& request, Job& job) {
          .request = &request,
          .begin = request.next_row,
          .rows = NextRows(request)};
+  session.waiting_bytes -= request.waiting_bytes();
   request.next_row = refused ? request.pattern.size() : request.next_row + job.rows;
+  session.waiting_bytes += request.waiting_bytes();
   if (request.all_taken()) session.runnable.PopFront();
   ++request.active;
   ++request.window->active;

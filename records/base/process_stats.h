@@ -1,0 +1,21 @@
+// What this process takes of its machine.
+#ifndef PENSTOCK_RECORDS_BASE_PROCESS_STATS_H_
+#define PENSTOCK_RECORDS_BASE_PROCESS_STATS_H_
+
+#include <cstdint>
+
+namespace penstock {
+
+struct ProcessStats {
+  double cpu_seconds = 0;  // User and system, of all threads.
+  uint64_t resident_bytes = 0;
+  uint32_t open_files = 0;        // Descriptors.
+  uint32_t open_files_limit = 0;  // The soft limit.
+};
+
+// What cannot be read is 0. Takes tens of microseconds, more with thousands of descriptors.
+ProcessStats ReadProcessStats();
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_BASE_PROCESS_STATS_H_

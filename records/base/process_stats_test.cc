@@ -1,0 +1,35 @@
+#include "records/base/process_stats.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace penstock {
+namespace {
+
+TEST(ProcessStatsTest, CountsDescriptors) {
+  const uint32_t before = ReadProcessStats().open_files;
+  const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(ReadProcessStats().open_files, before + 1);
+  close(fd);
+  EXPECT_EQ(ReadProcessStats().open_files, before);
+  EXPECT_GT(ReadProcessStats().open_files_limit, before);
+}
+
+TEST(ProcessStatsTest, ResidentMemoryGrowsWhereItIsTouched) {
+  const uint64_t before = ReadProcessStats().resident_bytes;
+  const std::string touched(size_t{64} << 20, 'x');
+  EXPECT_GE(ReadProcessStats().resident_bytes, before + touched.size() / 2);
+}
+
+TEST(ProcessStatsTest, ProcessorTimeNeverFalls) {
+  const double before = ReadProcessStats().cpu_seconds;
+  EXPECT_GT(before, 0);
+  EXPECT_GE(ReadProcessStats().cpu_seconds, before);
+}
+
+}  // namespace
+}  // namespace penstock
