@@ -8,10 +8,11 @@ git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
     below["proto"] = "proto"
     below["kernels"] = "kernels"
     below["records"] = "records proto"
-    below["client"] = "client records proto"
-    below["server"] = "server records proto"
-    below["trainer"] = "trainer client records kernels proto"
-    below["cli"] = "cli client records proto"
+    below["metrics"] = "metrics records"
+    below["client"] = "client metrics records proto"
+    below["server"] = "server metrics records proto"
+    below["trainer"] = "trainer client metrics records kernels proto"
+    below["cli"] = "cli client metrics records proto"
     count = split("base io format dataset chess decode engine wire", order, " ")
     for (i = 1; i <= count; ++i) floor[order[i]] = i
   }

@@ -5,11 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "google/protobuf/stubs/logging.h"
+#include "metrics/metrics_flags.h"
 #include "penstock_version.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
 #include "server/address_file.h"
 #include "server/server.h"
+#include "server/server_metrics.h"
 #include "server/signals.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
@@ -22,6 +24,7 @@ struct Flags {
   std::string memory_budget = "0";
   std::string grace = "30s";
   std::string address_file;
+  MetricsFlags metrics;
   std::string log_level = "info";
   bool print_config = false;
 };
@@ -46,6 +49,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
                  "use");
   app.add_option("--address-file", flags.address_file,
                  "File that gets the address once it is served, and goes when the server ends");
+  AddMetricsFlags(app, flags.metrics);
   app.add_option("--grace", flags.grace, "How long SIGTERM waits for streams to end, e.g. 30s");
   app.add_flag("--insecure", flags.server.insecure,
                "Allow --listen on an address that other machines reach, without TLS");
@@ -70,6 +74,7 @@ absl::Status Complete(Flags& flags, absl::Duration& grace) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--grace: \"", flags.grace, "\" is no duration of at most 24h; give e.g. 30s or 2m"));
   }
+  PENSTOCK_RETURN_IF_ERROR(flags.metrics.Validate());
   return flags.server.Validate();
 }
 
@@ -86,6 +91,10 @@ absl::Status Serve(const Flags& flags, absl::Duration grace) {
   absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(flags.server);
   PENSTOCK_RETURN_IF_ERROR(started.status());
   Server& server = **started;
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsEndpoint> metrics,
+                            StartMetrics(flags.metrics, [&server](MetricFamilies& families) {
+                              AddServerMetrics(server.stats(), families);
+                            }));
   AddressFile address_file;
   if (!flags.address_file.empty()) {
     absl::Status written = address_file.Write(flags.address_file, server.address());
@@ -94,6 +103,7 @@ absl::Status Serve(const Flags& flags, absl::Duration grace) {
   spdlog::info("serving address={} root=\"{}\" threads={} memory_budget={} version={} commit={}",
                server.address(), server.options().data_root, server.options().threads,
                FormatByteSize(server.options().memory_budget), PENSTOCK_VERSION, PENSTOCK_COMMIT);
+  if (metrics != nullptr) spdlog::info("metrics address={}", metrics->address());
   bool draining = false;
   SignalThread signals([&](int signal) {
     if (draining && signal == SIGINT) {

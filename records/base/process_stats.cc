@@ -2,10 +2,12 @@
 
 #include <dirent.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 
 namespace penstock {
@@ -15,11 +17,37 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
+using File = std::unique_ptr<FILE, int (*)(FILE*)>;
+
 uint64_t ResidentBytes() {
-  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/proc/self/statm", "r"), std::fclose);
+  File file(std::fopen("/proc/self/statm", "r"), std::fclose);
   unsigned long long total = 0, resident = 0;
   if (file == nullptr || std::fscanf(file.get(), "%llu %llu", &total, &resident) != 2) return 0;
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+double Now(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Field 22 of stat(5), in ticks since the machine started. The name before it may hold anything.
+double StartTime() {
+  File file(std::fopen("/proc/self/stat", "r"), std::fclose);
+  char line[1024] = {};
+  if (file == nullptr || std::fgets(line, sizeof(line), file.get()) == nullptr) return 0;
+  const char* after_name = std::strrchr(line, ')');
+  unsigned long long ticks = 0;
+  if (after_name == nullptr ||
+      std::sscanf(after_name + 1,
+                  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+                  "%llu",
+                  &ticks) != 1) {
+    return 0;
+  }
+  const double since_boot = static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return Now(CLOCK_REALTIME) - Now(CLOCK_BOOTTIME) + since_boot;
 }
 
 uint32_t OpenFiles() {
@@ -42,6 +70,8 @@ ProcessStats ReadProcessStats() {
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     stats.open_files_limit = static_cast<uint32_t>(std::min<rlim_t>(limit.rlim_cur, UINT32_MAX));
   }
+  static const double start_time = StartTime();
+  stats.start_time_seconds = start_time;
   stats.resident_bytes = ResidentBytes();
   stats.open_files = OpenFiles();
   return stats;

@@ -1,6 +1,7 @@
 #include "records/base/process_stats.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <string>
@@ -29,6 +30,12 @@ TEST(ProcessStatsTest, ProcessorTimeNeverFalls) {
   const double before = ReadProcessStats().cpu_seconds;
   EXPECT_GT(before, 0);
   EXPECT_GE(ReadProcessStats().cpu_seconds, before);
+}
+
+TEST(ProcessStatsTest, StartedNotLongAgo) {
+  const double now = static_cast<double>(time(nullptr));
+  EXPECT_LE(ReadProcessStats().start_time_seconds, now + 2);
+  EXPECT_GE(ReadProcessStats().start_time_seconds, now - 3600);
 }
 
 }  // namespace

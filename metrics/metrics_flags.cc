@@ -1,0 +1,48 @@
+#include "metrics/metrics_flags.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+
+absl::Status MetricsFlags::Validate() const {
+  uint32_t number = 0;
+  if (port != "off" && (!absl::SimpleAtoi(port, &number) || number > 65535)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--metrics-port: \"", port, "\" is no port; give 0 to 65535 (0: a free one), or off"));
+  }
+  if (port != "off" && !listen.empty()) {
+    return absl::InvalidArgumentError(
+        "--metrics-port and --metrics-listen: give one of them; --metrics-port N listens on "
+        "127.0.0.1:N");
+  }
+  return absl::OkStatus();
+}
+
+std::string MetricsFlags::address() const {
+  return port == "off" ? listen : absl::StrCat("127.0.0.1:", port);
+}
+
+void AddMetricsFlags(CLI::App& command, MetricsFlags& flags) {
+  command.add_option("--metrics-port", flags.port,
+                     "Serve Prometheus metrics on 127.0.0.1:PORT/metrics; 0 takes a free port; "
+                     "off: none");
+  command.add_option("--metrics-listen", flags.listen,
+                     "The same on HOST:PORT, for a Prometheus on another machine: plain HTTP "
+                     "without credentials, which tells counts and sizes, no names and no data");
+}
+
+absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetrics(const MetricsFlags& flags,
+                                                              MetricsEndpoint::Collect collect) {
+  PENSTOCK_RETURN_IF_ERROR(flags.Validate());
+  const std::string address = flags.address();
+  if (address.empty()) return nullptr;
+  auto endpoint = MetricsEndpoint::Start(address, std::move(collect));
+  if (endpoint.ok()) return endpoint;
+  return Annotate(endpoint.status(), flags.port == "off" ? "--metrics-listen" : "--metrics-port");
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+// --metrics-port and --metrics-listen, the same for every program.
+#ifndef PENSTOCK_METRICS_METRICS_FLAGS_H_
+#define PENSTOCK_METRICS_METRICS_FLAGS_H_
+
+#include <memory>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "metrics/metrics_endpoint.h"
+
+namespace penstock {
+
+struct MetricsFlags {
+  std::string port = "off";
+  std::string listen;
+
+  // kInvalidArgument names the flag.
+  absl::Status Validate() const;
+  // HOST:PORT, or empty: off. REQUIRES: valid.
+  std::string address() const;
+};
+
+// `flags` must outlive `command`.
+void AddMetricsFlags(CLI::App& command, MetricsFlags& flags);
+
+// Null where the flags say off. Errors name the flag, and are those of MetricsEndpoint::Start().
+absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetrics(const MetricsFlags& flags,
+                                                              MetricsEndpoint::Collect collect);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_METRICS_METRICS_FLAGS_H_

@@ -1,0 +1,15 @@
+// A client that reads one page.
+#ifndef PENSTOCK_METRICS_TESTING_HTTP_GET_H_
+#define PENSTOCK_METRICS_TESTING_HTTP_GET_H_
+
+#include <string>
+
+namespace penstock {
+
+// The answer's status line, headers and body; empty when 127.0.0.1:PORT (of `address`) does not
+// answer within a minute.
+std::string HttpGet(const std::string& address, const std::string& path);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_METRICS_TESTING_HTTP_GET_H_

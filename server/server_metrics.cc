@@ -1,0 +1,106 @@
+#include "server/server_metrics.h"
+
+#include <string>
+
+#include "penstock_version.h"
+
+namespace penstock {
+namespace {
+
+void AddMemory(const v1::EngineStats& engine, MetricFamilies& families) {
+  const auto bytes = [](uint64_t count) { return static_cast<double>(count); };
+  families.AddGauge("penstock_server_memory_budget_bytes",
+                    "Memory that chunks and windows may take.", bytes(engine.budget_bytes()));
+  families.AddGauge("penstock_server_memory_resident_bytes", "Memory that chunks and windows take.",
+                    bytes(engine.resident_bytes()));
+  families.AddGauge("penstock_server_memory_pinned_bytes",
+                    "Memory of chunks and windows in use, which cannot make room for others.",
+                    bytes(engine.pinned_bytes()));
+  families.AddGauge("penstock_server_part_bytes", "Memory of decoded rows that are not sent yet.",
+                    bytes(engine.part_bytes()));
+  families.AddCounter("penstock_server_chunk_hits_total",
+                      "Chunks of opened windows that were in memory.", bytes(engine.chunk_hits()));
+  families.AddCounter("penstock_server_chunk_loads_total", "Chunks read from files.",
+                      bytes(engine.chunks_loaded()));
+  families.AddCounter("penstock_server_chunk_evictions_total", "Chunks that made room for others.",
+                      bytes(engine.chunks_evicted()));
+  families.AddCounter("penstock_server_read_bytes_total", "Bytes read from files.",
+                      bytes(engine.bytes_read()));
+}
+
+void AddQueues(const v1::ServerStats& stats, MetricFamilies& families) {
+  const v1::EngineStats& engine = stats.engine();
+  families.AddGauge("penstock_server_streams", "Open streams, one a client.", stats.stream_size());
+  families.AddCounter("penstock_server_streams_opened_total", "Streams that clients opened.",
+                      static_cast<double>(stats.totals().streams()));
+  families.AddCounter("penstock_server_streams_refused_total",
+                      "Streams that the server ended because of what the client said, or refused.",
+                      static_cast<double>(stats.totals().refused()));
+  families.AddGauge("penstock_server_windows", "Open windows.",
+                    static_cast<double>(engine.windows()));
+  families.AddGauge("penstock_server_windows_waiting", "Windows that wait for memory.",
+                    static_cast<double>(engine.waiting_windows()));
+  families.AddCounter("penstock_server_windows_opened_total", "Windows that clients opened.",
+                      static_cast<double>(stats.totals().windows()));
+  families.AddCounter("penstock_server_windows_yielded_total",
+                      "Idle windows that gave their memory to others.",
+                      static_cast<double>(engine.windows_yielded()));
+  families.AddGauge("penstock_server_requests_waiting", "Requests not answered in full.",
+                    static_cast<double>(engine.waiting_requests()));
+  families.AddGauge("penstock_server_waiting_bytes",
+                    "Bytes of their rows that are not decoded yet.",
+                    static_cast<double>(engine.waiting_bytes()));
+  families.AddCounter("penstock_server_requests_total", "Requests for rows.",
+                      static_cast<double>(stats.totals().requests()));
+}
+
+void AddOutput(const v1::ServerStats& stats, MetricFamilies& families) {
+  const v1::EngineStats& engine = stats.engine();
+  families.AddCounter("penstock_server_rows_decoded_total", "Rows decoded.",
+                      static_cast<double>(engine.rows_decoded()));
+  families.AddCounter("penstock_server_decoded_bytes_total", "Bytes of decoded rows.",
+                      static_cast<double>(engine.bytes_out()));
+  families.AddCounter("penstock_server_rows_sent_total", "Rows sent to clients.",
+                      static_cast<double>(stats.totals().rows()));
+  families.AddCounter("penstock_server_sent_bytes_total", "Bytes of rows sent to clients.",
+                      static_cast<double>(stats.totals().bytes()));
+  families.AddCounter("penstock_server_parts_sent_total", "Messages with rows sent to clients.",
+                      static_cast<double>(stats.totals().parts()));
+  families.AddCounter("penstock_server_write_wait_seconds_total",
+                      "Time that streams had a message on its way into the network, over all "
+                      "streams: near their number a second where clients read too slowly.",
+                      stats.totals().write_wait_seconds());
+}
+
+// busy / capacity is the share of the server that is in use: the signal to scale by.
+void AddEngineTime(const v1::ServerStats& stats, MetricFamilies& families) {
+  const v1::EngineStats& engine = stats.engine();
+  const std::string busy = "penstock_server_engine_busy_seconds_total";
+  const std::string help = "Time of the engine's threads by what they did.";
+  families.AddCounter(busy, help, engine.load_seconds(), {{"activity", "load"}});
+  families.AddCounter(busy, help, engine.build_seconds(), {{"activity", "build"}});
+  families.AddCounter(busy, help, engine.decode_seconds(), {{"activity", "decode"}});
+  families.AddCounter(busy, help, engine.send_seconds(), {{"activity", "send"}});
+  families.AddCounter("penstock_server_engine_capacity_seconds_total",
+                      "Time that the engine's threads had: their number times the uptime.",
+                      engine.capacity_seconds());
+  families.AddGauge("penstock_server_engine_threads", "Threads that load and decode.",
+                    stats.threads());
+  families.AddGauge("penstock_server_cores", "Cores that the process may use.", stats.cores());
+}
+
+}  // namespace
+
+void AddServerMetrics(const v1::ServerStats& stats, MetricFamilies& families) {
+  families.AddGauge("penstock_server_build_info", "Which build this is; always 1.", 1,
+                    {{"version", PENSTOCK_VERSION}, {"commit", PENSTOCK_COMMIT}});
+  families.AddGauge("penstock_server_draining", "1 while the server waits for streams to end.",
+                    stats.draining() ? 1 : 0);
+  AddOutput(stats, families);
+  AddEngineTime(stats, families);
+  AddQueues(stats, families);
+  AddMemory(stats.engine(), families);
+  families.AddProcess();
+}
+
+}  // namespace penstock
