@@ -1,0 +1,66 @@
+// Links between ranks and servers: delay, jitter, bandwidth, partitions.
+#ifndef PENSTOCK_CLIENT_FETCH_SIM_NETWORK_H_
+#define PENSTOCK_CLIENT_FETCH_SIM_NETWORK_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "client/fetch/sim/event_queue.h"
+#include "client/fetch/sim/session.h"
+#include "records/base/counter_rng.h"
+
+namespace penstock::sim {
+
+struct LinkOptions {
+  absl::Duration latency = absl::Microseconds(100);  // One way.
+  absl::Duration jitter = absl::ZeroDuration();      // Up to this is added.
+  // Of a server's and a rank's card, shared by all their streams.
+  double server_bytes_per_second = 3e9;
+  double rank_bytes_per_second = 3e9;
+};
+
+// Brings messages to the other end, those of one stream in their order. Not thread-safe.
+class Network {
+ public:
+  // `queue` must outlive it.
+  Network(EventQueue& queue, const LinkOptions& options, uint64_t seed)
+      : queue_(queue), options_(options), rng_(seed) {}
+
+  // Runs `arrive` when the message has come; never, if it is cut off and not healed.
+  void Send(Session& session, Direction direction, uint64_t bytes, EventQueue::Action arrive);
+
+  // From now on nothing passes between the two in this direction; it waits, as retransmission does.
+  void Cut(uint32_t rank, uint32_t server, Direction direction);
+  // What waits arrives now.
+  void Heal(uint32_t rank, uint32_t server);
+  // In either direction.
+  bool IsCut(uint32_t rank, uint32_t server) const;
+
+  uint64_t bytes_to_clients() const { return bytes_to_clients_; }
+
+ private:
+  struct CutLink {
+    std::array<bool, 2> cut = {false, false};
+    std::vector<EventQueue::Action> waiting;
+  };
+
+  absl::Time Transfer(Session& session, uint64_t bytes);
+  void Arrive(uint32_t rank, uint32_t server, Direction direction, EventQueue::Action arrive);
+
+  EventQueue& queue_;
+  const LinkOptions options_;
+  CounterRng rng_;
+  uint64_t bytes_to_clients_ = 0;
+  // When the card has sent or received what it was given; grown on demand.
+  std::vector<absl::Time> server_free_, rank_free_;
+  std::map<std::pair<uint32_t, uint32_t>, CutLink> cuts_;
+};
+
+}  // namespace penstock::sim
+
+#endif  // PENSTOCK_CLIENT_FETCH_SIM_NETWORK_H_

@@ -1,0 +1,63 @@
+// Runs the scheduler in simulated fleets: one seed with everything that happens, or many.
+//
+//   penstock-sim --seed 17                 replays it exactly, with a line for each event
+//   penstock-sim --seeds 100000            a night's work; prints each seed that breaks a promise
+//   penstock-sim --seeds 1000 --first 5000
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "client/fetch/sim/scenario.h"
+#include "client/fetch/sim/simulation.h"
+
+namespace penstock::sim {
+namespace {
+
+void Print(const std::string& line) { std::printf("%s\n", line.c_str()); }
+
+int Replay(uint64_t seed, bool quiet) {
+  const Scenario scenario = DrawScenario(seed);
+  Print(ToString(scenario));
+  const Outcome outcome = quiet ? Simulate(scenario) : Simulate(scenario, Print);
+  Print(absl::StrCat(outcome.finished ? "finished" : "failed", " after ",
+                     absl::FormatDuration(outcome.elapsed), ", ", outcome.events, " events, ",
+                     outcome.steps, " steps, ", outcome.rows, " rows"));
+  if (!outcome.violation.empty()) Print(absl::StrCat("VIOLATION ", outcome.violation));
+  return outcome.violation.empty() ? 0 : 1;
+}
+
+int RunMany(uint64_t first, uint64_t seeds) {
+  uint64_t broken = 0, failed = 0, events = 0, rows = 0;
+  for (uint64_t seed = first; seed < first + seeds; ++seed) {
+    const Outcome outcome = Simulate(DrawScenario(seed));
+    failed += !outcome.finished;
+    events += outcome.events;
+    rows += outcome.rows;
+    if (outcome.violation.empty()) continue;
+    ++broken;
+    Print(absl::StrCat("seed ", seed, ": ", outcome.violation, "\n  ", ReplayCommand(seed)));
+    std::fflush(stdout);
+  }
+  Print(absl::StrCat(seeds, " seeds, ", events, " events, ", rows, " rows delivered; ", failed,
+                     " jobs ended with an error; ", broken, " seeds broke a promise"));
+  return broken == 0 ? 0 : 1;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("The fetch scheduler in simulated fleets");
+  uint64_t seed = 0, seeds = 2'000, first = 0;
+  bool quiet = false;
+  CLI::Option* one = app.add_option("--seed", seed, "replay this one, with a line for each event");
+  app.add_option("--seeds", seeds, "run so many")->capture_default_str();
+  app.add_option("--first", first, "the first of them")->capture_default_str();
+  app.add_flag("--quiet", quiet, "with --seed: the outcome only");
+  CLI11_PARSE(app, argc, argv);
+  return one->count() > 0 ? Replay(seed, quiet) : RunMany(first, seeds);
+}
+
+}  // namespace
+}  // namespace penstock::sim
+
+int main(int argc, char** argv) { return penstock::sim::Main(argc, argv); }

@@ -1,0 +1,238 @@
+#include "client/fetch/sim/scenario.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/counter_rng.h"
+
+namespace penstock::sim {
+namespace {
+
+// Draws from a seed; each kind of thing is written as the distribution it has.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : rng_(DeriveKey(0x5ce7a210, seed)) {}
+
+  bool Chance(double share) { return rng_.Uniform() < share; }
+  // Uniform over [low, high].
+  uint32_t Between(uint32_t low, uint32_t high) {
+    return low + static_cast<uint32_t>(rng_.Below(high - low + 1));
+  }
+  double Between(double low, double high) { return low + rng_.Uniform() * (high - low); }
+  // So that every order of magnitude is as likely.
+  double LogBetween(double low, double high) { return low * std::pow(high / low, rng_.Uniform()); }
+  absl::Duration Seconds(double low, double high) { return absl::Seconds(LogBetween(low, high)); }
+  uint64_t Seed() { return rng_.Next(); }
+
+ private:
+  CounterRng rng_;
+};
+
+void DrawPlan(Dice& dice, Scenario& scenario) {
+  const uint32_t chunks = static_cast<uint32_t>(dice.LogBetween(1, 2'000));
+  const uint32_t rows = dice.Between(1u, 40u);
+  const bool uneven = dice.Chance(0.3);
+  for (uint32_t i = 0; i < chunks; ++i) {
+    scenario.table.rows.push_back(uneven ? dice.Between(0u, 2 * rows) : rows);
+    scenario.table.bytes.push_back(scenario.table.rows.back() * 200);
+  }
+  scenario.table.rows[0] = std::max(scenario.table.rows[0], 1u);
+  scenario.table.content_fingerprint = dice.Seed();
+  scenario.plan.seed = dice.Seed();
+  scenario.plan.shuffle = dice.Chance(0.85);
+  scenario.plan.lanes = dice.Between(1u, 40u);
+  scenario.plan.window_chunks = dice.Between(1u, 12u);
+  scenario.plan.strip_rows = dice.Between(0u, 20u);
+}
+
+// More lanes than a session may have windows, and a look-ahead that wants them all.
+void DrawManyLanes(Dice& dice, Scenario& scenario) {
+  const uint32_t chunks = dice.Between(1'000u, 3'000u);
+  scenario.table.rows.assign(chunks, dice.Between(1u, 3u));
+  scenario.table.bytes.assign(chunks, 600);
+  scenario.plan.lanes = dice.Between(300u, 1'500u);
+  scenario.plan.window_chunks = 1;
+  scenario.rank.scheduler.num_slots = dice.Between(16u, 200u);
+}
+
+void DrawSteps(Dice& dice, Scenario& scenario) {
+  scenario.steps.world_size = dice.Chance(0.6) ? 1 : dice.Between(2u, 4u);
+  scenario.steps.global_batch_size = scenario.steps.world_size + dice.Between(0u, 200u);
+  scenario.steps.remainder = static_cast<Remainder>(dice.Between(1u, 2u));
+  scenario.steps.epochs = dice.Chance(0.6) ? 1 : dice.Between(2u, 3u);
+  scenario.start = dice.Chance(0.3) ? dice.Between(0.0, 1.0) : 0;
+}
+
+void DrawRank(Dice& dice, Scenario& scenario, absl::Duration length) {
+  SchedulerOptions& scheduler = scenario.rank.scheduler;
+  scheduler.num_slots = dice.Between(2u, 32u);
+  scheduler.row_bytes = 200;
+  scheduler.fetch_bytes = dice.Between(200u, 20'000u);
+  if (dice.Chance(0.3)) scheduler.max_outstanding_bytes = dice.Between(1'000u, 100'000u);
+  scheduler.server_timeout = dice.Chance(0.15) ? absl::Seconds(30) : absl::Minutes(30);
+  scheduler.silence_timeout = dice.Chance(0.5) ? absl::Seconds(10) : absl::Seconds(2);
+  scheduler.seed = dice.Seed();
+  scenario.rank.wake_delay = dice.Chance(0.5) ? absl::ZeroDuration() : dice.Seconds(1e-5, 1e-2);
+  ConsumerModel& consumer = scenario.rank.consumer;
+  uint64_t rows = 0;
+  for (uint32_t chunk : scenario.table.rows) rows += chunk;
+  const uint64_t steps = 1 + rows * scenario.steps.epochs / scenario.steps.global_batch_size;
+  if (dice.Chance(0.7)) consumer.step = dice.Between(0.3, 1.5) * length / steps;
+  if (dice.Chance(0.3)) consumer.hold = dice.Between(0u, scheduler.num_slots - 2);
+  if (dice.Chance(0.2)) {
+    consumer.pause_every = dice.Between(1u, 20u);
+    consumer.pause = dice.Seconds(1e-3, 3);
+  }
+}
+
+void DrawFleet(Dice& dice, Scenario& scenario) {
+  scenario.fleet.seed = dice.Seed();
+  LinkOptions& link = scenario.fleet.link;
+  link.latency = dice.Seconds(1e-5, 2e-2);
+  if (dice.Chance(0.7)) link.jitter = dice.Seconds(1e-5, 5e-2);
+  if (dice.Chance(0.3)) link.server_bytes_per_second = dice.LogBetween(1e6, 1e9);
+  if (dice.Chance(0.3)) link.rank_bytes_per_second = dice.LogBetween(1e6, 1e9);
+  ServerModel model;
+  model.row_cost = dice.Seconds(1e-7, 1e-4);
+  model.part_rows = dice.Between(1u, 64u);
+  model.store.parallel_loads = dice.Between(1u, 8u);
+  model.store.seek = dice.Seconds(1e-5, 3e-2);
+  model.store.idle_windows = dice.Between(0u, 64u);
+  model.credit_bytes = dice.Chance(0.3) ? dice.Between(0u, 30'000u) : 1 << 20;
+  const uint32_t servers = dice.Chance(0.05) ? dice.Between(16u, 40u) : dice.Between(1u, 6u);
+  for (uint32_t i = 0; i < servers; ++i) {
+    model.cores = dice.Between(1u, 8u);
+    scenario.fleet.servers.push_back(model);
+    if (i == 0 || dice.Chance(0.85)) scenario.first_servers.push_back(i);
+  }
+}
+
+Manners DrawManners(Dice& dice) {
+  Manners manners;
+  switch (dice.Between(0u, 12u)) {
+    case 0:
+      manners.mute = true;
+      break;
+    case 1:
+      manners.hello_only = true;
+      break;
+    case 2:
+      manners.no_rows = true;
+      break;
+    case 3:
+      manners.slow = dice.LogBetween(5, 100);
+      break;
+    case 4:
+      manners.forget = dice.LogBetween(1e-3, 0.3);
+      break;
+    case 5:
+      manners.repeat = dice.LogBetween(1e-2, 1);
+      break;
+    case 6:
+      manners.stray = dice.LogBetween(1e-2, 1);
+      break;
+    case 7:
+      manners.excess = dice.LogBetween(1e-3, 0.3);
+      break;
+    case 8:
+      manners.overlap = dice.LogBetween(1e-3, 0.3);
+      break;
+    case 9:
+      manners.empty = dice.LogBetween(1e-3, 0.3);
+      break;
+    case 10:
+      manners.refuse_window = dice.LogBetween(1e-3, 0.1);
+      break;
+    case 11:
+      manners.refuse_fetch = dice.LogBetween(1e-3, 0.1);
+      break;
+    case 12:
+      manners.babble = dice.LogBetween(1e-2, 1);
+      break;
+  }
+  if (dice.Chance(0.3)) manners.repeat = 0.1;
+  if (dice.Chance(0.3)) manners.refusal = absl::ResourceExhaustedError("the budget is in use");
+  return manners;
+}
+
+Fault DrawFault(Dice& dice, const Scenario& scenario, absl::Duration length) {
+  Fault fault;
+  fault.kind =
+      static_cast<FaultKind>(dice.Between(0u, static_cast<uint32_t>(FaultKind::kNumKinds) - 1));
+  if (dice.Chance(0.3)) fault.kind = FaultKind::kManners;
+  fault.at = dice.Between(0.0, 1.0) * length;
+  fault.lasts = dice.Chance(0.1) ? dice.Seconds(100, 1'000) : dice.Seconds(1e-3, 40);
+  fault.server = dice.Between(0u, static_cast<uint32_t>(scenario.fleet.servers.size()) - 1);
+  fault.rank = dice.Between(0u, scenario.steps.world_size - 1);
+  fault.every_rank = dice.Chance(0.5);
+  const uint32_t sides = dice.Between(0u, 2u);
+  fault.to_server = sides != 1;
+  fault.to_client = sides != 2;
+  fault.breaks_after = dice.Chance(0.5);
+  if (fault.kind == FaultKind::kManners) fault.manners = DrawManners(dice);
+  return fault;
+}
+
+// All servers but one are bad from some time on and never get well.
+void DrawHostileFleet(Dice& dice, Scenario& scenario, absl::Duration length) {
+  const uint32_t good = dice.Between(0u, static_cast<uint32_t>(scenario.first_servers.size()) - 1);
+  for (uint32_t server : scenario.first_servers) {
+    if (server == scenario.first_servers[good]) continue;
+    Fault fault = DrawFault(dice, scenario, length);
+    if (fault.kind == FaultKind::kLeave) fault.kind = FaultKind::kVanish;
+    fault.server = server;
+    fault.lasts = absl::Hours(1);
+    scenario.faults.push_back(fault);
+  }
+}
+
+void DrawFaults(Dice& dice, Scenario& scenario, absl::Duration length) {
+  if (dice.Chance(0.15)) return DrawHostileFleet(dice, scenario, length);
+  const uint32_t faults = dice.Chance(0.1) ? 0 : dice.Between(1u, 10u);
+  for (uint32_t i = 0; i < faults; ++i) {
+    scenario.faults.push_back(DrawFault(dice, scenario, length));
+  }
+  if (!dice.Chance(0.04)) return;
+  scenario.bad_window = {dice.Between(0u, scenario.plan.lanes - 1), dice.Between(0u, 3u)};
+  scenario.bad_window_status = dice.Chance(0.5) ? absl::NotFoundError("the shard is missing")
+                                                : absl::InvalidArgumentError("not of this spec");
+}
+
+constexpr std::array<const char*, static_cast<size_t>(FaultKind::kNumKinds)> kFaultNames = {
+    "kill", "vanish", "stall", "drain", "cut", "break", "manners", "leave"};
+
+}  // namespace
+
+Scenario DrawScenario(uint64_t seed) {
+  Dice dice(seed);
+  Scenario scenario;
+  scenario.seed = seed;
+  const absl::Duration length = dice.Seconds(0.05, 20);
+  DrawPlan(dice, scenario);
+  DrawSteps(dice, scenario);
+  DrawRank(dice, scenario, length);
+  if (dice.Chance(0.02)) DrawManyLanes(dice, scenario);
+  DrawFleet(dice, scenario);
+  DrawFaults(dice, scenario, length);
+  return scenario;
+}
+
+std::string ToString(const Scenario& scenario) {
+  std::string text = absl::StrCat(
+      scenario.plan.shuffle ? "shuffled" : "in order", ", ", scenario.table.rows.size(),
+      " chunks in ", scenario.plan.lanes, " lanes of windows of ", scenario.plan.window_chunks,
+      "; ", scenario.steps.world_size, " ranks, batches of ", scenario.steps.global_batch_size,
+      ", ", scenario.steps.epochs, " epochs, ", scenario.rank.scheduler.num_slots, " slots; ",
+      scenario.fleet.servers.size(), " servers (", scenario.first_servers.size(),
+      " at first); faults:");
+  for (const Fault& fault : scenario.faults) {
+    absl::StrAppend(&text, " ", kFaultNames[static_cast<size_t>(fault.kind)], " of ", fault.server,
+                    " at ", absl::FormatDuration(fault.at), " for ",
+                    absl::FormatDuration(fault.lasts), ";");
+  }
+  return text;
+}
+
+}  // namespace penstock::sim

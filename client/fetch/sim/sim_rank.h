@@ -1,0 +1,179 @@
+// One rank: the shipped FetchScheduler, driven in virtual time, with a consumer behind it.
+#ifndef PENSTOCK_CLIENT_FETCH_SIM_SIM_RANK_H_
+#define PENSTOCK_CLIENT_FETCH_SIM_SIM_RANK_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "client/fetch/scheduler.h"
+#include "client/fetch/sim/event_queue.h"
+#include "client/fetch/sim/messages.h"
+#include "client/fetch/sim/session.h"
+#include "client/fetch/sim/sim_server.h"
+#include "client/fetch/sim/step_checker.h"
+#include "client/fetch/sim/stopwatch.h"
+#include "client/plan/plan.h"
+#include "client/plan/steps.h"
+#include "records/base/counter_rng.h"
+
+namespace penstock::sim {
+
+struct ConsumerModel {
+  absl::Duration step = absl::ZeroDuration();  // Work on each batch; zero: greedy.
+  uint32_t hold = 0;                           // Batches kept beside the one in work.
+  uint64_t pause_every = 0;                    // Batches; 0: never.
+  absl::Duration pause = absl::ZeroDuration();
+};
+
+struct RankOptions {
+  SchedulerOptions scheduler;  // With the addresses to begin with.
+  ConsumerModel consumer;
+  // The driver's thread looks at what has come up to so late; so several events come at once.
+  absl::Duration wake_delay = absl::ZeroDuration();
+  bool check = true;       // Rows against the plan.
+  bool stopwatch = false;  // Measures the scheduler's own time.
+};
+
+// What ranks are in: the world that carries their words.
+class RankSurroundings : public Surroundings {
+ public:
+  // Runs `ask` at the session's server when the message has come there.
+  virtual void Ask(const std::shared_ptr<Session>& session,
+                   std::function<void(SimServer&)> ask) = 0;
+  virtual uint32_t ServerAt(const std::string& address) const = 0;
+  // For how long the rank has had a healthy server without a break; zero: it has none.
+  virtual absl::Duration HealthyFor(uint32_t rank) const = 0;
+
+ protected:
+  ~RankSurroundings() = default;
+};
+
+struct RankStats {
+  uint64_t steps = 0;     // Delivered.
+  uint64_t rows = 0;      // Of these.
+  uint64_t requests = 0;  // Asked.
+  uint64_t windows = 0;   // Opened.
+  uint64_t streams = 0;   // Likewise.
+  uint64_t advances = 0;
+  uint64_t most_outstanding_bytes = 0;
+  std::vector<absl::Duration> waits;  // Of the consumer, batch by batch.
+};
+
+// Tells the scheduler what arrives, as the Driver does; checks what it does against the protocol,
+// and what it delivers against the plan. Not thread-safe.
+class SimRank final : public SchedulerActions {
+ public:
+  // All references must outlive it.
+  SimRank(uint32_t rank, const Plan& plan, const Steps& steps, const RankOptions& options,
+          EventQueue& queue, RankSurroundings& world, uint64_t seed);
+
+  void Start();
+  void Receive(const std::shared_ptr<Session>& session, Message message);
+  void ChangeServers(std::vector<std::string> addresses);
+
+  bool ended() const { return finished_ || !failure_.ok(); }
+  bool finished() const { return finished_; }
+  const absl::Status& failure() const { return failure_; }
+  // For how long it had had a healthy server when it failed.
+  absl::Duration healthy_before_failure() const { return healthy_before_failure_; }
+  // Since when the consumer has waited for a batch; none: it has one, or all.
+  std::optional<absl::Time> starving_since() const { return ended() ? std::nullopt : starving_; }
+  const RankStats& stats() const { return stats_; }
+  // Of the scheduler alone, on the wall's clock.
+  std::chrono::nanoseconds scheduler_time() const { return stopwatch_.total(); }
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  const FetchScheduler& scheduler() const { return scheduler_; }
+  // Windows that this rank has open, on streams that it has not closed.
+  size_t open_windows() const;
+
+  void OpenStream(StreamId stream, const std::string& address) override;
+  void CloseStream(StreamId stream) override;
+  void OpenWindow(StreamId stream, const WindowRequest& window) override;
+  void ReleaseWindow(StreamId stream, uint64_t window) override;
+  void Fetch(StreamId stream, const FetchRequest& fetch) override;
+  void Cancel(StreamId stream, uint64_t request) override;
+  void Deliver(const ReadyStep& step) override;
+  void Finish() override;
+  void Fail(absl::Status status) override;
+  void Report(absl::string_view line) override;
+
+ private:
+  struct Asked {
+    uint64_t window = 0;
+    uint64_t bytes = 0;
+    uint64_t rows_missing = 0;
+  };
+  // The client's end of a stream.
+  struct Connection {
+    std::shared_ptr<Session> session;
+    uint64_t credit_bytes = 0;
+    uint64_t outstanding_bytes = 0;
+    std::map<uint64_t, uint32_t> windows;  // Open, with their rows.
+    std::map<uint64_t, Asked> asked;
+  };
+
+  void Post(std::function<void()> event);
+  void Wake();
+  void Advance();
+  void SetTimer(absl::Time wake);
+  void Hear(const std::shared_ptr<Session>& session, Message& message);
+  void HearPart(StreamId stream, const SaysPart& part);
+  Connection* Find(StreamId stream);
+  void Answered(Connection& connection, uint64_t request);
+  void CheckOutstanding(const Connection& connection, uint64_t bytes);
+  void Take();
+  void Consume(uint32_t slot);
+  void Log(absl::string_view what, StreamId stream, const std::string& more);
+  void Require(bool rule, absl::string_view otherwise);
+
+  const uint32_t rank_;
+  const RankOptions options_;
+  EventQueue& queue_;
+  RankSurroundings& world_;
+  CounterRng rng_;
+  Stopwatch stopwatch_;  // Of the scheduler, without its actions.
+  std::vector<std::string> addresses_;
+  FetchScheduler scheduler_;
+  std::optional<StepChecker> checker_;
+  RankStats stats_;
+
+  std::vector<std::function<void()>> inbox_;
+  bool wake_pending_ = false;
+  absl::Time timer_ = absl::InfiniteFuture();
+  uint64_t timer_number_ = 0;
+  absl::Time last_advance_ = absl::InfinitePast();
+  uint32_t advances_at_once_ = 0;
+  uint64_t timer_wakes_ = 0;  // In the second that began at...
+  absl::Time timer_wakes_since_ = absl::InfinitePast();
+
+  std::map<uint32_t, Connection> connections_;  // By StreamId::server.
+  uint64_t outstanding_bytes_ = 0;
+
+  struct Ready {
+    uint64_t step;
+    uint32_t slot;
+  };
+  std::deque<Ready> ready_;
+  std::deque<uint32_t> held_;
+  std::optional<absl::Time> starving_;
+  bool consumer_idle_ = true;
+  uint64_t consumed_ = 0;
+  bool finished_ = false;
+  absl::Status failure_;
+  absl::Duration healthy_before_failure_;
+};
+
+}  // namespace penstock::sim
+
+#endif  // PENSTOCK_CLIENT_FETCH_SIM_SIM_RANK_H_

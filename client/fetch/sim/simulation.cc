@@ -1,0 +1,234 @@
+#include "client/fetch/sim/simulation.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "records/base/counter_rng.h"
+
+namespace penstock::sim {
+namespace {
+
+constexpr uint64_t kMaxEvents = 20'000'000;
+
+class Run {
+ public:
+  Run(const Scenario& scenario, const std::function<void(const std::string&)>& log)
+      : scenario_(scenario), fleet_(Model(scenario, log)) {}
+
+  Outcome Go() {
+    Outcome outcome;
+    if (!MakeRanks()) {
+      outcome.finished = true;  // Fewer rows than one step: nothing to read.
+      return outcome;
+    }
+    for (const Fault& fault : scenario_.faults) Schedule(fault);
+    if (scenario_.bad_window) BreakWindow();
+    fleet_.Run(absl::InfiniteFuture(), kMaxEvents);
+    Describe(outcome);
+    return outcome;
+  }
+
+ private:
+  // Longer than anything may take that is not waited for in vain: a silent server is given up
+  // after silence_timeout, a request after three times that, and then asked of another one.
+  static FleetModel Model(const Scenario& scenario,
+                          const std::function<void(const std::string&)>& log) {
+    FleetModel model = scenario.fleet;
+    model.log = log;
+    model.patience = 6 * scenario.rank.scheduler.silence_timeout + absl::Seconds(10);
+    return model;
+  }
+
+  bool MakeRanks() {
+    absl::StatusOr<Plan> plan = Plan::Create(scenario_.table, scenario_.plan);
+    if (!plan.ok()) return false;
+    plan_.emplace(*std::move(plan));
+    RankOptions options = scenario_.rank;
+    for (uint32_t server : scenario_.first_servers) {
+      options.scheduler.servers.push_back(Fleet::Address(server));
+    }
+    members_ = scenario_.first_servers;
+    const auto start = static_cast<uint64_t>(scenario_.start * plan_->rows());
+    for (uint32_t rank = 0; rank < scenario_.steps.world_size; ++rank) {
+      StepOptions step_options = scenario_.steps;
+      step_options.rank = rank;
+      absl::StatusOr<Steps> steps = Steps::Create(plan_->rows(), step_options, {0, start});
+      if (!steps.ok()) return false;
+      expected_steps_ = steps->num_steps();
+      options.scheduler.seed = DeriveKey(scenario_.rank.scheduler.seed, rank);
+      fleet_.AddRank(*plan_, *steps, options);
+    }
+    return true;
+  }
+
+  void Schedule(const Fault& fault) {
+    fleet_.queue().At(absl::UnixEpoch() + fault.at, [this, fault] { Begin(fault); });
+    fleet_.queue().At(absl::UnixEpoch() + fault.at + fault.lasts, [this, fault] { End(fault); });
+  }
+
+  void Begin(const Fault& fault) {
+    SimServer& server = fleet_.server(fault.server);
+    const auto change = [&](const char* what, const std::function<void()>& begin) {
+      fleet_.Change(fault.server, what, begin);
+    };
+    switch (fault.kind) {
+      case FaultKind::kKill:
+        return change("dies", [&] { server.Kill(absl::UnavailableError("connection reset")); });
+      case FaultKind::kVanish:
+        return change("vanishes", [&] { server.Vanish(); });
+      case FaultKind::kStall:
+        return change("stalls", [&] { server.Stall(); });
+      case FaultKind::kDrain:
+        return change("drains", [&] { server.Drain(); });
+      case FaultKind::kCut:
+        return change("is cut off", [&] { Cut(fault); });
+      case FaultKind::kBreakStream:
+        return change("loses a stream", [&] {
+          server.Break(fault.rank, absl::UnavailableError("connection reset by peer"));
+        });
+      case FaultKind::kManners:
+        return change("misbehaves", [&] { server.manners() = Misbehaviour(fault); });
+      case FaultKind::kLeave:
+        return change("leaves the set", [&] { SetMember(fault.server, false); });
+      case FaultKind::kNumKinds:
+        return;
+    }
+  }
+
+  // The window that nobody has stays so.
+  Manners Misbehaviour(const Fault& fault) {
+    Manners manners = fault.manners;
+    manners.broken_windows = fleet_.server(fault.server).manners().broken_windows;
+    return manners;
+  }
+
+  void End(const Fault& fault) {
+    SimServer& server = fleet_.server(fault.server);
+    fleet_.Change(fault.server, "is well again", [&] {
+      switch (fault.kind) {
+        case FaultKind::kDrain:
+          if (server.alive()) server.Kill(absl::UnavailableError("the grace has ended"));
+          [[fallthrough]];
+        case FaultKind::kKill:
+        case FaultKind::kVanish:
+          if (!server.alive()) server.Start();
+          break;
+        case FaultKind::kStall:
+          server.Resume();
+          break;
+        case FaultKind::kCut:
+          Heal(fault);
+          break;
+        case FaultKind::kManners:
+          server.manners() = {};
+          break;
+        default:
+          SetMember(fault.server, true);  // Also a way of joining.
+      }
+      if (scenario_.bad_window) AddBadWindow(server);
+    });
+  }
+
+  void Cut(const Fault& fault) {
+    for (uint32_t rank = 0; rank < fleet_.num_ranks(); ++rank) {
+      if (!fault.every_rank && rank != fault.rank) continue;
+      if (fault.to_server) fleet_.network().Cut(rank, fault.server, Direction::kToServer);
+      if (fault.to_client) fleet_.network().Cut(rank, fault.server, Direction::kToClient);
+    }
+  }
+
+  void Heal(const Fault& fault) {
+    for (uint32_t rank = 0; rank < fleet_.num_ranks(); ++rank) {
+      fleet_.network().Heal(rank, fault.server);
+      if (fault.breaks_after) {
+        fleet_.server(fault.server).Break(rank, absl::UnavailableError("connection timed out"));
+      }
+    }
+  }
+
+  // The last one stays.
+  void SetMember(uint32_t server, bool member) {
+    const bool is_member = std::find(members_.begin(), members_.end(), server) != members_.end();
+    if (is_member == member || (!member && members_.size() == 1)) return;
+    if (member) {
+      members_.push_back(server);
+    } else {
+      std::erase(members_, server);
+    }
+    std::vector<std::string> addresses;
+    for (uint32_t i : members_) addresses.push_back(Fleet::Address(i));
+    for (uint32_t rank = 0; rank < fleet_.num_ranks(); ++rank) {
+      fleet_.rank(rank).ChangeServers(addresses);
+    }
+  }
+
+  void BreakWindow() {
+    for (uint32_t i = 0; i < fleet_.num_servers(); ++i) AddBadWindow(fleet_.server(i));
+  }
+
+  void AddBadWindow(SimServer& server) {
+    server.manners().broken_windows[*scenario_.bad_window] = scenario_.bad_window_status;
+  }
+
+  void Describe(Outcome& outcome) {
+    outcome.violation = fleet_.violation();
+    outcome.elapsed = fleet_.queue().now() - absl::UnixEpoch();
+    outcome.events = fleet_.queue().executed();
+    outcome.finished = true;
+    for (uint32_t i = 0; i < fleet_.num_ranks(); ++i) {
+      const SimRank& rank = fleet_.rank(i);
+      outcome.finished &= rank.finished();
+      outcome.steps += rank.stats().steps;
+      outcome.rows += rank.stats().rows;
+      outcome.hash = DeriveKey(outcome.hash, rank.stats().requests);
+      if (outcome.violation.empty()) outcome.violation = CheckEnd(i, rank);
+    }
+    outcome.hash = DeriveKey(DeriveKey(outcome.hash, outcome.events),
+                             static_cast<uint64_t>(absl::ToInt64Nanoseconds(outcome.elapsed)));
+  }
+
+  std::string CheckEnd(uint32_t index, const SimRank& rank) {
+    if (rank.finished()) {
+      if (rank.stats().steps != expected_steps_) {
+        return absl::StrCat("rank ", index, " ended after ", rank.stats().steps, " of ",
+                            expected_steps_, " steps");
+      }
+      return rank.open_windows() == 0 ? "" : "windows left open at the end";
+    }
+    return MayFail(rank)
+               ? ""
+               : absl::StrCat("rank ", index, " failed without need: ", rank.failure().ToString());
+  }
+
+  bool MayFail(const SimRank& rank) {
+    if (scenario_.bad_window) {
+      if (rank.failure().code() == scenario_.bad_window_status.code()) return true;
+    }
+    return absl::StrContains(rank.failure().message(), "no server could be used for") &&
+           rank.healthy_before_failure() <=
+               scenario_.rank.scheduler.silence_timeout + absl::Seconds(5);
+  }
+
+  const Scenario& scenario_;
+  std::optional<Plan> plan_;
+  Fleet fleet_;
+  std::vector<uint32_t> members_;
+  uint64_t expected_steps_ = 0;
+};
+
+}  // namespace
+
+Outcome Simulate(const Scenario& scenario, const std::function<void(const std::string&)>& log) {
+  return Run(scenario, log).Go();
+}
+
+std::string ReplayCommand(uint64_t seed) {
+  return absl::StrCat("build/release/bin/penstock-sim --seed ", seed);
+}
+
+}  // namespace penstock::sim

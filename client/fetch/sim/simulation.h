@@ -1,0 +1,41 @@
+// Runs what a seed draws, and says which promise was broken.
+#ifndef PENSTOCK_CLIENT_FETCH_SIM_SIMULATION_H_
+#define PENSTOCK_CLIENT_FETCH_SIM_SIMULATION_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "client/fetch/sim/scenario.h"
+
+namespace penstock::sim {
+
+struct Outcome {
+  std::string violation;   // Empty: every promise was kept.
+  bool finished = false;   // Every rank has all its steps; else the job failed, and rightly so.
+  absl::Duration elapsed;  // Virtual.
+  uint64_t events = 0;
+  uint64_t steps = 0;
+  uint64_t rows = 0;
+  uint64_t hash = 0;  // Of everything that was logged, where something was; else of the counts.
+};
+
+// Promises:
+//   exactly once   every delivered row is the plan's, written once, by one answer
+//   order          steps come in the plan's order, all of them
+//   protocol       nothing is asked that the server's rules forbid; windows and outstanding bytes
+//                  stay within their limits; no action after the end; every window is released
+//   liveness       where one server is healthy for long enough, the consumer gets its batch; the
+//                  scheduler never spins
+//   honest ends    the job fails only for a cause that no server could cure
+// `log` gets a line for each event; empty: none.
+Outcome Simulate(const Scenario& scenario,
+                 const std::function<void(const std::string&)>& log = nullptr);
+
+// Of a seed: "build/release/bin/penstock-sim --seed 17".
+std::string ReplayCommand(uint64_t seed);
+
+}  // namespace penstock::sim
+
+#endif  // PENSTOCK_CLIENT_FETCH_SIM_SIMULATION_H_

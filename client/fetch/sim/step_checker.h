@@ -1,0 +1,50 @@
+// What a rank's slots must hold: every row once, in the order of the plan.
+#ifndef PENSTOCK_CLIENT_FETCH_SIM_STEP_CHECKER_H_
+#define PENSTOCK_CLIENT_FETCH_SIM_STEP_CHECKER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/fetch/scheduler_actions.h"
+#include "client/plan/epoch_order.h"
+#include "client/plan/plan.h"
+#include "client/plan/steps.h"
+
+namespace penstock::sim {
+
+// Slots whose rows are RowContent(), checked against the plan by a walk of its own. Every method
+// returns what is wrong, or nothing. Not thread-safe.
+class StepChecker {
+ public:
+  // `plan` must outlive it.
+  StepChecker(const Plan& plan, const Steps& steps, uint32_t slots);
+
+  // A part's rows come to a slot: each must have been empty, and not the consumer's.
+  std::string Copy(const RowCopy& copy, const std::vector<uint64_t>& content);
+  // The slot becomes the consumer's.
+  std::string Deliver(const ReadyStep& step);
+  // It is the scheduler's again, and empty.
+  void Release(uint32_t slot);
+
+ private:
+  struct Slot {
+    bool delivered = false;
+    std::vector<uint64_t> rows;  // 0: nothing yet.
+  };
+
+  std::string CheckRange(const RowRange& range, const Slot& slot, uint64_t& at);
+
+  const Plan& plan_;
+  const Steps steps_;
+  std::vector<Slot> slots_;
+  uint64_t next_step_ = 0;
+  std::unique_ptr<const EpochOrder> order_;
+  std::optional<EpochOrder::Walker> walker_;
+};
+
+}  // namespace penstock::sim
+
+#endif  // PENSTOCK_CLIENT_FETCH_SIM_STEP_CHECKER_H_

@@ -1,0 +1,68 @@
+// The windows that a simulated server has read, is reading, or is yet to read.
+#ifndef PENSTOCK_CLIENT_FETCH_SIM_WINDOW_STORE_H_
+#define PENSTOCK_CLIENT_FETCH_SIM_WINDOW_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "client/plan/epoch_order.h"
+
+namespace penstock::sim {
+
+struct StoreOptions {
+  uint32_t parallel_loads = 4;
+  absl::Duration seek = absl::Milliseconds(1);  // Of every load.
+  double rows_per_second = 1e6;                 // Of one load.
+  uint32_t idle_windows = 64;                   // Kept beside those that are open.
+};
+
+// Reads each window once for all sessions that have it open, earliest needed first, and keeps it
+// while one has and for some while after. Not thread-safe.
+class WindowStore {
+ public:
+  using Timer = std::function<void(absl::Duration, std::function<void()>)>;
+
+  // `timer` runs an action later; what it holds must outlive the store.
+  WindowStore(const StoreOptions& options, Timer timer)
+      : options_(options), timer_(std::move(timer)) {}
+
+  // Calls `ready` when it is there, perhaps at once.
+  void Open(WindowId id, uint32_t rows, uint64_t needed_at, std::function<void()> ready);
+  // Undoes one Open().
+  void Close(WindowId id);
+
+  uint64_t loads() const { return loads_; }
+
+ private:
+  struct Entry {
+    uint32_t rows = 0;
+    uint64_t needed_at = 0;
+    uint32_t pins = 0;
+    bool loading = false;
+    bool loaded = false;
+    std::vector<std::function<void()>> waiting;
+    std::list<WindowId>::iterator idle;  // Where pins is 0 and it is loaded.
+  };
+
+  void LoadNext();
+  void Loaded(WindowId id);
+  void Idle(WindowId id, Entry& entry);
+
+  const StoreOptions options_;
+  const Timer timer_;
+  std::map<WindowId, Entry> entries_;
+  std::set<std::pair<uint64_t, WindowId>> queue_;
+  std::list<WindowId> idle_;  // Used last at the back.
+  uint32_t loading_ = 0;
+  uint64_t loads_ = 0;
+};
+
+}  // namespace penstock::sim
+
+#endif  // PENSTOCK_CLIENT_FETCH_SIM_WINDOW_STORE_H_
