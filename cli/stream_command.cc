@@ -34,9 +34,11 @@ struct StreamFlags {
 // A file of lines of text.
 class LineFile {
  public:
-  static absl::StatusOr<LineFile> Create(const std::string& path) {
+  // `followed`: others read each line as soon as it is written.
+  static absl::StatusOr<LineFile> Create(const std::string& path, bool followed) {
     std::FILE* file = std::fopen(path.c_str(), "w");
     if (file == nullptr) return ErrnoToStatus(errno, path);
+    if (followed) std::setvbuf(file, nullptr, _IOLBF, BUFSIZ);
     return LineFile(path, file);
   }
 
@@ -89,10 +91,10 @@ struct Sinks {
     Sinks sinks = {.manifest = &manifest, .progress = &progress};
     if (flags.digest) sinks.digest.emplace();
     if (!flags.ids.empty()) {
-      PENSTOCK_ASSIGN_OR_RETURN(sinks.ids, LineFile::Create(flags.ids));
+      PENSTOCK_ASSIGN_OR_RETURN(sinks.ids, LineFile::Create(flags.ids, /*followed=*/false));
     }
     if (!flags.waits.empty()) {
-      PENSTOCK_ASSIGN_OR_RETURN(sinks.waits, LineFile::Create(flags.waits));
+      PENSTOCK_ASSIGN_OR_RETURN(sinks.waits, LineFile::Create(flags.waits, /*followed=*/true));
     }
     return sinks;
   }

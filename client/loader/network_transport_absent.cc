@@ -3,8 +3,7 @@
 
 namespace penstock {
 
-absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
-                                                                const NetworkOptions&) {
+absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address) {
   return absl::UnimplementedError(
       absl::StrCat(address, ": this build has no gRPC; use servers local:"));
 }

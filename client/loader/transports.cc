@@ -46,13 +46,12 @@ absl::StatusOr<std::vector<std::string>> ParseServers(absl::string_view servers)
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Transport>>> MakeTransports(
-    const std::vector<std::string>& addresses, const EngineOptions& local,
-    const NetworkOptions& network) {
+    const std::vector<std::string>& addresses, const EngineOptions& local) {
   std::vector<std::unique_ptr<Transport>> transports;
   for (const std::string& address : addresses) {
     PENSTOCK_ASSIGN_OR_RETURN(
         std::unique_ptr<Transport> transport,
-        address == kLocal ? MakeLocalTransport(local) : MakeNetworkTransport(address, network));
+        address == kLocal ? MakeLocalTransport(local) : MakeNetworkTransport(address));
     transports.push_back(std::move(transport));
   }
   return transports;

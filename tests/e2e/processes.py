@@ -1,36 +1,23 @@
 """Starts Penstock's programs for the tests of whole processes, and ends them again."""
 
-import ctypes
 import json
 import os
 import pathlib
-import select
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
-BIN = pathlib.Path(os.environ["PENSTOCK_BIN"])
-SAMPLE = pathlib.Path(os.environ["PENSTOCK_SAMPLE"])
-TIMEOUT_S = 120
+from servers import BIN, REPOSITORY, TIMEOUT_S, Server, die_with_parent, pause
 
-
-def _die_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-def pause():
-    """Between two looks at something that another process does."""
-    select.select([], [], [], 0.01)
+SAMPLE = pathlib.Path(os.environ.get("PENSTOCK_SAMPLE", REPOSITORY / "sample"))
 
 
 def run(program, *args, timeout=TIMEOUT_S, **options):
     """Runs a program to its end; returns it with stdout, stderr (text) and returncode."""
     return subprocess.run([str(BIN / program), *map(str, args)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=timeout,
-                          preexec_fn=_die_with_parent, **options)
+                          preexec_fn=die_with_parent, **options)
 
 
 class ProcessTestCase(unittest.TestCase):
@@ -52,7 +39,7 @@ class ProcessTestCase(unittest.TestCase):
 
     def spawn(self, program, *args):
         child = subprocess.Popen([str(BIN / program), *map(str, args)], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True, preexec_fn=_die_with_parent)
+                                 stderr=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
         self.addCleanup(self._end, child)
         return child
 
@@ -64,22 +51,16 @@ class ProcessTestCase(unittest.TestCase):
 
     def start_server(self, *args, listen="127.0.0.1:0"):
         """A serving penstock-server; its address is `server.address`."""
+        server = self.make_server(*args)
+        server.start(listen)
+        return server.wait_serving()
+
+    def make_server(self, *args, **options):
+        """A penstock-server of this test that has not been started."""
         self._servers += 1
-        address_file = self.folder / f"address{self._servers}"
-        log = open(self.folder / f"server{self._servers}.log", "w+")
-        self.addCleanup(log.close)
-        server = subprocess.Popen(
-            [str(BIN / "penstock-server"), "--data-root", str(self.data), "--listen", listen,
-             "--address-file", str(address_file), *map(str, args)],
-            stdout=log, stderr=log, preexec_fn=_die_with_parent)
-        self.addCleanup(self._end, server)
-        server.log_path = log.name
-        deadline = time.monotonic() + TIMEOUT_S
-        while not address_file.exists():
-            self.assertIsNone(server.poll(), pathlib.Path(log.name).read_text())
-            self.assertLess(time.monotonic(), deadline, "the server did not start")
-            pause()
-        server.address = address_file.read_text().strip()
+        server = Server(self.data, self.folder / f"address{self._servers}",
+                        self.folder / f"server{self._servers}.log", *args, **options)
+        self.addCleanup(server.end)
         return server
 
     def stream_args(self, servers, *args, epochs=2):

@@ -1,0 +1,261 @@
+"""Servers are killed, stopped, drained and restarted under two ranks; the stream does not change.
+
+    python3 tests/chaos/chaos_test.py --kills 1000 --seed 7
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import random
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
+
+from processes import ProcessTestCase  # noqa: E402
+from servers import wait_until  # noqa: E402
+
+NUM_SERVERS = 4
+NUM_RANKS = 2
+OPTIONS = argparse.Namespace(kills=100, seed=None, pace=20_000, slowest_minutes=8)
+
+
+class Timeline:
+    """Prints what happened when, and counts it."""
+
+    def __init__(self):
+        self.start = time.monotonic()
+        self.counts = collections.Counter()
+
+    def now(self):
+        return time.monotonic() - self.start
+
+    def note(self, what, detail=""):
+        self.counts[what] += 1
+        print(f"{self.now():8.3f} s  {what} {detail}".rstrip(), flush=True)
+
+
+class Victim:
+    """One server and what is to happen to it next; `tick()` does it when its time has come."""
+
+    def __init__(self, number, server, timeline, random_numbers):
+        self.number = number
+        self.server = server
+        self.timeline = timeline
+        self.random = random_numbers
+        self.then = self._starting  # What `tick()` does from `at` on; None: it serves, undisturbed.
+        self.at = 0.0
+        self.new_port_share = 0.0
+        server.start()
+
+    @property
+    def idle(self):
+        return self.then is None
+
+    def tick(self):
+        if self.then is not None and time.monotonic() >= self.at:
+            self.then()
+
+    def stop_for(self, seconds):
+        self._note("SIGSTOP", f"for {1000 * seconds:.0f} ms")
+        self.server.stop()
+        self._later(seconds, self._cont)
+
+    def kill(self, after_stop_of):
+        """Once every rank is connected; stopped first, until there are requests it has not read."""
+        self.after_stop_of = after_stop_of
+        self.give_up_at = time.monotonic() + 5
+        self.then = self._await_ranks
+
+    def _await_ranks(self):
+        if self.server.connections() != [0] * NUM_RANKS and time.monotonic() < self.give_up_at:
+            return self._later(0.02, self._await_ranks)
+        self._later(0.1, self._stop_to_kill)  # They say hello and ask.
+
+    def _stop_to_kill(self):
+        self.server.stop()
+        self._later(self.after_stop_of, self._kill)
+
+    def drain(self, away_for=0.0):
+        self._note("SIGTERM")
+        self.server.drain()
+        self.away_for = away_for
+        self._later(0, self._drained)
+
+    def _note(self, what, detail=""):
+        self.timeline.note(what, f"server {self.number} {detail}")
+
+    def _later(self, seconds, then):
+        self.at = time.monotonic() + seconds
+        self.then = then
+
+    def _cont(self):
+        self.server.cont()
+        self.then = None
+
+    def _kill(self):
+        unread = sum(self.server.connections())
+        if unread == 0 and time.monotonic() < self.give_up_at:
+            return self._later(0.01, self._kill)
+        self._note("SIGKILL" if unread else "SIGKILL without requests", f"{unread} bytes unread")
+        self.server.kill()
+        self._later(self.random.uniform(0, 0.3), self._restart)
+
+    def _drained(self):
+        if self.server.poll() is None:
+            return
+        if self.server.returncode != 0:
+            raise AssertionError(f"a drained server ended with {self.server.returncode}")
+        self._note("drained")
+        self._later(self.away_for, self._restart)
+
+    def _restart(self):
+        same = self.new_port_share <= self.random.random()
+        self.server.start(self.server.address if same else "127.0.0.1:0")
+        self.then = self._starting
+
+    def _starting(self):
+        before = self.server.address
+        if self.server.serves():
+            self._note("serves", "on the same port" if before == self.server.address
+                       else f"on {self.server.address}")
+            self.then = None
+
+
+class ChaosTest(ProcessTestCase):
+    def setUp(self):
+        super().setUp()
+        self.seed = OPTIONS.seed if OPTIONS.seed is not None else random.SystemRandom().getrandbits(32)
+        print(f"seed {self.seed}", flush=True)
+        self.random = random.Random(self.seed)
+        self.timeline = Timeline()
+        self.deadline = time.monotonic() + 60 * OPTIONS.slowest_minutes * max(1, OPTIONS.kills / 100)
+
+    def start_victims(self, **options):
+        self.victims = [Victim(n, self.make_server("--threads", 1), self.timeline, self.random)
+                        for n in range(NUM_SERVERS)]
+        self.run_until(lambda: all(victim.idle for victim in self.victims))
+
+    def start_clients(self, servers):
+        self.waits = [self.folder / f"waits{rank}" for rank in range(NUM_RANKS)]
+        self.clients = [
+            self.spawn("penstock", *self.rank_args(rank, servers), "--pace", OPTIONS.pace,
+                       "--waits", self.waits[rank])
+            for rank in range(NUM_RANKS)]
+        self.wait_for_batches(10)
+
+    def rank_args(self, rank, servers):
+        return self.stream_args(servers, "--rank", rank, "--world-size", NUM_RANKS, "--look-ahead",
+                                "16MiB", epochs=0)
+
+    def wait_for_batches(self, more):
+        """Until every rank has got so many more batches."""
+        seen = [self.batches(rank) for rank in range(NUM_RANKS)]
+        for rank in range(NUM_RANKS):
+            wait_until(lambda: self.batches(rank) >= seen[rank] + more, f"batches of rank {rank}")
+
+    def batches(self, rank):
+        if self.clients[rank].poll() is not None:
+            self.fail(f"rank {rank} ended: {self.clients[rank].communicate()[1]}")
+        waits = self.waits[rank]
+        return waits.read_bytes().count(b"\n") if waits.exists() else 0
+
+    def run_until(self, condition, act=lambda: None):
+        while not condition():
+            self.assertLess(time.monotonic(), self.deadline, f"seed {self.seed}: not done in time")
+            act()
+            for victim in self.victims:
+                victim.tick()
+            signal.sigtimedwait([], 0.002)
+
+    def disturb(self, kills):
+        """Random kills and stops of random servers until there were so many kills."""
+        next_at = time.monotonic()
+
+        def act():
+            nonlocal next_at
+            idle = [victim for victim in self.victims if victim.idle]
+            if time.monotonic() < next_at or not idle:
+                return
+            victim = self.random.choice(idle)
+            if self.random.random() < 0.8:
+                victim.kill(after_stop_of=self.random.uniform(0.02, 0.15))
+            else:
+                victim.stop_for(self.random.choice([0.01, 0.1, 0.5, 1.5]) * self.random.random())
+            next_at = time.monotonic() + self.random.expovariate(1 / 0.15)
+
+        self.run_until(lambda: self.timeline.counts["SIGKILL"] >= kills, act)
+        self.calm_down()
+
+    def calm_down(self):
+        self.run_until(lambda: all(victim.idle for victim in self.victims))
+
+    def rolling_restart(self):
+        self.timeline.note("rolling restart")
+        for victim in self.victims:
+            victim.drain()
+            self.calm_down()
+        self.wait_for_batches(5)
+
+    def drain_one(self):
+        self.timeline.note("drain")
+        victim = self.random.choice(self.victims)
+        victim.drain(away_for=1.5)
+        self.run_until(lambda: victim.server.poll() is not None or victim.idle)
+        self.wait_for_batches(5)  # Without it.
+        self.calm_down()
+
+    def finish_clients(self):
+        """Ends the ranks where they are; what each has told."""
+        self.wait_for_batches(10)
+        for client in self.clients:
+            client.send_signal(signal.SIGINT)
+        results = []
+        for client in self.clients:
+            out, err = client.communicate(timeout=120)
+            self.assertIn("interrupted by SIGINT", err)
+            results.append(json.loads(out))
+        return results
+
+    def quiet_digest(self, rank, steps):
+        out = self.check_run("penstock", *self.rank_args(rank, "local:"), "--steps", steps,
+                             timeout=600).stdout
+        return json.loads(out)["digest"]
+
+    def check(self, results):
+        for rank, result in enumerate(results):
+            self.assertEqual(result["digest"], self.quiet_digest(rank, result["steps"]),
+                             f"seed {self.seed}, rank {rank}")
+        lost = sum(server["lost_requests"] for result in results for server in result["servers"])
+        breaks = sum(server["stream_breaks"] for result in results for server in result["servers"])
+        waits = [result["batch_wait_seconds"]["max"] for result in results]
+        steps = [result["steps"] for result in results]
+        print(f"{self.timeline.now():8.3f} s  {dict(self.timeline.counts)}; {lost} requests lost in "
+              f"{breaks} broken streams; steps {steps}, longest waits {waits} s", flush=True)
+        self.assertGreaterEqual(breaks, OPTIONS.kills, "few streams were broken")
+        self.assertGreaterEqual(lost, OPTIONS.kills, "few requests were in flight")
+
+    def test_whatever_happens_to_servers_the_stream_stays_the_same(self):
+        self.start_victims()
+        self.start_clients(",".join(victim.server.address for victim in self.victims))
+        self.disturb(OPTIONS.kills // 3)
+        self.rolling_restart()
+        self.disturb(2 * OPTIONS.kills // 3)
+        self.drain_one()
+        self.disturb(OPTIONS.kills)
+        self.check(self.finish_clients())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=OPTIONS.kills)
+    parser.add_argument("--seed", type=int, help="default: a new one, printed")
+    parser.parse_known_args(namespace=OPTIONS)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

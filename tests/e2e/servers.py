@@ -1,0 +1,114 @@
+"""A penstock-server as a process that can be killed, stopped, drained and started again."""
+
+import ctypes
+import os
+import pathlib
+import select
+import signal
+import subprocess
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("PENSTOCK_BIN", REPOSITORY / "build/release/bin"))
+TIMEOUT_S = 120
+
+
+def die_with_parent():
+    """For preexec_fn: no process outlives the test, however that ends."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def pause():
+    """Between two looks at something that another process does."""
+    select.select([], [], [], 0.01)
+
+
+def wait_until(condition, what, timeout=TIMEOUT_S):
+    """Returns the condition's first true value; fails naming `what` after the timeout."""
+    deadline = time.monotonic() + timeout
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {timeout} s for {what}")
+        pause()
+    return value
+
+
+class Server:
+    """`start()` may be called again once the process has ended.
+
+    `prefix` is a command that executes another one, as `nsenter` does. What is asked of it and not
+    here (pid, poll, wait, send_signal, returncode) is asked of the process.
+    """
+
+    def __init__(self, data, address_file, log_path, *args, prefix=()):
+        self.address = None
+        self.address_file = pathlib.Path(address_file)
+        self.log_path = str(log_path)
+        self.process = None
+        self._before = None
+        self._command = [*map(str, prefix), str(BIN / "penstock-server"), "--data-root", str(data),
+                         "--address-file", str(address_file), *map(str, args)]
+
+    def __getattr__(self, name):
+        return getattr(self.process, name)
+
+    def start(self, listen="127.0.0.1:0"):
+        """Does not wait until it serves."""
+        self._before = self._stamp()
+        with open(self.log_path, "a") as log:
+            self.process = subprocess.Popen([*self._command, "--listen", listen], stdout=log,
+                                            stderr=log, preexec_fn=die_with_parent)
+
+    def serves(self):
+        """Whether it has served since `start()`; then `address` says where."""
+        if self.process.poll() is not None:
+            raise AssertionError("penstock-server ended:\n" + self.log())
+        stamp = self._stamp()
+        if stamp is None or stamp == self._before:
+            return False
+        self.address = self.address_file.read_text().strip()
+        return True
+
+    def wait_serving(self):
+        wait_until(self.serves, f"a server to start; {self.log_path}")
+        return self
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(TIMEOUT_S)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def cont(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def drain(self):
+        """It ends with its last stream."""
+        self.process.send_signal(signal.SIGTERM)
+
+    def end(self):
+        """At the end of a test, whatever state it is in."""
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+
+    def connections(self):
+        """Of each TCP connection, the bytes that the client sent and the server has not read."""
+        port = int(self.address.rsplit(":", 1)[1])
+        rows = []
+        for table in ("tcp", "tcp6"):  # gRPC's sockets are of IPv6, also for 127.0.0.1.
+            text = pathlib.Path(f"/proc/{self.process.pid}/net/{table}").read_text()
+            rows += [line.split() for line in text.splitlines()[1:]]
+        return [int(row[4].split(":")[1], 16) for row in rows
+                if row[3] == "01" and int(row[1].split(":")[1], 16) == port]  # ESTABLISHED
+
+    def log(self):
+        return pathlib.Path(self.log_path).read_text()
+
+    def _stamp(self):
+        """Changes whenever the address file is written, also with the same address."""
+        try:
+            stat = self.address_file.stat()
+        except FileNotFoundError:
+            return None
+        return stat.st_ino, stat.st_mtime_ns
