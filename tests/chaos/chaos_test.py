@@ -5,7 +5,6 @@
 
 import argparse
 import collections
-import json
 import pathlib
 import random
 import signal
@@ -15,12 +14,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 
-from processes import ProcessTestCase  # noqa: E402
-from servers import wait_until  # noqa: E402
+from ranks import NUM_RANKS, RanksTestCase, total  # noqa: E402
 
 NUM_SERVERS = 4
-NUM_RANKS = 2
-OPTIONS = argparse.Namespace(kills=100, seed=None, pace=20_000, slowest_minutes=8)
+OPTIONS = argparse.Namespace(kills=100, seed=None, minutes=8)
 
 
 class Timeline:
@@ -125,43 +122,19 @@ class Victim:
             self.then = None
 
 
-class ChaosTest(ProcessTestCase):
+class ChaosTest(RanksTestCase):
     def setUp(self):
         super().setUp()
         self.seed = OPTIONS.seed if OPTIONS.seed is not None else random.SystemRandom().getrandbits(32)
         print(f"seed {self.seed}", flush=True)
         self.random = random.Random(self.seed)
         self.timeline = Timeline()
-        self.deadline = time.monotonic() + 60 * OPTIONS.slowest_minutes * max(1, OPTIONS.kills / 100)
+        self.deadline = time.monotonic() + 60 * OPTIONS.minutes * max(1, OPTIONS.kills / 100)
 
-    def start_victims(self, **options):
+    def start_victims(self):
         self.victims = [Victim(n, self.make_server("--threads", 1), self.timeline, self.random)
                         for n in range(NUM_SERVERS)]
         self.run_until(lambda: all(victim.idle for victim in self.victims))
-
-    def start_clients(self, servers):
-        self.waits = [self.folder / f"waits{rank}" for rank in range(NUM_RANKS)]
-        self.clients = [
-            self.spawn("penstock", *self.rank_args(rank, servers), "--pace", OPTIONS.pace,
-                       "--waits", self.waits[rank])
-            for rank in range(NUM_RANKS)]
-        self.wait_for_batches(10)
-
-    def rank_args(self, rank, servers):
-        return self.stream_args(servers, "--rank", rank, "--world-size", NUM_RANKS, "--look-ahead",
-                                "16MiB", epochs=0)
-
-    def wait_for_batches(self, more):
-        """Until every rank has got so many more batches."""
-        seen = [self.batches(rank) for rank in range(NUM_RANKS)]
-        for rank in range(NUM_RANKS):
-            wait_until(lambda: self.batches(rank) >= seen[rank] + more, f"batches of rank {rank}")
-
-    def batches(self, rank):
-        if self.clients[rank].poll() is not None:
-            self.fail(f"rank {rank} ended: {self.clients[rank].communicate()[1]}")
-        waits = self.waits[rank]
-        return waits.read_bytes().count(b"\n") if waits.exists() else 0
 
     def run_until(self, condition, act=lambda: None):
         while not condition():
@@ -208,45 +181,25 @@ class ChaosTest(ProcessTestCase):
         self.wait_for_batches(5)  # Without it.
         self.calm_down()
 
-    def finish_clients(self):
-        """Ends the ranks where they are; what each has told."""
-        self.wait_for_batches(10)
-        for client in self.clients:
-            client.send_signal(signal.SIGINT)
-        results = []
-        for client in self.clients:
-            out, err = client.communicate(timeout=120)
-            self.assertIn("interrupted by SIGINT", err)
-            results.append(json.loads(out))
-        return results
-
-    def quiet_digest(self, rank, steps):
-        out = self.check_run("penstock", *self.rank_args(rank, "local:"), "--steps", steps,
-                             timeout=600).stdout
-        return json.loads(out)["digest"]
-
     def check(self, results):
-        for rank, result in enumerate(results):
-            self.assertEqual(result["digest"], self.quiet_digest(rank, result["steps"]),
-                             f"seed {self.seed}, rank {rank}")
-        lost = sum(server["lost_requests"] for result in results for server in result["servers"])
-        breaks = sum(server["stream_breaks"] for result in results for server in result["servers"])
-        waits = [result["batch_wait_seconds"]["max"] for result in results]
-        steps = [result["steps"] for result in results]
+        self.assert_undisturbed(results, f"seed {self.seed}")
+        lost, breaks = total(results, "lost_requests"), total(results, "stream_breaks")
         print(f"{self.timeline.now():8.3f} s  {dict(self.timeline.counts)}; {lost} requests lost in "
-              f"{breaks} broken streams; steps {steps}, longest waits {waits} s", flush=True)
+              f"{breaks} broken streams; steps {[result['steps'] for result in results]}, longest "
+              f"waits {[result['batch_wait_seconds']['max'] for result in results]} s", flush=True)
         self.assertGreaterEqual(breaks, OPTIONS.kills, "few streams were broken")
         self.assertGreaterEqual(lost, OPTIONS.kills, "few requests were in flight")
 
     def test_whatever_happens_to_servers_the_stream_stays_the_same(self):
         self.start_victims()
-        self.start_clients(",".join(victim.server.address for victim in self.victims))
+        self.start_ranks(",".join(victim.server.address for victim in self.victims), "--pace",
+                         20_000, "--look-ahead", "16MiB")
         self.disturb(OPTIONS.kills // 3)
         self.rolling_restart()
         self.disturb(2 * OPTIONS.kills // 3)
         self.drain_one()
         self.disturb(OPTIONS.kills)
-        self.check(self.finish_clients())
+        self.check(self.finish_ranks())
 
 
 def main():

@@ -37,9 +37,11 @@ class ProcessTestCase(unittest.TestCase):
         self.assertEqual(result.returncode, 0, f"{program} {args}\n{result.stdout}\n{result.stderr}")
         return result
 
-    def spawn(self, program, *args):
-        child = subprocess.Popen([str(BIN / program), *map(str, args)], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
+    def spawn(self, program, *args, prefix=()):
+        """`prefix`: a command that executes another one."""
+        child = subprocess.Popen([*map(str, prefix), str(BIN / program), *map(str, args)],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 preexec_fn=die_with_parent)
         self.addCleanup(self._end, child)
         return child
 

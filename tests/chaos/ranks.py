@@ -1,0 +1,63 @@
+"""Ranks that read at a trainer's pace until they are interrupted, and what they must have read."""
+
+import json
+import signal
+
+from processes import ProcessTestCase
+from servers import wait_until
+
+NUM_RANKS = 2
+
+
+class RanksTestCase(ProcessTestCase):
+    def start_ranks(self, servers, *args, prefixes=((),) * NUM_RANKS):
+        """`prefixes`: of each rank, a command that executes another one."""
+        self.rank_options = args
+        self.waits = [self.folder / f"waits{rank}" for rank in range(NUM_RANKS)]
+        self.ranks = [self.spawn("penstock", *self.rank_args(rank, servers), "--waits",
+                                 self.waits[rank], *args, prefix=prefixes[rank])
+                      for rank in range(NUM_RANKS)]
+        self.wait_for_batches(10)
+
+    def rank_args(self, rank, servers):
+        return self.stream_args(servers, "--rank", rank, "--world-size", NUM_RANKS, epochs=0)
+
+    def wait_for_batches(self, more):
+        """Until every rank has got so many more batches."""
+        seen = [self.batches(rank) for rank in range(NUM_RANKS)]
+        for rank in range(NUM_RANKS):
+            wait_until(lambda: self.batches(rank) >= seen[rank] + more, f"batches of rank {rank}")
+
+    def batches(self, rank):
+        if self.ranks[rank].poll() is not None:
+            self.fail(f"rank {rank} ended: {self.ranks[rank].communicate()[1]}")
+        waits = self.waits[rank]
+        return waits.read_bytes().count(b"\n") if waits.exists() else 0
+
+    def finish_ranks(self):
+        """Ends the ranks where they are; what each has told."""
+        self.wait_for_batches(10)
+        for child in self.ranks:
+            child.send_signal(signal.SIGINT)
+        results = []
+        for child in self.ranks:
+            out, err = child.communicate(timeout=120)
+            self.assertIn("interrupted by SIGINT", err)
+            results.append(json.loads(out))
+        return results
+
+    def assert_undisturbed(self, results, note=""):
+        """Each rank has read what it reads in this process, without servers."""
+        options = list(self.rank_options)
+        if "--pace" in options:
+            at = options.index("--pace")
+            del options[at:at + 2]
+        for rank, result in enumerate(results):
+            out = self.check_run("penstock", *self.rank_args(rank, "local:"), *options, "--steps",
+                                 result["steps"], timeout=600).stdout
+            self.assertEqual(result["digest"], json.loads(out)["digest"], f"rank {rank} {note}")
+
+
+def total(results, name):
+    """Of all servers of all ranks."""
+    return sum(server[name] for result in results for server in result["servers"])
