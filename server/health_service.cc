@@ -9,7 +9,10 @@ using grpc::health::v1::HealthCheckResponse;
 
 namespace {
 
-bool IsKnown(absl::string_view service) {
+constexpr absl::string_view kLiveness = "liveness";
+
+// Of one status with the whole server.
+bool IsServer(absl::string_view service) {
   return service.empty() || service == "penstock.v1.PieceService";
 }
 
@@ -92,13 +95,13 @@ grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* cont
                                                const HealthCheckRequest* request,
                                                HealthCheckResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (!IsKnown(request->service())) {
+  if (!IsServer(request->service()) && request->service() != kLiveness) {
     reactor->Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "unknown service"));
     return reactor;
   }
   {
     MutexLock lock(&mutex_);
-    response->set_status(ToStatus(serving_));
+    response->set_status(ToStatus(serving_ || request->service() == kLiveness));
   }
   reactor->Finish(grpc::Status::OK);
   return reactor;
@@ -107,11 +110,12 @@ grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* cont
 grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(
     grpc::CallbackServerContext*, const HealthCheckRequest* request) {
   MutexLock lock(&mutex_);
-  auto* watch =
-      new HealthWatch(*this, IsKnown(request->service()) ? ToStatus(serving_)
-                                                         : HealthCheckResponse::SERVICE_UNKNOWN);
-  if (IsKnown(request->service())) watches_.insert(watch);
-  return watch;
+  if (IsServer(request->service())) {
+    return *watches_.insert(new HealthWatch(*this, ToStatus(serving_))).first;
+  }
+  return new HealthWatch(*this, request->service() == kLiveness
+                                    ? HealthCheckResponse::SERVING
+                                    : HealthCheckResponse::SERVICE_UNKNOWN);
 }
 
 }  // namespace penstock

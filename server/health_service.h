@@ -12,7 +12,8 @@ namespace penstock {
 
 class HealthWatch;
 
-// Knows the whole server ("") and penstock.v1.PieceService, which are always of one status.
+// Knows the whole server ("") and penstock.v1.PieceService, which are always of one status, and
+// "liveness", which is SERVING as long as anybody answers: a draining server is not to be killed.
 // Thread-safe.
 class HealthService final : public grpc::health::v1::Health::CallbackService {
  public:

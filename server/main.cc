@@ -42,6 +42,8 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--data-root", flags.server.data_root,
                  "Folder of shards and manifests; nothing outside it is served");
   app.add_option("--listen", flags.server.listen, "HOST:PORT; port 0 takes a free one");
+  app.add_option("--health-listen", flags.server.health_listen,
+                 "HOST:PORT of a second port that answers health checks alone, without TLS");
   app.add_option("--threads", flags.server.threads,
                  "Threads that load and decode; 0: the cores this process may use");
   app.add_option("--memory-budget", flags.memory_budget,

@@ -7,6 +7,7 @@
 #include "records/base/status.h"
 #include "records/wire/limits.h"
 #include "server/engine_sessions.h"
+#include "server/health_port.h"
 #include "server/health_service.h"
 #include "server/listen_address.h"
 #include "server/piece_service.h"
@@ -64,6 +65,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
   if (!root.ok()) return Annotate(root.status(), "--data-root");
   std::unique_ptr<Server> server(
       new Server(std::move(options), *std::move(root), std::move(sessions)));
+  if (const std::string& listen = server->options_.health_listen; !listen.empty()) {
+    absl::StatusOr<std::unique_ptr<HealthPort>> port = HealthPort::Start(listen);
+    if (!port.ok()) return Annotate(port.status(), "--health-listen");
+    server->health_port_ = *std::move(port);
+  }
   PENSTOCK_RETURN_IF_ERROR(server->Listen(server->options_.listen));
   return server;
 }
@@ -126,6 +132,11 @@ void Server::RunUntilEnd() {
   changed_.NotifyAll();
 }
 
+const std::string& Server::health_address() const {
+  static const std::string none;
+  return health_port_ == nullptr ? none : health_port_->address();
+}
+
 size_t Server::num_streams() const { return service_->num_streams(); }
 
 v1::ServerStats Server::stats() const { return service_->stats(); }
@@ -138,6 +149,7 @@ void Server::Drain(absl::Duration grace) {
     drain_deadline_ = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(grace);
   }
   health_->SetServing(false);
+  if (health_port_ != nullptr) health_port_->SetServing(false);
   service_->Drain(grace);
   MutexLock lock(&mutex_);
   changed_.NotifyAll();

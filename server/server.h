@@ -22,12 +22,15 @@ class Server;
 
 namespace penstock {
 
+class HealthPort;
 class HealthService;
 class PieceService;
 
 struct ServerOptions {
   // HOST:PORT; port 0 takes a free one. An address that other machines reach needs `insecure`.
   std::string listen = "127.0.0.1:7070";
+  // HOST:PORT of a second listener for health alone, in plaintext; empty: none.
+  std::string health_listen = {};
   // Folder that shards and manifests lie beneath.
   std::string data_root;
   uint32_t threads = 0;        // Of the engine; 0: the cores this process may use.
@@ -51,6 +54,8 @@ class Server {
 
   // Where it listens: "127.0.0.1:41234" for "127.0.0.1:0".
   const std::string& address() const { return address_; }
+  // The same of health_listen; empty without.
+  const std::string& health_address() const;
   // As Start() completed them.
   const ServerOptions& options() const { return options_; }
   size_t num_streams() const;
@@ -75,6 +80,7 @@ class Server {
   const Root root_;
   const std::unique_ptr<SessionSource> sessions_;
   const std::unique_ptr<HealthService> health_;
+  std::unique_ptr<HealthPort> health_port_;  // Null without health_listen.
   std::unique_ptr<PieceService> service_;
   std::unique_ptr<grpc::Server> grpc_;
   std::string address_;

@@ -419,16 +419,6 @@ TEST_F(ServerTest, HealthIsWatchedUntilTheServerEnds) {
   EXPECT_FALSE(watch->Finish().ok());
 }
 
-TEST_F(ServerTest, HealthDoesNotKnowOtherServices) {
-  StartServer();
-  auto health = grpc::health::v1::Health::NewStub(channel_);
-  grpc::ClientContext context;
-  grpc::health::v1::HealthCheckRequest request;
-  request.set_service("other");
-  grpc::health::v1::HealthCheckResponse response;
-  EXPECT_EQ(health->Check(&context, request, &response).error_code(), grpc::StatusCode::NOT_FOUND);
-}
-
 TEST_F(ServerTest, DrainWithoutStreamsEndsAtOnce) {
   StartServer();
   server_->Drain(absl::Hours(1));

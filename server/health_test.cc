@@ -1,0 +1,103 @@
+// Health, on the main port and on one of its own.
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "grpcpp/grpcpp.h"
+#include "gtest/gtest.h"
+#include "proto/health.grpc.pb.h"
+#include "proto/pieces.grpc.pb.h"
+#include "server/server.h"
+#include "server/testing/fake_sessions.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+using ::testing::HasSubstr;
+
+class HealthTest : public ::testing::Test {
+ protected:
+  void Start() {
+    ASSERT_OK_AND_ASSIGN(server_, Server::Start({.listen = "127.0.0.1:0",
+                                                 .health_listen = "127.0.0.1:0",
+                                                 .data_root = folder_.path()},
+                                                std::make_unique<FakeSessions>(FakeBehaviour())));
+  }
+  static std::shared_ptr<grpc::Channel> Channel(const std::string& address) {
+    return grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
+  }
+  // SERVICE_UNKNOWN for an error.
+  static HealthCheckResponse::ServingStatus Check(const std::string& address,
+                                                  const std::string& service) {
+    grpc::ClientContext context;
+    HealthCheckRequest request;
+    request.set_service(service);
+    HealthCheckResponse response;
+    const auto stub = grpc::health::v1::Health::NewStub(Channel(address));
+    const grpc::Status status = stub->Check(&context, request, &response);
+    if (status.error_code() == grpc::StatusCode::NOT_FOUND) {
+      return HealthCheckResponse::SERVICE_UNKNOWN;
+    }
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.status();
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(HealthTest, BothPortsKnowTheSameServices) {
+  Start();
+  for (const std::string& address : {server_->address(), server_->health_address()}) {
+    EXPECT_EQ(Check(address, ""), HealthCheckResponse::SERVING);
+    EXPECT_EQ(Check(address, "penstock.v1.PieceService"), HealthCheckResponse::SERVING);
+    EXPECT_EQ(Check(address, "liveness"), HealthCheckResponse::SERVING);
+    EXPECT_EQ(Check(address, "other"), HealthCheckResponse::SERVICE_UNKNOWN);
+  }
+}
+
+TEST_F(HealthTest, ADrainingServerIsAliveAndNotServing) {
+  Start();
+  grpc::ClientContext context;
+  auto stub = v1::PieceService::NewStub(Channel(server_->address()));
+  auto stream = stub->Pieces(&context);  // Keeps the server from ending.
+  v1::ClientMessage hello;
+  hello.mutable_hello()->set_protocol_version(1);
+  ASSERT_TRUE(stream->Write(hello));
+  v1::ServerMessage answer;
+  ASSERT_TRUE(stream->Read(&answer));
+  server_->Drain(absl::Hours(1));
+  for (const std::string& address : {server_->address(), server_->health_address()}) {
+    EXPECT_EQ(Check(address, ""), HealthCheckResponse::NOT_SERVING);
+    EXPECT_EQ(Check(address, "liveness"), HealthCheckResponse::SERVING);
+  }
+  stream->WritesDone();
+  while (stream->Read(&answer)) {
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(HealthTest, TheHealthPortAnswersNothingElse) {
+  Start();
+  grpc::ClientContext context;
+  v1::ManifestRequest request;
+  auto stub = v1::PieceService::NewStub(Channel(server_->health_address()));
+  auto reader = stub->Manifest(&context, request);
+  v1::ManifestPart part;
+  EXPECT_FALSE(reader->Read(&part));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(HealthTest, SaysWhichOptionHasTheBadAddress) {
+  const auto server = Server::Start(
+      {.listen = "127.0.0.1:0", .health_listen = "nonsense", .data_root = folder_.path()},
+      std::make_unique<FakeSessions>(FakeBehaviour()));
+  EXPECT_THAT(server, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--health-listen")));
+}
+
+}  // namespace
+}  // namespace penstock
