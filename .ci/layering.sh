@@ -13,7 +13,7 @@ git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
     below["server"] = "server metrics records proto"
     below["trainer"] = "trainer client metrics records kernels proto"
     below["cli"] = "cli client metrics records proto"
-    count = split("base io format dataset chess decode engine wire", order, " ")
+    count = split("base io tls format dataset chess decode engine wire", order, " ")
     for (i = 1; i <= count; ++i) floor[order[i]] = i
   }
   function complain(why) {

@@ -1,13 +1,16 @@
 #include "cli/loader_flags.h"
 
+#include <cstdio>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "cli/command.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
 #include "records/dataset/split.h"
 #include "records/decode/spec.h"
+#include "records/tls/pem_files.h"
 
 namespace penstock {
 namespace {
@@ -22,6 +25,16 @@ absl::StatusOr<Remainder> ParseRemainder(const std::string& name) {
   if (name == "drop") return Remainder::kDrop;
   if (name == "short") return Remainder::kShort;
   return Remainder::kCarry;
+}
+
+// What is wrong with the files altogether is an error of the loader's.
+void WarnOfFiles(const TlsOptions& files) {
+  absl::StatusOr<PemTexts> texts = LoadPemFiles(
+      {.cert = files.cert_file, .key = files.key_file, .ca = files.ca_file}, absl::Now());
+  if (!texts.ok()) return;
+  for (const std::string& warning : texts->warnings) {
+    std::fprintf(stderr, "penstock: %s\n", warning.c_str());
+  }
 }
 
 }  // namespace
@@ -57,12 +70,46 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
   command.add_option("--threads", flags.threads, "local: only; 0: the cores of this process");
   command.add_option("--memory-budget", flags.memory_budget,
                      "local: only, for chunks; 0: a quarter of the memory");
+  AddNetworkFlags(command, flags);
+}
+
+void AddNetworkFlags(CLI::App& command, LoaderFlags& flags) {
+  command.add_flag("--tls", flags.tls, "Speak TLS to servers");
+  command
+      .add_option("--tls-ca", flags.tls_files.ca_file,
+                  "PEM file of who may sign a server's certificate")
+      ->default_str("the system's roots");
+  command.add_option("--tls-cert", flags.tls_files.cert_file,
+                     "This client's certificate, for servers that want one");
+  command.add_option("--tls-key", flags.tls_files.key_file, "The key of --tls-cert");
+  command.add_option("--tls-server-name", flags.tls_files.server_name,
+                     "Name in the servers' certificates, where it is not the address's host");
+  command
+      .add_option("--token-file", flags.token_file, "File of the bearer token that servers ask for")
+      ->envname("PENSTOCK_TOKEN_FILE");
+}
+
+absl::StatusOr<NetworkOptions> ToNetworkOptions(const LoaderFlags& flags) {
+  NetworkOptions network{.token_file = flags.token_file};
+  const TlsOptions& files = flags.tls_files;
+  if (flags.tls) {
+    if (files.cert_file.empty() != files.key_file.empty()) {
+      return UsageError("--tls-cert and --tls-key belong together");
+    }
+    WarnOfFiles(files);
+    network.tls = files;
+  } else if (!files.ca_file.empty() || !files.cert_file.empty() || !files.key_file.empty() ||
+             !files.server_name.empty()) {
+    return UsageError("--tls-ca, --tls-cert, --tls-key and --tls-server-name need --tls");
+  }
+  return network;
 }
 
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   LoaderOptions options;
   options.servers = flags.servers;
   options.data_root = flags.data_root;
+  PENSTOCK_ASSIGN_OR_RETURN(options.network, ToNetworkOptions(flags));
   PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadSpec(flags.spec));
   PENSTOCK_ASSIGN_OR_RETURN(options.dtype, AsUsage(ParseWireDtype(flags.dtype)));
   PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, AsUsage(ParseSplit(flags.split)));

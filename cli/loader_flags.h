@@ -23,6 +23,9 @@ struct LoaderFlags {
   std::string look_ahead = "64MiB";
   std::string server_timeout = "30s";
   std::string memory_budget = "0";
+  bool tls = false;
+  TlsOptions tls_files;
+  std::string token_file;
   uint64_t global_batch_size = 512;
   uint64_t seed = 0;
   uint64_t epochs = 1;
@@ -38,6 +41,11 @@ struct LoaderFlags {
 
 // `flags` must outlive `command`.
 void AddLoaderFlags(CLI::App& command, LoaderFlags& flags);
+
+// --tls, --tls-ca, --tls-cert, --tls-key, --tls-server-name and --token-file: a part of the above.
+void AddNetworkFlags(CLI::App& command, LoaderFlags& flags);
+// UsageError() for files without --tls, or a certificate without its key.
+absl::StatusOr<NetworkOptions> ToNetworkOptions(const LoaderFlags& flags);
 
 // UsageError() for flags that do not fit together; everything but the manifest is filled in.
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags);

@@ -145,7 +145,7 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
   local.threads = options.local_threads;
   local.memory_budget = options.local_memory_budget;
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Transport>> transports,
-                            MakeTransports(addresses, local));
+                            MakeTransports(addresses, local, options.network));
   return OpenWithTransports(std::move(options), std::move(transports));
 }
 

@@ -28,6 +28,7 @@
 #include "client/loader/slot_allocator.h"
 #include "client/plan/cursor.h"
 #include "client/plan/plan_options.h"
+#include "client/transport/network_options.h"
 #include "proto/decode_spec.pb.h"
 #include "records/base/dtype.h"
 #include "records/dataset/manifest.h"
@@ -38,6 +39,7 @@ struct LoaderOptions {
   std::shared_ptr<const Manifest> manifest;  // Shared with whoever loaded it; immutable.
   // "local:" (decode in this process) or "HOST:PORT,HOST:PORT".
   std::string servers = "local:";
+  NetworkOptions network;  // TLS and token for servers that are not "local:".
   // Folder of the shards for "local:"; empty: the manifest's own folder.
   std::string data_root;
   v1::DecodeSpec spec;

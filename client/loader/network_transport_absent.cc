@@ -3,7 +3,8 @@
 
 namespace penstock {
 
-absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address) {
+absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
+                                                                const NetworkOptions&) {
   return absl::UnimplementedError(
       absl::StrCat(address, ": this build has no gRPC; use servers local:"));
 }

@@ -46,12 +46,13 @@ absl::StatusOr<std::vector<std::string>> ParseServers(absl::string_view servers)
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Transport>>> MakeTransports(
-    const std::vector<std::string>& addresses, const EngineOptions& local) {
+    const std::vector<std::string>& addresses, const EngineOptions& local,
+    const NetworkOptions& network) {
   std::vector<std::unique_ptr<Transport>> transports;
   for (const std::string& address : addresses) {
     PENSTOCK_ASSIGN_OR_RETURN(
         std::unique_ptr<Transport> transport,
-        address == kLocal ? MakeLocalTransport(local) : MakeNetworkTransport(address));
+        address == kLocal ? MakeLocalTransport(local) : MakeNetworkTransport(address, network));
     transports.push_back(std::move(transport));
   }
   return transports;

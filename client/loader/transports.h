@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client/transport/network_options.h"
 #include "client/transport/transport.h"
 #include "records/engine/engine_options.h"
 
@@ -17,12 +18,14 @@ namespace penstock {
 // an address without a port, one that is named twice, or local: among others.
 absl::StatusOr<std::vector<std::string>> ParseServers(absl::string_view servers);
 
-// `local` is for "local:".
+// `local` is for "local:", `network` for all others.
 absl::StatusOr<std::vector<std::unique_ptr<Transport>>> MakeTransports(
-    const std::vector<std::string>& addresses, const EngineOptions& local);
+    const std::vector<std::string>& addresses, const EngineOptions& local,
+    const NetworkOptions& network = {});
 
-// Over the network. kUnimplemented: this build has no gRPC.
-absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address);
+// Over the network; the errors of MakeGrpcTransport(). kUnimplemented: this build has no gRPC.
+absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
+                                                                const NetworkOptions& network);
 
 }  // namespace penstock
 

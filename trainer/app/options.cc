@@ -22,6 +22,26 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_flag("--no-shuffle", o.no_shuffle, "Read every epoch in file order");
   app.add_option("--look-ahead", o.look_ahead, "Memory for batches fetched ahead");
   app.add_option("--server-timeout", o.server_timeout, "Fail after so long without any server");
+  app.add_flag("--tls", o.tls, "Speak TLS to servers");
+  app.add_option("--tls-ca", o.tls_ca,
+                 "PEM file of who may sign a server's certificate; empty: the system's roots");
+  app.add_option("--tls-cert", o.tls_cert, "This client's certificate, for servers that want one");
+  app.add_option("--tls-key", o.tls_key, "The key of --tls-cert");
+  app.add_option("--tls-server-name", o.tls_server_name,
+                 "Name in the servers' certificates, where it is not the address's host");
+  app.add_option("--token-file", o.token_file, "File of the bearer token that servers ask for")
+      ->envname("PENSTOCK_TOKEN_FILE");
+}
+
+absl::Status ValidateTls(const TrainerOptions& o) {
+  if (o.tls_cert.empty() != o.tls_key.empty()) {
+    return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
+  }
+  if (!o.tls && !(o.tls_ca.empty() && o.tls_cert.empty() && o.tls_server_name.empty())) {
+    return absl::InvalidArgumentError(
+        "--tls-ca, --tls-cert, --tls-key and --tls-server-name need --tls");
+  }
+  return absl::OkStatus();
 }
 
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
@@ -95,6 +115,7 @@ absl::Status TrainerOptions::Validate() const {
   }
   PENSTOCK_RETURN_IF_ERROR(Annotate(ParseByteSize(look_ahead).status(), "--look-ahead"));
   PENSTOCK_RETURN_IF_ERROR(Annotate(ParseTimeout(server_timeout).status(), "--server-timeout"));
+  PENSTOCK_RETURN_IF_ERROR(ValidateTls(*this));
   if (resume.empty()) {
     return absl::InvalidArgumentError("--resume takes auto, never or a checkpoint file");
   }

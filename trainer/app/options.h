@@ -19,6 +19,12 @@ struct TrainerOptions {
   bool no_shuffle = false;
   std::string look_ahead = "64MiB";
   std::string server_timeout = "30s";
+  bool tls = false;
+  std::string tls_ca;
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_server_name;
+  std::string token_file;
 
   std::string model = "tiny";
   std::string device = "auto";

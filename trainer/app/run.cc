@@ -180,6 +180,13 @@ LoaderOptions TrainingRun::BaseLoaderOptions() const {
   // Validate() has parsed both.
   loader.look_ahead_bytes = *ParseByteSize(options_.look_ahead);
   loader.server_timeout = *ParseTimeout(options_.server_timeout);
+  if (options_.tls) {
+    loader.network.tls = TlsOptions{.ca_file = options_.tls_ca,
+                                    .cert_file = options_.tls_cert,
+                                    .key_file = options_.tls_key,
+                                    .server_name = options_.tls_server_name};
+  }
+  loader.network.token_file = options_.token_file;
   loader.plan.seed = options_.seed;
   return loader;
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace penstock {
 namespace {
@@ -45,6 +46,32 @@ absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status)
   auto code =
       lost ? absl::StatusCode::kUnavailable : static_cast<absl::StatusCode>(status.error_code());
   return absl::Status(code, absl::StrCat(address, ": ", LastError(message)));
+}
+
+bool MayBeTls(const grpc::Status& status) {
+  if (!IsTransportFailure(status.error_code())) return false;
+  const std::string message = status.error_message();
+  for (absl::string_view other :
+       {"onnection refused", "DNS", "timed out", "Timeout", "unreachable"}) {
+    if (absl::StrContains(message, other)) return false;
+  }
+  return true;
+}
+
+ProbedServer ProbedServerOf(absl::string_view address, const std::optional<TlsOptions>& tls,
+                            const grpc::Status& status) {
+  ProbedServer server{.address = std::string(address)};
+  absl::string_view host = address.substr(0, address.rfind(':'));
+  if (absl::ConsumePrefix(&host, "[")) host.remove_suffix(1);
+  server.host = tls.has_value() && !tls->server_name.empty() ? tls->server_name : std::string(host);
+  // "...: ipv4:127.0.0.1:7070: Socket closed"; an IPv6 address is percent-encoded.
+  const std::string message = status.error_message();
+  const size_t at = message.find("ipv4:");
+  if (at != std::string::npos) {
+    const size_t begin = at + 5;
+    server.address = message.substr(begin, message.find(": ", begin) - begin);
+  }
+  return server;
 }
 
 }  // namespace penstock

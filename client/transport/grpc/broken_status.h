@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "client/transport/grpc/connection_probe.h"
 #include "grpcpp/support/status.h"
 
 namespace penstock {
@@ -11,6 +12,12 @@ namespace penstock {
 // Never OK. A server that ended, was cut off or cancelled the call is kUnavailable: the same
 // request may succeed elsewhere. A peer that does not know our method is kFailedPrecondition.
 absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status);
+
+// A connection that never came to a Hello and whose end may have to do with TLS, on either side.
+bool MayBeTls(const grpc::Status& status);
+// Whom to probe about it: the address that gRPC names in `status`, or `address` if it names none.
+ProbedServer ProbedServerOf(absl::string_view address, const std::optional<TlsOptions>& tls,
+                            const grpc::Status& status);
 
 }  // namespace penstock
 

@@ -6,15 +6,28 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/transport/grpc/broken_status.h"
+#include "client/transport/grpc/connection_probe.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "records/base/status.h"
 #include "records/wire/part_header.h"
 
 namespace penstock {
+namespace {
+
+constexpr absl::Duration kProbeTimeout = absl::Seconds(3);
+
+}  // namespace
 
 GrpcStream::GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address,
-                       const StreamOptions& options, StreamEvents& events)
-    : address_(std::move(address)), channel_(std::move(channel)), stub_(channel_), events_(events) {
+                       Credentials credentials, const StreamOptions& options, StreamEvents& events)
+    : address_(std::move(address)),
+      tls_(std::move(credentials.tls)),
+      channel_(std::move(channel)),
+      stub_(channel_),
+      events_(events) {
+  if (!credentials.token.empty()) {
+    context_.AddMetadata("authorization", absl::StrCat("Bearer ", credentials.token));
+  }
   {
     MutexLock lock(&mutex_);
     writing_ = true;
@@ -33,6 +46,7 @@ GrpcStream::~GrpcStream() {
     open_ = false;
   }
   context_.TryCancel();
+  stop_probe_.request_stop();
   MutexLock lock(&mutex_);
   while (!done_) done_changed_.Wait(&mutex_);
 }
@@ -104,14 +118,26 @@ void GrpcStream::ReleaseHoldIfDue() {
 }
 
 void GrpcStream::OnDone(const grpc::Status& status) {
+  if (!fault_.ok()) return TellBroken(Annotate(fault_, address_));
+  const absl::Status broken = BrokenStatus(address_, status);
+  if (said_hello_ || !MayBeTls(status)) return TellBroken(broken);
+  ProbedServer server = ProbedServerOf(address_, tls_, status);
+  // Held until probe_ is set, for TellBroken() lets our destructor go on.
+  MutexLock lock(&mutex_);
+  probe_ = std::jthread([this, broken, server = std::move(server)] {
+    const std::string cause = ProbeConnection(server, tls_, kProbeTimeout, stop_probe_.get_token());
+    TellBroken(cause.empty() ? broken
+                             : absl::Status(broken.code(), absl::StrCat(address_, ": ", cause)));
+  });
+}
+
+void GrpcStream::TellBroken(const absl::Status& status) {
   bool tell = false;
   {
     MutexLock lock(&mutex_);
     tell = !closing_;
   }
-  if (tell) {
-    events_.OnBroken(fault_.ok() ? BrokenStatus(address_, status) : Annotate(fault_, address_));
-  }
+  if (tell) events_.OnBroken(status);
   MutexLock lock(&mutex_);
   done_ = true;
   done_changed_.NotifyAll();

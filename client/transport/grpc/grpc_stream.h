@@ -5,9 +5,12 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 #include "client/transport/grpc/grpc_payload.h"
+#include "client/transport/network_options.h"
 #include "client/transport/transport.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
@@ -25,8 +28,12 @@ namespace penstock {
 class GrpcStream final : public Stream,
                          private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
+  struct Credentials {
+    std::string token;              // Empty: none is sent.
+    std::optional<TlsOptions> tls;  // What `channel` was made with.
+  };
   // Starts to connect. `channel` is kept; `events` outlives it.
-  GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address,
+  GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address, Credentials credentials,
              const StreamOptions& options, StreamEvents& events);
   ~GrpcStream() override;
 
@@ -54,8 +61,11 @@ class GrpcStream final : public Stream,
   absl::Status Handle(const wire::Credit& credit);
   absl::Status Handle(const wire::Draining& draining);
   void ReleaseHoldIfDue();
+  // The last event.
+  void TellBroken(const absl::Status& status);
 
   const std::string address_;
+  const std::optional<TlsOptions> tls_;
   const std::shared_ptr<grpc::Channel> channel_;
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
@@ -79,6 +89,9 @@ class GrpcStream final : public Stream,
   bool held_ ABSL_GUARDED_BY(mutex_) = true;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;  // By our destructor.
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
+
+  std::stop_source stop_probe_;
+  std::jthread probe_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock

@@ -1,54 +1,59 @@
 #include "client/transport/grpc/grpc_transport.h"
 
+#include <thread>
 #include <utility>
 
 #include "client/transport/grpc/grpc_stream.h"
-#include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
-#include "records/wire/limits.h"
+#include "client/transport/grpc/server_channel.h"
+#include "records/base/status.h"
 
 namespace penstock {
 namespace {
 
-grpc::ChannelArguments ChannelOptions() {
-  grpc::ChannelArguments options;
-  options.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  options.SetMaxReceiveMessageSize(wire::kMaxServerMessageBytes);
-  options.SetMaxSendMessageSize(wire::kMaxClientMessageBytes);
-  // The defaults, 1 s growing to 120 s, would leave a restarted server unnoticed for minutes.
-  options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 500);
-  options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // A host that vanished without a word is noticed after 5 + 5 s.
-  options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 5'000);
-  options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
-  options.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  return options;
-}
+// A stream whose files could not be read.
+class BrokenStream final : public Stream {
+ public:
+  BrokenStream(absl::Status status, StreamEvents& events)
+      : thread_([status = std::move(status), &events] { events.OnBroken(status); }) {}
+
+  void OpenWindow(const struct OpenWindow&) override {}
+  void Fetch(const struct Fetch&) override {}
+  void Cancel(uint64_t) override {}
+  void Release(uint64_t) override {}
+
+ private:
+  std::jthread thread_;  // Events come from threads of the transport's.
+};
 
 class GrpcTransport final : public Transport {
  public:
-  explicit GrpcTransport(std::string address)
-      : address_(std::move(address)),
-        channel_(grpc::CreateCustomChannel(address_, grpc::InsecureChannelCredentials(),
-                                           ChannelOptions())) {}
+  GrpcTransport(std::string address, NetworkOptions options)
+      : server_(std::move(address), std::move(options)) {}
 
-  const std::string& address() const override { return address_; }
+  const std::string& address() const override { return server_.address(); }
 
   std::unique_ptr<Stream> Connect(const StreamOptions& options, StreamEvents& events) override {
-    return std::make_unique<GrpcStream>(channel_, address_, options, events);
+    absl::StatusOr<ServerChannel::Way> way = server_.Get();
+    if (!way.ok()) {
+      return std::make_unique<BrokenStream>(Annotate(way.status(), address()), events);
+    }
+    return std::make_unique<GrpcStream>(std::move(way->channel), address(),
+                                        GrpcStream::Credentials{way->token, server_.options().tls},
+                                        options, events);
   }
 
  private:
-  const std::string address_;
-  const std::shared_ptr<grpc::Channel> channel_;
+  ServerChannel server_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> MakeGrpcTransport(std::string address) {
-  return std::make_unique<GrpcTransport>(std::move(address));
+std::unique_ptr<Transport> MakeGrpcTransport(std::string address, NetworkOptions options) {
+  return std::make_unique<GrpcTransport>(std::move(address), std::move(options));
+}
+
+absl::Status CheckNetworkOptions(const std::string& address, const NetworkOptions& options) {
+  return ServerChannel(address, options).Get().status();
 }
 
 }  // namespace penstock

@@ -1,0 +1,30 @@
+// Why a connection that gRPC could not use cannot be used.
+#ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_CONNECTION_PROBE_H_
+#define PENSTOCK_CLIENT_TRANSPORT_GRPC_CONNECTION_PROBE_H_
+
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "absl/time/time.h"
+#include "client/transport/network_options.h"
+
+namespace penstock {
+
+struct ProbedServer {
+  // Numeric HOST:PORT; a name is not looked up again, and such a probe finds nothing.
+  std::string address = {};
+  // The name that its certificate must have.
+  std::string host = {};
+};
+
+// Makes one connection and one TLS handshake of its own, for gRPC 1.51 tells of neither more than
+// "Ssl handshake failed" or "Socket closed", and sends the peer no alert that would tell it either.
+// The cause in words for a person and what to do about it; empty when this probe found none.
+// Blocks for at most `timeout`, or until `stop`.
+std::string ProbeConnection(const ProbedServer& server, const std::optional<TlsOptions>& tls,
+                            absl::Duration timeout, std::stop_token stop);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_TRANSPORT_GRPC_CONNECTION_PROBE_H_

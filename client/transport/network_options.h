@@ -1,0 +1,27 @@
+// How servers are reached over the network.
+#ifndef PENSTOCK_CLIENT_TRANSPORT_NETWORK_OPTIONS_H_
+#define PENSTOCK_CLIENT_TRANSPORT_NETWORK_OPTIONS_H_
+
+#include <optional>
+#include <string>
+
+namespace penstock {
+
+// Files are PEM and read again for a new connection when they have changed.
+struct TlsOptions {
+  std::string ca_file;      // Who may sign a server's certificate; empty: the system's roots.
+  std::string cert_file;    // Of this client, for servers that want one; with key_file.
+  std::string key_file;     // Readable by this user alone.
+  std::string server_name;  // The certificate's, where it is not the host of the address.
+};
+
+struct NetworkOptions {
+  std::optional<TlsOptions> tls = {};  // Absent: plaintext.
+  // File whose first line is a bearer token, read again for each stream; empty: none is sent. It
+  // travels over TLS or to loopback only.
+  std::string token_file = {};
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_TRANSPORT_NETWORK_OPTIONS_H_

@@ -1,0 +1,56 @@
+// Certificates and keys in PEM files: checked before gRPC sees them, since it says no more than
+// that they do not work.
+#ifndef PENSTOCK_RECORDS_TLS_PEM_FILES_H_
+#define PENSTOCK_RECORDS_TLS_PEM_FILES_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace penstock {
+
+// Empty: there is none. cert and key come together.
+struct PemPaths {
+  std::string cert = {};
+  std::string key = {};
+  std::string ca = {};
+};
+
+struct PemTexts {
+  std::string cert;
+  std::string key;
+  std::string ca;
+  // What is allowed but needs eyes: an expired certificate, a key that others can read.
+  std::vector<std::string> warnings;
+};
+
+// Every error names the file.
+// kNotFound, kPermissionDenied: it cannot be read. kInvalidArgument: it holds no certificate or
+// key, more than 1 MiB, a key with a passphrase, or a key that is not the certificate's.
+absl::StatusOr<PemTexts> LoadPemFiles(const PemPaths& paths, absl::Time now);
+
+// Notices that files were replaced. A certificate and its key cannot be replaced at once; while
+// they do not fit, Poll() gives the error and looks again at the next call. Not thread-safe.
+class PemWatcher {
+ public:
+  explicit PemWatcher(PemPaths paths) : paths_(std::move(paths)) {}
+
+  // The files' texts when they differ from those that the last call gave, or at the first call.
+  absl::StatusOr<std::optional<PemTexts>> Poll();
+
+ private:
+  using Stamp = std::array<int64_t, 5>;  // Device, inode, size, modified, changed.
+  std::array<Stamp, 3> Stamps() const;
+
+  const PemPaths paths_;
+  std::optional<std::array<Stamp, 3>> seen_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_TLS_PEM_FILES_H_
