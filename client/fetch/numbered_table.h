@@ -58,7 +58,7 @@ class NumberedTable {
   }
 
  private:
-  static constexpr int kIndexBits = 20;
+  static constexpr int kIndexBits = 24;
   std::deque<T> entries_;
   std::vector<uint32_t> free_;
   uint64_t sequence_ = 0;

@@ -18,6 +18,7 @@ struct Range {
   uint32_t slot_row = 0;
   uint64_t step = 0;
   uint64_t needed_at = 0;
+  uint32_t breaks = 0;  // Streams that broke while it was claimed.
   uint32_t next = kNoRange;
 };
 

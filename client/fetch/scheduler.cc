@@ -9,24 +9,20 @@
 namespace penstock {
 namespace {
 
+// Without shuffling there is one lane; its windows take turns over this many places.
+constexpr uint32_t kUnshuffledPlaces = 64;
+
+// Of the windows opened; with a start that lets all windows of one server in four go.
+constexpr double kExtraLoads = 0.05;
+
+double ExtraLoadsAtOnce(uint32_t lanes) { return std::max(8.0, 0.375 * lanes); }
+
 uint64_t CountSteps(const Steps& steps, uint64_t max_steps) {
   return max_steps == 0 ? steps.num_steps() : std::min(steps.num_steps(), max_steps);
 }
 
-// Codes that asking again may cure.
-bool MayPass(absl::StatusCode code) {
-  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted ||
-         code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
-}
-
-// Of a window, in a row. A server's limit that stands after a second or so will not pass.
-uint32_t MaxFailures(absl::StatusCode code) {
-  return code == absl::StatusCode::kResourceExhausted ? 5 : 10;
-}
-
-absl::Duration WindowBackoff(uint32_t failures) {
-  return std::min(absl::Milliseconds(50) * (1 << std::min(failures, 6u)), absl::Seconds(2));
-}
+// A wake-up this much later than asked for means that this process stood still, not its servers.
+constexpr absl::Duration kStoodStill = absl::Milliseconds(100);
 
 }  // namespace
 
@@ -38,97 +34,89 @@ FetchScheduler::FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOp
       num_steps_(CountSteps(steps, options_.max_steps)),
       fetch_rows_(static_cast<uint32_t>(
           std::clamp<uint64_t>(options_.fetch_bytes / options_.row_bytes, 1, 1u << 20))),
-      max_windows_(std::max<size_t>(512, 2 * plan.lanes() + 64)),
       actions_(actions),
       servers_(options_.servers, options_.seed),
-      lost_requests_(options_.servers.size()),
+      placement_(plan.shuffle() ? plan.lanes() : kUnshuffledPlaces, plan.fingerprint()),
+      extra_loads_(kExtraLoads, ExtraLoadsAtOnce(placement_.lanes())),
       lanes_(plan.lanes()),
       slots_(options_.num_slots),
       slot_of_step_(options_.num_slots) {
   for (uint32_t slot = options_.num_slots; slot-- > 0;) free_slots_.push_back(slot);
+  for (uint32_t i = 0; i < servers_.size(); ++i) Arm(servers_[i], absl::UnixEpoch());
 }
 
 absl::Time FetchScheduler::Advance(absl::Time now) {
-  if (ended_) CloseAll();
-  if (ended_) return absl::InfiniteFuture();
-  if (num_steps_ == 0) {
+  if (now > expected_by_ + kStoodStill) resumed_at_ = now;
+  now_ = now;
+  if (num_steps_ == 0 && !ended_) {
     ended_ = true;
     actions_.Finish();
-    return absl::InfiniteFuture();
   }
-  CheckTimeouts(now);
-  if (!ended_) Connect(now);
-  if (!ended_) Place(now);
+  if (!ended_) FireTimers();
+  if (!ended_) CheckAlone();
+  if (!ended_) Place();
   if (!ended_) Walk();
-  if (!ended_) OpenWindows(now);
-  if (!ended_) Pump(now);
+  if (!ended_) Pump();
   if (!ended_) CloseDrained();
   if (ended_) CloseAll();
-  return ended_ ? absl::InfiniteFuture() : NextWake(now);
+  return expected_by_ = ended_ ? absl::InfiniteFuture() : NextWake();
 }
 
 void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& info) {
+  now_ = now;
   ServerEntry* server = servers_.Find(stream);
-  if (server == nullptr) return;
+  if (server == nullptr || ended_) return;
   server->heard_at = now;
-  if (!servers_.AcceptHello(*server, now, info)) {
-    CloseStreamOf(stream.server);
+  if (!servers_.AcceptHello(*server, info)) {
+    CloseStreamOf(*server);
     return;
   }
   if (!settle_by_) settle_by_ = now + absl::Milliseconds(300);
-  lane_server_.clear();  // Placed anew by Advance().
+  if (!placed_once_) return PlaceBy(servers_.AllSettled() ? now : *settle_by_);
+  // Several often join together.
+  PlaceBy(lane_server_.empty() ? now : now + absl::Milliseconds(100));
 }
 
 void FetchScheduler::OnWindowReady(absl::Time now, StreamId stream, uint64_t number) {
+  now_ = now;
   if (ServerEntry* server = servers_.Find(stream)) server->heard_at = now;
   WindowEntry* window = windows_.Find(number);
-  if (window != nullptr && window->opened_on == stream) window->failures = 0;
+  if (window == nullptr || !(window->opened_on == stream) || window->ready()) return;
+  window->ready_at = now;
+  window->load_breaks = 0;
+  loads_.Add(now - window->opened_at);
+  if (window->requests > 0) Arm(servers_[stream.server], now + AnswerLimit());
 }
 
 void FetchScheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
+  now_ = now;
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr) return;
   server->heard_at = now;
   server->credit_bytes = bytes;
-  pump_ = true;
+  MarkForPump(*server);
 }
 
-void FetchScheduler::OnDraining(absl::Time now, StreamId stream, absl::Duration) {
+void FetchScheduler::OnDraining(absl::Time now, StreamId stream, absl::Duration grace) {
+  now_ = now;
   ServerEntry* server = servers_.Find(stream);
-  if (server == nullptr || server->state != ServerState::kUp) return;
+  if (server == nullptr || server->state != ServerState::kUp || ended_) return;
   server->heard_at = now;
-  Drain(stream.server);
-}
-
-void FetchScheduler::OnConsumerWaiting(absl::Time, uint64_t step) {
-  if (step < waited_for_ || step < next_delivery_) return;
-  waited_for_ = step + 1;
-  pump_ = true;
-}
-
-void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError& error) {
-  ServerEntry* server = servers_.Find(stream);
-  if (server == nullptr || ended_) return;
-  server->heard_at = now;
-  RequestEntry* request = error.request ? requests_.Find(*error.request) : nullptr;
-  if (request != nullptr && !(request->stream == stream)) request = nullptr;
-  WindowEntry* window = request != nullptr ? request->window
-                        : error.window     ? windows_.Find(*error.window)
-                                           : nullptr;
-  if (window == nullptr) return;  // Given up meanwhile.
-  if (!MayPass(error.status.code()) || ++window->failures >= MaxFailures(error.status.code())) {
-    return Fail(Annotate(error.status, server->address));
-  }
-  window->retry_at = now + WindowBackoff(window->failures);
-  GiveUpOn(*window, stream);
+  Drain(*server);
+  if (grace <= absl::ZeroDuration()) return;
+  server->drain_by = now + grace;
+  Arm(*server, server->drain_by);
 }
 
 void FetchScheduler::OnBroken(absl::Time now, StreamId stream, absl::Status status) {
-  if (servers_.Find(stream) != nullptr && !ended_) Lose(now, stream.server, std::move(status));
+  now_ = now;
+  ServerEntry* server = servers_.Find(stream);
+  if (server != nullptr && !ended_) Lose(*server, std::move(status));
 }
 
 std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream, uint64_t number,
                                                 uint32_t first_row, uint32_t rows) {
+  now_ = now;
   copies_.clear();
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || ended_) return copies_;
@@ -141,15 +129,14 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
     return copies_;  // An answer that came twice.
   }
   if (!within || rows == 0 || request->Overlaps(first_row, rows)) {
-    Lose(now, stream.server,
-         absl::FailedPreconditionError(
-             absl::StrCat("answered rows [", first_row, ", ", uint64_t{first_row} + rows,
-                          ") of a request for ", request->rows, " rows, or some of them twice")));
+    Lose(*server, absl::FailedPreconditionError(absl::StrCat(
+                      "answered rows [", first_row, ", ", uint64_t{first_row} + rows,
+                      ") of a request for ", request->rows, " rows, or some of them twice")));
     return copies_;
   }
-  server->productive = true;
-  server->backoff = absl::ZeroDuration();
+  servers_.MarkProductive(*server);
   request->received.push_back({first_row, rows});
+  request->active_at = now;
   copying_ = request;
   uint32_t at = 0;  // Of the range, in the answer.
   for (uint32_t i = request->ranges.head; i != kNoRange && at < first_row + rows;
@@ -172,14 +159,42 @@ void FetchScheduler::OnPartCopied() {
     request.rows_missing -= copy.rows;
   }
   request.window->failures = 0;
-  if (request.rows_missing == 0) EndRequest(request);
+  if (request.rows_missing == 0) {
+    CountAnswer(request);
+    EndRequest(request);
+  }
   DeliverReady();
+}
+
+void FetchScheduler::OnServersChanged(absl::Time now, std::span<const std::string> addresses) {
+  now_ = now;
+  if (ended_) return;
+  std::vector<bool> kept(servers_.size());
+  for (const std::string& address : addresses) {
+    ServerEntry& server = servers_[servers_.Add(address)];
+    if (server.index < kept.size()) kept[server.index] = true;
+    Arm(server, now);
+  }
+  for (uint32_t i = 0; i < kept.size(); ++i) {
+    ServerEntry& server = servers_[i];
+    if (kept[i] || server.removed) continue;
+    server.removed = true;
+    if (server.state == ServerState::kUp) Drain(server);
+    if (server.state == ServerState::kDraining) continue;
+    if (server.has_stream()) CloseStreamOf(server);
+    servers_.SetState(server, ServerState::kRemoved);
+    PlaceBy(now);
+  }
+}
+
+void FetchScheduler::OnConsumerWaiting(absl::Time now, uint64_t step) {
+  now_ = now;
+  if (step >= waited_for_ && step >= next_delivery_) waited_for_ = step + 1;
 }
 
 void FetchScheduler::OnSlotReleased(uint32_t slot) {
   free_slots_.push_back(slot);
   ++num_released_;
-  pump_ = true;
 }
 
 }  // namespace penstock

@@ -12,10 +12,15 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/fetch/answer_times.h"
+#include "client/fetch/indexed_heap.h"
 #include "client/fetch/numbered_table.h"
+#include "client/fetch/on_error.h"
+#include "client/fetch/placement.h"
 #include "client/fetch/range_pool.h"
 #include "client/fetch/scheduler_actions.h"
 #include "client/fetch/server_table.h"
+#include "client/fetch/token_bucket.h"
 #include "client/fetch/window_table.h"
 #include "client/plan/epoch_order.h"
 #include "client/plan/plan.h"
@@ -25,18 +30,22 @@
 namespace penstock {
 
 struct SchedulerOptions {
-  std::vector<std::string> servers = {};  // Addresses; may be none if OnServersChanged() follows.
-  uint32_t num_slots = 2;                 // At least 2.
-  uint64_t row_bytes = 1;                 // On the wire.
-  uint64_t max_steps = 0;                 // 0: all of them.
-  uint64_t fetch_bytes = 256 << 10;       // What a request asks for, at most, but for one row.
+  // Addresses; may be none if OnServersChanged() follows.
+  std::vector<std::string> servers = {};
+  uint32_t num_slots = 2;            // At least 2.
+  uint64_t row_bytes = 1;            // On the wire.
+  uint64_t max_steps = 0;            // 0: all of them.
+  uint64_t fetch_bytes = 256 << 10;  // What a request asks for, at most, but for one row.
   // Asked for and not received, over all servers, each an equal part: what answers may take of the
   // client's memory beside the slots. A server may always have one request.
   uint64_t max_outstanding_bytes = 32 << 20;
+  // Open on one stream, of those that are needed first. A server allows 1,024.
+  uint32_t max_open_windows = 960;
   absl::Duration server_timeout = absl::Seconds(30);
   // A server with requests outstanding that says nothing for this long is taken for lost, and so is
   // one that leaves a request unanswered three times as long.
   absl::Duration silence_timeout = absl::Seconds(10);
+  OnError on_error = OnError::kFail;
   uint64_t seed = 0;  // Of the backoff's jitter.
 };
 
@@ -44,11 +53,13 @@ struct SchedulerOptions {
 // it answers through SchedulerActions. Given the same events it does the same.
 //
 // Every row of a slot is in one state: wanted by its window, claimed by one request, or filled.
-// Only the claimant's answer is copied, and when its stream dies the claim returns: so nothing is
-// lost, repeated or torn. A slot is reused only after SlotReleased().
+// Only the claimant's answer is copied, and the claim returns when its stream dies, or when the
+// request was late and is cancelled: so nothing is lost, repeated or torn. A slot is reused only
+// after SlotReleased().
 //
-// Allocates nothing per batch once its tables have grown; a window or an epoch may allocate.
-// Not thread-safe.
+// Each window waits in at most one queue, for a time, a server, room on its stream or more rows;
+// an event costs O(log windows) for each window that it moves on. Allocates nothing per batch once
+// its tables have grown; a window or an epoch may allocate. Not thread-safe.
 class FetchScheduler {
  public:
   // `plan` and `actions` must outlive it.
@@ -80,7 +91,9 @@ class FetchScheduler {
   void OnSlotReleased(uint32_t slot);
 
   const ServerTable& servers() const { return servers_; }
-  uint64_t lost_requests(uint32_t server) const { return lost_requests_[server]; }
+  uint64_t lost_requests(uint32_t server) const { return servers_[server].counted.lost_requests; }
+  // Records that another one stands for, in the order in which servers agreed on them.
+  std::span<const Damage> replaced() const { return agreed_; }
 
  private:
   struct SlotEntry {
@@ -89,18 +102,38 @@ class FetchScheduler {
   };
 
   // connections.cc
-  void Connect(absl::Time now);
-  void Lose(absl::Time now, uint32_t server, absl::Status status);
-  void CloseStreamOf(uint32_t server);
+  void Arm(ServerEntry& server, absl::Time time);
+  void FireTimers();
+  absl::Time CheckServer(ServerEntry& server);
+  absl::Time CheckUp(ServerEntry& server);
+  void Connect(ServerEntry& server);
+  void Lose(ServerEntry& server, absl::Status status);
+  void LoseWindowsOf(ServerEntry& server);
+  void CloseStreamOf(const ServerEntry& server);
+  void Drain(ServerEntry& server);
   void CloseDrained();
   void CloseAll();
-  void Drain(uint32_t server);
-  void Place(absl::Time now);
-  std::optional<uint32_t> ServerOf(const WindowEntry& window) const;
-  void CheckTimeouts(absl::Time now);
-  void CheckRequestAges(absl::Time now);
-  absl::Time NextWake(absl::Time now) const;
+  void CheckAlone();
+  absl::Time NextWake() const;
   void Fail(absl::Status status);
+
+  // placing.cc
+  void PlaceBy(absl::Time time);
+  void Place();
+  void FollowPlacement();
+  std::optional<uint32_t> ServerOf(const WindowEntry& window) const;
+
+  // late.cc
+  absl::Duration AnswerLimit() const;
+  absl::Duration LoadLimit() const;
+  absl::Time DueBy(const RequestEntry& request) const;
+  absl::Time CheckLate(ServerEntry& server);
+  bool OthersAreFaster(const ServerEntry& server) const;
+  void TakeLateWindows(ServerEntry& server);
+  void MarkSlow(ServerEntry& server);
+  bool HandOver(WindowEntry& window, bool charge, double reserve = 0);
+  void TakeAll(ServerEntry& server);
+  void CountAnswer(const RequestEntry& request);
 
   // walk.cc
   void Walk();
@@ -109,38 +142,75 @@ class FetchScheduler {
   void Want(const WindowRun& run, const SlotEntry& slot, uint32_t slot_row);
   std::shared_ptr<const EpochOrder> OrderOf(uint64_t epoch);
   WindowEntry& WindowOf(const WindowRun& run);
-  WindowEntry& NewWindow(WindowId id);
+  WindowEntry& NewWindow(WindowId id, uint64_t start);
   void OpenAhead(LaneEntry& lane, const WindowRun& run);
   void WalkedPast(WindowEntry*& window);
+
+  // windows.cc
+  uint64_t NeededAt(const WindowEntry& window) const;
+  uint64_t Soon() const;
+  bool WorthARequest(const WindowEntry& window) const;
+  void Requeue(WindowEntry& window);
+  void OpenOn(ServerEntry& server, WindowEntry& window);
+  bool MakeRoomFor(ServerEntry& server, const WindowEntry& window);
+  void CancelOn(ServerEntry& server, WindowEntry& window);
+  void TakeAway(WindowEntry& window);
   void ReleaseIfDone(WindowEntry& window);
 
   // pump.cc
-  void Pump(absl::Time now);
-  void OpenWindows(absl::Time now);
-  void GiveUpOn(WindowEntry& window, StreamId stream);
-  bool MayFetch(absl::Time now, const WindowEntry& window) const;
-  bool FetchFrom(absl::Time now, WindowEntry& window);
-  void ReturnClaims(RequestEntry& request);
+  void MarkForPump(ServerEntry& server);
+  void Pump();
+  void PumpServer(ServerEntry& server);
+  bool HasRoom(const ServerEntry& server, const WindowEntry& window) const;
+  void FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_rows);
+  void Link(ServerEntry& server, RequestEntry& request);
+  void ReturnClaims(RequestEntry& request, bool broken);
   void EndRequest(RequestEntry& request);
   void DeliverReady();
+
+  // trouble.cc
+  void GiveUpOn(WindowEntry& window, StreamId stream);
+  void OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error);
+  void Agree(const DamageDoubt& doubt, const ServerEntry& second, WindowEntry& window);
+  bool IsAgreed(const Damage& damage) const;
+  void ReportDoubts(const WindowEntry& window);
+
+  // quarantine.cc
+  void PumpSuspect();
+  void Isolate(ServerEntry& server);
+  void LetGo(ServerEntry& server);
+  void EndQuarantine();
+  bool IsStillSuspect(const WindowEntry& window) const;
+  absl::Status DeathOf(const ServerEntry& server, const absl::Status& status) const;
 
   const Plan& plan_;
   const Steps steps_;
   const SchedulerOptions options_;
   const uint64_t num_steps_;
   const uint32_t fetch_rows_;
-  // Beyond it the walk waits, so that any one server can hold all windows: EngineLimits.
-  const size_t max_windows_;
   SchedulerActions& actions_;
   bool ended_ = false;
-  bool closed_ = false;  // Ended, and every stream is closed.
+  bool closed_ = false;                              // Ended, and every stream is closed.
+  absl::Time now_ = absl::InfinitePast();            // Of the last event.
+  absl::Time expected_by_ = absl::InfiniteFuture();  // When Advance() wanted to be called.
+  absl::Time resumed_at_ = absl::InfinitePast();     // It was called much later than that.
 
   ServerTable servers_;
-  std::vector<uint64_t> lost_requests_;    // Per server.
-  std::optional<absl::Time> settle_by_;    // Set by the first Hello, until the lanes are placed.
-  std::optional<absl::Time> alone_since_;  // No server has been steady since then.
-  std::vector<uint32_t> lane_server_;      // Empty: not placed yet, or no server is up.
-  uint64_t outstanding_limit_ = 0;         // Of each server; set when lanes are placed.
+  IndexedHeap<ServerEntry> timers_;
+  std::vector<ServerEntry*> draining_;
+  std::optional<absl::Time> alone_since_;  // No server has been usable since then.
+
+  LanePlacement placement_;
+  std::vector<uint32_t> placed_servers_;          // By index in the placement.
+  std::vector<uint32_t> lane_server_;             // Empty: not placed yet, or no server is up.
+  absl::Time place_at_ = absl::InfiniteFuture();  // When to place anew.
+  std::optional<absl::Time> settle_by_;           // Set by the first Hello.
+  bool placed_once_ = false;
+  uint64_t outstanding_limit_ = 0;  // Of each server; set when lanes are placed.
+
+  AnswerTimes answers_{256};  // From when it could be answered to its last part.
+  AnswerTimes loads_{64};     // From OpenWindow to WindowReady.
+  TokenBucket extra_loads_;
 
   std::map<uint64_t, std::weak_ptr<const EpochOrder>> orders_;
   std::shared_ptr<const EpochOrder> walked_order_;
@@ -149,11 +219,14 @@ class FetchScheduler {
   NumberedTable<WindowEntry> windows_;
   NumberedTable<RequestEntry> requests_;
   RangePool ranges_;
-  std::vector<WindowEntry*> candidates_;            // Scratch of Pump().
-  bool pump_ = true;                                // Something changed that may allow a request.
-  absl::Time retry_wake_ = absl::InfiniteFuture();  // A window waits until then.
-  absl::Time next_age_check_ = absl::InfinitePast();
-  bool open_windows_ = true;  // Some window may have no stream.
+  IndexedHeap<WindowEntry> delayed_;   // Until retry_at.
+  IndexedHeap<WindowEntry> waiting_;   // Opened, but not yet worth a request; by need.
+  IndexedHeap<WindowEntry> suspects_;  // By need.
+  WindowEntry* quarantined_ = nullptr;
+  ServerEntry* quarantine_ = nullptr;       // The server that is kept free for it.
+  std::vector<ServerEntry*> to_pump_;       // Something changed that may allow a request.
+  std::vector<WindowEntry*> late_windows_;  // Scratch.
+  std::vector<Damage> agreed_;
 
   std::vector<SlotEntry> slots_;
   std::vector<uint32_t> free_slots_;

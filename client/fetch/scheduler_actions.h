@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "client/plan/epoch_order.h"
 #include "client/plan/steps.h"
@@ -75,6 +76,10 @@ class SchedulerActions {
   virtual void Finish() = 0;
   // Nothing follows but CloseStream.
   virtual void Fail(absl::Status status) = 0;
+  // Chunks of the manifest, for a message.
+  virtual std::string NameChunks(std::span<const uint32_t> chunks) const {
+    return absl::StrJoin(chunks, ", ");
+  }
   // Something that an operator should know, in one line; rare.
   virtual void Report(absl::string_view) {}
 

@@ -1,10 +1,9 @@
-// Servers: connecting, losing, and which lane goes where.
+// Servers: connecting, losing, draining, and what is to be done about them in time.
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/fetch/placement.h"
 #include "client/fetch/scheduler.h"
 #include "records/base/status.h"
 
@@ -20,186 +19,199 @@ bool IsRefusal(absl::StatusCode code) {
          code == absl::StatusCode::kNotFound || code == absl::StatusCode::kDataLoss;
 }
 
-// Without shuffling there is one lane; its windows take turns over this many places.
-constexpr uint32_t kUnshuffledPlaces = 64;
+uint64_t KeyOf(absl::Time time) {
+  return static_cast<uint64_t>(std::max<int64_t>(absl::ToUnixNanos(time), 0));
+}
 
 }  // namespace
 
-void FetchScheduler::Connect(absl::Time now) {
+// Looks at `server` at that time or before.
+void FetchScheduler::Arm(ServerEntry& server, absl::Time time) {
+  if (time == absl::InfiniteFuture()) return;
+  if (server.queued.heap != nullptr && timers_.key(server) <= KeyOf(time)) return;
+  IndexedHeap<ServerEntry>::Leave(server);
+  timers_.Push(KeyOf(time), server);
+}
+
+void FetchScheduler::FireTimers() {
   if (servers_.AllRefused()) {
     return Fail(absl::Status(servers_.FirstRefusal().code(),
                              absl::StrCat("no server can be used: ", servers_.Reasons())));
   }
-  for (uint32_t i = 0; i < servers_.size(); ++i) {
-    ServerEntry& server = servers_[i];
-    if (server.state != ServerState::kBackoff || server.retry_at > now) continue;
-    server.state = ServerState::kConnecting;
-    ++server.generation;
-    server.heard_at = now;
-    server.credit_bytes = options_.fetch_bytes;  // Until the server says more.
-    server.outstanding_bytes = 0;
-    server.outstanding_requests = 0;
-    actions_.OpenStream(servers_.stream(i), server.address);
+  while (!ended_ && !timers_.empty() && timers_.front_key() <= KeyOf(now_)) {
+    ServerEntry& server = timers_.front();
+    IndexedHeap<ServerEntry>::Leave(server);
+    Arm(server, std::max(CheckServer(server), now_ + absl::Milliseconds(1)));
   }
 }
 
-void FetchScheduler::CloseStreamOf(uint32_t server) {
-  actions_.CloseStream(servers_.stream(server));
+// Does what is due; when to look again.
+absl::Time FetchScheduler::CheckServer(ServerEntry& server) {
+  switch (server.state) {
+    case ServerState::kBackoff:
+      if (server.retry_at > now_) return server.retry_at;
+      Connect(server);
+      return now_ + options_.silence_timeout;
+    case ServerState::kConnecting:
+      if (now_ < server.heard_at + options_.silence_timeout) {
+        return server.heard_at + options_.silence_timeout;
+      }
+      Lose(server, absl::UnavailableError(absl::StrCat(
+                       "silent for ", absl::FormatDuration(options_.silence_timeout))));
+      return server.retry_at;
+    case ServerState::kUp:
+    case ServerState::kDraining:
+      return CheckUp(server);
+    case ServerState::kRefused:
+    case ServerState::kRemoved:
+      break;
+  }
+  return absl::InfiniteFuture();
 }
 
-void FetchScheduler::Lose(absl::Time now, uint32_t index, absl::Status status) {
-  const StreamId stream = servers_.stream(index);
-  ServerEntry& server = servers_[index];
+absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
+  if (server.slow_until <= now_ && server.penalised) {
+    server.penalised = false;
+    PlaceBy(now_);
+  }
+  absl::Time next = server.slow(now_) ? server.slow_until : absl::InfiniteFuture();
+  if (server.outstanding_requests == 0) return next;
+  absl::string_view complaint;
+  if (now_ >= server.heard_at + options_.silence_timeout) complaint = "silent";
+  if (now_ >= server.drain_by) complaint = "not done with what it was asked before its grace ended";
+  for (const RequestEntry* r = server.first_request; r != nullptr; r = r->later) {
+    if (now_ >= r->active_at + 3 * options_.silence_timeout)
+      complaint = "leaving a request unanswered";
+  }
+  if (!complaint.empty()) {
+    Lose(server,
+         absl::UnavailableError(absl::StrCat(
+             complaint, ", the last word ",
+             absl::FormatDuration(absl::Trunc(now_ - server.heard_at, absl::Milliseconds(1))),
+             " ago")));
+    return server.retry_at;
+  }
+  next = std::min({next, server.drain_by, server.heard_at + options_.silence_timeout});
+  return std::min(next, CheckLate(server));
+}
+
+void FetchScheduler::Connect(ServerEntry& server) {
+  servers_.SetState(server, ServerState::kConnecting);
+  ++server.generation;
+  server.heard_at = now_;
+  server.drain_by = absl::InfiniteFuture();
+  server.credit_bytes = options_.fetch_bytes;  // Until the server says more.
+  server.open_windows = 0;
+  actions_.OpenStream(servers_.stream(server.index), server.address);
+}
+
+void FetchScheduler::CloseStreamOf(const ServerEntry& server) {
+  actions_.CloseStream(servers_.stream(server.index));
+}
+
+void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
   const bool was_up = server.state != ServerState::kConnecting;
   if (was_up && IsRefusal(status.code())) {
     // The transport may have named the server already.
     const bool named = absl::StartsWith(status.message(), server.address);
     return Fail(named ? status : Annotate(status, server.address));
   }
+  if (quarantine_ == &server && quarantined_->opened_on == servers_.stream(server.index) &&
+      quarantined_->requests == server.outstanding_requests) {
+    return Fail(DeathOf(server, status));
+  }
   const bool refused = !was_up && IsRefusal(status.code());
-  server.breaks += was_up;
-  servers_.BackOff(server, now, std::move(status));
-  if (refused) server.state = ServerState::kRefused;
-  if (server.removed) server.state = ServerState::kRemoved;
-  CloseStreamOf(index);
-  requests_.ForEach([&](RequestEntry& request) {
-    if (!(request.stream == stream)) return;
-    ++lost_requests_[index];
-    ReturnClaims(request);
-    EndRequest(request);
-  });
-  windows_.ForEach([&](WindowEntry& window) {
-    if (window.opened_on == stream) window.opened_on.reset();
-  });
+  server.counted.breaks += was_up;
+  servers_.BackOff(server, now_, std::move(status));
+  if (refused) servers_.SetState(server, ServerState::kRefused);
+  if (server.removed) servers_.SetState(server, ServerState::kRemoved);
+  CloseStreamOf(server);
+  Arm(server, server.retry_at);
+  if (was_up) {
+    LoseWindowsOf(server);
+    PlaceBy(now_);
+  } else if (!placed_once_ && servers_.AnyUp() && servers_.AllSettled()) {
+    PlaceBy(now_);
+  }
+}
+
+// What was in flight is wanted again, at once and elsewhere.
+void FetchScheduler::LoseWindowsOf(ServerEntry& server) {
   lane_server_.clear();
-  open_windows_ = pump_ = true;
+  const StreamId stream = servers_.stream(server.index);
+  while (server.first_request != nullptr) {
+    ++server.counted.lost_requests;
+    RequestEntry& request = *server.first_request;
+    ReturnClaims(request, /*broken=*/true);
+    EndRequest(request);
+  }
+  windows_.ForEach([&](WindowEntry& window) {
+    if (!(window.opened_on == stream)) return;
+    window.load_breaks += !window.ready();
+    window.opened_on.reset();
+    window.suspect |= IsStillSuspect(window);
+    Requeue(window);
+  });
+  server.open_windows = 0;
+  if (quarantine_ == &server) EndQuarantine();
 }
 
 // What is still wanted of its windows is asked elsewhere; its requests are answered.
-void FetchScheduler::Drain(uint32_t index) {
-  const StreamId stream = servers_.stream(index);
-  servers_[index].state = ServerState::kDraining;
+void FetchScheduler::Drain(ServerEntry& server) {
   lane_server_.clear();
+  const StreamId stream = servers_.stream(server.index);
+  servers_.SetState(server, ServerState::kDraining);
+  draining_.push_back(&server);
   windows_.ForEach([&](WindowEntry& window) {
-    if (window.opened_on == stream) window.opened_on.reset();
+    if (!(window.opened_on == stream)) return;
+    window.opened_on.reset();
+    Requeue(window);
   });
-  open_windows_ = true;
+  server.open_windows = 0;
+  if (quarantine_ == &server) EndQuarantine();
+  PlaceBy(now_);
+}
+
+// A server that drains and owes nothing more is left; later it may be tried again.
+void FetchScheduler::CloseDrained() {
+  std::erase_if(draining_, [this](ServerEntry* server) {
+    if (server->state != ServerState::kDraining) return true;
+    if (server->outstanding_requests > 0) return false;
+    CloseStreamOf(*server);
+    servers_.SetState(*server, server->removed ? ServerState::kRemoved : ServerState::kBackoff);
+    server->backoff = ServerTable::kMaxBackoff;
+    server->retry_at = server->heard_at + server->backoff;
+    server->last_error = absl::UnavailableError("drained");
+    Arm(*server, server->retry_at);
+    return true;
+  });
 }
 
 void FetchScheduler::CloseAll() {
   if (std::exchange(closed_, true)) return;
   for (uint32_t i = 0; i < servers_.size(); ++i) {
-    if (servers_[i].has_stream()) CloseStreamOf(i);
-    servers_[i].state = ServerState::kRemoved;
+    if (servers_[i].has_stream()) CloseStreamOf(servers_[i]);
+    servers_.SetState(servers_[i], ServerState::kRemoved);
   }
 }
 
-void FetchScheduler::OnServersChanged(absl::Time, std::span<const std::string> addresses) {
-  if (ended_) return;
-  std::vector<bool> kept(servers_.size());
-  for (const std::string& address : addresses) {
-    const uint32_t index = servers_.Add(address);
-    if (index < kept.size()) kept[index] = true;
-  }
-  lost_requests_.resize(servers_.size());
-  for (uint32_t i = 0; i < kept.size(); ++i) {
-    ServerEntry& server = servers_[i];
-    if (kept[i] || server.removed) continue;
-    server.removed = true;
-    if (server.state == ServerState::kUp) Drain(i);
-    if (server.state == ServerState::kDraining) continue;
-    if (server.has_stream()) CloseStreamOf(i);
-    server.state = ServerState::kRemoved;
-  }
+void FetchScheduler::CheckAlone() {
+  if (servers_.AnyUsable()) return alone_since_.reset();
+  if (!alone_since_) alone_since_ = now_;
+  if (now_ < *alone_since_ + options_.server_timeout) return;
+  Fail(absl::UnavailableError(absl::StrCat("no server could be used for ",
+                                           absl::FormatDuration(options_.server_timeout), ": ",
+                                           servers_.Reasons())));
 }
 
-// A server that drains and owes nothing more is left; later it may be tried again.
-void FetchScheduler::CloseDrained() {
-  for (uint32_t i = 0; i < servers_.size(); ++i) {
-    ServerEntry& server = servers_[i];
-    if (server.state != ServerState::kDraining || server.outstanding_requests > 0) continue;
-    CloseStreamOf(i);
-    server.state = server.removed ? ServerState::kRemoved : ServerState::kBackoff;
-    server.backoff = ServerTable::kMaxBackoff;
-    server.retry_at = server.heard_at + server.backoff;
-    server.last_error = absl::UnavailableError("drained");
-  }
-}
-
-void FetchScheduler::Place(absl::Time now) {
-  if (!lane_server_.empty() || !servers_.AnyUp()) return;
-  if (settle_by_ && now < *settle_by_ && !servers_.AllSettled()) return;
-  settle_by_ = absl::InfinitePast();
-  std::vector<PlacementServer> known;
-  std::vector<uint32_t> index;
-  for (uint32_t i = 0; i < servers_.size(); ++i) {
-    if (!servers_[i].known || servers_[i].removed) continue;
-    if (servers_[i].state == ServerState::kRefused) continue;
-    known.push_back(
-        {servers_[i].address, servers_[i].info.cores, servers_[i].state == ServerState::kUp});
-    index.push_back(i);
-  }
-  const uint32_t places = plan_.shuffle() ? plan_.lanes() : kUnshuffledPlaces;
-  lane_server_ = PlaceLanes(places, known, plan_.fingerprint());
-  for (uint32_t& server : lane_server_) server = index[server];
-  outstanding_limit_ = options_.max_outstanding_bytes / servers_.NumUp();
-  open_windows_ = pump_ = true;
-}
-
-std::optional<uint32_t> FetchScheduler::ServerOf(const WindowEntry& window) const {
-  if (lane_server_.empty()) return std::nullopt;
-  const uint64_t place = plan_.shuffle() ? window.id.lane : window.id.index % kUnshuffledPlaces;
-  return lane_server_[place];
-}
-
-void FetchScheduler::CheckTimeouts(absl::Time now) {
-  for (uint32_t i = 0; i < servers_.size(); ++i) {
-    const ServerEntry& server = servers_[i];
-    const bool owes = server.state == ServerState::kConnecting || server.outstanding_requests > 0;
-    if (server.has_stream() && owes && now >= server.heard_at + options_.silence_timeout) {
-      Lose(now, i,
-           absl::UnavailableError(
-               absl::StrCat("silent for ", absl::FormatDuration(options_.silence_timeout))));
-    }
-  }
-  if (!ended_) CheckRequestAges(now);
-  if (ended_) return;
-  if (servers_.AnySteady(now)) return alone_since_.reset();
-  if (!alone_since_) alone_since_ = now;
-  if (now >= *alone_since_ + options_.server_timeout) {
-    Fail(absl::UnavailableError(absl::StrCat("no server could be used for ",
-                                             absl::FormatDuration(options_.server_timeout), ": ",
-                                             servers_.Reasons())));
-  }
-}
-
-// Other answers may keep a stream from being silent.
-void FetchScheduler::CheckRequestAges(absl::Time now) {
-  if (now < next_age_check_) return;
-  next_age_check_ = now + absl::Seconds(1);
-  std::optional<StreamId> late;
-  requests_.ForEach([&](const RequestEntry& request) {
-    if (now >= request.sent_at + 3 * options_.silence_timeout) late = request.stream;
-  });
-  if (late && servers_.Find(*late) != nullptr) {
-    Lose(now, late->server,
-         absl::UnavailableError(absl::StrCat("left a request unanswered for ",
-                                             absl::FormatDuration(3 * options_.silence_timeout))));
-  }
-}
-
-absl::Time FetchScheduler::NextWake(absl::Time now) const {
-  absl::Time wake = absl::InfiniteFuture();
-  for (size_t i = 0; i < servers_.size(); ++i) {
-    const ServerEntry& server = servers_[i];
-    if (server.state == ServerState::kBackoff) wake = std::min(wake, server.retry_at);
-    if (server.state == ServerState::kConnecting || server.outstanding_requests > 0) {
-      wake = std::min(wake, server.heard_at + options_.silence_timeout);
-    }
+absl::Time FetchScheduler::NextWake() const {
+  absl::Time wake = place_at_;
+  if (!timers_.empty()) {
+    wake = std::min(wake, absl::FromUnixNanos(static_cast<int64_t>(timers_.front_key())));
   }
   if (alone_since_) wake = std::min(wake, *alone_since_ + options_.server_timeout);
-  if (settle_by_ && *settle_by_ > now) wake = std::min(wake, *settle_by_);
-  return std::min(wake, retry_wake_);
+  if (!delayed_.empty()) wake = std::min(wake, delayed_.front().retry_at);
+  return wake;
 }
 
 void FetchScheduler::Fail(absl::Status status) {

@@ -6,103 +6,86 @@
 #include "client/fetch/scheduler.h"
 
 namespace penstock {
+namespace {
 
-void FetchScheduler::OpenWindows(absl::Time now) {
-  if (!std::exchange(open_windows_, false)) return;
-  windows_.ForEach([&](WindowEntry& window) {
-    if (window.opened_on) return;
-    const std::optional<uint32_t> server = ServerOf(window);
-    if (!server || window.retry_at > now) {
-      open_windows_ = true;
-      return;
-    }
-    window.opened_on = servers_.stream(*server);
-    const uint64_t needed_at =
-        window.wanted.empty() ? window.start : ranges_[window.wanted.head].needed_at;
-    actions_.OpenWindow(*window.opened_on,
-                        {window.number, window.id, window.order.get(), needed_at});
-    pump_ = true;
-  });
+// A server allows 4,096 of a stream; small rows would reach that before the credit.
+constexpr uint32_t kMaxRequests = 2048;
+
+}  // namespace
+
+void FetchScheduler::MarkForPump(ServerEntry& server) {
+  if (!std::exchange(server.pump, true)) to_pump_.push_back(&server);
 }
 
-// A request waits until it is worth its message, unless its rows are needed soon.
-bool FetchScheduler::MayFetch(absl::Time now, const WindowEntry& window) const {
-  if (window.wanted.empty() || !window.opened_on || window.retry_at > now) return false;
-  const ServerEntry& server = servers_[window.opened_on->server];
-  const uint64_t bytes = std::min<uint64_t>(window.wanted_rows, fetch_rows_) * options_.row_bytes;
-  const uint64_t limit = std::min(server.credit_bytes, outstanding_limit_);
-  if (server.outstanding_requests > 0 && server.outstanding_bytes + bytes > limit) return false;
-  const uint64_t soon =
-      std::max(num_released_ + std::max<uint64_t>(slots_.size() / 2, 1), waited_for_);
-  return window.wanted_rows >= fetch_rows_ || window.walked_past || next_step_ == num_steps_ ||
-         ranges_[window.wanted.head].step < soon;
+void FetchScheduler::Pump() {
+  while (!delayed_.empty() && delayed_.front().retry_at <= now_) Requeue(delayed_.front());
+  const uint64_t soon = Soon();
+  while (!waiting_.empty() && ranges_[waiting_.front().wanted.head].step < soon) {
+    Requeue(waiting_.front());
+  }
+  PumpSuspect();
+  // It grows while windows move on from server to server.
+  for (size_t i = 0; i < to_pump_.size() && !ended_; ++i) {
+    to_pump_[i]->pump = false;
+    PumpServer(*to_pump_[i]);
+  }
+  to_pump_.clear();
+  PumpSuspect();
 }
 
-void FetchScheduler::Pump(absl::Time now) {
-  if (!pump_ && now < retry_wake_) return;
-  pump_ = false;
-  retry_wake_ = absl::InfiniteFuture();
-  // One request a window and round, the one needed first before the others: a server's credit
-  // goes to what is needed first.
-  bool any = true;
-  while (any) {
-    any = false;
-    candidates_.clear();
-    windows_.ForEach([&](WindowEntry& window) {
-      if (window.retry_at > now) {
-        retry_wake_ = std::min(retry_wake_, window.retry_at);
-      }
-      if (MayFetch(now, window)) candidates_.push_back(&window);
-    });
-    std::sort(candidates_.begin(), candidates_.end(), [this](WindowEntry* a, WindowEntry* b) {
-      return ranges_[a->wanted.head].needed_at < ranges_[b->wanted.head].needed_at;
-    });
-    for (WindowEntry* window : candidates_) any |= FetchFrom(now, *window);
+// What is needed first is opened and asked for first: so a server's credit goes to it.
+void FetchScheduler::PumpServer(ServerEntry& server) {
+  if (server.state != ServerState::kUp || server.isolated) return;
+  while (!server.to_open.empty() && MakeRoomFor(server, server.to_open.front())) {
+    OpenOn(server, server.to_open.front());
+  }
+  while (!server.eligible.empty()) {
+    WindowEntry& window = server.eligible.front();
+    if (server.slow(now_) && HandOver(window, /*charge=*/true)) continue;
+    if (!HasRoom(server, window)) return;
+    FetchFrom(server, window, fetch_rows_);
   }
 }
 
-bool FetchScheduler::FetchFrom(absl::Time now, WindowEntry& window) {
-  if (!MayFetch(now, window)) return false;  // The candidates before it took the credit.
-  const FetchShape shape = TakeShape(ranges_, window.wanted, fetch_rows_);
+bool FetchScheduler::HasRoom(const ServerEntry& server, const WindowEntry& window) const {
+  if (server.outstanding_requests == 0) return true;
+  const uint64_t bytes = std::min<uint64_t>(window.wanted_rows, fetch_rows_) * options_.row_bytes;
+  const uint64_t limit = std::min(server.credit_bytes, outstanding_limit_);
+  return server.outstanding_requests < kMaxRequests && server.outstanding_bytes + bytes <= limit;
+}
+
+void FetchScheduler::FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_rows) {
+  const FetchShape shape = TakeShape(ranges_, window.wanted, max_rows);
   RequestEntry& request = requests_.New();
   request.stream = *window.opened_on;
   request.window = &window;
   request.rows = request.rows_missing = shape.total_rows();
   request.bytes = request.rows * options_.row_bytes;
-  request.sent_at = now;
+  request.sent_at = request.active_at = now_;
   const uint64_t needed_at = ranges_[window.wanted.head].needed_at;
   for (uint32_t i = 0; i < shape.num_ranges; ++i) {
     ranges_.PushBack(request.ranges, ranges_.PopFront(window.wanted));
   }
   window.wanted_rows -= request.rows;
+  window.asked = true;
   ++window.requests;
-
-  ServerEntry& server = servers_[request.stream.server];
-  if (server.outstanding_requests++ == 0) server.heard_at = now;
-  server.outstanding_bytes += request.bytes;
+  Link(server, request);
   actions_.Fetch(request.stream, {request.number, window.number, shape.first_row, shape.rows,
                                   shape.stride, shape.count, needed_at});
-  return true;
+  Requeue(window);
 }
 
-// The server could not give it now: it is defined anew, under a number that no late word about the
-// old one can mean.
-void FetchScheduler::GiveUpOn(WindowEntry& window, StreamId stream) {
-  if (window.opened_on == stream) {
-    actions_.ReleaseWindow(stream, window.number);
-    window.opened_on.reset();
-    windows_.Renumber(window);
-  }
-  requests_.ForEach([&](RequestEntry& request) {
-    if (request.window != &window || !(request.stream == stream)) return;
-    ReturnClaims(request);
-    EndRequest(request);
-  });
-  open_windows_ = pump_ = true;
+void FetchScheduler::Link(ServerEntry& server, RequestEntry& request) {
+  if (server.outstanding_requests++ == 0) server.heard_at = now_;
+  Arm(server, DueBy(request));
+  server.outstanding_bytes += request.bytes;
+  request.earlier = server.last_request;
+  (request.earlier == nullptr ? server.first_request : request.earlier->later) = &request;
+  server.last_request = &request;
 }
 
 // Rows that have not arrived are wanted again.
-void FetchScheduler::ReturnClaims(RequestEntry& request) {
+void FetchScheduler::ReturnClaims(RequestEntry& request, bool broken) {
   WindowEntry& window = *request.window;
   uint32_t at = 0;
   while (!request.ranges.empty()) {
@@ -119,6 +102,7 @@ void FetchScheduler::ReturnClaims(RequestEntry& request) {
         wanted.slot_row += row;
         wanted.needed_at += row;
         wanted.rows = end - row;
+        wanted.breaks += broken;
         window.wanted_rows += wanted.rows;
         ranges_.InsertByNeed(window.wanted, ranges_.New(wanted));
       }
@@ -126,20 +110,21 @@ void FetchScheduler::ReturnClaims(RequestEntry& request) {
     }
     at += range.rows;
   }
+  Requeue(window);
 }
 
 void FetchScheduler::EndRequest(RequestEntry& request) {
   WindowEntry& window = *request.window;
-  if (servers_[request.stream.server].generation == request.stream.generation) {
-    ServerEntry& server = servers_[request.stream.server];
-    --server.outstanding_requests;
-    server.outstanding_bytes -= request.bytes;
-  }
+  ServerEntry& server = servers_[request.stream.server];
+  --server.outstanding_requests;
+  server.outstanding_bytes -= request.bytes;
+  (request.earlier == nullptr ? server.first_request : request.earlier->later) = request.later;
+  (request.later == nullptr ? server.last_request : request.later->earlier) = request.earlier;
+  MarkForPump(server);
   ranges_.FreeAll(request.ranges);
   requests_.Free(request);
   --window.requests;
   ReleaseIfDone(window);
-  pump_ = true;
 }
 
 void FetchScheduler::DeliverReady() {

@@ -6,9 +6,12 @@
 
 namespace penstock {
 
+// Entries that a client keeps, whatever its slots: so far the walk goes, and a step further.
+constexpr size_t kMaxWindows = size_t{1} << 20;
+
 void FetchScheduler::Walk() {
   while (!free_slots_.empty() && next_step_ < num_steps_) {
-    if (windows_.live() >= max_windows_ && next_delivery_ < next_step_) return;
+    if (windows_.live() >= kMaxWindows && next_delivery_ < next_step_) return;
     const uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
     WalkStep(slot);
@@ -29,7 +32,6 @@ void FetchScheduler::WalkStep(uint32_t slot) {
       WalkedPast(lane.ahead);
     }
   }
-  pump_ = true;
   if (entry.rows_missing == 0) DeliverReady();
 }
 
@@ -55,8 +57,11 @@ void FetchScheduler::Want(const WindowRun& run, const SlotEntry& slot, uint32_t 
   range.slot_row = slot_row;
   range.step = slot.ready.index;
   range.needed_at = run.window.epoch * plan_.rows() + run.position;
+  const bool first = window.wanted.empty();
   ranges_.PushBack(window.wanted, ranges_.New(range));
   window.wanted_rows += run.rows;
+  const bool was_waiting = window.queued.heap == &waiting_;
+  if (first || (was_waiting && window.wanted_rows >= fetch_rows_)) Requeue(window);
   LaneEntry& lane = lanes_[run.window.lane];
   if (run.first_row + run.rows > window.order->WindowRows(run.window) / 4 * 3) OpenAhead(lane, run);
 }
@@ -79,22 +84,22 @@ WindowEntry& FetchScheduler::WindowOf(const WindowRun& run) {
     return *(lane.current = std::exchange(lane.ahead, nullptr));
   }
   WalkedPast(lane.ahead);
-  return *(lane.current = &NewWindow(run.window));
+  return *(lane.current = &NewWindow(run.window, run.window.epoch * plan_.rows() + run.position));
 }
 
-WindowEntry& FetchScheduler::NewWindow(WindowId id) {
+WindowEntry& FetchScheduler::NewWindow(WindowId id, uint64_t start) {
   WindowEntry& window = windows_.New();
   window.id = id;
   window.order = OrderOf(id.epoch);
-  window.start = id.epoch * plan_.rows() + window.order->WindowStart(id);
-  open_windows_ = true;
+  window.start = start;
+  Requeue(window);
   return window;
 }
 
 // The lane's next window, so that it is loaded when the walk gets there.
 void FetchScheduler::OpenAhead(LaneEntry& lane, const WindowRun& run) {
   if (lane.ahead != nullptr || next_step_ == num_steps_) return;
-  if (windows_.live() >= max_windows_) return;
+  if (windows_.live() >= kMaxWindows) return;
   const EpochOrder& order = *lane.current->order;
   WindowId next = run.window;
   if (++next.index == order.num_windows(next.lane)) {
@@ -102,20 +107,18 @@ void FetchScheduler::OpenAhead(LaneEntry& lane, const WindowRun& run) {
     if (steps_.At(num_steps_ - 1).begin.epoch < next.epoch) return;
     if (OrderOf(next.epoch)->num_windows(next.lane) == 0) return;
   }
-  lane.ahead = &NewWindow(next);
+  // Every lane gives a strip before this one gives the next: exact but for lanes that end.
+  const uint64_t left = order.WindowRows(run.window) - run.first_row;
+  const uint64_t position = run.window.epoch * plan_.rows() + run.position;
+  lane.ahead = &NewWindow(next, position + left * plan_.lanes());
 }
 
 void FetchScheduler::WalkedPast(WindowEntry*& window) {
   if (window == nullptr) return;
   WindowEntry& past = *std::exchange(window, nullptr);
   past.walked_past = true;
+  if (past.queued.heap == &waiting_) Requeue(past);
   ReleaseIfDone(past);
-}
-
-void FetchScheduler::ReleaseIfDone(WindowEntry& window) {
-  if (!window.done()) return;
-  if (window.opened_on) actions_.ReleaseWindow(*window.opened_on, window.number);
-  windows_.Free(window);
 }
 
 }  // namespace penstock

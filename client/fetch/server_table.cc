@@ -13,13 +13,38 @@ ServerTable::ServerTable(const std::vector<std::string>& addresses, uint64_t see
 
 uint32_t ServerTable::Add(const std::string& address) {
   const auto [known, is_new] = index_.try_emplace(address, static_cast<uint32_t>(servers_.size()));
-  if (is_new) servers_.emplace_back().address = address;
+  if (is_new) {
+    servers_.emplace_back().address = address;
+    servers_.back().index = known->second;
+    ++counts_[static_cast<size_t>(ServerState::kBackoff)];
+  }
   ServerEntry& server = servers_[known->second];
   if (std::exchange(server.removed, false) && server.state == ServerState::kRemoved) {
-    server.state = ServerState::kBackoff;
+    SetState(server, ServerState::kBackoff);
     server.retry_at = absl::InfinitePast();
   }
   return known->second;
+}
+
+void ServerTable::SetState(ServerEntry& server, ServerState state) {
+  --counts_[static_cast<size_t>(server.state)];
+  server.state = state;
+  ++counts_[static_cast<size_t>(state)];
+  CountUsable(server);
+}
+
+void ServerTable::CountUsable(ServerEntry& server) {
+  const bool answers = server.state == ServerState::kUp || server.state == ServerState::kDraining;
+  const bool usable = answers && (server.productive || server.barren == 0);
+  num_usable_ += usable;
+  num_usable_ -= std::exchange(server.counts, usable);
+}
+
+void ServerTable::MarkProductive(ServerEntry& server) {
+  server.productive = true;
+  server.barren = 0;
+  server.backoff = absl::ZeroDuration();
+  CountUsable(server);
 }
 
 bool ServerTable::AllRefused() const {
@@ -41,41 +66,36 @@ ServerEntry* ServerTable::Find(StreamId stream) {
 }
 
 void ServerTable::BackOff(ServerEntry& server, absl::Time now, absl::Status reason) {
-  server.state = ServerState::kBackoff;
+  const bool was_up = server.state == ServerState::kUp || server.state == ServerState::kDraining;
+  server.barren += was_up && !server.productive;
+  SetState(server, ServerState::kBackoff);
   server.settled = true;
   server.last_error = std::move(reason);
   server.backoff = std::clamp(2 * server.backoff, kFirstBackoff, kMaxBackoff);
   server.retry_at = now + server.backoff * (0.75 + 0.5 * rng_.Uniform());
+  ++server.counted.backoffs;
 }
 
-bool ServerTable::AcceptHello(ServerEntry& server, absl::Time now, const ServerInfo& info) {
+bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
   server.settled = true;
   if (!decoder_) decoder_ = Decoder{server.address, info.decoder_version, info.spec_fingerprint};
   if (decoder_->version != info.decoder_version || decoder_->fingerprint != info.spec_fingerprint) {
-    server.state = ServerState::kRefused;
+    SetState(server, ServerState::kRefused);
     server.last_error = absl::FailedPreconditionError(absl::StrCat(
         "decodes differently from ", decoder_->address, " (decoder version ", info.decoder_version,
         ", not ", decoder_->version, "): run the same release on every server"));
     return false;
   }
-  server.state = ServerState::kUp;
+  // Another process than the one that was slow or died.
+  if (server.known && server.info.instance != info.instance) {
+    server.penalty = absl::ZeroDuration();
+    server.slow_until = absl::InfinitePast();
+  }
   server.known = true;
   server.info = info;
-  server.up_at = now;
   server.productive = false;
+  SetState(server, ServerState::kUp);
   return true;
-}
-
-size_t ServerTable::Count(ServerState state) const {
-  return static_cast<size_t>(
-      std::count_if(servers_.begin(), servers_.end(),
-                    [state](const ServerEntry& server) { return server.state == state; }));
-}
-
-bool ServerTable::AnySteady(absl::Time now) const {
-  return std::any_of(servers_.begin(), servers_.end(), [now](const ServerEntry& server) {
-    return server.state == ServerState::kUp && (server.productive || now >= server.up_at + kSteady);
-  });
 }
 
 bool ServerTable::AllSettled() const {

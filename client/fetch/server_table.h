@@ -2,7 +2,9 @@
 #ifndef PENSTOCK_CLIENT_FETCH_SERVER_TABLE_H_
 #define PENSTOCK_CLIENT_FETCH_SERVER_TABLE_H_
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,7 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/fetch/indexed_heap.h"
 #include "client/fetch/scheduler_actions.h"
+#include "client/fetch/window_table.h"
 #include "records/base/counter_rng.h"
 #include "records/engine/messages.h"
 
@@ -25,38 +29,65 @@ enum class ServerState : uint8_t {
   kRemoved,   // No longer in the set.
 };
 
+// Counted since the server was first named.
+struct ServerCounts {
+  uint64_t breaks = 0;         // Streams that ended after Hello.
+  uint64_t backoffs = 0;       // Times that it was left alone for a while.
+  uint64_t lost_requests = 0;  // In flight when its stream ended.
+  uint64_t late_requests = 0;  // Missed their deadline.
+  uint64_t handed_over = 0;    // Windows taken away from it, because it was late or silent.
+  uint64_t extra_loads = 0;    // Windows given to it that another server had been asked to load.
+};
+
 struct ServerEntry {
   std::string address;
+  uint32_t index = 0;
   ServerState state = ServerState::kBackoff;
   uint32_t generation = 0;
-  bool removed = false;  // Not in the set; its stream may still finish what it was asked.
-  bool settled = false;  // It said Hello or failed at least once.
-  bool known = false;    // It said Hello once, so that its share of the lanes is known.
-  uint64_t breaks = 0;   // Streams that ended after Hello.
-  absl::Time up_at = absl::InfinitePast();  // When this stream's Hello came.
-  bool productive = false;                  // This stream has brought rows.
+  bool removed = false;     // Not in the set; its stream may still finish what it was asked.
+  bool settled = false;     // It said Hello or failed at least once.
+  bool known = false;       // It said Hello once, so that its share of the lanes is known.
+  bool productive = false;  // This stream has brought rows.
+  uint32_t barren = 0;      // Streams in a row that said Hello and brought none.
+  bool counts = false;      // As usable.
   absl::Time retry_at = absl::InfinitePast();
   absl::Duration backoff = absl::ZeroDuration();
+  absl::Time drain_by = absl::InfiniteFuture();
   absl::Status last_error;
   ServerInfo info;
   uint64_t credit_bytes = 0;
   uint64_t outstanding_bytes = 0;
   uint32_t outstanding_requests = 0;
+  uint32_t open_windows = 0;
+  RequestEntry* first_request = nullptr;
+  RequestEntry* last_request = nullptr;
   // Of its last event, or of the first request after a pause.
   absl::Time heard_at = absl::InfinitePast();
+
+  // A server that was late gets no new windows for a while, each time longer.
+  absl::Time slow_until = absl::InfinitePast();
+  absl::Duration penalty = absl::ZeroDuration();
+  bool penalised = false;  // slow_until has not been seen to pass.
+  bool isolated = false;   // Kept free for one window that is suspect.
+
+  IndexedHeap<WindowEntry> to_open;   // Placed here, not opened yet; by need.
+  IndexedHeap<WindowEntry> eligible;  // Opened here, with rows worth a request; by need.
+  bool pump = false;                  // It is in the scheduler's list of those to look at.
+  HeapPlace<ServerEntry> queued;      // By when to look at it in any case.
+  ServerCounts counted;
 
   bool has_stream() const {
     return state == ServerState::kConnecting || state == ServerState::kUp ||
            state == ServerState::kDraining;
   }
+  bool slow(absl::Time now) const { return now < slow_until; }
 };
 
-// Not thread-safe.
+// Entries stay where they are. Not thread-safe.
 class ServerTable {
  public:
   static constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
   static constexpr absl::Duration kMaxBackoff = absl::Seconds(1);
-  static constexpr absl::Duration kSteady = absl::Seconds(2);
 
   // `seed` jitters the backoff, so that ranks do not reconnect at the same moment.
   ServerTable(const std::vector<std::string>& addresses, uint64_t seed);
@@ -67,23 +98,25 @@ class ServerTable {
   size_t size() const { return servers_.size(); }
   ServerEntry& operator[](size_t i) { return servers_[i]; }
   const ServerEntry& operator[](size_t i) const { return servers_[i]; }
-  std::vector<ServerEntry>& all() { return servers_; }
 
   // The entry whose stream this is; null when the stream is no longer of interest.
   ServerEntry* Find(StreamId stream);
   StreamId stream(size_t i) const { return {static_cast<uint32_t>(i), servers_[i].generation}; }
 
+  void SetState(ServerEntry& server, ServerState state);
+  // Rows came: it need not prove itself any more.
+  void MarkProductive(ServerEntry& server);
   // Its stream ended: it waits twice as long as the last time before the next try. Rows reset that,
   // Hello does not: a server may die of what it is asked.
   void BackOff(ServerEntry& server, absl::Time now, absl::Status reason);
   // False: its answers would differ from the first server's; it is then refused.
-  bool AcceptHello(ServerEntry& server, absl::Time now, const ServerInfo& info);
+  bool AcceptHello(ServerEntry& server, const ServerInfo& info);
 
   bool AnyUp() const { return NumUp() > 0; }
   size_t NumUp() const { return Count(ServerState::kUp); }
-  // Whether a server is up that does more than come and go: it has brought rows on its stream, or
-  // holds it since kSteady.
-  bool AnySteady(absl::Time now) const;
+  // Whether a server is there that does more than come and go: its stream has brought rows, or is
+  // the first that has to.
+  bool AnyUsable() const { return num_usable_ > 0; }
   bool AllSettled() const;
   // There are some, and none may be asked.
   bool AllRefused() const;
@@ -92,10 +125,13 @@ class ServerTable {
   std::string Reasons() const;
 
  private:
-  size_t Count(ServerState state) const;
+  size_t Count(ServerState state) const { return counts_[static_cast<size_t>(state)]; }
+  void CountUsable(ServerEntry& server);
 
-  std::vector<ServerEntry> servers_;
+  std::deque<ServerEntry> servers_;
   std::map<std::string, uint32_t> index_;  // By address.
+  std::array<size_t, 6> counts_ = {};      // By state.
+  size_t num_usable_ = 0;
   CounterRng rng_;
   struct Decoder {
     std::string address;

@@ -1,4 +1,4 @@
-// Windows in use, lane by lane.
+// Windows in use, lane by lane, and the requests for their rows.
 #ifndef PENSTOCK_CLIENT_FETCH_WINDOW_TABLE_H_
 #define PENSTOCK_CLIENT_FETCH_WINDOW_TABLE_H_
 
@@ -7,27 +7,49 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/fetch/indexed_heap.h"
 #include "client/fetch/numbered_table.h"
 #include "client/fetch/range_pool.h"
 #include "client/fetch/scheduler_actions.h"
 
 namespace penstock {
 
+// What one server said of a record that another has not confirmed.
+struct DamageDoubt {
+  Damage damage;
+  uint32_t server = 0;
+  absl::Status status;
+};
+
 struct WindowEntry {
   uint64_t number = 0;
   WindowId id;
   std::shared_ptr<const EpochOrder> order;  // Shared by the windows of one epoch and the walker.
-  uint64_t start = 0;                       // needed_at of its first row.
+  uint64_t start = 0;                       // About when its first row is needed.
+  HeapPlace<WindowEntry> queued;            // By what it waits for.
 
   std::optional<StreamId> opened_on;
+  absl::Time opened_at = absl::InfinitePast();
+  absl::Time ready_at = absl::InfiniteFuture();  // When its server had loaded it.
+  bool asked = false;                            // Rows of it, of that server.
+  bool counted = false;                          // It was opened once.
+
   RangeList wanted;
   uint32_t wanted_rows = 0;
   uint32_t requests = 0;     // Outstanding, on whatever stream.
   bool walked_past = false;  // No further row of it will be wanted.
-  uint32_t failures = 0;     // In a row.
-  absl::Time retry_at = absl::InfinitePast();
 
+  uint32_t failures = 0;  // In a row.
+  absl::Time retry_at = absl::InfinitePast();
+  std::vector<uint32_t> avoid;      // Servers that could not give it.
+  std::vector<DamageDoubt> doubts;  // What they said of its records.
+  uint32_t damage_reports = 0;      // Since the last one that servers agreed on.
+  uint32_t load_breaks = 0;         // Streams that broke while they loaded it, in a row.
+  bool suspect = false;             // Servers may die of it: it is asked for alone.
+
+  bool ready() const { return ready_at != absl::InfiniteFuture(); }
   bool done() const { return walked_past && wanted.empty() && requests == 0; }
   void Reset() { *this = WindowEntry(); }
 };
@@ -43,11 +65,15 @@ struct RequestEntry {
   uint64_t number = 0;
   StreamId stream;
   WindowEntry* window = nullptr;
+  RequestEntry* earlier = nullptr;  // Of the same server's, in the order of asking.
+  RequestEntry* later = nullptr;
   RangeList ranges;
   uint32_t rows = 0;
   uint32_t rows_missing = 0;
   uint64_t bytes = 0;
   absl::Time sent_at = absl::InfinitePast();
+  absl::Time active_at = absl::InfinitePast();  // Sent, or its last part arrived.
+  bool late = false;
   struct Interval {
     uint32_t first = 0;
     uint32_t rows = 0;
@@ -57,7 +83,9 @@ struct RequestEntry {
   void Reset() {
     stream = {};
     window = nullptr;
+    earlier = later = nullptr;
     ranges = {};
+    late = false;
     received.clear();  // Keeps its memory.
   }
   bool Contains(uint32_t first, uint32_t count) const {

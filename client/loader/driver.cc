@@ -155,7 +155,7 @@ void Driver::PublishServers() {
         server.state == ServerState::kUp || server.state == ServerState::kDraining;
     published.requests_in_flight = server.has_stream() ? server.outstanding_requests : 0;
     published.lost_requests = scheduler_.lost_requests(static_cast<uint32_t>(i));
-    published.stream_breaks = server.breaks;
+    published.stream_breaks = server.counted.breaks;
   }
 }
 

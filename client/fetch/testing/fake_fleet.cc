@@ -93,6 +93,18 @@ void FakeFleet::StallAt(absl::Duration when, uint32_t index) {
   At(when, [this, index] { servers_[index].stalled = true; });
 }
 
+void FakeFleet::SlowDownAt(absl::Duration when, uint32_t index, double factor) {
+  At(when, [this, index, factor] { servers_[index].slowness = factor; });
+}
+
+void FakeFleet::DieOfRow(uint32_t server, WindowId window, uint32_t row) {
+  servers_[server].deadly.insert({window, row});
+}
+
+void FakeFleet::DamageWindow(uint32_t server, WindowId window, Damage damage) {
+  servers_[server].damage[window] = std::move(damage);
+}
+
 void FakeFleet::FailNextFetch(uint32_t server, absl::Status status) {
   servers_[server].fail_next = std::move(status);
 }
@@ -145,7 +157,10 @@ void FakeFleet::CloseStream(StreamId stream) {
 void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
   if (!Serves(stream)) return;
   FakeServer& server = servers_[stream.server];
-  if (!server.windows.emplace(window.number, window.id).second) {
+  ++windows_opened_;
+  const absl::Time ready_at = now_ + Jitter(options_.load) * server.slowness;
+  FakeServer::Window opened{window.id, ready_at, {window.damaged.begin(), window.damaged.end()}};
+  if (!server.windows.emplace(window.number, std::move(opened)).second) {
     Violate(absl::StrCat("window ", window.number, " opened twice"));
   }
   most_windows_ = std::max(most_windows_, server.windows.size());
@@ -154,7 +169,13 @@ void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
       if (Serves(stream)) Die(stream.server, absl::UnavailableError("connection reset"));
     });
   }
-  if (server.windows_to_fail == 0) return;
+  if (server.windows_to_fail == 0) {
+    return At(ready_at - now_, [this, stream, number = window.number] {
+      if (Serves(stream) && !servers_[stream.server].stalled) {
+        scheduler_.OnWindowReady(now_, stream, number);
+      }
+    });
+  }
   --server.windows_to_fail;
   server.failed.insert(window.number);
   StreamError error;
@@ -166,6 +187,7 @@ void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
 void FakeFleet::Cancel(StreamId stream, uint64_t request) {
   if (!Serves(stream)) return;
   FakeServer& server = servers_[stream.server];
+  ++cancels_;
   if (server.asked.contains(request)) server.Answered(request);
 }
 
@@ -207,17 +229,52 @@ void FakeFleet::Fetch(StreamId stream, const FetchRequest& fetch) {
     server.Answered(fetch.request);
     return At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
   }
-  Answer(stream, fetch, window->second);
+  if (DiesOf(stream, fetch, window->second.id)) return;
+  if (!RefuseForDamage(stream, fetch, window->second)) Answer(stream, fetch, window->second);
 }
 
-void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch, WindowId window) {
+bool FakeFleet::DiesOf(StreamId stream, const FetchRequest& fetch, WindowId window) {
+  for (const auto& [deadly, row] : servers_[stream.server].deadly) {
+    if (deadly != window || row < fetch.first_row) continue;
+    const uint32_t from_first = row - fetch.first_row;
+    const uint32_t stride = std::max(fetch.stride, 1u);
+    if (from_first / stride >= fetch.count || from_first % stride >= fetch.rows) continue;
+    At(options_.latency, [this, stream] {
+      if (Serves(stream)) Die(stream.server, absl::UnavailableError("connection reset"));
+    });
+    return true;
+  }
+  return false;
+}
+
+bool FakeFleet::RefuseForDamage(StreamId stream, const FetchRequest& fetch,
+                                const FakeServer::Window& window) {
+  FakeServer& server = servers_[stream.server];
+  const auto found = server.damage.find(window.id);
+  if (found == server.damage.end()) return false;
+  for (const Damage& told : window.damaged) {
+    if (told.shard == found->second.shard && told.record == found->second.record) return false;
+  }
+  StreamError error;
+  error.request = fetch.request;
+  error.status = absl::DataLossError("bad CRC");
+  error.damage = found->second;
+  server.Answered(fetch.request);
+  At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
+  return true;
+}
+
+void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch,
+                       const FakeServer::Window& window) {
   std::vector<Location> rows;
   for (uint32_t i = 0; i < fetch.count; ++i) {
     for (uint32_t row = 0; row < fetch.rows; ++row) {
-      rows.push_back({window, fetch.first_row + i * fetch.stride + row});
+      rows.push_back({window.id, fetch.first_row + i * fetch.stride + row});
     }
   }
-  servers_[stream.server].rows += rows.size();
+  FakeServer& server = servers_[stream.server];
+  server.rows += rows.size();
+  const absl::Duration loading = std::max(window.ready_at - now_, absl::ZeroDuration());
   for (size_t first = 0; first < rows.size(); first += options_.part_rows) {
     const size_t end = std::min(rows.size(), first + options_.part_rows);
     std::vector<Location> part(rows.begin() + first, rows.begin() + end);
@@ -225,7 +282,7 @@ void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch, WindowId wind
     // The second copy comes while its request waits for more, or when that has long ended.
     const absl::Duration later = rng_.Below(2) * absl::Seconds(1);
     for (int i = 0; i < times; ++i) {
-      At(Jitter(options_.latency) + i * later,
+      At(loading + Jitter(options_.latency) * server.slowness + i * later,
          [=, this] { PartArrives(stream, fetch.request, static_cast<uint32_t>(first), part); });
     }
   }
@@ -233,7 +290,7 @@ void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch, WindowId wind
 
 void FakeFleet::PartArrives(StreamId stream, uint64_t request, uint32_t first,
                             const std::vector<Location>& rows) {
-  if (!Serves(stream)) return;
+  if (!Serves(stream) || servers_[stream.server].stalled) return;
   FakeServer& server = servers_[stream.server];
   if (auto asked = server.asked.find(request); asked != server.asked.end()) {
     asked->second.left -= std::min<uint64_t>(asked->second.left, rows.size());
@@ -250,6 +307,7 @@ void FakeFleet::PartArrives(StreamId stream, uint64_t request, uint32_t first,
 void FakeFleet::Deliver(const ReadyStep& step) {
   if (step.index != delivered_++) Violate("steps delivered out of order");
   Check(step);
+  if (step.index > 0) longest_wait_ = std::max(longest_wait_, now_ - consumer_free_);
   consumer_free_ = std::max(consumer_free_, now_) + options_.consume;
   events_.emplace(consumer_free_, [this, slot = step.slot] {
     std::fill(slots_[slot].begin(), slots_[slot].end(), Location());

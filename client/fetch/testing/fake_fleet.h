@@ -24,6 +24,7 @@ struct FleetOptions {
   std::optional<uint32_t> listed = {};  // So many of them are in the first set; absent: all.
   uint64_t seed = 1;
   absl::Duration latency = absl::Milliseconds(2);  // Of an answer, on average.
+  absl::Duration load = absl::Milliseconds(5);     // Of a window, on average.
   double duplicate = 0;                            // Share of parts that arrive twice, or later.
   uint32_t part_rows = 64;                         // Answers are cut into parts of this.
   absl::Duration consume = absl::Milliseconds(1);  // Per step.
@@ -45,6 +46,12 @@ class FakeFleet final : public SchedulerActions {
   void DrainAt(absl::Duration when, uint32_t server);
   // From then on it accepts everything and answers nothing.
   void StallAt(absl::Duration when, uint32_t server);
+  // From then on its answers and loads take so many times as long.
+  void SlowDownAt(absl::Duration when, uint32_t server, double factor);
+  // It dies of these rows of any window, once asked for them.
+  void DieOfRow(uint32_t server, WindowId window, uint32_t row);
+  // It finds this record of the window damaged, until it is told to replace it.
+  void DamageWindow(uint32_t server, WindowId window, Damage damage);
   // It answers the next fetch with this.
   void FailNextFetch(uint32_t server, absl::Status status);
   // It cannot open the next `times` windows.
@@ -62,6 +69,11 @@ class FakeFleet final : public SchedulerActions {
   uint64_t delivered() const { return delivered_; }
   absl::Duration elapsed() const { return now_ - absl::UnixEpoch(); }
   uint64_t rows_fetched(uint32_t server) const { return servers_[server].rows; }
+  uint64_t windows_opened() const { return windows_opened_; }
+  uint64_t cancels() const { return cancels_; }
+  // The longest that the consumer waited for a step after the first.
+  absl::Duration longest_wait() const { return longest_wait_; }
+  const std::vector<std::string>& reports() const { return reports_; }
   uint64_t fetches() const { return fetches_; }
   uint64_t connects(uint32_t server) const { return servers_[server].connects; }
   // The most that any server had open at once.
@@ -81,6 +93,7 @@ class FakeFleet final : public SchedulerActions {
   void Fetch(StreamId stream, const FetchRequest& fetch) override;
   void Cancel(StreamId stream, uint64_t request) override;
   void Deliver(const ReadyStep& step) override;
+  void Report(absl::string_view message) override { reports_.emplace_back(message); }
   void Finish() override { finished_ = true; }
   void Fail(absl::Status status) override { failure_ = std::move(status); }
 
@@ -90,7 +103,15 @@ class FakeFleet final : public SchedulerActions {
     bool stalled = false;
     bool draining = false;    // Its stream is closed when it has answered.
     uint32_t generation = 0;  // Of the stream it serves; 0: none.
-    std::map<uint64_t, WindowId> windows;
+    struct Window {
+      WindowId id;
+      absl::Time ready_at;
+      std::vector<Damage> damaged;  // That it was told of.
+    };
+    std::map<uint64_t, Window> windows;
+    double slowness = 1;
+    std::set<std::pair<WindowId, uint32_t>> deadly;
+    std::map<WindowId, Damage> damage;
     uint64_t rows = 0;
     absl::Status fail_next;
     absl::Status fail_windows;
@@ -114,7 +135,10 @@ class FakeFleet final : public SchedulerActions {
   void At(absl::Duration delay, std::function<void()> action);
   absl::Duration Jitter(absl::Duration mean) { return mean * 2 * rng_.Uniform(); }
   bool Serves(StreamId stream) const;
-  void Answer(StreamId stream, const FetchRequest& fetch, WindowId window);
+  void Answer(StreamId stream, const FetchRequest& fetch, const FakeServer::Window& window);
+  bool RefuseForDamage(StreamId stream, const FetchRequest& fetch,
+                       const FakeServer::Window& window);
+  bool DiesOf(StreamId stream, const FetchRequest& fetch, WindowId window);
   void PartArrives(StreamId stream, uint64_t request, uint32_t first,
                    const std::vector<Location>& rows);
   void Check(const ReadyStep& step);
@@ -137,6 +161,10 @@ class FakeFleet final : public SchedulerActions {
   bool finished_ = false;
   uint64_t delivered_ = 0;
   uint64_t fetches_ = 0;
+  uint64_t windows_opened_ = 0;
+  uint64_t cancels_ = 0;
+  absl::Duration longest_wait_;
+  std::vector<std::string> reports_;
   size_t most_windows_ = 0;
   absl::Time consumer_free_ = absl::UnixEpoch();
   absl::Status failure_;

@@ -1,0 +1,66 @@
+// Which lane goes where, and what follows when that changes.
+#include <algorithm>
+#include <utility>
+
+#include "client/fetch/scheduler.h"
+
+namespace penstock {
+
+void FetchScheduler::PlaceBy(absl::Time time) { place_at_ = std::min(place_at_, time); }
+
+void FetchScheduler::Place() {
+  if (now_ < place_at_) return;
+  place_at_ = absl::InfiniteFuture();
+  lane_server_.clear();
+  if (!servers_.AnyUp()) return;
+  bool any_fast = false;
+  for (uint32_t i = 0; i < servers_.size() && !any_fast; ++i) {
+    any_fast = servers_[i].state == ServerState::kUp && !servers_[i].slow(now_);
+  }
+  std::vector<PlacementServer> known;
+  placed_servers_.clear();
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    const ServerEntry& server = servers_[i];
+    if (!server.known || server.removed || server.state == ServerState::kRefused) continue;
+    const bool alive = server.state == ServerState::kUp && !(any_fast && server.slow(now_));
+    known.push_back({server.address, server.info.cores, alive});
+    placed_servers_.push_back(i);
+  }
+  placed_once_ = true;
+  lane_server_ = placement_.Place(std::move(known));
+  for (uint32_t& server : lane_server_) server = placed_servers_[server];
+  outstanding_limit_ = options_.max_outstanding_bytes / servers_.NumUp();
+  FollowPlacement();
+}
+
+// Windows that no server was asked for go where they now belong, and so do those of which no rows
+// were, as far as extra loads allow: so a server that joins has work before its lanes' windows end.
+void FetchScheduler::FollowPlacement() {
+  windows_.ForEach([&](WindowEntry& window) {
+    if (!window.opened_on) return Requeue(window);
+    if (!window.asked && window.wanted.empty() && !window.suspect) {
+      HandOver(window, /*charge=*/true, /*reserve=*/extra_loads_.capacity() / 2);
+    }
+  });
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    if (servers_[i].state == ServerState::kUp) MarkForPump(servers_[i]);
+  }
+}
+
+std::optional<uint32_t> FetchScheduler::ServerOf(const WindowEntry& window) const {
+  if (lane_server_.empty()) return std::nullopt;
+  const auto lane = plan_.shuffle() ? window.id.lane : window.id.index % placement_.lanes();
+  const uint32_t placed = lane_server_[lane];
+  const auto& avoid = window.avoid;
+  if (std::find(avoid.begin(), avoid.end(), placed) == avoid.end()) return placed;
+  std::vector<uint32_t> avoided;  // By index in the placement.
+  for (uint32_t i = 0; i < placed_servers_.size(); ++i) {
+    if (std::find(avoid.begin(), avoid.end(), placed_servers_[i]) != avoid.end()) {
+      avoided.push_back(i);
+    }
+  }
+  const std::optional<uint32_t> next = placement_.Best(lane, avoided);
+  return next ? placed_servers_[*next] : placed;
+}
+
+}  // namespace penstock

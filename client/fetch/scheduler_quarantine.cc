@@ -1,0 +1,96 @@
+// Queries of death: a window that may kill servers is asked for alone, so that it cannot kill the
+// fleet, and so that the next death proves it.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/fetch/scheduler.h"
+
+namespace penstock {
+namespace {
+
+// Streams that broke while rows were claimed, or while the window was being loaded.
+constexpr uint32_t kSuspectAfter = 3;
+
+}  // namespace
+
+bool FetchScheduler::IsStillSuspect(const WindowEntry& window) const {
+  if (window.load_breaks >= kSuspectAfter) return true;
+  for (uint32_t i = window.wanted.head; i != kNoRange; i = ranges_[i].next) {
+    if (ranges_[i].breaks >= kSuspectAfter) return true;
+  }
+  return false;
+}
+
+// Moves the most urgent suspect on: a server is emptied for it, it is opened there, and its rows
+// are asked for range by range until none of them is suspect.
+void FetchScheduler::PumpSuspect() {
+  if (quarantined_ == nullptr) {
+    if (suspects_.empty()) return;
+    quarantined_ = &suspects_.front();
+    actions_.Report(absl::StrCat("streams broke again and again while window ",
+                                 quarantined_->number, " was in flight: it is asked for alone"));
+  }
+  WindowEntry& window = *quarantined_;
+  if (window.retry_at > now_) return;
+  const std::optional<uint32_t> index =
+      window.opened_on ? window.opened_on->server : ServerOf(window);
+  if (!index || servers_[*index].state != ServerState::kUp) return;
+  ServerEntry& server = servers_[*index];
+  if (quarantine_ != &server) {
+    if (quarantine_ != nullptr) LetGo(*quarantine_);
+    quarantine_ = &server;
+    Isolate(server);
+  }
+  if (server.outstanding_requests > 0) return;
+  if (!window.opened_on) OpenOn(server, window);
+  if (!window.ready()) return;
+  if (!IsStillSuspect(window)) return EndQuarantine();
+  FetchFrom(server, window, ranges_[window.wanted.head].rows);
+}
+
+// Nothing is opened there or asked for; what is being loaded is taken away, for it might kill too.
+void FetchScheduler::Isolate(ServerEntry& server) {
+  server.isolated = true;
+  const StreamId stream = servers_.stream(server.index);
+  windows_.ForEach([&](WindowEntry& window) {
+    if (&window == quarantined_ || !(window.opened_on == stream) || window.ready()) return;
+    TakeAway(window);
+    Requeue(window);
+  });
+}
+
+void FetchScheduler::LetGo(ServerEntry& server) {
+  server.isolated = false;
+  MarkForPump(server);
+}
+
+// It has proved harmless, or its server is gone without it.
+void FetchScheduler::EndQuarantine() {
+  if (quarantine_ != nullptr) LetGo(*std::exchange(quarantine_, nullptr));
+  WindowEntry& window = *std::exchange(quarantined_, nullptr);
+  window.suspect = IsStillSuspect(window);
+  if (!window.done()) Requeue(window);
+}
+
+// Of a server that was asked for nothing but the suspect.
+absl::Status FetchScheduler::DeathOf(const ServerEntry& server, const absl::Status& status) const {
+  const WindowEntry& window = *quarantined_;
+  uint32_t first_row = 0;
+  uint32_t rows = window.order->WindowRows(window.id);
+  if (server.first_request != nullptr) {
+    first_row = ranges_[server.first_request->ranges.head].first_row;
+    rows = server.first_request->rows;
+  }
+  return absl::AbortedError(absl::StrCat(
+      "window ", window.id.index, " of lane ", window.id.lane, " in epoch ", window.id.epoch,
+      " makes servers break: it was in flight when ", kSuspectAfter, " streams broke, and then ",
+      server.address, " was asked for rows [", first_row, ", ", first_row + rows,
+      ") of it and nothing else, and broke too (", status.message(),
+      "). Its chunks: ", actions_.NameChunks(window.order->WindowChunks(window.id)),
+      ". See the servers' logs; penstock index --verify finds damaged records, --exclude-corrupt ",
+      "leaves them out"));
+}
+
+}  // namespace penstock

@@ -1,0 +1,137 @@
+// Errors of windows and requests: what is asked again, of whom, and what ends the job.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/fetch/scheduler.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+// Codes that asking again may cure.
+bool MayPass(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted ||
+         code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
+}
+
+// Of a window, in a row. A server's limit that stands after a second or so will not pass.
+uint32_t MaxFailures(absl::StatusCode code) {
+  return code == absl::StatusCode::kResourceExhausted ? 5 : 10;
+}
+
+// Reports of damage in a window without two that agree.
+constexpr uint32_t kMaxDamageReports = 20;
+
+absl::Duration WindowBackoff(uint32_t failures) {
+  return std::min(absl::Milliseconds(50) * (1 << std::min(failures, 6u)), absl::Seconds(2));
+}
+
+bool SameRecord(const Damage& a, const Damage& b) {
+  return a.shard == b.shard && a.chunk_offset == b.chunk_offset && a.record == b.record &&
+         a.rest_of_chunk == b.rest_of_chunk;
+}
+
+std::string Name(const Damage& damage) {
+  return absl::StrCat(damage.shard, ": chunk at offset ", damage.chunk_offset, ", record ",
+                      damage.record, damage.rest_of_chunk ? " and all that follow in it" : "");
+}
+
+}  // namespace
+
+void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError& error) {
+  now_ = now;
+  ServerEntry* server = servers_.Find(stream);
+  if (server == nullptr || ended_) return;
+  server->heard_at = now;
+  RequestEntry* request = error.request ? requests_.Find(*error.request) : nullptr;
+  if (request != nullptr && !(request->stream == stream)) request = nullptr;
+  WindowEntry* window = request != nullptr ? request->window
+                        : error.window     ? windows_.Find(*error.window)
+                                           : nullptr;
+  if (window == nullptr) return;  // Given up meanwhile.
+  if (request == nullptr && !(window->opened_on == stream)) return;
+  const absl::StatusCode code = error.status.code();
+  if (code == absl::StatusCode::kDataLoss && error.damage) {
+    return OnDamage(*server, *window, error);
+  }
+  if (!MayPass(code) || ++window->failures >= MaxFailures(code)) {
+    return Fail(Annotate(error.status, server->address));
+  }
+  window->retry_at = now + WindowBackoff(window->failures);
+  window->avoid.assign(1, stream.server);
+  GiveUpOn(*window, stream);
+}
+
+// The server could not give it: what it was asked for is wanted again.
+void FetchScheduler::GiveUpOn(WindowEntry& window, StreamId stream) {
+  if (window.opened_on == stream) {
+    TakeAway(window);
+  } else {
+    CancelOn(servers_[stream.server], window);
+  }
+  Requeue(window);
+}
+
+// A server never replaces by itself, and none is believed alone: another one is asked, or the only
+// one a second time.
+void FetchScheduler::OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error) {
+  const Damage& damage = *error.damage;
+  if (++window.damage_reports > kMaxDamageReports) {
+    return Fail(Annotate(error.status, absl::StrCat(server.address, ", after ", kMaxDamageReports,
+                                                    " reports that do not agree")));
+  }
+  const StreamId stream = servers_.stream(server.index);
+  if (IsAgreed(damage)) return GiveUpOn(window, stream);  // It was opened before that was known.
+  const DamageDoubt* known = nullptr;
+  for (const DamageDoubt& doubt : window.doubts) {
+    if (!SameRecord(doubt.damage, damage)) continue;
+    // It was to be avoided: no other could be asked.
+    if (doubt.server != server.index || ServerOf(window) == server.index) {
+      Agree(DamageDoubt(doubt), server, window);
+      return ended_ ? void() : GiveUpOn(window, stream);
+    }
+    known = &doubt;
+  }
+  if (known == nullptr) window.doubts.push_back({damage, server.index, error.status});
+  window.avoid.push_back(server.index);
+  if (ServerOf(window) == server.index) window.avoid.assign(1, server.index);  // All had a turn.
+  GiveUpOn(window, stream);
+}
+
+void FetchScheduler::Agree(const DamageDoubt& doubt, const ServerEntry& second,
+                           WindowEntry& window) {
+  const std::string& first = servers_[doubt.server].address;
+  const std::string agree = doubt.server == second.index
+                                ? absl::StrCat(first, " says so twice, and no other could be asked")
+                                : absl::StrCat(first, " and ", second.address, " agree");
+  if (options_.on_error == OnError::kFail) {
+    return Fail(absl::DataLossError(absl::StrCat(
+        Name(doubt.damage), " is damaged since it was indexed (", agree, "): ",
+        doubt.status.message(), ". Restore the shard; or index again with --exclude-corrupt; or ",
+        "go on with --on-error replace, which takes another record of its window instead")));
+  }
+  actions_.Report(
+      absl::StrCat("replaced ", Name(doubt.damage), " (", agree, "): ", doubt.status.message()));
+  agreed_.push_back(doubt.damage);
+  window.doubts.clear();
+  window.avoid.clear();
+  window.damage_reports = 0;
+}
+
+bool FetchScheduler::IsAgreed(const Damage& damage) const {
+  return std::any_of(agreed_.begin(), agreed_.end(),
+                     [&](const Damage& other) { return SameRecord(other, damage); });
+}
+
+// All its rows have come, so whoever gave the last ones did not share the doubts.
+void FetchScheduler::ReportDoubts(const WindowEntry& window) {
+  for (const DamageDoubt& doubt : window.doubts) {
+    actions_.Report(absl::StrCat(
+        servers_[doubt.server].address, " called ", Name(doubt.damage), " damaged, but ",
+        window.opened_on ? servers_[window.opened_on->server].address : "another server",
+        " served it: check that server's disk, memory and mount (", doubt.status.message(), ")"));
+  }
+}
+
+}  // namespace penstock
