@@ -108,7 +108,7 @@ class FetchScheduler {
   absl::Time CheckUp(ServerEntry& server);
   void Connect(ServerEntry& server);
   void Lose(ServerEntry& server, absl::Status status);
-  void LoseWindowsOf(ServerEntry& server);
+  void LoseWindowsOf(ServerEntry& server, bool broken);
   void CloseStreamOf(const ServerEntry& server);
   void Drain(ServerEntry& server);
   void CloseDrained();
@@ -207,6 +207,7 @@ class FetchScheduler {
   std::optional<absl::Time> settle_by_;           // Set by the first Hello.
   bool placed_once_ = false;
   uint64_t outstanding_limit_ = 0;  // Of each server; set when lanes are placed.
+  uint64_t outstanding_bytes_ = 0;  // Of all servers.
 
   AnswerTimes answers_{256};  // From when it could be answered to its last part.
   AnswerTimes loads_{64};     // From OpenWindow to WindowReady.

@@ -19,6 +19,9 @@ bool IsRefusal(absl::StatusCode code) {
          code == absl::StatusCode::kNotFound || code == absl::StatusCode::kDataLoss;
 }
 
+// Streams of a server that ended so, before it is not asked any more.
+constexpr uint32_t kMaxNonsense = 3;
+
 uint64_t KeyOf(absl::Time time) {
   return static_cast<uint64_t>(std::max<int64_t>(absl::ToUnixNanos(time), 0));
 }
@@ -111,7 +114,9 @@ void FetchScheduler::CloseStreamOf(const ServerEntry& server) {
 
 void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
   const bool was_up = server.state != ServerState::kConnecting;
-  if (was_up && IsRefusal(status.code())) {
+  // After Hello it means that the server's answers make no sense. Others may be better.
+  const bool nonsense = was_up && status.code() == absl::StatusCode::kFailedPrecondition;
+  if (was_up && !nonsense && IsRefusal(status.code())) {
     // The transport may have named the server already.
     const bool named = absl::StartsWith(status.message(), server.address);
     return Fail(named ? status : Annotate(status, server.address));
@@ -120,7 +125,8 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
       quarantined_->requests == server.outstanding_requests) {
     return Fail(DeathOf(server, status));
   }
-  const bool refused = !was_up && IsRefusal(status.code());
+  server.nonsense += nonsense;
+  const bool refused = (!was_up && IsRefusal(status.code())) || server.nonsense >= kMaxNonsense;
   server.counted.breaks += was_up;
   servers_.BackOff(server, now_, std::move(status));
   if (refused) servers_.SetState(server, ServerState::kRefused);
@@ -128,7 +134,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
   CloseStreamOf(server);
   Arm(server, server.retry_at);
   if (was_up) {
-    LoseWindowsOf(server);
+    LoseWindowsOf(server, /*broken=*/!nonsense);
     PlaceBy(now_);
   } else if (!placed_once_ && servers_.AnyUp() && servers_.AllSettled()) {
     PlaceBy(now_);
@@ -136,18 +142,18 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
 }
 
 // What was in flight is wanted again, at once and elsewhere.
-void FetchScheduler::LoseWindowsOf(ServerEntry& server) {
+void FetchScheduler::LoseWindowsOf(ServerEntry& server, bool broken) {
   lane_server_.clear();
   const StreamId stream = servers_.stream(server.index);
   while (server.first_request != nullptr) {
     ++server.counted.lost_requests;
     RequestEntry& request = *server.first_request;
-    ReturnClaims(request, /*broken=*/true);
+    ReturnClaims(request, broken);
     EndRequest(request);
   }
   windows_.ForEach([&](WindowEntry& window) {
     if (!(window.opened_on == stream)) return;
-    window.load_breaks += !window.ready();
+    window.load_breaks += broken && !window.ready();
     window.opened_on.reset();
     window.suspect |= IsStillSuspect(window);
     Requeue(window);

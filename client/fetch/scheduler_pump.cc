@@ -51,7 +51,8 @@ bool FetchScheduler::HasRoom(const ServerEntry& server, const WindowEntry& windo
   if (server.outstanding_requests == 0) return true;
   const uint64_t bytes = std::min<uint64_t>(window.wanted_rows, fetch_rows_) * options_.row_bytes;
   const uint64_t limit = std::min(server.credit_bytes, outstanding_limit_);
-  return server.outstanding_requests < kMaxRequests && server.outstanding_bytes + bytes <= limit;
+  return server.outstanding_requests < kMaxRequests && server.outstanding_bytes + bytes <= limit &&
+         outstanding_bytes_ + bytes <= options_.max_outstanding_bytes;
 }
 
 void FetchScheduler::FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_rows) {
@@ -79,6 +80,7 @@ void FetchScheduler::Link(ServerEntry& server, RequestEntry& request) {
   if (server.outstanding_requests++ == 0) server.heard_at = now_;
   Arm(server, DueBy(request));
   server.outstanding_bytes += request.bytes;
+  outstanding_bytes_ += request.bytes;
   request.earlier = server.last_request;
   (request.earlier == nullptr ? server.first_request : request.earlier->later) = &request;
   server.last_request = &request;
@@ -118,6 +120,7 @@ void FetchScheduler::EndRequest(RequestEntry& request) {
   ServerEntry& server = servers_[request.stream.server];
   --server.outstanding_requests;
   server.outstanding_bytes -= request.bytes;
+  outstanding_bytes_ -= request.bytes;
   (request.earlier == nullptr ? server.first_request : request.earlier->later) = request.later;
   (request.later == nullptr ? server.last_request : request.later->earlier) = request.earlier;
   MarkForPump(server);
