@@ -64,7 +64,7 @@ void FetchScheduler::TakeLateWindows(ServerEntry& server) {
     return TakeAll(server);
   }
   std::sort(late_windows_.begin(), late_windows_.end(),
-            [this](WindowEntry* a, WindowEntry* b) { return a->start < b->start; });
+            [](WindowEntry* a, WindowEntry* b) { return a->start < b->start; });
   for (WindowEntry* window : late_windows_) {
     if (window->opened_on == servers_.stream(server.index)) {
       HandOver(*window, /*charge=*/true);
