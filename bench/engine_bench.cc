@@ -140,14 +140,15 @@ struct Bare {
     std::vector<Chunk> chunks;
     LoadError error;
     for (const ChunkRef& ref : window.chunks) {
-      chunks.push_back(loader.Load(window.shards[ref.shard], ref, layout, error).value());
+      chunks.push_back(loader.Load(window.shards[ref.shard], ref, layout, {}, error).value());
     }
     return chunks;
   }
   WindowRows Rows(const OpenWindow& window, const std::vector<Chunk>& chunks) {
     std::vector<WindowChunk> refs;
     for (const Chunk& chunk : chunks) refs.push_back({&chunk, 0});
-    return WindowRows::Build(refs, layout->row_bytes(), {window.split, true, window.key}, false);
+    return WindowRows::Build(refs, layout->row_bytes(), {window.split, true, window.key}, false)
+        .value();
   }
   void Decode(const WindowRows& rows) {
     const RowPattern all{0, static_cast<uint32_t>(rows.size()), 0, 1};

@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include "records/engine/listed_damage.h"
 
 namespace penstock {
 
-// Row r begins at rows() + r * row_bytes of the layout. Filled by the chunk loader, then
-// immutable; thread-compatible.
+// Row r begins at rows() + r * row_bytes of the layout; rows of damaged records are undefined.
+// Filled by the chunk loader, then immutable; thread-compatible.
 class Chunk {
  public:
   Chunk() = default;
@@ -32,11 +35,15 @@ class Chunk {
     ++num_holdout_;
   }
 
+  const ListedDamage& damage() const { return damage_; }
+  void SetDamage(ListedDamage damage) { damage_ = std::move(damage); }
+
  private:
   std::unique_ptr<uint8_t[]> rows_;
   uint32_t num_records_ = 0;
   uint32_t num_holdout_ = 0;
   std::vector<uint64_t> holdout_;  // A bit a record; empty: all 0.
+  ListedDamage damage_;
 };
 
 }  // namespace penstock

@@ -30,6 +30,14 @@ LoadError RecordDamaged(const ShardRef& shard, const ChunkRef& chunk, uint32_t r
           Damage{shard.path, chunk.offset, record, rest_of_chunk}};
 }
 
+LoadError RecordRefused(const ShardRef& shard, const ChunkRef& chunk, uint32_t record,
+                        const absl::Status& why) {
+  if (absl::IsDataLoss(why)) {
+    return RecordDamaged(shard, chunk, record, /*rest_of_chunk=*/false, why);
+  }
+  return {Annotate(why, absl::StrCat(ChunkName(shard, chunk), ", record ", record)), std::nullopt};
+}
+
 LoadError DiagnoseChunk(const ShardRef& shard, const ChunkRef& chunk,
                         std::span<const uint8_t> raw) {
   uint32_t record = 0;

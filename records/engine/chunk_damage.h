@@ -30,6 +30,10 @@ LoadError ShardChanged(const ShardRef& shard, absl::string_view what);
 LoadError RecordDamaged(const ShardRef& shard, const ChunkRef& chunk, uint32_t record,
                         bool rest_of_chunk, const absl::Status& why);
 
+// `why` a packer refused the payload of one record: kDataLoss with damage, else the spec's fault.
+LoadError RecordRefused(const ShardRef& shard, const ChunkRef& chunk, uint32_t record,
+                        const absl::Status& why);
+
 // Looks for the first damaged record in `raw`, the chunk's decompressed bytes, by the records' own
 // CRCs. kDataLoss names it; where all CRCs hold the shard has changed: kFailedPrecondition.
 LoadError DiagnoseChunk(const ShardRef& shard, const ChunkRef& chunk, std::span<const uint8_t> raw);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "records/base/crc32c.h"
 #include "records/base/status.h"
+#include "records/engine/partial_chunk.h"
 #include "records/format/compression.h"
 #include "records/format/tfrecord.h"
 
@@ -83,11 +84,7 @@ std::optional<Chunk> ChunkLoader::Pack(const ShardRef& shard, const ChunkRef& ch
     absl::StatusOr<bool> holdout =
         packer.Pack(frame.payload, packed.rows() + record * layout.row_bytes());
     if (!holdout.ok()) {
-      error = absl::IsDataLoss(holdout.status())
-                  ? RecordDamaged(shard, chunk, record, /*rest_of_chunk=*/false, holdout.status())
-                  : LoadError{Annotate(holdout.status(),
-                                       absl::StrCat(ChunkName(shard, chunk), ", record ", record)),
-                              std::nullopt};
+      error = RecordRefused(shard, chunk, record, holdout.status());
       return std::nullopt;
     }
     if (*holdout) packed.SetHoldout(record);
@@ -101,11 +98,12 @@ std::optional<Chunk> ChunkLoader::Pack(const ShardRef& shard, const ChunkRef& ch
 
 std::optional<Chunk> ChunkLoader::Load(const ShardRef& shard, const ChunkRef& chunk,
                                        const std::shared_ptr<const ChunkLayout>& layout,
-                                       LoadError& error) {
+                                       const ListedDamage& damage, LoadError& error) {
   const auto fail = [&](const absl::Status& status) {
     error = {Annotate(status, ChunkName(shard, chunk)), std::nullopt};
     return std::nullopt;
   };
+  if (damage.Count(chunk.records) == chunk.records) return DamagedChunk(chunk, damage);
   absl::StatusOr<RecordPacker*> packer = PackerFor(layout);
   if (!packer.ok()) return fail(packer.status());
   bool checksum_holds = false;
@@ -116,12 +114,15 @@ std::optional<Chunk> ChunkLoader::Load(const ShardRef& shard, const ChunkRef& ch
     error = RecordDamaged(shard, chunk, 0, /*rest_of_chunk=*/true, raw.status());
     return std::nullopt;
   }
-  if (!checksum_holds) {
+  if (!checksum_holds && damage.empty()) {
     error = DiagnoseChunk(shard, chunk, *raw);
     return std::nullopt;
   }
-  std::optional<Chunk> packed = Pack(shard, chunk, *layout, **packer, *raw, error);
-  if (packed && packed->num_holdout() != chunk.holdout) {
+  std::optional<Chunk> packed =
+      damage.empty()
+          ? Pack(shard, chunk, *layout, **packer, *raw, error)
+          : PackSoundRecords(shard, chunk, *layout, **packer, *raw, damage, checksum_holds, error);
+  if (packed && !SplitDamagedRecords(chunk, damage, *packed)) {
     error = ShardChanged(
         shard, absl::StrCat("the chunk at ", chunk.offset, " has ", packed->num_holdout(),
                             " records in the holdout split, the manifest says ", chunk.holdout));

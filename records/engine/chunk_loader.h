@@ -13,6 +13,7 @@
 #include "records/engine/chunk_damage.h"
 #include "records/engine/chunk_layout.h"
 #include "records/engine/file_cache.h"
+#include "records/engine/listed_damage.h"
 #include "records/engine/messages.h"
 #include "records/engine/record_packer.h"
 
@@ -44,12 +45,14 @@ class ChunkLoader {
   // `files` must outlive it.
   explicit ChunkLoader(FileCache& files) : files_(files) {}
 
-  // The whole chunk or nullopt, with the reason in `error`:
+  // The whole chunk but for the records that `damage` lists, or nullopt with the reason in `error`:
   // kNotFound, kPermissionDenied: the shard. kUnavailable: reading failed twice.
   // kFailedPrecondition: the shard changed, was cut, or holds another number of records.
-  // kDataLoss with damage: a record is damaged. kInvalidArgument: a record lacks a feature.
+  // kDataLoss with damage: a record that is not listed is damaged. kInvalidArgument: a record lacks
+  // a feature.
   std::optional<Chunk> Load(const ShardRef& shard, const ChunkRef& chunk,
-                            const std::shared_ptr<const ChunkLayout>& layout, LoadError& error);
+                            const std::shared_ptr<const ChunkLayout>& layout,
+                            const ListedDamage& damage, LoadError& error);
 
  private:
   // Of the last few layouts; shared with the chunk store, which compares them by address.

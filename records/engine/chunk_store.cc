@@ -17,6 +17,10 @@ uint64_t AddSaturated(uint64_t a, uint64_t b) {
                                                       : a + b;
 }
 
+uint64_t EntryBytes(const ShardRef& shard, const ChunkRef& chunk, const ChunkLayout& layout) {
+  return layout.ChunkBytes(chunk.records) + kEntryOverhead + 2 * shard.path.size();
+}
+
 }  // namespace
 
 ChunkStore::~ChunkStore() = default;
@@ -26,14 +30,14 @@ size_t ChunkStore::KeyHash::operator()(const Key& key) const {
 }
 
 ChunkStore::Key ChunkStore::MakeKey(const ShardRef& shard, const ChunkRef& chunk,
-                                    const ChunkLayout* layout) {
-  return {shard.path,    shard.size,    chunk.offset, chunk.size, chunk.raw_size,
-          chunk.records, chunk.holdout, chunk.crc32c, layout,     shard.compression};
+                                    const ChunkLayout* layout, ListedDamage damage) {
+  return {shard.path,     shard.size,        chunk.offset,     chunk.size,
+          chunk.raw_size, chunk.records,     chunk.holdout,    chunk.crc32c,
+          layout,         shard.compression, std::move(damage)};
 }
 
-uint64_t ChunkStore::EntryBytes(const ShardRef& shard, const ChunkRef& chunk,
-                                const ChunkLayout& layout) {
-  return layout.ChunkBytes(chunk.records) + kEntryOverhead + 2 * shard.path.size();
+ChunkStore::Key ChunkStore::MakeKey(const ChunkEntry& entry) {
+  return MakeKey(entry.shard, entry.ref, entry.layout.get(), entry.damage);
 }
 
 uint64_t ChunkStore::WindowBytes(const OpenWindow& window, const ChunkLayout& layout,
@@ -47,24 +51,30 @@ uint64_t ChunkStore::WindowBytes(const OpenWindow& window, const ChunkLayout& la
 
 uint64_t ChunkStore::NewlyPinnedBytes(const OpenWindow& window, const ChunkLayout* layout) const {
   uint64_t bytes = 0;
-  for (const ChunkRef& chunk : window.chunks) {
+  for (uint32_t i = 0; i < window.chunks.size(); ++i) {
+    const ChunkRef& chunk = window.chunks[i];
     const ShardRef& shard = window.shards[chunk.shard];
-    auto found = entries_.find(MakeKey(shard, chunk, layout));
+    auto found = entries_.find(MakeKey(shard, chunk, layout, DamageOf(window, i)));
     if (found != entries_.end() && found->second->pins > 0) continue;
     bytes = AddSaturated(bytes, EntryBytes(shard, chunk, *layout));
   }
   return bytes;
 }
 
-ChunkEntry& ChunkStore::FindOrAdd(const ShardRef& shard, const ChunkRef& chunk,
+ChunkEntry& ChunkStore::FindOrAdd(const OpenWindow& window, uint32_t i,
                                   const std::shared_ptr<const ChunkLayout>& layout) {
-  std::unique_ptr<ChunkEntry>& entry = entries_[MakeKey(shard, chunk, layout.get())];
+  const ChunkRef& chunk = window.chunks[i];
+  const ShardRef& shard = window.shards[chunk.shard];
+  ListedDamage damage = DamageOf(window, i);
+  std::unique_ptr<ChunkEntry>& entry = entries_[MakeKey(shard, chunk, layout.get(), damage)];
   if (entry == nullptr) {
     entry = std::make_unique<ChunkEntry>();
     entry->shard = shard;
     entry->ref = chunk;
     entry->layout = layout;
     entry->bytes = EntryBytes(shard, chunk, *layout);
+    entry->file_bytes = damage.Count(chunk.records) < chunk.records ? chunk.size : 0;
+    entry->damage = std::move(damage);
     total_bytes_ += entry->bytes;
   } else if (entry->state == ChunkEntry::State::kResident) {
     ++stats_.hits;
@@ -76,8 +86,8 @@ bool ChunkStore::Pin(const OpenWindow& window, const std::shared_ptr<const Chunk
                      uint64_t table_bytes, std::vector<ChunkEntry*>& entries) {
   const uint64_t more = AddSaturated(NewlyPinnedBytes(window, layout.get()), table_bytes);
   if (AddSaturated(pinned_bytes_, more) > budget_bytes_) return false;
-  for (const ChunkRef& chunk : window.chunks) {
-    ChunkEntry& entry = FindOrAdd(window.shards[chunk.shard], chunk, layout);
+  for (uint32_t i = 0; i < window.chunks.size(); ++i) {
+    ChunkEntry& entry = FindOrAdd(window, i, layout);
     if (entry.pins++ == 0) {
       pinned_bytes_ += entry.bytes;
       if (entry.state == ChunkEntry::State::kResident) Unlink(entry);
@@ -115,7 +125,7 @@ void ChunkStore::SetLoaded(ChunkEntry& entry, Chunk chunk) {
 void ChunkStore::SetFailed(ChunkEntry& entry) {
   entry.state = ChunkEntry::State::kFailed;
   if (entry.pins == 0) return Forget(entry);
-  auto found = entries_.find(MakeKey(entry.shard, entry.ref, entry.layout.get()));
+  auto found = entries_.find(MakeKey(entry));
   failed_.push_back(std::move(found->second));
   entries_.erase(found);
 }
@@ -137,7 +147,7 @@ void ChunkStore::Forget(ChunkEntry& entry) {
         [&entry](const std::unique_ptr<ChunkEntry>& other) { return other.get() == &entry; });
     if (erased > 0) return;
   }
-  entries_.erase(MakeKey(entry.shard, entry.ref, entry.layout.get()));
+  entries_.erase(MakeKey(entry));
 }
 
 void ChunkStore::LinkNewest(ChunkEntry& entry) {

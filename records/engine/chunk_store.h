@@ -11,6 +11,7 @@
 
 #include "records/engine/chunk.h"
 #include "records/engine/chunk_layout.h"
+#include "records/engine/listed_damage.h"
 #include "records/engine/messages.h"
 
 namespace penstock {
@@ -23,9 +24,12 @@ struct ChunkEntry {
 
   ShardRef shard;
   ChunkRef ref;
+  ListedDamage damage;
   // Shared by the entries and sessions that use it.
   std::shared_ptr<const ChunkLayout> layout;
   uint64_t bytes = 0;  // In the budget.
+  // What loading it reads: nothing if all is damaged.
+  uint32_t file_bytes = 0;
   State state = State::kQueued;
   uint32_t pins = 0;
   Chunk chunk;                        // When resident. Constant while pinned.
@@ -77,18 +81,20 @@ class ChunkStore {
     uint32_t size, raw_size, records, holdout, crc32c;
     const ChunkLayout* layout;
     Compression compression;
+    ListedDamage damage;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
 
-  static Key MakeKey(const ShardRef& shard, const ChunkRef& chunk, const ChunkLayout* layout);
-  static uint64_t EntryBytes(const ShardRef& shard, const ChunkRef& chunk,
-                             const ChunkLayout& layout);
+  static Key MakeKey(const ShardRef& shard, const ChunkRef& chunk, const ChunkLayout* layout,
+                     ListedDamage damage);
+  static Key MakeKey(const ChunkEntry& entry);
   // Bytes that pinning `window` would add to the pinned ones.
   uint64_t NewlyPinnedBytes(const OpenWindow& window, const ChunkLayout* layout) const;
-  ChunkEntry& FindOrAdd(const ShardRef& shard, const ChunkRef& chunk,
+  // Of chunk i of the window.
+  ChunkEntry& FindOrAdd(const OpenWindow& window, uint32_t i,
                         const std::shared_ptr<const ChunkLayout>& layout);
   void EvictTo(uint64_t bytes);
   void Forget(ChunkEntry& entry);

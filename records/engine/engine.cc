@@ -47,15 +47,17 @@ void TellFailedRequest(const RequestState& request) {
                                            .damage = std::move(error.damage)});
 }
 
-WindowRows BuildRows(const WindowState& window) {
+absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
   std::vector<WindowChunk> chunks;
   for (size_t i = 0; i < window.chunks.size(); ++i) {
     chunks.push_back({&window.chunks[i]->chunk, window.definition.chunks[i].ordinal});
   }
-  return WindowRows::Build(
-      chunks, window.session->layout->row_bytes(),
-      {window.definition.split, window.definition.shuffle, window.definition.key},
-      window.session->record_ids);
+  auto rows =
+      WindowRows::Build(chunks, window.session->layout->row_bytes(),
+                        {window.definition.split, window.definition.shuffle, window.definition.key},
+                        window.session->record_ids);
+  if (rows.ok()) return rows;
+  return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
 }
 
 // What a thread works with.
@@ -94,14 +96,14 @@ class Worker {
   void Load(const Job& job) {
     LoadError error;
     std::optional<Chunk> chunk =
-        loader_.Load(job.chunk->shard, job.chunk->ref, job.chunk->layout, error);
+        loader_.Load(job.chunk->shard, job.chunk->ref, job.chunk->layout, job.chunk->damage, error);
     scheduler_.FinishLoad(job, std::move(chunk), error);
   }
 
   void Build(const Job& job) {
     WindowState& window = *job.window;
-    WindowRows rows = BuildRows(window);
-    if (!window.announced) {
+    absl::StatusOr<WindowRows> rows = BuildRows(window);
+    if (rows.ok() && !window.announced) {
       job.session->events.OnWindowReady(window.definition.window, window.read_bytes);
     }
     scheduler_.FinishBuild(job, std::move(rows));

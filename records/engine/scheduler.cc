@@ -53,11 +53,13 @@ void Scheduler::ForgetSession(SessionState& session) {
 
 absl::Status Scheduler::OpenWindow(SessionState& session, penstock::OpenWindow definition) {
   PENSTOCK_RETURN_IF_ERROR(CheckWindow(definition, session.layout->has_holdout(), limits_));
+  SortDamage(definition);
   const uint64_t number = definition.window;
   auto window = std::make_unique<WindowState>();
   window->session = &session;
   window->needed_at = definition.needed_at;
   window->table_bytes = sizeof(WindowState) + definition.chunks.size() * sizeof(ChunkRef) +
+                        definition.damaged.size() * sizeof(DamagedRecord) +
                         WindowRows::Bytes(definition.rows, session.record_ids);
   window->definition = std::move(definition);
   window->bytes = Admission::WindowBytes(*window);
@@ -266,7 +268,7 @@ void Scheduler::FinishLoad(const Job& job, std::optional<Chunk> chunk, const Loa
   MutexLock lock(&mutex_);
   std::vector<WindowState*> waiters = std::move(job.chunk->waiters);
   job.chunk->waiters.clear();
-  counts_.bytes_read += job.chunk->ref.size;
+  counts_.bytes_read += job.chunk->file_bytes;
   ++counts_.chunks_loaded;
   if (chunk) {
     admission_.store().SetLoaded(*job.chunk, *std::move(chunk));
@@ -286,10 +288,14 @@ void Scheduler::FinishLoad(const Job& job, std::optional<Chunk> chunk, const Loa
   LetGo(job);
 }
 
-void Scheduler::FinishBuild(const Job& job, WindowRows rows) {
+void Scheduler::FinishBuild(const Job& job, absl::StatusOr<WindowRows> rows) {
   MutexLock lock(&mutex_);
   WindowState& window = *job.window;
-  window.rows = std::move(rows);
+  if (!rows.ok()) {
+    if (!window.released) Fail(window, {rows.status(), std::nullopt});
+    return LetGo(job);
+  }
+  window.rows = *std::move(rows);
   window.phase = Phase::kReady;
   window.announced = true;
   window.last_used = Admission::Clock::now();

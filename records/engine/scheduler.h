@@ -38,8 +38,8 @@ class Scheduler {
   // Waits for a job. False: Stop() was called.
   bool Next(Job& job);
   void FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error);
-  // Its rows; the client knows already.
-  void FinishBuild(const Job& job, WindowRows rows);
+  // Its rows, which the client knows already, or why the window fails.
+  void FinishBuild(const Job& job, absl::StatusOr<WindowRows> rows);
   // kDecode and refusals.
   void Finish(const Job& job, const DecodeCounters& counters = {});
 

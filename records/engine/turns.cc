@@ -84,7 +84,7 @@ bool Turns::TakeFromWindow(SessionState& session, WindowState& window, Job& job)
       ChunkEntry* chunk = window.chunks[window.next_load++];
       if (chunk->state != ChunkEntry::State::kQueued) continue;
       chunk->state = ChunkEntry::State::kLoading;
-      window.read_bytes += chunk->ref.size;
+      window.read_bytes += chunk->file_bytes;
       job = {.kind = Job::Kind::kLoad, .session = &session, .chunk = chunk};
       ++session.active;
       return true;

@@ -75,6 +75,19 @@ absl::Status CheckChunk(const ChunkRef& chunk, const OpenWindow& window, bool ha
   return CheckCounts(chunk, has_holdout);
 }
 
+absl::Status CheckDamage(const OpenWindow& window) {
+  for (const DamagedRecord& damaged : window.damaged) {
+    if (damaged.chunk < window.chunks.size() &&
+        damaged.record < window.chunks[damaged.chunk].records) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat("record ", damaged.record, " of chunk ",
+                                                   damaged.chunk,
+                                                   " is listed as damaged, but there is none"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckAll(const OpenWindow& window, bool has_holdout, const EngineLimits& limits) {
   if (window.chunks.empty()) return absl::InvalidArgumentError("has no chunk");
   if (window.chunks.size() > limits.max_chunks_per_window ||
@@ -95,7 +108,7 @@ absl::Status CheckAll(const OpenWindow& window, bool has_holdout, const EngineLi
     return absl::InvalidArgumentError(
         absl::StrCat("its chunks have ", rows, " rows of the split, it says ", window.rows));
   }
-  return absl::OkStatus();
+  return CheckDamage(window);
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "records/engine/window_rows.h"
 
+#include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "records/base/permutation.h"
+#include "records/engine/messages.h"
 
 namespace penstock {
 namespace {
@@ -19,22 +22,102 @@ std::vector<T> Permuted(const std::vector<T>& values, std::span<const uint32_t> 
   return result;
 }
 
+struct Row {
+  const uint8_t* features;
+  uint64_t id;
+};
+
+// The rows of a window before they are shuffled.
+class Selection {
+ public:
+  Selection(std::span<const WindowChunk> chunks, size_t row_bytes, Split split)
+      : chunks_(chunks), row_bytes_(row_bytes), split_(split) {}
+
+  // Calls visit(Row) for every row. kDataLoss: there are rows, but no good one.
+  template <typename Visit>
+  absl::Status ForEach(const Visit& visit) const {
+    std::vector<std::optional<Row>> first_good;  // Once it is needed.
+    for (size_t c = 0; c < chunks_.size(); ++c) {
+      const Chunk& chunk = *chunks_[c].chunk;
+      if (!chunk.damage().empty()) {
+        if (first_good.empty()) first_good = FirstGoodRows();
+        if (!ForEachAroundDamage(c, first_good, visit)) {
+          return absl::DataLossError(
+              "every record is damaged, so that none can stand for the others");
+        }
+        continue;
+      }
+      for (uint32_t r = 0; r < chunk.num_records(); ++r) {
+        if (Selects(split_, chunk.InHoldout(r))) visit(At(c, r));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Row At(size_t c, uint32_t r) const {
+    return {chunks_[c].chunk->rows() + r * row_bytes_, chunks_[c].ordinal + r};
+  }
+  bool IsGood(const Chunk& chunk, uint32_t r) const {
+    return Selects(split_, chunk.InHoldout(r)) && !chunk.damage().Contains(r);
+  }
+  // By chunk: its first good row or, if it has none, that of the next chunk that has, cyclically.
+  std::vector<std::optional<Row>> FirstGoodRows() const {
+    std::vector<std::optional<Row>> rows(chunks_.size());
+    for (size_t c = 0; c < chunks_.size(); ++c) {
+      const Chunk& chunk = *chunks_[c].chunk;
+      for (uint32_t r = 0; r < chunk.num_records() && !rows[c]; ++r) {
+        if (IsGood(chunk, r)) rows[c] = At(c, r);
+      }
+    }
+    for (size_t i = 2 * rows.size(); i-- > 0;) {
+      std::optional<Row>& row = rows[i % rows.size()];
+      if (!row) row = rows[(i + 1) % rows.size()];
+    }
+    return rows;
+  }
+  // False: no record of the window can stand for the damaged ones of this chunk.
+  template <typename Visit>
+  bool ForEachAroundDamage(size_t c, std::span<const std::optional<Row>> first_good,
+                           const Visit& visit) const {
+    const Chunk& chunk = *chunks_[c].chunk;
+    std::vector<Row> rows;  // From the last to the first: each damaged one needs the next good one.
+    std::optional<Row> next;
+    for (uint32_t r = chunk.num_records(); r-- > 0;) {
+      if (!Selects(split_, chunk.InHoldout(r))) continue;
+      if (!chunk.damage().Contains(r)) {
+        next = At(c, r);
+        rows.push_back(*next);
+        continue;
+      }
+      if (!next) next = first_good[c];
+      if (!next) return false;
+      rows.push_back({next->features, next->id | kReplacedRecord});
+    }
+    std::for_each(rows.rbegin(), rows.rend(), visit);
+    return true;
+  }
+
+  const std::span<const WindowChunk> chunks_;
+  const size_t row_bytes_;
+  const Split split_;
+};
+
 }  // namespace
 
-WindowRows WindowRows::Build(std::span<const WindowChunk> chunks, size_t row_bytes,
-                             const WindowOrder& order, bool record_ids) {
+absl::StatusOr<WindowRows> WindowRows::Build(std::span<const WindowChunk> chunks, size_t row_bytes,
+                                             const WindowOrder& order, bool record_ids) {
   size_t records = 0;
   for (const WindowChunk& chunk : chunks) records += chunk.chunk->num_records();
   WindowRows result;
   result.rows_.reserve(records);
   if (record_ids) result.record_ids_.reserve(records);
-  for (const auto& [chunk, ordinal] : chunks) {
-    for (uint32_t r = 0; r < chunk->num_records(); ++r) {
-      if (!Selects(order.split, chunk->InHoldout(r))) continue;
-      result.rows_.push_back(chunk->rows() + r * row_bytes);
-      if (record_ids) result.record_ids_.push_back(static_cast<int64_t>(ordinal + r));
-    }
-  }
+  const Selection selection(chunks, row_bytes, order.split);
+  const absl::Status status = selection.ForEach([&](const Row& row) {
+    result.rows_.push_back(row.features);
+    if (record_ids) result.record_ids_.push_back(static_cast<int64_t>(row.id));
+  });
+  if (!status.ok()) return status;
   if (!order.shuffle) return result;
   std::vector<uint32_t> perm(result.rows_.size());
   std::iota(perm.begin(), perm.end(), 0);

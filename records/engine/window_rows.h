@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "records/dataset/split.h"
 #include "records/engine/chunk.h"
 
@@ -24,12 +25,16 @@ struct WindowOrder {
 };
 
 // Row i is the perm[i]-th record of the split, counted through the chunks in their order, where
-// perm is 0, 1, ... shuffled by Shuffle(key). Immutable once built; thread-compatible.
+// perm is 0, 1, ... shuffled by Shuffle(key). For a damaged record stands the next good record of
+// the split in its chunk, cyclically; if that has none, the first good one of the next chunk of the
+// window that has, cyclically; its id then has kReplacedRecord set. Immutable once built;
+// thread-compatible.
 class WindowRows {
  public:
-  // The chunks must outlive the rows. REQUIRES: fewer than 2^32 rows.
-  static WindowRows Build(std::span<const WindowChunk> chunks, size_t row_bytes,
-                          const WindowOrder& order, bool record_ids);
+  // The chunks must outlive the rows. kDataLoss: no record of the split is good. REQUIRES: fewer
+  // than 2^32 rows.
+  static absl::StatusOr<WindowRows> Build(std::span<const WindowChunk> chunks, size_t row_bytes,
+                                          const WindowOrder& order, bool record_ids);
 
   // Memory of so many rows.
   static constexpr uint64_t Bytes(uint64_t rows, bool record_ids) {

@@ -60,7 +60,7 @@ ChessData::ChessData(const std::string& folder, const ChessDataOptions& options)
       for (uint32_t r = 0; r < options.records_per_chunk; ++r) {
         records_.push_back(RandomRecord(rng));
         AppendRecord(records_.back(), raw);
-        chunk.holdout += InHoldout(records_.back().d, options.holdout_threshold);
+        chunk.holdout += InHoldout(records_.size() - 1);
       }
       const std::vector<uint8_t> stored = Stored(raw, options.compression);
       chunk.raw_size = static_cast<uint32_t>(raw.size());
@@ -108,16 +108,23 @@ std::vector<uint64_t> ChessData::Order(const OpenWindow& window) const {
   std::vector<uint64_t> ordinals;
   for (const ChunkRef& chunk : window.chunks) {
     for (uint64_t o = chunk.ordinal; o < chunk.ordinal + chunk.records; ++o) {
-      if (Selected(window.split, InHoldout(records_[o].d, options_.holdout_threshold))) {
-        ordinals.push_back(o);
-      }
+      if (Selected(window.split, InHoldout(o))) ordinals.push_back(o);
     }
   }
-  std::vector<uint32_t> perm(ordinals.size());
+  return Shuffled(window, ordinals);
+}
+
+bool ChessData::InHoldout(uint64_t ordinal) const {
+  return penstock::InHoldout(records_[ordinal].d, options_.holdout_threshold);
+}
+
+std::vector<uint64_t> ChessData::Shuffled(const OpenWindow& window,
+                                          const std::vector<uint64_t>& rows) const {
+  std::vector<uint32_t> perm(rows.size());
   std::iota(perm.begin(), perm.end(), 0);
   if (window.shuffle) Shuffle(perm, window.key);
   std::vector<uint64_t> order;
-  for (uint32_t row : perm) order.push_back(ordinals[row]);
+  for (uint32_t row : perm) order.push_back(rows[row]);
   return order;
 }
 
@@ -126,7 +133,7 @@ std::vector<std::string> ChessData::Decode(const std::vector<uint64_t>& ordinals
   const Program program = Program::Compile(spec_, dtype).value();
   std::vector<std::string> rows;
   for (uint64_t ordinal : ordinals) {
-    const ChessRecord& record = records_[ordinal];
+    const ChessRecord& record = records_[ordinal & ~kReplacedRecord];
     const uint8_t* values[2] = {record.d.data(), reinterpret_cast<const uint8_t*>(&record.s)};
     if (program.features()[0].name == "s") std::swap(values[0], values[1]);
     const FeatureColumn columns[2] = {&values[0], &values[1]};

@@ -43,9 +43,12 @@ class ChessData {
   OpenWindow Window(uint64_t number, const std::vector<size_t>& chunks, Split split = Split::kAll,
                     bool shuffle = true, uint64_t key = 0) const;
 
+  bool InHoldout(uint64_t ordinal) const;
+  // `rows` of the window in the order that its permutation gives them.
+  std::vector<uint64_t> Shuffled(const OpenWindow& window, const std::vector<uint64_t>& rows) const;
   // The window's rows in order, as record ordinals: the definition, spelled out.
   std::vector<uint64_t> Order(const OpenWindow& window) const;
-  // One row of each tensor after the other, for every ordinal.
+  // One row of each tensor after the other, for every ordinal, which may have kReplacedRecord set.
   std::vector<std::string> Decode(const std::vector<uint64_t>& ordinals, WireDtype dtype,
                                   bool record_ids = false) const;
   // The rows that `fetch` of `window` asks for, decoded.

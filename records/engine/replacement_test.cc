@@ -1,0 +1,238 @@
+// Records that servers agreed are damaged: what is served for them.
+#include <algorithm>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/engine/testing/engine_fixture.h"
+#include "records/format/tfrecord.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ReplacementTest : public EngineFixture {
+ protected:
+  // In chunk `c`, which lies in shard-0: of the length's bytes, or of the payload's.
+  void DamageLength(size_t c, uint32_t record) { FlipByte(c, record, 2); }
+  void DamagePayload(size_t c, uint32_t record) { FlipByte(c, record, 40); }
+  void FlipByte(size_t c, uint32_t record, uint64_t byte) {
+    std::string bytes = folder_.Read(kShard);
+    const std::span all(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    size_t offset = data_->chunks()[c].offset;
+    for (uint32_t r = 0; r < record; ++r) {
+      offset += ParseFrame(all, offset, Verify::kLength).value().size();
+    }
+    bytes[offset + byte] ^= 0x10;
+    folder_.Write(kShard, bytes);
+  }
+  bool IsListed(const OpenWindow& window, uint32_t chunk, uint32_t record) {
+    return std::ranges::any_of(window.damaged, [=](const DamagedRecord& damaged) {
+      return damaged.chunk == chunk &&
+             (damaged.rest_of_chunk ? record >= damaged.record : record == damaged.record);
+    });
+  }
+  // The definition of docs/protocol.md, spelled out: the id of each row of the window in order.
+  std::vector<uint64_t> Expected(const OpenWindow& window) {
+    std::vector<std::vector<std::pair<uint32_t, bool>>> rows(window.chunks.size());
+    for (uint32_t c = 0; c < rows.size(); ++c) {
+      const ChunkRef& chunk = window.chunks[c];
+      uint32_t missing = chunk.holdout;
+      for (uint32_t r = 0; r < chunk.records; ++r) {
+        missing -= !IsListed(window, c, r) && data_->InHoldout(chunk.ordinal + r);
+      }
+      for (uint32_t r = 0; r < chunk.records; ++r) {
+        const bool damaged = IsListed(window, c, r);
+        bool holdout = !damaged && data_->InHoldout(chunk.ordinal + r);
+        if (damaged && missing > 0) holdout = true, --missing;
+        if (window.split == Split::kAll || holdout == (window.split == Split::kHoldout)) {
+          rows[c].emplace_back(r, damaged);
+        }
+      }
+    }
+    std::vector<uint64_t> ids;
+    for (uint32_t c = 0; c < rows.size(); ++c) {
+      for (size_t i = 0; i < rows[c].size(); ++i) {
+        ids.push_back(rows[c][i].second ? StandIn(window, rows, c, i)
+                                        : window.chunks[c].ordinal + rows[c][i].first);
+      }
+    }
+    return data_->Shuffled(window, ids);
+  }
+  static uint64_t StandIn(const OpenWindow& window,
+                          const std::vector<std::vector<std::pair<uint32_t, bool>>>& rows,
+                          uint32_t c, size_t i) {
+    for (size_t chunks = 0; chunks < rows.size(); ++chunks) {
+      const auto& candidates = rows[(c + chunks) % rows.size()];
+      for (size_t n = 0; n < candidates.size(); ++n) {
+        const auto& [record, damaged] = candidates[((chunks == 0 ? i : 0) + n) % candidates.size()];
+        if (!damaged) {
+          return kReplacedRecord | (window.chunks[(c + chunks) % rows.size()].ordinal + record);
+        }
+      }
+    }
+    ADD_FAILURE() << "nothing can stand in";
+    return 0;
+  }
+  // Opens `window`, fetches all of it and compares.
+  void ExpectReplaced(const OpenWindow& window) {
+    if (engine_ == nullptr) Start();
+    Recorder client;
+    auto session = Open(client, /*record_ids=*/true);
+    ASSERT_OK(session->OpenWindow(window));
+    const Fetch fetch = FetchAll(window, 1, WireDtype::kF32);
+    ASSERT_OK(session->Fetch(fetch));
+    ASSERT_TRUE(client.WaitRows(1, window.rows)) << client.errors()[0].status;
+    EXPECT_EQ(Rows(client, 1, WireDtype::kF32, true),
+              data_->Decode(Expected(window), WireDtype::kF32, true));
+  }
+  StreamError OpenAndFail(const OpenWindow& window) {
+    Start();
+    Recorder client;
+    auto session = Open(client);
+    EXPECT_OK(session->OpenWindow(window));
+    EXPECT_TRUE(client.WaitErrors(1));
+    const std::vector<StreamError> errors = client.errors();
+    return errors.empty() ? StreamError() : errors[0];
+  }
+  OpenWindow Window(Split split, std::vector<DamagedRecord> damaged) {
+    OpenWindow window = data_->Window(1, {0, 1, 2}, split, /*shuffle=*/true, /*key=*/5);
+    window.damaged = std::move(damaged);
+    return window;
+  }
+
+  static constexpr const char* kShard = "shard-0.tfrecord";
+};
+
+TEST_F(ReplacementTest, TheNextGoodRecordOfTheChunkStandsForADamagedOne) {
+  MakeData();
+  for (uint32_t record : {7u, 8u, 49u}) DamagePayload(1, record);
+  ExpectReplaced(Window(Split::kAll, {{1, 49}, {1, 8}, {1, 7}, {1, 7}}));
+}
+
+TEST_F(ReplacementTest, EverySplitKeepsItsCount) {
+  MakeData({.holdout_threshold = uint32_t{1} << 30});
+  std::vector<DamagedRecord> damaged;
+  for (uint32_t record = 5; record < 40; record += 3) {
+    DamagePayload(1, record);
+    damaged.push_back({1, record});
+  }
+  for (Split split : {Split::kAll, Split::kTrain, Split::kHoldout}) {
+    ExpectReplaced(Window(split, damaged));
+  }
+}
+
+TEST_F(ReplacementTest, ABrokenFrameLosesTheRestOfItsChunk) {
+  MakeData({.holdout_threshold = uint32_t{1} << 30});
+  DamageLength(1, 9);
+  for (Split split : {Split::kAll, Split::kTrain, Split::kHoldout}) {
+    ExpectReplaced(Window(split, {{1, 9, true}}));
+  }
+}
+
+TEST_F(ReplacementTest, FollowingChunksStandForAChunkWithoutAGoodRecord) {
+  MakeData({.holdout_threshold = uint32_t{1} << 30});
+  DamageLength(2, 0);
+  for (Split split : {Split::kAll, Split::kTrain, Split::kHoldout}) {
+    ExpectReplaced(Window(split, {{2, 0, true}}));
+    ExpectReplaced(Window(split, {{1, 0, true}, {2, 0, true}}));
+  }
+}
+
+TEST_F(ReplacementTest, ADamagedMemberIsReplacedFromOtherChunks) {
+  for (Compression compression : {Compression::kGzip, Compression::kZstd}) {
+    MakeData({.compression = compression, .holdout_threshold = uint32_t{1} << 30});
+    std::string bytes = folder_.Read(kShard);
+    bytes[data_->chunks()[1].offset + data_->chunks()[1].size / 2] ^= 0x10;
+    folder_.Write(kShard, bytes);
+    Start();
+    ExpectReplaced(Window(Split::kTrain, {{1, 0, true}}));
+  }
+}
+
+// The list decides: a server whose own copy is sound serves what the others serve.
+TEST_F(ReplacementTest, ASoundCopyServesTheSameRows) {
+  MakeData({.holdout_threshold = uint32_t{1} << 30});
+  Start();
+  for (Split split : {Split::kAll, Split::kTrain, Split::kHoldout}) {
+    ExpectReplaced(Window(split, {{0, 11}, {1, 30, true}, {2, 49}}));
+  }
+}
+
+TEST_F(ReplacementTest, ChunksWithAndWithoutAListAreDifferentChunks) {
+  MakeData();
+  Start();
+  ExpectReplaced(Window(Split::kAll, {{1, 3}}));
+  ExpectReplaced(Window(Split::kAll, {}));
+  ExpectReplaced(Window(Split::kAll, {{1, 4}}));
+  ExpectReplaced(Window(Split::kAll, {{1, 3}, {1, 5, true}}));
+}
+
+TEST_F(ReplacementTest, DamageThatIsNotListedIsNamed) {
+  MakeData();
+  DamagePayload(1, 7);
+  DamagePayload(1, 20);
+  const StreamError error = OpenAndFail(Window(Split::kAll, {{1, 7}}));
+  EXPECT_THAT(error.status, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("record 20")));
+  ASSERT_TRUE(error.damage);
+  EXPECT_EQ(error.damage->record, 20u);
+  EXPECT_FALSE(error.damage->rest_of_chunk);
+}
+
+TEST_F(ReplacementTest, ABrokenLengthOfAListedRecordIsNamedAsTheRestOfTheChunk) {
+  MakeData();
+  DamageLength(1, 7);
+  const StreamError error = OpenAndFail(Window(Split::kAll, {{1, 7}}));
+  ASSERT_TRUE(error.damage) << error.status;
+  EXPECT_EQ(error.damage->record, 7u);
+  EXPECT_TRUE(error.damage->rest_of_chunk);
+}
+
+TEST_F(ReplacementTest, AListThatDoesNotExplainTheChecksumMeansThatTheShardChanged) {
+  MakeData();
+  OpenWindow window = Window(Split::kAll, {{1, 7}});
+  window.chunks[1].crc32c ^= 1;
+  EXPECT_THAT(OpenAndFail(window).status,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("changed since")));
+}
+
+TEST_F(ReplacementTest, AWindowWithoutAGoodRecordOfItsSplitIsLost) {
+  MakeData({.holdout_threshold = uint32_t{1} << 30});
+  const StreamError error =
+      OpenAndFail(Window(Split::kHoldout, {{0, 0, true}, {1, 0, true}, {2, 0, true}}));
+  EXPECT_EQ(error.window, 1u);
+  EXPECT_THAT(error.status,
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr("window 1"), HasSubstr("every record is damaged"))));
+}
+
+TEST_F(ReplacementTest, AFetchOfALostWindowEndsToo) {
+  MakeData();
+  Start();
+  Recorder client;
+  auto session = Open(client);
+  const OpenWindow window = Window(Split::kAll, {{0, 0, true}, {1, 0, true}, {2, 0, true}});
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_OK(session->Fetch(FetchAll(window, 1)));
+  ASSERT_TRUE(client.WaitErrors(2));
+  ASSERT_OK(session->Release(1));
+  session.reset();
+  EXPECT_EQ(engine_->stats().pinned_bytes, 0u);
+}
+
+TEST_F(ReplacementTest, RefusesAListOfRecordsThatAreNotThere) {
+  MakeData();
+  Start();
+  Recorder client;
+  auto session = Open(client);
+  EXPECT_THAT(session->OpenWindow(Window(Split::kAll, {{3, 0}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("record 0 of chunk 3")));
+  EXPECT_THAT(session->OpenWindow(Window(Split::kAll, {{1, 50}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("record 50 of chunk 1")));
+}
+
+}  // namespace
+}  // namespace penstock
