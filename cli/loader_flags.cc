@@ -67,6 +67,8 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
   command.add_option("--look-ahead", flags.look_ahead, "Memory for batches fetched ahead");
   command.add_option("--server-timeout", flags.server_timeout,
                      "Fail after so long without any server");
+  command.add_flag("--checksums", flags.checksums,
+                   "Verify a checksum of every part that servers send");
   command.add_option("--threads", flags.threads, "local: only; 0: the cores of this process");
   command.add_option("--memory-budget", flags.memory_budget,
                      "local: only, for chunks; 0: a quarter of the memory");
@@ -129,6 +131,7 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   }
   PENSTOCK_ASSIGN_OR_RETURN(options.look_ahead_bytes, AsUsage(ParseByteSize(flags.look_ahead)));
   PENSTOCK_ASSIGN_OR_RETURN(options.server_timeout, AsUsage(ParseTimeout(flags.server_timeout)));
+  options.checksums = flags.checksums;
   options.local_threads = flags.threads;
   PENSTOCK_ASSIGN_OR_RETURN(options.local_memory_budget,
                             AsUsage(ParseByteSize(flags.memory_budget)));

@@ -37,6 +37,7 @@ struct LoaderFlags {
   uint32_t strip_rows = 0;
   uint32_t threads = 0;
   bool no_shuffle = false;
+  bool checksums = false;
 };
 
 // `flags` must outlive `command`.

@@ -25,6 +25,7 @@ grpc::ByteBuffer ToByteBuffer(PartBuffer part) {
   size_t header_size = wire::WritePartHeader({.request = part.request,
                                               .first_row = part.first_row,
                                               .rows = part.rows,
+                                              .crc32c = part.crc32c,
                                               .data_size = part.bytes().size()},
                                              header);
   auto* lent = new PartBuffer(std::move(part));

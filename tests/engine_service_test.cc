@@ -6,6 +6,7 @@
 #include "client/transport/grpc/grpc_transport.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "records/base/crc32c.h"
 #include "records/engine/testing/chess_data.h"
 #include "tests/recording_events.h"
 #include "tests/status_matchers.h"
@@ -74,6 +75,27 @@ TEST_F(EngineServiceTest, RowsAreTheEnginesInEveryDtype) {
     Fetch fetch = All(window, ++request, dtype);
     stream->Fetch(fetch);
     EXPECT_EQ(ReadRows(events, fetch), data_.Answer(window, fetch, /*record_ids=*/true));
+  }
+}
+
+TEST_F(EngineServiceTest, PartsCarryTheirChecksumIfAskedTo) {
+  for (bool checksums : {false, true}) {
+    RecordingEvents events;
+    StreamOptions options = data_.Stream(/*record_ids=*/true);
+    options.checksums = checksums;
+    auto stream = transport_->Connect(options, events);
+    events.Next<SaidHello>();
+    events.Next<SaidCredit>();
+    OpenWindow window = data_.Window(1, {0, 5, 2});
+    stream->OpenWindow(window);
+    events.Next<SaidWindowReady>();
+    stream->Fetch(All(window, 1, WireDtype::kF32));
+    auto part = events.Next<ReceivedPart>();
+    ASSERT_EQ(part.crc32c.has_value(), checksums);
+    if (checksums) {
+      EXPECT_EQ(*part.crc32c, Crc32c(Bytes(part)));
+      EXPECT_EQ(*part.crc32c, part.payload->Crc32c());
+    }
   }
 }
 

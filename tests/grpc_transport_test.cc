@@ -90,6 +90,19 @@ TEST_F(GrpcTransportTest, PartsArriveAsTheyWereSent) {
   home_.WaitUntilAllReturned();
 }
 
+TEST_F(GrpcTransportTest, APartWithoutTheChecksumThatWasAskedForBreaksTheStream) {
+  StartServer(AnswersParts({100}));
+  StreamOptions options;
+  options.checksums = true;
+  RecordingEvents events;
+  auto stream = transport_->Connect(options, events);
+  events.Next<SaidHello>();
+  events.Next<SaidCredit>();
+  stream->Fetch({.request = 1});
+  EXPECT_THAT(events.Next<SaidBroken>().status,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("without the checksum")));
+}
+
 TEST_F(GrpcTransportTest, CopiesAnyRangeOfAPart) {
   StartServer({.on_fetch = [this](SessionEvents& events, const Fetch&) {
     PartBuffer part = home_.Make(1, 0, 1, 1'000'000, 0);

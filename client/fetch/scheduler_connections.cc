@@ -10,13 +10,14 @@
 namespace penstock {
 namespace {
 
-// Codes that no reconnecting cures: the server understood and said no.
+// Codes that no reconnecting cures: the server understood and said no. kDataLoss is none of them:
+// it means that a part was damaged on its way.
 bool IsRefusal(absl::StatusCode code) {
   return code == absl::StatusCode::kInvalidArgument ||
          code == absl::StatusCode::kFailedPrecondition ||
          code == absl::StatusCode::kPermissionDenied ||
          code == absl::StatusCode::kUnauthenticated || code == absl::StatusCode::kUnimplemented ||
-         code == absl::StatusCode::kNotFound || code == absl::StatusCode::kDataLoss;
+         code == absl::StatusCode::kNotFound;
 }
 
 // Streams of a server that ended so, before it is not asked any more.

@@ -126,6 +126,10 @@ void Driver::HandlePart(absl::Time now, StreamId id, const ReceivedPart& part) {
             "sent ", part.payload->size(), " bytes for ", part.rows, " rows of ",
             job_.layout.row_bytes(), " bytes: it decodes otherwise than this client expects")));
   }
+  if (part.crc32c.has_value()) {
+    const uint32_t computed = part.payload->Crc32c();
+    if (computed != *part.crc32c) return RefuseDamaged(now, id, part, computed);
+  }
   const std::span<const RowCopy> copies =
       scheduler_.OnPart(now, id, part.request, part.first_row, part.rows);
   if (copies.empty()) return;
@@ -134,6 +138,20 @@ void Driver::HandlePart(absl::Time now, StreamId id, const ReceivedPart& part) {
   }
   CountPart(id.server, part);
   scheduler_.OnPartCopied();
+}
+
+void Driver::RefuseDamaged(absl::Time now, StreamId id, const ReceivedPart& part,
+                           uint32_t computed) {
+  uint64_t failures = 0;
+  {
+    MutexLock lock(&mutex_);
+    failures = ++stats_.servers[id.server].checksum_failures;
+  }
+  scheduler_.OnBroken(now, id,
+                      absl::DataLossError(absl::StrCat(
+                          "checksum of a part from ", job_.transports[id.server]->address(), " of ",
+                          part.rows, " rows differs: computed ", absl::Hex(computed), ", sent ",
+                          absl::Hex(*part.crc32c), "; failure ", failures, " of this server")));
 }
 
 void Driver::CountPart(uint32_t server, const ReceivedPart& part) {

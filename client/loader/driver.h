@@ -76,6 +76,7 @@ class Driver final : public SlotHome, private SchedulerActions {
   void Run();
   void Handle(absl::Time now, Incoming& incoming);
   void HandlePart(absl::Time now, StreamId id, const ReceivedPart& part);
+  void RefuseDamaged(absl::Time now, StreamId id, const ReceivedPart& part, uint32_t computed);
   void CountPart(uint32_t server, const ReceivedPart& part);
   void PublishServers();
   // The way to a server, made when it is first needed.

@@ -123,6 +123,28 @@ TEST_F(LoaderFaultsTest, APartOfTheWrongSizeNamesTheServer) {
                                   AllOf(HasSubstr("a:1: sent"), HasSubstr("bytes"))));
 }
 
+TEST_F(LoaderFaultsTest, APartWhoseChecksumDiffersIsAskedForAgain) {
+  int parts = 0;
+  AddServer({.tamper = [&parts](ReceivedPart& part) {
+    part.crc32c = part.payload->Crc32c() ^ (++parts == 3 ? 1u : 0u);
+  }});
+  AddServer();
+  Open();
+  EXPECT_THAT(ReadAll(), IsOk());
+  ExpectEverythingWasRead();
+  EXPECT_EQ(loader_->stats().servers[0].checksum_failures, 1u);
+  EXPECT_EQ(loader_->stats().servers[0].stream_breaks, 1u);
+  EXPECT_GT(parts, 3);
+}
+
+TEST_F(LoaderFaultsTest, ChecksumsThatNeverHoldEndTheLoaderWithTheServersName) {
+  AddServer({.tamper = [](ReceivedPart& part) { part.crc32c = ~part.payload->Crc32c(); }});
+  Open();
+  EXPECT_THAT(ReadAll(), StatusIs(absl::StatusCode::kUnavailable,
+                                  AllOf(HasSubstr("checksum of a part from a:1"),
+                                        HasSubstr("differs: computed"))));
+}
+
 TEST_F(LoaderFaultsTest, RowsThatWereNotAskedForNameTheServer) {
   AddServer({.tamper = [](ReceivedPart& part) { part.first_row += 100'000; }});
   Open();

@@ -44,6 +44,7 @@ StreamOptions MakeStreamOptions(const LoaderOptions& options) {
   StreamOptions stream;
   stream.spec = options.spec;
   stream.record_ids = options.record_ids;
+  stream.checksums = options.checksums;
   stream.holdout_feature = options.manifest->holdout().feature;
   stream.holdout_threshold = options.manifest->holdout().threshold;
   stream.client = absl::StrCat("rank ", options.rank, " of ", options.world_size);

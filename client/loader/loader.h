@@ -53,6 +53,9 @@ struct LoaderOptions {
   uint32_t world_size = 1;
   std::optional<Cursor> start;  // Absent: the beginning of epoch 0.
   bool record_ids = false;
+  // Servers send a CRC-32C with every part, which is verified; "local:" has no use for it. A part
+  // that fails costs its server the stream, and its rows are asked for again.
+  bool checksums = false;
   uint64_t look_ahead_bytes = uint64_t{64} << 20;     // Memory of all slots together.
   absl::Duration server_timeout = absl::Seconds(30);  // Without any server: fail after this.
   uint32_t local_threads = 0;               // "local:" only; 0: the cores this process may use.
@@ -112,6 +115,7 @@ struct LoaderStats {
     uint64_t requests_in_flight = 0;
     uint64_t lost_requests = 0;  // In flight when its stream broke; asked again elsewhere.
     uint64_t stream_breaks = 0;
+    uint64_t checksum_failures = 0;  // Parts that were not what the server had decoded.
   };
   std::vector<Server> servers;
   uint64_t batches = 0;

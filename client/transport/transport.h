@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,6 +21,8 @@ class PartPayload {
   virtual size_t size() const = 0;
   // Copies bytes [offset, offset + out.size()) to `out`. REQUIRES: within size().
   virtual void CopyTo(size_t offset, std::span<uint8_t> out) const = 0;
+  // CRC-32C of all its bytes.
+  virtual uint32_t Crc32c() const = 0;
   // Gives the payload back; it is not used again by the caller.
   virtual void Recycle() = 0;
 
@@ -37,6 +40,7 @@ struct ReceivedPart {
   uint64_t request = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
+  std::optional<uint32_t> crc32c;  // Of the payload as the server decoded it; to be verified.
   std::unique_ptr<PartPayload, PartPayloadRecycler> payload;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/crc32c.h"
 #include "records/base/status.h"
 #include "records/engine/chunk_loader.h"
 #include "records/engine/decoding.h"
@@ -119,6 +120,7 @@ class Worker {
     const DecodeCounters counters =
         decoder_.Decode(request.decoding->program, *session.layout, job.window->rows,
                         request.pattern, job.begin, job.rows, part.bytes());
+    if (session.checksums) part.crc32c = Crc32c(part.bytes());  // While they are in cache.
     const auto decoded = JobTimes::Clock::now();
     session.events.OnPart(std::move(part));
     sending_ = JobTimes::Clock::now() - decoded;
@@ -237,6 +239,7 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   auto state = std::make_unique<SessionState>(events, std::move(decodings));
   state->layout = Intern(std::move(layout));
   state->record_ids = options.record_ids;
+  state->checksums = options.checksums;
   state->home = pool_->MakeHome(state.get());
   PENSTOCK_ASSIGN_OR_RETURN(SessionState * added, scheduler_.AddSession(std::move(state)));
   return std::make_unique<EngineSession>(scheduler_, *added);

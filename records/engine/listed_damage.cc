@@ -20,17 +20,17 @@ void SortDamage(OpenWindow& window) {
 
 ListedDamage DamageOf(const OpenWindow& window, uint32_t chunk) {
   ListedDamage result;
-  for (const DamagedRecord& damaged :
-       std::ranges::equal_range(window.damaged, chunk, {}, &DamagedRecord::chunk)) {
-    if (damaged.rest_of_chunk) {
-      result.rest = damaged.record;
-      if (!result.records.empty() && result.records.back() == damaged.record) {
+  auto it = std::ranges::lower_bound(window.damaged, chunk, {}, &DamagedRecord::chunk);
+  for (; it != window.damaged.end() && it->chunk == chunk; ++it) {
+    if (it->rest_of_chunk) {
+      result.rest = it->record;
+      if (!result.records.empty() && result.records.back() == it->record) {
         result.records.pop_back();
       }
       break;
     }
-    if (result.records.empty() || result.records.back() != damaged.record) {
-      result.records.push_back(damaged.record);
+    if (result.records.empty() || result.records.back() != it->record) {
+      result.records.push_back(it->record);
     }
   }
   return result;

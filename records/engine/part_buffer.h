@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -34,6 +35,7 @@ class PartBuffer {
     request = other.request;
     first_row = other.first_row;
     rows = other.rows;
+    crc32c = other.crc32c;
     home_ = std::exchange(other.home_, nullptr);
     memory_ = std::exchange(other.memory_, {});
     size_ = std::exchange(other.size_, 0);
@@ -54,6 +56,7 @@ class PartBuffer {
   uint64_t request = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
+  std::optional<uint32_t> crc32c;  // Of bytes(), if the session asked for checksums.
 
  private:
   void Reset() {

@@ -102,6 +102,7 @@ struct SessionState {
   std::shared_ptr<const ChunkLayout> layout;
   const Decodings decodings;
   bool record_ids = false;  // Constant.
+  bool checksums = false;   // Constant.
   PartPool::HomePtr home;   // Constant until the session ends.
 
   std::unordered_map<uint64_t, std::unique_ptr<WindowState>> windows;

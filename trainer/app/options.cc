@@ -21,6 +21,7 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
       ->check(CLI::IsMember({"packed", "i8", "f32"}));
   app.add_flag("--no-shuffle", o.no_shuffle, "Read every epoch in file order");
   app.add_option("--look-ahead", o.look_ahead, "Memory for batches fetched ahead");
+  app.add_flag("--checksums", o.checksums, "Verify a checksum of every part that servers send");
   app.add_option("--server-timeout", o.server_timeout, "Fail after so long without any server");
   app.add_flag("--tls", o.tls, "Speak TLS to servers");
   app.add_option("--tls-ca", o.tls_ca,

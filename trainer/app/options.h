@@ -25,6 +25,7 @@ struct TrainerOptions {
   std::string tls_key;
   std::string tls_server_name;
   std::string token_file;
+  bool checksums = false;
 
   std::string model = "tiny";
   std::string device = "auto";

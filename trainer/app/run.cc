@@ -179,6 +179,7 @@ LoaderOptions TrainingRun::BaseLoaderOptions() const {
   loader.global_batch_size = options_.global_batch_size;
   // Validate() has parsed both.
   loader.look_ahead_bytes = *ParseByteSize(options_.look_ahead);
+  loader.checksums = options_.checksums;
   loader.server_timeout = *ParseTimeout(options_.server_timeout);
   if (options_.tls) {
     loader.network.tls = TlsOptions{.ca_file = options_.tls_ca,

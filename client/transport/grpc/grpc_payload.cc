@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "records/base/crc32c.h"
+
 namespace penstock {
 
 void GrpcPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
@@ -19,6 +21,17 @@ void GrpcPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
     out = out.subspan(take);
     skip = 0;
   }
+}
+
+uint32_t GrpcPayload::Crc32c() const {
+  uint32_t crc = 0;
+  size_t skip = skipped_;
+  for (const grpc::Slice& slice : slices_) {
+    const size_t skipped = std::min(skip, slice.size());
+    crc = penstock::Crc32c({slice.begin() + skipped, slice.size() - skipped}, crc);
+    skip -= skipped;
+  }
+  return crc;
 }
 
 void GrpcPayload::Recycle() {

@@ -21,6 +21,7 @@ class GrpcPayload final : public PartPayload {
  public:
   size_t size() const override { return size_; }
   void CopyTo(size_t offset, std::span<uint8_t> out) const override;
+  uint32_t Crc32c() const override;
   void Recycle() override;
 
  private:

@@ -21,6 +21,7 @@ constexpr absl::Duration kProbeTimeout = absl::Seconds(3);
 GrpcStream::GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address,
                        Credentials credentials, const StreamOptions& options, StreamEvents& events)
     : address_(std::move(address)),
+      checksums_(options.checksums),
       tls_(std::move(credentials.tls)),
       channel_(std::move(channel)),
       stub_(channel_),
@@ -156,10 +157,15 @@ absl::Status GrpcStream::HandleMessage() {
                             wire::ParsePartHeader(seen, message->size()));
   if (!part.has_value()) return HandleControl(*message);
   if (!said_hello_) return absl::FailedPreconditionError("the server sent a part before its Hello");
+  if (checksums_ && !part->header.crc32c.has_value()) {
+    return absl::FailedPreconditionError(
+        "the server sent a part without the checksum that was asked for");
+  }
   GrpcPayloadPool::Skip(*message, part->data_offset);
   events_.OnPart({.request = part->header.request,
                   .first_row = part->header.first_row,
                   .rows = part->header.rows,
+                  .crc32c = part->header.crc32c,
                   .payload = std::unique_ptr<PartPayload, PartPayloadRecycler>(message.release())});
   return absl::OkStatus();
 }

@@ -65,6 +65,7 @@ class GrpcStream final : public Stream,
   void TellBroken(const absl::Status& status);
 
   const std::string address_;
+  const bool checksums_;
   const std::optional<TlsOptions> tls_;
   const std::shared_ptr<grpc::Channel> channel_;
   grpc::GenericStub stub_;

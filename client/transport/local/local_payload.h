@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/transport/transport.h"
+#include "records/base/crc32c.h"
 #include "records/base/mutex.h"
 #include "records/engine/part_buffer.h"
 
@@ -18,6 +19,7 @@ class LocalPayload final : public PartPayload {
  public:
   size_t size() const override { return part_.bytes().size(); }
   void CopyTo(size_t offset, std::span<uint8_t> out) const override;
+  uint32_t Crc32c() const override { return penstock::Crc32c(part_.bytes()); }
   void Recycle() override;
 
  private:

@@ -35,7 +35,8 @@ class LocalStream final : public Stream, private SessionEvents {
   }
 
  private:
-  absl::Status Open(Engine& engine, const StreamOptions& options) {
+  absl::Status Open(Engine& engine, StreamOptions options) {
+    options.checksums = false;  // There is no wire to guard.
     PENSTOCK_ASSIGN_OR_RETURN(const ServerInfo info, engine.Describe(options));
     PENSTOCK_ASSIGN_OR_RETURN(session_, engine.OpenSession(options, *this));
     MutexLock lock(&mutex_);
@@ -57,7 +58,7 @@ class LocalStream final : public Stream, private SessionEvents {
     if (!broken_) events_.OnWindowReady(window, read_bytes);
   }
   void OnPart(PartBuffer part) override {
-    ReceivedPart received{part.request, part.first_row, part.rows, nullptr};
+    ReceivedPart received{part.request, part.first_row, part.rows, std::nullopt, nullptr};
     received.payload = payloads_->Wrap(std::move(part));
     MutexLock lock(&mutex_);
     if (!broken_) events_.OnPart(std::move(received));
