@@ -1,8 +1,10 @@
 """penstock-server and penstock stream as real processes: the same digest whatever happens."""
 
+import re
 import signal
 import socket
 import unittest
+import urllib.request
 
 from processes import ProcessTestCase, pause, run
 
@@ -19,6 +21,27 @@ class ServiceTest(ProcessTestCase):
         for dtype in ("packed", "i8", "f32"):
             self.assertEqual(self.stream(server.address, "--dtype", dtype)["digest"],
                              self.stream("local:", "--dtype", dtype)["digest"])
+
+    def test_checksums_change_nothing(self):
+        server = self.start_server()
+        for dtype in ("packed", "f32"):
+            self.assertEqual(self.stream(server.address, "--dtype", dtype, "--checksums")["digest"],
+                             self.stream("local:", "--dtype", dtype, "--checksums")["digest"])
+
+    def bytes_read(self, server):
+        """By the server from its files, since it started."""
+        metrics = re.search(r"metrics address=(\S+)", server.log()).group(1)
+        with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=60) as page:
+            text = page.read().decode()
+        return float(re.search(r"^penstock_server_read_bytes_total (\S+)$", text, re.M).group(1))
+
+    def test_data_within_the_budget_is_read_once(self):
+        server = self.start_server("--metrics-port", "0")
+        self.stream(server.address, "--remainder", "short", epochs=1)
+        after_one = self.bytes_read(server)
+        self.assertGreater(after_one, 0)
+        self.stream(server.address, "--remainder", "short", epochs=3)
+        self.assertEqual(self.bytes_read(server), after_one)
 
     def lose_a_server(self, how):
         """Streams from two servers, signals one of them in mid-stream; returns the digest."""
