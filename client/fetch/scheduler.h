@@ -3,6 +3,7 @@
 #define PENSTOCK_CLIENT_FETCH_SCHEDULER_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -181,6 +182,8 @@ class FetchScheduler {
   void LetGo(ServerEntry& server);
   void EndQuarantine();
   bool IsStillSuspect(const WindowEntry& window) const;
+  void CountBreak();
+  bool ProvesDeadly(WindowEntry& window);
   absl::Status DeathOf(const ServerEntry& server, const absl::Status& status) const;
 
   const Plan& plan_;
@@ -223,6 +226,7 @@ class FetchScheduler {
   IndexedHeap<WindowEntry> delayed_;   // Until retry_at.
   IndexedHeap<WindowEntry> waiting_;   // Opened, but not yet worth a request; by need.
   IndexedHeap<WindowEntry> suspects_;  // By need.
+  std::deque<absl::Time> breaks_;  // Of streams that were up, lately.
   WindowEntry* quarantined_ = nullptr;
   ServerEntry* quarantine_ = nullptr;       // The server that is kept free for it.
   std::vector<ServerEntry*> to_pump_;       // Something changed that may allow a request.

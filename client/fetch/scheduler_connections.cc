@@ -123,7 +123,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
     return Fail(named ? status : Annotate(status, server.address));
   }
   if (quarantine_ == &server && quarantined_->opened_on == servers_.stream(server.index) &&
-      quarantined_->requests == server.outstanding_requests) {
+      quarantined_->requests == server.outstanding_requests && ProvesDeadly(*quarantined_)) {
     return Fail(DeathOf(server, status));
   }
   server.nonsense += nonsense;
@@ -145,6 +145,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
 // What was in flight is wanted again, at once and elsewhere.
 void FetchScheduler::LoseWindowsOf(ServerEntry& server, bool broken) {
   lane_server_.clear();
+  if (broken) CountBreak();
   const StreamId stream = servers_.stream(server.index);
   while (server.first_request != nullptr) {
     ++server.counted.lost_requests;
@@ -154,6 +155,7 @@ void FetchScheduler::LoseWindowsOf(ServerEntry& server, bool broken) {
   }
   windows_.ForEach([&](WindowEntry& window) {
     if (!(window.opened_on == stream)) return;
+    window.breaks += broken;
     window.load_breaks += broken && !window.ready();
     window.opened_on.reset();
     window.suspect |= IsStillSuspect(window);

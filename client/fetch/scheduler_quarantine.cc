@@ -13,6 +13,11 @@ namespace {
 // Streams that broke while rows were claimed, or while the window was being loaded.
 constexpr uint32_t kSuspectAfter = 3;
 
+// Streams also break for other reasons: the longest time that one is remembered, and the most
+// deaths of servers that were asked for a window alone that it takes to blame the window.
+constexpr absl::Duration kLately = absl::Minutes(1);
+constexpr size_t kMaxProofs = 10;
+
 }  // namespace
 
 bool FetchScheduler::IsStillSuspect(const WindowEntry& window) const {
@@ -21,6 +26,20 @@ bool FetchScheduler::IsStillSuspect(const WindowEntry& window) const {
     if (ranges_[i].breaks >= kSuspectAfter) return true;
   }
   return false;
+}
+
+void FetchScheduler::CountBreak() {
+  while (!breaks_.empty() && breaks_.front() < now_ - kLately) breaks_.pop_front();
+  breaks_.push_back(now_);
+}
+
+// Called when a server that was asked for this window alone is lost: the first time is proof where
+// streams break of nothing else; each that did so lately takes one more.
+bool FetchScheduler::ProvesDeadly(WindowEntry& window) {
+  const auto lately = std::lower_bound(breaks_.begin(), breaks_.end(), now_ - kLately);
+  const auto breaks = static_cast<size_t>(breaks_.end() - lately);
+  const size_t elsewhere = breaks - std::min<size_t>(breaks, window.breaks);
+  return ++window.breaks_alone > std::min(elsewhere, kMaxProofs - 1);
 }
 
 // Moves the most urgent suspect on: a server is emptied for it, it is opened there, and its rows
@@ -85,7 +104,7 @@ absl::Status FetchScheduler::DeathOf(const ServerEntry& server, const absl::Stat
   }
   return absl::AbortedError(absl::StrCat(
       "window ", window.id.index, " of lane ", window.id.lane, " in epoch ", window.id.epoch,
-      " makes servers break: it was in flight when ", kSuspectAfter, " streams broke, and then ",
+      " makes servers break: it was in flight when ", window.breaks, " streams broke, and then ",
       server.address, " was asked for rows [", first_row, ", ", first_row + rows,
       ") of it and nothing else, and broke too (", status.message(),
       "). Its chunks: ", actions_.NameChunks(window.order->WindowChunks(window.id)),
