@@ -168,6 +168,7 @@ nlohmann::json ToJson(const StreamResult& result) {
                        {"parts", server.parts},
                        {"rows", server.rows},
                        {"bytes", server.bytes},
+                       {"windows", server.windows},
                        {"lost_requests", server.lost_requests},
                        {"stream_breaks", server.stream_breaks}});
   }

@@ -74,6 +74,52 @@ TEST(PlanPropertyTest, TheOrderDependsNeitherOnBatchSizeNorOnRanks) {
   }
 }
 
+// What ranks read from `start` on in `num_steps` steps, of each step rank after rank; `start`
+// becomes the last step's end. Every rank is a Steps of its own, as in a process of its own.
+std::vector<RowRef> ReadPhase(const Plan& plan, StepOptions options, uint64_t num_steps,
+                              EpochPosition& start) {
+  std::vector<Steps> ranks;
+  for (options.rank = 0; options.rank < options.world_size; ++options.rank) {
+    ranks.push_back(*Steps::Create(plan.rows(), options, start));
+  }
+  std::vector<RowRef> records;
+  for (uint64_t i = 0; i < std::min(num_steps, ranks[0].num_steps()); ++i) {
+    for (const Steps& rank : ranks) {
+      const Step step = rank.At(i);
+      for (const RowRange& range : step.ranges()) {
+        AppendRecords(plan, plan.Epoch(range.epoch), range, records);
+      }
+    }
+    start = ranks[0].At(i).end;
+  }
+  return records;
+}
+
+// An elastic training: phases of random lengths and world sizes, resumed from the last one's end.
+TEST(PlanPropertyTest, PhasesOfAnyWorldSizesReadWhatOneRankReads) {
+  std::mt19937_64 random(9);
+  for (int trial = 0; trial < 600; ++trial) {
+    const Plan plan = RandomPlan(random);
+    StepOptions options = {.remainder = static_cast<Remainder>(random() % 3),
+                           .epochs = 1 + random() % 3};
+    const uint64_t most = options.remainder == Remainder::kShort ? 300 : plan.rows();
+    options.global_batch_size = 1 + random() % std::min<uint64_t>(most, 300);
+    EpochPosition whole_start;
+    const std::vector<RowRef> whole = ReadPhase(plan, options, ~uint64_t{0}, whole_start);
+    std::vector<RowRef> phases;
+    EpochPosition start;
+    while (phases.size() < whole.size()) {
+      options.world_size =
+          1 + static_cast<uint32_t>(random() % std::min<uint64_t>(options.global_batch_size, 16));
+      const std::vector<RowRef> phase = ReadPhase(plan, options, 1 + random() % 20, start);
+      ASSERT_FALSE(phase.empty()) << "trial " << trial;
+      phases.insert(phases.end(), phase.begin(), phase.end());
+    }
+    ASSERT_EQ(phases, whole) << "trial " << trial;
+    ASSERT_EQ(start, whole_start) << "trial " << trial;
+  }
+}
+
 TEST(PlanPropertyTest, EveryRecordOfTheSplitAppearsOnceAnEpoch) {
   std::mt19937_64 random(1);
   for (int trial = 0; trial < 4000; ++trial) {

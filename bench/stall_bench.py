@@ -1,0 +1,199 @@
+"""What a paced consumer feels of a server that dies or slows down.
+
+    python3 bench/stall_bench.py --json stalls.json
+
+For each number of servers it measures the capacity, then reads at a share of it: undisturbed, with
+one server killed half-way, and with one server slowed tenfold (stopped for 9 of every 10 time
+slices) from a quarter of the run on. Of each run: the waits for a batch in milliseconds, where the
+first batch is left out. A wait is what a consumer loses beyond its own work, so the longest wait
+after the kill is how long the kill stalled it. Repetitions alternate between the cases, for the
+machine's speed changes with its load, and capacity is measured before each. The data stays in the
+page cache.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"))
+
+from servers import BIN, REPOSITORY, Server, die_with_parent, pause  # noqa: E402
+
+SLICE_S = 0.002
+
+
+def make_data(folder, copies):
+    """The sample's shards, each so many times."""
+    data = folder / "data"
+    data.mkdir()
+    for shard in sorted((REPOSITORY / "sample").glob("*.tfrecord")):
+        for copy in range(copies):
+            shutil.copy(shard, data / f"{copy}-{shard.name}")
+    subprocess.run([BIN / "penstock", "index", data, "-o", data / "manifest.pb"], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return data
+
+
+class Fleet:
+    def __init__(self, folder, data, count):
+        self.servers = [Server(data, folder / f"address{i}", folder / f"log{i}", "--threads", 1)
+                        for i in range(count)]
+        for server in self.servers:
+            server.start()
+        for server in self.servers:
+            server.wait_serving()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for server in self.servers:
+            server.end()
+
+    @property
+    def addresses(self):
+        return ",".join(server.address for server in self.servers)
+
+
+class Stream:
+    """penstock stream, running."""
+
+    def __init__(self, folder, data, servers, *args):
+        self.waits_file = folder / "waits"
+        self.waits_file.unlink(missing_ok=True)
+        self.process = subprocess.Popen(
+            [str(BIN / "penstock"), "stream", str(data / "manifest.pb"), "--servers", servers,
+             "--epochs", "0", "--json", "--waits", str(self.waits_file), *map(str, args)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
+
+    def batches(self):
+        return self.waits_file.read_bytes().count(b"\n") if self.waits_file.exists() else 0
+
+    def finish(self):
+        out, err = self.process.communicate()
+        if self.process.returncode != 0:
+            raise RuntimeError(err)
+        return json.loads(out)
+
+    def waits_ms(self):
+        return [1000 * float(line.split()[1]) for line in self.waits_file.read_text().splitlines()]
+
+
+def do_nothing(stream, fleet, steps):
+    return 1
+
+
+def kill_one(stream, fleet, steps):
+    while stream.batches() < steps // 2 and stream.process.poll() is None:
+        pause()
+    at = stream.batches()
+    fleet.servers[0].kill()
+    return max(1, at - 1)
+
+
+def slow_one(stream, fleet, steps):
+    server = fleet.servers[0]
+    while stream.batches() < steps // 4 and stream.process.poll() is None:
+        pause()
+    at = stream.batches()
+    while stream.process.poll() is None:
+        server.stop()
+        time.sleep(9 * SLICE_S)
+        server.cont()
+        time.sleep(SLICE_S)
+    return max(1, at)
+
+
+CASES = {"quiet": do_nothing, "killed": kill_one, "slowed": slow_one}
+
+
+def quantile(values, q):
+    return sorted(values)[min(len(values) - 1, int(q * len(values)))]
+
+
+def measure(args, folder, data, count, case):
+    with Fleet(folder, data, count) as fleet:
+        batch = ["--global-batch-size", args.batch, "--dtype", args.dtype]
+        probe = Stream(folder, data, fleet.addresses, *batch, "--steps", args.probe_steps).finish()
+        rate = args.share * (probe["rows"] / (probe["seconds"] - probe["first_batch_seconds"]))
+        steps = max(20, int(args.seconds * rate / args.batch))
+        batch += ["--steps", steps] + (["--digest"] if args.check else [])
+        stream = Stream(folder, data, fleet.addresses, *batch, "--pace", rate)
+        first = CASES[case](stream, fleet, steps)
+        result = stream.finish()
+        waits = stream.waits_ms()
+    if args.check:
+        quiet = Stream(folder, data, "local:", *batch).finish()
+        if quiet["digest"] != result["digest"]:
+            raise RuntimeError(f"{case}: the stream is not that of a run without servers")
+    return {"capacity": rate / args.share, "p50_ms": quantile(waits[first:], 0.5),
+            "p99_ms": quantile(waits[first:], 0.99), "longest_ms": max(waits[first:]),
+            "before_ms": max(waits[1:first], default=0.0),
+            "lost_requests": sum(server["lost_requests"] for server in result["servers"])}
+
+
+def summary(runs):
+    """Medians with the smallest and the largest."""
+    return {name: {"median": statistics.median(run[name] for run in runs),
+                   "min": min(run[name] for run in runs), "max": max(run[name] for run in runs)}
+            for name in runs[0]}
+
+
+def print_row(count, case, found):
+    def cell(name):
+        value = found[name]
+        return f"{value['median']:.3g} ({value['min']:.3g} – {value['max']:.3g})"
+    print(f"| {count} | {case} | {found['capacity']['median'] / 1e3:.0f} k | {cell('p50_ms')} | "
+          f"{cell('p99_ms')} | {cell('longest_ms')} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--servers", default="2,4", help="numbers of servers")
+    parser.add_argument("--seconds", type=float, default=5, help="of each paced run")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--share", type=float, default=0.6, help="of the capacity")
+    parser.add_argument("--batch", type=int, default=512)
+    parser.add_argument("--dtype", default="i8")
+    parser.add_argument("--copies", type=int, default=25, help="of the sample, 10,000 records each")
+    parser.add_argument("--probe-steps", type=int, default=2000)
+    parser.add_argument("--check", action="store_true",
+                        help="compare each stream with one without servers (slower: it is hashed)")
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    report = {"date": datetime.datetime.now().isoformat(timespec="seconds"),
+              "command": " ".join(sys.argv), "load": os.getloadavg(), "cases": []}
+    print("| servers | case | capacity, rows/s | p50 ms | p99 ms | longest ms |\n|" + "---|" * 6)
+    with tempfile.TemporaryDirectory(prefix="penstock-stall-") as name:
+        folder = pathlib.Path(name)
+        data = make_data(folder, args.copies)
+        for count in map(int, args.servers.split(",")):
+            runs = {case: [] for case in CASES}
+            for _ in range(args.repetitions):
+                for case in CASES:
+                    runs[case].append(measure(args, folder, data, count, case))
+            for case in CASES:
+                found = summary(runs[case])
+                print_row(count, case, found)
+                report["cases"].append({"servers": count, "case": case, **found,
+                                        "runs": runs[case]})
+            ratio = [slow["p99_ms"] / max(quiet["p99_ms"], 1e-3)
+                     for slow, quiet in zip(runs["slowed"], runs["quiet"])]
+            report["cases"].append({"servers": count, "case": "p99 slowed / quiet",
+                                    "median": statistics.median(ratio), "runs": ratio})
+            print(f"| {count} | p99 slowed / quiet | | | {statistics.median(ratio):.3g} | |",
+                  flush=True)
+    if args.json:
+        args.json.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

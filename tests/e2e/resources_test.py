@@ -1,0 +1,80 @@
+"""What clients can cost a server: those that stop reading, die, or come in crowds."""
+
+import os
+import pathlib
+import unittest
+
+from processes import ProcessTestCase
+from replay import Recorder, ReplayedClient
+from servers import wait_until
+
+WAVE = 50
+
+
+def held(process):
+    """What a process holds: {kind: number}."""
+    proc = pathlib.Path(f"/proc/{process.pid}")
+    return {"descriptors": len(list((proc / "fd").iterdir())),
+            "mappings": len((proc / "maps").read_text().splitlines()),
+            "threads": len(list((proc / "task").iterdir()))}
+
+
+def sockets(process):
+    count = 0
+    for descriptor in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+        try:
+            count += os.readlink(descriptor).startswith("socket:")
+        except FileNotFoundError:
+            pass  # Closed meanwhile.
+    return count
+
+
+class ResourcesTest(ProcessTestCase):
+    def record_client(self, server):
+        """The first words of a client that reads f32 rows until it stops reading."""
+        recorder = Recorder(server.address)
+        client = self.spawn("penstock", *self.stream_args(
+            recorder.address, "--dtype", "f32", "--look-ahead", "8MiB", "--pace", 1, epochs=0))
+        wait_until(lambda: recorder.received > 1 << 20, "the first megabyte of rows")
+        words = bytes(recorder.sent)
+        client.kill()
+        client.wait()
+        recorder.close()
+        recorder.join()
+        return words
+
+    def wait_until_idle(self, server):
+        """Until it has noticed that its clients are gone."""
+        wait_until(lambda: not server.connections(), "connections to end")
+        wait_until(lambda: sockets(server) <= self.idle_sockets, "sockets to be closed")
+
+    def test_a_thousand_clients_that_die_leave_nothing_behind(self):
+        server = self.start_server("--memory-budget", "64MiB")
+        self.idle_sockets = sockets(server)
+        words = self.record_client(server)
+
+        def wave():
+            clients = [ReplayedClient(server.address, words) for _ in range(WAVE)]
+            for client in clients:
+                self.assertTrue(client.read(50_000), "the server ended a conversation")
+            for client in clients:
+                client.reset()
+
+        for _ in range(2):  # Pools of threads and memory have grown then.
+            wave()
+        self.wait_until_idle(server)
+        before = held(server)
+        for _ in range(1000 // WAVE):
+            wave()
+        self.wait_until_idle(server)
+        after = held(server)
+        print(f"before {before}, after {after}")
+        # 1,000 clients have died: what leaks with each of them is far beyond these.
+        self.assertLessEqual(after["descriptors"], before["descriptors"] + 10)
+        self.assertLessEqual(after["threads"], before["threads"] + 10)
+        self.assertLessEqual(after["mappings"], before["mappings"] + 100)
+        self.assertEqual(self.stream(server.address)["digest"], self.stream("local:")["digest"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
