@@ -226,7 +226,7 @@ class FetchScheduler {
   IndexedHeap<WindowEntry> delayed_;   // Until retry_at.
   IndexedHeap<WindowEntry> waiting_;   // Opened, but not yet worth a request; by need.
   IndexedHeap<WindowEntry> suspects_;  // By need.
-  std::deque<absl::Time> breaks_;  // Of streams that were up, lately.
+  std::deque<absl::Time> breaks_;      // Of streams that were up, lately.
   WindowEntry* quarantined_ = nullptr;
   ServerEntry* quarantine_ = nullptr;       // The server that is kept free for it.
   std::vector<ServerEntry*> to_pump_;       // Something changed that may allow a request.

@@ -27,6 +27,8 @@ class ProcessTestCase(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.data = self.folder / "data"
+        self.address_files = self.folder / "servers"  # As file:FOLDER has it.
+        self.address_files.mkdir()
         shutil.copytree(SAMPLE, self.data)
         self.manifest = self.data / "manifest.pb"
         self.check_run("penstock", "index", self.data, "--holdout", "5%", "-o", self.manifest)
@@ -60,7 +62,7 @@ class ProcessTestCase(unittest.TestCase):
     def make_server(self, *args, **options):
         """A penstock-server of this test that has not been started."""
         self._servers += 1
-        server = Server(self.data, self.folder / f"address{self._servers}",
+        server = Server(self.data, self.address_files / f"{self._servers}",
                         self.folder / f"server{self._servers}.log", *args, **options)
         self.addCleanup(server.end)
         return server
