@@ -13,6 +13,7 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome);
 void AddInspectCommand(CLI::App& app, absl::Status& outcome);
 void AddPackCommand(CLI::App& app, absl::Status& outcome);
 void AddStreamCommand(CLI::App& app, absl::Status& outcome);
+void AddTopCommand(CLI::App& app, absl::Status& outcome);
 
 }  // namespace penstock
 

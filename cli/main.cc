@@ -24,5 +24,6 @@ int main(int argc, char** argv) {
   penstock::AddIndexCommand(app, outcome);
   penstock::AddInspectCommand(app, outcome);
   penstock::AddDecodeCommand(app, outcome);
+  penstock::AddTopCommand(app, outcome);
   return penstock::RunApp(app, outcome, argc, argv);
 }

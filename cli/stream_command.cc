@@ -16,6 +16,8 @@
 #include "cli/progress.h"
 #include "cli/row_digest.h"
 #include "cli/wait_times.h"
+#include "client/metrics/loader_metrics.h"
+#include "metrics/metrics_flags.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
 
@@ -24,6 +26,7 @@ namespace {
 
 struct StreamFlags {
   LoaderFlags loader;
+  MetricsFlags metrics;
   std::string ids;
   std::string waits;
   double pace = 0;
@@ -217,14 +220,29 @@ absl::StatusOr<std::unique_ptr<Loader>> OpenLoaderOf(LoaderOptions options) {
   return loader;
 }
 
+absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetricsOf(const Loader& loader,
+                                                                const MetricsFlags& flags) {
+  auto metrics = StartMetrics(
+      flags, [&loader](MetricFamilies& families) { AddLoaderMetrics(loader.stats(), families); });
+  if (metrics.ok() && *metrics != nullptr) {
+    absl::FPrintF(stderr, "metrics on http://%s/metrics\n", (*metrics)->address());
+  }
+  return metrics;
+}
+
 absl::Status StreamRecords(const StreamFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
+  if (absl::Status valid = flags.metrics.Validate(); !valid.ok()) {
+    return UsageError(valid.message());
+  }
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(flags.loader.manifest));
   options.manifest = std::make_shared<const Manifest>(std::move(dataset.manifest));
   options.record_ids = !flags.ids.empty();
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   InterruptGuard interrupts;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, OpenLoaderOf(std::move(options)));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsEndpoint> metrics,
+                            StartMetricsOf(*loader, flags.metrics));
   const uint64_t rows_per_step = flags.loader.global_batch_size / flags.loader.world_size;
   const uint64_t steps = flags.loader.steps != 0 ? flags.loader.steps
                                                  : flags.loader.epochs * loader->steps_per_epoch();
@@ -270,6 +288,7 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
                   "waiting is not made up for; 0: as fast as they come")
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--json", flags->json, "Print one JSON object");
+  AddMetricsFlags(command, flags->metrics);
   OnRun(command, outcome, [flags] { return StreamRecords(*flags); });
 }
 

@@ -6,7 +6,8 @@ include(GNUInstallDirs)
 get_property(all_libraries GLOBAL PROPERTY PENSTOCK_LIBRARIES)
 foreach(library IN LISTS all_libraries)
   get_target_property(folder ${library} SOURCE_DIR)
-  if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(records|client|proto)")
+  if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(records|client|proto)" AND
+      NOT folder MATCHES "/client/metrics$")  # It would ask for prometheus-cpp.
     list(APPEND exported ${library})
   endif()
 endforeach()
@@ -18,7 +19,7 @@ foreach(folder records client proto)
   foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
     install(DIRECTORY ${root}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock
       FILES_MATCHING PATTERN "*.h" PATTERN CMakeFiles EXCLUDE PATTERN testing EXCLUDE
-      PATTERN example EXCLUDE)
+      PATTERN example EXCLUDE PATTERN metrics EXCLUDE)
   endforeach()
 endforeach()
 

@@ -42,10 +42,15 @@ void Driver::Start(SlotSet& slots) {
 
 absl::StatusOr<std::optional<uint32_t>> Driver::Next() {
   const absl::Time start = SteadyNow();
-  if (ready_.empty()) incoming_.Push({{}, IncomingConsumerWaiting{popped_}});
+  if (ready_.empty()) {
+    incoming_.Push({{}, IncomingConsumerWaiting{popped_}});
+    MutexLock lock(&mutex_);
+    waiting_since_ = start;
+  }
   std::optional<uint32_t> slot = ready_.Pop();
   popped_ += slot.has_value();
   MutexLock lock(&mutex_);
+  waiting_since_.reset();
   stats_.wait += SteadyNow() - start;
   if (closed_) return absl::CancelledError("the loader was closed");
   if (!slot.has_value() && !ready_.status().ok()) return ready_.status();
@@ -73,7 +78,9 @@ void Driver::Release(uint32_t slot) { incoming_.Push({{}, IncomingSlotReleased{s
 
 LoaderStats Driver::stats() const {
   MutexLock lock(&mutex_);
-  return stats_;
+  LoaderStats stats = stats_;
+  if (waiting_since_.has_value()) stats.wait += SteadyNow() - *waiting_since_;
+  return stats;
 }
 
 void Driver::Run() {

@@ -105,6 +105,7 @@ class Driver final : public SlotHome, private SchedulerActions {
 
   mutable Mutex mutex_;
   LoaderStats stats_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Time> waiting_since_ ABSL_GUARDED_BY(mutex_);  // Set while Next() waits.
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t popped_ = 0;  // Batches that Next() handed out; its own.
 

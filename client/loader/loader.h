@@ -121,7 +121,7 @@ struct LoaderStats {
   uint64_t batches = 0;
   uint64_t rows = 0;
   uint64_t bytes = 0;
-  absl::Duration wait;  // Spent inside Next() without a batch ready.
+  absl::Duration wait;  // Spent inside Next() without a batch ready, one under way included.
   uint64_t slots = 0;
 };
 

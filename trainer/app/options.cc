@@ -83,6 +83,7 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
                  "auto: from the newest in --checkpoint-dir; never; or a checkpoint file");
   app.add_option("--json", o.json, "Write a summary for programs to this file");
   app.add_option("--events", o.events, "Write a line of JSON a step to this file");
+  AddMetricsFlags(app, o.metrics);
 }
 
 }  // namespace
@@ -117,6 +118,7 @@ absl::Status TrainerOptions::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(Annotate(ParseByteSize(look_ahead).status(), "--look-ahead"));
   PENSTOCK_RETURN_IF_ERROR(Annotate(ParseTimeout(server_timeout).status(), "--server-timeout"));
   PENSTOCK_RETURN_IF_ERROR(ValidateTls(*this));
+  PENSTOCK_RETURN_IF_ERROR(metrics.Validate());
   if (resume.empty()) {
     return absl::InvalidArgumentError("--resume takes auto, never or a checkpoint file");
   }

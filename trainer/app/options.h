@@ -7,6 +7,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "metrics/metrics_flags.h"
 
 namespace penstock {
 
@@ -51,6 +52,7 @@ struct TrainerOptions {
 
   std::string json;
   std::string events;
+  MetricsFlags metrics;
   bool print_config = false;
 
   // kInvalidArgument: a wrong value or combination, naming the option and what it accepts.

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/metrics/loader_metrics.h"
 #include "penstock_version.h"
 #include "records/base/byte_size.h"
 #include "records/base/mutex.h"
@@ -83,6 +84,7 @@ class TrainingRun {
   std::optional<CheckpointFolder> checkpoints_;
   CheckpointInfo info_;
   std::unique_ptr<LoaderInput> input_;
+  std::unique_ptr<MetricsEndpoint> metrics_;  // Of input_. May be null.
   std::optional<EventLog> events_;
   std::optional<ProgressLine> progress_;
 };
@@ -205,6 +207,13 @@ absl::Status TrainingRun::OpenTrainInput() {
   }
   PENSTOCK_ASSIGN_OR_RETURN(input_, LoaderInput::Open(std::move(loader)));
   stopper_.Watch(input_.get());
+  PENSTOCK_ASSIGN_OR_RETURN(metrics_,
+                            StartMetrics(options_.metrics, [this](MetricFamilies& families) {
+                              AddLoaderMetrics(input_->loader().stats(), families);
+                            }));
+  if (metrics_ != nullptr) {
+    absl::FPrintF(stderr, "metrics on http://%s/metrics\n", metrics_->address());
+  }
   return absl::OkStatus();
 }
 

@@ -1,0 +1,176 @@
+#include "cli/top_table.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "records/base/text.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kColumns = 80;
+constexpr size_t kAddressColumns = 21;  // 255.255.255.255:65535
+
+// The end of an address says more than its beginning.
+std::string Tail(const std::string& text, size_t columns) {
+  if (text.size() <= columns) return text;
+  return absl::StrCat("..", text.substr(text.size() - (columns - 2)));
+}
+
+std::string Clipped(std::string line) {
+  if (line.size() > kColumns) line.resize(kColumns);
+  return line;
+}
+
+double Share(double part, double whole) {
+  return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0;
+}
+
+double BusySeconds(const v1::EngineStats& engine) {
+  return engine.load_seconds() + engine.build_seconds() + engine.decode_seconds() +
+         engine.send_seconds();
+}
+
+// Streams that were open before have the same peer and have been connected longer.
+v1::StreamStats StreamBefore(const v1::ServerStats& before, const v1::StreamStats& now) {
+  for (const v1::StreamStats& stream : before.stream()) {
+    if (stream.peer() == now.peer() && stream.connected_seconds() < now.connected_seconds()) {
+      return stream;
+    }
+  }
+  return {};
+}
+
+ClientLoad LoadOf(const v1::StreamStats& before, const v1::StreamStats& now) {
+  const double seconds = now.connected_seconds() - before.connected_seconds();
+  const double per_second = seconds > 0 ? 1 / seconds : 0;
+  return {.client = Printable(now.client()),
+          .peer = Printable(now.peer()),
+          .rows = now.rows(),
+          .rows_per_second = (now.rows() - before.rows()) * per_second,
+          .bytes_per_second = (now.bytes() - before.bytes()) * per_second,
+          .waiting_requests = now.waiting_requests(),
+          .waiting_bytes = now.waiting_bytes(),
+          .slow_share = Share(now.write_wait_seconds() - before.write_wait_seconds(), seconds)};
+}
+
+std::string Percent(double share) { return absl::StrFormat("%.0f%%", 100 * share); }
+
+// 80 columns.
+template <typename... Fields>
+std::string Row(const Fields&... fields) {
+  return Clipped(absl::StrFormat("%-21s %-8s %6s %6s %6s %4s %4s %5s %11s %3s", fields...));
+}
+
+std::string MemoryText(const ServerLoad& server) {
+  return absl::StrCat(ShortCount(server.memory_bytes), "/", ShortCount(server.memory_budget_bytes));
+}
+
+std::string ServerLine(const ServerLoad& server) {
+  const std::string address = Tail(server.address, kAddressColumns);
+  if (!server.status.ok()) return Row(address, server.state(), "", "", "", "", "", "", "", "");
+  return Row(address, server.state(), ShortCount(server.rows_per_second),
+             ShortCount(server.bytes_per_second), ShortCount(server.waiting_bytes),
+             Percent(server.hit_share), Percent(server.busy_share),
+             absl::StrFormat("%.2f", server.cores_used), MemoryText(server),
+             absl::StrCat(server.clients.size()));
+}
+
+std::string ClientLine(const ClientLoad& client) {
+  const std::string name = client.client.empty() ? client.peer : client.client;
+  return Clipped(absl::StrFormat(
+      "  %-28s %6s %6s %6s  %d waiting, reads slowly %s", Tail(name, 28),
+      ShortCount(client.rows_per_second), ShortCount(client.bytes_per_second),
+      ShortCount(client.waiting_bytes), client.waiting_requests, Percent(client.slow_share)));
+}
+
+std::string TotalLine(const std::vector<ServerLoad>& servers) {
+  ServerLoad total;
+  size_t up = 0, clients = 0;
+  for (const ServerLoad& server : servers) {
+    up += server.status.ok();
+    total.rows_per_second += server.rows_per_second;
+    total.bytes_per_second += server.bytes_per_second;
+    total.waiting_bytes += server.waiting_bytes;
+    total.cores_used += server.cores_used;
+    total.memory_bytes += server.memory_bytes;
+    total.memory_budget_bytes += server.memory_budget_bytes;
+    clients += server.clients.size();
+  }
+  return Row(absl::StrFormat("%d servers", servers.size()), absl::StrFormat("%d up", up),
+             ShortCount(total.rows_per_second), ShortCount(total.bytes_per_second),
+             ShortCount(total.waiting_bytes), "", "", absl::StrFormat("%.2f", total.cores_used),
+             MemoryText(total), absl::StrCat(clients));
+}
+
+}  // namespace
+
+std::string ServerLoad::state() const {
+  if (!status.ok()) return "down";
+  return draining ? "draining" : "up";
+}
+
+ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::ServerStats>& before,
+                       const absl::StatusOr<v1::ServerStats>& now) {
+  ServerLoad load = {.address = Printable(address), .status = now.status()};
+  if (!now.ok()) return load;
+  v1::ServerStats from;
+  if (before.ok() && before->instance() == now->instance() &&
+      before->uptime_seconds() < now->uptime_seconds()) {
+    from = *before;
+  }
+  const double seconds = now->uptime_seconds() - from.uptime_seconds();
+  const double per_second = seconds > 0 ? 1 / seconds : 0;
+  const v1::EngineStats& engine = now->engine();
+  const double hits = engine.chunk_hits() - from.engine().chunk_hits();
+  const double loads = engine.chunks_loaded() - from.engine().chunks_loaded();
+  load.version = Printable(now->version());
+  load.draining = now->draining();
+  load.uptime_seconds = now->uptime_seconds();
+  load.rows_per_second = (now->totals().rows() - from.totals().rows()) * per_second;
+  load.bytes_per_second = (now->totals().bytes() - from.totals().bytes()) * per_second;
+  load.waiting_requests = engine.waiting_requests();
+  load.waiting_bytes = engine.waiting_bytes();
+  load.hit_share = Share(hits, hits + loads);
+  load.busy_share = Share(BusySeconds(engine) - BusySeconds(from.engine()),
+                          engine.capacity_seconds() - from.engine().capacity_seconds());
+  load.cores_used = (now->cpu_seconds() - from.cpu_seconds()) * per_second;
+  load.memory_bytes = engine.resident_bytes();
+  load.memory_budget_bytes = engine.budget_bytes();
+  for (const v1::StreamStats& stream : now->stream()) {
+    load.clients.push_back(LoadOf(StreamBefore(from, stream), stream));
+  }
+  return load;
+}
+
+std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool clients) {
+  std::vector<std::string> lines = {
+      Row("SERVER", "STATE", "ROWS/S", "B/S", "QUEUE", "HIT", "BUSY", "CORES", "MEMORY", "CLI")};
+  for (const ServerLoad& server : servers) {
+    lines.push_back(ServerLine(server));
+    if (!server.status.ok()) {
+      lines.push_back(Clipped(absl::StrCat("  ", Printable(server.status.message()))));
+    }
+    if (!clients) continue;
+    for (const ClientLoad& client : server.clients) lines.push_back(ClientLine(client));
+  }
+  if (servers.size() > 1) lines.push_back(TotalLine(servers));
+  return lines;
+}
+
+std::string ShortCount(double count) {
+  constexpr const char* kUnits[] = {"", "k", "M", "G", "T", "P", "E"};
+  size_t unit = 0;
+  // What rounds to 1000 belongs to the next unit.
+  while (count >= 999.5 && unit + 1 < std::size(kUnits)) {
+    count /= 1000;
+    ++unit;
+  }
+  if (unit == 0) return absl::StrFormat("%.0f", count);
+  const int digits = count < 9.995 ? 2 : count < 99.95 ? 1 : 0;
+  return absl::StrFormat("%.*f%s", digits, count, kUnits[unit]);
+}
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+// What `penstock top` shows: rates from two answers of a server, and lines of 80 columns from
+// those. Pure functions.
+#ifndef PENSTOCK_CLI_TOP_TABLE_H_
+#define PENSTOCK_CLI_TOP_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/pieces.pb.h"
+
+namespace penstock {
+
+struct ClientLoad {
+  std::string client;
+  std::string peer;
+  uint64_t rows = 0;  // Since it connected.
+  double rows_per_second = 0;
+  double bytes_per_second = 0;
+  uint64_t waiting_requests = 0;
+  uint64_t waiting_bytes = 0;
+  double slow_share = 0;  // Of the time, that the server waited for it to read: 0 to 1.
+};
+
+struct ServerLoad {
+  std::string address;
+  absl::Status status;  // Not OK: the server does not answer, and the rest is empty.
+  std::string version = {};
+  bool draining = false;
+  double uptime_seconds = 0;
+  double rows_per_second = 0;   // Sent.
+  double bytes_per_second = 0;  // Sent.
+  uint64_t waiting_requests = 0;
+  uint64_t waiting_bytes = 0;
+  double hit_share = 0;   // Of chunks that windows needed, those that were in memory: 0 to 1.
+  double busy_share = 0;  // Of the engine's threads: 0 to 1.
+  double cores_used = 0;  // By the process.
+  uint64_t memory_bytes = 0;
+  uint64_t memory_budget_bytes = 0;
+  std::vector<ClientLoad> clients = {};
+
+  // "up", "draining" or "down".
+  std::string state() const;
+};
+
+// Rates over the time between two answers of one server; since its start when `before` is absent,
+// failed, or of an earlier start of the server. Text of others is made printable.
+ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::ServerStats>& before,
+                       const absl::StatusOr<v1::ServerStats>& now);
+
+// A heading, a line a server, a total of several; under a server that does not answer, why. With
+// `clients` a line for each of a server's clients follows it. No line is longer than 80 columns.
+std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool clients);
+
+// 987, 1.23k, 45.6M: at most 5 columns up to 10^15.
+std::string ShortCount(double count);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_TOP_TABLE_H_

@@ -1,0 +1,130 @@
+#include "cli/top_table.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+v1::ServerStats StatsAt(double seconds, uint64_t rows) {
+  v1::ServerStats stats;
+  stats.set_instance(1);
+  stats.set_uptime_seconds(seconds);
+  stats.set_cpu_seconds(seconds * 1.5);
+  stats.mutable_totals()->set_rows(rows);
+  stats.mutable_totals()->set_bytes(rows * 1000);
+  v1::EngineStats& engine = *stats.mutable_engine();
+  engine.set_chunk_hits(rows / 10);
+  engine.set_chunks_loaded(rows / 30);
+  engine.set_decode_seconds(seconds);
+  engine.set_send_seconds(seconds / 2);
+  engine.set_capacity_seconds(seconds * 2);
+  engine.set_resident_bytes(512'000'000);
+  engine.set_budget_bytes(6'300'000'000);
+  return stats;
+}
+
+const absl::StatusOr<v1::ServerStats> kNone = absl::NotFoundError("first look");
+
+TEST(TopTableTest, RatesAreOfTheTimeBetweenTwoAnswers) {
+  const ServerLoad load = LoadBetween("a:1", StatsAt(10, 3000), StatsAt(12, 9000));
+  EXPECT_DOUBLE_EQ(load.rows_per_second, 3000);
+  EXPECT_DOUBLE_EQ(load.bytes_per_second, 3e6);
+  EXPECT_DOUBLE_EQ(load.hit_share, 0.75);
+  EXPECT_DOUBLE_EQ(load.busy_share, 0.75);
+  EXPECT_DOUBLE_EQ(load.cores_used, 1.5);
+  EXPECT_EQ(load.state(), "up");
+}
+
+TEST(TopTableTest, AFirstAnswerAndARestartedServerCountFromItsStart) {
+  EXPECT_DOUBLE_EQ(LoadBetween("a:1", kNone, StatsAt(10, 3000)).rows_per_second, 300);
+  v1::ServerStats before = StatsAt(5, 1'000'000);
+  before.set_instance(2);
+  EXPECT_DOUBLE_EQ(LoadBetween("a:1", before, StatsAt(10, 3000)).rows_per_second, 300);
+  EXPECT_DOUBLE_EQ(LoadBetween("a:1", StatsAt(10, 3000), StatsAt(10, 3000)).rows_per_second, 300);
+}
+
+TEST(TopTableTest, AClientIsComparedWithItself) {
+  const auto with_stream = [](v1::ServerStats stats, uint64_t rows, double connected, double wait) {
+    v1::StreamStats& stream = *stats.add_stream();
+    stream.set_client("rank 3\n");
+    stream.set_peer("ipv4:10.0.0.9:5555");
+    stream.set_rows(rows);
+    stream.set_connected_seconds(connected);
+    stream.set_write_wait_seconds(wait);
+    return stats;
+  };
+  const ServerLoad load = LoadBetween("a:1", with_stream(StatsAt(10, 0), 100, 4, 1),
+                                      with_stream(StatsAt(12, 0), 500, 6, 2.5));
+  ASSERT_THAT(load.clients, SizeIs(1));
+  EXPECT_EQ(load.clients[0].client, "rank 3?");
+  EXPECT_DOUBLE_EQ(load.clients[0].rows_per_second, 200);
+  EXPECT_DOUBLE_EQ(load.clients[0].slow_share, 0.75);
+  EXPECT_THAT(TopLines({load}, true)[2], HasSubstr("reads slowly 75%"));
+}
+
+TEST(TopTableTest, LinesFitInEightyColumnsWhateverTheNumbers) {
+  ServerLoad huge = {.address = "preprocessing-server-17.penstock.default.svc.cluster.local:7070",
+                     .status = absl::OkStatus(),
+                     .draining = true,
+                     .rows_per_second = 123'456'789'012,
+                     .bytes_per_second = 9.99e14,
+                     .waiting_requests = 4'000'000,
+                     .waiting_bytes = 999'999'999'999,
+                     .hit_share = 1,
+                     .busy_share = 1,
+                     .cores_used = 1234.56,
+                     .memory_bytes = 999'949'999'999,
+                     .memory_budget_bytes = 999'999'999'999};
+  huge.clients.assign(999, {.client = std::string(256, 'c'),
+                            .peer = "",
+                            .rows_per_second = 1e14,
+                            .bytes_per_second = 1e14,
+                            .waiting_requests = 4096,
+                            .waiting_bytes = 1'000'000'000'000,
+                            .slow_share = 1});
+  const ServerLoad down = {.address = "10.0.0.2:7070",
+                           .status = absl::UnavailableError(std::string(300, 'x'))};
+  const std::vector<std::string> lines = TopLines({huge, down}, true);
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_THAT(lines[1], AllOf(StartsWith(".."), HasSubstr("cluster.local:7070 draining")));
+  EXPECT_THAT(lines.back(), AllOf(StartsWith("2 servers"), HasSubstr("1 up")));
+}
+
+TEST(TopTableTest, ColumnsStandUnderTheirHeadings) {
+  const std::vector<std::string> lines =
+      TopLines({LoadBetween("127.0.0.1:7070", StatsAt(10, 3000), StatsAt(12, 9000))}, false);
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(lines[0],
+            "SERVER                STATE    ROWS/S    B/S  QUEUE  HIT BUSY CORES      MEMORY CLI");
+  EXPECT_EQ(lines[1],
+            "127.0.0.1:7070        up        3.00k  3.00M      0  75%  75%  1.50  512M/6.30G   0");
+}
+
+TEST(TopTableTest, AServerThatDoesNotAnswerSaysWhyAndHasNoNumbers) {
+  const ServerLoad load =
+      LoadBetween("a:1", kNone, absl::UnavailableError("a:1: Connection refused\x1b[2J"));
+  const std::vector<std::string> lines = TopLines({load}, true);
+  ASSERT_THAT(lines, SizeIs(3));
+  EXPECT_THAT(lines[1], AllOf(HasSubstr("down"), Not(HasSubstr("0"))));
+  EXPECT_EQ(lines[2], "  a:1: Connection refused?[2J");
+}
+
+TEST(TopTableTest, ShortCountsHaveThreeDigits) {
+  EXPECT_EQ(ShortCount(0), "0");
+  EXPECT_EQ(ShortCount(999), "999");
+  EXPECT_EQ(ShortCount(999.6), "1.00k");
+  EXPECT_EQ(ShortCount(12345), "12.3k");
+  EXPECT_EQ(ShortCount(999'900), "1.00M");
+  EXPECT_EQ(ShortCount(1.5e9), "1.50G");
+  EXPECT_EQ(ShortCount(123e12), "123T");
+}
+
+}  // namespace
+}  // namespace penstock

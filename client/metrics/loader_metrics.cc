@@ -1,0 +1,78 @@
+#include "client/metrics/loader_metrics.h"
+
+#include <string>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+using Server = LoaderStats::Server;
+
+void AddTo(Server& sum, const Server& server) {
+  sum.parts += server.parts;
+  sum.rows += server.rows;
+  sum.bytes += server.bytes;
+  sum.windows += server.windows;
+  sum.requests_in_flight += server.requests_in_flight;
+  sum.lost_requests += server.lost_requests;
+  sum.stream_breaks += server.stream_breaks;
+}
+
+std::vector<Server> Bounded(const std::vector<Server>& servers) {
+  if (servers.size() <= kMaxServerSeries) return servers;
+  std::vector<Server> bounded(servers.begin(), servers.begin() + kMaxServerSeries);
+  Server other = {.address = "other"};
+  for (size_t i = kMaxServerSeries; i < servers.size(); ++i) AddTo(other, servers[i]);
+  bounded.push_back(std::move(other));
+  return bounded;
+}
+
+void AddServers(const std::vector<Server>& servers, MetricFamilies& families) {
+  const auto counter = [&](const char* name, const char* help, uint64_t Server::*field) {
+    for (const Server& server : servers) {
+      families.AddCounter(name, help, static_cast<double>(server.*field),
+                          {{"server", server.address}});
+    }
+  };
+  counter("penstock_client_server_rows_total", "Rows received of a server.", &Server::rows);
+  counter("penstock_client_server_received_bytes_total", "Bytes of rows received of a server.",
+          &Server::bytes);
+  counter("penstock_client_server_windows_total", "Windows opened on a server.", &Server::windows);
+  counter("penstock_client_server_lost_requests_total",
+          "Requests in flight when a server's stream broke; they were asked again elsewhere.",
+          &Server::lost_requests);
+  counter("penstock_client_server_stream_breaks_total", "Streams to a server that broke.",
+          &Server::stream_breaks);
+  for (const Server& server : servers) {
+    families.AddGauge("penstock_client_server_requests_in_flight",
+                      "Requests that a server has not answered in full.",
+                      static_cast<double>(server.requests_in_flight), {{"server", server.address}});
+  }
+}
+
+}  // namespace
+
+void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
+  size_t connected = 0;
+  for (const Server& server : stats.servers) connected += server.connected;
+  families.AddCounter("penstock_client_batches_total", "Batches handed out.",
+                      static_cast<double>(stats.batches));
+  families.AddCounter("penstock_client_rows_total", "Rows handed out.",
+                      static_cast<double>(stats.rows));
+  families.AddCounter("penstock_client_batch_bytes_total", "Bytes of batches handed out.",
+                      static_cast<double>(stats.bytes));
+  // Its rate is the share of the time that the consumer waits: 0 to 1.
+  families.AddCounter("penstock_client_wait_seconds_total",
+                      "Time that the consumer waited for a batch, a wait under way included.",
+                      absl::ToDoubleSeconds(stats.wait));
+  families.AddGauge("penstock_client_slots", "Batches that are fetched ahead at most.",
+                    static_cast<double>(stats.slots));
+  families.AddGauge("penstock_client_servers", "Servers that are or were in the set.",
+                    static_cast<double>(stats.servers.size()));
+  families.AddGauge("penstock_client_servers_connected", "Servers that answer.",
+                    static_cast<double>(connected));
+  AddServers(Bounded(stats.servers), families);
+  families.AddProcess();
+}
+
+}  // namespace penstock
