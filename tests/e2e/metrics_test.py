@@ -1,0 +1,191 @@
+"""Metrics of real processes, scraped by a real Prometheus; the dashboard and the alert rules."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from processes import TIMEOUT_S, ProcessTestCase, die_with_parent, pause, run
+
+DEPLOY = pathlib.Path(os.environ["PENSTOCK_DEPLOY"])
+DASHBOARD = DEPLOY / "grafana/penstock.json"
+RULES = DEPLOY / "prometheus/penstock.rules.yml"
+NAME = re.compile(r"\b(?:penstock|process)_[a-z0-9_]+\b")
+RECORDED = re.compile(r"\bpenstock:[a-z0-9_]+\b")
+
+
+def scrape(address):
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=TIMEOUT_S) as page:
+        return page.read().decode()
+
+
+def names_in(page):
+    return set(re.findall(r"^# TYPE (\S+) ", page, re.MULTILINE))
+
+
+def dashboard_expressions():
+    return [target["expr"] for panel in json.loads(DASHBOARD.read_text())["panels"]
+            for target in panel["targets"]]
+
+
+def rule_expressions():
+    """The lines of `expr:` and those folded under it; the file's own layout, no YAML parser."""
+    expressions, lines = [], RULES.read_text().splitlines()
+    for number, line in enumerate(lines):
+        if not line.strip().startswith("expr:"):
+            continue
+        indent = len(line) - len(line.lstrip())
+        text = [line.split("expr:")[1].replace(">-", "")]
+        for more in lines[number + 1:]:
+            if more.strip() and len(more) - len(more.lstrip()) <= indent:
+                break
+            text.append(more)
+        expressions.append(" ".join(part.strip() for part in text))
+    return expressions
+
+
+class MetricsTestCase(ProcessTestCase):
+    def metrics_address(self, server):
+        return re.search(r"metrics address=\"?([0-9.:]+)", pathlib.Path(server.log_path).read_text())[1]
+
+    def start_reader(self, server):
+        """A stream without end, at a trainer's pace; returns it and the address of its metrics."""
+        reader = self.spawn("penstock", "stream", self.manifest, "--servers", server.address,
+                            "--epochs", 0, "--global-batch-size", 64, "--pace", 20000,
+                            "--metrics-port", 0)
+        for line in reader.stderr:
+            found = re.search(r"metrics on http://([0-9.:]+)/metrics", line)
+            if found:
+                return reader, found[1]
+        self.fail("the stream did not say where its metrics are")
+
+    def until(self, what, look):
+        """What `look` returns once that is true."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            found = look()
+            if found:
+                return found
+            self.assertLess(time.monotonic(), deadline, what)
+            pause()
+
+    def promtool(self, *args, text=None):
+        done = subprocess.run(["promtool", *map(str, args)], input=text, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
+
+class MetricsTest(MetricsTestCase):
+    def test_the_pages_name_what_dashboard_and_rules_ask_for(self):
+        server = self.start_server("--metrics-port", 0)
+        _, reader_metrics = self.start_reader(server)
+        served = names_in(scrape(self.metrics_address(server))) | names_in(scrape(reader_metrics))
+        recorded = set(re.findall(r"record: (\S+)", RULES.read_text()))
+        expressions = dashboard_expressions() + rule_expressions()
+        self.assertGreater(len(expressions), 20)
+        for expression in expressions:
+            self.assertLessEqual(set(NAME.findall(expression)), served, expression)
+            self.assertLessEqual(set(RECORDED.findall(expression)), recorded, expression)
+
+    def test_the_server_counts_what_the_client_received(self):
+        server = self.start_server("--metrics-port", 0)
+        result = self.stream(server.address)
+        rows = f"penstock_server_rows_sent_total {result['servers'][0]['rows']}\n"
+        self.until("rows sent", lambda: rows in scrape(self.metrics_address(server)))
+        page = scrape(self.metrics_address(server))
+        self.assertIn("penstock_server_streams_opened_total 1\n", page)
+        self.assertNotIn(str(self.data), page)
+
+    def test_a_metrics_port_in_use_is_named(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            result = run("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
+                         "--metrics-port", port)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("--metrics-port", result.stderr)
+        self.assertIn(str(port), result.stderr)
+
+
+@unittest.skipUnless(shutil.which("prometheus") and shutil.which("promtool"),
+                     "needs Debian's package prometheus")
+class PrometheusTest(MetricsTestCase):
+    def start_prometheus(self, targets):
+        config = self.folder / "prometheus.yml"
+        jobs = "".join(f"  - job_name: {job}\n    static_configs: [{{targets: ['{address}']}}]\n"
+                       for job, address in targets.items())
+        config.write_text("global: {scrape_interval: 500ms, scrape_timeout: 500ms, "
+                          "evaluation_interval: 500ms}\n"
+                          f"rule_files: ['{RULES}']\nscrape_configs:\n{jobs}")
+        self.promtool("check", "config", config)
+        for attempt in range(5):  # The free port may be taken before Prometheus has it.
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self.api = f"http://127.0.0.1:{probe.getsockname()[1]}"
+            log = open(self.folder / f"prometheus{attempt}.log", "w+")
+            self.addCleanup(log.close)
+            process = subprocess.Popen(
+                ["prometheus", f"--config.file={config}", "--log.level=warn",
+                 f"--storage.tsdb.path={self.folder / f'tsdb{attempt}'}",
+                 f"--web.listen-address={self.api.removeprefix('http://')}"],
+                stdout=log, stderr=log, preexec_fn=die_with_parent)
+            self.addCleanup(self._end, process)
+            if self.until("Prometheus to be ready",
+                          lambda: "ended" if process.poll() is not None else self.is_ready()) != "ended":
+                return
+        self.fail(log.read())
+
+    def is_ready(self):
+        try:
+            with urllib.request.urlopen(f"{self.api}/-/ready", timeout=TIMEOUT_S) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def query(self, expression):
+        """The values of an instant query, by their labels."""
+        url = f"{self.api}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
+        try:
+            with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
+                result = json.load(answer)["data"]["result"]
+        except urllib.error.HTTPError as error:
+            self.fail(f"{expression}: {error.read().decode()}")
+        return [float(sample["value"][1]) for sample in result]
+
+    def test_pages_and_rules_pass_promtool(self):
+        server = self.start_server("--metrics-port", 0)
+        _, reader_metrics = self.start_reader(server)
+        for address in (self.metrics_address(server), reader_metrics):
+            self.assertEqual(self.promtool("check", "metrics", text=scrape(address)), "")
+        self.promtool("check", "rules", RULES)
+
+    def test_prometheus_scrapes_a_server_and_a_reader(self):
+        server = self.start_server("--metrics-port", 0)
+        reader, reader_metrics = self.start_reader(server)
+        self.start_prometheus({"server": self.metrics_address(server), "reader": reader_metrics})
+        self.until("both to be scraped", lambda: self.query("up") == [1, 1])
+        self.until("rows sent", lambda: self.query("rate(penstock_server_rows_sent_total[1m]) > 0"))
+        self.until("rows received",
+                   lambda: self.query("sum(rate(penstock_client_server_rows_total[1m])) > 0"))
+        busy = self.until("the signal", lambda: self.query("penstock:server_utilisation > 0"))
+        self.assertLessEqual(busy[0], 1.1)  # Rates are extrapolated.
+        waits = self.until("the wait share", lambda: self.query("penstock:client_wait_share"))
+        self.assertLessEqual(waits[0], 1.1)
+        for expression in dashboard_expressions() + rule_expressions():
+            filled = expression.replace("$__rate_interval", "1m").replace("$instance", ".*")
+            self.query(filled)  # Fails where Prometheus cannot read it.
+        self.assertIsNone(reader.poll())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

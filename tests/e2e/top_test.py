@@ -1,0 +1,68 @@
+"""penstock top against real servers."""
+
+import json
+import signal
+import socket
+import unittest
+
+from processes import ProcessTestCase, pause, run
+
+
+class TopTest(ProcessTestCase):
+    def top(self, servers, *args):
+        result = run("penstock", "top", "--servers", servers, "--interval", "300ms", *args)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def start_reader(self, server):
+        ids = self.folder / "ids"
+        reader = self.spawn("penstock", "stream", self.manifest, "--servers", server.address,
+                            "--epochs", 0, "--global-batch-size", 64, "--pace", 20000, "--ids", ids)
+        while not ids.exists() or ids.stat().st_size == 0:
+            self.assertIsNone(reader.poll(), "the stream ended")
+            pause()
+        return reader
+
+    def test_tells_what_servers_do_and_which_are_down(self):
+        busy, idle = self.start_server(), self.start_server()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            nobody = f"127.0.0.1:{probe.getsockname()[1]}"
+        reader = self.start_reader(busy)
+        servers = f"{busy.address},{idle.address},{nobody}"
+        while True:  # On a loaded machine a stream may send nothing for 300 ms.
+            first, second, third = json.loads(self.top(servers, "--once", "--json"))["servers"]
+            self.assertIsNone(reader.poll())
+            if first["rows_per_second"] > 0:
+                break
+        self.assertEqual((first["address"], first["state"]), (busy.address, "up"))
+        self.assertEqual(len(first["clients"]), 1)
+        self.assertEqual((second["rows_per_second"], second["clients"]), (0, []))
+        self.assertEqual(third["state"], "down")
+        self.assertIn("refused", third["error"])
+
+        table = self.top(servers, "--once", "--clients")
+        self.assertIn("3 servers", table)
+        self.assertNotIn("\x1b", table)
+        for line in table.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_goes_on_until_ctrl_c(self):
+        server = self.start_server()
+        top = self.spawn("penstock", "top", "--servers", server.address, "--interval", "100ms",
+                         "--json")
+        for _ in range(3):
+            self.assertEqual(json.loads(top.stdout.readline())["servers"][0]["state"], "up")
+        top.send_signal(signal.SIGINT)
+        top.communicate(timeout=60)
+        self.assertEqual(top.returncode, 0)
+
+    def test_wrong_usage_exits_with_2(self):
+        for args in (["top"], ["top", "--servers", "local:"], ["top", "--servers", "nowhere"],
+                     ["top", "--servers", "a:1", "--interval", "soon"]):
+            result = run("penstock", *args)
+            self.assertEqual(result.returncode, 2, f"{args}: {result.stderr}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
