@@ -61,7 +61,7 @@ std::string Percent(double share) { return absl::StrFormat("%.0f%%", 100 * share
 // 80 columns.
 template <typename... Fields>
 std::string Row(const Fields&... fields) {
-  return Clipped(absl::StrFormat("%-21s %-8s %6s %6s %6s %4s %4s %5s %11s %3s", fields...));
+  return Clipped(absl::StrFormat("%-21s %-8s %5s %5s %5s %4s %4s %4s %11s %3s", fields...));
 }
 
 std::string MemoryText(const ServerLoad& server) {
@@ -74,7 +74,7 @@ std::string ServerLine(const ServerLoad& server) {
   return Row(address, server.state(), ShortCount(server.rows_per_second),
              ShortCount(server.bytes_per_second), ShortCount(server.waiting_bytes),
              Percent(server.hit_share), Percent(server.busy_share),
-             absl::StrFormat("%.2f", server.cores_used), MemoryText(server),
+             absl::StrFormat("%.1f", server.cores_used), MemoryText(server),
              absl::StrCat(server.clients.size()));
 }
 
@@ -101,7 +101,7 @@ std::string TotalLine(const std::vector<ServerLoad>& servers) {
   }
   return Row(absl::StrFormat("%d servers", servers.size()), absl::StrFormat("%d up", up),
              ShortCount(total.rows_per_second), ShortCount(total.bytes_per_second),
-             ShortCount(total.waiting_bytes), "", "", absl::StrFormat("%.2f", total.cores_used),
+             ShortCount(total.waiting_bytes), "", "", absl::StrFormat("%.1f", total.cores_used),
              MemoryText(total), absl::StrCat(clients));
 }
 
@@ -147,7 +147,7 @@ ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::Serv
 
 std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool clients) {
   std::vector<std::string> lines = {
-      Row("SERVER", "STATE", "ROWS/S", "B/S", "QUEUE", "HIT", "BUSY", "CORES", "MEMORY", "CLI")};
+      Row("SERVER", "STATE", "ROW/S", "B/S", "QUEUE", "HIT", "BUSY", "CPU", "MEMORY", "CLI")};
   for (const ServerLoad& server : servers) {
     lines.push_back(ServerLine(server));
     if (!server.status.ok()) {

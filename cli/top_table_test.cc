@@ -102,9 +102,9 @@ TEST(TopTableTest, ColumnsStandUnderTheirHeadings) {
       TopLines({LoadBetween("127.0.0.1:7070", StatsAt(10, 3000), StatsAt(12, 9000))}, false);
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_EQ(lines[0],
-            "SERVER                STATE    ROWS/S    B/S  QUEUE  HIT BUSY CORES      MEMORY CLI");
+            "SERVER                STATE    ROW/S   B/S QUEUE  HIT BUSY  CPU      MEMORY CLI");
   EXPECT_EQ(lines[1],
-            "127.0.0.1:7070        up        3.00k  3.00M      0  75%  75%  1.50  512M/6.30G   0");
+            "127.0.0.1:7070        up       3.00k 3.00M     0  75%  75%  1.5  512M/6.30G   0");
 }
 
 TEST(TopTableTest, AServerThatDoesNotAnswerSaysWhyAndHasNoNumbers) {

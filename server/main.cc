@@ -2,7 +2,10 @@
 #include <cstdio>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "google/protobuf/stubs/logging.h"
 #include "metrics/metrics_flags.h"
@@ -10,10 +13,11 @@
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
 #include "server/address_file.h"
+#include "server/descriptor_watch.h"
+#include "server/log_format.h"
 #include "server/server.h"
 #include "server/server_metrics.h"
 #include "server/signals.h"
-#include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
 
 namespace penstock {
@@ -26,6 +30,7 @@ struct Flags {
   std::string address_file;
   MetricsFlags metrics;
   std::string log_level = "info";
+  std::string log_format = "text";
   bool print_config = false;
 };
 
@@ -57,6 +62,9 @@ void AddOptions(CLI::App& app, Flags& flags) {
                "Allow --listen on an address that other machines reach, without TLS");
   app.add_option("--log-level", flags.log_level, "What goes to stderr")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
+  app.add_option("--log-format", flags.log_format,
+                 "text: NAME=VALUE fields after the event; json: an object a line")
+      ->check(CLI::IsMember({"text", "json"}));
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "File of options, one NAME=VALUE a line");
   app.add_flag("--print-config", flags.print_config, "Print the options as a file and exit")
@@ -80,16 +88,22 @@ absl::Status Complete(Flags& flags, absl::Duration& grace) {
   return flags.server.Validate();
 }
 
-// spdlog's default logger would write to stdout.
-void SetUpLog(const std::string& level) {
-  spdlog::set_default_logger(spdlog::stderr_color_mt("penstock-server"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ %v");
-  // Protobuf would write a line of its own for what a client sent; the stream's refusal says it.
-  google::protobuf::SetLogHandler(nullptr);
-  spdlog::set_level(spdlog::level::from_str(level == "error" ? "err" : level));
+// Every option in effect, as one line; --print-config's lines are NAME=VALUE.
+std::string DescribeOptions(const CLI::App& app) {
+  std::string fields;
+  for (absl::string_view line : absl::StrSplit(app.config_to_str(/*default_also=*/true), '\n')) {
+    const std::pair<absl::string_view, absl::string_view> option =
+        absl::StrSplit(line, absl::MaxSplits('=', 1));
+    const absl::string_view name = absl::StripAsciiWhitespace(option.first);
+    if (name.empty() || name[0] == '#' || name[0] == '[') continue;
+    absl::string_view value = option.second;
+    if (absl::ConsumePrefix(&value, "\"")) absl::ConsumeSuffix(&value, "\"");
+    absl::StrAppend(&fields, " ", name, "=", Quoted(value));
+  }
+  return fields;
 }
 
-absl::Status Serve(const Flags& flags, absl::Duration grace) {
+absl::Status Serve(const Flags& flags, const std::string& described, absl::Duration grace) {
   absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(flags.server);
   PENSTOCK_RETURN_IF_ERROR(started.status());
   Server& server = **started;
@@ -102,10 +116,12 @@ absl::Status Serve(const Flags& flags, absl::Duration grace) {
     absl::Status written = address_file.Write(flags.address_file, server.address());
     if (!written.ok()) return Annotate(written, "--address-file");
   }
-  spdlog::info("serving address={} root=\"{}\" threads={} memory_budget={} version={} commit={}",
-               server.address(), server.options().data_root, server.options().threads,
+  spdlog::info("serving address={} root={} threads={} memory_budget=\"{}\" version={} commit={}",
+               server.address(), Quoted(server.options().data_root), server.options().threads,
                FormatByteSize(server.options().memory_budget), PENSTOCK_VERSION, PENSTOCK_COMMIT);
+  spdlog::info("options{}", described);
   if (metrics != nullptr) spdlog::info("metrics address={}", metrics->address());
+  const DescriptorWatch descriptors;
   bool draining = false;
   SignalThread signals([&](int signal) {
     if (draining && signal == SIGINT) {
@@ -150,8 +166,10 @@ int Main(int argc, char** argv) {
   if (absl::Status status = Complete(flags, grace); !status.ok()) return Fail(status, 2);
   std::signal(SIGPIPE, SIG_IGN);
   BlockEndSignals();
-  SetUpLog(flags.log_level);
-  absl::Status status = Serve(flags, grace);
+  SetUpLog(flags.log_level, flags.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
+  // Protobuf would write a line of its own for what a client sent; the stream's refusal says it.
+  google::protobuf::SetLogHandler(nullptr);
+  absl::Status status = Serve(flags, DescribeOptions(app), grace);
   return status.ok() ? 0 : Fail(status, 1);
 }
 

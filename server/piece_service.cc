@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/grpc_status.h"
+#include "server/log_format.h"
 #include "server/server_stats.h"
 #include "spdlog/spdlog.h"
 
@@ -85,8 +86,8 @@ grpc::ServerWriteReactor<v1::ManifestPart>* PieceService::Manifest(
     grpc::CallbackServerContext* context, const v1::ManifestRequest* request) {
   absl::StatusOr<std::unique_ptr<FileSource>> file = root_.OpenFile(request->path());
   if (file.ok()) return new FileReactor(*std::move(file));
-  spdlog::warn("manifest refused peer={} path=\"{}\" error=\"{}\"", context->peer(),
-               request->path(), file.status().ToString());
+  spdlog::warn("manifest refused peer={} path={} error={}", context->peer(),
+               Quoted(request->path()), Quoted(file.status().ToString()));
   return new RefusingReactor<grpc::ServerWriteReactor<v1::ManifestPart>>(file.status());
 }
 

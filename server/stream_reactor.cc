@@ -1,5 +1,6 @@
 #include "server/stream_reactor.h"
 
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -9,6 +10,7 @@
 #include "records/base/text.h"
 #include "records/wire/part_header.h"
 #include "server/grpc_status.h"
+#include "server/log_format.h"
 #include "spdlog/spdlog.h"
 
 namespace penstock {
@@ -71,8 +73,8 @@ void StreamReactor::OnReadDone(bool ok) {
     ReadOn();
     return;
   }
-  spdlog::warn("stream refused peer={} client=\"{}\" error=\"{}\"", peer_, client_,
-               status.ToString());
+  spdlog::warn("stream refused peer={} client={} error={}", peer_, Quoted(client_),
+               Quoted(status.ToString()));
   refused_ = true;
   CloseSession();
   End(status);
@@ -115,7 +117,7 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
     session_ = std::move(opened.session);
     credit_bytes_ = opened.credit_bytes;
   }
-  spdlog::info("client connected peer={} client=\"{}\"", peer_, client_);
+  spdlog::info("client connected peer={} client={}", peer_, Quoted(client_));
   Say(wire::ServerHello{.info = opened.info});
   Say(wire::Credit{opened.credit_bytes});
   return absl::OkStatus();
@@ -185,7 +187,26 @@ void StreamReactor::OnWindowReady(uint64_t window, uint64_t read_bytes) {
   Say(wire::WindowReady{window, read_bytes});
 }
 
-void StreamReactor::OnError(StreamError error) { Say(error); }
+void StreamReactor::OnError(StreamError error) {
+  LogFailure(error);
+  Say(error);
+}
+
+// What is wrong with a window, once: its requests fail for the same reason.
+void StreamReactor::LogFailure(const StreamError& error) {
+  if (!error.window.has_value()) return;
+  if (num_failed_windows_.fetch_add(1) >= kMaxLoggedFailures) return;
+  if (const std::optional<Damage>& damage = error.damage) {
+    spdlog::warn(
+        "damage found shard={} chunk_offset={} record={} rest_of_chunk={} peer={} error={}",
+        Quoted(damage->shard), damage->chunk_offset, damage->record, damage->rest_of_chunk, peer_,
+        Quoted(error.status.message()));
+  } else {
+    spdlog::warn("window {} window={} peer={} error={}",
+                 absl::IsResourceExhausted(error.status) ? "refused" : "failed", *error.window,
+                 peer_, Quoted(error.status.ToString()));
+  }
+}
 
 void StreamReactor::OnPart(PartBuffer part) {
   std::optional<Outbox::Item> next;
@@ -251,9 +272,12 @@ void StreamReactor::OnCancel() { End(absl::CancelledError("the client is gone"))
 void StreamReactor::OnDone() {
   CloseSession();  // No event follows.
   if (said_hello_) {
-    spdlog::info("client left peer={} client=\"{}\" windows={} requests={} parts={} bytes={}",
-                 peer_, client_, num_windows_.load(), num_requests_.load(), num_parts_.load(),
-                 num_bytes_.load());
+    spdlog::info(
+        "client left peer={} client={} seconds={} windows={} requests={} rows={} parts={} bytes={} "
+        "failed_windows={}",
+        peer_, Quoted(client_), std::llround(Seconds(Clock::now() - started_)), num_windows_.load(),
+        num_requests_.load(), num_rows_.load(), num_parts_.load(), num_bytes_.load(),
+        num_failed_windows_.load());
   }
   owner_.OnStreamDone(this);
   delete this;

@@ -42,6 +42,8 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
                             private SessionEvents {
  public:
   static constexpr size_t kMaxQueuedControl = 1024;
+  // Windows of one stream whose failure is logged; the rest are counted in its last line.
+  static constexpr uint64_t kMaxLoggedFailures = 20;
 
   // Both outlive it.
   StreamReactor(SessionSource& source, StreamOwner& owner, std::string peer);
@@ -79,6 +81,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   absl::Status HandleIncoming();
   void CloseSession();
 
+  void LogFailure(const StreamError& error);
   void Say(const wire::ServerMessage& message);
   void ReadOn();
   // What to write now, if a write may start; the caller passes it to Write().
@@ -106,6 +109,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 
   std::atomic<uint64_t> num_windows_{0};
   std::atomic<uint64_t> num_requests_{0};
+  std::atomic<uint64_t> num_failed_windows_{0};
 
   // Of the write side: touched by whoever set writing_.
   grpc::ByteBuffer outgoing_;

@@ -21,7 +21,8 @@ void AddTo(Server& sum, const Server& server) {
 std::vector<Server> Bounded(const std::vector<Server>& servers) {
   if (servers.size() <= kMaxServerSeries) return servers;
   std::vector<Server> bounded(servers.begin(), servers.begin() + kMaxServerSeries);
-  Server other = {.address = "other"};
+  Server other;
+  other.address = "other";
   for (size_t i = kMaxServerSeries; i < servers.size(); ++i) AddTo(other, servers[i]);
   bounded.push_back(std::move(other));
   return bounded;

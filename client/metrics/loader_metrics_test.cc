@@ -18,8 +18,10 @@ const prometheus::MetricFamily* Find(const std::vector<prometheus::MetricFamily>
 }
 
 TEST(LoaderMetricsTest, TellsWaitsInSeconds) {
+  LoaderStats stats;
+  stats.wait = absl::Milliseconds(2500);
   MetricFamilies families;
-  AddLoaderMetrics({.wait = absl::Milliseconds(2500)}, families);
+  AddLoaderMetrics(stats, families);
   const auto taken = std::move(families).Take();
   ASSERT_NE(Find(taken, "penstock_client_wait_seconds_total"), nullptr);
   EXPECT_EQ(Find(taken, "penstock_client_wait_seconds_total")->metric[0].counter.value, 2.5);
@@ -28,7 +30,10 @@ TEST(LoaderMetricsTest, TellsWaitsInSeconds) {
 TEST(LoaderMetricsTest, SeriesOfServersAreBoundedAndNothingIsLost) {
   LoaderStats stats;
   for (int i = 0; i < 1000; ++i) {
-    stats.servers.push_back({.address = absl::StrCat("s", i, ":1"), .connected = true, .rows = 3});
+    LoaderStats::Server& server = stats.servers.emplace_back();
+    server.address = absl::StrCat("s", i, ":1");
+    server.connected = true;
+    server.rows = 3;
   }
   MetricFamilies families;
   AddLoaderMetrics(stats, families);
