@@ -1,8 +1,9 @@
 // The service on loopback beside its ceiling: rows that a client fetches and copies once, against
 // a raw gRPC stream of the same message size. JSON on stdout.
 //
-//   service_speed [--records N] [--mib MIB]
+//   service_speed [--records N] [--mib MIB] [--mutual-tls]
 //
+// --mutual-tls measures each dtype again with certificates on both sides.
 // One process serves and reads, so both sides' work is on its cores. Data: random chess-like
 // records in a temporary folder, read from the page cache once and then held by the server.
 #include <sys/resource.h>
@@ -21,6 +22,7 @@
 #include "server/server.h"
 #include "spdlog/spdlog.h"
 #include "tests/temp_folder.h"
+#include "tests/test_certificates.h"
 
 namespace penstock {
 namespace {
@@ -125,16 +127,30 @@ class FetchingClient final : public StreamEvents {
 };
 
 absl::StatusOr<nlohmann::json> Measure(const ChessData& data, const std::string& folder,
-                                       WireDtype dtype, uint64_t total_bytes) {
-  auto server = Server::Start(
-      {.listen = "127.0.0.1:0", .data_root = folder, .memory_budget = uint64_t{2} << 30});
+                                       WireDtype dtype, uint64_t total_bytes,
+                                       const TestAuthority* authority = nullptr) {
+  ServerOptions options;
+  options.listen = "127.0.0.1:0";
+  options.data_root = folder;
+  options.memory_budget = uint64_t{2} << 30;
+  NetworkOptions network;
+  if (authority != nullptr) {
+    options.tls_cert = authority->cert("server");
+    options.tls_key = authority->key("server");
+    options.tls_client_ca = authority->cert();
+    network.tls = TlsOptions{.ca_file = authority->cert(),
+                             .cert_file = authority->cert("client"),
+                             .key_file = authority->key("client"),
+                             .server_name = ""};
+  }
+  auto server = Server::Start(options);
   if (!server.ok()) return server.status();
   auto program = Program::Compile(data.Stream().spec, dtype);
   if (!program.ok()) return program.status();
   size_t row_bytes = 0;
   for (const TensorInfo& tensor : program->tensors()) row_bytes += tensor.row_bytes;
   auto rows_per_fetch = static_cast<uint32_t>((size_t{1} << 20) / row_bytes);
-  auto transport = MakeGrpcTransport((*server)->address());
+  auto transport = MakeGrpcTransport((*server)->address(), network);
   FetchingClient client(*transport, data, dtype, rows_per_fetch, total_bytes / row_bytes);
   return client.Wait();
 }
@@ -146,6 +162,8 @@ int Main(int argc, char** argv) {
   app.option_defaults()->always_capture_default();
   app.add_option("--records", records, "Records in the data set");
   app.add_option("--mib", mib, "MiB that each measurement moves");
+  bool mutual_tls = false;
+  app.add_flag("--mutual-tls", mutual_tls, "Measure each dtype with mutual TLS too");
   CLI11_PARSE(app, argc, argv);
   spdlog::set_level(spdlog::level::err);
 
@@ -157,15 +175,27 @@ int Main(int argc, char** argv) {
   nlohmann::json report;
   absl::StatusOr<double> ceiling = MeasureRawGrpcStream({.total_bytes = mib << 20});
   if (ceiling.ok()) report["raw_grpc_stream"]["bytes_per_second"] = *ceiling;
+  TempFolder certificates;
+  TestAuthority authority(certificates.path(), "ca");
+  authority.Issue("server", "IP:127.0.0.1");
+  authority.Issue("client", "DNS:client");
   for (WireDtype dtype : {WireDtype::kI8, WireDtype::kPacked, WireDtype::kF32}) {
-    absl::StatusOr<nlohmann::json> result = Measure(data, folder.path(), dtype, mib << 20);
-    if (!result.ok() || result->contains("error")) {
-      std::fprintf(stderr, "service_speed: %s\n",
-                   result.ok() ? result->dump().c_str() : result.status().ToString().c_str());
-      return 1;
+    for (const TestAuthority* tls : {static_cast<TestAuthority*>(nullptr), &authority}) {
+      if (tls != nullptr && !mutual_tls) continue;
+      absl::StatusOr<nlohmann::json> result = Measure(data, folder.path(), dtype, mib << 20, tls);
+      if (!result.ok() || result->contains("error")) {
+        std::fprintf(stderr, "service_speed: %s\n",
+                     result.ok() ? result->dump().c_str() : result.status().ToString().c_str());
+        return 1;
+      }
+      const std::string name(WireDtypeName(dtype));
+      nlohmann::json& row = report[tls == nullptr ? name : name + "_mutual_tls"] = *result;
+      const auto rate = row["bytes_per_second"].get<double>();
+      if (ceiling.ok()) row["of_ceiling"] = rate / *ceiling;
+      if (tls != nullptr) {
+        row["of_plaintext"] = rate / report[name]["bytes_per_second"].get<double>();
+      }
     }
-    nlohmann::json& row = report[std::string(WireDtypeName(dtype))] = *result;
-    if (ceiling.ok()) row["of_ceiling"] = row["bytes_per_second"].get<double>() / *ceiling;
   }
   std::printf("%s\n", report.dump(2).c_str());
   return 0;

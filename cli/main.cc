@@ -1,5 +1,6 @@
 // The `penstock` tool: makes, looks at and reads datasets.
 #include <csignal>
+#include <cstdlib>
 
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -8,6 +9,8 @@
 int main(int argc, char** argv) {
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
+  // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   // So must a reader that went away: `penstock inspect shard | head`.
   std::signal(SIGPIPE, SIG_IGN);
 

@@ -14,6 +14,7 @@
 #include "records/base/status.h"
 #include "server/address_file.h"
 #include "server/descriptor_watch.h"
+#include "server/grpc_log.h"
 #include "server/log_format.h"
 #include "server/server.h"
 #include "server/server_metrics.h"
@@ -60,6 +61,13 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--grace", flags.grace, "How long SIGTERM waits for streams to end, e.g. 30s");
   app.add_flag("--insecure", flags.server.insecure,
                "Allow --listen on an address that other machines reach, without TLS");
+  app.add_option("--tls-cert", flags.server.tls_cert,
+                 "PEM file of this server's certificate: speak TLS; needs --tls-key");
+  app.add_option("--tls-key", flags.server.tls_key, "PEM file of its key");
+  app.add_option("--tls-client-ca", flags.server.tls_client_ca,
+                 "PEM file of CAs: clients need a certificate that one of them signed");
+  app.add_option("--token-file", flags.server.token_file,
+                 "Lines of TOKEN [ROOT...]: clients need one; roots limit it to these folders");
   app.add_option("--log-level", flags.log_level, "What goes to stderr")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
   app.add_option("--log-format", flags.log_format,
@@ -167,6 +175,7 @@ int Main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   BlockEndSignals();
   SetUpLog(flags.log_level, flags.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
+  SendGrpcLogToSpdlog();
   // Protobuf would write a line of its own for what a client sent; the stream's refusal says it.
   google::protobuf::SetLogHandler(nullptr);
   absl::Status status = Serve(flags, DescribeOptions(app), grace);

@@ -1,34 +1,71 @@
 #include "server/piece_service.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "records/base/text.h"
 #include "server/grpc_status.h"
 #include "server/log_format.h"
 #include "server/server_stats.h"
 #include "spdlog/spdlog.h"
 
 namespace penstock {
-namespace {
 
-// Sends a file in pieces, one read ahead of each write.
-class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart> {
+// Sends a file in pieces, one read ahead of each write. Owns itself until OnDone().
+class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart>,
+                          public std::enable_shared_from_this<FileReactor> {
  public:
-  explicit FileReactor(std::unique_ptr<FileSource> file) : file_(std::move(file)) { WriteNext(); }
+  static std::shared_ptr<FileReactor> Create(PieceService& service,
+                                             grpc::CallbackServerContext& context,
+                                             std::unique_ptr<FileSource> file, Gate::Pass pass) {
+    std::shared_ptr<FileReactor> reactor(
+        new FileReactor(service, context, std::move(file), std::move(pass)));
+    reactor->self_ = reactor;
+    return reactor;
+  }
+
+  void Start() { WriteNext(); }
+
+  // Cancels a call whose last part has been on its way for so long.
+  void EndIfSilent(absl::Duration timeout) {
+    if (Clock::now() - Clock::time_point(Clock::duration(wrote_.load())) <
+        absl::ToChronoNanoseconds(timeout)) {
+      return;
+    }
+    MutexLock lock(&mutex_);
+    if (context_ != nullptr) context_->TryCancel();
+  }
 
  private:
+  using Clock = std::chrono::steady_clock;
   static constexpr uint64_t kPartBytes = uint64_t{1} << 20;
 
+  FileReactor(PieceService& service, grpc::CallbackServerContext& context,
+              std::unique_ptr<FileSource> file, Gate::Pass pass)
+      : service_(service), file_(std::move(file)), pass_(std::move(pass)), context_(&context) {}
+
   void OnWriteDone(bool ok) override {
+    wrote_ = Clock::now().time_since_epoch().count();
     if (ok) {
       WriteNext();
     } else {
-      Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone"));
+      Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone, or takes nothing"));
     }
   }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    const std::shared_ptr<FileReactor> self = std::move(self_);
+    {
+      MutexLock lock(&mutex_);
+      context_ = nullptr;
+    }
+    pass_ = {};
+    service_.OnFileDone(this);
+  }
 
   void WriteNext() {
     if (offset_ == file_->size()) {
@@ -47,10 +84,18 @@ class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart> {
     StartWrite(&part_);
   }
 
+  PieceService& service_;
   const std::unique_ptr<FileSource> file_;
+  Gate::Pass pass_;
   uint64_t offset_ = 0;
   v1::ManifestPart part_;
+  std::atomic<Clock::rep> wrote_{Clock::now().time_since_epoch().count()};
+  std::shared_ptr<FileReactor> self_;
+  Mutex mutex_;
+  grpc::CallbackServerContext* context_ ABSL_GUARDED_BY(mutex_);  // Null once it may be gone.
 };
+
+namespace {
 
 template <typename Base>
 class RefusingReactor final : public Base {
@@ -63,39 +108,80 @@ class RefusingReactor final : public Base {
 
 }  // namespace
 
-PieceService::PieceService(SessionSource& source, const Root& root,
-                           std::function<void()> on_stream_end)
-    : source_(source), root_(root), on_stream_end_(std::move(on_stream_end)) {}
+PieceService::PieceService(SessionSource& source, const Root& root, Gate& gate,
+                           const ServiceLimits& limits, std::function<void()> on_stream_end)
+    : source_(source),
+      root_(root),
+      gate_(gate),
+      limits_(limits),
+      on_stream_end_(std::move(on_stream_end)),
+      deadlines_([this] { RunDeadlines(); }) {}
+
+PieceService::~PieceService() {
+  MutexLock lock(&mutex_);
+  ended_ = true;
+  changed_.NotifyAll();
+}
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PieceService::Pieces(
     grpc::CallbackServerContext* context) {
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStream);
   MutexLock lock(&mutex_);
   totals_.set_streams(totals_.streams() + 1);
-  if (draining_) {
+  if (draining_) pass = absl::UnavailableError("this server is draining; use another");
+  if (!pass.ok()) {
     totals_.set_refused(totals_.refused() + 1);
     return new RefusingReactor<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
-        absl::UnavailableError("this server is draining; use another"));
+        pass.status());
   }
-  auto* stream = new StreamReactor(source_, *this, context->peer());
+  auto* stream = StreamReactor::Create(source_, *this, *std::move(pass), context->peer());
   streams_.insert(stream);
   stream->Start();
+  changed_.NotifyAll();
   return stream;
 }
 
 grpc::ServerWriteReactor<v1::ManifestPart>* PieceService::Manifest(
     grpc::CallbackServerContext* context, const v1::ManifestRequest* request) {
-  absl::StatusOr<std::unique_ptr<FileSource>> file = root_.OpenFile(request->path());
-  if (file.ok()) return new FileReactor(*std::move(file));
-  spdlog::warn("manifest refused peer={} path={} error={}", context->peer(),
-               Quoted(request->path()), Quoted(file.status().ToString()));
-  return new RefusingReactor<grpc::ServerWriteReactor<v1::ManifestPart>>(file.status());
+  using Refusing = RefusingReactor<grpc::ServerWriteReactor<v1::ManifestPart>>;
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kCall);
+  if (!pass.ok()) return new Refusing(pass.status());
+  absl::StatusOr<std::unique_ptr<FileSource>> file = OpenManifest(*pass, request->path());
+  if (!file.ok()) {
+    spdlog::warn("manifest refused peer={} path={} error={}", context->peer(),
+                 Quoted(request->path()), Quoted(file.status().ToString()));
+    return new Refusing(file.status());
+  }
+  std::shared_ptr<FileReactor> reactor =
+      FileReactor::Create(*this, *context, *std::move(file), *std::move(pass));
+  {
+    MutexLock lock(&mutex_);
+    files_.insert(reactor.get());
+    changed_.NotifyAll();
+  }
+  reactor->Start();
+  return reactor.get();
+}
+
+absl::StatusOr<std::unique_ptr<FileSource>> PieceService::OpenManifest(const Gate::Pass& pass,
+                                                                       const std::string& path) {
+  {
+    MutexLock lock(&mutex_);
+    if (draining_) return absl::UnavailableError("this server is draining; use another");
+  }
+  if (!pass.MayRead(path)) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(Printable(path), ": the client's token is limited to other folders"));
+  }
+  return root_.OpenFile(path);
 }
 
 grpc::ServerUnaryReactor* PieceService::Stats(grpc::CallbackServerContext* context,
                                               const v1::StatsRequest*, v1::ServerStats* response) {
-  *response = stats();
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kCall);
+  if (pass.ok()) *response = stats();
+  reactor->Finish(ToGrpcStatus(pass.status()));
   return reactor;
 }
 
@@ -125,6 +211,11 @@ size_t PieceService::num_streams() const {
   return streams_.size();
 }
 
+bool PieceService::is_idle() const {
+  MutexLock lock(&mutex_);
+  return streams_.empty() && files_.empty();
+}
+
 void PieceService::OnStreamDone(StreamReactor* stream) {
   {
     MutexLock lock(&mutex_);
@@ -133,6 +224,43 @@ void PieceService::OnStreamDone(StreamReactor* stream) {
     if (stream->refused()) totals_.set_refused(totals_.refused() + 1);
   }
   on_stream_end_();
+}
+
+void PieceService::OnFileDone(FileReactor* file) {
+  {
+    MutexLock lock(&mutex_);
+    files_.erase(file);
+  }
+  on_stream_end_();
+}
+
+void PieceService::RunDeadlines() {
+  // A quarter of what is waited for: nobody is kept much longer than that.
+  const auto pause =
+      absl::ToChronoNanoseconds(std::max(limits_.hello_timeout / 4, absl::Milliseconds(10)));
+  while (true) {
+    {
+      MutexLock lock(&mutex_);
+      while (!ended_ && streams_.empty() && files_.empty()) changed_.Wait(&mutex_);
+      const auto until = std::chrono::steady_clock::now() + pause;
+      while (!ended_ && changed_.WaitUntil(&mutex_, until)) continue;
+      if (ended_) return;
+    }
+    EndSilentOnes();
+  }
+}
+
+void PieceService::EndSilentOnes() {
+  std::vector<std::shared_ptr<StreamReactor>> streams;
+  std::vector<std::shared_ptr<FileReactor>> files;
+  {
+    MutexLock lock(&mutex_);
+    for (StreamReactor* stream : streams_) streams.push_back(stream->shared_from_this());
+    for (FileReactor* file : files_) files.push_back(file->shared_from_this());
+  }
+  // Without the lock: their end calls us.
+  for (const auto& stream : streams) stream->EndIfSilent(limits_.hello_timeout);
+  for (const auto& file : files) file->EndIfSilent(limits_.call_timeout);
 }
 
 }  // namespace penstock

@@ -5,11 +5,15 @@
 #include <chrono>
 #include <functional>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "proto/pieces.grpc.pb.h"
 #include "records/base/mutex.h"
 #include "records/io/root.h"
+#include "server/gate.h"
+#include "server/service_limits.h"
 #include "server/session_source.h"
 #include "server/stream_reactor.h"
 
@@ -20,12 +24,16 @@ using PieceServiceBase =
     v1::PieceService::WithRawCallbackMethod_Pieces<v1::PieceService::WithCallbackMethod_Manifest<
         v1::PieceService::WithCallbackMethod_Stats<v1::PieceService::Service>>>;
 
-// Thread-safe.
+class FileReactor;
+
+// Every RPC begins with Gate::Admit(), which checks its token. Thread-safe.
 class PieceService final : public PieceServiceBase, private StreamOwner {
  public:
   // All outlive it; it outlives the grpc::Server that it is registered with. `on_stream_end` is
   // called on gRPC's threads.
-  PieceService(SessionSource& source, const Root& root, std::function<void()> on_stream_end);
+  PieceService(SessionSource& source, const Root& root, Gate& gate, const ServiceLimits& limits,
+               std::function<void()> on_stream_end);
+  ~PieceService() override;
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Pieces(
       grpc::CallbackServerContext* context) override;
@@ -38,21 +46,37 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
   // Tells every stream; new ones are refused from now on. The first call counts.
   void Drain(absl::Duration grace);
   size_t num_streams() const;
+  // Manifests under way too: what a drain waits for.
+  bool is_idle() const;
   // Holds up new streams and ending ones for as long as asking each stream takes.
   v1::ServerStats stats() const;
 
  private:
+  friend class FileReactor;
+
   void OnStreamDone(StreamReactor* stream) override;
+  void OnFileDone(FileReactor* file);
+  absl::StatusOr<std::unique_ptr<FileSource>> OpenManifest(const Gate::Pass& pass,
+                                                           const std::string& path);
+  // Ends those that have been silent for too long.
+  void RunDeadlines();
+  void EndSilentOnes();
 
   SessionSource& source_;
   const Root& root_;
+  Gate& gate_;
+  const ServiceLimits limits_;
   const std::function<void()> on_stream_end_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   mutable Mutex mutex_;
+  CondVar changed_;
   std::set<StreamReactor*> streams_ ABSL_GUARDED_BY(mutex_);
+  std::set<FileReactor*> files_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   // `streams` and `refused` of all streams, the rest of those that have ended.
   v1::StreamTotals totals_ ABSL_GUARDED_BY(mutex_);
+  std::jthread deadlines_;  // Last: it uses all of the above.
 };
 
 }  // namespace penstock

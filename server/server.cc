@@ -6,10 +6,13 @@
 #include "grpcpp/grpcpp.h"
 #include "records/base/status.h"
 #include "records/wire/limits.h"
+#include "server/credentials.h"
 #include "server/engine_sessions.h"
+#include "server/gate.h"
 #include "server/health_port.h"
 #include "server/health_service.h"
 #include "server/listen_address.h"
+#include "server/listener.h"
 #include "server/piece_service.h"
 #include "spdlog/spdlog.h"
 
@@ -19,8 +22,10 @@ namespace {
 void Configure(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(wire::kMaxClientMessageBytes);
   builder.SetMaxSendMessageSize(wire::kMaxServerMessageBytes);
-  // A second server on the same port must be an error, not half of the connections.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Of TLS and of HTTP/2's first frames. Whoever then asks for nothing is let go after a minute.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60'000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
   // A client that vanished without a word is noticed within 20 s, and may ask the same of us.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
@@ -30,15 +35,39 @@ void Configure(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }
 
+absl::Status CheckTls(const ServerOptions& options) {
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
+  }
+  if (!options.tls_client_ca.empty() && options.tls_cert.empty()) {
+    return absl::InvalidArgumentError("--tls-client-ca needs --tls-cert and --tls-key");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPlaintext(const ServerOptions& options) {
+  const std::string where =
+      absl::StrCat("--listen ", options.listen, " can be reached from other machines");
+  if (!options.token_file.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        where,
+        " and the tokens of --token-file would travel in plaintext, where anyone on the way "
+        "can read them: give --tls-cert and --tls-key, or listen on 127.0.0.1"));
+  }
+  if (options.insecure) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(where,
+                   " without TLS, and anyone who reaches it can read the data: give --tls-cert and "
+                   "--tls-key, or listen on 127.0.0.1, or give --insecure to accept that"));
+}
+
 }  // namespace
 
 absl::Status ServerOptions::Validate() const {
   PENSTOCK_ASSIGN_OR_RETURN(ListenAddress address, ParseListenAddress(listen));
-  if (!address.IsLoopback() && !insecure) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--listen ", listen, " can be reached from other machines and this version has no TLS: ",
-        "anyone who reaches it can read the data. Give --insecure to accept that, or listen on "
-        "127.0.0.1"));
+  PENSTOCK_RETURN_IF_ERROR(CheckTls(*this));
+  if (!address.IsLoopback() && tls_cert.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckPlaintext(*this));
   }
   if (data_root.empty()) {
     return absl::InvalidArgumentError("--data-root: give the folder that the shards lie beneath");
@@ -70,6 +99,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
     if (!port.ok()) return Annotate(port.status(), "--health-listen");
     server->health_port_ = *std::move(port);
   }
+  PENSTOCK_RETURN_IF_ERROR(server->LoadCredentials());
   PENSTOCK_RETURN_IF_ERROR(server->Listen(server->options_.listen));
   return server;
 }
@@ -78,29 +108,47 @@ Server::Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> 
     : options_(std::move(options)),
       root_(std::move(root)),
       sessions_(std::move(sessions)),
-      health_(std::make_unique<HealthService>()) {
-  service_ = std::make_unique<PieceService>(*sessions_, root_, [this] {
+      health_(std::make_unique<HealthService>()) {}
+
+absl::Status Server::LoadCredentials() {
+  credentials_ = grpc::InsecureServerCredentials();
+  if (!options_.tls_cert.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(credentials_, MakeTlsCredentials({.cert = options_.tls_cert,
+                                                                .key = options_.tls_key,
+                                                                .ca = options_.tls_client_ca}));
+  }
+  std::unique_ptr<TokenFile> tokens;
+  if (!options_.token_file.empty()) {
+    absl::StatusOr<std::unique_ptr<TokenFile>> opened = TokenFile::Open(options_.token_file);
+    if (!opened.ok()) return Annotate(opened.status(), "--token-file");
+    tokens = *std::move(opened);
+  }
+  gate_ = std::make_unique<Gate>(std::move(tokens), options_.limits);
+  service_ = std::make_unique<PieceService>(*sessions_, root_, *gate_, options_.limits, [this] {
     MutexLock lock(&mutex_);
     changed_.NotifyAll();
   });
+  return absl::OkStatus();
 }
 
 absl::Status Server::Listen(const std::string& address) {
   PENSTOCK_ASSIGN_OR_RETURN(ListenAddress parsed, ParseListenAddress(address));
-  // gRPC says no more than that it failed.
-  PENSTOCK_RETURN_IF_ERROR(ProbeListenAddress(parsed));
+  PENSTOCK_ASSIGN_OR_RETURN(listener_, Listener::Bind(parsed));
   grpc::ServerBuilder builder;
   Configure(builder);
-  int port = 0;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor =
+      builder.experimental().AddExternalConnectionAcceptor(
+          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials_);
   builder.RegisterService(service_.get());
   builder.RegisterService(health_.get());
   grpc_ = builder.BuildAndStart();
-  if (grpc_ == nullptr || port == 0) {
-    PENSTOCK_RETURN_IF_ERROR(ProbeListenAddress(parsed));
-    return absl::UnavailableError(absl::StrCat("listen on ", address, ": gRPC could not start"));
-  }
-  address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+  if (grpc_ == nullptr) return absl::InternalError("gRPC could not start a server");
+  address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", listener_->port());
+  listener_->Start(!options_.tls_cert.empty(), [acceptor](UniqueFd connection) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.fd = connection.Release();
+    acceptor->HandleNewConnection(&parameters);
+  });
   ender_ = std::jthread([this] { RunUntilEnd(); });
   return absl::OkStatus();
 }
@@ -119,13 +167,14 @@ void Server::RunUntilEnd() {
         changed_.Wait(&mutex_);
         continue;
       }
-      if (service_->num_streams() == 0) break;
+      if (service_->is_idle()) break;
       if (!changed_.WaitUntil(&mutex_, drain_deadline_)) break;
     }
   }
   if (size_t streams = service_->num_streams(); streams > 0) {
     spdlog::warn("ending with open streams count={}", streams);
   }
+  listener_.reset();
   grpc_->Shutdown(std::chrono::system_clock::now());
   MutexLock lock(&mutex_);
   ended_ = true;

@@ -14,20 +14,25 @@
 #include "proto/pieces.pb.h"
 #include "records/base/mutex.h"
 #include "records/io/root.h"
+#include "server/service_limits.h"
 #include "server/session_source.h"
 
 namespace grpc {
 class Server;
-}
+class ServerCredentials;
+}  // namespace grpc
 
 namespace penstock {
 
 class HealthPort;
+class Gate;
 class HealthService;
+class Listener;
 class PieceService;
 
 struct ServerOptions {
-  // HOST:PORT; port 0 takes a free one. An address that other machines reach needs `insecure`.
+  // HOST:PORT; port 0 takes a free one. An address that other machines reach needs TLS, or
+  // `insecure` and no tokens: those travel in plaintext on loopback only.
   std::string listen = "127.0.0.1:7070";
   // HOST:PORT of a second listener for health alone, in plaintext; empty: none.
   std::string health_listen = {};
@@ -36,6 +41,14 @@ struct ServerOptions {
   uint32_t threads = 0;        // Of the engine; 0: the cores this process may use.
   uint64_t memory_budget = 0;  // Bytes of the chunk store and parts; 0: the engine's default.
   bool insecure = false;
+  // PEM files of the server's certificate and its key; empty: plaintext. With `tls_client_ca`
+  // clients must have a certificate that one of those CAs signed. Read again when they change.
+  std::string tls_cert = {};
+  std::string tls_key = {};
+  std::string tls_client_ca = {};
+  // Bearer tokens (server/tokens.h); empty: anyone may ask. Read again when it changes.
+  std::string token_file = {};
+  ServiceLimits limits = {};
 
   // kInvalidArgument names the option and what to give it.
   absl::Status Validate() const;
@@ -45,7 +58,8 @@ struct ServerOptions {
 // Thread-safe.
 class Server {
  public:
-  // kNotFound, kPermissionDenied: the data root. kUnavailable: the address is in use.
+  // kNotFound, kPermissionDenied: the data root, a TLS or token file. kInvalidArgument: what is in
+  // such a file, too. kUnavailable: the address is in use.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
   // With another engine than the real one.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options,
@@ -73,6 +87,7 @@ class Server {
  private:
   Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> sessions);
   absl::Status Listen(const std::string& address);
+  absl::Status LoadCredentials();
   // Ends the gRPC server when there is reason to.
   void RunUntilEnd();
 
@@ -81,8 +96,11 @@ class Server {
   const std::unique_ptr<SessionSource> sessions_;
   const std::unique_ptr<HealthService> health_;
   std::unique_ptr<HealthPort> health_port_;  // Null without health_listen.
+  std::unique_ptr<Gate> gate_;
   std::unique_ptr<PieceService> service_;
+  std::shared_ptr<grpc::ServerCredentials> credentials_;  // Shared with gRPC, which may go first.
   std::unique_ptr<grpc::Server> grpc_;
+  std::unique_ptr<Listener> listener_;
   std::string address_;
 
   Mutex mutex_;

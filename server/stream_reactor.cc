@@ -44,8 +44,14 @@ double Seconds(std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-StreamReactor::StreamReactor(SessionSource& source, StreamOwner& owner, std::string peer)
-    : source_(source), owner_(owner), peer_(std::move(peer)) {}
+StreamReactor* StreamReactor::Create(SessionSource& source, StreamOwner& owner, Gate::Pass pass,
+                                     std::string peer) {
+  std::shared_ptr<StreamReactor> stream(
+      new StreamReactor(source, owner, std::move(pass), std::move(peer)),
+      [](StreamReactor* done) { delete done; });
+  stream->self_ = stream;
+  return stream.get();
+}
 
 void StreamReactor::Start() { StartRead(&incoming_); }
 
@@ -88,6 +94,7 @@ void StreamReactor::CloseSession() {
 }
 
 absl::Status StreamReactor::HandleIncoming() {
+  incoming_bytes_ = incoming_.Length();
   grpc::ProtoBufferReader bytes(&incoming_);
   absl::StatusOr<wire::ClientMessage> message = wire::ParseClientMessage(bytes);
   incoming_.Clear();
@@ -100,7 +107,17 @@ absl::Status StreamReactor::HandleIncoming() {
   return std::visit([this](auto& body) { return Handle(std::move(body)); }, *message);
 }
 
+void StreamReactor::EndIfSilent(absl::Duration timeout) {
+  if (said_hello_ || Clock::now() - started_ < absl::ToChronoNanoseconds(timeout)) return;
+  End(absl::DeadlineExceededError(
+      absl::StrCat("no Hello within ", absl::FormatDuration(timeout), " of the call")));
+}
+
 absl::Status StreamReactor::Handle(wire::ClientHello hello) {
+  if (incoming_bytes_ > wire::kMaxHelloBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("Hello of ", incoming_bytes_, " bytes; at most ", wire::kMaxHelloBytes));
+  }
   if (hello.protocol_version != wire::kProtocolVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         "client speaks protocol version ", hello.protocol_version, ", this server version ",
@@ -125,11 +142,51 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
 
 absl::Status StreamReactor::Handle(OpenWindow window) {
   ++num_windows_;
-  return session_->OpenWindow(std::move(window));
+  auto [entry, is_new] = windows_.try_emplace(window.window);
+  PENSTOCK_RETURN_IF_ERROR(pass_.AddDefinition(incoming_bytes_));
+  entry->second.bytes += incoming_bytes_;
+  absl::Status refused = CheckRoots(window);
+  // Otherwise the session knows whether the number may be used again.
+  if (!is_new && refused.ok() != entry->second.refused.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("window ", window.window, " is open already"));
+  }
+  entry->second.refused = std::move(refused);
+  if (entry->second.refused.ok()) return session_->OpenWindow(std::move(window));
+  if (windows_.size() > kMaxRefusedWindows) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(windows_.size(), " windows are open; the limit is ", kMaxRefusedWindows));
+  }
+  spdlog::warn("window refused peer={} client={} error={}", peer_, Quoted(client_),
+               Quoted(entry->second.refused.ToString()));
+  StreamError error;
+  error.window = window.window;
+  error.status = entry->second.refused;
+  Say(error);
+  return absl::OkStatus();
+}
+
+// Before the session: what it has in its caches is not everybody's.
+absl::Status StreamReactor::CheckRoots(const OpenWindow& window) const {
+  for (const ShardRef& shard : window.shards) {
+    if (pass_.MayRead(shard.path)) continue;
+    return absl::PermissionDeniedError(
+        absl::StrCat(Printable(shard.path),
+                     ": the client's token is limited to other folders; the server's "
+                     "--token-file lists them"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status StreamReactor::Handle(Fetch fetch) {
   ++num_requests_;
+  auto window = windows_.find(fetch.window);
+  if (window != windows_.end() && !window->second.refused.ok()) {
+    StreamError error;
+    error.request = fetch.request;
+    error.status = window->second.refused;
+    Say(error);
+    return absl::OkStatus();
+  }
   return session_->Fetch(fetch);
 }
 
@@ -144,7 +201,12 @@ absl::Status StreamReactor::Handle(wire::Cancel cancel) {
 }
 
 absl::Status StreamReactor::Handle(wire::Release release) {
-  return session_->Release(release.window);
+  auto window = windows_.find(release.window);
+  if (window == windows_.end()) return session_->Release(release.window);  // Its own refusal.
+  const Definition definition = std::move(window->second);
+  windows_.erase(window);
+  pass_.RemoveDefinition(definition.bytes);
+  return definition.refused.ok() ? session_->Release(release.window) : absl::OkStatus();
 }
 
 absl::Status StreamReactor::Handle(wire::Ack) {
@@ -279,8 +341,9 @@ void StreamReactor::OnDone() {
         num_requests_.load(), num_rows_.load(), num_parts_.load(), num_bytes_.load(),
         num_failed_windows_.load());
   }
+  const std::shared_ptr<StreamReactor> self = std::move(self_);
+  pass_ = {};
   owner_.OnStreamDone(this);
-  delete this;
 }
 
 v1::StreamStats StreamReactor::stats() const {

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -17,6 +19,7 @@
 #include "records/engine/session.h"
 #include "records/wire/client_message.h"
 #include "records/wire/server_message.h"
+#include "server/gate.h"
 #include "server/outbox.h"
 #include "server/session_source.h"
 
@@ -37,22 +40,29 @@ class StreamOwner {
 // outbox that the session fills. A client that sends without reading is not read on once
 // kMaxQueuedControl answers wait for it.
 //
-// gRPC owns it from its creation until OnDone(), where it deletes itself. Thread-safe.
+// Owns itself from its creation until OnDone(), which is gRPC's last word; others who hold it may
+// then still call it, without effect. Thread-safe.
 class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                            public std::enable_shared_from_this<StreamReactor>,
                             private SessionEvents {
  public:
   static constexpr size_t kMaxQueuedControl = 1024;
   // Windows of one stream whose failure is logged; the rest are counted in its last line.
   static constexpr uint64_t kMaxLoggedFailures = 20;
+  // The session limits those that it knows.
+  static constexpr size_t kMaxRefusedWindows = 1024;
 
   // Both outlive it.
-  StreamReactor(SessionSource& source, StreamOwner& owner, std::string peer);
+  static StreamReactor* Create(SessionSource& source, StreamOwner& owner, Gate::Pass pass,
+                               std::string peer);
 
   // Starts to read.
   void Start();
   void Drain(uint32_t grace_ms);
   // Ends the stream with `status`; what waits to be sent is dropped. Not from a session's event.
   void End(const absl::Status& status);
+  // Ends a stream that has been without a Hello for so long.
+  void EndIfSilent(absl::Duration timeout);
   v1::StreamStats stats() const;
   // Ended because of what the client said. Valid in OnStreamDone().
   bool refused() const { return refused_; }
@@ -60,6 +70,8 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
  private:
   using Clock = std::chrono::steady_clock;
 
+  StreamReactor(SessionSource& source, StreamOwner& owner, Gate::Pass pass, std::string peer)
+      : source_(source), owner_(owner), pass_(std::move(pass)), peer_(std::move(peer)) {}
   ~StreamReactor() override = default;
 
   void OnReadDone(bool ok) override;
@@ -79,6 +91,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   absl::Status Handle(wire::Ack ack);
   absl::Status Handle(wire::SharedMemoryMapped mapped);
   absl::Status HandleIncoming();
+  absl::Status CheckRoots(const OpenWindow& window) const;
   void CloseSession();
 
   void LogFailure(const StreamError& error);
@@ -92,14 +105,25 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 
   SessionSource& source_;
   StreamOwner& owner_;
+  Gate::Pass pass_;
   const std::string peer_;
+  std::shared_ptr<StreamReactor> self_;
 
   const Clock::time_point started_ = Clock::now();
 
   // Of the read side: touched by OnReadDone() alone, and by OnDone() after it.
   grpc::ByteBuffer incoming_;
-  bool said_hello_ = false;
+  uint64_t incoming_bytes_ = 0;  // Of the message that is being handled.
+  std::atomic<bool> said_hello_{false};
   bool refused_ = false;
+
+  // A window that may not be read is known to us alone: its requests get errors, as those of one
+  // that the session gave up do.
+  struct Definition {
+    uint64_t bytes = 0;
+    absl::Status refused;
+  };
+  std::map<uint64_t, Definition> windows_;
 
   // Changed by the read side alone, which holds this lock while it does; stats() holds it too.
   mutable Mutex session_mutex_;

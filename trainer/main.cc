@@ -1,6 +1,7 @@
 // penstock-train: one rank of training, fed by preprocessing servers.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "penstock_version.h"
@@ -38,6 +39,8 @@ int Run(const penstock::TrainerOptions& options) {
 int main(int argc, char** argv) {
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
+  // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   penstock::TrainerOptions options;
   CLI::App app("Trains a model on batches from preprocessing servers.", "penstock-train");
   app.set_version_flag("--version",

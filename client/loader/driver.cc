@@ -1,5 +1,6 @@
 #include "client/loader/driver.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -16,11 +17,20 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
+// Every row of every slot may be asked of one server, again after a Cancel whose answer was on its
+// way, and answered row by row; a server tolerates 1,024 windows and 4,096 requests of a stream.
+IncomingLimits LimitsOf(const SlotLayout& layout, size_t num_slots) {
+  const uint64_t bytes = uint64_t{4} * num_slots * layout.slot_bytes();
+  return {.messages = (1 << 15) + bytes / std::max<size_t>(layout.row_bytes(), 1),
+          .bytes = bytes + (uint64_t{16} << 20)};
+}
+
 }  // namespace
 
 Driver::Driver(const DriverJob& job, const Steps& steps, SchedulerOptions options)
     : job_(job),
       ready_(options.num_slots),
+      incoming_limits_(LimitsOf(job.layout, options.num_slots)),
       scheduler_(job.plan, steps, options, *this),
       connections_(job.transports.size()) {
   MutexLock lock(&mutex_);
@@ -210,7 +220,7 @@ void Driver::OpenStream(StreamId id, const std::string& address) {
     MutexLock lock(&mutex_);
     if (id.server >= stats_.servers.size()) stats_.servers.resize(id.server + 1);
   }
-  auto connection = std::make_unique<Connection>(id, incoming_);
+  auto connection = std::make_unique<Connection>(id, incoming_, incoming_limits_);
   connection->stream = (*transport)->Connect(job_.stream, connection->listener);
   connections_[id.server] = std::move(connection);
 }

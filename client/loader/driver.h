@@ -66,8 +66,8 @@ class Driver final : public SlotHome, private SchedulerActions {
 
  private:
   struct Connection {
-    Connection(StreamId id, IncomingQueue& queue)
-        : listener(id, queue), generation(id.generation) {}
+    Connection(StreamId id, IncomingQueue& queue, IncomingLimits limits)
+        : listener(id, queue, limits), generation(id.generation) {}
     StreamListener listener;
     const uint32_t generation;
     std::unique_ptr<Stream> stream;  // Last: its end is the end of events.
@@ -98,6 +98,7 @@ class Driver final : public SlotHome, private SchedulerActions {
   SlotSet* slots_ = nullptr;
   IncomingQueue incoming_;
   BoundedQueue<uint32_t> ready_;
+  const IncomingLimits incoming_limits_;
 
   // The thread's own:
   FetchScheduler scheduler_;

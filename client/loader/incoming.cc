@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "absl/strings/str_cat.h"
+
 namespace penstock {
 
 absl::Time SteadyNow() {
@@ -24,6 +26,7 @@ bool IncomingQueue::TakeAll(absl::Time deadline, std::vector<Incoming>& out) {
   MutexLock lock(&mutex_);
   while (items_.empty() && !closed_ && changed_.WaitUntil(&mutex_, until)) continue;
   items_.swap(out);
+  ++rounds_;
   return !closed_;
 }
 
@@ -31,6 +34,34 @@ void IncomingQueue::Close() {
   MutexLock lock(&mutex_);
   closed_ = true;
   changed_.NotifyAll();
+}
+
+void StreamListener::OnPart(ReceivedPart part) {
+  const uint64_t bytes = part.payload->size();
+  Push(bytes, std::move(part));
+}
+
+void StreamListener::OnError(StreamError error) {
+  const uint64_t bytes =
+      error.status.message().size() + (error.damage ? error.damage->shard.size() : 0);
+  Push(bytes, std::move(error));
+}
+
+bool StreamListener::Count(uint64_t bytes) {
+  if (too_much_) return false;
+  if (const uint64_t round = queue_.rounds(); round != round_) {
+    round_ = round;
+    said_ = {};
+  }
+  ++said_.messages;
+  said_.bytes += bytes;
+  if (said_.messages <= limits_.messages && said_.bytes <= limits_.bytes) return true;
+  too_much_ = true;
+  queue_.Push({stream_, absl::FailedPreconditionError(absl::StrCat(
+                            "sent more than it was asked for: ", said_.messages, " messages and ",
+                            said_.bytes, " bytes at once; at most ", limits_.messages, " and ",
+                            limits_.bytes, " can be answers"))});
+  return false;
 }
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_CLIENT_LOADER_INCOMING_H_
 #define PENSTOCK_CLIENT_LOADER_INCOMING_H_
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -45,9 +46,9 @@ struct Incoming {
       what;
 };
 
-// Many threads push, one takes all at once. Not bounded by itself: the parts in it are bounded by
-// the credit of their streams, released slots by the slots there are, waits by batches. Takes no
-// memory once it has grown. Thread-safe.
+// Many threads push, one takes all at once. Not bounded by itself: what a server says is bounded by
+// its StreamListener, released slots by the slots there are, waits by batches. Takes no memory once
+// it has grown. Thread-safe.
 class IncomingQueue {
  public:
   // Dropped once closed.
@@ -56,10 +57,13 @@ class IncomingQueue {
   // in order. False: closed.
   bool TakeAll(absl::Time deadline, std::vector<Incoming>& out);
   void Close();
+  // How often TakeAll() has emptied it.
+  uint64_t rounds() const { return rounds_.load(std::memory_order_relaxed); }
 
  private:
   Mutex mutex_;
   CondVar changed_;
+  std::atomic<uint64_t> rounds_{0};
   std::vector<Incoming> items_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
@@ -67,26 +71,45 @@ class IncomingQueue {
 // The steady clock, as time since an epoch of its own: the wall clock may jump.
 absl::Time SteadyNow();
 
-// Turns a stream's events into items of a queue, which must outlive it. Thread-safe.
+// Of one stream, between two looks at the queue: more than any server that answers what it was
+// asked can say.
+struct IncomingLimits {
+  uint64_t messages = 0;
+  uint64_t bytes = 0;  // Of parts and of errors' texts.
+};
+
+// Turns a stream's events into items of a queue, which must outlive it. A server that says more
+// than `limits` is heard no longer: its stream counts as broken. Thread-compatible, as the events
+// of one stream are.
 class StreamListener final : public StreamEvents {
  public:
-  StreamListener(StreamId stream, IncomingQueue& queue) : stream_(stream), queue_(queue) {}
+  StreamListener(StreamId stream, IncomingQueue& queue, IncomingLimits limits)
+      : stream_(stream), queue_(queue), limits_(limits) {}
 
-  void OnHello(const ServerInfo& info) override { queue_.Push({stream_, info}); }
-  void OnWindowReady(uint64_t window, uint64_t) override {
-    queue_.Push({stream_, IncomingWindowReady{window}});
-  }
-  void OnPart(ReceivedPart part) override { queue_.Push({stream_, std::move(part)}); }
-  void OnError(StreamError error) override { queue_.Push({stream_, std::move(error)}); }
-  void OnCredit(uint64_t bytes) override { queue_.Push({stream_, IncomingCredit{bytes}}); }
+  void OnHello(const ServerInfo& info) override { Push(0, info); }
+  void OnWindowReady(uint64_t window, uint64_t) override { Push(0, IncomingWindowReady{window}); }
+  void OnPart(ReceivedPart part) override;
+  void OnError(StreamError error) override;
+  void OnCredit(uint64_t bytes) override { Push(0, IncomingCredit{bytes}); }
   void OnDraining(uint32_t grace_ms) override {
-    queue_.Push({stream_, IncomingDraining{absl::Milliseconds(grace_ms)}});
+    Push(0, IncomingDraining{absl::Milliseconds(grace_ms)});
   }
-  void OnBroken(absl::Status status) override { queue_.Push({stream_, std::move(status)}); }
+  void OnBroken(absl::Status status) override { Push(0, std::move(status)); }
 
  private:
+  template <typename What>
+  void Push(uint64_t bytes, What&& what) {
+    if (Count(bytes)) queue_.Push({stream_, std::forward<What>(what)});
+  }
+  // False: it is not heard.
+  bool Count(uint64_t bytes);
+
   const StreamId stream_;
   IncomingQueue& queue_;
+  const IncomingLimits limits_;
+  uint64_t round_ = 0;
+  IncomingLimits said_;  // In this round.
+  bool too_much_ = false;
 };
 
 }  // namespace penstock

@@ -11,6 +11,7 @@ namespace penstock::wire {
 inline constexpr uint32_t kProtocolVersion = 1;
 
 inline constexpr size_t kMaxClientMessageBytes = size_t{4} << 20;
+inline constexpr size_t kMaxHelloBytes = size_t{256} << 10;
 // A part of 1 MiB, its header, and room for foreign servers that send larger ones.
 inline constexpr size_t kMaxServerMessageBytes = size_t{4} << 20;
 

@@ -52,7 +52,7 @@ bool MayBeTls(const grpc::Status& status) {
   if (!IsTransportFailure(status.error_code())) return false;
   const std::string message = status.error_message();
   for (absl::string_view other :
-       {"onnection refused", "DNS", "timed out", "Timeout", "unreachable"}) {
+       {"onnection refused", "DNS", "timed out", "Timeout", "unreachable", "http1.x"}) {
     if (absl::StrContains(message, other)) return false;
   }
   return true;

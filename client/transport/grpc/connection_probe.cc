@@ -171,6 +171,7 @@ class Handshake {
     if (!tls.cert_file.empty()) UseCertificate();
     SSL_CTX_set_cert_cb(context_.get(), NoteRequest, &certificate_wanted_);
     ssl_.reset(SSL_new(context_.get()));
+    SSL_set_app_data(ssl_.get(), this);
     const bool numeric = IsNumeric(server.host);
     if (!numeric) SSL_set_tlsext_host_name(ssl_.get(), server.host.c_str());
     if (!verify) return;
@@ -205,12 +206,22 @@ class Handshake {
            inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
   }
   void Verify() {
-    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, KeepRefused);
     if (tls_.ca_file.empty()) {
       SSL_CTX_set_default_verify_paths(context_.get());
     } else {
       SSL_CTX_load_verify_locations(context_.get(), tls_.ca_file.c_str(), nullptr);
     }
+  }
+  // After a failed handshake OpenSSL gives the certificate to nobody.
+  static int KeepRefused(int accepted, X509_STORE_CTX* chain) {
+    if (accepted == 1) return 1;
+    auto* ssl =
+        static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    X509* certificate = X509_STORE_CTX_get0_cert(chain);
+    X509_up_ref(certificate);
+    static_cast<Handshake*>(SSL_get_app_data(ssl))->refused_.reset(certificate);
+    return 0;
   }
   void UseCertificate() {
     SSL_CTX_use_certificate_chain_file(context_.get(), tls_.cert_file.c_str());
@@ -218,10 +229,8 @@ class Handshake {
   }
 
   std::string ExplainHandshake(int error) {
-    const X509Ptr certificate(SSL_get1_peer_certificate(ssl_.get()));
-    const long verified = SSL_get_verify_result(ssl_.get());
-    if (certificate != nullptr && verified != X509_V_OK) {
-      return ExplainVerification(verified, certificate.get(), server_, tls_);
+    if (refused_ != nullptr) {
+      return ExplainVerification(SSL_get_verify_result(ssl_.get()), refused_.get(), server_, tls_);
     }
     if (error != SSL_ERROR_SSL) return certificate_wanted_ ? ExplainEnd() : "";
     const int reason = ERR_GET_REASON(ERR_peek_error());
@@ -259,6 +268,7 @@ class Handshake {
   const TlsOptions& tls_;
   bool certificate_wanted_ = false;
   bool got_alert_ = false;
+  X509Ptr refused_;  // The server's, which did not verify.
   ContextPtr context_;
   SslPtr ssl_;
 };

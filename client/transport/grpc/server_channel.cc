@@ -94,31 +94,35 @@ ServerChannel::ServerChannel(std::string address, NetworkOptions options)
       options_(std::move(options)),
       pem_files_(options_.tls.has_value() ? PathsOf(*options_.tls) : PemPaths()) {}
 
-absl::StatusOr<std::shared_ptr<grpc::Channel>> ServerChannel::CurrentChannel() {
-  MutexLock lock(&mutex_);
+absl::Status ServerChannel::ReadChannel() {
   PENSTOCK_ASSIGN_OR_RETURN(std::optional<PemTexts> changed, pem_files_.Poll());
-  if (changed.has_value()) {
-    channel_ = grpc::CreateCustomChannel(
-        address_,
-        options_.tls.has_value() ? TlsCredentials(*changed) : grpc::InsecureChannelCredentials(),
-        ChannelOptions(options_));
+  if (!changed.has_value()) return absl::OkStatus();
+  way_.channel = grpc::CreateCustomChannel(
+      address_,
+      options_.tls.has_value() ? TlsCredentials(*changed) : grpc::InsecureChannelCredentials(),
+      ChannelOptions(options_));
+  return absl::OkStatus();
+}
+
+absl::Status ServerChannel::ReadToken() {
+  if (options_.token_file.empty()) return absl::OkStatus();
+  if (!options_.tls.has_value() && !IsLoopbackAddress(address_)) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "the token of ", options_.token_file, " would travel in plaintext to ", address_,
+        ", where anyone on the way can read it; give --tls (a server needs --tls-cert and "
+        "--tls-key for it)"));
   }
-  return channel_;
+  PENSTOCK_ASSIGN_OR_RETURN(way_.token, ReadTokenFile(options_.token_file));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ServerChannel::Way> ServerChannel::Get() {
-  Way way;
-  if (!options_.token_file.empty()) {
-    if (!options_.tls.has_value() && !IsLoopbackAddress(address_)) {
-      return absl::UnauthenticatedError(absl::StrCat(
-          "the token of ", options_.token_file, " would travel in plaintext to ", address_,
-          ", where anyone on the way can read it; give --tls (a server needs --tls-cert and "
-          "--tls-key for it)"));
-    }
-    PENSTOCK_ASSIGN_OR_RETURN(way.token, ReadTokenFile(options_.token_file));
+  MutexLock lock(&mutex_);
+  if (absl::Status token = ReadToken(); !token.ok() && way_.token.empty()) return token;
+  if (absl::Status channel = ReadChannel(); !channel.ok() && way_.channel == nullptr) {
+    return channel;
   }
-  PENSTOCK_ASSIGN_OR_RETURN(way.channel, CurrentChannel());
-  return way;
+  return way_;
 }
 
 }  // namespace penstock

@@ -14,7 +14,8 @@
 namespace penstock {
 
 // Looks at the files of `options` for each stream: after a change, new streams get a new
-// connection, those that are open keep theirs. Thread-safe.
+// connection, those that are open keep theirs. Files that cannot be used, as a certificate whose
+// key has not come yet, leave what was there before. Thread-safe.
 class ServerChannel {
  public:
   ServerChannel(std::string address, NetworkOptions options);
@@ -26,18 +27,19 @@ class ServerChannel {
     std::shared_ptr<grpc::Channel> channel;
     std::string token;  // Empty: none. For the metadata "authorization: Bearer TOKEN".
   };
-  // The errors of LoadPemFiles(), which names the file, and of ReadTokenFile(); kUnauthenticated:
-  // the token would travel in plaintext.
+  // At first the errors of LoadPemFiles(), which names the file, and of ReadTokenFile().
+  // kUnauthenticated: the token would travel in plaintext.
   absl::StatusOr<Way> Get();
 
  private:
-  absl::StatusOr<std::shared_ptr<grpc::Channel>> CurrentChannel();
+  absl::Status ReadChannel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status ReadToken() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string address_;
   const NetworkOptions options_;
   Mutex mutex_;
   PemWatcher pem_files_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mutex_);
+  Way way_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The token in the first line of `path` that is neither empty nor begins with #.

@@ -1,0 +1,78 @@
+// What every call but health passes before it is served.
+#ifndef PENSTOCK_SERVER_GATE_H_
+#define PENSTOCK_SERVER_GATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "grpcpp/support/server_callback.h"
+#include "records/base/mutex.h"
+#include "server/log_limiter.h"
+#include "server/service_limits.h"
+#include "server/tokens.h"
+
+namespace penstock {
+
+enum class CallKind { kStream, kCall };
+
+// Checks the token and counts what is open. Thread-safe.
+class Gate {
+ public:
+  // Held while a call is served; what it was counted as goes with it. Move-only.
+  class Pass {
+   public:
+    Pass() = default;
+    Pass(Pass&& other) noexcept;
+    Pass& operator=(Pass&& other) noexcept;
+    ~Pass();
+
+    bool MayRead(absl::string_view path) const { return grant_ == nullptr || grant_->Allows(path); }
+    // Counts the definition of a window. kResourceExhausted: a limit, with the numbers.
+    absl::Status AddDefinition(uint64_t bytes);
+    void RemoveDefinition(uint64_t bytes);
+
+   private:
+    friend class Gate;
+    Pass(Gate* gate, CallKind kind, std::string host, std::shared_ptr<const Grant> grant)
+        : gate_(gate), kind_(kind), host_(std::move(host)), grant_(std::move(grant)) {}
+
+    Gate* gate_ = nullptr;
+    CallKind kind_ = CallKind::kCall;
+    std::string host_;
+    std::shared_ptr<const Grant> grant_;  // Null: no tokens are asked for.
+    uint64_t definition_bytes_ = 0;
+  };
+
+  // `tokens` may be null: anyone may ask.
+  explicit Gate(std::unique_ptr<TokenFile> tokens, ServiceLimits limits = {})
+      : limits_(limits), tokens_(std::move(tokens)) {}
+
+  // kUnauthenticated: no token, or none of ours. kResourceExhausted: a limit, with the numbers.
+  // Refusals are logged, at most one of a kind every 10 s.
+  absl::StatusOr<Pass> Admit(const grpc::CallbackServerContext& context, CallKind kind);
+
+  size_t num_calls() const;
+
+ private:
+  absl::StatusOr<Pass> TryAdmit(const grpc::CallbackServerContext& context, CallKind kind);
+  absl::Status Count(CallKind kind, const std::string& host);
+  void Leave(const Pass& pass);
+
+  const ServiceLimits limits_;
+  const std::unique_ptr<TokenFile> tokens_;
+  LogLimiter log_;
+  mutable Mutex mutex_;
+  size_t num_streams_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t num_calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t definition_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, size_t> streams_of_host_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_GATE_H_

@@ -1,0 +1,87 @@
+#include "server/grpc_log.h"
+
+#include <grpc/support/log.h>
+
+#include "absl/strings/match.h"
+#include "server/log_format.h"
+#include "server/log_limiter.h"
+#include "spdlog/spdlog.h"
+
+namespace penstock {
+namespace {
+
+// Of chttp2_server.cc in gRPC 1.51, at the level DEBUG.
+constexpr absl::string_view kHandshakeFailed = "Handshaking failed: ";
+
+struct Cause {
+  absl::string_view openssl;  // Its words for the reason.
+  absl::string_view words;
+};
+
+// An alert is what the client says of us; the rest is what we say of the client.
+constexpr Cause kCauses[] = {
+    {"peer did not return a certificate",
+     "the client sent no certificate, and --tls-client-ca wants one: give it --tls-cert and "
+     "--tls-key"},
+    {"certificate verify failed",
+     "the client's certificate is not accepted: it has expired, or no CA in --tls-client-ca signed "
+     "it"},
+    {"alert unknown ca",
+     "the client does not know the CA of this server's certificate: give it --tls-ca"},
+    {"alert certificate expired", "the client finds this server's certificate expired: renew it"},
+    {"alert bad certificate",
+     "the client refuses this server's certificate: the host name that it connects to is not in "
+     "it (--tls-server-name gives another), or its algorithm is too weak"},
+    {"alert certificate unknown", "the client refuses this server's certificate"},
+    {"alert certificate required", "the client wants a certificate of this server"},
+    {"wrong version number", "the client does not speak TLS: give it --tls"},
+    {"http request", "the client speaks HTTP without TLS"},
+    {"no shared cipher", "the client and this server have no TLS cipher in common"},
+    {"unsupported protocol", "the client's TLS version is older than 1.2"},
+    {"timed out", "the client did not end its TLS handshake in time"},
+};
+
+void LogHandshake(absl::string_view message) {
+  static LogLimiter limiter;
+  const std::string cause = ExplainHandshake(message);
+  if (cause.empty()) {
+    spdlog::debug("tls handshake ended by the client grpc={}", Quoted(message));
+    return;
+  }
+  if (std::optional<uint64_t> left_out = limiter.Allow(cause)) {
+    spdlog::warn("tls handshake failed cause={} left_out={}", Quoted(cause), *left_out);
+  }
+}
+
+void Log(gpr_log_func_args* line) {
+  static LogLimiter limiter;
+  absl::string_view message = line->message;
+  if (absl::StartsWith(message, kHandshakeFailed)) {
+    return LogHandshake(message.substr(kHandshakeFailed.size()));
+  }
+  // The OpenSSL line of the same failure.
+  if (line->severity != GPR_LOG_SEVERITY_ERROR || absl::StartsWith(message, "Handshake failed")) {
+    return;
+  }
+  if (std::optional<uint64_t> left_out = limiter.Allow("error")) {
+    spdlog::error("grpc failed error={} left_out={}", Quoted(message), *left_out);
+  }
+}
+
+}  // namespace
+
+std::string ExplainHandshake(absl::string_view message) {
+  for (const Cause& cause : kCauses) {
+    if (absl::StrContains(message, cause.openssl)) return std::string(cause.words);
+  }
+  const size_t at = message.find("SSL routines::");
+  if (at == absl::string_view::npos) return "";
+  return std::string(message.substr(at, message.find(" {", at) - at));
+}
+
+void SendGrpcLogToSpdlog() {
+  gpr_set_log_function(&Log);
+  gpr_set_log_verbosity(GPR_LOG_SEVERITY_DEBUG);
+}
+
+}  // namespace penstock

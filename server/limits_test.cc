@@ -1,0 +1,273 @@
+// What a client may take of a server, and what it needs to be let in.
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "gtest/gtest.h"
+#include "proto/health.grpc.pb.h"
+#include "proto/pieces.grpc.pb.h"
+#include "records/wire/limits.h"
+#include "server/server.h"
+#include "server/testing/fake_sessions.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+absl::Status ToStatus(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+class LimitsTest : public ::testing::Test {
+ protected:
+  using PieceStream = grpc::ClientReaderWriter<v1::ClientMessage, v1::ServerMessage>;
+
+  void StartServer(ServiceLimits limits, const std::string& token_file = "") {
+    ServerOptions options{.listen = "127.0.0.1:0", .data_root = folder_.path()};
+    options.limits = limits;
+    options.token_file = token_file;
+    ASSERT_OK_AND_ASSIGN(server_,
+                         Server::Start(options, std::make_unique<FakeSessions>(FakeBehaviour{})));
+    channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+    stub_ = v1::PieceService::NewStub(channel_);
+  }
+  static v1::ClientMessage Hello() {
+    v1::ClientMessage message;
+    message.mutable_hello()->set_protocol_version(wire::kProtocolVersion);
+    return message;
+  }
+  static v1::ClientMessage Window(uint64_t number, size_t padding, const std::string& path = "a") {
+    v1::ClientMessage message;
+    message.mutable_open_window()->set_window(number);
+    message.mutable_open_window()->add_shard()->set_path(path);
+    for (size_t i = 0; i < padding / 1000; ++i) {
+      message.mutable_open_window()->add_shard()->set_path(std::string(1000, 'x'));
+    }
+    return message;
+  }
+  // Hello and Credit have come.
+  std::unique_ptr<PieceStream> Begin(grpc::ClientContext& context) {
+    std::unique_ptr<PieceStream> stream = stub_->Pieces(&context);
+    v1::ServerMessage answer;
+    stream->Write(Hello());
+    EXPECT_TRUE(stream->Read(&answer) && answer.has_hello());
+    EXPECT_TRUE(stream->Read(&answer) && answer.has_credit());
+    return stream;
+  }
+  static absl::Status End(PieceStream& stream) {
+    for (v1::ServerMessage message; stream.Read(&message);) continue;
+    return ToStatus(stream.Finish());
+  }
+  absl::Status AskManifest(const std::string& path, const std::string& authorization = "") {
+    grpc::ClientContext context;
+    if (!authorization.empty()) context.AddMetadata("authorization", authorization);
+    v1::ManifestRequest request;
+    request.set_path(path);
+    auto reader = stub_->Manifest(&context, request);
+    for (v1::ManifestPart part; reader->Read(&part);) continue;
+    return ToStatus(reader->Finish());
+  }
+  // A file that does not fit into what is on its way to a client that reads nothing.
+  void WriteBigFile() {
+    std::ofstream file(folder_.File("big"));
+    file.seekp(int64_t{256} << 20);
+    file << "end";
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::PieceService::Stub> stub_;
+};
+
+TEST_F(LimitsTest, AStreamWithoutAHelloIsEnded) {
+  StartServer({.hello_timeout = absl::Milliseconds(100)});
+  grpc::ClientContext context;
+  auto silent = stub_->Pieces(&context);
+  EXPECT_THAT(End(*silent), StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("no Hello")));
+}
+
+TEST_F(LimitsTest, AStreamWithAHelloMayBeSilent) {
+  StartServer({.hello_timeout = absl::Milliseconds(20)});
+  grpc::ClientContext context;
+  auto stream = Begin(context);
+  grpc::ClientContext silent_context;
+  EXPECT_FALSE(End(*stub_->Pieces(&silent_context)).ok());  // It came later and has gone.
+  stream->WritesDone();
+  EXPECT_OK(End(*stream));
+}
+
+TEST_F(LimitsTest, StreamsOfOneHostAreLimitedBeforeTheirHello) {
+  StartServer({.max_streams_per_host = 2});
+  grpc::ClientContext contexts[3];
+  auto first = Begin(contexts[0]);
+  auto second = Begin(contexts[1]);
+  EXPECT_THAT(End(*stub_->Pieces(&contexts[2])),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("2 streams of ipv4:127.0.0.1"), HasSubstr("is 2"))));
+  second->WritesDone();
+  EXPECT_OK(End(*second));
+  // Counted until the server has cleaned up, which is a moment later.
+  absl::Status status = absl::UnknownError("not tried");
+  while (!status.ok()) {
+    grpc::ClientContext context;
+    auto stream = stub_->Pieces(&context);
+    stream->Write(Hello());
+    stream->WritesDone();
+    status = End(*stream);
+    ASSERT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
+  }
+}
+
+TEST_F(LimitsTest, StreamsAreLimitedInAll) {
+  StartServer({.max_streams = 1});
+  grpc::ClientContext contexts[2];
+  auto first = Begin(contexts[0]);
+  EXPECT_THAT(End(*stub_->Pieces(&contexts[1])),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the limit is 1")));
+}
+
+TEST_F(LimitsTest, ALargeHelloIsRefused) {
+  StartServer({});
+  grpc::ClientContext context;
+  auto stream = stub_->Pieces(&context);
+  v1::ClientMessage hello = Hello();
+  hello.mutable_hello()->mutable_spec()->add_tensor()->set_name(
+      std::string(wire::kMaxHelloBytes, 'x'));
+  stream->Write(hello);
+  EXPECT_THAT(End(*stream), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("Hello of")));
+}
+
+TEST_F(LimitsTest, DefinitionsOfAStreamAreLimitedAndReleasedOnesAreNotCounted) {
+  StartServer({.max_stream_definition_bytes = 100'000});
+  grpc::ClientContext context;
+  auto stream = Begin(context);
+  for (uint64_t number = 1; number <= 20; ++number) {
+    stream->Write(Window(number, 60'000));
+    v1::ClientMessage release;
+    release.mutable_release()->set_window(number);
+    stream->Write(release);
+  }
+  stream->Write(Window(21, 60'000));
+  stream->Write(Window(22, 60'000));
+  EXPECT_THAT(End(*stream),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit is 100000")));
+}
+
+TEST_F(LimitsTest, DefinitionsOfAllStreamsAreLimitedAndEndWithThem) {
+  StartServer({.max_definition_bytes = 100'000});
+  for (int round = 0; round < 3; ++round) {
+    grpc::ClientContext contexts[2];
+    auto first = Begin(contexts[0]);
+    auto second = Begin(contexts[1]);
+    first->Write(Window(1, 60'000));
+    // The second client's is not always the one that comes too late.
+    second->Write(Window(1, 60'000));
+    first->WritesDone();
+    second->WritesDone();
+    const absl::Status statuses[] = {End(*first), End(*second)};
+    for (const absl::Status& status : statuses) {
+      EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
+    }
+  }
+}
+
+TEST_F(LimitsTest, CallsAreLimitedAndOneThatTakesNothingIsEnded) {
+  WriteBigFile();
+  StartServer({.max_calls = 1, .call_timeout = absl::Milliseconds(500)});
+  grpc::ClientContext context;
+  v1::ManifestRequest request;
+  request.set_path("big");
+  auto stalled = stub_->Manifest(&context, request);
+  stalled->WaitForInitialMetadata();
+  EXPECT_THAT(AskManifest("big"), StatusIs(absl::StatusCode::kResourceExhausted,
+                                           HasSubstr("the limit is 1: ask again")));
+  // It reads nothing and is ended, so there is room again.
+  std::ofstream(folder_.File("small")) << "small";
+  absl::Status status = absl::UnknownError("not tried");
+  while (!status.ok()) {
+    status = AskManifest("small");
+    ASSERT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
+  }
+}
+
+TEST_F(LimitsTest, ADrainEndsManifestsToo) {
+  WriteBigFile();
+  StartServer({});
+  grpc::ClientContext context;
+  v1::ManifestRequest request;
+  request.set_path("big");
+  auto stalled = stub_->Manifest(&context, request);
+  stalled->WaitForInitialMetadata();
+  server_->Drain(absl::Milliseconds(200));
+  EXPECT_THAT(AskManifest("big"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
+  server_->Wait();
+  for (v1::ManifestPart part; stalled->Read(&part);) continue;
+  EXPECT_FALSE(stalled->Finish().ok());
+}
+
+class TokenTest : public LimitsTest {
+ protected:
+  TokenTest() {
+    folder_.Write("open/a", "of everyone's");
+    folder_.Write("closed/a", "of some");
+    tokens_ = folder_.Write("tokens", "0123456789-everything\n0123456789-someone open\n");
+    StartServer({}, tokens_);
+  }
+  std::string tokens_;
+};
+
+TEST_F(TokenTest, HealthNeedsNoneAndEveryOtherCallDoes) {
+  grpc::ClientContext health_context;
+  grpc::health::v1::HealthCheckResponse health;
+  EXPECT_TRUE(
+      grpc::health::v1::Health::NewStub(channel_)->Check(&health_context, {}, &health).ok());
+  EXPECT_THAT(AskManifest("open/a"),
+              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("bearer")));
+  grpc::ClientContext stats_context;
+  v1::ServerStats stats;
+  EXPECT_EQ(stub_->Stats(&stats_context, {}, &stats).error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(stats.ByteSizeLong(), 0);
+  grpc::ClientContext stream_context;
+  EXPECT_THAT(End(*stub_->Pieces(&stream_context)),
+              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("none was sent")));
+}
+
+TEST_F(TokenTest, RootsHoldForManifests) {
+  EXPECT_OK(AskManifest("closed/a", "Bearer 0123456789-everything"));
+  EXPECT_OK(AskManifest("open/a", "Bearer 0123456789-someone"));
+  EXPECT_THAT(AskManifest("closed/a", "Bearer 0123456789-someone"),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("closed/a")));
+}
+
+TEST_F(TokenTest, AWindowOutsideOfTheRootsIsRefusedBeforeTheSessionSeesIt) {
+  grpc::ClientContext context;
+  context.AddMetadata("authorization", "Bearer 0123456789-someone");
+  auto stream = Begin(context);
+  stream->Write(Window(1, 0, "closed/a"));
+  v1::ServerMessage answer;
+  ASSERT_TRUE(stream->Read(&answer));
+  EXPECT_EQ(answer.error().window(), 1);
+  EXPECT_EQ(answer.error().code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(answer.error().message(), HasSubstr("closed/a"));
+  v1::ClientMessage fetch;
+  fetch.mutable_fetch()->set_request(9);
+  fetch.mutable_fetch()->set_window(1);
+  fetch.mutable_fetch()->set_dtype(v1::I8);
+  stream->Write(fetch);
+  ASSERT_TRUE(stream->Read(&answer));
+  EXPECT_EQ(answer.error().request(), 9);
+  stream->WritesDone();
+  EXPECT_OK(End(*stream));
+}
+
+}  // namespace
+}  // namespace penstock

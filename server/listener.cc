@@ -1,0 +1,231 @@
+#include "server/listener.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "spdlog/spdlog.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+constexpr uint8_t kTlsHandshake = 0x16;
+constexpr uint8_t kHttp2 = 'P';  // "PRI * HTTP/2.0"
+
+std::string PeerOf(int connection) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (getpeername(connection, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+      getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host, port, sizeof port,
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "unknown";
+  }
+  return absl::StrCat(host, ":", port);
+}
+
+uint64_t DescriptorLimit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+UniqueFd OpenSpare() { return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+void SetUp(int socket) {
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  // Inherited by what it accepts.
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  const int user_timeout_ms = 20'000;
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
+}
+
+uint16_t PortOf(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const ListenAddress& address) {
+  PENSTOCK_RETURN_IF_ERROR(ProbeListenAddress(address));
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found) != 0) {
+    return absl::UnavailableError(absl::StrCat("listen on ", address.host, ": cannot be resolved"));
+  }
+  std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
+  std::unique_ptr<Listener> listener(new Listener);
+  absl::Status last;
+  for (addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    absl::Status added = listener->Add(entry->ai_family, entry->ai_addr, entry->ai_addrlen);
+    if (!added.ok()) last = added;  // "localhost" may have an IPv6 address that the kernel lacks.
+  }
+  if (listener->sockets_.empty()) return Annotate(last, absl::StrCat("listen on ", address.host));
+  listener->wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC));
+  listener->spare_ = OpenSpare();
+  return listener;
+}
+
+absl::Status Listener::Add(int family, const void* address, size_t size) {
+  UniqueFd fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return ErrnoToStatus(errno, "socket");
+  SetUp(fd.get());
+  sockaddr_storage bound{};
+  std::memcpy(&bound, address, size);
+  // The second address of a host takes the port that the first one got.
+  const uint16_t port = htons(port_);
+  if (port_ != 0 && family == AF_INET) reinterpret_cast<sockaddr_in&>(bound).sin_port = port;
+  if (port_ != 0 && family == AF_INET6) reinterpret_cast<sockaddr_in6&>(bound).sin6_port = port;
+  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&bound), static_cast<socklen_t>(size)) != 0 ||
+      listen(fd.get(), SOMAXCONN) != 0) {
+    return ErrnoToStatus(errno, "bind");
+  }
+  port_ = PortOf(fd.get());
+  sockets_.push_back(std::move(fd));
+  return absl::OkStatus();
+}
+
+Listener::~Listener() {
+  eventfd_write(wake_.get(), 1);
+  if (thread_.joinable()) thread_.join();
+}
+
+void Listener::Start(bool speaks_tls, HandOver hand_over) {
+  speaks_tls_ = speaks_tls;
+  hand_over_ = std::move(hand_over);
+  thread_ = std::jthread([this] { Run(); });
+}
+
+void Listener::Run() {
+  std::vector<pollfd> polled;
+  while (true) {
+    polled.assign(1, {wake_.get(), POLLIN, 0});
+    for (const UniqueFd& socket : sockets_) polled.push_back({socket.get(), POLLIN, 0});
+    for (const Silent& silent : silent_) polled.push_back({silent.connection.get(), POLLIN, 0});
+    poll(polled.data(), polled.size(), TimeoutMs());
+    if (polled[0].revents != 0) return;
+    const size_t first_silent = 1 + sockets_.size();
+    for (size_t i = 0; i < silent_.size(); ++i) {
+      if (polled[first_silent + i].revents != 0) Meet(silent_[i]);
+    }
+    DropSilent();
+    for (size_t i = 0; i < sockets_.size(); ++i) {
+      if (polled[1 + i].revents != 0) Accept(sockets_[i].get());
+    }
+  }
+}
+
+int Listener::TimeoutMs() const {
+  if (silent_.empty()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(silent_[0].until - Clock::now());
+  return static_cast<int>(std::max<int64_t>(left.count(), 0));
+}
+
+void Listener::Accept(int listener) {
+  UniqueFd connection(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!connection.valid()) {
+    const int error = errno;
+    if (error == EMFILE || error == ENFILE) RefuseOne(listener);
+    OnAcceptError(error);
+    return;
+  }
+  if (!HasRoom(connection.get())) return;
+  // The oldest makes room: whoever has to say something has said it by now.
+  if (silent_.size() >= kMaxSilent) silent_.erase(silent_.begin());
+  std::string peer = PeerOf(connection.get());
+  silent_.push_back({std::move(connection), std::move(peer), Clock::now() + kPatience});
+}
+
+// The kernel gives the lowest free number, so a high one tells how many are in use.
+bool Listener::HasRoom(int descriptor) {
+  const uint64_t limit = DescriptorLimit();
+  const uint64_t kept = std::min<uint64_t>(limit / 8, 64);
+  if (static_cast<uint64_t>(descriptor) + kept < limit) return true;
+  OnAcceptError(EMFILE);
+  return false;
+}
+
+void Listener::RefuseOne(int listener) {
+  spare_.Reset();
+  const UniqueFd refused(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  // Another thread may have been faster; poll() must not spin then.
+  if (!refused.valid()) Rest();
+  spare_ = OpenSpare();
+}
+
+void Listener::Rest() {
+  pollfd wake{wake_.get(), POLLIN, 0};
+  poll(&wake, 1, 100);
+}
+
+void Listener::OnAcceptError(int error) {
+  if (error == EAGAIN || error == EINTR || error == ECONNABORTED) return;
+  if (error != EMFILE) Rest();  // Memory, mostly.
+  std::optional<uint64_t> left_out = log_.Allow(error == EMFILE ? "descriptors" : "accept");
+  if (!left_out.has_value()) return;
+  if (error == EMFILE) {
+    spdlog::error(
+        "out of descriptors limit={} left_out={} effect=\"new connections are closed\" "
+        "cure=\"raise LimitNOFILE (ulimit -n)\"",
+        DescriptorLimit(), *left_out);
+  } else {
+    spdlog::error("cannot accept connections error=\"{}\" left_out={}", strerrordesc_np(error),
+                  *left_out);
+  }
+}
+
+void Listener::Meet(Silent& silent) {
+  UniqueFd connection = std::move(silent.connection);
+  uint8_t first = 0;
+  if (recv(connection.get(), &first, 1, MSG_PEEK) != 1) return;  // Gone without a word.
+  if (speaks_tls_ && first == kHttp2) {
+    if (std::optional<uint64_t> left_out = log_.Allow("plain")) {
+      spdlog::warn(
+          "connection refused peer={} cause=\"the client speaks plaintext, this port speaks TLS: "
+          "start the client with --tls\" left_out={}",
+          silent.peer, *left_out);
+    }
+    return;
+  }
+  if (!speaks_tls_ && first == kTlsHandshake) {
+    if (std::optional<uint64_t> left_out = log_.Allow("tls")) {
+      spdlog::warn(
+          "connection refused peer={} cause=\"the client speaks TLS, this port speaks plaintext: "
+          "give this server --tls-cert and --tls-key, or start the client without --tls\" "
+          "left_out={}",
+          silent.peer, *left_out);
+    }
+    // gRPC answers in plaintext, which tells the client.
+  }
+  hand_over_(std::move(connection));
+}
+
+void Listener::DropSilent() {
+  const Clock::time_point now = Clock::now();
+  std::erase_if(silent_, [now](const Silent& silent) {
+    return !silent.connection.valid() || silent.until <= now;
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,170 @@
+#include "server/tokens.h"
+
+#include <openssl/crypto.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "records/base/sha256.h"
+#include "records/base/status.h"
+#include "records/io/file_source.h"
+#include "server/log_format.h"
+#include "spdlog/spdlog.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kMinTokenBytes = 16;
+constexpr size_t kMaxTokenBytes = 4096;
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 20;
+
+std::array<uint8_t, 32> DigestOf(absl::string_view token) {
+  Sha256 sha;
+  sha.Update({reinterpret_cast<const uint8_t*>(token.data()), token.size()});
+  return sha.Finish();
+}
+
+// False: `path` has a '..'.
+bool SplitPath(absl::string_view path, std::vector<absl::string_view>& parts) {
+  for (absl::string_view part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
+    if (part == "..") return false;
+    if (part != ".") parts.push_back(part);
+  }
+  return true;
+}
+
+absl::StatusOr<std::string> ParseRoot(absl::string_view root) {
+  std::vector<absl::string_view> parts;
+  if (root[0] == '/' || !SplitPath(root, parts) || parts.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("root '", root,
+                     "': a root is a path beneath the data root, without '/' before it or '..'"));
+  }
+  return absl::StrJoin(parts, "/");
+}
+
+absl::Status CheckToken(absl::string_view token) {
+  if (token.size() < kMinTokenBytes || token.size() > kMaxTokenBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a token of ", token.size(), " characters; it has ", kMinTokenBytes, " to ",
+                     kMaxTokenBytes, ", e.g. those of `openssl rand -hex 32`"));
+  }
+  if (std::all_of(token.begin(), token.end(), absl::ascii_isgraph)) return absl::OkStatus();
+  return absl::InvalidArgumentError("a token is of visible ASCII characters");
+}
+
+absl::StatusOr<Grant> ParseRoots(const std::vector<absl::string_view>& words) {
+  Grant grant;
+  for (size_t i = 1; i < words.size(); ++i) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::string root, ParseRoot(words[i]));
+    grant.roots.push_back(std::move(root));
+  }
+  return grant;
+}
+
+}  // namespace
+
+bool Grant::Allows(absl::string_view path) const {
+  if (roots.empty()) return true;
+  std::vector<absl::string_view> parts;
+  if (!SplitPath(path, parts) || absl::StartsWith(path, "/")) return false;
+  const std::string normal = absl::StrJoin(parts, "/");
+  return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
+    absl::string_view rest = normal;
+    return absl::ConsumePrefix(&rest, root) && (rest.empty() || rest[0] == '/');
+  });
+}
+
+absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
+  TokenTable table;
+  size_t number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::string where = absl::StrCat("line ", ++number);
+    const std::vector<absl::string_view> words =
+        absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    if (words.empty() || words[0][0] == '#') continue;
+    if (absl::Status token = CheckToken(words[0]); !token.ok()) return Annotate(token, where);
+    if (table.Find(words[0]) != nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(where, ": this token was there before"));
+    }
+    absl::StatusOr<Grant> grant = ParseRoots(words);
+    if (!grant.ok()) return Annotate(grant.status(), where);
+    table.entries_.push_back(
+        {DigestOf(words[0]), std::make_shared<const Grant>(*std::move(grant))});
+  }
+  if (table.entries_.empty()) {
+    return absl::InvalidArgumentError("holds no token; give one a line: TOKEN [ROOT...]");
+  }
+  return table;
+}
+
+std::shared_ptr<const Grant> TokenTable::Find(absl::string_view token) const {
+  const Digest digest = DigestOf(token);
+  std::shared_ptr<const Grant> found;
+  for (const Entry& entry : entries_) {
+    if (CRYPTO_memcmp(entry.digest.data(), digest.data(), digest.size()) == 0) found = entry.grant;
+  }
+  return found;
+}
+
+absl::StatusOr<std::unique_ptr<TokenFile>> TokenFile::Open(std::string path) {
+  std::unique_ptr<TokenFile> file(new TokenFile(std::move(path)));
+  struct stat info;
+  if (stat(file->path_.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0) {
+    spdlog::warn("every user of this machine can read the token file, chmod 600 it path={}",
+                 Quoted(file->path_));
+  }
+  MutexLock lock(&file->mutex_);
+  PENSTOCK_RETURN_IF_ERROR(file->ReadIfChanged());
+  return file;
+}
+
+absl::Status TokenFile::ReadIfChanged() {
+  struct stat info;
+  if (stat(path_.c_str(), &info) != 0) info = {};
+  auto ns = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
+  const Stamp stamp = {static_cast<int64_t>(info.st_dev), static_cast<int64_t>(info.st_ino),
+                       info.st_size, ns(info.st_mtim), ns(info.st_ctim)};
+  if (stamp == seen_ && table_.size() > 0) return absl::OkStatus();
+  seen_ = stamp;  // Also when it fails, so that each fault is told once.
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> file, FileSource::Open(path_));
+  if (file->size() > kMaxFileBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": ", file->size(), " bytes; at most ", kMaxFileBytes));
+  }
+  std::string text(file->size(), '\0');
+  PENSTOCK_RETURN_IF_ERROR(file->ReadAt(0, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
+  absl::StatusOr<TokenTable> table = TokenTable::Parse(text);
+  if (!table.ok()) return Annotate(table.status(), path_);
+  if (table_.size() > 0) spdlog::info("token file read again tokens={}", table->size());
+  table_ = *std::move(table);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const Grant>> TokenFile::Check(absl::string_view authorization) {
+  MutexLock lock(&mutex_);
+  if (absl::Status status = ReadIfChanged(); !status.ok()) {
+    spdlog::error("token file not usable, keeping the old tokens error={}",
+                  Quoted(status.message()));
+  }
+  if (authorization.empty()) {
+    return absl::UnauthenticatedError(
+        "this server wants a bearer token and none was sent; give --token-file");
+  }
+  if (!absl::ConsumePrefix(&authorization, "Bearer ")) {
+    return absl::UnauthenticatedError("the authorization metadata is not \"Bearer TOKEN\"");
+  }
+  std::shared_ptr<const Grant> grant = table_.Find(authorization);
+  if (grant != nullptr) return grant;
+  return absl::UnauthenticatedError(
+      "the bearer token is not among those of this server's --token-file");
+}
+
+}  // namespace penstock

@@ -1,0 +1,279 @@
+"""TLS and tokens between real processes: what goes wrong is named on both sides."""
+
+import os
+import pathlib
+import resource
+import socket
+import time
+import unittest
+
+from certificates import Authority
+from processes import TIMEOUT_S, ProcessTestCase, pause, run
+
+TOKEN = "0123456789abcdef-right"
+OTHER_TOKEN = "0123456789abcdef-other"
+
+
+class SecurityTestCase(ProcessTestCase):
+    def setUp(self):
+        super().setUp()
+        self.ca = Authority(self.folder, "ca")
+
+    def tls_server(self, pem, key, *args):
+        return self.start_server("--tls-cert", pem, "--tls-key", key, *args)
+
+    def log_of(self, server):
+        return pathlib.Path(server.log_path).read_text()
+
+    def wait_for_log(self, server, *words):
+        deadline = time.monotonic() + TIMEOUT_S
+        while not all(word in self.log_of(server) for word in words):
+            self.assertIsNone(server.poll(), self.log_of(server))
+            self.assertLess(time.monotonic(), deadline, f"{words} not in\n{self.log_of(server)}")
+            pause()
+
+    def tls(self, *args, ca=None):
+        return ["--tls", "--tls-ca", (ca or self.ca).pem, *args]
+
+    def refused(self, server, *args, says):
+        """The stream fails, and each of `says` stands in what it prints."""
+        address = server.address
+        # A slow machine may not come to the cause within the first timeout.
+        for timeout in ("2s", "10s", "60s"):
+            result = run("penstock", *self.stream_args(address, "--server-timeout", timeout, *args))
+            self.assertEqual(result.returncode, 1, result.stdout)
+            if all(words in result.stderr for words in says):
+                break
+        for words in says:
+            self.assertIn(words, result.stderr)
+        self.assertIn(address, result.stderr)
+
+    def write(self, name, text):
+        """Replaces a file as a careful operator does; returns its path."""
+        path, new = self.folder / name, self.folder / f"{name}.new"
+        new.write_text(text)
+        new.chmod(0o600)
+        new.rename(path)
+        return path
+
+
+class TlsTest(SecurityTestCase):
+    def test_tls_and_mutual_tls_stream_what_local_streams(self):
+        local = self.stream("local:")["digest"]
+        pem, key = self.ca.issue("server")
+        client_pem, client_key = self.ca.issue("client", "DNS:client")
+        server = self.tls_server(pem, key)
+        self.assertEqual(self.stream(server.address, *self.tls())["digest"], local)
+        mutual = self.tls_server(pem, key, "--tls-client-ca", self.ca.pem)
+        args = self.tls("--tls-cert", client_pem, "--tls-key", client_key)
+        self.assertEqual(self.stream(mutual.address, *args)["digest"], local)
+
+    def test_the_name_of_the_certificate_may_be_given(self):
+        server = self.tls_server(*self.ca.issue("server", "DNS:penstock.example"))
+        self.refused(server, *self.tls(), says=["penstock.example", "127.0.0.1",
+                                                "--tls-server-name"])
+        self.wait_for_log(server, "tls handshake failed", "host name")
+        self.stream(server.address, *self.tls("--tls-server-name", "penstock.example"))
+
+    def test_wrong_ca(self):
+        server = self.tls_server(*self.ca.issue("server"))
+        other = Authority(self.folder, "other")
+        self.refused(server, *self.tls(ca=other),
+                     says=["signed by a CA", str(other.pem), "--tls-ca"])
+        self.wait_for_log(server, "tls handshake failed", "does not know the CA")
+
+    def test_the_systems_roots_do_not_know_our_ca(self):
+        server = self.tls_server(*self.ca.issue("server"))
+        self.refused(server, "--tls", says=["signed by a CA", "system's roots"])
+
+    def test_expired_certificate(self):
+        server = self.tls_server(*self.ca.issue("server", days=-1))
+        self.refused(server, *self.tls(), says=["certificate expired on 20"])
+        self.wait_for_log(server, "tls handshake failed", "expired: renew it")
+        self.wait_for_log(server, "server.pem: the certificate expired on")
+
+    def test_missing_client_certificate(self):
+        server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
+        self.refused(server, *self.tls(), says=["wants a client certificate", "--tls-cert"])
+        self.wait_for_log(server, "tls handshake failed", "the client sent no certificate")
+
+    def test_client_certificate_of_a_stranger(self):
+        server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
+        pem, key = Authority(self.folder, "stranger").issue("client", "DNS:client")
+        self.refused(server, *self.tls("--tls-cert", pem, "--tls-key", key),
+                     says=["refused this client's certificate", "--tls-client-ca"])
+        self.wait_for_log(server, "tls handshake failed", "client's certificate is not accepted")
+
+    def test_expired_client_certificate(self):
+        server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
+        pem, key = self.ca.issue("client", "DNS:client", days=-1)
+        self.refused(server, *self.tls("--tls-cert", pem, "--tls-key", key),
+                     says=["client.pem: the certificate expired on"])
+        self.wait_for_log(server, "tls handshake failed", "client's certificate is not accepted")
+
+    def test_plain_client_on_a_tls_port(self):
+        server = self.tls_server(*self.ca.issue("server"))
+        self.refused(server, says=["the server speaks TLS", "--tls"])
+        self.wait_for_log(server, "connection refused peer=127.0.0.1:", "speaks plaintext")
+
+    def test_tls_client_on_a_plain_port(self):
+        server = self.start_server()
+        self.refused(server, *self.tls(), says=["does not speak TLS"])
+        self.wait_for_log(server, "connection refused peer=127.0.0.1:", "speaks TLS")
+
+    def test_a_renewed_certificate_is_served_without_a_restart(self):
+        server = self.tls_server(*self.ca.issue("server"))
+        self.stream(server.address, *self.tls())
+        new = Authority(self.folder, "new")
+        new.issue("server")
+        self.stream(server.address, *self.tls(ca=new))
+        self.refused(server, *self.tls(), says=["signed by a CA"])
+        self.wait_for_log(server, "tls files read again")
+
+    def test_a_certificate_without_its_key_keeps_the_old_one(self):
+        pem, key = self.ca.issue("server")
+        server = self.tls_server(pem, key)
+        other, _ = self.ca.issue("other")
+        other.rename(pem)
+        self.stream(server.address, *self.tls())
+        self.wait_for_log(server, "keeping the old", "is not the key of the certificate")
+
+    def test_a_waiting_client_takes_the_new_ca(self):
+        server = self.tls_server(*self.ca.issue("server"))
+        given = self.write("given.pem", Authority(self.folder, "other").pem.read_text())
+        client = self.spawn("penstock", *self.stream_args(
+            server.address, "--tls", "--tls-ca", given, "--server-timeout", "100s"))
+        self.wait_for_log(server, "does not know the CA")
+        self.write("given.pem", self.ca.pem.read_text())
+        out, err = client.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(client.returncode, 0, err)
+        self.assertIn(self.stream("local:")["digest"], out)
+
+    def test_files_are_checked_at_the_start(self):
+        pem, key = self.ca.issue("server")
+        _, other_key = self.ca.issue("other")
+        text = self.write("text.pem", "no certificate\n")
+        for cert, its_key, says in ((self.folder / "none.pem", key, "none.pem"),
+                                    (text, key, "text.pem: holds no PEM certificate"),
+                                    (pem, text, "text.pem: holds no PEM private key"),
+                                    (pem, other_key, "other.key: is not the key of")):
+            result = run("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
+                         "--tls-cert", cert, "--tls-key", its_key)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn(says, result.stderr)
+            result = run("penstock", *self.stream_args(
+                "127.0.0.1:1", *self.tls("--tls-cert", cert, "--tls-key", its_key)))
+            self.assertIn(result.returncode, (1, 2), result.stderr)
+            self.assertIn(says, result.stderr)
+
+    def test_a_key_that_all_can_read_is_warned_of(self):
+        pem, key = self.ca.issue("server")
+        key.chmod(0o644)
+        server = self.tls_server(pem, key)
+        self.wait_for_log(server, "server.key: every user of this machine can read this key")
+
+
+class TokenTest(SecurityTestCase):
+    def setUp(self):
+        super().setUp()
+        self.tokens = self.write("tokens", f"# who may read\n{TOKEN}\n{OTHER_TOKEN} elsewhere\n")
+        self.right = self.write("right", f"{TOKEN}\n")
+
+    def test_the_right_token_over_loopback_and_tls(self):
+        local = self.stream("local:")["digest"]
+        plain = self.start_server("--token-file", self.tokens)
+        self.assertEqual(self.stream(plain.address, "--token-file", self.right)["digest"], local)
+        tls = self.tls_server(*self.ca.issue("server"), "--token-file", self.tokens)
+        self.assertEqual(self.stream(tls.address, *self.tls("--token-file", self.right))["digest"],
+                         local)
+
+    def test_missing_and_wrong_tokens(self):
+        server = self.start_server("--token-file", self.tokens)
+        self.refused(server, says=["wants a bearer token", "--token-file"])
+        self.wait_for_log(server, "call refused peer=ipv4:127.0.0.1:", "none was sent")
+        other = self.start_server("--token-file", self.tokens)
+        wrong = self.write("wrong", f"{TOKEN}x\n")
+        self.refused(other, "--token-file", wrong, says=["is not among those"])
+        self.wait_for_log(other, "call refused peer=ipv4:127.0.0.1:", "is not among those")
+        self.assertNotIn(TOKEN, self.log_of(other))
+
+    def test_a_token_may_be_limited_to_roots(self):
+        server = self.start_server("--token-file", self.tokens)
+        limited = self.write("limited", f"{OTHER_TOKEN}\n")
+        self.refused(server, "--token-file", limited, says=["token is limited", ".tfrecord"])
+        self.wait_for_log(server, "window refused", ".tfrecord", "token is limited")
+        shards = " ".join(shard.name for shard in self.data.glob("*.tfrecord"))
+        self.write("tokens", f"{OTHER_TOKEN} {shards}\n")
+        self.stream(server.address, "--token-file", limited)
+
+    def test_no_token_travels_in_plaintext(self):
+        # 192.0.2.0/24 is nobody's; nothing is sent there.
+        result = run("penstock", *self.stream_args("192.0.2.1:7070", "--token-file", self.right))
+        self.assertEqual(result.returncode, 1)
+        for words in ("right", "plaintext", "192.0.2.1:7070", "--tls"):
+            self.assertIn(words, result.stderr)
+        result = run("penstock-server", "--data-root", self.data, "--listen", "0.0.0.0:0",
+                     "--token-file", self.tokens, "--insecure")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("plaintext", result.stderr)
+
+    def test_a_changed_token_needs_no_restart(self):
+        server = self.start_server("--token-file", self.tokens)
+        self.stream(server.address, "--token-file", self.right)
+        self.write("tokens", f"{TOKEN}-new\n")
+        new = self.write("new", f"{TOKEN}-new\n")
+        self.stream(server.address, "--token-file", new)
+        self.refused(server, "--token-file", self.right, says=["is not among those"])
+        self.wait_for_log(server, "token file read again")
+
+    def test_a_client_takes_a_changed_token_when_it_connects_again(self):
+        server = self.start_server("--token-file", self.tokens)
+        given, ids = self.write("given", f"{TOKEN}\n"), self.folder / "ids"
+        client = self.spawn("penstock", *self.stream_args(
+            server.address, "--token-file", given, "--ids", ids, epochs=60))
+        while not ids.exists() or ids.stat().st_size < 100_000:
+            self.assertIsNone(client.poll(), "the stream ended early")
+            pause()
+        self.write("given", f"{TOKEN}-new\n")
+        self.write("tokens", f"{TOKEN}-new\n")
+        server.kill()
+        server.wait()
+        self.assertIsNone(client.poll(), "the stream ended before its server was lost")
+        self.start_server("--token-file", self.tokens, listen=server.address)
+        _, err = client.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(client.returncode, 0, err)
+
+    def test_a_broken_token_file_keeps_the_old_tokens(self):
+        server = self.start_server("--token-file", self.tokens)
+        self.write("tokens", "short\n")
+        self.stream(server.address, "--token-file", self.right)
+        self.wait_for_log(server, "keeping the old tokens", "line 1")
+        self.write("tokens", "")
+        self.stream(server.address, "--token-file", self.right)
+
+    def test_a_wrong_token_file_is_an_error_at_the_start(self):
+        for text, says in (("", "no token"), (f"{TOKEN} /etc\n", "line 1"), ("abc\n", "line 1")):
+            path = self.write("bad", text)
+            result = run("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
+                         "--token-file", path)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn(says, result.stderr)
+            self.assertIn("bad", result.stderr)
+
+
+class DescriptorTest(SecurityTestCase):
+    def test_a_server_without_descriptors_says_so_and_recovers(self):
+        server = self.start_server()
+        used = len(os.listdir(f"/proc/{server.pid}/fd"))
+        limit = used + 60
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (limit, limit))
+        host, port = server.address.rsplit(":", 1)
+        crowd = [socket.create_connection((host, int(port)), timeout=60) for _ in range(limit)]
+        self.wait_for_log(server, "out of descriptors", f"limit={limit}", "LimitNOFILE")
+        for connection in crowd:
+            connection.close()
+        self.stream(server.address)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
