@@ -108,7 +108,8 @@ class FetchScheduler {
   absl::Time CheckServer(ServerEntry& server);
   absl::Time CheckUp(ServerEntry& server);
   void Connect(ServerEntry& server);
-  void Lose(ServerEntry& server, absl::Status status);
+  // `silent`: its stream did not break, it is given up.
+  void Lose(ServerEntry& server, absl::Status status, bool silent = false);
   void LoseWindowsOf(ServerEntry& server, bool broken);
   void CloseStreamOf(const ServerEntry& server);
   void Drain(ServerEntry& server);
@@ -184,6 +185,7 @@ class FetchScheduler {
   bool IsStillSuspect(const WindowEntry& window) const;
   void CountBreak();
   bool ProvesDeadly(WindowEntry& window);
+  bool LoadsSuspect(const ServerEntry& server) const;
   absl::Status DeathOf(const ServerEntry& server, const absl::Status& status) const;
 
   const Plan& plan_;

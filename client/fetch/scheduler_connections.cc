@@ -79,6 +79,13 @@ absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
     PlaceBy(now_);
   }
   absl::Time next = server.slow(now_) ? server.slow_until : absl::InfiniteFuture();
+  if (quarantine_ == &server && LoadsSuspect(server)) {
+    const absl::Time give_up =
+        std::max(server.heard_at, quarantined_->opened_at) + options_.silence_timeout;
+    if (now_ < give_up) return std::min(next, give_up);
+    Lose(server, absl::UnavailableError("silent while it loads"), /*silent=*/true);
+    return server.retry_at;
+  }
   if (server.outstanding_requests == 0) return next;
   absl::string_view complaint;
   if (now_ >= server.heard_at + options_.silence_timeout) complaint = "silent";
@@ -92,7 +99,8 @@ absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
          absl::UnavailableError(absl::StrCat(
              complaint, ", the last word ",
              absl::FormatDuration(absl::Trunc(now_ - server.heard_at, absl::Milliseconds(1))),
-             " ago")));
+             " ago")),
+         /*silent=*/true);
     return server.retry_at;
   }
   next = std::min({next, server.drain_by, server.heard_at + options_.silence_timeout});
@@ -113,7 +121,7 @@ void FetchScheduler::CloseStreamOf(const ServerEntry& server) {
   actions_.CloseStream(servers_.stream(server.index));
 }
 
-void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
+void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent) {
   const bool was_up = server.state != ServerState::kConnecting;
   // After Hello it means that the server's answers make no sense. Others may be better.
   const bool nonsense = was_up && status.code() == absl::StatusCode::kFailedPrecondition;
@@ -123,8 +131,13 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
     return Fail(named ? status : Annotate(status, server.address));
   }
   if (quarantine_ == &server && quarantined_->opened_on == servers_.stream(server.index) &&
-      quarantined_->requests == server.outstanding_requests && ProvesDeadly(*quarantined_)) {
-    return Fail(DeathOf(server, status));
+      quarantined_->requests == server.outstanding_requests) {
+    // One that says nothing may be bad for any other reason: the next one is asked.
+    if (silent) {
+      quarantined_->avoid.push_back(server.index);
+    } else if (ProvesDeadly(*quarantined_)) {
+      return Fail(DeathOf(server, status));
+    }
   }
   server.nonsense += nonsense;
   const bool refused = (!was_up && IsRefusal(status.code())) || server.nonsense >= kMaxNonsense;
@@ -135,7 +148,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status) {
   CloseStreamOf(server);
   Arm(server, server.retry_at);
   if (was_up) {
-    LoseWindowsOf(server, /*broken=*/!nonsense);
+    LoseWindowsOf(server, /*broken=*/!nonsense && !silent);
     PlaceBy(now_);
   } else if (!placed_once_ && servers_.AnyUp() && servers_.AllSettled()) {
     PlaceBy(now_);

@@ -112,6 +112,7 @@ bool FetchScheduler::HandOver(WindowEntry& window, bool charge, double reserve) 
 // A server that says nothing is as good as lost; but its stream stays, for it may only have been
 // stopped.
 void FetchScheduler::TakeAll(ServerEntry& server) {
+  server.silent_from = server.heard_at;
   const StreamId stream = servers_.stream(server.index);
   windows_.ForEach([&](WindowEntry& window) {
     if (window.suspect) return;

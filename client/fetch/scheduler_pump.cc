@@ -77,7 +77,10 @@ void FetchScheduler::FetchFrom(ServerEntry& server, WindowEntry& window, uint32_
 }
 
 void FetchScheduler::Link(ServerEntry& server, RequestEntry& request) {
-  if (server.outstanding_requests++ == 0) server.heard_at = now_;
+  // Where all was taken away because it said nothing, that silence goes on.
+  if (server.outstanding_requests++ == 0 && server.heard_at != server.silent_from) {
+    server.heard_at = now_;
+  }
   Arm(server, DueBy(request));
   server.outstanding_bytes += request.bytes;
   outstanding_bytes_ += request.bytes;

@@ -42,6 +42,10 @@ bool FetchScheduler::ProvesDeadly(WindowEntry& window) {
   return ++window.breaks_alone > std::min(elsewhere, kMaxProofs - 1);
 }
 
+bool FetchScheduler::LoadsSuspect(const ServerEntry& server) const {
+  return quarantined_->opened_on == servers_.stream(server.index) && !quarantined_->ready();
+}
+
 // Moves the most urgent suspect on: a server is emptied for it, it is opened there, and its rows
 // are asked for range by range until none of them is suspect.
 void FetchScheduler::PumpSuspect() {
@@ -63,7 +67,10 @@ void FetchScheduler::PumpSuspect() {
     Isolate(server);
   }
   if (server.outstanding_requests > 0) return;
-  if (!window.opened_on) OpenOn(server, window);
+  if (!window.opened_on) {
+    OpenOn(server, window);
+    Arm(server, now_ + options_.silence_timeout);
+  }
   if (!window.ready()) return;
   if (!IsStillSuspect(window)) return EndQuarantine();
   FetchFrom(server, window, ranges_[window.wanted.head].rows);

@@ -30,7 +30,9 @@ void FetchScheduler::Requeue(WindowEntry& window) {
   if (!window.opened_on) {
     const std::optional<uint32_t> index = ServerOf(window);
     if (!index) return;  // Until lanes are placed.
-    servers_[*index].to_open.Push(NeededAt(window), window);
+    // Those of which rows are wanted come first: the others must not keep room from them.
+    const uint64_t idle = window.wanted.empty() ? uint64_t{1} << 63 : 0;
+    servers_[*index].to_open.Push(NeededAt(window) | idle, window);
     return MarkForPump(servers_[*index]);
   }
   if (window.wanted.empty()) return;
@@ -52,17 +54,21 @@ void FetchScheduler::OpenOn(ServerEntry& server, WindowEntry& window) {
   Requeue(window);
 }
 
-// A window that is needed now takes the place of the one that is needed last.
+// A window that is needed now takes the place of the one that is needed last: first of those of
+// which no row is wanted, for of them the next row is still to be walked to.
 bool FetchScheduler::MakeRoomFor(ServerEntry& server, const WindowEntry& window) {
   if (server.open_windows < options_.max_open_windows) return true;
   if (window.wanted.empty()) return false;
   const StreamId stream = servers_.stream(server.index);
+  const auto order = [this](const WindowEntry& entry) {
+    return std::pair(entry.wanted.empty(), NeededAt(entry));
+  };
   WindowEntry* last = nullptr;
   windows_.ForEach([&](WindowEntry& other) {
     if (!(other.opened_on == stream) || other.requests > 0) return;
-    if (last == nullptr || NeededAt(other) > NeededAt(*last)) last = &other;
+    if (last == nullptr || order(other) > order(*last)) last = &other;
   });
-  if (last == nullptr || NeededAt(*last) <= NeededAt(window)) return false;
+  if (last == nullptr || order(*last) <= order(window)) return false;
   TakeAway(*last);
   Requeue(*last);
   return true;

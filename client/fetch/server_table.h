@@ -64,6 +64,8 @@ struct ServerEntry {
   RequestEntry* last_request = nullptr;
   // Of its last event, or of the first request after a pause.
   absl::Time heard_at = absl::InfinitePast();
+  // heard_at, when all was taken away from it for its silence.
+  absl::Time silent_from = absl::InfiniteFuture();
 
   // A server that was late gets no new windows for a while, each time longer.
   absl::Time slow_until = absl::InfinitePast();
