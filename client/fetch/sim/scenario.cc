@@ -194,10 +194,52 @@ void DrawFaults(Dice& dice, Scenario& scenario, absl::Duration length) {
   for (uint32_t i = 0; i < faults; ++i) {
     scenario.faults.push_back(DrawFault(dice, scenario, length));
   }
-  if (!dice.Chance(0.04)) return;
-  scenario.bad_window = {dice.Between(0u, scenario.plan.lanes - 1), dice.Between(0u, 3u)};
-  scenario.bad_window_status = dice.Chance(0.5) ? absl::NotFoundError("the shard is missing")
-                                                : absl::InvalidArgumentError("not of this spec");
+}
+
+Damage DrawDamage(Dice& dice) {
+  return {.shard = "a.tfrecord",
+          .chunk_offset = dice.Between(0u, 100u),
+          .record = dice.Between(0u, 100u),
+          .rest_of_chunk = dice.Chance(0.3)};
+}
+
+// Of one server that is not alone, in a fleet that has no other trouble: nobody agrees.
+void DrawDoubt(Dice& dice, Scenario& scenario) {
+  scenario.bad_data->damage = DrawDamage(dice);
+  scenario.faults.clear();
+  scenario.bad_data_servers = {scenario.first_servers[0]};
+  if (scenario.first_servers.size() == 1) scenario.bad_data.reset();
+}
+
+void DrawBadData(Dice& dice, Scenario& scenario) {
+  BadData& data = scenario.bad_data.emplace();
+  data.window = {dice.Between(0u, scenario.plan.lanes - 1), dice.Between(0u, 3u)};
+  for (uint32_t i = 0; i < scenario.fleet.servers.size(); ++i) {
+    scenario.bad_data_servers.push_back(i);
+  }
+  scenario.rank.scheduler.on_error = dice.Chance(0.5) ? OnError::kFail : OnError::kReplace;
+  switch (dice.Between(0u, 4u)) {
+    case 0:
+      data.unreadable = absl::NotFoundError("the shard is missing");
+      break;
+    case 1:
+      data.unreadable = absl::InvalidArgumentError("the records do not fit the spec");
+      break;
+    case 2:
+      data.deadly = true;
+      scenario.may_end_with = {absl::StatusCode::kAborted};
+      break;
+    case 3:
+      data.damage = DrawDamage(dice);
+      if (scenario.rank.scheduler.on_error == OnError::kFail) {
+        scenario.may_end_with = {absl::StatusCode::kDataLoss};
+      }
+      break;
+    case 4:
+      DrawDoubt(dice, scenario);
+      break;
+  }
+  if (!data.unreadable.ok()) scenario.may_end_with = {data.unreadable.code()};
 }
 
 constexpr std::array<const char*, static_cast<size_t>(FaultKind::kNumKinds)> kFaultNames = {
@@ -216,6 +258,7 @@ Scenario DrawScenario(uint64_t seed) {
   if (dice.Chance(0.02)) DrawManyLanes(dice, scenario);
   DrawFleet(dice, scenario);
   DrawFaults(dice, scenario, length);
+  if (dice.Chance(0.1)) DrawBadData(dice, scenario);
   return scenario;
 }
 

@@ -51,9 +51,10 @@ struct Scenario {
   FleetModel fleet;
   std::vector<uint32_t> first_servers;  // Of the set that the ranks begin with.
   std::vector<Fault> faults;
-  // A window that no server can read, or that kills every server that is asked for it.
-  std::optional<std::pair<uint32_t, uint32_t>> bad_window;
-  absl::Status bad_window_status;  // OK: it kills.
+  std::optional<BadData> bad_data;
+  std::vector<uint32_t> bad_data_servers;  // That have it so.
+  // The codes a job may end with; beside "no server could be used" where that is so.
+  std::vector<absl::StatusCode> may_end_with;
 };
 
 // Everything is drawn from the seed.

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "client/fetch/scheduler_actions.h"
 #include "client/plan/epoch_order.h"
+#include "records/engine/messages.h"
 
 namespace penstock::sim {
 
@@ -20,6 +21,7 @@ struct OpenedWindow {
   WindowId id;
   uint32_t rows = 0;
   uint64_t needed_at = 0;
+  std::vector<Damage> damaged;  // That are to be replaced.
   bool ready = false;
   std::vector<FetchRequest> waiting;  // For the load.
 };

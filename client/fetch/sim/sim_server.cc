@@ -54,21 +54,13 @@ void SimServer::OpenWindow(const SessionPtr& session, uint64_t number, OpenedWin
     return world_.Violate(absl::StrCat("more than ", model_.max_windows, " windows on a stream"));
   }
   if (manners_.hello_only) return;
-  const auto broken = manners_.broken_windows.find({id.lane, id.index});
-  if (broken != manners_.broken_windows.end()) {
-    return Refuse(session, std::nullopt, number, broken->second);
-  }
-  if (Draw(manners_.refuse_window)) {
-    return Refuse(session, std::nullopt, number, manners_.refusal);
-  }
+  if (RefusesWindow(session, number, id)) return;
   if (Draw(manners_.babble)) {
     world_.Tell(session, SaysReady{number ^ (uint64_t{1} << 40)});
     Refuse(session, uint64_t{1} << 50, std::nullopt, manners_.refusal);
   }
-  const uint64_t loads = store_->loads();
   store_->Open(id, at->second.rows, at->second.needed_at,
                [this, session, number] { WindowLoaded(session, number); });
-  if (ledger_ != nullptr && store_->loads() > loads) ++(*ledger_)[id];
 }
 
 void SimServer::WindowLoaded(const SessionPtr& session, uint64_t number) {
@@ -90,11 +82,9 @@ void SimServer::Fetch(const SessionPtr& session, const FetchRequest& fetch) {
   }
   OpenedWindow& window = at->second;
   if (!Allows(*session, window, fetch)) return;
-  if (manners_.dies_of == std::pair(window.id.lane, window.id.index)) {
-    return Kill(absl::UnavailableError("connection reset"));
-  }
+  if (bad_data_ && bad_data_->deadly && bad_data_->concerns(window.id)) return Die();
   if (manners_.hello_only || manners_.no_rows || Draw(manners_.forget)) return;
-  if (RefusesFetch(session, fetch, window.id)) return;
+  if (RefusesFetch(session, fetch, window)) return;
   session->requests[fetch.request] = fetch.window;
   if (!window.ready) return window.waiting.push_back(fetch);
   Queue(session, fetch, window.id);
@@ -120,23 +110,50 @@ bool SimServer::Allows(const Session& session, const OpenedWindow& window,
   return true;
 }
 
-bool SimServer::RefusesFetch(const SessionPtr& session, const FetchRequest& fetch, WindowId id) {
-  const auto broken = manners_.broken_windows.find({id.lane, id.index});
-  if (broken != manners_.broken_windows.end()) {
-    Refuse(session, fetch.request, std::nullopt, broken->second);
-    return true;
+bool SimServer::RefusesWindow(const SessionPtr& session, uint64_t number, WindowId id) {
+  absl::Status status;
+  if (bad_data_ && bad_data_->concerns(id)) status = bad_data_->unreadable;
+  if (status.ok() && Draw(manners_.refuse_window)) status = manners_.refusal;
+  if (status.ok()) return false;
+  Refuse(session, std::nullopt, number, status);
+  return true;
+}
+
+bool SimServer::RefusesFetch(const SessionPtr& session, const FetchRequest& fetch,
+                             const OpenedWindow& window) {
+  if (bad_data_ && bad_data_->concerns(window.id)) {
+    if (!bad_data_->unreadable.ok()) {
+      Refuse(session, fetch.request, std::nullopt, bad_data_->unreadable);
+      return true;
+    }
+    // One that was agreed on is enough: there is no other in this data.
+    if (bad_data_->damage && window.damaged.empty()) {
+      Refuse(session, fetch.request, std::nullopt, absl::DataLossError("payload CRC is wrong"),
+             bad_data_->damage);
+      return true;
+    }
   }
   if (!Draw(manners_.refuse_fetch)) return false;
   Refuse(session, fetch.request, std::nullopt, manners_.refusal);
   return true;
 }
 
+void SimServer::Die() {
+  ++deaths_;
+  Kill(absl::UnavailableError("connection reset"));
+  queue_.After(absl::Seconds(1), [this] {
+    if (!alive_) Start();
+  });
+}
+
 void SimServer::Refuse(const SessionPtr& session, std::optional<uint64_t> request,
-                       std::optional<uint64_t> window, const absl::Status& status) {
+                       std::optional<uint64_t> window, const absl::Status& status,
+                       std::optional<Damage> damage) {
   StreamError error;
   error.request = request;
   error.window = window;
   error.status = status;
+  error.damage = std::move(damage);
   world_.Tell(session, std::move(error));
 }
 

@@ -51,12 +51,19 @@ struct Manners {
   double refuse_fetch = 0;
   double babble = 0;  // Windows followed by words about ones that are not there.
   absl::Status refusal = absl::UnavailableError("read failed: try again");
-  // Windows that cannot be had here, and why; by (lane, index) of every epoch.
-  std::map<std::pair<uint32_t, uint32_t>, absl::Status> broken_windows;
-  // Dies of requests for windows of this lane and index.
-  std::optional<std::pair<uint32_t, uint32_t>> dies_of;
 
   bool good() const;
+};
+
+// What is wrong with a server's copy of the data: with one window, by lane and index, in every
+// epoch. It stays so after a restart.
+struct BadData {
+  std::pair<uint32_t, uint32_t> window;
+  absl::Status unreadable;       // Not OK: it cannot be opened.
+  std::optional<Damage> damage;  // Requests find it, unless it is to be replaced.
+  bool deadly = false;           // Requests kill the server; it is back after a second.
+
+  bool concerns(WindowId id) const { return window == std::pair(id.lane, id.index); }
 };
 
 class SimServer {
@@ -89,15 +96,20 @@ class SimServer {
   // Ends the streams of one rank.
   void Break(uint32_t rank, const absl::Status& reason);
   Manners& manners() { return manners_; }
+  void set_bad_data(const BadData& data) { bad_data_ = data; }
 
   bool alive() const { return alive_; }
   // Whether a client can expect rows of it.
-  bool healthy() const { return alive_ && !stalled_ && !draining_ && manners_.good(); }
-  uint64_t loads() const { return loads_before_ + (store_ ? store_->loads() : 0); }
+  bool healthy() const {
+    return alive_ && !stalled_ && !draining_ && manners_.good() && !talked_nonsense_;
+  }
   uint64_t rows_sent() const { return rows_sent_; }
-  uint64_t starts() const { return starts_; }
-  // Window loads begun so often, over all servers that share the ledger.
-  void set_ledger(std::map<WindowId, uint32_t>* ledger) { ledger_ = ledger; }
+  // Whether it ever sent what no client can make sense of: clients may leave it for good.
+  bool talked_nonsense() const { return talked_nonsense_; }
+  // Of requests.
+  uint64_t deaths() const { return deaths_; }
+  // Gets a record of each load. Null: nobody does. Must outlive the server.
+  void set_load_records(std::vector<LoadRecord>* records) { load_records_ = records; }
 
  private:
   // A request whose window is there.
@@ -114,8 +126,12 @@ class SimServer {
   void EndAll();
   void WindowLoaded(const SessionPtr& session, uint64_t number);
   void Refuse(const SessionPtr& session, std::optional<uint64_t> request,
-              std::optional<uint64_t> window, const absl::Status& status);
-  bool RefusesFetch(const SessionPtr& session, const FetchRequest& fetch, WindowId window);
+              std::optional<uint64_t> window, const absl::Status& status,
+              std::optional<Damage> damage = std::nullopt);
+  bool RefusesWindow(const SessionPtr& session, uint64_t number, WindowId id);
+  bool RefusesFetch(const SessionPtr& session, const FetchRequest& fetch,
+                    const OpenedWindow& window);
+  void Die();
   bool Allows(const Session& session, const OpenedWindow& window, const FetchRequest& fetch);
   void Queue(const SessionPtr& session, const FetchRequest& fetch, WindowId window);
   void Decode();
@@ -132,6 +148,9 @@ class SimServer {
   Surroundings& world_;
   CounterRng rng_;
   Manners manners_;
+  std::optional<BadData> bad_data_;
+  uint64_t deaths_ = 0;
+  bool talked_nonsense_ = false;
   bool alive_ = false;
   bool silent_ = false;  // While not alive.
   bool stalled_ = false;
@@ -144,9 +163,8 @@ class SimServer {
   std::map<std::pair<uint64_t, uint64_t>, Job> jobs_;  // By (needed_at, sequence).
   uint64_t job_sequence_ = 0;
   uint32_t busy_cores_ = 0;
-  uint64_t loads_before_ = 0;
   uint64_t rows_sent_ = 0;
-  std::map<WindowId, uint32_t>* ledger_ = nullptr;
+  std::vector<LoadRecord>* load_records_ = nullptr;
 };
 
 }  // namespace penstock::sim

@@ -79,13 +79,16 @@ void SimServer::Misbehave(const Job& job, const SaysPart& part) {
     excess.first_row = job.fetch.rows * job.fetch.count - static_cast<uint32_t>(rng_.Below(2));
     excess.content.assign(excess.rows + 1, 1);
     ++excess.rows;
+    talked_nonsense_ = true;
     world_.Tell(job.session, std::move(excess));
   }
   if (Draw(manners_.overlap) && part.first_row > 0) {
     SaysPart overlap = MakePart(job, part.first_row - 1, part.rows + 1);
+    talked_nonsense_ = true;
     world_.Tell(job.session, std::move(overlap));
   }
   if (Draw(manners_.empty)) {
+    talked_nonsense_ = true;
     world_.Tell(job.session, SaysPart{job.fetch.request, part.first_row, 0, 0, {}});
   }
 }
@@ -102,7 +105,6 @@ void SimServer::EndAll() {
   jobs_.clear();
   deferred_.clear();
   busy_cores_ = 0;
-  if (store_ != nullptr) loads_before_ += store_->loads();
   store_.reset();
   stalled_ = draining_ = false;
 }
@@ -125,8 +127,13 @@ void SimServer::Start() {
   ++starts_;
   manners_ = {};
   store_ = std::make_unique<WindowStore>(
-      model_.store, [this](absl::Duration delay, std::function<void()> action) {
+      model_.store,
+      [this](absl::Duration delay, std::function<void()> action) {
         Later(delay, std::move(action));
+      },
+      [this](WindowId window, uint32_t rows) {
+        if (load_records_ == nullptr) return;
+        load_records_->push_back({queue_.now(), window, rows, index_});
       });
 }
 

@@ -33,7 +33,7 @@ void WindowStore::LoadNext() {
     Entry& entry = entries_[id];
     entry.loading = true;
     ++loading_;
-    ++loads_;
+    note_(id, entry.rows);
     timer_(options_.seek + absl::Seconds(entry.rows / options_.rows_per_second),
            [this, id] { Loaded(id); });
   }

@@ -22,22 +22,29 @@ struct StoreOptions {
   uint32_t idle_windows = 64;                   // Kept beside those that are open.
 };
 
+// A load that was begun.
+struct LoadRecord {
+  absl::Time at;
+  WindowId window;
+  uint32_t rows = 0;
+  uint32_t server = 0;
+};
+
 // Reads each window once for all sessions that have it open, earliest needed first, and keeps it
 // while one has and for some while after. Not thread-safe.
 class WindowStore {
  public:
   using Timer = std::function<void(absl::Duration, std::function<void()>)>;
+  using Note = std::function<void(WindowId, uint32_t rows)>;
 
-  // `timer` runs an action later; what it holds must outlive the store.
-  WindowStore(const StoreOptions& options, Timer timer)
-      : options_(options), timer_(std::move(timer)) {}
+  // `timer` runs an action later, `note` hears of each load; what they hold must outlive the store.
+  WindowStore(const StoreOptions& options, Timer timer, Note note)
+      : options_(options), timer_(std::move(timer)), note_(std::move(note)) {}
 
   // Calls `ready` when it is there, perhaps at once.
   void Open(WindowId id, uint32_t rows, uint64_t needed_at, std::function<void()> ready);
   // Undoes one Open().
   void Close(WindowId id);
-
-  uint64_t loads() const { return loads_; }
 
  private:
   struct Entry {
@@ -56,11 +63,11 @@ class WindowStore {
 
   const StoreOptions options_;
   const Timer timer_;
+  const Note note_;
   std::map<WindowId, Entry> entries_;
   std::set<std::pair<uint64_t, WindowId>> queue_;
   std::list<WindowId> idle_;  // Used last at the back.
   uint32_t loading_ = 0;
-  uint64_t loads_ = 0;
 };
 
 }  // namespace penstock::sim

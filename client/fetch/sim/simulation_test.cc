@@ -1,0 +1,64 @@
+#include "client/fetch/sim/simulation.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/fetch/sim/scenario.h"
+#include "gtest/gtest.h"
+
+namespace penstock::sim {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PENSTOCK_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define PENSTOCK_SANITIZED 1
+#endif
+#endif
+
+// Of every shard: 2,000 in all, 400 under a sanitizer. The test's name says which.
+#ifdef PENSTOCK_SANITIZED
+constexpr uint64_t kSeeds = 100;
+#else
+constexpr uint64_t kSeeds = 500;
+#endif
+
+class SimulationTest : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(SimulationTest, KeepsEveryPromise) {
+  uint64_t finished = 0, rows = 0;
+  for (uint64_t seed = GetParam() * kSeeds; seed < (GetParam() + 1) * kSeeds; ++seed) {
+    const Outcome outcome = Simulate(DrawScenario(seed));
+    EXPECT_EQ(outcome.violation, "") << "replay with: " << ReplayCommand(seed);
+    finished += outcome.finished;
+    rows += outcome.rows;
+  }
+  EXPECT_GT(finished, kSeeds * 8 / 10);  // A few jobs end for a cause that no server can cure.
+  EXPECT_GT(rows, kSeeds * 1'000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SimulationTest, ::testing::Range<uint64_t>(0, 4),
+                         [](const auto& shard) {
+                           return absl::StrCat(shard.param * kSeeds, "To",
+                                               (shard.param + 1) * kSeeds - 1);
+                         });
+
+TEST(SimulationReplayTest, ASeedGivesTheSameRunToTheLastEvent) {
+  std::string first, second;
+  const Scenario scenario = DrawScenario(7);
+  Simulate(scenario, [&](const std::string& line) { absl::StrAppend(&first, line, "\n"); });
+  Simulate(DrawScenario(7), [&](const std::string& line) { absl::StrAppend(&second, line, "\n"); });
+  EXPECT_FALSE(first.empty());
+  EXPECT_EQ(first, second);
+}
+
+TEST(SimulationReplayTest, TheLogChangesNothing) {
+  const Outcome quiet = Simulate(DrawScenario(11));
+  const Outcome logged = Simulate(DrawScenario(11), [](const std::string&) {});
+  EXPECT_EQ(quiet.events, logged.events);
+  EXPECT_EQ(quiet.hash, logged.hash);
+}
+
+}  // namespace
+}  // namespace penstock::sim
