@@ -16,6 +16,7 @@ class Bytes final : public PartPayload {
   explicit Bytes(size_t size) : size_(size) {}
   size_t size() const override { return size_; }
   void CopyTo(size_t, std::span<uint8_t>) const override {}
+  uint32_t Crc32c() const override { return 0; }
   void Recycle() override { delete this; }
 
  private:
