@@ -1,0 +1,345 @@
+// Clients that say anything at all, against the whole server.
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "client/transport/grpc/grpc_transport.h"
+#include "gmock/gmock.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/grpcpp.h"
+#include "gtest/gtest.h"
+#include "proto/pieces.grpc.pb.h"
+#include "records/base/counter_rng.h"
+#include "records/engine/testing/chess_data.h"
+#include "records/wire/client_message.h"
+#include "tests/recording_events.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+#include "tests/test_cluster.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::chrono::seconds kPatience{120};
+
+// A stream that sends bytes, whatever they are. Not thread-safe.
+class RawStream {
+ public:
+  explicit RawStream(const std::shared_ptr<grpc::Channel>& channel) : stub_(channel) {
+    context_.set_deadline(std::chrono::system_clock::now() + kPatience);
+    call_ = stub_.PrepareCall(&context_, "/penstock.v1.PieceService/Pieces", &queue_);
+    call_->StartCall(this);
+    (void)Done();
+  }
+  ~RawStream() {
+    queue_.Shutdown();
+    void* tag;
+    for (bool ok; queue_.Next(&tag, &ok);) continue;
+  }
+
+  // False: the server has ended the stream.
+  bool Write(const std::string& bytes) {
+    grpc::Slice slice(bytes);
+    call_->Write(grpc::ByteBuffer(&slice, 1), this);
+    return Done();
+  }
+  // Ends the stream in one of the ways that there are; returns what the server said of it.
+  grpc::Status End(bool politely) {
+    if (politely) {
+      call_->WritesDone(this);
+      (void)Done();
+      grpc::ByteBuffer answer;
+      do {
+        call_->Read(&answer, this);
+      } while (Done());
+    } else {
+      context_.TryCancel();
+    }
+    grpc::Status status;
+    call_->Finish(&status, this);
+    EXPECT_TRUE(Done());
+    return status;
+  }
+
+ private:
+  bool Done() {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue_.Next(&tag, &ok) && ok;
+  }
+
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+};
+
+// Makes conversations that begin well and go wrong somewhere.
+class Forger {
+ public:
+  Forger(const ChessData& data, uint64_t seed) : data_(data), rng_(seed) {}
+
+  std::vector<std::string> Conversation() {
+    std::vector<std::string> messages = {
+        wire::Encode(wire::ClientHello{.options = data_.Stream()})};
+    const uint64_t length = rng_.Below(12);
+    for (uint64_t i = 0; i < length; ++i) messages.push_back(wire::Encode(Any(i)));
+    const uint64_t damages = rng_.Below(4);
+    for (uint64_t i = 0; i < damages; ++i) Damage(messages[rng_.Below(messages.size())]);
+    if (rng_.Below(8) == 0) std::swap(messages.front(), messages.back());
+    return messages;
+  }
+
+ private:
+  // Numbers at which arithmetic goes wrong, and small ones that are in use.
+  uint64_t Number() {
+    constexpr uint64_t kEdges[] = {0,
+                                   1,
+                                   2,
+                                   0x7f,
+                                   0xffff,
+                                   0x7fffffff,
+                                   0x80000000,
+                                   0xffffffff,
+                                   uint64_t{1} << 32,
+                                   uint64_t{1} << 63,
+                                   ~uint64_t{0}};
+    return rng_.Below(2) == 0 ? rng_.Below(4) : kEdges[rng_.Below(std::size(kEdges))];
+  }
+  uint32_t Word() { return static_cast<uint32_t>(Number()); }
+
+  wire::ClientMessage Any(uint64_t i) {
+    switch (rng_.Below(8)) {
+      case 0:
+      case 1:
+        return Window(i);
+      case 2:
+      case 3:
+      case 4:
+        return SomeFetch();
+      case 5:
+        return wire::Cancel{Number()};
+      case 6:
+        return wire::Release{Number()};
+      default:
+        return rng_.Below(2) == 0 ? wire::ClientMessage(wire::Ack{Number()})
+                                  : wire::ClientMessage(wire::SharedMemoryMapped{});
+    }
+  }
+  OpenWindow Window(uint64_t i) {
+    OpenWindow window = data_.Window(i, {rng_.Below(data_.chunks().size())}, Split::kAll, true, i);
+    switch (rng_.Below(8)) {
+      case 0:
+        window.chunks[0].offset = Number();
+        break;
+      case 1:
+        window.chunks[0].size = window.chunks[0].raw_size = Word();
+        break;
+      case 2:
+        window.chunks[0].records = window.rows = Word();
+        break;
+      case 3:
+        window.shards[0].path = rng_.Below(2) == 0 ? "../../etc/passwd" : std::string(3000, 'a');
+        break;
+      case 4:
+        window.chunks.resize(1 + rng_.Below(5000), window.chunks[0]);
+        break;
+      case 5:
+        window.damaged.push_back({Word(), Word(), rng_.Below(2) == 0});
+        break;
+      default:
+        break;
+    }
+    return window;
+  }
+  Fetch SomeFetch() {
+    return {.request = Number(),
+            .window = rng_.Below(8),
+            .first_row = Word(),
+            .rows = Word(),
+            .stride = Word(),
+            .count = Word(),
+            .dtype = static_cast<WireDtype>(rng_.Below(7)),
+            .needed_at = Number()};
+  }
+  void Damage(std::string& bytes) {
+    const uint64_t at = rng_.Below(bytes.size() + 1);
+    switch (rng_.Below(4)) {
+      case 0:
+        bytes.resize(at);
+        break;
+      case 1:
+        bytes.insert(at, std::string(rng_.Below(16), static_cast<char>(rng_.Next())));
+        break;
+      case 2:
+        bytes += bytes.substr(at);
+        break;
+      default:
+        if (at < bytes.size()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << rng_.Below(8)));
+    }
+  }
+
+  const ChessData& data_;
+  CounterRng rng_;
+};
+
+class HostileClientTest : public ::testing::Test {
+ protected:
+  HostileClientTest() : data_(folder_.path(), {}), cluster_(folder_.path()) {
+    EXPECT_OK(cluster_.Add(uint64_t{32} << 20));
+    channel_ = grpc::CreateChannel(cluster_.address(0), grpc::InsecureChannelCredentials());
+    transport_ = MakeGrpcTransport(cluster_.address(0));
+  }
+
+  // What an honest client gets of one window, as one string.
+  std::string Read() {
+    RecordingEvents events;
+    std::unique_ptr<Stream> stream = transport_->Connect(data_.Stream(), events);
+    events.Next<SaidHello>();
+    events.Next<SaidCredit>();
+    const OpenWindow window = data_.Window(1, {0, 3, 5}, Split::kAll, true, 42);
+    stream->OpenWindow(window);
+    events.Next<SaidWindowReady>();
+    stream->Fetch({.request = 1, .window = 1, .rows = window.rows, .dtype = WireDtype::kI8});
+    std::string all;
+    for (uint32_t rows = 0; rows < window.rows && !HasFailure();) {
+      const ReceivedPart part = events.Next<ReceivedPart>();
+      if (part.payload == nullptr) break;
+      const std::vector<uint8_t> bytes = Bytes(part);
+      all.append(bytes.begin(), bytes.end());
+      rows += part.rows;
+    }
+    return all;
+  }
+
+  TempFolder folder_;
+  ChessData data_;
+  TestCluster cluster_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<Transport> transport_;
+};
+
+TEST_F(HostileClientTest, ForgedConversationsChangeNothingForAnHonestClient) {
+  const std::string before = Read();
+  ASSERT_FALSE(before.empty());
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Forger forger(data_, seed);
+    RawStream stream(channel_);
+    for (const std::string& message : forger.Conversation()) {
+      if (!stream.Write(message)) break;
+    }
+    const grpc::Status status = stream.End(/*politely=*/seed % 4 != 0);
+    EXPECT_NE(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+    EXPECT_NE(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+    if (seed % 40 == 39) {
+      ASSERT_EQ(Read(), before);
+    }
+    if (HasFailure()) break;
+  }
+  EXPECT_EQ(Read(), before);
+}
+
+TEST_F(HostileClientTest, RandomBytesAreRefused) {
+  CounterRng rng(7);
+  for (int i = 0; i < 100; ++i) {
+    std::string bytes(1 + rng.Below(300), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(rng.Next());
+    RawStream stream(channel_);
+    (void)stream.Write(bytes);
+    EXPECT_FALSE(stream.End(/*politely=*/false).ok());
+  }
+  EXPECT_FALSE(Read().empty());
+}
+
+// Swaps a folder beneath the root for a link that leads out of it, as fast as it can.
+class Swapper {
+ public:
+  Swapper(const std::string& inside, const std::string& link)
+      : thread_([inside, link](std::stop_token stop) {
+          while (!stop.stop_requested()) {
+            renameat2(AT_FDCWD, inside.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE);
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+class SwappedLinkTest : public ::testing::Test {
+ protected:
+  // root/swapped/shard-0.tfrecord is ours; root/link leads to a folder outside of the root with
+  // other shards of the same names and sizes.
+  SwappedLinkTest() : outside_data_(outside_.path(), {.seed = 2}), cluster_(root_.path()) {
+    std::filesystem::create_directory(root_.File("swapped"));
+    ChessData(root_.File("swapped"), {.seed = 1});
+    std::filesystem::create_directory_symlink(outside_.path(), root_.File("link"));
+    outside_.Write("manifest.pb", "outside");
+    root_.Write("swapped/manifest.pb", "inside");
+    EXPECT_OK(cluster_.Add());
+  }
+
+  // What the server says of swapped/manifest.pb.
+  std::string Ask(v1::PieceService::Stub& stub) {
+    grpc::ClientContext context;
+    v1::ManifestRequest request;
+    request.set_path("swapped/manifest.pb");
+    auto reader = stub.Manifest(&context, request);
+    std::string all;
+    for (v1::ManifestPart part; reader->Read(&part);) all += part.data();
+    const grpc::Status status = reader->Finish();
+    return status.ok() ? all : absl::StrCat("code ", status.error_code());
+  }
+
+  TempFolder outside_;
+  ChessData outside_data_;
+  TempFolder root_;
+  TestCluster cluster_;
+};
+
+TEST_F(SwappedLinkTest, NoBytesOfAManifestOutside) {
+  auto stub = v1::PieceService::NewStub(
+      grpc::CreateChannel(cluster_.address(0), grpc::InsecureChannelCredentials()));
+  Swapper swapper(root_.File("swapped"), root_.File("link"));
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  int inside = 0;
+  int refused = 0;
+  // Until both sides of the race were met often.
+  while ((inside < 200 || refused < 200) && std::chrono::steady_clock::now() < deadline) {
+    const std::string answer = Ask(*stub);
+    ASSERT_NE(answer, "outside");
+    ASSERT_TRUE(answer == "inside" ||
+                answer == absl::StrCat("code ", grpc::StatusCode::PERMISSION_DENIED) ||
+                answer == absl::StrCat("code ", grpc::StatusCode::UNAVAILABLE))
+        << answer;
+    ++(answer == "inside" ? inside : refused);
+  }
+  EXPECT_GE(inside, 200);
+  EXPECT_GE(refused, 200);
+}
+
+// The client knows the checksums of what is outside, so that nothing but the path keeps it out.
+TEST_F(SwappedLinkTest, NoWindowOverAShardOutside) {
+  auto transport = MakeGrpcTransport(cluster_.address(0));
+  RecordingEvents events;
+  std::unique_ptr<Stream> stream = transport->Connect(outside_data_.Stream(), events);
+  events.Next<SaidHello>();
+  events.Next<SaidCredit>();
+  Swapper swapper(root_.File("swapped"), root_.File("link"));
+  for (uint64_t number = 1; number <= 500; ++number) {
+    OpenWindow window = outside_data_.Window(number, {number % 4});
+    for (ShardRef& shard : window.shards) shard.path = absl::StrCat("swapped/", shard.path);
+    stream->OpenWindow(window);
+    const Said said = events.NextOfAnyKind();
+    ASSERT_TRUE(std::holds_alternative<StreamError>(said)) << "window " << number;
+    stream->Release(number);
+  }
+}
+
+}  // namespace
+}  // namespace penstock
