@@ -156,7 +156,8 @@ absl::Status EngineOptions::Validate() const {
 // The server's reactor and the local transport speak to a client through this.
 class Engine::EngineSession final : public Session {
  public:
-  EngineSession(Scheduler& scheduler, SessionState& state) : scheduler_(scheduler), state_(state) {}
+  EngineSession(Scheduler& scheduler, PartPool& pool, SessionState& state)
+      : scheduler_(scheduler), pool_(pool), state_(state) {}
   ~EngineSession() override {
     scheduler_.EndSession(state_);
     state_.home.reset();
@@ -172,9 +173,14 @@ class Engine::EngineSession final : public Session {
   void Cancel(uint64_t request) override { scheduler_.Cancel(state_, request); }
   absl::Status Release(uint64_t window) override { return scheduler_.Release(state_, window); }
   SessionStats stats() const override { return scheduler_.stats(state_); }
+  void UsePartMemory(std::shared_ptr<PartMemory> memory) override {
+    scheduler_.LimitParts(state_, memory->size());
+    pool_.Lend(*state_.home, std::move(memory));
+  }
 
  private:
   Scheduler& scheduler_;
+  PartPool& pool_;
   SessionState& state_;
 };
 
@@ -242,7 +248,7 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   state->checksums = options.checksums;
   state->home = pool_->MakeHome(state.get());
   PENSTOCK_ASSIGN_OR_RETURN(SessionState * added, scheduler_.AddSession(std::move(state)));
-  return std::make_unique<EngineSession>(scheduler_, *added);
+  return std::make_unique<EngineSession>(scheduler_, *pool_, *added);
 }
 
 absl::StatusOr<ServerInfo> Engine::Describe(const StreamOptions& options) const {

@@ -32,11 +32,24 @@ PartPool::HomePtr PartPool::MakeHome(SessionState* session) {
   return HomePtr(new Home(shared_from_this(), session));
 }
 
+void PartPool::Lend(Home& home, std::shared_ptr<PartMemory> memory) {
+  MutexLock lock(&mutex_);
+  home.lent_ = std::move(memory);
+}
+
 std::span<uint8_t> PartPool::Take(Home& home, size_t size) {
   const size_t capacity = Capacity(size);
   MutexLock lock(&mutex_);
   ++home.outside_;
   outstanding_bytes_ += capacity;
+  if (home.lent_ != nullptr) {
+    if (std::span<uint8_t> lent = home.lent_->Take(capacity); !lent.empty()) return lent;
+  }
+  return TakeOwn(size);
+}
+
+std::span<uint8_t> PartPool::TakeOwn(size_t size) {
+  const size_t capacity = Capacity(size);
   std::vector<uint8_t*>& list = free_[Class(size)];
   if (list.empty()) return {Allocate(capacity), capacity};
   uint8_t* memory = list.back();
@@ -45,29 +58,41 @@ std::span<uint8_t> PartPool::Take(Home& home, size_t size) {
   return {memory, capacity};
 }
 
-void PartPool::Return(Home& home, std::span<uint8_t> memory) {
-  std::shared_ptr<PartPool> self;  // Released after the lock: it may be the last owner.
-  MutexLock lock(&mutex_);
-  outstanding_bytes_ -= memory.size();
+void PartPool::ReturnOwn(std::span<uint8_t> memory) {
   if (free_bytes_ + memory.size() <= keep_bytes_) {
     free_[Class(memory.size())].push_back(memory.data());
     free_bytes_ += memory.size();
   } else {
     Free(memory.data());
   }
+}
+
+void PartPool::Return(Home& home, std::span<uint8_t> memory) {
+  std::shared_ptr<PartPool> self;  // Released after the lock: it may be the last owner.
+  std::shared_ptr<PartMemory> lent;
+  MutexLock lock(&mutex_);
+  outstanding_bytes_ -= memory.size();
+  if (home.lent_ != nullptr && home.lent_->Holds(memory.data())) {
+    home.lent_->Return(memory);
+  } else {
+    ReturnOwn(memory);
+  }
   if (on_return_) on_return_(home.session_, memory.size());
   if (--home.outside_ > 0 || !home.closed_) return;
   self = std::move(home.pool_);
+  lent = std::move(home.lent_);
   delete &home;
 }
 
 void PartPool::CloseHome(Home& home) {
   std::shared_ptr<PartPool> self;
+  std::shared_ptr<PartMemory> lent;
   MutexLock lock(&mutex_);
   home.session_ = nullptr;
   home.closed_ = true;
   if (home.outside_ > 0) return;
   self = std::move(home.pool_);
+  lent = std::move(home.lent_);
   delete &home;
 }
 

@@ -12,6 +12,7 @@
 
 #include "records/base/mutex.h"
 #include "records/engine/part_buffer.h"
+#include "records/engine/part_memory.h"
 
 namespace penstock {
 
@@ -42,6 +43,9 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
 
   HomePtr MakeHome(SessionState* session);
 
+  // From now on parts of `home` lie in `memory` where it has room.
+  void Lend(Home& home, std::shared_ptr<PartMemory> memory);
+
   // Memory of Capacity(size) bytes that will return to `home`.
   std::span<uint8_t> Take(Home& home, size_t size);
 
@@ -57,6 +61,8 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   static_assert(kMinBytes << (kClasses - 1) == PartBuffer::kMaxPartBytes);
 
   static size_t Class(size_t size);
+  std::span<uint8_t> TakeOwn(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReturnOwn(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(Home& home, std::span<uint8_t> memory);
   void CloseHome(Home& home);
 
@@ -84,6 +90,8 @@ class PartPool::Home final : public PartHome {
   SessionState* session_;  // Null once closed.
   bool closed_ = false;
   size_t outside_ = 0;  // Parts that have not returned.
+  // Shared with whoever lent it; may be null.
+  std::shared_ptr<PartMemory> lent_;
 };
 
 }  // namespace penstock

@@ -48,6 +48,52 @@ TEST_F(PartPoolTest, TellsHowMuchReturned) {
   EXPECT_EQ(returned_, 8192u);
 }
 
+// Room for one part of 8 KiB.
+class SmallMemory final : public PartMemory {
+ public:
+  explicit SmallMemory(bool& gone) : gone_(gone) {}
+  ~SmallMemory() override { gone_ = true; }
+  size_t size() const override { return sizeof bytes_; }
+  std::span<uint8_t> Take(size_t capacity) override {
+    if (taken_ || capacity > sizeof bytes_) return {};
+    taken_ = true;
+    return {bytes_, capacity};
+  }
+  bool Holds(const uint8_t* memory) const override { return memory == bytes_; }
+  void Return(std::span<uint8_t>) override { taken_ = false; }
+
+ private:
+  bool& gone_;
+  bool taken_ = false;
+  uint8_t bytes_[8192];
+};
+
+TEST_F(PartPoolTest, PartsLieInLentMemoryWhileItHasRoom) {
+  bool gone = false;
+  auto memory = std::make_shared<SmallMemory>(gone);
+  PartPool::HomePtr home = pool_->MakeHome(nullptr);
+  PartBuffer before = Take(*home, 5000);
+  pool_->Lend(*home, memory);
+  PartBuffer first = Take(*home, 5000), second = Take(*home, 5000);
+  EXPECT_FALSE(memory->Holds(before.bytes().data()));
+  EXPECT_TRUE(memory->Holds(first.bytes().data()));
+  EXPECT_FALSE(memory->Holds(second.bytes().data()));
+  first = PartBuffer();
+  EXPECT_EQ(returned_, 8192u);
+  EXPECT_TRUE(memory->Holds(Take(*home, 5000).bytes().data()));
+}
+
+TEST_F(PartPoolTest, LentMemoryStaysUntilItsLastPart) {
+  bool gone = false;
+  PartPool::HomePtr home = pool_->MakeHome(nullptr);
+  pool_->Lend(*home, std::make_shared<SmallMemory>(gone));
+  PartBuffer part = Take(*home, 5000);
+  home.reset();
+  EXPECT_FALSE(gone);
+  part = PartBuffer();
+  EXPECT_TRUE(gone);
+}
+
 TEST_F(PartPoolTest, PartsOutliveHomeAndPool) {
   PartPool::HomePtr home = pool_->MakeHome(nullptr);
   PartBuffer part = Take(*home, 100);

@@ -190,6 +190,11 @@ absl::Status Scheduler::Release(SessionState& session, uint64_t number) {
   return absl::OkStatus();
 }
 
+void Scheduler::LimitParts(SessionState& session, uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  session.max_part_bytes = bytes;
+}
+
 void Scheduler::EndRequest(RequestState& request) {
   WindowState& window = *request.window;
   SessionState& session = *window.session;

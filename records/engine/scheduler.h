@@ -34,6 +34,8 @@ class Scheduler {
   absl::Status Fetch(SessionState& session, const Fetch& fetch);
   void Cancel(SessionState& session, uint64_t request);
   absl::Status Release(SessionState& session, uint64_t window);
+  // Parts that have not returned take no more, from now on.
+  void LimitParts(SessionState& session, uint64_t bytes);
 
   // Waits for a job. False: Stop() was called.
   bool Next(Job& job);

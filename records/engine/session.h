@@ -3,11 +3,12 @@
 #define PENSTOCK_RECORDS_ENGINE_SESSION_H_
 
 #include <cstdint>
-#include <span>
+#include <memory>
 
 #include "absl/status/status.h"
 #include "records/engine/messages.h"
 #include "records/engine/part_buffer.h"
+#include "records/engine/part_memory.h"
 
 namespace penstock {
 
@@ -56,6 +57,9 @@ class Session {
   // Ends its requests too. kInvalidArgument: unknown window.
   virtual absl::Status Release(uint64_t window) = 0;
   virtual SessionStats stats() const { return {}; }
+  // From now on parts are decoded into `memory`, which outlives them, and take no more than its
+  // size; one that finds no room there goes into ordinary memory. At most once.
+  virtual void UsePartMemory(std::shared_ptr<PartMemory> memory) = 0;
 };
 
 }  // namespace penstock

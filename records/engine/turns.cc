@@ -33,7 +33,8 @@ bool Turns::MayRun(const SessionState& session, const RequestState& request) con
   if (Refused(request)) return true;
   const size_t capacity = PartPool::Capacity(NextRows(request) * request.decoding->row_bytes);
   // One part a session always: others that do not read must not stop it.
-  return session.part_bytes == 0 || (session.part_bytes + capacity <= limits_.session_part_bytes &&
+  const uint64_t limit = std::min(session.max_part_bytes, limits_.session_part_bytes);
+  return session.part_bytes == 0 || (session.part_bytes + capacity <= limit &&
                                      part_bytes_ + capacity <= limits_.engine_part_bytes);
 }
 

@@ -51,6 +51,7 @@ struct FakeBehaviour {
   std::function<absl::Status(SessionEvents&, const Fetch&)> on_fetch = nullptr;
   std::function<void(SessionEvents&, uint64_t)> on_cancel = nullptr;
   std::function<absl::Status(SessionEvents&, uint64_t)> on_release = nullptr;
+  std::function<void(std::shared_ptr<PartMemory>)> on_memory = nullptr;
   std::function<void()> on_close = nullptr;
 };
 
@@ -73,6 +74,9 @@ class FakeSession final : public Session {
   }
   absl::Status Release(uint64_t window) override {
     return behaviour_.on_release ? behaviour_.on_release(events_, window) : absl::OkStatus();
+  }
+  void UsePartMemory(std::shared_ptr<PartMemory> memory) override {
+    if (behaviour_.on_memory) behaviour_.on_memory(std::move(memory));
   }
 
  private:
