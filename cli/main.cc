@@ -5,8 +5,10 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "penstock_version.h"
+#include "records/base/keep_freed_memory.h"
 
 int main(int argc, char** argv) {
+  penstock::KeepFreedMemory();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   // A broken connection comes as a status that names its cause; gRPC would tell of it once more.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "penstock_version.h"
+#include "records/base/keep_freed_memory.h"
 #include "trainer/app/options.h"
 #include "trainer/app/run.h"
 
@@ -37,6 +38,7 @@ int Run(const penstock::TrainerOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  penstock::KeepFreedMemory();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   // A broken connection comes as a status that names its cause; gRPC would tell of it once more.

@@ -1,10 +1,10 @@
 #include "client/transport/grpc/grpc_payload.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "records/base/crc32c.h"
+#include "records/base/streaming_copy.h"
 
 namespace penstock {
 
@@ -17,7 +17,7 @@ void GrpcPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
       continue;
     }
     size_t take = std::min(slice.size() - skip, out.size());
-    std::memcpy(out.data(), slice.begin() + skip, take);
+    StreamingCopy({slice.begin() + skip, take}, out.first(take));
     out = out.subspan(take);
     skip = 0;
   }

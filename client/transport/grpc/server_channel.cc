@@ -33,6 +33,12 @@ grpc::ChannelArguments ChannelOptions(const NetworkOptions& network) {
   options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 5'000);
   options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
   options.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // A wide window from the start, without the probing that would find its width: the estimate
+  // makes gRPC read into ever larger buffers, which then leave the cache and are faulted in anew.
+  // And longer frames: each costs a header and a slice on both sides. docs/adr has the figures.
+  options.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  options.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
+  options.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 64 << 10);
   if (network.tls.has_value() && !network.tls->server_name.empty()) {
     options.SetSslTargetNameOverride(network.tls->server_name);
   }

@@ -1,12 +1,13 @@
 #include "client/transport/local/local_payload.h"
 
-#include <cstring>
 #include <utility>
+
+#include "records/base/streaming_copy.h"
 
 namespace penstock {
 
 void LocalPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
-  std::memcpy(out.data(), part_.bytes().data() + offset, out.size());
+  StreamingCopy(part_.bytes().subspan(offset, out.size()), out);
 }
 
 void LocalPayload::Recycle() {
