@@ -69,6 +69,8 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
                      "Fail after so long without any server");
   command.add_flag("--checksums", flags.checksums,
                    "Verify a checksum of every part that servers send");
+  command.add_flag("--no-shm", flags.no_shm,
+                   "Take parts over gRPC even where a server offers shared memory");
   command.add_option("--threads", flags.threads, "local: only; 0: the cores of this process");
   command.add_option("--memory-budget", flags.memory_budget,
                      "local: only, for chunks; 0: a quarter of the memory");
@@ -92,7 +94,7 @@ void AddNetworkFlags(CLI::App& command, LoaderFlags& flags) {
 }
 
 absl::StatusOr<NetworkOptions> ToNetworkOptions(const LoaderFlags& flags) {
-  NetworkOptions network{.token_file = flags.token_file};
+  NetworkOptions network{.token_file = flags.token_file, .shared_memory = !flags.no_shm};
   const TlsOptions& files = flags.tls_files;
   if (flags.tls) {
     if (files.cert_file.empty() != files.key_file.empty()) {

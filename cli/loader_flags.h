@@ -38,6 +38,7 @@ struct LoaderFlags {
   uint32_t threads = 0;
   bool no_shuffle = false;
   bool checksums = false;
+  bool no_shm = false;
 };
 
 // `flags` must outlive `command`.

@@ -173,7 +173,8 @@ nlohmann::json ToJson(const StreamResult& result) {
                        {"bytes", server.bytes},
                        {"windows", server.windows},
                        {"lost_requests", server.lost_requests},
-                       {"stream_breaks", server.stream_breaks}});
+                       {"stream_breaks", server.stream_breaks},
+                       {"shared_memory", server.shared_memory}});
   }
   nlohmann::json json = {{"rows", result.stats.rows},
                          {"steps", result.stats.batches},
@@ -194,6 +195,12 @@ std::string ShortDuration(absl::Duration duration) {
   return absl::StrFormat("%.3g ms", absl::ToDoubleMilliseconds(duration));
 }
 
+std::string Through(const LoaderStats::Server& server) {
+  if (server.shared_memory.empty()) return "";
+  if (server.shared_memory == "ok") return ", through shared memory";
+  return absl::StrCat("; no shared memory: ", server.shared_memory);
+}
+
 void Print(const StreamResult& result) {
   const double seconds = absl::ToDoubleSeconds(result.elapsed);
   const LoaderStats& stats = result.stats;
@@ -206,8 +213,8 @@ void Print(const StreamResult& result) {
                ShortDuration(result.first_batch), ShortDuration(result.waits.Quantile(0.5)),
                ShortDuration(result.waits.Quantile(0.99)), ShortDuration(result.waits.max()));
   for (const LoaderStats::Server& server : stats.servers) {
-    absl::PrintF("server   %s  %d parts, %s, %d requests lost\n", server.address, server.parts,
-                 FormatByteSize(server.bytes), server.lost_requests);
+    absl::PrintF("server   %s  %d parts, %s, %d requests lost%s\n", server.address, server.parts,
+                 FormatByteSize(server.bytes), server.lost_requests, Through(server));
   }
   absl::PrintF("cursor   %s\n", result.cursor);
   if (!result.digest.empty()) absl::PrintF("digest   sha256 %s\n", result.digest);

@@ -11,6 +11,7 @@
 #include "metrics/metrics_flags.h"
 #include "penstock_version.h"
 #include "records/base/byte_size.h"
+#include "records/base/keep_freed_memory.h"
 #include "records/base/status.h"
 #include "server/address_file.h"
 #include "server/descriptor_watch.h"
@@ -59,6 +60,10 @@ void AddOptions(CLI::App& app, Flags& flags) {
                  "File that gets the address once it is served, and goes when the server ends");
   AddMetricsFlags(app, flags.metrics);
   app.add_option("--grace", flags.grace, "How long SIGTERM waits for streams to end, e.g. 30s");
+  app.add_option("--shm-socket", flags.server.shm_socket,
+                 "Unix socket that clients of this machine fetch shared memory from");
+  app.add_option("--shm-group", flags.server.shm_group,
+                 "Group that may connect to --shm-socket, beside this user");
   app.add_flag("--insecure", flags.server.insecure,
                "Allow --listen on an address that other machines reach, without TLS");
   app.add_option("--tls-cert", flags.server.tls_cert,
@@ -154,6 +159,7 @@ int Fail(const absl::Status& status, int exit_code) {
 }
 
 int Main(int argc, char** argv) {
+  KeepFreedMemory();
   CLI::App app("Decodes records beneath a folder for the trainers that ask for them.",
                "penstock-server");
   Flags flags;

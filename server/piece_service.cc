@@ -109,11 +109,13 @@ class RefusingReactor final : public Base {
 }  // namespace
 
 PieceService::PieceService(SessionSource& source, const Root& root, Gate& gate,
-                           const ServiceLimits& limits, std::function<void()> on_stream_end)
+                           const ServiceLimits& limits, SharedMemoryDoor* door,
+                           std::function<void()> on_stream_end)
     : source_(source),
       root_(root),
       gate_(gate),
       limits_(limits),
+      door_(door),
       on_stream_end_(std::move(on_stream_end)),
       deadlines_([this] { RunDeadlines(); }) {}
 
@@ -134,7 +136,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PieceService::Piece
     return new RefusingReactor<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
         pass.status());
   }
-  auto* stream = StreamReactor::Create(source_, *this, *std::move(pass), context->peer());
+  auto* stream = StreamReactor::Create(source_, *this, *std::move(pass), door_, context->peer());
   streams_.insert(stream);
   stream->Start();
   changed_.NotifyAll();

@@ -15,6 +15,7 @@
 #include "server/gate.h"
 #include "server/service_limits.h"
 #include "server/session_source.h"
+#include "server/shared_memory_door.h"
 #include "server/stream_reactor.h"
 
 namespace penstock {
@@ -29,10 +30,10 @@ class FileReactor;
 // Every RPC begins with Gate::Admit(), which checks its token. Thread-safe.
 class PieceService final : public PieceServiceBase, private StreamOwner {
  public:
-  // All outlive it; it outlives the grpc::Server that it is registered with. `on_stream_end` is
-  // called on gRPC's threads.
+  // All outlive it; it outlives the grpc::Server that it is registered with. `door` may be null.
+  // `on_stream_end` is called on gRPC's threads.
   PieceService(SessionSource& source, const Root& root, Gate& gate, const ServiceLimits& limits,
-               std::function<void()> on_stream_end);
+               SharedMemoryDoor* door, std::function<void()> on_stream_end);
   ~PieceService() override;
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Pieces(
@@ -66,6 +67,7 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
   const Root& root_;
   Gate& gate_;
   const ServiceLimits limits_;
+  SharedMemoryDoor* const door_;
   const std::function<void()> on_stream_end_;
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   mutable Mutex mutex_;

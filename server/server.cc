@@ -14,6 +14,7 @@
 #include "server/listen_address.h"
 #include "server/listener.h"
 #include "server/piece_service.h"
+#include "server/shared_memory_door.h"
 #include "spdlog/spdlog.h"
 
 namespace penstock {
@@ -72,6 +73,10 @@ absl::Status ServerOptions::Validate() const {
   if (data_root.empty()) {
     return absl::InvalidArgumentError("--data-root: give the folder that the shards lie beneath");
   }
+  if (!shm_socket.empty()) {
+    return SharedMemoryDoorOptions{.socket = shm_socket, .group = shm_group}.Validate();
+  }
+  if (!shm_group.empty()) return absl::InvalidArgumentError("--shm-group needs --shm-socket");
   return absl::OkStatus();
 }
 
@@ -99,6 +104,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
     if (!port.ok()) return Annotate(port.status(), "--health-listen");
     server->health_port_ = *std::move(port);
   }
+  PENSTOCK_RETURN_IF_ERROR(server->OpenDoor());
   PENSTOCK_RETURN_IF_ERROR(server->LoadCredentials());
   PENSTOCK_RETURN_IF_ERROR(server->Listen(server->options_.listen));
   return server;
@@ -124,10 +130,18 @@ absl::Status Server::LoadCredentials() {
     tokens = *std::move(opened);
   }
   gate_ = std::make_unique<Gate>(std::move(tokens), options_.limits);
-  service_ = std::make_unique<PieceService>(*sessions_, root_, *gate_, options_.limits, [this] {
-    MutexLock lock(&mutex_);
-    changed_.NotifyAll();
-  });
+  service_ = std::make_unique<PieceService>(*sessions_, root_, *gate_, options_.limits, door_.get(),
+                                            [this] {
+                                              MutexLock lock(&mutex_);
+                                              changed_.NotifyAll();
+                                            });
+  return absl::OkStatus();
+}
+
+absl::Status Server::OpenDoor() {
+  if (options_.shm_socket.empty()) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(
+      door_, SharedMemoryDoor::Open({.socket = options_.shm_socket, .group = options_.shm_group}));
   return absl::OkStatus();
 }
 

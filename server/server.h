@@ -29,6 +29,7 @@ class Gate;
 class HealthService;
 class Listener;
 class PieceService;
+class SharedMemoryDoor;
 
 struct ServerOptions {
   // HOST:PORT; port 0 takes a free one. An address that other machines reach needs TLS, or
@@ -49,6 +50,10 @@ struct ServerOptions {
   // Bearer tokens (server/tokens.h); empty: anyone may ask. Read again when it changes.
   std::string token_file = {};
   ServiceLimits limits = {};
+  // Where clients of this machine fetch shared memory: a Unix socket that this user, and the group
+  // of this name if given, may connect to. Empty: parts travel inside the stream.
+  std::string shm_socket = {};
+  std::string shm_group = {};
 
   // kInvalidArgument names the option and what to give it.
   absl::Status Validate() const;
@@ -86,6 +91,7 @@ class Server {
 
  private:
   Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> sessions);
+  absl::Status OpenDoor();
   absl::Status Listen(const std::string& address);
   absl::Status LoadCredentials();
   // Ends the gRPC server when there is reason to.
@@ -97,6 +103,7 @@ class Server {
   const std::unique_ptr<HealthService> health_;
   std::unique_ptr<HealthPort> health_port_;  // Null without health_listen.
   std::unique_ptr<Gate> gate_;
+  std::unique_ptr<SharedMemoryDoor> door_;  // May be null.
   std::unique_ptr<PieceService> service_;
   std::shared_ptr<grpc::ServerCredentials> credentials_;  // Shared with gRPC, which may go first.
   std::unique_ptr<grpc::Server> grpc_;

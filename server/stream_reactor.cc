@@ -9,6 +9,7 @@
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "records/wire/part_header.h"
+#include "records/wire/shared_memory.h"
 #include "server/grpc_status.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
@@ -21,17 +22,23 @@ grpc::ByteBuffer ToByteBuffer(const std::string& message) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
+wire::PartHeader HeaderOf(const PartBuffer& part) {
+  return {.request = part.request,
+          .first_row = part.first_row,
+          .rows = part.rows,
+          .crc32c = part.crc32c};
+}
+
 // The header is copied into its slice; the tensor bytes are lent until gRPC has sent them.
-grpc::ByteBuffer ToByteBuffer(PartBuffer part) {
-  uint8_t header[wire::kMaxPartHeaderBytes];
-  size_t header_size = wire::WritePartHeader({.request = part.request,
-                                              .first_row = part.first_row,
-                                              .rows = part.rows,
-                                              .crc32c = part.crc32c,
-                                              .data_size = part.bytes().size()},
-                                             header);
+grpc::ByteBuffer ToByteBuffer(const wire::PartHeader& header, PartBuffer part) {
+  uint8_t start[wire::kMaxPartHeaderBytes];
+  const size_t start_size = wire::WritePartHeader(header, start);
+  if (part.bytes().empty()) {
+    grpc::Slice slice(start, start_size);
+    return grpc::ByteBuffer(&slice, 1);
+  }
   auto* lent = new PartBuffer(std::move(part));
-  grpc::Slice slices[] = {grpc::Slice(header, header_size),
+  grpc::Slice slices[] = {grpc::Slice(start, start_size),
                           grpc::Slice(
                               lent->bytes().data(), lent->bytes().size(),
                               [](void* buffer) { delete static_cast<PartBuffer*>(buffer); }, lent)};
@@ -45,13 +52,21 @@ double Seconds(std::chrono::steady_clock::duration time) {
 }  // namespace
 
 StreamReactor* StreamReactor::Create(SessionSource& source, StreamOwner& owner, Gate::Pass pass,
-                                     std::string peer) {
+                                     SharedMemoryDoor* door, std::string peer) {
   std::shared_ptr<StreamReactor> stream(
-      new StreamReactor(source, owner, std::move(pass), std::move(peer)),
+      new StreamReactor(source, owner, std::move(pass), door, std::move(peer)),
       [](StreamReactor* done) { delete done; });
   stream->self_ = stream;
   return stream.get();
 }
+
+StreamReactor::StreamReactor(SessionSource& source, StreamOwner& owner, Gate::Pass pass,
+                             SharedMemoryDoor* door, std::string peer)
+    : source_(source),
+      owner_(owner),
+      pass_(std::move(pass)),
+      door_(wire::IsLoopbackPeer(peer) ? door : nullptr),
+      peer_(std::move(peer)) {}
 
 void StreamReactor::Start() { StartRead(&incoming_); }
 
@@ -135,9 +150,19 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
     credit_bytes_ = opened.credit_bytes;
   }
   spdlog::info("client connected peer={} client={}", peer_, Quoted(client_));
-  Say(wire::ServerHello{.info = opened.info});
+  Say(MakeHello(opened.info));
   Say(wire::Credit{opened.credit_bytes});
   return absl::OkStatus();
+}
+
+wire::ServerHello StreamReactor::MakeHello(const ServerInfo& info) {
+  wire::ServerHello hello{.info = info};
+  if (door_ != nullptr) lease_ = door_->MakeLease();
+  if (lease_ != nullptr) {
+    hello.shm_socket = door_->socket();
+    hello.shm_ticket = lease_->ticket();
+  }
+  return hello;
 }
 
 absl::Status StreamReactor::Handle(OpenWindow window) {
@@ -209,12 +234,33 @@ absl::Status StreamReactor::Handle(wire::Release release) {
   return definition.refused.ok() ? session_->Release(release.window) : absl::OkStatus();
 }
 
-absl::Status StreamReactor::Handle(wire::Ack) {
-  return absl::InvalidArgumentError("an Ack, but no part of this stream was in shared memory");
+absl::Status StreamReactor::Handle(wire::Ack ack) {
+  PartBuffer returned;  // Without the lock.
+  MutexLock lock(&mutex_);
+  auto found = lent_.find(ack.offset);
+  if (found == lent_.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an Ack of offset ", ack.offset, ", where no part is outstanding"));
+  }
+  returned = std::move(found->second);
+  lent_.erase(found);
+  return absl::OkStatus();
 }
 
 absl::Status StreamReactor::Handle(wire::SharedMemoryMapped) {
-  return absl::InvalidArgumentError("this stream has no shared memory to map");
+  std::shared_ptr<SharedPool> pool = lease_ == nullptr ? nullptr : lease_->pool();
+  if (pool == nullptr) {
+    return absl::InvalidArgumentError("this stream has no shared memory that waits to be mapped");
+  }
+  lease_.reset();
+  {
+    MutexLock lock(&mutex_);
+    pool_ = pool;
+  }
+  spdlog::info("shared memory mapped peer={} client={} bytes={}", peer_, Quoted(client_),
+               pool->size());
+  session_->UsePartMemory(std::move(pool));
+  return absl::OkStatus();
 }
 
 void StreamReactor::ReadOn() {
@@ -295,8 +341,27 @@ void StreamReactor::Write(Outbox::Item item) {
     num_parts_.fetch_add(1, std::memory_order_relaxed);
     num_bytes_.fetch_add(part->bytes().size(), std::memory_order_relaxed);
   }
-  outgoing_ = std::visit([](auto& body) { return ToByteBuffer(std::move(body)); }, item);
+  if (auto* part = std::get_if<PartBuffer>(&item)) {
+    outgoing_ = ToMessage(std::move(*part));
+  } else {
+    outgoing_ = ToByteBuffer(std::get<std::string>(item));
+  }
   StartWrite(&outgoing_);
+}
+
+// A part in the stream's pool stays there until the client's Ack; any other travels.
+grpc::ByteBuffer StreamReactor::ToMessage(PartBuffer part) {
+  const std::span<const uint8_t> bytes = part.bytes();
+  wire::PartHeader header = HeaderOf(part);
+  MutexLock lock(&mutex_);
+  if (pool_ == nullptr || bytes.empty() || !pool_->Holds(bytes.data())) {
+    header.data_size = bytes.size();
+    return ToByteBuffer(header, std::move(part));
+  }
+  header.shared_offset = pool_->OffsetOf(bytes.data());
+  header.shared_size = static_cast<uint32_t>(bytes.size());
+  lent_.insert_or_assign(header.shared_offset, std::move(part));
+  return ToByteBuffer(header, PartBuffer());
 }
 
 void StreamReactor::FinishIfDue() {
@@ -333,6 +398,7 @@ void StreamReactor::OnCancel() { End(absl::CancelledError("the client is gone"))
 
 void StreamReactor::OnDone() {
   CloseSession();  // No event follows.
+  lease_.reset();
   if (said_hello_) {
     spdlog::info(
         "client left peer={} client={} seconds={} windows={} requests={} rows={} parts={} bytes={} "

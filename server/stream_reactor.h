@@ -22,6 +22,7 @@
 #include "server/gate.h"
 #include "server/outbox.h"
 #include "server/session_source.h"
+#include "server/shared_memory_door.h"
 
 namespace penstock {
 
@@ -52,9 +53,9 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   // The session limits those that it knows.
   static constexpr size_t kMaxRefusedWindows = 1024;
 
-  // Both outlive it.
+  // All outlive it; `door` may be null.
   static StreamReactor* Create(SessionSource& source, StreamOwner& owner, Gate::Pass pass,
-                               std::string peer);
+                               SharedMemoryDoor* door, std::string peer);
 
   // Starts to read.
   void Start();
@@ -70,8 +71,8 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
  private:
   using Clock = std::chrono::steady_clock;
 
-  StreamReactor(SessionSource& source, StreamOwner& owner, Gate::Pass pass, std::string peer)
-      : source_(source), owner_(owner), pass_(std::move(pass)), peer_(std::move(peer)) {}
+  StreamReactor(SessionSource& source, StreamOwner& owner, Gate::Pass pass, SharedMemoryDoor* door,
+                std::string peer);
   ~StreamReactor() override = default;
 
   void OnReadDone(bool ok) override;
@@ -100,12 +101,15 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   // What to write now, if a write may start; the caller passes it to Write().
   std::optional<Outbox::Item> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Write(Outbox::Item item);
+  grpc::ByteBuffer ToMessage(PartBuffer part);
+  wire::ServerHello MakeHello(const ServerInfo& info);
   // Never called from a session's event: it may end in OnDone(), which waits for those.
   void FinishIfDue();
 
   SessionSource& source_;
   StreamOwner& owner_;
   Gate::Pass pass_;
+  SharedMemoryDoor* const door_;
   const std::string peer_;
   std::shared_ptr<StreamReactor> self_;
 
@@ -128,6 +132,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   // Changed by the read side alone, which holds this lock while it does; stats() holds it too.
   mutable Mutex session_mutex_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<SharedMemoryDoor::Lease> lease_;  // Until the client has mapped its pool.
   std::string client_;
   uint64_t credit_bytes_ = 0;
 
@@ -143,6 +148,8 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 
   mutable Mutex mutex_;
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<SharedPool> pool_ ABSL_GUARDED_BY(mutex_);     // Shared with the session's parts.
+  std::map<uint64_t, PartBuffer> lent_ ABSL_GUARDED_BY(mutex_);  // By offset, until its Ack.
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   Clock::time_point write_start_ ABSL_GUARDED_BY(mutex_);  // Of the write under way.
   Clock::duration write_wait_ ABSL_GUARDED_BY(mutex_){};   // Of those that are done.

@@ -43,8 +43,11 @@ class RecordingEvents final : public StreamEvents {
   void OnError(StreamError error) override { Add(std::move(error)); }
   void OnCredit(uint64_t bytes) override { Add(SaidCredit{bytes}); }
   void OnDraining(uint32_t grace_ms) override { Add(SaidDraining{grace_ms}); }
+  void OnSharedMemory(absl::Status status) override { shared_memory_.Push(std::move(status)); }
   void OnBroken(absl::Status status) override { Add(SaidBroken{std::move(status)}); }
 
+  // What became of the shared memory that a server offered.
+  absl::Status SharedMemory() { return *shared_memory_.Pop(); }
   Said NextOfAnyKind() { return *events_.Pop(); }
   // The next event, which must be a T.
   template <typename T>
@@ -66,6 +69,7 @@ class RecordingEvents final : public StreamEvents {
 
   std::atomic<bool> busy_{false};
   BoundedQueue<Said> events_{100'000};
+  BoundedQueue<absl::Status> shared_memory_{16};
 };
 
 // The whole of a part.

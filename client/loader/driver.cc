@@ -122,6 +122,7 @@ void Driver::Handle(absl::Time now, Incoming& incoming) {
           [&](const StreamError& error) { scheduler_.OnError(now, id, error); },
           [&](const IncomingCredit& credit) { scheduler_.OnCredit(now, id, credit.bytes); },
           [&](const IncomingDraining& draining) { scheduler_.OnDraining(now, id, draining.grace); },
+          [&](const IncomingSharedMemory& shared) { NoteSharedMemory(id.server, shared.status); },
           [&](absl::Status& status) { scheduler_.OnBroken(now, id, std::move(status)); },
           [&](const IncomingSlotReleased& slot) { scheduler_.OnSlotReleased(slot.slot); },
           [&](const IncomingConsumerWaiting& waiting) {
@@ -177,6 +178,11 @@ void Driver::CountPart(uint32_t server, const ReceivedPart& part) {
   ++counted.parts;
   counted.rows += part.rows;
   counted.bytes += part.payload->size();
+}
+
+void Driver::NoteSharedMemory(uint32_t server, const absl::Status& status) {
+  MutexLock lock(&mutex_);
+  stats_.servers[server].shared_memory = status.ok() ? "ok" : std::string(status.message());
 }
 
 void Driver::PublishServers() {

@@ -78,6 +78,7 @@ class Driver final : public SlotHome, private SchedulerActions {
   void HandlePart(absl::Time now, StreamId id, const ReceivedPart& part);
   void RefuseDamaged(absl::Time now, StreamId id, const ReceivedPart& part, uint32_t computed);
   void CountPart(uint32_t server, const ReceivedPart& part);
+  void NoteSharedMemory(uint32_t server, const absl::Status& status);
   void PublishServers();
   // The way to a server, made when it is first needed.
   absl::StatusOr<Transport*> TransportOf(uint32_t server, const std::string& address);

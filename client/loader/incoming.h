@@ -27,6 +27,10 @@ struct IncomingCredit {
 struct IncomingDraining {
   absl::Duration grace;
 };
+// OK: parts come through it.
+struct IncomingSharedMemory {
+  absl::Status status;
+};
 struct IncomingSlotReleased {
   uint32_t slot = 0;
 };
@@ -41,8 +45,8 @@ struct IncomingServers {
 struct Incoming {
   StreamId stream;
   std::variant<ServerInfo, IncomingWindowReady, ReceivedPart, StreamError, IncomingCredit,
-               IncomingDraining, absl::Status, IncomingSlotReleased, IncomingConsumerWaiting,
-               IncomingServers>
+               IncomingDraining, absl::Status, IncomingSharedMemory, IncomingSlotReleased,
+               IncomingConsumerWaiting, IncomingServers>
       what;
 };
 
@@ -93,6 +97,10 @@ class StreamListener final : public StreamEvents {
   void OnCredit(uint64_t bytes) override { Push(0, IncomingCredit{bytes}); }
   void OnDraining(uint32_t grace_ms) override {
     Push(0, IncomingDraining{absl::Milliseconds(grace_ms)});
+  }
+  // At most once a stream, maybe beside another event: not counted.
+  void OnSharedMemory(absl::Status status) override {
+    queue_.Push({stream_, IncomingSharedMemory{std::move(status)}});
   }
   void OnBroken(absl::Status status) override { Push(0, std::move(status)); }
 

@@ -39,7 +39,7 @@ struct LoaderOptions {
   std::shared_ptr<const Manifest> manifest;  // Shared with whoever loaded it; immutable.
   // "local:" (decode in this process) or "HOST:PORT,HOST:PORT".
   std::string servers = "local:";
-  NetworkOptions network;  // TLS and token for servers that are not "local:".
+  NetworkOptions network;  // TLS, token, shared memory of servers that are not "local:".
   // Folder of the shards for "local:"; empty: the manifest's own folder.
   std::string data_root;
   v1::DecodeSpec spec;
@@ -116,6 +116,8 @@ struct LoaderStats {
     uint64_t lost_requests = 0;  // In flight when its stream broke; asked again elsewhere.
     uint64_t stream_breaks = 0;
     uint64_t checksum_failures = 0;  // Parts that were not what the server had decoded.
+    // "ok": parts come through shared memory; empty: it was not offered; else why they do not.
+    std::string shared_memory;
   };
   std::vector<Server> servers;
   uint64_t batches = 0;

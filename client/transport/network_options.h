@@ -20,6 +20,8 @@ struct NetworkOptions {
   // File whose first line is a bearer token, read again for each stream; empty: none is sent. It
   // travels over TLS or to loopback only.
   std::string token_file = {};
+  // Take parts through shared memory where the server is on this machine and offers it.
+  bool shared_memory = true;
 };
 
 }  // namespace penstock

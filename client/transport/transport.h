@@ -55,6 +55,9 @@ class StreamEvents {
   virtual void OnError(StreamError error) = 0;
   virtual void OnCredit(uint64_t bytes) = 0;
   virtual void OnDraining(uint32_t grace_ms) = 0;
+  // The server offered shared memory. OK: parts come through it from now on; otherwise why they
+  // travel inside the stream. Unlike the others it may come at the same time as another event.
+  virtual void OnSharedMemory(absl::Status) {}
   // The last event. Never OK: kUnavailable when the server went away.
   virtual void OnBroken(absl::Status status) = 0;
 };

@@ -43,6 +43,21 @@ class ServiceTest(ProcessTestCase):
         self.stream(server.address, "--remainder", "short", epochs=3)
         self.assertEqual(self.bytes_read(server), after_one)
 
+    def test_shared_memory_changes_nothing(self):
+        door = self.folder / "door"
+        server = self.start_server("--shm-socket", door)
+        local = self.stream("local:", epochs=10)["digest"]
+        shared = self.stream(server.address, "--checksums", epochs=10)
+        self.assertEqual(shared["servers"][0]["shared_memory"], "ok")
+        self.assertEqual(shared["digest"], local)
+        inline = self.stream(server.address, "--no-shm", epochs=10)
+        self.assertEqual(inline["servers"][0]["shared_memory"], "")
+        self.assertEqual(inline["digest"], local)
+        door.unlink()
+        refused = self.stream(server.address, epochs=10)
+        self.assertIn("No such file", refused["servers"][0]["shared_memory"])
+        self.assertEqual(refused["digest"], local)
+
     def lose_a_server(self, how):
         """Streams from two servers, signals one of them in mid-stream; returns the digest."""
         first, second = self.start_server(), self.start_server()

@@ -9,7 +9,7 @@
 #include "client/transport/grpc/connection_probe.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "records/base/status.h"
-#include "records/wire/part_header.h"
+#include "records/wire/shared_memory.h"
 
 namespace penstock {
 namespace {
@@ -19,10 +19,12 @@ constexpr absl::Duration kProbeTimeout = absl::Seconds(3);
 }  // namespace
 
 GrpcStream::GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address,
-                       Credentials credentials, const StreamOptions& options, StreamEvents& events)
+                       Credentials credentials, const StreamOptions& options, bool shared_memory,
+                       StreamEvents& events)
     : address_(std::move(address)),
       checksums_(options.checksums),
       tls_(std::move(credentials.tls)),
+      shared_memory_(shared_memory),
       channel_(std::move(channel)),
       stub_(channel_),
       events_(events) {
@@ -48,8 +50,17 @@ GrpcStream::~GrpcStream() {
   }
   context_.TryCancel();
   stop_probe_.request_stop();
-  MutexLock lock(&mutex_);
-  while (!done_) done_changed_.Wait(&mutex_);
+  std::shared_ptr<SharedPayloadPool> shared;
+  {
+    MutexLock lock(&mutex_);
+    while (!done_) done_changed_.Wait(&mutex_);
+  }
+  request_.reset();
+  {
+    MutexLock lock(&mutex_);
+    shared = std::move(shared_);
+  }
+  if (shared != nullptr) shared->Close();
 }
 
 void GrpcStream::Send(const wire::ClientMessage& message) {
@@ -161,13 +172,60 @@ absl::Status GrpcStream::HandleMessage() {
     return absl::FailedPreconditionError(
         "the server sent a part without the checksum that was asked for");
   }
-  GrpcPayloadPool::Skip(*message, part->data_offset);
-  events_.OnPart({.request = part->header.request,
-                  .first_row = part->header.first_row,
-                  .rows = part->header.rows,
-                  .crc32c = part->header.crc32c,
-                  .payload = std::unique_ptr<PartPayload, PartPayloadRecycler>(message.release())});
+  return HandlePart(*part, std::move(message));
+}
+
+absl::Status GrpcStream::HandlePart(const wire::ParsedPartHeader& part, GrpcPayloadPtr message) {
+  ReceivedPart received{.request = part.header.request,
+                        .first_row = part.header.first_row,
+                        .rows = part.header.rows,
+                        .crc32c = part.header.crc32c,
+                        .payload = nullptr};
+  if (part.header.shared_size > 0) {
+    PENSTOCK_ASSIGN_OR_RETURN(received.payload, TakeShared(part.header));
+  } else {
+    GrpcPayloadPool::Skip(*message, part.data_offset);
+    received.payload.reset(message.release());
+  }
+  events_.OnPart(std::move(received));
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> GrpcStream::TakeShared(
+    const wire::PartHeader& part) {
+  std::shared_ptr<SharedPayloadPool> shared;
+  {
+    MutexLock lock(&mutex_);
+    shared = shared_;
+  }
+  if (shared == nullptr) {
+    return absl::FailedPreconditionError("the server sent a part in memory that we did not map");
+  }
+  return shared->Take(part.shared_offset, part.shared_size);
+}
+
+void GrpcStream::RequestSharedMemory(const wire::ServerHello& hello) {
+  if (!shared_memory_ || hello.shm_socket.empty()) return;
+  if (!wire::IsLoopbackPeer(context_.peer())) {
+    events_.OnSharedMemory(absl::FailedPreconditionError("the server is not on this machine"));
+    return;
+  }
+  request_ = std::make_unique<SharedMemoryRequest>(
+      hello.shm_socket, hello.shm_ticket,
+      [this](auto mapping) { UseSharedMemory(std::move(mapping)); });
+}
+
+void GrpcStream::UseSharedMemory(absl::StatusOr<std::shared_ptr<const SharedMapping>> mapping) {
+  if (mapping.ok()) {
+    auto shared = std::make_shared<SharedPayloadPool>(
+        *std::move(mapping), [this](uint64_t offset) { Send(wire::Ack{offset}); });
+    {
+      MutexLock lock(&mutex_);
+      shared_ = std::move(shared);
+    }
+    Send(wire::SharedMemoryMapped{});
+  }
+  events_.OnSharedMemory(mapping.status());
 }
 
 absl::Status GrpcStream::HandleControl(const GrpcPayload& payload) {
@@ -193,6 +251,7 @@ absl::Status GrpcStream::Handle(const wire::ServerHello& hello) {
   }
   said_hello_ = true;
   events_.OnHello(hello.info);
+  RequestSharedMemory(hello);
   std::optional<std::string> next;
   {
     MutexLock lock(&mutex_);

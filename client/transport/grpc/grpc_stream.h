@@ -11,6 +11,8 @@
 
 #include "client/transport/grpc/grpc_payload.h"
 #include "client/transport/network_options.h"
+#include "client/transport/shm/shared_memory_request.h"
+#include "client/transport/shm/shared_payload.h"
 #include "client/transport/transport.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
@@ -18,6 +20,7 @@
 #include "grpcpp/support/client_callback.h"
 #include "records/base/mutex.h"
 #include "records/wire/client_message.h"
+#include "records/wire/part_header.h"
 #include "records/wire/server_message.h"
 
 namespace penstock {
@@ -34,7 +37,7 @@ class GrpcStream final : public Stream,
   };
   // Starts to connect. `channel` is kept; `events` outlives it.
   GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address, Credentials credentials,
-             const StreamOptions& options, StreamEvents& events);
+             const StreamOptions& options, bool shared_memory, StreamEvents& events);
   ~GrpcStream() override;
 
   void OpenWindow(const struct OpenWindow& window) override { Send(window); }
@@ -54,6 +57,9 @@ class GrpcStream final : public Stream,
 
   // An error ends the stream with it.
   absl::Status HandleMessage();
+  absl::Status HandlePart(const wire::ParsedPartHeader& part, GrpcPayloadPtr message);
+  absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> TakeShared(
+      const wire::PartHeader& part);
   absl::Status HandleControl(const GrpcPayload& message);
   absl::Status Handle(const wire::ServerHello& hello);
   absl::Status Handle(const wire::WindowReady& ready);
@@ -64,9 +70,14 @@ class GrpcStream final : public Stream,
   // The last event.
   void TellBroken(const absl::Status& status);
 
+  // Asks for the pool that the server offers, if it does and we may.
+  void RequestSharedMemory(const wire::ServerHello& hello);
+  void UseSharedMemory(absl::StatusOr<std::shared_ptr<const SharedMapping>> mapping);
+
   const std::string address_;
   const bool checksums_;
   const std::optional<TlsOptions> tls_;
+  const bool shared_memory_;
   const std::shared_ptr<grpc::Channel> channel_;
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
@@ -93,6 +104,10 @@ class GrpcStream final : public Stream,
 
   std::stop_source stop_probe_;
   std::jthread probe_ ABSL_GUARDED_BY(mutex_);
+  // Shared with its payloads; null until the pool is mapped.
+  std::shared_ptr<SharedPayloadPool> shared_ ABSL_GUARDED_BY(mutex_);
+
+  std::unique_ptr<SharedMemoryRequest> request_;  // Of the read side. Last: it uses the above.
 };
 
 }  // namespace penstock

@@ -39,7 +39,7 @@ class GrpcTransport final : public Transport {
     }
     return std::make_unique<GrpcStream>(std::move(way->channel), address(),
                                         GrpcStream::Credentials{way->token, server_.options().tls},
-                                        options, events);
+                                        options, server_.options().shared_memory, events);
   }
 
  private:

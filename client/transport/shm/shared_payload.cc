@@ -1,0 +1,57 @@
+#include "client/transport/shm/shared_payload.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/streaming_copy.h"
+
+namespace penstock {
+
+void SharedPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
+  StreamingCopy(bytes_.subspan(offset, out.size()), out);
+}
+
+void SharedPayload::Recycle() {
+  // The pool may end with this reference, after it has taken the payload back.
+  std::shared_ptr<SharedPayloadPool> pool = std::move(pool_);
+  pool->Return(this, offset_);
+}
+
+absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> SharedPayloadPool::Take(
+    uint64_t offset, uint32_t size) {
+  const std::span<const uint8_t> all = mapping_->bytes();
+  if (offset > all.size() || size > all.size() - offset) {
+    return absl::FailedPreconditionError(absl::StrCat("a part of ", size, " bytes at offset ",
+                                                      offset, " of shared memory of ", all.size(),
+                                                      " bytes"));
+  }
+  std::unique_ptr<SharedPayload> payload;
+  {
+    MutexLock lock(&mutex_);
+    if (!free_.empty()) {
+      payload = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  if (payload == nullptr) payload = std::make_unique<SharedPayload>();
+  payload->offset_ = offset;
+  payload->bytes_ = all.subspan(offset, size);
+  payload->pool_ = shared_from_this();
+  return std::unique_ptr<PartPayload, PartPayloadRecycler>(payload.release());
+}
+
+void SharedPayloadPool::Return(SharedPayload* payload, uint64_t offset) {
+  {
+    MutexLock lock(&mutex_);
+    free_.emplace_back(payload);
+  }
+  MutexLock lock(&ack_mutex_);
+  if (ack_) ack_(offset);
+}
+
+void SharedPayloadPool::Close() {
+  MutexLock lock(&ack_mutex_);
+  ack_ = nullptr;
+}
+
+}  // namespace penstock

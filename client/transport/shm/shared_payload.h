@@ -1,0 +1,63 @@
+// Received parts that lie in a server's pool.
+#ifndef PENSTOCK_CLIENT_TRANSPORT_SHM_SHARED_PAYLOAD_H_
+#define PENSTOCK_CLIENT_TRANSPORT_SHM_SHARED_PAYLOAD_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/transport/shm/shared_mapping.h"
+#include "client/transport/transport.h"
+#include "records/base/crc32c.h"
+#include "records/base/mutex.h"
+
+namespace penstock {
+
+class SharedPayloadPool;
+
+class SharedPayload final : public PartPayload {
+ public:
+  size_t size() const override { return bytes_.size(); }
+  void CopyTo(size_t offset, std::span<uint8_t> out) const override;
+  uint32_t Crc32c() const override { return penstock::Crc32c(bytes_); }
+  // Tells the server that it may use the memory again.
+  void Recycle() override;
+
+ private:
+  friend class SharedPayloadPool;
+
+  uint64_t offset_ = 0;
+  std::span<const uint8_t> bytes_;
+  std::shared_ptr<SharedPayloadPool> pool_;  // While it is out, so that it may outlive the stream.
+};
+
+// The parts of one stream, shared by it and its payloads. Thread-safe.
+class SharedPayloadPool : public std::enable_shared_from_this<SharedPayloadPool> {
+ public:
+  using Ack = std::function<void(uint64_t offset)>;
+
+  SharedPayloadPool(std::shared_ptr<const SharedMapping> mapping, Ack ack)
+      : mapping_(std::move(mapping)), ack_(std::move(ack)) {}
+
+  // kFailedPrecondition: beyond the mapping.
+  absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> Take(uint64_t offset,
+                                                                         uint32_t size);
+  // Ends the calls of `ack`; returns when none is under way.
+  void Close();
+
+ private:
+  friend class SharedPayload;
+  void Return(SharedPayload* payload, uint64_t offset);
+
+  const std::shared_ptr<const SharedMapping> mapping_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<SharedPayload>> free_ ABSL_GUARDED_BY(mutex_);
+  Mutex ack_mutex_;  // Held while `ack` runs.
+  Ack ack_ ABSL_GUARDED_BY(ack_mutex_);
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_TRANSPORT_SHM_SHARED_PAYLOAD_H_

@@ -1,0 +1,236 @@
+#include "server/shared_memory_door.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "records/base/byte_size.h"
+#include "records/base/status.h"
+#include "records/engine/part_buffer.h"
+#include "records/wire/shared_memory.h"
+#include "server/log_format.h"
+#include "server/unix_listener.h"
+#include "spdlog/spdlog.h"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kTicketBytes = 32;
+
+absl::StatusOr<std::string> NewTicket() {
+  std::string ticket(kTicketBytes, '\0');
+  if (getrandom(ticket.data(), kTicketBytes, 0) != static_cast<ssize_t>(kTicketBytes)) {
+    return ErrnoToStatus(errno, "getrandom");
+  }
+  return ticket;
+}
+
+// One message, with a descriptor unless it is -1. A peer that does not take it has lost it.
+void Reply(int connection, absl::string_view text, int descriptor) {
+  iovec part{const_cast<char*>(text.data()), text.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  if (descriptor >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  }
+  (void)sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// What a connection says, empty if it said nothing usable.
+std::string Hear(int connection) {
+  char said[wire::kMaxTicketBytes + 1];
+  ssize_t size = recv(connection, said, sizeof said, MSG_DONTWAIT);
+  if (size <= 0 || static_cast<size_t>(size) > wire::kMaxTicketBytes) return {};
+  return std::string(said, static_cast<size_t>(size));
+}
+
+}  // namespace
+
+absl::Status SharedMemoryDoorOptions::Validate() const {
+  if (absl::Status path = CheckSocketPath(socket); !path.ok()) {
+    return Annotate(path, "--shm-socket");
+  }
+  if (pool_bytes == 0 || pool_bytes % PartBuffer::kMaxPartBytes != 0 || pool_bytes > max_bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a shared pool of ", pool_bytes, " bytes: give a multiple of ",
+                     PartBuffer::kMaxPartBytes, " up to ", max_bytes));
+  }
+  return absl::OkStatus();
+}
+
+// Peers that have not said their ticket.
+class SharedMemoryDoor::Connections {
+ public:
+  explicit Connections(SharedMemoryDoor& door) : door_(door) {}
+
+  // Waits for something to do, and does it. False: the door closes.
+  bool Serve() {
+    polled_.assign(1, {door_.wake_.get(), POLLIN, 0});
+    for (const Peer& peer : peers_) polled_.push_back({peer.fd.get(), POLLIN, 0});
+    const bool accepting = peers_.size() < door_.options_.max_connections && Rested();
+    if (accepting) polled_.push_back({door_.listener_.get(), POLLIN, 0});
+    poll(polled_.data(), polled_.size(), TimeoutMs());
+    if (polled_[0].revents != 0) return false;
+    for (size_t i = 0; i < peers_.size(); ++i) {
+      if (polled_[i + 1].revents != 0) Answer(peers_[i]);
+    }
+    std::erase_if(peers_, [now = Clock::now()](const Peer& peer) {
+      return !peer.fd.valid() || now >= peer.deadline;
+    });
+    if (accepting && polled_.back().revents != 0) Accept();
+    return true;
+  }
+
+ private:
+  struct Peer {
+    UniqueFd fd;
+    Clock::time_point deadline;
+  };
+
+  bool Rested() const { return Clock::now() >= rest_until_; }
+
+  int TimeoutMs() const {
+    Clock::time_point next = Clock::time_point::max();
+    for (const Peer& peer : peers_) next = std::min(next, peer.deadline);
+    if (!Rested()) next = std::min(next, rest_until_);
+    if (next == Clock::time_point::max()) return -1;
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+    return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
+  }
+
+  void Answer(Peer& peer) {
+    if (std::string ticket = Hear(peer.fd.get()); !ticket.empty()) {
+      absl::StatusOr<std::shared_ptr<SharedPool>> pool = door_.Redeem(ticket);
+      if (pool.ok()) {
+        Reply(peer.fd.get(), wire::kPoolGranted, (*pool)->fd());
+      } else {
+        spdlog::warn("shared memory refused error={}", Quoted(pool.status().ToString()));
+        Reply(peer.fd.get(), pool.status().message().substr(0, wire::kMaxDoorReplyBytes), -1);
+      }
+    }
+    peer.fd.Reset();
+  }
+
+  void Accept() {
+    UniqueFd fd(accept4(door_.listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd.valid()) {
+      peers_.push_back(
+          {std::move(fd), Clock::now() + absl::ToChronoMilliseconds(door_.options_.patience)});
+      out_of_descriptors_ = false;
+    } else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
+      // The listener stays readable: without a rest this would spin.
+      rest_until_ = Clock::now() + std::chrono::milliseconds(100);
+      if (!std::exchange(out_of_descriptors_, true)) {
+        spdlog::warn("shared memory cannot accept socket={} error={}", Quoted(door_.socket()),
+                     Quoted(std::strerror(errno)));
+      }
+    }
+  }
+
+  SharedMemoryDoor& door_;
+  std::vector<Peer> peers_;
+  std::vector<pollfd> polled_;
+  Clock::time_point rest_until_ = Clock::time_point::min();
+  bool out_of_descriptors_ = false;
+};
+
+absl::StatusOr<std::unique_ptr<SharedMemoryDoor>> SharedMemoryDoor::Open(
+    SharedMemoryDoorOptions options) {
+  PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  absl::StatusOr<UniqueFd> listener = ListenOnUnixSocket(options.socket, options.group);
+  if (!listener.ok()) return Annotate(listener.status(), "--shm-socket");
+  UniqueFd wake(eventfd(0, EFD_CLOEXEC));
+  if (!wake.valid()) return ErrnoToStatus(errno, "eventfd");
+  return std::unique_ptr<SharedMemoryDoor>(
+      new SharedMemoryDoor(std::move(options), *std::move(listener), std::move(wake)));
+}
+
+SharedMemoryDoor::SharedMemoryDoor(SharedMemoryDoorOptions options, UniqueFd listener,
+                                   UniqueFd wake)
+    : options_(std::move(options)), listener_(std::move(listener)), wake_(std::move(wake)) {
+  thread_ = std::jthread([this] { Run(); });
+}
+
+SharedMemoryDoor::~SharedMemoryDoor() {
+  unlink(options_.socket.c_str());
+  eventfd_write(wake_.get(), 1);
+  thread_.join();
+}
+
+void SharedMemoryDoor::Run() {
+  Connections connections(*this);
+  while (connections.Serve()) continue;
+}
+
+std::unique_ptr<SharedMemoryDoor::Lease> SharedMemoryDoor::MakeLease() {
+  absl::StatusOr<std::string> ticket = NewTicket();
+  if (!ticket.ok()) return nullptr;
+  {
+    MutexLock lock(&mutex_);
+    tickets_.emplace(*ticket, Ticket{});
+  }
+  return std::unique_ptr<Lease>(new Lease(*this, *std::move(ticket)));
+}
+
+SharedMemoryDoor::Lease::~Lease() {
+  std::map<std::string, Ticket, std::less<>>::node_type ended;  // Its pool goes without the lock.
+  MutexLock lock(&door_.mutex_);
+  ended = door_.tickets_.extract(ticket_);
+}
+
+std::shared_ptr<SharedPool> SharedMemoryDoor::Lease::pool() const {
+  MutexLock lock(&door_.mutex_);
+  return door_.tickets_.find(ticket_)->second.pool;
+}
+
+absl::StatusOr<std::shared_ptr<SharedPool>> SharedMemoryDoor::Redeem(absl::string_view ticket) {
+  {
+    MutexLock lock(&mutex_);
+    auto found = tickets_.find(ticket);
+    if (found == tickets_.end()) return absl::PermissionDeniedError("no stream has this ticket");
+    if (std::exchange(found->second.used, true)) {
+      return absl::PermissionDeniedError("this ticket was used before");
+    }
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<SharedPool> pool, MakePool());
+  MutexLock lock(&mutex_);
+  auto found = tickets_.find(ticket);
+  if (found == tickets_.end()) return absl::CancelledError("the stream has ended");
+  found->second.pool = pool;
+  return pool;
+}
+
+absl::StatusOr<std::shared_ptr<SharedPool>> SharedMemoryDoor::MakePool() {
+  // Only this door's thread adds.
+  if (*bytes_ + options_.pool_bytes > options_.max_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("shared pools take ", FormatByteSize(*bytes_),
+                                                     ", another would exceed the limit of ",
+                                                     FormatByteSize(options_.max_bytes)));
+  }
+  const size_t size = options_.pool_bytes;
+  *bytes_ += size;
+  std::shared_ptr<void> counted(nullptr, [bytes = bytes_, size](void*) { *bytes -= size; });
+  return SharedPool::Create(size, std::move(counted));
+}
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+// Memory that a server writes parts into and one client of the same machine reads them from.
+#ifndef PENSTOCK_SERVER_SHARED_POOL_H_
+#define PENSTOCK_SERVER_SHARED_POOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "records/base/mutex.h"
+#include "records/engine/part_memory.h"
+#include "records/io/unique_fd.h"
+
+namespace penstock {
+
+// A memfd without a name, sealed: its size never changes, so that no reader can be killed by it,
+// and (where the kernel can) nobody but us can map it for writing. Given out lowest address first,
+// so that a stream that needs little of it stays in the processor's cache. Thread-safe.
+class SharedPool final : public PartMemory {
+ public:
+  // All of its pages exist when it returns. Keeps `counted` as long as it lives, for whoever
+  // counts pools. REQUIRES: size is a multiple of PartBuffer::kMaxPartBytes.
+  static absl::StatusOr<std::shared_ptr<SharedPool>> Create(
+      size_t size, std::shared_ptr<void> counted = nullptr);
+  ~SharedPool() override;
+  SharedPool(const SharedPool&) = delete;
+  SharedPool& operator=(const SharedPool&) = delete;
+
+  int fd() const { return fd_.get(); }
+  // Of memory that Take() gave.
+  uint64_t OffsetOf(const uint8_t* memory) const {
+    return static_cast<uint64_t>(memory - memory_.data());
+  }
+
+  size_t size() const override { return memory_.size(); }
+  std::span<uint8_t> Take(size_t capacity) override;
+  bool Holds(const uint8_t* memory) const override {
+    return memory >= memory_.data() && memory < memory_.data() + memory_.size();
+  }
+  void Return(std::span<uint8_t> memory) override;
+
+ private:
+  static constexpr size_t kBlockBytes = 4096;
+
+  SharedPool(UniqueFd fd, std::span<uint8_t> memory, std::shared_ptr<void> counted);
+  // The first of `blocks` free ones at a multiple of as many.
+  std::optional<size_t> FindFree(size_t blocks) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const UniqueFd fd_;
+  const std::span<uint8_t> memory_;
+  const std::shared_ptr<void> counted_;  // Shared with nobody who uses it.
+  Mutex mutex_;
+  std::vector<bool> taken_ ABSL_GUARDED_BY(mutex_);  // By block.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_SHARED_POOL_H_

@@ -1,0 +1,25 @@
+// A Unix socket that listens.
+#ifndef PENSTOCK_SERVER_UNIX_LISTENER_H_
+#define PENSTOCK_SERVER_UNIX_LISTENER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "records/io/unique_fd.h"
+
+namespace penstock {
+
+// kInvalidArgument: `path` is not absolute, or longer than a socket's address may be.
+absl::Status CheckSocketPath(absl::string_view path);
+
+// A non-blocking SOCK_SEQPACKET listener at `path` that only this user may connect to, or also the
+// group named `group`. A socket on which nobody listens any more is replaced.
+//
+// kUnavailable: another process listens there; kAlreadyExists: something else lies there;
+// kInvalidArgument: the path, or no such group; kPermissionDenied, kNotFound: the folder.
+absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& path, const std::string& group);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_UNIX_LISTENER_H_
