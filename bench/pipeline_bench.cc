@@ -1,14 +1,18 @@
 // Disk to batch, end to end, beside what the machine can do at all: shuffled batches through
-// `local:` and through one penstock-server on loopback, in the wire dtypes i8, packed and f32.
+// `local:`, through one penstock-server on loopback and through its shared memory.
 //
-//   pipeline_bench [--records N] [--batch ROWS] [--seconds S] [--json FILE]
+//   pipeline_bench [--records N] [--batch ROWS] [--seconds S] [--dtypes i8,packed,f32] [--json
+//   FILE]
 //
-// Ceilings in the same run: memory write, memory copy, plain pread of the shards (page cache), a
-// raw gRPC stream of 1 MiB messages. of_ceiling is bytes per second over the raw gRPC stream's for
-// a server, over memory copy's for local:. Makes its own data: random chess-shaped records. The
+// Ceilings in the same run: memory write, memory copy, plain pread of the shards (page cache); for
+// each dtype the engine on one thread and on all cores (its parts dropped, or copied once to
+// memory as a batch must be) and a raw gRPC stream of 1 MiB messages. The ratios:
+//   local.of_engine_to_memory  positions/s over those of the engine on the same cores that writes
+//                              its rows to memory too
+//   grpc.of_raw_stream         bytes/s over the raw gRPC stream's
+//   shared_memory.of_grpc      positions/s over the same server's without shared memory
+// Server and client share the machine's cores. Makes its own data: random chess-shaped records. The
 // first epoch reads them from the page cache, later ones find them in the chunk store.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,12 +23,16 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "bench/cpu_seconds.h"
+#include "bench/engine_rate.h"
 #include "bench/raw_grpc_stream.h"
 #include "bench/server_process.h"
 #include "client/loader/loader.h"
 #include "nlohmann/json.hpp"
 #include "records/base/counter_rng.h"
+#include "records/base/keep_freed_memory.h"
 #include "records/base/status.h"
+#include "records/base/streaming_copy.h"
 #include "records/dataset/indexer.h"
 #include "records/decode/spec.h"
 #include "records/format/example_writer.h"
@@ -42,20 +50,12 @@ struct Options {
   uint64_t records = 1'000'000;
   uint64_t batch = 512;
   double seconds = 5;
+  std::vector<std::string> dtypes = {"i8", "packed", "f32"};
   std::string json_file;
 };
 
 double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-double OwnCpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 constexpr int kShards = 4;
@@ -115,8 +115,8 @@ absl::StatusOr<json> Ceilings(const std::string& folder) {
   json rates;
   rates["memory_write"] = BestRate(kBytes, [&] { std::memset(to.data(), to[7] + 1, kBytes); });
   rates["memory_copy"] = BestRate(kBytes, [&] { std::memcpy(to.data(), from.data(), kBytes); });
+  rates["memory_copy_streaming"] = BestRate(kBytes, [&] { StreamingCopy(from, to); });
   PENSTOCK_ASSIGN_OR_RETURN(rates["pread"], PreadRate(folder));
-  PENSTOCK_ASSIGN_OR_RETURN(rates["raw_grpc_stream"], MeasureRawGrpcStream({}));
   return rates;
 }
 
@@ -146,10 +146,12 @@ absl::StatusOr<json> Stream(Loader& loader, const Options& options, const Server
     for (const TensorView& tensor : batch.tensors()) bytes += tensor.bytes.size();
   }
   const double seconds = SecondsSince(start);
+  const double client_cpu = OwnCpuSeconds() - cpu;
   const double millions = static_cast<double>(rows) / 1e6;
   json result = {{"positions_per_second", static_cast<double>(rows) / seconds},
                  {"bytes_per_second", static_cast<double>(bytes) / seconds},
-                 {"client_cpu_seconds_per_million", (OwnCpuSeconds() - cpu) / millions},
+                 {"client_cpu_seconds_per_million", client_cpu / millions},
+                 {"client_cpu_seconds_per_gb", client_cpu / static_cast<double>(bytes) * 1e9},
                  {"batch_wait_p50_us", Percentile(waits, 0.5) * 1e6},
                  {"batch_wait_p99_us", Percentile(waits, 0.99) * 1e6}};
   if (server != nullptr) {
@@ -158,22 +160,77 @@ absl::StatusOr<json> Stream(Loader& loader, const Options& options, const Server
   return result;
 }
 
-absl::StatusOr<json> Measure(std::shared_ptr<const Manifest> manifest, WireDtype dtype, bool local,
-                             const std::string& folder, const Options& options) {
-  std::unique_ptr<ServerProcess> server;
-  if (!local) {
-    PENSTOCK_ASSIGN_OR_RETURN(server, ServerProcess::Start(folder));
+// What is measured, and on what.
+class Pipeline {
+ public:
+  Pipeline(const std::string& folder, const Options& options, Manifest manifest)
+      : folder_(folder),
+        options_(options),
+        manifest_(std::make_shared<const Manifest>(std::move(manifest))) {}
+
+  absl::StatusOr<json> Engine(WireDtype dtype, uint32_t threads, bool to_memory) const {
+    EngineRateOptions engine{
+        .dtype = dtype, .seconds = options_.seconds, .threads = threads, .to_memory = to_memory};
+    PENSTOCK_ASSIGN_OR_RETURN(engine.spec, LoadSpec("chess"));
+    engine.plan.split = Split::kAll;
+    PENSTOCK_ASSIGN_OR_RETURN(EngineRate rate, MeasureEngine(*manifest_, engine));
+    return json{{"positions_per_second", rate.positions_per_second},
+                {"bytes_per_second", rate.bytes_per_second},
+                {"cpu_seconds_per_million", rate.cpu_seconds_per_million}};
   }
-  LoaderOptions loading;
-  loading.manifest = std::move(manifest);
-  loading.servers = local ? "local:" : server->address();
-  PENSTOCK_ASSIGN_OR_RETURN(loading.spec, LoadSpec("chess"));
-  loading.dtype = dtype;
-  loading.plan.split = Split::kAll;
-  loading.global_batch_size = options.batch;
-  loading.epochs = 0;
-  PENSTOCK_ASSIGN_OR_RETURN(auto loader, Loader::Open(std::move(loading)));
-  return Stream(*loader, options, server.get());
+
+  absl::StatusOr<json> Local(WireDtype dtype) const { return Load(dtype, "local:", nullptr); }
+
+  absl::StatusOr<json> Served(WireDtype dtype, bool shared_memory) const {
+    std::vector<std::string> arguments;
+    if (shared_memory) arguments = {"--shm-socket", folder_ + "/door"};
+    PENSTOCK_ASSIGN_OR_RETURN(auto server, ServerProcess::Start(folder_, arguments));
+    return Load(dtype, server->address(), server.get());
+  }
+
+ private:
+  absl::StatusOr<json> Load(WireDtype dtype, const std::string& servers,
+                            const ServerProcess* server) const {
+    LoaderOptions loading;
+    loading.manifest = manifest_;
+    loading.servers = servers;
+    PENSTOCK_ASSIGN_OR_RETURN(loading.spec, LoadSpec("chess"));
+    loading.dtype = dtype;
+    loading.plan.split = Split::kAll;
+    loading.global_batch_size = options_.batch;
+    loading.epochs = 0;
+    PENSTOCK_ASSIGN_OR_RETURN(auto loader, Loader::Open(std::move(loading)));
+    PENSTOCK_ASSIGN_OR_RETURN(json result, Stream(*loader, options_, server));
+    const std::string& shared = loader->stats().servers[0].shared_memory;
+    if (!shared.empty()) result["shared_memory"] = shared;
+    return result;
+  }
+
+  const std::string folder_;
+  const Options& options_;
+  const std::shared_ptr<const Manifest> manifest_;
+};
+
+double Rate(const json& result) { return result["positions_per_second"].get<double>(); }
+
+// What takes about as long on a machine of a few GB/s.
+uint64_t RawBytes(double seconds) { return static_cast<uint64_t>(seconds * 2e9); }
+
+// Everything of one dtype, one after the other, so that ratios are of the same minute.
+absl::StatusOr<json> MeasureDtype(const Pipeline& pipeline, WireDtype dtype, double seconds) {
+  json report;
+  PENSTOCK_ASSIGN_OR_RETURN(report["engine_one_thread"], pipeline.Engine(dtype, 1, false));
+  PENSTOCK_ASSIGN_OR_RETURN(report["engine"], pipeline.Engine(dtype, 0, false));
+  PENSTOCK_ASSIGN_OR_RETURN(report["engine_to_memory"], pipeline.Engine(dtype, 0, true));
+  PENSTOCK_ASSIGN_OR_RETURN(report["local"], pipeline.Local(dtype));
+  PENSTOCK_ASSIGN_OR_RETURN(double raw, MeasureRawGrpcStream({.total_bytes = RawBytes(seconds)}));
+  report["raw_grpc_stream"] = {{"bytes_per_second", raw}};
+  PENSTOCK_ASSIGN_OR_RETURN(report["grpc"], pipeline.Served(dtype, false));
+  PENSTOCK_ASSIGN_OR_RETURN(report["shared_memory"], pipeline.Served(dtype, true));
+  report["local"]["of_engine_to_memory"] = Rate(report["local"]) / Rate(report["engine_to_memory"]);
+  report["grpc"]["of_raw_stream"] = report["grpc"]["bytes_per_second"].get<double>() / raw;
+  report["shared_memory"]["of_grpc"] = Rate(report["shared_memory"]) / Rate(report["grpc"]);
+  return report;
 }
 
 absl::StatusOr<json> Run(const Options& options) {
@@ -186,27 +243,26 @@ absl::StatusOr<json> Run(const Options& options) {
   json report = {{"records", options.records}, {"batch", options.batch}};
   report["index_bytes_per_second"] = static_cast<double>(indexed.read_bytes) / SecondsSince(begin);
   PENSTOCK_ASSIGN_OR_RETURN(report["ceilings"], Ceilings(folder.path()));
-  PENSTOCK_ASSIGN_OR_RETURN(Manifest loaded, Manifest::Load(index.output));
-  auto manifest = std::make_shared<const Manifest>(std::move(loaded));
-  for (bool local : {true, false}) {
-    const json& ceiling = report["ceilings"][local ? "memory_copy" : "raw_grpc_stream"];
-    for (WireDtype dtype : {WireDtype::kI8, WireDtype::kPacked, WireDtype::kF32}) {
-      PENSTOCK_ASSIGN_OR_RETURN(json result,
-                                Measure(manifest, dtype, local, folder.path(), options));
-      result["of_ceiling"] = result["bytes_per_second"].get<double>() / ceiling.get<double>();
-      report[local ? "local" : "grpc"][std::string(WireDtypeName(dtype))] = result;
-    }
+  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(index.output));
+  const Pipeline pipeline(folder.path(), options, std::move(manifest));
+  for (const std::string& name : options.dtypes) {
+    PENSTOCK_ASSIGN_OR_RETURN(WireDtype dtype, ParseWireDtype(name));
+    PENSTOCK_ASSIGN_OR_RETURN(report[name], MeasureDtype(pipeline, dtype, options.seconds));
   }
   return report;
 }
 
 int Main(int argc, char** argv) {
+  KeepFreedMemory();
   Options options;
   CLI::App app("Disk to batch, end to end, beside the machine's ceilings.", "pipeline_bench");
   app.option_defaults()->always_capture_default();
   app.add_option("--records", options.records, "Records to make, 217 bytes each");
   app.add_option("--batch", options.batch, "Rows of a batch");
   app.add_option("--seconds", options.seconds, "Of each measurement")->check(CLI::PositiveNumber);
+  app.add_option("--dtypes", options.dtypes, "What tensors travel as")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
   app.add_option("--json", options.json_file, "File for the figures; they are printed anyway");
   app.footer("Example:\n  pipeline_bench --records 200000 --seconds 2 --json out.json");
   CLI11_PARSE(app, argc, argv);

@@ -85,18 +85,68 @@ def flatten(value, prefix=""):
         yield prefix.rstrip("."), value
 
 
+# Label, path in the JSON, unit, divisor, path of what stands beside it and its words.
+CEILINGS = [
+    ("memory write", "ceilings.memory_write", "GB/s", 1e9),
+    ("memory copy", "ceilings.memory_copy", "GB/s", 1e9),
+    ("memory copy past the caches", "ceilings.memory_copy_streaming", "GB/s", 1e9),
+    ("read of the shards", "ceilings.pread", "GB/s", 1e9),
+]
+OF_DTYPE = [
+    ("engine, 1 thread, parts dropped", "engine_one_thread.positions_per_second",
+     "M positions/s", 1e6),
+    ("engine, all cores, parts dropped", "engine.positions_per_second", "M positions/s", 1e6),
+    ("engine, all cores, parts copied to memory once", "engine_to_memory.positions_per_second",
+     "M positions/s", 1e6),
+    ("`local:`", "local.positions_per_second", "M positions/s", 1e6,
+     "local.of_engine_to_memory", "of the engine to memory"),
+    ("raw gRPC stream, 1 MiB messages", "raw_grpc_stream.bytes_per_second", "GB/s", 1e9),
+    ("one server, gRPC on loopback", "grpc.positions_per_second", "M positions/s", 1e6,
+     "grpc.of_raw_stream", "of the raw stream in bytes/s"),
+    ("one server, shared memory", "shared_memory.positions_per_second", "M positions/s", 1e6,
+     "shared_memory.of_grpc", "times gRPC"),
+    ("CPU of the engine, all cores, parts dropped", "engine.cpu_seconds_per_million",
+     "s per million positions", 1),
+    ("CPU of the process, `local:`", "local.client_cpu_seconds_per_million",
+     "s per million positions", 1),
+    ("CPU of the client, gRPC", "grpc.client_cpu_seconds_per_million", "s per million positions", 1,
+     "grpc.client_cpu_seconds_per_gb", "s per GB"),
+    ("CPU of the server, gRPC", "grpc.server_cpu_seconds_per_million",
+     "s per million positions", 1),
+    ("CPU of the client, shared memory", "shared_memory.client_cpu_seconds_per_million",
+     "s per million positions", 1, "shared_memory.client_cpu_seconds_per_gb", "s per GB"),
+    ("CPU of the server, shared memory", "shared_memory.server_cpu_seconds_per_million",
+     "s per million positions", 1),
+    ("batch wait p99, gRPC", "grpc.batch_wait_p99_us", "ms", 1e3),
+    ("batch wait p99, shared memory", "shared_memory.batch_wait_p99_us", "ms", 1e3),
+]
+
+
+def print_pipeline_row(runs, prefix, label, path, unit, divisor, beside=None, words=""):
+    values = [value / divisor for value in runs[prefix + path]]
+    if beside:
+        words = f"{statistics.median(runs[prefix + beside]):.3g} {words}"
+    print(f"| {label} | {spread(values)} | {unit} | {words} |")
+
+
 def print_pipeline(args, collected):
     runs = collections.OrderedDict()
+    command = [args.bin / "pipeline_bench", "--seconds", "2"]
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
         for _ in range(args.repetitions):
-            subprocess.run([args.bin / "pipeline_bench", "--seconds", "2", "--json", out],
+            subprocess.run([*command, "--json", out],
                            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             for name, value in flatten(json.loads(out.read_text())):
                 runs.setdefault(name, []).append(value)
-    print("\n### pipeline_bench --seconds 2\n\n| figure | median | min – max |\n|---|---|---|")
+    print("\n### pipeline_bench --seconds 2\n\n| what | median | min – max | unit | beside it |\n"
+          "|---|---|---|---|---|")
+    for row in CEILINGS:
+        print_pipeline_row(runs, "", *row)
+    for dtype in ("i8", "packed", "f32"):
+        for label, *row in OF_DTYPE:
+            print_pipeline_row(runs, f"{dtype}.", f"{label}, {dtype}", *row)
     for name, values in runs.items():
-        print(f"| {name} | {spread(values)} |")
         collected.append({"program": "pipeline_bench", "case": name, "values": values})
 
 
@@ -105,13 +155,16 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release/bin"))
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--only", choices=("units", "pipeline"))
     args = parser.parse_args()
     version = subprocess.run([args.bin / "penstock", "--version"], stdout=subprocess.PIPE,
                              text=True, check=True).stdout.strip()
     collected = []
     print(f"{datetime.date.today()}, {version}, {cpu_model()}, medians of {args.repetitions} runs.")
-    print_units(args, collected)
-    print_pipeline(args, collected)
+    if args.only != "pipeline":
+        print_units(args, collected)
+    if args.only != "units":
+        print_pipeline(args, collected)
     if args.json:
         args.json.write_text(json.dumps(collected, indent=1))
 

@@ -31,7 +31,8 @@ absl::StatusOr<std::string> ReadAddress(int fd) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const std::string& data_root) {
+absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(
+    const std::string& data_root, const std::vector<std::string>& arguments) {
   std::string program =
       (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "penstock-server").string();
   int pipe_fds[2];
@@ -41,11 +42,13 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const std::s
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, writer.get(), STDERR_FILENO);
-  const char* arguments[] = {"penstock-server", "--data-root", data_root.c_str(),
-                             "--listen",        "127.0.0.1:0", nullptr};
+  std::vector<const char*> argv = {"penstock-server", "--data-root", data_root.c_str(), "--listen",
+                                   "127.0.0.1:0"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  argv.push_back(nullptr);
   pid_t pid = 0;
   int error = posix_spawn(&pid, program.c_str(), &actions, nullptr,
-                          const_cast<char* const*>(arguments), environ);
+                          const_cast<char* const*>(argv.data()), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return ErrnoToStatus(error, program);
   writer = UniqueFd();

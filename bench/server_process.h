@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -14,9 +15,10 @@ namespace penstock {
 // Not thread-safe. The destructor ends the process.
 class ServerProcess {
  public:
-  // Runs the penstock-server that stands beside this program, on a free loopback port; returns when
-  // it serves.
-  static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(const std::string& data_root);
+  // Runs the penstock-server that stands beside this program, on a free loopback port, with
+  // `arguments` besides; returns when it serves.
+  static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(
+      const std::string& data_root, const std::vector<std::string>& arguments = {});
   ~ServerProcess();
 
   const std::string& address() const { return address_; }

@@ -18,6 +18,7 @@
 #include "client/transport/grpc/grpc_transport.h"
 #include "nlohmann/json.hpp"
 #include "records/base/bounded_queue.h"
+#include "records/base/keep_freed_memory.h"
 #include "records/engine/testing/chess_data.h"
 #include "server/server.h"
 #include "spdlog/spdlog.h"
@@ -156,6 +157,7 @@ absl::StatusOr<nlohmann::json> Measure(const ChessData& data, const std::string&
 }
 
 int Main(int argc, char** argv) {
+  KeepFreedMemory();
   CLI::App app("Rows over gRPC beside a raw gRPC stream, on loopback.", "service_speed");
   uint32_t records = 300'000;
   uint64_t mib = 4096;
