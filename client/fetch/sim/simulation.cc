@@ -37,12 +37,16 @@ class Run {
 
  private:
   // Longer than anything may take that is not waited for in vain: a silent server is given up
-  // after silence_timeout, a request after three times that, and then asked of another one.
+  // after silence_timeout, a request after three times that, and then asked of another one. A
+  // window that kills servers may keep them down until every rank has proved it.
   static FleetModel Model(const Scenario& scenario,
                           const std::function<void(const std::string&)>& log) {
     FleetModel model = scenario.fleet;
     model.log = log;
     model.patience = 6 * scenario.rank.scheduler.silence_timeout + absl::Seconds(10);
+    if (scenario.bad_data && scenario.bad_data->deadly) {
+      model.patience += kDeathsOfARank * scenario.steps.world_size * absl::Seconds(1);
+    }
     return model;
   }
 
@@ -192,12 +196,10 @@ class Run {
                : absl::StrCat("rank ", index, " failed without need: ", rank.failure().ToString());
   }
 
-  // Three before a window is suspected and at most ten that prove it, of every rank; and what was
-  // on its way to other servers at those times.
   std::string CheckDeaths() {
     uint64_t deaths = 0;
     for (uint32_t i = 0; i < fleet_.num_servers(); ++i) deaths += fleet_.server(i).deaths();
-    if (deaths <= 16 * fleet_.num_ranks()) return "";
+    if (deaths <= kDeathsOfARank * fleet_.num_ranks()) return "";
     return absl::StrCat("one window killed ", deaths, " servers");
   }
 
@@ -214,6 +216,10 @@ class Run {
            rank.healthy_before_failure() <=
                scenario_.rank.scheduler.silence_timeout + absl::Seconds(5);
   }
+
+  // Three before a window is suspected and at most ten that prove it; and what was on its way to
+  // other servers at those times.
+  static constexpr int kDeathsOfARank = 16;
 
   const Scenario& scenario_;
   std::optional<Plan> plan_;
