@@ -1,5 +1,6 @@
 #include "bench/engine_rate.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <vector>
@@ -30,13 +31,14 @@ class Sink final : public SessionEvents {
       StreamingCopy(part.bytes(), std::span(ring_).subspan(place * PartBuffer::kMaxPartBytes,
                                                            part.bytes().size()));
     }
+    const uint64_t request = part.request;
     const uint32_t rows = part.rows;
     const size_t bytes = part.bytes().size();
     part = PartBuffer();
     MutexLock lock(&mutex_);
-    rows_ += rows;
+    rows_[request % kRequests] += rows;
     bytes_ += bytes;
-    if (rows_ >= awaited_) changed_.NotifyAll();
+    if (request == awaited_) changed_.NotifyAll();
   }
   void OnError(StreamError error) override {
     MutexLock lock(&mutex_);
@@ -44,10 +46,13 @@ class Sink final : public SessionEvents {
     changed_.NotifyAll();
   }
 
-  absl::Status Await(uint64_t rows) {
+  // All `rows` of a request. REQUIRES: fewer than kRequests are under way.
+  absl::Status Await(uint64_t request, uint64_t rows) {
     MutexLock lock(&mutex_);
-    awaited_ = rows;
-    while (rows_ < rows && status_.ok()) changed_.Wait(&mutex_);
+    awaited_ = request;
+    uint64_t& arrived = rows_[request % kRequests];
+    while (arrived < rows && status_.ok()) changed_.Wait(&mutex_);
+    arrived = 0;
     return status_;
   }
   uint64_t bytes() const {
@@ -57,12 +62,13 @@ class Sink final : public SessionEvents {
 
  private:
   static constexpr size_t kPlaces = 64;
+  static constexpr size_t kRequests = 8;
 
   std::vector<uint8_t> ring_;
   std::atomic<size_t> next_{0};
   mutable Mutex mutex_;
   CondVar changed_;
-  uint64_t rows_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::array<uint64_t, kRequests> rows_ ABSL_GUARDED_BY(mutex_) = {};
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t awaited_ ABSL_GUARDED_BY(mutex_) = UINT64_MAX;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
@@ -93,7 +99,7 @@ class Reader {
     for (size_t i = 0; i < epoch_.size(); ++i, ++done_) {
       while (opened_ < done_ + kAhead) PENSTOCK_RETURN_IF_ERROR(OpenNext());
       rows_ += epoch_[i].rows;
-      PENSTOCK_RETURN_IF_ERROR(sink_.Await(rows_));
+      PENSTOCK_RETURN_IF_ERROR(sink_.Await(done_, epoch_[i].rows));
       PENSTOCK_RETURN_IF_ERROR(session_.Release(done_));
     }
     return absl::OkStatus();
