@@ -134,7 +134,6 @@ TEST_F(LoaderFaultsTest, APartWhoseChecksumDiffersIsAskedForAgain) {
   ExpectEverythingWasRead();
   EXPECT_EQ(loader_->stats().servers[0].checksum_failures, 1u);
   EXPECT_EQ(loader_->stats().servers[0].stream_breaks, 1u);
-  EXPECT_GT(parts, 3);
 }
 
 TEST_F(LoaderFaultsTest, ChecksumsThatNeverHoldEndTheLoaderWithTheServersName) {
