@@ -1,8 +1,8 @@
 // Disk to batch, end to end, beside what the machine can do at all: shuffled batches through
 // `local:`, through one penstock-server on loopback and through its shared memory.
 //
-//   pipeline_bench [--records N] [--batch ROWS] [--seconds S] [--dtypes i8,packed,f32] [--json
-//   FILE]
+//   pipeline_bench [--records N] [--batch ROWS] [--seconds S] [--dtypes i8,packed,f32]
+//                  [--cases engine,local,raw,grpc,shm] [--json FILE]
 //
 // Ceilings in the same run: memory write, memory copy, plain pread of the shards (page cache); for
 // each dtype the engine on one thread and on all cores (its parts dropped, or copied once to
@@ -45,12 +45,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
+using nlohmann::literals::operator""_json_pointer;
 
 struct Options {
   uint64_t records = 1'000'000;
   uint64_t batch = 512;
   double seconds = 5;
   std::vector<std::string> dtypes = {"i8", "packed", "f32"};
+  std::vector<std::string> cases = {"engine", "local", "raw", "grpc", "shm"};
   std::string json_file;
 };
 
@@ -211,25 +213,47 @@ class Pipeline {
   const std::shared_ptr<const Manifest> manifest_;
 };
 
-double Rate(const json& result) { return result["positions_per_second"].get<double>(); }
-
 // What takes about as long on a machine of a few GB/s.
 uint64_t RawBytes(double seconds) { return static_cast<uint64_t>(seconds * 2e9); }
 
+// `above` over `below` where both were measured.
+void AddRatio(json& report, const char* name, json::json_pointer above, json::json_pointer below) {
+  if (!report.contains(above) || !report.contains(below)) return;
+  report[above.parent_pointer()][name] = report[above].get<double>() / report[below].get<double>();
+}
+
 // Everything of one dtype, one after the other, so that ratios are of the same minute.
-absl::StatusOr<json> MeasureDtype(const Pipeline& pipeline, WireDtype dtype, double seconds) {
+absl::StatusOr<json> MeasureDtype(const Pipeline& pipeline, WireDtype dtype,
+                                  const Options& options) {
   json report;
-  PENSTOCK_ASSIGN_OR_RETURN(report["engine_one_thread"], pipeline.Engine(dtype, 1, false));
-  PENSTOCK_ASSIGN_OR_RETURN(report["engine"], pipeline.Engine(dtype, 0, false));
-  PENSTOCK_ASSIGN_OR_RETURN(report["engine_to_memory"], pipeline.Engine(dtype, 0, true));
-  PENSTOCK_ASSIGN_OR_RETURN(report["local"], pipeline.Local(dtype));
-  PENSTOCK_ASSIGN_OR_RETURN(double raw, MeasureRawGrpcStream({.total_bytes = RawBytes(seconds)}));
-  report["raw_grpc_stream"] = {{"bytes_per_second", raw}};
-  PENSTOCK_ASSIGN_OR_RETURN(report["grpc"], pipeline.Served(dtype, false));
-  PENSTOCK_ASSIGN_OR_RETURN(report["shared_memory"], pipeline.Served(dtype, true));
-  report["local"]["of_engine_to_memory"] = Rate(report["local"]) / Rate(report["engine_to_memory"]);
-  report["grpc"]["of_raw_stream"] = report["grpc"]["bytes_per_second"].get<double>() / raw;
-  report["shared_memory"]["of_grpc"] = Rate(report["shared_memory"]) / Rate(report["grpc"]);
+  auto wanted = [&options](const char* name) {
+    return std::find(options.cases.begin(), options.cases.end(), name) != options.cases.end();
+  };
+  if (wanted("engine")) {
+    PENSTOCK_ASSIGN_OR_RETURN(report["engine_one_thread"], pipeline.Engine(dtype, 1, false));
+    PENSTOCK_ASSIGN_OR_RETURN(report["engine"], pipeline.Engine(dtype, 0, false));
+    PENSTOCK_ASSIGN_OR_RETURN(report["engine_to_memory"], pipeline.Engine(dtype, 0, true));
+  }
+  if (wanted("local")) {
+    PENSTOCK_ASSIGN_OR_RETURN(report["local"], pipeline.Local(dtype));
+  }
+  if (wanted("raw")) {
+    PENSTOCK_ASSIGN_OR_RETURN(double raw,
+                              MeasureRawGrpcStream({.total_bytes = RawBytes(options.seconds)}));
+    report["raw_grpc_stream"] = {{"bytes_per_second", raw}};
+  }
+  if (wanted("grpc")) {
+    PENSTOCK_ASSIGN_OR_RETURN(report["grpc"], pipeline.Served(dtype, false));
+  }
+  if (wanted("shm")) {
+    PENSTOCK_ASSIGN_OR_RETURN(report["shared_memory"], pipeline.Served(dtype, true));
+  }
+  AddRatio(report, "of_engine_to_memory", "/local/positions_per_second"_json_pointer,
+           "/engine_to_memory/positions_per_second"_json_pointer);
+  AddRatio(report, "of_raw_stream", "/grpc/bytes_per_second"_json_pointer,
+           "/raw_grpc_stream/bytes_per_second"_json_pointer);
+  AddRatio(report, "of_grpc", "/shared_memory/positions_per_second"_json_pointer,
+           "/grpc/positions_per_second"_json_pointer);
   return report;
 }
 
@@ -247,7 +271,7 @@ absl::StatusOr<json> Run(const Options& options) {
   const Pipeline pipeline(folder.path(), options, std::move(manifest));
   for (const std::string& name : options.dtypes) {
     PENSTOCK_ASSIGN_OR_RETURN(WireDtype dtype, ParseWireDtype(name));
-    PENSTOCK_ASSIGN_OR_RETURN(report[name], MeasureDtype(pipeline, dtype, options.seconds));
+    PENSTOCK_ASSIGN_OR_RETURN(report[name], MeasureDtype(pipeline, dtype, options));
   }
   return report;
 }
@@ -263,6 +287,9 @@ int Main(int argc, char** argv) {
   app.add_option("--dtypes", options.dtypes, "What tensors travel as")
       ->delimiter(',')
       ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
+  app.add_option("--cases", options.cases, "What to measure of each dtype")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"engine", "local", "raw", "grpc", "shm"}));
   app.add_option("--json", options.json_file, "File for the figures; they are printed anyway");
   app.footer("Example:\n  pipeline_bench --records 200000 --seconds 2 --json out.json");
   CLI11_PARSE(app, argc, argv);
