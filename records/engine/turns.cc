@@ -1,11 +1,14 @@
 #include "records/engine/turns.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace penstock {
 namespace {
 
-constexpr int64_t kQuantum = PartBuffer::kMaxPartBytes;
+// Below a part: a session that has one small request waiting at its turn, and asks for the next
+// when it is answered, must not get less than one that has many waiting.
+constexpr int64_t kQuantum = 64 << 10;
 
 uint32_t NextRows(const RequestState& request) {
   return static_cast<uint32_t>(std::min<uint64_t>(request.decoding->rows_per_part,
@@ -49,22 +52,31 @@ bool Turns::AnyWork() const {
 }
 
 bool Turns::Take(Job& job) {
-  for (size_t idle = 0; idle < ring_.size();) {
-    SessionState& session = *ring_[turn_];
-    if (!HasWork(session)) {
-      session.deficit = std::min<int64_t>(session.deficit, 0);  // Turns cannot be saved up.
+  while (true) {
+    int64_t least_debt = std::numeric_limits<int64_t>::max();
+    for (size_t passed = 0; passed < ring_.size();) {
+      SessionState& session = *ring_[turn_];
+      const bool has_work = HasWork(session);
+      if (has_work && session.deficit > 0) {
+        if (!TakeFrom(session, job)) continue;
+        session.deficit -= Cost(job);
+        return true;
+      }
+      if (has_work) least_debt = std::min(least_debt, -session.deficit);
       Advance();
-      ++idle;
-    } else if (session.deficit <= 0) {
-      session.deficit += kQuantum;
-      Advance();
-      idle = 0;
-    } else if (TakeFrom(session, job)) {
-      session.deficit -= Cost(job);
-      return true;
+      ++passed;
     }
+    if (least_debt == std::numeric_limits<int64_t>::max()) return false;
+    BeginRounds(least_debt / kQuantum + 1);
   }
-  return false;
+}
+
+void Turns::BeginRounds(int64_t rounds) {
+  for (SessionState* session : ring_) {
+    const int64_t deficit = session->deficit + rounds * kQuantum;
+    // Turns cannot be saved up.
+    session->deficit = HasWork(*session) ? deficit : std::min(deficit, kQuantum);
+  }
 }
 
 bool Turns::TakeFrom(SessionState& session, Job& job) {

@@ -41,6 +41,8 @@ class Turns {
   bool TakeFrom(SessionState& session, Job& job);
   bool TakeFromWindow(SessionState& session, WindowState& window, Job& job);
   void TakeRows(SessionState& session, RequestState& request, Job& job);
+  // All sessions with work have had their turn.
+  void BeginRounds(int64_t rounds);
   void Advance() { turn_ = turn_ + 1 < ring_.size() ? turn_ + 1 : 0; }
 
   const EngineLimits limits_;

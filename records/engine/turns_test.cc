@@ -1,0 +1,122 @@
+// Shares of sessions that ask for more than the engine's threads can do.
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "records/base/mutex.h"
+#include "records/engine/testing/engine_fixture.h"
+
+namespace penstock {
+namespace {
+
+// Makes each call that it is given once `length` later ones have come: the way to a client and
+// back, while the engine goes on. Thread-safe.
+class Way {
+ public:
+  explicit Way(size_t length) : length_(length) {}
+
+  void Send(std::function<void()> call) {
+    MutexLock lock(&mutex_);
+    if (closed_) return;
+    under_way_.push_back(std::move(call));
+    if (under_way_.size() <= length_) return;
+    under_way_.front()();
+    under_way_.pop_front();
+  }
+  // No call is made any more.
+  void Close() {
+    MutexLock lock(&mutex_);
+    closed_ = true;
+  }
+
+ private:
+  const size_t length_;
+  Mutex mutex_;
+  std::deque<std::function<void()>> under_way_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+struct Appetite {
+  uint64_t requests = 2;  // Outstanding, or on the way.
+  uint32_t rows = 160;    // Of each.
+};
+
+// Asks for rows of one window again whenever it has received some.
+class Eater final : public SessionEvents {
+ public:
+  Eater(Appetite appetite, const OpenWindow& window, Way& way)
+      : appetite_(appetite), window_(window), way_(way) {}
+
+  void Begin(Session& session) {
+    session_ = &session;
+    EXPECT_OK(session.OpenWindow(window_));
+    for (uint64_t i = 0; i < appetite_.requests; ++i) Ask();
+  }
+  uint64_t rows() const { return rows_; }
+
+  void OnWindowReady(uint64_t, uint64_t) override {}
+  void OnPart(PartBuffer part) override {
+    const uint64_t rows = rows_ += part.rows;
+    if (rows % appetite_.rows == 0) way_.Send([this] { Ask(); });
+  }
+  void OnError(StreamError error) override { ADD_FAILURE() << error.status; }
+
+ private:
+  void Ask() {
+    EXPECT_OK(session_->Fetch({.request = next_request_++,
+                               .window = window_.window,
+                               .rows = appetite_.rows,
+                               .dtype = WireDtype::kI8}));
+  }
+
+  const Appetite appetite_;
+  const OpenWindow window_;
+  Way& way_;
+  Session* session_ = nullptr;
+  std::atomic<uint64_t> next_request_{0};
+  std::atomic<uint64_t> rows_{0};
+};
+
+class TurnsTest : public EngineFixture {
+ protected:
+  // Rows that each got until the last of them had `enough`; answers to their parts come when
+  // `way` more parts are done.
+  std::vector<uint64_t> Feed(const std::vector<Appetite>& appetites, size_t way, uint64_t enough) {
+    MakeData({.shards = 1, .chunks_per_shard = 1, .records_per_chunk = 700});
+    Start({.threads = 1});
+    Way there_and_back(way);
+    std::vector<std::unique_ptr<Eater>> eaters;
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (const Appetite& appetite : appetites) {
+      eaters.push_back(std::make_unique<Eater>(appetite, data_->Window(1, {0}), there_and_back));
+      sessions.push_back(Open(*eaters.back()));
+    }
+    for (size_t i = 0; i < eaters.size(); ++i) eaters[i]->Begin(*sessions[i]);
+    while (eaters.back()->rows() < enough) std::this_thread::yield();
+    there_and_back.Close();
+    std::vector<uint64_t> rows;
+    for (const auto& eater : eaters) rows.push_back(eater->rows());
+    return rows;
+  }
+};
+
+TEST_F(TurnsTest, AGreedySessionGetsNoMoreThanThoseWithOneRequestWaiting) {
+  const std::vector<uint64_t> rows = Feed({{.requests = 16}, {}, {}, {}, {}}, /*way=*/4, 200 * 160);
+  for (size_t i = 0; i + 1 < rows.size(); ++i) {
+    EXPECT_LT(static_cast<double>(rows[i]) / static_cast<double>(rows.back()), 1.2) << i;
+  }
+}
+
+TEST_F(TurnsTest, LargeRequestsGetNoMoreThanSmallOnes) {
+  const std::vector<uint64_t> rows =
+      Feed({{.requests = 8, .rows = 640}, {.requests = 2, .rows = 8}}, /*way=*/0, 20'000);
+  EXPECT_LT(static_cast<double>(rows[0]) / static_cast<double>(rows[1]), 1.5);
+}
+
+}  // namespace
+}  // namespace penstock
