@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "server/log_format.h"
 #include "spdlog/spdlog.h"
 
 namespace penstock {
@@ -190,7 +191,7 @@ void Listener::OnAcceptError(int error) {
         "cure=\"raise LimitNOFILE (ulimit -n)\"",
         DescriptorLimit(), *left_out);
   } else {
-    spdlog::error("cannot accept connections error=\"{}\" left_out={}", strerrordesc_np(error),
+    spdlog::error("cannot accept connections error={} left_out={}", Quoted(strerrordesc_np(error)),
                   *left_out);
   }
 }

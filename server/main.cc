@@ -14,7 +14,6 @@
 #include "records/base/keep_freed_memory.h"
 #include "records/base/status.h"
 #include "server/address_file.h"
-#include "server/descriptor_watch.h"
 #include "server/grpc_log.h"
 #include "server/log_format.h"
 #include "server/server.h"
@@ -134,7 +133,6 @@ absl::Status Serve(const Flags& flags, const std::string& described, absl::Durat
                FormatByteSize(server.options().memory_budget), PENSTOCK_VERSION, PENSTOCK_COMMIT);
   spdlog::info("options{}", described);
   if (metrics != nullptr) spdlog::info("metrics address={}", metrics->address());
-  const DescriptorWatch descriptors;
   bool draining = false;
   SignalThread signals([&](int signal) {
     if (draining && signal == SIGINT) {
