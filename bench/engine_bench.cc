@@ -226,7 +226,7 @@ class Reader : public SessionEvents {
  public:
   void OnWindowReady(uint64_t, uint64_t) override {}
   void OnPart(PartBuffer part) override {
-    benchmark::DoNotOptimize(part.bytes().data());
+    benchmark::DoNotOptimize(part.pieces().data());
     const uint32_t rows = part.rows;
     part = PartBuffer();
     MutexLock lock(&mutex_);

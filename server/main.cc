@@ -27,6 +27,7 @@ namespace {
 struct Flags {
   ServerOptions server;
   std::string memory_budget = "0";
+  std::string strip_cache = "64MiB";
   std::string grace = "30s";
   std::string address_file;
   MetricsFlags metrics;
@@ -55,6 +56,10 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--memory-budget", flags.memory_budget,
                  "Memory for chunks and windows, e.g. 4GiB; 0: a quarter of what this process may "
                  "use");
+  app.add_option(
+      "--strip-cache", flags.strip_cache,
+      "Of --memory-budget, at most an eighth of it: memory for decoded rows that several "
+      "clients on the same plan are sent; 0: rows are decoded for each");
   app.add_option("--address-file", flags.address_file,
                  "File that gets the address once it is served, and goes when the server ends");
   AddMetricsFlags(app, flags.metrics);
@@ -91,6 +96,9 @@ absl::Status Complete(Flags& flags, absl::Duration& grace) {
   absl::StatusOr<uint64_t> budget = ParseByteSize(flags.memory_budget);
   if (!budget.ok()) return Annotate(budget.status(), "--memory-budget");
   flags.server.memory_budget = *budget;
+  absl::StatusOr<uint64_t> strip_cache = ParseByteSize(flags.strip_cache);
+  if (!strip_cache.ok()) return Annotate(strip_cache.status(), "--strip-cache");
+  flags.server.strip_cache = *strip_cache;
   if (!absl::ParseDuration(flags.grace, &grace) || grace < absl::ZeroDuration() ||
       grace > absl::Hours(24)) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -85,7 +85,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   absl::StatusOr<std::unique_ptr<Engine>> engine =
       Engine::Create({.data_root = options.data_root,
                       .threads = options.threads,
-                      .memory_budget = options.memory_budget});
+                      .memory_budget = options.memory_budget,
+                      .strip_cache = options.strip_cache});
   if (!engine.ok()) return Annotate(engine.status(), "--data-root");
   options.threads = (*engine)->options().threads;
   options.memory_budget = (*engine)->options().memory_budget;

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "proto/pieces.pb.h"
 #include "records/base/mutex.h"
+#include "records/engine/engine_options.h"
 #include "records/io/root.h"
 #include "server/service_limits.h"
 #include "server/session_source.h"
@@ -40,7 +41,8 @@ struct ServerOptions {
   // Folder that shards and manifests lie beneath.
   std::string data_root;
   uint32_t threads = 0;        // Of the engine; 0: the cores this process may use.
-  uint64_t memory_budget = 0;  // Bytes of the chunk store and parts; 0: the engine's default.
+  uint64_t memory_budget = 0;  // Bytes of chunks and windows; 0: the engine's default.
+  uint64_t strip_cache = EngineOptions().strip_cache;  // Of these, for rows that streams share.
   bool insecure = false;
   // PEM files of the server's certificate and its key; empty: plaintext. With `tls_client_ca`
   // clients must have a certificate that one of those CAs signed. Read again when they change.

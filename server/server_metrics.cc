@@ -18,6 +18,9 @@ void AddMemory(const v1::EngineStats& engine, MetricFamilies& families) {
                     bytes(engine.pinned_bytes()));
   families.AddGauge("penstock_server_part_bytes", "Memory of decoded rows that are not sent yet.",
                     bytes(engine.part_bytes()));
+  families.AddGauge("penstock_server_strip_bytes",
+                    "Memory of decoded rows that are kept for other streams.",
+                    bytes(engine.strip_bytes()));
   families.AddCounter("penstock_server_chunk_hits_total",
                       "Chunks of opened windows that were in memory.", bytes(engine.chunk_hits()));
   families.AddCounter("penstock_server_chunk_loads_total", "Chunks read from files.",
@@ -56,10 +59,16 @@ void AddQueues(const v1::ServerStats& stats, MetricFamilies& families) {
 
 void AddOutput(const v1::ServerStats& stats, MetricFamilies& families) {
   const v1::EngineStats& engine = stats.engine();
-  families.AddCounter("penstock_server_rows_decoded_total", "Rows decoded.",
+  families.AddCounter("penstock_server_rows_decoded_total", "Rows of answers.",
                       static_cast<double>(engine.rows_decoded()));
-  families.AddCounter("penstock_server_decoded_bytes_total", "Bytes of decoded rows.",
+  families.AddCounter("penstock_server_decoded_bytes_total", "Bytes of these rows.",
                       static_cast<double>(engine.bytes_out()));
+  families.AddCounter("penstock_server_strip_rows_total",
+                      "Rows of answers from blocks that streams on the same plan share.",
+                      static_cast<double>(engine.strip_rows()));
+  families.AddCounter("penstock_server_strip_rows_decoded_total",
+                      "Rows decoded into such blocks: with the above, what sharing saves.",
+                      static_cast<double>(engine.strip_rows_decoded()));
   families.AddCounter("penstock_server_rows_sent_total", "Rows sent to clients.",
                       static_cast<double>(stats.totals().rows()));
   families.AddCounter("penstock_server_sent_bytes_total", "Bytes of rows sent to clients.",

@@ -18,12 +18,15 @@ v1::EngineStats ToProto(const EngineStats& from) {
   to.set_resident_bytes(from.resident_bytes);
   to.set_pinned_bytes(from.pinned_bytes);
   to.set_part_bytes(from.part_bytes);
+  to.set_strip_bytes(from.strip_bytes);
   to.set_chunk_hits(from.chunk_hits);
   to.set_chunks_loaded(from.chunks_loaded);
   to.set_chunks_evicted(from.chunks_evicted);
   to.set_bytes_read(from.bytes_read);
   to.set_windows_yielded(from.windows_yielded);
   to.set_rows_decoded(from.rows_decoded);
+  to.set_strip_rows(from.strip_rows);
+  to.set_strip_rows_decoded(from.strip_rows_decoded);
   to.set_parts(from.parts);
   to.set_bytes_out(from.bytes_out);
   to.set_load_seconds(from.load_seconds);

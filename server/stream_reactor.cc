@@ -1,9 +1,11 @@
 #include "server/stream_reactor.h"
 
+#include <atomic>
 #include <cmath>
 #include <utility>
 #include <variant>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "records/base/status.h"
@@ -29,20 +31,30 @@ wire::PartHeader HeaderOf(const PartBuffer& part) {
           .crc32c = part.crc32c};
 }
 
+// A part whose pieces gRPC is sending.
+struct LentPart {
+  PartBuffer part;
+  std::atomic<size_t> pieces;
+
+  static void ReturnPiece(void* lent) {
+    auto* self = static_cast<LentPart*>(lent);
+    if (self->pieces.fetch_sub(1, std::memory_order_acq_rel) == 1) delete self;
+  }
+};
+
 // The header is copied into its slice; the tensor bytes are lent until gRPC has sent them.
 grpc::ByteBuffer ToByteBuffer(const wire::PartHeader& header, PartBuffer part) {
   uint8_t start[wire::kMaxPartHeaderBytes];
   const size_t start_size = wire::WritePartHeader(header, start);
-  if (part.bytes().empty()) {
-    grpc::Slice slice(start, start_size);
-    return grpc::ByteBuffer(&slice, 1);
+  absl::InlinedVector<grpc::Slice, 5> slices = {grpc::Slice(start, start_size)};
+  if (part.size() > 0) {
+    const size_t num_pieces = part.pieces().size();
+    auto* lent = new LentPart{std::move(part), num_pieces};
+    for (const std::span<uint8_t> piece : lent->part.pieces()) {
+      slices.emplace_back(piece.data(), piece.size(), &LentPart::ReturnPiece, lent);
+    }
   }
-  auto* lent = new PartBuffer(std::move(part));
-  grpc::Slice slices[] = {grpc::Slice(start, start_size),
-                          grpc::Slice(
-                              lent->bytes().data(), lent->bytes().size(),
-                              [](void* buffer) { delete static_cast<PartBuffer*>(buffer); }, lent)};
-  return grpc::ByteBuffer(slices, 2);
+  return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
 double Seconds(std::chrono::steady_clock::duration time) {
@@ -339,7 +351,7 @@ void StreamReactor::Write(Outbox::Item item) {
   if (auto* part = std::get_if<PartBuffer>(&item)) {
     num_rows_.fetch_add(part->rows, std::memory_order_relaxed);
     num_parts_.fetch_add(1, std::memory_order_relaxed);
-    num_bytes_.fetch_add(part->bytes().size(), std::memory_order_relaxed);
+    num_bytes_.fetch_add(part->size(), std::memory_order_relaxed);
   }
   if (auto* part = std::get_if<PartBuffer>(&item)) {
     outgoing_ = ToMessage(std::move(*part));
@@ -351,11 +363,11 @@ void StreamReactor::Write(Outbox::Item item) {
 
 // A part in the stream's pool stays there until the client's Ack; any other travels.
 grpc::ByteBuffer StreamReactor::ToMessage(PartBuffer part) {
-  const std::span<const uint8_t> bytes = part.bytes();
+  const std::span<const uint8_t> bytes = part.pieces()[0];
   wire::PartHeader header = HeaderOf(part);
   MutexLock lock(&mutex_);
   if (pool_ == nullptr || bytes.empty() || !pool_->Holds(bytes.data())) {
-    header.data_size = bytes.size();
+    header.data_size = part.size();
     return ToByteBuffer(header, std::move(part));
   }
   header.shared_offset = pool_->OffsetOf(bytes.data());

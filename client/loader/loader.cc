@@ -145,6 +145,7 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
   local.data_root = ShardPaths::Make(*options.manifest, options.data_root).data_root;
   local.threads = options.local_threads;
   local.memory_budget = options.local_memory_budget;
+  local.strip_cache = 0;  // It has one client.
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Transport>> transports,
                             MakeTransports(addresses, local, options.network));
   return OpenWithTransports(std::move(options), std::move(transports));

@@ -18,7 +18,7 @@ void Admission::Withdraw(WindowState& window) {
 void Admission::Unpin(WindowState& window) {
   if (window.chunks.empty()) return;
   for (ChunkEntry* chunk : window.chunks) std::erase(chunk->waiters, &window);
-  window.rows = WindowRows();
+  SharedWindows::Leave(window);
   store_.Unpin(window.chunks, window.table_bytes);
   window.chunks.clear();
   window.missing = 0;

@@ -1,5 +1,6 @@
 #include "records/engine/decoding.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,13 @@
 namespace penstock {
 namespace {
 
+// Several times what a client asks for at a time, so that few requests need two blocks; small
+// enough to stay in L2 until it is sent.
+constexpr size_t kBlockBytes = size_t{512} << 10;
+// Strips seldom lie across blocks.
+constexpr uint32_t kBlockMultiple = 16;
+constexpr size_t kMaxSharedTensors = 8;
+
 absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtype) {
   PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(options.spec, dtype));
   const size_t row_bytes = PieceRowBytes(program, options.record_ids);
@@ -19,7 +27,11 @@ absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtyp
                      " bytes; a part of an answer has at most ", PartBuffer::kMaxPartBytes));
   }
   const auto rows_per_part = static_cast<uint32_t>(PartBuffer::kMaxPartBytes / row_bytes);
-  return Decoding{std::move(program), row_bytes, rows_per_part};
+  auto block_rows = static_cast<uint32_t>(kBlockBytes / row_bytes);
+  if (block_rows > kBlockMultiple) block_rows -= block_rows % kBlockMultiple;
+  if (program.tensors().size() > kMaxSharedTensors) block_rows = 0;
+  return Decoding{std::move(program), row_bytes, rows_per_part, block_rows,
+                  std::make_shared<StripUse>()};
 }
 
 }  // namespace

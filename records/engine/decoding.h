@@ -5,12 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "absl/status/statusor.h"
 #include "records/base/dtype.h"
 #include "records/decode/program.h"
 #include "records/engine/messages.h"
+#include "records/engine/strip_use.h"
 
 namespace penstock {
 
@@ -19,6 +21,10 @@ struct Decoding {
   Program program;
   size_t row_bytes = 0;  // Record id included.
   uint32_t rows_per_part = 0;
+  // Of blocks that sessions share; 0: there are too many tensors to lend pieces of.
+  uint32_t block_rows = 0;
+  // Of these blocks. Shared with them.
+  std::shared_ptr<StripUse> use = {};
 };
 
 // By WireDtype; an error where a row is larger than a part.

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/crc32c.h"
 #include "records/base/status.h"
 #include "records/engine/chunk_loader.h"
 #include "records/engine/decoding.h"
@@ -23,6 +22,7 @@ EngineOptions Completed(EngineOptions options) {
   const MachineLimits machine = ReadMachineLimits();
   if (options.threads == 0) options.threads = machine.cores;
   if (options.memory_budget == 0) options.memory_budget = machine.memory_bytes / 4;
+  options.strip_cache = std::min(options.strip_cache, options.memory_budget / 8);
   return options;
 }
 
@@ -64,8 +64,9 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
 // What a thread works with.
 class Worker {
  public:
-  Worker(Scheduler& scheduler, FileCache& files, PartPool& pool, JobTimes& times)
-      : scheduler_(scheduler), pool_(pool), times_(times), loader_(files) {}
+  Worker(Scheduler& scheduler, FileCache& files, PartPool& pool, StripCache& strips,
+         JobTimes& times)
+      : scheduler_(scheduler), pool_(pool), strips_(strips), times_(times), loader_(files) {}
 
   void Do(const Job& job) {
     const JobTimes::Activity activity = JobTimes::ActivityOf(job.kind);
@@ -87,10 +88,10 @@ class Worker {
         return Decode(job);
       case Job::Kind::kRefuseWindow:
         TellFailedWindow(*job.window);
-        return scheduler_.Finish(job);
+        return scheduler_.FinishRefusal(job);
       case Job::Kind::kRefuseRequest:
         TellFailedRequest(*job.request);
-        return scheduler_.Finish(job);
+        return scheduler_.FinishRefusal(job);
     }
   }
 
@@ -103,36 +104,111 @@ class Worker {
 
   void Build(const Job& job) {
     WindowState& window = *job.window;
-    absl::StatusOr<WindowRows> rows = BuildRows(window);
-    if (rows.ok() && !window.announced) {
+    std::shared_ptr<const SharedWindow> shared = scheduler_.FindRows(job);
+    if (shared == nullptr) {
+      absl::StatusOr<WindowRows> rows = BuildRows(window);
+      if (!rows.ok()) return scheduler_.FailBuild(job, rows.status());
+      shared = scheduler_.AddRows(job, *std::move(rows));
+    }
+    if (!window.announced) {
       job.session->events.OnWindowReady(window.definition.window, window.read_bytes);
     }
-    scheduler_.FinishBuild(job, std::move(rows));
+    scheduler_.FinishBuild(job, std::move(shared));
   }
 
   void Decode(const Job& job) {
+    jobs_.assign(1, job);
+    if (job.block.rows > 0) return DecodeShared(job);
     const RequestState& request = *job.request;
-    SessionState& session = *job.session;
-    PartBuffer part(session.home.get(), pool_.Take(*session.home, job.bytes()), job.bytes());
-    part.request = request.number;
-    part.first_row = static_cast<uint32_t>(job.begin);
-    part.rows = job.rows;
-    const DecodeCounters counters =
-        decoder_.Decode(request.decoding->program, *session.layout, job.window->rows,
+    PartBuffer part(job.session->home.get(), pool_.Take(*job.session->home, job.bytes()),
+                    job.bytes());
+    Decoded decoded;
+    decoded.counters =
+        decoder_.Decode(request.decoding->program, *job.session->layout, job.window->shared->rows,
                         request.pattern, job.begin, job.rows, part.bytes());
-    if (session.checksums) part.crc32c = Crc32c(part.bytes());  // While they are in cache.
-    const auto decoded = JobTimes::Clock::now();
-    session.events.OnPart(std::move(part));
-    sending_ = JobTimes::Clock::now() - decoded;
-    scheduler_.Finish(job, counters);
+    parts_.push_back(std::move(part));
+    Send();
+    scheduler_.FinishParts(jobs_, decoded);
+  }
+
+  // Answers all who wait for rows of the block that `leader` asks for.
+  void DecodeShared(const Job& leader) {
+    const Decoding& decoding = *leader.request->decoding;
+    const StripCache::Key key{leader.window->shared->id, &decoding,
+                              leader.block.first_row / decoding.block_rows};
+    Decoded decoded;
+    std::span<uint8_t> memory;
+    switch (strips_.Claim(key, leader, memory)) {
+      case StripCache::Answer::kWaiting:
+        return;
+      case StripCache::Answer::kDecode:
+        decoded = DecodeBlock(leader, memory);
+        strips_.Publish(key, jobs_);
+        break;
+      case StripCache::Answer::kReady:
+        break;
+    }
+    scheduler_.TakeFollowers(leader, jobs_);
+    homes_.clear();
+    for (const Job& job : jobs_) homes_.push_back(job.session->home.get());
+    pool_.Share(homes_, memory);
+    for (const Job& job : jobs_) parts_.push_back(PiecesOf(job, memory));
+    Send();
+    uint64_t rows = 0;
+    for (const Job& job : jobs_) rows += job.rows;
+    scheduler_.FinishParts(jobs_, decoded);
+    strips_.Release(key, rows);
+  }
+
+  Decoded DecodeBlock(const Job& job, std::span<uint8_t> memory) {
+    const RowPattern all{job.block.first_row, job.block.rows, job.block.rows, 1};
+    return {decoder_.Decode(job.request->decoding->program, *job.session->layout,
+                            job.window->shared->rows, all, 0, job.block.rows,
+                            memory.first(job.decoded_bytes())),
+            job.block.rows};
+  }
+
+  // What the job asks for of its block in `memory`.
+  static PartBuffer PiecesOf(const Job& job, std::span<uint8_t> memory) {
+    PartPieces pieces;
+    std::span<uint8_t> tensor = memory;
+    const auto add_tensor = [&](size_t row_bytes) {
+      ForEachRun(job.request->pattern, job.begin, job.rows, [&](uint64_t row, uint64_t n) {
+        pieces.push_back(tensor.subspan((row - job.block.first_row) * row_bytes, n * row_bytes));
+      });
+      tensor = tensor.subspan(job.block.rows * row_bytes);
+    };
+    for (const TensorInfo& info : job.request->decoding->program.tensors()) {
+      add_tensor(info.row_bytes);
+    }
+    if (job.session->record_ids) add_tensor(sizeof(int64_t));
+    return PartBuffer(job.session->home.get(), memory, std::move(pieces));
+  }
+
+  // parts_[i] answers jobs_[i].
+  void Send() {
+    for (size_t i = 0; i < jobs_.size(); ++i) {
+      parts_[i].request = jobs_[i].request->number;
+      parts_[i].first_row = static_cast<uint32_t>(jobs_[i].begin);
+      parts_[i].rows = jobs_[i].rows;
+      if (jobs_[i].session->checksums) parts_[i].crc32c = parts_[i].ComputeCrc32c();
+    }
+    const auto start = JobTimes::Clock::now();
+    for (size_t i = 0; i < jobs_.size(); ++i) jobs_[i].session->events.OnPart(std::move(parts_[i]));
+    sending_ = JobTimes::Clock::now() - start;
+    parts_.clear();
   }
 
   Scheduler& scheduler_;
   PartPool& pool_;
+  StripCache& strips_;
   JobTimes& times_;
   JobTimes::Clock::duration sending_{};  // Of the job under way.
   ChunkLoader loader_;
   PieceDecoder decoder_;
+  std::vector<Job> jobs_;  // That the thread answers now.
+  std::vector<PartBuffer> parts_;
+  std::vector<PartPool::Home*> homes_;
 };
 
 }  // namespace
@@ -195,11 +271,13 @@ Engine::Engine(EngineOptions options, Root root)
       instance_(NewInstance()),
       root_(std::move(root)),
       files_(root_, options_.limits.max_open_files),
-      scheduler_(options_.memory_budget, options_.limits),
+      scheduler_(options_.memory_budget - options_.strip_cache, options_.limits,
+                 options_.strip_cache > 0),
       pool_(std::make_shared<PartPool>(kKeptPartBytes,
                                        [this](SessionState* session, size_t capacity) {
                                          scheduler_.PartReturned(session, capacity);
-                                       })) {
+                                       })),
+      strips_(*pool_, options_.strip_cache) {
   for (uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -210,7 +288,7 @@ Engine::~Engine() {
 }
 
 void Engine::Work() {
-  Worker worker(scheduler_, files_, *pool_, times_);
+  Worker worker(scheduler_, files_, *pool_, strips_, times_);
   for (Job job; scheduler_.Next(job);) worker.Do(job);
 }
 
@@ -218,6 +296,7 @@ EngineStats Engine::stats() const {
   EngineStats stats = scheduler_.stats();
   stats.instance = instance_;
   stats.threads = options_.threads;
+  stats.strip_bytes = strips_.bytes();
   stats.load_seconds = times_.seconds(JobTimes::kLoad);
   stats.build_seconds = times_.seconds(JobTimes::kBuild);
   stats.decode_seconds = times_.seconds(JobTimes::kDecode);
@@ -237,10 +316,30 @@ std::shared_ptr<const ChunkLayout> Engine::Intern(ChunkLayout layout) {
   return shared;
 }
 
+absl::StatusOr<std::shared_ptr<const Decodings>> Engine::DecodingsFor(
+    const StreamOptions& options) const {
+  const std::string key = absl::StrCat(options.record_ids, ":", options.spec.SerializeAsString());
+  {
+    MutexLock lock(&mutex_);
+    auto known = decodings_.find(key);
+    if (known != decodings_.end()) {
+      if (auto shared = known->second.lock()) return shared;
+    }
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(Decodings compiled, Decodings::Compile(options));
+  auto added = std::make_shared<const Decodings>(std::move(compiled));
+  MutexLock lock(&mutex_);
+  std::erase_if(decodings_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<const Decodings>& known = decodings_[key];
+  if (auto shared = known.lock()) return shared;  // Another thread was faster.
+  known = added;
+  return added;
+}
+
 absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions& options,
                                                              SessionEvents& events) {
-  PENSTOCK_ASSIGN_OR_RETURN(Decodings decodings, Decodings::Compile(options));
-  ChunkLayout layout(decodings.features(), options.holdout_feature, options.holdout_threshold);
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const Decodings> decodings, DecodingsFor(options));
+  ChunkLayout layout(decodings->features(), options.holdout_feature, options.holdout_threshold);
   PENSTOCK_RETURN_IF_ERROR(RecordPacker::Create(layout).status());
   auto state = std::make_unique<SessionState>(events, std::move(decodings));
   state->layout = Intern(std::move(layout));
@@ -252,11 +351,11 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
 }
 
 absl::StatusOr<ServerInfo> Engine::Describe(const StreamOptions& options) const {
-  PENSTOCK_ASSIGN_OR_RETURN(Decodings decodings, Decodings::Compile(options));
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const Decodings> decodings, DecodingsFor(options));
   return ServerInfo{.instance = instance_,
                     .cores = options_.threads,
                     .decoder_version = kDecoderVersion,
-                    .spec_fingerprint = decodings.fingerprint(),
+                    .spec_fingerprint = decodings->fingerprint(),
                     .memory_budget = options_.memory_budget};
 }
 

@@ -17,6 +17,7 @@
 #include "records/engine/part_pool.h"
 #include "records/engine/scheduler.h"
 #include "records/engine/session.h"
+#include "records/engine/strip_cache.h"
 #include "records/io/root.h"
 
 namespace penstock {
@@ -61,6 +62,8 @@ class Engine {
   Engine(EngineOptions options, Root root);
   void Work();
   std::shared_ptr<const ChunkLayout> Intern(ChunkLayout layout);
+  // Compiled once for all sessions that say the same.
+  absl::StatusOr<std::shared_ptr<const Decodings>> DecodingsFor(const StreamOptions& options) const;
 
   const EngineOptions options_;
   const uint64_t instance_;
@@ -71,10 +74,14 @@ class Engine {
   Scheduler scheduler_;
   // Shared with the homes of parts, which may outlive the engine.
   const std::shared_ptr<PartPool> pool_;
+  StripCache strips_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   // Shared by sessions and chunks; equal ones are one, so that sessions share chunks.
   std::unordered_map<std::string, std::weak_ptr<const ChunkLayout>> layouts_
+      ABSL_GUARDED_BY(mutex_);
+
+  mutable std::unordered_map<std::string, std::weak_ptr<const Decodings>> decodings_
       ABSL_GUARDED_BY(mutex_);
 
   std::vector<std::jthread> threads_;  // Last: they use all of the above.

@@ -31,6 +31,9 @@ struct EngineOptions {
   std::string data_root = {};  // Shards are opened beneath it.
   uint32_t threads = 0;        // 0: the cores of this process's control group.
   uint64_t memory_budget = 0;  // Of chunks and windows; 0: a quarter of its memory.
+  // Of memory_budget, for decoded rows that several sessions are sent; at most an eighth of it is
+  // used so, and beside it 512 KiB a thread. 0: every session's rows are decoded for it alone.
+  uint64_t strip_cache = uint64_t{64} << 20;
   EngineLimits limits = {};
 
   // kInvalidArgument names the option.
@@ -45,17 +48,20 @@ struct EngineStats {
   uint64_t waiting_windows = 0;   // For memory.
   uint64_t waiting_requests = 0;  // That have not ended.
   uint64_t waiting_bytes = 0;     // Of their rows that are not taken to be decoded.
-  uint64_t budget_bytes = 0;
-  uint64_t resident_bytes = 0;  // Of chunks and windows, in the budget.
-  uint64_t pinned_bytes = 0;    // Of these, in use.
-  uint64_t part_bytes = 0;      // Of parts that have not returned.
+  uint64_t budget_bytes = 0;      // Of chunks and windows.
+  uint64_t resident_bytes = 0;    // Of chunks and windows, in the budget.
+  uint64_t pinned_bytes = 0;      // Of these, in use.
+  uint64_t part_bytes = 0;        // Of parts that have not returned.
+  uint64_t strip_bytes = 0;       // Of decoded rows that are kept for other sessions.
   // Since the start:
   uint64_t chunks_loaded = 0;
   uint64_t chunk_hits = 0;  // Chunks of an admitted window that were there.
   uint64_t chunks_evicted = 0;
   uint64_t bytes_read = 0;  // From files.
   uint64_t windows_yielded = 0;
-  uint64_t rows_decoded = 0;
+  uint64_t rows_decoded = 0;        // Of answers.
+  uint64_t strip_rows = 0;          // Of these, lent from blocks that sessions share.
+  uint64_t strip_rows_decoded = 0;  // Decoded into such blocks.
   uint64_t parts = 0;
   uint64_t bytes_out = 0;
   uint64_t mates_without_sign = 0;

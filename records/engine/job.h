@@ -2,8 +2,10 @@
 #ifndef PENSTOCK_RECORDS_ENGINE_JOB_H_
 #define PENSTOCK_RECORDS_ENGINE_JOB_H_
 
+#include <algorithm>
 #include <cstdint>
 
+#include "records/engine/request_rows.h"
 #include "records/engine/session_state.h"
 
 namespace penstock {
@@ -24,9 +26,18 @@ struct Job {
   RequestState* request = nullptr;
   uint64_t begin = 0;
   uint32_t rows = 0;
+  RowBlock block = {};  // Of the window, shared with other sessions; without rows: `rows` alone.
 
   // Of the part.
   size_t bytes() const { return rows * request->decoding->row_bytes; }
+  // Of what is decoded.
+  size_t decoded_bytes() const { return std::max(block.rows, rows) * request->decoding->row_bytes; }
+};
+
+// What answering jobs took.
+struct Decoded {
+  DecodeCounters counters;
+  uint32_t block_rows = 0;  // Decoded into a block that sessions share.
 };
 
 }  // namespace penstock

@@ -2,11 +2,15 @@
 #ifndef PENSTOCK_RECORDS_ENGINE_PART_BUFFER_H_
 #define PENSTOCK_RECORDS_ENGINE_PART_BUFFER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
+
+#include "records/base/crc32c.h"
 
 namespace penstock {
 
@@ -19,6 +23,8 @@ class PartHome {
   ~PartHome() = default;
 };
 
+using PartPieces = std::vector<std::span<uint8_t>>;
+
 // At most kMaxPartBytes of rows. The destructor returns the memory, on any thread.
 // Thread-compatible.
 class PartBuffer {
@@ -28,7 +34,12 @@ class PartBuffer {
   PartBuffer() = default;
   // `memory` returns to `home`; its first `size` bytes are the part's.
   PartBuffer(PartHome* home, std::span<uint8_t> memory, size_t size)
-      : home_(home), memory_(memory), size_(size) {}
+      : home_(home), memory_(memory), size_(size), whole_(memory.first(size)) {}
+  // The part is `pieces` of memory that others read too: nobody may write to it.
+  PartBuffer(PartHome* home, std::span<uint8_t> memory, PartPieces pieces)
+      : home_(home), memory_(memory), pieces_(std::move(pieces)) {
+    for (const std::span<uint8_t> piece : pieces_) size_ += piece.size();
+  }
   PartBuffer(PartBuffer&& other) noexcept { *this = std::move(other); }
   PartBuffer& operator=(PartBuffer&& other) noexcept {
     Reset();
@@ -39,11 +50,37 @@ class PartBuffer {
     home_ = std::exchange(other.home_, nullptr);
     memory_ = std::exchange(other.memory_, {});
     size_ = std::exchange(other.size_, 0);
+    whole_ = std::exchange(other.whole_, {});
+    pieces_ = std::move(other.pieces_);
+    other.pieces_.clear();
     return *this;
   }
   ~PartBuffer() { Reset(); }
 
-  std::span<uint8_t> bytes() const { return memory_.first(size_); }
+  // The part's bytes, one piece after the other.
+  std::span<const std::span<uint8_t>> pieces() const {
+    return pieces_.empty() ? std::span(&whole_, 1) : std::span(pieces_);
+  }
+  size_t size() const { return size_; }
+  // REQUIRES: the memory is this part's alone.
+  std::span<uint8_t> bytes() const { return whole_; }
+
+  // Of pieces(). Computed anew.
+  uint32_t ComputeCrc32c() const {
+    uint32_t crc = 0;
+    for (const std::span<uint8_t> piece : pieces()) crc = Crc32c(piece, crc);
+    return crc;
+  }
+  // Copies bytes [offset, offset + out.size()) to `out`. REQUIRES: within size().
+  void CopyTo(size_t offset, std::span<uint8_t> out) const {
+    for (const std::span<uint8_t> piece : pieces()) {
+      const size_t skipped = std::min(offset, piece.size());
+      const size_t n = std::min(piece.size() - skipped, out.size());
+      std::copy_n(piece.begin() + static_cast<ptrdiff_t>(skipped), n, out.begin());
+      out = out.subspan(n);
+      offset -= skipped;
+    }
+  }
 
   // Gives the memory up to the caller, who must call `home->Return(memory)` in time; for APIs
   // that free through a callback.
@@ -66,6 +103,8 @@ class PartBuffer {
   PartHome* home_ = nullptr;
   std::span<uint8_t> memory_;
   size_t size_ = 0;
+  std::span<uint8_t> whole_;
+  PartPieces pieces_;  // Of memory that is shared; empty otherwise.
 };
 
 }  // namespace penstock

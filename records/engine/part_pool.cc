@@ -58,7 +58,30 @@ std::span<uint8_t> PartPool::TakeOwn(size_t size) {
   return {memory, capacity};
 }
 
+std::span<uint8_t> PartPool::TakeShared(size_t size) {
+  MutexLock lock(&mutex_);
+  const std::span<uint8_t> memory = TakeOwn(size);
+  owners_.emplace(memory.data(), 1);
+  return memory;
+}
+
+void PartPool::Share(std::span<Home* const> homes, std::span<uint8_t> memory) {
+  MutexLock lock(&mutex_);
+  for (Home* home : homes) ++home->outside_;
+  outstanding_bytes_ += homes.size() * memory.size();
+  owners_.at(memory.data()) += static_cast<uint32_t>(homes.size());
+}
+
+void PartPool::DropShared(std::span<uint8_t> memory) {
+  MutexLock lock(&mutex_);
+  ReturnOwn(memory);
+}
+
 void PartPool::ReturnOwn(std::span<uint8_t> memory) {
+  if (auto shared = owners_.find(memory.data()); shared != owners_.end()) {
+    if (--shared->second > 0) return;
+    owners_.erase(shared);
+  }
   if (free_bytes_ + memory.size() <= keep_bytes_) {
     free_[Class(memory.size())].push_back(memory.data());
     free_bytes_ += memory.size();

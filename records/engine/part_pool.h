@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "records/base/mutex.h"
 #include "records/engine/part_buffer.h"
 #include "records/engine/part_memory.h"
@@ -49,6 +50,13 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   // Memory of Capacity(size) bytes that will return to `home`.
   std::span<uint8_t> Take(Home& home, size_t size);
 
+  // Memory of Capacity(size) bytes for several homes: free after DropShared() and the return of
+  // every part that Share() allowed.
+  std::span<uint8_t> TakeShared(size_t size);
+  // A part of each of `homes` may lie in `memory`, too; a home may stand there twice.
+  void Share(std::span<Home* const> homes, std::span<uint8_t> memory);
+  void DropShared(std::span<uint8_t> memory);
+
   // Of parts that have not returned.
   size_t outstanding_bytes() const;
 
@@ -62,6 +70,7 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
 
   static size_t Class(size_t size);
   std::span<uint8_t> TakeOwn(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Unless others share it.
   void ReturnOwn(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(Home& home, std::span<uint8_t> memory);
   void CloseHome(Home& home);
@@ -70,6 +79,8 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   mutable Mutex mutex_;
   OnReturn on_return_ ABSL_GUARDED_BY(mutex_);
   std::array<std::vector<uint8_t*>, kClasses> free_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<const uint8_t*, uint32_t> owners_
+      ABSL_GUARDED_BY(mutex_);  // Of shared memory.
   size_t free_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t outstanding_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };

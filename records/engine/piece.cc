@@ -3,23 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "records/engine/request_rows.h"
+
 namespace penstock {
-namespace {
-
-// Calls visit(window_row, n) for the contiguous runs of rows [begin, begin + rows) of `pattern`.
-template <typename Visit>
-void ForEachRun(const RowPattern& pattern, uint64_t begin, size_t rows, const Visit& visit) {
-  uint64_t strip = begin / pattern.rows;
-  uint64_t offset = begin % pattern.rows;
-  for (size_t left = rows; left > 0; ++strip, offset = 0) {
-    const size_t n = std::min<uint64_t>(left, pattern.rows - offset);
-    visit(pattern.first_row + strip * pattern.stride + offset, n);
-    left -= n;
-  }
-}
-
-}  // namespace
-
 size_t PieceRowBytes(const Program& program, bool record_ids) {
   return program.row_bytes() + (record_ids ? sizeof(int64_t) : 0);
 }

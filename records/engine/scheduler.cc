@@ -19,8 +19,8 @@ absl::Status UnknownWindow(uint64_t window) {
 
 }  // namespace
 
-Scheduler::Scheduler(uint64_t budget_bytes, const EngineLimits& limits)
-    : limits_(limits), admission_(budget_bytes, limits.idle_pin), turns_(limits) {}
+Scheduler::Scheduler(uint64_t budget_bytes, const EngineLimits& limits, bool share_parts)
+    : limits_(limits), admission_(budget_bytes, limits.idle_pin), turns_(limits, share_parts) {}
 
 absl::StatusOr<SessionState*> Scheduler::AddSession(std::unique_ptr<SessionState> session) {
   MutexLock lock(&mutex_);
@@ -116,7 +116,7 @@ absl::Status Scheduler::Fetch(SessionState& session, const penstock::Fetch& fetc
 
 absl::Status Scheduler::AddRequest(SessionState& session, WindowState& window,
                                    const penstock::Fetch& fetch) {
-  const absl::StatusOr<Decoding>& decoding = session.decodings.For(fetch.dtype);
+  const absl::StatusOr<Decoding>& decoding = session.decodings->For(fetch.dtype);
   if (!decoding.ok()) return decoding.status();
   if (session.requests.contains(fetch.request)) {
     return absl::InvalidArgumentError(absl::StrCat("request ", fetch.request, " is in use"));
@@ -193,6 +193,8 @@ absl::Status Scheduler::Release(SessionState& session, uint64_t number) {
 void Scheduler::LimitParts(SessionState& session, uint64_t bytes) {
   MutexLock lock(&mutex_);
   session.max_part_bytes = bytes;
+  session.share_parts = false;
+  for (const auto& [number, window] : session.windows) SharedWindows::StopSharing(*window);
 }
 
 void Scheduler::EndRequest(RequestState& request) {
@@ -293,14 +295,26 @@ void Scheduler::FinishLoad(const Job& job, std::optional<Chunk> chunk, const Loa
   LetGo(job);
 }
 
-void Scheduler::FinishBuild(const Job& job, absl::StatusOr<WindowRows> rows) {
+std::shared_ptr<const SharedWindow> Scheduler::FindRows(const Job& job) {
+  MutexLock lock(&mutex_);
+  return shared_windows_.Find(*job.window);
+}
+
+std::shared_ptr<const SharedWindow> Scheduler::AddRows(const Job& job, WindowRows rows) {
+  MutexLock lock(&mutex_);
+  return shared_windows_.Add(*job.window, std::move(rows));
+}
+
+void Scheduler::FailBuild(const Job& job, const absl::Status& status) {
+  MutexLock lock(&mutex_);
+  if (!job.window->released) Fail(*job.window, {status, std::nullopt});
+  LetGo(job);
+}
+
+void Scheduler::FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> shared) {
   MutexLock lock(&mutex_);
   WindowState& window = *job.window;
-  if (!rows.ok()) {
-    if (!window.released) Fail(window, {rows.status(), std::nullopt});
-    return LetGo(job);
-  }
-  window.rows = *std::move(rows);
+  SharedWindows::Join(window, std::move(shared));
   window.phase = Phase::kReady;
   window.announced = true;
   window.last_used = Admission::Clock::now();
@@ -310,15 +324,29 @@ void Scheduler::FinishBuild(const Job& job, absl::StatusOr<WindowRows> rows) {
   LetGo(job);
 }
 
-void Scheduler::Finish(const Job& job, const DecodeCounters& counters) {
+void Scheduler::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
   MutexLock lock(&mutex_);
-  if (job.kind == Job::Kind::kDecode) {
-    job.window->last_used = Admission::Clock::now();
+  turns_.TakeFollowers(leader, jobs);
+}
+
+void Scheduler::FinishParts(std::span<const Job> jobs, const Decoded& decoded) {
+  MutexLock lock(&mutex_);
+  counts_.mates_without_sign += decoded.counters.mates_without_sign;
+  counts_.strip_rows_decoded += decoded.block_rows;
+  const auto now = Admission::Clock::now();
+  for (const Job& job : jobs) {
+    job.window->last_used = now;
     counts_.rows_decoded += job.rows;
     counts_.bytes_out += job.bytes();
     ++counts_.parts;
-    counts_.mates_without_sign += counters.mates_without_sign;
-  } else if (job.kind == Job::Kind::kRefuseWindow) {
+    if (job.block.rows > 0) counts_.strip_rows += job.rows;
+    LetGo(job);
+  }
+}
+
+void Scheduler::FinishRefusal(const Job& job) {
+  MutexLock lock(&mutex_);
+  if (job.kind == Job::Kind::kRefuseWindow) {
     job.window->told = true;
     StartPending(*job.window);  // They are told after the window is.
     work_.NotifyOne();

@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "records/base/mutex.h"
@@ -12,6 +14,7 @@
 #include "records/engine/engine_options.h"
 #include "records/engine/job.h"
 #include "records/engine/messages.h"
+#include "records/engine/shared_window.h"
 #include "records/engine/turns.h"
 
 namespace penstock {
@@ -20,7 +23,8 @@ namespace penstock {
 // the lock and report it by one Finish function. Thread-safe.
 class Scheduler {
  public:
-  Scheduler(uint64_t budget_bytes, const EngineLimits& limits);
+  // `share_parts`: as in Turns.
+  Scheduler(uint64_t budget_bytes, const EngineLimits& limits, bool share_parts);
 
   // kResourceExhausted: too many. Valid until ForgetSession().
   absl::StatusOr<SessionState*> AddSession(std::unique_ptr<SessionState> session);
@@ -34,16 +38,26 @@ class Scheduler {
   absl::Status Fetch(SessionState& session, const Fetch& fetch);
   void Cancel(SessionState& session, uint64_t request);
   absl::Status Release(SessionState& session, uint64_t window);
-  // Parts that have not returned take no more, from now on.
+  // The session's parts lie in memory of its own from now on, and those that have not returned take
+  // no more than `bytes`.
   void LimitParts(SessionState& session, uint64_t bytes);
 
   // Waits for a job. False: Stop() was called.
   bool Next(Job& job);
   void FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error);
+  // Rows of the job's window, if another session's window is the same; or null.
+  std::shared_ptr<const SharedWindow> FindRows(const Job& job);
+  // `rows`, or what FindRows() finds by now.
+  std::shared_ptr<const SharedWindow> AddRows(const Job& job, WindowRows rows);
   // Its rows, which the client knows already, or why the window fails.
-  void FinishBuild(const Job& job, absl::StatusOr<WindowRows> rows);
-  // kDecode and refusals.
-  void Finish(const Job& job, const DecodeCounters& counters = {});
+  void FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> shared);
+  void FailBuild(const Job& job, const absl::Status& status);
+  void FinishRefusal(const Job& job);
+  // Adds to `jobs` what other sessions, and that of `leader` itself, are waiting for of the block
+  // that `leader` answers from.
+  void TakeFollowers(const Job& leader, std::vector<Job>& jobs);
+  // Of kDecode.
+  void FinishParts(std::span<const Job> jobs, const Decoded& decoded);
 
   // Memory of a part has returned; `session` is null if it has ended.
   void PartReturned(SessionState* session, size_t capacity);
@@ -77,6 +91,7 @@ class Scheduler {
   std::unordered_map<SessionState*, std::unique_ptr<SessionState>> sessions_
       ABSL_GUARDED_BY(mutex_);
   Admission admission_ ABSL_GUARDED_BY(mutex_);
+  SharedWindows shared_windows_ ABSL_GUARDED_BY(mutex_);
   Turns turns_ ABSL_GUARDED_BY(mutex_);
   uint64_t sequence_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t idle_threads_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -21,7 +21,7 @@
 #include "records/engine/part_pool.h"
 #include "records/engine/piece.h"
 #include "records/engine/session.h"
-#include "records/engine/window_rows.h"
+#include "records/engine/shared_window.h"
 
 namespace penstock {
 
@@ -77,8 +77,9 @@ struct WindowState {
   std::vector<ChunkEntry*> chunks;  // Pinned, in the order of the definition.
   size_t next_load = 0;             // Chunks before it are loading or resident.
   size_t missing = 0;               // Chunks that are not resident yet.
-  WindowRows rows;                  // Constant while kReady.
-  LoadError error;                  // When kFailed. Constant then.
+  // Constant while kReady. Shared by the windows of all sessions that are the same.
+  std::shared_ptr<const SharedWindow> shared;
+  LoadError error;  // When kFailed. Constant then.
   uint64_t read_bytes = 0;
   bool announced = false;  // OnWindowReady was called.
   bool in_use = false;     // Was fetched from.
@@ -94,15 +95,17 @@ struct WindowState {
 };
 
 struct SessionState {
-  SessionState(SessionEvents& session_events, Decodings session_decodings)
+  SessionState(SessionEvents& session_events, std::shared_ptr<const Decodings> session_decodings)
       : events(session_events), decodings(std::move(session_decodings)) {}
 
   SessionEvents& events;
   // Shared with the chunks that it laid out.
   std::shared_ptr<const ChunkLayout> layout;
-  const Decodings decodings;
+  // Shared by sessions of the same spec and by their windows.
+  const std::shared_ptr<const Decodings> decodings;
   bool record_ids = false;  // Constant.
   bool checksums = false;   // Constant.
+  bool share_parts = true;  // Parts may lie in memory that other sessions read too.
   PartPool::HomePtr home;   // Constant until the session ends.
 
   std::unordered_map<uint64_t, std::unique_ptr<WindowState>> windows;

@@ -10,9 +10,24 @@ namespace {
 // when it is answered, must not get less than one that has many waiting.
 constexpr int64_t kQuantum = 64 << 10;
 
-uint32_t NextRows(const RequestState& request) {
-  return static_cast<uint32_t>(std::min<uint64_t>(request.decoding->rows_per_part,
-                                                  request.pattern.size() - request.next_row));
+// Shorter runs of rows are copied for less than lending each of them costs.
+constexpr size_t kMinLentRun = size_t{8} << 10;
+// What a session may be given before its turn.
+constexpr int64_t kMaxDebt = PartBuffer::kMaxPartBytes;
+// Answers that one thread sends before it looks what else there is to do.
+constexpr size_t kMaxFollowers = 64;
+
+// One window of so many is shared where sharing does not pay, to see whether it would.
+constexpr uint64_t kProbe = 32;
+
+// The window's rows are read by another session too, and lending them is worth while.
+bool IsShared(const SessionState& session, const RequestState& request) {
+  const SharedWindow* window = request.window->shared.get();
+  const Decoding& decoding = *request.decoding;
+  if (!session.share_parts || window == nullptr || window->readers.size() < 2) return false;
+  if (decoding.block_rows == 0) return false;
+  if (!decoding.use->pays() && window->id % kProbe != 0) return false;
+  return IsOneRun(request.pattern) || request.pattern.rows * decoding.row_bytes >= kMinLentRun;
 }
 
 bool Refused(const RequestState& request) {
@@ -32,13 +47,40 @@ void Turns::Remove(SessionState& session) {
   if (turn_ >= ring_.size()) turn_ = 0;
 }
 
+size_t Turns::NextBytes(const SessionState& session, const RequestState& request) const {
+  const Decoding& decoding = *request.decoding;
+  const uint64_t rows =
+      share_parts_ && IsShared(session, request)
+          ? decoding.block_rows
+          : std::min<uint64_t>(decoding.rows_per_part, request.pattern.size() - request.next_row);
+  return rows * decoding.row_bytes;
+}
+
+Job Turns::NextPart(SessionState& session, RequestState& request) const {
+  Job job = {.kind = Job::Kind::kDecode,
+             .session = &session,
+             .window = request.window,
+             .request = &request,
+             .begin = request.next_row};
+  const uint64_t left = request.pattern.size() - request.next_row;
+  if (share_parts_ && IsShared(session, request)) {
+    job.block = BlockOf(request.pattern, job.begin, request.decoding->block_rows,
+                        request.window->definition.rows);
+    job.rows = RowsInBlock(request.pattern, job.begin, job.block);
+  } else {
+    job.rows = static_cast<uint32_t>(std::min<uint64_t>(request.decoding->rows_per_part, left));
+  }
+  return job;
+}
+
 bool Turns::MayRun(const SessionState& session, const RequestState& request) const {
   if (Refused(request)) return true;
-  const size_t capacity = PartPool::Capacity(NextRows(request) * request.decoding->row_bytes);
   // One part a session always: others that do not read must not stop it.
+  if (session.part_bytes == 0) return true;
+  const size_t capacity = PartPool::Capacity(NextBytes(session, request));
   const uint64_t limit = std::min(session.max_part_bytes, limits_.session_part_bytes);
-  return session.part_bytes == 0 || (session.part_bytes + capacity <= limit &&
-                                     part_bytes_ + capacity <= limits_.engine_part_bytes);
+  return session.part_bytes + capacity <= limit &&
+         part_bytes_ + capacity <= limits_.engine_part_bytes;
 }
 
 bool Turns::HasWork(const SessionState& session) const {
@@ -117,12 +159,14 @@ bool Turns::TakeFromWindow(SessionState& session, WindowState& window, Job& job)
 
 void Turns::TakeRows(SessionState& session, RequestState& request, Job& job) {
   const bool refused = Refused(request);
-  job = {.kind = refused ? Job::Kind::kRefuseRequest : Job::Kind::kDecode,
-         .session = &session,
-         .window = request.window,
-         .request = &request,
-         .begin = request.next_row,
-         .rows = NextRows(request)};
+  if (refused) {
+    job = {.kind = Job::Kind::kRefuseRequest,
+           .session = &session,
+           .window = request.window,
+           .request = &request};
+  } else {
+    job = NextPart(session, request);
+  }
   session.waiting_bytes -= request.waiting_bytes();
   request.next_row = refused ? request.pattern.size() : request.next_row + job.rows;
   session.waiting_bytes += request.waiting_bytes();
@@ -131,9 +175,24 @@ void Turns::TakeRows(SessionState& session, RequestState& request, Job& job) {
   ++request.window->active;
   ++session.active;
   if (refused) return;
-  const size_t capacity = PartPool::Capacity(job.bytes());
+  const size_t capacity = PartPool::Capacity(job.decoded_bytes());
   session.part_bytes += capacity;
   part_bytes_ += capacity;
+}
+
+void Turns::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
+  for (WindowState* window : leader.window->shared->readers) {
+    SessionState& session = *window->session;
+    while (jobs.size() < kMaxFollowers && !session.runnable.empty()) {
+      RequestState& request = *session.runnable.front();
+      if (request.window != window || request.decoding != leader.request->decoding) break;
+      if (Refused(request) || !MayRun(session, request) || session.deficit <= -kMaxDebt) break;
+      const Job next = NextPart(session, request);
+      if (next.block.rows == 0 || next.block.first_row != leader.block.first_row) break;
+      TakeRows(session, request, jobs.emplace_back());
+      session.deficit -= Cost(jobs.back());
+    }
+  }
 }
 
 void Turns::PartReturned(SessionState* session, size_t capacity) {

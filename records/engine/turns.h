@@ -19,7 +19,9 @@ namespace penstock {
 // Not thread-safe: the scheduler's lock guards it.
 class Turns {
  public:
-  explicit Turns(const EngineLimits& limits) : limits_(limits) {}
+  // `share_parts`: sessions with the same window open get blocks that are decoded once.
+  Turns(const EngineLimits& limits, bool share_parts)
+      : limits_(limits), share_parts_(share_parts) {}
 
   void Add(SessionState& session) { ring_.push_back(&session); }
   void Remove(SessionState& session);
@@ -30,6 +32,10 @@ class Turns {
   // Whether Take() may find something.
   bool AnyWork() const;
 
+  // Adds the jobs that answer from the same block as `leader`, of sessions whose earliest needed
+  // rows lie there: what they cost is their sessions' turn. Not all if there are many.
+  void TakeFollowers(const Job& leader, std::vector<Job>& jobs);
+
   // Memory of a part has returned.
   void PartReturned(SessionState* session, size_t capacity);
 
@@ -38,6 +44,10 @@ class Turns {
  private:
   bool HasWork(const SessionState& session) const;
   bool MayRun(const SessionState& session, const RequestState& request) const;
+  // Memory that NextPart() takes, at most.
+  size_t NextBytes(const SessionState& session, const RequestState& request) const;
+  // What would answer the next rows of `request`.
+  Job NextPart(SessionState& session, RequestState& request) const;
   bool TakeFrom(SessionState& session, Job& job);
   bool TakeFromWindow(SessionState& session, WindowState& window, Job& job);
   void TakeRows(SessionState& session, RequestState& request, Job& job);
@@ -46,6 +56,7 @@ class Turns {
   void Advance() { turn_ = turn_ + 1 < ring_.size() ? turn_ + 1 : 0; }
 
   const EngineLimits limits_;
+  const bool share_parts_;
   std::vector<SessionState*> ring_;
   size_t turn_ = 0;
   uint64_t part_bytes_ = 0;  // Over all sessions, ended ones included.

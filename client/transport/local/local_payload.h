@@ -17,9 +17,9 @@ class LocalPayloadPool;
 // Recycle() returns the part's memory to the engine and the object to its pool.
 class LocalPayload final : public PartPayload {
  public:
-  size_t size() const override { return part_.bytes().size(); }
+  size_t size() const override { return part_.size(); }
   void CopyTo(size_t offset, std::span<uint8_t> out) const override;
-  uint32_t Crc32c() const override { return penstock::Crc32c(part_.bytes()); }
+  uint32_t Crc32c() const override { return part_.ComputeCrc32c(); }
   void Recycle() override;
 
  private:

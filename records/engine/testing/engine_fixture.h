@@ -25,6 +25,7 @@ class EngineFixture : public ::testing::Test {
     options.data_root = folder_.path();
     if (options.threads == 0) options.threads = 2;
     if (options.memory_budget == 0) options.memory_budget = uint64_t{64} << 20;
+    options.strip_cache = strip_cache_;
     auto engine = Engine::Create(options);
     ASSERT_THAT(engine, IsOk());
     engine_ = *std::move(engine);
@@ -61,6 +62,7 @@ class EngineFixture : public ::testing::Test {
 
   TempFolder folder_;
   std::optional<ChessData> data_;
+  uint64_t strip_cache_ = 0;  // So that budgets are those of chunks.
   std::unique_ptr<Engine> engine_;
 };
 

@@ -53,8 +53,9 @@ class Recorder : public SessionEvents {
   void OnPart(PartBuffer part) override {
     PartBuffer dropped;  // Returned without the lock.
     MutexLock lock(&mutex_);
-    parts_[part.request].push_back(
-        {part.first_row, part.rows, std::string(part.bytes().begin(), part.bytes().end())});
+    std::string bytes(part.size(), '\0');
+    part.CopyTo(0, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
+    parts_[part.request].push_back({part.first_row, part.rows, std::move(bytes)});
     order_.push_back(part.request);
     rows_[part.request] += part.rows;
     (hold_ ? held_.emplace_back() : dropped) = std::move(part);

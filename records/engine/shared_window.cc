@@ -1,0 +1,64 @@
+#include "records/engine/shared_window.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "records/engine/session_state.h"
+
+namespace penstock {
+namespace {
+
+template <typename T>
+void AppendBytes(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+// The addresses of pinned chunks: while a window is open they belong to nothing else.
+std::string SharedWindows::KeyOf(const WindowState& window) {
+  std::string key;
+  AppendBytes(key, window.session->decodings.get());
+  AppendBytes(key, window.definition.split);
+  AppendBytes(key, window.definition.shuffle);
+  AppendBytes(key, window.definition.key);
+  for (size_t i = 0; i < window.chunks.size(); ++i) {
+    AppendBytes(key, window.chunks[i]);
+    AppendBytes(key, window.definition.chunks[i].ordinal);
+  }
+  return key;
+}
+
+std::shared_ptr<const SharedWindow> SharedWindows::Find(const WindowState& window) const {
+  auto found = windows_.find(KeyOf(window));
+  return found != windows_.end() ? found->second.lock() : nullptr;
+}
+
+std::shared_ptr<const SharedWindow> SharedWindows::Add(const WindowState& window, WindowRows rows) {
+  if (windows_.size() >= sweep_at_) {
+    absl::erase_if(windows_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_at_ = 2 * windows_.size() + 64;
+  }
+  std::weak_ptr<const SharedWindow>& known = windows_[KeyOf(window)];
+  if (auto shared = known.lock()) return shared;
+  auto added = std::make_shared<const SharedWindow>(
+      SharedWindow{std::move(rows), ++last_id_, window.session->decodings, {}});
+  known = added;
+  return added;
+}
+
+void SharedWindows::Join(WindowState& window, std::shared_ptr<const SharedWindow> shared) {
+  window.shared = std::move(shared);
+  if (window.session->share_parts) window.shared->readers.push_back(&window);
+}
+
+void SharedWindows::StopSharing(WindowState& window) {
+  if (window.shared != nullptr) std::erase(window.shared->readers, &window);
+}
+
+void SharedWindows::Leave(WindowState& window) {
+  StopSharing(window);
+  window.shared = nullptr;
+}
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+#include "records/engine/strip_use.h"
+
+#include "gtest/gtest.h"
+
+namespace penstock {
+namespace {
+
+void Drop(StripUse& use, int blocks, double times) {
+  for (int i = 0; i < blocks; ++i) use.Dropped(times);
+}
+
+TEST(StripUseTest, KnowsNothingAtFirst) {
+  const StripUse use;
+  EXPECT_TRUE(use.pays());
+  EXPECT_FALSE(use.Suffices(1000));
+}
+
+TEST(StripUseTest, ExpectsWhatTheMostUsedOfTheLastBlocksHad) {
+  StripUse use;
+  Drop(use, 63, 2);
+  Drop(use, 1, 8);
+  EXPECT_FALSE(use.Suffices(7));
+  EXPECT_TRUE(use.Suffices(8));
+  Drop(use, 64, 3);  // Jobs have left.
+  EXPECT_TRUE(use.Suffices(3));
+}
+
+TEST(StripUseTest, SharingStopsToPayWhenBlocksAreSentOnceAndPaysAtTheFirstThatIsNot) {
+  StripUse use;
+  Drop(use, 64, 1);
+  EXPECT_FALSE(use.pays());
+  Drop(use, 1, 2);
+  EXPECT_TRUE(use.pays());
+  Drop(use, 63 + 64, 1);
+  EXPECT_FALSE(use.pays());
+}
+
+}  // namespace
+}  // namespace penstock
