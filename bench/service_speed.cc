@@ -19,6 +19,7 @@
 #include "nlohmann/json.hpp"
 #include "records/base/bounded_queue.h"
 #include "records/base/keep_freed_memory.h"
+#include "records/base/mutex.h"
 #include "records/engine/testing/chess_data.h"
 #include "server/server.h"
 #include "spdlog/spdlog.h"
@@ -75,6 +76,7 @@ class FetchingClient final : public StreamEvents {
     for (size_t place = 0; place < kInFlight; ++place) FetchNext(place);
   }
   void OnPart(ReceivedPart part) override {
+    MutexLock lock(&mutex_);
     slot_.resize(std::max(slot_.size(), part.payload->size()));
     part.payload->CopyTo(0, {slot_.data(), part.payload->size()});
     bytes_seen_ += part.payload->size();
@@ -113,7 +115,7 @@ class FetchingClient final : public StreamEvents {
   std::vector<OpenWindow> windows_;
   BoundedQueue<int> finished_{1};
 
-  // Of the events, which come one at a time.
+  Mutex mutex_;  // Held by parts, which may come side by side, for what follows.
   std::vector<uint8_t> slot_;
   size_t windows_ready_ = 0;
   uint64_t next_ = 0;

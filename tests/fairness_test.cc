@@ -86,6 +86,7 @@ class Reader final : public StreamEvents {
   }
   void OnWindowReady(uint64_t, uint64_t) override {}
   void OnPart(ReceivedPart part) override {
+    MutexLock lock(&mutex_);  // Parts may come side by side.
     uint64_t& left = rows_left_[part.request % rows_left_.size()];
     left -= part.rows;
     tally_.Add(number_, part.rows);
@@ -116,8 +117,9 @@ class Reader final : public StreamEvents {
   const StreamOptions options_;
   Tally& tally_;
   BoundedQueue<bool> connected_{1};
-  bool said_hello_ = false;          // Of the events alone, as is:
-  std::vector<uint64_t> rows_left_;  // Of each request under way.
+  bool said_hello_ = false;  // Of the events alone.
+  Mutex mutex_;
+  std::vector<uint64_t> rows_left_;  // Of each request under way; of parts alone.
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Stream> stream_;  // Last: its events use all of the above.
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <thread>
 
@@ -206,14 +207,16 @@ class HostileClientTest : public ::testing::Test {
     stream->OpenWindow(window);
     events.Next<SaidWindowReady>();
     stream->Fetch({.request = 1, .window = 1, .rows = window.rows, .dtype = WireDtype::kI8});
-    std::string all;
+    std::map<uint32_t, std::string> parts;
     for (uint32_t rows = 0; rows < window.rows && !HasFailure();) {
       const ReceivedPart part = events.Next<ReceivedPart>();
       if (part.payload == nullptr) break;
       const std::vector<uint8_t> bytes = Bytes(part);
-      all.append(bytes.begin(), bytes.end());
+      parts[part.first_row].assign(bytes.begin(), bytes.end());
       rows += part.rows;
     }
+    std::string all;
+    for (const auto& [first_row, bytes] : parts) all += bytes;
     return all;
   }
 

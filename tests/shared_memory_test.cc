@@ -1,6 +1,7 @@
 // Client and service on one machine: parts through shared memory, and peers that misuse it.
 #include <deque>
 #include <filesystem>
+#include <map>
 
 #include "client/transport/grpc/grpc_transport.h"
 #include "client/transport/shm/shared_memory_request.h"
@@ -110,16 +111,18 @@ class SharedMemoryTest : public ::testing::Test {
     return {
         .request = request, .window = window.window, .rows = window.rows, .dtype = WireDtype::kI8};
   }
-  // All bytes of an answer, as they came.
+  // All bytes of an answer, part by part.
   std::string ReadAll(RecordingEvents& events, uint64_t rows) {
-    std::string all;
+    std::map<uint32_t, std::string> parts;
     for (uint64_t seen = 0; seen < rows;) {
       auto part = events.Next<ReceivedPart>();
       if (part.payload == nullptr) break;
       std::vector<uint8_t> bytes = Bytes(part);
-      all.append(bytes.begin(), bytes.end());
+      parts[part.first_row].assign(bytes.begin(), bytes.end());
       seen += part.rows;
     }
+    std::string all;
+    for (const auto& [first_row, bytes] : parts) all += bytes;
     return all;
   }
   std::string Answer(bool shared_memory) {

@@ -59,7 +59,12 @@ absl::Time FetchScheduler::Advance(absl::Time now) {
   if (!ended_) Pump();
   if (!ended_) CloseDrained();
   if (ended_) CloseAll();
-  return expected_by_ = ended_ ? absl::InfiniteFuture() : NextWake();
+  return expected_by_ = NextAdvance();
+}
+
+void FetchScheduler::AskForMore(absl::Time now) {
+  now_ = now;
+  if (!ended_) Pump();
 }
 
 void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& info) {
@@ -137,7 +142,6 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
   servers_.MarkProductive(*server);
   request->received.push_back({first_row, rows});
   request->active_at = now;
-  copying_ = request;
   uint32_t at = 0;  // Of the range, in the answer.
   for (uint32_t i = request->ranges.head; i != kNoRange && at < first_row + rows;
        i = ranges_[i].next) {
@@ -149,21 +153,18 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
     }
     at += range.rows;
   }
+  request->window->failures = 0;
+  request->rows_missing -= rows;
+  if (request->rows_missing == 0) {
+    CountAnswer(*request);
+    EndRequest(*request);
+  }
   return copies_;
 }
 
-void FetchScheduler::OnPartCopied() {
-  RequestEntry& request = *std::exchange(copying_, nullptr);
-  for (const RowCopy& copy : copies_) {
-    slots_[copy.slot].rows_missing -= copy.rows;
-    request.rows_missing -= copy.rows;
-  }
-  request.window->failures = 0;
-  if (request.rows_missing == 0) {
-    CountAnswer(request);
-    EndRequest(request);
-  }
-  DeliverReady();
+void FetchScheduler::OnPartCopied(std::span<const RowCopy> copies) {
+  for (const RowCopy& copy : copies) slots_[copy.slot].rows_missing -= copy.rows;
+  if (!ended_) DeliverReady();
 }
 
 void FetchScheduler::OnServersChanged(absl::Time now, std::span<const std::string> addresses) {

@@ -53,10 +53,10 @@ struct SchedulerOptions {
 // A state machine without threads, clock or sockets: what happens is told to it with the time, and
 // it answers through SchedulerActions. Given the same events it does the same.
 //
-// Every row of a slot is in one state: wanted by its window, claimed by one request, or filled.
-// Only the claimant's answer is copied, and the claim returns when its stream dies, or when the
-// request was late and is cancelled: so nothing is lost, repeated or torn. A slot is reused only
-// after SlotReleased().
+// Every row of a slot is in one state: wanted by its window, claimed by one request, being copied,
+// or filled. Only the claimant's answer is copied, and the claim returns when its stream dies, or
+// when the request was late and is cancelled: so nothing is lost, repeated or torn. A slot is
+// delivered when all its rows are filled and reused only after SlotReleased().
 //
 // Each window waits in at most one queue, for a time, a server, room on its stream or more rows;
 // an event costs O(log windows) for each window that it moves on. Allocates nothing per batch once
@@ -69,6 +69,11 @@ class FetchScheduler {
 
   // Begins; then to be called after events and when the time it returned has come.
   absl::Time Advance(absl::Time now);
+  // All that Advance() has to do after a part, if NextAdvance() is then still in the future: asks
+  // for more where the part made room.
+  void AskForMore(absl::Time now);
+  // When Advance() has to be called.
+  absl::Time NextAdvance() const;
 
   void OnHello(absl::Time now, StreamId stream, const ServerInfo& info);
   void OnWindowReady(absl::Time now, StreamId stream, uint64_t window);
@@ -78,11 +83,12 @@ class FetchScheduler {
   void OnError(absl::Time now, StreamId stream, const StreamError& error);
   // The stream ended, or the caller will not read on from it. CloseStream() follows.
   void OnBroken(absl::Time now, StreamId stream, absl::Status status);
-  // Where rows [first_row, first_row + rows) of an answer belong; empty: nowhere, drop them. The
-  // caller copies them and calls OnPartCopied() before any other event. Valid until then.
+  // Where rows [first_row, first_row + rows) of an answer belong; empty: nowhere, drop them. They
+  // are the caller's to copy, whatever happens meanwhile, and then to report with OnPartCopied().
+  // Valid until the next event.
   std::span<const RowCopy> OnPart(absl::Time now, StreamId stream, uint64_t request,
                                   uint32_t first_row, uint32_t rows);
-  void OnPartCopied();
+  void OnPartCopied(std::span<const RowCopy> copies);
   // The set of servers, from now on. Those that are no longer in it finish what they were asked and
   // are left; an address that comes back has its old index. Addresses must differ.
   void OnServersChanged(absl::Time now, std::span<const std::string> addresses);
@@ -116,7 +122,6 @@ class FetchScheduler {
   void CloseDrained();
   void CloseAll();
   void CheckAlone();
-  absl::Time NextWake() const;
   void Fail(absl::Status status);
 
   // placing.cc
@@ -243,8 +248,7 @@ class FetchScheduler {
   uint64_t num_released_ = 0;
   uint64_t waited_for_ = 0;  // Steps before it are needed now.
 
-  std::vector<RowCopy> copies_;  // Of the part between OnPart() and OnPartCopied().
-  RequestEntry* copying_ = nullptr;
+  std::vector<RowCopy> copies_;  // What OnPart() returned.
 };
 
 }  // namespace penstock

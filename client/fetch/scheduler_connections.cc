@@ -226,7 +226,11 @@ void FetchScheduler::CheckAlone() {
                                            servers_.Reasons())));
 }
 
-absl::Time FetchScheduler::NextWake() const {
+absl::Time FetchScheduler::NextAdvance() const {
+  if (ended_) return closed_ ? absl::InfiniteFuture() : now_;
+  for (const ServerEntry* server : draining_) {
+    if (server->outstanding_requests == 0) return now_;
+  }
   absl::Time wake = place_at_;
   if (!timers_.empty()) {
     wake = std::min(wake, absl::FromUnixNanos(static_cast<int64_t>(timers_.front_key())));

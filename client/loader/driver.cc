@@ -95,81 +95,109 @@ LoaderStats Driver::stats() const {
 
 void Driver::Run() {
   std::vector<Incoming> incoming;
-  absl::Time wake = scheduler_.Advance(SteadyNow());
-  while (incoming_.TakeAll(wake, incoming)) {
-    const absl::Time now = SteadyNow();
-    for (Incoming& item : incoming) Handle(now, item);
-    incoming.clear();  // Parts return to their transports.
-    wake = scheduler_.Advance(now);
-    PublishServers();
+  for (absl::Time wake = HandleAll(incoming); incoming_.TakeAll(wake, incoming);) {
+    wake = HandleAll(incoming);
   }
-  incoming.clear();
-  connections_.clear();
+  std::vector<std::unique_ptr<Connection>> closing;
+  MutexLock lock(&work_mutex_);
+  closing.swap(connections_);
 }
 
-void Driver::Handle(absl::Time now, Incoming& incoming) {
+absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
+  std::vector<std::unique_ptr<Connection>> closing;  // Destroyed after the lock.
+  MutexLock lock(&work_mutex_);
+  const absl::Time now = SteadyNow();
+  for (Incoming& item : incoming) Handle(now, item, scheduler_);
+  wake_ = scheduler_.Advance(now);
+  PublishServers();
+  closing.swap(closing_);
+  return wake_;
+}
+
+void Driver::Handle(absl::Time now, Incoming& incoming, FetchScheduler& scheduler) {
   const StreamId id = incoming.stream;
   std::visit(
       Overloaded{
-          [&](const ServerInfo& info) { scheduler_.OnHello(now, id, info); },
-          [&](const IncomingWindowReady& ready) {
-            scheduler_.OnWindowReady(now, id, ready.window);
-          },
-          [&](ReceivedPart& part) {
-            HandlePart(now, id, part);
-            part.payload.reset();
-          },
-          [&](const StreamError& error) { scheduler_.OnError(now, id, error); },
-          [&](const IncomingCredit& credit) { scheduler_.OnCredit(now, id, credit.bytes); },
-          [&](const IncomingDraining& draining) { scheduler_.OnDraining(now, id, draining.grace); },
+          [&](const ServerInfo& info) { scheduler.OnHello(now, id, info); },
+          [&](const IncomingWindowReady& ready) { scheduler.OnWindowReady(now, id, ready.window); },
+          [&](const StreamError& error) { scheduler.OnError(now, id, error); },
+          [&](const IncomingCredit& credit) { scheduler.OnCredit(now, id, credit.bytes); },
+          [&](const IncomingDraining& draining) { scheduler.OnDraining(now, id, draining.grace); },
           [&](const IncomingSharedMemory& shared) { NoteSharedMemory(id.server, shared.status); },
-          [&](absl::Status& status) { scheduler_.OnBroken(now, id, std::move(status)); },
-          [&](const IncomingSlotReleased& slot) { scheduler_.OnSlotReleased(slot.slot); },
+          [&](absl::Status& status) { scheduler.OnBroken(now, id, std::move(status)); },
+          [&](const IncomingSlotReleased& slot) { scheduler.OnSlotReleased(slot.slot); },
           [&](const IncomingConsumerWaiting& waiting) {
-            scheduler_.OnConsumerWaiting(now, waiting.step);
+            scheduler.OnConsumerWaiting(now, waiting.step);
           },
           [&](const IncomingServers& servers) {
-            scheduler_.OnServersChanged(now, servers.addresses);
+            scheduler.OnServersChanged(now, servers.addresses);
           },
+          [](const IncomingDue&) {}, [](const ReceivedPart&) {},  // Taken by TakePart().
       },
       incoming.what);
 }
 
-void Driver::HandlePart(absl::Time now, StreamId id, const ReceivedPart& part) {
-  if (StreamOf(id) == nullptr) return;
-  if (part.payload->size() != uint64_t{part.rows} * job_.layout.row_bytes()) {
-    return scheduler_.OnBroken(
-        now, id,
-        absl::FailedPreconditionError(absl::StrCat(
-            "sent ", part.payload->size(), " bytes for ", part.rows, " rows of ",
-            job_.layout.row_bytes(), " bytes: it decodes otherwise than this client expects")));
-  }
-  if (part.crc32c.has_value()) {
-    const uint32_t computed = part.payload->Crc32c();
-    if (computed != *part.crc32c) return RefuseDamaged(now, id, part, computed);
-  }
-  const std::span<const RowCopy> copies =
-      scheduler_.OnPart(now, id, part.request, part.first_row, part.rows);
+void Driver::TakePart(StreamId id, ReceivedPart part) {
+  if (absl::Status fits = CheckPart(id, part); !fits.ok()) return incoming_.Push({id, fits});
+  std::vector<RowCopy> copies = Claim(id, part);
   if (copies.empty()) return;
+  CopyPart(part, copies);
+  CountPart(id.server, part);
+  part.payload.reset();  // Its memory is wanted before the next one.
+  FinishPart(std::move(copies));
+}
+
+absl::Status Driver::CheckPart(StreamId id, const ReceivedPart& part) {
+  if (part.payload->size() != uint64_t{part.rows} * job_.layout.row_bytes()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "sent ", part.payload->size(), " bytes for ", part.rows, " rows of ",
+        job_.layout.row_bytes(), " bytes: it decodes otherwise than this client expects"));
+  }
+  if (!part.crc32c.has_value()) return absl::OkStatus();
+  const uint32_t computed = part.payload->Crc32c();
+  if (computed == *part.crc32c) return absl::OkStatus();
+  MutexLock lock(&mutex_);
+  LoaderStats::Server& server = stats_.servers[id.server];
+  return absl::DataLossError(absl::StrCat(
+      "checksum of a part from ", server.address, " of ", part.rows, " rows differs: computed ",
+      absl::Hex(computed), ", sent ", absl::Hex(*part.crc32c), "; failure ",
+      ++server.checksum_failures, " of this server"));
+}
+
+std::vector<RowCopy> Driver::Claim(StreamId id, const ReceivedPart& part) {
+  MutexLock lock(&work_mutex_);
+  std::vector<RowCopy> copies;
+  if (StreamOf(id) == nullptr) return copies;
+  if (!spare_copies_.empty()) {
+    copies = std::move(spare_copies_.back());
+    spare_copies_.pop_back();
+  }
+  const absl::Time now = SteadyNow();
+  const auto claimed = scheduler_.OnPart(now, id, part.request, part.first_row, part.rows);
+  copies.assign(claimed.begin(), claimed.end());
+  scheduler_.AskForMore(now);
+  WakeIfDue();
+  return copies;
+}
+
+void Driver::CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies) {
   for (const RowCopy& copy : copies) {
     job_.layout.CopyRows(*part.payload, part.rows, copy, (*slots_)[copy.slot].memory);
   }
-  CountPart(id.server, part);
-  scheduler_.OnPartCopied();
 }
 
-void Driver::RefuseDamaged(absl::Time now, StreamId id, const ReceivedPart& part,
-                           uint32_t computed) {
-  uint64_t failures = 0;
-  {
-    MutexLock lock(&mutex_);
-    failures = ++stats_.servers[id.server].checksum_failures;
-  }
-  scheduler_.OnBroken(now, id,
-                      absl::DataLossError(absl::StrCat(
-                          "checksum of a part from ", job_.transports[id.server]->address(), " of ",
-                          part.rows, " rows differs: computed ", absl::Hex(computed), ", sent ",
-                          absl::Hex(*part.crc32c), "; failure ", failures, " of this server")));
+void Driver::FinishPart(std::vector<RowCopy> copies) {
+  MutexLock lock(&work_mutex_);
+  scheduler_.OnPartCopied(copies);
+  copies.clear();
+  spare_copies_.push_back(std::move(copies));
+  WakeIfDue();
+}
+
+void Driver::WakeIfDue() {
+  if (closing_.empty() && scheduler_.NextAdvance() >= wake_) return;
+  wake_ = absl::InfinitePast();  // Once is enough.
+  incoming_.Push({{}, IncomingDue()});
 }
 
 void Driver::CountPart(uint32_t server, const ReceivedPart& part) {
@@ -201,6 +229,7 @@ void Driver::PublishServers() {
 }
 
 Stream* Driver::StreamOf(StreamId id) {
+  if (id.server >= connections_.size()) return nullptr;  // The driver ends.
   Connection* connection = connections_[id.server].get();
   const bool current = connection != nullptr && connection->generation == id.generation;
   return current ? connection->stream.get() : nullptr;
@@ -226,14 +255,14 @@ void Driver::OpenStream(StreamId id, const std::string& address) {
     MutexLock lock(&mutex_);
     if (id.server >= stats_.servers.size()) stats_.servers.resize(id.server + 1);
   }
-  auto connection = std::make_unique<Connection>(id, incoming_, incoming_limits_);
+  auto connection =
+      std::make_unique<Connection>(id, incoming_, incoming_limits_, static_cast<PartTaker*>(this));
   connection->stream = (*transport)->Connect(job_.stream, connection->listener);
   connections_[id.server] = std::move(connection);
 }
 
 void Driver::CloseStream(StreamId id) {
-  if (StreamOf(id) == nullptr) return;
-  connections_[id.server].reset();
+  if (StreamOf(id) != nullptr) closing_.push_back(std::move(connections_[id.server]));
 }
 
 void Driver::OpenWindow(StreamId id, const WindowRequest& window) {

@@ -42,9 +42,10 @@ struct DriverJob {
   TransportFactory make_transport = nullptr;
 };
 
-// Delivers filled slots, in the order of the steps, until the last one or an error. All copying is
-// done by its one thread. Thread-safe.
-class Driver final : public SlotHome, private SchedulerActions {
+// Delivers filled slots, in the order of the steps, until the last one or an error. Parts are
+// copied, and the requests that they make room for are sent, by the threads that bring them, while
+// their bytes are still in a cache near by; all else is done by its one thread. Thread-safe.
+class Driver final : public SlotHome, private SchedulerActions, private PartTaker {
  public:
   Driver(const DriverJob& job, const Steps& steps, SchedulerOptions options);
   // Ends a blocked Next(). Every slot must have been released.
@@ -66,31 +67,44 @@ class Driver final : public SlotHome, private SchedulerActions {
 
  private:
   struct Connection {
-    Connection(StreamId id, IncomingQueue& queue, IncomingLimits limits)
-        : listener(id, queue, limits), generation(id.generation) {}
+    Connection(StreamId id, IncomingQueue& queue, IncomingLimits limits, PartTaker* parts)
+        : listener(id, queue, limits, parts), generation(id.generation) {}
     StreamListener listener;
     const uint32_t generation;
     std::unique_ptr<Stream> stream;  // Last: its end is the end of events.
   };
 
   void Run();
-  void Handle(absl::Time now, Incoming& incoming);
-  void HandlePart(absl::Time now, StreamId id, const ReceivedPart& part);
-  void RefuseDamaged(absl::Time now, StreamId id, const ReceivedPart& part, uint32_t computed);
+  // When to look at the scheduler again.
+  absl::Time HandleAll(std::vector<Incoming>& incoming);
+  // `scheduler` is scheduler_, which lambdas are not seen to hold the lock of.
+  void Handle(absl::Time now, Incoming& incoming, FetchScheduler& scheduler)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void TakePart(StreamId id, ReceivedPart part) override;
+  absl::Status CheckPart(StreamId id, const ReceivedPart& part);
+  void CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies);
+  // Where its rows belong; sends the requests that it makes room for.
+  std::vector<RowCopy> Claim(StreamId id, const ReceivedPart& part);
+  void FinishPart(std::vector<RowCopy> copies);
+  void WakeIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void CountPart(uint32_t server, const ReceivedPart& part);
   void NoteSharedMemory(uint32_t server, const absl::Status& status);
-  void PublishServers();
+  void PublishServers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   // The way to a server, made when it is first needed.
   absl::StatusOr<Transport*> TransportOf(uint32_t server, const std::string& address);
   // Null: the stream has ended.
-  Stream* StreamOf(StreamId id);
+  Stream* StreamOf(StreamId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
 
-  void OpenStream(StreamId id, const std::string& address) override;
-  void CloseStream(StreamId id) override;
-  void OpenWindow(StreamId id, const WindowRequest& window) override;
-  void ReleaseWindow(StreamId id, uint64_t window) override;
-  void Fetch(StreamId id, const FetchRequest& fetch) override;
-  void Cancel(StreamId id, uint64_t request) override;
+  void OpenStream(StreamId id, const std::string& address) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void CloseStream(StreamId id) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void OpenWindow(StreamId id, const WindowRequest& window) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void ReleaseWindow(StreamId id, uint64_t window) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void Fetch(StreamId id, const FetchRequest& fetch) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void Cancel(StreamId id, uint64_t request) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void Deliver(const ReadyStep& step) override;
   void Finish() override;
   void Fail(absl::Status status) override;
@@ -101,9 +115,15 @@ class Driver final : public SlotHome, private SchedulerActions {
   BoundedQueue<uint32_t> ready_;
   const IncomingLimits incoming_limits_;
 
-  // The thread's own:
-  FetchScheduler scheduler_;
-  std::vector<std::unique_ptr<Connection>> connections_;  // By server; null: none.
+  // Never held where a stream ends, for its events may wait for it.
+  Mutex work_mutex_;
+  FetchScheduler scheduler_ ABSL_GUARDED_BY(work_mutex_);
+  // By server; null: none.
+  std::vector<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(work_mutex_);
+  std::vector<std::unique_ptr<Connection>> closing_ ABSL_GUARDED_BY(work_mutex_);
+  std::vector<std::vector<RowCopy>> spare_copies_ ABSL_GUARDED_BY(work_mutex_);
+  // When the thread will look at the scheduler by itself.
+  absl::Time wake_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
 
   mutable Mutex mutex_;
   LoaderStats stats_ ABSL_GUARDED_BY(mutex_);

@@ -37,6 +37,7 @@ void IncomingQueue::Close() {
 }
 
 void StreamListener::OnPart(ReceivedPart part) {
+  if (parts_ != nullptr) return parts_->TakePart(stream_, std::move(part));
   const uint64_t bytes = part.payload->size();
   Push(bytes, std::move(part));
 }
@@ -48,6 +49,7 @@ void StreamListener::OnError(StreamError error) {
 }
 
 bool StreamListener::Count(uint64_t bytes) {
+  MutexLock lock(&mutex_);
   if (too_much_) return false;
   if (const uint64_t round = queue_.rounds(); round != round_) {
     round_ = round;

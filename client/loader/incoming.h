@@ -40,13 +40,15 @@ struct IncomingConsumerWaiting {
 struct IncomingServers {
   std::vector<std::string> addresses;
 };
+// The scheduler wants to be looked at sooner than it said.
+struct IncomingDue {};
 
 // absl::Status: the stream is broken. `stream` means nothing for what is the consumer's.
 struct Incoming {
   StreamId stream;
   std::variant<ServerInfo, IncomingWindowReady, ReceivedPart, StreamError, IncomingCredit,
                IncomingDraining, absl::Status, IncomingSharedMemory, IncomingSlotReleased,
-               IncomingConsumerWaiting, IncomingServers>
+               IncomingConsumerWaiting, IncomingServers, IncomingDue>
       what;
 };
 
@@ -79,16 +81,26 @@ absl::Time SteadyNow();
 // asked can say.
 struct IncomingLimits {
   uint64_t messages = 0;
-  uint64_t bytes = 0;  // Of parts and of errors' texts.
+  uint64_t bytes = 0;  // Of parts that are queued, and of errors' texts.
 };
 
-// Turns a stream's events into items of a queue, which must outlive it. A server that says more
-// than `limits` is heard no longer: its stream counts as broken. Thread-compatible, as the events
-// of one stream are.
+// Takes parts on the threads that bring them. Thread-safe.
+class PartTaker {
+ public:
+  virtual void TakePart(StreamId stream, ReceivedPart part) = 0;
+
+ protected:
+  ~PartTaker() = default;
+};
+
+// Turns a stream's events into items of a queue, but for parts if there is somebody to take them;
+// both must outlive it. A server that says more than `limits` is heard no longer: its stream counts
+// as broken. Thread-safe.
 class StreamListener final : public StreamEvents {
  public:
-  StreamListener(StreamId stream, IncomingQueue& queue, IncomingLimits limits)
-      : stream_(stream), queue_(queue), limits_(limits) {}
+  StreamListener(StreamId stream, IncomingQueue& queue, IncomingLimits limits,
+                 PartTaker* parts = nullptr)
+      : stream_(stream), queue_(queue), limits_(limits), parts_(parts) {}
 
   void OnHello(const ServerInfo& info) override { Push(0, info); }
   void OnWindowReady(uint64_t window, uint64_t) override { Push(0, IncomingWindowReady{window}); }
@@ -115,9 +127,11 @@ class StreamListener final : public StreamEvents {
   const StreamId stream_;
   IncomingQueue& queue_;
   const IncomingLimits limits_;
-  uint64_t round_ = 0;
-  IncomingLimits said_;  // In this round.
-  bool too_much_ = false;
+  PartTaker* const parts_;
+  Mutex mutex_;
+  uint64_t round_ ABSL_GUARDED_BY(mutex_) = 0;
+  IncomingLimits said_ ABSL_GUARDED_BY(mutex_);  // In this round.
+  bool too_much_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace penstock

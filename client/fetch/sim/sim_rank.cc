@@ -139,7 +139,7 @@ void SimRank::HearPart(StreamId stream, const SaysPart& part) {
       if (asked.rows_missing == 0) Answered(*connection, part.request);
     }
   }
-  scheduler_.OnPartCopied();
+  scheduler_.OnPartCopied(copies);
 }
 
 SimRank::Connection* SimRank::Find(StreamId stream) {

@@ -298,10 +298,17 @@ void FakeFleet::PartArrives(StreamId stream, uint64_t request, uint32_t first,
   }
   const auto copies =
       scheduler_.OnPart(now_, stream, request, first, static_cast<uint32_t>(rows.size()));
-  for (const RowCopy& copy : copies) {
-    std::copy_n(rows.begin() + copy.part_row, copy.rows, slots_[copy.slot].begin() + copy.slot_row);
-  }
-  if (!copies.empty()) scheduler_.OnPartCopied();
+  if (copies.empty()) return;
+  auto fill = [this, rows, copies = std::vector(copies.begin(), copies.end())] {
+    for (const RowCopy& copy : copies) {
+      std::copy_n(rows.begin() + copy.part_row, copy.rows,
+                  slots_[copy.slot].begin() + copy.slot_row);
+    }
+    scheduler_.OnPartCopied(copies);
+  };
+  if (options_.copying == absl::ZeroDuration()) return fill();
+  At(options_.copying, fill);
+  scheduler_.AskForMore(now_);
 }
 
 void FakeFleet::Deliver(const ReadyStep& step) {

@@ -29,6 +29,7 @@ struct FleetOptions {
   uint32_t part_rows = 64;                         // Answers are cut into parts of this.
   absl::Duration consume = absl::Milliseconds(1);  // Per step.
   uint64_t credit_bytes = 1 << 20;
+  absl::Duration copying = absl::ZeroDuration();  // Of a part, beside all else that happens.
 };
 
 // Runs a FetchScheduler against servers that answer late, out of order and twice, that die and come

@@ -95,7 +95,7 @@ class FaultyTransport final : public Transport {
     const Faults& faults_;
     StreamEvents& events_;
     std::atomic<bool> broken_ = false;
-    uint64_t parts_ = 0;             // Events come one at a time.
+    std::atomic<uint64_t> parts_ = 0;
     std::unique_ptr<Stream> inner_;  // Last: its end is the end of events.
   };
 

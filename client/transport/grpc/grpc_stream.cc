@@ -103,11 +103,14 @@ void GrpcStream::OnWriteDone(bool ok) {
 
 void GrpcStream::OnReadDone(bool ok) {
   if (ok) {
-    fault_ = HandleMessage();
-    if (fault_.ok()) {
+    absl::StatusOr<std::optional<ReceivedPart>> part = HandleMessage();
+    if (part.ok()) {
+      // The next message is read while this part is copied. Only parts overlap so.
       StartRead(&incoming_);
+      if (part->has_value()) events_.OnPart(**std::move(part));
       return;
     }
+    fault_ = part.status();
     context_.TryCancel();
   }
   {
@@ -155,7 +158,7 @@ void GrpcStream::TellBroken(const absl::Status& status) {
   done_changed_.NotifyAll();
 }
 
-absl::Status GrpcStream::HandleMessage() {
+absl::StatusOr<std::optional<ReceivedPart>> GrpcStream::HandleMessage() {
   {
     MutexLock lock(&mutex_);
     if (closing_) return absl::CancelledError("closing");
@@ -166,16 +169,20 @@ absl::Status GrpcStream::HandleMessage() {
   message->CopyTo(0, seen);
   PENSTOCK_ASSIGN_OR_RETURN(std::optional<wire::ParsedPartHeader> part,
                             wire::ParsePartHeader(seen, message->size()));
-  if (!part.has_value()) return HandleControl(*message);
+  if (!part.has_value()) {
+    PENSTOCK_RETURN_IF_ERROR(HandleControl(*message));
+    return std::nullopt;
+  }
   if (!said_hello_) return absl::FailedPreconditionError("the server sent a part before its Hello");
   if (checksums_ && !part->header.crc32c.has_value()) {
     return absl::FailedPreconditionError(
         "the server sent a part without the checksum that was asked for");
   }
-  return HandlePart(*part, std::move(message));
+  return ToPart(*part, std::move(message));
 }
 
-absl::Status GrpcStream::HandlePart(const wire::ParsedPartHeader& part, GrpcPayloadPtr message) {
+absl::StatusOr<ReceivedPart> GrpcStream::ToPart(const wire::ParsedPartHeader& part,
+                                                GrpcPayloadPtr message) {
   ReceivedPart received{.request = part.header.request,
                         .first_row = part.header.first_row,
                         .rows = part.header.rows,
@@ -187,8 +194,7 @@ absl::Status GrpcStream::HandlePart(const wire::ParsedPartHeader& part, GrpcPayl
     GrpcPayloadPool::Skip(*message, part.data_offset);
     received.payload.reset(message.release());
   }
-  events_.OnPart(std::move(received));
-  return absl::OkStatus();
+  return received;
 }
 
 absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> GrpcStream::TakeShared(

@@ -55,9 +55,9 @@ class GrpcStream final : public Stream,
   std::optional<std::string> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Write(const std::string& message);
 
-  // An error ends the stream with it.
-  absl::Status HandleMessage();
-  absl::Status HandlePart(const wire::ParsedPartHeader& part, GrpcPayloadPtr message);
+  // A part, for the caller to hand on; all else is handled. An error ends the stream with it.
+  absl::StatusOr<std::optional<ReceivedPart>> HandleMessage();
+  absl::StatusOr<ReceivedPart> ToPart(const wire::ParsedPartHeader& part, GrpcPayloadPtr message);
   absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> TakeShared(
       const wire::PartHeader& part);
   absl::Status HandleControl(const GrpcPayload& message);

@@ -60,8 +60,8 @@ class LocalStream final : public Stream, private SessionEvents {
   void OnPart(PartBuffer part) override {
     ReceivedPart received{part.request, part.first_row, part.rows, std::nullopt, nullptr};
     received.payload = payloads_->Wrap(std::move(part));
-    MutexLock lock(&mutex_);
-    if (!broken_) events_.OnPart(std::move(received));
+    // Without the lock: parts are copied by the threads that decoded them, side by side.
+    events_.OnPart(std::move(received));
   }
   void OnError(StreamError error) override {
     MutexLock lock(&mutex_);
