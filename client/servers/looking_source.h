@@ -1,0 +1,47 @@
+// Looks now and then, on a thread of its own.
+#ifndef PENSTOCK_CLIENT_SERVERS_LOOKING_SOURCE_H_
+#define PENSTOCK_CLIENT_SERVERS_LOOKING_SOURCE_H_
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+#include "absl/time/time.h"
+#include "client/servers/server_look.h"
+#include "client/servers/server_source.h"
+#include "records/io/unique_fd.h"
+
+namespace penstock {
+
+struct LookTimes {
+  absl::Duration every;
+  absl::Duration retry_every;  // While the last look told of a problem.
+  absl::Duration refresh_gap;  // At least, between two looks.
+};
+
+// Thread-safe after Start().
+class LookingSource final : public ServerSource {
+ public:
+  LookingSource(std::unique_ptr<ServerLook> look, const LookTimes& times);
+  ~LookingSource() override;
+
+  void Start(OnSet on_set) override;
+  void Refresh() override;
+
+ private:
+  void Run(const std::stop_token& stop);
+  // Until it is time to look again, or the end.
+  void Wait(const std::stop_token& stop, std::chrono::steady_clock::time_point looked_at,
+            bool had_problem);
+
+  const std::unique_ptr<ServerLook> look_;
+  const LookTimes times_;
+  OnSet on_set_;
+  UniqueFd wake_;  // eventfd(2): Refresh(), or the end.
+  std::jthread thread_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_SERVERS_LOOKING_SOURCE_H_

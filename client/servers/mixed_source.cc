@@ -1,0 +1,50 @@
+#include "client/servers/mixed_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+// One status that tells both.
+void AddProblem(const absl::Status& more, absl::Status& problem) {
+  if (more.ok()) return;
+  problem = problem.ok() ? more
+                         : absl::Status(problem.code(),
+                                        absl::StrCat(problem.message(), "; ", more.message()));
+}
+
+ServerSet Union(const std::vector<ServerSet>& sets) {
+  ServerSet all;
+  for (const ServerSet& set : sets) {
+    all.addresses.insert(all.addresses.end(), set.addresses.begin(), set.addresses.end());
+    AddProblem(set.problem, all.problem);
+  }
+  std::sort(all.addresses.begin(), all.addresses.end());
+  all.addresses.erase(std::unique(all.addresses.begin(), all.addresses.end()), all.addresses.end());
+  return all;
+}
+
+}  // namespace
+
+void MixedSource::Start(OnSet on_set) {
+  on_set_ = std::move(on_set);
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    sources_[i]->Start([this, i](const ServerSet& set) { Update(i, set); });
+  }
+}
+
+void MixedSource::Refresh() {
+  for (const auto& source : sources_) source->Refresh();
+}
+
+// The call stays under the lock: a later set must not overtake it.
+void MixedSource::Update(size_t source, const ServerSet& set) {
+  MutexLock lock(&mutex_);
+  sets_[source] = set;
+  on_set_(Union(sets_));
+}
+
+}  // namespace penstock

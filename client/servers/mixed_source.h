@@ -1,0 +1,36 @@
+// Servers from several sources at once.
+#ifndef PENSTOCK_CLIENT_SERVERS_MIXED_SOURCE_H_
+#define PENSTOCK_CLIENT_SERVERS_MIXED_SOURCE_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "client/servers/server_source.h"
+#include "records/base/mutex.h"
+
+namespace penstock {
+
+// The union of its sources' sets and their problems. Until each has told its set once, it tells
+// those of the others. Thread-safe.
+class MixedSource final : public ServerSource {
+ public:
+  explicit MixedSource(std::vector<std::unique_ptr<ServerSource>> sources)
+      : sets_(sources.size()), sources_(std::move(sources)) {}
+
+  void Start(OnSet on_set) override;
+  void Refresh() override;
+
+ private:
+  void Update(size_t source, const ServerSet& set);
+
+  OnSet on_set_;
+  Mutex mutex_;
+  std::vector<ServerSet> sets_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<ServerSource>> sources_;  // Last: they call Update().
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_SERVERS_MIXED_SOURCE_H_

@@ -1,0 +1,137 @@
+#include "client/servers/path_look.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/servers/address_lines.h"
+#include "records/base/status.h"
+#include "records/io/unique_fd.h"
+
+namespace penstock {
+namespace {
+
+struct CloseDir {
+  void operator()(DIR* dir) const { closedir(dir); }
+};
+
+int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+absl::StatusOr<std::string> ReadText(int fd, size_t max_bytes) {
+  std::string text;
+  char buffer[16 << 10];
+  while (true) {
+    const ssize_t size = read(fd, buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return ErrnoToStatus(errno, "read");
+    if (size == 0) return text;
+    text.append(buffer, static_cast<size_t>(size));
+    if (text.size() > max_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("it has more than ", max_bytes, " bytes; is it an address file?"));
+    }
+  }
+}
+
+}  // namespace
+
+PathLook::PathLook(std::string path) : path_(std::move(path)) {
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+}
+
+ServerSet PathLook::Look(const std::stop_token&) {
+  const std::filesystem::path path(path_);
+  struct stat info;
+  const bool is_folder = stat(path_.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  // Watched before it is read, so that no change falls in between.
+  const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
+  watch_.Watch(is_folder ? path_ : parent);
+  reread_ |= watch_.TakeChanges(is_folder ? "" : path.filename().string());
+  absl::Status status = LookAtPath();
+  reread_ = false;
+  return Known(std::move(status));
+}
+
+absl::Status PathLook::LookAtPath() {
+  struct stat info;
+  if (stat(path_.c_str(), &info) != 0) return ErrnoToStatus(errno, "file:" + path_);
+  if (S_ISDIR(info.st_mode)) return LookAtFolder();
+  Files files;
+  PENSTOCK_RETURN_IF_ERROR(LookAtFile("", path_, files));
+  if (files.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("file:", path_, ": it is neither a file nor a folder"));
+  }
+  files_ = std::move(files);
+  return absl::OkStatus();
+}
+
+absl::Status PathLook::LookAtFolder() {
+  const std::unique_ptr<DIR, CloseDir> folder(opendir(path_.c_str()));
+  if (folder == nullptr) return ErrnoToStatus(errno, "file:" + path_);
+  Files files;
+  for (errno = 0; const dirent* entry = readdir(folder.get()); errno = 0) {
+    const std::string name = entry->d_name;
+    if (name.front() == '.') continue;
+    if (files.size() == kMaxFiles) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("file:", path_, ": more than ", kMaxFiles, " files"));
+    }
+    PENSTOCK_RETURN_IF_ERROR(LookAtFile(name, absl::StrCat(path_, "/", name), files));
+  }
+  if (errno != 0) return ErrnoToStatus(errno, "file:" + path_);
+  files_ = std::move(files);
+  return absl::OkStatus();
+}
+
+absl::Status PathLook::LookAtFile(const std::string& name, const std::string& path,
+                                  Files& files) const {
+  File file;
+  if (const auto known = files_.find(name); known != files_.end()) file = known->second;
+  // Not blocking: it may turn out to be a pipe.
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info;
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) {
+    if (errno == ENOENT && !name.empty()) return absl::OkStatus();  // Vanished meanwhile.
+    file.problem = ErrnoToStatus(errno, "file:" + path);
+    files[name] = std::move(file);
+    return absl::OkStatus();
+  }
+  if (!S_ISREG(info.st_mode)) return absl::OkStatus();
+  const Stamp stamp = {info.st_dev, info.st_ino, info.st_size, Nanoseconds(info.st_mtim),
+                       Nanoseconds(info.st_ctim)};
+  if (stamp != file.stamp || reread_) {
+    file.stamp = stamp;
+    absl::StatusOr<std::string> text = ReadText(fd.get(), kMaxFileBytes);
+    absl::StatusOr<std::vector<std::string>> addresses =
+        text.ok() ? ParseAddressLines(*text) : text.status();
+    file.problem = Annotate(addresses.status(), "file:" + path);
+    if (addresses.ok()) file.addresses = *std::move(addresses);
+  }
+  files[name] = std::move(file);
+  return absl::OkStatus();
+}
+
+ServerSet PathLook::Known(absl::Status problem) const {
+  ServerSet set = {{}, std::move(problem)};
+  for (const auto& [name, file] : files_) {
+    set.addresses.insert(set.addresses.end(), file.addresses.begin(), file.addresses.end());
+    if (set.problem.ok()) set.problem = file.problem;
+  }
+  std::sort(set.addresses.begin(), set.addresses.end());
+  set.addresses.erase(std::unique(set.addresses.begin(), set.addresses.end()), set.addresses.end());
+  if (set.addresses.empty() && set.problem.ok()) {
+    set.problem = absl::NotFoundError(absl::StrCat("file:", path_, ": no address file is in it"));
+  }
+  return set;
+}
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+// The servers that a file, or the files of a folder, name.
+#ifndef PENSTOCK_CLIENT_SERVERS_PATH_LOOK_H_
+#define PENSTOCK_CLIENT_SERVERS_PATH_LOOK_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/servers/path_watch.h"
+#include "client/servers/server_look.h"
+
+namespace penstock {
+
+// Each file is read as ParseAddressLines() says; in a folder all but hidden files and what is no
+// file. A file that cannot be read or is invalid keeps the servers that it named last; one that
+// vanished from the folder names none. While the path itself is away, all that was known stays: a
+// file system that is away must not cost the servers. Not thread-safe.
+class PathLook final : public ServerLook {
+ public:
+  static constexpr size_t kMaxFiles = 65'536;       // Of a folder.
+  static constexpr size_t kMaxFileBytes = 4 << 20;  // About 200,000 servers.
+
+  explicit PathLook(std::string path);
+
+  ServerSet Look(const std::stop_token& stop) override;
+  int descriptor() const override { return watch_.descriptor(); }
+
+ private:
+  // What tells whether a file is as it was.
+  struct Stamp {
+    uint64_t device = 0, inode = 0;
+    int64_t size = -1, modified_ns = 0, changed_ns = 0;
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+  };
+  struct File {
+    Stamp stamp;
+    std::vector<std::string> addresses;  // As they could be read last.
+    absl::Status problem;
+  };
+  using Files = std::map<std::string, File>;  // By name; a single file is called "".
+
+  // Replaces files_, or says why not.
+  absl::Status LookAtPath();
+  absl::Status LookAtFolder();
+  // Adds the file called `name` to `files`, unless it is none. `path` is where it is.
+  absl::Status LookAtFile(const std::string& name, const std::string& path, Files& files) const;
+  ServerSet Known(absl::Status problem) const;
+
+  std::string path_;  // Without a slash at its end.
+  PathWatch watch_;
+  bool reread_ = true;  // Whatever the stamps say.
+  Files files_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_SERVERS_PATH_LOOK_H_

@@ -1,0 +1,38 @@
+// What a user writes to say where the servers are.
+#ifndef PENSTOCK_CLIENT_SERVERS_SERVER_LIST_H_
+#define PENSTOCK_CLIENT_SERVERS_SERVER_LIST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// "local:": decode in this process.
+inline constexpr absl::string_view kLocalServer = "local:";
+
+struct ServerTerm {
+  enum class Kind { kLocal, kAddress, kDns, kPath };
+  Kind kind = Kind::kAddress;
+  std::string text = {};  // As it was written.
+  std::string host = {};  // kDns
+  uint16_t port = 0;      // kDns
+  std::string path = {};  // kPath
+};
+
+// "local:" alone, or a list with commas of
+//   HOST:PORT          one server; [ADDRESS]:PORT for IPv6
+//   dns:///HOST:PORT   every address of the name
+//   file:PATH          what the file, or the files of the folder, name; no comma in PATH
+// kInvalidArgument: anything else, a term that is named twice, or local: among others.
+absl::StatusOr<std::vector<ServerTerm>> ParseServerList(absl::string_view servers);
+
+// OK for HOST:PORT with a port from 1 on; otherwise kInvalidArgument, naming `address`.
+absl::Status CheckServerAddress(absl::string_view address);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_SERVERS_SERVER_LIST_H_
