@@ -14,7 +14,8 @@
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
 #include "cli/top_table.h"
-#include "client/loader/transports.h"
+#include "client/servers/server_list.h"
+#include "client/servers/server_source.h"
 #include "client/transport/grpc/stats_call.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
@@ -23,6 +24,7 @@ namespace penstock {
 namespace {
 
 constexpr absl::Duration kAnswerTimeout = absl::Seconds(2);
+constexpr absl::Duration kFindTimeout = absl::Seconds(10);  // For names and files of --servers.
 
 struct TopFlags {
   LoaderFlags network;  // Of these, how servers are reached.
@@ -133,16 +135,18 @@ absl::Status Watch(const std::vector<std::unique_ptr<StatsCaller>>& callers, con
 }
 
 absl::Status Top(const TopFlags& flags) {
-  absl::StatusOr<std::vector<std::string>> addresses = ParseServers(flags.servers);
-  if (!addresses.ok()) return UsageError(addresses.status().message());
+  const absl::Status valid = ParseServerList(flags.servers).status();
+  if (!valid.ok()) return UsageError(valid.message());
   if (flags.servers == "local:") {
     return UsageError("--servers: local: is inside the reading process; give HOST:PORT");
   }
   absl::StatusOr<absl::Duration> interval = ParseTimeout(flags.interval);
   if (!interval.ok()) return UsageError(absl::StrCat("--interval: ", interval.status().message()));
   PENSTOCK_ASSIGN_OR_RETURN(const NetworkOptions network, ToNetworkOptions(flags.network));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                            FindServers(flags.servers, kFindTimeout));
   std::vector<std::unique_ptr<StatsCaller>> callers;
-  for (const std::string& address : *addresses) {
+  for (const std::string& address : addresses) {
     callers.push_back(MakeStatsCaller(address, network));
   }
   return Watch(callers, flags, *interval);
@@ -160,7 +164,9 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "penstock top --servers 10.0.0.1:7070,10.0.0.2:7070\n"
       "penstock top --servers 127.0.0.1:7070 --once --json | jq '.servers[].rows_per_second'");
   auto flags = std::make_shared<TopFlags>();
-  command.add_option("--servers", flags->servers, "HOST:PORT,HOST:PORT,...")
+  command
+      .add_option("--servers", flags->servers,
+                  "A list of HOST:PORT, dns:///HOST:PORT and file:PATH, as they are at the start")
       ->required()
       ->default_str("");
   command.add_option("--interval", flags->interval, "Time between two looks, e.g. 500ms");

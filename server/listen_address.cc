@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <climits>
 #include <memory>
 
 #include "absl/strings/match.h"
@@ -81,6 +82,17 @@ absl::Status ProbeListenAddress(const ListenAddress& address) {
     return ExplainBindError(errno, address);
   }
   return absl::OkStatus();
+}
+
+std::string ReachableAddress(const std::string& address, absl::string_view host) {
+  const size_t colon = address.rfind(':');
+  const absl::string_view listens = absl::string_view(address).substr(0, colon);
+  const bool everywhere = listens == "0.0.0.0" || listens == "[::]";
+  char name[HOST_NAME_MAX + 1] = {};
+  if (host.empty() && everywhere && gethostname(name, sizeof name - 1) == 0) host = name;
+  if (host.empty()) return address;
+  const bool bare_ipv6 = absl::StrContains(host, ":") && host.front() != '[';
+  return absl::StrCat(bare_ipv6 ? "[" : "", host, bare_ipv6 ? "]" : "", address.substr(colon));
 }
 
 }  // namespace penstock

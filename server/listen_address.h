@@ -27,6 +27,10 @@ absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text);
 // this machine's. OK when it is free.
 absl::Status ProbeListenAddress(const ListenAddress& address);
 
+// Where others reach a listener at `address`: `host` in the place of its host; if that is empty,
+// and it listens on every address of this machine, the machine's name.
+std::string ReachableAddress(const std::string& address, absl::string_view host);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_SERVER_LISTEN_ADDRESS_H_

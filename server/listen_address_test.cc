@@ -78,5 +78,19 @@ TEST(ListenAddressTest, AFreePortIsFine) {
   EXPECT_OK(ProbeListenAddress({.host = "127.0.0.1", .port = 0}));
 }
 
+TEST(ReachableAddressTest, NamesThisMachineForAllAddresses) {
+  char name[256] = {};
+  ASSERT_EQ(gethostname(name, sizeof name - 1), 0);
+  EXPECT_EQ(ReachableAddress("0.0.0.0:70", ""), absl::StrCat(name, ":70"));
+  EXPECT_EQ(ReachableAddress("[::]:70", ""), absl::StrCat(name, ":70"));
+  EXPECT_EQ(ReachableAddress("127.0.0.1:70", ""), "127.0.0.1:70");
+}
+
+TEST(ReachableAddressTest, TakesTheHostThatIsGiven) {
+  EXPECT_EQ(ReachableAddress("0.0.0.0:70", "node7"), "node7:70");
+  EXPECT_EQ(ReachableAddress("127.0.0.1:70", "fd00::1"), "[fd00::1]:70");
+  EXPECT_EQ(ReachableAddress("127.0.0.1:70", "[fd00::1]"), "[fd00::1]:70");
+}
+
 }  // namespace
 }  // namespace penstock

@@ -15,6 +15,7 @@
 #include "records/base/status.h"
 #include "server/address_file.h"
 #include "server/grpc_log.h"
+#include "server/listen_address.h"
 #include "server/log_format.h"
 #include "server/server.h"
 #include "server/server_metrics.h"
@@ -30,6 +31,7 @@ struct Flags {
   std::string strip_cache = "64MiB";
   std::string grace = "30s";
   std::string address_file;
+  std::string advertise;
   MetricsFlags metrics;
   std::string log_level = "info";
   std::string log_format = "text";
@@ -61,8 +63,12 @@ void AddOptions(CLI::App& app, Flags& flags) {
       "Of --memory-budget, at most an eighth of it: memory for decoded rows that several "
       "clients on the same plan are sent; 0: rows are decoded for each");
   app.add_option("--address-file", flags.address_file,
-                 "File that gets the address once it is served, and goes when the server ends");
+                 "File that gets the address once it is served, and goes when the server ends; a "
+                 "folder of such files is what --servers file:FOLDER reads");
   AddMetricsFlags(app, flags.metrics);
+  app.add_option("--advertise", flags.advertise,
+                 "Host for --address-file, if others know this machine by another than --listen's; "
+                 "by default its name where --listen is 0.0.0.0 or [::]");
   app.add_option("--grace", flags.grace, "How long SIGTERM waits for streams to end, e.g. 30s");
   app.add_option("--shm-socket", flags.server.shm_socket,
                  "Unix socket that clients of this machine fetch shared memory from");
@@ -133,7 +139,8 @@ absl::Status Serve(const Flags& flags, const std::string& described, absl::Durat
                             }));
   AddressFile address_file;
   if (!flags.address_file.empty()) {
-    absl::Status written = address_file.Write(flags.address_file, server.address());
+    absl::Status written =
+        address_file.Write(flags.address_file, ReachableAddress(server.address(), flags.advertise));
     if (!written.ok()) return Annotate(written, "--address-file");
   }
   spdlog::info("serving address={} root={} threads={} memory_budget=\"{}\" version={} commit={}",

@@ -45,8 +45,12 @@ Driver::~Driver() {
   incoming_.Close();
 }
 
-void Driver::Start(SlotSet& slots) {
+void Driver::Start(SlotSet& slots, std::unique_ptr<ServerSource> source) {
   slots_ = &slots;
+  source_ = std::move(source);
+  if (source_ != nullptr) {
+    source_->Start([this](const ServerSet& servers) { incoming_.Push({{}, servers}); });
+  }
   thread_ = std::jthread([this] { Run(); });
 }
 
@@ -80,10 +84,6 @@ void Driver::Close() {
   ready_.Close();
 }
 
-void Driver::ChangeServers(std::vector<std::string> addresses) {
-  incoming_.Push({{}, IncomingServers{std::move(addresses)}});
-}
-
 void Driver::Release(uint32_t slot) { incoming_.Push({{}, IncomingSlotReleased{slot}}); }
 
 LoaderStats Driver::stats() const {
@@ -104,12 +104,15 @@ void Driver::Run() {
 }
 
 absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
-  std::vector<std::unique_ptr<Connection>> closing;  // Destroyed after the lock.
+  // Destroyed after the lock, streams before the transports that they came through.
+  std::vector<std::unique_ptr<Transport>> unused;
+  std::vector<std::unique_ptr<Connection>> closing;
   MutexLock lock(&work_mutex_);
   const absl::Time now = SteadyNow();
   for (Incoming& item : incoming) Handle(now, item, scheduler_);
   wake_ = scheduler_.Advance(now);
   PublishServers();
+  unused = TakeUnusedTransports();
   closing.swap(closing_);
   return wake_;
 }
@@ -124,17 +127,28 @@ void Driver::Handle(absl::Time now, Incoming& incoming, FetchScheduler& schedule
           [&](const IncomingCredit& credit) { scheduler.OnCredit(now, id, credit.bytes); },
           [&](const IncomingDraining& draining) { scheduler.OnDraining(now, id, draining.grace); },
           [&](const IncomingSharedMemory& shared) { NoteSharedMemory(id.server, shared.status); },
-          [&](absl::Status& status) { scheduler.OnBroken(now, id, std::move(status)); },
+          [&](absl::Status& status) { HandleBroken(now, id, std::move(status), scheduler); },
           [&](const IncomingSlotReleased& slot) { scheduler.OnSlotReleased(slot.slot); },
           [&](const IncomingConsumerWaiting& waiting) {
             scheduler.OnConsumerWaiting(now, waiting.step);
           },
-          [&](const IncomingServers& servers) {
-            scheduler.OnServersChanged(now, servers.addresses);
-          },
+          [&](const ServerSet& servers) { HandleServers(now, servers, scheduler); },
           [](const IncomingDue&) {}, [](const ReceivedPart&) {},  // Taken by TakePart().
       },
       incoming.what);
+}
+
+void Driver::HandleBroken(absl::Time now, StreamId id, absl::Status status,
+                          FetchScheduler& scheduler) {
+  scheduler.OnBroken(now, id, std::move(status));
+  if (source_ != nullptr) source_->Refresh();
+}
+
+void Driver::HandleServers(absl::Time now, const ServerSet& servers, FetchScheduler& scheduler) {
+  servers_problem_ = servers.problem;
+  scheduler.OnServersChanged(now, servers.addresses);
+  MutexLock lock(&mutex_);
+  stats_.servers_problem = std::string(servers.problem.message());
 }
 
 void Driver::TakePart(StreamId id, ReceivedPart part) {
@@ -228,6 +242,16 @@ void Driver::PublishServers() {
   }
 }
 
+// Servers that restart on other ports would add up.
+std::vector<std::unique_ptr<Transport>> Driver::TakeUnusedTransports() {
+  std::vector<std::unique_ptr<Transport>> unused;
+  for (size_t i = 0; i < std::min(scheduler_.servers().size(), job_.transports.size()); ++i) {
+    const bool removed = scheduler_.servers()[i].state == ServerState::kRemoved;
+    if (removed && job_.transports[i] != nullptr) unused.push_back(std::move(job_.transports[i]));
+  }
+  return unused;
+}
+
 Stream* Driver::StreamOf(StreamId id) {
   if (id.server >= connections_.size()) return nullptr;  // The driver ends.
   Connection* connection = connections_[id.server].get();
@@ -301,6 +325,13 @@ void Driver::Deliver(const ReadyStep& step) {
 
 void Driver::Finish() { ready_.Close(); }
 
-void Driver::Fail(absl::Status status) { ready_.Close(std::move(status)); }
+void Driver::Fail(absl::Status status) {
+  // Servers that could not even be found are a reason too.
+  if (absl::IsUnavailable(status) && !servers_problem_.ok()) {
+    status =
+        absl::UnavailableError(absl::StrCat(status.message(), "; ", servers_problem_.message()));
+  }
+  ready_.Close(std::move(status));
+}
 
 }  // namespace penstock

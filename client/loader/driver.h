@@ -3,7 +3,6 @@
 #define PENSTOCK_CLIENT_LOADER_DRIVER_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,17 +16,15 @@
 #include "client/loader/incoming.h"
 #include "client/loader/loader.h"
 #include "client/loader/slot_layout.h"
+#include "client/loader/transports.h"
 #include "client/loader/window_message.h"
 #include "client/plan/plan.h"
+#include "client/servers/server_source.h"
 #include "client/transport/transport.h"
 #include "records/base/bounded_queue.h"
 #include "records/base/mutex.h"
 
 namespace penstock {
-
-// Makes the way to a server that joins the set.
-using TransportFactory =
-    std::function<absl::StatusOr<std::unique_ptr<Transport>>(const std::string& address)>;
 
 // What a driver works on; all of it must outlive it.
 struct DriverJob {
@@ -51,16 +48,15 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   // Ends a blocked Next(). Every slot must have been released.
   ~Driver();
 
-  // Starts. `slots` must outlive the driver; as many as the scheduler's options say.
-  void Start(SlotSet& slots);
+  // Starts. `slots` must outlive the driver; as many as the scheduler's options say. The servers
+  // are those of the transports and, if it is not null, what `source` tells from then on, which
+  // needs a factory.
+  void Start(SlotSet& slots, std::unique_ptr<ServerSource> source = nullptr);
 
   // The next filled slot; none after the last step. Blocks.
   absl::StatusOr<std::optional<uint32_t>> Next();
   // Next() returns kCancelled from now on.
   void Close();
-  // The servers from now on, without repeats; none: waits for some. REQUIRES: make_transport, or
-  // addresses of `transports` alone.
-  void ChangeServers(std::vector<std::string> addresses);
   void Release(uint32_t slot) override;
 
   LoaderStats stats() const;
@@ -80,6 +76,10 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   // `scheduler` is scheduler_, which lambdas are not seen to hold the lock of.
   void Handle(absl::Time now, Incoming& incoming, FetchScheduler& scheduler)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void HandleBroken(absl::Time now, StreamId id, absl::Status status, FetchScheduler& scheduler)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void HandleServers(absl::Time now, const ServerSet& servers, FetchScheduler& scheduler)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void TakePart(StreamId id, ReceivedPart part) override;
   absl::Status CheckPart(StreamId id, const ReceivedPart& part);
   void CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies);
@@ -90,6 +90,8 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   void CountPart(uint32_t server, const ReceivedPart& part);
   void NoteSharedMemory(uint32_t server, const absl::Status& status);
   void PublishServers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  std::vector<std::unique_ptr<Transport>> TakeUnusedTransports()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   // The way to a server, made when it is first needed.
   absl::StatusOr<Transport*> TransportOf(uint32_t server, const std::string& address);
   // Null: the stream has ended.
@@ -107,7 +109,7 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   void Cancel(StreamId id, uint64_t request) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void Deliver(const ReadyStep& step) override;
   void Finish() override;
-  void Fail(absl::Status status) override;
+  void Fail(absl::Status status) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
 
   const DriverJob job_;
   SlotSet* slots_ = nullptr;
@@ -124,6 +126,8 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   std::vector<std::vector<RowCopy>> spare_copies_ ABSL_GUARDED_BY(work_mutex_);
   // When the thread will look at the scheduler by itself.
   absl::Time wake_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
+  // ServerSet::problem of the last set.
+  absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
 
   mutable Mutex mutex_;
   LoaderStats stats_ ABSL_GUARDED_BY(mutex_);
@@ -131,7 +135,8 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t popped_ = 0;  // Batches that Next() handed out; its own.
 
-  std::jthread thread_;  // Last: it uses all of the above.
+  std::unique_ptr<ServerSource> source_;  // After incoming_, which it tells. Null: fixed servers.
+  std::jthread thread_;                   // Last: it uses all of the above.
 };
 
 }  // namespace penstock

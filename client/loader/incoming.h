@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/fetch/scheduler_actions.h"
+#include "client/servers/server_source.h"
 #include "client/transport/transport.h"
 #include "records/base/mutex.h"
 
@@ -37,9 +38,6 @@ struct IncomingSlotReleased {
 struct IncomingConsumerWaiting {
   uint64_t step = 0;
 };
-struct IncomingServers {
-  std::vector<std::string> addresses;
-};
 // The scheduler wants to be looked at sooner than it said.
 struct IncomingDue {};
 
@@ -48,13 +46,13 @@ struct Incoming {
   StreamId stream;
   std::variant<ServerInfo, IncomingWindowReady, ReceivedPart, StreamError, IncomingCredit,
                IncomingDraining, absl::Status, IncomingSharedMemory, IncomingSlotReleased,
-               IncomingConsumerWaiting, IncomingServers, IncomingDue>
+               IncomingConsumerWaiting, ServerSet, IncomingDue>
       what;
 };
 
 // Many threads push, one takes all at once. Not bounded by itself: what a server says is bounded by
-// its StreamListener, released slots by the slots there are, waits by batches. Takes no memory once
-// it has grown. Thread-safe.
+// its StreamListener, released slots by the slots there are, waits by batches, sets by their source.
+// Takes no memory once it has grown. Thread-safe.
 class IncomingQueue {
  public:
   // Dropped once closed.

@@ -11,6 +11,8 @@
 #include "client/loader/transports.h"
 #include "client/loader/window_message.h"
 #include "client/plan/chunk_table.h"
+#include "client/servers/server_list.h"
+#include "client/servers/server_source.h"
 #include "records/base/status.h"
 #include "records/decode/program.h"
 
@@ -66,25 +68,33 @@ SchedulerOptions MakeSchedulerOptions(const LoaderOptions& options, const Steps&
   return scheduler;
 }
 
+// Where batches come from.
+struct Servers {
+  std::vector<std::unique_ptr<Transport>> transports;  // Of those known from the start.
+  TransportFactory factory;                            // For those that appear later.
+  std::unique_ptr<ServerSource> source;                // Null: none appear.
+};
+
 class DrivenLoader final : public Loader {
  public:
-  DrivenLoader(LoaderOptions options, std::vector<std::unique_ptr<Transport>> transports, Plan plan,
-               Steps steps, const Program& program)
+  DrivenLoader(LoaderOptions options, Servers servers, Plan plan, Steps steps,
+               const Program& program)
       : options_(std::move(options)),
-        transports_(std::move(transports)),
+        transports_(std::move(servers.transports)),
+        source_(std::move(servers.source)),
         plan_(std::move(plan)),
         steps_(steps),
         shards_(ShardPaths::Make(*options_.manifest, options_.data_root)),
         layout_(program, options_.record_ids, steps_.max_rank_rows()),
         scheduler_options_(MakeSchedulerOptions(options_, steps_, layout_, transports_)),
         driver_({*options_.manifest, shards_, plan_, layout_, options_.dtype,
-                 MakeStreamOptions(options_), transports_},
+                 MakeStreamOptions(options_), transports_, std::move(servers.factory)},
                 steps_, scheduler_options_) {}
 
   absl::Status Start() {
     PENSTOCK_ASSIGN_OR_RETURN(slots_, SlotSet::Allocate(layout_, scheduler_options_.num_slots,
                                                         options_.slot_allocator, driver_));
-    driver_.Start(*slots_);
+    driver_.Start(*slots_, std::move(source_));
     return absl::OkStatus();
   }
 
@@ -102,6 +112,7 @@ class DrivenLoader final : public Loader {
  private:
   const LoaderOptions options_;
   std::vector<std::unique_ptr<Transport>> transports_;
+  std::unique_ptr<ServerSource> source_;  // Until Start().
   const Plan plan_;
   const Steps steps_;
   const ShardPaths shards_;
@@ -121,34 +132,58 @@ absl::Status LoaderOptions::Validate() const {
   if (server_timeout <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("server_timeout must be positive; usually 30s");
   }
-  return ParseServers(servers).status();
+  return ParseServerList(servers).status();
 }
 
-absl::StatusOr<std::unique_ptr<Loader>> OpenWithTransports(
-    LoaderOptions options, std::vector<std::unique_ptr<Transport>> transports) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Loader>> OpenWithServers(LoaderOptions options, Servers servers) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
   PENSTOCK_ASSIGN_OR_RETURN(
       Plan plan, Plan::Create(MakeChunkTable(*options.manifest, options.plan.split), options.plan));
   PENSTOCK_ASSIGN_OR_RETURN(const Steps steps, MakeSteps(options, plan));
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
-  auto loader = std::make_unique<DrivenLoader>(std::move(options), std::move(transports),
+  auto loader = std::make_unique<DrivenLoader>(std::move(options), std::move(servers),
                                                std::move(plan), steps, program);
   PENSTOCK_RETURN_IF_ERROR(loader->Start());
   return loader;
 }
 
-absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
-  PENSTOCK_RETURN_IF_ERROR(options.Validate());
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
-                            ParseServers(options.servers));
+TransportFactory FactoryOf(const LoaderOptions& options) {
   EngineOptions local;
   local.data_root = ShardPaths::Make(*options.manifest, options.data_root).data_root;
   local.threads = options.local_threads;
   local.memory_budget = options.local_memory_budget;
   local.strip_cache = 0;  // It has one client.
-  PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Transport>> transports,
-                            MakeTransports(addresses, local, options.network));
-  return OpenWithTransports(std::move(options), std::move(transports));
+  return MakeTransportFactory(local, options.network);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Loader>> OpenWithTransports(
+    LoaderOptions options, std::vector<std::unique_ptr<Transport>> transports) {
+  return OpenWithServers(std::move(options), {std::move(transports), nullptr, nullptr});
+}
+
+absl::StatusOr<std::unique_ptr<Loader>> OpenWithSource(LoaderOptions options,
+                                                       TransportFactory factory,
+                                                       std::unique_ptr<ServerSource> source) {
+  return OpenWithServers(std::move(options), {{}, std::move(factory), std::move(source)});
+}
+
+absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
+  PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ServerTerm> terms, ParseServerList(options.servers));
+  Servers servers = {{}, FactoryOf(options), nullptr};
+  for (const ServerTerm& term : terms) {
+    if (term.is_live()) continue;
+    PENSTOCK_ASSIGN_OR_RETURN(auto transport, servers.factory(term.text));
+    servers.transports.push_back(std::move(transport));
+  }
+  if (servers.transports.size() < terms.size()) {
+    PENSTOCK_ASSIGN_OR_RETURN(servers.source, MakeServerSource(options.servers));
+  }
+  return OpenWithServers(std::move(options), std::move(servers));
 }
 
 }  // namespace penstock

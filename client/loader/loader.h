@@ -37,7 +37,10 @@ namespace penstock {
 
 struct LoaderOptions {
   std::shared_ptr<const Manifest> manifest;  // Shared with whoever loaded it; immutable.
-  // "local:" (decode in this process) or "HOST:PORT,HOST:PORT".
+  // "local:" (decode in this process), or a list with commas of HOST:PORT, dns:///HOST:PORT (every
+  // address of the name) and file:PATH (a file of addresses, or a folder of such files as
+  // `penstock-server --address-file` writes). Names and files are followed while the loader lives:
+  // servers that appear are used, those that vanish are let go.
   std::string servers = "local:";
   NetworkOptions network;  // TLS, token, shared memory of servers that are not "local:".
   // Folder of the shards for "local:"; empty: the manifest's own folder.
@@ -125,6 +128,8 @@ struct LoaderStats {
   uint64_t bytes = 0;
   absl::Duration wait;  // Spent inside Next() without a batch ready, one under way included.
   uint64_t slots = 0;
+  // Why some servers of dns:/// or file: may be missing or out of date; empty: all is well.
+  std::string servers_problem;
 };
 
 // Fetches ahead on threads of its own, at most look_ahead_bytes. Next() hands batches out in the
@@ -141,7 +146,8 @@ class Loader {
   //   true   `batch` holds the next rows (what it held before is released first)
   //   false  the last step was handed out
   //   error  it ends the loader: every later call returns it too
-  //     kUnavailable         no server was reachable for server_timeout; names each and its reason
+  //     kUnavailable         no server was reachable for server_timeout; names each and its reason,
+  //                          and why a name or file of `servers` could not be read
   //     kDataLoss            a damaged record: shard, offset, record
   //     kFailedPrecondition  a shard changed since it was indexed, or servers disagree
   //     kCancelled           Close() was called

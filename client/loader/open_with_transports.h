@@ -7,6 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "client/loader/loader.h"
+#include "client/loader/transports.h"
+#include "client/servers/server_source.h"
 #include "client/transport/transport.h"
 
 namespace penstock {
@@ -15,6 +17,11 @@ namespace penstock {
 // the transports differ.
 absl::StatusOr<std::unique_ptr<Loader>> OpenWithTransports(
     LoaderOptions options, std::vector<std::unique_ptr<Transport>> transports);
+
+// The same with servers that come and go: `factory` makes the way to each.
+absl::StatusOr<std::unique_ptr<Loader>> OpenWithSource(LoaderOptions options,
+                                                       TransportFactory factory,
+                                                       std::unique_ptr<ServerSource> source);
 
 }  // namespace penstock
 

@@ -24,7 +24,7 @@ TEST(AddressLinesTest, NamesTheLineThatIsWrong) {
 
 TEST(AddressLinesTest, PrintsBytesThatAreNoText) {
   EXPECT_THAT(ParseAddressLines("\x01\xff\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\\001\\377")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\\x01\\xff")));
 }
 
 // Each prefix of a file is either refused or names some of its servers, whole.

@@ -21,6 +21,9 @@ struct ServerTerm {
   std::string host = {};  // kDns
   uint16_t port = 0;      // kDns
   std::string path = {};  // kPath
+
+  // Names servers that come and go.
+  bool is_live() const { return kind == Kind::kDns || kind == Kind::kPath; }
 };
 
 // "local:" alone, or a list with commas of

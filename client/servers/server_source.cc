@@ -1,13 +1,16 @@
 #include "client/servers/server_source.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/servers/dns_look.h"
 #include "client/servers/looking_source.h"
 #include "client/servers/mixed_source.h"
 #include "client/servers/path_look.h"
 #include "client/servers/server_list.h"
+#include "records/base/mutex.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -54,16 +57,38 @@ absl::StatusOr<std::unique_ptr<ServerSource>> MakeServerSource(absl::string_view
   std::vector<std::string> fixed;
   std::vector<std::unique_ptr<ServerSource>> sources;
   for (const ServerTerm& term : terms) {
-    const bool live = term.kind == ServerTerm::Kind::kDns || term.kind == ServerTerm::Kind::kPath;
-    if (live) {
+    if (term.is_live()) {
       sources.push_back(MakeSource(term, options));
     } else {
       fixed.push_back(term.text);
     }
   }
-  if (!fixed.empty()) sources.push_back(MakeFixedServers(std::move(fixed)));
+  // First: they are told before the others can be.
+  if (!fixed.empty()) sources.insert(sources.begin(), MakeFixedServers(std::move(fixed)));
   if (sources.size() == 1) return std::move(sources.front());
   return std::make_unique<MixedSource>(std::move(sources));
+}
+
+absl::StatusOr<std::vector<std::string>> FindServers(absl::string_view servers,
+                                                     absl::Duration timeout) {
+  struct {
+    Mutex mutex;
+    CondVar changed;
+    ServerSet set ABSL_GUARDED_BY(mutex);
+  } found;
+  PENSTOCK_ASSIGN_OR_RETURN(const auto source, MakeServerSource(servers));
+  source->Start([&found](const ServerSet& set) {
+    MutexLock lock(&found.mutex);
+    found.set = set;
+    found.changed.NotifyAll();
+  });
+  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
+  MutexLock lock(&found.mutex);
+  while (found.set.addresses.empty() && found.changed.WaitUntil(&found.mutex, deadline)) continue;
+  if (!found.set.addresses.empty()) return found.set.addresses;
+  return absl::UnavailableError(absl::StrCat("no server was found for ",
+                                             absl::FormatDuration(timeout), "; ",
+                                             found.set.problem.message()));
 }
 
 }  // namespace penstock

@@ -43,7 +43,7 @@ struct ServerSourceOptions {
   absl::Duration look_at_path_every = absl::Seconds(1);  // Beside what inotify tells.
   absl::Duration retry_every = absl::Seconds(1);         // While there is a problem, if shorter.
   // Of looks that Refresh() or inotify ask for: at least so long after the last one began.
-  absl::Duration refresh_gap = absl::Milliseconds(200);
+  absl::Duration refresh_gap = absl::Milliseconds(500);
 };
 
 // As ParseServerList() reads `servers`; that all of it is known later: nothing is read or resolved
@@ -53,6 +53,11 @@ absl::StatusOr<std::unique_ptr<ServerSource>> MakeServerSource(
 
 // Always the same servers, told inside Start().
 std::unique_ptr<ServerSource> MakeFixedServers(std::vector<std::string> addresses);
+
+// The servers that there are now: waits for the first ones. kInvalidArgument: `servers`;
+// kUnavailable: none were found within `timeout`, and why.
+absl::StatusOr<std::vector<std::string>> FindServers(absl::string_view servers,
+                                                     absl::Duration timeout);
 
 }  // namespace penstock
 

@@ -1,5 +1,7 @@
 #include "client/servers/server_source.h"
 
+#include <thread>
+
 #include "client/servers/testing/set_recorder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -44,6 +46,18 @@ TEST(ServerSourceTest, MixesFilesAndAddresses) {
   source->Start(recorder.Listener());
   folder.Write("one", "a:1\n");
   EXPECT_TRUE(recorder.WaitForAddresses({"a:1", "z:1"}));
+}
+
+TEST(FindServersTest, WaitsForTheFirstServer) {
+  TempFolder folder;
+  std::jthread later([&folder] { folder.Write("one", "a:1\n"); });
+  EXPECT_THAT(FindServers("file:" + folder.path(), absl::Seconds(60)).value(), ElementsAre("a:1"));
+}
+
+TEST(FindServersTest, SaysWhyThereIsNone) {
+  TempFolder folder;
+  EXPECT_THAT(FindServers("file:" + folder.File("nothing"), absl::Milliseconds(50)),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("50ms")));
 }
 
 }  // namespace

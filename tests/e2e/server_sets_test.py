@@ -1,0 +1,120 @@
+"""file: and dns:/// server sets with real processes: servers join and leave a running stream."""
+
+import json
+import signal
+import time
+import unittest
+
+from processes import TIMEOUT_S, ProcessTestCase, pause, run
+
+
+class ServerSetsTest(ProcessTestCase):
+    def setUp(self):
+        super().setUp()
+        self.servers = self.folder / "servers"
+        self.servers.mkdir()
+
+    def add_server(self, name):
+        """A server whose address file is an entry of the folder."""
+        server = self.spawn("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
+                            "--threads", 1, "--address-file", self.servers / name)
+        self.wait_until(lambda: (self.servers / name).exists(), "the server did not start")
+        server.address = (self.servers / name).read_text().strip()
+        return server
+
+    def wait_until(self, true, otherwise):
+        deadline = time.monotonic() + TIMEOUT_S
+        while not true():
+            self.assertLess(time.monotonic(), deadline, otherwise)
+            pause()
+
+    def read_rows(self, client, ids, rows):
+        """Waits until the running stream has read so many rows."""
+        def enough():
+            self.assertIsNone(client.poll(), "the stream ended early")
+            return ids.exists() and ids.stat().st_size > rows * 20
+        self.wait_until(enough, "the stream stands still")
+
+    def test_servers_join_and_leave_a_folder(self):
+        self.add_server("one")
+        ids = self.folder / "ids"
+        # A file that grows tells how far it is; 20 bytes a row are fewer than there are.
+        client = self.spawn("penstock", *self.stream_args(
+            f"file:{self.servers}", "--ids", ids, "--pace", 20_000, epochs=30))
+        self.read_rows(client, ids, 2_000)
+        two, three = self.add_server("two"), self.add_server("three")
+        self.read_rows(client, ids, 40_000)
+        two.send_signal(signal.SIGTERM)
+        self.assertEqual(two.wait(timeout=TIMEOUT_S), 0)
+        self.assertFalse((self.servers / "two").exists())
+        three.kill()  # Its address file stays, and nobody listens there.
+        out, err = client.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(client.returncode, 0, err)
+        result = json.loads(out)
+        self.assertEqual(result["digest"], self.stream("local:", epochs=30)["digest"])
+        self.assertEqual(len(result["servers"]), 3)
+        for server in result["servers"]:
+            self.assertGreater(server["rows"], 0, server)
+
+    def test_the_address_file_is_rewritten_by_a_restart(self):
+        server = self.add_server("one")
+        server.kill()
+        server.wait()
+        old = (self.servers / "one").read_text()
+        again = self.spawn("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
+                           "--address-file", self.servers / "one")
+        self.wait_until(lambda: (self.servers / "one").read_text() != old, "it was not rewritten")
+        self.assertIsNone(again.poll())
+        self.assertEqual(self.stream(f"file:{self.servers}")["digest"],
+                         self.stream("local:")["digest"])
+
+    def test_a_stale_address_file_costs_nothing_but_connections(self):
+        gone = self.add_server("gone")
+        gone.kill()
+        gone.wait()
+        self.add_server("one")
+        result = self.stream(f"file:{self.servers}")
+        self.assertEqual(result["digest"], self.stream("local:")["digest"])
+
+    def test_a_name_stands_for_its_addresses(self):
+        port = self.start_server().address.rpartition(":")[2]
+        result = self.stream(f"dns:///localhost:{port}")
+        self.assertEqual(result["digest"], self.stream("local:")["digest"])
+        self.assertIn(f"127.0.0.1:{port}", [s["address"] for s in result["servers"]])
+
+    def test_a_name_that_is_unknown_is_named_with_the_reason(self):
+        result = run("penstock", *self.stream_args("dns:///penstock.invalid:7070",
+                                                   "--server-timeout", "2s"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("dns:///penstock.invalid:7070: penstock.invalid: ", result.stderr)
+
+    def test_a_missing_path_is_waited_for(self):
+        late = self.folder / "late"
+        client = self.spawn("penstock", *self.stream_args(f"file:{late}"))
+        server = self.start_server()
+        half = self.folder / "half"
+        half.write_text(f"# servers\n{server.address}\n")
+        half.rename(late)
+        out, err = client.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(client.returncode, 0, err)
+        self.assertEqual(json.loads(out)["digest"], self.stream("local:")["digest"])
+
+    def test_a_path_that_stays_missing_is_named(self):
+        nothing = self.folder / "nothing"
+        result = run("penstock", *self.stream_args(f"file:{nothing}", "--server-timeout", "1s"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(f"file:{nothing}: No such file", result.stderr)
+
+    def test_a_server_that_all_machines_reach_writes_this_ones_name(self):
+        server = self.spawn("penstock-server", "--data-root", self.data, "--listen", "0.0.0.0:0",
+                            "--insecure", "--advertise", "127.0.0.1",
+                            "--address-file", self.servers / "one")
+        self.wait_until(lambda: (self.servers / "one").exists(), "the server did not start")
+        self.assertIsNone(server.poll())
+        self.assertRegex((self.servers / "one").read_text(), r"^127\.0\.0\.1:\d+\n$")
+        self.assertEqual(self.stream(f"file:{self.servers / 'one'}")["digest"],
+                         self.stream("local:")["digest"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
