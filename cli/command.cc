@@ -1,9 +1,16 @@
 #include "cli/command.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/optional.h"
 
 namespace penstock {
 namespace {
@@ -47,6 +54,9 @@ absl::Status UsageError(absl::string_view message) {
 
 int ExitCode(const absl::Status& status) {
   if (status.ok()) return 0;
+  const absl::optional<absl::Cord> signal = status.GetPayload(kSignalPayload);
+  int number = 0;
+  if (signal.has_value() && absl::SimpleAtoi(std::string(*signal), &number)) return 128 + number;
   return status.GetPayload(kUsagePayload).has_value() ? 2 : 1;
 }
 
@@ -67,9 +77,43 @@ void RefuseNegative(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) RefuseNegative(*command);
 }
 
+// How many letters to insert, remove or replace (Levenshtein).
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// UsageError() if the first argument is to be a command and there is none of that name.
+absl::Status CheckCommandName(CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return absl::OkStatus();
+  const absl::string_view name = argv[1];
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (names.empty() || std::count(names.begin(), names.end(), name) > 0) return absl::OkStatus();
+  const auto nearest = std::min_element(names.begin(), names.end(), [&](auto& a, auto& b) {
+    return EditDistance(name, a) < EditDistance(name, b);
+  });
+  const bool alike = EditDistance(name, *nearest) <= std::max<size_t>(1, nearest->size() / 3);
+  return UsageError(absl::StrCat("there is no command '", name, "'",
+                                 alike ? absl::StrCat("; did you mean '", *nearest, "'?") : ".",
+                                 " The commands are: ", absl::StrJoin(names, ", ")));
+}
+
 }  // namespace
 
 int RunApp(CLI::App& app, const absl::Status& outcome, int argc, const char* const* argv) {
+  if (absl::Status known = CheckCommandName(app, argc, argv); !known.ok()) {
+    return ReportAndExitCode(known);
+  }
   RefuseNegative(app);
   try {
     app.parse(argc, argv);

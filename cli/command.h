@@ -1,5 +1,5 @@
 // What every subcommand of the `penstock` tool shares: its way to report failure, and the exit
-// codes 0 (done), 1 (failed) and 2 (used wrongly).
+// codes 0 (done), 1 (failed), 2 (used wrongly) and 128 + N (ended by signal N).
 #ifndef PENSTOCK_CLI_COMMAND_H_
 #define PENSTOCK_CLI_COMMAND_H_
 
@@ -30,7 +30,10 @@ void OnRun(CLI::App& command, absl::Status& outcome, std::function<absl::Status(
 // kInvalidArgument for a wrong combination of flags: exit code 2. Annotate() keeps the mark.
 absl::Status UsageError(absl::string_view message);
 
-// 0, 1, or 2 for UsageError().
+// Names the payload of a status that a signal caused: the signal's number in decimal.
+inline constexpr char kSignalPayload[] = "penstock/signal";
+
+// 0, 1, 2 for UsageError(), or 128 + N if signal N caused it.
 int ExitCode(const absl::Status& status);
 
 // Prints "penstock: MESSAGE" to stderr unless `status` is OK; returns ExitCode(status).

@@ -54,6 +54,24 @@ TEST_F(CommandTest, ExitsWithTwoOnWrongUse) {
   EXPECT_EQ(Run("pour"), 2);
 }
 
+TEST_F(CommandTest, ExitsAsAShellSaysOfASignal) {
+  InterruptGuard guard;
+  std::raise(SIGINT);
+  result_ = Annotate(InterruptGuard::Check(), "pour");
+  EXPECT_EQ(Run("pour"), 130);
+}
+
+TEST_F(CommandTest, SuggestsTheCommandThatWasMeant) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Run("poor"), 2);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "penstock: there is no command 'poor'; did you mean 'pour'? The commands are: pour\n");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Run("spill"), 2);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "penstock: there is no command 'spill'. The commands are: pour\n");
+}
+
 TEST_F(CommandTest, HelpShowsDefaultsAndTheExample) {
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(Run("pour", "--help"), 0);

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cerrno>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "cli/command.h"
 
 namespace penstock {
 namespace {
@@ -56,8 +58,10 @@ InterruptGuard::~InterruptGuard() {
 absl::Status InterruptGuard::Check() {
   const int number = received_signal.load(std::memory_order_relaxed);
   if (number == 0) return absl::OkStatus();
-  return absl::CancelledError(
+  absl::Status status = absl::CancelledError(
       absl::StrCat("interrupted by ", number == SIGINT ? "SIGINT" : "SIGTERM"));
+  status.SetPayload(kSignalPayload, absl::Cord(absl::StrCat(number)));
+  return status;
 }
 
 int InterruptGuard::descriptor() { return wake_pipe[0]; }

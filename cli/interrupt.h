@@ -16,7 +16,8 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  // kCancelled once a signal came, naming it. Thread-safe; cheap enough for inner loops.
+  // kCancelled once a signal came, naming it; ExitCode() of it is 128 + the signal's number, as a
+  // shell says of a program that died of it. Thread-safe; cheap enough for inner loops.
   static absl::Status Check();
 
   // A descriptor that is readable for ever once a signal came: poll() it beside others.

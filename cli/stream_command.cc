@@ -130,7 +130,7 @@ absl::Status ReadBatches(Loader& loader, Pace pace, absl::Time start, Sinks& sin
   for (bool first = true;; first = false) {
     const absl::Time asked = absl::Now();
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader.Next(batch));
-    if (!more) return sinks.Finish();
+    if (!more) return absl::OkStatus();
     const absl::Time arrived = absl::Now();
     if (first) {
       result.first_batch = arrived - asked;
@@ -150,7 +150,9 @@ absl::Status ReadBatches(Loader& loader, Pace pace, absl::Time start, Sinks& sin
 absl::Status ReadAll(Loader& loader, const StreamFlags& flags, Sinks& sinks, StreamResult& result) {
   result.cursor = flags.loader.cursor;
   const absl::Time start = absl::Now();
-  const absl::Status status = ReadBatches(loader, Pace(flags.pace), start, sinks, result);
+  absl::Status status = ReadBatches(loader, Pace(flags.pace), start, sinks, result);
+  // Also after a failure: the cursor that is told belongs to the lines that are there.
+  status.Update(sinks.Finish());
   result.elapsed = absl::Now() - start;
   result.stats = loader.stats();
   if (sinks.digest) result.digest = sinks.digest->Hex();

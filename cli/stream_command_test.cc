@@ -136,7 +136,7 @@ TEST_F(StreamCommandTest, AnInterruptEndsItAndPrintsTheCursor) {
     kill(getpid(), SIGINT);
     while (std::getline(lines, line)) continue;
   });
-  EXPECT_EQ(Stream({"--epochs", "0", "--ids", pipe}), 1);
+  EXPECT_EQ(Stream({"--epochs", "0", "--ids", pipe}), 128 + SIGINT);
   EXPECT_THAT(error_, HasSubstr("interrupted by SIGINT"));
   EXPECT_GT(Json()["rows"], 0);
   EXPECT_THAT(std::string(Json()["cursor"]), HasSubstr("ps1-"));

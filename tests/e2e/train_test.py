@@ -12,8 +12,8 @@ STEPS = 12
 class TrainTest(ProcessTestCase):
     def train_args(self, *args, steps=STEPS, servers="local:"):
         return ["--manifest", self.manifest, "--servers", servers, "--model", "tiny",
-                "--global-batch-size", 64, "--seed", 3, "--steps", steps, "--json",
-                self.folder / "summary.json", *args]
+                "--global-batch-size", 64, "--seed", 3, "--steps", steps,
+                *([] if "--json" in args else ["--json", self.folder / "summary.json"]), *args]
 
     def train(self, *args, **options):
         self.check_run("penstock-train", *self.train_args(*args, **options))
@@ -36,6 +36,12 @@ class TrainTest(ProcessTestCase):
         self.train("--checkpoint-dir", self.folder / "a", "--threads", 1)
         self.train("--checkpoint-dir", self.folder / "b", "--threads", 2, servers=server.address)
         self.assertEqual(self.checkpoint("a"), self.checkpoint("b"))
+
+    def test_a_summary_that_cannot_be_written_is_noticed_at_the_start(self):
+        result = run("penstock-train", *self.train_args("--json", self.folder / "no/such.json"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no/such.json", result.stderr)
+        self.assertNotIn("step", result.stdout)
 
     def test_resuming_continues_bit_for_bit(self):
         whole, parts = self.folder / "whole", self.folder / "parts"

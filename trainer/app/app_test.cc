@@ -39,6 +39,16 @@ TEST_F(OptionsTest, HelpShowsEveryDefault) {
   EXPECT_THAT(help, HasSubstr("UINT=256"));
 }
 
+TEST_F(OptionsTest, NegativeCountsAreRefused) {
+  for (const char* arguments : {"--steps -1", "--global-batch-size -8", "--threads -2",
+                                "--keep-checkpoints -1", "--seed -7", "--epochs=-1"}) {
+    CLI::App app;
+    TrainerOptions options;
+    AddOptions(app, options);
+    EXPECT_THROW(app.parse(arguments), CLI::ParseError) << arguments;
+  }
+}
+
 TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
   app_.parse("--lr 0.5 --no-shuffle --model large --steps 500");
   const std::string config = app_.config_to_str(true, false);

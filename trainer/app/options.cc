@@ -13,7 +13,8 @@ namespace {
 void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--manifest", o.manifest, "Manifest of the data (penstock index), or its folder");
   app.add_option("--servers", o.servers,
-                 "HOST:PORT,HOST:PORT, or local: to decode in this process");
+                 "HOST:PORT,HOST:PORT, dns:///HOST:PORT, file:PATH, or local: to decode in this "
+                 "process");
   app.add_option("--data-root", o.data_root,
                  "Folder of the shards for local:; empty: the manifest's");
   app.add_option("--spec", o.spec, "Decode spec: chess, or a textproto file of the same tensors");
@@ -86,6 +87,19 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   AddMetricsFlags(app, o.metrics);
 }
 
+// Otherwise -1 would be read as 2^64 - 1. Without a name of its own, the check leaves the help as
+// it is.
+void RefuseNegative(CLI::App& app) {
+  const CLI::Validator not_negative(
+      [](std::string& text) {
+        return !text.empty() && text.front() == '-' ? text + " is negative" : std::string();
+      },
+      "");
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_name().rfind("UINT", 0) == 0) option->check(not_negative);
+  }
+}
+
 }  // namespace
 
 void AddOptions(CLI::App& app, TrainerOptions& options) {
@@ -94,6 +108,7 @@ void AddOptions(CLI::App& app, TrainerOptions& options) {
   AddMachineOptions(app, options);
   AddTrainingOptions(app, options);
   AddOutputOptions(app, options);
+  RefuseNegative(app);
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "Read options from this file; --print-config writes one");
   app.add_flag("--print-config", options.print_config, "Print all options as a file and exit")

@@ -302,6 +302,8 @@ absl::StatusOr<RunResult> TrainingRun::Run() {
   PENSTOCK_RETURN_IF_ERROR(OpenTrainInput());
   PENSTOCK_ASSIGN_OR_RETURN(TrainLoopOptions loop_options, LoopOptions());
   PENSTOCK_ASSIGN_OR_RETURN(events_, EventLog::Open(options_.events));
+  // Whether it can be written is better known before the training than after it.
+  if (!options_.json.empty()) PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(options_.json).status());
   PrintStart();
   progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);
 
