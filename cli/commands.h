@@ -7,6 +7,7 @@
 
 namespace penstock {
 
+void AddBenchCommand(CLI::App& app, absl::Status& outcome);
 void AddChessCommand(CLI::App& app, absl::Status& outcome);
 void AddDecodeCommand(CLI::App& app, absl::Status& outcome);
 void AddIndexCommand(CLI::App& app, absl::Status& outcome);
@@ -14,6 +15,7 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome);
 void AddPackCommand(CLI::App& app, absl::Status& outcome);
 void AddStreamCommand(CLI::App& app, absl::Status& outcome);
 void AddTopCommand(CLI::App& app, absl::Status& outcome);
+void AddWhichCommand(CLI::App& app, absl::Status& outcome);
 
 }  // namespace penstock
 

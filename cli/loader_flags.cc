@@ -40,10 +40,14 @@ void WarnOfFiles(const TlsOptions& files) {
 }  // namespace
 
 void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
-  command.add_option("manifest", flags.manifest, "MANIFEST, or a DIR: it is indexed first")
+  command
+      .add_option("manifest,--manifest", flags.manifest, "MANIFEST, or a DIR: it is indexed first")
       ->required()
       ->default_str("");
-  command.add_option("--servers", flags.servers, "local:, or HOST:PORT,HOST:PORT,...");
+  command.add_option("--servers", flags.servers,
+                     "local:, or a list of HOST:PORT, dns:///HOST:PORT (every address of the\n"
+                     "name) and file:PATH (a file of addresses, or a folder of the files of\n"
+                     "penstock-server --address-file); names and files are followed");
   command.add_option("--data-root", flags.data_root, "Folder of the shards for local:")
       ->default_str("the manifest's own");
   command.add_option("--spec", flags.spec, "A built-in decode spec or a textproto file");

@@ -30,5 +30,7 @@ int main(int argc, char** argv) {
   penstock::AddInspectCommand(app, outcome);
   penstock::AddDecodeCommand(app, outcome);
   penstock::AddTopCommand(app, outcome);
+  penstock::AddWhichCommand(app, outcome);
+  penstock::AddBenchCommand(app, outcome);
   return penstock::RunApp(app, outcome, argc, argv);
 }

@@ -111,6 +111,7 @@ absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
   const absl::Time now = SteadyNow();
   for (Incoming& item : incoming) Handle(now, item, scheduler_);
   wake_ = scheduler_.Advance(now);
+  scheduling_ += SteadyNow() - now;
   PublishServers();
   unused = TakeUnusedTransports();
   closing.swap(closing_);
@@ -155,8 +156,9 @@ void Driver::TakePart(StreamId id, ReceivedPart part) {
   if (absl::Status fits = CheckPart(id, part); !fits.ok()) return incoming_.Push({id, fits});
   std::vector<RowCopy> copies = Claim(id, part);
   if (copies.empty()) return;
+  const absl::Time start = SteadyNow();
   CopyPart(part, copies);
-  CountPart(id.server, part);
+  CountPart(id.server, part, SteadyNow() - start);
   part.payload.reset();  // Its memory is wanted before the next one.
   FinishPart(std::move(copies));
 }
@@ -190,6 +192,7 @@ std::vector<RowCopy> Driver::Claim(StreamId id, const ReceivedPart& part) {
   const auto claimed = scheduler_.OnPart(now, id, part.request, part.first_row, part.rows);
   copies.assign(claimed.begin(), claimed.end());
   scheduler_.AskForMore(now);
+  scheduling_ += SteadyNow() - now;
   WakeIfDue();
   return copies;
 }
@@ -214,8 +217,9 @@ void Driver::WakeIfDue() {
   incoming_.Push({{}, IncomingDue()});
 }
 
-void Driver::CountPart(uint32_t server, const ReceivedPart& part) {
+void Driver::CountPart(uint32_t server, const ReceivedPart& part, absl::Duration copying) {
   MutexLock lock(&mutex_);
+  stats_.copying += copying;
   LoaderStats::Server& counted = stats_.servers[server];
   ++counted.parts;
   counted.rows += part.rows;
@@ -229,6 +233,7 @@ void Driver::NoteSharedMemory(uint32_t server, const absl::Status& status) {
 
 void Driver::PublishServers() {
   MutexLock lock(&mutex_);
+  stats_.scheduling = scheduling_;
   stats_.servers.resize(scheduler_.servers().size());
   for (size_t i = 0; i < stats_.servers.size(); ++i) {
     const ServerEntry& server = scheduler_.servers()[i];

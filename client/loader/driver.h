@@ -87,7 +87,7 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   std::vector<RowCopy> Claim(StreamId id, const ReceivedPart& part);
   void FinishPart(std::vector<RowCopy> copies);
   void WakeIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void CountPart(uint32_t server, const ReceivedPart& part);
+  void CountPart(uint32_t server, const ReceivedPart& part, absl::Duration copying);
   void NoteSharedMemory(uint32_t server, const absl::Status& status);
   void PublishServers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   std::vector<std::unique_ptr<Transport>> TakeUnusedTransports()
@@ -128,6 +128,7 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   absl::Time wake_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   // ServerSet::problem of the last set.
   absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
+  absl::Duration scheduling_ ABSL_GUARDED_BY(work_mutex_) = absl::ZeroDuration();
 
   mutable Mutex mutex_;
   LoaderStats stats_ ABSL_GUARDED_BY(mutex_);

@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "client/loader/batch_slot.h"
 #include "client/loader/driver.h"
+#include "client/loader/loader_plan.h"
 #include "client/loader/open_with_transports.h"
 #include "client/loader/slot_layout.h"
 #include "client/loader/transports.h"
 #include "client/loader/window_message.h"
-#include "client/plan/chunk_table.h"
 #include "client/servers/server_list.h"
 #include "client/servers/server_source.h"
 #include "records/base/status.h"
@@ -18,40 +18,6 @@
 
 namespace penstock {
 namespace {
-
-absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
-  if (cursor.order_fingerprint == plan.fingerprint()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the cursor ", cursor.ToString(), " belongs to another order than this one (",
-      absl::Hex(plan.fingerprint(), absl::kZeroPad16),
-      "): the data, split, seed, shuffling, lanes, window chunks or strip rows differ"));
-}
-
-absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan) {
-  EpochPosition start;
-  if (options.start.has_value()) {
-    PENSTOCK_RETURN_IF_ERROR(CheckCursor(*options.start, plan));
-    start = {options.start->epoch, options.start->position};
-  }
-  return Steps::Create(plan.rows(),
-                       {.global_batch_size = options.global_batch_size,
-                        .remainder = options.remainder,
-                        .epochs = options.epochs,
-                        .rank = options.rank,
-                        .world_size = options.world_size},
-                       start);
-}
-
-StreamOptions MakeStreamOptions(const LoaderOptions& options) {
-  StreamOptions stream;
-  stream.spec = options.spec;
-  stream.record_ids = options.record_ids;
-  stream.checksums = options.checksums;
-  stream.holdout_feature = options.manifest->holdout().feature;
-  stream.holdout_threshold = options.manifest->holdout().threshold;
-  stream.client = absl::StrCat("rank ", options.rank, " of ", options.world_size);
-  return stream;
-}
 
 SchedulerOptions MakeSchedulerOptions(const LoaderOptions& options, const Steps& steps,
                                       const SlotLayout& layout,
@@ -139,8 +105,7 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<Loader>> OpenWithServers(LoaderOptions options, Servers servers) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
-  PENSTOCK_ASSIGN_OR_RETURN(
-      Plan plan, Plan::Create(MakeChunkTable(*options.manifest, options.plan.split), options.plan));
+  PENSTOCK_ASSIGN_OR_RETURN(Plan plan, MakePlan(options));
   PENSTOCK_ASSIGN_OR_RETURN(const Steps steps, MakeSteps(options, plan));
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
   auto loader = std::make_unique<DrivenLoader>(std::move(options), std::move(servers),

@@ -1,0 +1,234 @@
+// penstock bench: how fast servers feed this machine, and what holds them back.
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "cli/bench_verdict.h"
+#include "cli/close_on_interrupt.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/dataset_argument.h"
+#include "cli/interrupt.h"
+#include "cli/loader_flags.h"
+#include "client/loader/link_probe.h"
+#include "records/base/byte_size.h"
+#include "records/base/process_stats.h"
+#include "records/base/status.h"
+#include "records/base/text.h"
+#include "records/engine/machine_limits.h"
+
+namespace penstock {
+namespace {
+
+struct BenchFlags {
+  LoaderFlags loader;
+  double seconds = 10;
+  bool json = false;
+};
+
+// What is counted since the start, at one moment.
+struct Moment {
+  absl::Time time;
+  LoaderStats stats;
+  double cpu_seconds = 0;
+};
+
+Moment Now(const Loader& loader) {
+  return {absl::Now(), loader.stats(), ReadProcessStats().cpu_seconds};
+}
+
+// Reads batches until `deadline`; false: there are no more.
+absl::StatusOr<bool> ReadUntil(Loader& loader, absl::Time deadline) {
+  Batch batch;
+  while (absl::Now() < deadline) {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader.Next(batch));
+    if (!more) return false;
+  }
+  return true;
+}
+
+// `bytes` and `rows` of each server that brought any.
+std::vector<ServerFigures> ServersBetween(const Moment& from, const Moment& to, double seconds) {
+  std::vector<ServerFigures> servers;
+  for (size_t i = 0; i < to.stats.servers.size(); ++i) {
+    const LoaderStats::Server& now = to.stats.servers[i];
+    LoaderStats::Server before;
+    if (i < from.stats.servers.size()) before = from.stats.servers[i];
+    servers.push_back(
+        {.address = now.address,
+         .rows_per_second = static_cast<double>(now.rows - before.rows) / seconds,
+         .bytes_per_second = static_cast<double>(now.bytes - before.bytes) / seconds});
+  }
+  return servers;
+}
+
+BenchFigures FiguresBetween(const Moment& from, const Moment& to) {
+  BenchFigures figures;
+  const double seconds = absl::ToDoubleSeconds(to.time - from.time);
+  const auto share = [seconds](absl::Duration before, absl::Duration now) {
+    return absl::ToDoubleSeconds(now - before) / seconds;
+  };
+  figures.seconds = seconds;
+  figures.rows_per_second = static_cast<double>(to.stats.rows - from.stats.rows) / seconds;
+  figures.bytes_per_second = static_cast<double>(to.stats.bytes - from.stats.bytes) / seconds;
+  figures.wait_share = share(from.stats.wait, to.stats.wait);
+  figures.copy_share = share(from.stats.copying, to.stats.copying);
+  figures.deciding_share = share(from.stats.scheduling, to.stats.scheduling);
+  figures.cores_used = (to.cpu_seconds - from.cpu_seconds) / seconds;
+  figures.cores = ReadMachineLimits().cores;
+  figures.servers = ServersBetween(from, to, seconds);
+  figures.local = figures.servers.size() == 1 && figures.servers[0].address == "local:";
+  if (figures.local) figures.servers.clear();
+  return figures;
+}
+
+// The first batch and a tenth of the time are not counted: connections, first reads.
+absl::StatusOr<BenchFigures> MeasureStream(const LoaderOptions& options, absl::Duration time) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(options));
+  CloseOnInterrupt close(*loader);
+  {
+    Batch first;
+    PENSTOCK_RETURN_IF_ERROR(loader->Next(first).status());
+  }
+  PENSTOCK_RETURN_IF_ERROR(ReadUntil(*loader, absl::Now() + time / 10).status());
+  const Moment from = Now(*loader);
+  PENSTOCK_ASSIGN_OR_RETURN(const bool more, ReadUntil(*loader, from.time + time));
+  const Moment to = Now(*loader);
+  if (!more && to.stats.rows == from.stats.rows) {
+    return UsageError("the batches ended too soon to be measured: give --epochs 0");
+  }
+  return FiguresBetween(from, to);
+}
+
+// Of the servers that brought rows; with this dtype's rows and with the largest, for small rows
+// cost servers more a byte. 0 if it could not be measured.
+double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, absl::Duration time) {
+  std::vector<std::string> addresses;
+  for (const ServerFigures& server : figures.servers) {
+    if (server.rows_per_second > 0) addresses.push_back(server.address);
+  }
+  double best = 0;
+  if (addresses.empty()) return best;
+  for (WireDtype dtype : {options.dtype, WireDtype::kF32}) {
+    const absl::StatusOr<double> rate = ProbeLink(options, dtype, addresses, time);
+    if (rate.ok()) best = std::max(best, *rate);
+    if (!rate.ok()) absl::FPrintF(stderr, "penstock: link: %s\n", rate.status().message());
+  }
+  return best;
+}
+
+std::string Rate(double bytes_per_second) {
+  return absl::StrCat(FormatByteSize(static_cast<uint64_t>(bytes_per_second)), "/s");
+}
+
+void PrintServer(const ServerFigures& server) {
+  absl::PrintF("server    %-24s %11s/s %11s", server.address,
+               Grouped(static_cast<uint64_t>(server.rows_per_second)),
+               Rate(server.bytes_per_second));
+  if (server.has_engine) {
+    const EngineShares& engine = server.engine;
+    absl::PrintF("  %3.0f %%  %3.0f %%  %3.0f %%  %3.0f %%  %.1f of %d", 100 * engine.load,
+                 100 * (engine.build + engine.decode), 100 * engine.send,
+                 100 * std::max(0.0, engine.idle()), server.cores_used, server.cores);
+  }
+  absl::PrintF("\n");
+}
+
+void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
+  absl::PrintF("rate      %s positions/s, %s, over %.1f s\n",
+               Grouped(static_cast<uint64_t>(figures.rows_per_second)),
+               Rate(figures.bytes_per_second), figures.seconds);
+  if (figures.link_bytes_per_second > 0) {
+    absl::PrintF("link      %s, without disk and copying; %.0f %% of it was used\n",
+                 Rate(figures.link_bytes_per_second),
+                 100 * figures.bytes_per_second / figures.link_bytes_per_second);
+  }
+  absl::PrintF("client    waited for batches %.0f %% of the time; %.1f of %d cores\n",
+               100 * figures.wait_share, figures.cores_used, figures.cores);
+  absl::PrintF("          copying rows into batches %.0f %% of one core, deciding %.0f %%\n",
+               100 * figures.copy_share, 100 * figures.deciding_share);
+  if (!figures.servers.empty()) {
+    absl::PrintF("%72s\n", "load  decode    send    idle  cores");
+  }
+  for (const ServerFigures& server : figures.servers) PrintServer(server);
+  absl::PrintF("%s\n", verdict.text);
+}
+
+nlohmann::json ToJson(const ServerFigures& server) {
+  nlohmann::json json = {{"address", server.address},
+                         {"positions_per_second", server.rows_per_second},
+                         {"bytes_per_second", server.bytes_per_second}};
+  if (!server.has_engine) return json;
+  json["load_share"] = server.engine.load;
+  json["build_share"] = server.engine.build;
+  json["decode_share"] = server.engine.decode;
+  json["send_share"] = server.engine.send;
+  json["idle_share"] = server.engine.idle();
+  json["cores_used"] = server.cores_used;
+  json["cores"] = server.cores;
+  json["read_bytes_per_second"] = server.read_bytes_per_second;
+  return json;
+}
+
+nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) {
+  nlohmann::json servers = nlohmann::json::array();
+  for (const ServerFigures& server : figures.servers) servers.push_back(ToJson(server));
+  return {{"seconds", figures.seconds},
+          {"positions_per_second", figures.rows_per_second},
+          {"bytes_per_second", figures.bytes_per_second},
+          {"link_bytes_per_second", figures.link_bytes_per_second},
+          {"wait_share", figures.wait_share},
+          {"copy_share", figures.copy_share},
+          {"deciding_share", figures.deciding_share},
+          {"cores_used", figures.cores_used},
+          {"cores", figures.cores},
+          {"servers", servers},
+          {"limit", LimitName(verdict.limit)},
+          {"verdict", verdict.text}};
+}
+
+absl::Status RunBench(const BenchFlags& flags) {
+  PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(flags.loader.manifest));
+  options.manifest = std::make_shared<const Manifest>(std::move(dataset.manifest));
+  InterruptGuard interrupts;
+  const absl::Duration time = absl::Seconds(flags.seconds);
+  absl::StatusOr<BenchFigures> figures = MeasureStream(options, time);
+  PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
+  if (absl::IsInvalidArgument(figures.status())) return UsageError(figures.status().message());
+  PENSTOCK_RETURN_IF_ERROR(figures.status());
+  figures->link_bytes_per_second = MeasureLink(options, *figures, time / 10);
+  PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
+  const BenchVerdict verdict = Judge(*figures);
+  if (flags.json) {
+    absl::PrintF("%s\n", ToJson(*figures, verdict).dump(2));
+  } else {
+    Print(*figures, verdict);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddBenchCommand(CLI::App& app, absl::Status& outcome) {
+  CLI::App& command = AddCommand(
+      app, "bench",
+      "Read as fast as batches come and print the rate, what this link could carry, where the "
+      "time\n"
+      "goes here and on the servers, what limits, and what would help. The link's ceiling is\n"
+      "measured by asking for the same few rows again and again and dropping the answers.",
+      "penstock bench data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 --dtype i8\n"
+      "penstock bench data/manifest.pb --servers dns:///penstock:7070 --seconds 30 --json");
+  auto flags = std::make_shared<BenchFlags>();
+  flags->loader.epochs = 0;
+  AddLoaderFlags(command, flags->loader);
+  command.add_option("--seconds", flags->seconds, "How long to measure")
+      ->check(CLI::Range(0.01, 86400.0));
+  command.add_flag("--json", flags->json, "Print one JSON object");
+  OnRun(command, outcome, [flags] { return RunBench(*flags); });
+}
+
+}  // namespace penstock

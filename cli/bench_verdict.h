@@ -1,0 +1,71 @@
+// What holds a stream of batches back, and what would help.
+#ifndef PENSTOCK_CLI_BENCH_VERDICT_H_
+#define PENSTOCK_CLI_BENCH_VERDICT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+// Shares of the time of an engine's threads; together at most 1, the rest they were idle.
+struct EngineShares {
+  double load = 0;    // Reading chunks, and unpacking and checking them.
+  double build = 0;   // Ordering windows.
+  double decode = 0;  // Rows into parts.
+  double send = 0;    // Handing parts to the network.
+  double idle() const;
+};
+
+struct ServerFigures {
+  std::string address = {};
+  double rows_per_second = 0;
+  double bytes_per_second = 0;
+  bool has_engine = false;  // It told what follows.
+  EngineShares engine = {};
+  double cores_used = 0;
+  uint32_t cores = 0;
+  double read_bytes_per_second = 0;  // From its files.
+};
+
+struct BenchFigures {
+  bool local = false;  // The engine runs in this process; `servers` is empty.
+  double seconds = 0;
+  double rows_per_second = 0;
+  double bytes_per_second = 0;
+  double wait_share = 0;             // Of the time, the reader waited for a batch.
+  double copy_share = 0;             // Copying rows into batches, of one core.
+  double deciding_share = 0;         // Of the time, the loader decided what to ask for.
+  double cores_used = 0;             // By this process.
+  uint32_t cores = 0;                // That it may use.
+  double link_bytes_per_second = 0;  // 0: not measured.
+  std::vector<ServerFigures> servers = {};
+};
+
+enum class Limit { kThisClient, kLink, kReading, kServers, kThisProcess, kNothing };
+
+struct BenchVerdict {
+  Limit limit = Limit::kNothing;
+  std::string
+      text;  // A sentence that names the limit with its figures, and one on what would help.
+};
+
+// The first that is true, in this order:
+//   this process    local:, and it uses at least kBusy of its cores
+//   this client     the loader decides, which takes one thread at a time, for kBusy of the time, or
+//                   the process uses so much of its cores
+//   the link        at least kLinkBusy of what the same link carried without disk and copying
+//   reading         servers are busy for kBusy of the time, most of it loading chunks
+//   the servers     servers are busy for kBusy of the time
+//   nothing         else: what is asked for ahead is too little for the time it takes to come
+// Servers that told nothing are not judged.
+BenchVerdict Judge(const BenchFigures& figures);
+
+inline constexpr double kBusy = 0.85;
+inline constexpr double kLinkBusy = 0.80;
+
+const char* LimitName(Limit limit);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_BENCH_VERDICT_H_

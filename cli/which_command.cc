@@ -1,0 +1,172 @@
+// penstock which: the records that form a step.
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/dataset_argument.h"
+#include "cli/loader_flags.h"
+#include "client/loader/loader_plan.h"
+#include "client/plan/step_rows.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+struct WhichFlags {
+  LoaderFlags loader;
+  uint64_t step = 0;
+  bool json = false;
+};
+
+// The step and, for each of this rank's rows, its record's number in its shard.
+struct StepRecords {
+  uint64_t number = 0;
+  uint64_t num_steps = 0;  // 2^64 - 1: without end.
+  Step step;
+  std::vector<StepRow> rows;
+  std::vector<uint64_t> records;
+  Cursor next;
+};
+
+// Whether the manifest alone tells which records of these chunks are in the split.
+bool AllOfTheirChunks(const std::vector<StepRow>& rows, const Manifest& manifest, Split split) {
+  for (const StepRow& row : rows) {
+    if (manifest.chunk_rows(row.record.chunk, split) != manifest.chunk(row.record.chunk).records) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<uint64_t> NumbersByThePlan(const std::vector<StepRow>& rows, const Manifest& manifest) {
+  std::vector<uint64_t> numbers;
+  for (const StepRow& row : rows) {
+    numbers.push_back(manifest.chunk(row.record.chunk).first_record + row.record.row);
+  }
+  return numbers;
+}
+
+// Which records of a chunk are in a split is known from their bytes: the step is read once.
+absl::StatusOr<std::vector<uint64_t>> NumbersByReading(LoaderOptions options, const Cursor& cursor,
+                                                       const std::vector<StepRow>& rows) {
+  const std::shared_ptr<const Manifest> manifest = options.manifest;
+  options.start = cursor;
+  options.max_steps = 1;
+  options.record_ids = true;
+  options.look_ahead_bytes = 1;  // The fewest slots.
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
+  Batch batch;
+  PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader->Next(batch));
+  if (!more || batch.rows() != rows.size()) return absl::InternalError("the step was not read");
+  std::vector<uint64_t> numbers;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto [chunk, index] = manifest->Locate(batch.record_ids()[i]);
+    if (chunk != rows[i].record.chunk) return absl::InternalError("plan and rows disagree");
+    numbers.push_back(manifest->chunk(chunk).first_record + index);
+  }
+  return numbers;
+}
+
+absl::StatusOr<StepRecords> FindRecords(LoaderOptions options, uint64_t number) {
+  const std::shared_ptr<const Manifest> manifest = options.manifest;
+  const Split split = options.plan.split;
+  PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
+  PENSTOCK_ASSIGN_OR_RETURN(const Steps steps, MakeSteps(options, plan));
+  if (number >= steps.num_steps()) {
+    return UsageError(absl::StrCat("--step ", number, ": there are ", steps.num_steps(),
+                                   " steps, counted from 0"));
+  }
+  const Step step = steps.At(number);
+  StepRecords found = {number, steps.num_steps(), step, RowsOfStep(plan, step), {}, {}};
+  found.next = {plan.fingerprint(), step.end.epoch, step.end.position};
+  if (AllOfTheirChunks(found.rows, *manifest, split)) {
+    found.records = NumbersByThePlan(found.rows, *manifest);
+    return found;
+  }
+  const Cursor begin = {plan.fingerprint(), step.begin.epoch, step.begin.position};
+  absl::StatusOr<std::vector<uint64_t>> numbers =
+      NumbersByReading(std::move(options), begin, found.rows);
+  if (!numbers.ok()) {
+    return Annotate(numbers.status(),
+                    "chunks hold records of both splits, so the step has to be read");
+  }
+  found.records = *std::move(numbers);
+  return found;
+}
+
+void Print(const StepRecords& found, const Manifest& manifest) {
+  const Step& step = found.step;
+  absl::PrintF("# step %d: epoch %d, %d rows from position %d on; %d of them, from row %d on:\n",
+               found.number, step.begin.epoch, step.rows, step.begin.position, step.rank_rows,
+               step.first_row);
+  absl::PrintF("# shard\trecord\tchunk_offset\trow\tlane\twindow\n");
+  for (size_t i = 0; i < found.rows.size(); ++i) {
+    const StepRow& row = found.rows[i];
+    absl::PrintF("%s\t%d\t%d\t%d\t%d\t%d\n",
+                 manifest.shards()[manifest.chunk_shard(row.record.chunk)].path, found.records[i],
+                 manifest.chunk(row.record.chunk).offset, row.row, row.window.lane,
+                 row.window.index);
+  }
+}
+
+nlohmann::json ToJson(const StepRecords& found, const Manifest& manifest) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (size_t i = 0; i < found.rows.size(); ++i) {
+    const StepRow& row = found.rows[i];
+    rows.push_back({{"row", row.row},
+                    {"shard", manifest.shards()[manifest.chunk_shard(row.record.chunk)].path},
+                    {"record", found.records[i]},
+                    {"chunk_offset", manifest.chunk(row.record.chunk).offset},
+                    {"epoch", row.window.epoch},
+                    {"position", row.position},
+                    {"lane", row.window.lane},
+                    {"window", row.window.index}});
+  }
+  return {{"step", found.number},
+          {"epoch", found.step.begin.epoch},
+          {"position", found.step.begin.position},
+          {"global_rows", found.step.rows},
+          {"next_cursor", found.next.ToString()},
+          {"rows", rows}};
+}
+
+absl::Status Which(const WhichFlags& flags) {
+  PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(flags.loader.manifest));
+  options.manifest = std::make_shared<const Manifest>(std::move(dataset.manifest));
+  const std::shared_ptr<const Manifest> manifest = options.manifest;
+  absl::StatusOr<StepRecords> found = FindRecords(std::move(options), flags.step);
+  if (absl::IsInvalidArgument(found.status())) return UsageError(found.status().message());
+  PENSTOCK_RETURN_IF_ERROR(found.status());
+  if (flags.json) {
+    absl::PrintF("%s\n", ToJson(*found, *manifest).dump(2));
+  } else {
+    Print(*found, *manifest);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddWhichCommand(CLI::App& app, absl::Status& outcome) {
+  CLI::App& command = AddCommand(
+      app, "which",
+      "Print the records that form a step, by shard and number in the shard, in the order of the\n"
+      "rows. It follows from the manifest and the plan alone; only where chunks hold records of\n"
+      "both splits the step is read too. Steps count from 0, or from --cursor on.",
+      "penstock which --manifest data/manifest.pb --seed 7 --step 1000\n"
+      "penstock which data/manifest.pb --seed 7 --step 1000 --rank 3 --world-size 8 --json");
+  auto flags = std::make_shared<WhichFlags>();
+  flags->loader.epochs = 0;
+  AddLoaderFlags(command, flags->loader);
+  command.add_option("--step", flags->step, "The step's number")->required()->default_str("");
+  command.add_flag("--json", flags->json, "Print one JSON object");
+  OnRun(command, outcome, [flags] { return Which(*flags); });
+}
+
+}  // namespace penstock

@@ -1,0 +1,142 @@
+// `penstock which` names what `penstock stream --ids` reads.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/commands.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "records/format/testing/shard_builder.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Words = std::vector<std::string>;
+
+class WhichCommandTest : public ::testing::Test {
+ protected:
+  WhichCommandTest() {
+    for (int s = 0; s < 3; ++s) {
+      ShardBuilder shard;
+      for (int i = 0; i < 300; ++i) shard.Add(ChessExample(static_cast<uint64_t>(300 * s + i), i));
+      data_.Write(absl::StrCat(s, ".tfrecord"), shard.text());
+    }
+  }
+
+  int Run(Words words) {
+    CLI::App app("A tool.", "penstock");
+    app.require_subcommand(1);
+    absl::Status outcome;
+    AddStreamCommand(app, outcome);
+    AddIndexCommand(app, outcome);
+    AddWhichCommand(app, outcome);
+    std::vector<const char*> argv = {"penstock"};
+    for (const std::string& word : words) argv.push_back(word.c_str());
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    const int code = RunApp(app, outcome, static_cast<int>(argv.size()), argv.data());
+    out_ = ::testing::internal::GetCapturedStdout();
+    error_ = ::testing::internal::GetCapturedStderr();
+    return code;
+  }
+  static Words Joined(Words first, const Words& more) {
+    first.insert(first.end(), more.begin(), more.end());
+    return first;
+  }
+  // "SHARD<TAB>NUMBER" of each row of `step`, as which prints them.
+  Words Which(uint64_t step, const Words& flags) {
+    EXPECT_EQ(Run(Joined({"which", "--manifest", path_, "--step", absl::StrCat(step)}, flags)), 0)
+        << error_;
+    Words rows;
+    for (absl::string_view line : absl::StrSplit(out_, '\n', absl::SkipEmpty())) {
+      if (line.front() == '#') continue;
+      const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
+      rows.push_back(absl::StrCat(columns[0], "\t", columns[1]));
+    }
+    return rows;
+  }
+  // The same of all steps before `steps`, as stream writes them.
+  Words Stream(uint64_t steps, const Words& flags) {
+    EXPECT_EQ(Run(Joined({"stream", path_, "--json", "--epochs", "2", "--ids", scratch_.File("ids"),
+                          "--steps", absl::StrCat(steps)},
+                         flags)),
+              0)
+        << error_;
+    return absl::StrSplit(scratch_.Read("ids"), '\n', absl::SkipEmpty());
+  }
+  void ExpectTheSame(uint64_t steps, const Words& flags) {
+    Words found;
+    for (uint64_t step = 0; step < steps; ++step) found = Joined(found, Which(step, flags));
+    const Words streamed = Stream(steps, flags);
+    EXPECT_FALSE(streamed.empty());
+    EXPECT_EQ(found, streamed) << absl::StrJoin(flags, " ");
+  }
+
+  TempFolder data_;
+  TempFolder scratch_;
+  std::string path_ = data_.path();
+  std::string out_;
+  std::string error_;
+};
+
+TEST_F(WhichCommandTest, NamesWhatStreamReads) {
+  ExpectTheSame(5, {"--seed", "3", "--global-batch-size", "100"});
+  ExpectTheSame(5, {"--seed", "4", "--global-batch-size", "250", "--remainder", "carry"});
+  ExpectTheSame(4, {"--seed", "4", "--global-batch-size", "250", "--remainder", "short"});
+  ExpectTheSame(3, {"--no-shuffle", "--global-batch-size", "64"});
+  ExpectTheSame(3, {"--rank", "1", "--world-size", "3", "--global-batch-size", "100"});
+}
+
+TEST_F(WhichCommandTest, ReadsTheStepWhereTheManifestDoesNotTellTheSplit) {
+  path_ = scratch_.File("manifest.pb");
+  ASSERT_EQ(Run({"index", data_.path(), "--holdout", "30%", "--absolute", "-o", path_}), 0)
+      << error_;
+  ExpectTheSame(3, {"--split", "train", "--seed", "3", "--global-batch-size", "100"});
+  ExpectTheSame(2, {"--split", "holdout", "--seed", "3", "--global-batch-size", "50"});
+}
+
+// The data is not there, and not missed.
+TEST_F(WhichCommandTest, NeedsNothingButTheManifest) {
+  path_ = scratch_.File("manifest.pb");
+  ASSERT_EQ(Run({"index", data_.path(), "-o", path_}), 0) << error_;
+  const Words rows = Which(2, {"--global-batch-size", "100"});
+  std::filesystem::remove_all(data_.path());
+  EXPECT_EQ(Which(2, {"--global-batch-size", "100"}), rows);
+}
+
+TEST_F(WhichCommandTest, PrintsJson) {
+  const Words rows = Which(1, {"--global-batch-size", "100", "--rank", "1", "--world-size", "2"});
+  ASSERT_EQ(Run({"which", path_, "--global-batch-size", "100", "--rank", "1", "--world-size", "2",
+                 "--step", "1", "--json"}),
+            0);
+  const nlohmann::json json = nlohmann::json::parse(out_);
+  EXPECT_EQ(json["step"], 1);
+  EXPECT_EQ(json["position"], 100);
+  ASSERT_EQ(json["rows"].size(), 50u);
+  EXPECT_EQ(json["rows"][0]["row"], 50);
+  EXPECT_EQ(json["rows"][0]["position"], 150);
+  for (size_t i = 0; i < 50; ++i) {
+    const nlohmann::json& row = json["rows"][i];
+    EXPECT_EQ(absl::StrCat(std::string(row["shard"]), "\t", uint64_t{row["record"]}), rows[i]);
+  }
+  EXPECT_EQ(Which(0, {"--global-batch-size", "100", "--cursor", std::string(json["next_cursor"])}),
+            Which(2, {"--global-batch-size", "100"}));
+}
+
+TEST_F(WhichCommandTest, WrongUseExitsWithTwo) {
+  EXPECT_EQ(Run({"which", path_}), 2);
+  EXPECT_EQ(Run({"which", path_, "--step", "9", "--epochs", "1", "--global-batch-size", "100"}), 2);
+  EXPECT_THAT(error_, HasSubstr("--step 9: there are 9 steps"));
+  EXPECT_EQ(Run({"which", path_, "--step", "-1"}), 2);
+  EXPECT_THAT(out_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,138 @@
+#include "client/loader/link_probe.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "client/loader/incoming.h"
+#include "client/loader/loader_plan.h"
+#include "client/loader/slot_layout.h"
+#include "client/loader/transports.h"
+#include "client/loader/window_message.h"
+#include "records/base/status.h"
+#include "records/decode/program.h"
+
+namespace penstock {
+namespace {
+
+constexpr uint64_t kRequestBytes = 256 << 10;  // As the scheduler asks.
+constexpr int kRequestsAhead = 16;
+
+class LinkProbe {
+ public:
+  LinkProbe(const OpenWindow& window, WireDtype dtype, uint64_t row_bytes)
+      : window_(window),
+        dtype_(dtype),
+        rows_(static_cast<uint32_t>(
+            std::clamp<uint64_t>(kRequestBytes / row_bytes, 1, window.rows))) {}
+
+  absl::Status Connect(const LoaderOptions& options, const std::vector<std::string>& addresses) {
+    const TransportFactory factory = MakeTransportFactory({}, options.network);
+    for (uint32_t i = 0; i < addresses.size(); ++i) {
+      PENSTOCK_ASSIGN_OR_RETURN(auto transport, factory(addresses[i]));
+      servers_.emplace_back(StreamId{i, 1}, incoming_);
+      servers_.back().stream =
+          transport->Connect(MakeStreamOptions(options), *servers_.back().listener);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<double> Run(absl::Duration timeout, absl::Duration time) {
+    PENSTOCK_RETURN_IF_ERROR(HandleUntil(SteadyNow() + timeout, /*all_answered=*/true));
+    if (num_answered_ < servers_.size()) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("only ", num_answered_, " of ", servers_.size(), " servers answered"));
+    }
+    bytes_ = 0;
+    const absl::Time start = SteadyNow();
+    PENSTOCK_RETURN_IF_ERROR(HandleUntil(start + time, /*all_answered=*/false));
+    return static_cast<double>(bytes_) / absl::ToDoubleSeconds(SteadyNow() - start);
+  }
+
+ private:
+  struct Server {
+    Server(StreamId id, IncomingQueue& queue)
+        : listener(std::make_unique<StreamListener>(id, queue)) {}
+    std::unique_ptr<StreamListener> listener;  // At one place.
+    std::unique_ptr<Stream> stream;            // Last: its end is the end of events.
+    bool answered = false;
+    uint64_t next_request = 1;
+    uint64_t rows_left = 0;  // Of all requests.
+  };
+
+  absl::Status HandleUntil(absl::Time deadline, bool all_answered) {
+    std::vector<Incoming> incoming;
+    while (SteadyNow() < deadline && !(all_answered && num_answered_ == servers_.size())) {
+      incoming_.TakeAll(deadline, incoming);
+      for (Incoming& item : incoming) {
+        PENSTOCK_RETURN_IF_ERROR(Handle(servers_[item.stream.server], item));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Handle(Server& server, Incoming& item) {
+    if (const auto* broken = std::get_if<absl::Status>(&item.what)) return *broken;
+    if (const auto* error = std::get_if<StreamError>(&item.what)) return error->status;
+    if (std::holds_alternative<ServerInfo>(item.what)) {
+      server.stream->OpenWindow(window_);
+      Ask(server);
+    }
+    if (auto* part = std::get_if<ReceivedPart>(&item.what)) Count(server, *part);
+    return absl::OkStatus();
+  }
+
+  void Count(Server& server, ReceivedPart& part) {
+    bytes_ += part.payload->size();
+    part.payload.reset();
+    server.rows_left -= std::min<uint64_t>(server.rows_left, part.rows);
+    if (!std::exchange(server.answered, true)) ++num_answered_;
+    Ask(server);
+  }
+
+  void Ask(Server& server) {
+    for (; server.rows_left + rows_ <= uint64_t{kRequestsAhead} * rows_;
+         server.rows_left += rows_) {
+      const uint64_t request = server.next_request++;
+      server.stream->Fetch({.request = request,
+                            .window = window_.window,
+                            .rows = rows_,
+                            .dtype = dtype_,
+                            .needed_at = request});
+    }
+  }
+
+  const OpenWindow window_;
+  const WireDtype dtype_;
+  const uint32_t rows_;
+  IncomingQueue incoming_;
+  uint64_t bytes_ = 0;
+  size_t num_answered_ = 0;
+  std::vector<Server> servers_;  // After incoming_.
+};
+
+// The first window of the first lane that has one.
+OpenWindow AnyWindow(const LoaderOptions& options, const Plan& plan) {
+  const EpochOrder order = plan.Epoch(0);
+  WindowId id;
+  while (order.num_windows(id.lane) == 0) ++id.lane;
+  const ShardPaths shards = ShardPaths::Make(*options.manifest, options.data_root);
+  return MakeWindowMessage(*options.manifest, shards, plan.options(),
+                           {.number = 1, .id = id, .order = &order});
+}
+
+}  // namespace
+
+absl::StatusOr<double> ProbeLink(const LoaderOptions& options, WireDtype dtype,
+                                 const std::vector<std::string>& addresses, absl::Duration time) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
+  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, dtype));
+  const SlotLayout layout(program, options.record_ids, 1);
+  LinkProbe probe(AnyWindow(options, plan), dtype, std::max<size_t>(layout.row_bytes(), 1));
+  PENSTOCK_RETURN_IF_ERROR(probe.Connect(options, addresses));
+  return probe.Run(options.server_timeout, time);
+}
+
+}  // namespace penstock

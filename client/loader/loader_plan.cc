@@ -1,0 +1,50 @@
+#include "client/loader/loader_plan.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/plan/chunk_table.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
+  if (cursor.order_fingerprint == plan.fingerprint()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the cursor ", cursor.ToString(), " belongs to another order than this one (",
+      absl::Hex(plan.fingerprint(), absl::kZeroPad16),
+      "): the data, split, seed, shuffling, lanes, window chunks or strip rows differ"));
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> MakePlan(const LoaderOptions& options) {
+  return Plan::Create(MakeChunkTable(*options.manifest, options.plan.split), options.plan);
+}
+
+absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan) {
+  EpochPosition start;
+  if (options.start.has_value()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckCursor(*options.start, plan));
+    start = {options.start->epoch, options.start->position};
+  }
+  return Steps::Create(plan.rows(),
+                       {.global_batch_size = options.global_batch_size,
+                        .remainder = options.remainder,
+                        .epochs = options.epochs,
+                        .rank = options.rank,
+                        .world_size = options.world_size},
+                       start);
+}
+
+StreamOptions MakeStreamOptions(const LoaderOptions& options) {
+  StreamOptions stream;
+  stream.spec = options.spec;
+  stream.record_ids = options.record_ids;
+  stream.checksums = options.checksums;
+  stream.holdout_feature = options.manifest->holdout().feature;
+  stream.holdout_threshold = options.manifest->holdout().threshold;
+  stream.client = absl::StrCat("rank ", options.rank, " of ", options.world_size);
+  return stream;
+}
+
+}  // namespace penstock
