@@ -1,0 +1,45 @@
+"""penstock bench against real servers: every figure is there, and a verdict."""
+
+import json
+import unittest
+
+from processes import ProcessTestCase, run
+
+
+class BenchTest(ProcessTestCase):
+    def bench(self, servers, *args):
+        return self.check_run("penstock", "bench", self.manifest, "--servers", servers,
+                              "--seconds", 1, *args).stdout
+
+    def test_measures_stream_and_link(self):
+        servers = [self.start_server("--threads", 1).address for _ in range(2)]
+        result = json.loads(self.bench(",".join(servers), "--json"))
+        self.assertGreater(result["positions_per_second"], 0)
+        self.assertEqual(round(result["bytes_per_second"] / result["positions_per_second"]), 1550)
+        self.assertGreater(result["link_bytes_per_second"], 0)
+        self.assertEqual(sorted(s["address"] for s in result["servers"]), sorted(servers))
+        for share in ("wait_share", "copy_share", "deciding_share"):
+            self.assertGreaterEqual(result[share], 0)
+            self.assertLessEqual(result[share], 1.01)
+        self.assertIn(result["limit"], ("client", "link", "reading", "servers", "nothing"))
+
+    def test_prints_one_screen(self):
+        screen = self.bench(self.start_server().address)
+        for word in ("rate", "link", "client", "server"):
+            self.assertIn(f"\n{word} ", "\n" + screen)
+        self.assertLessEqual(len(screen.splitlines()), 24)
+
+    def test_measures_this_process_too(self):
+        result = json.loads(self.bench("local:", "--json"))
+        self.assertGreater(result["positions_per_second"], 0)
+        self.assertEqual(result["servers"], [])
+        self.assertIn(result["limit"], ("client", "process", "nothing"))
+
+    def test_what_ends_too_soon_is_no_measurement(self):
+        result = run("penstock", "bench", self.manifest, "--steps", 1, "--seconds", 1)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("too soon", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
