@@ -40,7 +40,7 @@ class ServerSetsTest(ProcessTestCase):
         ids = self.folder / "ids"
         # A file that grows tells how far it is; 20 bytes a row are fewer than there are.
         client = self.spawn("penstock", *self.stream_args(
-            f"file:{self.servers}", "--ids", ids, "--pace", 20_000, epochs=30))
+            f"file:{self.servers}", "--ids", ids, "--pace", 40_000, epochs=20))
         self.read_rows(client, ids, 2_000)
         two, three = self.add_server("two"), self.add_server("three")
         self.read_rows(client, ids, 40_000)
@@ -51,7 +51,7 @@ class ServerSetsTest(ProcessTestCase):
         out, err = client.communicate(timeout=TIMEOUT_S)
         self.assertEqual(client.returncode, 0, err)
         result = json.loads(out)
-        self.assertEqual(result["digest"], self.stream("local:", epochs=30)["digest"])
+        self.assertEqual(result["digest"], self.stream("local:", epochs=20)["digest"])
         self.assertEqual(len(result["servers"]), 3)
         for server in result["servers"]:
             self.assertGreater(server["rows"], 0, server)
