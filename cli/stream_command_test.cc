@@ -153,7 +153,7 @@ TEST_F(StreamCommandTest, AnInterruptEndsAPace) {
     while (!std::ifstream(scratch_.File("waits"))) std::this_thread::yield();
     kill(getpid(), SIGINT);
   });
-  EXPECT_EQ(Stream({"--pace", "0.001", "--waits", scratch_.File("waits")}), 1);
+  EXPECT_EQ(Stream({"--pace", "0.001", "--waits", scratch_.File("waits")}), 128 + SIGINT);
   EXPECT_THAT(error_, HasSubstr("interrupted by SIGINT"));
 }
 

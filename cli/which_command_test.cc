@@ -105,7 +105,7 @@ TEST_F(WhichCommandTest, ReadsTheStepWhereTheManifestDoesNotTellTheSplit) {
 // The data is not there, and not missed.
 TEST_F(WhichCommandTest, NeedsNothingButTheManifest) {
   path_ = scratch_.File("manifest.pb");
-  ASSERT_EQ(Run({"index", data_.path(), "-o", path_}), 0) << error_;
+  ASSERT_EQ(Run({"index", data_.path(), "--absolute", "-o", path_}), 0) << error_;
   const Words rows = Which(2, {"--global-batch-size", "100"});
   std::filesystem::remove_all(data_.path());
   EXPECT_EQ(Which(2, {"--global-batch-size", "100"}), rows);
