@@ -1,4 +1,6 @@
 // penstock bench: how fast servers feed this machine, and what holds them back.
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -14,6 +16,8 @@
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
 #include "client/loader/link_probe.h"
+#include "client/servers/server_list.h"
+#include "client/transport/grpc/stats_call.h"
 #include "records/base/byte_size.h"
 #include "records/base/process_stats.h"
 #include "records/base/status.h"
@@ -22,6 +26,8 @@
 
 namespace penstock {
 namespace {
+
+constexpr absl::Duration kAnswerTimeout = absl::Seconds(2);
 
 struct BenchFlags {
   LoaderFlags loader;
@@ -34,10 +40,35 @@ struct Moment {
   absl::Time time;
   LoaderStats stats;
   double cpu_seconds = 0;
+  std::map<std::string, v1::ServerStats> servers;  // By address; those that answered.
 };
 
-Moment Now(const Loader& loader) {
-  return {absl::Now(), loader.stats(), ReadProcessStats().cpu_seconds};
+Moment Now(const Loader& loader, const NetworkOptions& network) {
+  Moment now = {absl::Now(), loader.stats(), ReadProcessStats().cpu_seconds, {}};
+  for (const LoaderStats::Server& server : now.stats.servers) {
+    if (!server.connected || server.address == kLocalServer) continue;
+    absl::StatusOr<v1::ServerStats> stats =
+        MakeStatsCaller(server.address, network)->Ask(kAnswerTimeout);
+    if (stats.ok()) now.servers[server.address] = *std::move(stats);
+  }
+  return now;
+}
+
+// What a server's threads did, for all its clients. Nothing if it was restarted in between.
+void FillEngine(const v1::ServerStats& from, const v1::ServerStats& to, ServerFigures& server) {
+  const double seconds = to.uptime_seconds() - from.uptime_seconds();
+  const double capacity = to.engine().capacity_seconds() - from.engine().capacity_seconds();
+  if (from.instance() != to.instance() || seconds <= 0 || capacity <= 0) return;
+  server.has_engine = true;
+  server.engine = {
+      .load = (to.engine().load_seconds() - from.engine().load_seconds()) / capacity,
+      .build = (to.engine().build_seconds() - from.engine().build_seconds()) / capacity,
+      .decode = (to.engine().decode_seconds() - from.engine().decode_seconds()) / capacity,
+      .send = (to.engine().send_seconds() - from.engine().send_seconds()) / capacity};
+  server.cores_used = (to.cpu_seconds() - from.cpu_seconds()) / seconds;
+  server.cores = to.cores();
+  server.read_bytes_per_second =
+      static_cast<double>(to.engine().bytes_read() - from.engine().bytes_read()) / seconds;
 }
 
 // Reads batches until `deadline`; false: there are no more.
@@ -50,7 +81,6 @@ absl::StatusOr<bool> ReadUntil(Loader& loader, absl::Time deadline) {
   return true;
 }
 
-// `bytes` and `rows` of each server that brought any.
 std::vector<ServerFigures> ServersBetween(const Moment& from, const Moment& to, double seconds) {
   std::vector<ServerFigures> servers;
   for (size_t i = 0; i < to.stats.servers.size(); ++i) {
@@ -61,6 +91,10 @@ std::vector<ServerFigures> ServersBetween(const Moment& from, const Moment& to, 
         {.address = now.address,
          .rows_per_second = static_cast<double>(now.rows - before.rows) / seconds,
          .bytes_per_second = static_cast<double>(now.bytes - before.bytes) / seconds});
+    const auto first = from.servers.find(now.address);
+    const auto last = to.servers.find(now.address);
+    if (first == from.servers.end() || last == to.servers.end()) continue;
+    FillEngine(first->second, last->second, servers.back());
   }
   return servers;
 }
@@ -80,7 +114,7 @@ BenchFigures FiguresBetween(const Moment& from, const Moment& to) {
   figures.cores_used = (to.cpu_seconds - from.cpu_seconds) / seconds;
   figures.cores = ReadMachineLimits().cores;
   figures.servers = ServersBetween(from, to, seconds);
-  figures.local = figures.servers.size() == 1 && figures.servers[0].address == "local:";
+  figures.local = figures.servers.size() == 1 && figures.servers[0].address == kLocalServer;
   if (figures.local) figures.servers.clear();
   return figures;
 }
@@ -94,9 +128,9 @@ absl::StatusOr<BenchFigures> MeasureStream(const LoaderOptions& options, absl::D
     PENSTOCK_RETURN_IF_ERROR(loader->Next(first).status());
   }
   PENSTOCK_RETURN_IF_ERROR(ReadUntil(*loader, absl::Now() + time / 10).status());
-  const Moment from = Now(*loader);
+  const Moment from = Now(*loader, options.network);
   PENSTOCK_ASSIGN_OR_RETURN(const bool more, ReadUntil(*loader, from.time + time));
-  const Moment to = Now(*loader);
+  const Moment to = Now(*loader, options.network);
   if (!more && to.stats.rows == from.stats.rows) {
     return UsageError("the batches ended too soon to be measured: give --epochs 0");
   }

@@ -18,6 +18,10 @@ class BenchTest(ProcessTestCase):
         self.assertEqual(round(result["bytes_per_second"] / result["positions_per_second"]), 1550)
         self.assertGreater(result["link_bytes_per_second"], 0)
         self.assertEqual(sorted(s["address"] for s in result["servers"]), sorted(servers))
+        for server in result["servers"]:
+            self.assertGreater(server["decode_share"], 0)
+            self.assertLess(server["idle_share"], 1)
+            self.assertGreater(server["cores_used"], 0)
         for share in ("wait_share", "copy_share", "deciding_share"):
             self.assertGreaterEqual(result[share], 0)
             self.assertLessEqual(result[share], 1.01)
