@@ -51,8 +51,8 @@ struct Incoming {
 };
 
 // Many threads push, one takes all at once. Not bounded by itself: what a server says is bounded by
-// its StreamListener, released slots by the slots there are, waits by batches, sets by their source.
-// Takes no memory once it has grown. Thread-safe.
+// its StreamListener, released slots by the slots there are, waits by batches, sets by their
+// source. Takes no memory once it has grown. Thread-safe.
 class IncomingQueue {
  public:
   // Dropped once closed.

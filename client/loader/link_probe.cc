@@ -19,6 +19,8 @@ namespace {
 
 constexpr uint64_t kRequestBytes = 256 << 10;  // As the scheduler asks.
 constexpr int kRequestsAhead = 16;
+// Far more than the answers to those.
+constexpr IncomingLimits kSaid = {.messages = 1 << 20, .bytes = uint64_t{256} << 20};
 
 class LinkProbe {
  public:
@@ -54,7 +56,7 @@ class LinkProbe {
  private:
   struct Server {
     Server(StreamId id, IncomingQueue& queue)
-        : listener(std::make_unique<StreamListener>(id, queue)) {}
+        : listener(std::make_unique<StreamListener>(id, queue, kSaid)) {}
     std::unique_ptr<StreamListener> listener;  // At one place.
     std::unique_ptr<Stream> stream;            // Last: its end is the end of events.
     bool answered = false;
