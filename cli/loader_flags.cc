@@ -75,6 +75,10 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
                    "Verify a checksum of every part that servers send");
   command.add_flag("--no-shm", flags.no_shm,
                    "Take parts over gRPC even where a server offers shared memory");
+  command
+      .add_option("--on-error", flags.on_error,
+                  "A record damaged since it was indexed, when two servers agree")
+      ->check(CLI::IsMember({"fail", "replace"}));
   command.add_option("--threads", flags.threads, "local: only; 0: the cores of this process");
   command.add_option("--memory-budget", flags.memory_budget,
                      "local: only, for chunks; 0: a quarter of the memory");
@@ -138,6 +142,7 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(options.look_ahead_bytes, AsUsage(ParseByteSize(flags.look_ahead)));
   PENSTOCK_ASSIGN_OR_RETURN(options.server_timeout, AsUsage(ParseTimeout(flags.server_timeout)));
   options.checksums = flags.checksums;
+  options.on_error = flags.on_error == "replace" ? OnError::kReplace : OnError::kFail;
   options.local_threads = flags.threads;
   PENSTOCK_ASSIGN_OR_RETURN(options.local_memory_budget,
                             AsUsage(ParseByteSize(flags.memory_budget)));

@@ -22,6 +22,7 @@ struct LoaderFlags {
   std::string cursor;
   std::string look_ahead = "64MiB";
   std::string server_timeout = "30s";
+  std::string on_error = "fail";
   std::string memory_budget = "0";
   bool tls = false;
   TlsOptions tls_files;

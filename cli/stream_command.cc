@@ -20,6 +20,7 @@
 #include "metrics/metrics_flags.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
+#include "records/engine/messages.h"
 
 namespace penstock {
 namespace {
@@ -48,7 +49,7 @@ class LineFile {
   // "SHARD<TAB>NUMBER" of each row.
   absl::Status WriteIds(std::span<const uint64_t> ids, const Manifest& manifest) {
     for (uint64_t id : ids) {
-      const auto [chunk, index] = manifest.Locate(id);
+      const auto [chunk, index] = manifest.Locate(id & ~kReplacedRecord);
       const std::string& shard = manifest.shards()[manifest.chunk_shard(chunk)].path;
       const uint64_t number = manifest.chunk(chunk).first_record + index;
       absl::FPrintF(file_.get(), "%s\t%d\n", shard, number);
@@ -175,6 +176,10 @@ nlohmann::json ToJson(const StreamResult& result) {
                        {"bytes", server.bytes},
                        {"windows", server.windows},
                        {"lost_requests", server.lost_requests},
+                       {"late_requests", server.late_requests},
+                       {"windows_handed_over", server.windows_handed_over},
+                       {"extra_loads", server.extra_loads},
+                       {"backoffs", server.backoffs},
                        {"stream_breaks", server.stream_breaks},
                        {"shared_memory", server.shared_memory}});
   }
@@ -188,6 +193,8 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"first_batch_seconds", absl::ToDoubleSeconds(result.first_batch)},
                          {"batch_wait_seconds", WaitsToJson(result.waits)},
                          {"cursor", result.cursor},
+                         {"replaced_records", result.stats.replaced_records},
+                         {"damaged", result.stats.damaged},
                          {"servers", servers}};
   if (!result.digest.empty()) json["digest"] = result.digest;
   return json;
@@ -215,8 +222,13 @@ void Print(const StreamResult& result) {
                ShortDuration(result.first_batch), ShortDuration(result.waits.Quantile(0.5)),
                ShortDuration(result.waits.Quantile(0.99)), ShortDuration(result.waits.max()));
   for (const LoaderStats::Server& server : stats.servers) {
-    absl::PrintF("server   %s  %d parts, %s, %d requests lost%s\n", server.address, server.parts,
-                 FormatByteSize(server.bytes), server.lost_requests, Through(server));
+    absl::PrintF("server   %s  %d parts, %s, %d requests lost, %d late, %d windows handed over%s\n",
+                 server.address, server.parts, FormatByteSize(server.bytes), server.lost_requests,
+                 server.late_requests, server.windows_handed_over, Through(server));
+  }
+  if (stats.replaced_records > 0) {
+    absl::PrintF("replaced %d damaged records\n", stats.replaced_records);
+    for (const std::string& damaged : stats.damaged) absl::PrintF("         %s\n", damaged);
   }
   absl::PrintF("cursor   %s\n", result.cursor);
   if (!result.digest.empty()) absl::PrintF("digest   sha256 %s\n", result.digest);
@@ -247,6 +259,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(flags.loader.manifest));
   options.manifest = std::make_shared<const Manifest>(std::move(dataset.manifest));
   options.record_ids = !flags.ids.empty();
+  options.report = [](absl::string_view line) { absl::FPrintF(stderr, "penstock: %s\n", line); };
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   InterruptGuard interrupts;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, OpenLoaderOf(std::move(options)));

@@ -76,6 +76,7 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
     CloseStreamOf(*server);
     return;
   }
+  server->up_at = now;
   if (!settle_by_) settle_by_ = now + absl::Milliseconds(300);
   if (!placed_once_) return PlaceBy(servers_.AllSettled() ? now : *settle_by_);
   // Several often join together.

@@ -50,6 +50,9 @@ struct SchedulerOptions {
   uint64_t seed = 0;  // Of the backoff's jitter.
 };
 
+// "a.tfrecord: chunk at offset 65536, record 3"
+std::string DamageName(const Damage& damage);
+
 // A state machine without threads, clock or sockets: what happens is told to it with the time, and
 // it answers through SchedulerActions. Given the same events it does the same.
 //

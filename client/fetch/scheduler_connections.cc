@@ -103,6 +103,12 @@ absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
          /*silent=*/true);
     return server.retry_at;
   }
+  // It may load for long, but not for ever: then it no longer keeps the job alive.
+  const absl::Time first_row_by = server.up_at + 3 * options_.silence_timeout;
+  if (!server.productive && server.barren == 0) {
+    if (now_ >= first_row_by) servers_.MarkBarren(server);
+    next = std::min(next, first_row_by);
+  }
   next = std::min({next, server.drain_by, server.heard_at + options_.silence_timeout});
   return std::min(next, CheckLate(server));
 }

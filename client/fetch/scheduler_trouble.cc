@@ -32,12 +32,12 @@ bool SameRecord(const Damage& a, const Damage& b) {
          a.rest_of_chunk == b.rest_of_chunk;
 }
 
-std::string Name(const Damage& damage) {
+}  // namespace
+
+std::string DamageName(const Damage& damage) {
   return absl::StrCat(damage.shard, ": chunk at offset ", damage.chunk_offset, ", record ",
                       damage.record, damage.rest_of_chunk ? " and all that follow in it" : "");
 }
-
-}  // namespace
 
 void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError& error) {
   now_ = now;
@@ -107,12 +107,12 @@ void FetchScheduler::Agree(const DamageDoubt& doubt, const ServerEntry& second,
                                 : absl::StrCat(first, " and ", second.address, " agree");
   if (options_.on_error == OnError::kFail) {
     return Fail(absl::DataLossError(absl::StrCat(
-        Name(doubt.damage), " is damaged since it was indexed (", agree, "): ",
+        DamageName(doubt.damage), " is damaged since it was indexed (", agree, "): ",
         doubt.status.message(), ". Restore the shard; or index again with --exclude-corrupt; or ",
         "go on with --on-error replace, which takes another record of its window instead")));
   }
-  actions_.Report(
-      absl::StrCat("replaced ", Name(doubt.damage), " (", agree, "): ", doubt.status.message()));
+  actions_.Report(absl::StrCat("replaced ", DamageName(doubt.damage), " (", agree,
+                               "): ", doubt.status.message()));
   agreed_.push_back(doubt.damage);
   window.doubts.clear();
   window.avoid.clear();
@@ -128,7 +128,7 @@ bool FetchScheduler::IsAgreed(const Damage& damage) const {
 void FetchScheduler::ReportDoubts(const WindowEntry& window) {
   for (const DamageDoubt& doubt : window.doubts) {
     actions_.Report(absl::StrCat(
-        servers_[doubt.server].address, " called ", Name(doubt.damage), " damaged, but ",
+        servers_[doubt.server].address, " called ", DamageName(doubt.damage), " damaged, but ",
         window.opened_on ? servers_[window.opened_on->server].address : "another server",
         " served it: check that server's disk, memory and mount (", doubt.status.message(), ")"));
   }

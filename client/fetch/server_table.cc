@@ -47,6 +47,11 @@ void ServerTable::MarkProductive(ServerEntry& server) {
   CountUsable(server);
 }
 
+void ServerTable::MarkBarren(ServerEntry& server) {
+  ++server.barren;
+  CountUsable(server);
+}
+
 bool ServerTable::AllRefused() const {
   const size_t in_set = servers_.size() - Count(ServerState::kRemoved);
   return in_set > 0 && Count(ServerState::kRefused) == in_set;

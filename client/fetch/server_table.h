@@ -50,7 +50,8 @@ struct ServerEntry {
   bool productive = false;  // This stream has brought rows.
   uint32_t nonsense = 0;    // Streams on which it answered what was not asked.
   uint32_t barren = 0;      // Streams in a row that said Hello and brought none.
-  bool counts = false;      // As usable.
+  absl::Time up_at = absl::InfinitePast();  // When this stream's Hello came.
+  bool counts = false;                      // As usable.
   absl::Time retry_at = absl::InfinitePast();
   absl::Duration backoff = absl::ZeroDuration();
   absl::Time drain_by = absl::InfiniteFuture();
@@ -109,6 +110,8 @@ class ServerTable {
   void SetState(ServerEntry& server, ServerState state);
   // Rows came: it need not prove itself any more.
   void MarkProductive(ServerEntry& server);
+  // It had its chance to bring rows.
+  void MarkBarren(ServerEntry& server);
   // Its stream ended: it waits twice as long as the last time before the next try. Rows reset that,
   // Hello does not: a server may die of what it is asked.
   void BackOff(ServerEntry& server, absl::Time now, absl::Status reason);

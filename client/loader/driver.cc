@@ -242,8 +242,22 @@ void Driver::PublishServers() {
     published.connected =
         server.state == ServerState::kUp || server.state == ServerState::kDraining;
     published.requests_in_flight = server.has_stream() ? server.outstanding_requests : 0;
-    published.lost_requests = scheduler_.lost_requests(static_cast<uint32_t>(i));
+    published.lost_requests = server.counted.lost_requests;
     published.stream_breaks = server.counted.breaks;
+    published.backoffs = server.counted.backoffs;
+    published.late_requests = server.counted.late_requests;
+    published.windows_handed_over = server.counted.handed_over;
+    published.extra_loads = server.counted.extra_loads;
+  }
+  if (stats_.damaged.size() < scheduler_.replaced().size()) PublishReplaced();
+}
+
+void Driver::PublishReplaced() {
+  const auto damaged = scheduler_.replaced();
+  while (stats_.damaged.size() < damaged.size()) {
+    const Damage& damage = damaged[stats_.damaged.size()];
+    stats_.replaced_records += CountDamaged(job_.manifest, job_.shards, damage);
+    stats_.damaged.push_back(DamageName(damage));
   }
 }
 
@@ -326,6 +340,20 @@ void Driver::Cancel(StreamId id, uint64_t request) {
 void Driver::Deliver(const ReadyStep& step) {
   (*slots_)[step.slot].Describe(step, job_.plan.fingerprint(), job_.layout);
   ready_.Push(step.slot);
+}
+
+std::string Driver::NameChunks(std::span<const uint32_t> chunks) const {
+  std::string names;
+  for (uint32_t number : chunks) {
+    const ChunkInfo chunk = job_.manifest.chunk(number);
+    absl::StrAppend(&names, names.empty() ? "" : ", ", job_.shards.paths[chunk.shard],
+                    " at offset ", chunk.offset);
+  }
+  return names;
+}
+
+void Driver::Report(absl::string_view message) {
+  if (job_.report) job_.report(message);
 }
 
 void Driver::Finish() { ready_.Close(); }

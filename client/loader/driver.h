@@ -34,6 +34,7 @@ struct DriverJob {
   const SlotLayout& layout;
   WireDtype dtype;
   StreamOptions stream;
+  std::function<void(absl::string_view)> report;  // May be null.
   // By server; more are appended when servers join. Without a factory none may join.
   std::vector<std::unique_ptr<Transport>>& transports;
   TransportFactory make_transport = nullptr;
@@ -92,6 +93,7 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   void PublishServers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   std::vector<std::unique_ptr<Transport>> TakeUnusedTransports()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void PublishReplaced() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_, mutex_);
   // The way to a server, made when it is first needed.
   absl::StatusOr<Transport*> TransportOf(uint32_t server, const std::string& address);
   // Null: the stream has ended.
@@ -110,6 +112,8 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   void Deliver(const ReadyStep& step) override;
   void Finish() override;
   void Fail(absl::Status status) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  std::string NameChunks(std::span<const uint32_t> chunks) const override;
+  void Report(absl::string_view message) override;
 
   const DriverJob job_;
   SlotSet* slots_ = nullptr;

@@ -1,4 +1,5 @@
 // Loaders whose servers fail: several engines in this process, behind transports that break.
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -162,6 +163,53 @@ TEST_F(LoaderFaultsTest, AnswersToUnknownRequestsAreDropped) {
   Open();
   EXPECT_THAT(ReadAll(), IsOk());
   ExpectEverythingWasRead();
+}
+
+// Twenty answers first, so that it is known what is late.
+TEST_F(LoaderFaultsTest, AServerThatFallsSilentLosesItsWindows) {
+  AddServer({.mute_after_parts = 20});
+  AddServer();
+  Open();
+  EXPECT_THAT(ReadAll(), IsOk());
+  ExpectEverythingWasRead();
+  EXPECT_GT(loader_->stats().servers[0].late_requests, 0u);
+  EXPECT_GT(loader_->stats().servers[0].windows_handed_over, 0u);
+}
+
+class LoaderDamageTest : public LoaderFaultsTest {
+ protected:
+  // Of the first record of that chunk, after the dataset was indexed.
+  void FlipAByteOf(size_t chunk) {
+    const ChunkInfo info = data_.manifest()->chunk(chunk);
+    shard_ = data_.manifest()->shards()[info.shard].path;
+    std::fstream file(data_.folder() + "/" + shard_,
+                      std::ios::in | std::ios::out | std::ios::binary);
+    constexpr int kIntoPayload = 12 + 40;  // Length and its CRC come first.
+    file.seekg(static_cast<std::streamoff>(info.offset + kIntoPayload));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(info.offset + kIntoPayload));
+    file.put(static_cast<char>(byte ^ 1));
+    ASSERT_TRUE(file.good());
+  }
+  std::string shard_;
+};
+
+TEST_F(LoaderDamageTest, IsNamedWithTheServersThatAgree) {
+  FlipAByteOf(17);
+  AddServer();
+  AddServer();
+  Open();
+  EXPECT_THAT(ReadAll(), StatusIs(absl::StatusCode::kDataLoss,
+                                  AllOf(HasSubstr(shard_), HasSubstr("record 0"), HasSubstr("a:1"),
+                                        HasSubstr("b:1"), HasSubstr("--on-error replace"))));
+}
+
+TEST_F(LoaderDamageTest, IsNamedByTheOnlyServerToo) {
+  FlipAByteOf(17);
+  AddServer();
+  Open();
+  EXPECT_THAT(ReadAll(), StatusIs(absl::StatusCode::kDataLoss,
+                                  AllOf(HasSubstr(shard_), HasSubstr("says so twice"))));
 }
 
 TEST_F(LoaderFaultsTest, MayBeDestroyedWhileServersBreak) {

@@ -30,6 +30,7 @@ SchedulerOptions MakeSchedulerOptions(const LoaderOptions& options, const Steps&
   scheduler.row_bytes = std::max<size_t>(layout.row_bytes(), 1);
   scheduler.max_steps = options.max_steps;
   scheduler.server_timeout = options.server_timeout;
+  scheduler.on_error = options.on_error;
   scheduler.seed = options.rank;
   return scheduler;
 }
@@ -54,7 +55,8 @@ class DrivenLoader final : public Loader {
         layout_(program, options_.record_ids, steps_.max_rank_rows()),
         scheduler_options_(MakeSchedulerOptions(options_, steps_, layout_, transports_)),
         driver_({*options_.manifest, shards_, plan_, layout_, options_.dtype,
-                 MakeStreamOptions(options_), transports_, std::move(servers.factory)},
+                 MakeStreamOptions(options_), options_.report, transports_,
+                 std::move(servers.factory)},
                 steps_, scheduler_options_) {}
 
   absl::Status Start() {

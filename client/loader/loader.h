@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "client/fetch/on_error.h"
 #include "client/loader/slot_allocator.h"
 #include "client/plan/cursor.h"
 #include "client/plan/plan_options.h"
@@ -59,6 +61,11 @@ struct LoaderOptions {
   // Servers send a CRC-32C with every part, which is verified; "local:" has no use for it. A part
   // that fails costs its server the stream, and its rows are asked for again.
   bool checksums = false;
+  // What becomes of a record that two servers agree was damaged after it was indexed.
+  OnError on_error = OnError::kFail;
+  // Told in one line what an operator should know: replaced records, late servers. On a thread of
+  // the loader's; must not block.
+  std::function<void(absl::string_view)> report = nullptr;
   uint64_t look_ahead_bytes = uint64_t{64} << 20;     // Memory of all slots together.
   absl::Duration server_timeout = absl::Seconds(30);  // Without any server: fail after this.
   uint32_t local_threads = 0;               // "local:" only; 0: the cores this process may use.
@@ -118,7 +125,11 @@ struct LoaderStats {
     uint64_t requests_in_flight = 0;
     uint64_t lost_requests = 0;  // In flight when its stream broke; asked again elsewhere.
     uint64_t stream_breaks = 0;
-    uint64_t checksum_failures = 0;  // Parts that were not what the server had decoded.
+    uint64_t checksum_failures = 0;    // Parts that were not what the server had decoded.
+    uint64_t backoffs = 0;             // Times that it was left alone before the next try.
+    uint64_t late_requests = 0;        // Missed their deadline.
+    uint64_t windows_handed_over = 0;  // Taken away from it, because it was late or silent.
+    uint64_t extra_loads = 0;          // Windows that it loaded after another one had to.
     // "ok": parts come through shared memory; empty: it was not offered; else why they do not.
     std::string shared_memory;
   };
@@ -132,6 +143,9 @@ struct LoaderStats {
   uint64_t slots = 0;
   // Why some servers of dns:/// or file: may be missing or out of date; empty: all is well.
   std::string servers_problem;
+  // With OnError::kReplace: what others stand for, "SHARD: chunk at offset N, record R".
+  std::vector<std::string> damaged;
+  uint64_t replaced_records = 0;  // How many records that are.
 };
 
 // Fetches ahead on threads of its own, at most look_ahead_bytes. Next() hands batches out in the
@@ -150,7 +164,8 @@ class Loader {
   //   error  it ends the loader: every later call returns it too
   //     kUnavailable         no server was reachable for server_timeout; names each and its reason,
   //                          and why a name or file of `servers` could not be read
-  //     kDataLoss            a damaged record: shard, offset, record
+  //     kDataLoss            a damaged record: shard, offset, record, and which servers agree
+  //     kAborted             a window that makes servers break, with its chunks
   //     kFailedPrecondition  a shard changed since it was indexed, or servers disagree
   //     kCancelled           Close() was called
   virtual absl::StatusOr<bool> Next(Batch& batch) = 0;

@@ -20,6 +20,18 @@ ChunkRef MakeChunkRef(const ChunkInfo& chunk, uint32_t shard) {
   return ref;
 }
 
+// Those of `damaged` that are in the message's chunks.
+void AddDamaged(std::span<const Damage> damaged, OpenWindow& message) {
+  for (const Damage& damage : damaged) {
+    for (uint32_t i = 0; i < message.chunks.size(); ++i) {
+      const ChunkRef& chunk = message.chunks[i];
+      if (chunk.offset != damage.chunk_offset) continue;
+      if (message.shards[chunk.shard].path != damage.shard) continue;
+      message.damaged.push_back({i, damage.record, damage.rest_of_chunk});
+    }
+  }
+}
+
 }  // namespace
 
 ShardPaths ShardPaths::Make(const Manifest& manifest, std::string data_root) {
@@ -39,6 +51,16 @@ ShardPaths ShardPaths::Make(const Manifest& manifest, std::string data_root) {
   if (made.data_root.empty()) made.data_root = ".";
   for (const ShardInfo& shard : shards) made.paths.push_back(shard.path);
   return made;
+}
+
+uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const Damage& damage) {
+  if (!damage.rest_of_chunk) return 1;
+  for (uint32_t number = 0; number < manifest.num_chunks(); ++number) {
+    const ChunkInfo chunk = manifest.chunk(number);
+    if (chunk.offset != damage.chunk_offset || shards.paths[chunk.shard] != damage.shard) continue;
+    return chunk.records > damage.record ? chunk.records - damage.record : 1;
+  }
+  return 1;
 }
 
 OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
@@ -63,6 +85,7 @@ OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
     message.chunks.push_back(
         MakeChunkRef(chunk, static_cast<uint32_t>(known - shard_numbers.begin())));
   }
+  AddDamaged(window.damaged, message);
   return message;
 }
 

@@ -22,6 +22,9 @@ struct ShardPaths {
   static ShardPaths Make(const Manifest& manifest, std::string data_root);
 };
 
+// How many records `damage` means; 1 if the manifest does not know its chunk. O(chunks).
+uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const Damage& damage);
+
 OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
                              const PlanOptions& options, const WindowRequest& window);
 

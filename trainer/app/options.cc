@@ -24,6 +24,9 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--look-ahead", o.look_ahead, "Memory for batches fetched ahead");
   app.add_flag("--checksums", o.checksums, "Verify a checksum of every part that servers send");
   app.add_option("--server-timeout", o.server_timeout, "Fail after so long without any server");
+  app.add_option("--on-error", o.on_error,
+                 "A record damaged since it was indexed, when two servers agree")
+      ->check(CLI::IsMember({"fail", "replace"}));
   app.add_flag("--tls", o.tls, "Speak TLS to servers");
   app.add_option("--tls-ca", o.tls_ca,
                  "PEM file of who may sign a server's certificate; empty: the system's roots");

@@ -20,6 +20,7 @@ struct TrainerOptions {
   bool no_shuffle = false;
   std::string look_ahead = "64MiB";
   std::string server_timeout = "30s";
+  std::string on_error = "fail";
   bool tls = false;
   std::string tls_ca;
   std::string tls_cert;

@@ -183,6 +183,8 @@ LoaderOptions TrainingRun::BaseLoaderOptions() const {
   loader.look_ahead_bytes = *ParseByteSize(options_.look_ahead);
   loader.checksums = options_.checksums;
   loader.server_timeout = *ParseTimeout(options_.server_timeout);
+  loader.on_error = options_.on_error == "replace" ? OnError::kReplace : OnError::kFail;
+  loader.report = [](absl::string_view line) { absl::FPrintF(stderr, "penstock: %s\n", line); };
   if (options_.tls) {
     loader.network.tls = TlsOptions{.ca_file = options_.tls_ca,
                                     .cert_file = options_.tls_cert,

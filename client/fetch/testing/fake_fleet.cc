@@ -81,11 +81,11 @@ void FakeFleet::RestartAt(absl::Duration when, uint32_t index) {
   });
 }
 
-void FakeFleet::DrainAt(absl::Duration when, uint32_t index) {
-  At(when, [this, index] {
+void FakeFleet::DrainAt(absl::Duration when, uint32_t index, absl::Duration grace) {
+  At(when, [this, index, grace] {
     servers_[index].alive = false;  // It takes no new stream.
     servers_[index].draining = true;
-    scheduler_.OnDraining(now_, {index, servers_[index].generation});
+    scheduler_.OnDraining(now_, {index, servers_[index].generation}, grace);
   });
 }
 
@@ -219,7 +219,7 @@ void FakeFleet::Fetch(StreamId stream, const FetchRequest& fetch) {
   auto window = server.windows.find(fetch.window);
   if (window == server.windows.end()) return Violate("fetch from a window that is not open");
   CheckCredit(server, fetch);
-  if (server.stalled || std::exchange(server.forget_next, false)) return;
+  if (server.stalled || server.forget_all || std::exchange(server.forget_next, false)) return;
   const bool window_failed = server.failed.contains(fetch.window);
   if (window_failed || !server.fail_next.ok()) {
     StreamError error;
@@ -239,6 +239,8 @@ bool FakeFleet::DiesOf(StreamId stream, const FetchRequest& fetch, WindowId wind
     const uint32_t from_first = row - fetch.first_row;
     const uint32_t stride = std::max(fetch.stride, 1u);
     if (from_first / stride >= fetch.count || from_first % stride >= fetch.rows) continue;
+    if (deaths_left_ == 0) return false;
+    --deaths_left_;
     At(options_.latency, [this, stream] {
       if (Serves(stream)) Die(stream.server, absl::UnavailableError("connection reset"));
     });
@@ -316,9 +318,14 @@ void FakeFleet::Deliver(const ReadyStep& step) {
   Check(step);
   if (step.index > 0) longest_wait_ = std::max(longest_wait_, now_ - consumer_free_);
   consumer_free_ = std::max(consumer_free_, now_) + options_.consume;
-  events_.emplace(consumer_free_, [this, slot = step.slot] {
-    std::fill(slots_[slot].begin(), slots_[slot].end(), Location());
-    scheduler_.OnSlotReleased(slot);
+  events_.emplace(consumer_free_, [this, slot = step.slot, next = step.index + 1] {
+    held_.push_back(slot);
+    if (held_.size() > options_.hold) {
+      std::fill(slots_[held_.front()].begin(), slots_[held_.front()].end(), Location());
+      scheduler_.OnSlotReleased(held_.front());
+      held_.pop_front();
+    }
+    if (delivered_ == next) scheduler_.OnConsumerWaiting(now_, next);
   });
 }
 

@@ -3,6 +3,7 @@
 #define PENSTOCK_CLIENT_FETCH_TESTING_FAKE_FLEET_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,6 +31,7 @@ struct FleetOptions {
   absl::Duration consume = absl::Milliseconds(1);  // Per step.
   uint64_t credit_bytes = 1 << 20;
   absl::Duration copying = absl::ZeroDuration();  // Of a part, beside all else that happens.
+  uint32_t hold = 0;  // Steps that the consumer keeps while it asks for the next.
 };
 
 // Runs a FetchScheduler against servers that answer late, out of order and twice, that die and come
@@ -44,13 +46,15 @@ class FakeFleet final : public SchedulerActions {
   // What happens to whom, at a virtual time from the start.
   void KillAt(absl::Duration when, uint32_t server);
   void RestartAt(absl::Duration when, uint32_t server);
-  void DrainAt(absl::Duration when, uint32_t server);
+  void DrainAt(absl::Duration when, uint32_t server, absl::Duration grace = absl::ZeroDuration());
   // From then on it accepts everything and answers nothing.
   void StallAt(absl::Duration when, uint32_t server);
   // From then on its answers and loads take so many times as long.
   void SlowDownAt(absl::Duration when, uint32_t server, double factor);
   // It dies of these rows of any window, once asked for them.
   void DieOfRow(uint32_t server, WindowId window, uint32_t row);
+  // After so many deaths of rows, over all servers, nobody dies of them any more.
+  void DieOnlyTimes(int times) { deaths_left_ = times; }
   // It finds this record of the window damaged, until it is told to replace it.
   void DamageWindow(uint32_t server, WindowId window, Damage damage);
   // It answers the next fetch with this.
@@ -59,6 +63,8 @@ class FakeFleet final : public SchedulerActions {
   void FailWindows(uint32_t server, int times, absl::Status status);
   // It never answers the next fetch.
   void ForgetNextFetch(uint32_t server) { servers_[server].forget_next = true; }
+  // It answers no fetch at all, but says Hello and loads windows.
+  void ForgetFetches(uint32_t server) { servers_[server].forget_all = true; }
   // It dies of every window, right after Hello.
   void DieOfWindows(uint32_t server) { servers_[server].dies_of_windows = true; }
   // The first `count` servers are the set from then on.
@@ -118,6 +124,7 @@ class FakeFleet final : public SchedulerActions {
     absl::Status fail_windows;
     int windows_to_fail = 0;
     bool forget_next = false;
+    bool forget_all = false;
     bool dies_of_windows = false;
     uint64_t connects = 0;
     std::set<uint64_t> failed;  // Of `windows`.
@@ -164,10 +171,12 @@ class FakeFleet final : public SchedulerActions {
   uint64_t fetches_ = 0;
   uint64_t windows_opened_ = 0;
   uint64_t cancels_ = 0;
+  int deaths_left_ = 1'000'000;
   absl::Duration longest_wait_;
   std::vector<std::string> reports_;
   size_t most_windows_ = 0;
   absl::Time consumer_free_ = absl::UnixEpoch();
+  std::deque<uint32_t> held_;
   absl::Status failure_;
   std::string violation_;
 };

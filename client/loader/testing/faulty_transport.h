@@ -19,6 +19,7 @@ namespace penstock {
 struct Faults {
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
   uint64_t break_after_parts = kNever;  // Of each stream: it breaks then.
+  uint64_t mute_after_parts = kNever;   // Of each stream: it says nothing from then on.
   bool refuse = false;                  // No stream gets through.
   // Changes a part before it is passed on.
   std::function<void(ReceivedPart&)> tamper = nullptr;
@@ -70,10 +71,10 @@ class FaultyTransport final : public Transport {
       events_.OnHello(said);
     }
     void OnWindowReady(uint64_t window, uint64_t bytes) override {
-      if (!broken_) events_.OnWindowReady(window, bytes);
+      if (!broken_ && parts_ < faults_.mute_after_parts) events_.OnWindowReady(window, bytes);
     }
     void OnPart(ReceivedPart part) override {
-      if (broken_) return;
+      if (broken_ || parts_ >= faults_.mute_after_parts) return;
       if (parts_++ == faults_.break_after_parts) {
         broken_ = true;
         events_.OnBroken(absl::UnavailableError(absl::StrCat(address_, ": connection reset")));

@@ -1,0 +1,87 @@
+// Servers that are late, and what that may cost.
+#include "client/fetch/testing/scheduler_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+// Handed over because their server was late, over all servers.
+uint64_t ExtraLoads(FakeFleet& fleet) {
+  uint64_t extra = 0;
+  for (uint32_t s = 0; s < fleet.scheduler().servers().size(); ++s) {
+    extra += fleet.scheduler().servers()[s].counted.extra_loads;
+  }
+  return extra;
+}
+
+TEST_F(SchedulerTest, AServerThatBecomesSlowLosesItsWindows) {
+  FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
+  fleet.SlowDownAt(absl::Milliseconds(150), 2, 100);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  const ServerCounts& slow = fleet.scheduler().servers()[2].counted;
+  EXPECT_GT(slow.late_requests, 0u);
+  EXPECT_GT(slow.handed_over, 0u);
+  EXPECT_GT(fleet.cancels(), 0u);
+  EXPECT_EQ(slow.lost_requests, 0u);
+  EXPECT_LT(fleet.longest_wait(), absl::Milliseconds(150));
+}
+
+TEST_F(SchedulerTest, ASlowServerCostsLittleTime) {
+  const FleetOptions options{.servers = 4, .consume = absl::Milliseconds(5)};
+  FakeFleet& quiet = MakeFleet(options);
+  EXPECT_TRUE(quiet.Run());
+  const absl::Duration undisturbed = quiet.elapsed();
+  FakeFleet& fleet = MakeFleet(options);
+  fleet.SlowDownAt(absl::Milliseconds(150), 2, 100);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_LT(fleet.elapsed(), 1.3 * undisturbed);
+}
+
+TEST_F(SchedulerTest, ASilentServerIsDoneWithoutLongBeforeItIsLost) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(5)});
+  fleet.StallAt(absl::Milliseconds(150), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_LT(fleet.longest_wait(), absl::Milliseconds(400));
+  EXPECT_GT(fleet.scheduler().servers()[0].counted.handed_over, 0u);
+}
+
+TEST_F(SchedulerTest, ASlowServerThatRecoversIsUsedAgain) {
+  MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
+  FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
+  fleet.SlowDownAt(absl::Milliseconds(150), 2, 100);
+  fleet.SlowDownAt(absl::Milliseconds(600), 2, 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_GT(fleet.rows_fetched(2), 80'000u / 8);
+}
+
+// Each is slow in turn, so that windows would be loaded again and again.
+TEST_F(SchedulerTest, ExtraLoadsAreBounded) {
+  MakePlan(Chunks(4000, 40), {.lanes = 32, .window_chunks = 4});
+  FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
+  for (int i = 0; i < 40; ++i) {
+    fleet.SlowDownAt(absl::Milliseconds(150 + 150 * i), i % 4, 100);
+    fleet.SlowDownAt(absl::Milliseconds(300 + 150 * i), i % 4, 1);
+  }
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_GT(ExtraLoads(fleet), 0u);
+  EXPECT_LE(ExtraLoads(fleet), 12 + 0.05 * fleet.windows_opened());
+}
+
+TEST_F(SchedulerTest, TheOnlyServerMayBeSlow) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.SlowDownAt(absl::Milliseconds(50), 0, 200);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_EQ(fleet.scheduler().servers()[0].counted.handed_over, 0u);
+}
+
+// The first loads of a cold fleet take seconds; nobody is late.
+TEST_F(SchedulerTest, ColdLoadsHaveADeadlineOfTheirOwn) {
+  FakeFleet& fleet = MakeFleet({.servers = 3, .load = absl::Seconds(1)});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_EQ(ExtraLoads(fleet), 0u);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,196 @@
+// Servers that come, go, leave the set and keep silent.
+#include "client/fetch/testing/scheduler_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST_F(SchedulerTest, AKilledServerLosesNothing) {
+  FakeFleet& fleet = MakeFleet({.servers = 3});
+  fleet.KillAt(absl::Milliseconds(30), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+}
+
+TEST_F(SchedulerTest, AStalledServerLosesNothing) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.StallAt(absl::Milliseconds(30), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_LT(fleet.elapsed(), absl::Seconds(30));
+}
+
+TEST_F(SchedulerTest, AServerThatComesBackIsUsedAgain) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.KillAt(absl::Milliseconds(30), 0);
+  fleet.RestartAt(absl::Seconds(5), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_GT(fleet.elapsed(), absl::Seconds(5));
+}
+
+TEST_F(SchedulerTest, ADrainedServerLosesNothing) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.DrainAt(absl::Milliseconds(30), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_EQ(fleet.scheduler().lost_requests(0), 0u);
+}
+
+TEST_F(SchedulerTest, WithoutServersNamesEachAndItsReason) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.KillAt(absl::ZeroDuration(), 0);
+  fleet.KillAt(absl::ZeroDuration(), 1);
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr("30s"), HasSubstr("10.0.0.1:7070: connection"),
+                             HasSubstr("10.0.0.2:7070: connection refused"))));
+}
+
+TEST_F(SchedulerTest, AServerThatEndsTheStreamForACauseEndsTheJob) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.BreakAt(absl::Milliseconds(30), 0, absl::InvalidArgumentError("window 3: bad range"));
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "10.0.0.1:7070: window 3: bad range"));
+}
+
+TEST_F(SchedulerTest, ARequestThatIsNeverAnsweredIsAskedAgain) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.ForgetNextFetch(0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_LT(fleet.elapsed(), absl::Seconds(5));
+  EXPECT_GT(fleet.scheduler().servers()[0].counted.late_requests, 0u);
+}
+
+TEST_F(SchedulerTest, TheOnlyServerThatForgetsARequestIsAskedAgain) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.ForgetNextFetch(0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_LT(fleet.elapsed(), absl::Seconds(60));
+  EXPECT_GT(fleet.scheduler().lost_requests(0), 0u);
+}
+
+TEST_F(SchedulerTest, ReconnectsWithinASecondAndNotMuchMoreOften) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.KillAt(absl::ZeroDuration(), 0);
+  EXPECT_FALSE(fleet.Run());
+  // 100, 200, 400, 800 ms, then 1 s each, for 30 s; a quarter more or less.
+  EXPECT_GE(fleet.connects(0), 24u);
+  EXPECT_LE(fleet.connects(0), 45u);
+}
+
+TEST_F(SchedulerTest, RefusesAServerThatDecodesDifferently) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.scheduler().Advance(absl::UnixEpoch());
+  fleet.scheduler().OnHello(absl::UnixEpoch(), {0, 1}, {.cores = 1, .decoder_version = 1});
+  fleet.scheduler().OnHello(absl::UnixEpoch(), {1, 1}, {.cores = 1, .decoder_version = 2});
+  const ServerEntry& second = fleet.scheduler().servers()[1];
+  EXPECT_EQ(second.state, ServerState::kRefused);
+  EXPECT_THAT(second.last_error,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("10.0.0.1:7070")));
+}
+
+TEST_F(SchedulerTest, AnAnswerBeyondItsRequestBreaksTheStream) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.scheduler().Advance(absl::UnixEpoch());
+  fleet.OpenStream({0, 1}, "10.0.0.1:7070");
+  EXPECT_TRUE(fleet.scheduler().OnPart(absl::UnixEpoch(), {0, 1}, 1 << 20, 0, 5000).empty());
+}
+
+TEST_F(SchedulerTest, AServerThatJoinsCarriesLoad) {
+  FakeFleet& fleet = MakeFleet({.servers = 3, .listed = 1, .consume = absl::Milliseconds(20)});
+  fleet.ServersAt(absl::Milliseconds(100), 3);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_GT(fleet.rows_fetched(1), 2000u);
+  EXPECT_GT(fleet.rows_fetched(2), 2000u);
+}
+
+TEST_F(SchedulerTest, AServerThatLeavesTheSetFinishesWhatItWasAsked) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.ServersAt(absl::Milliseconds(30), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_EQ(fleet.scheduler().lost_requests(1), 0u);
+  EXPECT_EQ(fleet.scheduler().servers()[1].state, ServerState::kRemoved);
+}
+
+TEST_F(SchedulerTest, AServerMayLeaveTheSetAndComeBack) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(20)});
+  fleet.ServersAt(absl::Milliseconds(30), 1);
+  fleet.ServersAt(absl::Milliseconds(600), 2);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_EQ(fleet.scheduler().servers().size(), 2u);
+  EXPECT_GT(fleet.rows_fetched(1), 3000u);
+  EXPECT_EQ(fleet.connects(1), 2u);
+}
+
+TEST_F(SchedulerTest, WaitsForTheFirstServers) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .listed = 0});
+  fleet.ServersAt(absl::Seconds(20), 2);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+}
+
+TEST_F(SchedulerTest, ASetThatStaysEmptyEndsTheJob) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .listed = 0});
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnavailable,
+                                        AllOf(HasSubstr("30s"), HasSubstr("set of servers"))));
+}
+
+TEST_F(SchedulerTest, ClosesEveryStreamAtItsEnd) {
+  FakeFleet& fleet = MakeFleet({.servers = 3});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_EQ(fleet.open_streams(), 0u);
+}
+
+TEST_F(SchedulerTest, ClosesEveryStreamWhenItFails) {
+  FakeFleet& fleet = MakeFleet({.servers = 3});
+  fleet.FailWindows(1, 1, absl::NotFoundError("a.tfrecord: no such file"));
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_EQ(fleet.open_streams(), 0u);
+}
+
+TEST_F(SchedulerTest, AKillStallsNobodyForLong) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(5)});
+  fleet.KillAt(absl::Milliseconds(200), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_LT(fleet.longest_wait(), absl::Milliseconds(50));
+}
+
+TEST_F(SchedulerTest, AServerThatOutstaysItsGraceIsLeft) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(5)});
+  fleet.StallAt(absl::Milliseconds(100), 1);
+  fleet.DrainAt(absl::Milliseconds(100), 1, absl::Milliseconds(150));
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_LT(fleet.longest_wait(), absl::Milliseconds(300));
+}
+
+// Hello alone keeps no job alive.
+TEST_F(SchedulerTest, ServersThatNeverAnswerAreNoServers) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.ForgetFetches(0);
+  fleet.ForgetFetches(1);
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("30s")));
+  EXPECT_LT(fleet.elapsed(), absl::Seconds(75));
+}
+
+TEST_F(SchedulerTest, ASlowFirstRowIsNoReasonToFail) {
+  scheduler_.server_timeout = absl::Milliseconds(500);
+  FakeFleet& fleet = MakeFleet({.servers = 1, .load = absl::Seconds(3)});
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+}
+
+TEST_F(SchedulerTest, ALostServersWindowsAreOpenedElsewhereWithoutExtraLoads) {
+  FakeFleet& fleet = MakeFleet({.servers = 3, .consume = absl::Milliseconds(5)});
+  fleet.KillAt(absl::Milliseconds(100), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  for (uint32_t s = 0; s < 3; ++s) {
+    EXPECT_EQ(fleet.scheduler().servers()[s].counted.extra_loads, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace penstock
