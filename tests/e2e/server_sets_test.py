@@ -12,7 +12,7 @@ class ServerSetsTest(ProcessTestCase):
     def setUp(self):
         super().setUp()
         self.servers = self.folder / "servers"
-        self.servers.mkdir()
+        self.servers.mkdir(exist_ok=True)
 
     def add_server(self, name):
         """A server whose address file is an entry of the folder."""
@@ -35,15 +35,25 @@ class ServerSetsTest(ProcessTestCase):
             return ids.exists() and ids.stat().st_size > rows * 20
         self.wait_until(enough, "the stream stands still")
 
+    def serves_rows(self, server):
+        result = run("penstock", "top", "--servers", server.address, "--once", "--json",
+                     "--interval", "100ms")
+        [row] = json.loads(result.stdout)["servers"]
+        return any(client["rows"] > 0 for client in row["clients"])
+
     def test_servers_join_and_leave_a_folder(self):
         self.add_server("one")
         ids = self.folder / "ids"
         # A file that grows tells how far it is; 20 bytes a row are fewer than there are.
+        # Rows that are here already are not asked of servers that join: a short look-ahead.
         client = self.spawn("penstock", *self.stream_args(
-            f"file:{self.servers}", "--ids", ids, "--pace", 40_000, epochs=20))
+            f"file:{self.servers}", "--ids", ids, "--pace", 40_000, "--look-ahead", "8MiB",
+            epochs=20))
         self.read_rows(client, ids, 2_000)
         two, three = self.add_server("two"), self.add_server("three")
-        self.read_rows(client, ids, 40_000)
+        for server in (two, three):
+            self.wait_until(lambda: self.serves_rows(server), "a server that joined is not used")
+        self.assertIsNone(client.poll(), "the stream ended early")
         two.send_signal(signal.SIGTERM)
         self.assertEqual(two.wait(timeout=TIMEOUT_S), 0)
         self.assertFalse((self.servers / "two").exists())
