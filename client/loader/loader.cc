@@ -54,10 +54,10 @@ class DrivenLoader final : public Loader {
         shards_(ShardPaths::Make(*options_.manifest, options_.data_root)),
         layout_(program, options_.record_ids, steps_.max_rank_rows()),
         scheduler_options_(MakeSchedulerOptions(options_, steps_, layout_, transports_)),
-        driver_({*options_.manifest, shards_, plan_, layout_, options_.dtype,
-                 MakeStreamOptions(options_), options_.report, transports_,
-                 std::move(servers.factory)},
-                steps_, scheduler_options_) {}
+        driver_(
+            {*options_.manifest, shards_, plan_, layout_, options_.dtype,
+             MakeStreamOptions(options_), options_.report, transports_, std::move(servers.factory)},
+            steps_, scheduler_options_) {}
 
   absl::Status Start() {
     PENSTOCK_ASSIGN_OR_RETURN(slots_, SlotSet::Allocate(layout_, scheduler_options_.num_slots,
