@@ -174,6 +174,10 @@ class Experiment {
     for (uint32_t i = 0; i < fleet_.num_ranks(); ++i) {
       rows += (fleet_.rank(i).stats().waits.size() - before_[i].batches) * options_.rank_batch;
       requests += fleet_.rank(i).stats().requests - before_[i].requests;
+      const ServerTable& servers = fleet_.rank(i).scheduler().servers();
+      for (size_t s = 0; s < servers.size(); ++s) {
+        result.handed_over += servers[s].counted.handed_over;
+      }
     }
     result.rows_per_second = rows / absl::ToDoubleSeconds(options_.length);
     result.efficiency = result.rows_per_second / Capacity();

@@ -44,6 +44,7 @@ struct ExperimentResult {
   double rows_per_request = 0;
   double lanes_moved = 0;       // Share of the lanes that another server reads after the middle.
   uint64_t reloaded_bytes = 0;  // Read again, since the middle.
+  uint64_t handed_over = 0;     // Windows, from late servers, by all ranks; from the start on.
   uint64_t deaths = 0;
   uint64_t events = 0;
   // Processor time of one rank's scheduler: until the warm-up has ended, and after that.

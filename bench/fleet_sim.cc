@@ -115,6 +115,7 @@ json ToJson(const Named& named, const ExperimentResult& result) {
           {"rows_per_request", result.rows_per_request},
           {"lanes_moved", result.lanes_moved},
           {"reloaded_bytes", result.reloaded_bytes},
+          {"handed_over", result.handed_over},
           {"deaths", result.deaths},
           {"events", result.events},
           {"scheduler_start_ms", result.scheduler_start_ms},

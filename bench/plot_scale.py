@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Draws docs/figures/scale.svg and prints the tables of docs/scale.md from what fleet_sim wrote.
+
+  build/release/bin/fleet_sim --full --json scale.json
+  python3 bench/plot_scale.py scale.json [MORE.json ...] [--out docs/figures]
+"""
+import argparse
+import json
+import math
+import os
+
+WIDTH, HEIGHT, LEFT, TOP, PLOT_W, PLOT_H = 960, 320, 60, 40, 240, 210
+COLORS = ["#1f5fa8", "#c0392b", "#2e8b57"]
+
+
+def load(files):
+    return [row for name in files for row in json.load(open(name))["results"]]
+
+
+def select(rows, group, name):
+    return sorted((r for r in rows if r["group"] == group and r["name"] == name),
+                  key=lambda r: (r["servers"], r["ranks"]))
+
+
+def panel(index, title, x_key, y_label, series, log_y):
+    """One chart; `series` is [(label, rows, value of a row)]; x is logarithmic."""
+    x0 = LEFT + index * (PLOT_W + 70)
+    xs = sorted({r[x_key] for _, rows, _ in series for r in rows})
+    ys = [value(r) for _, rows, value in series for r in rows]
+    low, high = (min(ys), max(ys)) if log_y else (0, max(ys) * 1.1 or 1)
+    span = math.log(xs[-1] / xs[0]) or 1
+
+    def px(x):
+        return x0 + PLOT_W * math.log(x / xs[0]) / span
+
+    def py(y):
+        share = math.log(y / low) / (math.log(high / low) or 1) if log_y else y / high
+        return TOP + PLOT_H * (1 - share)
+
+    out = [f'<text x="{x0}" y="{TOP - 14}" font-weight="bold">{title}</text>',
+           f'<rect x="{x0}" y="{TOP}" width="{PLOT_W}" height="{PLOT_H}" fill="none" stroke="#999"/>',
+           f'<text x="{x0 + PLOT_W / 2}" y="{TOP + PLOT_H + 34}" text-anchor="middle">{x_key}</text>',
+           f'<text x="{x0 - 4}" y="{TOP - 2}" text-anchor="end" fill="#555">{y_label}</text>']
+    for x in xs[:: max(1, len(xs) // 5)]:
+        out.append(f'<text x="{px(x):.1f}" y="{TOP + PLOT_H + 16}" text-anchor="middle">{x:,}</text>')
+    for i in range(5):
+        y = low * (high / low) ** (i / 4) if log_y else high * i / 4
+        text = f"{y:,.0f}" if y >= 10 else f"{y:.2f}"
+        out.append(f'<text x="{x0 - 4}" y="{py(y) + 4:.1f}" text-anchor="end">{text}</text>')
+        out.append(f'<line x1="{x0}" x2="{x0 + PLOT_W}" y1="{py(y):.1f}" y2="{py(y):.1f}" '
+                   'stroke="#ddd"/>')
+    for i, (label, rows, value) in enumerate(series):
+        points = " ".join(f"{px(r[x_key]):.1f},{py(value(r)):.1f}" for r in rows)
+        out.append(f'<polyline points="{points}" fill="none" stroke="{COLORS[i]}" '
+                   'stroke-width="2"/>')
+        out.append(f'<text x="{x0 + 8}" y="{TOP + 18 + 15 * i}" fill="{COLORS[i]}">{label}</text>')
+    return out
+
+
+def draw(rows, path):
+    greedy, paced = select(rows, "servers", "greedy"), select(rows, "servers", "60 %")
+    body = panel(0, "Throughput", "servers", "rows/s",
+                 [("all that can be had", greedy, lambda r: r["rows_per_second"]),
+                  ("60 % of it asked for", paced, lambda r: r["rows_per_second"])], True)
+    body += panel(1, "Scheduler, processor time", "servers", "us/request",
+                  [("60 %, one rank", paced, lambda r: r["scheduler_us_per_request"])], False)
+    body += panel(2, "Loads per window, 64 servers", "ranks", "",
+                  [("60 %", select(rows, "ranks", "60 %"), lambda r: r["loads_per_window"])], False)
+    with open(path, "w") as file:
+        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+                   'font-family="sans-serif" font-size="11">\n<rect width="100%" height="100%" '
+                   'fill="white"/>\n' + "\n".join(body) + "\n</svg>\n")
+
+
+def table(rows, group):
+    print(f"\n{group}\n")
+    print("| | servers | ranks | rows/s | of capacity | wait p50 / p99 / max, ms | loads per window |"
+          " balance | scheduler, us/request |\n|---|---|---|---|---|---|---|---|---|")
+    for r in (r for r in rows if r["group"] == group):
+        print(f'| {r["name"]} | {r["servers"]:,} | {r["ranks"]:,} | {r["rows_per_second"]:,.0f} | '
+              f'{r["efficiency"]:.2f} | {r["wait_p50_ms"]:.0f} / {r["wait_p99_ms"]:.0f} / '
+              f'{r["wait_max_ms"]:.0f} | {r["loads_per_window"]:.3f} | {r["balance"]:.2f} | '
+              f'{r["scheduler_us_per_request"]:.1f} |')
+        if group == "membership":
+            print(f'| | | | lanes moved {r["lanes_moved"]:.3f} | read again '
+                  f'{r["reloaded_bytes"] / 1e6:.1f} MB | | | | |')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--out", default="docs/figures")
+    options = parser.parse_args()
+    rows = load(options.files)
+    os.makedirs(options.out, exist_ok=True)
+    draw(rows, os.path.join(options.out, "scale.svg"))
+    for group in ("servers", "ranks", "trouble", "membership"):
+        table(rows, group)
+
+
+if __name__ == "__main__":
+    main()
