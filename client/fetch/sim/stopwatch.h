@@ -53,14 +53,15 @@ class Stopwatch {
   }
 
   void Calibrate() {
-    constexpr int kReads = 1'000;
-    const int64_t start = Now();
-    for (int i = 1; i < kReads; ++i) Now();
-    cost_ = (Now() - start) / kReads;
+    cost_ = 1'000'000;
+    for (int i = 0; i < 1'000; ++i) {
+      const int64_t start = Now();
+      cost_ = std::min(cost_, Now() - start);
+    }
   }
 
   const bool on_;
-  int64_t cost_ = 0;       // Nanoseconds, of one reading.
+  int64_t cost_ = 0;       // Nanoseconds, of one reading, at the least.
   int64_t total_ = 0;      // Likewise.
   int64_t intervals_ = 0;  // That are in it.
   int64_t since_ = 0;
