@@ -28,7 +28,7 @@ namespace {
 struct Flags {
   ServerOptions server;
   std::string memory_budget = "0";
-  std::string strip_cache = "64MiB";
+  std::string strip_cache = "256MiB";
   std::string grace = "30s";
   std::string address_file;
   std::string advertise;

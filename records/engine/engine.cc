@@ -138,7 +138,8 @@ class Worker {
                               leader.block.first_row / decoding.block_rows};
     Decoded decoded;
     std::span<uint8_t> memory;
-    switch (strips_.Claim(key, leader, memory)) {
+    scheduler_.TakeFollowers(leader, jobs_);
+    switch (strips_.Claim(key, jobs_, memory)) {
       case StripCache::Answer::kWaiting:
         return;
       case StripCache::Answer::kDecode:
@@ -148,7 +149,6 @@ class Worker {
       case StripCache::Answer::kReady:
         break;
     }
-    scheduler_.TakeFollowers(leader, jobs_);
     homes_.clear();
     for (const Job& job : jobs_) homes_.push_back(job.session->home.get());
     pool_.Share(homes_, memory);

@@ -32,8 +32,9 @@ struct EngineOptions {
   uint32_t threads = 0;        // 0: the cores of this process's control group.
   uint64_t memory_budget = 0;  // Of chunks and windows; 0: a quarter of its memory.
   // Of memory_budget, for decoded rows that several sessions are sent; at most an eighth of it is
-  // used so, and beside it 512 KiB a thread. 0: every session's rows are decoded for it alone.
-  uint64_t strip_cache = uint64_t{64} << 20;
+  // used so, and beside it 512 KiB a thread. Jobs hit that are no further apart. 0: every session's
+  // rows are decoded for it alone.
+  uint64_t strip_cache = uint64_t{256} << 20;
   EngineLimits limits = {};
 
   // kInvalidArgument names the option.

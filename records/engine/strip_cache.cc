@@ -10,12 +10,13 @@ StripCache::~StripCache() {
   for (const Block& block : blocks_) pool_.DropShared(block.memory);
 }
 
-StripCache::Answer StripCache::Claim(const Key& key, const Job& job, std::span<uint8_t>& memory) {
+StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
+                                     std::span<uint8_t>& memory) {
   MutexLock lock(&mutex_);
   if (auto found = index_.find(key); found != index_.end()) {
     Block& block = *found->second;
     if (!block.ready) {
-      block.waiting.push_back(job);
+      block.waiting.insert(block.waiting.end(), jobs.begin(), jobs.end());
       return Answer::kWaiting;
     }
     blocks_.splice(blocks_.begin(), blocks_, found->second);
@@ -23,6 +24,7 @@ StripCache::Answer StripCache::Claim(const Key& key, const Job& job, std::span<u
     memory = block.memory;
     return Answer::kReady;
   }
+  const Job& job = jobs.front();
   MakeRoom(PartPool::Capacity(job.decoded_bytes()));
   memory = pool_.TakeShared(job.decoded_bytes());
   bytes_ += memory.size();

@@ -24,8 +24,8 @@ namespace penstock {
 // budget are those in use, at most one a thread, and those that parts outside lie in, which count
 // as such.
 //
-//   switch (cache.Claim(key, job, memory)) {
-//     case kWaiting:  another thread is decoding it and gets `job` from Publish(); return
+//   switch (cache.Claim(key, jobs, memory)) {
+//     case kWaiting:  another thread is decoding it and gets `jobs` from Publish(); return
 //     case kDecode:   fill `memory`; cache.Publish(key, jobs)
 //     case kReady:    break
 //   }
@@ -53,8 +53,9 @@ class StripCache {
 
   bool enabled() const { return budget_bytes_ > 0; }
 
-  // `memory` for the job's block, unless kWaiting; it stays until Release().
-  Answer Claim(const Key& key, const Job& job, std::span<uint8_t>& memory);
+  // `memory` for the block of `jobs`, unless kWaiting; it stays until Release(). REQUIRES: not
+  // empty.
+  Answer Claim(const Key& key, std::span<const Job> jobs, std::span<uint8_t>& memory);
   // What kDecode asked for is there. Adds the jobs that wait for it to `jobs`.
   void Publish(const Key& key, std::vector<Job>& jobs);
   // `rows` were sent.

@@ -11,7 +11,8 @@ namespace penstock {
 
 // Learned from blocks that are dropped: how often the rows of the next ones will be sent. A block
 // that was sent so often is not needed any more, so that its memory can be used again while it is
-// in the processor's cache; and blocks that are sent once cost more than they save.
+// in the processor's cache; and blocks that are sent about once cost more than they save: whole
+// blocks are decoded for a few of their rows, and parts end where blocks do.
 //
 // Not thread-safe, but for pays(): the strip cache's lock guards it.
 class StripUse {
@@ -19,11 +20,11 @@ class StripUse {
   // The rows of a block were sent so many times, on average, when it was dropped.
   void Dropped(double times) {
     most_ = std::max(most_, times);
-    if (times >= kPays) pays_.store(true, std::memory_order_relaxed);
+    sum_ += times;
     if (++dropped_ < kBlocks) return;
     expected_ = most_;
-    pays_.store(expected_ >= kPays, std::memory_order_relaxed);
-    most_ = 0;
+    pays_.store(sum_ >= kPays * kBlocks, std::memory_order_relaxed);
+    most_ = sum_ = 0;
     dropped_ = 0;
   }
   // Nobody will ask for a block that was sent so often. False while there is nothing to go by.
@@ -33,10 +34,11 @@ class StripUse {
 
  private:
   static constexpr uint32_t kBlocks = 64;  // Forgotten after so many more.
-  static constexpr double kPays = 1.2;
+  static constexpr double kPays = 1.5;
 
   double expected_ = std::numeric_limits<double>::infinity();
   double most_ = 0;
+  double sum_ = 0;
   uint32_t dropped_ = 0;
   std::atomic<bool> pays_ = true;
 };

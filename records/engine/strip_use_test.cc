@@ -25,14 +25,15 @@ TEST(StripUseTest, ExpectsWhatTheMostUsedOfTheLastBlocksHad) {
   EXPECT_TRUE(use.Suffices(3));
 }
 
-TEST(StripUseTest, SharingStopsToPayWhenBlocksAreSentOnceAndPaysAtTheFirstThatIsNot) {
+TEST(StripUseTest, SharingPaysWhereBlocksAreSentOftenOnAverage) {
   StripUse use;
-  Drop(use, 64, 1);
+  Drop(use, 60, 1);
+  Drop(use, 4, 8);
+  EXPECT_FALSE(use.pays());
+  Drop(use, 63, 2);
   EXPECT_FALSE(use.pays());
   Drop(use, 1, 2);
   EXPECT_TRUE(use.pays());
-  Drop(use, 63 + 64, 1);
-  EXPECT_FALSE(use.pays());
 }
 
 }  // namespace
