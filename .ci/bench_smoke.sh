@@ -12,11 +12,12 @@ run() {
 # Whole programs have options of their own.
 run $bin/mixing_bench --chunks 256
 run $bin/cold_start --records 1000000 --shards 10 --runs 1
+run $bin/strip_cache_bench --dtypes i8 --runs 1 --chunks 64 --steps 8
 run $bin/pipeline_bench --records 20000 --seconds 0.2
 
 for bench in $bin/*_bench; do
   case $bench in
-    */pipeline_bench | */mixing_bench) continue ;;
+    */pipeline_bench | */mixing_bench | */strip_cache_bench) continue ;;
   esac
   run "$bench" --benchmark_min_time=0.001
 done

@@ -1,237 +1,207 @@
-// What more jobs on the same plan cost an engine: jobs of different numbers of ranks read the same
-// windows in step, every rank over a session of its own, with requests of 512 KiB.
+// What more jobs on the same plan cost: the CPU time of 8 jobs, of 1 to 4 ranks each, over that of
+// one job in the same run, with and without the strip cache.
 //
-//   strip_cache_bench [--benchmark_out=FILE --benchmark_out_format=json]
+//   strip_cache_bench [--dtypes packed,i8,f32] [--cases lanes,strips,server] [--runs N]
+//                     [--chunks N] [--steps N] [--threads N] [--json FILE]
 //
-// Job j has R = j % 4 + 1 ranks. Lanes: a rank reads whole windows, as it does where ranks take
-// whole strips of the same lanes at every step; requests of different jobs begin at different rows.
-// Strips: the ranks of a job take turns with the strips of 16 rows of every window. CPU is that of
-// the process; items are rows sent. cpu_ns_per_row is per row of the plan, not of the jobs: what 8
-// jobs need divided by what 1 needs is what sharing costs.
+//   lanes, strips   the engine alone (bench/shared_jobs.h), data from the page cache: reading,
+//                   checking and packing chunks, ordering, decoding, and a part for each request
+//   server          a penstock-server process and 20 Loaders over gRPC on loopback: sending too
+//
+// of_one: 8 jobs over one. of_one_alone: the same without the strip cache. Medians of the runs,
+// with the smallest and the largest.
 #include <algorithm>
-#include <atomic>
-#include <ctime>
+#include <cstdio>
+#include <fstream>
+#include <map>
 #include <memory>
-#include <numeric>
-#include <utility>
+#include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "benchmark/benchmark.h"
-#include "records/base/permutation.h"
-#include "records/engine/engine.h"
-#include "records/engine/testing/chess_data.h"
+#include "CLI/CLI.hpp"
+#include "bench/shared_jobs.h"
+#include "bench/shared_service.h"
+#include "nlohmann/json.hpp"
+#include "records/base/status.h"
+#include "records/dataset/indexer.h"
 #include "tests/temp_folder.h"
 
 namespace penstock {
 namespace {
 
-constexpr size_t kChunks = 1024;  // More than the budget holds.
-constexpr uint64_t kBudget = uint64_t{192} << 20;
-constexpr size_t kChunksPerWindow = 16;
+using nlohmann::json;
+
 constexpr uint32_t kRecordsPerChunk = (256 << 10) / 244;
-constexpr uint32_t kStrip = 16;
-constexpr uint32_t kRoundRows = 3840;  // Asked for at a time: what keeps the jobs in step.
-constexpr size_t kRequestBytes = 512 << 10;
 
-// Made once, in the page cache.
-struct Data {
-  TempFolder folder;
-  ChessData chess{
-      folder.path(),
-      {.shards = 4, .chunks_per_shard = kChunks / 4, .records_per_chunk = kRecordsPerChunk}};
-
-  std::vector<OpenWindow> Epoch() const {
-    std::vector<uint32_t> order(kChunks);
-    std::iota(order.begin(), order.end(), 0);
-    Shuffle(order, 1);
-    std::vector<OpenWindow> windows;
-    for (size_t w = 0; w < kChunks / kChunksPerWindow; ++w) {
-      const auto first = order.begin() + static_cast<ptrdiff_t>(w * kChunksPerWindow);
-      windows.push_back(chess.Window(w, std::vector<size_t>(first, first + kChunksPerWindow),
-                                     Split::kAll, true, w + 7));
-    }
-    return windows;
-  }
+struct Options {
+  std::vector<std::string> dtypes = {"packed", "i8", "f32"};
+  std::vector<std::string> cases = {"lanes", "strips", "server"};
+  int runs = 5;
+  size_t chunks = 1024;
+  uint64_t steps = 400;
+  uint64_t batch = 2048;
+  uint32_t threads = 2;
+  uint32_t max_ranks = 4;
+  std::string strip_cache = "256MiB";
+  std::string json_file;
 };
 
-const Data& TheData() {
-  static const Data data;
-  return data;
-}
-
-// Counts rows and drops them. For all ranks, so that one wake-up a round is all that waiting takes.
-class Reader : public SessionEvents {
+// Values of a name, one a run.
+class Samples {
  public:
-  void OnWindowReady(uint64_t, uint64_t) override {}
-  void OnPart(PartBuffer part) override {
-    const uint32_t rows = part.rows;
-    part = PartBuffer();
-    const uint64_t before = rows_.fetch_add(rows);
-    const uint64_t awaited = awaited_.load();
-    if (before >= awaited || before + rows < awaited) return;
-    MutexLock lock(&mutex_);
-    changed_.NotifyAll();
-  }
-  void OnError(StreamError error) override {
-    fprintf(stderr, "%s\n", error.status.ToString().c_str());
-    std::abort();
-  }
-  void Await(uint64_t rows) {
-    awaited_ = rows;
-    MutexLock lock(&mutex_);
-    while (rows_.load() < rows) changed_.Wait(&mutex_);
+  void Add(const std::string& name, double value) { values_[name].push_back(value); }
+  json Medians() const {
+    json result;
+    for (const auto& [name, values] : values_) {
+      std::vector<double> sorted = values;
+      std::sort(sorted.begin(), sorted.end());
+      result[name] = {
+          {"median", sorted[sorted.size() / 2]}, {"min", sorted.front()}, {"max", sorted.back()}};
+    }
+    return result;
   }
 
  private:
-  Mutex mutex_;
-  CondVar changed_;
-  std::atomic<uint64_t> rows_ = 0;
-  std::atomic<uint64_t> awaited_ = 0;
+  std::map<std::string, std::vector<double>> values_;
 };
 
-void Must(const absl::Status& status) {
-  if (!status.ok()) {
-    fprintf(stderr, "%s\n", status.ToString().c_str());
-    std::abort();
-  }
-}
-
-enum Pattern { kLanes, kStrips };
-
-// One rank of one job.
-class Rank {
+class Measurement {
  public:
-  Rank(Engine& engine, Reader& reader, uint32_t job, uint32_t rank, uint32_t ranks, Pattern pattern,
-       WireDtype dtype)
-      : session_(engine.OpenSession(TheData().chess.Stream(), reader).value()),
-        job_(job),
-        rank_(rank),
-        ranks_(ranks),
-        pattern_(pattern),
-        dtype_(dtype) {
-    const auto program = Program::Compile(TheData().chess.Stream().spec, dtype).value();
-    request_rows_ = static_cast<uint32_t>(kRequestBytes / program.row_bytes());
-    request_rows_ -= request_rows_ % kStrip;
+  static absl::StatusOr<std::unique_ptr<Measurement>> Create(const Options& options) {
+    std::unique_ptr<Measurement> made(new Measurement(options));
+    IndexOptions index;
+    index.output = made->manifest_path_;
+    PENSTOCK_RETURN_IF_ERROR(BuildIndex({made->folder_.path()}, index).status());
+    PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(made->manifest_path_));
+    made->manifest_ = std::make_shared<const Manifest>(std::move(manifest));
+    return made;
   }
 
-  bool Reads(uint64_t number) const { return pattern_ == kStrips || number % ranks_ == rank_; }
-  void Open(OpenWindow window, uint64_t number) {
-    if (!Reads(number)) return;
-    window.window = window.needed_at = number;
-    Must(session_->OpenWindow(std::move(window)));
-  }
-  // Asks for this rank's part of rows [first, first + rows) of the window.
-  void Fetch(uint64_t number, uint32_t first, uint32_t rows) {
-    if (!Reads(number)) return;
-    pattern_ == kLanes ? FetchLane(number, first, rows) : FetchStrips(number, first, rows);
-  }
-  uint64_t asked() const { return asked_; }
-  void Release(uint64_t number) {
-    if (Reads(number)) Must(session_->Release(number));
+  absl::StatusOr<json> Run(const std::string& name, WireDtype dtype) const {
+    Samples samples;
+    for (int run = 0; run < options_.runs; ++run) {
+      PENSTOCK_RETURN_IF_ERROR(name == "server" ? RunServer(dtype, samples)
+                                                : RunEngine(name == "strips", dtype, samples));
+    }
+    return samples.Medians();
   }
 
  private:
-  void Ask(uint64_t window, uint32_t first, uint32_t rows, uint32_t stride, uint32_t count) {
-    asked_ += uint64_t{rows} * count;
-    Must(session_->Fetch({.request = ++request_,
-                          .window = window,
-                          .first_row = first,
-                          .rows = rows,
-                          .stride = stride,
-                          .count = count,
-                          .dtype = dtype_,
-                          .needed_at = request_}));
-  }
-  void FetchLane(uint64_t number, uint32_t first, uint32_t rows) {
-    uint32_t n = std::max(kStrip, job_ * 3 * kStrip % request_rows_);
-    for (uint32_t row = 0; row < rows; row += n, n = request_rows_) {
-      n = std::min(n, rows - row);
-      Ask(number, first + row, n, n, 1);
-    }
-  }
-  void FetchStrips(uint64_t number, uint32_t first, uint32_t rows) {
-    const uint32_t strips = rows / kStrip;  // What is left of the window nobody reads.
-    const uint32_t per_request = request_rows_ / kStrip;
-    for (uint32_t s = rank_; s < strips; s += per_request * ranks_) {
-      const uint32_t left = (strips - s + ranks_ - 1) / ranks_;
-      Ask(number, first + s * kStrip, kStrip, kStrip * ranks_, std::min(per_request, left));
-    }
+  explicit Measurement(const Options& options)
+      : options_(options),
+        data_(folder_.path(), {.shards = 4,
+                               .chunks_per_shard = options.chunks / 4,
+                               .records_per_chunk = kRecordsPerChunk}) {}
+
+  absl::Status RunEngine(bool strips, WireDtype dtype, Samples& samples) const {
+    const auto measure = [&](uint32_t jobs, uint64_t strip_cache) {
+      return MeasureSharedJobs(folder_.path(), data_,
+                               {.jobs = jobs,
+                                .max_ranks = options_.max_ranks,
+                                .dtype = dtype,
+                                .strips = strips,
+                                .strip_cache = strip_cache,
+                                .threads = options_.threads});
+    };
+    constexpr uint64_t kCache = uint64_t{64} << 20;
+    PENSTOCK_ASSIGN_OR_RETURN(const SharedJobsCost one, measure(1, kCache));
+    PENSTOCK_ASSIGN_OR_RETURN(const SharedJobsCost eight, measure(8, kCache));
+    PENSTOCK_ASSIGN_OR_RETURN(const SharedJobsCost alone, measure(8, 0));
+    samples.Add("one_job_ns_per_row", one.cpu_ns_per_row);
+    samples.Add("eight_jobs_ns_per_row", eight.cpu_ns_per_row);
+    samples.Add("of_one", eight.cpu_ns_per_row / one.cpu_ns_per_row);
+    samples.Add("of_one_alone", alone.cpu_ns_per_row / one.cpu_ns_per_row);
+    samples.Add("rows_decoded_of_one", eight.decoded / one.decoded);
+    samples.Add("kept_mib", eight.kept_bytes / (1 << 20));
+    return absl::OkStatus();
   }
 
-  std::unique_ptr<Session> session_;
-  const uint32_t job_, rank_, ranks_;
-  const Pattern pattern_;
-  const WireDtype dtype_;
-  uint32_t request_rows_ = 0;
-  uint64_t request_ = 0;
-  uint64_t asked_ = 0;
+  absl::Status RunServer(WireDtype dtype, Samples& samples) const {
+    const auto measure = [&](uint32_t jobs, const std::string& strip_cache) {
+      return MeasureSharedService(folder_.path(), manifest_,
+                                  {.jobs = jobs,
+                                   .max_ranks = options_.max_ranks,
+                                   .dtype = dtype,
+                                   .batch = options_.batch,
+                                   .steps = options_.steps,
+                                   .strip_cache = strip_cache});
+    };
+    PENSTOCK_ASSIGN_OR_RETURN(const SharedServiceCost one, measure(1, options_.strip_cache));
+    PENSTOCK_ASSIGN_OR_RETURN(const SharedServiceCost eight, measure(8, options_.strip_cache));
+    PENSTOCK_ASSIGN_OR_RETURN(const SharedServiceCost alone, measure(8, "0"));
+    samples.Add("one_job_ns_per_row", one.server_cpu_ns_per_row);
+    samples.Add("eight_jobs_ns_per_row", eight.server_cpu_ns_per_row);
+    samples.Add("of_one", eight.server_cpu_ns_per_row / one.server_cpu_ns_per_row);
+    samples.Add("rows_decoded_of_one", eight.decoded / one.decoded);
+    samples.Add("kib_per_part", eight.bytes_per_part / 1024);
+    samples.Add("kib_per_part_alone", alone.bytes_per_part / 1024);
+    samples.Add("of_one_alone", alone.server_cpu_ns_per_row / one.server_cpu_ns_per_row);
+    return absl::OkStatus();
+  }
+
+  const Options& options_;
+  TempFolder folder_;
+  const ChessData data_;
+  const std::string manifest_path_ = folder_.path() + "/manifest.pb";
+  std::shared_ptr<const Manifest> manifest_;
 };
 
-// Arguments: jobs, dtype, pattern, strip cache in MiB.
-void Jobs(benchmark::State& state) {
-  const auto jobs = static_cast<uint32_t>(state.range(0));
-  const auto strip_cache = static_cast<uint64_t>(state.range(3)) << 20;
-  auto engine = Engine::Create({.data_root = TheData().folder.path(),
-                                .threads = 2,
-                                .memory_budget = kBudget + strip_cache,
-                                .strip_cache = strip_cache})
-                    .value();
-  Reader reader;
-  std::vector<std::unique_ptr<Rank>> ranks;
-  for (uint32_t job = 0; job < jobs; ++job) {
-    const uint32_t num = job % 4 + 1;
-    for (uint32_t r = 0; r < num; ++r) {
-      ranks.push_back(std::make_unique<Rank>(*engine, reader, job, r, num,
-                                             static_cast<Pattern>(state.range(2)),
-                                             static_cast<WireDtype>(state.range(1))));
+absl::StatusOr<json> Run(const Options& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(auto measurement, Measurement::Create(options));
+  json report = {{"runs", options.runs},
+                 {"chunks", options.chunks},
+                 {"threads", options.threads},
+                 {"max_ranks", options.max_ranks},
+                 {"batch", options.batch}};
+  for (const std::string& dtype_name : options.dtypes) {
+    PENSTOCK_ASSIGN_OR_RETURN(const WireDtype dtype, ParseWireDtype(dtype_name));
+    for (const std::string& name : options.cases) {
+      PENSTOCK_ASSIGN_OR_RETURN(report[dtype_name][name], measurement->Run(name, dtype));
     }
   }
-  const std::vector<OpenWindow> epoch = TheData().Epoch();
-  uint64_t opened = 0, number = 0, rows = 0;
-  uint64_t due = 0, kept = 0, looks = 0;
-  const clock_t start = clock();
-  for (auto _ : state) {
-    for (size_t w = 0; w < epoch.size(); ++w, ++number) {
-      for (; opened < number + 3; ++opened) {
-        for (auto& rank : ranks) rank->Open(epoch[opened % epoch.size()], opened);
-      }
-      for (uint32_t first = 0; first < epoch[w].rows; first += kRoundRows) {
-        const uint32_t n = std::min(kRoundRows, epoch[w].rows - first);
-        for (auto& rank : ranks) rank->Fetch(number, first, n);
-        uint64_t asked = 0;
-        for (auto& rank : ranks) asked += rank->asked();
-        kept += engine->stats().strip_bytes;
-        ++looks;
-        reader.Await(std::exchange(due, asked));  // The round before: the engine never runs dry.
-      }
-      reader.Await(due);
-      for (auto& rank : ranks) rank->Release(number);
-      rows += epoch[w].rows;
-    }
-  }
-  const double cpu = static_cast<double>(clock() - start) / CLOCKS_PER_SEC;
-  const EngineStats stats = engine->stats();
-  state.SetItemsProcessed(static_cast<int64_t>(stats.rows_decoded));
-  state.counters["cpu_ns_per_row"] = 1e9 * cpu / static_cast<double>(rows);
-  state.counters["decoded"] =
-      static_cast<double>(stats.rows_decoded - stats.strip_rows + stats.strip_rows_decoded) /
-      static_cast<double>(rows);
-  state.counters["kept_MiB"] = static_cast<double>(kept) / static_cast<double>(looks) / (1 << 20);
-  state.counters["rows_per_part"] =
-      static_cast<double>(stats.rows_decoded) / static_cast<double>(stats.parts);
+  return report;
 }
-BENCHMARK(Jobs)
-    ->ArgNames({"jobs", "dtype", "strips", "cache"})
-    ->ArgsProduct({{1, 8},
-                   {static_cast<int64_t>(WireDtype::kPacked), static_cast<int64_t>(WireDtype::kI8),
-                    static_cast<int64_t>(WireDtype::kF32)},
-                   {kLanes, kStrips},
-                   {0, 4, 64}})
-    ->MeasureProcessCPUTime()
-    ->UseRealTime();
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("What 8 jobs on the same plan cost, over one.", "strip_cache_bench");
+  app.option_defaults()->always_capture_default();
+  app.add_option("--dtypes", options.dtypes, "What tensors travel as")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
+  app.add_option("--cases", options.cases, "What to measure of each dtype")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"lanes", "strips", "server"}));
+  app.add_option("--runs", options.runs, "Of each measurement")->check(CLI::PositiveNumber);
+  app.add_option("--chunks", options.chunks, "Of 256 KiB to make")->check(CLI::Range(64, 65536));
+  app.add_option("--steps", options.steps, "Of each job, from the server")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--batch", options.batch, "Rows of a job's step, from the server")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--max-ranks", options.max_ranks, "Jobs have 1 to so many")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--strip-cache", options.strip_cache, "Of the server, e.g. 256MiB");
+  app.add_option("--threads", options.threads, "Of the engine")->check(CLI::Range(1, 1024));
+  app.add_option("--json", options.json_file, "File for the figures; they are printed anyway");
+  app.footer("Example:\n  strip_cache_bench --dtypes i8 --cases lanes --runs 1 --json out.json");
+  CLI11_PARSE(app, argc, argv);
+
+  const absl::StatusOr<json> report = Run(options);
+  if (!report.ok()) {
+    std::fprintf(stderr, "strip_cache_bench: %s\n", report.status().ToString().c_str());
+    return 1;
+  }
+  std::printf("%s\n", report->dump(2).c_str());
+  if (options.json_file.empty()) return 0;
+  std::ofstream file(options.json_file);
+  file << report->dump(2) << '\n';
+  file.close();
+  if (file) return 0;
+  std::fprintf(stderr, "strip_cache_bench: %s cannot be written\n", options.json_file.c_str());
+  return 1;
+}
 
 }  // namespace
 }  // namespace penstock
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) { return penstock::Main(argc, argv); }

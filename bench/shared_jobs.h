@@ -1,0 +1,41 @@
+// Jobs on the same plan that ask one engine, in step.
+#ifndef PENSTOCK_BENCH_SHARED_JOBS_H_
+#define PENSTOCK_BENCH_SHARED_JOBS_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "records/base/dtype.h"
+#include "records/engine/testing/chess_data.h"
+
+namespace penstock {
+
+// Job j has j % max_ranks + 1 ranks, each with a session of its own and four to eight requests of
+// 512 KiB under way. Windows of 16 chunks are read one after the other.
+struct SharedJobsOptions {
+  uint32_t jobs = 8;
+  uint32_t max_ranks = 4;
+  WireDtype dtype = WireDtype::kI8;
+  // False: a rank reads whole windows, as it does where ranks take whole strips of the same lanes
+  // at every step; requests of different jobs begin at different rows. True: the ranks of a job
+  // take turns with the strips of 16 rows of every window.
+  bool strips = false;
+  uint64_t strip_cache = uint64_t{64} << 20;
+  uint32_t threads = 2;
+  uint32_t epochs = 1;
+};
+
+struct SharedJobsCost {
+  double cpu_ns_per_row = 0;  // Of this process, per row of the plan: sum over the jobs.
+  double decoded = 0;         // Rows decoded per row of the plan.
+  double kept_bytes = 0;      // In the strip cache, on average.
+};
+
+// `data` lies in `folder`, and is larger than the memory that its chunks get: every epoch reads the
+// files. An epoch that is not counted comes first.
+absl::StatusOr<SharedJobsCost> MeasureSharedJobs(const std::string& folder, const ChessData& data,
+                                                 const SharedJobsOptions& options);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BENCH_SHARED_JOBS_H_
