@@ -85,7 +85,7 @@ class Jobs {
     request_rows_ = static_cast<uint32_t>(kRequestBytes / program.row_bytes());
     request_rows_ -= request_rows_ % kStrip;
     for (uint32_t job = 0; job < options_.jobs; ++job) {
-      const uint32_t ranks = job % options_.max_ranks + 1;
+      const uint32_t ranks = (options_.first_job + job) % options_.max_ranks + 1;
       for (uint32_t rank = 0; rank < ranks; ++rank) {
         PENSTOCK_ASSIGN_OR_RETURN(auto session, engine.OpenSession(data.Stream(), sink_));
         ranks_.push_back({std::move(session), job, rank, ranks, 0});

@@ -10,10 +10,11 @@
 
 namespace penstock {
 
-// Job j has j % max_ranks + 1 ranks, each with a session of its own and four to eight requests of
-// 512 KiB under way. Windows of 16 chunks are read one after the other.
+// Job j has (first_job + j) % max_ranks + 1 ranks, each with a session of its own and four to eight
+// requests of 512 KiB under way. Windows of 16 chunks are read one after the other.
 struct SharedJobsOptions {
   uint32_t jobs = 8;
+  uint32_t first_job = 0;
   uint32_t max_ranks = 4;
   WireDtype dtype = WireDtype::kI8;
   // False: a rank reads whole windows, as it does where ranks take whole strips of the same lanes

@@ -8,7 +8,9 @@
 //                   checking and packing chunks, ordering, decoding, and a part for each request
 //   server          a penstock-server process and 20 Loaders over gRPC on loopback: sending too
 //
-// of_one: 8 jobs over one. of_one_alone: the same without the strip cache. Medians of the runs,
+// of_one: 8 jobs over one. of_one_alone: the same without the strip cache.
+// one_job_of_ranks_of_alone: one job of --max-ranks ranks, with the cache over without: what the
+// cache costs where it saves nothing. Medians of the runs,
 // with the smallest and the largest.
 #include <algorithm>
 #include <cstdio>
@@ -94,9 +96,10 @@ class Measurement {
                                .records_per_chunk = kRecordsPerChunk}) {}
 
   absl::Status RunEngine(bool strips, WireDtype dtype, Samples& samples) const {
-    const auto measure = [&](uint32_t jobs, uint64_t strip_cache) {
+    const auto measure = [&](uint32_t jobs, uint64_t strip_cache, uint32_t first_job = 0) {
       return MeasureSharedJobs(folder_.path(), data_,
                                {.jobs = jobs,
+                                .first_job = first_job,
                                 .max_ranks = options_.max_ranks,
                                 .dtype = dtype,
                                 .strips = strips,
@@ -107,6 +110,10 @@ class Measurement {
     PENSTOCK_ASSIGN_OR_RETURN(const SharedJobsCost one, measure(1, kCache));
     PENSTOCK_ASSIGN_OR_RETURN(const SharedJobsCost eight, measure(8, kCache));
     PENSTOCK_ASSIGN_OR_RETURN(const SharedJobsCost alone, measure(8, 0));
+    PENSTOCK_ASSIGN_OR_RETURN(const SharedJobsCost ranks,
+                              measure(1, kCache, options_.max_ranks - 1));
+    PENSTOCK_ASSIGN_OR_RETURN(const SharedJobsCost plain, measure(1, 0, options_.max_ranks - 1));
+    samples.Add("one_job_of_ranks_of_alone", ranks.cpu_ns_per_row / plain.cpu_ns_per_row);
     samples.Add("one_job_ns_per_row", one.cpu_ns_per_row);
     samples.Add("eight_jobs_ns_per_row", eight.cpu_ns_per_row);
     samples.Add("of_one", eight.cpu_ns_per_row / one.cpu_ns_per_row);
