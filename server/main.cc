@@ -148,6 +148,9 @@ absl::Status Serve(const Flags& flags, const std::string& described, absl::Durat
                FormatByteSize(server.options().memory_budget), PENSTOCK_VERSION, PENSTOCK_COMMIT);
   spdlog::info("options{}", described);
   if (metrics != nullptr) spdlog::info("metrics address={}", metrics->address());
+  if (!server.health_address().empty()) {
+    spdlog::info("health address={}", server.health_address());
+  }
   bool draining = false;
   SignalThread signals([&](int signal) {
     if (draining && signal == SIGINT) {
