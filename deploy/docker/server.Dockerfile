@@ -1,0 +1,30 @@
+# penstock-server and penstock. No CUDA.
+#   docker build -f deploy/docker/server.Dockerfile -t penstock-server .
+FROM debian:12-slim AS build
+WORKDIR /src
+COPY .ci/packages.txt .ci/install.sh .ci/
+RUN .ci/install.sh && rm -rf /var/lib/apt/lists/*
+COPY . .
+ARG PENSTOCK_COMMIT=unknown
+RUN cmake --preset release -DPENSTOCK_COMMIT="$PENSTOCK_COMMIT" \
+ && cmake --build --preset release --target penstock penstock-server \
+ && strip build/release/bin/penstock build/release/bin/penstock-server
+RUN deploy/docker/runtime_packages.sh build/release/bin/penstock build/release/bin/penstock-server \
+      > build/runtime-packages.txt
+
+FROM debian:12-slim
+COPY --from=build /src/build/runtime-packages.txt /usr/share/penstock/
+# Versions are those of Debian 12, as the build stage linked them.
+# hadolint ignore=DL3008
+RUN apt-get update -qq \
+ && xargs -a /usr/share/penstock/runtime-packages.txt \
+      apt-get install -y -qq --no-install-recommends \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin penstock
+COPY --from=build /src/build/release/bin/penstock /src/build/release/bin/penstock-server /usr/bin/
+USER 10001
+EXPOSE 7070 7071 9464
+VOLUME /data
+# TLS and tokens: docs/security.md. Without TLS an address that others reach needs --insecure.
+ENTRYPOINT ["penstock-server", "--data-root", "/data"]
+CMD ["--listen", "127.0.0.1:7070"]

@@ -1,0 +1,84 @@
+"""The images' recipes: what they rely on is looked at and tried; no image is built."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "deploy" / "docker"
+BIN = pathlib.Path(os.environ["PENSTOCK_BIN"])
+HADOLINT = ROOT / "build" / "python" / "bin" / "hadolint"
+RECIPES = {name: FOLDER / f"{name}.Dockerfile" for name in ("server", "trainer")}
+
+
+def instructions(recipe):
+    """(instruction, arguments) of a recipe, lines that continue joined."""
+    text = re.sub(r"^#.*\n", "", RECIPES[recipe].read_text(), flags=re.M).replace("\\\n", " ")
+    return [line.split(maxsplit=1) for line in text.splitlines() if line.strip()]
+
+
+def arguments(recipe, instruction):
+    return [rest for name, rest in instructions(recipe) if name == instruction]
+
+
+class RecipeTest(unittest.TestCase):
+
+    @unittest.skipUnless(HADOLINT.exists(), "hadolint is not installed: run .ci/python.sh")
+    def test_hadolint_has_nothing_to_say(self):
+        done = subprocess.run([HADOLINT, *RECIPES.values()], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=120)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_what_is_copied_exists_or_is_made(self):
+        left_out = (ROOT / ".dockerignore").read_text().split()
+        for recipe in RECIPES:
+            stages = {rest.split(" AS ")[1] for rest in arguments(recipe, "FROM") if " AS " in rest}
+            runs = " ".join(arguments(recipe, "RUN"))
+            for copy in arguments(recipe, "COPY"):
+                options = [word for word in copy.split() if word.startswith("--from=")]
+                for source in copy.split()[len(options):-1]:
+                    if options:
+                        self.assertIn(options[0].removeprefix("--from="), stages)
+                        self.assertIn(source.removeprefix("/src/").removesuffix("/nvidia"), runs)
+                    else:
+                        self.assertTrue((ROOT / source).exists(), f"{recipe}: {source}")
+                        self.assertNotIn(source.split("/")[0], left_out)
+
+    def test_presets_and_targets_are_this_projects(self):
+        presets = {preset["name"] for preset in
+                   json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
+        for recipe in RECIPES:
+            runs = " ".join(arguments(recipe, "RUN"))
+            self.assertLessEqual(set(re.findall(r"--preset (\S+)", runs)), presets)
+            targets = re.search(r"--target ((?:[a-z]\S+ +)+)", runs)[1].split()
+            self.assertEqual(len(targets), 2)
+            for target in targets:
+                self.assertTrue((BIN / target).exists(), f"{recipe}: {target}")
+
+    def test_the_programs_know_every_option(self):
+        for recipe in RECIPES:
+            program, *options = json.loads(arguments(recipe, "ENTRYPOINT")[0])
+            options += json.loads(arguments(recipe, "CMD")[0])
+            known = subprocess.run([BIN / program, "--help"], text=True, check=True,
+                                   stdout=subprocess.PIPE, timeout=120).stdout
+            for option in (word for word in options if word.startswith("--")):
+                self.assertRegex(known, rf"{option}\b")
+
+    def test_runtime_packages_are_those_of_the_programs(self):
+        programs = [BIN / name for name in ("penstock", "penstock-server", "penstock-train")]
+        packages = subprocess.run([FOLDER / "runtime_packages.sh", *programs], check=True,
+                                  text=True, stdout=subprocess.PIPE, timeout=120).stdout.split()
+        self.assertEqual(len(packages), len(set(packages)))
+        self.assertIn("libc6", packages)
+        for library in ("libgrpc++", "libopenblas"):  # The second stands behind a link.
+            self.assertTrue(any(name.startswith(library) for name in packages), packages)
+        states = subprocess.run(["dpkg-query", "-W", "-f=${Status}\n", *packages], text=True,
+                                check=True, stdout=subprocess.PIPE, timeout=120).stdout
+        self.assertEqual(set(states.splitlines()), {"install ok installed"})
+
+
+if __name__ == "__main__":
+    unittest.main()
