@@ -1,0 +1,324 @@
+"""The Kubernetes set: valid by the schemas of its API, consistent, and true of the programs."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "deploy" / "kubernetes"
+VERSION = "1.31"
+
+# The packages of .ci/requirements.txt are in an environment of their own.
+PYTHON = ROOT / "build" / "python" / "bin" / "python3"
+if PYTHON.exists() and pathlib.Path(sys.prefix) != PYTHON.parents[1]:
+    os.execv(PYTHON, [str(PYTHON), *sys.argv])
+
+try:
+    import kubernetes_validate
+    import yaml
+except ImportError:
+    kubernetes_validate = None
+
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+
+from certificates import Authority  # noqa: E402
+from metrics_test import NAME, names_in, scrape  # noqa: E402
+from processes import TIMEOUT_S, ProcessTestCase, run  # noqa: E402
+from servers import wait_until  # noqa: E402
+
+needs_yaml = unittest.skipIf(kubernetes_validate is None,
+                             "kubernetes-validate is not installed: run .ci/python.sh")
+
+
+def documents():
+    """(file name, resource) of everything but kustomization.yaml, which is no API resource."""
+    for path in sorted(FOLDER.glob("*.yaml")):
+        if path.name == "kustomization.yaml":
+            continue
+        for document in yaml.safe_load_all(path.read_text()):
+            yield path.name, document
+
+
+def resource(kind, name):
+    return next(d for _, d in documents() if d["kind"] == kind and d["metadata"]["name"] == name)
+
+
+def pod(kind, name):
+    return resource(kind, name)["spec"]["template"]
+
+
+def pods():
+    return [pod("StatefulSet", "penstock-server"), pod("Job", "penstock-train")]
+
+
+def container(template):
+    return template["spec"]["containers"][0]
+
+
+def listening_ports(args):
+    return {int(found[1]) for found in
+            (re.fullmatch(r"--[a-z-]*listen=0\.0\.0\.0:(\d+)", arg) for arg in args) if found}
+
+
+@needs_yaml
+class SchemaTest(unittest.TestCase):
+
+    def test_every_resource_holds_to_its_schema(self):
+        found = list(documents())
+        self.assertGreater(len(found), 8)
+        for name, document in found:
+            with self.subTest(file=name, kind=document["kind"]):
+                kubernetes_validate.validate(document, VERSION, strict=True)
+
+    def test_a_misspelt_field_is_found(self):
+        budget = resource("PodDisruptionBudget", "penstock-server")
+        budget["spec"]["maxUnavailabel"] = budget["spec"].pop("maxUnavailable")
+        with self.assertRaises(kubernetes_validate.ValidationError):
+            kubernetes_validate.validate(budget, VERSION, strict=True)
+
+
+@needs_yaml
+class ConsistencyTest(unittest.TestCase):
+
+    def test_kustomization_lists_files_that_exist(self):
+        listed = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["resources"]
+        self.assertIn("server.yaml", listed)
+        for name in listed:
+            self.assertTrue((FOLDER / name).exists(), name)
+
+    def test_ports_that_are_listened_on_are_those_that_others_use(self):
+        for template in pods():
+            ports = {port["name"]: port["containerPort"] for port in container(template)["ports"]}
+            self.assertEqual(listening_ports(container(template)["args"]), set(ports.values()))
+            annotations = template["metadata"]["annotations"]
+            self.assertEqual(int(annotations["prometheus.io/port"]), ports["metrics"])
+        server = container(pods()[0])
+        ports = {port["name"]: port["containerPort"] for port in server["ports"]}
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            self.assertEqual(server[probe]["grpc"]["port"], ports["health"])
+        for port in resource("Service", "penstock")["spec"]["ports"]:
+            self.assertEqual(port["port"], ports[port["targetPort"]])
+        for rule in resource("NetworkPolicy", "penstock-server")["spec"]["ingress"]:
+            for port in rule["ports"]:
+                self.assertIn(port["port"], ports)
+
+    def test_trainers_ask_for_the_name_of_the_headless_service(self):
+        service = resource("Service", "penstock")["spec"]
+        self.assertEqual(service["clusterIP"], "None")
+        self.assertEqual(resource("StatefulSet", "penstock-server")["spec"]["serviceName"],
+                         "penstock")
+        grpc = next(port["port"] for port in service["ports"] if port["name"] == "grpc")
+        self.assertIn(f"--servers=dns:///penstock:{grpc}",
+                      container(pod("Job", "penstock-train"))["args"])
+
+    def test_selectors_select_the_servers(self):
+        labels = pod("StatefulSet", "penstock-server")["metadata"]["labels"]
+        for selector in (
+                resource("Service", "penstock")["spec"]["selector"],
+                resource("StatefulSet", "penstock-server")["spec"]["selector"]["matchLabels"],
+                resource("PodDisruptionBudget", "penstock-server")["spec"]["selector"]["matchLabels"],
+                resource("NetworkPolicy", "penstock-server")["spec"]["podSelector"]["matchLabels"]):
+            self.assertLessEqual(selector.items(), labels.items())
+        target = resource("HorizontalPodAutoscaler", "penstock-server")["spec"]["scaleTargetRef"]
+        self.assertEqual((target["kind"], target["name"]), ("StatefulSet", "penstock-server"))
+
+    def test_trainers_may_reach_the_servers(self):
+        rule = resource("NetworkPolicy", "penstock-server")["spec"]["ingress"][0]
+        wanted = rule["from"][0]["podSelector"]["matchLabels"]
+        self.assertLessEqual(wanted.items(),
+                             pod("Job", "penstock-train")["metadata"]["labels"].items())
+
+    def test_volumes_are_there(self):
+        for template in pods():
+            volumes = {volume["name"] for volume in template["spec"]["volumes"]}
+            self.assertEqual(volumes, {m["name"] for m in container(template)["volumeMounts"]})
+
+    def test_files_that_options_name_are_mounted(self):
+        for template in pods():
+            mounts = [mount["mountPath"] for mount in container(template)["volumeMounts"]]
+            paths = [arg.split("=")[1] for arg in container(template)["args"] if "=/" in arg]
+            self.assertGreater(len(paths), 2)
+            for path in paths:
+                self.assertTrue(any(path.startswith(mount) for mount in mounts), path)
+
+    def test_kubernetes_waits_longer_than_the_grace(self):
+        spec = pod("StatefulSet", "penstock-server")["spec"]
+        grace = next(a for a in container(pods()[0])["args"] if a.startswith("--grace="))
+        self.assertGreater(spec["terminationGracePeriodSeconds"], int(grace[8:].rstrip("s")))
+
+
+@needs_yaml
+class ProgramsTest(ProcessTestCase):
+    """The programs with the options of the manifests; only hosts, ports and folders are others."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("tls", "token", "checkpoints"):
+            (self.folder / name).mkdir()
+        authority = Authority(self.folder / "tls", "ca")
+        authority.pem.rename(self.folder / "tls" / "ca.crt")
+        authority.pem = self.folder / "tls" / "ca.crt"
+        pem, key = authority.issue("tls", "DNS:penstock")
+        pem.rename(pem.with_suffix(".crt"))
+        self.write_tokens("0123456789abcdef-mine")
+
+    def write_tokens(self, token):
+        """The secret as the kubelet mounts it, with this token for "replace-me"."""
+        for name, text in resource("Secret", "penstock-token")["stringData"].items():
+            path = self.folder / "token" / name
+            path.write_text(text.replace("replace-me", token))
+            path.chmod(0o400)
+
+    def args(self, template, **replaced):
+        """The container's arguments on this machine; `replaced`: values of options."""
+        def here(arg):
+            name, _, value = arg.partition("=")
+            value = replaced.get(name.strip("-").replace("-", "_"), value)
+            value = re.sub(r"^0\.0\.0\.0:\d+$", "127.0.0.1:0", value)
+            value = re.sub(r"^/", f"{self.folder}/", value)
+            return f"{name}={value}" if value else name
+        return [here(arg) for arg in container(template)["args"]]
+
+    def start(self):
+        """A server as its pod has it."""
+        server = self.make_server(*(arg for arg in self.args(pods()[0])
+                                    if not arg.startswith("--listen=")))
+        server.start()
+        return server.wait_serving()
+
+    def logged(self, server, event):
+        """The fields of an event, once it is in the log; the log is JSON."""
+        def found():
+            lines = [line for line in server.log().splitlines(keepends=True) if line.endswith("\n")]
+            return [fields for fields in map(json.loads, lines) if fields["event"] == event]
+        return wait_until(found, f"{event} in {server.log_path}")[0]
+
+    def test_a_training_reads_from_a_server_by_name(self):
+        server = self.start()
+        port = server.address.rsplit(":", 1)[1]
+        result = run("penstock-train", *self.args(
+            pods()[1], servers=f"dns:///localhost:{port}", epochs="1"), "--steps", 2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(list((self.folder / "checkpoints").iterdir()))
+
+    def test_the_token_must_be_replaced(self):
+        self.write_tokens("replace-me")
+        result = run("penstock-server", "--data-root", self.data, *self.args(pods()[0]))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("a token of 10 characters", result.stderr)
+
+    def test_probes_are_answered(self):
+        server = self.start()
+        address = self.logged(server, "health")["address"]
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            service = container(pods()[0])[probe]["grpc"].get("service", "").encode()
+            message = (b"\x0a" + bytes([len(service)]) + service) if service else b""
+            answer = subprocess.run(
+                ["curl", "-sS", "--http2-prior-knowledge", "--data-binary", "@-",
+                 "-H", "content-type: application/grpc", "-H", "te: trailers",
+                 f"http://{address}/grpc.health.v1.Health/Check"],
+                input=b"\0" + len(message).to_bytes(4, "big") + message, stdout=subprocess.PIPE,
+                timeout=TIMEOUT_S, check=True).stdout
+            self.assertEqual(answer, b"\0\0\0\0\2\x08\1", probe)  # status: SERVING
+
+    def test_the_adapter_asks_for_metrics_that_are_served(self):
+        server = self.start()
+        served = names_in(scrape(self.logged(server, "metrics")["address"]))
+        reader = self.spawn("penstock", "stream", self.manifest, "--epochs", 0, "--pace", 1000,
+                            "--metrics-port", 0)
+        line = next(line for line in reader.stderr if "metrics on" in line)
+        served |= names_in(scrape(re.search(r"http://([0-9.:]+)/", line)[1]))
+        asked = {name for rule in adapter_rules() for key in ("seriesQuery", "metricsQuery")
+                 for name in NAME.findall(rule[key])}
+        self.assertGreater(len(asked), 2)
+        self.assertLessEqual(asked, served)
+
+
+def adapter_rules():
+    adapter = yaml.safe_load(resource("ConfigMap", "prometheus-adapter")["data"]["config.yaml"])
+    return adapter["rules"] + adapter["externalRules"]
+
+
+# A pod's seconds a minute, for ten minutes, as promtool writes a series.
+def series(metric, labels, share):
+    return {"series": f'{metric}{{namespace="n",{labels}}}', "values": f"0+{60 * share:g}x10"}
+
+
+@needs_yaml
+@unittest.skipUnless(shutil.which("promtool"), "needs Debian's package prometheus")
+class ScalingTest(unittest.TestCase):
+    """What the adapter's queries say, by Prometheus' own evaluation."""
+
+    def setUp(self):
+        self.rules = []
+        for rule in adapter_rules():
+            expression = rule["metricsQuery"].replace("<<.LabelMatchers>>", 'namespace="n"')
+            self.rules.append({"record": rule["name"]["as"],
+                               "expr": expression.replace("<<.GroupBy>>", "pod")})
+
+    def promtool(self, series_of_time, expected):
+        """Fails unless each metric has these samples ({labels: value}) after ten minutes."""
+        tests = [{"expr": metric, "eval_time": "10m", "exp_samples": [
+            {"labels": metric + labels, "value": value} for labels, value in samples.items()]}
+            for metric, samples in expected.items()]
+        with tempfile.TemporaryDirectory() as folder:
+            rules, test = pathlib.Path(folder, "rules.yml"), pathlib.Path(folder, "test.yml")
+            rules.write_text(yaml.safe_dump({"groups": [{"name": "adapter", "rules": self.rules}]}))
+            test.write_text(yaml.safe_dump({
+                "rule_files": [str(rules)], "evaluation_interval": "1m",
+                "tests": [{"interval": "1m", "input_series": series_of_time,
+                           "promql_expr_test": tests}]}))
+            done = subprocess.run(["promtool", "test", "rules", str(test)], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def servers(self, *loads):
+        """Servers of 4 threads that are busy for these shares of their time."""
+        found = []
+        for number, load in enumerate(loads):
+            for activity in ("load", "decode"):
+                found.append(series("penstock_server_engine_busy_seconds_total",
+                                    f'pod="s{number}",activity="{activity}"', 4 * load / 2))
+            found.append(series("penstock_server_engine_capacity_seconds_total",
+                                f'pod="s{number}"', 4))
+        return found
+
+    def trainers(self, *waits):
+        return [series("penstock_client_wait_seconds_total", f'pod="t{number}"', wait)
+                for number, wait in enumerate(waits)]
+
+    def test_each_servers_consumption_is_divided_by_its_capacity(self):
+        self.promtool(self.servers(0.25, 0.75), {"penstock_server_utilisation": {
+            '{pod="s0"}': 0.25, '{pod="s1"}': 0.75}})
+
+    def test_the_rank_that_waits_longest_says_how_much_faster_it_could_be(self):
+        self.promtool(self.servers(1, 1) + self.trainers(0.125, 0.25),
+                      {"penstock_client_speedup_wanted": {"{}": 4 / 3}})
+
+    def test_a_fleet_doubles_at_most(self):
+        self.promtool(self.servers(1) + self.trainers(0.875),
+                      {"penstock_client_speedup_wanted": {"{}": 2}})
+
+    def test_nothing_is_wanted_where_servers_would_not_help(self):
+        for name, found in {"trainers hardly wait": self.servers(1) + self.trainers(0.0625),
+                            "servers are idle": self.servers(0.25) + self.trainers(0.5),
+                            "no training runs": self.servers(0)}.items():
+            with self.subTest(name):
+                self.promtool(found, {"penstock_client_speedup_wanted": {"{}": 0}})
+
+    def test_the_autoscaler_looks_at_what_the_adapter_makes(self):
+        made = {rule["record"] for rule in self.rules}
+        metrics = resource("HorizontalPodAutoscaler", "penstock-server")["spec"]["metrics"]
+        asked = {metric[metric["type"].lower()]["metric"]["name"] for metric in metrics}
+        self.assertEqual(asked, made)
+
+
+if __name__ == "__main__":
+    unittest.main()
