@@ -1,0 +1,143 @@
+"""A Slurm of one node in a folder: munged, slurmctld and slurmd, for one test program, as root."""
+
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
+
+from servers import TIMEOUT_S, die_with_parent, wait_until  # noqa: E402
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
+
+# What the node says it has is taken as it is (config_overrides): no test depends on the machine.
+CONFIGURATION = """
+ClusterName=penstock
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+SlurmctldPort={ctld_port}
+SlurmdPort={slurmd_port}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmdParameters=config_overrides
+SchedulerParameters=sched_min_interval=0
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+MailProg=/bin/true
+MpiDefault=none
+NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=all Nodes={host} Default=YES MaxTime=10 State=UP
+"""
+
+
+def why_not():
+    """Why there can be no Slurm here, or nothing."""
+    if os.geteuid() != 0:
+        return "not root: no Slurm can be started"
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    return f"not installed: {', '.join(missing)}" if missing else ""
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+class Slurm:
+    """Its files are in `folder`, which goes with it; jobs may use it as theirs."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-slurm-"))
+        self.folder.chmod(0o755)
+        self._daemons = []
+        self._configuration = self.folder / "slurm.conf"
+        self._environment = {**os.environ, "SLURM_CONF": str(self._configuration)}
+        host = socket.gethostname().split(".")[0]
+        ctld_port, slurmd_port = free_ports(2)
+        self._configuration.write_text(CONFIGURATION.format(
+            folder=self.folder, host=host, ctld_port=ctld_port, slurmd_port=slurmd_port))
+        for name in ("state", "spool"):
+            (self.folder / name).mkdir()
+
+    def start(self):
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o400)
+        self._spawn("munged", "--foreground", "--force", f"--key-file={key}",
+                    *(f"--{name}-file={self.folder}/munge.{name}" for name in ("pid", "seed", "log")),
+                    f"--socket={self.folder}/munge.socket")
+        wait_until((self.folder / "munge.socket").exists, f"munged\n{self.logs()}")
+        self._spawn("slurmctld", "-D", "-f", self._configuration)
+        self._spawn("slurmd", "-D", "-f", self._configuration)
+        self._wait_until(lambda: self.run("sinfo", "-h", "-o", "%T").stdout.strip() == "idle",
+                         "an idle node")
+
+    def stop(self):
+        """Ends the jobs, then the daemons; nothing of them is left."""
+        if len(self._daemons) == 3:
+            self.run("scancel", "--user=root", "--full")
+            self._wait_until(lambda: not self.run("squeue", "-h").stdout.strip(), "no job")
+        for daemon in reversed(self._daemons):
+            daemon.terminate()
+            try:
+                daemon.wait(TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, *args, **environment):
+        return subprocess.run([*map(str, args)], env={**self._environment, **environment}, text=True,
+                              cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=TIMEOUT_S, preexec_fn=die_with_parent)
+
+    def submit(self, *args, **environment):
+        """Submits a script with arguments; returns the job's number."""
+        result = self.run("sbatch", "--parsable", *args, **environment)
+        assert result.returncode == 0, result.stdout
+        return int(result.stdout)
+
+    def state(self, job):
+        """'RUNNING', 'COMPLETED', ..., and the exit status of the script."""
+        fields = dict(field.split("=", 1) for field in
+                      self.run("scontrol", "show", "job", "-o", job).stdout.split() if "=" in field)
+        return fields["JobState"], int(fields["ExitCode"].split(":")[0])
+
+    def wait(self, job):
+        """Waits for the job's end; returns its state, as state() does."""
+        self._wait_until(lambda: self.state(job)[0] not in ("PENDING", "RUNNING", "COMPLETING"),
+                         f"job {job}")
+        return self.state(job)
+
+    def logs(self):
+        return "\n".join(f"== {path.name}\n{path.read_text(errors='replace')[-3000:]}"
+                         for path in sorted(self.folder.glob("*.out")))
+
+    def _spawn(self, name, *args):
+        with open(self.folder / f"{name}.out", "w") as log:
+            self._daemons.append(subprocess.Popen(
+                [name, *map(str, args)], env=self._environment, stdout=log, stderr=log,
+                preexec_fn=die_with_parent))
+
+    def _wait_until(self, condition, what):
+        try:
+            wait_until(condition, what)
+        except TimeoutError as error:
+            raise AssertionError(f"{error}\n{self.logs()}") from None

@@ -1,0 +1,117 @@
+"""deploy/slurm/penstock.sbatch on a Slurm of one node, started for the test."""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import unittest
+
+from slurm import Slurm, why_not  # First: it finds tests/e2e.
+from processes import BIN, SAMPLE, run
+from servers import wait_until
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "slurm" / "penstock.sbatch"
+# A reader as a user's own training would be: it takes its rank from Slurm.
+READER = """#!/bin/bash
+exec penstock stream --rank "$SLURM_PROCID" --world-size "$SLURM_NTASKS" --json "$@" \
+  > "rank$SLURM_PROCID.json"
+"""
+
+
+def host_has_an_address():
+    try:
+        return bool(socket.gethostbyname(socket.gethostname()))
+    except OSError:
+        return False
+
+
+# Servers tell their host's name; where that means nothing, as in some containers, loopback.
+SERVER_OPTIONS = "--insecure" if host_has_an_address() else "--insecure --advertise 127.0.0.1"
+
+
+@unittest.skipIf(why_not(), why_not())
+class SlurmTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.slurm = Slurm()
+        cls.addClassCleanup(cls.slurm.stop)
+        cls.slurm.start()
+        cls.manifest = cls.slurm.folder / "data" / "manifest.pb"
+        shutil.copytree(SAMPLE, cls.manifest.parent)
+        result = run("penstock", "index", cls.manifest.parent, "-o", cls.manifest)
+        assert result.returncode == 0, result.stderr
+
+    def submit(self, *args, **environment):
+        # Two servers on the node, so that a set of them is one.
+        return self.slurm.submit(SCRIPT, *args, PATH=f"{BIN}:{os.environ['PATH']}",
+                                 PENSTOCK_SERVERS_PER_NODE="2",
+                                 PENSTOCK_SERVER_OPTIONS=SERVER_OPTIONS, **environment)
+
+    def log(self, job):
+        path = self.slurm.folder / f"penstock-{job}.log"
+        return path.read_text() if path.exists() else ""
+
+    def write_reader(self):
+        reader = self.slurm.folder / "reader"
+        reader.write_text(READER)
+        reader.chmod(0o755)
+        return str(reader)
+
+    def assert_ended(self, job, state):
+        self.assertEqual(self.slurm.wait(job), state, self.log(job))
+        self.assertEqual(list(self.slurm.folder.glob("*.servers")), [])
+
+    def local_stream(self, *args):
+        result = run("penstock", "stream", self.manifest, "--digest", "--json", *args)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_servers_feed_two_ranks(self):
+        job = self.submit("--manifest", self.manifest, "--digest",
+                          PENSTOCK_TRAINER=self.write_reader(), PENSTOCK_TRAINERS="2")
+        self.assert_ended(job, ("COMPLETED", 0))
+        for rank in (0, 1):
+            result = json.loads((self.slurm.folder / f"rank{rank}.json").read_text())
+            expected = self.local_stream("--rank", rank, "--world-size", 2)
+            self.assertEqual(result["digest"], expected["digest"])
+            self.assertEqual(len(result["servers"]), 2)
+        # SIGTERM reached the servers: they ended by themselves.
+        self.assertEqual(self.log(job).count("info ended"), 2, self.log(job))
+
+    def test_servers_feed_a_training(self):
+        summary = self.slurm.folder / "summary.json"
+        options = ["--global-batch-size", 64, "--steps", 4]
+        job = self.submit("--manifest", self.manifest, *options, "--json", summary)
+        self.assert_ended(job, ("COMPLETED", 0))
+        expected = self.local_stream("--dtype", "packed", "--split", "train", *options)
+        self.assertEqual(json.loads(summary.read_text())["digest"], expected["digest"])
+
+    def test_a_cancelled_job_leaves_nothing(self):
+        job = self.submit("--manifest", self.manifest, "--epochs", 0, "--ids", "ids",
+                          PENSTOCK_TRAINER=self.write_reader())
+        ids = self.slurm.folder / "ids"
+        wait_until(lambda: ids.exists() and ids.stat().st_size > 0, "rows")
+        self.slurm.run("scancel", job)
+        self.assert_ended(job, ("CANCELLED", 0))
+        for command_line in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                self.assertNotIn(f"penstock-{job}.servers", command_line.read_text())
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+
+    def test_a_job_says_what_is_missing(self):
+        jobs = {"give --manifest": self.submit(),
+                "is one rank": self.submit("--manifest", self.manifest, PENSTOCK_TRAINERS="2"),
+                "no server could be started": self.submit("--manifest", "/no/such/manifest.pb")}
+        for message, job in jobs.items():
+            with self.subTest(message):
+                self.assertEqual(self.slurm.wait(job), ("FAILED", 2), self.log(job))
+                self.assertIn(message, self.log(job))
+        self.assertEqual(list(self.slurm.folder.glob("*.servers")), [])
+
+
+
+if __name__ == "__main__":
+    unittest.main()
