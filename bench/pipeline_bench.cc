@@ -51,6 +51,7 @@ struct Options {
   uint64_t records = 1'000'000;
   uint64_t batch = 512;
   double seconds = 5;
+  uint32_t connections = 1;
   std::vector<std::string> dtypes = {"i8", "packed", "f32"};
   std::vector<std::string> cases = {"engine", "local", "raw", "grpc", "shm"};
   std::string json_file;
@@ -200,6 +201,7 @@ class Pipeline {
     loading.dtype = dtype;
     loading.plan.split = Split::kAll;
     loading.global_batch_size = options_.batch;
+    loading.network.connections = options_.connections;
     loading.epochs = 0;
     PENSTOCK_ASSIGN_OR_RETURN(auto loader, Loader::Open(std::move(loading)));
     PENSTOCK_ASSIGN_OR_RETURN(json result, Stream(*loader, options_, server));
@@ -239,7 +241,8 @@ absl::StatusOr<json> MeasureDtype(const Pipeline& pipeline, WireDtype dtype,
   }
   if (wanted("raw")) {
     PENSTOCK_ASSIGN_OR_RETURN(double raw,
-                              MeasureRawGrpcStream({.total_bytes = RawBytes(options.seconds)}));
+                              MeasureRawGrpcStream({.total_bytes = RawBytes(options.seconds),
+                                                    .connections = options.connections}));
     report["raw_grpc_stream"] = {{"bytes_per_second", raw}};
   }
   if (wanted("grpc")) {
@@ -284,6 +287,7 @@ int Main(int argc, char** argv) {
   app.add_option("--records", options.records, "Records to make, 217 bytes each");
   app.add_option("--batch", options.batch, "Rows of a batch");
   app.add_option("--seconds", options.seconds, "Of each measurement")->check(CLI::PositiveNumber);
+  app.add_option("--connections", options.connections, "To the server");
   app.add_option("--dtypes", options.dtypes, "What tensors travel as")
       ->delimiter(',')
       ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));

@@ -129,10 +129,23 @@ absl::StatusOr<double> MeasureRawGrpcStream(const RawGrpcStreamOptions& options)
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  Reader reader(grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
-                                          grpc::InsecureChannelCredentials(), arguments),
-                options);
-  absl::StatusOr<double> rate = reader.Wait();
+  // Channels with the same arguments would share a connection.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  RawGrpcStreamOptions share = options;
+  share.total_bytes /= options.connections;
+  std::vector<std::unique_ptr<Reader>> readers;
+  for (uint32_t i = 0; i < options.connections; ++i) {
+    readers.push_back(std::make_unique<Reader>(
+        grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
+                                  grpc::InsecureChannelCredentials(), arguments),
+        share));
+  }
+  absl::StatusOr<double> rate = 0;
+  for (const auto& reader : readers) {
+    absl::StatusOr<double> one = reader->Wait();
+    if (!one.ok()) rate = one;
+    if (rate.ok()) *rate += *one;
+  }
   server->Shutdown(std::chrono::system_clock::now());
   return rate;
 }

@@ -14,6 +14,7 @@ struct RawGrpcStreamOptions {
   uint64_t total_bytes = uint64_t{4} << 30;
   // The reader copies each message once, as a client does into its slot; false: it drops them.
   bool copy = true;
+  uint32_t connections = 1;  // Each carries its share of the bytes.
 };
 
 // Bytes per second of a generic service that sends one slice again and again and a generic client

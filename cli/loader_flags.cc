@@ -73,6 +73,8 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
                      "Fail after so long without any server");
   command.add_flag("--checksums", flags.checksums,
                    "Verify a checksum of every part that servers send");
+  command.add_option("--connections", flags.connections, "To each server; 2 carry more than one")
+      ->check(CLI::Range(1u, NetworkOptions::kMaxConnections));
   command.add_flag("--no-shm", flags.no_shm,
                    "Take parts over gRPC even where a server offers shared memory");
   command
@@ -102,7 +104,9 @@ void AddNetworkFlags(CLI::App& command, LoaderFlags& flags) {
 }
 
 absl::StatusOr<NetworkOptions> ToNetworkOptions(const LoaderFlags& flags) {
-  NetworkOptions network{.token_file = flags.token_file, .shared_memory = !flags.no_shm};
+  NetworkOptions network{.token_file = flags.token_file,
+                         .shared_memory = !flags.no_shm,
+                         .connections = flags.connections};
   const TlsOptions& files = flags.tls_files;
   if (flags.tls) {
     if (files.cert_file.empty() != files.key_file.empty()) {

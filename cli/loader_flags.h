@@ -40,6 +40,7 @@ struct LoaderFlags {
   bool no_shuffle = false;
   bool checksums = false;
   bool no_shm = false;
+  uint32_t connections = 1;
 };
 
 // `flags` must outlive `command`.

@@ -1,4 +1,10 @@
 #include "client/loader/transports.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/transport/bundle/bundle_transport.h"
 #include "client/transport/grpc/grpc_transport.h"
 #include "records/base/status.h"
 
@@ -7,7 +13,16 @@ namespace penstock {
 absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
                                                                 const NetworkOptions& network) {
   PENSTOCK_RETURN_IF_ERROR(CheckNetworkOptions(address, network));
-  return MakeGrpcTransport(address, network);
+  if (network.connections < 1 || network.connections > NetworkOptions::kMaxConnections) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        network.connections, " connections to a server; 1 to ", NetworkOptions::kMaxConnections));
+  }
+  if (network.connections == 1) return MakeGrpcTransport(address, network);
+  std::vector<std::unique_ptr<Transport>> ways;
+  for (uint32_t i = 0; i < network.connections; ++i) {
+    ways.push_back(MakeGrpcTransport(address, network));
+  }
+  return MakeBundleTransport(std::move(ways));
 }
 
 }  // namespace penstock

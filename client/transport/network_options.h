@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_CLIENT_TRANSPORT_NETWORK_OPTIONS_H_
 #define PENSTOCK_CLIENT_TRANSPORT_NETWORK_OPTIONS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,9 @@ struct NetworkOptions {
   std::string token_file = {};
   // Take parts through shared memory where the server is on this machine and offers it.
   bool shared_memory = true;
+  // To each server, 1 to kMaxConnections. A server counts each as a client.
+  uint32_t connections = 1;
+  static constexpr uint32_t kMaxConnections = 16;
 };
 
 }  // namespace penstock

@@ -22,6 +22,8 @@ EngineOptions Completed(EngineOptions options) {
   const MachineLimits machine = ReadMachineLimits();
   if (options.threads == 0) options.threads = machine.cores;
   if (options.memory_budget == 0) options.memory_budget = machine.memory_bytes / 4;
+  options.limits.cached_part_bytes =
+      std::max(options.limits.cached_part_bytes, options.threads * (uint64_t{2} << 20));
   options.strip_cache = std::min(options.strip_cache, options.memory_budget / 8);
   return options;
 }

@@ -21,6 +21,8 @@ struct EngineLimits {
   uint64_t max_chunk_bytes = uint64_t{64} << 20;
   // Memory of parts that have not returned: a client that does not read costs no more.
   uint64_t session_part_bytes = uint64_t{16} << 20;
+  // Of these, as many as caches near the processors hold: this, or 2 MiB a thread if that is more.
+  uint64_t cached_part_bytes = uint64_t{4} << 20;
   uint64_t engine_part_bytes = uint64_t{128} << 20;
   size_t max_open_files = 256;
   // A window that was not read for so long makes room for others, and is loaded again when it is.

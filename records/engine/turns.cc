@@ -78,7 +78,8 @@ bool Turns::MayRun(const SessionState& session, const RequestState& request) con
   // One part a session always: others that do not read must not stop it.
   if (session.part_bytes == 0) return true;
   const size_t capacity = PartPool::Capacity(NextBytes(session, request));
-  const uint64_t limit = std::min(session.max_part_bytes, limits_.session_part_bytes);
+  const uint64_t limit =
+      std::min({session.max_part_bytes, limits_.session_part_bytes, limits_.cached_part_bytes});
   return session.part_bytes + capacity <= limit &&
          part_bytes_ + capacity <= limits_.engine_part_bytes;
 }
