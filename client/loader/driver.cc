@@ -133,7 +133,9 @@ void Driver::Handle(absl::Time now, Incoming& incoming, FetchScheduler& schedule
           [&](const IncomingConsumerWaiting& waiting) {
             scheduler.OnConsumerWaiting(now, waiting.step);
           },
-          [&](const ServerSet& servers) { HandleServers(now, servers, scheduler); },
+          [&](const ServerSet& servers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+            HandleServers(now, servers, scheduler);
+          },
           [](const IncomingDue&) {}, [](const ReceivedPart&) {},  // Taken by TakePart().
       },
       incoming.what);

@@ -77,8 +77,7 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   // `scheduler` is scheduler_, which lambdas are not seen to hold the lock of.
   void Handle(absl::Time now, Incoming& incoming, FetchScheduler& scheduler)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void HandleBroken(absl::Time now, StreamId id, absl::Status status, FetchScheduler& scheduler)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void HandleBroken(absl::Time now, StreamId id, absl::Status status, FetchScheduler& scheduler);
   void HandleServers(absl::Time now, const ServerSet& servers, FetchScheduler& scheduler)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void TakePart(StreamId id, ReceivedPart part) override;
