@@ -6,7 +6,8 @@
 
 namespace penstock {
 
-// Once two servers agree that a record is damaged (or the only one says so twice).
+// Once two servers agree that a record is damaged (or the only one says so twice, and no other
+// comes up within 5 s).
 enum class OnError : uint8_t {
   kFail,     // The job ends, naming shard, offset and record.
   kReplace,  // Another record of its window takes its place; counted and reported.

@@ -181,6 +181,9 @@ class FetchScheduler {
   // trouble.cc
   void GiveUpOn(WindowEntry& window, StreamId stream);
   void OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error);
+  bool AwaitsSecondOpinion(const ServerEntry& server, const WindowEntry& window,
+                           const Damage& damage) const;
+  bool AnotherMayCome(const ServerEntry& server) const;
   void Agree(const DamageDoubt& doubt, const ServerEntry& second, WindowEntry& window);
   bool IsAgreed(const Damage& damage) const;
   void ReportDoubts(const WindowEntry& window);

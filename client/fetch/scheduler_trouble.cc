@@ -22,6 +22,9 @@ uint32_t MaxFailures(absl::StatusCode code) {
 
 // Reports of damage in a window without two that agree.
 constexpr uint32_t kMaxDamageReports = 20;
+// For another server to come up, which could tell whether the only one is right.
+constexpr absl::Duration kSecondOpinionWait = absl::Seconds(5);
+constexpr absl::Duration kSecondOpinionRetry = absl::Milliseconds(250);
 
 absl::Duration WindowBackoff(uint32_t failures) {
   return std::min(absl::Milliseconds(50) * (1 << std::min(failures, 6u)), absl::Seconds(2));
@@ -77,6 +80,10 @@ void FetchScheduler::GiveUpOn(WindowEntry& window, StreamId stream) {
 // one a second time.
 void FetchScheduler::OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error) {
   const Damage& damage = *error.damage;
+  if (AwaitsSecondOpinion(server, window, damage)) {
+    window.retry_at = now_ + kSecondOpinionRetry;
+    return GiveUpOn(window, servers_.stream(server.index));
+  }
   if (++window.damage_reports > kMaxDamageReports) {
     return Fail(Annotate(error.status, absl::StrCat(server.address, ", after ", kMaxDamageReports,
                                                     " reports that do not agree")));
@@ -93,10 +100,30 @@ void FetchScheduler::OnDamage(ServerEntry& server, WindowEntry& window, const St
     }
     known = &doubt;
   }
-  if (known == nullptr) window.doubts.push_back({damage, server.index, error.status});
+  if (known == nullptr) window.doubts.push_back({damage, server.index, error.status, now_});
   window.avoid.push_back(server.index);
   if (ServerOf(window) == server.index) window.avoid.assign(1, server.index);  // All had a turn.
   GiveUpOn(window, stream);
+}
+
+// It said so before and is asked again only because the others are on their way.
+bool FetchScheduler::AwaitsSecondOpinion(const ServerEntry& server, const WindowEntry& window,
+                                         const Damage& damage) const {
+  const auto said = [&](const DamageDoubt& doubt) {
+    return SameRecord(doubt.damage, damage) && doubt.server == server.index &&
+           now_ < doubt.since + kSecondOpinionWait;
+  };
+  return std::any_of(window.doubts.begin(), window.doubts.end(), said) &&
+         ServerOf(window) == server.index && AnotherMayCome(server);
+}
+
+bool FetchScheduler::AnotherMayCome(const ServerEntry& server) const {
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    const ServerState state = servers_[i].state;
+    const bool coming = state == ServerState::kConnecting || state == ServerState::kBackoff;
+    if (i != server.index && coming && !servers_[i].removed) return true;
+  }
+  return false;
 }
 
 void FetchScheduler::Agree(const DamageDoubt& doubt, const ServerEntry& second,

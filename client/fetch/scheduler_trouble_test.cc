@@ -90,6 +90,20 @@ TEST_F(SchedulerDamageTest, OneServerIsAskedTwice) {
   EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("says so twice")));
 }
 
+TEST_F(SchedulerDamageTest, AServerThatIsAwayIsWaitedForBeforeTheOnlyOneIsBelieved) {
+  FakeFleet& fleet = Damaged(2, {0});
+  fleet.KillAt(absl::ZeroDuration(), 1);
+  fleet.RestartAt(absl::Seconds(2), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+}
+
+TEST_F(SchedulerDamageTest, AServerThatStaysAwayIsNotWaitedForLong) {
+  FakeFleet& fleet = Damaged(2, {0});
+  fleet.KillAt(absl::ZeroDuration(), 1);
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("says so twice")));
+}
+
 TEST_F(SchedulerDamageTest, AServerThatStandsAloneIsNotBelieved) {
   for (uint32_t liar = 0; liar < 3; ++liar) {
     FakeFleet& fleet = Damaged(3, {liar});

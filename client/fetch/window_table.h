@@ -21,6 +21,7 @@ struct DamageDoubt {
   Damage damage;
   uint32_t server = 0;
   absl::Status status;
+  absl::Time since;
 };
 
 struct WindowEntry {

@@ -42,6 +42,30 @@ class DamageTest(ProcessTestCase):
                       "--exclude-corrupt"):
             self.assertIn(words, result.stderr)
 
+    def test_replacing_it_is_agreed_counted_and_the_same_for_everyone(self):
+        servers = self.start_copies(damaged=[0, 1])
+        ids = self.folder / "ids"
+        replace = ("--on-error", "replace")
+        told = self.stream(servers, *replace, "--ids", ids)
+        self.assertGreater(told["replaced_records"], 0)
+        [damaged] = told["damaged"]  # The shards are compressed: the rest of one chunk is lost.
+        for words in (self.shard_of(self.data).name, "chunk at offset", "record"):
+            self.assertIn(words, damaged)
+        self.assertEqual(len(ids.read_text().splitlines()), told["rows"])  # As many as without.
+        self.assertEqual(self.stream(servers, *replace)["digest"], told["digest"])
+        self.assertNotEqual(self.stream("local:")["digest"], told["digest"])
+
+    def test_a_training_goes_on_when_it_may_replace(self):
+        servers = self.start_copies(damaged=[0, 1])
+        train = ("penstock-train", "--manifest", self.manifest, "--servers", servers, "--steps", 200,
+                 "--global-batch-size", 64)
+        refused = run(*train)
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn(self.shard_of(self.data).name, refused.stderr)
+        trained = run(*train, "--on-error", "replace")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assertIn("penstock: replaced " + self.shard_of(self.data).name, trained.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
