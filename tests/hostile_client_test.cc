@@ -316,6 +316,8 @@ TEST_F(SwappedLinkTest, NoBytesOfAManifestOutside) {
   while ((inside < 200 || refused < 200) && std::chrono::steady_clock::now() < deadline) {
     const std::string answer = Ask(*stub);
     ASSERT_NE(answer, "outside");
+    // Calls count until the server has put them away, which a loaded machine does late.
+    if (answer == absl::StrCat("code ", grpc::StatusCode::RESOURCE_EXHAUSTED)) continue;
     ASSERT_TRUE(answer == "inside" ||
                 answer == absl::StrCat("code ", grpc::StatusCode::PERMISSION_DENIED) ||
                 answer == absl::StrCat("code ", grpc::StatusCode::UNAVAILABLE))
