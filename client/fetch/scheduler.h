@@ -33,9 +33,9 @@ namespace penstock {
 struct SchedulerOptions {
   // Addresses; may be none if OnServersChanged() follows.
   std::vector<std::string> servers = {};
-  uint32_t num_slots = 2;            // At least 2.
-  uint64_t row_bytes = 1;            // On the wire.
-  uint64_t max_steps = 0;            // 0: all of them.
+  uint32_t num_slots = 2;             // At least 2.
+  uint64_t row_bytes = 1;             // On the wire.
+  uint64_t max_steps = 0;             // 0: all of them.
   uint64_t fetch_bytes = 1000 << 10;  // What a request asks for, at most, but for one row.
   // Asked for and not received, over all servers, each an equal part: what answers may take of the
   // client's memory beside the slots. A server may always have one request.
