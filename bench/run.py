@@ -131,7 +131,7 @@ def print_pipeline_row(runs, prefix, label, path, unit, divisor, beside=None, wo
 
 def print_pipeline(args, collected):
     runs = collections.OrderedDict()
-    command = [args.bin / "pipeline_bench", "--seconds", "2"]
+    command = [args.bin / "pipeline_bench", "--seconds", "2", "--connections", "2"]
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
         for _ in range(args.repetitions):
@@ -139,7 +139,7 @@ def print_pipeline(args, collected):
                            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             for name, value in flatten(json.loads(out.read_text())):
                 runs.setdefault(name, []).append(value)
-    print("\n### pipeline_bench --seconds 2\n\n| what | median | min – max | unit | beside it |\n"
+    print("\n### pipeline_bench --seconds 2 --connections 2\n\n| what | median | min – max | unit | beside it |\n"
           "|---|---|---|---|---|")
     for row in CEILINGS:
         print_pipeline_row(runs, "", *row)
