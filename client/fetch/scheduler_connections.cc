@@ -166,6 +166,10 @@ void FetchScheduler::LoseWindowsOf(ServerEntry& server, bool broken) {
   lane_server_.clear();
   if (broken) CountBreak();
   const StreamId stream = servers_.stream(server.index);
+  windows_.ForEach([&](WindowEntry& window) {
+    const bool in_flight = window.requests > 0 || !window.ready();
+    window.breaks += broken && in_flight && window.opened_on == stream;
+  });
   while (server.first_request != nullptr) {
     ++server.counted.lost_requests;
     RequestEntry& request = *server.first_request;
@@ -174,7 +178,6 @@ void FetchScheduler::LoseWindowsOf(ServerEntry& server, bool broken) {
   }
   windows_.ForEach([&](WindowEntry& window) {
     if (!(window.opened_on == stream)) return;
-    window.breaks += broken;
     window.load_breaks += broken && !window.ready();
     window.opened_on.reset();
     window.suspect |= IsStillSuspect(window);

@@ -48,7 +48,7 @@ struct WindowEntry {
   std::vector<DamageDoubt> doubts;  // What they said of its records.
   uint32_t damage_reports = 0;      // Since the last one that servers agreed on.
   uint32_t load_breaks = 0;         // Streams that broke while they loaded it, in a row.
-  uint32_t breaks = 0;              // Streams that broke while it was open there.
+  uint32_t breaks = 0;              // Streams that broke while it was loaded or fetched there.
   uint32_t breaks_alone = 0;        // And that were asked for nothing else.
   bool suspect = false;             // Servers may die of it: it is asked for alone.
 
