@@ -17,6 +17,7 @@
 #include "records/base/permutation.h"
 #include "records/engine/chunk_loader.h"
 #include "records/engine/engine.h"
+#include "records/engine/page_memory.h"
 #include "records/engine/testing/chess_data.h"
 #include "records/engine/testing/recorder.h"
 #include "records/io/root.h"
@@ -128,7 +129,8 @@ struct Bare {
 
   const Root root = Root::Open(TheData().folder.path()).value();
   FileCache files{root, 16};
-  ChunkLoader loader{files};
+  PageMemory memory{uint64_t{8} << 30, 16 << 20};
+  ChunkLoader loader{files, memory};
   Decodings decodings;
   const Decoding& decoding;
   std::shared_ptr<const ChunkLayout> layout =

@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "records/engine/listed_damage.h"
+#include "records/engine/page_memory.h"
 
 namespace penstock {
 
@@ -17,9 +17,11 @@ namespace penstock {
 class Chunk {
  public:
   Chunk() = default;
-  // Memory for `records` rows, not initialised.
-  Chunk(uint32_t records, size_t row_bytes)
-      : rows_(new uint8_t[records * row_bytes]), num_records_(records) {}
+  // Memory for `records` rows, not initialised. `memory` must outlive it.
+  Chunk(PageMemory& memory, uint32_t records, size_t row_bytes)
+      : rows_(memory.TakeOwned(records * row_bytes)), num_records_(records) {}
+  // None of whose records is sound.
+  explicit Chunk(uint32_t records) : num_records_(records) {}
 
   uint8_t* rows() { return rows_.get(); }
   const uint8_t* rows() const { return rows_.get(); }
@@ -39,7 +41,7 @@ class Chunk {
   void SetDamage(ListedDamage damage) { damage_ = std::move(damage); }
 
  private:
-  std::unique_ptr<uint8_t[]> rows_;
+  PageMemory::Taken rows_;
   uint32_t num_records_ = 0;
   uint32_t num_holdout_ = 0;
   std::vector<uint64_t> holdout_;  // A bit a record; empty: all 0.

@@ -72,7 +72,7 @@ absl::StatusOr<RecordPacker*> ChunkLoader::PackerFor(
 std::optional<Chunk> ChunkLoader::Pack(const ShardRef& shard, const ChunkRef& chunk,
                                        const ChunkLayout& layout, RecordPacker& packer,
                                        std::span<const uint8_t> raw, LoadError& error) {
-  Chunk packed(chunk.records, layout.row_bytes());
+  Chunk packed(memory_, chunk.records, layout.row_bytes());
   uint32_t record = 0;
   Frame frame;
   for (size_t offset = 0; offset < raw.size(); offset += frame.size(), ++record) {
@@ -118,10 +118,10 @@ std::optional<Chunk> ChunkLoader::Load(const ShardRef& shard, const ChunkRef& ch
     error = DiagnoseChunk(shard, chunk, *raw);
     return std::nullopt;
   }
-  std::optional<Chunk> packed =
-      damage.empty()
-          ? Pack(shard, chunk, *layout, **packer, *raw, error)
-          : PackSoundRecords(shard, chunk, *layout, **packer, *raw, damage, checksum_holds, error);
+  std::optional<Chunk> packed = damage.empty()
+                                    ? Pack(shard, chunk, *layout, **packer, *raw, error)
+                                    : PackSoundRecords(memory_, shard, chunk, *layout, **packer,
+                                                       *raw, damage, checksum_holds, error);
   if (packed && !SplitDamagedRecords(chunk, damage, *packed)) {
     error = ShardChanged(
         shard, absl::StrCat("the chunk at ", chunk.offset, " has ", packed->num_holdout(),

@@ -15,6 +15,7 @@
 #include "records/engine/file_cache.h"
 #include "records/engine/listed_damage.h"
 #include "records/engine/messages.h"
+#include "records/engine/page_memory.h"
 #include "records/engine/record_packer.h"
 
 namespace penstock {
@@ -42,8 +43,8 @@ class Scratch {
 // one per thread.
 class ChunkLoader {
  public:
-  // `files` must outlive it.
-  explicit ChunkLoader(FileCache& files) : files_(files) {}
+  // Both must outlive it, `memory` its chunks too.
+  ChunkLoader(FileCache& files, PageMemory& memory) : files_(files), memory_(memory) {}
 
   // The whole chunk but for the records that `damage` lists, or nullopt with the reason in `error`:
   // kNotFound, kPermissionDenied: the shard. kUnavailable: reading failed twice.
@@ -72,6 +73,7 @@ class ChunkLoader {
                             RecordPacker& packer, std::span<const uint8_t> raw, LoadError& error);
 
   FileCache& files_;
+  PageMemory& memory_;
   Scratch bytes_;
   Scratch raw_;
   std::list<Packer> packers_;  // Most recently used first.

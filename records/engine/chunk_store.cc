@@ -18,7 +18,8 @@ uint64_t AddSaturated(uint64_t a, uint64_t b) {
 }
 
 uint64_t EntryBytes(const ShardRef& shard, const ChunkRef& chunk, const ChunkLayout& layout) {
-  return layout.ChunkBytes(chunk.records) + kEntryOverhead + 2 * shard.path.size();
+  return PageMemory::Capacity(layout.ChunkBytes(chunk.records)) + kEntryOverhead +
+         2 * shard.path.size();
 }
 
 }  // namespace

@@ -15,9 +15,29 @@
 namespace penstock {
 namespace {
 
+// Parts get this part of the memory budget at most.
+constexpr uint64_t kPartShare = 8;
 // Free part memory that is kept: the parts of a few busy sessions.
-constexpr size_t kKeptPartBytes = size_t{32} << 20;
+constexpr uint64_t kMostKeptPartBytes = uint64_t{32} << 20;
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PENSTOCK_ENGINE_ORDINARY_MEMORY  // The sanitizer sees nothing of ours.
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define PENSTOCK_ENGINE_ORDINARY_MEMORY
+#endif
+
+std::shared_ptr<PageMemory> MakeMemory([[maybe_unused]] const EngineOptions& options) {
+#if defined(PENSTOCK_ENGINE_ORDINARY_MEMORY)
+  return std::make_shared<PageMemory>(0, 0);
+#else
+  const uint64_t in_use = options.memory_budget + options.limits.engine_part_bytes;
+  return std::make_shared<PageMemory>(4 * in_use, options.memory_budget / 64);
+#endif
+}
+
+// Parts are in the budget too, but where it is small one session's lie beside it.
 EngineOptions Completed(EngineOptions options) {
   const MachineLimits machine = ReadMachineLimits();
   if (options.threads == 0) options.threads = machine.cores;
@@ -25,7 +45,16 @@ EngineOptions Completed(EngineOptions options) {
   options.limits.cached_part_bytes =
       std::max(options.limits.cached_part_bytes, options.threads * (uint64_t{2} << 20));
   options.strip_cache = std::min(options.strip_cache, options.memory_budget / 8);
+  EngineLimits& limits = options.limits;
+  limits.engine_part_bytes = std::clamp(options.memory_budget / kPartShare,
+                                        limits.session_part_bytes, limits.engine_part_bytes);
   return options;
+}
+
+// What is left of the budget for chunks and windows.
+uint64_t StoreBudget(const EngineOptions& options) {
+  return options.memory_budget - options.strip_cache -
+         std::min(options.limits.engine_part_bytes, options.memory_budget / kPartShare);
 }
 
 uint64_t NewInstance() {
@@ -66,9 +95,13 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
 // What a thread works with.
 class Worker {
  public:
-  Worker(Scheduler& scheduler, FileCache& files, PartPool& pool, StripCache& strips,
-         JobTimes& times)
-      : scheduler_(scheduler), pool_(pool), strips_(strips), times_(times), loader_(files) {}
+  Worker(Scheduler& scheduler, FileCache& files, PageMemory& memory, PartPool& pool,
+         StripCache& strips, JobTimes& times)
+      : scheduler_(scheduler),
+        pool_(pool),
+        strips_(strips),
+        times_(times),
+        loader_(files, memory) {}
 
   void Do(const Job& job) {
     const JobTimes::Activity activity = JobTimes::ActivityOf(job.kind);
@@ -273,12 +306,13 @@ Engine::Engine(EngineOptions options, Root root)
       instance_(NewInstance()),
       root_(std::move(root)),
       files_(root_, options_.limits.max_open_files),
-      scheduler_(options_.memory_budget - options_.strip_cache, options_.limits,
-                 options_.strip_cache > 0),
-      pool_(std::make_shared<PartPool>(kKeptPartBytes,
-                                       [this](SessionState* session, size_t capacity) {
-                                         scheduler_.PartReturned(session, capacity);
-                                       })),
+      memory_(MakeMemory(options_)),
+      scheduler_(StoreBudget(options_), options_.limits, options_.strip_cache > 0),
+      pool_(std::make_shared<PartPool>(
+          memory_, std::min(kMostKeptPartBytes, options_.limits.engine_part_bytes / 4),
+          [this](SessionState* session, size_t capacity) {
+            scheduler_.PartReturned(session, capacity);
+          })),
       strips_(*pool_, options_.strip_cache) {
   for (uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
 }
@@ -290,7 +324,7 @@ Engine::~Engine() {
 }
 
 void Engine::Work() {
-  Worker worker(scheduler_, files_, *pool_, strips_, times_);
+  Worker worker(scheduler_, files_, *memory_, *pool_, strips_, times_);
   for (Job job; scheduler_.Next(job);) worker.Do(job);
 }
 

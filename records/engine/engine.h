@@ -14,6 +14,7 @@
 #include "records/engine/engine_options.h"
 #include "records/engine/file_cache.h"
 #include "records/engine/job_times.h"
+#include "records/engine/page_memory.h"
 #include "records/engine/part_pool.h"
 #include "records/engine/scheduler.h"
 #include "records/engine/session.h"
@@ -70,6 +71,8 @@ class Engine {
   const Root root_;
   const JobTimes::Clock::time_point started_ = JobTimes::Clock::now();
   FileCache files_;
+  // Of chunks and parts. Shared with the pool.
+  const std::shared_ptr<PageMemory> memory_;
   JobTimes times_;
   Scheduler scheduler_;
   // Shared with the homes of parts, which may outlive the engine.

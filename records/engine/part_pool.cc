@@ -2,23 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
 #include <utility>
 
 namespace penstock {
-namespace {
-
-constexpr std::align_val_t kCacheLine{64};
-
-uint8_t* Allocate(size_t bytes) { return static_cast<uint8_t*>(::operator new(bytes, kCacheLine)); }
-void Free(uint8_t* memory) { ::operator delete(memory, kCacheLine); }
-
-}  // namespace
-
 PartPool::~PartPool() {
   MutexLock lock(&mutex_);
-  for (const std::vector<uint8_t*>& list : free_) {
-    for (uint8_t* memory : list) Free(memory);
+  for (size_t i = 0; i < kClasses; ++i) {
+    for (uint8_t* memory : free_[i]) memory_->Return(memory, kMinBytes << i);
   }
 }
 
@@ -51,7 +41,7 @@ std::span<uint8_t> PartPool::Take(Home& home, size_t size) {
 std::span<uint8_t> PartPool::TakeOwn(size_t size) {
   const size_t capacity = Capacity(size);
   std::vector<uint8_t*>& list = free_[Class(size)];
-  if (list.empty()) return {Allocate(capacity), capacity};
+  if (list.empty()) return {memory_->Take(capacity), capacity};
   uint8_t* memory = list.back();
   list.pop_back();
   free_bytes_ -= capacity;
@@ -86,7 +76,7 @@ void PartPool::ReturnOwn(std::span<uint8_t> memory) {
     free_[Class(memory.size())].push_back(memory.data());
     free_bytes_ += memory.size();
   } else {
-    Free(memory.data());
+    memory_->Return(memory.data(), memory.size());
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "records/base/mutex.h"
+#include "records/engine/page_memory.h"
 #include "records/engine/part_buffer.h"
 #include "records/engine/part_memory.h"
 
@@ -35,8 +36,8 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   // Called when a part's memory has returned, with the session of its home.
   using OnReturn = std::function<void(SessionState* session, size_t capacity)>;
 
-  PartPool(size_t keep_bytes, OnReturn on_return)
-      : keep_bytes_(keep_bytes), on_return_(std::move(on_return)) {}
+  PartPool(std::shared_ptr<PageMemory> memory, size_t keep_bytes, OnReturn on_return)
+      : memory_(std::move(memory)), keep_bytes_(keep_bytes), on_return_(std::move(on_return)) {}
   ~PartPool();
 
   // What a part of `size` bytes takes. REQUIRES: size <= PartBuffer::kMaxPartBytes.
@@ -75,6 +76,7 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   void Return(Home& home, std::span<uint8_t> memory);
   void CloseHome(Home& home);
 
+  const std::shared_ptr<PageMemory> memory_;  // Shared with the engine, which may go first.
   const size_t keep_bytes_;
   mutable Mutex mutex_;
   OnReturn on_return_ ABSL_GUARDED_BY(mutex_);

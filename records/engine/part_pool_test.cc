@@ -14,8 +14,9 @@ class PartPoolTest : public ::testing::Test {
   }
 
   size_t returned_ = 0;
-  std::shared_ptr<PartPool> pool_ = std::make_shared<PartPool>(
-      size_t{4} << 20, [this](SessionState*, size_t bytes) { returned_ += bytes; });
+  std::shared_ptr<PartPool> pool_ =
+      std::make_shared<PartPool>(std::make_shared<PageMemory>(0, 0), size_t{4} << 20,
+                                 [this](SessionState*, size_t bytes) { returned_ += bytes; });
 };
 
 TEST_F(PartPoolTest, CapacityIsThePowerOfTwoAbove) {

@@ -23,11 +23,12 @@ LoadError Contradiction(const ShardRef& shard, const ChunkRef& chunk, uint32_t r
 
 }  // namespace
 
-std::optional<Chunk> PackSoundRecords(const ShardRef& shard, const ChunkRef& chunk,
-                                      const ChunkLayout& layout, RecordPacker& packer,
-                                      std::span<const uint8_t> raw, const ListedDamage& damage,
-                                      bool checksum_holds, LoadError& error) {
-  Chunk packed(chunk.records, layout.row_bytes());
+std::optional<Chunk> PackSoundRecords(PageMemory& memory, const ShardRef& shard,
+                                      const ChunkRef& chunk, const ChunkLayout& layout,
+                                      RecordPacker& packer, std::span<const uint8_t> raw,
+                                      const ListedDamage& damage, bool checksum_holds,
+                                      LoadError& error) {
+  Chunk packed(memory, chunk.records, layout.row_bytes());
   Walk walk;
   for (; walk.record < chunk.records && walk.offset < raw.size(); ++walk.record) {
     const bool listed = damage.Contains(walk.record);
@@ -66,7 +67,7 @@ std::optional<Chunk> PackSoundRecords(const ShardRef& shard, const ChunkRef& chu
 }
 
 Chunk DamagedChunk(const ChunkRef& chunk, const ListedDamage& damage) {
-  Chunk packed(chunk.records, /*row_bytes=*/0);
+  Chunk packed(chunk.records);
   SplitDamagedRecords(chunk, damage, packed);
   return packed;
 }

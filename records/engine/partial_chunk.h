@@ -18,10 +18,11 @@ namespace penstock {
 // Packs what `damage` does not list; every record packed holds its own CRCs. nullopt, with the
 // reason in `error`: as ChunkLoader::Load(), where kDataLoss names the first damaged record that is
 // not listed. `checksum_holds`: of the whole chunk; what else breaks it must be listed.
-std::optional<Chunk> PackSoundRecords(const ShardRef& shard, const ChunkRef& chunk,
-                                      const ChunkLayout& layout, RecordPacker& packer,
-                                      std::span<const uint8_t> raw, const ListedDamage& damage,
-                                      bool checksum_holds, LoadError& error);
+std::optional<Chunk> PackSoundRecords(PageMemory& memory, const ShardRef& shard,
+                                      const ChunkRef& chunk, const ChunkLayout& layout,
+                                      RecordPacker& packer, std::span<const uint8_t> raw,
+                                      const ListedDamage& damage, bool checksum_holds,
+                                      LoadError& error);
 
 // A chunk none of whose records is sound.
 Chunk DamagedChunk(const ChunkRef& chunk, const ListedDamage& damage);
