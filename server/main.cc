@@ -55,9 +55,10 @@ void AddOptions(CLI::App& app, Flags& flags) {
                  "HOST:PORT of a second port that answers health checks alone, without TLS");
   app.add_option("--threads", flags.server.threads,
                  "Threads that load and decode; 0: the cores this process may use");
-  app.add_option("--memory-budget", flags.memory_budget,
-                 "Memory for chunks and windows, e.g. 4GiB; 0: a quarter of what this process may "
-                 "use");
+  app.add_option(
+      "--memory-budget", flags.memory_budget,
+      "Memory for data and what clients ask for, e.g. 4GiB; 0: a quarter of what this process may "
+      "use");
   app.add_option(
       "--strip-cache", flags.strip_cache,
       "Of --memory-budget, at most an eighth of it: memory for decoded rows that several "

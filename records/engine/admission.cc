@@ -37,9 +37,18 @@ WindowState* Admission::BestUntried() const {
   return best;
 }
 
+// What clients define must not keep them from reading it; that of windows which are only announced
+// waits.
+uint64_t Admission::RoomFor(const WindowState& window) const {
+  const uint64_t budget = store_.budget_bytes();
+  if (window.in_use || store_.pinned_bytes() == 0) return budget;
+  return budget - std::min(budget, store_.held_bytes());
+}
+
 bool Admission::TryAdmit(WindowState& window) {
   SessionState& session = *window.session;
-  if (!store_.Pin(window.definition, session.layout, window.table_bytes, window.chunks)) {
+  if (!store_.Pin(window.definition, session.layout, window.table_bytes, RoomFor(window),
+                  window.chunks)) {
     return false;
   }
   std::erase(waiting_, &window);

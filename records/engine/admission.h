@@ -18,6 +18,8 @@ namespace penstock {
 // each with its earliest needed window. To make room for a window that was fetched from, windows
 // that were only announced give up theirs, and so does any window that was not read for
 // `idle_pin`: its chunks are loaded again at the next fetch.
+// Definitions count from the first word on: for them chunks go that nobody pins, and windows that
+// are only announced wait.
 //
 // Not thread-safe: the scheduler's lock guards it.
 class Admission {
@@ -51,6 +53,7 @@ class Admission {
 
  private:
   WindowState* BestUntried() const;
+  uint64_t RoomFor(const WindowState& window) const;
   bool TryAdmit(WindowState& window);
   // Yields windows for which `may_yield` holds until `window` fits.
   template <typename MayYield>

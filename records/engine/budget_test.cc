@@ -1,4 +1,5 @@
 // Windows under a budget that does not hold all of them.
+#include <algorithm>
 #include <chrono>
 
 #include "gmock/gmock.h"
@@ -45,7 +46,7 @@ TEST_F(BudgetTest, AWindowLargerThanTheBudgetIsRefusedWithTheNumbers) {
   EXPECT_EQ(client.errors()[0].window, 1u);
   EXPECT_THAT(client.errors()[0].status,
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       AllOf(HasSubstr("window 1 takes"), HasSubstr("budget is"))));
+                       AllOf(HasSubstr("window 1 takes"), HasSubstr("budget for windows is"))));
 }
 
 TEST_F(BudgetTest, WindowsReadSideBySideMustFitTogether) {
@@ -124,6 +125,48 @@ TEST_F(BudgetTest, UnpinnedChunksMakeRoomOldestFirst) {
   EXPECT_EQ(engine_->stats().bytes_read, read);
   OpenAndFetch(*session, client, 11, 0);
   EXPECT_EQ(engine_->stats().bytes_read, read + data.chunks()[0].size);
+}
+
+TEST_F(BudgetTest, DefinitionsOfWindowsThatWaitAreInTheBudget) {
+  const ChessData& data = MakeData();
+  StartWithRoomFor(5.5);
+  Recorder client;
+  auto session = Open(client);
+  for (uint64_t w = 0; w < 4; ++w) {
+    OpenAndFetch(*session, client, w, w);
+    ASSERT_OK(session->Release(w));
+  }
+  EXPECT_EQ(engine_->stats().chunks_evicted, 0u);
+  // None of them needs a chunk that is not there, and yet chunks go.
+  for (uint64_t w = 100; w < 150; ++w) ASSERT_OK(session->OpenWindow(data.Window(w, {0})));
+  EXPECT_GT(engine_->stats().chunks_evicted, 0u);
+  // Windows that were pinned before the last of them came may exceed the budget together with them.
+  constexpr uint64_t kDefinitions = 54 * 1'000;
+  const EngineStats stats = engine_->stats();
+  EXPECT_LE(stats.resident_bytes, std::max(stats.budget_bytes, stats.pinned_bytes + kDefinitions));
+  // What is read is served all the same.
+  for (uint64_t w = 0; w < 4; ++w) {
+    OpenAndFetch(*session, client, w, w);
+    ASSERT_OK(session->Release(w));
+  }
+  session = nullptr;
+  EXPECT_EQ(engine_->stats().pinned_bytes, 0u);
+}
+
+TEST_F(BudgetTest, DefinitionsBeyondTheirLimitAreRefusedWithTheNumbers) {
+  const ChessData& data = MakeData();
+  Start({.limits = {.max_definition_bytes = 100'000}});
+  Recorder client, other;
+  auto session = Open(client), second = Open(other);
+  absl::Status status;
+  for (uint64_t w = 0; w < 1000 && status.ok(); ++w) {
+    status = session->OpenWindow(data.Window(w, {0}));
+  }
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
+                               AllOf(HasSubstr("definitions of open windows take"),
+                                     HasSubstr("the limit is 97.7 KiB"))));
+  session = nullptr;
+  EXPECT_OK(second->OpenWindow(data.Window(1, {0})));
 }
 
 TEST_F(BudgetTest, TwoClientsThatNeedMoreThanThereIsBothFinish) {

@@ -84,9 +84,9 @@ ChunkEntry& ChunkStore::FindOrAdd(const OpenWindow& window, uint32_t i,
 }
 
 bool ChunkStore::Pin(const OpenWindow& window, const std::shared_ptr<const ChunkLayout>& layout,
-                     uint64_t table_bytes, std::vector<ChunkEntry*>& entries) {
+                     uint64_t table_bytes, uint64_t room, std::vector<ChunkEntry*>& entries) {
   const uint64_t more = AddSaturated(NewlyPinnedBytes(window, layout.get()), table_bytes);
-  if (AddSaturated(pinned_bytes_, more) > budget_bytes_) return false;
+  if (AddSaturated(pinned_bytes_, more) > room) return false;
   for (uint32_t i = 0; i < window.chunks.size(); ++i) {
     ChunkEntry& entry = FindOrAdd(window, i, layout);
     if (entry.pins++ == 0) {
@@ -99,6 +99,17 @@ bool ChunkStore::Pin(const OpenWindow& window, const std::shared_ptr<const Chunk
   total_bytes_ += table_bytes;
   EvictTo(budget_bytes_);
   return true;
+}
+
+void ChunkStore::Hold(uint64_t bytes) {
+  held_bytes_ += bytes;
+  total_bytes_ += bytes;
+  EvictTo(budget_bytes_);
+}
+
+void ChunkStore::LetGo(uint64_t bytes) {
+  held_bytes_ -= bytes;
+  total_bytes_ -= bytes;
 }
 
 void ChunkStore::Unpin(std::span<ChunkEntry* const> entries, uint64_t table_bytes) {

@@ -57,9 +57,15 @@ class ChunkStore {
                               uint64_t table_bytes);
 
   // Pins all chunks of a window and reserves `table_bytes` beside them, making room by evicting,
-  // or does nothing and returns false where pinned chunks leave no room. New entries are kQueued.
+  // or does nothing and returns false where that would pin more than `room`. New entries are
+  // kQueued.
   bool Pin(const OpenWindow& window, const std::shared_ptr<const ChunkLayout>& layout,
-           uint64_t table_bytes, std::vector<ChunkEntry*>& entries);
+           uint64_t table_bytes, uint64_t room, std::vector<ChunkEntry*>& entries);
+  // Takes memory of something else from the budget; chunks that nobody pins make room. It leaves
+  // Pin() no less: pins and this may exceed the budget together.
+  void Hold(uint64_t bytes);
+  void LetGo(uint64_t bytes);
+
   // Undoes Pin(). An entry that is neither resident nor loading is forgotten.
   void Unpin(std::span<ChunkEntry* const> entries, uint64_t table_bytes);
 
@@ -71,6 +77,7 @@ class ChunkStore {
   uint64_t budget_bytes() const { return budget_bytes_; }
   uint64_t total_bytes() const { return total_bytes_; }
   uint64_t pinned_bytes() const { return pinned_bytes_; }
+  uint64_t held_bytes() const { return held_bytes_; }
   const ChunkStoreStats& stats() const { return stats_; }
 
  private:
@@ -104,6 +111,7 @@ class ChunkStore {
   const uint64_t budget_bytes_;
   uint64_t total_bytes_ = 0;
   uint64_t pinned_bytes_ = 0;
+  uint64_t held_bytes_ = 0;
   std::unordered_map<Key, std::unique_ptr<ChunkEntry>, KeyHash> entries_;
   std::vector<std::unique_ptr<ChunkEntry>> failed_;  // Pinned still.
   ChunkEntry* oldest_ = nullptr;

@@ -17,6 +17,8 @@ namespace {
 
 // Parts get this part of the memory budget at most.
 constexpr uint64_t kPartShare = 8;
+// What 150 clients of 128 windows of 16 chunks define.
+constexpr uint64_t kMinDefinitionBytes = uint64_t{64} << 20;
 // Free part memory that is kept: the parts of a few busy sessions.
 constexpr uint64_t kMostKeptPartBytes = uint64_t{32} << 20;
 
@@ -32,7 +34,8 @@ std::shared_ptr<PageMemory> MakeMemory([[maybe_unused]] const EngineOptions& opt
 #if defined(PENSTOCK_ENGINE_ORDINARY_MEMORY)
   return std::make_shared<PageMemory>(0, 0);
 #else
-  const uint64_t in_use = options.memory_budget + options.limits.engine_part_bytes;
+  constexpr uint64_t kMost = uint64_t{1} << 44;  // A process has 2^47 bytes of addresses.
+  const uint64_t in_use = std::min(options.memory_budget, kMost) + options.limits.engine_part_bytes;
   return std::make_shared<PageMemory>(4 * in_use, options.memory_budget / 64);
 #endif
 }
@@ -48,6 +51,8 @@ EngineOptions Completed(EngineOptions options) {
   EngineLimits& limits = options.limits;
   limits.engine_part_bytes = std::clamp(options.memory_budget / kPartShare,
                                         limits.session_part_bytes, limits.engine_part_bytes);
+  limits.max_definition_bytes = std::min(limits.max_definition_bytes,
+                                         std::max(options.memory_budget / 4, kMinDefinitionBytes));
   return options;
 }
 

@@ -19,11 +19,16 @@ struct EngineLimits {
   size_t max_path_bytes = 4096;
   // A chunk's bytes after decompression; a record fits in a chunk.
   uint64_t max_chunk_bytes = uint64_t{64} << 20;
-  // Memory of parts that have not returned: a client that does not read costs no more.
+  // Memory of parts that have not returned: a client that does not read costs no more. Beyond that
+  // of the engine, which Engine::Create() lowers to an eighth of the budget or to that of a
+  // session, a session has one small part at a time.
   uint64_t session_part_bytes = uint64_t{16} << 20;
   // Of these, as many as caches near the processors hold: this, or 2 MiB a thread if that is more.
   uint64_t cached_part_bytes = uint64_t{4} << 20;
   uint64_t engine_part_bytes = uint64_t{128} << 20;
+  // Memory of the definitions of all open windows. Engine::Create() lowers it to a quarter of the
+  // budget, or to 64 MiB.
+  uint64_t max_definition_bytes = uint64_t{512} << 20;
   size_t max_open_files = 256;
   // A window that was not read for so long makes room for others, and is loaded again when it is.
   std::chrono::steady_clock::duration idle_pin = std::chrono::seconds(30);
@@ -32,7 +37,9 @@ struct EngineLimits {
 struct EngineOptions {
   std::string data_root = {};  // Shards are opened beneath it.
   uint32_t threads = 0;        // 0: the cores of this process's control group.
-  uint64_t memory_budget = 0;  // Of chunks and windows; 0: a quarter of its memory.
+  // Of chunks, windows and their definitions, requests, parts and the strip cache; 0: a quarter of
+  // its memory.
+  uint64_t memory_budget = 0;
   // Of memory_budget, for decoded rows that several sessions are sent; at most an eighth of it is
   // used so, and beside it 512 KiB a thread. Jobs hit that are no further apart. 0: every session's
   // rows are decoded for it alone.
@@ -51,7 +58,7 @@ struct EngineStats {
   uint64_t waiting_windows = 0;   // For memory.
   uint64_t waiting_requests = 0;  // That have not ended.
   uint64_t waiting_bytes = 0;     // Of their rows that are not taken to be decoded.
-  uint64_t budget_bytes = 0;      // Of chunks and windows.
+  uint64_t budget_bytes = 0;      // What of the memory budget is not for parts and strips.
   uint64_t resident_bytes = 0;    // Of chunks and windows, in the budget.
   uint64_t pinned_bytes = 0;      // Of these, in use.
   uint64_t part_bytes = 0;        // Of parts that have not returned.

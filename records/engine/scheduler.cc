@@ -13,6 +13,18 @@ namespace {
 
 using Phase = WindowState::Phase;
 
+// Of the window's state, definition and pins, what knows it by them, and their allocations.
+uint64_t DefinitionBytes(const OpenWindow& definition) {
+  uint64_t bytes = sizeof(WindowState) + 256;
+  bytes += definition.chunks.capacity() * (sizeof(ChunkRef) + 3 * sizeof(ChunkEntry*));
+  bytes += definition.damaged.capacity() * sizeof(DamagedRecord);
+  for (const ShardRef& shard : definition.shards) bytes += shard.path.capacity() + 32;
+  return bytes + definition.shards.capacity() * sizeof(ShardRef);
+}
+
+// Of one request.
+constexpr uint64_t kRequestBytes = sizeof(RequestState) + 64;
+
 absl::Status UnknownWindow(uint64_t window) {
   return absl::InvalidArgumentError(absl::StrCat("window ", window, " is not open"));
 }
@@ -48,6 +60,7 @@ void Scheduler::EndSession(SessionState& session) {
 
 void Scheduler::ForgetSession(SessionState& session) {
   MutexLock lock(&mutex_);
+  admission_.store().LetGo(session.all_requests.size() * kRequestBytes);
   sessions_.erase(&session);
 }
 
@@ -58,29 +71,49 @@ absl::Status Scheduler::OpenWindow(SessionState& session, penstock::OpenWindow d
   auto window = std::make_unique<WindowState>();
   window->session = &session;
   window->needed_at = definition.needed_at;
-  window->table_bytes = sizeof(WindowState) + definition.chunks.size() * sizeof(ChunkRef) +
-                        definition.damaged.size() * sizeof(DamagedRecord) +
-                        WindowRows::Bytes(definition.rows, session.record_ids);
+  window->table_bytes = WindowRows::Bytes(definition.rows, session.record_ids);
+  window->definition_bytes = DefinitionBytes(definition);
   window->definition = std::move(definition);
   window->bytes = Admission::WindowBytes(*window);
 
   MutexLock lock(&mutex_);
   PENSTOCK_RETURN_IF_ERROR(MakeRoomFor(session, number));
+  PENSTOCK_RETURN_IF_ERROR(HoldDefinition(*window));
   window->sequence = ++sequence_;
   WindowState& added = *window;
   session.windows.emplace(number, std::move(window));
   const uint64_t budget = admission_.store().budget_bytes();
   if (added.bytes > budget) {
-    Fail(added, {absl::ResourceExhaustedError(
-                     absl::StrCat("window ", number, " takes ", FormatByteSize(added.bytes),
-                                  " of memory, the server's budget is ", FormatByteSize(budget),
-                                  ": use smaller windows, or raise the budget")),
+    Fail(added, {absl::ResourceExhaustedError(absl::StrCat(
+                     "window ", number, " takes ", FormatByteSize(added.bytes),
+                     " of memory, the server's budget for windows is ", FormatByteSize(budget),
+                     ": use smaller windows, or raise the budget")),
                  std::nullopt});
     return absl::OkStatus();
   }
   admission_.Enqueue(added);
   AdmitSoon();
   return absl::OkStatus();
+}
+
+absl::Status Scheduler::HoldDefinition(const WindowState& window) {
+  if (definition_bytes_ + window.definition_bytes > limits_.max_definition_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the definitions of open windows take ", FormatByteSize(definition_bytes_),
+                     " of this server, window ", window.definition.window, " another ",
+                     FormatByteSize(window.definition_bytes), "; the limit is ",
+                     FormatByteSize(limits_.max_definition_bytes),
+                     ": use fewer lanes or clients a server, or raise --memory-budget"));
+  }
+  definition_bytes_ += window.definition_bytes;
+  admission_.store().Hold(window.definition_bytes);
+  return absl::OkStatus();
+}
+
+void Scheduler::Delete(WindowState* window) {
+  definition_bytes_ -= window->definition_bytes;
+  admission_.store().LetGo(window->definition_bytes);
+  delete window;
 }
 
 // A failed window need not be released: its number may be used again, and it goes when the windows
@@ -127,6 +160,7 @@ absl::Status Scheduler::AddRequest(SessionState& session, WindowState& window,
   }
   if (session.free_requests.empty()) {
     session.all_requests.push_back(std::make_unique<RequestState>());
+    admission_.store().Hold(kRequestBytes);
     session.free_requests.push_back(session.all_requests.back().get());
   }
   RequestState& request = *session.free_requests.back();
@@ -164,11 +198,12 @@ absl::Status Scheduler::UseWindow(WindowState& window) {
   SessionState& session = *window.session;
   const uint64_t budget = admission_.store().budget_bytes();
   if (session.in_use_bytes + window.bytes > budget) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the windows that this client reads side by side take ",
-        FormatByteSize(session.in_use_bytes), ", window ", window.definition.window, " another ",
-        FormatByteSize(window.bytes), "; the server's budget is ", FormatByteSize(budget),
-        ": use fewer lanes or smaller windows, add servers, or raise the budget"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the windows that this client reads side by side take ",
+                     FormatByteSize(session.in_use_bytes), ", window ", window.definition.window,
+                     " another ", FormatByteSize(window.bytes),
+                     "; the server's budget for windows is ", FormatByteSize(budget),
+                     ": use fewer lanes or smaller windows, add servers, or raise the budget"));
   }
   window.in_use = true;
   session.in_use_bytes += window.bytes;
@@ -221,7 +256,9 @@ void Scheduler::Remove(std::unique_ptr<WindowState> window) {
   // Jobs use the memory of a window only in these phases.
   const bool in_hand = window->phase == Phase::kBuilding || window->phase == Phase::kReady;
   if (window->active == 0 || !in_hand) admission_.Withdraw(*window);
-  if (window->active > 0) window.release();  // The last job deletes it.
+  const bool in_jobs = window->active > 0;
+  WindowState* removed = window.release();
+  if (!in_jobs) Delete(removed);  // Otherwise the last job does.
 }
 
 void Scheduler::Fail(WindowState& window, const LoadError& error) {
@@ -366,7 +403,7 @@ void Scheduler::LetGo(const Job& job) {
   if (WindowState* window = job.window; window != nullptr && --window->active == 0) {
     if (window->released) {
       admission_.Withdraw(*window);
-      delete window;
+      Delete(window);
       AdmitSoon();
     } else if (window->idle() && admission_.anyone_waits()) {
       AdmitSoon();  // Its memory may go to one that waits.

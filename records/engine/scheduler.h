@@ -73,6 +73,9 @@ class Scheduler {
   // Makes sure that the session may open a window of this number.
   absl::Status MakeRoomFor(SessionState& session, uint64_t window)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes the memory of its definition from the budget.
+  absl::Status HoldDefinition(const WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Delete(WindowState* window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status UseWindow(WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndRequest(RequestState& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove(std::unique_ptr<WindowState> window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -95,6 +98,7 @@ class Scheduler {
   Turns turns_ ABSL_GUARDED_BY(mutex_);
   uint64_t sequence_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t idle_threads_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t definition_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool admit_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   EngineStats counts_ ABSL_GUARDED_BY(mutex_);

@@ -68,9 +68,10 @@ struct WindowState {
   enum class Phase { kWaiting, kLoading, kBuilding, kReady, kYielded, kFailed };
 
   SessionState* session = nullptr;
-  OpenWindow definition;  // Constant.
-  uint64_t bytes = 0;     // Of chunks and rows.
-  uint64_t table_bytes = 0;
+  OpenWindow definition;          // Constant.
+  uint64_t bytes = 0;             // Of chunks and rows.
+  uint64_t table_bytes = 0;       // Of rows.
+  uint64_t definition_bytes = 0;  // While it is open, whatever its phase.
   Phase phase = Phase::kWaiting;
   uint64_t needed_at = 0;
   uint64_t sequence = 0;

@@ -117,6 +117,28 @@ TEST_F(SessionTest, AllClientsTogetherCostNoMoreThanTheEnginesLimit) {
   ExpectAnswer(second, window, FetchAll(window, 1));
 }
 
+TEST_F(SessionTest, WhereOthersHoldAllPartsAreSmall) {
+  const ChessData& data = MakeLargeData();
+  Start({.limits = {.session_part_bytes = uint64_t{2} << 20,
+                    .engine_part_bytes = uint64_t{2} << 20}});
+  Recorder greedy, other;
+  auto one = Open(greedy), two = Open(other);
+  const OpenWindow window = data.Window(0, {0, 1});
+  greedy.HoldParts();
+  ASSERT_OK(one->OpenWindow(window));
+  ASSERT_OK(one->Fetch(FetchAll(window, 1)));
+  ASSERT_TRUE(greedy.WaitParts(2));
+  other.HoldParts();
+  ASSERT_OK(two->OpenWindow(window));
+  ASSERT_OK(two->Fetch(FetchAll(window, 1)));
+  ASSERT_TRUE(other.WaitParts(1));
+  EXPECT_LE(engine_->stats().part_bytes, (uint64_t{2} << 20) + (64 << 10));
+  other.DropParts();
+  ExpectAnswer(other, window, FetchAll(window, 1));
+  greedy.DropParts();
+  ExpectAnswer(greedy, window, FetchAll(window, 1));
+}
+
 TEST_F(SessionTest, ReleaseAndCancelWhileLoading) {
   const ChessData& data = MakeLargeData();
   Start();

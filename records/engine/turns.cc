@@ -10,6 +10,8 @@ namespace {
 // when it is answered, must not get less than one that has many waiting.
 constexpr int64_t kQuantum = 64 << 10;
 
+// Of a session that has nothing outstanding while the others' parts take all that there is.
+constexpr size_t kSmallPartBytes = size_t{64} << 10;
 // Shorter runs of rows are copied for less than lending each of them costs.
 constexpr size_t kMinLentRun = size_t{8} << 10;
 // What a session may be given before its turn.
@@ -47,12 +49,17 @@ void Turns::Remove(SessionState& session) {
   if (turn_ >= ring_.size()) turn_ = 0;
 }
 
+uint64_t Turns::RowsPerPart(const Decoding& decoding) const {
+  if (part_bytes_ < limits_.engine_part_bytes) return decoding.rows_per_part;
+  return std::clamp<uint64_t>(kSmallPartBytes / std::max<size_t>(decoding.row_bytes, 1), 1, decoding.rows_per_part);
+}
+
 size_t Turns::NextBytes(const SessionState& session, const RequestState& request) const {
   const Decoding& decoding = *request.decoding;
   const uint64_t rows =
       share_parts_ && IsShared(session, request)
           ? decoding.block_rows
-          : std::min<uint64_t>(decoding.rows_per_part, request.pattern.size() - request.next_row);
+          : std::min(RowsPerPart(decoding), request.pattern.size() - request.next_row);
   return rows * decoding.row_bytes;
 }
 
@@ -68,7 +75,7 @@ Job Turns::NextPart(SessionState& session, RequestState& request) const {
                         request.window->definition.rows);
     job.rows = RowsInBlock(request.pattern, job.begin, job.block);
   } else {
-    job.rows = static_cast<uint32_t>(std::min<uint64_t>(request.decoding->rows_per_part, left));
+    job.rows = static_cast<uint32_t>(std::min(RowsPerPart(*request.decoding), left));
   }
   return job;
 }

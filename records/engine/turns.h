@@ -43,6 +43,8 @@ class Turns {
 
  private:
   bool HasWork(const SessionState& session) const;
+  // Of a part that is decoded for its session alone.
+  uint64_t RowsPerPart(const Decoding& decoding) const;
   bool MayRun(const SessionState& session, const RequestState& request) const;
   // Memory that NextPart() takes, at most.
   size_t NextBytes(const SessionState& session, const RequestState& request) const;
