@@ -51,7 +51,8 @@ void Turns::Remove(SessionState& session) {
 
 uint64_t Turns::RowsPerPart(const Decoding& decoding) const {
   if (part_bytes_ < limits_.engine_part_bytes) return decoding.rows_per_part;
-  return std::clamp<uint64_t>(kSmallPartBytes / std::max<size_t>(decoding.row_bytes, 1), 1, decoding.rows_per_part);
+  return std::clamp<uint64_t>(kSmallPartBytes / std::max<size_t>(decoding.row_bytes, 1), 1,
+                              decoding.rows_per_part);
 }
 
 size_t Turns::NextBytes(const SessionState& session, const RequestState& request) const {

@@ -1,9 +1,9 @@
 // Shares of sessions that ask for more than the engine's threads can do.
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -41,6 +41,38 @@ class Way {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
+// Rows that each has got, from when all had some until the last had `enough` more. Thread-safe.
+class Tally {
+ public:
+  Tally(size_t eaters, uint64_t enough) : enough_(enough), rows_(eaters) {}
+
+  void Add(size_t eater, uint64_t rows) {
+    MutexLock lock(&mutex_);
+    if (done_) return;
+    rows_[eater] += rows;
+    if (before_.empty() && std::find(rows_.begin(), rows_.end(), 0u) == rows_.end()) {
+      before_ = rows_;
+    }
+    done_ = !before_.empty() && rows_.back() - before_.back() >= enough_;
+    if (done_) changed_.NotifyAll();
+  }
+  std::vector<uint64_t> Wait() {
+    MutexLock lock(&mutex_);
+    while (!done_) changed_.Wait(&mutex_);
+    std::vector<uint64_t> rows = rows_;
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] -= before_[i];
+    return rows;
+  }
+
+ private:
+  const uint64_t enough_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<uint64_t> rows_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint64_t> before_ ABSL_GUARDED_BY(mutex_);
+  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
 struct Appetite {
   uint64_t requests = 2;  // Outstanding, or on the way.
   uint32_t rows = 160;    // Of each.
@@ -49,19 +81,19 @@ struct Appetite {
 // Asks for rows of one window again whenever it has received some.
 class Eater final : public SessionEvents {
  public:
-  Eater(Appetite appetite, const OpenWindow& window, Way& way)
-      : appetite_(appetite), window_(window), way_(way) {}
+  Eater(size_t number, Appetite appetite, const OpenWindow& window, Way& way, Tally& tally)
+      : number_(number), appetite_(appetite), window_(window), way_(way), tally_(tally) {}
 
   void Begin(Session& session) {
     session_ = &session;
     EXPECT_OK(session.OpenWindow(window_));
     for (uint64_t i = 0; i < appetite_.requests; ++i) Ask();
   }
-  uint64_t rows() const { return rows_; }
 
   void OnWindowReady(uint64_t, uint64_t) override {}
   void OnPart(PartBuffer part) override {
     const uint64_t rows = rows_ += part.rows;
+    tally_.Add(number_, part.rows);
     if (rows % appetite_.rows == 0) way_.Send([this] { Ask(); });
   }
   void OnError(StreamError error) override { ADD_FAILURE() << error.status; }
@@ -74,9 +106,11 @@ class Eater final : public SessionEvents {
                                .dtype = WireDtype::kI8}));
   }
 
+  const size_t number_;
   const Appetite appetite_;
   const OpenWindow window_;
   Way& way_;
+  Tally& tally_;
   Session* session_ = nullptr;
   std::atomic<uint64_t> next_request_{0};
   std::atomic<uint64_t> rows_{0};
@@ -90,17 +124,17 @@ class TurnsTest : public EngineFixture {
     MakeData({.shards = 1, .chunks_per_shard = 1, .records_per_chunk = 700});
     Start({.threads = 1});
     Way there_and_back(way);
+    Tally tally(appetites.size(), enough);
     std::vector<std::unique_ptr<Eater>> eaters;
     std::vector<std::unique_ptr<Session>> sessions;
     for (const Appetite& appetite : appetites) {
-      eaters.push_back(std::make_unique<Eater>(appetite, data_->Window(1, {0}), there_and_back));
+      eaters.push_back(std::make_unique<Eater>(eaters.size(), appetite, data_->Window(1, {0}),
+                                               there_and_back, tally));
       sessions.push_back(Open(*eaters.back()));
     }
     for (size_t i = 0; i < eaters.size(); ++i) eaters[i]->Begin(*sessions[i]);
-    while (eaters.back()->rows() < enough) std::this_thread::yield();
+    std::vector<uint64_t> rows = tally.Wait();
     there_and_back.Close();
-    std::vector<uint64_t> rows;
-    for (const auto& eater : eaters) rows.push_back(eater->rows());
     return rows;
   }
 };
