@@ -1,7 +1,7 @@
 // `penstock index`, `penstock inspect` and `penstock decode` as a user calls them.
 #include <cstring>
 
-#include "cli/commands.h"
+#include "cli/testing/command_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -21,29 +21,12 @@ ShardBuilder ChessShard(int records) {
   return shard;
 }
 
-class DatasetCommandsTest : public ::testing::Test {
+class DatasetCommandsTest : public CommandFixture {
  protected:
-  int Run(std::vector<std::string> arguments) {
-    CLI::App app("A tool.", "penstock");
-    app.require_subcommand(1);
-    absl::Status outcome;
-    AddIndexCommand(app, outcome);
-    AddInspectCommand(app, outcome);
-    AddDecodeCommand(app, outcome);
-    std::vector<const char*> argv = {"penstock"};
-    for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const int code = RunApp(app, outcome, static_cast<int>(argv.size()), argv.data());
-    out_ = ::testing::internal::GetCapturedStdout();
-    error_ = ::testing::internal::GetCapturedStderr();
-    return code;
-  }
+  DatasetCommandsTest() : CommandFixture({AddIndexCommand, AddInspectCommand, AddDecodeCommand}) {}
   nlohmann::json Json() { return nlohmann::json::parse(out_); }
 
   TempFolder folder_;
-  std::string out_;
-  std::string error_;
 };
 
 TEST_F(DatasetCommandsTest, IndexesAFolder) {

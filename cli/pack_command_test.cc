@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands.h"
+#include "cli/testing/command_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -17,9 +17,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class PackCommandTest : public ::testing::Test {
+class PackCommandTest : public CommandFixture {
  protected:
-  PackCommandTest() {
+  PackCommandTest() : CommandFixture({AddPackCommand, AddChessCommand}) {
     std::string pattern = ::testing::TempDir() + "pack_command_test.XXXXXX";
     folder_ = mkdtemp(pattern.data());
     input_ = folder_ + "/games.tsv";
@@ -27,26 +27,8 @@ class PackCommandTest : public ::testing::Test {
   }
   ~PackCommandTest() override { std::filesystem::remove_all(folder_); }
 
-  int Run(std::vector<std::string> arguments) {
-    CLI::App app("A tool.", "penstock");
-    app.require_subcommand(1);
-    absl::Status outcome;
-    AddPackCommand(app, outcome);
-    AddChessCommand(app, outcome);
-    std::vector<const char*> argv = {"penstock"};
-    for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const int code = RunApp(app, outcome, static_cast<int>(argv.size()), argv.data());
-    out_ = ::testing::internal::GetCapturedStdout();
-    error_ = ::testing::internal::GetCapturedStderr();
-    return code;
-  }
-
   std::string folder_;
   std::string input_;
-  std::string out_;
-  std::string error_;
 };
 
 TEST_F(PackCommandTest, FailsAtAnInvalidLine) {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands.h"
+#include "cli/testing/command_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -22,9 +22,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class StreamCommandTest : public ::testing::Test {
+class StreamCommandTest : public CommandFixture {
  protected:
-  StreamCommandTest() {
+  StreamCommandTest() : CommandFixture({AddStreamCommand}) {
     for (int s = 0; s < 2; ++s) {
       ShardBuilder shard;
       for (int i = 0; i < 500; ++i) {
@@ -36,22 +36,11 @@ class StreamCommandTest : public ::testing::Test {
 
   // `penstock stream FOLDER --json` and more, by default with a short last step; 0, 1 or 2.
   int Stream(std::vector<std::string> more) {
-    CLI::App app("A tool.", "penstock");
-    app.require_subcommand(1);
-    absl::Status outcome;
-    AddStreamCommand(app, outcome);
     if (!std::count(more.begin(), more.end(), "--remainder")) {
       more.insert(more.end(), {"--remainder", "short"});
     }
     more.insert(more.begin(), {"stream", data_.path(), "--json"});
-    std::vector<const char*> argv = {"penstock"};
-    for (const std::string& argument : more) argv.push_back(argument.c_str());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const int code = RunApp(app, outcome, static_cast<int>(argv.size()), argv.data());
-    out_ = ::testing::internal::GetCapturedStdout();
-    error_ = ::testing::internal::GetCapturedStderr();
-    return code;
+    return Run(more);
   }
   nlohmann::json Json() { return nlohmann::json::parse(out_); }
   std::string Digest(std::vector<std::string> more) {
@@ -71,8 +60,6 @@ class StreamCommandTest : public ::testing::Test {
 
   TempFolder data_;
   TempFolder scratch_;
-  std::string out_;
-  std::string error_;
 };
 
 TEST_F(StreamCommandTest, ReportsWhatItRead) {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "cli/commands.h"
+#include "cli/testing/command_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -20,9 +20,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Words = std::vector<std::string>;
 
-class WhichCommandTest : public ::testing::Test {
+class WhichCommandTest : public CommandFixture {
  protected:
-  WhichCommandTest() {
+  WhichCommandTest() : CommandFixture({AddStreamCommand, AddIndexCommand, AddWhichCommand}) {
     for (int s = 0; s < 3; ++s) {
       ShardBuilder shard;
       for (int i = 0; i < 300; ++i) shard.Add(ChessExample(static_cast<uint64_t>(300 * s + i), i));
@@ -30,22 +30,6 @@ class WhichCommandTest : public ::testing::Test {
     }
   }
 
-  int Run(Words words) {
-    CLI::App app("A tool.", "penstock");
-    app.require_subcommand(1);
-    absl::Status outcome;
-    AddStreamCommand(app, outcome);
-    AddIndexCommand(app, outcome);
-    AddWhichCommand(app, outcome);
-    std::vector<const char*> argv = {"penstock"};
-    for (const std::string& word : words) argv.push_back(word.c_str());
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    const int code = RunApp(app, outcome, static_cast<int>(argv.size()), argv.data());
-    out_ = ::testing::internal::GetCapturedStdout();
-    error_ = ::testing::internal::GetCapturedStderr();
-    return code;
-  }
   static Words Joined(Words first, const Words& more) {
     first.insert(first.end(), more.begin(), more.end());
     return first;
@@ -82,8 +66,6 @@ class WhichCommandTest : public ::testing::Test {
   TempFolder data_;
   TempFolder scratch_;
   std::string path_ = data_.path();
-  std::string out_;
-  std::string error_;
 };
 
 TEST_F(WhichCommandTest, NamesWhatStreamReads) {
