@@ -1,7 +1,4 @@
 // What an engine and its sessions say of themselves.
-#include <chrono>
-#include <thread>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/engine/testing/engine_fixture.h"
@@ -9,19 +6,7 @@
 namespace penstock {
 namespace {
 
-class StatsTest : public EngineFixture {
- protected:
-  // Times and totals are added after a client has heard of the job, so soon but not at once.
-  template <typename Holds>
-  bool WaitUntil(const Holds& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
-  }
-};
+using StatsTest = EngineFixture;
 
 TEST_F(StatsTest, TellsWhereTheTimeOfTheThreadsWent) {
   const ChessData& data = MakeData();

@@ -24,16 +24,6 @@ class StripCacheTest : public EngineFixture {
       ASSERT_TRUE(clients_.back()->WaitReady(window.window));
     }
   }
-  // What threads report after a client has heard of it.
-  template <typename Holds>
-  bool WaitUntil(const Holds& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
-  }
   // Declared first: a session's end is the end of events.
   std::vector<std::unique_ptr<Recorder>> clients_;
   std::vector<std::unique_ptr<Session>> sessions_;

@@ -2,9 +2,11 @@
 #ifndef PENSTOCK_RECORDS_ENGINE_TESTING_ENGINE_FIXTURE_H_
 #define PENSTOCK_RECORDS_ENGINE_TESTING_ENGINE_FIXTURE_H_
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -58,6 +60,16 @@ class EngineFixture : public ::testing::Test {
     ASSERT_TRUE(client.WaitRows(fetch.request, uint64_t{fetch.rows} * fetch.count));
     EXPECT_EQ(Rows(client, fetch.request, fetch.dtype, record_ids),
               data_->Answer(window, fetch, record_ids));
+  }
+  // For times and totals, which are added after a client has heard of the job: soon, not at once.
+  template <typename Holds>
+  static bool WaitUntil(const Holds& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
   }
 
   TempFolder folder_;
