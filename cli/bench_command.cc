@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "cli/bench_verdict.h"
@@ -154,14 +153,10 @@ double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, ab
   return best;
 }
 
-std::string Rate(double bytes_per_second) {
-  return absl::StrCat(FormatByteSize(static_cast<uint64_t>(bytes_per_second)), "/s");
-}
-
 void PrintServer(const ServerFigures& server) {
   absl::PrintF("server    %-24s %11s/s %11s", server.address,
                Grouped(static_cast<uint64_t>(server.rows_per_second)),
-               Rate(server.bytes_per_second));
+               FormatByteRate(server.bytes_per_second));
   if (server.has_engine) {
     const EngineShares& engine = server.engine;
     absl::PrintF("  %3.0f %%  %3.0f %%  %3.0f %%  %3.0f %%  %.1f of %d", 100 * engine.load,
@@ -174,10 +169,10 @@ void PrintServer(const ServerFigures& server) {
 void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
   absl::PrintF("rate      %s positions/s, %s, over %.1f s\n",
                Grouped(static_cast<uint64_t>(figures.rows_per_second)),
-               Rate(figures.bytes_per_second), figures.seconds);
+               FormatByteRate(figures.bytes_per_second), figures.seconds);
   if (figures.link_bytes_per_second > 0) {
     absl::PrintF("link      %s, without disk and copying; %.0f %% of it was used\n",
-                 Rate(figures.link_bytes_per_second),
+                 FormatByteRate(figures.link_bytes_per_second),
                  100 * figures.bytes_per_second / figures.link_bytes_per_second);
   }
   absl::PrintF("client    waited for batches %.0f %% of the time; %.1f of %d cores\n",

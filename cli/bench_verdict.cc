@@ -9,10 +9,6 @@ namespace {
 
 std::string Percent(double share) { return absl::StrFormat("%.0f %%", 100 * share); }
 
-std::string Rate(double bytes_per_second) {
-  return absl::StrCat(FormatByteSize(static_cast<uint64_t>(bytes_per_second)), "/s");
-}
-
 // Of the servers that told, weighted alike.
 struct Fleet {
   size_t servers = 0;
@@ -97,11 +93,11 @@ BenchVerdict Judge(const BenchFigures& figures) {
   }
   const double link = figures.link_bytes_per_second;
   if (!figures.local && link > 0 && figures.bytes_per_second >= kLinkBusy * link) {
-    return {
-        Limit::kLink,
-        absl::StrCat("The link limits: ", Rate(figures.bytes_per_second), " of the ", Rate(link),
-                     " that it carries. Ask for fewer bytes a row (--dtype packed "
-                     "or i8), or use a faster network.")};
+    return {Limit::kLink,
+            absl::StrCat("The link limits: ", FormatByteRate(figures.bytes_per_second), " of the ",
+                         FormatByteRate(link),
+                         " that it carries. Ask for fewer bytes a row (--dtype packed "
+                         "or i8), or use a faster network.")};
   }
   const Fleet fleet = FleetOf(figures);
   if (fleet.servers > 0 && 1 - fleet.mean.idle() >= kBusy) return JudgeServers(fleet);

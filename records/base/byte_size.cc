@@ -48,4 +48,8 @@ std::string FormatByteSize(uint64_t bytes) {
   return absl::StrFormat("%.1f %s", value, kUnits[unit]);
 }
 
+std::string FormatByteRate(double bytes_per_second) {
+  return absl::StrCat(FormatByteSize(static_cast<uint64_t>(bytes_per_second)), "/s");
+}
+
 }  // namespace penstock

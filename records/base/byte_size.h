@@ -17,6 +17,9 @@ absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text);
 // "0 B", "217 B", "4.0 KiB", "1.5 GiB".
 std::string FormatByteSize(uint64_t bytes);
 
+// "1.5 GiB/s".
+std::string FormatByteRate(double bytes_per_second);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_RECORDS_BASE_BYTE_SIZE_H_

@@ -26,6 +26,7 @@ TEST(ByteSizeTest, RefusesTheRest) {
 TEST(ByteSizeTest, FormatsWithOneDigit) {
   EXPECT_EQ(FormatByteSize(217), "217 B");
   EXPECT_EQ(FormatByteSize(4096), "4.0 KiB");
+  EXPECT_EQ(FormatByteRate(4096.5), "4.0 KiB/s");
   EXPECT_EQ(FormatByteSize((uint64_t{1} << 20) - 1), "1.0 MiB");
   EXPECT_EQ(FormatByteSize(1610612736), "1.5 GiB");
 }
