@@ -15,7 +15,6 @@
 // first epoch reads them from the page cache, later ones find them in the chunk store.
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -26,6 +25,7 @@
 #include "bench/cpu_seconds.h"
 #include "bench/engine_rate.h"
 #include "bench/raw_grpc_stream.h"
+#include "bench/report.h"
 #include "bench/server_process.h"
 #include "client/loader/loader.h"
 #include "nlohmann/json.hpp"
@@ -298,19 +298,7 @@ int Main(int argc, char** argv) {
   app.footer("Example:\n  pipeline_bench --records 200000 --seconds 2 --json out.json");
   CLI11_PARSE(app, argc, argv);
 
-  absl::StatusOr<json> report = Run(options);
-  if (!report.ok()) {
-    std::fprintf(stderr, "pipeline_bench: %s\n", report.status().ToString().c_str());
-    return 1;
-  }
-  std::printf("%s\n", report->dump(2).c_str());
-  if (options.json_file.empty()) return 0;
-  std::ofstream file(options.json_file);
-  file << report->dump(2) << '\n';
-  file.close();
-  if (file) return 0;
-  std::fprintf(stderr, "pipeline_bench: %s cannot be written\n", options.json_file.c_str());
-  return 1;
+  return PrintReport("pipeline_bench", Run(options), options.json_file);
 }
 
 }  // namespace

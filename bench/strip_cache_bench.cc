@@ -13,14 +13,13 @@
 // cache costs where it saves nothing. Medians of the runs,
 // with the smallest and the largest.
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "bench/report.h"
 #include "bench/shared_jobs.h"
 #include "bench/shared_service.h"
 #include "nlohmann/json.hpp"
@@ -193,19 +192,7 @@ int Main(int argc, char** argv) {
   app.footer("Example:\n  strip_cache_bench --dtypes i8 --cases lanes --runs 1 --json out.json");
   CLI11_PARSE(app, argc, argv);
 
-  const absl::StatusOr<json> report = Run(options);
-  if (!report.ok()) {
-    std::fprintf(stderr, "strip_cache_bench: %s\n", report.status().ToString().c_str());
-    return 1;
-  }
-  std::printf("%s\n", report->dump(2).c_str());
-  if (options.json_file.empty()) return 0;
-  std::ofstream file(options.json_file);
-  file << report->dump(2) << '\n';
-  file.close();
-  if (file) return 0;
-  std::fprintf(stderr, "strip_cache_bench: %s cannot be written\n", options.json_file.c_str());
-  return 1;
+  return PrintReport("strip_cache_bench", Run(options), options.json_file);
 }
 
 }  // namespace
