@@ -352,8 +352,6 @@ void StreamReactor::Write(Outbox::Item item) {
     num_rows_.fetch_add(part->rows, std::memory_order_relaxed);
     num_parts_.fetch_add(1, std::memory_order_relaxed);
     num_bytes_.fetch_add(part->size(), std::memory_order_relaxed);
-  }
-  if (auto* part = std::get_if<PartBuffer>(&item)) {
     outgoing_ = ToMessage(std::move(*part));
   } else {
     outgoing_ = ToByteBuffer(std::get<std::string>(item));
