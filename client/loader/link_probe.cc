@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "client/fetch/scheduler.h"
 #include "client/loader/incoming.h"
 #include "client/loader/loader_plan.h"
 #include "client/loader/slot_layout.h"
@@ -17,18 +18,18 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kRequestBytes = 256 << 10;  // As the scheduler asks.
 constexpr int kRequestsAhead = 16;
 // Far more than the answers to those.
 constexpr IncomingLimits kSaid = {.messages = 1 << 20, .bytes = uint64_t{256} << 20};
 
 class LinkProbe {
  public:
+  // Asks for as many rows at a time as loaders do.
   LinkProbe(const OpenWindow& window, WireDtype dtype, uint64_t row_bytes)
       : window_(window),
         dtype_(dtype),
         rows_(static_cast<uint32_t>(
-            std::clamp<uint64_t>(kRequestBytes / row_bytes, 1, window.rows))) {}
+            std::clamp<uint64_t>(SchedulerOptions().fetch_bytes / row_bytes, 1, window.rows))) {}
 
   absl::Status Connect(const LoaderOptions& options, const std::vector<std::string>& addresses) {
     const TransportFactory factory = MakeTransportFactory({}, options.network);
