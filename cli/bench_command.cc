@@ -14,6 +14,7 @@
 #include "cli/dataset_argument.h"
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
+#include "cli/number_flags.h"
 #include "client/loader/link_probe.h"
 #include "client/servers/server_list.h"
 #include "client/transport/grpc/stats_call.h"
@@ -255,7 +256,7 @@ void AddBenchCommand(CLI::App& app, absl::Status& outcome) {
   flags->loader.epochs = 0;
   AddLoaderFlags(command, flags->loader);
   command.add_option("--seconds", flags->seconds, "How long to measure")
-      ->check(CLI::Range(0.01, 86400.0));
+      ->check(Number(0.01, 86400));
   command.add_flag("--json", flags->json, "Print one JSON object");
   OnRun(command, outcome, [flags] { return RunBench(*flags); });
 }

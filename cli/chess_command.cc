@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/number_flags.h"
 #include "cli/position_generator.h"
 #include "cli/progress.h"
 #include "records/base/status.h"
@@ -84,21 +85,21 @@ void AddSearchOptions(CLI::App& command, GenerateOptions& options) {
   GeneratorOptions& generator = options.generator;
   command.add_option("--engine", options.engine, "UCI engine: a path, or a name to look up");
   command.add_option("--threads", generator.num_engines, "Engine processes, one thread each")
-      ->check(CLI::Range(1, 1024));
+      ->check(WholeNumber(1, 1024));
   CLI::Option* nodes =
       command.add_option("--nodes", generator.limit.nodes, "Nodes to search for each position")
-          ->check(CLI::PositiveNumber);
+          ->check(WholeNumber(1));
   command
       .add_option("--depth", generator.limit.depth,
                   "Plies to search instead of nodes (0: by --nodes)")
-      ->check(CLI::Range(0, 100))
+      ->check(WholeNumber(0, 100))
       ->excludes(nodes);
   command.add_option("--hash-mib", generator.engine.hash_mib, "Hash table of each engine, MiB")
-      ->check(CLI::Range(1, 65536));
+      ->check(WholeNumber(1, 65536));
   command
       .add_option("--engine-timeout", options.engine_timeout_s,
                   "Seconds to wait for an answer of the engine")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(Number(0.001, 1e6));
 }
 
 void AddGameOptions(CLI::App& command, GenerateOptions& options) {
@@ -108,15 +109,15 @@ void AddGameOptions(CLI::App& command, GenerateOptions& options) {
   command
       .add_option("--opening-plies", play.min_opening_plies,
                   "Random legal moves before a game's first position, at least")
-      ->check(CLI::Range(0, 200));
+      ->check(WholeNumber(0, 200));
   command.add_option("--max-opening-plies", play.max_opening_plies, "The same, at most")
-      ->check(CLI::Range(0, 200));
+      ->check(WholeNumber(0, 200));
   command.add_option("--max-plies", play.max_plies, "A game's length, opening included, at most")
-      ->check(CLI::Range(1, 10000));
+      ->check(WholeNumber(1, 10000));
   command
       .add_option("--random-moves", play.random_moves,
                   "Share of later moves that are random, for positions that are not balanced")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(Number(0.0, 1.0));
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ void AddChessCommand(CLI::App& app, absl::Status& outcome) {
   auto options = std::make_shared<GenerateOptions>();
   command.add_option("-n,--positions", options->generator.num_positions, "Positions to make")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(WholeNumber(1));
   command.add_option("-o,--output", options->output, "File to write")->required();
   AddSearchOptions(command, *options);
   AddGameOptions(command, *options);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
+#include "cli/number_flags.h"
 
 namespace penstock {
 namespace {
@@ -69,12 +70,12 @@ int ReportAndExitCode(const absl::Status& status) {
 
 namespace {
 
-// Otherwise -1 would be read as 2^64 - 1.
-void RefuseNegative(CLI::App& app) {
+// Of options that have no check of their own.
+void CheckWholeNumbers(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_type_name() == "UINT") option->check(CLI::NonNegativeNumber);
+    if (option->get_type_name() == "UINT") option->check(WholeNumber());
   }
-  for (CLI::App* command : app.get_subcommands({})) RefuseNegative(*command);
+  for (CLI::App* command : app.get_subcommands({})) CheckWholeNumbers(*command);
 }
 
 // How many letters to insert, remove or replace (Levenshtein).
@@ -114,7 +115,7 @@ int RunApp(CLI::App& app, const absl::Status& outcome, int argc, const char* con
   if (absl::Status known = CheckCommandName(app, argc, argv); !known.ok()) {
     return ReportAndExitCode(known);
   }
-  RefuseNegative(app);
+  CheckWholeNumbers(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

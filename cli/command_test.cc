@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/interrupt.h"
+#include "cli/number_flags.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/base/status.h"
@@ -12,6 +13,7 @@
 namespace penstock {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class CommandTest : public ::testing::Test {
@@ -20,6 +22,8 @@ class CommandTest : public ::testing::Test {
     app_.require_subcommand(1);
     CLI::App& command = AddCommand(app_, "pour", "Pours.", "tool pour --cups 3\ntool pour");
     command.add_option("--cups", cups_, "Cups to pour");
+    command.add_option("--drops", drops_, "Drops to spill");
+    command.add_option("--heat", heat_, "Degrees")->check(Number(0.5, 100));
     OnRun(command, outcome_, [this] { return result_; });
   }
   template <typename... Args>
@@ -30,6 +34,8 @@ class CommandTest : public ::testing::Test {
 
   CLI::App app_;
   int cups_ = 2;
+  uint64_t drops_ = 0;
+  double heat_ = 20;
   absl::Status outcome_;
   absl::Status result_;
 };
@@ -52,6 +58,23 @@ TEST_F(CommandTest, ExitsWithTwoOnWrongUse) {
   EXPECT_EQ(Run(), 2);
   result_ = Annotate(UsageError("--cups 3 needs --table"), "pour");
   EXPECT_EQ(Run("pour"), 2);
+}
+
+TEST_F(CommandTest, NumbersThatCannotBeAreWrongUse) {
+  for (const char* drops : {"-1", "99999999999999999999", "1.5", "many", ""}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(Run("pour", "--drops", drops), 2) << drops;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr("--drops"), HasSubstr("0 to 18446744073709551615")));
+  }
+  for (const char* heat : {"nan", "inf", "0.4", "-3", "101", "hot"}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(Run("pour", "--heat", heat), 2) << heat;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr("--heat"), HasSubstr("from 0.5 to 100")));
+  }
+  EXPECT_EQ(Run("pour", "--drops", "18446744073709551615", "--heat", "100"), 0);
+  EXPECT_EQ(drops_, UINT64_MAX);
 }
 
 TEST_F(CommandTest, ExitsAsAShellSaysOfASignal) {

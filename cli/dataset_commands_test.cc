@@ -58,6 +58,10 @@ TEST_F(DatasetCommandsTest, WrongFlagsExitWithTwo) {
   EXPECT_EQ(Run({"index", folder_.File("a.tfrecord")}), 2);
   EXPECT_EQ(Run({"index", folder_.path(), "--holdout", "200%"}), 2);
   EXPECT_EQ(Run({"index", folder_.path(), "--chunk-size", "many"}), 2);
+  EXPECT_EQ(Run({"index", folder_.path(), "--chunk-size", "1GiB"}), 2);
+  EXPECT_THAT(error_, HasSubstr("--chunk-size"));
+  EXPECT_EQ(Run({"index", folder_.path(), "--threads", "5000"}), 2);
+  EXPECT_THAT(error_, HasSubstr("--threads"));
   EXPECT_EQ(Run({"inspect"}), 2);
   EXPECT_EQ(Run({"decode", folder_.File("a.tfrecord"), "-o", "x", "--dtype", "bf16"}), 2);
 }

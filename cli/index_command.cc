@@ -11,12 +11,16 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/dataset_argument.h"
+#include "cli/number_flags.h"
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
 
 namespace penstock {
 namespace {
+
+// Servers take chunks of at most 64 MiB, and a chunk may be larger than it was to be by a record.
+constexpr uint64_t kMaxChunkTarget = uint64_t{32} << 20;
 
 struct IndexFlags {
   std::vector<std::string> inputs;
@@ -46,7 +50,11 @@ absl::Status SetOptions(IndexFlags& flags) {
   }
   if (!flags.chunk_size.empty()) {
     absl::StatusOr<uint64_t> bytes = ParseByteSize(flags.chunk_size);
-    if (!bytes.ok()) return UsageError(bytes.status().message());
+    if (!bytes.ok()) return UsageError(absl::StrCat("--chunk-size: ", bytes.status().message()));
+    if (*bytes > kMaxChunkTarget) {
+      return UsageError(absl::StrCat("--chunk-size: ", flags.chunk_size, " is more than ",
+                                     FormatByteSize(kMaxChunkTarget), "; usually 256KiB to 4MiB"));
+    }
     index.chunk_bytes = *bytes;
   }
   return absl::OkStatus();
@@ -147,7 +155,7 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
   command.add_option("--chunk-size", flags->chunk_size,
                      "Bytes read at once, such as 256KiB; empty: by the size of the data");
   command.add_option("--threads", index.threads, "Shards read in parallel; 0: one a core")
-      ->check(CLI::NonNegativeNumber);
+      ->check(WholeNumber(0, 1024));
   command.add_flag("--json", flags->json, "Print a summary as JSON to standard output");
   OnRun(command, outcome, [flags] { return Index(*flags); });
 }

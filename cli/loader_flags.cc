@@ -3,8 +3,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/command.h"
+#include "cli/number_flags.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
@@ -17,8 +19,9 @@ namespace {
 
 // What a flag's value was refused for is wrong usage.
 template <typename T>
-absl::StatusOr<T> AsUsage(absl::StatusOr<T> value) {
-  return value.ok() ? std::move(value) : UsageError(value.status().message());
+absl::StatusOr<T> AsUsage(absl::string_view flag, absl::StatusOr<T> value) {
+  return value.ok() ? std::move(value)
+                    : UsageError(absl::StrCat(flag, ": ", value.status().message()));
 }
 
 absl::StatusOr<Remainder> ParseRemainder(const std::string& name) {
@@ -74,14 +77,15 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
   command.add_flag("--checksums", flags.checksums,
                    "Verify a checksum of every part that servers send");
   command.add_option("--connections", flags.connections, "To each server; 2 carry more than one")
-      ->check(CLI::Range(1u, NetworkOptions::kMaxConnections));
+      ->check(WholeNumber(1, NetworkOptions::kMaxConnections));
   command.add_flag("--no-shm", flags.no_shm,
                    "Take parts over gRPC even where a server offers shared memory");
   command
       .add_option("--on-error", flags.on_error,
                   "A record damaged since it was indexed, when two servers agree")
       ->check(CLI::IsMember({"fail", "replace"}));
-  command.add_option("--threads", flags.threads, "local: only; 0: the cores of this process");
+  command.add_option("--threads", flags.threads, "local: only; 0: the cores of this process")
+      ->check(WholeNumber(0, 1024));
   command.add_option("--memory-budget", flags.memory_budget,
                      "local: only, for chunks; 0: a quarter of the memory");
   AddNetworkFlags(command, flags);
@@ -127,8 +131,8 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   options.data_root = flags.data_root;
   PENSTOCK_ASSIGN_OR_RETURN(options.network, ToNetworkOptions(flags));
   PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadSpec(flags.spec));
-  PENSTOCK_ASSIGN_OR_RETURN(options.dtype, AsUsage(ParseWireDtype(flags.dtype)));
-  PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, AsUsage(ParseSplit(flags.split)));
+  PENSTOCK_ASSIGN_OR_RETURN(options.dtype, AsUsage("--dtype", ParseWireDtype(flags.dtype)));
+  PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, AsUsage("--split", ParseSplit(flags.split)));
   PENSTOCK_ASSIGN_OR_RETURN(options.remainder, ParseRemainder(flags.remainder));
   options.plan.seed = flags.seed;
   options.plan.shuffle = !flags.no_shuffle;
@@ -141,15 +145,17 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   options.rank = flags.rank;
   options.world_size = flags.world_size;
   if (!flags.cursor.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(options.start, AsUsage(Cursor::Parse(flags.cursor)));
+    PENSTOCK_ASSIGN_OR_RETURN(options.start, AsUsage("--cursor", Cursor::Parse(flags.cursor)));
   }
-  PENSTOCK_ASSIGN_OR_RETURN(options.look_ahead_bytes, AsUsage(ParseByteSize(flags.look_ahead)));
-  PENSTOCK_ASSIGN_OR_RETURN(options.server_timeout, AsUsage(ParseTimeout(flags.server_timeout)));
+  PENSTOCK_ASSIGN_OR_RETURN(options.look_ahead_bytes,
+                            AsUsage("--look-ahead", ParseByteSize(flags.look_ahead)));
+  PENSTOCK_ASSIGN_OR_RETURN(options.server_timeout,
+                            AsUsage("--server-timeout", ParseTimeout(flags.server_timeout)));
   options.checksums = flags.checksums;
   options.on_error = flags.on_error == "replace" ? OnError::kReplace : OnError::kFail;
   options.local_threads = flags.threads;
   PENSTOCK_ASSIGN_OR_RETURN(options.local_memory_budget,
-                            AsUsage(ParseByteSize(flags.memory_budget)));
+                            AsUsage("--memory-budget", ParseByteSize(flags.memory_budget)));
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/number_flags.h"
 #include "cli/progress.h"
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
@@ -122,7 +123,7 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
   command
       .add_option("--records-per-shard", shards.records_per_shard,
                   "0: at most 1048576, and at least 4 shards unless there is little")
-      ->check(CLI::NonNegativeNumber);
+      ->check(WholeNumber());
   command
       .add_option("--compression", options->compression,
                   "One gzip member or zstd frame a chunk, so that ranges can be read")

@@ -12,6 +12,7 @@
 #include "cli/dataset_argument.h"
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
+#include "cli/number_flags.h"
 #include "cli/pace.h"
 #include "cli/progress.h"
 #include "cli/row_digest.h"
@@ -308,7 +309,7 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
       .add_option("--pace", flags->pace,
                   "Read so many ROWS a second of this rank, as a trainer would: what is lost\n"
                   "waiting is not made up for; 0: as fast as they come")
-      ->check(CLI::NonNegativeNumber);
+      ->check(Number(0));
   command.add_flag("--json", flags->json, "Print one JSON object");
   AddMetricsFlags(command, flags->metrics);
   OnRun(command, outcome, [flags] { return StreamRecords(*flags); });

@@ -142,6 +142,7 @@ absl::Status Top(const TopFlags& flags) {
   }
   absl::StatusOr<absl::Duration> interval = ParseTimeout(flags.interval);
   if (!interval.ok()) return UsageError(absl::StrCat("--interval: ", interval.status().message()));
+  if (*interval > absl::Hours(24)) return UsageError("--interval: at most 24h");
   PENSTOCK_ASSIGN_OR_RETURN(const NetworkOptions network, ToNetworkOptions(flags.network));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
                             FindServers(flags.servers, kFindTimeout));

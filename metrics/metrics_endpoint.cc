@@ -4,10 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "prometheus/collectable.h"
 #include "prometheus/exposer.h"
+#include "records/base/number_range.h"
+#include "records/base/status.h"
 
 namespace penstock {
 namespace {
@@ -28,22 +29,26 @@ class CollectingFunction final : public prometheus::Collectable {
 
 }  // namespace
 
+absl::Status MetricsEndpoint::CheckAddress(absl::string_view listen) {
+  const size_t colon = listen.rfind(':');
+  if (colon != absl::string_view::npos && colon != 0 &&
+      CheckWholeNumber(listen.substr(colon + 1), 0, 65535).ok()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", listen, "\" is no address for metrics; give HOST:PORT"));
+}
+
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Start(absl::string_view listen,
                                                                         Collect collect) {
-  const size_t colon = listen.rfind(':');
-  uint32_t port = 0;
-  if (colon == absl::string_view::npos || colon == 0 ||
-      !absl::SimpleAtoi(listen.substr(colon + 1), &port) || port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", listen, "\" is no address for metrics; give HOST:PORT"));
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckAddress(listen));
   std::unique_ptr<MetricsEndpoint> endpoint(new MetricsEndpoint());
   endpoint->collectable_ = std::make_shared<CollectingFunction>(std::move(collect));
   try {
     endpoint->exposer_ = std::make_unique<prometheus::Exposer>(std::string(listen));
     endpoint->exposer_->RegisterCollectable(endpoint->collectable_);
-    endpoint->address_ =
-        absl::StrCat(listen.substr(0, colon), ":", endpoint->exposer_->GetListeningPorts().at(0));
+    endpoint->address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":",
+                                      endpoint->exposer_->GetListeningPorts().at(0));
   } catch (const std::exception&) {  // Its text says no more than that it failed.
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", listen,

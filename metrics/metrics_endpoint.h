@@ -24,6 +24,8 @@ class MetricsEndpoint {
   // Called on any of its threads, two at once at most; must be thread-safe.
   using Collect = std::function<void(MetricFamilies&)>;
 
+  // kInvalidArgument: `listen` is not HOST:PORT.
+  static absl::Status CheckAddress(absl::string_view listen);
   // `listen` is HOST:PORT; port 0 takes a free one.
   // kInvalidArgument: no such form; kUnavailable: the address cannot be had.
   static absl::StatusOr<std::unique_ptr<MetricsEndpoint>> Start(absl::string_view listen,

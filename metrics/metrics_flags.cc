@@ -2,15 +2,14 @@
 
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "records/base/number_range.h"
 #include "records/base/status.h"
 
 namespace penstock {
 
 absl::Status MetricsFlags::Validate() const {
-  uint32_t number = 0;
-  if (port != "off" && (!absl::SimpleAtoi(port, &number) || number > 65535)) {
+  if (port != "off" && !CheckWholeNumber(port, 0, 65535).ok()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--metrics-port: \"", port, "\" is no port; give 0 to 65535 (0: a free one), or off"));
   }
@@ -19,7 +18,8 @@ absl::Status MetricsFlags::Validate() const {
         "--metrics-port and --metrics-listen: give one of them; --metrics-port N listens on "
         "127.0.0.1:N");
   }
-  return absl::OkStatus();
+  if (listen.empty()) return absl::OkStatus();
+  return Annotate(MetricsEndpoint::CheckAddress(listen), "--metrics-listen");
 }
 
 std::string MetricsFlags::address() const {

@@ -12,6 +12,7 @@
 #include "penstock_version.h"
 #include "records/base/byte_size.h"
 #include "records/base/keep_freed_memory.h"
+#include "records/base/number_range.h"
 #include "records/base/status.h"
 #include "server/address_file.h"
 #include "server/grpc_log.h"
@@ -54,7 +55,12 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--health-listen", flags.server.health_listen,
                  "HOST:PORT of a second port that answers health checks alone, without TLS");
   app.add_option("--threads", flags.server.threads,
-                 "Threads that load and decode; 0: the cores this process may use");
+                 "Threads that load and decode; 0: the cores this process may use")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return std::string(CheckWholeNumber(text, 0, EngineOptions::kMaxThreads).message());
+          },
+          absl::StrCat("0..", EngineOptions::kMaxThreads)));
   app.add_option(
       "--memory-budget", flags.memory_budget,
       "Memory for data and what clients ask for, e.g. 4GiB; 0: a quarter of what this process may "

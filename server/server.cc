@@ -65,9 +65,18 @@ absl::Status CheckPlaintext(const ServerOptions& options) {
 }  // namespace
 
 absl::Status ServerOptions::Validate() const {
-  PENSTOCK_ASSIGN_OR_RETURN(ListenAddress address, ParseListenAddress(listen));
+  absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
+  if (!address.ok()) return Annotate(address.status(), "--listen");
+  if (!health_listen.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(
+        Annotate(ParseListenAddress(health_listen).status(), "--health-listen"));
+  }
+  if (threads > EngineOptions::kMaxThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--threads: ", threads, " is not from 0 to ", EngineOptions::kMaxThreads));
+  }
   PENSTOCK_RETURN_IF_ERROR(CheckTls(*this));
-  if (!address.IsLoopback() && tls_cert.empty()) {
+  if (!address->IsLoopback() && tls_cert.empty()) {
     PENSTOCK_RETURN_IF_ERROR(CheckPlaintext(*this));
   }
   if (data_root.empty()) {

@@ -76,7 +76,12 @@ class ServerProgramTest(unittest.TestCase):
         root = ("--data-root", self.folder.name)
         for args, said in [(("--bogus",), "--bogus"), ((), "--data-root"),
                            ((*root, "--listen", "0.0.0.0:0"), "--insecure"),
-                           ((*root, "--listen", "nonsense"), "HOST:PORT"),
+                           ((*root, "--listen", "nonsense"), "--listen"),
+                           ((*root, "--health-listen", "nonsense"), "--health-listen"),
+                           ((*root, "--metrics-listen", "nonsense:x"), "--metrics-listen"),
+                           ((*root, "--threads", "5000"), "--threads: '5000' is not a whole "
+                                                          "number from 0 to 1024"),
+                           ((*root, "--threads", ""), "--threads"),
                            ((*root, "--memory-budget", "x"), "--memory-budget"),
                            ((*root, "--grace", "soon"), "--grace"),
                            ((*root, "--log-level", "loud"), "--log-level")]:

@@ -262,8 +262,8 @@ absl::Status EngineOptions::Validate() const {
                      limits.engine_part_bytes, ": neither may be below a part of ",
                      PartBuffer::kMaxPartBytes, ", nor the second below the first"));
   }
-  if (threads > 1024) {
-    return absl::InvalidArgumentError(absl::StrCat(threads, " threads; at most 1024"));
+  if (threads > kMaxThreads) {
+    return absl::InvalidArgumentError(absl::StrCat(threads, " threads; at most ", kMaxThreads));
   }
   if (limits.max_open_files == 0) return absl::InvalidArgumentError("max_open_files is 0");
   return absl::OkStatus();

@@ -35,6 +35,8 @@ struct EngineLimits {
 };
 
 struct EngineOptions {
+  static constexpr uint32_t kMaxThreads = 1024;
+
   std::string data_root = {};  // Shards are opened beneath it.
   uint32_t threads = 0;        // 0: the cores of this process's control group.
   // Of chunks, windows and their definitions, requests, parts and the strip cache; 0: a quarter of

@@ -1,9 +1,12 @@
 #include "trainer/app/options.h"
 
 #include <algorithm>
+#include <cfloat>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "records/base/byte_size.h"
+#include "records/base/number_range.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
 
@@ -81,8 +84,7 @@ void AddTrainingOptions(CLI::App& app, TrainerOptions& o) {
 void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--checkpoint-dir", o.checkpoint_dir, "Where to save; empty: nothing is saved");
   app.add_option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: at the end");
-  app.add_option("--keep-checkpoints", o.keep_checkpoints, "Newest files that stay")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--keep-checkpoints", o.keep_checkpoints, "Newest files that stay");
   app.add_option("--resume", o.resume,
                  "auto: from the newest in --checkpoint-dir; never; or a checkpoint file");
   app.add_option("--json", o.json, "Write a summary for programs to this file");
@@ -90,16 +92,19 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   AddMetricsFlags(app, o.metrics);
 }
 
-// Otherwise -1 would be read as 2^64 - 1. Without a name of its own, the check leaves the help as
-// it is.
-void RefuseNegative(CLI::App& app) {
-  const CLI::Validator not_negative(
+// Otherwise -1 would be read as 2^64 - 1, what is too large as the largest, and NaN as a number.
+// Without names of their own, the checks leave the help as it is.
+void CheckNumbers(CLI::App& app) {
+  const CLI::Validator whole(
       [](std::string& text) {
-        return !text.empty() && text.front() == '-' ? text + " is negative" : std::string();
+        return std::string(CheckWholeNumber(text, 0, UINT64_MAX).message());
       },
       "");
+  const CLI::Validator number(
+      [](std::string& text) { return std::string(CheckNumber(text, 0, DBL_MAX).message()); }, "");
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_type_name().rfind("UINT", 0) == 0) option->check(not_negative);
+    if (option->get_type_name() == "UINT") option->check(whole);
+    if (option->get_type_name() == "FLOAT") option->check(number);
   }
 }
 
@@ -111,7 +116,7 @@ void AddOptions(CLI::App& app, TrainerOptions& options) {
   AddMachineOptions(app, options);
   AddTrainingOptions(app, options);
   AddOutputOptions(app, options);
-  RefuseNegative(app);
+  CheckNumbers(app);
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "Read options from this file; --print-config writes one");
   app.add_flag("--print-config", options.print_config, "Print all options as a file and exit")
@@ -129,6 +134,9 @@ absl::Status TrainerOptions::Validate() const {
         std::max(below, virtual_shards) + virtual_shards));
   }
   if (threads > 1024) return absl::InvalidArgumentError("--threads must be at most 1024");
+  if (keep_checkpoints == 0) {
+    return absl::InvalidArgumentError("--keep-checkpoints must be positive");
+  }
   if (!(learning_rate > 0)) return absl::InvalidArgumentError("--lr must be positive");
   if (clip_norm < 0 || weight_decay < 0) {
     return absl::InvalidArgumentError("--clip-norm and --weight-decay must not be negative");

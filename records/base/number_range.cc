@@ -1,0 +1,39 @@
+#include "records/base/number_range.h"
+
+#include <cfloat>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+bool ParseWhole(absl::string_view text, uint64_t& value) {
+  if (absl::StartsWithIgnoreCase(text, "0x")) return absl::SimpleHexAtoi(text, &value);
+  // SimpleAtoi() would take blanks and a sign, too.
+  return text.find_first_not_of("0123456789") == absl::string_view::npos &&
+         absl::SimpleAtoi(text, &value);
+}
+
+}  // namespace
+
+absl::Status CheckWholeNumber(absl::string_view text, uint64_t least, uint64_t most) {
+  uint64_t value = 0;
+  if (ParseWhole(text, value) && value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is not a whole number from ", least, " to ", most));
+}
+
+absl::Status CheckNumber(absl::string_view text, double least, double most) {
+  double value = 0;
+  const bool digits = text.find_first_not_of("0123456789.eE+-") == absl::string_view::npos;
+  if (digits && absl::SimpleAtod(text, &value) && value >= least && value <= most) {
+    return absl::OkStatus();
+  }
+  const std::string range = most == DBL_MAX ? absl::StrCat("of at least ", least)
+                                            : absl::StrCat("from ", least, " to ", most);
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a number ", range));
+}
+
+}  // namespace penstock

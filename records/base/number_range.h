@@ -1,0 +1,21 @@
+// Numbers as people write them on a command line, checked before they are used.
+#ifndef PENSTOCK_RECORDS_BASE_NUMBER_RANGE_H_
+#define PENSTOCK_RECORDS_BASE_NUMBER_RANGE_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// Whether `text` is a whole number, decimal or 0x..., from `least` to `most`. kInvalidArgument
+// says which it may be: "'-1' is not a whole number from 0 to 16".
+absl::Status CheckWholeNumber(absl::string_view text, uint64_t least, uint64_t most);
+
+// The same of a number that may have a fraction; neither infinite nor NaN.
+absl::Status CheckNumber(absl::string_view text, double least, double most);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_BASE_NUMBER_RANGE_H_
