@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "records/format/testing/shard_builder.h"
+#include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
 namespace penstock {
@@ -90,6 +91,49 @@ TEST_F(DatasetCommandsTest, InspectsAShardAndCountsMatesStoredAsZero) {
   EXPECT_EQ(Json()["compression"], "zstd");
   EXPECT_EQ(Json()["records"], 2);
   EXPECT_EQ(Json()["scores"]["mates_stored_as_zero"], 1);
+}
+
+// A compressed shard whose second member of three has a damaged record, or cannot be unpacked.
+std::string DamagedGzip(bool unpacks) {
+  std::vector<uint8_t> members;
+  for (int member = 0; member < 3; ++member) {
+    ShardBuilder shard = ChessShard(100);
+    if (member == 1 && unpacks) shard.FlipBitInPayload(30);
+    const size_t begin = members.size();
+    EXPECT_OK(CompressMember(Compression::kGzip, shard.bytes(), members));
+    if (member == 1 && !unpacks) members[begin] ^= 0xff;
+  }
+  return {members.begin(), members.end()};
+}
+
+TEST_F(DatasetCommandsTest, SaysWhatADamagedRecordOfACompressedShardTakesWithIt) {
+  folder_.Write("a.gz", DamagedGzip(/*unpacks=*/true));
+  const std::vector<std::string> index = {"index", folder_.File("a.gz"), "-o", folder_.File("m.pb"),
+                                          "--exclude-corrupt"};
+  ASSERT_EQ(Run(index), 0) << error_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("record 130 at offset"), HasSubstr("with 100 records, up to"),
+                          HasSubstr("left out  1 damaged place: ")));
+  ASSERT_EQ(Run({"inspect", folder_.File("m.pb")}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr("with at least 100 records\n"));
+}
+
+TEST_F(DatasetCommandsTest, SaysThatAllBehindAMemberThatCannotBeUnpackedIsLost) {
+  const std::string text = DamagedGzip(/*unpacks=*/false);
+  folder_.Write("a.gz", text);
+  std::vector<std::string> index = {"index", folder_.File("a.gz"), "-o", folder_.File("m.pb"),
+                                    "--verify"};
+  EXPECT_EQ(Run(index), 1);
+  EXPECT_THAT(out_, AllOf(HasSubstr("record 100 at offset"),
+                          HasSubstr("with at least 1 record, to the end of the file\n")));
+  EXPECT_THAT(error_, AllOf(HasSubstr("1 damaged place: "), HasSubstr("with at least 1 record; ")));
+  index.insert(index.end(), {"--exclude-corrupt", "--json"});
+  ASSERT_EQ(Run(index), 0) << error_;
+  const uint64_t lost = text.size() - Json()["damage"][0]["offset"].get<uint64_t>();
+  EXPECT_EQ(Json()["damaged_bytes"], lost);
+  EXPECT_EQ(Json()["all_damaged_records_counted"], false);
+  EXPECT_EQ(Json()["damage"][0]["to_end_of_file"], true);
+  ASSERT_EQ(Run({"inspect", folder_.File("m.pb"), "--json"}), 0) << error_;
+  EXPECT_EQ(Json()["excluded_bytes"], lost);
 }
 
 TEST_F(DatasetCommandsTest, InspectNamesAShardThatChanged) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -15,6 +16,7 @@
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
+#include "records/base/text.h"
 
 namespace penstock {
 namespace {
@@ -60,10 +62,41 @@ absl::Status SetOptions(IndexFlags& flags) {
   return absl::OkStatus();
 }
 
+// What damage takes away.
+struct Loss {
+  uint64_t bytes = 0;
+  uint64_t records = 0;
+  bool all_counted = true;  // Else they are more, or at least may be.
+};
+
+Loss LossOf(std::span<const DamagedRange> damage) {
+  Loss loss;
+  for (const DamagedRange& range : damage) {
+    loss.bytes += range.bytes;
+    loss.records += range.records;
+    loss.all_counted = loss.all_counted && range.all_counted;
+  }
+  return loss;
+}
+
+// "340763 bytes (332.8 KiB) with at least 1 record"
+std::string Describe(const Loss& loss) {
+  return absl::StrCat(loss.bytes, " bytes (", FormatByteSize(loss.bytes), ") with ",
+                      loss.all_counted ? "" : "at least ",
+                      Counted(loss.records, "record", "records"));
+}
+
 void PrintDamage(const DamagedRange& damage) {
-  std::printf("%s: record %" PRIu64 " at offset %" PRIu64 ": %s (%" PRIu64 " bytes)\n",
+  std::printf("%s: record %" PRIu64 " at offset %" PRIu64 ": %s; unreadable: %s, %s\n",
               damage.file.c_str(), damage.record, damage.offset, damage.reason.c_str(),
-              damage.bytes);
+              Describe(LossOf({&damage, 1})).c_str(),
+              damage.to_end ? "to the end of the file"
+                            : absl::StrCat("up to offset ", damage.offset + damage.bytes).c_str());
+}
+
+std::string DescribeAll(const std::vector<DamagedRange>& damage) {
+  return absl::StrCat(Counted(damage.size(), "damaged place", "damaged places"), ": ",
+                      Describe(LossOf(damage)));
 }
 
 void PrintText(const IndexResult& result, const std::string& output) {
@@ -79,6 +112,9 @@ void PrintText(const IndexResult& result, const std::string& output) {
   std::printf(", %s in %zu chunks; read %" PRIu64 " shards, kept %" PRIu64 "\n",
               FormatByteSize(manifest.num_bytes()).c_str(), manifest.num_chunks(),
               result.read_shards, result.reused_shards);
+  if (result.saved && !result.damage.empty()) {
+    std::printf("left out  %s\n", DescribeAll(result.damage).c_str());
+  }
 }
 
 void PrintJson(const IndexResult& result, const std::string& output) {
@@ -89,8 +125,12 @@ void PrintJson(const IndexResult& result, const std::string& output) {
                       {"offset", range.offset},
                       {"bytes", range.bytes},
                       {"record", range.record},
+                      {"records", range.records},
+                      {"all_records_counted", range.all_counted},
+                      {"to_end_of_file", range.to_end},
                       {"reason", range.reason}});
   }
+  const Loss loss = LossOf(result.damage);
   const nlohmann::json summary = {
       {"manifest", output},
       {"saved", result.saved},
@@ -102,6 +142,9 @@ void PrintJson(const IndexResult& result, const std::string& output) {
       {"chunks", manifest.num_chunks()},
       {"bytes", manifest.num_bytes()},
       {"content", absl::StrFormat("%016x", manifest.content_fingerprint())},
+      {"damaged_bytes", loss.bytes},
+      {"damaged_records", loss.records},
+      {"all_damaged_records_counted", loss.all_counted},
       {"damage", damage}};
   // A path need not be UTF-8.
   std::cout << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
@@ -119,7 +162,7 @@ absl::Status Index(IndexFlags flags) {
   flags.json ? PrintJson(*result, flags.index.output) : PrintText(*result, flags.index.output);
   if (result->saved) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat(result->damage.size(), " damaged places; --exclude-corrupt leaves them out"));
+      absl::StrCat(DescribeAll(result->damage), "; --exclude-corrupt leaves them out"));
 }
 
 }  // namespace

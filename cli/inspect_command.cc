@@ -19,6 +19,7 @@
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
+#include "records/base/text.h"
 #include "records/chess/board_text.h"
 #include "records/chess/planes.h"
 #include "records/dataset/record_check.h"
@@ -102,9 +103,22 @@ std::string CompressionsOf(const Manifest& manifest) {
   return names.empty() ? "none 0" : absl::StrJoin(names, ", ");
 }
 
-uint64_t Excluded(const Manifest& manifest) {
-  uint64_t excluded = 0;
-  for (const ShardInfo& shard : manifest.shards()) excluded += shard.excluded_records;
+// What --exclude-corrupt left out.
+struct Excluded {
+  uint64_t records = 0;  // At least.
+  uint64_t bytes = 0;
+};
+
+Excluded ExcludedFrom(const Manifest& manifest) {
+  Excluded excluded;
+  for (const ShardInfo& shard : manifest.shards()) {
+    excluded.records += shard.excluded_records;
+    if (shard.excluded_records > 0) excluded.bytes += shard.size;
+  }
+  for (size_t i = 0; i < manifest.num_chunks(); ++i) {
+    const ChunkInfo chunk = manifest.chunk(i);
+    if (manifest.shards()[chunk.shard].excluded_records > 0) excluded.bytes -= chunk.size;
+  }
   return excluded;
 }
 
@@ -125,8 +139,10 @@ void PrintManifest(const Manifest& manifest) {
                 manifest.num_records(Split::kHoldout), manifest.holdout().feature.c_str(),
                 100 * static_cast<double>(manifest.holdout().threshold) * 0x1p-32);
   }
-  if (Excluded(manifest) > 0) {
-    std::printf("excluded  %" PRIu64 " damaged records\n", Excluded(manifest));
+  if (const Excluded excluded = ExcludedFrom(manifest); excluded.records > 0) {
+    std::printf("excluded  %" PRIu64 " damaged bytes (%s) with at least %s\n", excluded.bytes,
+                FormatByteSize(excluded.bytes).c_str(),
+                Counted(excluded.records, "record", "records").c_str());
   }
   std::printf("content   %016" PRIx64 "\n", manifest.content_fingerprint());
 }
@@ -169,7 +185,9 @@ void PrintJson(const Report& report) {
     out["shards"] = manifest.shards().size();
     out["chunks"] = manifest.num_chunks();
     out["holdout_records"] = manifest.num_records(Split::kHoldout);
-    out["excluded_records"] = Excluded(manifest);
+    const Excluded excluded = ExcludedFrom(manifest);
+    out["excluded_records"] = excluded.records;
+    out["excluded_bytes"] = excluded.bytes;
     out["content"] = absl::StrFormat("%016x", manifest.content_fingerprint());
   } else {
     out["compression"] = std::string(CompressionName(report.compression));

@@ -19,6 +19,11 @@ inline std::string Grouped(uint64_t count) {
   return digits;
 }
 
+// "1 record", "1,234 records".
+inline std::string Counted(uint64_t count, absl::string_view one, absl::string_view many) {
+  return absl::StrCat(Grouped(count), " ", count == 1 ? one : many);
+}
+
 // "1:02:03", "2:03".
 inline std::string ClockText(double seconds) {
   const auto whole = static_cast<int64_t>(seconds);

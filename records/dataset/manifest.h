@@ -22,7 +22,7 @@ struct ShardInfo {
   uint64_t size = 0;      // Bytes in the file.
   int64_t modified_ns = 0;
   Compression compression = Compression::kNone;
-  uint64_t excluded_records = 0;  // Left out by --exclude-corrupt.
+  uint64_t excluded_records = 0;  // Left out by --exclude-corrupt; at least so many.
 };
 
 struct ChunkInfo {

@@ -27,7 +27,7 @@ class CompressedScan {
     state_.Close(open_, 0);
     while (offset_ < source_.size()) {
       absl::Status member = ReadMember();
-      if (absl::IsDataLoss(member)) return EndDamaged(member, source_.size());
+      if (absl::IsDataLoss(member)) return EndDamaged(member, source_.size(), 0);
       PENSTOCK_RETURN_IF_ERROR(member);
       TakeRecords();
       const bool last = offset_ == source_.size();
@@ -35,7 +35,7 @@ class CompressedScan {
         why_ = DiagnoseRecord();
       }
       if (!why_.ok()) {
-        PENSTOCK_RETURN_IF_ERROR(EndDamaged(why_, offset_));
+        PENSTOCK_RETURN_IF_ERROR(EndDamaged(why_, offset_, CountFromDamaged()));
       } else if (parsed_ == raw_.size()) {
         MarkGood();
         if (last || raw_.size() >= options_.chunk_target) EndChunk();
@@ -133,16 +133,33 @@ class CompressedScan {
     good_ = {};
   }
 
-  // Ends the chunk before the damage and leaves out what follows, up to `end`.
-  absl::Status EndDamaged(absl::Status why, uint64_t end) {
-    const uint64_t lost = open_.chunk.records - good_.records + 1;
+  // Records from the damaged one to the end of raw_; 0 if their lengths do not lead there.
+  uint64_t CountFromDamaged() const {
+    uint64_t records = 0;
+    size_t at = parsed_;
+    while (at < raw_.size()) {
+      const std::span<const uint8_t> rest = std::span(raw_).subspan(at);
+      if (rest.size() < kFrameOverhead || !HasValidFrameHeader(rest)) return 0;
+      if (FrameLength(rest) > rest.size() - kFrameOverhead) return 0;
+      at += FrameLength(rest) + kFrameOverhead;
+      ++records;
+    }
+    return records;
+  }
+
+  // Ends the chunk before the damage and leaves out what follows, up to `end`. `left` are the
+  // records from the damaged one up to there; 0: not known.
+  absl::Status EndDamaged(absl::Status why, uint64_t end, uint64_t left) {
+    const uint64_t whole = open_.chunk.records - good_.records;
     EndChunk();
     DamagedRange range;
     range.offset = open_.begin;
     range.bytes = end - open_.begin;
-    range.record = state_.number + lost - 1;
-    range.records = lost;
-    state_.number += lost;
+    range.record = state_.number + whole;
+    range.records = whole + std::max<uint64_t>(left, 1);
+    range.all_counted = left > 0;
+    range.to_end = end == source_.size();
+    state_.number += range.records;
     offset_ = end;
     state_.Close(open_, end);
     why_ = absl::OkStatus();

@@ -87,10 +87,12 @@ class PlainScan {
   }
 
   absl::Status SkipRecord(std::span<const uint8_t> data, const absl::Status& why) {
-    return Skip(FrameLength(data) + kFrameOverhead, why);
+    return Skip(FrameLength(data) + kFrameOverhead, why, /*one_record=*/true);
   }
 
-  absl::Status SkipRest(const absl::Status& why) { return Skip(source_.size() - offset_, why); }
+  absl::Status SkipRest(const absl::Status& why) {
+    return Skip(source_.size() - offset_, why, /*one_record=*/false);
+  }
 
   absl::Status SkipToNextFrame(std::span<const uint8_t> data) {
     absl::Status why = ParseFrame(data, 0, Verify::kPayload, offset_).status();
@@ -98,11 +100,11 @@ class PlainScan {
     // Listing goes on behind the damage only if it was asked for.
     if (!options_.collect_damage) {
       if (first) why = Annotate(why, "this is no TFRecord file, or a damaged one");
-      return Skip(0, why);
+      return Skip(0, why, /*one_record=*/false);
     }
     PENSTOCK_ASSIGN_OR_RETURN(uint64_t next, NextFrame());
     if (first && next == source_.size()) why = Annotate(why, "this is no TFRecord file");
-    return Skip(next - offset_, why);
+    return Skip(next - offset_, why, /*one_record=*/false);
   }
 
   // Where the next whole frame after offset_ begins: a right length CRC and a right payload CRC, so
@@ -126,14 +128,16 @@ class PlainScan {
     return size;
   }
 
-  // Leaves the next `bytes` bytes out, as one record.
-  absl::Status Skip(uint64_t bytes, const absl::Status& why) {
+  // Leaves the next `bytes` bytes out; counts them as one record, whether they are or not.
+  absl::Status Skip(uint64_t bytes, const absl::Status& why, bool one_record) {
     DamagedRange range;
     range.offset = offset_;
     range.bytes = bytes;
     range.record = state_.number++;
     range.records = 1;
+    range.all_counted = one_record;
     offset_ += bytes;
+    range.to_end = offset_ == source_.size();
     state_.Close(open_, offset_);
     return state_.Damaged(std::move(range), why);
   }

@@ -18,8 +18,12 @@ struct DamagedRange {
   std::string file;
   uint64_t offset = 0;  // In the file.
   uint64_t bytes = 0;
-  uint64_t record = 0;   // Number in its file, where the framing before it was whole.
-  uint64_t records = 0;  // That were lost, as far as they could be told apart.
+  uint64_t record = 0;  // Number in its file, where the framing before it was whole.
+  // Lost in these bytes; where they could not be told apart (broken framing, a member that cannot
+  // be decompressed) not all are counted.
+  uint64_t records = 0;
+  bool all_counted = false;
+  bool to_end = false;  // The shard's last bytes: nothing behind the damage could be read.
   std::string reason;
 };
 

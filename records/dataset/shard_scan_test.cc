@@ -125,6 +125,8 @@ TEST(ShardScanTest, LeavesOnlyTheDamagedRecordOut) {
   EXPECT_EQ(scan.damage[0].offset, 400u);
   EXPECT_EQ(scan.damage[0].bytes, 100u);
   EXPECT_EQ(scan.damage[0].record, 4u);
+  EXPECT_TRUE(scan.damage[0].all_counted);
+  EXPECT_FALSE(scan.damage[0].to_end);
 }
 
 TEST(ShardScanTest, FindsTheNextFrameAfterBrokenFraming) {
@@ -135,6 +137,7 @@ TEST(ShardScanTest, FindsTheNextFrameAfterBrokenFraming) {
     EXPECT_EQ(Records(scan), 9u);
     ASSERT_EQ(scan.damage.size(), 1u);
     EXPECT_EQ(scan.damage[0].bytes, 100u);
+    EXPECT_FALSE(scan.damage[0].all_counted);
     EXPECT_THAT(scan.damage[0].reason, HasSubstr("length CRC"));
   }
 }
@@ -247,6 +250,23 @@ TEST_P(CompressedScanTest, ADamagedRecordTakesItsChunkWithIt) {
   ASSERT_EQ(scan.damage.size(), 1u);
   EXPECT_EQ(scan.damage[0].record, 7u);
   EXPECT_THAT(scan.damage[0].reason, HasSubstr("payload CRC"));
+  EXPECT_EQ(scan.damage[0].records, 5u);
+  EXPECT_TRUE(scan.damage[0].all_counted);
+  EXPECT_FALSE(scan.damage[0].to_end);
+  EXPECT_EQ(scan.chunks.back().first_record, 10u);
+}
+
+TEST_P(CompressedScanTest, AMemberThatCannotBeReadTakesTheRestWithIt) {
+  std::vector<uint8_t> members = Members(GetParam(), 3, 5);
+  const size_t second = members.size() / 3;
+  members[second] ^= 0xff;
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", members), Collecting(400)));
+  EXPECT_EQ(Records(scan), 5u);
+  ASSERT_EQ(scan.damage.size(), 1u);
+  EXPECT_EQ(scan.damage[0].offset, second);
+  EXPECT_EQ(scan.damage[0].bytes, members.size() - second);
+  EXPECT_TRUE(scan.damage[0].to_end);
+  EXPECT_FALSE(scan.damage[0].all_counted);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CompressedScanTest,
