@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "cli/bench_verdict.h"
 #include "cli/close_on_interrupt.h"
@@ -17,6 +19,7 @@
 #include "cli/number_flags.h"
 #include "client/loader/link_probe.h"
 #include "client/servers/server_list.h"
+#include "client/transport/grpc/server_channel.h"
 #include "client/transport/grpc/stats_call.h"
 #include "records/base/byte_size.h"
 #include "records/base/process_stats.h"
@@ -114,9 +117,42 @@ BenchFigures FiguresBetween(const Moment& from, const Moment& to) {
   figures.cores_used = (to.cpu_seconds - from.cpu_seconds) / seconds;
   figures.cores = ReadMachineLimits().cores;
   figures.servers = ServersBetween(from, to, seconds);
-  figures.local = figures.servers.size() == 1 && figures.servers[0].address == kLocalServer;
-  if (figures.local) figures.servers.clear();
   return figures;
+}
+
+// Of the servers that brought rows.
+Path PathOf(const std::vector<LoaderStats::Server>& servers) {
+  bool shared = true, near = true;
+  for (const LoaderStats::Server& server : servers) {
+    if (server.address == kLocalServer) return Path::kLocal;
+    if (server.rows == 0) continue;
+    shared = shared && server.shared_memory == "ok";
+    near = near && IsLoopbackAddress(server.address);
+  }
+  return shared ? Path::kSharedMemory : near ? Path::kLoopback : Path::kNetwork;
+}
+
+BenchSetup SetupOf(const LoaderOptions& options, const LoaderStats& stats) {
+  BenchSetup setup{.path = PathOf(stats.servers),
+                   .dtype = options.dtype,
+                   .connections = options.network.connections,
+                   .shared_memory = options.network.shared_memory,
+                   .threads = options.local_threads};
+  for (const LoaderStats::Server& server : stats.servers) {
+    if (server.shared_memory != "ok") setup.no_shared_memory_because = server.shared_memory;
+  }
+  return setup;
+}
+
+// Of `options` that end a stream.
+absl::Status TooSoon(const LoaderOptions& options) {
+  std::vector<std::string> ways;
+  if (options.max_steps > 0) ways.push_back("more --steps");
+  if (options.epochs > 0) ways.push_back("more --epochs");
+  return UsageError(absl::StrCat("the batches ended too soon to be measured: give ",
+                                 absl::StrJoin(ways, " and "),
+                                 ", or none: without they do not "
+                                 "end"));
 }
 
 // The first batch and a tenth of the time are not counted: connections, first reads.
@@ -132,9 +168,12 @@ absl::StatusOr<BenchFigures> MeasureStream(const LoaderOptions& options, absl::D
   PENSTOCK_ASSIGN_OR_RETURN(const bool more, ReadUntil(*loader, from.time + time));
   const Moment to = Now(*loader, options.network);
   if (!more && to.stats.rows == from.stats.rows) {
-    return UsageError("the batches ended too soon to be measured: give --epochs 0");
+    return TooSoon(options);
   }
-  return FiguresBetween(from, to);
+  BenchFigures figures = FiguresBetween(from, to);
+  figures.setup = SetupOf(options, to.stats);
+  if (figures.setup.path == Path::kLocal) figures.servers.clear();
+  return figures;
 }
 
 // Of the servers that brought rows; with this dtype's rows and with the largest, for small rows
@@ -172,8 +211,8 @@ void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
                Grouped(static_cast<uint64_t>(figures.rows_per_second)),
                FormatByteRate(figures.bytes_per_second), figures.seconds);
   if (figures.link_bytes_per_second > 0) {
-    absl::PrintF("link      %s, without disk and copying; %.0f %% of it was used\n",
-                 FormatByteRate(figures.link_bytes_per_second),
+    absl::PrintF("link      %s (%s), without disk and copying; %.0f %% of it used\n",
+                 FormatByteRate(figures.link_bytes_per_second), PathName(figures.setup.path),
                  100 * figures.bytes_per_second / figures.link_bytes_per_second);
   }
   absl::PrintF("client    waited for batches %.0f %% of the time; %.1f of %d cores\n",
@@ -210,6 +249,7 @@ nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) 
           {"positions_per_second", figures.rows_per_second},
           {"bytes_per_second", figures.bytes_per_second},
           {"link_bytes_per_second", figures.link_bytes_per_second},
+          {"path", PathName(figures.setup.path)},
           {"wait_share", figures.wait_share},
           {"copy_share", figures.copy_share},
           {"deciding_share", figures.deciding_share},

@@ -1,5 +1,8 @@
 #include "cli/bench_verdict.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/byte_size.h"
@@ -33,7 +36,37 @@ Fleet FleetOf(const BenchFigures& figures) {
   return fleet;
 }
 
-BenchVerdict JudgeServers(const Fleet& fleet) {
+// "Do this, do that, or do those."; what is empty is left out.
+std::string Advice(std::vector<std::string> ways) {
+  std::erase(ways, "");
+  std::string text = ways[0];
+  for (size_t i = 1; i < ways.size(); ++i) {
+    const char* comma = ways.size() > 2 ? ", " : " ";
+    absl::StrAppend(&text, comma, i + 1 == ways.size() ? "or " : "", ways[i]);
+  }
+  text[0] = absl::ascii_toupper(text[0]);
+  return absl::StrCat(" ", text, ".");
+}
+
+std::string FewerBytes(const BenchSetup& setup) {
+  if (setup.dtype == WireDtype::kPacked) return "";
+  return absl::StrCat("ask for fewer bytes a row (--dtype packed",
+                      setup.dtype == WireDtype::kI8 ? ")" : " or i8)");
+}
+
+// Costs both sides less than gRPC.
+std::string UseSharedMemory(const BenchSetup& setup) {
+  if (setup.path != Path::kLoopback) return "";
+  if (!setup.shared_memory) return "leave out --no-shm";
+  if (setup.no_shared_memory_because.empty()) return "start the servers with --shm-socket";
+  return absl::StrCat("see to it that shared memory works (", setup.no_shared_memory_because, ")");
+}
+
+bool SameMachine(const BenchSetup& setup) {
+  return setup.path == Path::kSharedMemory || setup.path == Path::kLoopback;
+}
+
+BenchVerdict JudgeServers(const BenchSetup& setup, const Fleet& fleet) {
   const EngineShares& mean = fleet.mean;
   const double busy = 1 - mean.idle();
   if (mean.load > busy / 2) {
@@ -44,18 +77,54 @@ BenchVerdict JudgeServers(const Fleet& fleet) {
                          "use faster disks, or add servers.")};
   }
   return {Limit::kServers,
-          absl::StrCat("The servers' CPU limits: their threads were busy ", Percent(busy),
-                       " of the time, ", Percent(mean.decode),
-                       " decoding. Add servers or cores, or let more be done here: --dtype packed "
-                       "costs them least.")};
+          absl::StrCat(
+              "The servers' CPU limits: their threads were busy ", Percent(busy), " of the time, ",
+              Percent(mean.decode), " decoding.",
+              Advice({SameMachine(setup) ? "add servers on other machines" : "add servers or cores",
+                      UseSharedMemory(setup),
+                      setup.dtype == WireDtype::kPacked
+                          ? ""
+                          : "let more be done here: --dtype packed costs them least"}))};
 }
 
-BenchVerdict JudgeClient(double deciding, double process_busy) {
-  return {Limit::kThisClient,
-          absl::StrCat("This client limits: the loader was deciding ", Percent(deciding),
-                       " of the time, and the process used ", Percent(process_busy),
-                       " of its cores. Ask for fewer bytes a row (--dtype), give it more cores, or "
-                       "read with more ranks.")};
+BenchVerdict JudgeClient(const BenchFigures& figures, double process_busy) {
+  return {
+      Limit::kThisClient,
+      absl::StrCat("This client limits: the loader was deciding ", Percent(figures.deciding_share),
+                   " of the time, and the process used ", Percent(process_busy), " of its cores.",
+                   Advice({FewerBytes(figures.setup), UseSharedMemory(figures.setup),
+                           "give it more cores", "read with more ranks"}))};
+}
+
+BenchVerdict JudgeLink(const BenchFigures& figures) {
+  const BenchSetup& setup = figures.setup;
+  const bool grpc = setup.path != Path::kSharedMemory;
+  return {
+      Limit::kLink,
+      absl::StrCat(
+          setup.path == Path::kSharedMemory ? "Shared memory"
+          : setup.path == Path::kLoopback   ? "The loopback connection"
+                                            : "The link",
+          " limits: ", FormatByteRate(figures.bytes_per_second), " of the ",
+          FormatByteRate(figures.link_bytes_per_second), " that it carries.",
+          Advice({FewerBytes(setup), UseSharedMemory(setup),
+                  grpc && setup.connections == 1 ? "open more connections (--connections 2)" : "",
+                  SameMachine(setup) ? "use servers on other machines" : "use a faster network"}))};
+}
+
+BenchVerdict JudgeProcess(const BenchFigures& figures, double cores) {
+  const bool all = cores >= figures.cores;
+  return {Limit::kThisProcess,
+          absl::StrCat("This process's CPU limits: it used ", Percent(figures.cores_used / cores),
+                       all ? " of its cores." : " of its --threads.",
+                       Advice({all ? "give it more" : "raise --threads",
+                               "let penstock-servers on other machines decode"}))};
+}
+
+// That `local:` may use.
+double CoresOf(const BenchFigures& figures) {
+  if (figures.setup.threads == 0) return figures.cores;
+  return std::min(figures.setup.threads, figures.cores);
 }
 
 }  // namespace
@@ -80,31 +149,41 @@ const char* LimitName(Limit limit) {
   return "";
 }
 
-BenchVerdict Judge(const BenchFigures& figures) {
-  const double process_busy = figures.cores == 0 ? 0 : figures.cores_used / figures.cores;
-  if (figures.local && process_busy >= kBusy) {
-    return {Limit::kThisProcess,
-            absl::StrCat("This process's CPU limits: it used ", Percent(process_busy),
-                         " of its cores. Give it more, or let penstock-servers on other machines "
-                         "decode.")};
+const char* PathName(Path path) {
+  switch (path) {
+    case Path::kLocal:
+      return "local";
+    case Path::kSharedMemory:
+      return "shared memory";
+    case Path::kLoopback:
+      return "loopback";
+    case Path::kNetwork:
+      return "network";
   }
-  if (figures.deciding_share >= kBusy || (!figures.local && process_busy >= kBusy)) {
-    return JudgeClient(figures.deciding_share, process_busy);
+  return "";
+}
+
+BenchVerdict Judge(const BenchFigures& figures) {
+  const BenchSetup& setup = figures.setup;
+  const bool local = setup.path == Path::kLocal;
+  if (local && figures.cores > 0 && figures.cores_used >= kBusy * CoresOf(figures)) {
+    return JudgeProcess(figures, CoresOf(figures));
+  }
+  const double process_busy = figures.cores == 0 ? 0 : figures.cores_used / figures.cores;
+  if (figures.deciding_share >= kBusy || (!local && process_busy >= kBusy)) {
+    return JudgeClient(figures, process_busy);
   }
   const double link = figures.link_bytes_per_second;
-  if (!figures.local && link > 0 && figures.bytes_per_second >= kLinkBusy * link) {
-    return {Limit::kLink,
-            absl::StrCat("The link limits: ", FormatByteRate(figures.bytes_per_second), " of the ",
-                         FormatByteRate(link),
-                         " that it carries. Ask for fewer bytes a row (--dtype packed "
-                         "or i8), or use a faster network.")};
+  if (!local && link > 0 && figures.bytes_per_second >= kLinkBusy * link) {
+    return JudgeLink(figures);
   }
   const Fleet fleet = FleetOf(figures);
-  if (fleet.servers > 0 && 1 - fleet.mean.idle() >= kBusy) return JudgeServers(fleet);
+  if (fleet.servers > 0 && 1 - fleet.mean.idle() >= kBusy) return JudgeServers(setup, fleet);
   return {Limit::kNothing,
-          absl::StrCat("Nothing is used up: the time is spent waiting for answers. Raise "
-                       "--look-ahead",
-                       figures.local ? "." : ", use servers that are nearer, or more ranks.")};
+          absl::StrCat("Nothing is used up: the time is spent waiting for answers.",
+                       Advice({"raise --look-ahead",
+                               setup.path == Path::kNetwork ? "use servers that are nearer" : "",
+                               local ? "" : "read with more ranks"}))};
 }
 
 }  // namespace penstock

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "records/base/dtype.h"
+
 namespace penstock {
 
 // Shares of the time of an engine's threads; together at most 1, the rest they were idle.
@@ -28,18 +30,38 @@ struct ServerFigures {
   double read_bytes_per_second = 0;  // From its files.
 };
 
+// How rows come here.
+enum class Path {
+  kLocal,         // The engine runs in this process.
+  kSharedMemory,  // Of this machine's servers, all of them.
+  kLoopback,      // From servers of this machine, not all through shared memory.
+  kNetwork,
+};
+
+const char* PathName(Path path);  // "local", "shared memory", "loopback", "network".
+
+// What was asked for: it is not advised.
+struct BenchSetup {
+  Path path = Path::kNetwork;
+  WireDtype dtype = WireDtype::kI8;
+  uint32_t connections = 1;
+  bool shared_memory = true;                  // False: --no-shm.
+  std::string no_shared_memory_because = {};  // kLoopback: it was offered and does not work.
+  uint32_t threads = 0;                       // kLocal: --threads.
+};
+
 struct BenchFigures {
-  bool local = false;  // The engine runs in this process; `servers` is empty.
+  BenchSetup setup = {};
   double seconds = 0;
   double rows_per_second = 0;
   double bytes_per_second = 0;
-  double wait_share = 0;             // Of the time, the reader waited for a batch.
-  double copy_share = 0;             // Copying rows into batches, of one core.
-  double deciding_share = 0;         // Of the time, the loader decided what to ask for.
-  double cores_used = 0;             // By this process.
-  uint32_t cores = 0;                // That it may use.
-  double link_bytes_per_second = 0;  // 0: not measured.
-  std::vector<ServerFigures> servers = {};
+  double wait_share = 0;                    // Of the time, the reader waited for a batch.
+  double copy_share = 0;                    // Copying rows into batches, of one core.
+  double deciding_share = 0;                // Of the time, the loader decided what to ask for.
+  double cores_used = 0;                    // By this process.
+  uint32_t cores = 0;                       // That it may use.
+  double link_bytes_per_second = 0;         // 0: not measured.
+  std::vector<ServerFigures> servers = {};  // Empty of kLocal.
 };
 
 enum class Limit { kThisClient, kLink, kReading, kServers, kThisProcess, kNothing };
@@ -51,14 +73,14 @@ struct BenchVerdict {
 };
 
 // The first that is true, in this order:
-//   this process    local:, and it uses at least kBusy of its cores
+//   this process    local:, and it uses at least kBusy of its cores or of its --threads
 //   this client     the loader decides, which takes one thread at a time, for kBusy of the time, or
 //                   the process uses so much of its cores
 //   the link        at least kLinkBusy of what the same link carried without disk and copying
 //   reading         servers are busy for kBusy of the time, most of it loading chunks
 //   the servers     servers are busy for kBusy of the time
 //   nothing         else: what is asked for ahead is too little for the time it takes to come
-// Servers that told nothing are not judged.
+// Servers that told nothing are not judged. What would help is said for this path and dtype.
 BenchVerdict Judge(const BenchFigures& figures);
 
 inline constexpr double kBusy = 0.85;

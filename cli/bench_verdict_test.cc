@@ -1,5 +1,7 @@
 #include "cli/bench_verdict.h"
 
+#include <utility>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -8,10 +10,11 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Nothing is used up.
 BenchFigures Easy() {
-  return {.local = false,
+  return {.setup = {},
           .seconds = 10,
           .rows_per_second = 1e6,
           .bytes_per_second = 1e9,
@@ -86,12 +89,59 @@ TEST(BenchVerdictTest, ServersThatToldNothingAreNotJudged) {
 
 TEST(BenchVerdictTest, LocallyTheProcessIsTheLimit) {
   BenchFigures figures = Easy();
-  figures.local = true;
+  figures.setup.path = Path::kLocal;
   figures.servers.clear();
   figures.link_bytes_per_second = 1e9;  // Memory is no link.
   EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
   figures.cores_used = 3.9;
   EXPECT_EQ(Judge(figures).limit, Limit::kThisProcess);
+}
+
+TEST(BenchVerdictTest, LocallyThreadsThatAreAllUsedAreTheLimit) {
+  BenchFigures figures = Easy();
+  figures.setup.path = Path::kLocal;
+  figures.servers.clear();
+  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);  // One core of four.
+  figures.setup.threads = 1;
+  EXPECT_EQ(Judge(figures).limit, Limit::kThisProcess);
+  EXPECT_THAT(Judge(figures).text, HasSubstr("Raise --threads"));
+}
+
+// At the link's limit.
+std::string LinkAdvice(BenchSetup setup) {
+  BenchFigures figures = Easy();
+  figures.setup = std::move(setup);
+  figures.link_bytes_per_second = 1e9;
+  EXPECT_EQ(Judge(figures).limit, Limit::kLink);
+  return Judge(figures).text;
+}
+
+TEST(BenchVerdictTest, AdviceForALinkFitsTheWay) {
+  EXPECT_THAT(LinkAdvice({.path = Path::kNetwork}),
+              AllOf(HasSubstr("The link limits"), HasSubstr("faster network"),
+                    HasSubstr("--connections 2"), Not(HasSubstr("shm"))));
+  EXPECT_THAT(LinkAdvice({.path = Path::kSharedMemory}),
+              AllOf(HasSubstr("Shared memory limits"), Not(HasSubstr("network")),
+                    Not(HasSubstr("--connections")), HasSubstr("other machines")));
+  EXPECT_THAT(LinkAdvice({.path = Path::kLoopback}),
+              AllOf(HasSubstr("--shm-socket"), Not(HasSubstr("network"))));
+}
+
+TEST(BenchVerdictTest, AdvisesNothingThatIsDone) {
+  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kF32}), HasSubstr("--dtype packed or i8"));
+  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kI8}), HasSubstr("(--dtype packed)"));
+  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kPacked}), Not(HasSubstr("--dtype")));
+  EXPECT_THAT(LinkAdvice({.connections = 2}), Not(HasSubstr("--connections")));
+  EXPECT_THAT(LinkAdvice({.path = Path::kLoopback, .shared_memory = false}),
+              AllOf(HasSubstr("leave out --no-shm"), Not(HasSubstr("--shm-socket"))));
+  EXPECT_THAT(LinkAdvice({.path = Path::kLoopback, .no_shared_memory_because = "no such file"}),
+              AllOf(HasSubstr("(no such file)"), Not(HasSubstr("--shm-socket"))));
+  BenchFigures figures = Easy();
+  figures.setup.dtype = WireDtype::kPacked;
+  figures.servers[0].engine.decode = 0.7;
+  EXPECT_THAT(Judge(figures).text, AllOf(HasSubstr("Add servers"), Not(HasSubstr("--dtype"))));
+  figures.cores_used = 3.9;
+  EXPECT_THAT(Judge(figures).text, AllOf(HasSubstr("more ranks"), Not(HasSubstr("--dtype"))));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """penstock bench against real servers: every figure is there, and a verdict."""
 
 import json
+import os
 import unittest
 
 from processes import ProcessTestCase, run
@@ -43,6 +44,14 @@ class BenchTest(ProcessTestCase):
         result = run("penstock", "bench", self.manifest, "--steps", 1, "--seconds", 1)
         self.assertEqual(result.returncode, 2)
         self.assertIn("too soon", result.stderr)
+        self.assertIn("--steps", result.stderr)
+        self.assertNotIn("--epochs", result.stderr)
+
+    def test_tells_how_rows_come(self):
+        socket = os.path.join(self.folder, "shm.sock")
+        server = self.start_server("--shm-socket", socket).address
+        self.assertEqual(json.loads(self.bench(server, "--json"))["path"], "shared memory")
+        self.assertEqual(json.loads(self.bench(server, "--json", "--no-shm"))["path"], "loopback")
 
 
 if __name__ == "__main__":
