@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "cli/command.h"
@@ -119,19 +120,24 @@ absl::Status Watch(const std::vector<std::unique_ptr<StatsCaller>>& callers, con
   const bool terminal = isatty(STDOUT_FILENO) && !flags.once && !flags.json;
   if (terminal) std::fputs("\x1b[2J", stdout);
   Answers before = AskAll(callers);
+  size_t down = 0;
   do {
     WaitFor(interval);
     if (!InterruptGuard::Check().ok()) break;
     Answers now = AskAll(callers);
     std::vector<ServerLoad> loads;
+    down = 0;
     for (size_t i = 0; i < callers.size(); ++i) {
       loads.push_back(LoadBetween(callers[i]->address(), before[i], now[i]));
+      down += !now[i].ok();
     }
     flags.json ? PrintJson(loads) : PrintTable(loads, flags, terminal);
     if (std::fflush(stdout) != 0) return ErrnoToStatus(errno, "standard output");
     before = std::move(now);
   } while (!flags.once && InterruptGuard::Check().ok());
-  return absl::OkStatus();
+  if (!flags.once || down == 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(down, " of ", callers.size(), " servers did not answer"));
 }
 
 absl::Status Top(const TopFlags& flags) {
@@ -171,7 +177,9 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       ->required()
       ->default_str("");
   command.add_option("--interval", flags->interval, "Time between two looks, e.g. 500ms");
-  command.add_flag("--once", flags->once, "Look twice, --interval apart; print once and end");
+  command.add_flag(
+      "--once", flags->once,
+      "Look twice, --interval apart; print once and end, with 1 if a server did not answer");
   command.add_flag("--clients", flags->clients, "Also a line for each client of a server");
   command.add_flag("--json", flags->json, "Print one JSON object a line, clients included");
   AddNetworkFlags(command, flags->network);

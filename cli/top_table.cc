@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "records/base/text.h"
 
 namespace penstock {
@@ -58,6 +59,14 @@ ClientLoad LoadOf(const v1::StreamStats& before, const v1::StreamStats& now) {
 
 std::string Percent(double share) { return absl::StrFormat("%.0f%%", 100 * share); }
 
+// Divides `count` until it has three digits; returns how often, less than `units` times.
+size_t Scale(double& count, double base, size_t units) {
+  size_t unit = 0;
+  // What rounds to 1000 belongs to the next unit.
+  for (; count >= 999.5 && unit + 1 < units; ++unit) count /= base;
+  return unit;
+}
+
 // 80 columns.
 template <typename... Fields>
 std::string Row(const Fields&... fields) {
@@ -65,14 +74,21 @@ std::string Row(const Fields&... fields) {
 }
 
 std::string MemoryText(const ServerLoad& server) {
-  return absl::StrCat(ShortCount(server.memory_bytes), "/", ShortCount(server.memory_budget_bytes));
+  return absl::StrCat(ShortBytes(server.memory_bytes), "/", ShortBytes(server.memory_budget_bytes));
+}
+
+// Without the address, which stands above it.
+absl::string_view CauseOf(const ServerLoad& server) {
+  absl::string_view cause = server.status.message();
+  absl::ConsumePrefix(&cause, absl::StrCat(server.address, ": "));
+  return cause;
 }
 
 std::string ServerLine(const ServerLoad& server) {
   const std::string address = Tail(server.address, kAddressColumns);
   if (!server.status.ok()) return Row(address, server.state(), "", "", "", "", "", "", "", "");
   return Row(address, server.state(), ShortCount(server.rows_per_second),
-             ShortCount(server.bytes_per_second), ShortCount(server.waiting_bytes),
+             ShortBytes(server.bytes_per_second), ShortBytes(server.waiting_bytes),
              Percent(server.hit_share), Percent(server.busy_share),
              absl::StrFormat("%.1f", server.cores_used), MemoryText(server),
              absl::StrCat(server.clients.size()));
@@ -82,8 +98,8 @@ std::string ClientLine(const ClientLoad& client) {
   const std::string name = client.client.empty() ? client.peer : client.client;
   return Clipped(absl::StrFormat(
       "  %-28s %6s %6s %6s  %d waiting, reads slowly %s", Tail(name, 28),
-      ShortCount(client.rows_per_second), ShortCount(client.bytes_per_second),
-      ShortCount(client.waiting_bytes), client.waiting_requests, Percent(client.slow_share)));
+      ShortCount(client.rows_per_second), ShortBytes(client.bytes_per_second),
+      ShortBytes(client.waiting_bytes), client.waiting_requests, Percent(client.slow_share)));
 }
 
 std::string TotalLine(const std::vector<ServerLoad>& servers) {
@@ -100,8 +116,8 @@ std::string TotalLine(const std::vector<ServerLoad>& servers) {
     clients += server.clients.size();
   }
   return Row(absl::StrFormat("%d servers", servers.size()), absl::StrFormat("%d up", up),
-             ShortCount(total.rows_per_second), ShortCount(total.bytes_per_second),
-             ShortCount(total.waiting_bytes), "", "", absl::StrFormat("%.1f", total.cores_used),
+             ShortCount(total.rows_per_second), ShortBytes(total.bytes_per_second),
+             ShortBytes(total.waiting_bytes), "", "", absl::StrFormat("%.1f", total.cores_used),
              MemoryText(total), absl::StrCat(clients));
 }
 
@@ -151,7 +167,7 @@ std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool c
   for (const ServerLoad& server : servers) {
     lines.push_back(ServerLine(server));
     if (!server.status.ok()) {
-      lines.push_back(Clipped(absl::StrCat("  ", Printable(server.status.message()))));
+      lines.push_back(Clipped(absl::StrCat("  ", Printable(CauseOf(server)))));
     }
     if (!clients) continue;
     for (const ClientLoad& client : server.clients) lines.push_back(ClientLine(client));
@@ -162,15 +178,16 @@ std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool c
 
 std::string ShortCount(double count) {
   constexpr const char* kUnits[] = {"", "k", "M", "G", "T", "P", "E"};
-  size_t unit = 0;
-  // What rounds to 1000 belongs to the next unit.
-  while (count >= 999.5 && unit + 1 < std::size(kUnits)) {
-    count /= 1000;
-    ++unit;
-  }
+  const size_t unit = Scale(count, 1000, std::size(kUnits));
   if (unit == 0) return absl::StrFormat("%.0f", count);
   const int digits = count < 9.995 ? 2 : count < 99.95 ? 1 : 0;
   return absl::StrFormat("%.*f%s", digits, count, kUnits[unit]);
+}
+
+std::string ShortBytes(double bytes) {
+  constexpr const char* kUnits[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  const size_t unit = Scale(bytes, 1024, std::size(kUnits));
+  return absl::StrFormat("%.*f%s", unit > 0 && bytes < 9.95 ? 1 : 0, bytes, kUnits[unit]);
 }
 
 }  // namespace penstock

@@ -56,6 +56,9 @@ std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool c
 // 987, 1.23k, 45.6M: at most 5 columns up to 10^15.
 std::string ShortCount(double count);
 
+// 987, 1.2Ki, 46Mi: of 1024, at most 5 columns up to 10^18.
+std::string ShortBytes(double bytes);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_CLI_TOP_TABLE_H_

@@ -104,7 +104,7 @@ TEST(TopTableTest, ColumnsStandUnderTheirHeadings) {
   EXPECT_EQ(lines[0],
             "SERVER                STATE    ROW/S   B/S QUEUE  HIT BUSY  CPU      MEMORY CLI");
   EXPECT_EQ(lines[1],
-            "127.0.0.1:7070        up       3.00k 3.00M     0  75%  75%  1.5  512M/6.30G   0");
+            "127.0.0.1:7070        up       3.00k 2.9Mi     0  75%  75%  1.5 488Mi/5.9Gi   0");
 }
 
 TEST(TopTableTest, AServerThatDoesNotAnswerSaysWhyAndHasNoNumbers) {
@@ -113,7 +113,7 @@ TEST(TopTableTest, AServerThatDoesNotAnswerSaysWhyAndHasNoNumbers) {
   const std::vector<std::string> lines = TopLines({load}, true);
   ASSERT_THAT(lines, SizeIs(3));
   EXPECT_THAT(lines[1], AllOf(HasSubstr("down"), Not(HasSubstr("0"))));
-  EXPECT_EQ(lines[2], "  a:1: Connection refused?[2J");
+  EXPECT_EQ(lines[2], "  Connection refused?[2J");
 }
 
 TEST(TopTableTest, ShortCountsHaveThreeDigits) {
@@ -124,6 +124,16 @@ TEST(TopTableTest, ShortCountsHaveThreeDigits) {
   EXPECT_EQ(ShortCount(999'900), "1.00M");
   EXPECT_EQ(ShortCount(1.5e9), "1.50G");
   EXPECT_EQ(ShortCount(123e12), "123T");
+}
+
+TEST(TopTableTest, ShortBytesAreInBinaryUnits) {
+  EXPECT_EQ(ShortBytes(0), "0");
+  EXPECT_EQ(ShortBytes(999), "999");
+  EXPECT_EQ(ShortBytes(1000), "1.0Ki");
+  EXPECT_EQ(ShortBytes(1024 * 9.96), "10Ki");
+  EXPECT_EQ(ShortBytes(64 << 20), "64Mi");
+  EXPECT_EQ(ShortBytes(6.3e9), "5.9Gi");
+  EXPECT_EQ(ShortBytes(999.6 * (1 << 20)), "1.0Gi");
 }
 
 }  // namespace

@@ -9,9 +9,11 @@ from processes import ProcessTestCase, pause, run
 
 
 class TopTest(ProcessTestCase):
-    def top(self, servers, *args):
+    def top(self, servers, *args, down=0):
         result = run("penstock", "top", "--servers", servers, "--interval", "300ms", *args)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.returncode, 1 if down else 0, result.stderr)
+        if down:
+            self.assertIn(f"{down} of ", result.stderr)
         return result.stdout
 
     def start_reader(self, server):
@@ -31,7 +33,7 @@ class TopTest(ProcessTestCase):
         reader = self.start_reader(busy)
         servers = f"{busy.address},{idle.address},{nobody}"
         while True:  # On a loaded machine a stream may send nothing for 300 ms.
-            rows = json.loads(self.top(servers, "--once", "--json"))["servers"]
+            rows = json.loads(self.top(servers, "--once", "--json", down=1))["servers"]
             self.assertEqual([row["address"] for row in rows], sorted(servers.split(",")))
             row_of = {row["address"]: row for row in rows}
             first, second, third = (row_of[address] for address in servers.split(","))
@@ -44,8 +46,10 @@ class TopTest(ProcessTestCase):
         self.assertEqual(third["state"], "down")
         self.assertIn("refused", third["error"])
 
-        table = self.top(servers, "--once", "--clients")
+        table = self.top(servers, "--once", "--clients", down=1)
         self.assertIn("3 servers", table)
+        self.assertEqual(table.count(nobody), 1)
+        self.top(busy.address, "--once")  # Exits with 0: all answer.
         self.assertNotIn("\x1b", table)
         for line in table.splitlines():
             self.assertLessEqual(len(line), 80, line)
