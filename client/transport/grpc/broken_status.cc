@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 
 namespace penstock {
@@ -18,6 +19,30 @@ absl::string_view LastError(absl::string_view message) {
   message.remove_prefix(at + kMark.size());
   size_t code_end = message.find(": ");
   return code_end == absl::string_view::npos ? message : message.substr(code_end + 2);
+}
+
+// gRPC names the peer where it failed: "ipv4:127.0.0.1:7070: Socket closed",
+// "ipv6:%5B::1%5D:7070: ...". That is worth saying only where `address` is a name.
+std::string WithAddress(absl::string_view address, absl::string_view message) {
+  const bool named =
+      absl::ConsumePrefix(&message, "ipv4:") || absl::ConsumePrefix(&message, "ipv6:");
+  const size_t end = message.find(": ");
+  if (!named || end == absl::string_view::npos) return absl::StrCat(address, ": ", message);
+  const std::string peer =
+      absl::StrReplaceAll(message.substr(0, end), {{"%5B", "["}, {"%5D", "]"}});
+  message.remove_prefix(end + 2);
+  if (peer == address) return absl::StrCat(address, ": ", message);
+  return absl::StrCat(address, " (", peer, "): ", message);
+}
+
+// "DNS resolution failed for h:1: C-ares status is not ARES_SUCCESS qtype=AAAA name=h
+// is_balancer=0: Domain name not found" without what is said before or is c-ares' own.
+std::string WithoutDnsDetails(absl::string_view address, absl::string_view message) {
+  const std::string start = absl::StrCat("DNS resolution failed for ", address, ": ");
+  if (!absl::ConsumePrefix(&message, start)) return std::string(message);
+  const size_t reason = message.rfind(": ");
+  if (reason != absl::string_view::npos) message.remove_prefix(reason + 2);
+  return absl::StrCat("DNS resolution failed: ", message);
 }
 
 absl::Status NotAServer(absl::string_view address, absl::string_view why) {
@@ -45,7 +70,7 @@ absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status)
   bool lost = IsTransportFailure(status.error_code()) || absl::StrContains(message, "RST_STREAM");
   auto code =
       lost ? absl::StatusCode::kUnavailable : static_cast<absl::StatusCode>(status.error_code());
-  return absl::Status(code, absl::StrCat(address, ": ", LastError(message)));
+  return absl::Status(code, WithAddress(address, WithoutDnsDetails(address, LastError(message))));
 }
 
 bool MayBeTls(const grpc::Status& status) {

@@ -21,6 +21,21 @@ TEST(BrokenStatusTest, KeepsTheLastErrorOfAFailedConnection) {
                        "h:1: Failed to connect to remote host: Connection refused"));
 }
 
+TEST(BrokenStatusTest, SaysAnAddressOnce) {
+  const auto broken = [](absl::string_view address, const std::string& message) {
+    return std::string(
+        BrokenStatus(address, grpc::Status(grpc::StatusCode::UNAVAILABLE, message)).message());
+  };
+  EXPECT_EQ(broken("10.0.0.1:7", "ipv4:10.0.0.1:7: Socket closed"), "10.0.0.1:7: Socket closed");
+  EXPECT_EQ(broken("[::1]:7", "ipv6:%5B::1%5D:7: Socket closed"), "[::1]:7: Socket closed");
+  EXPECT_EQ(broken("h:7", "ipv4:10.0.0.1:7: Socket closed"), "h:7 (10.0.0.1:7): Socket closed");
+  EXPECT_EQ(broken("h:7",
+                   "DNS resolution failed for h:7: C-ares status is not ARES_SUCCESS qtype=AAAA "
+                   "name=h is_balancer=0: Domain name not found"),
+            "h:7: DNS resolution failed: Domain name not found");
+  EXPECT_EQ(broken("h:7", "ipv4:"), "h:7: ");
+}
+
 TEST(BrokenStatusTest, AnEndWithoutAnErrorIsUnavailable) {
   EXPECT_THAT(BrokenStatus("h:1", grpc::Status::OK),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("h:1: the server ended")));
