@@ -35,6 +35,8 @@ class Gate {
     // Counts the definition of a window. kResourceExhausted: a limit, with the numbers.
     absl::Status AddDefinition(uint64_t bytes);
     void RemoveDefinition(uint64_t bytes);
+    // What it was let in by; null: no tokens are asked for.
+    const std::shared_ptr<const Grant>& grant() const { return grant_; }
 
    private:
     friend class Gate;
@@ -55,6 +57,9 @@ class Gate {
   // kUnauthenticated: no token, or none of ours. kResourceExhausted: a limit, with the numbers.
   // Refusals are logged, at most one of a kind every 10 s.
   absl::StatusOr<Pass> Admit(const grpc::CallbackServerContext& context, CallKind kind);
+
+  // Whether who comes with this grant today is let in. The token file is read if it has changed.
+  bool StillGrants(const Grant& grant) const { return tokens_->StillGrants(grant); }
 
   size_t num_calls() const;
 

@@ -248,6 +248,19 @@ TEST_F(TokenTest, RootsHoldForManifests) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("closed/a")));
 }
 
+TEST_F(TokenTest, AStreamEndsWhenItsTokenIsTakenBack) {
+  grpc::ClientContext gone_context, kept_context;
+  gone_context.AddMetadata("authorization", "Bearer 0123456789-everything");
+  kept_context.AddMetadata("authorization", "Bearer 0123456789-someone");
+  auto gone = Begin(gone_context);
+  auto kept = Begin(kept_context);
+  folder_.Write("tokens", "0123456789-someone open\n0123456789-newcomer\n");
+  EXPECT_THAT(End(*gone), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("taken out")));
+  kept->Write(Window(1, 0, "open/a"));
+  kept->WritesDone();
+  EXPECT_OK(End(*kept));
+}
+
 TEST_F(TokenTest, AWindowOutsideOfTheRootsIsRefusedBeforeTheSessionSeesIt) {
   grpc::ClientContext context;
   context.AddMetadata("authorization", "Bearer 0123456789-someone");

@@ -136,8 +136,9 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PieceService::Piece
     return new RefusingReactor<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
         pass.status());
   }
+  const std::shared_ptr<const Grant> grant = pass->grant();
   auto* stream = StreamReactor::Create(source_, *this, *std::move(pass), door_, context->peer());
-  streams_.insert(stream);
+  streams_.emplace(stream, grant);
   stream->Start();
   changed_.NotifyAll();
   return stream;
@@ -192,7 +193,8 @@ v1::ServerStats PieceService::stats() const {
   MutexLock lock(&mutex_);
   stats.set_draining(draining_);
   *stats.mutable_totals() = totals_;
-  for (const StreamReactor* stream : streams_) {
+  if (door_ != nullptr) stats.set_shared_memory_bytes(door_->pool_bytes());
+  for (const auto& [stream, grant] : streams_) {
     v1::StreamStats& added = *stats.add_stream();
     added = stream->stats();
     AddTo(*stats.mutable_totals(), added);
@@ -205,7 +207,7 @@ void PieceService::Drain(absl::Duration grace) {
   if (std::exchange(draining_, true)) return;
   auto grace_ms =
       static_cast<uint32_t>(std::clamp<int64_t>(absl::ToInt64Milliseconds(grace), 0, UINT32_MAX));
-  for (StreamReactor* stream : streams_) stream->Drain(grace_ms);
+  for (const auto& [stream, grant] : streams_) stream->Drain(grace_ms);
 }
 
 size_t PieceService::num_streams() const {
@@ -249,6 +251,7 @@ void PieceService::RunDeadlines() {
       if (ended_) return;
     }
     EndSilentOnes();
+    EndRevokedOnes();
   }
 }
 
@@ -257,12 +260,32 @@ void PieceService::EndSilentOnes() {
   std::vector<std::shared_ptr<FileReactor>> files;
   {
     MutexLock lock(&mutex_);
-    for (StreamReactor* stream : streams_) streams.push_back(stream->shared_from_this());
+    for (const auto& [stream, grant] : streams_) streams.push_back(stream->shared_from_this());
     for (FileReactor* file : files_) files.push_back(file->shared_from_this());
   }
   // Without the lock: their end calls us.
   for (const auto& stream : streams) stream->EndIfSilent(limits_.hello_timeout);
   for (const auto& file : files) file->EndIfSilent(limits_.call_timeout);
+}
+
+void PieceService::EndRevokedOnes() {
+  std::vector<std::shared_ptr<StreamReactor>> revoked;
+  {
+    MutexLock lock(&mutex_);
+    for (auto& [stream, grant] : streams_) {
+      if (grant == nullptr || gate_.StillGrants(*grant)) continue;
+      revoked.push_back(stream->shared_from_this());
+      grant = nullptr;
+    }
+  }
+  for (const auto& stream : revoked) {
+    const v1::StreamStats stats = stream->stats();
+    spdlog::warn("stream ended, its token was taken back peer={} client={}", stats.peer(),
+                 Quoted(stats.client()));
+    stream->End(absl::UnauthenticatedError(
+        "the token that opened this stream was taken out of the server's --token-file, or has "
+        "other folders now"));
+  }
 }
 
 }  // namespace penstock

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
+#include <memory>
 #include <set>
 #include <thread>
 #include <vector>
@@ -59,9 +61,10 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
   void OnFileDone(FileReactor* file);
   absl::StatusOr<std::unique_ptr<FileSource>> OpenManifest(const Gate::Pass& pass,
                                                            const std::string& path);
-  // Ends those that have been silent for too long.
+  // Ends those that have been silent for too long, or whose token was taken back.
   void RunDeadlines();
   void EndSilentOnes();
+  void EndRevokedOnes();
 
   SessionSource& source_;
   const Root& root_;
@@ -72,7 +75,8 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   mutable Mutex mutex_;
   CondVar changed_;
-  std::set<StreamReactor*> streams_ ABSL_GUARDED_BY(mutex_);
+  // With what each was let in by; null: no tokens are asked for, or it is ended already.
+  std::map<StreamReactor*, std::shared_ptr<const Grant>> streams_ ABSL_GUARDED_BY(mutex_);
   std::set<FileReactor*> files_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;

@@ -48,6 +48,12 @@ void AddQueues(const v1::ServerStats& stats, MetricFamilies& families) {
   families.AddCounter("penstock_server_windows_yielded_total",
                       "Idle windows that gave their memory to others.",
                       static_cast<double>(engine.windows_yielded()));
+  families.AddCounter("penstock_server_windows_failed_total",
+                      "Windows that failed: refused for want of memory, not readable, damaged.",
+                      static_cast<double>(stats.totals().failed_windows()));
+  families.AddCounter("penstock_server_windows_damaged_total",
+                      "Of these, those whose bytes are not what was indexed.",
+                      static_cast<double>(stats.totals().damaged_windows()));
   families.AddGauge("penstock_server_requests_waiting", "Requests not answered in full.",
                     static_cast<double>(engine.waiting_requests()));
   families.AddGauge("penstock_server_waiting_bytes",
@@ -109,6 +115,9 @@ void AddServerMetrics(const v1::ServerStats& stats, MetricFamilies& families) {
   AddEngineTime(stats, families);
   AddQueues(stats, families);
   AddMemory(stats.engine(), families);
+  families.AddGauge("penstock_server_shared_memory_bytes",
+                    "Memory that clients of the same machine map, beside the budget.",
+                    static_cast<double>(stats.shared_memory_bytes()));
   families.AddProcess();
 }
 

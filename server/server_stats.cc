@@ -65,6 +65,8 @@ void AddTo(v1::StreamTotals& totals, const v1::StreamStats& stream) {
   totals.set_parts(totals.parts() + stream.parts());
   totals.set_bytes(totals.bytes() + stream.bytes());
   totals.set_write_wait_seconds(totals.write_wait_seconds() + stream.write_wait_seconds());
+  totals.set_failed_windows(totals.failed_windows() + stream.failed_windows());
+  totals.set_damaged_windows(totals.damaged_windows() + stream.damaged_windows());
 }
 
 }  // namespace penstock

@@ -312,9 +312,18 @@ void StreamReactor::OnError(StreamError error) {
   Say(error);
 }
 
-// What is wrong with a window, once: its requests fail for the same reason.
+// What is wrong with a window, once: its requests fail for the same reason. Only that windows do
+// not fit together is an error of requests alone.
 void StreamReactor::LogFailure(const StreamError& error) {
-  if (!error.window.has_value()) return;
+  const bool memory = absl::IsResourceExhausted(error.status);
+  if (!error.window.has_value()) {
+    if (!memory || told_of_memory_.exchange(true)) return;
+    spdlog::warn("windows refused peer={} client={} error={}", peer_, Quoted(client_),
+                 Quoted(error.status.ToString()));
+    return;
+  }
+  if (memory) told_of_memory_ = true;
+  if (error.damage.has_value()) ++num_damaged_windows_;
   if (num_failed_windows_.fetch_add(1) >= kMaxLoggedFailures) return;
   if (const std::optional<Damage>& damage = error.damage) {
     spdlog::warn(
@@ -322,9 +331,8 @@ void StreamReactor::LogFailure(const StreamError& error) {
         Quoted(damage->shard), damage->chunk_offset, damage->record, damage->rest_of_chunk, peer_,
         Quoted(error.status.message()));
   } else {
-    spdlog::warn("window {} window={} peer={} error={}",
-                 absl::IsResourceExhausted(error.status) ? "refused" : "failed", *error.window,
-                 peer_, Quoted(error.status.ToString()));
+    spdlog::warn("window {} window={} peer={} error={}", memory ? "refused" : "failed",
+                 *error.window, peer_, Quoted(error.status.ToString()));
   }
 }
 
@@ -431,6 +439,8 @@ v1::StreamStats StreamReactor::stats() const {
   stats.set_rows(num_rows_.load(std::memory_order_relaxed));
   stats.set_parts(num_parts_.load(std::memory_order_relaxed));
   stats.set_bytes(num_bytes_.load(std::memory_order_relaxed));
+  stats.set_failed_windows(num_failed_windows_.load(std::memory_order_relaxed));
+  stats.set_damaged_windows(num_damaged_windows_.load(std::memory_order_relaxed));
   {
     MutexLock lock(&mutex_);
     Clock::duration under_way = writing_ ? Clock::now() - write_start_ : Clock::duration{};

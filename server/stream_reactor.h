@@ -139,6 +139,8 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   std::atomic<uint64_t> num_windows_{0};
   std::atomic<uint64_t> num_requests_{0};
   std::atomic<uint64_t> num_failed_windows_{0};
+  std::atomic<uint64_t> num_damaged_windows_{0};
+  std::atomic<bool> told_of_memory_{false};  // That what it asks for does not fit.
 
   // Of the write side: touched by whoever set writing_.
   grpc::ByteBuffer outgoing_;

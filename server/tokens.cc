@@ -105,6 +105,21 @@ absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
   return table;
 }
 
+void TokenTable::KeepGrantsOf(const TokenTable& before) {
+  for (Entry& entry : entries_) {
+    for (const Entry& old : before.entries_) {
+      if (old.digest == entry.digest && old.grant->roots == entry.grant->roots) {
+        entry.grant = old.grant;
+      }
+    }
+  }
+}
+
+bool TokenTable::Has(const Grant& grant) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&grant](const Entry& entry) { return entry.grant.get() == &grant; });
+}
+
 std::shared_ptr<const Grant> TokenTable::Find(absl::string_view token) const {
   const Digest digest = DigestOf(token);
   std::shared_ptr<const Grant> found;
@@ -144,16 +159,27 @@ absl::Status TokenFile::ReadIfChanged() {
   absl::StatusOr<TokenTable> table = TokenTable::Parse(text);
   if (!table.ok()) return Annotate(table.status(), path_);
   if (table_.size() > 0) spdlog::info("token file read again tokens={}", table->size());
+  table->KeepGrantsOf(table_);
   table_ = *std::move(table);
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const Grant>> TokenFile::Check(absl::string_view authorization) {
-  MutexLock lock(&mutex_);
+void TokenFile::Refresh() {
   if (absl::Status status = ReadIfChanged(); !status.ok()) {
     spdlog::error("token file not usable, keeping the old tokens error={}",
                   Quoted(status.message()));
   }
+}
+
+bool TokenFile::StillGrants(const Grant& grant) {
+  MutexLock lock(&mutex_);
+  Refresh();
+  return table_.Has(grant);
+}
+
+absl::StatusOr<std::shared_ptr<const Grant>> TokenFile::Check(absl::string_view authorization) {
+  MutexLock lock(&mutex_);
+  Refresh();
   if (authorization.empty()) {
     return absl::UnauthenticatedError(
         "this server wants a bearer token and none was sent; give --token-file");

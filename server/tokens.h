@@ -32,6 +32,10 @@ class TokenTable {
   // the text has no token at all.
   static absl::StatusOr<TokenTable> Parse(absl::string_view text);
 
+  // Tokens that `before` had with the same roots keep the grants that streams hold.
+  void KeepGrantsOf(const TokenTable& before);
+  bool Has(const Grant& grant) const;
+
   // The grant of `token`, or null. Takes the same time whichever token it is, if any.
   std::shared_ptr<const Grant> Find(absl::string_view token) const;
 
@@ -57,11 +61,17 @@ class TokenFile {
   // kUnauthenticated says what is wrong with it, never what would be right.
   absl::StatusOr<std::shared_ptr<const Grant>> Check(absl::string_view authorization);
 
+  // Whether `grant`, which Check() gave out, is still what its token is good for: false once the
+  // token is no longer in the file, or there with other roots.
+  bool StillGrants(const Grant& grant);
+
  private:
   using Stamp = std::array<int64_t, 5>;  // Device, inode, size, modified, changed.
 
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
   absl::Status ReadIfChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The same; a fault is logged.
+  void Refresh() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string path_;
   Mutex mutex_;

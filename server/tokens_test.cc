@@ -91,6 +91,22 @@ TEST_F(TokenFileTest, AChangedFileIsReadAgainAndABrokenOneIsNot) {
   EXPECT_OK(file->Check("Bearer a-new-token-of-16").status());
 }
 
+TEST_F(TokenFileTest, AGrantEndsWithItsTokenOrItsRoots) {
+  Write("0123456789-first\n0123456789-second open\n");
+  ASSERT_OK_AND_ASSIGN(auto file, TokenFile::Open(path_));
+  ASSERT_OK_AND_ASSIGN(auto first, file->Check("Bearer 0123456789-first"));
+  ASSERT_OK_AND_ASSIGN(auto second, file->Check("Bearer 0123456789-second"));
+  Write("0123456789-second open\n0123456789-first\n0123456789-third\n");
+  EXPECT_TRUE(file->StillGrants(*first));
+  EXPECT_TRUE(file->StillGrants(*second));
+  Write("0123456789-second other\n");
+  EXPECT_FALSE(file->StillGrants(*first));
+  EXPECT_FALSE(file->StillGrants(*second));
+  Write("short\n");
+  ASSERT_OK_AND_ASSIGN(second, file->Check("Bearer 0123456789-second"));
+  EXPECT_TRUE(file->StillGrants(*second));
+}
+
 TEST_F(TokenFileTest, AMissingFileIsAnErrorAtTheStart) {
   EXPECT_THAT(TokenFile::Open(path_), StatusIs(absl::StatusCode::kNotFound, HasSubstr("tokens")));
 }

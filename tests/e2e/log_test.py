@@ -59,6 +59,16 @@ class LogTest(ProcessTestCase):
         self.assertTrue(refused)
         self.assertIn("budget", refused[0]["error"])
 
+    def test_windows_that_do_not_fit_together_are_told_once(self):
+        server = self.start_server("--log-format", "json", "--memory-budget", "128KiB")
+        result = run("penstock", *self.stream_args(server.address), "--server-timeout", "5s")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("side by side", result.stderr)
+        self.end(server)
+        refused = self.named(server, "windows refused")
+        self.assertEqual(len(refused), 1, refused)
+        self.assertIn("side by side", refused[0]["error"])
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

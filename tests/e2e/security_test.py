@@ -32,6 +32,13 @@ class SecurityTestCase(ProcessTestCase):
             self.assertLess(time.monotonic(), deadline, f"{words} not in\n{self.log_of(server)}")
             pause()
 
+    def wait_for_count(self, server, text, count):
+        deadline = time.monotonic() + TIMEOUT_S
+        while self.log_of(server).count(text) < count:
+            self.assertLess(time.monotonic(), deadline, f"{text!r} is not {count} times in\n"
+                                                        f"{self.log_of(server)}")
+            pause()
+
     def tls(self, *args, ca=None):
         return ["--tls", "--tls-ca", (ca or self.ca).pem, *args]
 
@@ -242,6 +249,33 @@ class TokenTest(SecurityTestCase):
         self.start_server("--token-file", self.tokens, listen=server.address)
         _, err = client.communicate(timeout=TIMEOUT_S)
         self.assertEqual(client.returncode, 0, err)
+
+    def test_streams_end_when_their_token_is_taken_back(self):
+        server = self.start_server("--token-file", self.tokens)
+
+        def start(name):
+            ids = self.folder / f"{name}.ids"
+            client = self.spawn("penstock", *self.stream_args(
+                server.address, "--token-file", self.write(name, f"{TOKEN}\n"), "--ids", ids,
+                "--pace", 20000, epochs=0))
+            while not ids.exists() or ids.stat().st_size == 0:
+                self.assertIsNone(client.poll(), "the stream ended early")
+                pause()
+            return client
+
+        renewed, revoked = start("renewed"), start("revoked")
+        self.write("renewed", f"{TOKEN}-new\n")
+        self.write("tokens", f"{TOKEN}-new\n")
+        _, err = revoked.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(revoked.returncode, 1, err)
+        self.assertIn("is not among those", err)
+        # The other one's stream was opened with the old token, too, and it comes back.
+        self.wait_for_count(server, "its token was taken back", 2)
+        self.wait_for_count(server, "client connected", 3)
+        self.assertIsNone(renewed.poll(), "the stream ended with its old token")
+        renewed.terminate()
+        renewed.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(renewed.returncode, 143)
 
     def test_a_broken_token_file_keeps_the_old_tokens(self):
         server = self.start_server("--token-file", self.tokens)

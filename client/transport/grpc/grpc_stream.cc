@@ -134,7 +134,11 @@ void GrpcStream::ReleaseHoldIfDue() {
 
 void GrpcStream::OnDone(const grpc::Status& status) {
   if (!fault_.ok()) return TellBroken(Annotate(fault_, address_));
-  const absl::Status broken = BrokenStatus(address_, status);
+  absl::Status broken = BrokenStatus(address_, status);
+  // The token of an open stream was taken back: a new stream comes with what its file holds now.
+  if (said_hello_ && absl::IsUnauthenticated(broken)) {
+    broken = absl::UnavailableError(broken.message());
+  }
   if (said_hello_ || !MayBeTls(status)) return TellBroken(broken);
   ProbedServer server = ProbedServerOf(address_, tls_, status);
   // Held until probe_ is set, for TellBroken() lets our destructor go on.
