@@ -1,0 +1,54 @@
+"""penstock stream --connections: several streams to a server, the same rows."""
+
+import json
+import pathlib
+import unittest
+
+from processes import TIMEOUT_S, ProcessTestCase, pause
+
+ESTABLISHED = "01"
+
+
+def connections_to(port):
+    """TCP connections of this machine whose server side is at `port`."""
+    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+    sockets = (line.split()[1:4] for line in lines)
+    return sum(state == ESTABLISHED and int(local.split(":")[1], 16) == port
+               for local, _, state in sockets)
+
+
+class ConnectionsTest(ProcessTestCase):
+    def connected(self, server):
+        return pathlib.Path(server.log_path).read_text().count("client connected")
+
+    def test_rows_are_those_of_one_connection(self):
+        server = self.start_server()
+        one = self.stream(server.address)
+        self.assertEqual(self.connected(server), 1)
+        four = self.stream(server.address, "--connections", 4)
+        self.assertEqual(four["digest"], one["digest"])
+        self.assertEqual(self.connected(server), 1 + 4)
+        # Those of the same server are one in the report.
+        self.assertEqual([s["address"] for s in four["servers"]], [server.address])
+        self.assertEqual(four["servers"][0]["rows"], one["servers"][0]["rows"])
+
+    def test_the_server_shows_each(self):
+        server = self.start_server()
+        ids = self.folder / "ids"
+        reader = self.spawn("penstock", "stream", self.manifest, "--servers", server.address,
+                            "--epochs", 0, "--global-batch-size", 64, "--pace", 20000, "--ids", ids,
+                            "--connections", 3)
+        while not ids.exists() or ids.stat().st_size == 0:
+            self.assertIsNone(reader.poll(), "the stream ended")
+            pause()
+        top = json.loads(self.check_run("penstock", "top", "--servers", server.address, "--once",
+                                        "--json", "--interval", "100ms").stdout)
+        self.assertEqual(len(top["servers"][0]["clients"]), 3)
+        self.assertEqual(len({client["peer"] for client in top["servers"][0]["clients"]}), 3)
+        self.assertEqual(connections_to(int(server.address.rsplit(":", 1)[1])), 3)
+        reader.terminate()
+        reader.communicate(timeout=TIMEOUT_S)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
