@@ -16,6 +16,11 @@ void AddTo(Server& sum, const Server& server) {
   sum.requests_in_flight += server.requests_in_flight;
   sum.lost_requests += server.lost_requests;
   sum.stream_breaks += server.stream_breaks;
+  sum.backoffs += server.backoffs;
+  sum.late_requests += server.late_requests;
+  sum.windows_handed_over += server.windows_handed_over;
+  sum.extra_loads += server.extra_loads;
+  sum.checksum_failures += server.checksum_failures;
 }
 
 std::vector<Server> Bounded(const std::vector<Server>& servers) {
@@ -44,6 +49,19 @@ void AddServers(const std::vector<Server>& servers, MetricFamilies& families) {
           &Server::lost_requests);
   counter("penstock_client_server_stream_breaks_total", "Streams to a server that broke.",
           &Server::stream_breaks);
+  counter("penstock_client_server_backoffs_total",
+          "Times that a server was left alone for a while, after a break or a failed try.",
+          &Server::backoffs);
+  counter("penstock_client_server_late_requests_total", "Requests that missed their deadline.",
+          &Server::late_requests);
+  counter("penstock_client_server_windows_handed_over_total",
+          "Windows taken away from a server because it was late or silent.",
+          &Server::windows_handed_over);
+  counter("penstock_client_server_extra_loads_total",
+          "Windows that a server loaded after another one had to.", &Server::extra_loads);
+  counter("penstock_client_server_checksum_failures_total",
+          "Parts whose bytes changed between the server and this client.",
+          &Server::checksum_failures);
   for (const Server& server : servers) {
     families.AddGauge("penstock_client_server_requests_in_flight",
                       "Requests that a server has not answered in full.",
@@ -66,6 +84,15 @@ void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
   families.AddCounter("penstock_client_wait_seconds_total",
                       "Time that the consumer waited for a batch, a wait under way included.",
                       absl::ToDoubleSeconds(stats.wait));
+  families.AddCounter("penstock_client_copying_seconds_total",
+                      "Time spent copying rows into batches, by all threads.",
+                      absl::ToDoubleSeconds(stats.copying));
+  families.AddCounter("penstock_client_scheduling_seconds_total",
+                      "Time spent deciding what to ask for, by one thread at a time.",
+                      absl::ToDoubleSeconds(stats.scheduling));
+  families.AddCounter("penstock_client_replaced_records_total",
+                      "Damaged records that others stand for (--on-error replace).",
+                      static_cast<double>(stats.replaced_records));
   families.AddGauge("penstock_client_slots", "Batches that are fetched ahead at most.",
                     static_cast<double>(stats.slots));
   families.AddGauge("penstock_client_servers", "Servers that are or were in the set.",

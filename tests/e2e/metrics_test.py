@@ -177,6 +177,8 @@ class PrometheusTest(MetricsTestCase):
         self.until("rows sent", lambda: self.query("rate(penstock_server_rows_sent_total[1m]) > 0"))
         self.until("rows received",
                    lambda: self.query("sum(rate(penstock_client_server_rows_total[1m])) > 0"))
+        self.assertEqual(self.query("sum(penstock_client_server_checksum_failures_total)"), [0])
+        self.assertEqual(self.query("penstock_server_windows_damaged_total"), [0])
         busy = self.until("the signal", lambda: self.query("penstock:server_utilisation > 0"))
         self.assertLessEqual(busy[0], 1.1)  # Rates are extrapolated.
         waits = self.until("the wait share", lambda: self.query("penstock:client_wait_share"))
