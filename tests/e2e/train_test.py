@@ -77,6 +77,24 @@ class TrainTest(ProcessTestCase):
         last = sorted(folder.iterdir())[-1]
         last.write_bytes(last.read_bytes()[:1000])
         self.assert_fails(*self.train_args("--resume", last), says=[last.name], code=1)
+        self.assert_fails(*self.train_args("--checkpoint-dir", folder),
+                          says=[last.name, "--resume never"], code=1)
+
+    def test_a_damaged_checkpoint_makes_way_for_the_one_before(self):
+        whole, parts = self.folder / "whole", self.folder / "parts"
+        self.train("--checkpoint-dir", whole)
+        self.train("--checkpoint-dir", parts, "--checkpoint-every", 2, steps=6)
+        newest, before = sorted(parts.iterdir())[:-3:-1]
+        newest.write_bytes(newest.read_bytes()[:-1000])
+        result = run("penstock-train", *self.train_args("--checkpoint-dir", parts))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(newest.name, result.stderr)
+        self.assertIn(f"resuming from {before}", result.stdout)
+        self.assertEqual(self.checkpoint("whole"), self.checkpoint("parts"))
+        for path in parts.iterdir():
+            path.write_bytes(b"nonsense")
+        self.assert_fails(*self.train_args("--checkpoint-dir", parts),
+                          says=["none of the", str(parts)], code=1)
 
     def test_no_gpu_is_said(self):
         self.assert_fails(*self.train_args("--device", "cuda"), says=["cuda"], code=1)

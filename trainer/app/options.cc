@@ -86,7 +86,8 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--checkpoint-every", o.checkpoint_every, "Steps between saves; 0: at the end");
   app.add_option("--keep-checkpoints", o.keep_checkpoints, "Newest files that stay");
   app.add_option("--resume", o.resume,
-                 "auto: from the newest in --checkpoint-dir; never; or a checkpoint file");
+                 "auto: from the newest in --checkpoint-dir that is whole; never; or a checkpoint "
+                 "file");
   app.add_option("--json", o.json, "Write a summary for programs to this file");
   app.add_option("--events", o.events, "Write a line of JSON a step to this file");
   AddMetricsFlags(app, o.metrics);

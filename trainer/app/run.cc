@@ -62,8 +62,10 @@ class TrainingRun {
  private:
   absl::Status OpenData();
   absl::Status MakeBackend();
-  // The checkpoint to go on from; none: from the beginning.
-  absl::StatusOr<std::optional<std::string>> FindCheckpoint();
+  // From where --resume says; false: there is nothing to go on from.
+  absl::StatusOr<bool> ResumeIfAny();
+  // From the newest checkpoint that is whole; those that are not are named.
+  absl::StatusOr<bool> ResumeFromNewest();
   absl::Status RestoreOrInitialize();
   absl::Status Resume(const std::string& path);
   absl::Status OpenTrainInput();
@@ -121,13 +123,30 @@ std::string TrainingRun::Numerics() const {
   return absl::StrCat("cpu ", options_.gemm, " ", backend_->kernels_name());
 }
 
-absl::StatusOr<std::optional<std::string>> TrainingRun::FindCheckpoint() {
-  if (options_.resume == "never") return std::nullopt;
-  if (options_.resume != "auto") return options_.resume;
-  if (!checkpoints_.has_value()) return std::nullopt;
+absl::StatusOr<bool> TrainingRun::ResumeIfAny() {
+  if (options_.resume == "never") return false;
+  if (options_.resume == "auto") return ResumeFromNewest();
+  PENSTOCK_RETURN_IF_ERROR(Resume(options_.resume));
+  return true;
+}
+
+absl::StatusOr<bool> TrainingRun::ResumeFromNewest() {
+  if (!checkpoints_.has_value()) return false;
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, checkpoints_->List());
-  if (paths.empty()) return std::nullopt;
-  return paths.back();
+  if (paths.empty()) return false;
+  absl::Status damaged;
+  for (size_t i = paths.size(); i-- > 0;) {
+    const absl::Status resumed = Resume(paths[i]);
+    if (resumed.ok()) return true;
+    // Not a checkpoint at all: its first bytes are damaged.
+    if (!absl::IsDataLoss(resumed) && !absl::IsInvalidArgument(resumed)) return resumed;
+    if (damaged.ok()) damaged = resumed;
+    absl::FPrintF(stderr, "penstock-train: %s%s\n", resumed.message(),
+                  i > 0 ? "; going on from the one before" : "");
+  }
+  return Annotate(
+      damaged, absl::StrCat("none of the ", paths.size(), " checkpoints in ",
+                            options_.checkpoint_dir, " can be read; --resume never begins anew"));
 }
 
 absl::Status TrainingRun::Resume(const std::string& path) {
@@ -152,14 +171,8 @@ absl::Status TrainingRun::RestoreOrInitialize() {
     PENSTOCK_ASSIGN_OR_RETURN(
         checkpoints_, CheckpointFolder::Open(options_.checkpoint_dir, options_.keep_checkpoints));
   }
-  PENSTOCK_ASSIGN_OR_RETURN(const std::optional<std::string> path, FindCheckpoint());
-  if (path.has_value()) {
-    absl::Status resumed = Resume(*path);
-    if (absl::IsDataLoss(resumed)) {
-      return Annotate(resumed, "give an older one with --resume FILE, or remove it");
-    }
-    PENSTOCK_RETURN_IF_ERROR(resumed);
-  } else {
+  PENSTOCK_ASSIGN_OR_RETURN(const bool resumed, ResumeIfAny());
+  if (!resumed) {
     InitializeParameters(backend_->table(), options_.seed, backend_->state().parameters);
   }
   info_.seed = options_.seed;
