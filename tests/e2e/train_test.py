@@ -31,6 +31,19 @@ class TrainTest(ProcessTestCase):
             "--json").stdout)
         self.assertEqual(summary["digest"], stream["digest"])
 
+    def test_the_plan_may_be_chosen(self):
+        plan = ["--lanes", 8, "--window-chunks", 2, "--strip-rows", 5]
+        server = self.start_server()
+        summary = self.train(*plan, "--connections", 2, servers=server.address)
+        stream = json.loads(self.check_run(
+            "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", 64,
+            "--seed", 3, "--steps", STEPS, "--dtype", "packed", "--split", "train", "--digest",
+            "--json", *plan).stdout)
+        self.assertEqual(summary["digest"], stream["digest"])
+        self.assertNotEqual(summary["digest"], self.train()["digest"])
+        self.assert_fails(*self.train_args("--lanes", 0), says=["--lanes"], code=2)
+        self.assert_fails(*self.train_args("--connections", 17), says=["--connections"], code=2)
+
     def test_servers_and_threads_do_not_change_the_weights(self):
         server = self.start_server()
         self.train("--checkpoint-dir", self.folder / "a", "--threads", 1)

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "client/transport/network_options.h"
 #include "records/base/byte_size.h"
 #include "records/base/number_range.h"
 #include "records/base/status.h"
@@ -24,7 +25,13 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--dtype", o.dtype, "How records travel; packed is expanded here")
       ->check(CLI::IsMember({"packed", "i8", "f32"}));
   app.add_flag("--no-shuffle", o.no_shuffle, "Read every epoch in file order");
+  app.add_option("--lanes", o.lanes, "L of the plan: windows read side by side");
+  app.add_option("--window-chunks", o.window_chunks, "K of the plan: chunks of a window");
+  app.add_option("--strip-rows", o.strip_rows, "S of the plan; 0: chosen from the data");
   app.add_option("--look-ahead", o.look_ahead, "Memory for batches fetched ahead");
+  app.add_option("--connections", o.connections, "To each server; 2 carry more than one");
+  app.add_flag("--no-shm", o.no_shm,
+               "Take parts over gRPC even where a server offers shared memory");
   app.add_flag("--checksums", o.checksums, "Verify a checksum of every part that servers send");
   app.add_option("--server-timeout", o.server_timeout, "Fail after so long without any server");
   app.add_option("--on-error", o.on_error,
@@ -135,6 +142,14 @@ absl::Status TrainerOptions::Validate() const {
         std::max(below, virtual_shards) + virtual_shards));
   }
   if (threads > 1024) return absl::InvalidArgumentError("--threads must be at most 1024");
+  if (lanes == 0) return absl::InvalidArgumentError("--lanes must be positive; usually 64");
+  if (window_chunks == 0) {
+    return absl::InvalidArgumentError("--window-chunks must be positive; usually 16");
+  }
+  if (connections == 0 || connections > NetworkOptions::kMaxConnections) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--connections must be 1 to ", NetworkOptions::kMaxConnections));
+  }
   if (keep_checkpoints == 0) {
     return absl::InvalidArgumentError("--keep-checkpoints must be positive");
   }

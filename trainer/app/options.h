@@ -18,6 +18,11 @@ struct TrainerOptions {
   std::string spec = "chess";
   std::string dtype = "packed";
   bool no_shuffle = false;
+  uint32_t lanes = 64;  // L, K and S of the plan (docs/shuffling.md).
+  uint32_t window_chunks = 16;
+  uint32_t strip_rows = 0;
+  uint32_t connections = 1;
+  bool no_shm = false;
   std::string look_ahead = "64MiB";
   std::string server_timeout = "30s";
   std::string on_error = "fail";

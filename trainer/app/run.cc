@@ -205,7 +205,12 @@ LoaderOptions TrainingRun::BaseLoaderOptions() const {
                                     .server_name = options_.tls_server_name};
   }
   loader.network.token_file = options_.token_file;
+  loader.network.shared_memory = !options_.no_shm;
+  loader.network.connections = options_.connections;
   loader.plan.seed = options_.seed;
+  loader.plan.lanes = options_.lanes;
+  loader.plan.window_chunks = options_.window_chunks;
+  loader.plan.strip_rows = options_.strip_rows;
   return loader;
 }
 
