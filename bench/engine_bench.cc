@@ -156,7 +156,7 @@ struct Bare {
     const RowPattern all{0, static_cast<uint32_t>(rows.size()), 0, 1};
     for (uint64_t row = 0; row < rows.size();) {
       const size_t n = std::min<uint64_t>(decoding.rows_per_part, rows.size() - row);
-      decoder.Decode(decoding.program, *layout, rows, all, row, n,
+      decoder.Decode({decoding.program, *layout, rows, all, row, n},
                      std::span(part).first(n * decoding.row_bytes));
       row += n;
     }

@@ -12,6 +12,7 @@
 #include "records/base/mutex.h"
 #include "records/base/status.h"
 #include "records/base/streaming_copy.h"
+#include "records/decode/program.h"
 #include "records/engine/engine.h"
 
 namespace penstock {
@@ -19,26 +20,35 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Takes parts on the engine's threads.
+// Takes parts, or rows to decode, on the engine's threads.
 class Sink final : public SessionEvents {
  public:
-  explicit Sink(bool to_memory) : ring_(to_memory ? kPlaces * PartBuffer::kMaxPartBytes : 0) {}
+  static constexpr size_t kRequests = 16;
+
+  Sink(const Program& program, bool to_memory)
+      : program_(program), ring_(to_memory ? kPlaces * kPlaceBytes + 64 : 0) {}
 
   void OnWindowReady(uint64_t, uint64_t) override {}
   void OnPart(PartBuffer part) override {
-    if (!ring_.empty()) {
-      const size_t place = next_.fetch_add(1, std::memory_order_relaxed) % kPlaces;
-      StreamingCopy(part.bytes(), std::span(ring_).subspan(place * PartBuffer::kMaxPartBytes,
-                                                           part.bytes().size()));
-    }
     const uint64_t request = part.request;
     const uint32_t rows = part.rows;
-    const size_t bytes = part.bytes().size();
+    const size_t bytes = part.size();
     part = PartBuffer();
-    MutexLock lock(&mutex_);
-    rows_[request % kRequests] += rows;
-    bytes_ += bytes;
-    if (request == awaited_) changed_.NotifyAll();
+    Count(request, rows, bytes);
+  }
+  bool DecodesRows() const override { return !ring_.empty(); }
+  void OnRows(RowSource& rows) override {
+    const size_t place = next_.fetch_add(1, std::memory_order_relaxed) % kPlaces;
+    uint8_t* to = &ring_[place * kPlaceBytes + -reinterpret_cast<uintptr_t>(ring_.data()) % 64];
+    std::vector<uint8_t*> outputs;
+    for (const TensorInfo& tensor : program_.tensors()) {
+      outputs.push_back(to);
+      to += (rows.rows() * tensor.row_bytes + 63) / 64 * 64;
+    }
+    outputs.push_back(to);
+    rows.Decode(0, rows.rows(), outputs);
+    StreamingFence();
+    Count(rows.request(), rows.rows(), rows.rows() * rows.row_bytes());
   }
   void OnError(StreamError error) override {
     MutexLock lock(&mutex_);
@@ -62,8 +72,16 @@ class Sink final : public SessionEvents {
 
  private:
   static constexpr size_t kPlaces = 64;
-  static constexpr size_t kRequests = 8;
+  static constexpr size_t kPlaceBytes = PartBuffer::kMaxPartBytes + 4096;  // Room for alignment.
 
+  void Count(uint64_t request, uint32_t rows, size_t bytes) {
+    MutexLock lock(&mutex_);
+    rows_[request % kRequests] += rows;
+    bytes_ += bytes;
+    if (request == awaited_) changed_.NotifyAll();
+  }
+
+  const Program& program_;
   std::vector<uint8_t> ring_;
   std::atomic<size_t> next_{0};
   mutable Mutex mutex_;
@@ -89,45 +107,91 @@ std::vector<OpenWindow> EpochOf(const Manifest& manifest, const PlanOptions& opt
   return windows;
 }
 
-// One session that always has kAhead windows open.
+// Rows of a window that one request asks for.
+struct Slice {
+  size_t window = 0;
+  uint32_t first_row = 0;
+  uint32_t rows = 0;
+  bool last = false;  // Of its window.
+};
+
+// `side_by_side` windows at a time, a slice of each in turn.
+std::vector<Slice> SlicesOf(const std::vector<OpenWindow>& epoch, uint32_t side_by_side,
+                            uint64_t rows) {
+  std::vector<Slice> slices;
+  for (size_t group = 0; group < epoch.size(); group += side_by_side) {
+    const size_t end = std::min(group + side_by_side, epoch.size());
+    size_t before = 0;
+    for (uint64_t row = 0; slices.size() > before || row == 0; row += rows) {
+      before = slices.size();
+      for (size_t window = group; window < end; ++window) {
+        if (row >= epoch[window].rows) continue;
+        const uint64_t left = epoch[window].rows - row;
+        slices.push_back({window, static_cast<uint32_t>(row),
+                          static_cast<uint32_t>(std::min(rows, left)), left <= rows});
+      }
+    }
+  }
+  return slices;
+}
+
+// One session that always has kAhead requests outstanding.
 class Reader {
  public:
-  Reader(Session& session, Sink& sink, std::vector<OpenWindow> epoch, WireDtype dtype)
-      : session_(session), sink_(sink), epoch_(std::move(epoch)), dtype_(dtype) {}
+  Reader(Session& session, Sink& sink, std::vector<OpenWindow> epoch, std::vector<Slice> slices,
+         WireDtype dtype)
+      : session_(session),
+        sink_(sink),
+        epoch_(std::move(epoch)),
+        slices_(std::move(slices)),
+        dtype_(dtype) {}
 
   absl::Status ReadEpoch() {
-    for (size_t i = 0; i < epoch_.size(); ++i, ++done_) {
-      while (opened_ < done_ + kAhead) PENSTOCK_RETURN_IF_ERROR(OpenNext());
-      rows_ += epoch_[i].rows;
-      PENSTOCK_RETURN_IF_ERROR(sink_.Await(done_, epoch_[i].rows));
-      PENSTOCK_RETURN_IF_ERROR(session_.Release(done_));
+    for (const Slice& slice : slices_) {
+      while (asked_ < done_ + kAhead) PENSTOCK_RETURN_IF_ERROR(AskNext());
+      PENSTOCK_RETURN_IF_ERROR(sink_.Await(done_, slice.rows));
+      if (slice.last) {
+        PENSTOCK_RETURN_IF_ERROR(session_.Release(NumberOf(slice, done_ / slices_.size())));
+      }
+      rows_ += slice.rows;
+      ++done_;
     }
     return absl::OkStatus();
   }
   uint64_t rows() const { return rows_; }
 
  private:
-  static constexpr uint64_t kAhead = 4;
+  static constexpr uint64_t kAhead = 8;
+  static_assert(kAhead < Sink::kRequests);
 
-  absl::Status OpenNext() {
-    OpenWindow window = epoch_[opened_ % epoch_.size()];
-    window.window = window.needed_at = opened_;
-    const uint32_t rows = window.rows;
-    PENSTOCK_RETURN_IF_ERROR(session_.OpenWindow(std::move(window)));
-    PENSTOCK_RETURN_IF_ERROR(session_.Fetch({.request = opened_,
-                                             .window = opened_,
-                                             .rows = rows,
+  uint64_t NumberOf(const Slice& slice, uint64_t epoch) const {
+    return epoch * epoch_.size() + slice.window;
+  }
+  absl::Status AskNext() {
+    const Slice& slice = slices_[asked_ % slices_.size()];
+    const uint64_t number = NumberOf(slice, asked_ / slices_.size());
+    if (slice.first_row == 0) {
+      OpenWindow window = epoch_[slice.window];
+      window.window = number;
+      window.needed_at = asked_;
+      PENSTOCK_RETURN_IF_ERROR(session_.OpenWindow(std::move(window)));
+    }
+    PENSTOCK_RETURN_IF_ERROR(session_.Fetch({.request = asked_,
+                                             .window = number,
+                                             .first_row = slice.first_row,
+                                             .rows = slice.rows,
                                              .dtype = dtype_,
-                                             .needed_at = opened_}));
-    ++opened_;
+                                             .needed_at = asked_}));
+    ++asked_;
     return absl::OkStatus();
   }
 
   Session& session_;
   Sink& sink_;
   const std::vector<OpenWindow> epoch_;
+  const std::vector<Slice> slices_;
   const WireDtype dtype_;
-  uint64_t opened_ = 0;
+  uint64_t asked_ = 0;
   uint64_t done_ = 0;
   uint64_t rows_ = 0;
 };
@@ -141,11 +205,16 @@ absl::StatusOr<EngineRate> MeasureEngine(const Manifest& manifest,
   PENSTOCK_ASSIGN_OR_RETURN(auto engine,
                             Engine::Create({.data_root = ShardPaths::Make(manifest, "").data_root,
                                             .threads = options.threads}));
-  Sink sink(options.to_memory);
+  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
+  Sink sink(program, options.to_memory);
   StreamOptions stream;
   stream.spec = options.spec;
   PENSTOCK_ASSIGN_OR_RETURN(auto session, engine->OpenSession(stream, sink));
-  Reader reader(*session, sink, EpochOf(manifest, plan.options(), plan), options.dtype);
+  std::vector<OpenWindow> epoch = EpochOf(manifest, plan.options(), plan);
+  std::vector<Slice> slices =
+      SlicesOf(epoch, options.side_by_side,
+               std::max<uint64_t>(options.request_bytes / program.row_bytes(), 1));
+  Reader reader(*session, sink, std::move(epoch), std::move(slices), options.dtype);
   PENSTOCK_RETURN_IF_ERROR(reader.ReadEpoch());
   const uint64_t rows = reader.rows();
   const uint64_t bytes = sink.bytes();

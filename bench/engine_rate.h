@@ -16,9 +16,13 @@ struct EngineRateOptions {
   PlanOptions plan = {};
   double seconds = 2;
   uint32_t threads = 0;  // 0: the cores of this process.
-  // Copies every part once, on the thread that decoded it, to the next place of a ring of 64 MiB,
-  // as batches are written; false: parts are dropped while they are in the cache.
+  // Rows are decoded past the caches to the next place of a ring of 64 MiB, as batches are
+  // written; false: into parts that are dropped while they are in the cache.
   bool to_memory = false;
+  // Windows that are read side by side, a slice of each in turn, as the lanes of a plan are.
+  uint32_t side_by_side = 1;
+  // Of a slice; what is left of a window is less.
+  uint64_t request_bytes = uint64_t{1} << 40;
 };
 
 struct EngineRate {
@@ -27,8 +31,8 @@ struct EngineRate {
   double cpu_seconds_per_million = 0;
 };
 
-// Whole windows of the plan, one after the other, a few asked for ahead. The first epoch, which
-// reads the shards, is not counted.
+// The windows of the plan, several requests ahead. The first epoch, which reads the shards, is not
+// counted.
 absl::StatusOr<EngineRate> MeasureEngine(const Manifest& manifest,
                                          const EngineRateOptions& options);
 

@@ -5,10 +5,11 @@
 //                  [--cases engine,local,raw,grpc,shm] [--json FILE]
 //
 // Ceilings in the same run: memory write, memory copy, plain pread of the shards (page cache); for
-// each dtype the engine on one thread and on all cores (its parts dropped, or copied once to
-// memory as a batch must be) and a raw gRPC stream of 1 MiB messages. The ratios:
-//   local.of_engine_to_memory  positions/s over those of the engine on the same cores that writes
-//                              its rows to memory too
+// each dtype the engine on one thread and on all cores (whole windows, parts dropped; or in the
+// plan's order, decoded to memory as a batch must be) and a raw gRPC stream of 1 MiB messages. The
+// ratios:
+//   local.of_engine_to_memory  positions/s over those of the engine on the same cores that reads
+//                              as many windows side by side and writes its rows to memory too
 //   grpc.of_raw_stream         bytes/s over the raw gRPC stream's
 //   shared_memory.of_grpc      positions/s over the same server's without shared memory
 // Server and client share the machine's cores. Makes its own data: random chess-shaped records. The
@@ -27,6 +28,7 @@
 #include "bench/raw_grpc_stream.h"
 #include "bench/report.h"
 #include "bench/server_process.h"
+#include "client/fetch/scheduler.h"
 #include "client/loader/loader.h"
 #include "nlohmann/json.hpp"
 #include "records/base/counter_rng.h"
@@ -176,6 +178,10 @@ class Pipeline {
         .dtype = dtype, .seconds = options_.seconds, .threads = threads, .to_memory = to_memory};
     PENSTOCK_ASSIGN_OR_RETURN(engine.spec, LoadSpec("chess"));
     engine.plan.split = Split::kAll;
+    if (to_memory) {
+      engine.side_by_side = engine.plan.lanes;
+      engine.request_bytes = SchedulerOptions().fetch_bytes;
+    }
     PENSTOCK_ASSIGN_OR_RETURN(EngineRate rate, MeasureEngine(*manifest_, engine));
     return json{{"positions_per_second", rate.positions_per_second},
                 {"bytes_per_second", rate.bytes_per_second},

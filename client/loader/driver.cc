@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "records/base/streaming_copy.h"
 
 namespace penstock {
 namespace {
@@ -17,12 +18,21 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
+// Runs of rows ahead of the one that is decoded.
+constexpr size_t kFetchedAhead = 2;
+
 // Every row of every slot may be asked of one server, again after a Cancel whose answer was on its
 // way, and answered row by row; a server tolerates 1,024 windows and 4,096 requests of a stream.
 IncomingLimits LimitsOf(const SlotLayout& layout, size_t num_slots) {
   const uint64_t bytes = uint64_t{4} * num_slots * layout.slot_bytes();
   return {.messages = (1 << 15) + bytes / std::max<size_t>(layout.row_bytes(), 1),
           .bytes = bytes + (uint64_t{16} << 20)};
+}
+
+absl::Status WrongSize(uint64_t bytes, uint64_t rows, const SlotLayout& layout) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("sent ", bytes, " bytes for ", rows, " rows of ", layout.row_bytes(),
+                   " bytes: it decodes otherwise than this client expects"));
 }
 
 }  // namespace
@@ -156,20 +166,18 @@ void Driver::HandleServers(absl::Time now, const ServerSet& servers, FetchSchedu
 
 void Driver::TakePart(StreamId id, ReceivedPart part) {
   if (absl::Status fits = CheckPart(id, part); !fits.ok()) return incoming_.Push({id, fits});
-  std::vector<RowCopy> copies = Claim(id, part);
+  std::vector<RowCopy> copies = Claim(id, part.request, part.first_row, part.rows);
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
   CopyPart(part, copies);
-  CountPart(id.server, part, SteadyNow() - start);
+  CountPart(id.server, part.rows, SteadyNow() - start);
   part.payload.reset();  // Its memory is wanted before the next one.
   FinishPart(std::move(copies));
 }
 
 absl::Status Driver::CheckPart(StreamId id, const ReceivedPart& part) {
   if (part.payload->size() != uint64_t{part.rows} * job_.layout.row_bytes()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "sent ", part.payload->size(), " bytes for ", part.rows, " rows of ",
-        job_.layout.row_bytes(), " bytes: it decodes otherwise than this client expects"));
+    return WrongSize(part.payload->size(), part.rows, job_.layout);
   }
   if (!part.crc32c.has_value()) return absl::OkStatus();
   const uint32_t computed = part.payload->Crc32c();
@@ -182,7 +190,27 @@ absl::Status Driver::CheckPart(StreamId id, const ReceivedPart& part) {
       ++server.checksum_failures, " of this server"));
 }
 
-std::vector<RowCopy> Driver::Claim(StreamId id, const ReceivedPart& part) {
+void Driver::TakeRows(StreamId id, RowSource& rows) {
+  if (rows.row_bytes() != job_.layout.row_bytes()) {
+    return incoming_.Push(
+        {id, WrongSize(uint64_t{rows.rows()} * rows.row_bytes(), rows.rows(), job_.layout)});
+  }
+  std::vector<RowCopy> copies = Claim(id, rows.request(), rows.first_row(), rows.rows());
+  if (copies.empty()) return;
+  const absl::Time start = SteadyNow();
+  for (size_t i = 0; i < copies.size(); ++i) {
+    if (size_t next = i + kFetchedAhead; next < copies.size()) {
+      job_.layout.FetchEdges(copies[next], (*slots_)[copies[next].slot].memory);
+    }
+    job_.layout.DecodeRows(rows, copies[i], (*slots_)[copies[i].slot].memory);
+  }
+  StreamingFence();
+  CountPart(id.server, rows.rows(), SteadyNow() - start);
+  FinishPart(std::move(copies));
+}
+
+std::vector<RowCopy> Driver::Claim(StreamId id, uint64_t request, uint32_t first_row,
+                                   uint32_t rows) {
   MutexLock lock(&work_mutex_);
   std::vector<RowCopy> copies;
   if (StreamOf(id) == nullptr) return copies;
@@ -191,7 +219,7 @@ std::vector<RowCopy> Driver::Claim(StreamId id, const ReceivedPart& part) {
     spare_copies_.pop_back();
   }
   const absl::Time now = SteadyNow();
-  const auto claimed = scheduler_.OnPart(now, id, part.request, part.first_row, part.rows);
+  const auto claimed = scheduler_.OnPart(now, id, request, first_row, rows);
   copies.assign(claimed.begin(), claimed.end());
   scheduler_.AskForMore(now);
   scheduling_ += SteadyNow() - now;
@@ -219,13 +247,13 @@ void Driver::WakeIfDue() {
   incoming_.Push({{}, IncomingDue()});
 }
 
-void Driver::CountPart(uint32_t server, const ReceivedPart& part, absl::Duration copying) {
+void Driver::CountPart(uint32_t server, uint32_t rows, absl::Duration copying) {
   MutexLock lock(&mutex_);
   stats_.copying += copying;
   LoaderStats::Server& counted = stats_.servers[server];
   ++counted.parts;
-  counted.rows += part.rows;
-  counted.bytes += part.payload->size();
+  counted.rows += rows;
+  counted.bytes += rows * job_.layout.row_bytes();
 }
 
 void Driver::NoteSharedMemory(uint32_t server, const absl::Status& status) {

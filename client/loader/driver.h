@@ -41,8 +41,9 @@ struct DriverJob {
 };
 
 // Delivers filled slots, in the order of the steps, until the last one or an error. Parts are
-// copied, and the requests that they make room for are sent, by the threads that bring them, while
-// their bytes are still in a cache near by; all else is done by its one thread. Thread-safe.
+// copied, or their rows decoded, and the requests that they make room for are sent, by the threads
+// that bring them, while their bytes are still in a cache near by; all else is done by its one
+// thread. Thread-safe.
 class Driver final : public SlotHome, private SchedulerActions, private PartTaker {
  public:
   Driver(const DriverJob& job, const Steps& steps, SchedulerOptions options);
@@ -81,13 +82,14 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   void HandleServers(absl::Time now, const ServerSet& servers, FetchScheduler& scheduler)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void TakePart(StreamId id, ReceivedPart part) override;
+  void TakeRows(StreamId id, RowSource& rows) override;
   absl::Status CheckPart(StreamId id, const ReceivedPart& part);
   void CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies);
   // Where its rows belong; sends the requests that it makes room for.
-  std::vector<RowCopy> Claim(StreamId id, const ReceivedPart& part);
+  std::vector<RowCopy> Claim(StreamId id, uint64_t request, uint32_t first_row, uint32_t rows);
   void FinishPart(std::vector<RowCopy> copies);
   void WakeIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void CountPart(uint32_t server, const ReceivedPart& part, absl::Duration copying);
+  void CountPart(uint32_t server, uint32_t rows, absl::Duration copying);
   void NoteSharedMemory(uint32_t server, const absl::Status& status);
   void PublishServers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   std::vector<std::unique_ptr<Transport>> TakeUnusedTransports()

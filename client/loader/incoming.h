@@ -86,6 +86,7 @@ struct IncomingLimits {
 class PartTaker {
  public:
   virtual void TakePart(StreamId stream, ReceivedPart part) = 0;
+  virtual void TakeRows(StreamId stream, RowSource& rows) = 0;
 
  protected:
   ~PartTaker() = default;
@@ -103,6 +104,8 @@ class StreamListener final : public StreamEvents {
   void OnHello(const ServerInfo& info) override { Push(0, info); }
   void OnWindowReady(uint64_t window, uint64_t) override { Push(0, IncomingWindowReady{window}); }
   void OnPart(ReceivedPart part) override;
+  bool DecodesRows() const override { return parts_ != nullptr; }
+  void OnRows(RowSource& rows) override { parts_->TakeRows(stream_, rows); }
   void OnError(StreamError error) override;
   void OnCredit(uint64_t bytes) override { Push(0, IncomingCredit{bytes}); }
   void OnDraining(uint32_t grace_ms) override {

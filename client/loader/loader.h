@@ -138,7 +138,7 @@ struct LoaderStats {
   uint64_t rows = 0;
   uint64_t bytes = 0;
   absl::Duration wait;        // Spent inside Next() without a batch ready, one under way included.
-  absl::Duration copying;     // Spent copying rows into slots, by all threads that bring parts.
+  absl::Duration copying;     // Spent copying or decoding rows into slots, by all threads that do.
   absl::Duration scheduling;  // Spent deciding what to ask for, by one thread at a time.
   uint64_t slots = 0;
   // Why some servers of dns:/// or file: may be missing or out of date; empty: all is well.

@@ -1,9 +1,13 @@
 #include "client/loader/slot_layout.h"
 
+#include "absl/container/inlined_vector.h"
+
 namespace penstock {
 namespace {
 
 constexpr size_t kAlignment = 64;
+// Such runs of rows are not written past the caches.
+constexpr size_t kShortRun = 1024;
 
 }  // namespace
 
@@ -27,6 +31,24 @@ void SlotLayout::CopyRows(const PartPayload& payload, uint64_t part_rows, const 
     const size_t from = part_rows * field.row_offset + copy.part_row * field.row_bytes;
     uint8_t* to = slot + field.slot_offset + copy.slot_row * field.row_bytes;
     payload.CopyTo(from, {to, copy.rows * field.row_bytes});
+  }
+}
+
+void SlotLayout::DecodeRows(RowSource& rows, const RowCopy& copy, uint8_t* slot) const {
+  absl::InlinedVector<uint8_t*, 8> outputs;
+  for (const Field& field : fields_) {
+    outputs.push_back(slot + field.slot_offset + copy.slot_row * field.row_bytes);
+  }
+  rows.Decode(copy.part_row, copy.rows, outputs);
+}
+
+void SlotLayout::FetchEdges(const RowCopy& copy, const uint8_t* slot) const {
+  for (const Field& field : fields_) {
+    const uint8_t* begin = slot + field.slot_offset + copy.slot_row * field.row_bytes;
+    const size_t bytes = copy.rows * field.row_bytes;
+    const size_t step = bytes < kShortRun ? kAlignment : bytes;
+    for (size_t at = 0; at < bytes; at += step) __builtin_prefetch(begin + at, 1);
+    __builtin_prefetch(begin + bytes - 1, 1);
   }
 }
 

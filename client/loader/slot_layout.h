@@ -34,6 +34,10 @@ class SlotLayout {
   // REQUIRES: payload.size() == part_rows * row_bytes(); the copy lies within both.
   void CopyRows(const PartPayload& payload, uint64_t part_rows, const RowCopy& copy,
                 uint8_t* slot) const;
+  // REQUIRES: rows.row_bytes() == row_bytes(); the copy lies within both.
+  void DecodeRows(RowSource& rows, const RowCopy& copy, uint8_t* slot) const;
+  // Asks for the lines of the slot that DecodeRows() will write only a part of.
+  void FetchEdges(const RowCopy& copy, const uint8_t* slot) const;
 
  private:
   struct Field {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "records/engine/messages.h"
+#include "records/engine/row_source.h"
 
 namespace penstock {
 
@@ -53,6 +54,10 @@ class StreamEvents {
   virtual void OnHello(const ServerInfo& info) = 0;
   virtual void OnWindowReady(uint64_t window, uint64_t read_bytes) = 0;
   virtual void OnPart(ReceivedPart part) = 0;
+  // A transport that decodes in this process may bring rows instead of parts where DecodesRows(),
+  // as SessionEvents have it; like OnPart(), several times at once.
+  virtual bool DecodesRows() const { return false; }
+  virtual void OnRows(RowSource&) {}
   virtual void OnError(StreamError error) = 0;
   virtual void OnCredit(uint64_t bytes) = 0;
   virtual void OnDraining(uint32_t grace_ms) = 0;

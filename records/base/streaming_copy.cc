@@ -46,13 +46,12 @@ CopyLines ChooseCopyLines() {
 bool CopyPastCaches(std::span<const uint8_t> from, std::span<uint8_t> to) {
   static const CopyLines kCopyLines = ChooseCopyLines();
   if (kCopyLines == nullptr) return false;
-  const size_t head = -reinterpret_cast<uintptr_t>(to.data()) % kLine;
+  const size_t head = std::min(-reinterpret_cast<uintptr_t>(to.data()) % kLine, to.size());
   const size_t lines = (to.size() - head) / kLine;
   const size_t tail = head + lines * kLine;
   std::memcpy(to.data(), from.data(), head);
   kCopyLines(from.data() + head, to.data() + head, lines);
   std::memcpy(to.data() + tail, from.data() + tail, to.size() - tail);
-  _mm_sfence();  // Before whoever hands the memory on.
   return true;
 }
 
@@ -64,9 +63,20 @@ bool CopyPastCaches(std::span<const uint8_t>, std::span<uint8_t>) { return false
 
 }  // namespace
 
+void StreamingFence() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
 void StreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to) {
-  if (to.size() >= kMinBytes && CopyPastCaches(from, to)) return;
+  if (to.size() >= kMinBytes && CopyPastCaches(from, to)) return StreamingFence();
   if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
+}
+
+void UnfencedStreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to) {
+  if (to.empty() || CopyPastCaches(from, to)) return;
+  std::memcpy(to.data(), from.data(), to.size());
 }
 
 }  // namespace penstock

@@ -12,8 +12,15 @@
 namespace penstock {
 
 // kStreaming writes around the cache where the level can (kAvx512, rows of `out` aligned to 64
-// bytes): right for outputs larger than the cache that nobody reads soon.
+// bytes): right for outputs larger than the cache that nobody reads soon. StreamingFence() must
+// follow before another thread is told of them.
 enum class Stores : uint8_t { kCached, kStreaming };
+
+// Whether kStreaming does that.
+inline bool StreamsBits(SimdLevel level, const uint8_t* out, size_t row_bytes) {
+  return level == SimdLevel::kAvx512 && reinterpret_cast<uintptr_t>(out) % 64 == 0 &&
+         row_bytes % 64 == 0;
+}
 
 // Writes `n` rows of table.size elements to `out`, row-major without padding. rows[i] points at the
 // bytes the table was built for; nothing outside of them is read. Zeros are +0.0.

@@ -220,10 +220,8 @@ template <typename Element>
 PENSTOCK_AVX512_OUTLINE void ExpandRows(const BitTable& table, Stores stores,
                                         const uint8_t* const* rows, size_t n, uint8_t* out) {
   const size_t row_bytes = table.size * Element::kSize;
-  const bool aligned = reinterpret_cast<uintptr_t>(out) % 64 == 0 && row_bytes % 64 == 0;
-  if (stores == Stores::kStreaming && aligned) {
+  if (stores == Stores::kStreaming && StreamsBits(SimdLevel::kAvx512, out, row_bytes)) {
     for (size_t i = 0; i < n; ++i) ExpandRow<Element, true>(table, rows[i], out + i * row_bytes);
-    _mm_sfence();
   } else {
     for (size_t i = 0; i < n; ++i) ExpandRow<Element, false>(table, rows[i], out + i * row_bytes);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "records/base/streaming_copy.h"
 #include "records/decode/program_plan.h"
 
 namespace penstock {
@@ -15,6 +16,8 @@ constexpr size_t kAhead = 2 * kTile;
 // Farther into a feature than this the processor's own prefetcher follows.
 constexpr size_t kPrefetchBytes = 1024;
 constexpr size_t kCacheLine = 64;
+// Less of a tile than this is written as usual also where it might go past the caches.
+constexpr size_t kMinStreamed = 512;
 
 // One tensor's share of a tile. `rows` are the tile's own in each column.
 struct Tile {
@@ -46,10 +49,33 @@ uint16_t ToBf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+// Has `write(first, n, to)` write the tile's rows to `out`; those that go past the caches do so by
+// whole lines, from a buffer.
+template <typename Write>
+void WriteRows(const Tile& tile, size_t row_bytes, uint8_t* out, const Write& write) {
+  alignas(kCacheLine) uint8_t buffer[size_t{16} << 10];
+  const bool cached = tile.options.stores == Stores::kCached || row_bytes > sizeof(buffer) ||
+                      tile.size * row_bytes < kMinStreamed;
+  if (cached) return write(0, tile.size, out);
+  const size_t rows = sizeof(buffer) / row_bytes;
+  for (size_t first = 0; first < tile.size; first += rows) {
+    const size_t n = std::min(rows, tile.size - first);
+    write(first, n, buffer);
+    UnfencedStreamingCopy({buffer, n * row_bytes}, {out + first * row_bytes, n * row_bytes});
+  }
+}
+
 void Run(const BitsStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
          DecodeCounters&) {
-  ExpandBits(step.table, tensor.dtype, tile.options.level, tile.options.stores,
-             tile.rows(step.column), tile.size, out);
+  const uint8_t* const* rows = tile.rows(step.column);
+  const auto expand = [&](Stores stores, size_t first, size_t n, uint8_t* to) {
+    ExpandBits(step.table, tensor.dtype, tile.options.level, stores, rows + first, n, to);
+  };
+  if (StreamsBits(tile.options.level, out, tensor.row_bytes)) {
+    return expand(tile.options.stores, 0, tile.size, out);
+  }
+  WriteRows(tile, tensor.row_bytes, out,
+            [&](size_t first, size_t n, uint8_t* to) { expand(Stores::kCached, first, n, to); });
 }
 
 void Run(const MateScoreStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
@@ -106,9 +132,11 @@ void Run(const CopyStep& step, const TensorInfo& tensor, const Tile& tile, uint8
     for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load<uint64_t>(rows[i]));
     return;
   }
-  for (size_t i = 0; i < tile.size; ++i) {
-    std::memcpy(out + i * tensor.row_bytes, rows[i], tensor.row_bytes);
-  }
+  WriteRows(tile, tensor.row_bytes, out, [&](size_t first, size_t n, uint8_t* to) {
+    for (size_t i = first; i < first + n; ++i, to += tensor.row_bytes) {
+      std::memcpy(to, rows[i], tensor.row_bytes);
+    }
+  });
 }
 
 void Prefetch(const Tile& tile) {
@@ -147,14 +175,15 @@ DecodeCounters Program::DecodeRows(std::span<const FeatureColumn> columns, size_
                                    std::span<uint8_t* const> outputs,
                                    const DecodeOptions& options) const {
   DecodeCounters counters;
-  const auto tile_at = [&](size_t first) {
-    return Tile{plan_->features, columns, first, first < n ? std::min(kTile, n - first) : 0,
-                options};
+  const auto tile_at = [&](size_t first, size_t size) {
+    return Tile{plan_->features, columns, first, size, options};
   };
-  for (size_t first = 0; first < kAhead; first += kTile) Prefetch(tile_at(first));
+  const size_t end = n + options.rows_behind;
+  if (!options.fetched) Prefetch(tile_at(0, std::min(kAhead, end)));
   for (size_t first = 0; first < n; first += kTile) {
-    Prefetch(tile_at(first + kAhead));
-    const Tile tile = tile_at(first);
+    const Tile tile = tile_at(first, std::min(kTile, n - first));
+    const size_t ahead = std::min(first + kAhead, end);
+    Prefetch(tile_at(ahead, std::min(tile.size, end - ahead)));
     for (size_t t = 0; t < plan_->steps.size(); ++t) {
       const TensorInfo& tensor = plan_->tensors[t];
       uint8_t* out = outputs[t] + first * tensor.row_bytes;

@@ -44,6 +44,10 @@ using FeatureColumn = const uint8_t* const*;
 struct DecodeOptions {
   SimdLevel level = BestSimdLevel();
   Stores stores = Stores::kCached;
+  // The columns go on for so many rows, which are fetched for the next call.
+  size_t rows_behind = 0;
+  // The first rows were fetched for this call.
+  bool fetched = false;
 };
 
 struct DecodeCounters {

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "records/base/streaming_copy.h"
 #include "records/decode/spec.h"
 #include "tests/status_matchers.h"
 
@@ -176,6 +177,48 @@ TEST_P(ChessTest, PlanesHoldTheDefinition) {
           SameValue(planes[24 * i + j], WantPlane(positions_[i / 64], i % 64, j / 6, j % 6)))
           << "position " << i / 64 << " square " << i % 64 << " plane " << j;
     }
+  }
+}
+
+// In runs of rows as they go to batches: some begin at a cache line, most do not.
+TEST_P(ChessTest, RunsPastTheCachesHoldTheSameBytes) {
+  ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec spec, LoadSpec("chess"));
+  const auto [dtype, level] = GetParam();
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::Compile(spec, dtype));
+  Features features = FeaturesOf(positions_);
+  const std::vector<FeatureColumn> all = features.Columns();
+  for (const size_t shift : {0, 5}) {
+    std::vector<std::vector<uint8_t>> memory;
+    std::vector<std::span<uint8_t>> tensors;
+    for (const std::vector<uint8_t>& want : decoded_.tensors) {
+      std::vector<uint8_t>& bytes = memory.emplace_back(want.size() + 200, 0xcd);
+      const size_t begin = -reinterpret_cast<uintptr_t>(bytes.data()) % 64 + shift;
+      tensors.push_back(std::span(bytes).subspan(begin, want.size()));
+    }
+    DecodeCounters counters;
+    for (size_t first = 0, n = 1; first < positions_.size(); first += n, n = 1 + n * 7 % 37) {
+      n = std::min(n, positions_.size() - first);
+      std::vector<FeatureColumn> columns = all;
+      for (FeatureColumn& column : columns) column += first;
+      std::vector<uint8_t*> outputs;
+      for (size_t t = 0; t < tensors.size(); ++t) {
+        outputs.push_back(tensors[t].data() + first * program.tensors()[t].row_bytes);
+      }
+      counters += program.DecodeRows(columns, n, outputs,
+                                     {.level = level,
+                                      .stores = Stores::kStreaming,
+                                      .rows_behind = positions_.size() - first - n,
+                                      .fetched = first > 0});
+    }
+    StreamingFence();
+    for (size_t t = 0; t < tensors.size(); ++t) {
+      EXPECT_TRUE(std::ranges::equal(tensors[t], decoded_.tensors[t])) << "tensor " << t;
+      if (shift > 0) {
+        EXPECT_EQ(*(tensors[t].data() - 1), 0xcd);
+      }
+      EXPECT_EQ(tensors[t].data()[tensors[t].size()], 0xcd);
+    }
+    EXPECT_EQ(counters.mates_without_sign, decoded_.counters.mates_without_sign);
   }
 }
 

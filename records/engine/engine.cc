@@ -8,6 +8,7 @@
 #include "records/base/status.h"
 #include "records/engine/chunk_loader.h"
 #include "records/engine/decoding.h"
+#include "records/engine/job_rows.h"
 #include "records/engine/machine_limits.h"
 #include "records/engine/piece.h"
 #include "records/engine/record_packer.h"
@@ -159,16 +160,21 @@ class Worker {
   void Decode(const Job& job) {
     jobs_.assign(1, job);
     if (job.block.rows > 0) return DecodeShared(job);
-    const RequestState& request = *job.request;
+    if (job.session->decodes_rows) return DecodeRows(job);
     PartBuffer part(job.session->home.get(), pool_.Take(*job.session->home, job.bytes()),
                     job.bytes());
     Decoded decoded;
-    decoded.counters =
-        decoder_.Decode(request.decoding->program, *job.session->layout, job.window->shared->rows,
-                        request.pattern, job.begin, job.rows, part.bytes());
+    decoded.counters = decoder_.Decode(PieceOf(job), part.bytes());
     parts_.push_back(std::move(part));
     Send();
     scheduler_.FinishParts(jobs_, decoded);
+  }
+
+  // What the client does in the event counts as decoding.
+  void DecodeRows(const Job& job) {
+    JobRows rows(job, decoder_);
+    job.session->events.OnRows(rows);
+    scheduler_.FinishParts(jobs_, rows.decoded());
   }
 
   // Answers all who wait for rows of the block that `leader` asks for.
@@ -202,10 +208,13 @@ class Worker {
 
   Decoded DecodeBlock(const Job& job, std::span<uint8_t> memory) {
     const RowPattern all{job.block.first_row, job.block.rows, job.block.rows, 1};
-    return {decoder_.Decode(job.request->decoding->program, *job.session->layout,
-                            job.window->shared->rows, all, 0, job.block.rows,
-                            memory.first(job.decoded_bytes())),
-            job.block.rows};
+    const Piece block{job.request->decoding->program,
+                      *job.session->layout,
+                      job.window->shared->rows,
+                      all,
+                      0,
+                      job.block.rows};
+    return {decoder_.Decode(block, memory.first(job.decoded_bytes())), job.block.rows};
   }
 
   // What the job asks for of its block in `memory`.
@@ -386,6 +395,8 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   state->layout = Intern(std::move(layout));
   state->record_ids = options.record_ids;
   state->checksums = options.checksums;
+  state->decodes_rows = events.DecodesRows();
+  state->share_parts = !state->decodes_rows;
   state->home = pool_->MakeHome(state.get());
   PENSTOCK_ASSIGN_OR_RETURN(SessionState * added, scheduler_.AddSession(std::move(state)));
   return std::make_unique<EngineSession>(scheduler_, *pool_, *added);

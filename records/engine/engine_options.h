@@ -82,7 +82,7 @@ struct EngineStats {
   double load_seconds = 0;    // Reading and packing chunks.
   double build_seconds = 0;   // Ordering the rows of windows.
   double decode_seconds = 0;  // Without the next:
-  double send_seconds = 0;    // Inside the events of sessions.
+  double send_seconds = 0;    // Inside the events of sessions, but for OnRows().
   double capacity_seconds = 0;
 };
 

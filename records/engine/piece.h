@@ -27,28 +27,49 @@ struct RowPattern {
 // Bytes of one row of a part: the program's tensors and, if asked for, the record id.
 size_t PieceRowBytes(const Program& program, bool record_ids);
 
-// Decodes into memory that the caller gives. Recycles its own. Not thread-safe: one per thread.
+// Rows [begin, begin + rows) of `pattern`. REQUIRES: the pattern lies in the window, the range in
+// the pattern.
+struct Piece {
+  const Program& program;
+  const ChunkLayout& layout;
+  const WindowRows& window;
+  RowPattern pattern;
+  uint64_t begin = 0;
+  size_t rows = 0;
+};
+
+// Decodes into memory that the caller gives: the same bytes whoever decodes. Recycles its own. Not
+// thread-safe: one per thread.
 class PieceDecoder {
  public:
-  // Rows [begin, begin + rows) of `pattern`: the program's tensors one after the other, each
-  // row-major [rows, ...], then record_id if the window has ids. The same bytes whoever decodes.
-  // REQUIRES: the pattern lies in the window, the range in the pattern; out.size() is rows *
-  // PieceRowBytes().
-  DecodeCounters Decode(const Program& program, const ChunkLayout& layout, const WindowRows& window,
-                        const RowPattern& pattern, uint64_t begin, size_t rows,
-                        std::span<uint8_t> out);
+  // All of `piece`: the program's tensors one after the other, each row-major [rows, ...], then
+  // record_id if the window has ids. REQUIRES: out.size() is rows * PieceRowBytes().
+  DecodeCounters Decode(const Piece& piece, std::span<uint8_t> out);
+
+  // Only rows [first, first + n) of it, tensor t to outputs[t]; record ids are last. What follows
+  // is fetched, so the ranges of a piece should ascend, and Begin() comes before the first of them.
+  void Begin() { gathered_begin_ = gathered_end_ = 0; }
+  DecodeCounters DecodeRows(const Piece& piece, size_t first, size_t n,
+                            std::span<uint8_t* const> outputs, Stores stores);
 
  private:
-  // Rows decoded by one call of the program: their addresses stay in L1.
+  // Rows whose addresses are gathered together: they stay in L1.
   static constexpr size_t kTile = 512;
 
-  // Addresses of rows [begin, begin + n) of the pattern.
-  void Gather(const WindowRows& window, const RowPattern& pattern, uint64_t begin, size_t n);
+  // Addresses of the features of rows [first, ...), as many as a tile has.
+  void Gather(const Piece& piece, size_t first);
+  // Of rows [first, first + n), to next_.
+  void CopyIds(const Piece& piece, size_t first, size_t n);
 
   std::vector<const uint8_t*> rows_;      // [n]
   std::vector<const uint8_t*> features_;  // [feature][kTile]
   std::vector<FeatureColumn> columns_;
-  std::vector<uint8_t*> outputs_;
+  std::vector<uint8_t*> outputs_;  // Of Decode().
+  std::vector<uint8_t*> next_;     // Where the next rows go.
+  // Rows of the piece that are in features_; 0, 0: none.
+  size_t gathered_begin_ = 0;
+  size_t gathered_end_ = 0;
+  size_t decoded_ = 0;  // Behind the last row that was decoded; the next ones are fetched.
 };
 
 }  // namespace penstock

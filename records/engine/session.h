@@ -9,6 +9,7 @@
 #include "records/engine/messages.h"
 #include "records/engine/part_buffer.h"
 #include "records/engine/part_memory.h"
+#include "records/engine/row_source.h"
 
 namespace penstock {
 
@@ -21,6 +22,10 @@ class SessionEvents {
   // Rows [part.first_row, + part.rows) of an answer: the tensors one after the other, each
   // row-major [rows, ...]. The bytes count against the session's credit until `part` dies.
   virtual void OnPart(PartBuffer part) = 0;
+  // Instead of OnPart() where DecodesRows(), which is asked once: the client decodes them inside
+  // the event, on this thread, straight to where it wants them. Takes no memory of parts.
+  virtual bool DecodesRows() const { return false; }
+  virtual void OnRows(RowSource&) {}
   // Of a window: each of its requests, those to come included, gets an error of its own after
   // this one; the window may be released and its number used again. Of a request: it has ended.
   virtual void OnError(StreamError error) = 0;

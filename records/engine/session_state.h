@@ -104,10 +104,11 @@ struct SessionState {
   std::shared_ptr<const ChunkLayout> layout;
   // Shared by sessions of the same spec and by their windows.
   const std::shared_ptr<const Decodings> decodings;
-  bool record_ids = false;  // Constant.
-  bool checksums = false;   // Constant.
-  bool share_parts = true;  // Parts may lie in memory that other sessions read too.
-  PartPool::HomePtr home;   // Constant until the session ends.
+  bool record_ids = false;    // Constant.
+  bool checksums = false;     // Constant.
+  bool decodes_rows = false;  // Constant. It gets rows, not parts.
+  bool share_parts = true;    // Parts may lie in memory that other sessions read too.
+  PartPool::HomePtr home;     // Constant until the session ends.
 
   std::unordered_map<uint64_t, std::unique_ptr<WindowState>> windows;
   absl::flat_hash_map<uint64_t, RequestState*> requests;

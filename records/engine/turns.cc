@@ -183,7 +183,7 @@ void Turns::TakeRows(SessionState& session, RequestState& request, Job& job) {
   ++request.active;
   ++request.window->active;
   ++session.active;
-  if (refused) return;
+  if (refused || session.decodes_rows) return;
   const size_t capacity = PartPool::Capacity(job.decoded_bytes());
   session.part_bytes += capacity;
   part_bytes_ += capacity;

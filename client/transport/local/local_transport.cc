@@ -63,6 +63,8 @@ class LocalStream final : public Stream, private SessionEvents {
     // Without the lock: parts are copied by the threads that decoded them, side by side.
     events_.OnPart(std::move(received));
   }
+  bool DecodesRows() const override { return events_.DecodesRows(); }
+  void OnRows(RowSource& rows) override { events_.OnRows(rows); }
   void OnError(StreamError error) override {
     MutexLock lock(&mutex_);
     if (!broken_) events_.OnError(std::move(error));

@@ -1,0 +1,46 @@
+// The rows of a job, decoded into a part or by the client itself.
+#ifndef PENSTOCK_RECORDS_ENGINE_JOB_ROWS_H_
+#define PENSTOCK_RECORDS_ENGINE_JOB_ROWS_H_
+
+#include "records/engine/job.h"
+#include "records/engine/piece.h"
+#include "records/engine/row_source.h"
+
+namespace penstock {
+
+// REQUIRES: the job is a kDecode.
+inline Piece PieceOf(const Job& job) {
+  return {job.request->decoding->program,
+          *job.session->layout,
+          job.window->shared->rows,
+          job.request->pattern,
+          job.begin,
+          job.rows};
+}
+
+// Hands them to a client. The job and the decoder must outlive it. Not thread-safe.
+class JobRows final : public RowSource {
+ public:
+  JobRows(const Job& job, PieceDecoder& decoder)
+      : job_(job), piece_(PieceOf(job)), decoder_(decoder) {
+    decoder_.Begin();
+  }
+  uint64_t request() const override { return job_.request->number; }
+  uint32_t first_row() const override { return static_cast<uint32_t>(job_.begin); }
+  uint32_t rows() const override { return job_.rows; }
+  size_t row_bytes() const override { return job_.request->decoding->row_bytes; }
+  void Decode(uint32_t begin, uint32_t n, std::span<uint8_t* const> outputs) override {
+    decoded_.counters += decoder_.DecodeRows(piece_, begin, n, outputs, Stores::kStreaming);
+  }
+  const Decoded& decoded() const { return decoded_; }
+
+ private:
+  const Job& job_;
+  const Piece piece_;
+  PieceDecoder& decoder_;
+  Decoded decoded_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_JOB_ROWS_H_
