@@ -207,10 +207,23 @@ TEST_F(LimitsTest, ADrainEndsManifestsToo) {
   auto stalled = stub_->Manifest(&context, request);
   stalled->WaitForInitialMetadata();
   server_->Drain(absl::Milliseconds(200));
-  EXPECT_THAT(AskManifest("big"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
   server_->Wait();
   for (v1::ManifestPart part; stalled->Read(&part);) continue;
   EXPECT_FALSE(stalled->Finish().ok());
+}
+
+TEST_F(LimitsTest, AServerThatDrainsRefusesManifestsAndWaitsForThoseUnderWay) {
+  WriteBigFile();
+  StartServer({});
+  grpc::ClientContext context;
+  v1::ManifestRequest request;
+  request.set_path("big");
+  auto stalled = stub_->Manifest(&context, request);
+  stalled->WaitForInitialMetadata();
+  server_->Drain(absl::Hours(1));
+  EXPECT_THAT(AskManifest("big"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
+  context.TryCancel();
+  server_->Wait();
 }
 
 class TokenTest : public LimitsTest {

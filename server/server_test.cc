@@ -4,19 +4,16 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
 #include <future>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "grpcpp/create_channel.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "gtest/gtest.h"
-#include "proto/health.grpc.pb.h"
 #include "proto/pieces.grpc.pb.h"
 #include "records/wire/limits.h"
 #include "server/stream_reactor.h"
-#include "server/testing/fake_sessions.h"
+#include "server/testing/server_fixture.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -25,108 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-// A server on a free port over a folder of its own.
-class ServerTest : public ::testing::Test {
- protected:
-  ServerTest() {
-    char name[] = "/tmp/penstock_server_test_XXXXXX";
-    root_ = mkdtemp(name);
-  }
-  ~ServerTest() override {
-    server_.reset();
-    fs::remove_all(root_);
-  }
-
-  void StartServer(FakeBehaviour behaviour = {}) {
-    ASSERT_OK_AND_ASSIGN(server_,
-                         Server::Start({.listen = "127.0.0.1:0", .data_root = root_.string()},
-                                       std::make_unique<FakeSessions>(std::move(behaviour))));
-    channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
-    stub_ = v1::PieceService::NewStub(channel_);
-  }
-  void Write(const std::string& name, const std::string& content) {
-    std::ofstream(root_ / name) << content;
-  }
-  absl::StatusOr<std::string> ReadManifest(const std::string& path) {
-    grpc::ClientContext context;
-    v1::ManifestRequest request;
-    request.set_path(path);
-    auto reader = stub_->Manifest(&context, request);
-    std::string all;
-    for (v1::ManifestPart part; reader->Read(&part);) all += part.data();
-    grpc::Status status = reader->Finish();
-    if (status.ok()) return all;
-    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-  }
-
-  bool IsServing() {
-    grpc::ClientContext context;
-    grpc::health::v1::HealthCheckResponse response;
-    auto health = grpc::health::v1::Health::NewStub(channel_);
-    EXPECT_TRUE(health->Check(&context, {}, &response).ok());
-    return response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
-  }
-
-  fs::path root_;
-  CountingHome home_;
-  std::unique_ptr<Server> server_;
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<v1::PieceService::Stub> stub_;
-};
-
-// A conversation through generated code, as a foreign client has it.
-class Conversation {
- public:
-  explicit Conversation(v1::PieceService::Stub& stub) : stream_(stub.Pieces(&context_)) {}
-
-  void Hello(uint32_t version = wire::kProtocolVersion) {
-    v1::ClientMessage message;
-    message.mutable_hello()->set_protocol_version(version);
-    Send(message);
-  }
-  void OpenWindow(uint64_t window) {
-    v1::ClientMessage message;
-    message.mutable_open_window()->set_window(window);
-    Send(message);
-  }
-  void Fetch(uint64_t request) {
-    v1::ClientMessage message;
-    message.mutable_fetch()->set_request(request);
-    message.mutable_fetch()->set_dtype(v1::I8);
-    Send(message);
-  }
-  void Cancel(uint64_t request) {
-    v1::ClientMessage message;
-    message.mutable_cancel()->set_request(request);
-    Send(message);
-  }
-  // False once the server has ended the stream.
-  bool Send(const v1::ClientMessage& message) { return stream_->Write(message); }
-  // Without a message set at the end of the stream.
-  v1::ServerMessage Read() {
-    v1::ServerMessage message;
-    if (!stream_->Read(&message)) message.Clear();
-    return message;
-  }
-  // Hello and Credit.
-  void Begin() {
-    Hello();
-    EXPECT_TRUE(Read().has_hello());
-    EXPECT_TRUE(Read().has_credit());
-  }
-  void CloseSend() { stream_->WritesDone(); }
-  void Abandon() { context_.TryCancel(); }
-  absl::Status Finish() {
-    for (v1::ServerMessage message; stream_->Read(&message);) continue;
-    grpc::Status status = stream_->Finish();
-    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-  }
-
- private:
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::ClientMessage, v1::ServerMessage>> stream_;
-};
 
 TEST_F(ServerTest, AnswersHelloWithItselfAndCredit) {
   StartServer();
@@ -373,82 +268,6 @@ TEST_F(ServerTest, EventsMayRaceTheEndOfTheStream) {
   }
   server_.reset();
   home_.WaitUntilAllReturned();
-}
-
-TEST_F(ServerTest, StopEndsOpenStreams) {
-  StartServer();
-  Conversation talk(*stub_);
-  talk.Begin();
-  server_->Stop();
-  server_->Wait();
-  EXPECT_FALSE(talk.Finish().ok());
-}
-
-TEST_F(ServerTest, DrainTellsStreamsAndRefusesNewOnes) {
-  StartServer();
-  Conversation old(*stub_);
-  old.Begin();
-  EXPECT_TRUE(IsServing());
-  server_->Drain(absl::Seconds(30));
-  EXPECT_EQ(old.Read().draining().grace_ms(), 30000u);
-  EXPECT_FALSE(IsServing());
-  Conversation late(*stub_);
-  late.Hello();
-  EXPECT_THAT(late.Finish(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
-  old.CloseSend();
-  EXPECT_OK(old.Finish());
-  server_->Wait();
-}
-
-TEST_F(ServerTest, HealthIsWatchedUntilTheServerEnds) {
-  StartServer();
-  auto health = grpc::health::v1::Health::NewStub(channel_);
-  grpc::ClientContext context;
-  auto watch = health->Watch(&context, {});
-  grpc::health::v1::HealthCheckResponse response;
-  ASSERT_TRUE(watch->Read(&response));
-  EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::SERVING);
-  Conversation talk(*stub_);
-  talk.Begin();
-  server_->Drain(absl::Seconds(30));
-  ASSERT_TRUE(watch->Read(&response));
-  EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::NOT_SERVING);
-  talk.CloseSend();
-  EXPECT_OK(talk.Finish());
-  EXPECT_FALSE(watch->Read(&response));
-  EXPECT_FALSE(watch->Finish().ok());
-}
-
-TEST_F(ServerTest, DrainWithoutStreamsEndsAtOnce) {
-  StartServer();
-  server_->Drain(absl::Hours(1));
-  server_->Wait();
-}
-
-TEST_F(ServerTest, DrainAnswersWhatIsOutstanding) {
-  SessionEvents* session = nullptr;
-  StartServer({.on_fetch = [&](SessionEvents& events, const Fetch&) {
-    session = &events;
-    events.OnWindowReady(0, 0);
-    return absl::OkStatus();
-  }});
-  Conversation talk(*stub_);
-  talk.Begin();
-  talk.Fetch(1);
-  EXPECT_TRUE(talk.Read().has_window_ready());
-  server_->Drain(absl::Seconds(30));
-  EXPECT_TRUE(talk.Read().has_draining());
-  session->OnPart(home_.Make(1, 0, 1, 10, 7));
-  EXPECT_EQ(talk.Read().part().data().size(), 10u);
-}
-
-TEST_F(ServerTest, DrainEndsAfterItsGraceWithStreamsOpen) {
-  StartServer();
-  Conversation talk(*stub_);
-  talk.Begin();
-  server_->Drain(absl::Milliseconds(50));
-  server_->Wait();
-  EXPECT_FALSE(talk.Finish().ok());
 }
 
 TEST_F(ServerTest, APortInUseIsAnErrorThatNamesIt) {
