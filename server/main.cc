@@ -26,6 +26,9 @@
 namespace penstock {
 namespace {
 
+// No window fits into less; who gives less has forgotten the unit.
+constexpr uint64_t kMinMemoryBudget = uint64_t{64} << 10;
+
 struct Flags {
   ServerOptions server;
   std::string memory_budget = "0";
@@ -108,6 +111,11 @@ void AddOptions(CLI::App& app, Flags& flags) {
 absl::Status Complete(Flags& flags, absl::Duration& grace) {
   absl::StatusOr<uint64_t> budget = ParseByteSize(flags.memory_budget);
   if (!budget.ok()) return Annotate(budget.status(), "--memory-budget");
+  if (*budget > 0 && *budget < kMinMemoryBudget) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--memory-budget: ", flags.memory_budget, " is ", *budget, " bytes, less than ",
+        FormatByteSize(kMinMemoryBudget), "; give a unit, e.g. 4GiB, or 0"));
+  }
   flags.server.memory_budget = *budget;
   absl::StatusOr<uint64_t> strip_cache = ParseByteSize(flags.strip_cache);
   if (!strip_cache.ok()) return Annotate(strip_cache.status(), "--strip-cache");

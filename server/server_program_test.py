@@ -83,6 +83,7 @@ class ServerProgramTest(unittest.TestCase):
                                                           "number from 0 to 1024"),
                            ((*root, "--threads", ""), "--threads"),
                            ((*root, "--memory-budget", "x"), "--memory-budget"),
+                           ((*root, "--memory-budget", "4"), "--memory-budget: 4 is 4 bytes"),
                            ((*root, "--grace", "soon"), "--grace"),
                            ((*root, "--log-level", "loud"), "--log-level")]:
             code, _, error = run(*args)
