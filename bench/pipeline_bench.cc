@@ -222,7 +222,7 @@ class Pipeline {
 };
 
 // What takes about as long on a machine of a few GB/s.
-uint64_t RawBytes(double seconds) { return static_cast<uint64_t>(seconds * 2e9); }
+uint64_t RawBytes(double seconds) { return static_cast<uint64_t>(seconds * 4e9); }
 
 // `above` over `below` where both were measured.
 void AddRatio(json& report, const char* name, json::json_pointer above, json::json_pointer below) {

@@ -18,7 +18,7 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
-// Runs of rows ahead of the one that is decoded.
+// Runs of rows ahead of the one that is written.
 constexpr size_t kFetchedAhead = 2;
 
 // Every row of every slot may be asked of one server, again after a Cancel whose answer was on its
@@ -199,9 +199,7 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
   for (size_t i = 0; i < copies.size(); ++i) {
-    if (size_t next = i + kFetchedAhead; next < copies.size()) {
-      job_.layout.FetchEdges(copies[next], (*slots_)[copies[next].slot].memory);
-    }
+    FetchEdges(copies, i + kFetchedAhead);
     job_.layout.DecodeRows(rows, copies[i], (*slots_)[copies[i].slot].memory);
   }
   StreamingFence();
@@ -227,10 +225,17 @@ std::vector<RowCopy> Driver::Claim(StreamId id, uint64_t request, uint32_t first
   return copies;
 }
 
+void Driver::FetchEdges(std::span<const RowCopy> copies, size_t i) {
+  if (i >= copies.size()) return;
+  job_.layout.FetchEdges(copies[i], (*slots_)[copies[i].slot].memory);
+}
+
 void Driver::CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies) {
-  for (const RowCopy& copy : copies) {
-    job_.layout.CopyRows(*part.payload, part.rows, copy, (*slots_)[copy.slot].memory);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    FetchEdges(copies, i + kFetchedAhead);
+    job_.layout.CopyRows(*part.payload, part.rows, copies[i], (*slots_)[copies[i].slot].memory);
   }
+  StreamingFence();
 }
 
 void Driver::FinishPart(std::vector<RowCopy> copies) {

@@ -84,6 +84,8 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   void TakePart(StreamId id, ReceivedPart part) override;
   void TakeRows(StreamId id, RowSource& rows) override;
   absl::Status CheckPart(StreamId id, const ReceivedPart& part);
+  // Of copies[i], if there is one.
+  void FetchEdges(std::span<const RowCopy> copies, size_t i);
   void CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies);
   // Where its rows belong; sends the requests that it makes room for.
   std::vector<RowCopy> Claim(StreamId id, uint64_t request, uint32_t first_row, uint32_t rows);

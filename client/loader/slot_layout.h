@@ -36,7 +36,7 @@ class SlotLayout {
                 uint8_t* slot) const;
   // REQUIRES: rows.row_bytes() == row_bytes(); the copy lies within both.
   void DecodeRows(RowSource& rows, const RowCopy& copy, uint8_t* slot) const;
-  // Asks for the lines of the slot that DecodeRows() will write only a part of.
+  // Asks for the lines of the slot that the copy will write only a part of.
   void FetchEdges(const RowCopy& copy, const uint8_t* slot) const;
 
  private:

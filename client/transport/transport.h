@@ -20,7 +20,8 @@ namespace penstock {
 class PartPayload {
  public:
   virtual size_t size() const = 0;
-  // Copies bytes [offset, offset + out.size()) to `out`. REQUIRES: within size().
+  // Copies bytes [offset, offset + out.size()) to `out`, past the caches: call StreamingFence()
+  // before another thread is told of them. REQUIRES: within size().
   virtual void CopyTo(size_t offset, std::span<uint8_t> out) const = 0;
   // CRC-32C of all its bytes.
   virtual uint32_t Crc32c() const = 0;

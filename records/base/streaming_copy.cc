@@ -12,6 +12,8 @@ namespace {
 
 // Shorter copies gain nothing: the fence at the end waits for the write buffers.
 constexpr size_t kMinBytes = 4096;
+// Of these, most are lines that are read before a part of them is written.
+constexpr size_t kMinUnfencedBytes = 512;
 
 #if defined(__x86_64__)
 
@@ -46,7 +48,7 @@ CopyLines ChooseCopyLines() {
 bool CopyPastCaches(std::span<const uint8_t> from, std::span<uint8_t> to) {
   static const CopyLines kCopyLines = ChooseCopyLines();
   if (kCopyLines == nullptr) return false;
-  const size_t head = std::min(-reinterpret_cast<uintptr_t>(to.data()) % kLine, to.size());
+  const size_t head = -reinterpret_cast<uintptr_t>(to.data()) % kLine;
   const size_t lines = (to.size() - head) / kLine;
   const size_t tail = head + lines * kLine;
   std::memcpy(to.data(), from.data(), head);
@@ -75,8 +77,8 @@ void StreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to) {
 }
 
 void UnfencedStreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to) {
-  if (to.empty() || CopyPastCaches(from, to)) return;
-  std::memcpy(to.data(), from.data(), to.size());
+  if (to.size() >= kMinUnfencedBytes && CopyPastCaches(from, to)) return;
+  if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
 }
 
 }  // namespace penstock

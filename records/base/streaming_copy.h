@@ -13,8 +13,8 @@ namespace penstock {
 // equal, the ranges do not overlap.
 void StreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to);
 
-// As StreamingCopy(), whatever the size, but StreamingFence() must follow before another thread is
-// told of it: a fence waits for the write buffers, so short copies share one.
+// The same, also for copies of half a KiB, but StreamingFence() must follow before another thread
+// is told of them: a fence waits for the write buffers, so short copies share one.
 void UnfencedStreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to);
 
 // What this thread has written past the caches reaches others before what it writes from now on.

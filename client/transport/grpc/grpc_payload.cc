@@ -9,17 +9,14 @@
 namespace penstock {
 
 void GrpcPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
-  size_t skip = skipped_ + offset;
-  for (const grpc::Slice& slice : slices_) {
-    if (out.empty()) return;
-    if (skip >= slice.size()) {
-      skip -= slice.size();
-      continue;
-    }
-    size_t take = std::min(slice.size() - skip, out.size());
-    StreamingCopy({slice.begin() + skip, take}, out.first(take));
+  const size_t from = skipped_ + offset;
+  size_t i = std::upper_bound(ends_.begin(), ends_.end(), from) - ends_.begin();
+  for (size_t at = from; !out.empty(); ++i) {
+    const size_t left = ends_[i] - at;
+    const size_t take = std::min(left, out.size());
+    UnfencedStreamingCopy({slices_[i].end() - left, take}, out.first(take));
     out = out.subspan(take);
-    skip = 0;
+    at += take;
   }
 }
 
@@ -56,6 +53,9 @@ GrpcPayloadPtr GrpcPayloadPool::Take(grpc::ByteBuffer& message) {
   payload->size_ = message.Length();
   // Fails only for a compressed message whose bytes are damaged.
   if (!message.Dump(&payload->slices_).ok()) payload->size_ = 0;
+  payload->ends_.clear();
+  size_t end = 0;
+  for (const grpc::Slice& slice : payload->slices_) payload->ends_.push_back(end += slice.size());
   message.Clear();
   return GrpcPayloadPtr(payload.release());
 }

@@ -28,7 +28,8 @@ class GrpcPayload final : public PartPayload {
   friend class GrpcPayloadPool;
 
   std::vector<grpc::Slice> slices_;
-  size_t skipped_ = 0;  // Bytes before the payload in the first slices.
+  std::vector<size_t> ends_;  // Of each slice, from the first one's begin.
+  size_t skipped_ = 0;        // Bytes before the payload in the first slices.
   size_t size_ = 0;
   std::shared_ptr<GrpcPayloadPool> pool_;  // While it is out, so that it may outlive the stream.
 };

@@ -8,7 +8,7 @@
 namespace penstock {
 
 void SharedPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
-  StreamingCopy(bytes_.subspan(offset, out.size()), out);
+  UnfencedStreamingCopy(bytes_.subspan(offset, out.size()), out);
 }
 
 void SharedPayload::Recycle() {
