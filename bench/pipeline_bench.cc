@@ -2,7 +2,8 @@
 // `local:`, through one penstock-server on loopback and through its shared memory.
 //
 //   pipeline_bench [--records N] [--batch ROWS] [--seconds S] [--dtypes i8,packed,f32]
-//                  [--cases engine,local,raw,grpc,shm] [--json FILE]
+//                  [--cases engine,local,raw,grpc,shm] [--connections N] [--checksums]
+//                  [--json FILE]
 //
 // Ceilings in the same run: memory write, memory copy, plain pread of the shards (page cache); for
 // each dtype the engine on one thread and on all cores (whole windows, parts dropped; or in the
@@ -54,6 +55,7 @@ struct Options {
   uint64_t batch = 512;
   double seconds = 5;
   uint32_t connections = 1;
+  bool checksums = false;
   std::vector<std::string> dtypes = {"i8", "packed", "f32"};
   std::vector<std::string> cases = {"engine", "local", "raw", "grpc", "shm"};
   std::string json_file;
@@ -208,6 +210,7 @@ class Pipeline {
     loading.plan.split = Split::kAll;
     loading.global_batch_size = options_.batch;
     loading.network.connections = options_.connections;
+    loading.checksums = options_.checksums;
     loading.epochs = 0;
     PENSTOCK_ASSIGN_OR_RETURN(auto loader, Loader::Open(std::move(loading)));
     PENSTOCK_ASSIGN_OR_RETURN(json result, Stream(*loader, options_, server));
@@ -273,7 +276,10 @@ absl::StatusOr<json> Run(const Options& options) {
   index.output = folder.path() + "/manifest.pb";
   Clock::time_point begin = Clock::now();
   PENSTOCK_ASSIGN_OR_RETURN(IndexResult indexed, BuildIndex({folder.path()}, index));
-  json report = {{"records", options.records}, {"batch", options.batch}};
+  json report = {{"records", options.records},
+                 {"batch", options.batch},
+                 {"connections", options.connections},
+                 {"checksums", options.checksums}};
   report["index_bytes_per_second"] = static_cast<double>(indexed.read_bytes) / SecondsSince(begin);
   PENSTOCK_ASSIGN_OR_RETURN(report["ceilings"], Ceilings(folder.path()));
   PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(index.output));
@@ -294,6 +300,7 @@ int Main(int argc, char** argv) {
   app.add_option("--batch", options.batch, "Rows of a batch");
   app.add_option("--seconds", options.seconds, "Of each measurement")->check(CLI::PositiveNumber);
   app.add_option("--connections", options.connections, "To the server");
+  app.add_flag("--checksums", options.checksums, "Of every part on its way from the server");
   app.add_option("--dtypes", options.dtypes, "What tensors travel as")
       ->delimiter(',')
       ->check(CLI::IsMember({"packed", "i8", "bf16", "f32", "f64"}));
