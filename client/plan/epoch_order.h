@@ -95,7 +95,8 @@ class EpochOrder::Walker {
   // The next rows, at most `max_rows`, that follow one another in one window. False: the epoch
   // has ended. Amortised O(1). REQUIRES: max_rows > 0.
   bool Next(uint64_t max_rows, WindowRun& run);
-  // Leaves out rows. O(min(runs, lanes log windows)). REQUIRES: rows <= those that are left.
+  // Leaves out rows. O(rounds log lanes), or O(runs) where lanes end. REQUIRES: rows <= those that
+  // are left.
   void Skip(uint64_t rows);
 
   uint64_t position() const { return position_; }
@@ -103,6 +104,7 @@ class EpochOrder::Walker {
  private:
   void Seek(uint64_t position);
   void EndRound();
+  uint64_t SkipStrips(uint64_t rows);
   void EndStrip(uint32_t lane);
 
   const EpochOrder* order_;

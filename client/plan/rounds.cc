@@ -22,6 +22,11 @@ uint64_t Rounds::StripRows(uint32_t lane, uint64_t lane_row) const {
   return lane_rows_[lane] > lane_row ? std::min(strip_rows_, lane_rows_[lane] - lane_row) : 0;
 }
 
+bool Rounds::AnyEnds(uint64_t begin) const {
+  const auto longer = std::upper_bound(ascending_.begin(), ascending_.end(), begin);
+  return longer != ascending_.end() && *longer - begin <= strip_rows_;
+}
+
 Rounds::LaneRow Rounds::Locate(uint64_t position) const {
   uint64_t low = 0;  // A round that begins at or before `position`.
   uint64_t high = ascending_.back() / strip_rows_ + 1;  // One that begins after it.

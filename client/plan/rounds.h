@@ -25,6 +25,9 @@ class Rounds {
   uint32_t num_lanes() const { return static_cast<uint32_t>(lane_rows_.size()); }
   uint64_t lane_rows(uint32_t lane) const { return lane_rows_[lane]; }
 
+  // Whether a lane has its last strip in the round that begins at its row `begin`. O(log lanes).
+  bool AnyEnds(uint64_t begin) const;
+
   // O(lanes). REQUIRES: position < rows().
   LaneRow Locate(uint64_t position) const;
   // Undoes Locate(). O(lanes). REQUIRES: at.row < lane_rows(at.lane).

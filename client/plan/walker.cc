@@ -73,7 +73,24 @@ void EpochOrder::Walker::Skip(uint64_t rows) {
   const Rounds& rounds = order_->rounds_;
   if (rows / rounds.strip_rows() > kRounds * rounds.num_lanes()) return Seek(position_ + rows);
   WindowRun run;
-  for (uint64_t left = rows; left > 0 && Next(left, run);) left -= run.rows;
+  for (uint64_t left = rows; left > 0;) {
+    const uint64_t skipped = SkipStrips(left);
+    left -= skipped;
+    if (skipped > 0) continue;
+    if (!Next(left, run)) return;
+    left -= run.rows;
+  }
+}
+
+// Whole strips of this round, at once if all its lanes go on in the next one: the rows skipped.
+uint64_t EpochOrder::Walker::SkipStrips(uint64_t rows) {
+  const Rounds& rounds = order_->rounds_;
+  if (taken_ > 0 || rows < rounds.strip_rows() || rounds.AnyEnds(round_begin_)) return 0;
+  const uint64_t strips = std::min<uint64_t>(rows / rounds.strip_rows(), live_.size() - current_);
+  current_ += strips;
+  kept_ += strips;
+  position_ += strips * rounds.strip_rows();
+  return strips * rounds.strip_rows();
 }
 
 }  // namespace penstock
