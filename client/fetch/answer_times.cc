@@ -4,17 +4,42 @@
 
 namespace penstock {
 
-void AnswerTimes::Add(absl::Duration time) {
-  ring_[count_++ % ring_.size()] = time;
-  if (count_ <= 8 || count_ % 8 == 0) Refresh();
+absl::Duration AnswerTimes::Recent::Longest() const {
+  return *std::max_element(ring.begin(), ring.end());
 }
 
-void AnswerTimes::Refresh() {
-  const size_t known = std::min(count_, ring_.size());
-  std::copy_n(ring_.begin(), known, sorted_.begin());
-  const auto at = sorted_.begin() + static_cast<ptrdiff_t>((known * 95 - 1) / 100);
-  std::nth_element(sorted_.begin(), at, sorted_.begin() + static_cast<ptrdiff_t>(known));
-  p95_ = *at;
+void AnswerTimes::Add(uint32_t server, uint32_t rows, absl::Duration time) {
+  if (server >= servers_.size()) servers_.resize(server + 1);
+  Recent& recent = servers_[server];
+  recent.ring[recent.count++ % recent.ring.size()] = time;
+  ++count_;
+  mean_rows_ += (rows - mean_rows_) / static_cast<double>(std::min<size_t>(count_, 64));
+  if (count_ < refresh_at_) return;
+  usual_ = Median({});
+  refresh_at_ = count_ < 8 ? count_ + 1 : count_ + std::max<size_t>(8, servers_.size() / 8);
+}
+
+absl::Duration AnswerTimes::Usual(uint32_t rows) const { return Scaled(usual_, rows); }
+
+absl::Duration AnswerTimes::Usual(uint32_t rows, std::span<const absl::Duration> ages) {
+  return Scaled(Median(ages), rows);
+}
+
+absl::Duration AnswerTimes::Median(std::span<const absl::Duration> ages) {
+  longest_.clear();
+  for (size_t i = 0; i < std::max(servers_.size(), ages.size()); ++i) {
+    absl::Duration longest = i < servers_.size() ? servers_[i].Longest() : absl::ZeroDuration();
+    if (i < ages.size()) longest = std::max(longest, ages[i]);
+    if (longest > absl::ZeroDuration()) longest_.push_back(longest);
+  }
+  if (longest_.empty()) return absl::ZeroDuration();
+  const auto median = longest_.begin() + static_cast<ptrdiff_t>((longest_.size() - 1) / 2);
+  std::nth_element(longest_.begin(), median, longest_.end());
+  return *median;
+}
+
+absl::Duration AnswerTimes::Scaled(absl::Duration time, uint32_t rows) const {
+  return rows > mean_rows_ && count_ > 0 ? time * (rows / mean_rows_) : time;
 }
 
 }  // namespace penstock

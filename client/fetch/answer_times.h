@@ -2,31 +2,45 @@
 #ifndef PENSTOCK_CLIENT_FETCH_ANSWER_TIMES_H_
 #define PENSTOCK_CLIENT_FETCH_ANSWER_TIMES_H_
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/time/time.h"
 
 namespace penstock {
 
-// The 95th percentile of the last samples. Takes memory once. Not thread-safe.
+// What is usual among servers: the median over them of the longest of the last 16 samples of each.
+// Were they alike, it would be the 96th percentile of all samples; but while fewer than half of
+// them are slow, these do not raise it, however much each of them answers. Not thread-safe.
 class AnswerTimes {
  public:
-  // REQUIRES: samples > 0.
-  explicit AnswerTimes(size_t samples) : ring_(samples), sorted_(samples) {}
-
-  void Add(absl::Duration time);
+  void Add(uint32_t server, uint32_t rows, absl::Duration time);
   size_t count() const { return count_; }
-  // Brought up to date by every eighth sample; 0 without samples.
-  absl::Duration p95() const { return p95_; }
+  // For as many rows as samples have on average, or in proportion for more. Of two servers the
+  // faster one's. Brought up to date by every eighth sample, or more seldom if there are many
+  // servers; 0 without samples.
+  absl::Duration Usual(uint32_t rows) const;
+  // The same where server i is known to need at least ages[i] for what it has not answered yet.
+  absl::Duration Usual(uint32_t rows, std::span<const absl::Duration> ages);
 
  private:
-  void Refresh();
+  struct Recent {
+    std::array<absl::Duration, 16> ring;
+    size_t count = 0;  // Of all samples so far.
+    absl::Duration Longest() const;
+  };
+  absl::Duration Median(std::span<const absl::Duration> ages);
+  absl::Duration Scaled(absl::Duration time, uint32_t rows) const;
 
-  std::vector<absl::Duration> ring_;
-  std::vector<absl::Duration> sorted_;  // Scratch.
-  size_t count_ = 0;                    // Of all samples so far.
-  absl::Duration p95_;
+  std::vector<Recent> servers_;
+  std::vector<absl::Duration> longest_;  // Scratch.
+  size_t count_ = 0;
+  size_t refresh_at_ = 1;
+  absl::Duration usual_;
+  double mean_rows_ = 0;  // Of about the last 64 samples.
 };
 
 }  // namespace penstock

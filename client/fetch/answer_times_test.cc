@@ -1,30 +1,67 @@
 #include "client/fetch/answer_times.h"
 
+#include <vector>
+
 #include "client/fetch/token_bucket.h"
 #include "gtest/gtest.h"
 
 namespace penstock {
 namespace {
 
-TEST(AnswerTimesTest, IsThe95thPercentileOfTheLastSamples) {
-  AnswerTimes times(100);
-  for (int i = 100; i >= 1; --i) times.Add(absl::Milliseconds(i));
-  for (int i = 0; i < 4; ++i) times.Add(absl::Milliseconds(1000));  // 100, 99, 98, 97 fall out.
-  EXPECT_EQ(times.p95(), absl::Milliseconds(95));
+constexpr uint32_t kRows = 100;
+
+TEST(AnswerTimesTest, IsTheLongestOfTheMedianServer) {
+  AnswerTimes times;
+  for (int i = 1; i <= 16; ++i) {
+    times.Add(0, kRows, absl::Milliseconds(i));
+    times.Add(1, kRows, absl::Milliseconds(10 * i));
+    times.Add(2, kRows, absl::Milliseconds(100 * i));
+  }
+  EXPECT_EQ(times.Usual(kRows), absl::Milliseconds(160));
+}
+
+TEST(AnswerTimesTest, TheFasterOfTwoIsTheMeasure) {
+  AnswerTimes times;
+  times.Add(0, kRows, absl::Seconds(1));
+  times.Add(1, kRows, absl::Milliseconds(1));
+  EXPECT_EQ(times.Usual(kRows), absl::Milliseconds(1));
+}
+
+TEST(AnswerTimesTest, SlowServersCountOnceHoweverMuchTheyAnswer) {
+  AnswerTimes times;
+  for (uint32_t server = 0; server < 5; ++server) times.Add(server, kRows, absl::Milliseconds(3));
+  for (int i = 0; i < 1000; ++i) times.Add(5 + i % 4, kRows, absl::Seconds(9));
+  EXPECT_EQ(times.Usual(kRows), absl::Milliseconds(3));
 }
 
 TEST(AnswerTimesTest, ForgetsWhatIsOld) {
-  AnswerTimes times(16);
-  for (int i = 0; i < 16; ++i) times.Add(absl::Seconds(9));
-  for (int i = 0; i < 16; ++i) times.Add(absl::Milliseconds(2));
-  EXPECT_EQ(times.p95(), absl::Milliseconds(2));
+  AnswerTimes times;
+  for (int i = 0; i < 16; ++i) times.Add(0, kRows, absl::Seconds(9));
+  for (int i = 0; i < 16; ++i) times.Add(0, kRows, absl::Milliseconds(2));
+  EXPECT_EQ(times.Usual(kRows), absl::Milliseconds(2));
 }
 
 TEST(AnswerTimesTest, KnowsTheFirstSample) {
-  AnswerTimes times(64);
-  EXPECT_EQ(times.p95(), absl::ZeroDuration());
-  times.Add(absl::Milliseconds(7));
-  EXPECT_EQ(times.p95(), absl::Milliseconds(7));
+  AnswerTimes times;
+  EXPECT_EQ(times.Usual(kRows), absl::ZeroDuration());
+  times.Add(7, kRows, absl::Milliseconds(7));
+  EXPECT_EQ(times.Usual(kRows), absl::Milliseconds(7));
+}
+
+TEST(AnswerTimesTest, MoreRowsMayTakeLonger) {
+  AnswerTimes times;
+  for (int i = 0; i < 16; ++i) times.Add(0, kRows, absl::Milliseconds(2));
+  EXPECT_EQ(times.Usual(10 * kRows), absl::Milliseconds(20));
+  EXPECT_EQ(times.Usual(1), absl::Milliseconds(2));
+}
+
+TEST(AnswerTimesTest, WhatIsOnItsWayCountsToo) {
+  AnswerTimes times;
+  for (uint32_t server = 0; server < 3; ++server) times.Add(server, kRows, absl::Milliseconds(2));
+  const std::vector<absl::Duration> ages = {absl::Seconds(1), absl::ZeroDuration(),
+                                            absl::Seconds(2), absl::Seconds(3)};
+  EXPECT_EQ(times.Usual(kRows, ages), absl::Seconds(1));
+  EXPECT_EQ(times.Usual(kRows), absl::Milliseconds(2));
 }
 
 TEST(TokenBucketTest, GivesAShareOfWhatIsEarned) {
@@ -36,6 +73,15 @@ TEST(TokenBucketTest, GivesAShareOfWhatIsEarned) {
   }
   EXPECT_GE(taken, 57);
   EXPECT_LE(taken, 58);
+}
+
+TEST(TokenBucketTest, Grows) {
+  TokenBucket bucket(0.05, 0);
+  EXPECT_FALSE(bucket.Take());
+  bucket.Grow(2);
+  EXPECT_TRUE(bucket.Take());
+  EXPECT_TRUE(bucket.Take());
+  EXPECT_FALSE(bucket.Take());
 }
 
 TEST(TokenBucketTest, KeepsAReserve) {

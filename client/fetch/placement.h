@@ -37,6 +37,9 @@ class LanePlacement {
   // placed last; the caps do not count. O(servers).
   std::optional<uint32_t> Best(uint32_t lane, std::span<const uint32_t> avoid) const;
 
+  // The server of `lane` were all alive, by index into what was placed last.
+  uint32_t First(uint32_t lane) const { return first_[lane]; }
+
   uint32_t lanes() const { return lanes_; }
 
  private:

@@ -12,10 +12,9 @@ namespace {
 // Without shuffling there is one lane; its windows take turns over this many places.
 constexpr uint32_t kUnshuffledPlaces = 64;
 
-// Of the windows opened; with a start that lets all windows of one server in four go.
+// Of the windows opened.
 constexpr double kExtraLoads = 0.05;
-
-double ExtraLoadsAtOnce(uint32_t lanes) { return std::max(8.0, 0.375 * lanes); }
+constexpr double kExtraLoadsAtOnce = 8;  // And more for each lane in use.
 
 uint64_t CountSteps(const Steps& steps, uint64_t max_steps) {
   return max_steps == 0 ? steps.num_steps() : std::min(steps.num_steps(), max_steps);
@@ -37,7 +36,8 @@ FetchScheduler::FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOp
       actions_(actions),
       servers_(options_.servers, options_.seed),
       placement_(plan.shuffle() ? plan.lanes() : kUnshuffledPlaces, plan.fingerprint()),
-      extra_loads_(kExtraLoads, ExtraLoadsAtOnce(placement_.lanes())),
+      extra_loads_(kExtraLoads, kExtraLoadsAtOnce),
+      lane_in_use_(placement_.lanes()),
       lanes_(plan.lanes()),
       slots_(options_.num_slots),
       slot_of_step_(options_.num_slots) {
@@ -77,6 +77,7 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
     return;
   }
   server->up_at = now;
+  if (server->slow) Arm(*server, now);
   if (!settle_by_) settle_by_ = now + absl::Milliseconds(300);
   if (!placed_once_) return PlaceBy(servers_.AllSettled() ? now : *settle_by_);
   // Several often join together.
@@ -90,8 +91,8 @@ void FetchScheduler::OnWindowReady(absl::Time now, StreamId stream, uint64_t num
   if (window == nullptr || !(window->opened_on == stream) || window->ready()) return;
   window->ready_at = now;
   window->load_breaks = 0;
-  loads_.Add(now - window->opened_at);
-  if (window->requests > 0) Arm(servers_[stream.server], now + AnswerLimit());
+  loads_.Add(stream.server, window->order->WindowRows(window->id), now - window->opened_at);
+  if (window->requests > 0) Arm(servers_[stream.server], now + AnswerLimit(1));
 }
 
 void FetchScheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
@@ -158,7 +159,9 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
   request->rows_missing -= rows;
   if (request->rows_missing == 0) {
     CountAnswer(*request);
+    const bool probe = server->probe == request;
     EndRequest(*request);
+    if (probe) Trust(*server);
   }
   return copies_;
 }

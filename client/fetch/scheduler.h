@@ -131,19 +131,37 @@ class FetchScheduler {
   void PlaceBy(absl::Time time);
   void Place();
   void FollowPlacement();
+  uint32_t PlaceOf(const WindowEntry& window) const;
   std::optional<uint32_t> ServerOf(const WindowEntry& window) const;
 
   // late.cc
-  absl::Duration AnswerLimit() const;
-  absl::Duration LoadLimit() const;
+  absl::Duration AnswerLimit(uint32_t rows) const;
+  absl::Duration LoadLimit(uint32_t rows) const;
   absl::Time DueBy(const RequestEntry& request) const;
   absl::Time CheckLate(ServerEntry& server);
-  bool OthersAreFaster(const ServerEntry& server) const;
+  uint64_t StepOf(const RequestEntry& request) const;
+  absl::Time DueBy(const RequestEntry& request, absl::Duration limit) const;
+  absl::Time SinceWhen(const RequestEntry& request) const;
+  absl::Time LateAt(const RequestEntry& request) const;
+  bool OthersKeepItWaitingToo(const RequestEntry& request);
+  void Avoid(WindowEntry& window, const ServerEntry& server);
+  bool MayBeSlow(const ServerEntry& server) const;
   void TakeLateWindows(ServerEntry& server);
-  void MarkSlow(ServerEntry& server);
   bool HandOver(WindowEntry& window, bool charge, double reserve = 0);
   void TakeAll(ServerEntry& server);
   void CountAnswer(const RequestEntry& request);
+
+  // probe.cc
+  void MarkSlow(ServerEntry& server);
+  void Penalise(ServerEntry& server);
+  absl::Time CheckSlow(ServerEntry& server);
+  absl::Time ProbeDueBy(const RequestEntry& probe) const;
+  void Probe(ServerEntry& server, const WindowEntry& like);
+  const WindowEntry* WindowToProbe(const ServerEntry& server);
+  void Trust(ServerEntry& server);
+  void FailProbe(ServerEntry& server);
+  void CancelProbe(ServerEntry& server);
+  void DropProbe(ServerEntry& server);
 
   // walk.cc
   void Walk();
@@ -162,6 +180,7 @@ class FetchScheduler {
   bool WorthARequest(const WindowEntry& window) const;
   void Requeue(WindowEntry& window);
   void OpenOn(ServerEntry& server, WindowEntry& window);
+  void EarnExtraLoads(const WindowEntry& window);
   bool MakeRoomFor(ServerEntry& server, const WindowEntry& window);
   void CancelOn(ServerEntry& server, WindowEntry& window);
   void TakeAway(WindowEntry& window);
@@ -225,9 +244,11 @@ class FetchScheduler {
   uint64_t outstanding_limit_ = 0;  // Of each server; set when lanes are placed.
   uint64_t outstanding_bytes_ = 0;  // Of all servers.
 
-  AnswerTimes answers_{256};  // From when it could be answered to its last part.
-  AnswerTimes loads_{64};     // From OpenWindow to WindowReady.
+  std::vector<absl::Duration> ages_;  // Scratch.
+  AnswerTimes answers_;               // From when it could be answered to its last part.
+  AnswerTimes loads_;                 // From OpenWindow to WindowReady.
   TokenBucket extra_loads_;
+  std::vector<bool> lane_in_use_;  // By this rank; by PlaceOf().
 
   std::map<uint64_t, std::weak_ptr<const EpochOrder>> orders_;
   std::shared_ptr<const EpochOrder> walked_order_;

@@ -74,11 +74,7 @@ absl::Time FetchScheduler::CheckServer(ServerEntry& server) {
 }
 
 absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
-  if (server.slow_until <= now_ && server.penalised) {
-    server.penalised = false;
-    PlaceBy(now_);
-  }
-  absl::Time next = server.slow(now_) ? server.slow_until : absl::InfiniteFuture();
+  absl::Time next = CheckSlow(server);
   if (quarantine_ == &server && LoadsSuspect(server)) {
     const absl::Time give_up =
         std::max(server.heard_at, quarantined_->opened_at) + options_.silence_timeout;
@@ -165,6 +161,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
 void FetchScheduler::LoseWindowsOf(ServerEntry& server, bool broken) {
   lane_server_.clear();
   if (broken) CountBreak();
+  DropProbe(server);
   const StreamId stream = servers_.stream(server.index);
   windows_.ForEach([&](WindowEntry& window) {
     const bool in_flight = window.requests > 0 || !window.ready();
@@ -190,6 +187,7 @@ void FetchScheduler::LoseWindowsOf(ServerEntry& server, bool broken) {
 // What is still wanted of its windows is asked elsewhere; its requests are answered.
 void FetchScheduler::Drain(ServerEntry& server) {
   lane_server_.clear();
+  CancelProbe(server);
   const StreamId stream = servers_.stream(server.index);
   servers_.SetState(server, ServerState::kDraining);
   draining_.push_back(&server);

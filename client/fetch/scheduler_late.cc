@@ -14,27 +14,61 @@ constexpr absl::Duration kMinLoadLimit = absl::Milliseconds(500);
 constexpr absl::Duration kFirstAnswerLimit = absl::Seconds(1);
 constexpr absl::Duration kFirstLoadLimit = absl::Seconds(3);
 constexpr absl::Duration kMinSilence = absl::Milliseconds(200);
-constexpr absl::Duration kFirstPenalty = absl::Milliseconds(500);
-constexpr absl::Duration kMaxPenalty = absl::Seconds(16);
 
 }  // namespace
 
-// Four times what 95 of 100 answers took lately, over all servers: one that has become slow must
-// not be measured by itself.
-absl::Duration FetchScheduler::AnswerLimit() const {
-  return answers_.count() < 16 ? kFirstAnswerLimit : std::max(kMinAnswerLimit, 4 * answers_.p95());
+// Four times what is usual among servers: one that has become slow is not measured by itself.
+absl::Duration FetchScheduler::AnswerLimit(uint32_t rows) const {
+  if (answers_.count() < 16) return kFirstAnswerLimit;
+  return std::max(kMinAnswerLimit, 4 * answers_.Usual(rows));
 }
 
-absl::Duration FetchScheduler::LoadLimit() const {
-  return loads_.count() < 8 ? kFirstLoadLimit : std::max(kMinLoadLimit, 4 * loads_.p95());
+absl::Duration FetchScheduler::LoadLimit(uint32_t rows) const {
+  return loads_.count() < 8 ? kFirstLoadLimit : std::max(kMinLoadLimit, 4 * loads_.Usual(rows));
 }
 
+// A batch that the consumer waits for is worth a second load sooner.
 absl::Time FetchScheduler::DueBy(const RequestEntry& request) const {
+  return DueBy(request, AnswerLimit(request.rows));
+}
+
+absl::Time FetchScheduler::DueBy(const RequestEntry& request, absl::Duration limit) const {
+  const WindowEntry& window = *request.window;
+  if (window.opened_on == request.stream && !window.ready()) {
+    return SinceWhen(request) + LoadLimit(window.order->WindowRows(window.id));
+  }
+  if (StepOf(request) < waited_for_) limit = std::max(kMinAnswerLimit, limit / 2);
+  return SinceWhen(request) + limit;
+}
+
+// Since when its server could have answered, or gone on answering.
+absl::Time FetchScheduler::SinceWhen(const RequestEntry& request) const {
   const WindowEntry& window = *request.window;
   const absl::Time since = std::max(request.active_at, resumed_at_);
-  if (!(window.opened_on == request.stream)) return since + AnswerLimit();
-  if (!window.ready()) return since + LoadLimit();
-  return std::max(since, window.ready_at) + AnswerLimit();
+  const bool ready = window.opened_on == request.stream && window.ready();
+  return ready ? std::max(since, window.ready_at) : since;
+}
+
+// The first that needs it.
+uint64_t FetchScheduler::StepOf(const RequestEntry& request) const {
+  return request.ranges.empty() ? next_step_ : ranges_[request.ranges.head].step;
+}
+
+// When it is late. Requests for later steps may wait: a server answers first what is needed first.
+absl::Time FetchScheduler::LateAt(const RequestEntry& request) const {
+  if (StepOf(request) < Soon()) return DueBy(request);
+  return now_ + AnswerLimit(request.rows) / 4;
+}
+
+// Other ranks may be behind this one, and all servers busy with what those need first: then it is
+// usual to wait.
+bool FetchScheduler::OthersKeepItWaitingToo(const RequestEntry& request) {
+  ages_.clear();
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    const RequestEntry* oldest = servers_[i].first_request;
+    ages_.push_back(oldest == nullptr ? absl::ZeroDuration() : now_ - SinceWhen(*oldest));
+  }
+  return now_ < DueBy(request, 4 * answers_.Usual(request.rows, ages_));
 }
 
 // Finds requests that missed their deadline; when to look again.
@@ -42,31 +76,35 @@ absl::Time FetchScheduler::CheckLate(ServerEntry& server) {
   absl::Time next = absl::InfiniteFuture();
   late_windows_.clear();
   for (RequestEntry* r = server.first_request; r != nullptr; r = r->later) {
-    const absl::Time due = DueBy(*r);
-    if (now_ < due) {
-      next = std::min(next, due);
+    if (r == server.probe) continue;
+    const absl::Time late_at = LateAt(*r);
+    if (now_ < late_at) {
+      next = std::min(next, late_at);
       continue;
     }
+    if (late_windows_.empty() && OthersKeepItWaitingToo(*r)) return now_ + kMinAnswerLimit;
     server.counted.late_requests += !std::exchange(r->late, true);
     const bool known =
         std::find(late_windows_.begin(), late_windows_.end(), r->window) != late_windows_.end();
     if (!known && !r->window->suspect) late_windows_.push_back(r->window);
   }
   if (late_windows_.empty()) return next;
-  if (OthersAreFaster(server)) TakeLateWindows(server);
+  if (MayBeSlow(server)) MarkSlow(server);
+  TakeLateWindows(server);
   return std::min(next, now_ + kMinAnswerLimit);
 }
 
 void FetchScheduler::TakeLateWindows(ServerEntry& server) {
-  MarkSlow(server);
   Place();
-  if (now_ >= std::max(server.heard_at, resumed_at_) + std::max(kMinSilence, AnswerLimit())) {
+  if (server.slow &&
+      now_ >= std::max(server.heard_at, resumed_at_) + std::max(kMinSilence, AnswerLimit(1))) {
     return TakeAll(server);
   }
   std::sort(late_windows_.begin(), late_windows_.end(),
             [](WindowEntry* a, WindowEntry* b) { return a->start < b->start; });
   for (WindowEntry* window : late_windows_) {
     if (window->opened_on == servers_.stream(server.index)) {
+      Avoid(*window, server);
       HandOver(*window, /*charge=*/true);
     } else {
       CancelOn(server, *window);  // It drains, and the window is open elsewhere.
@@ -74,29 +112,25 @@ void FetchScheduler::TakeLateWindows(ServerEntry& server) {
   }
 }
 
-bool FetchScheduler::OthersAreFaster(const ServerEntry& server) const {
+// A window does not come back to a server that was late with it.
+void FetchScheduler::Avoid(WindowEntry& window, const ServerEntry& server) {
+  auto& avoid = window.avoid;
+  if (std::find(avoid.begin(), avoid.end(), server.index) == avoid.end()) {
+    avoid.push_back(server.index);
+  }
+}
+
+// Slower than others, that is: where half of them are, the others will not do better.
+bool FetchScheduler::MayBeSlow(const ServerEntry& server) const {
+  uint32_t slow = 0;
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& other = servers_[i];
-    if (&other != &server && other.state == ServerState::kUp && !other.slow(now_)) return true;
+    slow += &other != &server && other.state == ServerState::kUp && other.slow;
   }
-  return false;
+  return 2 * (slow + 1) <= servers_.NumUp();
 }
 
-// It gets no new windows for a while: those cost no extra load elsewhere.
-void FetchScheduler::MarkSlow(ServerEntry& server) {
-  if (server.slow(now_) || server.state != ServerState::kUp) return;
-  if (now_ > server.slow_until + 4 * server.penalty) server.penalty = absl::ZeroDuration();
-  server.penalty = std::clamp(2 * server.penalty, kFirstPenalty, kMaxPenalty);
-  server.slow_until = now_ + server.penalty;
-  server.penalised = true;
-  Arm(server, server.slow_until);
-  PlaceBy(now_);
-  actions_.Report(absl::StrCat(
-      server.address, " is late: it gets no new windows for ", absl::FormatDuration(server.penalty),
-      " (deadline ", absl::FormatDuration(absl::Trunc(AnswerLimit(), absl::Microseconds(1))), ")"));
-}
-
-// False: its lane is still at its server, or extra loads are used up but for `reserve`.
+// False: there is no other server for it, or extra loads are used up but for `reserve`.
 bool FetchScheduler::HandOver(WindowEntry& window, bool charge, double reserve) {
   ServerEntry& from = servers_[window.opened_on->server];
   const std::optional<uint32_t> to = ServerOf(window);
@@ -113,6 +147,7 @@ bool FetchScheduler::HandOver(WindowEntry& window, bool charge, double reserve) 
 // stopped.
 void FetchScheduler::TakeAll(ServerEntry& server) {
   server.silent_from = server.heard_at;
+  CancelProbe(server);
   const StreamId stream = servers_.stream(server.index);
   windows_.ForEach([&](WindowEntry& window) {
     if (window.suspect) return;
@@ -124,13 +159,14 @@ void FetchScheduler::TakeAll(ServerEntry& server) {
   });
 }
 
-// A server that is slow is no measure for the others, unless most are.
 void FetchScheduler::CountAnswer(const RequestEntry& request) {
-  const ServerEntry& server = servers_[request.stream.server];
-  if (server.slow(now_) && OthersAreFaster(server)) return;
+  ServerEntry& server = servers_[request.stream.server];
   const WindowEntry& window = *request.window;
   const bool here = window.opened_on == request.stream && window.ready();
-  answers_.Add(now_ - (here ? std::max(request.sent_at, window.ready_at) : request.sent_at));
+  const absl::Duration took =
+      now_ - (here ? std::max(request.sent_at, window.ready_at) : request.sent_at);
+  answers_.Add(server.index, request.rows, took);
+  server.in_time += took <= AnswerLimit(request.rows) / 2;
 }
 
 }  // namespace penstock

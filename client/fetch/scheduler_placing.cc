@@ -15,14 +15,14 @@ void FetchScheduler::Place() {
   if (!servers_.AnyUp()) return;
   bool any_fast = false;
   for (uint32_t i = 0; i < servers_.size() && !any_fast; ++i) {
-    any_fast = servers_[i].state == ServerState::kUp && !servers_[i].slow(now_);
+    any_fast = servers_[i].state == ServerState::kUp && !servers_[i].slow;
   }
   std::vector<PlacementServer> known;
   placed_servers_.clear();
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& server = servers_[i];
     if (!server.known || server.removed || server.state == ServerState::kRefused) continue;
-    const bool alive = server.state == ServerState::kUp && !(any_fast && server.slow(now_));
+    const bool alive = server.state == ServerState::kUp && !(any_fast && server.slow);
     known.push_back({server.address, server.info.cores, alive});
     placed_servers_.push_back(i);
   }
@@ -47,9 +47,14 @@ void FetchScheduler::FollowPlacement() {
   }
 }
 
+// Which lane is placed for it.
+uint32_t FetchScheduler::PlaceOf(const WindowEntry& window) const {
+  return plan_.shuffle() ? window.id.lane : window.id.index % placement_.lanes();
+}
+
 std::optional<uint32_t> FetchScheduler::ServerOf(const WindowEntry& window) const {
   if (lane_server_.empty()) return std::nullopt;
-  const auto lane = plan_.shuffle() ? window.id.lane : window.id.index % placement_.lanes();
+  const uint32_t lane = PlaceOf(window);
   const uint32_t placed = lane_server_[lane];
   const auto& avoid = window.avoid;
   if (std::find(avoid.begin(), avoid.end(), placed) == avoid.end()) return placed;

@@ -41,7 +41,7 @@ void FetchScheduler::PumpServer(ServerEntry& server) {
   }
   while (!server.eligible.empty()) {
     WindowEntry& window = server.eligible.front();
-    if (server.slow(now_) && HandOver(window, /*charge=*/true)) continue;
+    if (server.slow && HandOver(window, /*charge=*/true)) continue;
     if (!HasRoom(server, window)) return;
     FetchFrom(server, window, fetch_rows_);
   }
@@ -121,6 +121,7 @@ void FetchScheduler::ReturnClaims(RequestEntry& request, bool broken) {
 void FetchScheduler::EndRequest(RequestEntry& request) {
   WindowEntry& window = *request.window;
   ServerEntry& server = servers_[request.stream.server];
+  if (server.probe == &request) server.probe = nullptr;
   --server.outstanding_requests;
   server.outstanding_bytes -= request.bytes;
   outstanding_bytes_ -= request.bytes;

@@ -79,6 +79,7 @@ void FetchScheduler::PumpSuspect() {
 // Nothing is opened there or asked for; what is being loaded is taken away, for it might kill too.
 void FetchScheduler::Isolate(ServerEntry& server) {
   server.isolated = true;
+  CancelProbe(server);
   const StreamId stream = servers_.stream(server.index);
   windows_.ForEach([&](WindowEntry& window) {
     if (&window == quarantined_ || !(window.opened_on == stream) || window.ready()) return;

@@ -53,6 +53,7 @@ void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError&
                         : error.window     ? windows_.Find(*error.window)
                                            : nullptr;
   if (window == nullptr) return;  // Given up meanwhile.
+  if (server->probe != nullptr && window == server->probe->window) return FailProbe(*server);
   if (request == nullptr && !(window->opened_on == stream)) return;
   const absl::StatusCode code = error.status.code();
   if (code == absl::StatusCode::kDataLoss && error.damage) {

@@ -5,6 +5,11 @@
 #include "client/fetch/scheduler.h"
 
 namespace penstock {
+namespace {
+
+constexpr double kExtraLoadsOfLane = 0.375;
+
+}  // namespace
 
 uint64_t FetchScheduler::NeededAt(const WindowEntry& window) const {
   return window.wanted.empty() ? window.start : ranges_[window.wanted.head].needed_at;
@@ -48,10 +53,19 @@ void FetchScheduler::OpenOn(ServerEntry& server, WindowEntry& window) {
   window.ready_at = absl::InfiniteFuture();
   window.asked = false;
   ++server.open_windows;
-  if (!std::exchange(window.counted, true)) extra_loads_.Earn();
+  if (!std::exchange(window.counted, true)) EarnExtraLoads(window);
   actions_.OpenWindow(*window.opened_on,
                       {window.number, window.id, window.order.get(), NeededAt(window), agreed_});
   Requeue(window);
+}
+
+// With each lane that this rank uses it may have so many windows loaded again at once that those of
+// one server in four can go.
+void FetchScheduler::EarnExtraLoads(const WindowEntry& window) {
+  extra_loads_.Earn();
+  if (lane_in_use_[PlaceOf(window)]) return;
+  lane_in_use_[PlaceOf(window)] = true;
+  extra_loads_.Grow(kExtraLoadsOfLane);
 }
 
 // A window that is needed now takes the place of the one that is needed last: first of those of

@@ -94,7 +94,7 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
   // Another process than the one that was slow or died.
   if (server.known && server.info.instance != info.instance) {
     server.penalty = absl::ZeroDuration();
-    server.slow_until = absl::InfinitePast();
+    server.slow = false;
   }
   server.known = true;
   server.info = info;

@@ -68,11 +68,13 @@ struct ServerEntry {
   // heard_at, when all was taken away from it for its silence.
   absl::Time silent_from = absl::InfiniteFuture();
 
-  // A server that was late gets no new windows for a while, each time longer.
-  absl::Time slow_until = absl::InfinitePast();
-  absl::Duration penalty = absl::ZeroDuration();
-  bool penalised = false;  // slow_until has not been seen to pass.
-  bool isolated = false;   // Kept free for one window that is suspect.
+  // A server that was late gets no new windows until it has answered a probe in time.
+  bool slow = false;
+  absl::Time probe_at = absl::InfiniteFuture();
+  absl::Duration penalty = absl::ZeroDuration();  // Until a probe; each time longer.
+  RequestEntry* probe = nullptr;                  // On its way.
+  uint32_t in_time = 0;                           // Answers, since it was late.
+  bool isolated = false;                          // Kept free for one window that is suspect.
 
   IndexedHeap<WindowEntry> to_open;   // Placed here, not opened yet; by need.
   IndexedHeap<WindowEntry> eligible;  // Opened here, with rows worth a request; by need.
@@ -84,7 +86,6 @@ struct ServerEntry {
     return state == ServerState::kConnecting || state == ServerState::kUp ||
            state == ServerState::kDraining;
   }
-  bool slow(absl::Time now) const { return now < slow_until; }
 };
 
 // Entries stay where they are. Not thread-safe.

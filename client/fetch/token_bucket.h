@@ -13,6 +13,11 @@ class TokenBucket {
   TokenBucket(double share, double capacity)
       : share_(share), capacity_(capacity), tokens_(capacity) {}
 
+  // More at once from now on.
+  void Grow(double capacity) {
+    capacity_ += capacity;
+    tokens_ += capacity;
+  }
   void Earn() { tokens_ = std::min(capacity_, tokens_ + share_); }
   // False: fewer than `reserve` would be left.
   bool Take(double reserve = 0) {
@@ -24,7 +29,7 @@ class TokenBucket {
 
  private:
   const double share_;
-  const double capacity_;
+  double capacity_;
   double tokens_;
 };
 

@@ -45,7 +45,8 @@ class Run {
     model.log = log;
     model.patience = 6 * scenario.rank.scheduler.silence_timeout + absl::Seconds(10);
     if (scenario.bad_data && scenario.bad_data->deadly) {
-      model.patience += kDeathsOfARank * scenario.steps.world_size * absl::Seconds(1);
+      model.patience += DeathsOfARank(model.servers.size()) * scenario.steps.world_size *
+                        absl::Seconds(1);
     }
     return model;
   }
@@ -199,7 +200,7 @@ class Run {
   std::string CheckDeaths() {
     uint64_t deaths = 0;
     for (uint32_t i = 0; i < fleet_.num_servers(); ++i) deaths += fleet_.server(i).deaths();
-    if (deaths <= kDeathsOfARank * fleet_.num_ranks()) return "";
+    if (deaths <= DeathsOfARank(fleet_.num_servers()) * fleet_.num_ranks()) return "";
     return absl::StrCat("one window killed ", deaths, " servers");
   }
 
@@ -218,8 +219,8 @@ class Run {
   }
 
   // Three before a window is suspected and at most ten that prove it; and what was on its way to
-  // other servers at those times.
-  static constexpr int kDeathsOfARank = 16;
+  // other servers when it became suspect, and when it was proved.
+  static uint64_t DeathsOfARank(uint64_t servers) { return 13 + 2 * servers; }
 
   const Scenario& scenario_;
   std::optional<Plan> plan_;
