@@ -87,8 +87,9 @@ absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
   if (now_ >= server.heard_at + options_.silence_timeout) complaint = "silent";
   if (now_ >= server.drain_by) complaint = "not done with what it was asked before its grace ended";
   for (const RequestEntry* r = server.first_request; r != nullptr; r = r->later) {
-    if (now_ >= r->active_at + 3 * options_.silence_timeout)
-      complaint = "leaving a request unanswered";
+    const absl::Time since =
+        r->window->ready() ? r->active_at : std::max(r->active_at, server.loaded_at);
+    if (now_ >= since + 3 * options_.silence_timeout) complaint = "leaving a request unanswered";
   }
   if (!complaint.empty()) {
     Lose(server,

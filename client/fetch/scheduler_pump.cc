@@ -81,7 +81,7 @@ void FetchScheduler::Link(ServerEntry& server, RequestEntry& request) {
   if (server.outstanding_requests++ == 0 && server.heard_at != server.silent_from) {
     server.heard_at = now_;
   }
-  Arm(server, DueBy(request));
+  Arm(server, std::min(DueBy(request), server.heard_at + options_.silence_timeout));
   server.outstanding_bytes += request.bytes;
   outstanding_bytes_ += request.bytes;
   request.earlier = server.last_request;

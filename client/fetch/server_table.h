@@ -65,6 +65,7 @@ struct ServerEntry {
   RequestEntry* last_request = nullptr;
   // Of its last event, or of the first request after a pause.
   absl::Time heard_at = absl::InfinitePast();
+  absl::Time loaded_at = absl::InfinitePast();  // A window, whichever.
   // heard_at, when all was taken away from it for its silence.
   absl::Time silent_from = absl::InfiniteFuture();
 

@@ -85,6 +85,7 @@ void SimRank::Receive(const std::shared_ptr<Session>& session, Message message) 
 
 void SimRank::ChangeServers(std::vector<std::string> addresses) {
   Post([this, addresses = std::move(addresses)] {
+    if (ended()) return;  // addresses() are those of its end.
     addresses_ = addresses;
     Stopwatch::Scope scheduler(stopwatch_, true);
     scheduler_.OnServersChanged(queue_.now(), addresses);

@@ -45,8 +45,8 @@ class Run {
     model.log = log;
     model.patience = 6 * scenario.rank.scheduler.silence_timeout + absl::Seconds(10);
     if (scenario.bad_data && scenario.bad_data->deadly) {
-      model.patience += DeathsOfARank(model.servers.size()) * scenario.steps.world_size *
-                        absl::Seconds(1);
+      model.patience +=
+          DeathsOfARank(model.servers.size()) * scenario.steps.world_size * absl::Seconds(1);
     }
     return model;
   }
