@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kChunksPerWindow = 16;
 constexpr uint32_t kStrip = 16;
-constexpr size_t kRequestBytes = 512 << 10;
+constexpr size_t kRequestBytes = 1000 << 10;  // As loaders ask.
 constexpr size_t kRequestsAhead = 4;
 constexpr uint64_t kWindowsAhead = 3;
 

@@ -11,7 +11,7 @@
 namespace penstock {
 
 // Job j has (first_job + j) % max_ranks + 1 ranks, each with a session of its own and four to eight
-// requests of 512 KiB under way. Windows of 16 chunks are read one after the other.
+// requests of 1,000 KiB under way. Windows of 16 chunks are read one after the other.
 struct SharedJobsOptions {
   uint32_t jobs = 8;
   uint32_t first_job = 0;
