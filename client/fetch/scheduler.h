@@ -145,6 +145,7 @@ class FetchScheduler {
   absl::Time LateAt(const RequestEntry& request) const;
   bool OthersKeepItWaitingToo(const RequestEntry& request);
   void Avoid(WindowEntry& window, const ServerEntry& server);
+  bool IsSilent(const ServerEntry& server) const;
   bool MayBeSlow(const ServerEntry& server) const;
   void TakeLateWindows(ServerEntry& server);
   bool HandOver(WindowEntry& window, bool charge, double reserve = 0);

@@ -27,11 +27,11 @@ absl::Duration FetchScheduler::LoadLimit(uint32_t rows) const {
   return loads_.count() < 8 ? kFirstLoadLimit : std::max(kMinLoadLimit, 4 * loads_.Usual(rows));
 }
 
-// A batch that the consumer waits for is worth a second load sooner.
 absl::Time FetchScheduler::DueBy(const RequestEntry& request) const {
   return DueBy(request, AnswerLimit(request.rows));
 }
 
+// A batch that the consumer waits for is worth a second load sooner.
 absl::Time FetchScheduler::DueBy(const RequestEntry& request, absl::Duration limit) const {
   const WindowEntry& window = *request.window;
   if (window.opened_on == request.stream && !window.ready()) {
@@ -96,10 +96,7 @@ absl::Time FetchScheduler::CheckLate(ServerEntry& server) {
 
 void FetchScheduler::TakeLateWindows(ServerEntry& server) {
   Place();
-  if (server.slow &&
-      now_ >= std::max(server.heard_at, resumed_at_) + std::max(kMinSilence, AnswerLimit(1))) {
-    return TakeAll(server);
-  }
+  if (server.slow && IsSilent(server)) return TakeAll(server);
   std::sort(late_windows_.begin(), late_windows_.end(),
             [](WindowEntry* a, WindowEntry* b) { return a->start < b->start; });
   for (WindowEntry* window : late_windows_) {
@@ -120,14 +117,20 @@ void FetchScheduler::Avoid(WindowEntry& window, const ServerEntry& server) {
   }
 }
 
-// Slower than others, that is: where half of them are, the others will not do better.
+bool FetchScheduler::IsSilent(const ServerEntry& server) const {
+  const absl::Time since = std::max(server.heard_at, resumed_at_);
+  return now_ >= since + std::max(kMinSilence, AnswerLimit(1));
+}
+
+// Slower than others, that is: where half of them are, the others will not do better, unless this
+// one does nothing at all.
 bool FetchScheduler::MayBeSlow(const ServerEntry& server) const {
-  uint32_t slow = 0;
+  uint32_t slow = 1;
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& other = servers_[i];
     slow += &other != &server && other.state == ServerState::kUp && other.slow;
   }
-  return 2 * (slow + 1) <= servers_.NumUp();
+  return 2 * slow <= servers_.NumUp() || (IsSilent(server) && slow < servers_.NumUp());
 }
 
 // False: there is no other server for it, or extra loads are used up but for `reserve`.

@@ -47,6 +47,17 @@ TEST_F(SchedulerTest, ASilentServerIsDoneWithoutLongBeforeItIsLost) {
   EXPECT_GT(fleet.scheduler().servers()[0].counted.handed_over, 0u);
 }
 
+// Two of four are slow already, so that the third cannot be called slow too; but it says nothing.
+TEST_F(SchedulerTest, ASilentServerIsLeftThoughOthersAreSlow) {
+  MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
+  FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
+  fleet.SlowDownAt(absl::Milliseconds(150), 0, 100);
+  fleet.SlowDownAt(absl::Milliseconds(150), 1, 100);
+  fleet.StallAt(absl::Milliseconds(1500), 2);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_LT(fleet.longest_wait(), absl::Seconds(1));
+}
+
 TEST_F(SchedulerTest, ASlowServerThatRecoversIsUsedAgain) {
   MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
   FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});

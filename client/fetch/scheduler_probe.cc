@@ -47,10 +47,9 @@ absl::Time FetchScheduler::CheckSlow(ServerEntry& server) {
   }
   if (now_ < server.probe_at) return server.probe_at;
   if (server.state != ServerState::kUp) return absl::InfiniteFuture();
+  if (server.outstanding_requests > 0 || server.isolated) return now_ + kProbeLater;
   const WindowEntry* like = WindowToProbe(server);
-  if (like == nullptr || server.outstanding_requests > 0 || server.isolated) {
-    return now_ + kProbeLater;
-  }
+  if (like == nullptr) return now_ + kProbeLater;
   Probe(server, *like);
   return ProbeDueBy(*server.probe);
 }
