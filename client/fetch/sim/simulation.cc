@@ -218,9 +218,9 @@ class Run {
                scenario_.rank.scheduler.silence_timeout + absl::Seconds(5);
   }
 
-  // Three before a window is suspected and at most ten that prove it; and what was on its way to
-  // other servers when it became suspect, and when it was proved.
-  static uint64_t DeathsOfARank(uint64_t servers) { return 13 + 2 * servers; }
+  // Three before a window is suspected and at most ten that prove it; and each time before it is
+  // suspected it may be on its way to all servers.
+  static uint64_t DeathsOfARank(uint64_t servers) { return 13 + 3 * servers; }
 
   const Scenario& scenario_;
   std::optional<Plan> plan_;
