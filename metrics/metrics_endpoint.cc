@@ -31,8 +31,7 @@ class CollectingFunction final : public prometheus::Collectable {
 
 absl::Status MetricsEndpoint::CheckAddress(absl::string_view listen) {
   const size_t colon = listen.rfind(':');
-  if (colon != absl::string_view::npos && colon != 0 &&
-      CheckWholeNumber(listen.substr(colon + 1), 0, 65535).ok()) {
+  if (colon != absl::string_view::npos && colon != 0 && IsPort(listen.substr(colon + 1))) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(

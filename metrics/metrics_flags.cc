@@ -9,7 +9,7 @@
 namespace penstock {
 
 absl::Status MetricsFlags::Validate() const {
-  if (port != "off" && !CheckWholeNumber(port, 0, 65535).ok()) {
+  if (port != "off" && !IsPort(port)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--metrics-port: \"", port, "\" is no port; give 0 to 65535 (0: a free one), or off"));
   }

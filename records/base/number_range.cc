@@ -9,11 +9,15 @@
 namespace penstock {
 namespace {
 
+// SimpleAtoi() would take blanks and a sign, too.
+bool IsDecimal(absl::string_view text) {
+  return text.find_first_not_of("0123456789") == absl::string_view::npos &&
+         (text.size() == 1 || !absl::StartsWith(text, "0"));
+}
+
 bool ParseWhole(absl::string_view text, uint64_t& value) {
   if (absl::StartsWithIgnoreCase(text, "0x")) return absl::SimpleHexAtoi(text, &value);
-  // SimpleAtoi() would take blanks and a sign, too.
-  return text.find_first_not_of("0123456789") == absl::string_view::npos &&
-         absl::SimpleAtoi(text, &value);
+  return IsDecimal(text) && absl::SimpleAtoi(text, &value);
 }
 
 }  // namespace
@@ -34,6 +38,10 @@ absl::Status CheckNumber(absl::string_view text, double least, double most) {
   const std::string range = most == DBL_MAX ? absl::StrCat("of at least ", least)
                                             : absl::StrCat("from ", least, " to ", most);
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a number ", range));
+}
+
+bool IsPort(absl::string_view text) {
+  return IsDecimal(text) && CheckWholeNumber(text, 0, 65535).ok();
 }
 
 }  // namespace penstock
