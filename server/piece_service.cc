@@ -269,16 +269,21 @@ void PieceService::EndSilentOnes() {
 }
 
 void PieceService::EndRevokedOnes() {
-  std::vector<std::shared_ptr<StreamReactor>> revoked;
+  std::vector<std::pair<std::shared_ptr<StreamReactor>, std::shared_ptr<const Grant>>> granted;
   {
     MutexLock lock(&mutex_);
-    for (auto& [stream, grant] : streams_) {
-      if (grant == nullptr || gate_.StillGrants(*grant)) continue;
-      revoked.push_back(stream->shared_from_this());
-      grant = nullptr;
+    for (const auto& [stream, grant] : streams_) {
+      if (grant != nullptr) granted.emplace_back(stream->shared_from_this(), grant);
     }
   }
-  for (const auto& stream : revoked) {
+  // Without the lock: the file of tokens may be slow to read, and their end calls us.
+  for (const auto& [stream, grant] : granted) {
+    if (gate_.StillGrants(*grant)) continue;
+    {
+      MutexLock lock(&mutex_);
+      const auto at = streams_.find(stream.get());
+      if (at == streams_.end() || std::exchange(at->second, nullptr) == nullptr) continue;
+    }
     const v1::StreamStats stats = stream->stats();
     spdlog::warn("stream ended, its token was taken back peer={} client={}", stats.peer(),
                  Quoted(stats.client()));
