@@ -19,6 +19,10 @@ void AnswerTimes::Add(uint32_t server, uint32_t rows, absl::Duration time) {
   refresh_at_ = count_ < 8 ? count_ + 1 : count_ + std::max<size_t>(8, servers_.size() / 8);
 }
 
+void AnswerTimes::Forget(uint32_t server) {
+  if (server < servers_.size()) servers_[server] = Recent();
+}
+
 absl::Duration AnswerTimes::Usual(uint32_t rows) const { return Scaled(usual_, rows); }
 
 absl::Duration AnswerTimes::Usual(uint32_t rows, std::span<const absl::Duration> ages) {

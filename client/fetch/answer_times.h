@@ -18,6 +18,8 @@ namespace penstock {
 class AnswerTimes {
  public:
   void Add(uint32_t server, uint32_t rows, absl::Duration time);
+  // It is no measure any more.
+  void Forget(uint32_t server);
   size_t count() const { return count_; }
   // For as many rows as samples have on average, or in proportion for more. Of two servers the
   // faster one's. Brought up to date by every eighth sample, or more seldom if there are many

@@ -41,6 +41,15 @@ TEST(AnswerTimesTest, ForgetsWhatIsOld) {
   EXPECT_EQ(times.Usual(kRows), absl::Milliseconds(2));
 }
 
+TEST(AnswerTimesTest, ForgetsWhoLeft) {
+  AnswerTimes times;
+  for (uint32_t server = 0; server < 5; ++server) times.Add(server, kRows, absl::Seconds(9));
+  for (uint32_t server = 0; server < 5; ++server) times.Forget(server);
+  times.Forget(100);
+  for (int i = 0; i < 8; ++i) times.Add(5, kRows, absl::Milliseconds(2));
+  EXPECT_EQ(times.Usual(kRows), absl::Milliseconds(2));
+}
+
 TEST(AnswerTimesTest, KnowsTheFirstSample) {
   AnswerTimes times;
   EXPECT_EQ(times.Usual(kRows), absl::ZeroDuration());

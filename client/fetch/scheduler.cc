@@ -187,7 +187,7 @@ void FetchScheduler::OnServersChanged(absl::Time now, std::span<const std::strin
     if (server.state == ServerState::kUp) Drain(server);
     if (server.state == ServerState::kDraining) continue;
     if (server.has_stream()) CloseStreamOf(server);
-    servers_.SetState(server, ServerState::kRemoved);
+    Remove(server);
     PlaceBy(now);
   }
 }

@@ -119,6 +119,7 @@ class FetchScheduler {
   void Connect(ServerEntry& server);
   // `silent`: its stream did not break, it is given up.
   void Lose(ServerEntry& server, absl::Status status, bool silent = false);
+  void Remove(ServerEntry& server);
   void LoseWindowsOf(ServerEntry& server, bool broken);
   void CloseStreamOf(const ServerEntry& server);
   void Drain(ServerEntry& server);
@@ -137,9 +138,9 @@ class FetchScheduler {
   // late.cc
   absl::Duration AnswerLimit(uint32_t rows) const;
   absl::Duration LoadLimit(uint32_t rows) const;
-  absl::Time DueBy(const RequestEntry& request) const;
   absl::Time CheckLate(ServerEntry& server);
   uint64_t StepOf(const RequestEntry& request) const;
+  absl::Time DueBy(const RequestEntry& request) const;
   absl::Time DueBy(const RequestEntry& request, absl::Duration limit) const;
   absl::Time SinceWhen(const RequestEntry& request) const;
   absl::Time LateAt(const RequestEntry& request) const;

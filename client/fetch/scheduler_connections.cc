@@ -84,7 +84,12 @@ absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
   }
   if (server.outstanding_requests == 0) return next;
   absl::string_view complaint;
-  if (now_ >= server.heard_at + options_.silence_timeout) complaint = "silent";
+  // A probe gets its time even where all was taken away because the server said nothing.
+  const bool probed = server.outstanding_requests == 1 && server.probe != nullptr &&
+                      now_ < ProbeDueBy(*server.probe);
+  const absl::Time silent_at =
+      probed ? absl::InfiniteFuture() : server.heard_at + options_.silence_timeout;
+  if (now_ >= silent_at) complaint = "silent";
   if (now_ >= server.drain_by) complaint = "not done with what it was asked before its grace ended";
   for (const RequestEntry* r = server.first_request; r != nullptr; r = r->later) {
     const absl::Time since =
@@ -106,7 +111,7 @@ absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
     if (now_ >= first_row_by) servers_.MarkBarren(server);
     next = std::min(next, first_row_by);
   }
-  next = std::min({next, server.drain_by, server.heard_at + options_.silence_timeout});
+  next = std::min({next, server.drain_by, silent_at});
   return std::min(next, CheckLate(server));
 }
 
@@ -147,7 +152,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   server.counted.breaks += was_up;
   servers_.BackOff(server, now_, std::move(status));
   if (refused) servers_.SetState(server, ServerState::kRefused);
-  if (server.removed) servers_.SetState(server, ServerState::kRemoved);
+  if (server.removed) Remove(server);
   CloseStreamOf(server);
   Arm(server, server.retry_at);
   if (was_up) {
@@ -156,6 +161,12 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   } else if (!placed_once_ && servers_.AnyUp() && servers_.AllSettled()) {
     PlaceBy(now_);
   }
+}
+
+void FetchScheduler::Remove(ServerEntry& server) {
+  servers_.SetState(server, ServerState::kRemoved);
+  answers_.Forget(server.index);
+  loads_.Forget(server.index);
 }
 
 // What was in flight is wanted again, at once and elsewhere.
@@ -208,7 +219,8 @@ void FetchScheduler::CloseDrained() {
     if (server->state != ServerState::kDraining) return true;
     if (server->outstanding_requests > 0) return false;
     CloseStreamOf(*server);
-    servers_.SetState(*server, server->removed ? ServerState::kRemoved : ServerState::kBackoff);
+    servers_.SetState(*server, ServerState::kBackoff);
+    if (server->removed) Remove(*server);
     server->backoff = ServerTable::kMaxBackoff;
     server->retry_at = server->heard_at + server->backoff;
     server->last_error = absl::UnavailableError("drained");

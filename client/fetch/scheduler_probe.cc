@@ -43,6 +43,7 @@ absl::Time FetchScheduler::CheckSlow(ServerEntry& server) {
   if (server.probe != nullptr) {
     const absl::Time due = ProbeDueBy(*server.probe);
     if (now_ < due) return due;
+    if (now_ >= server.heard_at + options_.silence_timeout) return due;  // It is lost.
     FailProbe(server);
   }
   if (now_ < server.probe_at) return server.probe_at;

@@ -35,8 +35,8 @@ struct ServerCounts {
   uint64_t backoffs = 0;       // Times that it was left alone for a while.
   uint64_t lost_requests = 0;  // In flight when its stream ended.
   uint64_t late_requests = 0;  // Missed their deadline.
-  uint64_t handed_over = 0;    // Windows taken away from it, because it was late or silent.
-  uint64_t extra_loads = 0;    // Windows given to it that another server had been asked to load.
+  uint64_t handed_over = 0;  // Windows taken away from it: it was late or silent, or others joined.
+  uint64_t extra_loads = 0;  // Windows given to it that another server had been asked to load.
 };
 
 struct ServerEntry {
