@@ -139,7 +139,8 @@ BenchSetup SetupOf(const LoaderOptions& options, const LoaderStats& stats) {
                    .shared_memory = options.network.shared_memory,
                    .threads = options.local_threads};
   for (const LoaderStats::Server& server : stats.servers) {
-    if (server.shared_memory != "ok") setup.no_shared_memory_because = server.shared_memory;
+    if (server.shared_memory.empty() || server.shared_memory == "ok") continue;
+    setup.no_shared_memory_because = server.shared_memory;
   }
   return setup;
 }
@@ -151,8 +152,7 @@ absl::Status TooSoon(const LoaderOptions& options) {
   if (options.epochs > 0) ways.push_back("more --epochs");
   return UsageError(absl::StrCat("the batches ended too soon to be measured: give ",
                                  absl::StrJoin(ways, " and "),
-                                 ", or none: without they do not "
-                                 "end"));
+                                 ", or none: without they do not end"));
 }
 
 // The first batch and a tenth of the time are not counted: connections, first reads.
@@ -217,7 +217,7 @@ void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
   }
   absl::PrintF("client    waited for batches %.0f %% of the time; %.1f of %d cores\n",
                100 * figures.wait_share, figures.cores_used, figures.cores);
-  absl::PrintF("          copying rows into batches %.0f %% of one core, deciding %.0f %%\n",
+  absl::PrintF("          bringing rows into batches %.0f %% of one core, deciding %.0f %%\n",
                100 * figures.copy_share, 100 * figures.deciding_share);
   if (!figures.servers.empty()) {
     absl::PrintF("%72s\n", "load  decode    send    idle  cores");

@@ -56,7 +56,7 @@ struct BenchFigures {
   double rows_per_second = 0;
   double bytes_per_second = 0;
   double wait_share = 0;                    // Of the time, the reader waited for a batch.
-  double copy_share = 0;                    // Copying rows into batches, of one core.
+  double copy_share = 0;                    // Copying or decoding rows into batches, of one core.
   double deciding_share = 0;                // Of the time, the loader decided what to ask for.
   double cores_used = 0;                    // By this process.
   uint32_t cores = 0;                       // That it may use.
