@@ -55,7 +55,7 @@ void AddServers(const std::vector<Server>& servers, MetricFamilies& families) {
   counter("penstock_client_server_late_requests_total", "Requests that missed their deadline.",
           &Server::late_requests);
   counter("penstock_client_server_windows_handed_over_total",
-          "Windows taken away from a server because it was late or silent.",
+          "Windows taken away from a server: it was late or silent, or another one joined.",
           &Server::windows_handed_over);
   counter("penstock_client_server_extra_loads_total",
           "Windows that a server loaded after another one had to.", &Server::extra_loads);
@@ -85,7 +85,7 @@ void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
                       "Time that the consumer waited for a batch, a wait under way included.",
                       absl::ToDoubleSeconds(stats.wait));
   families.AddCounter("penstock_client_copying_seconds_total",
-                      "Time spent copying rows into batches, by all threads.",
+                      "Time spent copying or decoding rows into batches, by all threads.",
                       absl::ToDoubleSeconds(stats.copying));
   families.AddCounter("penstock_client_scheduling_seconds_total",
                       "Time spent deciding what to ask for, by one thread at a time.",
