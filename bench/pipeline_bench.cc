@@ -122,7 +122,10 @@ absl::StatusOr<json> Ceilings(const std::string& folder) {
   json rates;
   rates["memory_write"] = BestRate(kBytes, [&] { std::memset(to.data(), to[7] + 1, kBytes); });
   rates["memory_copy"] = BestRate(kBytes, [&] { std::memcpy(to.data(), from.data(), kBytes); });
-  rates["memory_copy_streaming"] = BestRate(kBytes, [&] { StreamingCopy(from, to); });
+  rates["memory_copy_streaming"] = BestRate(kBytes, [&] {
+    StreamingCopy(from, to);
+    StreamingFence();
+  });
   PENSTOCK_ASSIGN_OR_RETURN(rates["pread"], PreadRate(folder));
   return rates;
 }

@@ -10,10 +10,8 @@
 namespace penstock {
 namespace {
 
-// Shorter copies gain nothing: the fence at the end waits for the write buffers.
-constexpr size_t kMinBytes = 4096;
-// Of these, most are lines that are read before a part of them is written.
-constexpr size_t kMinUnfencedBytes = 512;
+// Of shorter copies, most are lines that are read before a part of them is written.
+constexpr size_t kMinBytes = 512;
 
 #if defined(__x86_64__)
 
@@ -72,12 +70,7 @@ void StreamingFence() {
 }
 
 void StreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to) {
-  if (to.size() >= kMinBytes && CopyPastCaches(from, to)) return StreamingFence();
-  if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
-}
-
-void UnfencedStreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to) {
-  if (to.size() >= kMinUnfencedBytes && CopyPastCaches(from, to)) return;
+  if (to.size() >= kMinBytes && CopyPastCaches(from, to)) return;
   if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
 }
 

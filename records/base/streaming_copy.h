@@ -8,14 +8,11 @@
 
 namespace penstock {
 
-// As memcpy, but long copies go past the caches: a destination larger than these is not read in
-// before it is overwritten, and what others have in the cache stays there. REQUIRES: the sizes are
-// equal, the ranges do not overlap.
+// As memcpy, but copies of half a KiB and more go past the caches: a destination larger than these
+// is not read in before it is overwritten, and what others have in the cache stays there.
+// StreamingFence() must follow before another thread is told of them: a fence waits for the write
+// buffers, so short copies share one. REQUIRES: the sizes are equal, the ranges do not overlap.
 void StreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to);
-
-// The same, also for copies of half a KiB, but StreamingFence() must follow before another thread
-// is told of them: a fence waits for the write buffers, so short copies share one.
-void UnfencedStreamingCopy(std::span<const uint8_t> from, std::span<uint8_t> to);
 
 // What this thread has written past the caches reaches others before what it writes from now on.
 void StreamingFence();

@@ -61,7 +61,7 @@ void WriteRows(const Tile& tile, size_t row_bytes, uint8_t* out, const Write& wr
   for (size_t first = 0; first < tile.size; first += rows) {
     const size_t n = std::min(rows, tile.size - first);
     write(first, n, buffer);
-    UnfencedStreamingCopy({buffer, n * row_bytes}, {out + first * row_bytes, n * row_bytes});
+    StreamingCopy({buffer, n * row_bytes}, {out + first * row_bytes, n * row_bytes});
   }
 }
 

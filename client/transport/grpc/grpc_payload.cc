@@ -14,7 +14,7 @@ void GrpcPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
   for (size_t at = from; !out.empty(); ++i) {
     const size_t left = ends_[i] - at;
     const size_t take = std::min(left, out.size());
-    UnfencedStreamingCopy({slices_[i].end() - left, take}, out.first(take));
+    StreamingCopy({slices_[i].end() - left, take}, out.first(take));
     out = out.subspan(take);
     at += take;
   }

@@ -8,7 +8,7 @@ namespace penstock {
 
 void LocalPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
   if (part_.pieces().size() > 1) return part_.CopyTo(offset, out);
-  UnfencedStreamingCopy(part_.pieces()[0].subspan(offset, out.size()), out);
+  StreamingCopy(part_.pieces()[0].subspan(offset, out.size()), out);
 }
 
 void LocalPayload::Recycle() {

@@ -8,7 +8,7 @@
 namespace penstock {
 
 void SharedPayload::CopyTo(size_t offset, std::span<uint8_t> out) const {
-  UnfencedStreamingCopy(bytes_.subspan(offset, out.size()), out);
+  StreamingCopy(bytes_.subspan(offset, out.size()), out);
 }
 
 void SharedPayload::Recycle() {
