@@ -194,6 +194,7 @@ class FetchScheduler {
   void PumpServer(ServerEntry& server);
   bool HasRoom(const ServerEntry& server, const WindowEntry& window) const;
   void FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_rows);
+  RequestEntry& NewRequest(WindowEntry& window, uint32_t rows);
   void Link(ServerEntry& server, RequestEntry& request);
   void ReturnClaims(RequestEntry& request, bool broken);
   void EndRequest(RequestEntry& request);

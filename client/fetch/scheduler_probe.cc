@@ -82,16 +82,9 @@ void FetchScheduler::Probe(ServerEntry& server, const WindowEntry& like) {
   window.order = like.order;
   window.start = like.start;
   window.walked_past = window.counted = true;
-  RequestEntry& request = requests_.New();
   OpenOn(server, window);
-  window.asked = true;
-  window.requests = 1;
-  request.stream = *window.opened_on;
-  request.window = &window;
-  request.rows = std::min(fetch_rows_, window.order->WindowRows(window.id));
-  request.rows_missing = request.rows;
-  request.bytes = request.rows * options_.row_bytes;
-  request.sent_at = request.active_at = now_;
+  RequestEntry& request =
+      NewRequest(window, std::min(fetch_rows_, window.order->WindowRows(window.id)));
   server.probe = &request;
   Link(server, request);
   actions_.Fetch(request.stream, {request.number, window.number, 0, request.rows, request.rows, 1,

@@ -57,23 +57,29 @@ bool FetchScheduler::HasRoom(const ServerEntry& server, const WindowEntry& windo
 
 void FetchScheduler::FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_rows) {
   const FetchShape shape = TakeShape(ranges_, window.wanted, max_rows);
-  RequestEntry& request = requests_.New();
-  request.stream = *window.opened_on;
-  request.window = &window;
-  request.rows = request.rows_missing = shape.total_rows();
-  request.bytes = request.rows * options_.row_bytes;
-  request.sent_at = request.active_at = now_;
+  RequestEntry& request = NewRequest(window, shape.total_rows());
   const uint64_t needed_at = ranges_[window.wanted.head].needed_at;
   for (uint32_t i = 0; i < shape.num_ranges; ++i) {
     ranges_.PushBack(request.ranges, ranges_.PopFront(window.wanted));
   }
   window.wanted_rows -= request.rows;
-  window.asked = true;
-  ++window.requests;
   Link(server, request);
   actions_.Fetch(request.stream, {request.number, window.number, shape.first_row, shape.rows,
                                   shape.stride, shape.count, needed_at});
   Requeue(window);
+}
+
+// Of an open window, to be linked once it has its ranges.
+RequestEntry& FetchScheduler::NewRequest(WindowEntry& window, uint32_t rows) {
+  RequestEntry& request = requests_.New();
+  request.stream = *window.opened_on;
+  request.window = &window;
+  request.rows = request.rows_missing = rows;
+  request.bytes = rows * options_.row_bytes;
+  request.sent_at = request.active_at = now_;
+  window.asked = true;
+  ++window.requests;
+  return request;
 }
 
 void FetchScheduler::Link(ServerEntry& server, RequestEntry& request) {
