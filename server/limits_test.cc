@@ -80,6 +80,15 @@ class LimitsTest : public ::testing::Test {
     file.seekp(int64_t{256} << 20);
     file << "end";
   }
+  // The server has begun to send it; nothing of it is read.
+  std::unique_ptr<grpc::ClientReader<v1::ManifestPart>> BeginBigManifest(
+      grpc::ClientContext& context) {
+    v1::ManifestRequest request;
+    request.set_path("big");
+    auto stalled = stub_->Manifest(&context, request);
+    stalled->WaitForInitialMetadata();
+    return stalled;
+  }
 
   TempFolder folder_;
   std::unique_ptr<Server> server_;
@@ -183,10 +192,7 @@ TEST_F(LimitsTest, CallsAreLimitedAndOneThatTakesNothingIsEnded) {
   WriteBigFile();
   StartServer({.max_calls = 1, .call_timeout = absl::Milliseconds(500)});
   grpc::ClientContext context;
-  v1::ManifestRequest request;
-  request.set_path("big");
-  auto stalled = stub_->Manifest(&context, request);
-  stalled->WaitForInitialMetadata();
+  auto stalled = BeginBigManifest(context);
   EXPECT_THAT(AskManifest("big"), StatusIs(absl::StatusCode::kResourceExhausted,
                                            HasSubstr("the limit is 1: ask again")));
   // It reads nothing and is ended, so there is room again.
@@ -202,10 +208,7 @@ TEST_F(LimitsTest, ADrainEndsManifestsToo) {
   WriteBigFile();
   StartServer({});
   grpc::ClientContext context;
-  v1::ManifestRequest request;
-  request.set_path("big");
-  auto stalled = stub_->Manifest(&context, request);
-  stalled->WaitForInitialMetadata();
+  auto stalled = BeginBigManifest(context);
   server_->Drain(absl::Milliseconds(200));
   server_->Wait();
   for (v1::ManifestPart part; stalled->Read(&part);) continue;
@@ -216,10 +219,7 @@ TEST_F(LimitsTest, AServerThatDrainsRefusesManifestsAndWaitsForThoseUnderWay) {
   WriteBigFile();
   StartServer({});
   grpc::ClientContext context;
-  v1::ManifestRequest request;
-  request.set_path("big");
-  auto stalled = stub_->Manifest(&context, request);
-  stalled->WaitForInitialMetadata();
+  auto stalled = BeginBigManifest(context);
   server_->Drain(absl::Hours(1));
   EXPECT_THAT(AskManifest("big"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("draining")));
   context.TryCancel();

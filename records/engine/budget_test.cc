@@ -36,6 +36,13 @@ class BudgetTest : public EngineFixture {
     ASSERT_OK(session.Fetch(FetchAll(window, number)));
     ExpectAnswer(client, window, FetchAll(window, number));
   }
+  // Windows of the first `n` chunks, numbered from `first` on, one after the other.
+  void ReadAndRelease(Session& session, Recorder& client, uint64_t first, uint64_t n) {
+    for (uint64_t w = 0; w < n; ++w) {
+      OpenAndFetch(session, client, first + w, w);
+      ASSERT_OK(session.Release(first + w));
+    }
+  }
 };
 
 TEST_F(BudgetTest, AWindowLargerThanTheBudgetIsRefusedWithTheNumbers) {
@@ -117,10 +124,7 @@ TEST_F(BudgetTest, UnpinnedChunksMakeRoomOldestFirst) {
   StartWithRoomFor(3.5);
   Recorder client;
   auto session = Open(client);
-  for (uint64_t w = 0; w < 8; ++w) {
-    OpenAndFetch(*session, client, w, w);
-    ASSERT_OK(session->Release(w));
-  }
+  ReadAndRelease(*session, client, 0, 8);
   EXPECT_LE(engine_->stats().resident_bytes, engine_->stats().budget_bytes);
   const uint64_t read = engine_->stats().bytes_read;
   OpenAndFetch(*session, client, 10, 7);
@@ -134,10 +138,7 @@ TEST_F(BudgetTest, DefinitionsOfWindowsThatWaitAreInTheBudget) {
   StartWithRoomFor(5.5);
   Recorder client;
   auto session = Open(client);
-  for (uint64_t w = 0; w < 4; ++w) {
-    OpenAndFetch(*session, client, w, w);
-    ASSERT_OK(session->Release(w));
-  }
+  ReadAndRelease(*session, client, 0, 4);
   EXPECT_EQ(engine_->stats().chunks_evicted, 0u);
   // None of them needs a chunk that is not there, and yet chunks go.
   for (uint64_t w = 100; w < 150; ++w) ASSERT_OK(session->OpenWindow(data.Window(w, {0})));
@@ -147,10 +148,7 @@ TEST_F(BudgetTest, DefinitionsOfWindowsThatWaitAreInTheBudget) {
   const EngineStats stats = engine_->stats();
   EXPECT_LE(stats.resident_bytes, std::max(stats.budget_bytes, stats.pinned_bytes + kDefinitions));
   // What is read is served all the same.
-  for (uint64_t w = 0; w < 4; ++w) {
-    OpenAndFetch(*session, client, 200 + w, w);
-    ASSERT_OK(session->Release(200 + w));
-  }
+  ReadAndRelease(*session, client, 200, 4);
   session = nullptr;
   EXPECT_EQ(engine_->stats().pinned_bytes, 0u);
 }
