@@ -25,6 +25,8 @@ namespace penstock {
 namespace {
 
 constexpr size_t kMaxLineBytes = size_t{1} << 20;
+// A process closes its pipes a moment before it can be waited for.
+constexpr absl::Duration kTimeToEnd = absl::Seconds(1);
 
 struct Pipe {
   UniqueFd read;
@@ -58,6 +60,19 @@ std::string DescribeExit(int wait_status) {
     return absl::StrCat("was killed by signal ", WTERMSIG(wait_status));
   }
   return absl::StrCat("exited with code ", WEXITSTATUS(wait_status));
+}
+
+// Whether the child ended; it is left to be reaped.
+bool EndsWithin(pid_t pid, absl::Duration time) {
+  const absl::Time deadline = absl::Now() + time;
+  while (true) {
+    siginfo_t info = {};
+    if (waitid(P_PID, pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == pid) {
+      return true;
+    }
+    if (absl::Now() >= deadline) return false;
+    absl::SleepFor(absl::Milliseconds(1));
+  }
 }
 
 }  // namespace
@@ -220,16 +235,15 @@ absl::Status UciEngine::WaitReadable(absl::string_view awaited, absl::Time deadl
 // The process closed its end, so it has ended or is about to; one that only closed its pipe is
 // ended here.
 absl::Status UciEngine::Ended(absl::string_view awaited) {
-  siginfo_t info = {};
-  const bool had_ended =
-      waitid(P_PID, pid_, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == pid_;
-  if (!had_ended) kill(-pid_, SIGTERM);
+  const bool ended = EndsWithin(pid_, kTimeToEnd);
+  if (!ended) kill(-pid_, SIGKILL);
   int wait_status = 0;
   while (waitpid(pid_, &wait_status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  return absl::UnavailableError(absl::StrCat(options_.path, " ", DescribeExit(wait_status),
-                                             " while '", awaited, "' was awaited"));
+  return absl::UnavailableError(absl::StrCat(
+      options_.path, " ", ended ? DescribeExit(wait_status) : "closed its pipe without ending",
+      " while '", awaited, "' was awaited"));
 }
 
 bool ParseInfoScore(absl::string_view info, Evaluation& evaluation) {

@@ -87,6 +87,17 @@ TEST_F(UciEngineTest, SaysHowTheEngineEnded) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("killed by signal 11")));
 }
 
+TEST_F(UciEngineTest, WaitsForTheEndOfAnEngineThatClosedItsPipe) {
+  ASSERT_OK_AND_ASSIGN(UciEngine slow,
+                       UciEngine::Start(EngineThatOnGo("exec >&-; sleep 0.1; exit 3")));
+  EXPECT_THAT(slow.Search(chess::kStartFen, {5, 0}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("exited with code 3")));
+  ASSERT_OK_AND_ASSIGN(UciEngine stays, UciEngine::Start(EngineThatOnGo("exec >&-; sleep 600")));
+  EXPECT_THAT(
+      stays.Search(chess::kStartFen, {5, 0}),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("closed its pipe without ending")));
+}
+
 TEST_F(UciEngineTest, StopsWaitingAfterTheTimeout) {
   UciEngineOptions mute;
   mute.path = WriteScript("mute", "#!/bin/sh\nwhile read -r line; do :; done\n");
