@@ -1,0 +1,60 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "gtest/gtest.h"
+#include "kernels/numeric/bf16.h"
+#include "kernels/numeric/counter_random.h"
+#include "records/base/counter_rng.h"
+
+namespace penstock {
+namespace {
+
+TEST(Bf16Test, EveryNumberSurvives) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const Bf16 x{static_cast<uint16_t>(bits)};
+    if (std::isnan(ToFloat(x))) continue;
+    ASSERT_EQ(FromFloat<Bf16>(ToFloat(x)), x) << bits;
+  }
+}
+
+TEST(Bf16Test, RoundsToNearestTiesToEven) {
+  EXPECT_EQ(ToFloat(FromFloat<Bf16>(1.0f + 0x1p-8f)), 1.0f);            // A tie, down to even.
+  EXPECT_EQ(ToFloat(FromFloat<Bf16>(1.0f + 0x3p-8f)), 1.0f + 0x1p-6f);  // A tie, up to even.
+  EXPECT_EQ(ToFloat(FromFloat<Bf16>(1.0f + 0x1.02p-8f)), 1.0f + 0x1p-7f);
+  EXPECT_EQ(ToFloat(FromFloat<Bf16>(std::numeric_limits<float>::max())),
+            std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(ToFloat(FromFloat<Bf16>(std::nanf("")))));
+  EXPECT_EQ(PackBf16(1.0f, -2.0f), 0xc0003f80u);
+}
+
+TEST(RandomBitsTest, AreTheProjectsCounterRng) {
+  for (uint64_t key : {uint64_t{0}, uint64_t{7}, ~uint64_t{0}}) {
+    CounterRng rng(key);
+    for (uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(RandomBits(key, i), rng.Next());
+    EXPECT_EQ(RandomBits(key, uint64_t{1} << 40), CounterRng(key, uint64_t{1} << 40).Next());
+  }
+}
+
+TEST(DropoutTest, KeepsTheMeanAndItsRate) {
+  constexpr int kCount = 100000;
+  for (double rate : {0.1, 0.5}) {
+    const Dropout dropout = Dropout::OfRate(rate);
+    double sum = 0;
+    int dropped = 0;
+    for (int i = 0; i < kCount; ++i) {
+      const float factor = dropout.Factor(/*key=*/42, i);
+      sum += factor;
+      dropped += factor == 0.0f;
+    }
+    // Five standard deviations of a binomial count.
+    const double deviation = 5 * std::sqrt(rate * (1 - rate) * kCount);
+    EXPECT_NEAR(dropped, rate * kCount, deviation);
+    EXPECT_NEAR(sum / kCount, 1.0, deviation / kCount / (1 - rate));
+  }
+  EXPECT_FALSE(Dropout::OfRate(0).active());
+  EXPECT_EQ(Dropout::OfRate(0).Factor(1, 2), 1.0f);
+}
+
+}  // namespace
+}  // namespace penstock

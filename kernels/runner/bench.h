@@ -1,0 +1,25 @@
+// Times of kernels beside the ceiling: a copy of device memory in the same run.
+#ifndef PENSTOCK_KERNELS_RUNNER_BENCH_H_
+#define PENSTOCK_KERNELS_RUNNER_BENCH_H_
+
+#include <string>
+#include <vector>
+
+namespace penstock::runner {
+
+struct Measurement {
+  std::string name;
+  int runs = 0;
+  double median_us = 0, least_us = 0, most_us = 0;  // Of one launch.
+  double bytes = 0;                                 // That a launch must read and write at least.
+
+  double gb_per_s() const { return bytes / median_us * 1e-3; }
+};
+
+// The first is "copy": device memory to device memory, bytes read and written counted. Arrays are
+// several times as large as a GPU's second-level cache.
+std::vector<Measurement> RunBenchmarks();
+
+}  // namespace penstock::runner
+
+#endif  // PENSTOCK_KERNELS_RUNNER_BENCH_H_

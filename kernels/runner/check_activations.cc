@@ -1,0 +1,78 @@
+#include "kernels/cuda/activation.h"
+#include "kernels/runner/check.h"
+
+namespace penstock::runner {
+namespace {
+
+// Past the last whole vector and the last whole block.
+constexpr size_t kCounts[] = {1, 7, 2048 + 8 + 3};
+
+template <typename T>
+struct Pair {
+  explicit Pair(size_t count) : x(Noise<T>(count, 1, 6.0)), dy(Noise<T>(count, 2)), out(count) {}
+  DeviceArray<T> x, dy, out;
+  std::vector<double> expected() const { return std::vector<double>(x.size()); }
+};
+
+// Functions are taken in float, then rounded to T. The slope of GELU multiplies the roundings of
+// its sigmoid's argument by up to about 20 where neither has decayed.
+template <typename T>
+constexpr double kBound = kRounding<T> + 64 * kRounding<float>;
+
+template <typename T>
+void CheckGelu(Checker& checker, reference::GeluForm form, size_t count) {
+  Pair<T> a(count);
+  auto expected = a.expected();
+  const auto x = ToDoubles(a.x.initial()), dy = ToDoubles(a.dy.initial());
+  checker.RunTwice([&] { return cuda::Gelu(a.x.data(), form, count, a.out.data(), nullptr); },
+                   a.out);
+  reference::Gelu(x.data(), form, count, expected.data());
+  checker.Close("y", a.out.Read(), expected, kBound<T>);
+  checker.RunTwice(
+      [&] {
+        return cuda::GeluBackward(a.dy.data(), a.x.data(), form, count, a.dy.data(), nullptr);
+      },
+      a.dy);
+  reference::GeluBackward(dy.data(), x.data(), form, count, expected.data());
+  checker.Close("dx", a.dy.Read(), expected, kBound<T>);
+}
+
+template <typename T>
+void CheckTanh(Checker& checker, size_t count) {
+  Pair<T> a(count);
+  auto expected = a.expected();
+  const auto x = ToDoubles(a.x.initial()), dy = ToDoubles(a.dy.initial());
+  checker.RunTwice([&] { return cuda::Tanh(a.x.data(), count, a.out.data(), nullptr); }, a.out);
+  reference::Tanh(x.data(), count, expected.data());
+  checker.Close("y", a.out.Read(), expected, kBound<T>);
+  const auto y = ToDoubles(a.out.Read());
+  checker.RunTwice(
+      [&] { return cuda::TanhBackward(a.dy.data(), a.out.data(), count, a.dy.data(), nullptr); },
+      a.dy);
+  reference::TanhBackward(dy.data(), y.data(), count, expected.data());
+  checker.Close("dx", a.dy.Read(), expected, kBound<T>);
+}
+
+template <typename T>
+void CheckAll(Checker& checker, size_t count) {
+  const std::string of = std::string(NameOf<T>()) + "/" + std::to_string(count);
+  if (checker.Begin("gelu_tanh/" + of)) CheckGelu<T>(checker, reference::GeluForm::kTanh, count);
+  if (checker.Begin("gelu_erf/" + of)) CheckGelu<T>(checker, reference::GeluForm::kErf, count);
+  if (checker.Begin("tanh/" + of)) CheckTanh<T>(checker, count);
+}
+
+}  // namespace
+
+void CheckActivations(Checker& checker) {
+  for (size_t count : kCounts) {
+    CheckAll<float>(checker, count);
+    CheckAll<Bf16>(checker, count);
+  }
+  if (checker.Begin("gelu/refuses_addresses_between_vectors")) {
+    DeviceArray<float> x(16);
+    checker.True("cudaErrorInvalidValue", cuda::Gelu(x.data() + 1, reference::GeluForm::kTanh, 8,
+                                                     x.data(), nullptr) == cudaErrorInvalidValue);
+  }
+}
+
+}  // namespace penstock::runner

@@ -1,0 +1,53 @@
+#include "kernels/runner/report.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace penstock::runner {
+namespace {
+
+std::string Number(double x) {
+  if (!std::isfinite(x)) return "null";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", x);
+  return text;
+}
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string Of(const Outcome& o) {
+  return "{\"check\": " + Quoted(o.check) + ", \"what\": " + Quoted(o.what) +
+         ", \"error\": " + Number(o.error) + ", \"bound\": " + Number(o.bound) +
+         ", \"passed\": " + (o.passed() ? "true" : "false") + "}";
+}
+
+std::string Of(const Measurement& m) {
+  return "{\"benchmark\": " + Quoted(m.name) + ", \"runs\": " + std::to_string(m.runs) +
+         ", \"median_us\": " + Number(m.median_us) + ", \"least_us\": " + Number(m.least_us) +
+         ", \"most_us\": " + Number(m.most_us) + ", \"bytes\": " + Number(m.bytes) +
+         ", \"gb_per_s\": " + Number(m.gb_per_s()) + "}";
+}
+
+template <typename T>
+std::string List(const std::vector<T>& items) {
+  std::string text = "[";
+  for (const T& item : items) text += (text.size() > 1 ? ",\n  " : "\n  ") + Of(item);
+  return text + "]";
+}
+
+}  // namespace
+
+std::string Report(const std::string& device, const std::vector<Outcome>& checks,
+                   const std::vector<Measurement>& measurements) {
+  return "{\"device\": " + Quoted(device) + ",\n\"checks\": " + List(checks) +
+         ",\n\"benchmarks\": " + List(measurements) + "}\n";
+}
+
+}  // namespace penstock::runner

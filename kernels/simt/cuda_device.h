@@ -1,0 +1,104 @@
+// simt.h on a GPU. Compiled by nvcc only.
+#ifndef PENSTOCK_KERNELS_SIMT_CUDA_DEVICE_H_
+#define PENSTOCK_KERNELS_SIMT_CUDA_DEVICE_H_
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#define PENSTOCK_KERNEL __global__
+#define PENSTOCK_DEVICE __device__ __forceinline__
+#define PENSTOCK_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+#define PENSTOCK_UNROLL _Pragma("unroll")
+#define PENSTOCK_NO_UNROLL _Pragma("unroll 1")
+
+namespace penstock::simt {
+
+// A block has 48 KiB of shared memory unless its kernel was told of more.
+inline constexpr unsigned kSharedWithoutAsking = 48 * 1024;
+
+template <typename... Parameters, typename... Arguments>
+cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t stream,
+                   Arguments... arguments) {
+  if (grid.x == 0 || grid.y == 0) return cudaSuccess;
+  if (grid.shared > kSharedWithoutAsking) {
+    const cudaError_t error = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared));
+    if (error != cudaSuccess) return error;
+  }
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(grid.x, grid.y);
+  config.blockDim = dim3(grid.threads);
+  config.dynamicSmemBytes = grid.shared;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+}
+
+PENSTOCK_DEVICE unsigned BlockX() { return blockIdx.x; }
+PENSTOCK_DEVICE unsigned BlockY() { return blockIdx.y; }
+PENSTOCK_DEVICE unsigned GridX() { return gridDim.x; }
+PENSTOCK_DEVICE unsigned Thread() { return threadIdx.x; }
+PENSTOCK_DEVICE unsigned Threads() { return blockDim.x; }
+
+PENSTOCK_DEVICE unsigned char* Shared() {
+  extern __shared__ __align__(16) unsigned char shared[];
+  return shared;
+}
+
+PENSTOCK_DEVICE void SyncBlock() { __syncthreads(); }
+PENSTOCK_DEVICE void SyncWarp() { __syncwarp(); }
+
+template <typename T>
+PENSTOCK_DEVICE T ShuffleXor(T x, unsigned mask) {
+  return __shfl_xor_sync(0xffffffffu, x, static_cast<int>(mask));
+}
+template <typename T>
+PENSTOCK_DEVICE T Shuffle(T x, unsigned lane) {
+  return __shfl_sync(0xffffffffu, x, static_cast<int>(lane));
+}
+
+// Four 8x8 matrices of 16-bit values. Lane i gives the address of row i % 8 of matrix i / 8; of
+// matrix m it gets, in r[m], the pair of columns 2 (lane % 4) of row lane / 4.
+PENSTOCK_DEVICE void LoadMatrices(uint32_t (&r)[4], const void* row) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+}
+
+// The same of the transposed matrices.
+PENSTOCK_DEVICE void LoadMatricesTransposed(uint32_t (&r)[4], const void* row) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+}
+
+// c (16x8) += a (16x16) b (16x8), in the fragments of PTX's mma.m16n8k16.
+PENSTOCK_DEVICE void MmaBf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+PENSTOCK_DEVICE void CopyAsync16(void* to, const void* from, bool valid) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  const int bytes = valid ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes)
+               : "memory");
+}
+PENSTOCK_DEVICE void CopyAsyncWait() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+PENSTOCK_DEVICE float Exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+}  // namespace penstock::simt
+
+#endif  // PENSTOCK_KERNELS_SIMT_CUDA_DEVICE_H_

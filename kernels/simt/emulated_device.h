@@ -1,0 +1,87 @@
+// simt.h in plain C++, for tests: the threads of a block are fibers of one host thread, which
+// switch only where they wait for each other. Global memory is host memory, so that sanitizers
+// watch it; shared memory begins as NaNs and is exactly as large as was asked for.
+//
+// SetOrder() says in which order blocks and threads run between two waits: a kernel whose result
+// depends on it has a race. A thread that waits for one that will not come ends the program with a
+// message, as does a block that waits while some of its threads have returned.
+#ifndef PENSTOCK_KERNELS_SIMT_EMULATED_DEVICE_H_
+#define PENSTOCK_KERNELS_SIMT_EMULATED_DEVICE_H_
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+
+#include "kernels/simt/emulated_runtime.h"
+
+#define PENSTOCK_KERNEL
+#define PENSTOCK_DEVICE inline
+#define PENSTOCK_LAUNCH_BOUNDS(threads, blocks)
+#define PENSTOCK_UNROLL
+#define PENSTOCK_NO_UNROLL
+
+namespace penstock::simt {
+
+// What a block may have at most on the GPUs that the kernels are for.
+inline constexpr unsigned kMostThreads = 1024;
+inline constexpr unsigned kMostShared = 227 * 1024;
+
+enum class Order { kForward, kReverse };
+void SetOrder(Order order);
+
+cudaError_t RunGrid(const Grid& grid, const std::function<void()>& thread);
+
+template <typename... Parameters, typename... Arguments>
+cudaError_t Launch(void (*kernel)(Parameters...), const Grid& grid, cudaStream_t,
+                   Arguments... arguments) {
+  return RunGrid(grid, [&] { kernel(static_cast<Parameters>(arguments)...); });
+}
+
+// The running thread.
+unsigned BlockX();
+unsigned BlockY();
+unsigned GridX();
+unsigned Thread();
+unsigned Threads();
+unsigned char* Shared();
+
+void SyncBlock();
+void SyncWarp();
+
+// What the lanes of a warp show each other.
+struct Shown {
+  uint64_t words[4];
+};
+// Waits until all lanes have shown theirs; the result, 32 of them, is valid until the lane's next
+// call but one.
+const Shown* ShowWarp(const Shown& mine);
+
+template <typename T>
+T Shuffle(T x, unsigned lane) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Shown));
+  Shown mine = {};
+  std::memcpy(&mine, &x, sizeof(T));
+  std::memcpy(&x, &ShowWarp(mine)[lane], sizeof(T));
+  return x;
+}
+template <typename T>
+T ShuffleXor(T x, unsigned mask) {
+  return Shuffle(x, Thread() % kWarp ^ mask);
+}
+
+void LoadMatrices(uint32_t (&r)[4], const void* row);
+void LoadMatricesTransposed(uint32_t (&r)[4], const void* row);
+void MmaBf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
+
+// The copy happens when its thread waits for it, and not before.
+void CopyAsync16(void* to, const void* from, bool valid);
+void CopyAsyncWait();
+
+inline float Exp2(float x) { return std::exp2(x); }
+
+}  // namespace penstock::simt
+
+#endif  // PENSTOCK_KERNELS_SIMT_EMULATED_DEVICE_H_

@@ -1,0 +1,42 @@
+// A function with a stack of its own that runs until it gives way.
+#ifndef PENSTOCK_KERNELS_SIMT_FIBER_H_
+#define PENSTOCK_KERNELS_SIMT_FIBER_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace penstock::simt {
+
+// Not thread-safe: resumed by the thread that started it. x86-64.
+class Fiber {
+ public:
+  Fiber();
+
+  // Begins anew with `body`, which Resume() then runs. REQUIRES: done().
+  void Start(std::function<void()> body);
+  // Runs the body until it gives way or returns. REQUIRES: !done().
+  void Resume();
+  // Called by the body: returns to Resume().
+  void GiveWay();
+  bool done() const { return done_; }
+
+ private:
+  static void Enter();
+  void Run();
+
+  static constexpr size_t kStackBytes = 128 * 1024;
+  std::unique_ptr<char[]> stack_;
+  std::function<void()> body_;
+  bool done_ = true;
+  void* own_ = nullptr;  // Stack pointers of what does not run.
+  void* caller_ = nullptr;
+  // Of AddressSanitizer.
+  void* own_fake_stack_ = nullptr;
+  const void* caller_stack_ = nullptr;
+  size_t caller_stack_bytes_ = 0;
+};
+
+}  // namespace penstock::simt
+
+#endif  // PENSTOCK_KERNELS_SIMT_FIBER_H_
