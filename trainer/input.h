@@ -28,6 +28,8 @@ struct InputBatch {
   uint64_t first_position = 0;  // In the epoch.
   std::string cursor = {};      // Where to resume once this batch is applied.
   std::vector<InputTensor> tensors = {};
+  // Numbers of the rows' records over the manifest; empty where the input does not know them.
+  std::span<const uint64_t> record_ids = {};
 
   const InputTensor* tensor(absl::string_view name) const {
     for (const InputTensor& tensor : tensors) {

@@ -24,6 +24,7 @@ absl::StatusOr<bool> LoaderInput::Next(InputBatch& batch) {
   batch.rows = batch_.rows();
   batch.first_position = batch_.position();
   batch.cursor = batch_.cursor().ToString();
+  batch.record_ids = batch_.record_ids();
   batch.tensors.clear();
   for (const TensorView& view : batch_.tensors()) batch.tensors.push_back(ToInputTensor(view));
   return true;

@@ -2,10 +2,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "penstock_version.h"
 #include "records/base/keep_freed_memory.h"
+#include "trainer/app/export_command.h"
 #include "trainer/app/options.h"
 #include "trainer/app/run.h"
 
@@ -21,7 +24,10 @@ constexpr char kExample[] =
     "  penstock index data --holdout 5% -o data/manifest.pb\n"
     "  penstock-train --manifest data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 \\\n"
     "      --model tiny --epochs 4 --lr 1e-3 --lr-schedule cosine --warmup-steps 20 \\\n"
-    "      --checkpoint-dir checkpoints";
+    "      --checkpoint-dir checkpoints\n"
+    "\n"
+    "Other commands (--help after each):\n"
+    "  export   write the weights of a checkpoint as a safetensors file";
 
 int Run(const penstock::TrainerOptions& options) {
   if (const absl::Status valid = options.Validate(); !valid.ok()) {
@@ -35,6 +41,43 @@ int Run(const penstock::TrainerOptions& options) {
   return result->signal == SIGINT ? 130 : 0;
 }
 
+// Code to exit with, if the command line asks for that at once.
+std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version.
+    return Fail(2, std::string(error.what()) + "\nRun with --help for the options.");
+  }
+  return std::nullopt;
+}
+
+int Train(int argc, char** argv) {
+  penstock::TrainerOptions options;
+  CLI::App app("Trains a model on batches from preprocessing servers.", "penstock-train");
+  app.set_version_flag("--version",
+                       "penstock-train " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
+  app.footer(kExample);
+  penstock::AddOptions(app, options);
+  if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
+  if (options.print_config) {
+    std::fputs(app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str(),
+               stdout);
+    return 0;
+  }
+  return Run(options);
+}
+
+int Export(int argc, char** argv) {
+  penstock::ExportOptions options;
+  CLI::App app("Writes the weights of a checkpoint as a safetensors file.",
+               "penstock-train export");
+  penstock::AddExportOptions(app, options);
+  if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
+  const absl::Status status = penstock::RunExport(options);
+  return status.ok() ? 0 : Fail(1, std::string(status.message()));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -43,22 +86,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
-  penstock::TrainerOptions options;
-  CLI::App app("Trains a model on batches from preprocessing servers.", "penstock-train");
-  app.set_version_flag("--version",
-                       "penstock-train " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
-  app.footer(kExample);
-  penstock::AddOptions(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version.
-    return Fail(2, std::string(error.what()) + "\nRun with --help for the options.");
-  }
-  if (options.print_config) {
-    std::fputs(app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str(),
-               stdout);
-    return 0;
-  }
-  return Run(options);
+  const absl::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "export") return Export(argc - 1, argv + 1);
+  return Train(argc, argv);
 }

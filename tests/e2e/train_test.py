@@ -4,25 +4,11 @@ import json
 import signal
 import unittest
 
-from processes import ProcessTestCase, pause, run
+from processes import pause, run
+from training import STEPS, TrainingTestCase
 
-STEPS = 12
 
-
-class TrainTest(ProcessTestCase):
-    def train_args(self, *args, steps=STEPS, servers="local:"):
-        return ["--manifest", self.manifest, "--servers", servers, "--model", "tiny",
-                "--global-batch-size", 64, "--seed", 3, "--steps", steps,
-                *([] if "--json" in args else ["--json", self.folder / "summary.json"]), *args]
-
-    def train(self, *args, **options):
-        self.check_run("penstock-train", *self.train_args(*args, **options))
-        return json.loads((self.folder / "summary.json").read_text())
-
-    def checkpoint(self, folder):
-        """The bytes of the last checkpoint in a folder."""
-        return sorted((self.folder / folder).iterdir())[-1].read_bytes()
-
+class TrainTest(TrainingTestCase):
     def test_trains_on_what_the_plan_says(self):
         summary = self.train()
         stream = json.loads(self.check_run(
@@ -78,16 +64,10 @@ class TrainTest(ProcessTestCase):
         self.train("--checkpoint-dir", parts, steps=40)
         self.assertEqual(self.checkpoint("whole"), self.checkpoint("parts"))
 
-    def assert_fails(self, *args, says, code):
-        result = run("penstock-train", *args)
-        self.assertEqual(result.returncode, code, result.stderr)
-        for words in says:
-            self.assertIn(words, result.stderr)
-
     def test_a_cut_checkpoint_is_refused(self):
         folder = self.folder / "cut"
         self.train("--checkpoint-dir", folder)
-        last = sorted(folder.iterdir())[-1]
+        last = self.checkpoints("cut")[-1]
         last.write_bytes(last.read_bytes()[:1000])
         self.assert_fails(*self.train_args("--resume", last), says=[last.name], code=1)
         self.assert_fails(*self.train_args("--checkpoint-dir", folder),
@@ -97,7 +77,7 @@ class TrainTest(ProcessTestCase):
         whole, parts = self.folder / "whole", self.folder / "parts"
         self.train("--checkpoint-dir", whole)
         self.train("--checkpoint-dir", parts, "--checkpoint-every", 2, steps=6)
-        newest, before = sorted(parts.iterdir())[:-3:-1]
+        newest, before = self.checkpoints("parts")[:-3:-1]
         newest.write_bytes(newest.read_bytes()[:-1000])
         result = run("penstock-train", *self.train_args("--checkpoint-dir", parts))
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -86,6 +86,10 @@ void AddTrainingOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--clip-norm", o.clip_norm, "Largest norm of the gradient; 0: no limit");
   app.add_option("--eval-every", o.eval_every,
                  "Steps between evaluations on the holdout split; 0: at the end");
+  app.add_option("--early-stop", o.early_stop,
+                 "Evaluations in a row without a lower loss that end the training; 0: none do");
+  app.add_option("--init-from", o.init_from,
+                 "Start with the weights of this safetensors file (penstock-train export)");
 }
 
 void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
@@ -95,6 +99,8 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--resume", o.resume,
                  "auto: from the newest in --checkpoint-dir that is whole; never; or a checkpoint "
                  "file");
+  app.add_flag("--require-same-bits", o.require_same_bits,
+               "Resume only where the next step has the bits it would have had");
   app.add_option("--json", o.json, "Write a summary for programs to this file");
   app.add_option("--events", o.events, "Write a line of JSON a step to this file");
   AddMetricsFlags(app, o.metrics);
@@ -152,6 +158,9 @@ absl::Status TrainerOptions::Validate() const {
   }
   if (keep_checkpoints == 0) {
     return absl::InvalidArgumentError("--keep-checkpoints must be positive");
+  }
+  if (early_stop > 0 && eval_every == 0) {
+    return absl::InvalidArgumentError("--early-stop counts evaluations: it needs --eval-every");
   }
   if (!(learning_rate > 0)) return absl::InvalidArgumentError("--lr must be positive");
   if (clip_norm < 0 || weight_decay < 0) {

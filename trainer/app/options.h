@@ -50,11 +50,14 @@ struct TrainerOptions {
   double weight_decay = 0.01;
   double clip_norm = 0;
   uint64_t eval_every = 0;
+  uint64_t early_stop = 0;
+  std::string init_from;
 
   std::string checkpoint_dir;
   uint64_t checkpoint_every = 1000;
   uint64_t keep_checkpoints = 3;
   std::string resume = "auto";
+  bool require_same_bits = false;
 
   std::string json;
   std::string events;

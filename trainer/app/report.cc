@@ -56,6 +56,7 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
   Json json{{"first_step", summary.first_step},
             {"steps", summary.step},
             {"stopped", summary.stopped},
+            {"early_stopped", summary.early_stopped},
             {"positions", summary.positions},
             {"seconds", summary.seconds()},
             {"positions_per_second", summary.positions_per_second()},
@@ -71,6 +72,10 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
     json["holdout_baseline"] = summary.evaluation->train_mean_loss;
     json["holdout_own_mean_baseline"] = summary.evaluation->own_mean_loss;
     json["holdout_below_mean_percent"] = summary.evaluation->below_mean_percent();
+  }
+  if (summary.best.has_value()) {
+    json["best_step"] = summary.best->step;
+    json["best_holdout_loss"] = summary.best->loss;
   }
   return json.dump(2) + "\n";
 }

@@ -21,9 +21,12 @@
 #include "records/dataset/open_dataset.h"
 #include "records/decode/spec.h"
 #include "records/io/atomic_file.h"
+#include "trainer/app/divergence_report.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/report.h"
+#include "trainer/app/restore.h"
 #include "trainer/app/signal_watcher.h"
+#include "trainer/checkpoint/safetensors.h"
 #include "trainer/loader_input.h"
 #include "trainer/model/initialize.h"
 
@@ -62,12 +65,11 @@ class TrainingRun {
  private:
   absl::Status OpenData();
   absl::Status MakeBackend();
-  // From where --resume says; false: there is nothing to go on from.
-  absl::StatusOr<bool> ResumeIfAny();
-  // From the newest checkpoint that is whole; those that are not are named.
-  absl::StatusOr<bool> ResumeFromNewest();
   absl::Status RestoreOrInitialize();
-  absl::Status Resume(const std::string& path);
+  absl::Status Resume(FoundCheckpoint found);
+  // Weights of --init-from, or of the seed.
+  absl::Status Initialize();
+  void DescribeRun();
   absl::Status OpenTrainInput();
   uint64_t TotalSteps() const;
   absl::StatusOr<TrainLoopOptions> LoopOptions();
@@ -123,46 +125,36 @@ std::string TrainingRun::Numerics() const {
   return absl::StrCat("cpu ", options_.gemm, " ", backend_->kernels_name());
 }
 
-absl::StatusOr<bool> TrainingRun::ResumeIfAny() {
-  if (options_.resume == "never") return false;
-  if (options_.resume == "auto") return ResumeFromNewest();
-  PENSTOCK_RETURN_IF_ERROR(Resume(options_.resume));
-  return true;
+void TrainingRun::DescribeRun() {
+  info_.seed = options_.seed;
+  info_.global_batch_size = options_.global_batch_size;
+  info_.virtual_shards = options_.virtual_shards;
+  info_.block_rows = backend_->block_rows();
+  info_.numerics = Numerics();
+  const GemmDescription gemm = DescribeGemm(*ParseGemmEngine(options_.gemm));
+  info_.gemm_plan = gemm.plan;
+  info_.libraries = gemm.library;
+  info_.version = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
 }
 
-absl::StatusOr<bool> TrainingRun::ResumeFromNewest() {
-  if (!checkpoints_.has_value()) return false;
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, checkpoints_->List());
-  if (paths.empty()) return false;
-  absl::Status damaged;
-  for (size_t i = paths.size(); i-- > 0;) {
-    const absl::Status resumed = Resume(paths[i]);
-    if (resumed.ok()) return true;
-    // Not a checkpoint at all: its first bytes are damaged.
-    if (!absl::IsDataLoss(resumed) && !absl::IsInvalidArgument(resumed)) return resumed;
-    if (damaged.ok()) damaged = resumed;
-    absl::FPrintF(stderr, "penstock-train: %s%s\n", resumed.message(),
-                  i > 0 ? "; going on from the one before" : "");
+absl::Status TrainingRun::Resume(FoundCheckpoint found) {
+  const CheckpointInfo then = found.checkpoint.info;
+  absl::PrintF("resuming from %s: step %d, cursor %s\n", found.path, then.step, then.cursor);
+  if (!options_.init_from.empty()) absl::PrintF("--init-from is not used: training goes on\n");
+  info_ = then;
+  DescribeRun();
+  backend_->state() = std::move(found.checkpoint.state);
+  return Annotate(CheckSameBits(then, info_, options_.require_same_bits), found.path);
+}
+
+absl::Status TrainingRun::Initialize() {
+  std::vector<float>& parameters = backend_->state().parameters;
+  if (options_.init_from.empty()) {
+    InitializeParameters(backend_->table(), options_.seed, parameters);
+    return absl::OkStatus();
   }
-  return Annotate(
-      damaged, absl::StrCat("none of the ", paths.size(), " checkpoints in ",
-                            options_.checkpoint_dir, " can be read; --resume never begins anew"));
-}
-
-absl::Status TrainingRun::Resume(const std::string& path) {
-  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(path, info_.model));
-  info_ = std::move(checkpoint.info);
-  backend_->state() = std::move(checkpoint.state);
-  absl::PrintF("resuming from %s: step %d, cursor %s\n", path, info_.step, info_.cursor);
-  auto warn = [](absl::string_view what, auto then, auto now) {
-    if (then == now) return;
-    absl::FPrintF(stderr, "penstock-train: %s was %s, is %s: the bits will differ\n", what,
-                  absl::StrCat(then), absl::StrCat(now));
-  };
-  warn("--global-batch-size", info_.global_batch_size, options_.global_batch_size);
-  warn("--virtual-shards", info_.virtual_shards, options_.virtual_shards);
-  warn("the block size", info_.block_rows, backend_->block_rows());
-  warn("the arithmetic", info_.numerics, Numerics());
+  PENSTOCK_RETURN_IF_ERROR(ReadSafetensors(options_.init_from, backend_->table(), parameters));
+  absl::PrintF("starting with the weights of %s\n", options_.init_from);
   return absl::OkStatus();
 }
 
@@ -171,17 +163,13 @@ absl::Status TrainingRun::RestoreOrInitialize() {
     PENSTOCK_ASSIGN_OR_RETURN(
         checkpoints_, CheckpointFolder::Open(options_.checkpoint_dir, options_.keep_checkpoints));
   }
-  PENSTOCK_ASSIGN_OR_RETURN(const bool resumed, ResumeIfAny());
-  if (!resumed) {
-    InitializeParameters(backend_->table(), options_.seed, backend_->state().parameters);
-  }
-  info_.seed = options_.seed;
-  info_.global_batch_size = options_.global_batch_size;
-  info_.virtual_shards = options_.virtual_shards;
-  info_.block_rows = backend_->block_rows();
-  info_.numerics = Numerics();
-  info_.version = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
-  return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(
+      std::optional<FoundCheckpoint> found,
+      FindCheckpoint(options_.resume, checkpoints_.has_value() ? &*checkpoints_ : nullptr,
+                     info_.model));
+  if (found.has_value()) return Resume(*std::move(found));
+  DescribeRun();
+  return Initialize();
 }
 
 LoaderOptions TrainingRun::BaseLoaderOptions() const {
@@ -207,6 +195,7 @@ LoaderOptions TrainingRun::BaseLoaderOptions() const {
   loader.network.token_file = options_.token_file;
   loader.network.shared_memory = !options_.no_shm;
   loader.network.connections = options_.connections;
+  loader.record_ids = true;  // Named when a step diverges.
   loader.plan.seed = options_.seed;
   loader.plan.lanes = options_.lanes;
   loader.plan.window_chunks = options_.window_chunks;
@@ -256,6 +245,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   loop.clip_norm = options_.clip_norm;
   loop.checkpoint_every = options_.checkpoint_every;
   loop.eval_every = options_.eval_every;
+  loop.early_stop = options_.early_stop;
   loop.checkpoints = checkpoints_.has_value() ? &*checkpoints_ : nullptr;
   if (manifest_->num_records(Split::kHoldout) > 0) {
     loop.open_holdout = [this]() -> absl::StatusOr<std::unique_ptr<Input>> {
@@ -277,6 +267,9 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
     absl::PrintF("step %d: %s (%.4f) over %s records\n", step, evaluation.ToString(),
                  evaluation.train_mean_loss, Grouped(evaluation.records));
     std::fflush(stdout);
+  };
+  loop.on_divergence = [this](const Divergence& divergence) {
+    return ReportDivergence(divergence, *manifest_, options_.checkpoint_dir);
   };
   return loop;
 }
@@ -309,6 +302,11 @@ void TrainingRun::PrintEnd(const TrainSummary& summary) const {
       summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions),
       summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())),
       100 * summary.wait_share());
+  if (summary.early_stopped) {
+    absl::PrintF("stopped early: %s in a row were no better than that of step %d, loss %.4f\n",
+                 Counted(summary.best->evaluations_since, "evaluation", "evaluations"),
+                 summary.best->step, summary.best->loss);
+  }
   if (summary.positions > 0)
     absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
   absl::PrintF("cursor %s\nsha256 %s\n", summary.cursor, summary.digest);

@@ -1,13 +1,11 @@
 #include "trainer/checkpoint/checkpoint.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <span>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/crc32c.h"
@@ -21,7 +19,7 @@ namespace {
 
 constexpr char kMagic[] = "PSTRAIN\n";
 constexpr size_t kMagicSize = 8;
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;  // 1 is read, too.
 constexpr uint32_t kMaxJsonSize = 1 << 20;
 
 struct Header {
@@ -88,9 +86,9 @@ absl::StatusOr<Header> ReadHeader(const FileSource& file) {
   if (std::memcmp(header.magic, kMagic, kMagicSize) != 0) {
     return absl::InvalidArgumentError("not a checkpoint: it does not begin with PSTRAIN");
   }
-  if (header.version != kVersion) {
+  if (header.version == 0 || header.version > kVersion) {
     return absl::FailedPreconditionError(
-        absl::StrCat("version ", header.version, ", this program reads version ", kVersion));
+        absl::StrCat("version ", header.version, ", this program reads versions 1 to ", kVersion));
   }
   const uint64_t rest = file.size() - sizeof(header);
   if (header.json_size > kMaxJsonSize || header.data_size > rest ||
@@ -126,7 +124,20 @@ const uint8_t* ReadArena(const ParameterTable& table, const uint8_t* from,
   return from;
 }
 
-absl::StatusOr<Checkpoint> Read(const FileSource& file, const BoardModelConfig& model) {
+// A damaged size must not make us allocate: the table is only as large as the file.
+absl::StatusOr<ParameterTable> TableFor(const BoardModelConfig& model, uint64_t data_size) {
+  constexpr size_t kMaxLayers = 4096, kMaxWidth = 1 << 20;
+  const bool possible = model.Validate().ok() && model.layers <= kMaxLayers &&
+                        model.dim <= kMaxWidth && model.hidden <= kMaxWidth;
+  if (possible) {
+    ParameterTable table = ParameterTable::ForBoard(model);
+    if (data_size == 3 * sizeof(float) * table.parameter_count()) return table;
+  }
+  return absl::DataLossError(absl::StrCat("its ", data_size, " bytes of numbers are not those of ",
+                                          "the model ", Describe(model)));
+}
+
+absl::StatusOr<Checkpoint> Read(const FileSource& file, const BoardModelConfig* model) {
   PENSTOCK_ASSIGN_OR_RETURN(const Header header, ReadHeader(file));
   std::vector<uint8_t> bytes(file.size());
   PENSTOCK_RETURN_IF_ERROR(file.ReadAt(0, bytes));
@@ -135,18 +146,25 @@ absl::StatusOr<Checkpoint> Read(const FileSource& file, const BoardModelConfig& 
   const auto* json = reinterpret_cast<const char*>(bytes.data() + sizeof(header));
   Checkpoint checkpoint;
   PENSTOCK_ASSIGN_OR_RETURN(checkpoint.info, CheckpointInfoFromJson({json, header.json_size}));
-  const ParameterTable table = ParameterTable::ForBoard(model);
-  if (checkpoint.info.model != model ||
-      header.data_size != 3 * sizeof(float) * table.parameter_count()) {
+  if (model != nullptr && checkpoint.info.model != *model) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "of the model ", Describe(checkpoint.info.model), ", not of ", Describe(model)));
+        "of the model ", Describe(checkpoint.info.model), ", not of ", Describe(*model)));
   }
+  PENSTOCK_ASSIGN_OR_RETURN(const ParameterTable table,
+                            TableFor(checkpoint.info.model, header.data_size));
   checkpoint.state = TrainState(table.arena_size());
   checkpoint.state.step = checkpoint.info.step;
   const uint8_t* from = bytes.data() + sizeof(header) + header.json_size;
   from = ReadArena(table, from, checkpoint.state.parameters);
   from = ReadArena(table, from, checkpoint.state.m);
   ReadArena(table, from, checkpoint.state.v);
+  return checkpoint;
+}
+
+absl::StatusOr<Checkpoint> Load(const std::string& path, const BoardModelConfig* model) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::Open(path));
+  absl::StatusOr<Checkpoint> checkpoint = Read(*file, model);
+  if (!checkpoint.ok()) return Annotate(checkpoint.status(), absl::StrCat("checkpoint ", path));
   return checkpoint;
 }
 
@@ -159,50 +177,9 @@ absl::Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
 }
 
 absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path, const BoardModelConfig& model) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::Open(path));
-  absl::StatusOr<Checkpoint> checkpoint = Read(*file, model);
-  if (!checkpoint.ok()) return Annotate(checkpoint.status(), absl::StrCat("checkpoint ", path));
-  return checkpoint;
+  return Load(path, &model);
 }
 
-absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string folder, size_t keep) {
-  if (keep == 0) return absl::InvalidArgumentError("at least one checkpoint must be kept");
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return ErrnoToStatus(error.value(), absl::StrCat("making the folder ", folder));
-  return CheckpointFolder(std::move(folder), keep);
-}
-
-absl::StatusOr<std::vector<std::string>> CheckpointFolder::List() const {
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder_, error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (absl::StartsWith(name, "step-") && absl::EndsWith(name, ".ckpt")) {
-      paths.push_back(it->path().string());
-    }
-  }
-  if (error) return ErrnoToStatus(error.value(), absl::StrCat("listing the folder ", folder_));
-  std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;  // Steps beyond nine digits.
-  });
-  return paths;
-}
-
-absl::Status CheckpointFolder::Save(const CheckpointInfo& info, const ParameterTable& table,
-                                    const TrainState& state) const {
-  const std::string path = absl::StrFormat("%s/step-%09d.ckpt", folder_, info.step);
-  PENSTOCK_RETURN_IF_ERROR(SaveCheckpoint(path, info, table, state));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
-  // Steps beyond this one belong to a run that was given up; they count, but this one stays.
-  for (size_t i = 0; i + keep_ < paths.size(); ++i) {
-    if (paths[i] == path) continue;
-    std::error_code error;
-    std::filesystem::remove(paths[i], error);
-    if (error) return ErrnoToStatus(error.value(), absl::StrCat("removing ", paths[i]));
-  }
-  return absl::OkStatus();
-}
+absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path) { return Load(path, nullptr); }
 
 }  // namespace penstock

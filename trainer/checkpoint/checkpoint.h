@@ -2,18 +2,20 @@
 //
 // Little-endian, in this order:
 //   8 bytes   "PSTRAIN\n"
-//   uint32    version, 1
+//   uint32    version, 2
 //   uint32    bytes of the JSON
 //   uint64    bytes of the numbers
 //   JSON      model, parameters (names and shapes), seed, step, cursor, ...
 //   float32   parameters, then m, then v: each parameter after the other, row-major, no gaps
 //   uint32    CRC-32C of everything before
+// docs/checkpoint_format.md has the fields of the JSON. Files of version 1 lack some of them, which
+// then have the defaults of CheckpointInfo.
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_CHECKPOINT_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_CHECKPOINT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,6 +24,15 @@
 #include "trainer/model/parameter_table.h"
 
 namespace penstock {
+
+// The lowest held-out loss so far.
+struct BestEvaluation {
+  uint64_t step = 0;
+  double loss = 0;
+  uint64_t evaluations_since = 0;  // That were no better: what --early-stop counts.
+
+  friend bool operator==(const BestEvaluation&, const BestEvaluation&) = default;
+};
 
 struct CheckpointInfo {
   BoardModelConfig model = {};
@@ -33,10 +44,16 @@ struct CheckpointInfo {
   uint64_t virtual_shards = 0;
   uint64_t block_rows = 0;
   std::string numerics = {};  // "cpu onednn avx512"
+  std::string reduction = "deterministic";
+  std::string precision = "fp32";
+  std::string gemm_plan = {};  // How products are computed: an engine, or chosen algorithms.
+  std::string libraries = {};  // "oneDNN 2.6.0"
+  uint64_t world_size = 1;     // Part of the bits unless the reduction is deterministic.
   // Scores of every row trained on: for the mean that evaluation compares with.
   double score_sum = 0;
   uint64_t score_count = 0;
   std::string version = {};  // Of the program that wrote it.
+  std::optional<BestEvaluation> best = {};
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };
@@ -55,25 +72,8 @@ absl::Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
 // kFailedPrecondition: from a newer version, or of another model than `model`, naming both.
 absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path, const BoardModelConfig& model);
 
-// The checkpoints of one training: "step-000001000.ckpt" in a folder. Not thread-safe.
-class CheckpointFolder {
- public:
-  // Makes the folder if it is not there. `keep` newest files stay, at least one.
-  static absl::StatusOr<CheckpointFolder> Open(std::string folder, size_t keep);
-
-  // Saves, then removes the oldest beyond `keep`.
-  absl::Status Save(const CheckpointInfo& info, const ParameterTable& table,
-                    const TrainState& state) const;
-
-  // Oldest first; empty if there is none.
-  absl::StatusOr<std::vector<std::string>> List() const;
-
- private:
-  CheckpointFolder(std::string folder, size_t keep) : folder_(std::move(folder)), keep_(keep) {}
-
-  std::string folder_;
-  size_t keep_;
-};
+// Of whatever model it is.
+absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path);
 
 }  // namespace penstock
 

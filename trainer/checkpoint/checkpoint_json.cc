@@ -4,30 +4,55 @@
 #include "nlohmann/json.hpp"
 
 namespace penstock {
+namespace {
+
+nlohmann::json BestToJson(const BestEvaluation& best) {
+  return {{"step", best.step}, {"loss", best.loss}, {"evaluations_since", best.evaluations_since}};
+}
+
+// What version 1 did not have.
+void ReadNewFields(const nlohmann::json& json, CheckpointInfo& info) {
+  info.reduction = json.value("reduction", info.reduction);
+  info.precision = json.value("precision", info.precision);
+  info.gemm_plan = json.value("gemm_plan", info.gemm_plan);
+  info.libraries = json.value("libraries", info.libraries);
+  info.world_size = json.value("world_size", info.world_size);
+  if (const auto best = json.find("best"); best != json.end()) {
+    info.best = {best->at("step"), best->at("loss"), best->at("evaluations_since")};
+  }
+}
+
+}  // namespace
 
 std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTable& table) {
   nlohmann::json parameters = nlohmann::json::array();
   for (const Parameter& parameter : table.parameters()) {
     parameters.push_back({{"name", parameter.name}, {"shape", parameter.shape}});
   }
-  return nlohmann::json{{"model",
-                         {{"name", info.model.name},
-                          {"layers", info.model.layers},
-                          {"dim", info.model.dim},
-                          {"heads", info.model.heads},
-                          {"hidden", info.model.hidden}}},
-                        {"parameters", parameters},
-                        {"seed", info.seed},
-                        {"step", info.step},
-                        {"cursor", info.cursor},
-                        {"global_batch_size", info.global_batch_size},
-                        {"virtual_shards", info.virtual_shards},
-                        {"block_rows", info.block_rows},
-                        {"numerics", info.numerics},
-                        {"score_sum", info.score_sum},
-                        {"score_count", info.score_count},
-                        {"version", info.version}}
-      .dump();
+  nlohmann::json json{{"model",
+                       {{"name", info.model.name},
+                        {"layers", info.model.layers},
+                        {"dim", info.model.dim},
+                        {"heads", info.model.heads},
+                        {"hidden", info.model.hidden}}},
+                      {"parameters", parameters},
+                      {"seed", info.seed},
+                      {"step", info.step},
+                      {"cursor", info.cursor},
+                      {"global_batch_size", info.global_batch_size},
+                      {"virtual_shards", info.virtual_shards},
+                      {"block_rows", info.block_rows},
+                      {"numerics", info.numerics},
+                      {"reduction", info.reduction},
+                      {"precision", info.precision},
+                      {"gemm_plan", info.gemm_plan},
+                      {"libraries", info.libraries},
+                      {"world_size", info.world_size},
+                      {"score_sum", info.score_sum},
+                      {"score_count", info.score_count},
+                      {"version", info.version}};
+  if (info.best.has_value()) json["best"] = BestToJson(*info.best);
+  return json.dump();
 }
 
 absl::StatusOr<CheckpointInfo> CheckpointInfoFromJson(absl::string_view text) {
@@ -47,6 +72,7 @@ absl::StatusOr<CheckpointInfo> CheckpointInfoFromJson(absl::string_view text) {
     info.score_sum = json.at("score_sum");
     info.score_count = json.at("score_count");
     info.version = json.at("version");
+    ReadNewFields(json, info);
     return info;
   } catch (const nlohmann::json::exception& error) {
     return absl::DataLossError(absl::StrCat("its JSON is not a checkpoint's: ", error.what()));

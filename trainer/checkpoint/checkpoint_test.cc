@@ -11,8 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "records/base/crc32c.h"
 #include "tests/status_matchers.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/checkpoint/checkpoint_json.h"
+#include "trainer/checkpoint/same_bits.h"
 #include "trainer/model/initialize.h"
 
 namespace penstock {
@@ -38,7 +42,23 @@ class CheckpointTest : public testing::Test {
     InitializeParameters(table_, 1, state_.parameters);
     InitializeParameters(table_, 2, state_.m);
     InitializeParameters(table_, 3, state_.v);
-    info_ = {kModel, 7, 41, "ps1-00-1-2", 256, 8, 4, "cpu onednn avx512", 0.1, 12, "0.1.0"};
+    info_ = {.model = kModel,
+             .seed = 7,
+             .step = 41,
+             .cursor = "ps1-00-1-2",
+             .global_batch_size = 256,
+             .virtual_shards = 8,
+             .block_rows = 4,
+             .numerics = "cpu onednn avx512",
+             .reduction = "fast",
+             .precision = "bf16",
+             .gemm_plan = "onednn",
+             .libraries = "oneDNN 2.6.0",
+             .world_size = 2,
+             .score_sum = 0.1,
+             .score_count = 12,
+             .version = "0.1.0",
+             .best = BestEvaluation{40, 0.02, 3}};
     state_.step = info_.step;
   }
   ~CheckpointTest() override { std::filesystem::remove_all(folder_); }
@@ -118,9 +138,51 @@ TEST_F(CheckpointTest, RefusesLengthsBeyondTheFile) {
 TEST_F(CheckpointTest, RefusesANewerVersion) {
   ASSERT_OK(Save());
   std::string newer = ReadBytes();
-  newer[8] = 2;
+  newer[8] = 3;
   EXPECT_THAT(LoadBytes(Sealed(newer)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("version 2")));
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("version 3, this program reads versions 1 to 2")));
+}
+
+// Written by hand: header, the JSON that version 1 had, numbers, CRC.
+TEST_F(CheckpointTest, ReadsVersion1) {
+  nlohmann::json json = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
+  for (const char* field :
+       {"reduction", "precision", "gemm_plan", "libraries", "world_size", "best"}) {
+    ASSERT_EQ(json.erase(field), 1u) << field;
+  }
+  ASSERT_OK(Save());
+  const std::string now = ReadBytes(), text = json.dump();
+  const size_t data = 12 * table_.parameter_count();
+  std::string old = now.substr(0, 24) + text + now.substr(now.size() - 4 - data);
+  old[8] = 1;
+  const auto size = static_cast<uint32_t>(text.size());
+  std::memcpy(old.data() + 12, &size, 4);
+  WriteBytes(Sealed(old));
+  ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_, kModel));
+  EXPECT_EQ(loaded.state.v, state_.v);
+  EXPECT_EQ(loaded.info.cursor, info_.cursor);
+  EXPECT_EQ(loaded.info.reduction, "deterministic");
+  EXPECT_EQ(loaded.info.precision, "fp32");
+  EXPECT_FALSE(loaded.info.best.has_value());
+}
+
+TEST_F(CheckpointTest, TellsItsOwnModel) {
+  ASSERT_OK(Save());
+  ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_));
+  EXPECT_EQ(loaded.info.model, kModel);
+  EXPECT_EQ(loaded.state.parameters, state_.parameters);
+}
+
+TEST_F(CheckpointTest, RefusesAModelThatIsNotThatOfItsNumbers) {
+  for (const BoardModelConfig& model :
+       {BoardModelConfig{"small", 2, 8, 2, 8}, BoardModelConfig{"small", size_t{1} << 60, 8, 2, 8},
+        BoardModelConfig{"small", 1, 0, 2, 8}}) {
+    info_.model = model;
+    ASSERT_OK(Save());
+    EXPECT_THAT(LoadCheckpoint(path_),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes of numbers")));
+  }
 }
 
 TEST_F(CheckpointTest, RefusesJsonOfAnotherShape) {
@@ -169,6 +231,42 @@ TEST_F(CheckpointTest, FolderKeepsTheNewest) {
   }
   EXPECT_THAT(folder.List(), IsOkAndHolds(ElementsAre(EndsWith("step-000000009.ckpt"),
                                                       EndsWith("step-000000010.ckpt"))));
+}
+
+TEST_F(CheckpointTest, TheBestStaysBesideTheNewest) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  ASSERT_OK(folder.SaveBest(info_, table_, state_));
+  for (uint64_t step : {42, 43}) {
+    info_.step = step;
+    ASSERT_OK(folder.Save(info_, table_, state_));
+  }
+  EXPECT_THAT(folder.List(), IsOkAndHolds(ElementsAre(EndsWith("step-000000043.ckpt"))));
+  ASSERT_OK_AND_ASSIGN(const Checkpoint best, LoadCheckpoint(folder.best_path()));
+  EXPECT_EQ(best.info.step, 41u);
+}
+
+TEST_F(CheckpointTest, NamesEveryReasonWhyBitsDiffer) {
+  CheckpointInfo now = info_;
+  EXPECT_THAT(BitDifferences(info_, now), testing::IsEmpty());
+  now.virtual_shards = 4;
+  now.precision = "fp32";
+  now.world_size = 3;
+  EXPECT_THAT(BitDifferences(info_, now),
+              ElementsAre("--virtual-shards was 8, is 4", "--precision was bf16, is fp32",
+                          "the world size was 2, is 3"));
+}
+
+TEST_F(CheckpointTest, TheWorldSizeDoesNotMatterToADeterministicReduction) {
+  info_.reduction = "deterministic";
+  CheckpointInfo now = info_;
+  now.world_size = 8;
+  EXPECT_THAT(BitDifferences(info_, now), testing::IsEmpty());
+}
+
+TEST_F(CheckpointTest, WhatAnOldFileDoesNotTellIsNotCompared) {
+  CheckpointInfo now = info_;
+  info_.gemm_plan = info_.libraries = "";
+  EXPECT_THAT(BitDifferences(info_, now), testing::IsEmpty());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "trainer/loop/train_loop.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -24,12 +25,18 @@ TrainLoop::TrainLoop(CpuBackend& backend, BoardReader& reader, Input& input, Che
       input_(input),
       info_(std::move(info)),
       options_(std::move(options)) {
-  summary_.first_step = summary_.step = saved_step_ = info_.step;
+  summary_.first_step = summary_.step = info_.step;
   summary_.cursor = info_.cursor;
+  summary_.best = info_.best;
+}
+
+bool TrainLoop::EarlyStopped() const {
+  return options_.early_stop != 0 && info_.best.has_value() &&
+         info_.best->evaluations_since >= options_.early_stop;
 }
 
 bool TrainLoop::IsDone() const {
-  return options_.total_steps != 0 && info_.step >= options_.total_steps;
+  return (options_.total_steps != 0 && info_.step >= options_.total_steps) || EarlyStopped();
 }
 
 absl::StatusOr<TrainSummary> TrainLoop::Run() {
@@ -47,8 +54,10 @@ absl::StatusOr<TrainSummary> TrainLoop::Run() {
     }
   }
   PENSTOCK_RETURN_IF_ERROR(Save());
-  if (!summary_.stopped && evaluated_step_ != info_.step) {
+  summary_.early_stopped = EarlyStopped();
+  if (!summary_.stopped && !summary_.early_stopped && evaluated_step_ != info_.step) {
     PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
+    PENSTOCK_RETURN_IF_ERROR(Save());  // With what the evaluation said.
   }
   summary_.digest = digest_.Hex();
   return summary_;
@@ -89,17 +98,26 @@ absl::Status TrainLoop::TrainOn(const InputBatch& batch, StepReport& report) {
   absl::StatusOr<StepResult> result = backend_.Step(rows, {.learning_rate = report.learning_rate,
                                                            .decay_rate = options_.decay_rate,
                                                            .clip_norm = options_.clip_norm});
-  if (!result.ok()) {
-    return Annotate(result.status(), absl::StrCat("training on the ", batch.rows,
-                                                  " rows from position ", batch.first_position));
-  }
+  if (!result.ok()) return Diverged(result.status(), batch);
   report.loss = result->loss;
   report.gradient_norm = result->gradient_norm;
   info_.step = backend_.state().step;
   info_.cursor = batch.cursor;
   info_.score_sum = std::accumulate(rows.scores, rows.scores + rows.rows, info_.score_sum);
   info_.score_count += rows.rows;
+  unsaved_ = true;
   return absl::OkStatus();
+}
+
+absl::Status TrainLoop::Diverged(const absl::Status& status, const InputBatch& batch) const {
+  const std::string where =
+      absl::StrCat("training on the ", batch.rows, " rows from position ", batch.first_position);
+  if (!absl::IsFailedPrecondition(status) || !options_.on_divergence) {
+    return Annotate(status, where);
+  }
+  const std::string note =
+      options_.on_divergence({info_.step, batch, backend_.predictions(), status.message()});
+  return absl::FailedPreconditionError(absl::StrCat(where, ": ", status.message(), note));
 }
 
 void TrainLoop::Record(const StepReport& report) {
@@ -120,11 +138,12 @@ void TrainLoop::Record(const StepReport& report) {
   if (options_.on_step) options_.on_step(report);
 }
 
+// The evaluation first, so that the checkpoint knows of it.
 absl::Status TrainLoop::RunSchedules() {
-  if (options_.checkpoint_every != 0 && info_.step % options_.checkpoint_every == 0) {
-    PENSTOCK_RETURN_IF_ERROR(Save());
+  if (options_.eval_every != 0 && info_.step % options_.eval_every == 0) {
+    PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
   }
-  if (options_.eval_every != 0 && info_.step % options_.eval_every == 0) return RunEvaluation();
+  if (options_.checkpoint_every != 0 && info_.step % options_.checkpoint_every == 0) return Save();
   return absl::OkStatus();
 }
 
@@ -142,12 +161,26 @@ absl::Status TrainLoop::RunEvaluation() {
   summary_.evaluation = *evaluation;
   evaluated_step_ = info_.step;
   if (options_.on_evaluation) options_.on_evaluation(info_.step, *summary_.evaluation);
-  return absl::OkStatus();
+  return Judge(*evaluation);
+}
+
+absl::Status TrainLoop::Judge(const Evaluation& evaluation) {
+  const bool better = std::isfinite(evaluation.loss) &&
+                      (!info_.best.has_value() || evaluation.loss < info_.best->loss);
+  if (better) {
+    info_.best = BestEvaluation{.step = info_.step, .loss = evaluation.loss};
+  } else if (info_.best.has_value()) {
+    ++info_.best->evaluations_since;
+  }
+  unsaved_ = true;
+  summary_.best = info_.best;
+  if (!better || options_.checkpoints == nullptr) return absl::OkStatus();
+  return options_.checkpoints->SaveBest(info_, backend_.table(), backend_.state());
 }
 
 absl::Status TrainLoop::Save() {
-  if (options_.checkpoints == nullptr || saved_step_ == info_.step) return absl::OkStatus();
-  saved_step_ = info_.step;
+  if (options_.checkpoints == nullptr || !unsaved_) return absl::OkStatus();
+  unsaved_ = false;
   return options_.checkpoints->Save(info_, backend_.table(), backend_.state());
 }
 

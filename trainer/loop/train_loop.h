@@ -8,18 +8,28 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/batch_digest.h"
 #include "trainer/board_reader.h"
-#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/input.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/optimizer/learning_rate.h"
 
 namespace penstock {
+
+// A step whose loss or gradient is not finite; it was not applied. Borrows the batch.
+struct Divergence {
+  uint64_t step = 0;  // Steps applied before it.
+  const InputBatch& batch;
+  std::span<const float> predictions;  // Of the batch's rows.
+  absl::string_view problem;
+};
 
 // One finished step.
 struct StepReport {
@@ -45,6 +55,8 @@ struct TrainSummary {
   std::string digest;                    // Of this run's rows, in order.
   std::string cursor;                    // After the last applied step.
   bool stopped = false;                  // should_stop() ended it.
+  bool early_stopped = false;            // Evaluations that were no better did.
+  std::optional<BestEvaluation> best;    // Over all runs.
   std::optional<Evaluation> evaluation;  // The last one.
 
   double seconds() const { return std::chrono::duration<double>(wait + compute).count(); }
@@ -58,14 +70,17 @@ struct TrainLoopOptions {
   double clip_norm = 0;
   uint64_t total_steps = 0;  // Over all runs; 0: until the input ends.
 
-  uint64_t checkpoint_every = 0;                  // Steps; 0: at the end alone.
-  uint64_t eval_every = 0;                        // Steps; 0: at the end alone.
+  uint64_t checkpoint_every = 0;  // Steps; 0: at the end alone.
+  uint64_t eval_every = 0;        // Steps; 0: at the end alone.
+  uint64_t early_stop = 0;        // Evaluations in a row that are no better end it; 0: none do.
   const CheckpointFolder* checkpoints = nullptr;  // Null: none are written.
   // Opens the held-out records anew; empty: no evaluation.
   std::function<absl::StatusOr<std::unique_ptr<Input>>()> open_holdout = {};
 
   std::function<void(const StepReport&)> on_step = {};
   std::function<void(uint64_t step, const Evaluation&)> on_evaluation = {};
+  // Told of the batch that a training diverges on; what it returns is added to the error.
+  std::function<std::string(const Divergence&)> on_divergence = {};
   // Asked between steps, and between the batches of an evaluation. The step in progress is always
   // finished.
   std::function<bool()> should_stop = {};
@@ -80,9 +95,10 @@ class TrainLoop {
   TrainLoop(CpuBackend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
             TrainLoopOptions options);
 
-  // Trains to the end of the input, to total_steps, or until should_stop(); saves and evaluates at
-  // the end (a stopped run is saved, not evaluated). A run that its input ends with an error is
-  // saved too; one that diverged is not, so that it pushes out no good checkpoint.
+  // Trains to the end of the input, to total_steps, until evaluations get no better or until
+  // should_stop(); saves and evaluates at the end (a stopped run is saved, not evaluated). A run
+  // that its input ends with an error is saved too; one that diverged is not, so that it pushes out
+  // no good checkpoint. The lowest held-out loss is saved as the best.
   absl::StatusOr<TrainSummary> Run();
 
  private:
@@ -94,8 +110,12 @@ class TrainLoop {
   absl::Status TrainOn(const InputBatch& batch, StepReport& report);
   absl::Status RunSchedules();
   absl::Status RunEvaluation();
+  // Keeps the best, and counts how often in a row there was none better.
+  absl::Status Judge(const Evaluation& evaluation);
+  absl::Status Diverged(const absl::Status& status, const InputBatch& batch) const;
   absl::Status Save();
   void Record(const StepReport& report);
+  bool EarlyStopped() const;
   bool IsDone() const;
 
   CpuBackend& backend_;
@@ -108,7 +128,7 @@ class TrainLoop {
   TrainSummary summary_;
   double first_losses_ = 0;
   std::deque<double> last_losses_;
-  uint64_t saved_step_ = 0;
+  bool unsaved_ = false;
   uint64_t evaluated_step_ = 0;
 };
 

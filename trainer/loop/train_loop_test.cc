@@ -1,5 +1,6 @@
 #include "trainer/loop/train_loop.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -252,6 +253,49 @@ TEST_F(TrainLoopTest, DivergenceNamesTheRows) {
   EXPECT_THAT(Train(*backend, {}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("training on the 16 rows from position 0: step 0: the loss is")));
+}
+
+TEST_F(TrainLoopTest, KeepsTheBestAndStopsWhenNoEvaluationIsBetter) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  auto backend = MakeBackend();
+  std::vector<std::pair<uint64_t, double>> losses;
+  // A rate at which training soon makes it worse.
+  TrainLoopOptions options = WithHoldout({.schedule = {.peak = 1.0}, .eval_every = 1});
+  options.early_stop = 2;
+  options.checkpoints = &folder;
+  options.on_evaluation = [&](uint64_t step, const Evaluation& evaluation) {
+    losses.emplace_back(step, evaluation.loss);
+  };
+  ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, options));
+  ASSERT_TRUE(summary.early_stopped);
+  ASSERT_GE(losses.size(), 3u);
+  const auto best = *std::min_element(losses.begin(), losses.end(),
+                                      [](auto& a, auto& b) { return a.second < b.second; });
+  EXPECT_EQ(summary.best, (BestEvaluation{best.first, best.second, 2}));
+  EXPECT_EQ(summary.step, best.first + 2);
+  ASSERT_OK_AND_ASSIGN(const Checkpoint kept, LoadCheckpoint(folder.best_path(), kModel));
+  EXPECT_EQ(kept.info.step, best.first);
+  // What was saved last knows that it is over.
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
+  ASSERT_OK_AND_ASSIGN(const Checkpoint last, LoadCheckpoint(files.back(), kModel));
+  ASSERT_OK_AND_ASSIGN(const TrainSummary again, Train(*backend, options, last.info));
+  EXPECT_EQ(again.positions, 0u);
+}
+
+TEST_F(TrainLoopTest, DivergenceIsReportedWithItsBatch) {
+  auto backend = MakeBackend();
+  backend->state().parameters[3] = std::numeric_limits<float>::quiet_NaN();
+  TrainLoopOptions options;
+  options.on_divergence = [](const Divergence& divergence) {
+    EXPECT_EQ(divergence.step, 0u);
+    EXPECT_EQ(divergence.batch.rows, 16u);
+    EXPECT_EQ(divergence.predictions.size(), 16u);
+    EXPECT_TRUE(std::isnan(divergence.predictions[0]));
+    EXPECT_THAT(std::string(divergence.problem), HasSubstr("the loss is"));
+    return std::string("; see over there");
+  };
+  EXPECT_THAT(Train(*backend, options),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("; see over there")));
 }
 
 class BoardReaderTest : public testing::Test {

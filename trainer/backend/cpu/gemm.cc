@@ -59,6 +59,15 @@ absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name) {
       absl::StrCat("no GEMM is called \"", name, "\"; there are onednn and openblas"));
 }
 
+GemmDescription DescribeGemm(GemmEngine engine) {
+  if (engine == GemmEngine::kOpenBlas) {
+    return {absl::StrCat("openblas sgemm, ", openblas_get_corename()), openblas_get_config()};
+  }
+  const dnnl_version_t* version = dnnl_version();
+  return {absl::StrCat("onednn sgemm, isa 0x", absl::Hex(dnnl_get_effective_cpu_isa())),
+          absl::StrCat("oneDNN ", version->major, ".", version->minor, ".", version->patch)};
+}
+
 void Gemm(GemmEngine engine, size_t m, size_t n, size_t k, const GemmOperand& a,
           const GemmOperand& b, bool accumulate, float* c) {
   const float beta = accumulate ? 1.0f : 0.0f;

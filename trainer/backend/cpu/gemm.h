@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -14,6 +15,13 @@ enum class GemmEngine : uint8_t { kOneDnn, kOpenBlas };
 
 // "onednn" or "openblas"; kInvalidArgument names them.
 absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name);
+
+struct GemmDescription {
+  std::string plan;     // How products are computed: "onednn sgemm, isa 0xfef".
+  std::string library;  // "oneDNN 2.6.3".
+};
+// What the bits of a product depend on besides its shape, on this processor.
+GemmDescription DescribeGemm(GemmEngine engine);
 
 enum class Transpose : bool { kNo, kYes };
 

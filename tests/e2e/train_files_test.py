@@ -1,0 +1,143 @@
+"""The files that penstock-train writes and reads: checkpoints, weights, what a divergence was on."""
+
+import json
+import pathlib
+import struct
+import subprocess
+import unittest
+
+from processes import REPOSITORY, run
+from training import TrainingTestCase, read_checkpoint
+
+PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # Made by .ci/python.sh.
+
+# Prints {name: [dtype, shape, sum of the bytes]} of a safetensors file, by their own package.
+READ_SAFETENSORS = """
+import json, pathlib, sys
+from safetensors import deserialize
+tensors = deserialize(pathlib.Path(sys.argv[1]).read_bytes())
+print(json.dumps({name: [t["dtype"], list(t["shape"]), sum(t["data"])] for name, t in tensors}))
+"""
+
+
+def has_safetensors():
+    return PYTHON.exists() and subprocess.run(
+        [PYTHON, "-c", "import safetensors"], stderr=subprocess.DEVNULL).returncode == 0
+
+
+def read_safetensors(path):
+    """Metadata, and {name: (shape, bytes)} in the file's order."""
+    data = pathlib.Path(path).read_bytes()
+    (size,) = struct.unpack_from("<Q", data)
+    header = json.loads(data[8:8 + size])
+    metadata = header.pop("__metadata__")
+    tensors = {}
+    for name, tensor in header.items():
+        assert tensor["dtype"] == "F32", tensor
+        begin, end = tensor["data_offsets"]
+        tensors[name] = (tensor["shape"], data[8 + size + begin:8 + size + end])
+    return metadata, tensors
+
+
+class WeightsTest(TrainingTestCase):
+    def export(self, checkpoint, name="weights.safetensors"):
+        path = self.folder / name
+        self.check_run("penstock-train", "export", "--checkpoint", checkpoint, "--to", path)
+        return path
+
+    def test_exported_weights_are_the_checkpoints(self):
+        self.train("--checkpoint-dir", self.folder / "a", steps=3)
+        checkpoint = self.checkpoints("a")[-1]
+        fields, numbers = read_checkpoint(checkpoint)
+        metadata, tensors = read_safetensors(self.export(checkpoint))
+        self.assertEqual([metadata["model"], metadata["layers"], metadata["step"]],
+                         ["tiny", "4", "3"])
+        self.assertEqual([(p["name"], p["shape"]) for p in fields["parameters"]],
+                         [(name, shape) for name, (shape, _) in tensors.items()])
+        self.assertEqual(sum(len(data) // 4 for _, data in tensors.values()), 144_577)
+        weights = b"".join(data for _, data in tensors.values())
+        self.assertEqual(weights, numbers[:len(weights)])
+
+    @unittest.skipUnless(has_safetensors(), "safetensors is not installed: run .ci/python.sh")
+    def test_the_safetensors_package_reads_them(self):
+        self.train("--checkpoint-dir", self.folder / "a", steps=2)
+        path = self.export(self.checkpoints("a")[-1])
+        read = json.loads(subprocess.run([PYTHON, "-c", READ_SAFETENSORS, path], check=True,
+                                         stdout=subprocess.PIPE, text=True).stdout)
+        _, tensors = read_safetensors(path)
+        self.assertEqual(read, {name: ["F32", shape, sum(data)]
+                                for name, (shape, data) in tensors.items()})
+
+    def test_a_training_can_start_with_given_weights(self):
+        self.train("--checkpoint-dir", self.folder / "a", steps=3)
+        weights = self.export(self.checkpoints("a")[-1])
+        self.train("--init-from", weights, "--lr", 1e-30, "--weight-decay", 0,
+                   "--checkpoint-dir", self.folder / "b", steps=1)
+        # Such steps change nothing: what went in comes out.
+        again = self.export(self.checkpoints("b")[-1], "again.safetensors")
+        self.assertEqual(read_safetensors(weights)[1], read_safetensors(again)[1])
+
+    def test_weights_of_another_model_are_refused_by_name(self):
+        self.train("--checkpoint-dir", self.folder / "a", steps=1)
+        weights = self.export(self.checkpoints("a")[-1])
+        self.assert_fails(*self.train_args("--init-from", weights, model="default"),
+                          says=[weights.name, "blocks.4.norm1.weight"], code=1)
+        cut = self.folder / "cut.safetensors"
+        cut.write_bytes(weights.read_bytes()[:5000])
+        self.assert_fails(*self.train_args("--init-from", cut), says=["cut"], code=1)
+        self.assert_fails("export", "--checkpoint", weights, "--to", self.folder / "x",
+                          says=["not a checkpoint"], code=1)
+        self.assert_fails("export", "--to", "x", says=["--checkpoint"], code=2)
+
+
+class CheckpointTest(TrainingTestCase):
+    def test_other_arithmetic_warns_and_can_be_refused(self):
+        folder = self.folder / "a"
+        self.train("--checkpoint-dir", folder, steps=2)
+        other = ["--checkpoint-dir", folder, "--virtual-shards", 4]
+        self.assert_fails(*self.train_args(*other, "--require-same-bits"),
+                          says=["--require-same-bits", "--virtual-shards was 8, is 4"], code=1)
+        result = run("penstock-train", *self.train_args(*other))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("--virtual-shards was 8, is 4: the bits may differ", result.stderr)
+        self.train("--checkpoint-dir", folder, "--require-same-bits", "--virtual-shards", 4,
+                   steps=14)
+
+    def test_no_better_evaluations_end_it_and_the_best_stays(self):
+        folder = self.folder / "a"
+        # At such a rate the first evaluations are the best there will be.
+        args = ["--checkpoint-dir", folder, "--eval-every", 2, "--early-stop", 2, "--lr", 0.5]
+        result = self.check_run("penstock-train", *self.train_args(*args, steps=200))
+        summary = json.loads((self.folder / "summary.json").read_text())
+        self.assertIn("stopped early", result.stdout)
+        self.assertTrue(summary["early_stopped"])
+        self.assertEqual(summary["steps"], summary["best_step"] + 4)
+        best, _ = read_checkpoint(folder / "best.ckpt")
+        self.assertEqual(best["step"], summary["best_step"])
+        self.assertEqual(best["best"]["loss"], summary["best_holdout_loss"])
+        # Resumed, it is still over: nothing more is trained.
+        again = self.train(*args, steps=200)
+        self.assertEqual(again["positions"], 0)
+        self.assertEqual(again["steps"], summary["steps"])
+        self.assert_fails(*self.train_args("--early-stop", 2), says=["--eval-every"], code=2)
+
+    def test_divergence_names_the_records(self):
+        folder = self.folder / "a"
+        args = self.train_args("--checkpoint-dir", folder, "--lr", 1e30, steps=6)
+        result = run("penstock-train", *args)
+        self.assertEqual(result.returncode, 1, result.stdout)
+        report_path = next(folder.glob("diverged-step-*.json"))
+        self.assertIn(str(report_path), result.stderr)
+        report = json.loads(report_path.read_text())
+        which = json.loads(self.check_run(
+            "penstock", "which", self.manifest, "--global-batch-size", 64, "--seed", 3, "--split",
+            "train", "--step", report["step"], "--json").stdout)
+        self.assertEqual([(row["shard"], row["record"]) for row in report["rows"]],
+                         [(row["shard"], row["record"]) for row in which["rows"]])
+        self.assertEqual(len({row["record_id"] for row in report["rows"]}), 64)
+        self.assertIn(False, [row["finite"] for row in report["rows"]])
+        self.assertEqual(list(folder.glob("step-*.ckpt")), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

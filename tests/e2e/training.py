@@ -1,0 +1,47 @@
+"""What tests of penstock-train share."""
+
+import json
+import struct
+
+from processes import ProcessTestCase, run
+
+STEPS = 12
+
+
+def read_checkpoint(path):
+    """The JSON of a checkpoint and the bytes of its numbers (docs/checkpoint_format.md)."""
+    data = path.read_bytes()
+    magic, version, json_size, data_size = struct.unpack_from("<8sIIQ", data)
+    assert magic == b"PSTRAIN\n" and version == 2, (magic, version)
+    assert len(data) == 24 + json_size + data_size + 4, len(data)
+    return json.loads(data[24:24 + json_size]), data[24 + json_size:-4]
+
+
+class TrainingTestCase(ProcessTestCase):
+    """penstock-train on the sample."""
+
+    def train_args(self, *args, steps=STEPS, servers="local:", model="tiny"):
+        return ["--manifest", self.manifest, "--servers", servers, "--model", model,
+                "--global-batch-size", 64, "--seed", 3, "--steps", steps,
+                *([] if "--json" in args else ["--json", self.folder / "summary.json"]), *args]
+
+    def train(self, *args, **options):
+        self.check_run("penstock-train", *self.train_args(*args, **options))
+        return json.loads((self.folder / "summary.json").read_text())
+
+    def checkpoints(self, folder):
+        """The paths of a folder's checkpoints, oldest first, without the best."""
+        return sorted((self.folder / folder).glob("step-*.ckpt"))
+
+    def checkpoint(self, folder):
+        """The last checkpoint in a folder, but for what evaluations said: when they are made is
+        no part of the training."""
+        fields, numbers = read_checkpoint(self.checkpoints(folder)[-1])
+        fields.pop("best", None)
+        return fields, numbers
+
+    def assert_fails(self, *args, says, code):
+        result = run("penstock-train", *args)
+        self.assertEqual(result.returncode, code, result.stderr)
+        for words in says:
+            self.assertIn(words, result.stderr)

@@ -1,0 +1,59 @@
+#include "trainer/app/divergence_report.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "records/io/atomic_file.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kReplaced = uint64_t{1} << 63;  // docs/protocol.md, "record_id".
+
+Json RecordJson(uint64_t id, const Manifest& manifest) {
+  const uint64_t number = id & ~kReplaced;
+  const auto [chunk, index] = manifest.Locate(number);
+  return {{"record_id", number},
+          {"shard", manifest.shards()[manifest.chunk_shard(chunk)].path},
+          {"chunk_offset", manifest.chunk(chunk).offset},
+          {"record", manifest.chunk(chunk).first_record + index},
+          {"replaced", (id & kReplaced) != 0}};
+}
+
+}  // namespace
+
+std::string DivergenceJson(const Divergence& divergence, const Manifest& manifest) {
+  Json rows = Json::array();
+  for (size_t row = 0; row < divergence.batch.rows; ++row) {
+    Json entry{{"row", row}};
+    if (row < divergence.batch.record_ids.size()) {
+      entry.update(RecordJson(divergence.batch.record_ids[row], manifest));
+    }
+    if (row < divergence.predictions.size()) {
+      entry["finite"] = std::isfinite(divergence.predictions[row]);
+    }
+    rows.push_back(std::move(entry));
+  }
+  return Json{{"step", divergence.step},
+              {"position", divergence.batch.first_position},
+              {"problem", std::string(divergence.problem)},
+              {"rows", std::move(rows)}}
+             .dump(2) +
+         "\n";
+}
+
+std::string ReportDivergence(const Divergence& divergence, const Manifest& manifest,
+                             const std::string& folder) {
+  const std::string path =
+      absl::StrCat(folder, folder.empty() ? "" : "/", "diverged-step-", divergence.step, ".json");
+  const std::string json = DivergenceJson(divergence, manifest);
+  const absl::Status written =
+      WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(json.data()), json.size()});
+  if (!written.ok()) return absl::StrCat("; its records could not be listed: ", written.message());
+  return absl::StrCat("; its records are listed in ", path);
+}
+
+}  // namespace penstock

@@ -1,0 +1,44 @@
+#include "trainer/app/export_command.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "records/base/status.h"
+#include "records/base/text.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/safetensors.h"
+
+namespace penstock {
+namespace {
+
+std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
+  return {{"format", "pt"},  // What readers of PyTorch's weights look for.
+          {"model", info.model.name},
+          {"layers", absl::StrCat(info.model.layers)},
+          {"dim", absl::StrCat(info.model.dim)},
+          {"heads", absl::StrCat(info.model.heads)},
+          {"hidden", absl::StrCat(info.model.hidden)},
+          {"step", absl::StrCat(info.step)},
+          {"penstock", info.version}};
+}
+
+}  // namespace
+
+void AddExportOptions(CLI::App& app, ExportOptions& options) {
+  app.add_option("--checkpoint", options.checkpoint, "The checkpoint file")->required();
+  app.add_option("--to", options.to, "The safetensors file to write")->required();
+}
+
+absl::Status RunExport(const ExportOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Checkpoint checkpoint, LoadCheckpoint(options.checkpoint));
+  const ParameterTable table = ParameterTable::ForBoard(checkpoint.info.model);
+  PENSTOCK_RETURN_IF_ERROR(
+      WriteSafetensors(options.to, table, checkpoint.state.parameters, Metadata(checkpoint.info)));
+  absl::PrintF("%s: model %s after step %d, %s parameters in %d tensors\n", options.to,
+               checkpoint.info.model.name, checkpoint.info.step, Grouped(table.parameter_count()),
+               table.parameters().size());
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

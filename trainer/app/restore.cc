@@ -1,0 +1,63 @@
+#include "trainer/app/restore.h"
+
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "records/base/status.h"
+#include "trainer/checkpoint/same_bits.h"
+
+namespace penstock {
+namespace {
+
+absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder& folder,
+                                                          const BoardModelConfig& model) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
+  if (paths.empty()) return std::nullopt;
+  absl::Status damaged;
+  for (size_t i = paths.size(); i-- > 0;) {
+    absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(paths[i], model);
+    if (loaded.ok()) return FoundCheckpoint{paths[i], *std::move(loaded)};
+    // Not a checkpoint at all: its first bytes are damaged.
+    if (!absl::IsDataLoss(loaded.status()) && !absl::IsInvalidArgument(loaded.status())) {
+      return loaded.status();
+    }
+    if (damaged.ok()) damaged = loaded.status();
+    absl::FPrintF(stderr, "penstock-train: %s%s\n", loaded.status().message(),
+                  i > 0 ? "; going on from the one before" : "");
+  }
+  return Annotate(damaged,
+                  absl::StrCat("none of the ", paths.size(), " checkpoints in ", folder.folder(),
+                               " can be read; --resume never begins anew"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
+                                                              const CheckpointFolder* folder,
+                                                              const BoardModelConfig& model) {
+  if (resume == "never") return std::nullopt;
+  if (resume == "auto") {
+    if (folder == nullptr) return std::nullopt;
+    return FindNewest(*folder, model);
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(resume, model));
+  return FoundCheckpoint{resume, std::move(checkpoint)};
+}
+
+absl::Status CheckSameBits(const CheckpointInfo& then, const CheckpointInfo& now, bool required) {
+  const std::vector<std::string> differences = BitDifferences(then, now);
+  if (required && !differences.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--require-same-bits: ", absl::StrJoin(differences, "; ")));
+  }
+  for (const std::string& difference : differences) {
+    absl::FPrintF(stderr, "penstock-train: %s: the bits may differ\n", difference);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

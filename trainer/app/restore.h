@@ -1,0 +1,34 @@
+// Where a training begins: at a checkpoint, with given weights, or with those of its seed.
+#ifndef PENSTOCK_TRAINER_APP_RESTORE_H_
+#define PENSTOCK_TRAINER_APP_RESTORE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_folder.h"
+
+namespace penstock {
+
+// A checkpoint and the file it is from.
+struct FoundCheckpoint {
+  std::string path;
+  Checkpoint checkpoint;
+};
+
+// What --resume says: "never"; "auto", the newest in `folder` (may be null) that is whole, where
+// those that are not are named on stderr; or a file. nullopt: there is nothing to go on from.
+// kDataLoss or kInvalidArgument: there are checkpoints in the folder, and none can be read.
+absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
+                                                              const CheckpointFolder* folder,
+                                                              const BoardModelConfig& model);
+
+// Names on stderr why the bits of `now` will not be those of `then`.
+// kFailedPrecondition: they will not, and `required` says they must.
+absl::Status CheckSameBits(const CheckpointInfo& then, const CheckpointInfo& now, bool required);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_RESTORE_H_

@@ -1,0 +1,61 @@
+#include "trainer/checkpoint/checkpoint_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "records/base/status.h"
+
+namespace penstock {
+
+absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string folder, size_t keep) {
+  if (keep == 0) return absl::InvalidArgumentError("at least one checkpoint must be kept");
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return ErrnoToStatus(error.value(), absl::StrCat("making the folder ", folder));
+  return CheckpointFolder(std::move(folder), keep);
+}
+
+absl::StatusOr<std::vector<std::string>> CheckpointFolder::List() const {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder_, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (absl::StartsWith(name, "step-") && absl::EndsWith(name, ".ckpt")) {
+      paths.push_back(it->path().string());
+    }
+  }
+  if (error) return ErrnoToStatus(error.value(), absl::StrCat("listing the folder ", folder_));
+  std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;  // Steps beyond nine digits.
+  });
+  return paths;
+}
+
+std::string CheckpointFolder::best_path() const { return folder_ + "/best.ckpt"; }
+
+absl::Status CheckpointFolder::SaveBest(const CheckpointInfo& info, const ParameterTable& table,
+                                        const TrainState& state) const {
+  return SaveCheckpoint(best_path(), info, table, state);
+}
+
+absl::Status CheckpointFolder::Save(const CheckpointInfo& info, const ParameterTable& table,
+                                    const TrainState& state) const {
+  const std::string path = absl::StrFormat("%s/step-%09d.ckpt", folder_, info.step);
+  PENSTOCK_RETURN_IF_ERROR(SaveCheckpoint(path, info, table, state));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
+  // Steps beyond this one belong to a run that was given up; they count, but this one stays.
+  for (size_t i = 0; i + keep_ < paths.size(); ++i) {
+    if (paths[i] == path) continue;
+    std::error_code error;
+    std::filesystem::remove(paths[i], error);
+    if (error) return ErrnoToStatus(error.value(), absl::StrCat("removing ", paths[i]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock
