@@ -1,0 +1,73 @@
+// Moves bytes between the ranks of a training. No arithmetic happens here.
+#ifndef PENSTOCK_TRAINER_COMM_COMMUNICATOR_H_
+#define PENSTOCK_TRAINER_COMM_COMMUNICATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace penstock {
+
+// All ranks call the same functions in the same order, with sizes that agree. Spans are borrowed
+// until the call returns. An error ends the communicator: every later call returns it. A rank that
+// ended, here or elsewhere, is kUnavailable and named; nothing waits for it.
+//
+// Not thread-safe.
+class Communicator {
+ public:
+  struct Outgoing {
+    size_t to;
+    std::span<const uint8_t> bytes;
+  };
+  struct Incoming {
+    size_t from;
+    std::span<uint8_t> bytes;
+  };
+
+  virtual ~Communicator() = default;
+
+  virtual size_t rank() const = 0;
+  virtual size_t size() const = 0;
+
+  // What the others are built of: point-to-point messages, all under way at once. The n-th message
+  // of one rank to another meets the n-th that the other expects of it, of the same size. A rank
+  // may send to itself.
+  virtual absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) = 0;
+
+  absl::Status Send(size_t to, std::span<const uint8_t> bytes);
+  absl::Status Receive(size_t from, std::span<uint8_t> bytes);
+
+  // Returns once every rank has called it.
+  absl::Status Barrier();
+  // Every rank's `bytes` become those of `root`.
+  absl::Status Broadcast(size_t root, std::span<uint8_t> bytes);
+  // parts[r] of every rank becomes parts[r] of rank r. REQUIRES: parts.size() == size().
+  absl::Status AllGather(std::span<const std::span<uint8_t>> parts);
+  // in[r] becomes out[rank()] of rank r. REQUIRES: both have size() entries.
+  absl::Status AllToAll(std::span<const std::span<const uint8_t>> out,
+                        std::span<const std::span<uint8_t>> in);
+};
+
+// One rank alone. Thread-compatible.
+class SingleCommunicator final : public Communicator {
+ public:
+  size_t rank() const override { return 0; }
+  size_t size() const override { return 1; }
+  absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
+};
+
+// Copies what a rank sends to itself; the rest, in order, is what must travel.
+// kInvalidArgument: a rank that there is not; messages to itself that do not fit.
+struct Travelling {
+  std::vector<Communicator::Outgoing> out;
+  std::vector<Communicator::Incoming> in;
+};
+absl::Status CopyOwn(size_t rank, size_t size, std::span<const Communicator::Outgoing> out,
+                     std::span<const Communicator::Incoming> in, Travelling& travelling);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_COMM_COMMUNICATOR_H_

@@ -1,0 +1,151 @@
+#include "trainer/comm/communicator.h"
+
+#include <atomic>
+#include <mutex>
+#include <numeric>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/comm/late_watch.h"
+#include "trainer/comm/testing/rank_threads.h"
+
+namespace penstock {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::span<uint8_t>> Spans(std::vector<std::vector<uint8_t>>& parts) {
+  return {parts.begin(), parts.end()};
+}
+
+class WorldTest : public testing::TestWithParam<uint32_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Sizes, WorldTest, testing::Values(1, 2, 3, 4));
+
+TEST_P(WorldTest, AllGatherBringsEveryPartInItsOwnSize) {
+  RunRanks(GetParam(), [](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    std::vector<std::vector<uint8_t>> parts;
+    for (size_t r = 0; r < ranks.size(); ++r) parts.emplace_back(r * 1000, 0);  // Rank 0's: empty.
+    std::fill(parts[ranks.rank()].begin(), parts[ranks.rank()].end(), uint8_t(ranks.rank()));
+    ASSERT_OK(ranks.AllGather(Spans(parts)));
+    for (size_t r = 0; r < ranks.size(); ++r) EXPECT_THAT(parts[r], Each(uint8_t(r)));
+  });
+}
+
+TEST_P(WorldTest, AllToAllTransposes) {
+  RunRanks(GetParam(), [](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    std::vector<std::vector<uint8_t>> out, in(ranks.size(), std::vector<uint8_t>(100));
+    for (size_t r = 0; r < ranks.size(); ++r) out.emplace_back(100, uint8_t(16 * ranks.rank() + r));
+    ASSERT_OK(
+        ranks.AllToAll(std::vector<std::span<const uint8_t>>(out.begin(), out.end()), Spans(in)));
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      EXPECT_THAT(in[r], Each(uint8_t(16 * r + ranks.rank())));
+    }
+  });
+}
+
+TEST_P(WorldTest, BroadcastReachesAllFromAnyRoot) {
+  RunRanks(GetParam(), [](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    for (size_t root = 0; root < ranks.size(); ++root) {
+      std::vector<uint8_t> bytes(300'000, uint8_t(ranks.rank() == root ? 7 + root : 0));
+      ASSERT_OK(ranks.Broadcast(root, bytes));
+      EXPECT_THAT(bytes, Each(uint8_t(7 + root)));
+    }
+  });
+}
+
+TEST_P(WorldTest, NobodyLeavesABarrierBeforeAllHaveComeToIt) {
+  std::atomic<uint32_t> here{0};
+  RunRanks(GetParam(), [&](RankGroup& group) {
+    for (uint32_t round = 1; round <= 20; ++round) {
+      ++here;
+      ASSERT_OK(group.communicator().Barrier());
+      EXPECT_GE(here.load(), round * GetParam());
+    }
+  });
+}
+
+TEST(CommunicatorTest, MessagesBetweenTwoRanksKeepTheirOrder) {
+  RunRanks(2, [](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    uint8_t numbers[] = {1, 2, 3};
+    if (ranks.rank() == 0) {
+      for (uint8_t& number : numbers) ASSERT_OK(ranks.Send(1, {&number, 1}));
+    } else {
+      uint8_t got[3] = {};
+      const Communicator::Incoming in[] = {{0, {&got[0], 1}}, {0, {&got[1], 1}}};
+      ASSERT_OK(ranks.Exchange({}, in));
+      ASSERT_OK(ranks.Receive(0, {&got[2], 1}));
+      EXPECT_THAT(got, ElementsAre(1, 2, 3));
+    }
+  });
+}
+
+TEST(CommunicatorTest, MessagesToOneselfMustFit) {
+  SingleCommunicator single;
+  uint8_t a[4] = {1, 2, 3, 4}, b[4] = {}, small[2] = {};
+  const Communicator::Outgoing out{0, a};
+  const Communicator::Incoming in{0, b}, wrong{0, small};
+  ASSERT_OK(single.Exchange({&out, 1}, {&in, 1}));
+  EXPECT_THAT(b, ElementsAre(1, 2, 3, 4));
+  EXPECT_FALSE(single.Exchange({&out, 1}, {&wrong, 1}).ok());
+  EXPECT_FALSE(single.Exchange({&out, 1}, {}).ok());
+  EXPECT_THAT(single.Send(1, a), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rank 1")));
+}
+
+// Rank 2 fails while the others wait for it and for each other: all of them name it and its
+// reason, and nothing waits on.
+TEST(CommunicatorTest, AFailingRankEndsAllAndIsNamed) {
+  RunRanks(4, [](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    if (ranks.rank() == 2) return group.Fail(absl::DataLossError("shard 7 is cut short"));
+    absl::Status status;
+    while (status.ok()) status = ranks.Barrier();
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kUnavailable,
+                         testing::AllOf(HasSubstr("rank 2 (pid "), HasSubstr("shard 7 is cut"))));
+    EXPECT_EQ(ranks.Barrier(), status);
+  });
+}
+
+TEST(CommunicatorTest, AWaitThatNobodyAnswersEndsAndNamesThePeer) {
+  RankGroupOptions options;
+  options.gloo.timeout = absl::Milliseconds(300);
+  options.gloo.verdict_timeout = absl::Milliseconds(100);
+  RunRanks(
+      2,
+      [](RankGroup& group) {
+        if (group.info().rank == 1) {
+          EXPECT_FALSE(group.store()->WaitForLost(absl::Seconds(60)).ok());
+          return;
+        }
+        const absl::Status status = group.communicator().Barrier();
+        EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("with rank 1")));
+        group.Fail(status);
+      },
+      options);
+}
+
+TEST(LateWatchTest, TellsOfAWaitOnce) {
+  std::mutex mutex;
+  std::condition_variable told;
+  std::vector<std::string> lines;
+  LateWatch watch(std::chrono::milliseconds(20), [&](absl::string_view line) {
+    std::lock_guard lock(mutex);
+    lines.emplace_back(line);
+    told.notify_all();
+  });
+  watch.Begin(3);
+  std::unique_lock lock(mutex);
+  told.wait(lock, [&] { return !lines.empty(); });
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("waiting for rank 3")));
+}
+
+}  // namespace
+}  // namespace penstock

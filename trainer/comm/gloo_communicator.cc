@@ -1,0 +1,208 @@
+#include "trainer/comm/gloo_communicator.h"
+
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gloo/rendezvous/context.h"
+#include "gloo/rendezvous/store.h"
+#include "gloo/transport/tcp/device.h"
+#include "gloo/transport/unbound_buffer.h"
+#include "records/base/mutex.h"
+#include "records/base/status.h"
+#include "trainer/comm/late_watch.h"
+#include "trainer/comm/local_address.h"
+
+namespace penstock {
+namespace {
+
+// Gloo's view of our store. Its methods may throw, as Gloo expects.
+class GlooStore final : public gloo::rendezvous::Store {
+ public:
+  GlooStore(StoreClient& store, absl::Duration timeout) : store_(store), timeout_(timeout) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    Check(store_.Put(Name(key), std::string(data.begin(), data.end())));
+  }
+  std::vector<char> get(const std::string& key) override {
+    const absl::StatusOr<std::string> value = store_.Get(Name(key), timeout_);
+    Check(value.status());
+    return {value->begin(), value->end()};
+  }
+  void wait(const std::vector<std::string>& keys) override {
+    for (const std::string& key : keys) (void)get(key);
+  }
+  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override {
+    wait(keys);
+  }
+
+ private:
+  static std::string Name(const std::string& key) { return absl::StrCat("gloo/", key); }
+  static void Check(const absl::Status& status) {
+    if (!status.ok()) throw gloo::Exception(std::string(status.message()));
+  }
+
+  StoreClient& store_;
+  const absl::Duration timeout_;
+};
+
+// A message under way.
+struct Transfer {
+  size_t peer;
+  bool is_send;
+  std::unique_ptr<gloo::transport::UnboundBuffer> buffer;
+};
+
+class GlooCommunicator final : public Communicator {
+ public:
+  GlooCommunicator(const RankInfo& info, StoreClient& store, const GlooOptions& options,
+                   std::shared_ptr<gloo::Context> context)
+      : store_(store),
+        context_(std::move(context)),
+        timeout_(absl::ToChronoMilliseconds(options.timeout)),
+        verdict_timeout_(options.verdict_timeout),
+        watch_(absl::ToChronoMilliseconds(options.late_after), options.report),
+        sent_(info.world_size),
+        received_(info.world_size) {
+    store_.OnLost([this](const absl::Status& why) { Abort(why); });
+  }
+  ~GlooCommunicator() override { store_.OnLost(nullptr); }
+
+  size_t rank() const override { return static_cast<size_t>(context_->rank); }
+  size_t size() const override { return static_cast<size_t>(context_->size); }
+  absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
+
+ private:
+  // The n-th message between two ranks has the slot n.
+  void Post(const Travelling& travelling, std::vector<Transfer>& transfers);
+  absl::Status WaitForAll(std::vector<Transfer>& transfers);
+  void Abort(const absl::Status& why);
+  // Makes a failed wait for `peer` the error that everything ends with.
+  absl::Status Fail(size_t peer, const char* what);
+
+  StoreClient& store_;
+  const std::shared_ptr<gloo::Context> context_;  // Shared with Gloo's own objects.
+  const std::chrono::milliseconds timeout_;
+  const absl::Duration verdict_timeout_;
+  LateWatch watch_;
+  std::vector<uint64_t> sent_, received_;  // Messages to and from each rank.
+
+  Mutex mutex_;
+  absl::Status ended_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Transfer>* active_ ABSL_GUARDED_BY(mutex_) = nullptr;
+};
+
+absl::Status GlooCommunicator::Exchange(std::span<const Outgoing> out,
+                                        std::span<const Incoming> in) {
+  std::vector<Transfer> transfers;
+  {
+    MutexLock lock(&mutex_);
+    PENSTOCK_RETURN_IF_ERROR(ended_);
+  }
+  Travelling travelling;
+  PENSTOCK_RETURN_IF_ERROR(CopyOwn(rank(), size(), out, in, travelling));
+  try {
+    Post(travelling, transfers);
+  } catch (const std::exception& error) {
+    return Fail(transfers.empty() ? rank() : transfers.back().peer, error.what());
+  }
+  {
+    MutexLock lock(&mutex_);
+    PENSTOCK_RETURN_IF_ERROR(ended_);
+    active_ = &transfers;
+  }
+  const absl::Status status = WaitForAll(transfers);
+  {
+    MutexLock lock(&mutex_);
+    active_ = nullptr;
+  }
+  watch_.End();
+  return status;
+}
+
+// Receives first, so that what arrives finds its place.
+void GlooCommunicator::Post(const Travelling& travelling, std::vector<Transfer>& transfers) {
+  for (const Incoming& message : travelling.in) {
+    transfers.push_back(
+        {message.from, false,
+         context_->createUnboundBuffer(message.bytes.data(), message.bytes.size())});
+    transfers.back().buffer->recv(static_cast<int>(message.from), received_[message.from]++);
+  }
+  for (const Outgoing& message : travelling.out) {
+    transfers.push_back({message.to, true,
+                         context_->createUnboundBuffer(const_cast<uint8_t*>(message.bytes.data()),
+                                                       message.bytes.size())});
+    transfers.back().buffer->send(static_cast<int>(message.to), sent_[message.to]++);
+  }
+}
+
+absl::Status GlooCommunicator::WaitForAll(std::vector<Transfer>& transfers) {
+  for (Transfer& transfer : transfers) {
+    watch_.Begin(transfer.peer);
+    try {
+      const bool completed = transfer.is_send ? transfer.buffer->waitSend(timeout_)
+                                              : transfer.buffer->waitRecv(timeout_);
+      if (!completed) return Fail(transfer.peer, "the wait was aborted");
+    } catch (const std::exception& error) {
+      return Fail(transfer.peer, error.what());
+    }
+  }
+  return absl::OkStatus();
+}
+
+void GlooCommunicator::Abort(const absl::Status& why) {
+  MutexLock lock(&mutex_);
+  if (ended_.ok()) ended_ = why;
+  if (active_ == nullptr) return;
+  for (Transfer& transfer : *active_) {
+    transfer.buffer->abortWaitRecv();
+    transfer.buffer->abortWaitSend();
+  }
+}
+
+absl::Status GlooCommunicator::Fail(size_t peer, const char* what) {
+  const absl::Status verdict = store_.WaitForLost(verdict_timeout_);
+  MutexLock lock(&mutex_);
+  if (!verdict.ok()) {
+    ended_ = verdict;
+  } else if (ended_.ok()) {
+    ended_ =
+        absl::UnavailableError(absl::StrCat("the exchange with rank ", peer, " failed: ", what));
+  }
+  return ended_;
+}
+
+absl::StatusOr<std::shared_ptr<gloo::Context>> Connect(const RankInfo& info, StoreClient& store,
+                                                       const GlooOptions& options) {
+  gloo::transport::tcp::attr attributes;
+  attributes.iface = options.interface;
+  if (options.interface.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(attributes.hostname, LocalAddress(info));
+  }
+  try {
+    auto device = gloo::transport::tcp::CreateDevice(attributes);
+    auto context = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(info.rank),
+                                                               static_cast<int>(info.world_size));
+    context->setTimeout(absl::ToChronoMilliseconds(options.connect_timeout));
+    GlooStore adapter(store, options.connect_timeout);
+    context->connectFullMesh(adapter, device);
+    return context;
+  } catch (const std::exception& error) {
+    PENSTOCK_RETURN_IF_ERROR(Annotate(store.lost(), "while ranks were connecting"));
+    return absl::UnavailableError(
+        absl::StrCat("connecting the ranks by ",
+                     options.interface.empty() ? attributes.hostname : options.interface, ": ",
+                     error.what(), "; another network interface may do (--interface)"));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const RankInfo& info, StoreClient& store,
+                                                          const GlooOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<gloo::Context> context, Connect(info, store, options));
+  return std::make_unique<GlooCommunicator>(info, store, options, std::move(context));
+}
+
+}  // namespace penstock

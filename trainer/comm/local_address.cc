@@ -1,0 +1,81 @@
+#include "trainer/comm/local_address.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+std::string Numeric(const sockaddr* address, socklen_t size) {
+  char text[NI_MAXHOST] = {};
+  if (getnameinfo(address, size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) return "";
+  return text;
+}
+
+bool IsLoopback(const std::string& address) {
+  return address.empty() || address == "::1" || absl::StartsWith(address, "127.");
+}
+
+// What the kernel would send from. Nothing is sent.
+std::string SourceTowards(const addrinfo& target) {
+  const int fd = socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return "";
+  sockaddr_storage own = {};
+  socklen_t size = sizeof(own);
+  std::string address;
+  if (connect(fd, target.ai_addr, target.ai_addrlen) == 0 &&
+      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0) {
+    address = Numeric(reinterpret_cast<sockaddr*>(&own), size);
+  }
+  close(fd);
+  return address;
+}
+
+std::string FirstInterfaceAddress() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return "";
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  for (const ifaddrs* it = list; it != nullptr; it = it->ifa_next) {
+    if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != AF_INET) continue;
+    if ((it->ifa_flags & IFF_UP) == 0 || (it->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    return Numeric(it->ifa_addr, sizeof(sockaddr_in));
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> LocalAddress(const RankInfo& info) {
+  if (absl::StartsWith(info.rendezvous, "unix")) return "127.0.0.1";
+  const size_t colon = info.rendezvous.rfind(':');
+  std::string host = info.rendezvous.substr(0, colon);
+  if (absl::StartsWith(host, "[")) host = host.substr(1, host.size() - 2);
+  const std::string port = colon == std::string::npos ? "" : info.rendezvous.substr(colon + 1);
+  addrinfo hints = {};
+  hints.ai_flags = AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("rendezvous ", info.rendezvous, ": ", gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  std::string address = SourceTowards(*found);
+  if (IsLoopback(address) && !info.one_host()) address = FirstInterfaceAddress();
+  if (!address.empty()) return address;
+  return absl::UnavailableError(absl::StrCat("no network leads to the rendezvous ", info.rendezvous,
+                                             "; name one with --interface"));
+}
+
+}  // namespace penstock

@@ -1,0 +1,18 @@
+// By which address the other ranks reach this host.
+#ifndef PENSTOCK_TRAINER_COMM_LOCAL_ADDRESS_H_
+#define PENSTOCK_TRAINER_COMM_LOCAL_ADDRESS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "trainer/comm/rank_info.h"
+
+namespace penstock {
+
+// The numeric address that this host uses towards info.rendezvous. Where ranks of other hosts take
+// part it is never a loopback one, which Debian gives a host's own name.
+absl::StatusOr<std::string> LocalAddress(const RankInfo& info);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_COMM_LOCAL_ADDRESS_H_

@@ -1,0 +1,53 @@
+// This process as one of the ranks of a training, from joining to leaving.
+#ifndef PENSTOCK_TRAINER_COMM_RANK_GROUP_H_
+#define PENSTOCK_TRAINER_COMM_RANK_GROUP_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "trainer/comm/communicator.h"
+#include "trainer/comm/gloo_communicator.h"
+#include "trainer/comm/rank_info.h"
+#include "trainer/comm/store_client.h"
+#include "trainer/comm/store_server.h"
+
+namespace penstock {
+
+struct RankGroupOptions {
+  absl::Duration join_timeout = absl::Minutes(2);
+  GlooOptions gloo = {};
+  std::function<bool()> should_stop = {};  // Asked while ranks are missing.
+};
+
+// Not thread-safe. The destructor leaves as done, unless Fail() was called; on rank 0 it waits some
+// seconds for the others to leave.
+class RankGroup {
+ public:
+  // Serves the store on rank 0, joins it, connects all ranks. One rank alone needs none of it.
+  static absl::StatusOr<std::unique_ptr<RankGroup>> Join(const RankInfo& info,
+                                                         const RankGroupOptions& options);
+  ~RankGroup();
+
+  const RankInfo& info() const { return info_; }
+  Communicator& communicator() { return *communicator_; }
+  // Null where one rank is alone.
+  StoreClient* store() { return store_.get(); }
+
+  // Tells the others that this rank ends with an error, and why; they end with it. Says nothing
+  // where `why` is that another rank was lost.
+  void Fail(const absl::Status& why);
+
+ private:
+  explicit RankGroup(const RankInfo& info) : info_(info) {}
+
+  RankInfo info_;
+  std::unique_ptr<StoreServer> server_;  // Of rank 0.
+  std::unique_ptr<StoreClient> store_;
+  std::unique_ptr<Communicator> communicator_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_COMM_RANK_GROUP_H_

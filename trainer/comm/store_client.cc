@@ -1,0 +1,282 @@
+#include "trainer/comm/store_client.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "grpcpp/client_context.h"
+#include "proto/rank_store.grpc.pb.h"
+#include "records/base/mutex.h"
+#include "records/base/status.h"
+#include "trainer/comm/store_channel.h"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How often a wait looks at what no condition variable tells.
+constexpr std::chrono::milliseconds kLook{50};
+
+std::string HostName() {
+  char name[256] = {};
+  if (gethostname(name, sizeof(name) - 1) != 0) return "this host";
+  return name;
+}
+
+Clock::time_point DeadlineAfter(absl::Duration timeout) {
+  return Clock::now() + absl::ToChronoMilliseconds(timeout);
+}
+
+// "rank 2" or "ranks 2, 3 and 5 more".
+std::string Names(const std::vector<uint32_t>& ranks) {
+  constexpr size_t kShown = 16;
+  const size_t shown = std::min(ranks.size(), kShown);
+  std::string text = absl::StrCat(
+      ranks.size() == 1 ? "rank " : "ranks ",
+      absl::StrJoin(ranks.begin(), ranks.begin() + static_cast<ptrdiff_t>(shown), ", "));
+  if (ranks.size() > shown) absl::StrAppend(&text, " and ", ranks.size() - shown, " more");
+  return text;
+}
+
+class GrpcStoreClient final : public StoreClient {
+ public:
+  explicit GrpcStoreClient(const RankInfo& info) : info_(info) {}
+  ~GrpcStoreClient() override {
+    Leave(absl::OkStatus());
+    if (stream_ != nullptr) stream_->WritesDone();
+    WaitForEnd(std::chrono::seconds(5));
+    context_.TryCancel();
+  }
+
+  // kUnavailable: may be tried again.
+  absl::Status Start(const std::shared_ptr<grpc::Channel>& channel, Clock::time_point deadline,
+                     const std::function<bool()>& should_stop);
+
+  absl::Status Put(const std::string& key, const std::string& value) override;
+  absl::StatusOr<std::string> Get(const std::string& key, absl::Duration timeout) override;
+  void Leave(const absl::Status& why) override;
+  absl::Status lost() const override {
+    MutexLock lock(&mutex_);
+    return lost_;
+  }
+  absl::Status WaitForLost(absl::Duration timeout) const override;
+  void OnLost(std::function<void(const absl::Status&)> callback) override;
+
+ private:
+  void Listen();
+  void Take(const v1::StoreMessage& message);
+  void Lose(const absl::Status& why);
+  void EndStream(const grpc::Status& status);
+  void WaitForEnd(std::chrono::milliseconds timeout);
+  absl::Status Write(const v1::RankMessage& message);
+  absl::Status NotAllHere(absl::Duration waited) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const RankInfo info_;
+  std::unique_ptr<v1::RankStore::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::RankMessage, v1::StoreMessage>> stream_;
+  Mutex write_mutex_;  // One write at a time.
+
+  mutable Mutex mutex_;
+  mutable CondVar changed_;
+  std::map<std::string, std::string> entries_ ABSL_GUARDED_BY(mutex_);
+  std::optional<std::vector<uint32_t>> missing_ ABSL_GUARDED_BY(mutex_);  // Absent: not accepted.
+  absl::Status lost_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);  // The stream's end.
+  bool leaving_ ABSL_GUARDED_BY(mutex_) = false;
+  Mutex callback_mutex_;  // Held while the callback runs.
+  std::function<void(const absl::Status&)> callback_ ABSL_GUARDED_BY(callback_mutex_);
+  std::jthread listener_;
+};
+
+absl::Status GrpcStoreClient::Write(const v1::RankMessage& message) {
+  MutexLock lock(&write_mutex_);
+  if (stream_->Write(message)) return absl::OkStatus();
+  return absl::UnavailableError("the connection to rank 0's store broke");
+}
+
+absl::Status GrpcStoreClient::Start(const std::shared_ptr<grpc::Channel>& channel,
+                                    Clock::time_point deadline,
+                                    const std::function<bool()>& should_stop) {
+  stub_ = v1::RankStore::NewStub(channel);
+  stream_ = stub_->Join(&context_);
+  v1::RankMessage hello;
+  hello.mutable_hello()->set_job(info_.job);
+  hello.mutable_hello()->set_generation(info_.generation);
+  hello.mutable_hello()->set_rank(info_.rank);
+  hello.mutable_hello()->set_world_size(info_.world_size);
+  hello.mutable_hello()->set_host(HostName());
+  hello.mutable_hello()->set_pid(static_cast<uint32_t>(getpid()));
+  (void)Write(hello);  // A broken stream tells why when it is read.
+  listener_ = std::jthread([this] { Listen(); });
+
+  const Clock::time_point begin = Clock::now();
+  MutexLock lock(&mutex_);
+  while (!(missing_.has_value() && missing_->empty())) {
+    if (ended_.has_value()) return *ended_;
+    if (!lost_.ok()) return Annotate(lost_, "while ranks were joining");
+    if (should_stop && should_stop())
+      return absl::CancelledError("stopped while ranks were joining");
+    const Clock::time_point now = Clock::now();
+    if (now >= deadline) return NotAllHere(absl::FromChrono(now - begin));
+    changed_.WaitUntil(&mutex_, std::min(deadline, now + kLook));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GrpcStoreClient::NotAllHere(absl::Duration waited) const {
+  if (!missing_.has_value()) {
+    return absl::UnavailableError(absl::StrCat("rank 0 at ", info_.rendezvous, " did not answer"));
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat(Names(*missing_), " of ", info_.world_size, " did not join within ",
+                   absl::FormatDuration(absl::Trunc(waited, absl::Milliseconds(100))),
+                   ": look at their own output; they must reach rank 0 at ", info_.rendezvous));
+}
+
+void GrpcStoreClient::Listen() {
+  for (v1::StoreMessage message; stream_->Read(&message);) Take(message);
+  EndStream(stream_->Finish());
+}
+
+void GrpcStoreClient::Take(const v1::StoreMessage& message) {
+  if (message.kind_case() == v1::StoreMessage::kLost) {
+    return Lose(absl::UnavailableError(message.lost().why()));
+  }
+  MutexLock lock(&mutex_);
+  if (message.kind_case() == v1::StoreMessage::kPut) {
+    entries_[message.put().key()] = message.put().value();
+  } else if (message.kind_case() == v1::StoreMessage::kMissing) {
+    missing_.emplace(message.missing().rank().begin(), message.missing().rank().end());
+  }
+  changed_.NotifyAll();
+}
+
+void GrpcStoreClient::EndStream(const grpc::Status& status) {
+  bool lost = false;
+  {
+    MutexLock lock(&mutex_);
+    lost = missing_.has_value() && !leaving_;
+    ended_ = status.ok() ? absl::UnavailableError("rank 0's store has ended")
+                         : absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                                        status.error_message());
+    changed_.NotifyAll();
+  }
+  if (lost) {
+    Lose(absl::UnavailableError(
+        absl::StrCat("rank 0 died, or its host cannot be reached (", info_.rendezvous, ")")));
+  }
+}
+
+void GrpcStoreClient::Lose(const absl::Status& why) {
+  {
+    MutexLock lock(&mutex_);
+    if (!lost_.ok()) return;
+    lost_ = why;
+    changed_.NotifyAll();
+  }
+  MutexLock lock(&callback_mutex_);
+  if (callback_) std::exchange(callback_, nullptr)(why);
+}
+
+void GrpcStoreClient::OnLost(std::function<void(const absl::Status&)> callback) {
+  MutexLock lock(&callback_mutex_);
+  callback_ = std::move(callback);
+  if (const absl::Status why = lost(); callback_ && !why.ok()) {
+    std::exchange(callback_, nullptr)(why);
+  }
+}
+
+absl::Status GrpcStoreClient::Put(const std::string& key, const std::string& value) {
+  v1::RankMessage message;
+  message.mutable_put()->set_key(key);
+  message.mutable_put()->set_value(value);
+  return Write(message);
+}
+
+absl::StatusOr<std::string> GrpcStoreClient::Get(const std::string& key, absl::Duration timeout) {
+  const Clock::time_point deadline = DeadlineAfter(timeout);
+  MutexLock lock(&mutex_);
+  while (true) {
+    if (const auto it = entries_.find(key); it != entries_.end()) return it->second;
+    if (!lost_.ok()) return lost_;
+    if (Clock::now() >= deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("no rank has put \"", key, "\" within ", absl::FormatDuration(timeout)));
+    }
+    changed_.WaitUntil(&mutex_, deadline);
+  }
+}
+
+void GrpcStoreClient::Leave(const absl::Status& why) {
+  {
+    MutexLock lock(&mutex_);
+    if (std::exchange(leaving_, true) || stream_ == nullptr || ended_.has_value()) return;
+  }
+  v1::RankMessage message;
+  message.mutable_leave()->set_error(std::string(why.message()));
+  (void)Write(message);  // A store that is gone needs no telling.
+}
+
+absl::Status GrpcStoreClient::WaitForLost(absl::Duration timeout) const {
+  const Clock::time_point deadline = DeadlineAfter(timeout);
+  MutexLock lock(&mutex_);
+  while (lost_.ok() && Clock::now() < deadline) changed_.WaitUntil(&mutex_, deadline);
+  return lost_;
+}
+
+void GrpcStoreClient::WaitForEnd(std::chrono::milliseconds timeout) {
+  const Clock::time_point deadline = Clock::now() + timeout;
+  MutexLock lock(&mutex_);
+  while (listener_.joinable() && !ended_.has_value() && Clock::now() < deadline) {
+    changed_.WaitUntil(&mutex_, deadline);
+  }
+}
+
+// Connects, in slices so that a stop is noticed.
+absl::Status Connect(grpc::Channel& channel, Clock::time_point deadline,
+                     const std::function<bool()>& should_stop) {
+  while (Clock::now() < deadline) {
+    if (should_stop && should_stop())
+      return absl::CancelledError("stopped while ranks were joining");
+    if (channel.WaitForConnected(std::chrono::system_clock::now() + 2 * kLook)) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::UnavailableError("it cannot be connected to");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StoreClient>> StoreClient::Join(
+    const RankInfo& info, absl::Duration timeout, const std::function<bool()>& should_stop) {
+  const Clock::time_point deadline = DeadlineAfter(timeout);
+  while (true) {
+    const std::shared_ptr<grpc::Channel> channel = MakeStoreChannel(info.rendezvous);
+    absl::Status status = Connect(*channel, deadline, should_stop);
+    if (status.ok()) {
+      auto client = std::make_unique<GrpcStoreClient>(info);
+      status = client->Start(channel, deadline, should_stop);
+      if (status.ok()) return client;
+      if (!client->lost().ok()) return status;
+      if (status.code() != absl::StatusCode::kUnavailable) client->Leave(status);
+    }
+    if (!absl::IsUnavailable(status)) return status;
+    if (Clock::now() >= deadline) {
+      return Annotate(status, absl::StrCat("rank 0 was not reached at ", info.rendezvous,
+                                           " within ", absl::FormatDuration(timeout),
+                                           "; is it started, and open to this host?"));
+    }
+    std::this_thread::sleep_for(kLook);  // Between two tries.
+  }
+}
+
+}  // namespace penstock

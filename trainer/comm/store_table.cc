@@ -1,0 +1,120 @@
+#include "trainer/comm/store_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+
+StoreTable::StoreTable(std::string job, uint64_t generation, uint32_t world_size)
+    : job_(std::move(job)), generation_(generation), world_size_(world_size) {}
+
+absl::Status StoreTable::Check(const v1::RankHello& hello) const {
+  if (hello.job() != job_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("rank 0 here belongs to job \"", job_, "\", this rank to \"", hello.job(),
+                     "\": give every training an address of its own (--rendezvous)"));
+  }
+  if (hello.generation() < generation_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the job has been started again since: this rank is of its start ",
+                     hello.generation(), ", the job is at ", generation_, "; end this process"));
+  }
+  if (hello.generation() > generation_) {
+    return absl::UnavailableError(absl::StrCat("rank 0 is still that of start ", generation_,
+                                               " of the job, this rank is of start ",
+                                               hello.generation()));
+  }
+  if (hello.world_size() != world_size_ || hello.rank() >= world_size_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the world size is ", world_size_, " on rank 0 and ", hello.world_size(),
+                     " on rank ", hello.rank(), ": start all ranks with the same one"));
+  }
+  if (const auto it = ranks_.find(hello.rank()); it != ranks_.end()) {
+    return absl::AlreadyExistsError(absl::StrCat("rank ", hello.rank(), " is taken by ",
+                                                 it->second.process,
+                                                 ": give every process a rank of its own"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StoreTable::Join(const v1::RankHello& hello, StoreMember& member) {
+  MutexLock lock(&mutex_);
+  if (absl::Status status = Check(hello); !status.ok()) return status;
+  ranks_[hello.rank()] = {&member, absl::StrCat("pid ", hello.pid(), " on ", hello.host()), false};
+  for (const auto& [key, value] : entries_) {
+    v1::StoreMessage message;
+    message.mutable_put()->set_key(key);
+    message.mutable_put()->set_value(value);
+    member.Tell(message);
+  }
+  TellMissing();
+  if (lost_.has_value()) {
+    v1::StoreMessage message;
+    *message.mutable_lost() = *lost_;
+    member.Tell(message);
+  }
+  return absl::OkStatus();
+}
+
+void StoreTable::Put(const v1::StoreEntry& entry) {
+  MutexLock lock(&mutex_);
+  entries_[entry.key()] = entry.value();
+  v1::StoreMessage message;
+  *message.mutable_put() = entry;
+  TellAll(message);
+}
+
+void StoreTable::Leave(uint32_t rank, const std::string& error) {
+  MutexLock lock(&mutex_);
+  ranks_[rank].left = true;
+  if (!error.empty()) Lose(rank, absl::StrCat("failed: ", error));
+}
+
+void StoreTable::Remove(uint32_t rank) {
+  MutexLock lock(&mutex_);
+  Rank& removed = ranks_[rank];
+  removed.member = nullptr;
+  if (!removed.left) Lose(rank, "died, or its host cannot be reached");
+  changed_.NotifyAll();
+}
+
+bool StoreTable::WaitUntilEmpty(std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  MutexLock lock(&mutex_);
+  auto is_connected = [](const auto& entry) { return entry.second.member != nullptr; };
+  while (std::any_of(ranks_.begin(), ranks_.end(), is_connected)) {
+    if (!changed_.WaitUntil(&mutex_, deadline) && std::chrono::steady_clock::now() >= deadline) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void StoreTable::TellAll(const v1::StoreMessage& message) {
+  for (auto& [number, rank] : ranks_) {
+    if (rank.member != nullptr) rank.member->Tell(message);
+  }
+}
+
+void StoreTable::TellMissing() {
+  v1::StoreMessage message;
+  message.mutable_missing();
+  for (uint32_t rank = 0; rank < world_size_; ++rank) {
+    if (!ranks_.contains(rank)) message.mutable_missing()->add_rank(rank);
+  }
+  TellAll(message);
+}
+
+void StoreTable::Lose(uint32_t rank, const std::string& why) {
+  if (lost_.has_value()) return;
+  lost_.emplace();
+  lost_->set_rank(rank);
+  lost_->set_why(absl::StrCat("rank ", rank, " (", ranks_[rank].process, ") ", why));
+  v1::StoreMessage message;
+  *message.mutable_lost() = *lost_;
+  TellAll(message);
+}
+
+}  // namespace penstock

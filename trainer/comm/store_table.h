@@ -1,0 +1,70 @@
+// What rank 0 knows about the ranks of its training; speaks no RPC.
+#ifndef PENSTOCK_TRAINER_COMM_STORE_TABLE_H_
+#define PENSTOCK_TRAINER_COMM_STORE_TABLE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "proto/rank_store.pb.h"
+#include "records/base/mutex.h"
+
+namespace penstock {
+
+// One connected rank, as the table speaks to it.
+class StoreMember {
+ public:
+  // Called with the table locked; must neither block nor call back.
+  virtual void Tell(const v1::StoreMessage& message) = 0;
+
+ protected:
+  ~StoreMember() = default;
+};
+
+// Thread-safe. A member must be removed before it ends.
+class StoreTable {
+ public:
+  StoreTable(std::string job, uint64_t generation, uint32_t world_size);
+
+  // Errors as proto/rank_store.proto has them; then `member` is not kept.
+  absl::Status Join(const v1::RankHello& hello, StoreMember& member);
+  // Tells everyone, the sender too.
+  void Put(const v1::StoreEntry& entry);
+  // The rank says that it ends: done, or why it failed.
+  void Leave(uint32_t rank, const std::string& error);
+  // The rank's connection ended; without a Leave() before, it is lost.
+  void Remove(uint32_t rank);
+
+  // False: after `timeout` members are still connected.
+  bool WaitUntilEmpty(std::chrono::milliseconds timeout);
+
+ private:
+  struct Rank {
+    StoreMember* member = nullptr;  // Null: its connection has ended.
+    std::string process;            // "pid 12 on host7".
+    bool left = false;
+  };
+
+  absl::Status Check(const v1::RankHello& hello) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellAll(const v1::StoreMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellMissing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Lose(uint32_t rank, const std::string& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string job_;
+  const uint64_t generation_;
+  const uint32_t world_size_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<uint32_t, Rank> ranks_ ABSL_GUARDED_BY(mutex_);  // That have joined.
+  std::map<std::string, std::string> entries_ ABSL_GUARDED_BY(mutex_);
+  std::optional<v1::RankLost> lost_ ABSL_GUARDED_BY(mutex_);  // The first.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_COMM_STORE_TABLE_H_
