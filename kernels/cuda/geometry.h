@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/numeric/host_device.h"
+
 namespace penstock::cuda {
 
 inline constexpr unsigned kThreads = 256;
@@ -27,8 +29,33 @@ constexpr unsigned PartsOf(size_t rows) {
 }
 
 // Part p of `parts` is rows [FirstOf(p), FirstOf(p + 1)).
-constexpr size_t FirstOf(size_t rows, unsigned parts, unsigned part) {
-  return rows / parts * part + std::min<size_t>(part, rows % parts);
+PENSTOCK_HOST_DEVICE constexpr size_t FirstOf(size_t rows, unsigned parts, unsigned part) {
+  return rows / parts * part + (part < rows % parts ? part : rows % parts);
+}
+
+// The same for sums of `columns` columns: fewer parts where the columns alone fill a GPU.
+inline constexpr size_t kEnoughSums = size_t{1} << 20;
+constexpr unsigned PartsOf(size_t rows, size_t columns) {
+  return std::min(PartsOf(rows), static_cast<unsigned>(std::clamp<size_t>(
+                                     kEnoughSums / std::max<size_t>(columns, 1), 1, kMostParts)));
+}
+
+// How a layer norm's rows lie in a warp: `lanes` lanes a row, each with `chunks` vectors of 16
+// bytes; no chunks: not possible.
+struct RowLayout {
+  unsigned lanes = 0, chunks = 0;
+};
+
+// For rows of `dim` values, `vector` values in 16 bytes. A row is whole vectors, at most 1,024
+// values.
+inline constexpr size_t kMostNormColumns = 1024;
+constexpr RowLayout NormLayout(size_t dim, size_t vector) {
+  if (dim == 0 || dim % vector != 0 || dim > kMostNormColumns) return {};
+  const size_t vectors = dim / vector;
+  const unsigned lanes = vectors > 16 ? 32 : vectors > 8 ? 16 : 8;
+  unsigned chunks = 1;
+  while (chunks * lanes < vectors) chunks *= 2;
+  return {lanes, chunks};
 }
 
 }  // namespace penstock::cuda

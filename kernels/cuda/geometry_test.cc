@@ -33,5 +33,27 @@ TEST(GeometryTest, PartsCutRowsWithoutGapsOrOverlap) {
   }
 }
 
+TEST(GeometryTest, PartsOfManyColumnsAreFewer) {
+  EXPECT_EQ(PartsOf(1 << 20, 1), kMostParts);
+  EXPECT_EQ(PartsOf(1 << 20, 1 << 15), 32u);
+  EXPECT_EQ(PartsOf(1 << 20, size_t{1} << 40), 1u);
+  EXPECT_EQ(PartsOf(0, 0), 1u);
+}
+
+TEST(GeometryTest, NormRowsFitTheirLanes) {
+  for (size_t vector : {4, 8}) {
+    for (size_t dim = vector; dim <= kMostNormColumns; dim += vector) {
+      const RowLayout layout = NormLayout(dim, vector);
+      EXPECT_GE(layout.lanes * layout.chunks * vector, dim);
+      EXPECT_LE(layout.chunks, 32 / vector) << "at most 32 values a lane";
+      EXPECT_TRUE(layout.chunks == 1 || layout.lanes == 32);
+    }
+    EXPECT_EQ(NormLayout(0, vector).chunks, 0u);
+    EXPECT_EQ(NormLayout(vector + 1, vector).chunks, 0u);
+    EXPECT_EQ(NormLayout(kMostNormColumns + vector, vector).chunks, 0u);
+    EXPECT_EQ(NormLayout(std::numeric_limits<size_t>::max(), vector).chunks, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace penstock::cuda

@@ -25,6 +25,14 @@ void LayerNorm(const T* x, const T* gamma, const T* beta, T epsilon, size_t rows
   }
 }
 
+// The same of sum = x + residual, which is written too; sum may be x or residual.
+template <typename T>
+void AddLayerNorm(const T* x, const T* residual, const T* gamma, const T* beta, T epsilon,
+                  size_t rows, size_t dim, T* sum, T* y, T* mean, T* rstd) {
+  for (size_t i = 0; i < rows * dim; ++i) sum[i] = x[i] + residual[i];
+  LayerNorm(sum, gamma, beta, epsilon, rows, dim, y, mean, rstd);
+}
+
 // dx += gradient by x (the residual path has put its own there), dgamma and dbeta += theirs.
 template <typename T>
 void LayerNormBackward(const T* dy, const T* x, const T* gamma, const T* mean, const T* rstd,

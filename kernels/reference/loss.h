@@ -1,8 +1,11 @@
-// Mean squared error.
+// Mean squared error, and cross-entropy of a softmax.
 #ifndef PENSTOCK_KERNELS_REFERENCE_LOSS_H_
 #define PENSTOCK_KERNELS_REFERENCE_LOSS_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 namespace penstock::reference {
 
@@ -24,6 +27,27 @@ void SquaredErrorBackward(const T* prediction, const T* target, T weight, size_t
   for (size_t i = 0; i < count; ++i) {
     dprediction[i] = T(2) * (prediction[i] - target[i]) * weight;
   }
+}
+
+// Sum over the samples of -log softmax(logits)[label]; dlogits of sum * weight. logits and dlogits
+// (samples, classes), labels (samples), each in [0, classes).
+template <typename T>
+double SoftmaxCrossEntropy(const T* logits, const int32_t* labels, T weight, size_t samples,
+                           size_t classes, T* dlogits) {
+  double loss = 0;
+  for (size_t b = 0; b < samples; ++b) {
+    const T* row = logits + b * classes;
+    const auto label = static_cast<size_t>(labels[b]);
+    const T largest = *std::max_element(row, row + classes);
+    T sum = 0;
+    for (size_t c = 0; c < classes; ++c) sum += std::exp(row[c] - largest);
+    loss += static_cast<double>(largest + std::log(sum) - row[label]);
+    for (size_t c = 0; c < classes; ++c) {
+      const T p = std::exp(row[c] - largest) / sum;
+      dlogits[b * classes + c] = (p - (c == label ? T(1) : T(0))) * weight;
+    }
+  }
+  return loss;
 }
 
 }  // namespace penstock::reference

@@ -10,6 +10,7 @@
 #include "kernels/reference/adamw.h"
 #include "kernels/reference/attention.h"
 #include "kernels/reference/board_features.h"
+#include "kernels/reference/images.h"
 #include "kernels/reference/layer_norm.h"
 #include "kernels/reference/linear.h"
 #include "kernels/reference/loss.h"
@@ -157,6 +158,48 @@ TEST(SquaredErrorTest, BackwardMatchesDifferences) {
   SquaredErrorBackward(prediction.data(), target.data(), 0.25, 6, gradient.data());
   ExpectGradient(prediction, gradient,
                  [&] { return 0.25 * SquaredErrorSum(prediction.data(), target.data(), 6); });
+}
+
+TEST(SoftmaxCrossEntropyTest, BackwardMatchesDifferences) {
+  constexpr size_t kSamples = 3, kClasses = 5;
+  Values logits = Noise(kSamples * kClasses, 1), gradient(logits.size()), unused(logits.size());
+  const int32_t labels[kSamples] = {4, 0, 2};
+  auto loss = [&](Values& d) {
+    return SoftmaxCrossEntropy(logits.data(), labels, 0.25, kSamples, kClasses, d.data());
+  };
+  loss(gradient);
+  ExpectGradient(logits, gradient, [&] { return 0.25 * loss(unused); });
+}
+
+TEST(SoftmaxCrossEntropyTest, EqualLogitsCostTheLogarithmOfTheClasses) {
+  const Values logits(2 * 7, 3.0);
+  Values gradient(logits.size());
+  const int32_t labels[2] = {0, 6};
+  EXPECT_NEAR(SoftmaxCrossEntropy(logits.data(), labels, 1.0, 2, 7, gradient.data()),
+              2 * std::log(7.0), 1e-12);
+}
+
+TEST(AddLayerNormTest, NormalisesTheSum) {
+  const Values x = Noise(6, 1), residual = Noise(6, 2), gamma = Noise(3, 3), beta = Noise(3, 4);
+  Values sum(6), y(6), mean(2), rstd(2), expected(6);
+  AddLayerNorm(x.data(), residual.data(), gamma.data(), beta.data(), 1e-5, 2, 3, sum.data(),
+               y.data(), mean.data(), rstd.data());
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(sum[i], x[i] + residual[i]);
+  LayerNorm(sum.data(), gamma.data(), beta.data(), 1e-5, 2, 3, expected.data(), mean.data(),
+            rstd.data());
+  EXPECT_EQ(y, expected);
+}
+
+TEST(NormalizeImagesTest, PutsPixelsIntoTheirPatches) {
+  const ImageShape shape{.samples = 1, .height = 4, .width = 6, .patch = 2};
+  std::vector<uint8_t> image(4 * 6 * 3);
+  image[(3 * 6 + 4) * 3 + 1] = 255;  // Row 3, column 4, green: patch 5, row 1, column 0.
+  const float mean[] = {0, 0.5, 0}, deviation[] = {1, 0.25, 1};
+  Values out(image.size());
+  NormalizeImages(image.data(), shape, PixelScale::Of(mean, deviation), out.data());
+  EXPECT_NEAR(out[5 * 12 + (1 * 2 + 0) * 3 + 1], 2.0, 1e-6);
+  EXPECT_NEAR(out[5 * 12 + (0 * 2 + 0) * 3 + 1], -2.0, 1e-6);
+  EXPECT_NEAR(out[0], 0.0, 1e-6);
 }
 
 // Worked by hand: with bias correction the first step moves by the learning rate against the

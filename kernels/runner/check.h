@@ -126,6 +126,11 @@ class Checker {
 
 void CheckActivations(Checker& checker);
 void CheckBoardFeatures(Checker& checker);
+void CheckImages(Checker& checker);
+void CheckLayerNorms(Checker& checker);
+void CheckLosses(Checker& checker);
+void CheckPools(Checker& checker);
+void CheckUpdates(Checker& checker);
 
 }  // namespace penstock::runner
 

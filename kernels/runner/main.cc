@@ -57,6 +57,11 @@ std::vector<Outcome> Checks(const std::string& prefix) {
   Checker checker(prefix);
   CheckActivations(checker);
   CheckBoardFeatures(checker);
+  CheckImages(checker);
+  CheckLayerNorms(checker);
+  CheckLosses(checker);
+  CheckPools(checker);
+  CheckUpdates(checker);
   if (checker.names().empty()) checker.True("no check begins with " + prefix, false);
   return checker.outcomes();
 }

@@ -1,0 +1,27 @@
+// reference/loss.h on the GPU. The rules of activation.h hold; any address is good.
+#ifndef PENSTOCK_KERNELS_CUDA_LOSS_H_
+#define PENSTOCK_KERNELS_CUDA_LOSS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/reference/loss.h"
+#include "kernels/simt/runtime.h"
+
+namespace penstock::cuda {
+
+// *sum = the squared errors' sum; dprediction of sum * weight. Targets are float.
+template <typename T>
+cudaError_t SquaredError(const T* prediction, const float* target, float weight, size_t count,
+                         double* sum, T* dprediction, cudaStream_t stream);
+
+// *sum = the sum over the samples of -log softmax(logits)[label]; dlogits of sum * weight. A label
+// outside [0, classes) makes the sum and its sample's gradient NaN. workspace (samples).
+template <typename T>
+cudaError_t SoftmaxCrossEntropy(const T* logits, const int32_t* labels, float weight,
+                                size_t samples, size_t classes, double* sum, T* dlogits,
+                                float* workspace, cudaStream_t stream);
+
+}  // namespace penstock::cuda
+
+#endif  // PENSTOCK_KERNELS_CUDA_LOSS_H_

@@ -1,0 +1,98 @@
+#include "kernels/cuda/pool.h"
+
+#include "kernels/cuda/geometry.h"
+#include "kernels/cuda/vector.h"
+#include "kernels/simt/simt.h"
+
+namespace penstock::cuda {
+namespace {
+
+PENSTOCK_DEVICE size_t FirstItem() {
+  return size_t{simt::BlockX()} * simt::Threads() + simt::Thread();
+}
+PENSTOCK_DEVICE size_t ItemStride() { return size_t{simt::GridX()} * simt::Threads(); }
+
+template <typename T>
+PENSTOCK_KERNEL void AddPositionKernel(const float* position, size_t samples, size_t size, T* x) {
+  const size_t vectors = size / Vector<T>::kSize;  // Of a sample.
+  for (size_t i = FirstItem(); i < samples * vectors; i += ItemStride()) {
+    const float* p = position + i % vectors * Vector<T>::kSize;
+    Floats<T> v = LoadVector(x + i * Vector<T>::kSize);
+    PENSTOCK_UNROLL for (int n = 0; n < Vector<T>::kSize; ++n) v.values[n] += p[n];
+    StoreVector(v, x + i * Vector<T>::kSize);
+  }
+}
+
+template <typename T>
+PENSTOCK_KERNEL void MeanPoolKernel(const T* x, size_t samples, size_t tokens, size_t dim, T* y) {
+  const size_t vectors = dim / Vector<T>::kSize;
+  for (size_t i = FirstItem(); i < samples * vectors; i += ItemStride()) {
+    const T* from = x + i / vectors * tokens * dim + i % vectors * Vector<T>::kSize;
+    Floats<T> sum = {};
+    for (size_t t = 0; t < tokens; ++t) {
+      const Floats<T> v = LoadVector(from + t * dim);
+      PENSTOCK_UNROLL for (int n = 0; n < Vector<T>::kSize; ++n) sum.values[n] += v.values[n];
+    }
+    PENSTOCK_UNROLL for (float& value : sum.values) value /= static_cast<float>(tokens);
+    StoreVector(sum, y + i * Vector<T>::kSize);
+  }
+}
+
+template <typename T>
+PENSTOCK_KERNEL void MeanPoolBackwardKernel(const T* dy, size_t samples, size_t tokens, size_t dim,
+                                            T* dx) {
+  const size_t vectors = dim / Vector<T>::kSize;
+  for (size_t i = FirstItem(); i < samples * tokens * vectors; i += ItemStride()) {
+    const size_t sample = i / vectors / tokens;
+    Floats<T> v = LoadVector(dy + sample * dim + i % vectors * Vector<T>::kSize);
+    PENSTOCK_UNROLL for (float& value : v.values) value /= static_cast<float>(tokens);
+    StoreVector(v, dx + i * Vector<T>::kSize);
+  }
+}
+
+// Of kThreads, a vector of rows of `row` values a thread.
+template <typename T>
+simt::Grid GridFor(size_t rows, size_t row) {
+  return {.x = BlocksFor(rows * (row / Vector<T>::kSize)), .threads = kThreads};
+}
+
+template <typename T>
+bool IsWhole(size_t row) {
+  return row % Vector<T>::kSize == 0;
+}
+
+}  // namespace
+
+template <typename T>
+cudaError_t AddPosition(const float* position, size_t samples, size_t size, T* x,
+                        cudaStream_t stream) {
+  if (!IsWhole<T>(size) || !IsAligned(x)) return cudaErrorInvalidValue;
+  return simt::Launch(AddPositionKernel<T>, GridFor<T>(samples, size), stream, position, samples,
+                      size, x);
+}
+
+template <typename T>
+cudaError_t MeanPool(const T* x, size_t samples, size_t tokens, size_t dim, T* y,
+                     cudaStream_t stream) {
+  if (!IsWhole<T>(dim) || !AreAligned(x, y)) return cudaErrorInvalidValue;
+  return simt::Launch(MeanPoolKernel<T>, GridFor<T>(samples, dim), stream, x, samples, tokens, dim,
+                      y);
+}
+
+template <typename T>
+cudaError_t MeanPoolBackward(const T* dy, size_t samples, size_t tokens, size_t dim, T* dx,
+                             cudaStream_t stream) {
+  if (!IsWhole<T>(dim) || !AreAligned(dy, dx)) return cudaErrorInvalidValue;
+  return simt::Launch(MeanPoolBackwardKernel<T>, GridFor<T>(samples * tokens, dim), stream, dy,
+                      samples, tokens, dim, dx);
+}
+
+#define PENSTOCK_INSTANTIATE(T)                                                      \
+  template cudaError_t AddPosition(const float*, size_t, size_t, T*, cudaStream_t);  \
+  template cudaError_t MeanPool(const T*, size_t, size_t, size_t, T*, cudaStream_t); \
+  template cudaError_t MeanPoolBackward(const T*, size_t, size_t, size_t, T*, cudaStream_t);
+PENSTOCK_INSTANTIATE(float)
+PENSTOCK_INSTANTIATE(Bf16)
+#undef PENSTOCK_INSTANTIATE
+
+}  // namespace penstock::cuda

@@ -1,0 +1,87 @@
+#include "kernels/cuda/loss.h"
+#include "kernels/runner/check.h"
+
+namespace penstock::runner {
+namespace {
+
+constexpr double kWeight = 0.125;
+
+template <typename T>
+void CheckSquaredError(Checker& checker, size_t count) {
+  DeviceArray<T> prediction(Noise<T>(count, 1)), gradient(count);
+  DeviceArray<float> target(Noise<float>(count, 2));
+  DeviceArray<double> sum(1);
+  checker.RunTwice(
+      [&] {
+        return cuda::SquaredError(prediction.data(), target.data(), float(kWeight), count,
+                                  sum.data(), gradient.data(), nullptr);
+      },
+      sum, gradient);
+  const auto p = ToDoubles(prediction.initial()), t = ToDoubles(target.initial());
+  std::vector<double> expected(count);
+  reference::SquaredErrorBackward(p.data(), t.data(), kWeight, count, expected.data());
+  checker.Close("dprediction", gradient.Read(), expected, kRounding<T> + 4 * kRounding<float>);
+  // Differences are rounded to float; their squares and sum are not.
+  checker.Close("sum", sum.Read(), {reference::SquaredErrorSum(p.data(), t.data(), count)},
+                4 * kRounding<float>);
+}
+
+template <typename T>
+void CheckCrossEntropy(Checker& checker, size_t samples, size_t classes) {
+  DeviceArray<T> logits(Noise<T>(samples * classes, 1, 8.0)), gradient(samples * classes);
+  DeviceArray<float> workspace(samples);
+  DeviceArray<double> sum(1);
+  std::vector<int32_t> host_labels(samples);
+  for (size_t i = 0; i < samples; ++i) host_labels[i] = int32_t(RandomBits(3, i) % classes);
+  DeviceArray<int32_t> labels(host_labels);
+  checker.RunTwice(
+      [&] {
+        return cuda::SoftmaxCrossEntropy(logits.data(), labels.data(), float(kWeight), samples,
+                                         classes, sum.data(), gradient.data(), workspace.data(),
+                                         nullptr);
+      },
+      sum, gradient);
+  std::vector<double> expected(samples * classes);
+  const double loss =
+      reference::SoftmaxCrossEntropy(ToDoubles(logits.initial()).data(), host_labels.data(),
+                                     kWeight, samples, classes, expected.data());
+  // The exponent's argument is up to 16, so its rounding is as many times that of the result.
+  checker.Close("dlogits", gradient.Read(), expected, kRounding<T> + 64 * kRounding<float>);
+  // Each is a difference of numbers up to 16, and may be small.
+  checker.Close("sum", sum.Read(), {loss}, 64 * kRounding<float>);
+}
+
+void CheckForeignLabel(Checker& checker) {
+  DeviceArray<float> logits(Noise<float>(2 * 3, 1)), gradient(6), workspace(2);
+  DeviceArray<int32_t> labels(std::vector<int32_t>{1, 3});
+  DeviceArray<double> sum(1);
+  Require(cuda::SoftmaxCrossEntropy(logits.data(), labels.data(), 1.0f, 2, 3, sum.data(),
+                                    gradient.data(), workspace.data(), nullptr),
+          "loss");
+  const auto d = gradient.Read();
+  checker.True("the sum is NaN", std::isnan(sum.Read()[0]));
+  checker.True("so is its gradient, and no other", std::isfinite(d[0]) && std::isnan(d[5]));
+}
+
+template <typename T>
+void CheckAll(Checker& checker) {
+  const std::string of = NameOf<T>();
+  if (checker.Begin("loss_squared_error/" + of)) {
+    CheckSquaredError<T>(checker, 1);
+    CheckSquaredError<T>(checker, 2500);
+  }
+  if (checker.Begin("loss_cross_entropy/" + of)) {
+    CheckCrossEntropy<T>(checker, 1, 2);
+    CheckCrossEntropy<T>(checker, 37, 101);
+  }
+}
+
+}  // namespace
+
+void CheckLosses(Checker& checker) {
+  CheckAll<float>(checker);
+  CheckAll<Bf16>(checker);
+  if (checker.Begin("loss_label_of_no_class")) CheckForeignLabel(checker);
+}
+
+}  // namespace penstock::runner
