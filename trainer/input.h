@@ -25,6 +25,7 @@ struct InputTensor {
 // Borrows its tensors from the input, until the next call of Next().
 struct InputBatch {
   size_t rows = 0;
+  size_t global_rows = 0;       // Of all ranks together; 0: those of this one are all.
   uint64_t first_position = 0;  // In the epoch.
   std::string cursor = {};      // Where to resume once this batch is applied.
   std::vector<InputTensor> tensors = {};

@@ -22,6 +22,7 @@ absl::StatusOr<bool> LoaderInput::Next(InputBatch& batch) {
   PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader_->Next(batch_));
   if (!more) return false;
   batch.rows = batch_.rows();
+  batch.global_rows = batch_.global_rows();
   batch.first_position = batch_.position();
   batch.cursor = batch_.cursor().ToString();
   batch.record_ids = batch_.record_ids();

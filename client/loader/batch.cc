@@ -24,6 +24,7 @@ uint64_t Batch::step() const { return slot_->step; }
 uint64_t Batch::epoch() const { return slot_->epoch; }
 uint64_t Batch::position() const { return slot_->position; }
 uint64_t Batch::first_row() const { return slot_->first_row; }
+size_t Batch::global_rows() const { return slot_->global_rows; }
 size_t Batch::rows() const { return slot_ == nullptr ? 0 : slot_->rows; }
 std::span<const TensorView> Batch::tensors() const {
   return slot_ == nullptr ? std::span<const TensorView>() : slot_->tensors;

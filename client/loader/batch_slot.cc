@@ -34,6 +34,7 @@ void Batch::Slot::Describe(const ReadyStep& ready, uint64_t order_fingerprint,
   epoch = ready.step.begin.epoch;
   position = ready.step.begin.position;
   first_row = ready.step.first_row;
+  global_rows = ready.step.rows;
   rows = ready.step.rank_rows;
   cursor = {order_fingerprint, ready.step.end.epoch, ready.step.end.position};
   for (size_t i = 0; i < tensors.size(); ++i) {

@@ -31,6 +31,7 @@ struct Batch::Slot {
   uint64_t epoch = 0;
   uint64_t position = 0;
   uint64_t first_row = 0;
+  size_t global_rows = 0;
   size_t rows = 0;
   Cursor cursor;
   std::vector<TensorView> tensors;  // Views of `memory`.

@@ -97,6 +97,7 @@ class Batch {
   uint64_t epoch() const;      // Of the global batch's first row.
   uint64_t position() const;   // In the epoch, of the global batch's first row.
   uint64_t first_row() const;  // In the global batch, of this rank's first row.
+  size_t global_rows() const;  // Of the global batch.
   size_t rows() const;         // 0 of a batch that holds nothing; it has no tensors either.
   std::span<const TensorView> tensors() const;
   // The tensor of that name, or null.

@@ -1,9 +1,12 @@
 #include "trainer/loop/evaluate.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "records/base/status.h"
+#include "trainer/comm/row_gather.h"
+#include "trainer/loop/agreement.h"
 
 namespace penstock {
 
@@ -13,36 +16,98 @@ std::string Evaluation::ToString() const {
                          percent < 0 ? -percent : percent, percent < 0 ? "above" : "below");
 }
 
-absl::StatusOr<Evaluation> Evaluate(CpuBackend& backend, BoardReader& reader, Input& input,
-                                    double train_mean, const std::function<bool()>& should_stop) {
-  Evaluation result;
-  double errors = 0, from_train_mean = 0, scores = 0, squares = 0;
-  std::vector<float> predictions;
-  for (InputBatch batch;;) {
-    if (should_stop && should_stop()) return absl::CancelledError("the evaluation was stopped");
-    PENSTOCK_ASSIGN_OR_RETURN(const bool more, input.Next(batch));
-    if (!more) break;
-    PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader.Read(batch));
-    predictions.resize(rows.rows);
-    backend.Predict(rows, predictions);
-    for (size_t i = 0; i < rows.rows; ++i) {
-      const double score = rows.scores[i], error = predictions[i] - score;
-      errors += error * error;
-      from_train_mean += (score - train_mean) * (score - train_mean);
-      scores += score;
-      squares += score * score;
+namespace {
+
+// Sums over rows, in their order.
+class Sums {
+ public:
+  explicit Sums(double train_mean) : train_mean_(train_mean) {}
+
+  void Add(std::span<const float> predictions, std::span<const float> row_scores) {
+    for (size_t i = 0; i < row_scores.size(); ++i) {
+      const double score = row_scores[i], error = predictions[i] - score;
+      errors_ += error * error;
+      from_train_mean_ += (score - train_mean_) * (score - train_mean_);
+      scores_ += score;
+      squares_ += score * score;
     }
-    result.records += rows.rows;
+    records_ += row_scores.size();
   }
-  if (result.records == 0) {
-    return absl::FailedPreconditionError(
-        "there are no held-out records: index the data with --holdout 5%");
+
+  absl::StatusOr<Evaluation> Result() const {
+    if (records_ == 0) {
+      return absl::FailedPreconditionError(
+          "there are no held-out records: index the data with --holdout 5%");
+    }
+    const auto count = static_cast<double>(records_);
+    return Evaluation{.records = records_,
+                      .loss = errors_ / count,
+                      .train_mean_loss = from_train_mean_ / count,
+                      .own_mean_loss = squares_ / count - (scores_ / count) * (scores_ / count)};
   }
-  const auto count = static_cast<double>(result.records);
-  result.loss = errors / count;
-  result.train_mean_loss = from_train_mean / count;
-  result.own_mean_loss = squares / count - (scores / count) * (scores / count);
-  return result;
+
+ private:
+  const double train_mean_;
+  uint64_t records_ = 0;
+  double errors_ = 0, from_train_mean_ = 0, scores_ = 0, squares_ = 0;
+};
+
+// One batch of an evaluation, on all ranks.
+class BatchPredictor {
+ public:
+  BatchPredictor(CpuBackend& backend, BoardReader& reader, Communicator& ranks)
+      : backend_(backend), reader_(reader), ranks_(ranks) {}
+
+  absl::Status Run(const InputBatch& batch) {
+    PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader_.Read(batch));
+    const size_t global = batch.global_rows == 0 ? batch.rows : batch.global_rows;
+    const size_t first = FirstRowOf(ranks_.rank(), ranks_.size(), global);
+    predictions.resize(global);
+    scores.resize(global);
+    backend_.Predict(rows, std::span<float>(predictions).subspan(first, rows.rows), global);
+    std::copy_n(rows.scores, rows.rows, scores.data() + first);
+    const std::span<float> arrays[] = {predictions, scores};
+    return GatherRows(ranks_, arrays);
+  }
+
+  std::vector<float> predictions, scores;  // Of all ranks' rows.
+
+ private:
+  CpuBackend& backend_;
+  BoardReader& reader_;
+  Communicator& ranks_;
+};
+
+Intent ReadBatch(Input& input, const std::function<bool()>& should_stop, InputBatch& batch,
+                 absl::Status& status) {
+  if (should_stop && should_stop()) return Intent::kStop;
+  const absl::StatusOr<bool> more = input.Next(batch);
+  if (more.ok()) return *more ? Intent::kGo : Intent::kEnd;
+  status = more.status();
+  return Intent::kFailed;
+}
+
+}  // namespace
+
+absl::StatusOr<Evaluation> Evaluate(CpuBackend& backend, BoardReader& reader, Input& input,
+                                    double train_mean, const std::function<bool()>& should_stop,
+                                    Communicator* ranks) {
+  SingleCommunicator alone;
+  Communicator& all = ranks == nullptr ? alone : *ranks;
+  BatchPredictor predictor(backend, reader, all);
+  Sums sums(train_mean);
+  for (InputBatch batch;;) {
+    absl::Status status;
+    const Intent own = ReadBatch(input, should_stop, batch, status);
+    PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(all, own, batch.first_position, status));
+    if (agreed.intent == Intent::kFailed) {
+      return status.ok() ? absl::UnavailableError(agreed.why) : status;
+    }
+    if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
+    if (agreed.intent == Intent::kEnd) return sums.Result();
+    PENSTOCK_RETURN_IF_ERROR(predictor.Run(batch));
+    sums.Add(predictor.predictions, predictor.scores);
+  }
 }
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/board_reader.h"
+#include "trainer/comm/communicator.h"
 #include "trainer/input.h"
 
 namespace penstock {
@@ -27,12 +28,14 @@ struct Evaluation {
   std::string ToString() const;
 };
 
-// Reads `input` to its end: every row counts once, summed in double in row order.
-// `should_stop`, unless empty, is asked between batches.
+// Reads `input` to its end: every row counts once, summed in double in row order, over the rows of
+// all `ranks` (null: of this one alone), which all get the same result.
+// `should_stop`, unless empty, is asked between batches; one rank's yes stops all.
 // kFailedPrecondition: there are no rows; kCancelled: should_stop() said so.
 absl::StatusOr<Evaluation> Evaluate(CpuBackend& backend, BoardReader& reader, Input& input,
                                     double train_mean,
-                                    const std::function<bool()>& should_stop = {});
+                                    const std::function<bool()>& should_stop = {},
+                                    Communicator* ranks = nullptr);
 
 }  // namespace penstock
 

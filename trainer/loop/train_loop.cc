@@ -24,7 +24,8 @@ TrainLoop::TrainLoop(CpuBackend& backend, BoardReader& reader, Input& input, Che
       reader_(reader),
       input_(input),
       info_(std::move(info)),
-      options_(std::move(options)) {
+      options_(std::move(options)),
+      ranks_(options_.ranks == nullptr ? alone_ : *options_.ranks) {
   summary_.first_step = summary_.step = info_.step;
   summary_.cursor = info_.cursor;
   summary_.best = info_.best;
@@ -41,15 +42,12 @@ bool TrainLoop::IsDone() const {
 
 absl::StatusOr<TrainSummary> TrainLoop::Run() {
   while (!IsDone()) {
-    if (Stops()) {
-      summary_.stopped = true;
-      break;
-    }
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, RunStep());
     if (!more) break;
     if (IsDone()) break;
     if (absl::Status schedules = RunSchedules(); !schedules.ok()) {
-      PENSTOCK_RETURN_IF_ERROR(Annotate(Save(), schedules.message()));
+      // Other ranks may not have failed, and would not take part.
+      if (Alone()) PENSTOCK_RETURN_IF_ERROR(Annotate(Save(), schedules.message()));
       return schedules;
     }
   }
@@ -63,18 +61,32 @@ absl::StatusOr<TrainSummary> TrainLoop::Run() {
   return summary_;
 }
 
-absl::StatusOr<bool> TrainLoop::NextBatch() {
-  absl::StatusOr<bool> more = input_.Next(batch_);
-  if (more.ok()) return more;
+Intent TrainLoop::ReadBatch(absl::Status& status) {
+  if (Stops()) return Intent::kStop;
+  const absl::StatusOr<bool> more = input_.Next(batch_);
+  if (more.ok()) return *more ? Intent::kGo : Intent::kEnd;
   // A closed input is how a wait for it is interrupted.
-  if (absl::IsCancelled(more.status()) && Stops()) {
-    summary_.stopped = true;
-    return false;
+  if (absl::IsCancelled(more.status()) && Stops()) return Intent::kStop;
+  status = more.status();
+  return Intent::kFailed;
+}
+
+absl::StatusOr<bool> TrainLoop::NextBatch() {
+  absl::Status status;
+  const Intent own = ReadBatch(status);
+  PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(ranks_, own, batch_.first_position, status));
+  if (agreed.intent == Intent::kFailed) {
+    return InputFailed(status.ok() ? absl::UnavailableError(agreed.why) : status);
   }
+  if (agreed.intent == Intent::kStop) summary_.stopped = true;
+  return agreed.intent == Intent::kGo;
+}
+
+absl::Status TrainLoop::InputFailed(const absl::Status& status) {
   if (absl::Status saved = Save(); !saved.ok()) {
-    return Annotate(more.status(), absl::StrCat(saved.message(), "; and the input failed"));
+    return Annotate(status, absl::StrCat(saved.message(), "; and the input failed"));
   }
-  return more;
+  return status;
 }
 
 absl::StatusOr<bool> TrainLoop::RunStep() {
@@ -82,7 +94,7 @@ absl::StatusOr<bool> TrainLoop::RunStep() {
   PENSTOCK_ASSIGN_OR_RETURN(const bool more, NextBatch());
   const Clock::time_point arrived = Clock::now();
   if (!more) return false;
-  StepReport report{.total_steps = options_.total_steps, .rows = batch_.rows};
+  StepReport report{.total_steps = options_.total_steps};
   PENSTOCK_RETURN_IF_ERROR(TrainOn(batch_, report));
   report.step = info_.step;
   report.wait = arrived - start;
@@ -97,14 +109,17 @@ absl::Status TrainLoop::TrainOn(const InputBatch& batch, StepReport& report) {
   report.learning_rate = options_.schedule.At(info_.step);
   absl::StatusOr<StepResult> result = backend_.Step(rows, {.learning_rate = report.learning_rate,
                                                            .decay_rate = options_.decay_rate,
-                                                           .clip_norm = options_.clip_norm});
+                                                           .clip_norm = options_.clip_norm,
+                                                           .global_rows = batch.global_rows});
   if (!result.ok()) return Diverged(result.status(), batch);
   report.loss = result->loss;
   report.gradient_norm = result->gradient_norm;
   info_.step = backend_.state().step;
   info_.cursor = batch.cursor;
-  info_.score_sum = std::accumulate(rows.scores, rows.scores + rows.rows, info_.score_sum);
-  info_.score_count += rows.rows;
+  const std::span<const float> scores = backend_.global_scores();
+  report.rows = scores.size();
+  info_.score_sum = std::accumulate(scores.begin(), scores.end(), info_.score_sum);
+  info_.score_count += scores.size();
   unsaved_ = true;
   return absl::OkStatus();
 }
@@ -152,8 +167,8 @@ absl::Status TrainLoop::RunEvaluation() {
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Input> holdout, options_.open_holdout());
   const double mean = info_.score_sum / static_cast<double>(info_.score_count);
   absl::StatusOr<Evaluation> evaluation =
-      Evaluate(backend_, reader_, *holdout, mean, options_.should_stop);
-  if (absl::IsCancelled(evaluation.status()) && Stops()) {
+      Evaluate(backend_, reader_, *holdout, mean, options_.should_stop, options_.ranks);
+  if (absl::IsCancelled(evaluation.status())) {  // By should_stop(), of this rank or another.
     summary_.stopped = true;
     return absl::OkStatus();
   }
@@ -174,13 +189,17 @@ absl::Status TrainLoop::Judge(const Evaluation& evaluation) {
   }
   unsaved_ = true;
   summary_.best = info_.best;
-  if (!better || options_.checkpoints == nullptr) return absl::OkStatus();
+  if (!better) return absl::OkStatus();
+  if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, backend_.state()));
+  if (options_.checkpoints == nullptr) return absl::OkStatus();
   return options_.checkpoints->SaveBest(info_, backend_.table(), backend_.state());
 }
 
 absl::Status TrainLoop::Save() {
-  if (options_.checkpoints == nullptr || !unsaved_) return absl::OkStatus();
+  if (!unsaved_) return absl::OkStatus();
   unsaved_ = false;
+  if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, backend_.state()));
+  if (options_.checkpoints == nullptr) return absl::OkStatus();
   return options_.checkpoints->Save(info_, backend_.table(), backend_.state());
 }
 

@@ -17,7 +17,9 @@
 #include "trainer/batch_digest.h"
 #include "trainer/board_reader.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
+#include "trainer/comm/communicator.h"
 #include "trainer/input.h"
+#include "trainer/loop/agreement.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/optimizer/learning_rate.h"
 
@@ -35,7 +37,7 @@ struct Divergence {
 struct StepReport {
   uint64_t step = 0;         // Steps applied, this one included; over all runs of the training.
   uint64_t total_steps = 0;  // 0: unknown.
-  size_t rows = 0;
+  size_t rows = 0;           // Of all ranks, as is the loss.
   double loss = 0;
   double learning_rate = 0;
   double gradient_norm = 0;
@@ -47,12 +49,12 @@ struct StepReport {
 struct TrainSummary {
   uint64_t first_step = 0;  // Steps applied before this run.
   uint64_t step = 0;        // Steps applied.
-  uint64_t positions = 0;   // Rows trained on in this run.
+  uint64_t positions = 0;   // Rows trained on in this run, by all ranks.
   double loss_start = 0;    // Mean over the run's first steps, at most kLossSteps of them.
   double loss_end = 0;      // And over its last.
   std::chrono::nanoseconds wait{};
   std::chrono::nanoseconds compute{};
-  std::string digest;                    // Of this run's rows, in order.
+  std::string digest;                    // Of this run's rows of this rank, in order.
   std::string cursor;                    // After the last applied step.
   bool stopped = false;                  // should_stop() ended it.
   bool early_stopped = false;            // Evaluations that were no better did.
@@ -73,7 +75,10 @@ struct TrainLoopOptions {
   uint64_t checkpoint_every = 0;  // Steps; 0: at the end alone.
   uint64_t eval_every = 0;        // Steps; 0: at the end alone.
   uint64_t early_stop = 0;        // Evaluations in a row that are no better end it; 0: none do.
-  const CheckpointFolder* checkpoints = nullptr;  // Null: none are written.
+  const CheckpointFolder* checkpoints = nullptr;  // Null: none are written here.
+  // The ranks of the training, which all run this loop; must outlive it. Null: one alone.
+  Communicator* ranks = nullptr;
+  bool rank_0_saves = false;  // Then all compare their state first.
   // Opens the held-out records anew; empty: no evaluation.
   std::function<absl::StatusOr<std::unique_ptr<Input>>()> open_holdout = {};
 
@@ -105,7 +110,10 @@ class TrainLoop {
   using Clock = std::chrono::steady_clock;
 
   absl::StatusOr<bool> RunStep();
+  // False: no more, agreed by all ranks.
   absl::StatusOr<bool> NextBatch();
+  Intent ReadBatch(absl::Status& status);
+  absl::Status InputFailed(const absl::Status& status);
   bool Stops() const { return options_.should_stop && options_.should_stop(); }
   absl::Status TrainOn(const InputBatch& batch, StepReport& report);
   absl::Status RunSchedules();
@@ -114,6 +122,7 @@ class TrainLoop {
   absl::Status Judge(const Evaluation& evaluation);
   absl::Status Diverged(const absl::Status& status, const InputBatch& batch) const;
   absl::Status Save();
+  bool Alone() const { return ranks_.size() == 1; }
   void Record(const StepReport& report);
   bool EarlyStopped() const;
   bool IsDone() const;
@@ -123,6 +132,8 @@ class TrainLoop {
   Input& input_;
   CheckpointInfo info_;
   TrainLoopOptions options_;
+  SingleCommunicator alone_;
+  Communicator& ranks_;
   BatchDigest digest_;
   InputBatch batch_;
   TrainSummary summary_;

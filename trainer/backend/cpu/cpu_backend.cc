@@ -10,6 +10,7 @@
 #include "kernels/reference/adamw.h"
 #include "kernels/reference/loss.h"
 #include "records/base/status.h"
+#include "trainer/comm/row_gather.h"
 #include "trainer/step/board_program.h"
 
 namespace penstock {
@@ -37,6 +38,16 @@ void ForSlices(ThreadPool& pool, size_t size, absl::FunctionRef<void(size_t, siz
   });
 }
 
+std::vector<ShardAddition> TreeOf(const StepProgram& update) {
+  std::vector<ShardAddition> tree;
+  for (const Op& op : update.ops) {
+    if (op.kind == OpKind::kAddGradients) {
+      tree.push_back({op.operands[0].buffer, op.operands[1].buffer});  // Shard v is buffer v.
+    }
+  }
+  return tree;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const BoardModelConfig& config,
@@ -44,6 +55,9 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const BoardModelC
   PENSTOCK_RETURN_IF_ERROR(config.Validate());
   if (options.shards == 0) {
     return absl::InvalidArgumentError("a batch needs at least one virtual shard");
+  }
+  if (options.ranks != nullptr) {
+    PENSTOCK_RETURN_IF_ERROR(CheckShardsAndRanks(options.shards, options.ranks->size()));
   }
   return std::unique_ptr<CpuBackend>(new CpuBackend(config, options));
 }
@@ -55,8 +69,11 @@ CpuBackend::CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& 
       block_rows_(options.block_rows == 0 ? DefaultBlockRows(config) : options.block_rows),
       gemm_(options.gemm),
       kernels_(options.kernels == nullptr ? *SupportedCpuKernels().front() : *options.kernels),
-      pool_(options.threads == 0 ? UsableCores() : options.threads),
+      pool_(options.threads == 0 ? std::max<size_t>(1, UsableCores() / options.processes)
+                                 : options.threads),
+      ranks_(options.ranks == nullptr ? alone_ : *options.ranks),
       update_(BuildUpdate(table_, shards_)),
+      merge_(ranks_, TreeOf(update_), shards_, table_.arena_size()),
       state_(table_.arena_size()),
       activations_(pool_.threads()) {}
 
@@ -76,20 +93,27 @@ void CpuBackend::ReserveActivations(const StepProgram& program) {
   }
 }
 
-void CpuBackend::RunShard(const StepProgram& program, const BoardRows& rows, size_t shard,
-                          size_t worker, float* gradients, float* predictions) {
-  const size_t first = shard * rows.rows / shards_;
-  const size_t last = (shard + 1) * rows.rows / shards_;
+CpuBackend::Part CpuBackend::PartOf(const BoardRows& rows, size_t global_rows) const {
+  if (global_rows == 0) global_rows = rows.rows;
+  return {rows, FirstRowOf(ranks_.rank(), ranks_.size(), global_rows), global_rows};
+}
+
+// `shard` counts this rank's own.
+void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
+                          float* gradients, float* predictions) {
+  const size_t number = merge_.first_shard() + shard;
+  const size_t first = number * part.global_rows / shards_ - part.first_row;
+  const size_t last = (number + 1) * part.global_rows / shards_ - part.first_row;
   BlockMemory<float> memory{.parameters = state_.parameters.data(),
                             .activations = activations_[worker].data(),
-                            .loss_weight = 1.0f / static_cast<float>(rows.rows)};
+                            .loss_weight = 1.0f / static_cast<float>(part.global_rows)};
   if (gradients != nullptr) {
     memory.gradients = gradients + shard * table_.arena_size();
     std::fill_n(memory.gradients, table_.arena_size(), 0.0f);
   }
   const BlockExecutor executor(program, kernels_, gemm_);
   for (size_t row = first; row < last; row += block_rows_) {
-    const BoardRows block = rows.Slice(row, std::min(block_rows_, last - row));
+    const BoardRows block = part.rows.Slice(row, std::min(block_rows_, last - row));
     memory.input = block.planes;
     memory.flags = block.flags;
     memory.targets = block.scores;
@@ -98,29 +122,33 @@ void CpuBackend::RunShard(const StepProgram& program, const BoardRows& rows, siz
   }
 }
 
-void CpuBackend::RunShards(const StepProgram& program, const BoardRows& rows, float* gradients,
+void CpuBackend::RunShards(const StepProgram& program, const Part& part, float* gradients,
                            float* predictions) {
-  pool_.ParallelFor(shards_, [&](size_t worker, size_t shard) {
-    RunShard(program, rows, shard, worker, gradients, predictions);
+  pool_.ParallelFor(merge_.num_shards(), [&](size_t worker, size_t shard) {
+    RunShard(program, part, shard, worker, gradients, predictions);
   });
 }
 
-void CpuBackend::Predict(const BoardRows& rows, std::span<float> predictions) {
-  RunShards(ProgramFor(Purpose::kInference, rows.format), rows, nullptr, predictions.data());
+void CpuBackend::Predict(const BoardRows& rows, std::span<float> predictions, size_t global_rows) {
+  RunShards(ProgramFor(Purpose::kInference, rows.format), PartOf(rows, global_rows), nullptr,
+            predictions.data());
 }
 
 absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateOptions& update) {
-  if (rows.rows == 0 || rows.scores == nullptr) {
+  const Part part = PartOf(rows, update.global_rows);
+  if (part.global_rows == 0 || (rows.rows > 0 && rows.scores == nullptr)) {
     return absl::InvalidArgumentError("a training step needs rows and their scores");
   }
-  gradients_.resize(shards_ * table_.arena_size());
-  predictions_.resize(rows.rows);
-  RunShards(ProgramFor(Purpose::kTraining, rows.format), rows, gradients_.data(),
-            predictions_.data());
+  gradients_.resize(merge_.num_shards() * table_.arena_size());
+  predictions_.resize(part.global_rows);
+  scores_.resize(part.global_rows);
+  own_predictions_ = std::span<const float>(predictions_).subspan(part.first_row, rows.rows);
+  RunShards(ProgramFor(Purpose::kTraining, rows.format), part, gradients_.data(),
+            predictions_.data() + part.first_row);
   StepResult result;
-  result.loss = reference::SquaredErrorSum(predictions_.data(), rows.scores, rows.rows) /
-                static_cast<double>(rows.rows);
-  result.gradient_norm = MergeGradients();
+  PENSTOCK_ASSIGN_OR_RETURN(result.loss, GatherLoss(part));
+  PENSTOCK_RETURN_IF_ERROR(MergeGradients());
+  result.gradient_norm = GradientNorm();
   if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) {
     return absl::FailedPreconditionError(
         absl::StrCat("step ", state_.step, ": the loss is ", result.loss,
@@ -133,11 +161,19 @@ absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateO
   return result;
 }
 
-void CpuBackend::AddGradients(const Op& op) {
-  float* sum = gradients_.data() + update_.buffers[op.operands[0].buffer].offset;
-  const float* addend = gradients_.data() + update_.buffers[op.operands[1].buffer].offset;
-  ForSlices(pool_, table_.arena_size(),
-            [&](size_t first, size_t count) { kernels_.add(addend + first, count, sum + first); });
+absl::StatusOr<double> CpuBackend::GatherLoss(const Part& part) {
+  std::copy_n(part.rows.scores, part.rows.rows, scores_.data() + part.first_row);
+  const std::span<float> arrays[] = {predictions_, scores_};
+  PENSTOCK_RETURN_IF_ERROR(GatherRows(ranks_, arrays));
+  return reference::SquaredErrorSum(predictions_.data(), scores_.data(), part.global_rows) /
+         static_cast<double>(part.global_rows);
+}
+
+absl::Status CpuBackend::MergeGradients() {
+  return merge_.Run(gradients_.data(), [this](const float* addend, size_t count, float* sum) {
+    ForSlices(pool_, count,
+              [&](size_t first, size_t size) { kernels_.add(addend + first, size, sum + first); });
+  });
 }
 
 double CpuBackend::GradientNorm() {
@@ -148,13 +184,6 @@ double CpuBackend::GradientNorm() {
   double sum = 0;
   for (double value : partial) sum += value;
   return std::sqrt(sum);
-}
-
-double CpuBackend::MergeGradients() {
-  for (const Op& op : update_.ops) {
-    if (op.kind == OpKind::kAddGradients) AddGradients(op);
-  }
-  return GradientNorm();
 }
 
 void CpuBackend::ApplyUpdate(const UpdateOptions& update, double gradient_norm) {

@@ -2,8 +2,8 @@
 //
 // A global batch is cut into V virtual shards of neighbouring rows, a shard into blocks of a few
 // rows whose activations fit a core's cache. Every shard adds up its own gradients, block by
-// block; the update program merges them in a fixed tree. Threads share out whole shards, so the
-// bits do not depend on how many there are.
+// block; the update program merges them in a fixed tree. Threads and ranks share out whole shards,
+// so the bits depend on neither.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_CPU_BACKEND_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_CPU_BACKEND_H_
 
@@ -21,6 +21,8 @@
 #include "trainer/backend/cpu/kernels.h"
 #include "trainer/backend/cpu/thread_pool.h"
 #include "trainer/backend/train_state.h"
+#include "trainer/comm/communicator.h"
+#include "trainer/comm/shard_merge.h"
 #include "trainer/model/board_model.h"
 #include "trainer/model/parameter_table.h"
 #include "trainer/step/program.h"
@@ -28,11 +30,15 @@
 namespace penstock {
 
 struct CpuBackendOptions {
-  size_t threads = 0;     // 0: the cores this process may use.
+  size_t threads = 0;     // 0: the cores this process may use, shared with its neighbours.
+  size_t processes = 1;   // That share them.
   size_t shards = 8;      // V.
   size_t block_rows = 0;  // Part of the bits; 0: chosen from the model alone.
   GemmEngine gemm = GemmEngine::kOneDnn;
   const CpuKernels* kernels = nullptr;  // Null: the fastest of this processor.
+  // Shares the shards: this rank has the rows of [rV/R, (r+1)V/R). Must outlive the backend. Null:
+  // this process has all.
+  Communicator* ranks = nullptr;
 };
 
 // One update's numbers.
@@ -40,6 +46,7 @@ struct UpdateOptions {
   double learning_rate = 1e-3;
   double decay_rate = 0.01;  // Times the learning rate; on matrices only.
   double clip_norm = 0;      // Global norm that gradients are scaled down to; 0: no limit.
+  size_t global_rows = 0;    // Of all ranks together; 0: those of this one are all.
 };
 
 struct StepResult {
@@ -50,17 +57,20 @@ struct StepResult {
 // Not thread-safe.
 class CpuBackend {
  public:
-  // kInvalidArgument: an impossible model, no shards.
+  // kInvalidArgument: an impossible model, no shards, or ranks that cannot share them.
   static absl::StatusOr<std::unique_ptr<CpuBackend>> Create(const BoardModelConfig& config,
                                                             const CpuBackendOptions& options);
 
   // Forward, backward, update. Any number of rows; with a multiple of V every shard has as many.
+  // `rows` are this rank's. All ranks call it, and get the same result.
   // kInvalidArgument: no rows or no scores.
   // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
+  // kUnavailable: another rank ended; the state is unchanged.
   absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update);
 
-  // Forward alone: predictions (rows.rows).
-  void Predict(const BoardRows& rows, std::span<float> predictions);
+  // Forward alone: predictions (rows.rows). Needs no other rank; with its part of `global_rows` (0:
+  // they are all) a rank computes the bits that one rank alone would.
+  void Predict(const BoardRows& rows, std::span<float> predictions, size_t global_rows = 0);
 
   TrainState& state() { return state_; }
   const ParameterTable& table() const { return table_; }
@@ -71,8 +81,9 @@ class CpuBackend {
   const char* kernels_name() const { return kernels_.name; }
   // Of the last step, merged, before clipping.
   std::span<const float> gradients() const { return {gradients_.data(), table_.arena_size()}; }
-  // Of the last step.
-  std::span<const float> predictions() const { return predictions_; }
+  // Of the last step: of this rank's rows, and the scores of all ranks' rows in their order.
+  std::span<const float> predictions() const { return own_predictions_; }
+  std::span<const float> global_scores() const { return scores_; }
 
  private:
   enum class Purpose : uint8_t { kTraining, kInference };
@@ -80,17 +91,25 @@ class CpuBackend {
   CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options);
 
   const StepProgram& ProgramFor(Purpose purpose, BoardFormat format);
-  // All shards through `program`. `gradients` is null or takes one arena a shard.
-  void RunShards(const StepProgram& program, const BoardRows& rows, float* gradients,
+  // This rank's rows, of so many.
+  struct Part {
+    const BoardRows& rows;
+    size_t first_row;
+    size_t global_rows;
+  };
+  Part PartOf(const BoardRows& rows, size_t global_rows) const;
+  // All own shards through `program`. `gradients` is null or takes one arena a shard.
+  void RunShards(const StepProgram& program, const Part& part, float* gradients,
                  float* predictions);
-  void RunShard(const StepProgram& program, const BoardRows& rows, size_t shard, size_t worker,
+  void RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
                 float* gradients, float* predictions);
+  // The loss over the rows of all ranks.
+  absl::StatusOr<double> GatherLoss(const Part& part);
   void ReserveActivations(const StepProgram& program);
 
   // The update program, split at the norm: what must be known before anything is changed.
-  double MergeGradients();
   void ApplyUpdate(const UpdateOptions& update, double gradient_norm);
-  void AddGradients(const Op& op);
+  absl::Status MergeGradients();
   double GradientNorm();
 
   BoardModelConfig config_;
@@ -100,12 +119,16 @@ class CpuBackend {
   GemmEngine gemm_;
   const CpuKernels& kernels_;
   ThreadPool pool_;
+  SingleCommunicator alone_;
+  Communicator& ranks_;
   StepProgram update_;
+  ShardMerge merge_;
   std::map<std::pair<Purpose, BoardFormat>, std::unique_ptr<StepProgram>> programs_;
   TrainState state_;
-  std::vector<float> gradients_;                 // (V, arena)
+  std::vector<float> gradients_;                 // (V / R, arena)
   std::vector<std::vector<float>> activations_;  // One arena a worker.
-  std::vector<float> predictions_;
+  std::vector<float> predictions_, scores_;      // Of all ranks' rows.
+  std::span<const float> own_predictions_;
 };
 
 }  // namespace penstock

@@ -1,0 +1,26 @@
+#include "trainer/comm/row_gather.h"
+
+#include <vector>
+
+namespace penstock {
+
+absl::Status GatherRows(Communicator& ranks, std::span<const std::span<float>> arrays) {
+  std::vector<Communicator::Outgoing> out;
+  std::vector<Communicator::Incoming> in;
+  for (const std::span<float> array : arrays) {
+    auto part = [&](size_t rank) {
+      const size_t first = FirstRowOf(rank, ranks.size(), array.size());
+      const size_t last = FirstRowOf(rank + 1, ranks.size(), array.size());
+      return std::span<uint8_t>(reinterpret_cast<uint8_t*>(array.data() + first),
+                                (last - first) * sizeof(float));
+    };
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      if (r == ranks.rank()) continue;
+      out.push_back({r, part(ranks.rank())});
+      in.push_back({r, part(r)});
+    }
+  }
+  return ranks.Exchange(out, in);
+}
+
+}  // namespace penstock

@@ -1,0 +1,132 @@
+#include "trainer/comm/shard_merge.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+// Slices begin at multiples of so many floats: 64 bytes.
+constexpr size_t kAlignment = 16;
+
+std::span<uint8_t> Bytes(float* from, size_t count) {
+  return {reinterpret_cast<uint8_t*>(from), count * sizeof(float)};
+}
+
+// The largest power of two up to `limit` that divides `shards`.
+size_t LargestDivisor(size_t shards, size_t limit) {
+  return std::min(std::bit_floor(limit), shards & (~shards + 1));
+}
+
+}  // namespace
+
+MergePlan PlanMerge(std::span<const ShardAddition> tree, size_t shards, size_t ranks) {
+  MergePlan plan;
+  const size_t per_rank = shards / ranks;
+  std::vector<bool> unfinished(shards), consumed(shards);
+  for (const ShardAddition& addition : tree) {
+    const bool local = addition.sum / per_rank == addition.addend / per_rank &&
+                       !unfinished[addition.sum] && !unfinished[addition.addend];
+    if (local) {
+      plan.local.push_back(addition);
+      consumed[addition.addend] = true;
+    } else {
+      plan.rest.push_back(addition);
+      unfinished[addition.sum] = true;
+    }
+  }
+  for (size_t shard = 0; shard < shards; ++shard) {
+    if (!consumed[shard]) plan.open.push_back(shard);
+  }
+  return plan;
+}
+
+absl::Status CheckShardsAndRanks(size_t shards, size_t ranks) {
+  if (ranks > 0 && std::has_single_bit(ranks) && shards % ranks == 0) return absl::OkStatus();
+  const size_t power = std::bit_ceil(std::max<size_t>(ranks, 1));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--virtual-shards ", shards, " on ", ranks,
+      " ranks: --reduction deterministic needs a number of ranks that is a power of two and "
+      "divides the shards; the nearest are ",
+      LargestDivisor(shards, std::max<size_t>(ranks, 1)), " ranks, or --virtual-shards ",
+      (shards + power - 1) / power * power, " with ", power, " ranks"));
+}
+
+ShardMerge::ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards,
+                       size_t size)
+    : ranks_(ranks),
+      plan_(PlanMerge(tree, shards, ranks.size())),
+      size_(size),
+      own_(shards / ranks.size()),
+      first_(ranks.rank() * own_) {}
+
+ShardMerge::Slice ShardMerge::SliceOf(size_t rank) const {
+  const size_t blocks = (size_ + kAlignment - 1) / kAlignment;
+  auto begin = [&](size_t r) { return std::min(size_, r * blocks / ranks_.size() * kAlignment); };
+  return {begin(rank), begin(rank + 1) - begin(rank)};
+}
+
+absl::Status ShardMerge::Run(float* gradients, Add add) {
+  for (const ShardAddition& addition : plan_.local) {
+    if (!Owns(addition.sum)) continue;
+    add(gradients + (addition.addend - first_) * size_, size_,
+        gradients + (addition.sum - first_) * size_);
+  }
+  if (ranks_.size() == 1) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(ExchangeSlices(gradients));
+  AddSlices(gradients, add);
+  return GatherSlices(gradients);
+}
+
+absl::Status ShardMerge::ExchangeSlices(float* gradients) {
+  const Slice own = SliceOf(ranks_.rank());
+  received_.resize(plan_.open.size() * own.count);
+  open_slices_.clear();
+  std::vector<Communicator::Outgoing> out;
+  std::vector<Communicator::Incoming> in;
+  for (size_t i = 0; i < plan_.open.size(); ++i) {
+    const size_t shard = plan_.open[i];
+    if (!Owns(shard)) {
+      float* place = received_.data() + i * own.count;
+      open_slices_.push_back(place);
+      in.push_back({shard / own_, Bytes(place, own.count)});
+      continue;
+    }
+    float* sum = gradients + (shard - first_) * size_;
+    open_slices_.push_back(sum + own.first);
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      const Slice theirs = SliceOf(r);
+      if (r != ranks_.rank()) out.push_back({r, Bytes(sum + theirs.first, theirs.count)});
+    }
+  }
+  return ranks_.Exchange(out, in);
+}
+
+void ShardMerge::AddSlices(float* gradients, Add add) {
+  const Slice own = SliceOf(ranks_.rank());
+  auto slice_of = [&](size_t shard) {
+    const auto at = std::lower_bound(plan_.open.begin(), plan_.open.end(), shard);
+    return open_slices_[static_cast<size_t>(at - plan_.open.begin())];
+  };
+  for (const ShardAddition& addition : plan_.rest) {
+    add(slice_of(addition.addend), own.count, slice_of(addition.sum));
+  }
+  if (const float* sum = slice_of(0); sum != gradients + own.first) {
+    std::memcpy(gradients + own.first, sum, own.count * sizeof(float));
+  }
+}
+
+absl::Status ShardMerge::GatherSlices(float* gradients) {
+  std::vector<std::span<uint8_t>> parts;
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    const Slice slice = SliceOf(r);
+    parts.push_back(Bytes(gradients + slice.first, slice.count));
+  }
+  return ranks_.AllGather(parts);
+}
+
+}  // namespace penstock

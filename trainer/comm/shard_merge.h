@@ -1,0 +1,78 @@
+// Sums the gradients of virtual shards over ranks, in the order that one rank would.
+//
+// The tree of additions is given and belongs to the shards, not to the ranks. Additions whose two
+// sums lie on one rank are done there; of what is left every rank gets its slice from all others,
+// does the remaining additions on it, in order, and hands the result to all. Additions are element
+// by element, so slices change no bit.
+#ifndef PENSTOCK_TRAINER_COMM_SHARD_MERGE_H_
+#define PENSTOCK_TRAINER_COMM_SHARD_MERGE_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "trainer/comm/communicator.h"
+
+namespace penstock {
+
+// gradients[sum] += gradients[addend]; the addend is not used again.
+struct ShardAddition {
+  size_t sum;
+  size_t addend;
+
+  friend bool operator==(const ShardAddition&, const ShardAddition&) = default;
+};
+
+struct MergePlan {
+  std::vector<ShardAddition> local;  // Of every rank; done before the exchange.
+  std::vector<size_t> open;          // Shards whose sums are exchanged, increasing.
+  std::vector<ShardAddition> rest;   // Done after it.
+};
+
+// Rank r of R owns the shards [rV/R, (r+1)V/R). REQUIRES: R divides V; the tree ends in shard 0.
+MergePlan PlanMerge(std::span<const ShardAddition> tree, size_t shards, size_t ranks);
+
+// What is wrong with training `shards` virtual shards on `ranks` ranks, naming the nearest that
+// are right: kInvalidArgument unless the ranks are a power of two that divides the shards.
+absl::Status CheckShardsAndRanks(size_t shards, size_t ranks);
+
+// Not thread-safe.
+class ShardMerge {
+ public:
+  using Add = absl::FunctionRef<void(const float* addend, size_t count, float* sum)>;
+
+  // `ranks` must outlive it. `size`: floats of one shard's gradients.
+  ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards, size_t size);
+
+  // gradients: (this rank's shards, size). Its first `size` become the sum of all shards of all
+  // ranks, the same bits everywhere; the rest is unspecified.
+  absl::Status Run(float* gradients, Add add);
+
+  size_t first_shard() const { return first_; }
+  size_t num_shards() const { return own_; }
+
+ private:
+  struct Slice {
+    size_t first, count;
+  };
+
+  bool Owns(size_t shard) const { return shard >= first_ && shard < first_ + own_; }
+  Slice SliceOf(size_t rank) const;
+  absl::Status ExchangeSlices(float* gradients);
+  void AddSlices(float* gradients, Add add);
+  absl::Status GatherSlices(float* gradients);
+
+  Communicator& ranks_;
+  const MergePlan plan_;
+  const size_t size_;
+  const size_t own_;
+  const size_t first_;
+  std::vector<float> received_;      // This rank's slice of other ranks' open shards.
+  std::vector<float*> open_slices_;  // Of each open shard, while Run() is under way.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_COMM_SHARD_MERGE_H_

@@ -1,0 +1,88 @@
+#include "trainer/loop/agreement.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "records/base/sha256.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+// As it travels; a longer message is cut.
+struct Vote {
+  uint64_t position = 0;
+  Intent intent = Intent::kGo;
+  char message[247] = {};
+};
+
+template <typename T>
+absl::StatusOr<std::vector<T>> GatherOne(Communicator& ranks, const T& own) {
+  std::vector<T> all(ranks.size());
+  all[ranks.rank()] = own;
+  std::vector<std::span<uint8_t>> parts;
+  for (T& one : all) parts.push_back({reinterpret_cast<uint8_t*>(&one), sizeof(T)});
+  PENSTOCK_RETURN_IF_ERROR(ranks.AllGather(parts));
+  return all;
+}
+
+bool Has(const std::vector<Vote>& votes, Intent intent) {
+  return std::any_of(votes.begin(), votes.end(),
+                     [&](const Vote& vote) { return vote.intent == intent; });
+}
+
+absl::Status NotTogether(size_t rank, const Vote& zero, const Vote& other) {
+  auto place = [](const Vote& vote) {
+    return vote.intent == Intent::kEnd ? std::string("the end of its data")
+                                       : absl::StrCat("position ", vote.position);
+  };
+  return absl::InternalError(absl::StrCat("rank 0 is at ", place(zero), ", rank ", rank, " at ",
+                                          place(other), ": the ranks' data is not the same"));
+}
+
+std::span<const uint8_t> Bytes(const std::vector<float>& values) {
+  return {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(float)};
+}
+
+}  // namespace
+
+absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t position,
+                             const absl::Status& status) {
+  Vote own{.position = intent == Intent::kGo ? position : 0, .intent = intent};
+  const absl::string_view message = status.message();
+  std::copy_n(message.begin(), std::min(message.size(), sizeof(own.message) - 1), own.message);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Vote> votes, GatherOne(ranks, own));
+  for (size_t r = 0; r < votes.size(); ++r) {
+    if (votes[r].intent != Intent::kFailed) continue;
+    return Agreed{Intent::kFailed, absl::StrCat("rank ", r, " failed: ", votes[r].message)};
+  }
+  if (Has(votes, Intent::kStop)) return Agreed{Intent::kStop, ""};
+  for (size_t r = 1; r < votes.size(); ++r) {
+    if (votes[r].intent != votes[0].intent || votes[r].position != votes[0].position) {
+      return NotTogether(r, votes[0], votes[r]);
+    }
+  }
+  return Agreed{intent, ""};
+}
+
+absl::Status CompareStates(Communicator& ranks, const TrainState& state) {
+  if (ranks.size() == 1) return absl::OkStatus();
+  Sha256 hash;
+  for (const auto* arena : {&state.parameters, &state.m, &state.v}) hash.Update(Bytes(*arena));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Sha256::Digest> digests,
+                            GatherOne(ranks, hash.Finish()));
+  std::vector<size_t> different;
+  for (size_t r = 1; r < digests.size(); ++r) {
+    if (digests[r] != digests[0]) different.push_back(r);
+  }
+  if (different.empty()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(
+      "after step ", state.step, " the weights of rank ", absl::StrJoin(different, ", "),
+      " are not those of rank 0: nothing is saved; look for damaged memory on these hosts, and "
+      "start again from the last checkpoint"));
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+// What all ranks do next, decided together.
+#ifndef PENSTOCK_TRAINER_LOOP_AGREEMENT_H_
+#define PENSTOCK_TRAINER_LOOP_AGREEMENT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/backend/train_state.h"
+#include "trainer/comm/communicator.h"
+
+namespace penstock {
+
+// What a rank has to say before a step.
+enum class Intent : uint8_t { kGo, kEnd, kStop, kFailed };
+
+struct Agreed {
+  Intent intent;
+  std::string why;  // Of kFailed: which rank failed, and with what.
+};
+
+// One failed rank fails all, else one that stops stops all. With one rank, what it says.
+// kInternal: the ranks are not at the same place, naming two that differ.
+absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t position,
+                             const absl::Status& status);
+
+// kInternal: the state differs between ranks, naming those that do not have rank 0's.
+absl::Status CompareStates(Communicator& ranks, const TrainState& state);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_LOOP_AGREEMENT_H_

@@ -1,0 +1,158 @@
+// The training loop on several ranks, which are threads here.
+#include <filesystem>
+#include <mutex>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/comm/testing/rank_threads.h"
+#include "trainer/loop/train_loop.h"
+#include "trainer/model/initialize.h"
+#include "trainer/testing/memory_input.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+const BoardModelConfig kModel{"small", 1, 32, 2, 32};
+
+struct Outcome {
+  absl::StatusOr<TrainSummary> summary = absl::UnknownError("not run");
+  TrainState state;
+  std::vector<double> losses;
+};
+
+using Adapt = std::function<void(size_t rank, TrainLoopOptions&)>;
+
+class RankLoopTest : public testing::Test {
+ protected:
+  RankLoopTest()
+      : folder_(std::string(testing::TempDir()) + "/rank_loop_test." +
+                testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(folder_);
+  }
+  ~RankLoopTest() override { std::filesystem::remove_all(folder_); }
+
+  // One rank's training on 101 records in steps of 16: the last has 5 rows, for 8 shards.
+  static Outcome TrainOne(Communicator& ranks, const Adapt& adapt = {}) {
+    Outcome outcome;
+    auto backend = CpuBackend::Create(kModel, {.threads = 1, .ranks = &ranks}).value();
+    InitializeParameters(backend->table(), 5, backend->state().parameters);
+    MemoryInput input(101, 16, /*seed=*/1, "", ranks.rank(), ranks.size());
+    BoardReader reader;
+    TrainLoopOptions options{.clip_norm = 0.1, .ranks = &ranks};
+    options.open_holdout = [&]() -> absl::StatusOr<std::unique_ptr<Input>> {
+      return std::make_unique<MemoryInput>(37, 16, 9, "", ranks.rank(), ranks.size());
+    };
+    options.on_step = [&](const StepReport& report) { outcome.losses.push_back(report.loss); };
+    if (adapt) adapt(ranks.rank(), options);
+    outcome.summary = TrainLoop(*backend, reader, input, {.model = kModel}, options).Run();
+    outcome.state = backend->state();
+    return outcome;
+  }
+  static std::vector<Outcome> Train(uint32_t world_size, const Adapt& adapt = {}) {
+    std::vector<Outcome> outcomes(world_size);
+    RunRanks(world_size, [&](RankGroup& group) {
+      Outcome& own = outcomes[group.info().rank];
+      own = TrainOne(group.communicator(), adapt);
+      if (!own.summary.ok()) group.Fail(own.summary.status());
+    });
+    return outcomes;
+  }
+
+  std::string folder_;
+};
+
+class RankBitsTest : public RankLoopTest, public testing::WithParamInterface<uint32_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Worlds, RankBitsTest, testing::Values(2, 4, 8));
+
+TEST_P(RankBitsTest, EveryRankHasTheBitsOfOneRankAlone) {
+  SingleCommunicator alone;
+  const Outcome one = TrainOne(alone);
+  ASSERT_OK(one.summary);
+  for (const Outcome& rank : Train(GetParam())) {
+    ASSERT_OK(rank.summary);
+    EXPECT_EQ(rank.state.parameters, one.state.parameters);
+    EXPECT_EQ(rank.state.m, one.state.m);
+    EXPECT_EQ(rank.state.v, one.state.v);
+    EXPECT_EQ(rank.losses, one.losses);
+    EXPECT_EQ(rank.summary->positions, 101u);
+    EXPECT_EQ(rank.summary->cursor, one.summary->cursor);
+    ASSERT_TRUE(rank.summary->evaluation.has_value());
+    EXPECT_EQ(rank.summary->evaluation->records, 37u);
+    EXPECT_EQ(rank.summary->evaluation->loss, one.summary->evaluation->loss);
+    EXPECT_EQ(rank.summary->evaluation->train_mean_loss, one.summary->evaluation->train_mean_loss);
+  }
+}
+
+TEST_F(RankLoopTest, OneRanksStopStopsAllAtTheSameStep) {
+  std::atomic<bool> stop{false};
+  const std::vector<Outcome> ranks = Train(4, [&](size_t rank, TrainLoopOptions& options) {
+    if (rank != 2) return;
+    options.on_step = [&](const StepReport& report) { stop = report.step == 3; };
+    options.should_stop = [&] { return stop.load(); };
+  });
+  for (const Outcome& rank : ranks) {
+    ASSERT_OK(rank.summary);
+    EXPECT_TRUE(rank.summary->stopped);
+    EXPECT_EQ(rank.summary->step, 3u);
+    EXPECT_EQ(rank.summary->cursor, "48");
+  }
+}
+
+TEST_F(RankLoopTest, RankZeroSavesForAll) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 9));
+  const std::vector<Outcome> ranks = Train(2, [&](size_t rank, TrainLoopOptions& options) {
+    options.rank_0_saves = true;
+    options.checkpoint_every = 3;
+    options.checkpoints = rank == 0 ? &folder : nullptr;
+  });
+  for (const Outcome& rank : ranks) ASSERT_OK(rank.summary);
+  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // After steps 3, 6 and 7.
+}
+
+TEST_F(RankLoopTest, WeightsThatDifferAreNotSaved) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 9));
+  RunRanks(4, [&](RankGroup& group) {
+    TrainState state(100);
+    state.parameters[7] = group.info().rank == 2 ? 1.0f : 0.0f;
+    EXPECT_THAT(CompareStates(group.communicator(), state),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr("the weights of rank 2 are not")));
+  });
+}
+
+TEST_F(RankLoopTest, ARankWithoutInputEndsAllWithItsReason) {
+  const std::vector<Outcome> ranks = Train(2, [&](size_t rank, TrainLoopOptions& options) {
+    if (rank != 1) return;
+    options.open_holdout = []() -> absl::StatusOr<std::unique_ptr<Input>> {
+      return absl::UnavailableError("no server for 30 s");
+    };
+  });
+  for (const Outcome& rank : ranks) {
+    EXPECT_THAT(rank.summary,
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no server for 30 s")));
+  }
+}
+
+TEST_F(RankLoopTest, RanksAtDifferentPlacesAreNamed) {
+  RunRanks(2, [&](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    EXPECT_THAT(Agree(ranks, Intent::kGo, 64 * ranks.rank(), absl::OkStatus()),
+                StatusIs(absl::StatusCode::kInternal,
+                         HasSubstr("rank 0 is at position 0, rank 1 at position 64")));
+    const auto agreed =
+        Agree(ranks, ranks.rank() == 1 ? Intent::kFailed : Intent::kGo, 0,
+              ranks.rank() == 1 ? absl::DataLossError(std::string(500, 'x')) : absl::OkStatus());
+    ASSERT_OK(agreed);
+    EXPECT_EQ(agreed->intent, Intent::kFailed);
+    EXPECT_THAT(agreed->why, AllOf(HasSubstr("rank 1 failed: xxx"), SizeIs(246 + 15)));
+  });
+}
+
+}  // namespace
+}  // namespace penstock
