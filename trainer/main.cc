@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "penstock_version.h"
@@ -29,14 +30,14 @@ constexpr char kExample[] =
     "Other commands (--help after each):\n"
     "  export   write the weights of a checkpoint as a safetensors file";
 
-int Run(const penstock::TrainerOptions& options) {
-  if (const absl::Status valid = options.Validate(); !valid.ok()) {
+int Run(penstock::TrainerOptions options) {
+  if (const absl::Status valid = penstock::Complete(options); !valid.ok()) {
     return Fail(2, std::string(valid.message()) + "\nRun with --help for the options.");
   }
   const absl::StatusOr<penstock::RunResult> result = penstock::RunTraining(options);
   if (!result.ok()) {
     if (absl::IsCancelled(result.status())) return Fail(130, "interrupted before the first step");
-    return Fail(1, std::string(result.status().message()));
+    return Fail(1, penstock::RankMark(options.rank) + std::string(result.status().message()));
   }
   return result->signal == SIGINT ? 130 : 0;
 }
@@ -65,7 +66,8 @@ int Train(int argc, char** argv) {
                stdout);
     return 0;
   }
-  return Run(options);
+  options.config = app.config_to_str(/*default_also=*/true, /*write_description=*/false);
+  return Run(std::move(options));
 }
 
 int Export(int argc, char** argv) {
@@ -84,6 +86,8 @@ int main(int argc, char** argv) {
   penstock::KeepFreedMemory();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
+  // So must a rank that went away.
+  std::signal(SIGPIPE, SIG_IGN);
   // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   const absl::string_view command = argc > 1 ? argv[1] : "";

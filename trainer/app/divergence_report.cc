@@ -46,9 +46,9 @@ std::string DivergenceJson(const Divergence& divergence, const Manifest& manifes
 }
 
 std::string ReportDivergence(const Divergence& divergence, const Manifest& manifest,
-                             const std::string& folder) {
-  const std::string path =
-      absl::StrCat(folder, folder.empty() ? "" : "/", "diverged-step-", divergence.step, ".json");
+                             const std::string& folder, const std::string& mark) {
+  const std::string path = absl::StrCat(folder, folder.empty() ? "" : "/", "diverged-step-",
+                                        divergence.step, mark, ".json");
   const std::string json = DivergenceJson(divergence, manifest);
   const absl::Status written =
       WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(json.data()), json.size()});

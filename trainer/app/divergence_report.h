@@ -14,10 +14,10 @@ namespace penstock {
 // whether the model's prediction for it was a number.
 std::string DivergenceJson(const Divergence& divergence, const Manifest& manifest);
 
-// Writes it as diverged-step-N.json into `folder` (empty: into the current one). Returns what to
-// tell: where it is, or why it could not be written.
+// Writes it as diverged-step-N<mark>.json into `folder` (empty: into the current one). Returns what
+// to tell: where it is, or why it could not be written.
 std::string ReportDivergence(const Divergence& divergence, const Manifest& manifest,
-                             const std::string& folder);
+                             const std::string& folder, const std::string& mark = "");
 
 }  // namespace penstock
 

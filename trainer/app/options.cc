@@ -10,6 +10,7 @@
 #include "records/base/number_range.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
+#include "trainer/comm/shard_merge.h"
 
 namespace penstock {
 namespace {
@@ -129,12 +130,19 @@ void AddOptions(CLI::App& app, TrainerOptions& options) {
   AddInputOptions(app, options);
   AddMachineOptions(app, options);
   AddTrainingOptions(app, options);
+  AddRankOptions(app, options.ranks);
   AddOutputOptions(app, options);
   CheckNumbers(app);
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "Read options from this file; --print-config writes one");
   app.add_flag("--print-config", options.print_config, "Print all options as a file and exit")
       ->configurable(false);
+}
+
+absl::Status Complete(TrainerOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  PENSTOCK_ASSIGN_OR_RETURN(options.rank, FindRank(options.ranks.ranks, ProcessEnvironment()));
+  return CheckShardsAndRanks(options.virtual_shards, options.rank.world_size);
 }
 
 absl::Status TrainerOptions::Validate() const {
@@ -170,6 +178,7 @@ absl::Status TrainerOptions::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(Annotate(ParseTimeout(server_timeout).status(), "--server-timeout"));
   PENSTOCK_RETURN_IF_ERROR(ValidateTls(*this));
   PENSTOCK_RETURN_IF_ERROR(metrics.Validate());
+  PENSTOCK_RETURN_IF_ERROR(ranks.Validate());
   if (resume.empty()) {
     return absl::InvalidArgumentError("--resume takes auto, never or a checkpoint file");
   }

@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "metrics/metrics_flags.h"
+#include "trainer/app/rank_options.h"
 
 namespace penstock {
 
@@ -59,10 +60,14 @@ struct TrainerOptions {
   std::string resume = "auto";
   bool require_same_bits = false;
 
+  RankFlags ranks;
+  RankInfo rank;  // Set by Complete().
+
   std::string json;
   std::string events;
   MetricsFlags metrics;
   bool print_config = false;
+  std::string config;  // All of them as --print-config prints them: what ranks compare.
 
   // kInvalidArgument: a wrong value or combination, naming the option and what it accepts.
   absl::Status Validate() const;
@@ -70,6 +75,10 @@ struct TrainerOptions {
   // Passes over the data; 0: without end.
   uint64_t EpochLimit() const { return epochs == 0 && steps == 0 ? 1 : epochs; }
 };
+
+// Validates, and finds out which rank this process is.
+// kInvalidArgument: as Validate(), FindRank() and CheckShardsAndRanks() have it.
+absl::Status Complete(TrainerOptions& options);
 
 // Declares every option, with its default, on `app`. `options` must outlive it.
 void AddOptions(CLI::App& app, TrainerOptions& options);

@@ -23,6 +23,7 @@
 #include "records/io/atomic_file.h"
 #include "trainer/app/divergence_report.h"
 #include "trainer/app/progress_line.h"
+#include "trainer/app/rank_agreement.h"
 #include "trainer/app/report.h"
 #include "trainer/app/restore.h"
 #include "trainer/app/signal_watcher.h"
@@ -63,8 +64,17 @@ class TrainingRun {
   absl::StatusOr<RunResult> Run();
 
  private:
+  absl::Status JoinRanks();
+  absl::StatusOr<RunResult> RunJoined();
+  // Rank 0 prints, saves and writes what is asked for.
+  bool Leads() const { return options_.rank.rank == 0; }
+  absl::Status CompareRanks();
+  // Rank 0 first: it may have to index.
+  absl::Status OpenDataInTurn();
   absl::Status OpenData();
   absl::Status MakeBackend();
+  // Rank 0's, on all ranks.
+  absl::Status ShareStart();
   absl::Status RestoreOrInitialize();
   absl::Status Resume(FoundCheckpoint found);
   // Weights of --init-from, or of the seed.
@@ -76,12 +86,15 @@ class TrainingRun {
   LoaderOptions BaseLoaderOptions() const;
   absl::StatusOr<MateScoreParams> ScoreParams() const;
   std::string Numerics() const;
+  absl::Status OpenOutputs();
+  absl::Status WriteResults(const TrainSummary& summary) const;
   void PrintStart() const;
   void PrintEnd(const TrainSummary& summary) const;
 
   const TrainerOptions& options_;
   Stopper stopper_;
   SignalWatcher watcher_;
+  std::unique_ptr<RankGroup> ranks_;
   v1::DecodeSpec spec_;
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
   std::unique_ptr<CpuBackend> backend_;
@@ -92,6 +105,37 @@ class TrainingRun {
   std::optional<EventLog> events_;
   std::optional<ProgressLine> progress_;
 };
+
+absl::Status TrainingRun::JoinRanks() {
+  RankGroupOptions join = ToGroupOptions(options_.ranks);
+  join.should_stop = [this] { return stopper_.stopping(); };
+  join.gloo.report = [this](absl::string_view line) {
+    absl::FPrintF(stderr, "penstock-train: %s%s\n", RankMark(options_.rank), line);
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(ranks_, RankGroup::Join(options_.rank, join));
+  return absl::OkStatus();
+}
+
+absl::Status TrainingRun::OpenDataInTurn() {
+  constexpr char kOpened[] = "rank 0 has opened the data";
+  StoreClient* store = ranks_->store();
+  if (store != nullptr && !Leads()) {
+    // Indexing takes as long as it takes; a rank 0 that ends meanwhile is an error at once.
+    PENSTOCK_RETURN_IF_ERROR(store->Get(kOpened, absl::Hours(240)).status());
+  }
+  PENSTOCK_RETURN_IF_ERROR(OpenData());
+  return store != nullptr && Leads() ? store->Put(kOpened, "") : absl::OkStatus();
+}
+
+absl::Status TrainingRun::CompareRanks() {
+  SharedSettings settings = SharedOptions(options_.config);
+  settings["the data and its order"] =
+      absl::StrCat(absl::Hex(input_->loader().order_fingerprint()));
+  settings["the program"] = info_.version;
+  settings["the arithmetic"] = Numerics();
+  settings["the decode spec"] = spec_.ShortDebugString();
+  return CompareSettings(ranks_->communicator(), settings);
+}
 
 absl::Status TrainingRun::OpenData() {
   PENSTOCK_ASSIGN_OR_RETURN(spec_, LoadSpec(options_.spec));
@@ -115,7 +159,10 @@ absl::Status TrainingRun::MakeBackend() {
         "--device cuda: this build has no CUDA; use --device cpu or auto");
   }
   PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
-  CpuBackendOptions cpu{.threads = options_.threads, .shards = options_.virtual_shards};
+  CpuBackendOptions cpu{.threads = options_.threads,
+                        .processes = options_.rank.local_size,
+                        .shards = options_.virtual_shards,
+                        .ranks = &ranks_->communicator()};
   PENSTOCK_ASSIGN_OR_RETURN(cpu.gemm, ParseGemmEngine(options_.gemm));
   PENSTOCK_ASSIGN_OR_RETURN(backend_, CpuBackend::Create(info_.model, cpu));
   return absl::OkStatus();
@@ -129,6 +176,8 @@ void TrainingRun::DescribeRun() {
   info_.seed = options_.seed;
   info_.global_batch_size = options_.global_batch_size;
   info_.virtual_shards = options_.virtual_shards;
+  info_.reduction = options_.ranks.reduction;
+  info_.world_size = options_.rank.world_size;
   info_.block_rows = backend_->block_rows();
   info_.numerics = Numerics();
   const GemmDescription gemm = DescribeGemm(*ParseGemmEngine(options_.gemm));
@@ -158,6 +207,11 @@ absl::Status TrainingRun::Initialize() {
   return absl::OkStatus();
 }
 
+absl::Status TrainingRun::ShareStart() {
+  if (Leads()) PENSTOCK_RETURN_IF_ERROR(RestoreOrInitialize());
+  return ShareTraining(ranks_->communicator(), backend_->table(), info_, backend_->state());
+}
+
 absl::Status TrainingRun::RestoreOrInitialize() {
   if (!options_.checkpoint_dir.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(
@@ -180,12 +234,16 @@ LoaderOptions TrainingRun::BaseLoaderOptions() const {
   loader.spec = spec_;
   loader.dtype = *ParseWireDtype(options_.dtype);  // The command line took no other word.
   loader.global_batch_size = options_.global_batch_size;
+  loader.rank = options_.rank.rank;
+  loader.world_size = options_.rank.world_size;
   // Validate() has parsed both.
   loader.look_ahead_bytes = *ParseByteSize(options_.look_ahead);
   loader.checksums = options_.checksums;
   loader.server_timeout = *ParseTimeout(options_.server_timeout);
   loader.on_error = options_.on_error == "replace" ? OnError::kReplace : OnError::kFail;
-  loader.report = [](absl::string_view line) { absl::FPrintF(stderr, "penstock: %s\n", line); };
+  loader.report = [this](absl::string_view line) {
+    absl::FPrintF(stderr, "penstock: %s%s\n", RankMark(options_.rank), line);
+  };
   if (options_.tls) {
     loader.network.tls = TlsOptions{.ca_file = options_.tls_ca,
                                     .cert_file = options_.tls_cert,
@@ -216,6 +274,7 @@ absl::Status TrainingRun::OpenTrainInput() {
   }
   PENSTOCK_ASSIGN_OR_RETURN(input_, LoaderInput::Open(std::move(loader)));
   stopper_.Watch(input_.get());
+  if (options_.rank.local_rank != 0) return absl::OkStatus();  // One port a host.
   PENSTOCK_ASSIGN_OR_RETURN(metrics_,
                             StartMetrics(options_.metrics, [this](MetricFamilies& families) {
                               AddLoaderMetrics(input_->loader().stats(), families);
@@ -247,6 +306,8 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   loop.eval_every = options_.eval_every;
   loop.early_stop = options_.early_stop;
   loop.checkpoints = checkpoints_.has_value() ? &*checkpoints_ : nullptr;
+  loop.ranks = &ranks_->communicator();
+  loop.rank_0_saves = !options_.checkpoint_dir.empty();
   if (manifest_->num_records(Split::kHoldout) > 0) {
     loop.open_holdout = [this]() -> absl::StatusOr<std::unique_ptr<Input>> {
       LoaderOptions holdout = BaseLoaderOptions();
@@ -257,6 +318,11 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
     };
   }
   loop.should_stop = [this] { return stopper_.stopping(); };
+  loop.on_divergence = [this](const Divergence& divergence) {
+    return ReportDivergence(divergence, *manifest_, options_.checkpoint_dir,
+                            Leads() ? "" : absl::StrCat("-rank-", options_.rank.rank));
+  };
+  if (!Leads()) return loop;
   loop.on_step = [this](const StepReport& report) {
     events_->Write([&] { return StepEvent(report, input_->servers()); });
     progress_->Add(report);
@@ -267,9 +333,6 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
     absl::PrintF("step %d: %s (%.4f) over %s records\n", step, evaluation.ToString(),
                  evaluation.train_mean_loss, Grouped(evaluation.records));
     std::fflush(stdout);
-  };
-  loop.on_divergence = [this](const Divergence& divergence) {
-    return ReportDivergence(divergence, *manifest_, options_.checkpoint_dir);
   };
   return loop;
 }
@@ -289,6 +352,11 @@ void TrainingRun::PrintStart() const {
                options_.model, Grouped(backend_->table().parameter_count()), backend_->threads(),
                Grouped(manifest_->num_records(Split::kTrain)),
                Grouped(manifest_->num_records(Split::kHoldout)));
+  if (options_.rank.world_size > 1) {
+    absl::PrintF("%d ranks (%s), %d virtual shards each, reduction %s\n", options_.rank.world_size,
+                 options_.rank.source, options_.virtual_shards / options_.rank.world_size,
+                 options_.ranks.reduction);
+  }
   if (manifest_->num_records(Split::kHoldout) == 0) {
     absl::PrintF("no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
   }
@@ -313,16 +381,21 @@ void TrainingRun::PrintEnd(const TrainSummary& summary) const {
 }
 
 absl::StatusOr<RunResult> TrainingRun::Run() {
+  PENSTOCK_RETURN_IF_ERROR(JoinRanks());
+  absl::StatusOr<RunResult> result = RunJoined();
+  if (!result.ok()) ranks_->Fail(result.status());
+  return result;
+}
+
+absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   PENSTOCK_RETURN_IF_ERROR(MakeBackend());
-  PENSTOCK_RETURN_IF_ERROR(OpenData());
+  PENSTOCK_RETURN_IF_ERROR(OpenDataInTurn());
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParams());
-  PENSTOCK_RETURN_IF_ERROR(RestoreOrInitialize());
+  PENSTOCK_RETURN_IF_ERROR(ShareStart());
   PENSTOCK_RETURN_IF_ERROR(OpenTrainInput());
+  PENSTOCK_RETURN_IF_ERROR(CompareRanks());
   PENSTOCK_ASSIGN_OR_RETURN(TrainLoopOptions loop_options, LoopOptions());
-  PENSTOCK_ASSIGN_OR_RETURN(events_, EventLog::Open(options_.events));
-  // Whether it can be written is better known before the training than after it.
-  if (!options_.json.empty()) PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(options_.json).status());
-  PrintStart();
+  if (Leads()) PENSTOCK_RETURN_IF_ERROR(OpenOutputs());
   progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);
 
   BoardReader reader(params);
@@ -331,14 +404,25 @@ absl::StatusOr<RunResult> TrainingRun::Run() {
   progress_->Clear();
   stopper_.Watch(nullptr);
   PENSTOCK_RETURN_IF_ERROR(summary.status());
-  PrintEnd(*summary);
-  PENSTOCK_RETURN_IF_ERROR(events_->status());
-  if (!options_.json.empty()) {
-    const std::string json = SummaryJson(*summary, input_->servers());
-    PENSTOCK_RETURN_IF_ERROR(WriteFileAtomically(
-        options_.json, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}));
-  }
+  if (Leads()) PENSTOCK_RETURN_IF_ERROR(WriteResults(*summary));
   return RunResult{*std::move(summary), watcher_.received()};
+}
+
+absl::Status TrainingRun::OpenOutputs() {
+  PENSTOCK_ASSIGN_OR_RETURN(events_, EventLog::Open(options_.events));
+  // Whether it can be written is better known before the training than after it.
+  if (!options_.json.empty()) PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(options_.json).status());
+  PrintStart();
+  return absl::OkStatus();
+}
+
+absl::Status TrainingRun::WriteResults(const TrainSummary& summary) const {
+  PrintEnd(summary);
+  PENSTOCK_RETURN_IF_ERROR(events_->status());
+  if (options_.json.empty()) return absl::OkStatus();
+  const std::string json = SummaryJson(summary, input_->servers());
+  return WriteFileAtomically(options_.json,
+                             {reinterpret_cast<const uint8_t*>(json.data()), json.size()});
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ class GrpcStoreClient final : public StoreClient {
   }
 
   // kUnavailable: may be tried again.
-  absl::Status Start(const std::shared_ptr<grpc::Channel>& channel, Clock::time_point deadline,
-                     const std::function<bool()>& should_stop);
+  absl::Status Start(const std::shared_ptr<grpc::Channel>& channel, absl::Duration timeout,
+                     Clock::time_point deadline, const std::function<bool()>& should_stop);
 
   absl::Status Put(const std::string& key, const std::string& value) override;
   absl::StatusOr<std::string> Get(const std::string& key, absl::Duration timeout) override;
@@ -77,7 +77,7 @@ class GrpcStoreClient final : public StoreClient {
   void EndStream(const grpc::Status& status);
   void WaitForEnd(std::chrono::milliseconds timeout);
   absl::Status Write(const v1::RankMessage& message);
-  absl::Status NotAllHere(absl::Duration waited) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status NotAllHere(absl::Duration timeout) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const RankInfo info_;
   std::unique_ptr<v1::RankStore::Stub> stub_;
@@ -104,7 +104,7 @@ absl::Status GrpcStoreClient::Write(const v1::RankMessage& message) {
 }
 
 absl::Status GrpcStoreClient::Start(const std::shared_ptr<grpc::Channel>& channel,
-                                    Clock::time_point deadline,
+                                    absl::Duration timeout, Clock::time_point deadline,
                                     const std::function<bool()>& should_stop) {
   stub_ = v1::RankStore::NewStub(channel);
   stream_ = stub_->Join(&context_);
@@ -118,7 +118,6 @@ absl::Status GrpcStoreClient::Start(const std::shared_ptr<grpc::Channel>& channe
   (void)Write(hello);  // A broken stream tells why when it is read.
   listener_ = std::jthread([this] { Listen(); });
 
-  const Clock::time_point begin = Clock::now();
   MutexLock lock(&mutex_);
   while (!(missing_.has_value() && missing_->empty())) {
     if (ended_.has_value()) return *ended_;
@@ -126,19 +125,19 @@ absl::Status GrpcStoreClient::Start(const std::shared_ptr<grpc::Channel>& channe
     if (should_stop && should_stop())
       return absl::CancelledError("stopped while ranks were joining");
     const Clock::time_point now = Clock::now();
-    if (now >= deadline) return NotAllHere(absl::FromChrono(now - begin));
+    if (now >= deadline) return NotAllHere(timeout);
     changed_.WaitUntil(&mutex_, std::min(deadline, now + kLook));
   }
   return absl::OkStatus();
 }
 
-absl::Status GrpcStoreClient::NotAllHere(absl::Duration waited) const {
+absl::Status GrpcStoreClient::NotAllHere(absl::Duration timeout) const {
   if (!missing_.has_value()) {
     return absl::UnavailableError(absl::StrCat("rank 0 at ", info_.rendezvous, " did not answer"));
   }
   return absl::DeadlineExceededError(
       absl::StrCat(Names(*missing_), " of ", info_.world_size, " did not join within ",
-                   absl::FormatDuration(absl::Trunc(waited, absl::Milliseconds(100))),
+                   absl::FormatDuration(timeout),
                    ": look at their own output; they must reach rank 0 at ", info_.rendezvous));
 }
 
@@ -264,7 +263,7 @@ absl::StatusOr<std::unique_ptr<StoreClient>> StoreClient::Join(
     absl::Status status = Connect(*channel, deadline, should_stop);
     if (status.ok()) {
       auto client = std::make_unique<GrpcStoreClient>(info);
-      status = client->Start(channel, deadline, should_stop);
+      status = client->Start(channel, timeout, deadline, should_stop);
       if (status.ok()) return client;
       if (!client->lost().ok()) return status;
       if (status.code() != absl::StatusCode::kUnavailable) client->Leave(status);

@@ -1,0 +1,135 @@
+#include "trainer/app/rank_agreement.h"
+
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "records/base/status.h"
+#include "trainer/checkpoint/checkpoint_json.h"
+
+namespace penstock {
+namespace {
+
+// What belongs to a rank or its host, not to the training; the data itself is compared by its
+// order fingerprint, checkpoints are rank 0's.
+const std::set<std::string>& OwnOptions() {
+  static const auto* own = new std::set<std::string>{"rank",
+                                                     "world-size",
+                                                     "local-rank",
+                                                     "local-size",
+                                                     "rendezvous",
+                                                     "interface",
+                                                     "rendezvous-timeout",
+                                                     "collective-timeout",
+                                                     "threads",
+                                                     "manifest",
+                                                     "servers",
+                                                     "data-root",
+                                                     "connections",
+                                                     "no-shm",
+                                                     "look-ahead",
+                                                     "server-timeout",
+                                                     "checksums",
+                                                     "tls",
+                                                     "tls-ca",
+                                                     "tls-cert",
+                                                     "tls-key",
+                                                     "tls-server-name",
+                                                     "token-file",
+                                                     "json",
+                                                     "events",
+                                                     "metrics-port",
+                                                     "metrics-listen",
+                                                     "resume",
+                                                     "init-from",
+                                                     "keep-checkpoints",
+                                                     "spec"};
+  return *own;
+}
+
+template <typename T>
+std::span<uint8_t> Bytes(T* from, size_t count) {
+  return {reinterpret_cast<uint8_t*>(from), count * sizeof(T)};
+}
+
+absl::StatusOr<std::vector<std::string>> GatherTexts(Communicator& ranks, const std::string& own) {
+  std::vector<uint64_t> sizes(ranks.size());
+  sizes[ranks.rank()] = own.size();
+  std::vector<std::span<uint8_t>> parts;
+  for (uint64_t& size : sizes) parts.push_back(Bytes(&size, 1));
+  PENSTOCK_RETURN_IF_ERROR(ranks.AllGather(parts));
+  std::vector<std::string> texts;
+  for (const uint64_t size : sizes) texts.emplace_back(size, '\0');
+  texts[ranks.rank()] = own;
+  parts.clear();
+  for (std::string& text : texts) parts.push_back(Bytes(text.data(), text.size()));
+  PENSTOCK_RETURN_IF_ERROR(ranks.AllGather(parts));
+  return texts;
+}
+
+absl::Status BroadcastText(Communicator& ranks, std::string& text) {
+  uint64_t size = text.size();
+  PENSTOCK_RETURN_IF_ERROR(ranks.Broadcast(0, Bytes(&size, 1)));
+  text.resize(size);
+  return ranks.Broadcast(0, Bytes(text.data(), text.size()));
+}
+
+std::string ValueOf(const nlohmann::json& settings, const std::string& name) {
+  return settings.contains(name) ? settings[name].get<std::string>() : "not known";
+}
+
+// The first setting that differs; empty: none.
+std::string Difference(const nlohmann::json& zero, const nlohmann::json& other, size_t rank) {
+  nlohmann::json all = zero;
+  all.update(other);
+  for (const auto& [name, unused] : all.items()) {
+    const std::string a = ValueOf(zero, name), b = ValueOf(other, name);
+    if (a != b) return absl::StrCat(name, " is ", a, " on rank 0 and ", b, " on rank ", rank);
+  }
+  return "";
+}
+
+}  // namespace
+
+SharedSettings SharedOptions(absl::string_view config) {
+  SharedSettings settings;
+  for (const absl::string_view line : absl::StrSplit(config, '\n')) {
+    const std::pair<std::string, std::string> option =
+        absl::StrSplit(line, absl::MaxSplits('=', 1));
+    if (option.first.empty() || option.first[0] == '#' || option.first[0] == ';') continue;
+    if (!OwnOptions().contains(option.first)) settings["--" + option.first] = option.second;
+  }
+  return settings;
+}
+
+absl::Status CompareSettings(Communicator& ranks, const SharedSettings& own) {
+  if (ranks.size() == 1) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> texts,
+                            GatherTexts(ranks, nlohmann::json(own).dump()));
+  const nlohmann::json zero = nlohmann::json::parse(texts[0]);
+  for (size_t rank = 1; rank < texts.size(); ++rank) {
+    const std::string difference = Difference(zero, nlohmann::json::parse(texts[rank]), rank);
+    if (!difference.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(difference, ": all ranks must train on the same"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShareTraining(Communicator& ranks, const ParameterTable& table, CheckpointInfo& info,
+                           TrainState& state) {
+  if (ranks.size() == 1) return absl::OkStatus();
+  std::string json = CheckpointInfoToJson(info, table);
+  PENSTOCK_RETURN_IF_ERROR(BroadcastText(ranks, json));
+  PENSTOCK_ASSIGN_OR_RETURN(info, CheckpointInfoFromJson(json));
+  for (std::vector<float>* arena : {&state.parameters, &state.m, &state.v}) {
+    PENSTOCK_RETURN_IF_ERROR(ranks.Broadcast(0, Bytes(arena->data(), arena->size())));
+  }
+  state.step = info.step;
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+#include "trainer/app/rank_options.h"
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "records/base/timeout.h"
+
+namespace penstock {
+
+absl::Status RankFlags::Validate() const {
+  PENSTOCK_RETURN_IF_ERROR(
+      Annotate(ParseTimeout(rendezvous_timeout).status(), "--rendezvous-timeout"));
+  return Annotate(ParseTimeout(collective_timeout).status(), "--collective-timeout");
+}
+
+void AddRankOptions(CLI::App& app, RankFlags& flags) {
+  // Not part of a configuration file, which all ranks may share.
+  app.add_option("--rank", flags.ranks.rank,
+                 "This process's rank; else from torchrun, Open MPI, Slurm, PMI, Horovod or "
+                 "TF_CONFIG")
+      ->configurable(false);
+  app.add_option("--world-size", flags.ranks.world_size, "Ranks in all")->configurable(false);
+  app.add_option("--local-rank", flags.ranks.local_rank, "Among the ranks of this host")
+      ->configurable(false);
+  app.add_option("--local-size", flags.ranks.local_size, "Ranks of this host")->configurable(false);
+  app.add_option("--rendezvous", flags.ranks.rendezvous,
+                 "HOST:PORT where rank 0 listens and all ranks meet");
+  app.add_option("--rendezvous-timeout", flags.rendezvous_timeout,
+                 "Fail if ranks are missing then");
+  app.add_option("--collective-timeout", flags.collective_timeout,
+                 "Fail if another rank is silent for so long");
+  app.add_option("--interface", flags.interface,
+                 "Network interface between ranks; empty: the one towards --rendezvous");
+  app.add_option("--reduction", flags.reduction,
+                 "How ranks sum gradients; deterministic: the same bits at any world size")
+      ->check(CLI::IsMember({"deterministic"}));
+}
+
+std::string RankMark(const RankInfo& info) {
+  return info.world_size == 1 ? "" : absl::StrCat("rank ", info.rank, ": ");
+}
+
+RankGroupOptions ToGroupOptions(const RankFlags& flags) {
+  RankGroupOptions options;
+  options.join_timeout = *ParseTimeout(flags.rendezvous_timeout);
+  options.gloo.interface = flags.interface;
+  options.gloo.timeout = *ParseTimeout(flags.collective_timeout);
+  return options;
+}
+
+}  // namespace penstock

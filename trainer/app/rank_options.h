@@ -1,0 +1,36 @@
+// What penstock-train can be told about the ranks of a training.
+#ifndef PENSTOCK_TRAINER_APP_RANK_OPTIONS_H_
+#define PENSTOCK_TRAINER_APP_RANK_OPTIONS_H_
+
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "trainer/comm/rank_group.h"
+#include "trainer/comm/rank_info.h"
+
+namespace penstock {
+
+struct RankFlags {
+  RankOptions ranks;
+  std::string rendezvous_timeout = "2m";
+  std::string interface;
+  std::string collective_timeout = "10m";
+  std::string reduction = "deterministic";
+
+  // kInvalidArgument names the option.
+  absl::Status Validate() const;
+};
+
+// `flags` must outlive `app`.
+void AddRankOptions(CLI::App& app, RankFlags& flags);
+
+// "rank 2: ", or nothing where one rank is alone: what its lines on stderr begin with.
+std::string RankMark(const RankInfo& info);
+
+// REQUIRES: valid.
+RankGroupOptions ToGroupOptions(const RankFlags& flags);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_RANK_OPTIONS_H_
