@@ -5,6 +5,7 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/model/initialize.h"
+#include "trainer/profile/step_recorder.h"
 
 namespace penstock {
 namespace {
@@ -35,6 +36,21 @@ void Predict(benchmark::State& state, const char* model) {
   for (auto _ : state) backend->Predict(boards.rows(), predictions);
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
+
+// What the recorder adds to a step: a step of the loop enters five phases.
+void RecordStep(benchmark::State& state) {
+  StepRecorder recorder;
+  recorder.Start(1);
+  uint64_t step = 0;
+  for (auto _ : state) {
+    for (Phase phase :
+         {Phase::kInput, Phase::kOther, Phase::kCompute, Phase::kOther, Phase::kOutput}) {
+      recorder.Enter(phase);
+    }
+    recorder.EndStep(++step);
+  }
+}
+BENCHMARK(RecordStep);
 
 // Batch, threads, rows of a block (0: the default).
 BENCHMARK_CAPTURE(Train, tiny, "tiny", GemmEngine::kOneDnn)

@@ -45,6 +45,7 @@ Driver::Driver(const DriverJob& job, const Steps& steps, SchedulerOptions option
       connections_(job.transports.size()) {
   MutexLock lock(&mutex_);
   stats_.slots = options.num_slots;
+  stats_.slot_bytes = job.layout.slot_bytes();
   for (const auto& transport : job.transports) {
     stats_.servers.emplace_back().address = transport->address();
   }

@@ -142,6 +142,7 @@ struct LoaderStats {
   absl::Duration copying;     // Spent copying or decoding rows into slots, by all threads that do.
   absl::Duration scheduling;  // Spent deciding what to ask for, by one thread at a time.
   uint64_t slots = 0;
+  uint64_t slot_bytes = 0;  // Of each.
   // Why some servers of dns:/// or file: may be missing or out of date; empty: all is well.
   std::string servers_problem;
   // With OnError::kReplace: what others stand for, "SHARD: chunk at offset N, record R".

@@ -16,6 +16,8 @@
 #include "trainer/app/progress_line.h"
 #include "trainer/app/report.h"
 #include "trainer/app/signal_watcher.h"
+#include "trainer/app/training_watch.h"
+#include "trainer/testing/memory_input.h"
 
 namespace penstock {
 namespace {
@@ -97,6 +99,36 @@ TEST_F(OptionsTest, APrintedDefaultConfigChangesNothing) {
 TEST_F(OptionsTest, UnknownWordsAreRefused) {
   EXPECT_THROW(app_.parse("--device tpu"), CLI::ValidationError);
   EXPECT_THROW(app_.parse("--no-such-option"), CLI::ExtrasError);
+}
+
+TEST(ProfileOptionsTest, StepRangesAreTwoNumbers) {
+  EXPECT_THAT(ParseStepRange("500:520"), IsOkAndHolds(testing::Pair(500, 520)));
+  for (const char* wrong : {"", "5", "5:", ":5", "5:5", "6:5", "-1:5", "1:2:3", "a:b"}) {
+    EXPECT_THAT(ParseStepRange(wrong),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("500:520")))
+        << wrong;
+  }
+}
+
+TEST_F(OptionsTest, ADiagnosisSavesNothing) {
+  app_.parse("--manifest m --synthetic-data --checkpoint-dir c");
+  EXPECT_THAT(options_.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without --checkpoint-dir")));
+}
+
+TEST(TrainingWatchTest, ComparesBothHalvesWithoutTheirFirstSteps) {
+  const ProfileOptions options{.synthetic_data = true};
+  TrainingWatch watch(options, 1);
+  MemoryInput inner(64, 16);
+  const std::unique_ptr<Input> input = watch.Diagnose(inner, /*total_steps=*/6);
+  // Three steps with input, of which the first is slow; three without it.
+  for (const int ms : {900, 200, 200, 800, 100, 100}) {
+    StepReport report{.rows = 100};
+    report.times[Phase::kCompute] = std::chrono::milliseconds(ms);
+    watch.Count(report);
+  }
+  EXPECT_THAT(watch.Comparison(), HasSubstr("normal 500 positions/s"));
+  EXPECT_THAT(watch.Comparison(), HasSubstr("with synthetic data 1,000 positions/s: 2.00 times"));
 }
 
 TEST(TextTest, GroupsDigitsAndWritesClocks) {

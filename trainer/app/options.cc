@@ -105,6 +105,7 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--json", o.json, "Write a summary for programs to this file");
   app.add_option("--events", o.events, "Write a line of JSON a step to this file");
   AddMetricsFlags(app, o.metrics);
+  AddProfileOptions(app, o.profile);
 }
 
 // Otherwise -1 would be read as 2^64 - 1, what is too large as the largest, and NaN as a number.
@@ -179,6 +180,11 @@ absl::Status TrainerOptions::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(ValidateTls(*this));
   PENSTOCK_RETURN_IF_ERROR(metrics.Validate());
   PENSTOCK_RETURN_IF_ERROR(ranks.Validate());
+  PENSTOCK_RETURN_IF_ERROR(profile.Validate());
+  if (profile.diagnoses() && !checkpoint_dir.empty()) {
+    return absl::InvalidArgumentError(
+        "--synthetic-data and --replay-batches train on what is no data: without --checkpoint-dir");
+  }
   if (resume.empty()) {
     return absl::InvalidArgumentError("--resume takes auto, never or a checkpoint file");
   }

@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "metrics/metrics_flags.h"
+#include "trainer/app/profile_options.h"
 #include "trainer/app/rank_options.h"
 
 namespace penstock {
@@ -66,6 +67,7 @@ struct TrainerOptions {
   std::string json;
   std::string events;
   MetricsFlags metrics;
+  ProfileOptions profile;
   bool print_config = false;
   std::string config;  // All of them as --print-config prints them: what ranks compare.
 

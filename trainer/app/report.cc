@@ -26,6 +26,14 @@ double Seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
+Json TimesJson(const PhaseTimes& times) {
+  Json json = Json::object();
+  for (size_t i = 0; i < kPhases; ++i) {
+    json[PhaseName(static_cast<Phase>(i))] = Seconds(times.times[i]);
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers) {
@@ -38,6 +46,7 @@ std::string StepEvent(const StepReport& report, const std::vector<InputServer>& 
               {"gradient_norm", report.gradient_norm},
               {"input_wait_s", Seconds(report.wait)},
               {"compute_s", Seconds(report.compute)},
+              {"times_s", TimesJson(report.times)},
               {"servers", ServersJson(servers)}}
       .dump();
 }
@@ -52,7 +61,8 @@ std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation) {
       .dump();
 }
 
-std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers) {
+std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
+                        const Verdict& verdict) {
   Json json{{"first_step", summary.first_step},
             {"steps", summary.step},
             {"stopped", summary.stopped},
@@ -61,6 +71,9 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
             {"seconds", summary.seconds()},
             {"positions_per_second", summary.positions_per_second()},
             {"input_wait_share", summary.wait_share()},
+            {"times_s", TimesJson(summary.times)},
+            {"limit", LimitName(verdict.limit)},
+            {"verdict", verdict.text},
             {"loss_start", summary.loss_start},
             {"loss_end", summary.loss_end},
             {"digest", summary.digest},

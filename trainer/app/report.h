@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "trainer/input.h"
 #include "trainer/loop/train_loop.h"
+#include "trainer/profile/verdict.h"
 
 namespace penstock {
 
@@ -20,7 +21,8 @@ std::string StepEvent(const StepReport& report, const std::vector<InputServer>& 
 // {"event": "evaluation", "step": 300, "loss": ..., "records": ...}
 std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
 // The object that --json writes; one field a line.
-std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers);
+std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
+                        const Verdict& verdict = {});
 
 // Appends lines to a file, each flushed. Not thread-safe.
 class EventLog {

@@ -27,12 +27,17 @@
 #include "trainer/app/report.h"
 #include "trainer/app/restore.h"
 #include "trainer/app/signal_watcher.h"
+#include "trainer/app/training_watch.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/loader_input.h"
 #include "trainer/model/initialize.h"
+#include "trainer/profile/memory_table.h"
+#include "trainer/profile/verdict.h"
 
 namespace penstock {
 namespace {
+
+constexpr uint64_t kDiagnosisSteps = 200;  // Unless --steps says how many.
 
 // Stops a training from the signal's thread: sets a mark, and closes the input in use so that a
 // wait for it ends. Thread-safe.
@@ -82,6 +87,7 @@ class TrainingRun {
   void DescribeRun();
   absl::Status OpenTrainInput();
   uint64_t TotalSteps() const;
+  std::vector<MemoryUse> MemoryUses() const;
   absl::StatusOr<TrainLoopOptions> LoopOptions();
   LoaderOptions BaseLoaderOptions() const;
   absl::StatusOr<MateScoreParams> ScoreParams() const;
@@ -89,7 +95,8 @@ class TrainingRun {
   absl::Status OpenOutputs();
   absl::Status WriteResults(const TrainSummary& summary) const;
   void PrintStart() const;
-  void PrintEnd(const TrainSummary& summary) const;
+  void PrintEnd(const TrainSummary& summary, const Verdict& verdict) const;
+  Verdict JudgeRun(const TrainSummary& summary) const;
 
   const TrainerOptions& options_;
   Stopper stopper_;
@@ -101,6 +108,7 @@ class TrainingRun {
   std::optional<CheckpointFolder> checkpoints_;
   CheckpointInfo info_;
   std::unique_ptr<LoaderInput> input_;
+  std::optional<TrainingWatch> watch_;
   std::unique_ptr<MetricsEndpoint> metrics_;  // Of input_. May be null.
   std::optional<EventLog> events_;
   std::optional<ProgressLine> progress_;
@@ -269,6 +277,10 @@ absl::Status TrainingRun::OpenTrainInput() {
   loader.epochs = options_.EpochLimit() == 0 ? options_.steps : options_.EpochLimit();
   // Nothing is fetched that will not be trained on.
   if (options_.steps > info_.step) loader.max_steps = options_.steps - info_.step;
+  if (options_.profile.diagnoses()) {
+    loader.epochs = 0;
+    loader.max_steps = watch_->NormalSteps(TotalSteps());
+  }
   if (!info_.cursor.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(loader.start, Cursor::Parse(info_.cursor));
   }
@@ -286,6 +298,7 @@ absl::Status TrainingRun::OpenTrainInput() {
 }
 
 uint64_t TrainingRun::TotalSteps() const {
+  if (options_.profile.diagnoses()) return options_.steps == 0 ? kDiagnosisSteps : options_.steps;
   const uint64_t by_epochs = options_.EpochLimit() * input_->loader().steps_per_epoch();
   if (options_.steps == 0) return by_epochs;
   if (options_.EpochLimit() == 0) return options_.steps;
@@ -308,7 +321,8 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   loop.checkpoints = checkpoints_.has_value() ? &*checkpoints_ : nullptr;
   loop.ranks = &ranks_->communicator();
   loop.rank_0_saves = !options_.checkpoint_dir.empty();
-  if (manifest_->num_records(Split::kHoldout) > 0) {
+  loop.recorder = &watch_->recorder();
+  if (manifest_->num_records(Split::kHoldout) > 0 && !options_.profile.diagnoses()) {
     loop.open_holdout = [this]() -> absl::StatusOr<std::unique_ptr<Input>> {
       LoaderOptions holdout = BaseLoaderOptions();
       holdout.plan.split = Split::kHoldout;
@@ -326,6 +340,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   loop.on_step = [this](const StepReport& report) {
     events_->Write([&] { return StepEvent(report, input_->servers()); });
     progress_->Add(report);
+    watch_->Count(report);
   };
   loop.on_evaluation = [this](uint64_t step, const Evaluation& evaluation) {
     events_->Write([&] { return EvaluationEvent(step, evaluation); });
@@ -347,6 +362,17 @@ absl::StatusOr<MateScoreParams> TrainingRun::ScoreParams() const {
       "--spec ", options_.spec, " has no mate_score called score: the board model predicts that"));
 }
 
+std::vector<MemoryUse> TrainingRun::MemoryUses() const {
+  const BoardFormat format = options_.dtype == "packed" ? BoardFormat::kPacked
+                             : options_.dtype == "i8"   ? BoardFormat::kI8
+                                                        : BoardFormat::kF32;
+  std::vector<MemoryUse> uses = backend_->MemoryUses(format, options_.global_batch_size);
+  const LoaderStats stats = input_->loader().stats();
+  uses.push_back({"slots", stats.slots * stats.slot_bytes,
+                  absl::StrCat(stats.slots, " batches of --look-ahead ", options_.look_ahead)});
+  return uses;
+}
+
 void TrainingRun::PrintStart() const {
   absl::PrintF("model %s: %s parameters; %d threads; %s records to train on, %s held out\n",
                options_.model, Grouped(backend_->table().parameter_count()), backend_->threads(),
@@ -357,13 +383,21 @@ void TrainingRun::PrintStart() const {
                  options_.rank.source, options_.virtual_shards / options_.rank.world_size,
                  options_.ranks.reduction);
   }
+  absl::PrintF("%s",
+               MemoryTable(absl::StrCat("memory of rank ", options_.rank.rank), MemoryUses()));
   if (manifest_->num_records(Split::kHoldout) == 0) {
     absl::PrintF("no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
   }
   std::fflush(stdout);
 }
 
-void TrainingRun::PrintEnd(const TrainSummary& summary) const {
+Verdict TrainingRun::JudgeRun(const TrainSummary& summary) const {
+  return Judge({.times = summary.times,
+                .steps = summary.step - summary.first_step,
+                .packed = options_.dtype == "packed"});
+}
+
+void TrainingRun::PrintEnd(const TrainSummary& summary, const Verdict& verdict) const {
   absl::PrintF(
       "%s after step %d: %s positions in %.1f s, %s positions/s, waiting for input "
       "%.2f %% of the time\n",
@@ -378,6 +412,10 @@ void TrainingRun::PrintEnd(const TrainSummary& summary) const {
   if (summary.positions > 0)
     absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
   absl::PrintF("cursor %s\nsha256 %s\n", summary.cursor, summary.digest);
+  if (const std::string comparison = watch_->Comparison(); !comparison.empty()) {
+    absl::PrintF("diagnosis: %s\n", comparison);
+  }
+  absl::PrintF("verdict: %s\n", verdict.text);
 }
 
 absl::StatusOr<RunResult> TrainingRun::Run() {
@@ -389,6 +427,8 @@ absl::StatusOr<RunResult> TrainingRun::Run() {
 
 absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   PENSTOCK_RETURN_IF_ERROR(MakeBackend());
+  watch_.emplace(options_.profile, backend_->threads());
+  if (!options_.profile.steps.empty()) backend_->set_tracer(&watch_->tracer());
   PENSTOCK_RETURN_IF_ERROR(OpenDataInTurn());
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParams());
   PENSTOCK_RETURN_IF_ERROR(ShareStart());
@@ -399,7 +439,10 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);
 
   BoardReader reader(params);
-  TrainLoop loop(*backend_, reader, *input_, info_, std::move(loop_options));
+  const std::unique_ptr<Input> diagnostic =
+      options_.profile.diagnoses() ? watch_->Diagnose(*input_, TotalSteps()) : nullptr;
+  Input& input = diagnostic == nullptr ? *input_ : *diagnostic;
+  TrainLoop loop(*backend_, reader, input, info_, std::move(loop_options));
   absl::StatusOr<TrainSummary> summary = loop.Run();
   progress_->Clear();
   stopper_.Watch(nullptr);
@@ -417,10 +460,12 @@ absl::Status TrainingRun::OpenOutputs() {
 }
 
 absl::Status TrainingRun::WriteResults(const TrainSummary& summary) const {
-  PrintEnd(summary);
+  const Verdict verdict = JudgeRun(summary);
+  PrintEnd(summary, verdict);
+  PENSTOCK_RETURN_IF_ERROR(watch_->WriteTrace());
   PENSTOCK_RETURN_IF_ERROR(events_->status());
   if (options_.json.empty()) return absl::OkStatus();
-  const std::string json = SummaryJson(summary, input_->servers());
+  const std::string json = SummaryJson(summary, input_->servers(), verdict);
   return WriteFileAtomically(options_.json,
                              {reinterpret_cast<const uint8_t*>(json.data()), json.size()});
 }

@@ -25,7 +25,8 @@ TrainLoop::TrainLoop(CpuBackend& backend, BoardReader& reader, Input& input, Che
       input_(input),
       info_(std::move(info)),
       options_(std::move(options)),
-      ranks_(options_.ranks == nullptr ? alone_ : *options_.ranks) {
+      ranks_(options_.ranks == nullptr ? alone_ : *options_.ranks),
+      recorder_(options_.recorder == nullptr ? own_recorder_ : *options_.recorder) {
   summary_.first_step = summary_.step = info_.step;
   summary_.cursor = info_.cursor;
   summary_.best = info_.best;
@@ -41,24 +42,42 @@ bool TrainLoop::IsDone() const {
 }
 
 absl::StatusOr<TrainSummary> TrainLoop::Run() {
+  recorder_.Start(info_.step + 1);
+  backend_.set_recorder(&recorder_);
+  absl::Status status = RunSteps();
+  if (status.ok()) status = Finish();
+  backend_.set_recorder(nullptr);
+  recorder_.Stop();
+  PENSTOCK_RETURN_IF_ERROR(status);
+  summary_.digest = digest_.Hex();
+  summary_.times = recorder_.total();
+  return summary_;
+}
+
+absl::Status TrainLoop::RunSteps() {
   while (!IsDone()) {
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, RunStep());
     if (!more) break;
-    if (IsDone()) break;
-    if (absl::Status schedules = RunSchedules(); !schedules.ok()) {
+    recorder_.Enter(Phase::kOutput);
+    if (absl::Status due = IsDone() ? absl::OkStatus() : RunSchedules(); !due.ok()) {
       // Other ranks may not have failed, and would not take part.
-      if (Alone()) PENSTOCK_RETURN_IF_ERROR(Annotate(Save(), schedules.message()));
-      return schedules;
+      if (Alone()) PENSTOCK_RETURN_IF_ERROR(Annotate(Save(), due.message()));
+      return due;
     }
+    recorder_.EndStep(info_.step);
   }
+  return absl::OkStatus();
+}
+
+absl::Status TrainLoop::Finish() {
+  recorder_.Enter(Phase::kOutput);
   PENSTOCK_RETURN_IF_ERROR(Save());
   summary_.early_stopped = EarlyStopped();
   if (!summary_.stopped && !summary_.early_stopped && evaluated_step_ != info_.step) {
     PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
     PENSTOCK_RETURN_IF_ERROR(Save());  // With what the evaluation said.
   }
-  summary_.digest = digest_.Hex();
-  return summary_;
+  return absl::OkStatus();
 }
 
 Intent TrainLoop::ReadBatch(absl::Status& status) {
@@ -74,6 +93,7 @@ Intent TrainLoop::ReadBatch(absl::Status& status) {
 absl::StatusOr<bool> TrainLoop::NextBatch() {
   absl::Status status;
   const Intent own = ReadBatch(status);
+  if (!Alone()) recorder_.Enter(Phase::kCollective);
   PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(ranks_, own, batch_.first_position, status));
   if (agreed.intent == Intent::kFailed) {
     return InputFailed(status.ok() ? absl::UnavailableError(agreed.why) : status);
@@ -90,15 +110,17 @@ absl::Status TrainLoop::InputFailed(const absl::Status& status) {
 }
 
 absl::StatusOr<bool> TrainLoop::RunStep() {
-  const Clock::time_point start = Clock::now();
+  recorder_.Enter(Phase::kInput);
   PENSTOCK_ASSIGN_OR_RETURN(const bool more, NextBatch());
-  const Clock::time_point arrived = Clock::now();
+  recorder_.Enter(Phase::kOther);
   if (!more) return false;
   StepReport report{.total_steps = options_.total_steps};
   PENSTOCK_RETURN_IF_ERROR(TrainOn(batch_, report));
+  recorder_.Enter(Phase::kOutput);
   report.step = info_.step;
-  report.wait = arrived - start;
-  report.compute = Clock::now() - arrived;
+  report.times = recorder_.current();
+  report.wait = report.times[Phase::kInput];
+  report.compute = report.times.total() - report.wait;
   Record(report);
   return true;
 }
@@ -107,10 +129,12 @@ absl::Status TrainLoop::TrainOn(const InputBatch& batch, StepReport& report) {
   PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader_.Read(batch));
   digest_.Add(batch);
   report.learning_rate = options_.schedule.At(info_.step);
+  recorder_.Enter(Phase::kCompute);
   absl::StatusOr<StepResult> result = backend_.Step(rows, {.learning_rate = report.learning_rate,
                                                            .decay_rate = options_.decay_rate,
                                                            .clip_norm = options_.clip_norm,
                                                            .global_rows = batch.global_rows});
+  recorder_.Enter(Phase::kOther);
   if (!result.ok()) return Diverged(result.status(), batch);
   report.loss = result->loss;
   report.gradient_norm = result->gradient_norm;
@@ -130,8 +154,9 @@ absl::Status TrainLoop::Diverged(const absl::Status& status, const InputBatch& b
   if (!absl::IsFailedPrecondition(status) || !options_.on_divergence) {
     return Annotate(status, where);
   }
-  const std::string note =
-      options_.on_divergence({info_.step, batch, backend_.predictions(), status.message()});
+  const std::string note = options_.on_divergence(
+      {info_.step, batch, backend_.predictions(), status.message(),
+       static_cast<size_t>(ranks_.rank()), static_cast<size_t>(ranks_.size())});
   return absl::FailedPreconditionError(absl::StrCat(where, ": ", status.message(), note));
 }
 

@@ -22,6 +22,8 @@
 #include "trainer/loop/agreement.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/optimizer/learning_rate.h"
+#include "trainer/profile/phase.h"
+#include "trainer/profile/step_recorder.h"
 
 namespace penstock {
 
@@ -43,6 +45,7 @@ struct StepReport {
   double gradient_norm = 0;
   std::chrono::nanoseconds wait{};     // For input.
   std::chrono::nanoseconds compute{};  // Everything else of the step.
+  PhaseTimes times = {};               // The same by phase. Its output is still to come.
 };
 
 // A run so far.
@@ -54,6 +57,7 @@ struct TrainSummary {
   double loss_end = 0;      // And over its last.
   std::chrono::nanoseconds wait{};
   std::chrono::nanoseconds compute{};
+  PhaseTimes times;                      // All of Run(), evaluations and saving included.
   std::string digest;                    // Of this run's rows of this rank, in order.
   std::string cursor;                    // After the last applied step.
   bool stopped = false;                  // should_stop() ended it.
@@ -86,6 +90,7 @@ struct TrainLoopOptions {
   std::function<void(uint64_t step, const Evaluation&)> on_evaluation = {};
   // Told of the batch that a training diverges on; what it returns is added to the error.
   std::function<std::string(const Divergence&)> on_divergence = {};
+  StepRecorder* recorder = nullptr;  // Null: one of the loop's own.
   // Asked between steps, and between the batches of an evaluation. The step in progress is always
   // finished.
   std::function<bool()> should_stop = {};
@@ -107,8 +112,9 @@ class TrainLoop {
   absl::StatusOr<TrainSummary> Run();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
+  // Steps and what is due between them; then what is due at the end.
+  absl::Status RunSteps();
+  absl::Status Finish();
   absl::StatusOr<bool> RunStep();
   // False: no more, agreed by all ranks.
   absl::StatusOr<bool> NextBatch();
@@ -134,6 +140,8 @@ class TrainLoop {
   TrainLoopOptions options_;
   SingleCommunicator alone_;
   Communicator& ranks_;
+  StepRecorder own_recorder_;
+  StepRecorder& recorder_;
   BatchDigest digest_;
   InputBatch batch_;
   TrainSummary summary_;

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/base/sha256.h"
 #include "tests/status_matchers.h"
+#include "trainer/diagnostic_input.h"
 #include "trainer/model/initialize.h"
 #include "trainer/testing/memory_input.h"
 
@@ -282,6 +284,41 @@ TEST_F(TrainLoopTest, KeepsTheBestAndStopsWhenNoEvaluationIsBetter) {
   EXPECT_EQ(again.positions, 0u);
 }
 
+TEST_F(TrainLoopTest, PhasesAddUpToTheWallTime) {
+  auto backend = MakeBackend();
+  double missing = 1;
+  // Once is enough: on a busy machine this thread may stand still between the reads of the clock.
+  for (int attempt = 0; attempt < 50 && missing > 0.02; ++attempt) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, WithHoldout()));
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double> sum = summary.times.total();
+    ASSERT_LE(sum.count(), wall.count());
+    missing = 1 - sum / wall;
+    for (Phase phase : {Phase::kInput, Phase::kCompute, Phase::kOutput, Phase::kOther}) {
+      EXPECT_GT(summary.times[phase].count(), 0) << PhaseName(phase);
+    }
+    EXPECT_GT(summary.times.share(Phase::kCompute), 0.3);
+  }
+  EXPECT_LE(missing, 0.02);
+}
+
+TEST_F(TrainLoopTest, TracesTheStepsAskedFor) {
+  auto backend = MakeBackend(/*threads=*/2);
+  Tracer tracer;
+  StepRecorder recorder(&tracer);
+  recorder.TraceSteps(3, 5);
+  backend->set_tracer(&tracer);
+  ASSERT_OK(Train(*backend, {.recorder = &recorder}));
+  const std::string json = tracer.ToJson("test");
+  for (const char* name :
+       {"step 3", "step 4", "input", "compute", "forward and backward", "merge", "update"}) {
+    EXPECT_THAT(json, HasSubstr(absl::StrCat("\"", name, "\""))) << name;
+  }
+  EXPECT_THAT(json, testing::Not(HasSubstr("step 5")));
+  EXPECT_EQ(recorder.steps(), 8u);
+}
+
 TEST_F(TrainLoopTest, DivergenceIsReportedWithItsBatch) {
   auto backend = MakeBackend();
   backend->state().parameters[3] = std::numeric_limits<float>::quiet_NaN();
@@ -296,6 +333,40 @@ TEST_F(TrainLoopTest, DivergenceIsReportedWithItsBatch) {
   };
   EXPECT_THAT(Train(*backend, options),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("; see over there")));
+}
+
+std::vector<uint8_t> BytesOf(const InputBatch& batch) {
+  return {batch.tensors[0].bytes.begin(), batch.tensors[0].bytes.end()};
+}
+
+TEST(DiagnosticInputTest, ReplaysTheLastBatchesWithoutItsInput) {
+  MemoryInput inner(/*records=*/64, /*batch_size=*/16);
+  DiagnosticInput input(inner, {.normal_steps = 3, .memory_steps = 4, .keep = 2});
+  std::vector<std::vector<uint8_t>> seen;
+  InputBatch batch;
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_THAT(input.Next(batch), IsOkAndHolds(true));
+    seen.push_back(BytesOf(batch));
+  }
+  EXPECT_THAT(input.Next(batch), IsOkAndHolds(false));
+  EXPECT_NE(seen[1], seen[2]);
+  EXPECT_EQ(seen[3], seen[1]);
+  EXPECT_EQ(seen[4], seen[2]);
+  EXPECT_EQ(seen[5], seen[1]);
+  EXPECT_THAT(inner.Next(batch), IsOkAndHolds(true));  // Its fourth.
+}
+
+TEST(DiagnosticInputTest, MadeUpPlanesHaveTheShapesOfRealOnes) {
+  MemoryInput inner(64, 16);
+  DiagnosticInput input(inner, {.normal_steps = 1, .memory_steps = 1, .synthetic = true});
+  InputBatch real, made;
+  ASSERT_OK(input.Next(real));
+  const std::vector<uint8_t> planes = BytesOf(real);
+  ASSERT_OK(input.Next(made));
+  EXPECT_EQ(made.rows, 16u);
+  EXPECT_EQ(made.tensors[0].bytes.size(), planes.size());
+  EXPECT_NE(BytesOf(made), planes);
+  EXPECT_OK(BoardReader().Read(made));
 }
 
 class BoardReaderTest : public testing::Test {

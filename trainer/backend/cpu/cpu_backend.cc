@@ -125,8 +125,24 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
 void CpuBackend::RunShards(const StepProgram& program, const Part& part, float* gradients,
                            float* predictions) {
   pool_.ParallelFor(merge_.num_shards(), [&](size_t worker, size_t shard) {
+    const TraceScope scope(tracer_, static_cast<uint32_t>(worker + 1),
+                           gradients == nullptr ? "forward" : "forward and backward");
     RunShard(program, part, shard, worker, gradients, predictions);
   });
+}
+
+std::vector<MemoryUse> CpuBackend::MemoryUses(BoardFormat format, size_t global_rows) {
+  const StepProgram& program = ProgramFor(Purpose::kTraining, format);
+  const uint64_t arena = table_.arena_size() * sizeof(float);
+  const uint64_t activations = program.activation_size * sizeof(float);
+  return {{"parameters", arena, ""},
+          {"moments", 2 * arena, ""},
+          {"gradients", merge_.num_shards() * arena,
+           absl::StrCat(merge_.num_shards(), " of ", shards_, " virtual shards")},
+          {"activations", threads() * activations,
+           absl::StrCat(threads(), threads() == 1 ? " thread of " : " threads of ", block_rows_,
+                        " samples at a time")},
+          {"predictions", 2 * global_rows * sizeof(float), "and scores"}};
 }
 
 void CpuBackend::Predict(const BoardRows& rows, std::span<float> predictions, size_t global_rows) {
@@ -162,6 +178,7 @@ absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateO
 }
 
 absl::StatusOr<double> CpuBackend::GatherLoss(const Part& part) {
+  const PhaseScope phase(ranks_.size() > 1 ? recorder_ : nullptr, Phase::kCollective);
   std::copy_n(part.rows.scores, part.rows.rows, scores_.data() + part.first_row);
   const std::span<float> arrays[] = {predictions_, scores_};
   PENSTOCK_RETURN_IF_ERROR(GatherRows(ranks_, arrays));
@@ -170,6 +187,8 @@ absl::StatusOr<double> CpuBackend::GatherLoss(const Part& part) {
 }
 
 absl::Status CpuBackend::MergeGradients() {
+  const PhaseScope phase(ranks_.size() > 1 ? recorder_ : nullptr, Phase::kCollective);
+  const TraceScope scope(tracer_, 0, "merge");
   return merge_.Run(gradients_.data(), [this](const float* addend, size_t count, float* sum) {
     ForSlices(pool_, count,
               [&](size_t first, size_t size) { kernels_.add(addend + first, size, sum + first); });
@@ -187,6 +206,7 @@ double CpuBackend::GradientNorm() {
 }
 
 void CpuBackend::ApplyUpdate(const UpdateOptions& update, double gradient_norm) {
+  const TraceScope scope(tracer_, 0, "update");
   const bool clip = update.clip_norm > 0 && gradient_norm > update.clip_norm;
   const double scale = clip ? update.clip_norm / gradient_norm : 1.0;
   pool_.ParallelFor(table_.parameters().size(), [&](size_t, size_t p) {

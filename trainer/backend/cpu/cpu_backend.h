@@ -25,6 +25,9 @@
 #include "trainer/comm/shard_merge.h"
 #include "trainer/model/board_model.h"
 #include "trainer/model/parameter_table.h"
+#include "trainer/profile/memory_table.h"
+#include "trainer/profile/step_recorder.h"
+#include "trainer/profile/tracer.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
@@ -72,6 +75,14 @@ class CpuBackend {
   // they are all) a rank computes the bits that one rank alone would.
   void Predict(const BoardRows& rows, std::span<float> predictions, size_t global_rows = 0);
 
+  // Told when a step waits for other ranks. Null: nobody is.
+  void set_recorder(StepRecorder* recorder) { recorder_ = recorder; }
+  // Tracks 1 to threads() get the shards, 0 merging and update. Null: nothing is traced.
+  void set_tracer(Tracer* tracer) { tracer_ = tracer; }
+
+  // Bytes that training on rows of this format takes, by what they are for.
+  std::vector<MemoryUse> MemoryUses(BoardFormat format, size_t global_rows);
+
   TrainState& state() { return state_; }
   const ParameterTable& table() const { return table_; }
   const BoardModelConfig& config() const { return config_; }
@@ -117,6 +128,8 @@ class CpuBackend {
   size_t shards_;
   size_t block_rows_;
   GemmEngine gemm_;
+  StepRecorder* recorder_ = nullptr;
+  Tracer* tracer_ = nullptr;
   const CpuKernels& kernels_;
   ThreadPool pool_;
   SingleCommunicator alone_;

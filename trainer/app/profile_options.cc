@@ -1,0 +1,44 @@
+#include "trainer/app/profile_options.h"
+
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "records/base/status.h"
+
+namespace penstock {
+
+absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseStepRange(absl::string_view text) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
+  uint64_t first = 0, last = 0;
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &first) ||
+      !absl::SimpleAtoi(parts[1], &last) || first >= last) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--profile-steps takes FIRST:LAST, as 500:520 for steps 500 to 519, not \"", text, "\""));
+  }
+  return std::make_pair(first, last);
+}
+
+absl::Status ProfileOptions::Validate() const {
+  if (!steps.empty()) PENSTOCK_RETURN_IF_ERROR(ParseStepRange(steps).status());
+  if (synthetic_data && replay_batches > 0) {
+    return absl::InvalidArgumentError("--synthetic-data or --replay-batches, not both");
+  }
+  return absl::OkStatus();
+}
+
+void AddProfileOptions(CLI::App& app, ProfileOptions& options) {
+  app.add_option("--profile-steps", options.steps,
+                 "Steps FIRST:LAST (500:520) to trace, the last left out");
+  app.add_option("--profile-file", options.file,
+                 "Where the trace of --profile-steps goes; ui.perfetto.dev opens it");
+  app.add_flag("--synthetic-data", options.synthetic_data,
+               "Diagnosis: train half of the steps on made up records, and compare");
+  app.add_option(
+      "--replay-batches", options.replay_batches,
+      "Diagnosis: train half of the steps on this many batches from memory, and compare; "
+      "0: off");
+}
+
+}  // namespace penstock

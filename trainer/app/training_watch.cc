@@ -1,0 +1,65 @@
+#include "trainer/app/training_watch.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "records/base/status.h"
+#include "records/io/atomic_file.h"
+
+namespace penstock {
+
+TrainingWatch::TrainingWatch(const ProfileOptions& options, size_t threads)
+    : options_(options), recorder_(options.steps.empty() ? nullptr : &tracer_) {
+  if (options.steps.empty()) return;
+  const auto [first, last] = *ParseStepRange(options.steps);
+  recorder_.TraceSteps(first, last);
+  tracer_.NameTrack(0, "training");
+  for (size_t i = 0; i < threads; ++i) {
+    tracer_.NameTrack(static_cast<uint32_t>(i + 1), absl::StrCat("worker ", i));
+  }
+}
+
+std::unique_ptr<Input> TrainingWatch::Diagnose(Input& inner, uint64_t total_steps) {
+  normal_steps_ = NormalSteps(total_steps);
+  const uint64_t keep = options_.synthetic_data ? 1 : options_.replay_batches;
+  return std::make_unique<DiagnosticInput>(
+      inner, DiagnosticInput::Options{.normal_steps = normal_steps_,
+                                      .memory_steps = total_steps - normal_steps_,
+                                      .keep = std::min(keep, normal_steps_),
+                                      .synthetic = options_.synthetic_data});
+}
+
+void TrainingWatch::Count(const StepReport& report) {
+  if (!options_.diagnoses()) return;
+  RunRate& run = normal_steps_ > 0 ? normal_ : other_;
+  if (!first_) {
+    run.rows += report.rows;
+    run.times += report.times;
+  }
+  first_ = normal_steps_ == 1;
+  if (normal_steps_ > 0) --normal_steps_;
+}
+
+std::string TrainingWatch::Comparison() const {
+  if (!options_.diagnoses()) return "";
+  return CompareRuns(normal_, other_,
+                     options_.synthetic_data
+                         ? "synthetic data"
+                         : absl::StrCat(options_.replay_batches, " batches from memory"));
+}
+
+absl::Status TrainingWatch::WriteTrace() const {
+  if (options_.steps.empty()) return absl::OkStatus();
+  const std::string json = tracer_.ToJson("penstock-train");
+  PENSTOCK_RETURN_IF_ERROR(
+      Annotate(WriteFileAtomically(options_.file,
+                                   {reinterpret_cast<const uint8_t*>(json.data()), json.size()}),
+               "--profile-file"));
+  absl::PrintF("trace of steps %s: %d spans in %s; ui.perfetto.dev opens it\n", options_.steps,
+               tracer_.num_spans(), options_.file);
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// What a person is told of a training while it runs and at its end.
+#ifndef PENSTOCK_TRAINER_APP_TRAINING_WATCH_H_
+#define PENSTOCK_TRAINER_APP_TRAINING_WATCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "trainer/app/profile_options.h"
+#include "trainer/diagnostic_input.h"
+#include "trainer/loop/train_loop.h"
+#include "trainer/profile/comparison.h"
+#include "trainer/profile/step_recorder.h"
+#include "trainer/profile/tracer.h"
+
+namespace penstock {
+
+// The recorder of the steps, the trace of some, and the diagnosis that leaves input out.
+// Not thread-safe, except for what it lends.
+class TrainingWatch {
+ public:
+  // REQUIRES: options.Validate(). `threads` compute beside the one that drives the steps.
+  TrainingWatch(const ProfileOptions& options, size_t threads);
+
+  StepRecorder& recorder() { return recorder_; }
+  Tracer& tracer() { return tracer_; }
+
+  // Of a diagnosis: half of `total_steps` take `inner`'s batches, the others none of them.
+  uint64_t NormalSteps(uint64_t total_steps) const { return (total_steps + 1) / 2; }
+  std::unique_ptr<Input> Diagnose(Input& inner, uint64_t total_steps);
+  void Count(const StepReport& report);
+
+  // The diagnosis as a line; empty if there was none.
+  std::string Comparison() const;
+  // Writes --profile-file, if steps were to be traced, and a line on stdout.
+  absl::Status WriteTrace() const;
+
+ private:
+  const ProfileOptions& options_;
+  Tracer tracer_;
+  StepRecorder recorder_;
+  uint64_t normal_steps_ = 0;  // Of a diagnosis; counted down.
+  bool first_ = true;          // Of its kind: warms caches up, and counts for nothing.
+  RunRate normal_, other_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_TRAINING_WATCH_H_

@@ -1,0 +1,190 @@
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "trainer/profile/comparison.h"
+#include "trainer/profile/memory_table.h"
+#include "trainer/profile/step_recorder.h"
+#include "trainer/profile/tracer.h"
+#include "trainer/profile/verdict.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+StepRecorder::Clock::time_point At(int ms) {
+  return StepRecorder::Clock::time_point(std::chrono::seconds(9) + milliseconds(ms));
+}
+
+TEST(StepRecorderTest, ChargesTimeToThePhaseThatWasEntered) {
+  StepRecorder recorder;
+  recorder.Start(0, At(0));
+  recorder.Enter(Phase::kInput, At(1));
+  EXPECT_EQ(recorder.Enter(Phase::kCompute, At(4)), Phase::kInput);
+  recorder.Enter(Phase::kOutput, At(10));
+  recorder.EndStep(1, At(12));
+  recorder.Enter(Phase::kInput, At(12));
+  recorder.EndStep(2, At(20));
+  recorder.Stop(At(25));
+  const std::vector<StepRecorder::Step> steps = recorder.Newest();
+  ASSERT_THAT(steps, SizeIs(2));
+  EXPECT_EQ(steps[0].times[Phase::kOther], milliseconds(1));
+  EXPECT_EQ(steps[0].times[Phase::kInput], milliseconds(3));
+  EXPECT_EQ(steps[0].times[Phase::kCompute], milliseconds(6));
+  EXPECT_EQ(steps[0].times[Phase::kOutput], milliseconds(2));
+  EXPECT_EQ(steps[1].times.total(), milliseconds(8));
+  EXPECT_EQ(recorder.total()[Phase::kInput], milliseconds(11));
+  EXPECT_EQ(recorder.total().total(), milliseconds(25));
+}
+
+TEST(StepRecorderTest, AScopeGoesBackToThePhaseBefore) {
+  StepRecorder recorder;
+  recorder.Start(0);
+  recorder.Enter(Phase::kCompute);
+  { const PhaseScope scope(&recorder, Phase::kCollective); }
+  EXPECT_EQ(recorder.Enter(Phase::kOther), Phase::kCompute);
+  const PhaseScope nothing(nullptr, Phase::kCollective);
+}
+
+TEST(StepRecorderTest, KeepsTheNewestSteps) {
+  StepRecorder recorder;
+  recorder.Start(0, At(0));
+  const uint64_t last = StepRecorder::kRing + 3;
+  for (uint64_t step = 1; step <= last; ++step) recorder.EndStep(step, At(int(step)));
+  const std::vector<StepRecorder::Step> steps = recorder.Newest();
+  ASSERT_THAT(steps, SizeIs(StepRecorder::kRing));
+  EXPECT_EQ(steps.front().step, 4u);
+  EXPECT_EQ(steps.back().step, last);
+  EXPECT_EQ(recorder.steps(), last);
+}
+
+TEST(TracerTest, HoldsTheChosenStepsAlone) {
+  Tracer tracer;
+  tracer.NameTrack(0, "training");
+  tracer.NameTrack(1, "worker 0");
+  StepRecorder recorder(&tracer);
+  recorder.TraceSteps(2, 4);
+  recorder.Start(1, At(0));
+  for (uint64_t step = 1; step <= 5; ++step) {
+    recorder.Enter(Phase::kCompute, At(10 * int(step)));
+    std::thread([&] { TraceScope(&tracer, 1, "shard 7"); }).join();
+    recorder.EndStep(step, At(10 * int(step) + 5));
+  }
+  recorder.Stop(At(99));
+  const auto json = nlohmann::json::parse(tracer.ToJson("penstock-train"));
+  std::vector<std::string> steps;
+  int shards = 0, names = 0;
+  for (const auto& event : json["traceEvents"]) {
+    const std::string name = event["name"];
+    if (event["ph"] == "M") {
+      ++names;
+      continue;
+    }
+    if (name == "shard 7") {
+      EXPECT_EQ(event["tid"], 1);
+      ++shards;
+    }
+    if (name.rfind("step ", 0) == 0) {
+      steps.push_back(name);
+      EXPECT_EQ(event["dur"], 10000.0);  // In microseconds.
+    }
+  }
+  EXPECT_THAT(steps, testing::ElementsAre("step 2", "step 3"));
+  EXPECT_EQ(shards, 2);
+  EXPECT_EQ(names, 3);
+}
+
+TEST(TracerTest, NestsPhasesInTheirStep) {
+  Tracer tracer;
+  StepRecorder recorder(&tracer);
+  recorder.TraceSteps(1, 2);
+  recorder.Start(1, At(0));
+  recorder.Enter(Phase::kInput, At(0));
+  recorder.Enter(Phase::kCompute, At(3));
+  recorder.EndStep(1, At(9));
+  const auto events = nlohmann::json::parse(tracer.ToJson("p"))["traceEvents"];
+  ASSERT_THAT(events, SizeIs(4));  // The process, input, compute, the step.
+  EXPECT_EQ(events[1]["name"], "input");
+  EXPECT_EQ(events[2]["ts"].get<double>(), events[1]["ts"].get<double>() + 3000);
+  EXPECT_EQ(events[3]["ts"], events[1]["ts"]);
+}
+
+// A verdict over 1,000 ms in 10 steps: `input`, `launch` and `collective` in ms, compute the rest.
+Verdict Of(int input, int launch, int collective, bool gpu = false, int output = 0) {
+  VerdictInput in{.steps = 10, .gpu = gpu};
+  in.times[Phase::kInput] = milliseconds(input);
+  in.times[Phase::kLaunch] = milliseconds(launch);
+  in.times[Phase::kCollective] = milliseconds(collective);
+  in.times[Phase::kCompute] = milliseconds(1000 - input - launch - collective);
+  in.times[Phase::kOutput] = milliseconds(output);
+  return Judge(in);
+}
+
+TEST(VerdictTest, ThresholdsAreThoseOfTensorFlow) {
+  EXPECT_EQ(Of(49, 0, 0).limit, Limit::kCompute);
+  EXPECT_EQ(Of(50, 0, 0).limit, Limit::kInput);
+  EXPECT_FALSE(Of(199, 0, 0).highly);
+  EXPECT_TRUE(Of(200, 0, 0).highly);
+  EXPECT_EQ(Of(0, 29, 0).limit, Limit::kCompute);
+  EXPECT_EQ(Of(0, 30, 0).limit, Limit::kLaunch);
+  EXPECT_TRUE(Of(0, 150, 0).highly);
+  EXPECT_EQ(Of(0, 0, 29).limit, Limit::kCompute);
+  EXPECT_EQ(Of(0, 0, 30).limit, Limit::kCollective);
+  EXPECT_TRUE(Of(0, 0, 150).highly);
+}
+
+TEST(VerdictTest, OfSeveralTheFurthestCounts) {
+  EXPECT_EQ(Of(100, 0, 90).limit, Limit::kCollective);  // 2 and 3 times the threshold.
+  EXPECT_EQ(Of(200, 30, 90).limit, Limit::kInput);
+}
+
+TEST(VerdictTest, OutputIsNoPartOfTheShares) {
+  EXPECT_EQ(Of(60, 0, 0, false, /*output=*/100'000).limit, Limit::kInput);
+}
+
+TEST(VerdictTest, AGpuWithLittleToDoIsTooLarge) {
+  VerdictInput in{.steps = 1000, .gpu = true};
+  in.times[Phase::kLaunch] = milliseconds(100);
+  in.times[Phase::kCompute] = milliseconds(150);  // 0.15 ms a step.
+  EXPECT_EQ(Judge(in).limit, Limit::kTooSmallForGpu);
+  in.times[Phase::kCompute] = milliseconds(300);
+  EXPECT_EQ(Judge(in).limit, Limit::kLaunch);
+}
+
+TEST(VerdictTest, SaysSharesAndWhatToDo) {
+  const Verdict verdict = Of(250, 0, 0);
+  EXPECT_THAT(verdict.text,
+              StartsWith("highly input-bound: of 100 ms a step 25.0 % is input, 0.0 % copies"));
+  EXPECT_THAT(verdict.text, HasSubstr("add servers"));
+  EXPECT_THAT(Of(0, 0, 0).text, StartsWith("compute-bound"));
+  EXPECT_EQ(Judge({}).text, "no step ran");
+}
+
+TEST(ComparisonTest, SaysWhatInputCosts) {
+  RunRate normal{.rows = 1000}, other{.rows = 1000};
+  normal.times[Phase::kInput] = milliseconds(100);
+  normal.times[Phase::kCompute] = milliseconds(400);
+  other.times[Phase::kCompute] = milliseconds(400);
+  EXPECT_EQ(CompareRuns(normal, other, "synthetic data"),
+            "normal 2,000 positions/s (input 20.0 % of the time), with synthetic data 2,500 "
+            "positions/s: 1.25 times: input costs that much");
+  normal.times[Phase::kInput] = milliseconds(10);
+  EXPECT_THAT(CompareRuns(normal, other, "x"), HasSubstr("1.02 times: input is not the limit"));
+  EXPECT_THAT(CompareRuns(normal, {}, "x"), StartsWith("nothing to compare"));
+}
+
+TEST(MemoryTableTest, AddsUp) {
+  EXPECT_EQ(MemoryTable("memory", {{"parameters", 1 << 20, ""}, {"moments", 3 << 19, "m and v"}}),
+            "memory\n"
+            "  parameters         1.0 MiB\n"
+            "  moments            1.5 MiB  m and v\n"
+            "  together           2.5 MiB\n");
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,80 @@
+// Where the time of every step went, always on.
+#ifndef PENSTOCK_TRAINER_PROFILE_STEP_RECORDER_H_
+#define PENSTOCK_TRAINER_PROFILE_STEP_RECORDER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "trainer/profile/phase.h"
+#include "trainer/profile/tracer.h"
+
+namespace penstock {
+
+// Charges time to the phase that was entered last, so that the phases of all steps add up to the
+// time since Start(). A step ends where the next one begins. One read of the clock a phase.
+// Not thread-safe: the thread that drives the steps.
+class StepRecorder {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr size_t kRing = 4096;  // Steps that are kept.
+
+  struct Step {
+    uint64_t step = 0;
+    PhaseTimes times;
+  };
+
+  // Track 0 of `tracer`, which may be null, gets the phases.
+  explicit StepRecorder(Tracer* tracer = nullptr) : tracer_(tracer) {}
+
+  // Steps [first, last) are traced; none unless this is called.
+  void TraceSteps(uint64_t first, uint64_t last) { trace_first_ = first, trace_last_ = last; }
+
+  // `next_step`: the number of the step that begins.
+  void Start(uint64_t next_step, Clock::time_point now = Clock::now());
+  // Returns the phase that it ends. REQUIRES: Start().
+  Phase Enter(Phase phase, Clock::time_point now = Clock::now());
+  // Ends step `step`; step + 1 begins, in Phase::kOther.
+  void EndStep(uint64_t step, Clock::time_point now = Clock::now());
+  // Charges what is left to no step, but to total().
+  void Stop(Clock::time_point now = Clock::now());
+
+  // Of the step in progress, up to the last Enter().
+  const PhaseTimes& current() const { return current_; }
+  // Since Start(), up to the last call.
+  const PhaseTimes& total() const { return total_; }
+  uint64_t steps() const { return steps_; }
+  // The newest kRing at most, oldest first.
+  std::vector<Step> Newest() const;
+
+ private:
+  void Trace(uint64_t next_step, Clock::time_point now);
+
+  Tracer* tracer_;
+  uint64_t trace_first_ = 0, trace_last_ = 0;
+  Phase phase_ = Phase::kOther;
+  Clock::time_point entered_{}, step_began_{};
+  PhaseTimes current_, total_;
+  uint64_t steps_ = 0;
+  std::vector<Step> ring_ = std::vector<Step>(kRing);
+};
+
+// Enters a phase, and on destruction the one before. `recorder` may be null.
+class PhaseScope {
+ public:
+  PhaseScope(StepRecorder* recorder, Phase phase)
+      : recorder_(recorder), before_(recorder == nullptr ? phase : recorder->Enter(phase)) {}
+  ~PhaseScope() {
+    if (recorder_ != nullptr) recorder_->Enter(before_);
+  }
+  PhaseScope(const PhaseScope&) = delete;
+  PhaseScope& operator=(const PhaseScope&) = delete;
+
+ private:
+  StepRecorder* recorder_;
+  Phase before_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_PROFILE_STEP_RECORDER_H_

@@ -1,0 +1,72 @@
+// Spans of time by track, as a file that chrome://tracing and ui.perfetto.dev open.
+#ifndef PENSTOCK_TRAINER_PROFILE_TRACER_H_
+#define PENSTOCK_TRAINER_PROFILE_TRACER_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "records/base/mutex.h"
+
+namespace penstock {
+
+// Keeps spans while it is active, kMaxSpans at most; inactive it costs one load. Spans of a track
+// may nest, and must not overlap otherwise. Thread-safe.
+class Tracer {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr size_t kMaxSpans = 1'000'000;
+
+  void SetActive(bool active) { active_.store(active, std::memory_order_relaxed); }
+  bool active() const { return active_.load(std::memory_order_relaxed); }
+
+  // A host thread, or a stream of a device.
+  void NameTrack(uint32_t track, std::string name);
+  void Add(uint32_t track, std::string name, Clock::time_point begin, Clock::time_point end);
+
+  size_t num_spans() const;
+  // The Trace Event Format, "JSON Object Format", with complete events.
+  std::string ToJson(absl::string_view process) const;
+
+ private:
+  struct Span {
+    uint32_t track;
+    std::string name;
+    Clock::time_point begin, end;
+  };
+
+  std::atomic<bool> active_{false};
+  mutable Mutex mutex_;
+  std::map<uint32_t, std::string> tracks_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Span> spans_ ABSL_GUARDED_BY(mutex_);
+};
+
+// From its construction to its destruction. `tracer` may be null; `name` must outlive it.
+class TraceScope {
+ public:
+  TraceScope(Tracer* tracer, uint32_t track, absl::string_view name)
+      : tracer_(tracer != nullptr && tracer->active() ? tracer : nullptr),
+        track_(track),
+        name_(name) {
+    if (tracer_ != nullptr) begin_ = Tracer::Clock::now();
+  }
+  ~TraceScope() {
+    if (tracer_ != nullptr) tracer_->Add(track_, std::string(name_), begin_, Tracer::Clock::now());
+  }
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+
+ private:
+  Tracer* tracer_;
+  uint32_t track_;
+  absl::string_view name_;
+  Tracer::Clock::time_point begin_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_PROFILE_TRACER_H_

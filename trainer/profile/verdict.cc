@@ -1,0 +1,98 @@
+#include "trainer/profile/verdict.h"
+
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace penstock {
+namespace {
+
+struct Rule {
+  Phase phase;
+  Limit limit;
+  double lower, upper;  // Shares.
+};
+constexpr std::array<Rule, 3> kRules = {{{Phase::kInput, Limit::kInput, 0.05, 0.20},
+                                         {Phase::kLaunch, Limit::kLaunch, 0.03, 0.15},
+                                         {Phase::kCollective, Limit::kCollective, 0.03, 0.15}}};
+constexpr double kSmallStepSeconds = 0.2e-3;
+
+double Seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+const char* Advice(Limit limit, const VerdictInput& input) {
+  switch (limit) {
+    case Limit::kNothingRan:
+      return "no step ran";
+    case Limit::kInput:
+      return input.packed ? "add servers or cores to them; `penstock bench` tells their rate, "
+                            "--synthetic-data how fast it would be without input"
+                          : "--dtype packed needs an eighth of the bytes; else add servers";
+    case Limit::kLaunch:
+      return "larger --global-batch-size, or several steps a launch";
+    case Limit::kCollective:
+      return "larger --global-batch-size, faster links or fewer ranks; --no-allreduce tells the "
+             "rate without";
+    case Limit::kTooSmallForGpu:
+      return "a larger --global-batch-size or model fills the GPU; else the CPU may do";
+    case Limit::kCompute:
+      return input.gpu ? "--precision bf16, another GPU or more ranks make it faster"
+                       : "a GPU, --precision bf16, more cores or more ranks make it faster";
+  }
+  return "";
+}
+
+// Input, host to device, launch, compute, collective and other.
+PhaseTimes WithoutOutput(PhaseTimes times) {
+  times[Phase::kOutput] = {};
+  return times;
+}
+
+Verdict Decide(const VerdictInput& input, const PhaseTimes& times) {
+  if (input.steps == 0 || times.total().count() == 0) return {};
+  Verdict verdict{Limit::kCompute, false, ""};
+  double furthest = 1;
+  for (const Rule& rule : kRules) {
+    const double share = times.share(rule.phase), above = share / rule.lower;
+    if (above < furthest) continue;
+    furthest = above;
+    verdict = {rule.limit, share >= rule.upper, ""};
+  }
+  const double compute = Seconds(times[Phase::kCompute]) / static_cast<double>(input.steps);
+  if (input.gpu && verdict.limit == Limit::kLaunch && verdict.highly &&
+      compute < kSmallStepSeconds) {
+    verdict.limit = Limit::kTooSmallForGpu;
+  }
+  return verdict;
+}
+
+}  // namespace
+
+const char* LimitName(Limit limit) {
+  static constexpr const char* kNames[] = {"nothing-ran",         "input-bound",
+                                           "launch-bound",        "communication-bound",
+                                           "too-small-for-a-gpu", "compute-bound"};
+  return kNames[static_cast<size_t>(limit)];
+}
+
+Verdict Judge(const VerdictInput& input) {
+  const PhaseTimes times = WithoutOutput(input.times);
+  Verdict verdict = Decide(input, times);
+  if (verdict.limit == Limit::kNothingRan) {
+    verdict.text = Advice(verdict.limit, input);
+    return verdict;
+  }
+  const double ms = 1e3 * Seconds(times.total()) / static_cast<double>(input.steps);
+  verdict.text = absl::StrFormat(
+      "%s%s: of %.3g ms a step %.1f %% is input, %.1f %% copies, %.1f %% launches, %.1f %% "
+      "collectives, %.1f %% compute: %s",
+      verdict.highly ? "highly " : "", LimitName(verdict.limit), ms,
+      100 * times.share(Phase::kInput), 100 * times.share(Phase::kHostToDevice),
+      100 * times.share(Phase::kLaunch), 100 * times.share(Phase::kCollective),
+      100 * times.share(Phase::kCompute), Advice(verdict.limit, input));
+  return verdict;
+}
+
+}  // namespace penstock
