@@ -4,13 +4,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 stamp=build/python/requirements.txt
-cmp -s .ci/requirements.txt "$stamp" && exit 0
+cat .ci/requirements.txt .ci/requirements-alone.txt | cmp -s - "$stamp" && exit 0
 
 mkdir -p build
+install=(build/python/bin/pip install -q --retries 1 --disable-pip-version-check)
 { python3 -m venv build/python &&
-  build/python/bin/pip install -q --retries 1 --disable-pip-version-check -r .ci/requirements.txt
+  "${install[@]}" -r .ci/requirements.txt &&
+  "${install[@]}" --no-deps -r .ci/requirements-alone.txt
 } >&2 || {
-  echo "python.sh: cannot install .ci/requirements.txt (see above): tests that need it are skipped" >&2
+  echo "python.sh: cannot install .ci/requirements*.txt (see above): tests that need it are skipped" >&2
   exit 0
 }
-cp .ci/requirements.txt "$stamp"
+cat .ci/requirements.txt .ci/requirements-alone.txt > "$stamp"

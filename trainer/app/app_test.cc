@@ -11,7 +11,9 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "records/base/text.h"
+#include "records/format/tfrecord.h"
 #include "tests/status_matchers.h"
+#include "trainer/app/event_file.h"
 #include "trainer/app/options.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/report.h"
@@ -176,6 +178,40 @@ TEST(ReportTest, SummaryHoldsTheEvaluationOnlyIfThereWasOne) {
 TEST(EventLogTest, SaysThatAFolderIsMissing) {
   EXPECT_THAT(EventLog::Open("/no/such/folder/events.jsonl"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("events.jsonl")));
+}
+
+TEST(EventFileTest, AnEventIsTheBytesThatItsProtoSays) {
+  const std::string event = ScalarEvent(1.0, 300, {{"a", 0.5}});
+  EXPECT_EQ(event, std::string("\x09\0\0\0\0\0\0\xf0\x3f"  // wall_time = 1.0
+                               "\x10\xac\x02"              // step = 300
+                               "\x2a\x0a\x0a\x08"          // summary { value {
+                               "\x0a\x01"
+                               "a"                // tag
+                               "\x15\0\0\0\x3f",  // simple_value = 0.5
+                               24));
+}
+
+TEST(EventFileTest, FramesAreWhatATfRecordReaderTakes) {
+  const std::string folder = std::string(testing::TempDir()) + "/event_file_test";
+  std::filesystem::remove_all(folder);
+  ASSERT_OK_AND_ASSIGN(EventFile file, EventFile::Open(folder));
+  file.Write(7, {{"train/loss", 1.5}});
+  ASSERT_OK(file.status());
+  const std::string path = std::filesystem::directory_iterator(folder)->path();
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::vector<std::span<const uint8_t>> frames;
+  ASSERT_OK(ParseFrames({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
+                        Verify::kPayload, frames));
+  ASSERT_EQ(frames.size(), 2u);
+  const std::string second(frames[1].begin(), frames[1].end());
+  EXPECT_THAT(second, HasSubstr("train/loss"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(EventFileTest, SaysThatAFolderCannotBeMade) {
+  EXPECT_THAT(EventFile::Open("/proc/no/folder"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/proc/no/folder")));
 }
 
 TEST(SignalWatcherTest, ASignalIsReportedOnce) {

@@ -104,6 +104,8 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
                "Resume only where the next step has the bits it would have had");
   app.add_option("--json", o.json, "Write a summary for programs to this file");
   app.add_option("--events", o.events, "Write a line of JSON a step to this file");
+  app.add_option("--tensorboard", o.tensorboard,
+                 "Write an event file for TensorBoard into this folder");
   AddMetricsFlags(app, o.metrics);
   AddProfileOptions(app, o.profile);
 }

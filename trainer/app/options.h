@@ -66,6 +66,7 @@ struct TrainerOptions {
 
   std::string json;
   std::string events;
+  std::string tensorboard;
   MetricsFlags metrics;
   ProfileOptions profile;
   bool print_config = false;

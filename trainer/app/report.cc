@@ -61,6 +61,21 @@ std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation) {
       .dump();
 }
 
+void WriteStep(EventFile& board, const StepReport& report) {
+  const double wait = Seconds(report.wait), all = wait + Seconds(report.compute);
+  if (!board.is_open() || all <= 0) return;
+  board.Write(report.step, {{"train/loss", report.loss},
+                            {"train/learning_rate", report.learning_rate},
+                            {"train/gradient_norm", report.gradient_norm},
+                            {"train/positions_per_second", static_cast<double>(report.rows) / all},
+                            {"input/wait_share", wait / all}});
+}
+
+void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation) {
+  board.Write(step, {{"holdout/loss", evaluation.loss},
+                     {"holdout/below_mean_percent", evaluation.below_mean_percent()}});
+}
+
 std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
                         const Verdict& verdict) {
   Json json{{"first_step", summary.first_step},

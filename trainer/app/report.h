@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainer/app/event_file.h"
 #include "trainer/input.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/profile/verdict.h"
@@ -20,6 +21,9 @@ namespace penstock {
 std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers);
 // {"event": "evaluation", "step": 300, "loss": ..., "records": ...}
 std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
+// The same as scalars for TensorBoard.
+void WriteStep(EventFile& board, const StepReport& report);
+void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation);
 // The object that --json writes; one field a line.
 std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
                         const Verdict& verdict = {});

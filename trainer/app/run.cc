@@ -111,6 +111,7 @@ class TrainingRun {
   std::optional<TrainingWatch> watch_;
   std::unique_ptr<MetricsEndpoint> metrics_;  // Of input_. May be null.
   std::optional<EventLog> events_;
+  std::optional<EventFile> board_;  // Of TensorBoard.
   std::optional<ProgressLine> progress_;
 };
 
@@ -339,11 +340,13 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   if (!Leads()) return loop;
   loop.on_step = [this](const StepReport& report) {
     events_->Write([&] { return StepEvent(report, input_->servers()); });
+    WriteStep(*board_, report);
     progress_->Add(report);
     watch_->Count(report);
   };
   loop.on_evaluation = [this](uint64_t step, const Evaluation& evaluation) {
     events_->Write([&] { return EvaluationEvent(step, evaluation); });
+    WriteEvaluation(*board_, step, evaluation);
     progress_->Clear();
     absl::PrintF("step %d: %s (%.4f) over %s records\n", step, evaluation.ToString(),
                  evaluation.train_mean_loss, Grouped(evaluation.records));
@@ -453,6 +456,7 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
 
 absl::Status TrainingRun::OpenOutputs() {
   PENSTOCK_ASSIGN_OR_RETURN(events_, EventLog::Open(options_.events));
+  PENSTOCK_ASSIGN_OR_RETURN(board_, EventFile::Open(options_.tensorboard));
   // Whether it can be written is better known before the training than after it.
   if (!options_.json.empty()) PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(options_.json).status());
   PrintStart();
@@ -464,6 +468,7 @@ absl::Status TrainingRun::WriteResults(const TrainSummary& summary) const {
   PrintEnd(summary, verdict);
   PENSTOCK_RETURN_IF_ERROR(watch_->WriteTrace());
   PENSTOCK_RETURN_IF_ERROR(events_->status());
+  PENSTOCK_RETURN_IF_ERROR(board_->status());
   if (options_.json.empty()) return absl::OkStatus();
   const std::string json = SummaryJson(summary, input_->servers(), verdict);
   return WriteFileAtomically(options_.json,

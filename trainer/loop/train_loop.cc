@@ -154,9 +154,8 @@ absl::Status TrainLoop::Diverged(const absl::Status& status, const InputBatch& b
   if (!absl::IsFailedPrecondition(status) || !options_.on_divergence) {
     return Annotate(status, where);
   }
-  const std::string note = options_.on_divergence(
-      {info_.step, batch, backend_.predictions(), status.message(),
-       static_cast<size_t>(ranks_.rank()), static_cast<size_t>(ranks_.size())});
+  const std::string note =
+      options_.on_divergence({info_.step, batch, backend_.predictions(), status.message()});
   return absl::FailedPreconditionError(absl::StrCat(where, ": ", status.message(), note));
 }
 
