@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "gtest/gtest.h"
+#include "kernels/cuda/attention_geometry.h"
+#include "kernels/numeric/bf16.h"
 
 namespace penstock::cuda {
 namespace {
@@ -53,6 +55,42 @@ TEST(GeometryTest, NormRowsFitTheirLanes) {
     EXPECT_EQ(NormLayout(kMostNormColumns + vector, vector).chunks, 0u);
     EXPECT_EQ(NormLayout(std::numeric_limits<size_t>::max(), vector).chunks, 0u);
   }
+}
+
+TEST(GeometryTest, AttentionWarpsTakeAllTilesInTheFewestRounds) {
+  for (unsigned tokens = 1; tokens <= kMostTokens; ++tokens) {
+    const unsigned warps = AttentionWarps(tokens), tiles = TilesOf(tokens);
+    ASSERT_GE(warps, 1u);
+    ASSERT_LE(warps, kMostAttentionWarps);
+    EXPECT_EQ((tiles + warps - 1) / warps, (tiles + 7) / 8) << tokens;
+    EXPECT_GE(tiles * kTile, tokens);
+  }
+  EXPECT_EQ(AttentionWarps(kBiasTokens), TilesOf(kBiasTokens))
+      << "a tile of the bias is one warp's";
+}
+
+TEST(GeometryTest, AttentionFitsSharedMemory) {
+  constexpr unsigned kMost = 227 * 1024;  // A block's, on sm_90; sm_80 has 163 KiB.
+  for (unsigned dim : {16u, 32u, 64u}) {
+    for (unsigned tokens = 1; tokens <= kMostTokens; ++tokens) {
+      EXPECT_LE(ForwardShared<Bf16>(tokens, dim), kMost / 2);
+      EXPECT_LE(ForwardShared<float>(tokens, dim), kMost);
+      EXPECT_LE(BackwardShared<Bf16>(tokens, dim), kMost);
+      EXPECT_LE(BackwardShared<float>(tokens, dim), kMost);
+    }
+    EXPECT_LE(4 * BackwardShared<Bf16>(64, dim), kMost) << "four blocks of boards";
+    EXPECT_LE(BackwardShared<float>(kBiasTokens, dim) + kBiasShared, kMost);
+    // Eight rows begin in different banks of 16 bytes.
+    EXPECT_EQ(RowStride<Bf16>(dim) * 2 / 16 % 2, 1u);
+    EXPECT_EQ(RowStride<float>(dim) * 4 / 16 % 2, 1u);
+  }
+}
+
+TEST(GeometryTest, BiasPartsAreSomeAndNotMoreThanSamples) {
+  EXPECT_EQ(BiasParts(0, 1), 1u);
+  EXPECT_EQ(BiasParts(3, 1), 3u);
+  EXPECT_EQ(BiasParts(size_t{1} << 40, 16), kBiasBlocks / 16);
+  EXPECT_EQ(BiasParts(100, size_t{1} << 40), 1u);
 }
 
 }  // namespace

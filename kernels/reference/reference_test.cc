@@ -95,6 +95,34 @@ TEST(AttentionTest, BackwardMatchesDifferences) {
   });
 }
 
+TEST(AttentionTest, BackwardMatchesDifferencesWithBiasAndDropout) {
+  constexpr AttentionShape kShape{.samples = 2, .tokens = 4, .heads = 2, .head_dim = 3};
+  Values qkv = Noise(kShape.samples * kShape.tokens * 3 * kShape.width(), 1);
+  Values dout = Noise(qkv.size() / 3, 2), out(dout.size()), dqkv(qkv.size());
+  Values bias = Noise(kShape.heads * kShape.tokens * kShape.tokens, 3), dbias(bias.size());
+  const AttentionOptions<double> options{
+      .bias = bias.data(), .dropout = Dropout::OfRate(0.3), .key = 5, .first_sample = 11};
+  AttentionBackward(qkv.data(), dout.data(), kShape, dqkv.data(), options, dbias.data());
+  auto objective = [&] {
+    Attention(qkv.data(), kShape, out.data(), options);
+    return Dot(out, dout);
+  };
+  ExpectGradient(qkv, dqkv, objective);
+  ExpectGradient(bias, dbias, objective);
+}
+
+TEST(AttentionTest, DropoutOfAPartIsThatOfTheWhole) {
+  AttentionShape shape{.samples = 3, .tokens = 4, .heads = 2, .head_dim = 3};
+  const Values qkv = Noise(shape.samples * shape.tokens * 3 * shape.width(), 1);
+  AttentionOptions<double> options{.dropout = Dropout::OfRate(0.5), .key = 9};
+  Values whole(qkv.size() / 3), part(whole.size() / 3);
+  Attention(qkv.data(), shape, whole.data(), options);
+  shape.samples = 1;
+  options.first_sample = 2;
+  Attention(qkv.data() + 2 * qkv.size() / 3, shape, part.data(), options);
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.end() - ptrdiff_t(part.size())));
+}
+
 TEST(AttentionTest, EqualKeysGiveTheMeanOfTheValues) {
   constexpr AttentionShape kShape{.samples = 1, .tokens = 4, .heads = 1, .head_dim = 1};
   const Values qkv = {5, 1, 10, -3, 1, 20, 7, 1, 30, 0, 1, 40};  // (token, q k v)

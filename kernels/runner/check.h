@@ -125,6 +125,7 @@ class Checker {
 };
 
 void CheckActivations(Checker& checker);
+void CheckAttention(Checker& checker);
 void CheckBoardFeatures(Checker& checker);
 void CheckImages(Checker& checker);
 void CheckLayerNorms(Checker& checker);

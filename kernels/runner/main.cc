@@ -56,6 +56,7 @@ std::vector<Measurement> Benchmarks() { return RunBenchmarks(); }
 std::vector<Outcome> Checks(const std::string& prefix) {
   Checker checker(prefix);
   CheckActivations(checker);
+  CheckAttention(checker);
   CheckBoardFeatures(checker);
   CheckImages(checker);
   CheckLayerNorms(checker);

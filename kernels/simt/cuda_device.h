@@ -9,6 +9,8 @@
 #define PENSTOCK_KERNEL __global__
 #define PENSTOCK_DEVICE __device__ __forceinline__
 #define PENSTOCK_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+// Without launch bounds: nvcc takes one of the two.
+#define PENSTOCK_MOST_REGISTERS(count) __maxnreg__(count)
 #define PENSTOCK_UNROLL _Pragma("unroll")
 #define PENSTOCK_NO_UNROLL _Pragma("unroll 1")
 
@@ -78,8 +80,7 @@ PENSTOCK_DEVICE void LoadMatricesTransposed(uint32_t (&r)[4], const void* row) {
 
 // c (16x8) += a (16x16) b (16x8), in the fragments of PTX's mma.m16n8k16.
 PENSTOCK_DEVICE void MmaBf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
       "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));

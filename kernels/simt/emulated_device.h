@@ -1,6 +1,7 @@
 // simt.h in plain C++, for tests: the threads of a block are fibers of one host thread, which
-// switch only where they wait for each other. Global memory is host memory, so that sanitizers
-// watch it; shared memory begins as NaNs and is exactly as large as was asked for.
+// switch only where they wait for each other. One launch at a time in a program. Global memory is
+// host memory, so that sanitizers watch it; shared memory begins as NaNs and is exactly as large as
+// was asked for.
 //
 // SetOrder() says in which order blocks and threads run between two waits: a kernel whose result
 // depends on it has a race. A thread that waits for one that will not come ends the program with a
@@ -20,6 +21,7 @@
 #define PENSTOCK_KERNEL
 #define PENSTOCK_DEVICE inline
 #define PENSTOCK_LAUNCH_BOUNDS(threads, blocks)
+#define PENSTOCK_MOST_REGISTERS(count)
 #define PENSTOCK_UNROLL
 #define PENSTOCK_NO_UNROLL
 

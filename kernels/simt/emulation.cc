@@ -35,8 +35,8 @@ struct Block {
   unsigned running = 0;
 };
 
-thread_local Block block;
-thread_local Order run_order = Order::kForward;
+Block block;
+Order run_order = Order::kForward;
 
 [[noreturn]] void Die(const char* what) {
   std::fprintf(stderr, "kernel emulation: block (%u, %u), thread %u: %s\n", block.x, block.y,

@@ -50,7 +50,7 @@ penstock_switch_stack:
 namespace penstock::simt {
 namespace {
 
-thread_local Fiber* starting = nullptr;
+Fiber* starting = nullptr;
 
 }  // namespace
 

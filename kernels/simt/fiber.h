@@ -8,7 +8,7 @@
 
 namespace penstock::simt {
 
-// Not thread-safe: resumed by the thread that started it. x86-64.
+// Not thread-safe: fibers run on one thread of the program. x86-64.
 class Fiber {
  public:
   Fiber();

@@ -1,0 +1,46 @@
+// reference/attention.h on the GPU. The rules of activation.h hold.
+//
+// 1 to 256 tokens; head_dim is 16, 32 or 64. Scores and probabilities never leave registers; the
+// forward keeps nothing for the backward, which recomputes the softmax. No atomics. bf16 runs on
+// the tensor cores with float sums, probabilities and their gradients being rounded to bf16 as
+// operands; float is float throughout.
+#ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_H_
+#define PENSTOCK_KERNELS_CUDA_ATTENTION_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/numeric/counter_random.h"
+#include "kernels/reference/attention.h"
+#include "kernels/simt/runtime.h"
+
+namespace penstock::cuda {
+
+using reference::AttentionShape;
+
+// As reference::AttentionOptions.
+struct AttentionOptions {
+  const float* bias = nullptr;  // (heads, 64, 64) or null. REQUIRES: 64 tokens.
+  Dropout dropout;
+  const uint64_t* key = nullptr;  // In device memory; read if dropout is active.
+  uint64_t first_sample = 0;
+};
+
+// qkv (samples, tokens, 3, heads, head_dim), out (samples, tokens, heads, head_dim).
+template <typename T>
+cudaError_t Attention(const T* qkv, const AttentionShape& shape, T* out,
+                      const AttentionOptions& options, cudaStream_t stream);
+
+// Floats of workspace that AttentionBackward() needs for the gradient by the bias.
+size_t AttentionBiasWorkspace(const AttentionShape& shape);
+
+// Writes dqkv, shaped as qkv. dbias (heads, 64, 64) += the gradient by the bias, unless it is
+// null; `workspace` is read only then.
+template <typename T>
+cudaError_t AttentionBackward(const T* qkv, const T* dout, const AttentionShape& shape, T* dqkv,
+                              const AttentionOptions& options, float* dbias, float* workspace,
+                              cudaStream_t stream);
+
+}  // namespace penstock::cuda
+
+#endif  // PENSTOCK_KERNELS_CUDA_ATTENTION_H_

@@ -1,0 +1,304 @@
+// The kernel of AttentionBackward(). A block has a head and one sample at a time.
+//
+// First a warp takes 16 queries over all keys: it finds the softmax's logarithmic sum and the mean
+// of the probabilities' gradients, keeps both in shared memory, and makes the queries' gradients.
+// Then it takes 16 keys over all queries, with scores transposed, and makes the gradients of keys
+// and values. Scores are computed twice up to 64 tokens, three times beyond; in turn no sum crosses
+// warps, so that there is nothing to wait for and one order of every sum.
+#ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
+#define PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
+
+#include "kernels/cuda/attention_forward.h"
+#include "kernels/cuda/geometry.h"
+
+namespace penstock::cuda {
+
+// Rows of one sample and head. In bf16 all four are in shared memory; in float keys and values,
+// then queries and gradients, take turns there, and left operands come from global memory.
+template <typename T>
+struct Sources {
+  const T *q, *k, *v, *g;  // In global memory; g is the gradient by the output.
+  size_t stride, g_stride;
+  T *shared_q, *shared_k, *shared_v, *shared_g;
+};
+
+template <typename T>
+inline constexpr bool kAllResident = sizeof(T) == 2;
+
+// 16 rows as a left operand, from wherever the kernel has them.
+template <int kDim>
+PENSTOCK_DEVICE void LoadRows(const Bf16*, size_t, const Bf16* shared, unsigned first, unsigned,
+                              LeftRows<Bf16, kDim>& left) {
+  LoadQueries<Bf16, kDim>(shared + first * HeadShape<Bf16, kDim>::kStride, left);
+}
+template <int kDim>
+PENSTOCK_DEVICE void LoadRows(const float* global, size_t stride, const float*, unsigned first,
+                              unsigned tokens, LeftRows<float, kDim>& left) {
+  PENSTOCK_UNROLL for (int step = 0; step < kDim / 16; ++step) {
+    LoadLeft(global + first * stride + step * 16, static_cast<unsigned>(stride), tokens - first,
+             left.steps[step]);
+  }
+}
+
+// Scores of 16 queries and 64 keys, and the gradients by their probabilities.
+template <typename T>
+struct ScoreBlock {
+  Square s[kSquares<T>], dp[kSquares<T>];
+};
+
+template <typename T, int kDim, typename E>
+PENSTOCK_DEVICE void TakeBlock(const LeftRows<T, kDim>& q, const LeftRows<T, kDim>& g,
+                               const Sources<T>& from, unsigned query, unsigned key,
+                               const E& extras, ScoreBlock<T>& block) {
+  constexpr unsigned kStride = HeadShape<T, kDim>::kStride;
+  PENSTOCK_UNROLL for (int n = 0; n < kSquares<T>; ++n) {
+    const unsigned first = key + n * 16;
+    if (first >= extras.tokens) continue;
+    Scores(q, from.shared_k + first * kStride, block.s[n]);
+    Scores(g, from.shared_v + first * kStride, block.dp[n]);
+    PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
+      const unsigned row = query + RowOf(i % 4), column = first + i / 4 * 8 + ColumnOf(i % 4);
+      float& s = block.s[n].c[i / 4][i % 4];
+      s = column < extras.tokens ? extras.Score(s, row, column) : -INFINITY;
+      block.dp[n].c[i / 4][i % 4] *= extras.Factor(row, column);
+    }
+  }
+}
+
+// The softmax's sums over the keys seen so far, relative to 2^largest: of the probabilities, and of
+// probability times gradient.
+struct Softmax {
+  RowPair largest = {{-INFINITY, -INFINITY}};
+  RowPair sum = {}, dot = {};
+};
+
+template <typename T>
+PENSTOCK_DEVICE void AddBlock(const ScoreBlock<T>& block, unsigned key, unsigned tokens,
+                              Softmax& softmax) {
+  RowPair largest = softmax.largest;
+  PENSTOCK_UNROLL for (int n = 0; n < kSquares<T>; ++n) {
+    if (key + n * 16 >= tokens) continue;
+    PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
+      largest.v[i % 4 / 2] = fmaxf(largest.v[i % 4 / 2], block.s[n].c[i / 4][i % 4]);
+    }
+  }
+  PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
+    largest.v[r] = MaxQuad(largest.v[r]);
+    const float shrink = simt::Exp2(softmax.largest.v[r] - largest.v[r]);
+    softmax.sum.v[r] *= shrink;
+    softmax.dot.v[r] *= shrink;
+  }
+  softmax.largest = largest;
+  PENSTOCK_UNROLL for (int n = 0; n < kSquares<T>; ++n) {
+    if (key + n * 16 >= tokens) continue;
+    PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
+      const int r = i % 4 / 2;
+      const float p = simt::Exp2(block.s[n].c[i / 4][i % 4] - largest.v[r]);
+      softmax.sum.v[r] += p;
+      softmax.dot.v[r] += p * block.dp[n].c[i / 4][i % 4];
+    }
+  }
+}
+
+// A row's softmax: p = 2^(score - log_sum), ds = p (dp - mean).
+struct RowStatistics {
+  RowPair log_sum, mean;
+};
+
+PENSTOCK_DEVICE RowStatistics Finish(const Softmax& softmax) {
+  RowStatistics rows;
+  PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
+    const float sum = SumQuad(softmax.sum.v[r]);
+    rows.log_sum.v[r] = softmax.largest.v[r] + log2f(sum);
+    rows.mean.v[r] = SumQuad(softmax.dot.v[r]) / sum;
+  }
+  return rows;
+}
+
+// The gradient by the bias, (64, 64) in shared memory, summed over the block's samples; null if
+// there is none. A lane adds to, zeroes and stores the same elements: those of its tile's sums.
+template <typename Function>
+PENSTOCK_DEVICE void ForBiasElements(unsigned query, Function function) {
+  PENSTOCK_UNROLL for (unsigned column = 0; column < kBiasTokens; column += 8) {
+    PENSTOCK_UNROLL for (int i = 0; i < 4; ++i) {
+      function((query + RowOf(i)) * kBiasTokens + column + ColumnOf(i));
+    }
+  }
+}
+
+// dq += ds k for a block of 64 keys; block.s becomes ds.
+template <typename T, int kDim, bool kExtras>
+PENSTOCK_DEVICE void AddQueryGradients(ScoreBlock<T>& block, const RowStatistics& rows,
+                                       unsigned key, unsigned query, unsigned tokens,
+                                       const Sources<T>& from, RowSums<kDim>& dq, float* dbias) {
+  PENSTOCK_UNROLL for (int n = 0; n < kSquares<T>; ++n) {
+    const unsigned first = key + n * 16;
+    if (first >= tokens) continue;
+    PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
+      float& s = block.s[n].c[i / 4][i % 4];
+      s = simt::Exp2(s - rows.log_sum.v[i % 4 / 2]) *
+          (block.dp[n].c[i / 4][i % 4] - rows.mean.v[i % 4 / 2]);
+      if constexpr (kExtras) {
+        const unsigned column = first + i / 4 * 8 + ColumnOf(i % 4);
+        if (dbias != nullptr) dbias[(query + RowOf(i % 4)) * kBiasTokens + column] += s;
+      }
+    }
+    AddProduct<T, kDim>(block.s[n], from.shared_k + first * HeadShape<T, kDim>::kStride, dq);
+  }
+}
+
+// Statistics of every query, for the second half: log_sum and mean (rows).
+struct SharedStatistics {
+  float* log_sum;
+  float* mean;
+};
+
+template <typename T, int kDim, bool kExtras, typename E>
+PENSTOCK_DEVICE void QueryTile(const Sources<T>& from, unsigned query, const E& extras, T* stage,
+                               T* dq, const SharedStatistics& statistics, float* dbias) {
+  constexpr unsigned kBlock = kSquares<T> * 16;
+  const unsigned tokens = extras.tokens;
+  LeftRows<T, kDim> q, g;
+  LoadRows<kDim>(from.q, from.stride, from.shared_q, query, tokens, q);
+  LoadRows<kDim>(from.g, from.g_stride, from.shared_g, query, tokens, g);
+  ScoreBlock<T> block;
+  Softmax softmax;
+  PENSTOCK_NO_UNROLL for (unsigned key = 0; key < tokens; key += kBlock) {
+    TakeBlock(q, g, from, query, key, extras, block);
+    AddBlock(block, key, tokens, softmax);
+  }
+  const RowStatistics rows = Finish(softmax);
+  if (Lane() % 4 == 0) {
+    PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
+      statistics.log_sum[query + RowOf(2 * r)] = rows.log_sum.v[r];
+      statistics.mean[query + RowOf(2 * r)] = rows.mean.v[r];
+    }
+  }
+  RowSums<kDim> sums = {};
+  PENSTOCK_NO_UNROLL for (unsigned key = 0; key < tokens; key += kBlock) {
+    // One block of keys is still there.
+    if (tokens > kBlock) TakeBlock(q, g, from, query, key, extras, block);
+    AddQueryGradients<T, kDim, kExtras>(block, rows, key, query, tokens, from, sums, dbias);
+  }
+  const RowPair scale = {{ScoreScale<kDim>(), ScoreScale<kDim>()}};
+  StoreRows(sums, scale, stage, dq + query * from.stride, from.stride, tokens - query);
+}
+
+// The gradients of 16 keys and values. `dk` and `dv` are the sample's.
+template <typename T, int kDim, typename E>
+PENSTOCK_DEVICE void KeyTile(const Sources<T>& from, unsigned key, const E& extras, T* stage, T* dk,
+                             T* dv, const SharedStatistics& statistics) {
+  constexpr unsigned kStride = HeadShape<T, kDim>::kStride;
+  const unsigned tokens = extras.tokens;
+  LeftRows<T, kDim> k, v;
+  LoadRows<kDim>(from.k, from.stride, from.shared_k, key, tokens, k);
+  LoadRows<kDim>(from.v, from.stride, from.shared_v, key, tokens, v);
+  RowSums<kDim> key_sums = {}, value_sums = {};
+  PENSTOCK_NO_UNROLL for (unsigned query = 0; query < tokens; query += kTile) {
+    Square p, ds;  // Transposed: rows are keys, columns queries.
+    Scores(k, from.shared_q + query * kStride, p);
+    Scores(v, from.shared_g + query * kStride, ds);
+    PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
+      const unsigned row = key + RowOf(i % 4), column = query + i / 4 * 8 + ColumnOf(i % 4);
+      float &x = p.c[i / 4][i % 4], &d = ds.c[i / 4][i % 4];
+      const float factor = extras.Factor(column, row);
+      // Rows beyond the tokens have keys of zeros: harmless, and not stored. A bias has 64 tokens.
+      const float probability =
+          simt::Exp2(extras.Score(x, column, row) - statistics.log_sum[column]);
+      d = probability * (d * factor - statistics.mean[column]);
+      x = probability * factor;
+    }
+    AddProduct<T, kDim>(p, from.shared_g + query * kStride, value_sums);
+    AddProduct<T, kDim>(ds, from.shared_q + query * kStride, key_sums);
+  }
+  const RowPair scale = {{ScoreScale<kDim>(), ScoreScale<kDim>()}}, one = {{1.0f, 1.0f}};
+  StoreRows(key_sums, scale, stage, dk + key * from.stride, from.stride, tokens - key);
+  StoreRows(value_sums, one, stage, dv + key * from.stride, from.stride, tokens - key);
+}
+
+template <typename T, int kDim, bool kExtras>
+PENSTOCK_DEVICE void OneSample(const AttentionArguments<T>& a, unsigned sample, unsigned head,
+                               float* dbias) {
+  constexpr unsigned kStride = HeadShape<T, kDim>::kStride;
+  const size_t width = size_t{a.heads} * kDim;
+  const unsigned rows = TilesOf(a.tokens) * kTile, warps = simt::Threads() / simt::kWarp;
+  const unsigned warp = simt::Thread() / simt::kWarp;
+  T* const areas = reinterpret_cast<T*>(simt::Shared());
+  const unsigned area = rows * kStride, second = kAllResident<T> ? 2 * area : 0;
+  const size_t at = size_t{sample} * a.tokens * 3 * width + head * kDim;
+  const Sources<T> from{a.qkv + at,
+                        a.qkv + at + width,
+                        a.qkv + at + 2 * width,
+                        a.dout + size_t{sample} * a.tokens * width + head * kDim,
+                        3 * width,
+                        width,
+                        areas + second,
+                        areas,
+                        areas + area,
+                        areas + second + area};
+  T* const stages = areas + (kAllResident<T> ? 4 : 2) * area;
+  T* const stage = stages + warp * kTile * kStride;
+  const SharedStatistics statistics{
+      reinterpret_cast<float*>(stages + warps * kTile * kStride),
+      reinterpret_cast<float*>(stages + warps * kTile * kStride) + rows};
+  CopyRows<T, kDim>(from.k, from.stride, a.tokens, from.shared_k);
+  CopyRows<T, kDim>(from.v, from.stride, a.tokens, from.shared_v);
+  if constexpr (kAllResident<T>) {
+    CopyRows<T, kDim>(from.q, from.stride, a.tokens, from.shared_q);
+    CopyRows<T, kDim>(from.g, from.g_stride, a.tokens, from.shared_g);
+  }
+  const Extras<T, kDim, kExtras> extras(a, sample, head);
+  simt::CopyAsyncWait();
+  simt::SyncBlock();
+  T* const dq = a.out + at;
+  for (unsigned tile = warp; tile * kTile < a.tokens; tile += warps) {
+    QueryTile<T, kDim, kExtras>(from, tile * kTile, extras, stage, dq, statistics, dbias);
+  }
+  simt::SyncBlock();
+  if constexpr (!kAllResident<T>) {
+    CopyRows<T, kDim>(from.q, from.stride, a.tokens, from.shared_q);
+    CopyRows<T, kDim>(from.g, from.g_stride, a.tokens, from.shared_g);
+    simt::CopyAsyncWait();
+    simt::SyncBlock();
+  }
+  for (unsigned tile = warp; tile * kTile < a.tokens; tile += warps) {
+    KeyTile<T, kDim>(from, tile * kTile, extras, stage, dq + width, dq + 2 * width, statistics);
+  }
+}
+
+// What the kernel needs without spilling, in steps of what lets one block of four warps more on a
+// multiprocessor: for 64 tokens of bf16 four blocks with heads of 16, three with 32, two with 64.
+template <typename T, int kDim, bool kExtras>
+inline constexpr int kBackwardRegisters = kExtras || sizeof(T) == 4 || kDim == 64 ? 255
+                                          : kDim == 32                            ? 168
+                                                                                  : 128;
+
+template <typename T, int kDim, bool kExtras>
+PENSTOCK_KERNEL void PENSTOCK_MOST_REGISTERS((kBackwardRegisters<T, kDim, kExtras>))
+    AttentionBackwardKernel(AttentionArguments<T> a) {
+  const unsigned head = simt::BlockX() % a.heads, part = simt::BlockX() / a.heads;
+  const auto end = static_cast<unsigned>(FirstOf(a.samples, a.parts, part + 1));
+  float* dbias = nullptr;
+  const unsigned query =
+      simt::Thread() / simt::kWarp * kTile;  // With 64 tokens a warp has one tile.
+  if constexpr (kExtras) {
+    if (a.dbias != nullptr) {
+      dbias = reinterpret_cast<float*>(simt::Shared() + BackwardShared<T>(a.tokens, kDim));
+      ForBiasElements(query, [&](unsigned i) { dbias[i] = 0.0f; });
+    }
+  }
+  PENSTOCK_NO_UNROLL for (auto sample = static_cast<unsigned>(FirstOf(a.samples, a.parts, part));
+                          sample < end; ++sample) {
+    OneSample<T, kDim, kExtras>(a, sample, head, dbias);
+    simt::SyncBlock();  // Before shared memory is written again.
+  }
+  if constexpr (kExtras) {
+    if (dbias == nullptr) return;
+    float* to = a.dbias + (size_t{part} * a.heads + head) * kBiasTokens * kBiasTokens;
+    ForBiasElements(query, [&](unsigned i) { to[i] = dbias[i]; });
+  }
+}
+
+}  // namespace penstock::cuda
+
+#endif  // PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
