@@ -11,6 +11,7 @@
 #include "records/base/keep_freed_memory.h"
 #include "trainer/app/export_command.h"
 #include "trainer/app/options.h"
+#include "trainer/app/predict_command.h"
 #include "trainer/app/run.h"
 
 namespace {
@@ -28,7 +29,8 @@ constexpr char kExample[] =
     "      --checkpoint-dir checkpoints\n"
     "\n"
     "Other commands (--help after each):\n"
-    "  export   write the weights of a checkpoint as a safetensors file";
+    "  export   write the weights of a checkpoint as a safetensors file\n"
+    "  predict  score positions with a checkpoint's model";
 
 int Run(penstock::TrainerOptions options) {
   if (const absl::Status valid = penstock::Complete(options); !valid.ok()) {
@@ -70,13 +72,15 @@ int Train(int argc, char** argv) {
   return Run(std::move(options));
 }
 
-int Export(int argc, char** argv) {
-  penstock::ExportOptions options;
-  CLI::App app("Writes the weights of a checkpoint as a safetensors file.",
-               "penstock-train export");
-  penstock::AddExportOptions(app, options);
+// A command with options of its own.
+template <typename Options>
+int Command(int argc, char** argv, const char* name, const char* about,
+            void (*add_options)(CLI::App&, Options&), absl::Status (*run)(const Options&)) {
+  Options options;
+  CLI::App app(about, std::string("penstock-train ") + name);
+  add_options(app, options);
   if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
-  const absl::Status status = penstock::RunExport(options);
+  const absl::Status status = run(options);
   return status.ok() ? 0 : Fail(1, std::string(status.message()));
 }
 
@@ -91,6 +95,14 @@ int main(int argc, char** argv) {
   // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   const absl::string_view command = argc > 1 ? argv[1] : "";
-  if (command == "export") return Export(argc - 1, argv + 1);
+  if (command == "export") {
+    return Command(argc - 1, argv + 1, "export",
+                   "Writes the weights of a checkpoint as a safetensors file.",
+                   penstock::AddExportOptions, penstock::RunExport);
+  }
+  if (command == "predict") {
+    return Command(argc - 1, argv + 1, "predict", "Scores positions with a checkpoint's model.",
+                   penstock::AddPredictOptions, penstock::RunPredict);
+  }
   return Train(argc, argv);
 }

@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "tests/status_matchers.h"
 #include "trainer/app/event_file.h"
 #include "trainer/app/options.h"
+#include "trainer/app/predict_command.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/report.h"
 #include "trainer/app/signal_watcher.h"
@@ -212,6 +214,19 @@ TEST(EventFileTest, FramesAreWhatATfRecordReaderTakes) {
 TEST(EventFileTest, SaysThatAFolderCannotBeMade) {
   EXPECT_THAT(EventFile::Open("/proc/no/folder"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/proc/no/folder")));
+}
+
+TEST(PredictTest, CentipawnsAreTheInverseOfTheScore) {
+  EXPECT_NEAR(CentipawnsOf(static_cast<float>(0.8 * std::tanh(1.0))), 400, 0.01);
+  EXPECT_NEAR(CentipawnsOf(static_cast<float>(-0.8 * std::tanh(0.5))), -200, 0.01);
+  EXPECT_EQ(CentipawnsOf(0), 0);
+  EXPECT_EQ(CentipawnsOf(0.95f), 1600);
+  EXPECT_EQ(CentipawnsOf(-1), -1600);
+}
+
+TEST(PredictTest, NamesTheFenThatIsNone) {
+  EXPECT_THAT(Predict("no.ckpt", {"8/8/8/8/8/8/8/8 w - - 0 1"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--fen 1, \"8/8")));
 }
 
 TEST(SignalWatcherTest, ASignalIsReportedOnce) {

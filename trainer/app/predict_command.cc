@@ -1,0 +1,86 @@
+#include "trainer/app/predict_command.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+#include "records/base/status.h"
+#include "records/chess/fen.h"
+#include "records/chess/planes.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/checkpoint/checkpoint.h"
+
+namespace penstock {
+namespace {
+
+absl::StatusOr<std::vector<uint8_t>> EncodeAll(const std::vector<std::string>& fens) {
+  std::vector<uint8_t> records;
+  for (size_t i = 0; i < fens.size(); ++i) {
+    const absl::StatusOr<chess::Position> position = chess::ParseFen(fens[i]);
+    if (!position.ok()) {
+      return Annotate(position.status(), absl::StrCat("--fen ", i + 1, ", \"", fens[i], "\""));
+    }
+    const chess::PlaneBytes planes = chess::EncodePlanes(*position, /*mate=*/false);
+    records.insert(records.end(), planes.begin(), planes.end());
+  }
+  return records;
+}
+
+nlohmann::ordered_json ToJson(const std::vector<std::string>& fens,
+                              const std::vector<float>& scores) {
+  nlohmann::ordered_json positions = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < fens.size(); ++i) {
+    positions.push_back(
+        {{"fen", fens[i]}, {"score", scores[i]}, {"centipawns", CentipawnsOf(scores[i])}});
+  }
+  return positions;
+}
+
+}  // namespace
+
+double CentipawnsOf(float score) {
+  constexpr double kLimit = 0.8, kScale = 400, kMost = 1600;
+  const double part = std::clamp(score / kLimit, -0.9999, 0.9999);
+  return std::clamp(kScale * std::atanh(part), -kMost, kMost);
+}
+
+void AddPredictOptions(CLI::App& app, PredictOptions& options) {
+  app.add_option("--checkpoint", options.checkpoint, "The checkpoint file")->required();
+  app.add_option("--fen", options.fens, "A position; again for more")
+      ->required()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--json", options.json, "Print a list of objects for programs");
+}
+
+absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
+                                           const std::vector<std::string>& fens) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> records, EncodeAll(fens));
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<CpuBackend> backend,
+                            CpuBackend::Create(loaded.info.model, {.threads = 1, .shards = 1}));
+  backend->state() = std::move(loaded.state);
+  std::vector<float> scores(fens.size());
+  backend->Predict({.format = BoardFormat::kPacked, .rows = fens.size(), .planes = records.data()},
+                   scores);
+  return scores;
+}
+
+absl::Status RunPredict(const PredictOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<float> scores,
+                            Predict(options.checkpoint, options.fens));
+  if (options.json) {
+    absl::PrintF("%s\n", ToJson(options.fens, scores).dump(2));
+    return absl::OkStatus();
+  }
+  for (size_t i = 0; i < scores.size(); ++i) {
+    absl::PrintF("score %+.4f, %+.0f centipawns: %s\n", scores[i], CentipawnsOf(scores[i]),
+                 options.fens[i]);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock
