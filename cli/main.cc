@@ -1,9 +1,13 @@
 // The `penstock` tool: makes, looks at and reads datasets.
 #include <csignal>
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/launch_line.h"
 #include "penstock_version.h"
 #include "records/base/keep_freed_memory.h"
 
@@ -32,5 +36,9 @@ int main(int argc, char** argv) {
   penstock::AddTopCommand(app, outcome);
   penstock::AddWhichCommand(app, outcome);
   penstock::AddBenchCommand(app, outcome);
-  return penstock::RunApp(app, outcome, argc, argv);
+  penstock::LaunchLine line = penstock::SplitLaunchLine({argv + 1, argv + argc});
+  penstock::AddLaunchCommand(app, outcome, std::move(line.program));
+  std::vector<const char*> arguments = {argv[0]};
+  for (const std::string& argument : line.arguments) arguments.push_back(argument.c_str());
+  return penstock::RunApp(app, outcome, static_cast<int>(arguments.size()), arguments.data());
 }

@@ -307,6 +307,10 @@ absl::StatusOr<RankInfo> FindRank(const RankOptions& options, const Environment&
   const bool told = options.rank.has_value() || options.world_size.has_value();
   PENSTOCK_ASSIGN_OR_RETURN(RankInfo info,
                             told ? FromOptions(options) : FromEnvironment(environment));
+  if (const auto it = environment.find("PENSTOCK_RENDEZVOUS");
+      it != environment.end() && !it->second.empty()) {
+    info.rendezvous = it->second;
+  }
   if (!options.rendezvous.empty()) info.rendezvous = options.rendezvous;
   if (info.world_size == 0 || info.rank >= info.world_size) {
     return absl::InvalidArgumentError(absl::StrCat(info.source, ": rank ", info.rank, " of ",

@@ -65,6 +65,11 @@ TEST(RankInfoTest, ThePortOfTorchrunsAgentIsLeftToIt) {
   EXPECT_EQ(info.rendezvous, "node0:29501");
 }
 
+TEST(RankInfoTest, AToldRendezvousReplacesTheLaunchers) {
+  EXPECT_EQ(Find(With(kTorchrun, {{"PENSTOCK_RENDEZVOUS", "unix-abstract:x"}}))->rendezvous,
+            "unix-abstract:x");
+}
+
 TEST(RankInfoTest, OpenMpiOnOneHostNeedsNoAddress) {
   ASSERT_OK_AND_ASSIGN(const RankInfo info, Find(kOpenMpi));
   EXPECT_EQ(info.rank, 1u);

@@ -1,0 +1,108 @@
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/launch_line.h"
+#include "cli/remote_launch.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+LaunchLine Split(const std::string& line) {
+  return SplitLaunchLine(absl::StrSplit(line, ' ', absl::SkipEmpty()));
+}
+
+TEST(LaunchLineTest, TheProgramBeginsAfterTwoDashes) {
+  const LaunchLine line = Split("launch --np 4 --verbose -- train --np 3 -- x");
+  EXPECT_THAT(line.arguments, ElementsAre("launch", "--np", "4", "--verbose"));
+  EXPECT_THAT(line.program, ElementsAre("train", "--np", "3", "--", "x"));
+}
+
+TEST(LaunchLineTest, TheLinesOfHorovodrunAndMpirun) {
+  LaunchLine line = Split("launch -np 16 -H server1:8,server2:8 -p 2222 --gloo python train.py -x");
+  EXPECT_THAT(line.arguments, ElementsAre("launch", "--np", "16", "-H", "server1:8,server2:8", "-p",
+                                          "2222", "--gloo"));
+  EXPECT_THAT(line.program, ElementsAre("python", "train.py", "-x"));
+  line = Split("launch -n 2 -hostfile hosts ./train");
+  EXPECT_THAT(line.arguments, ElementsAre("launch", "--np", "2", "--hostfile", "hosts"));
+  EXPECT_THAT(line.program, ElementsAre("./train"));
+  EXPECT_THAT(Split("launch -cb").arguments, ElementsAre("launch", "--check-build"));
+}
+
+TEST(LaunchLineTest, OtherCommandsAndNoneAreLeftAlone) {
+  EXPECT_THAT(Split("stream -n 2 -- x").arguments, ElementsAre("stream", "-n", "2", "--", "x"));
+  EXPECT_THAT(SplitLaunchLine({}).arguments, IsEmpty());
+  EXPECT_THAT(Split("launch -np").arguments, ElementsAre("launch", "--np"));
+  EXPECT_THAT(Split("launch --").program, IsEmpty());
+}
+
+TEST(HostsTest, SlotsAreOneUnlessTold) {
+  EXPECT_THAT(ParseHosts("a:2, b"),
+              IsOkAndHolds(ElementsAre(LaunchHost{"a", 2}, LaunchHost{"b", 1})));
+  for (const char* wrong : {"", "a:", "a:0", "a:x", ":2", "a:2,,b"}) {
+    EXPECT_THAT(ParseHosts(wrong), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("host")))
+        << wrong;
+  }
+}
+
+TEST(HostsTest, FilesOfEveryKind) {
+  EXPECT_THAT(
+      ParseHostfile("# ours\na slots=2 max_slots=4\n\n  b:3\nc # one\n"),
+      IsOkAndHolds(ElementsAre(LaunchHost{"a", 2}, LaunchHost{"b", 3}, LaunchHost{"c", 1})));
+  EXPECT_THAT(ParseHostfile("# none\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no host")));
+}
+
+TEST(HostsTest, RanksFillHostsInOrder) {
+  const std::vector<LaunchHost> hosts = {{"a", 2}, {"b", 2}, {"c", 2}};
+  EXPECT_THAT(PlaceRanks(hosts, 3),
+              IsOkAndHolds(ElementsAre(LaunchHost{"a", 2}, LaunchHost{"b", 1})));
+  EXPECT_THAT(PlaceRanks(hosts, 0), IsOkAndHolds(testing::SizeIs(3)));
+  EXPECT_THAT(PlaceRanks(hosts, 7), StatusIs(absl::StatusCode::kInvalidArgument,
+                                             AllOf(HasSubstr("-np 7"), HasSubstr("6 slots"))));
+}
+
+RemoteLaunch TwoHosts() {
+  return {.hosts = {{"a", 2}, {"b", 2}},
+          .port = 29400,
+          .environment = {{"PATH", "/bin"}, {"HOME", "/root"}, {"PENSTOCK_TOKEN_FILE", "/t"}},
+          .program = {"penstock-train", "--lr", "0.1"}};
+}
+
+TEST(RemoteLaunchTest, MpirunIsToldHostsRendezvousAndVariables) {
+  EXPECT_EQ(absl::StrJoin(MpirunLine(TwoHosts()), " "),
+            "mpirun -np 4 -H a:2,b:2 --bind-to none --tag-output -x PATH -x PENSTOCK_TOKEN_FILE "
+            "-x PENSTOCK_RENDEZVOUS=a:29400 penstock-train --lr 0.1");
+  RemoteLaunch launch = TwoHosts();
+  launch.as_root = true;
+  launch.ssh_port = 2222;
+  launch.interface = "eth0";
+  EXPECT_THAT(absl::StrJoin(MpirunLine(launch), " "),
+              AllOf(HasSubstr("--allow-run-as-root"), HasSubstr("-mca plm_rsh_args -p 2222"),
+                    HasSubstr("-mca oob_tcp_if_include eth0"), Not(HasSubstr("HOME"))));
+}
+
+TEST(RemoteLaunchTest, SrunIsToldNodesAndTasks) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> line, SrunLine(TwoHosts()));
+  EXPECT_EQ(
+      absl::StrJoin(line, " "),
+      "srun --ntasks=4 --nodes=2 --ntasks-per-node=2 --nodelist=a,b --label "
+      "--kill-on-bad-exit=1 --export=ALL,PENSTOCK_RENDEZVOUS=a:29400 penstock-train --lr 0.1");
+}
+
+TEST(RemoteLaunchTest, SrunRefusesUnequalHosts) {
+  RemoteLaunch launch = TwoHosts();
+  launch.hosts[1].slots = 1;
+  EXPECT_THAT(SrunLine(launch), StatusIs(absl::StatusCode::kInvalidArgument,
+                                         AllOf(HasSubstr("a has 2"), HasSubstr("b 1"))));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,223 @@
+#include "cli/rank_processes.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kMaxLine = 64 * 1024;  // Longer ones are told in parts.
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP};
+
+sigset_t HandledSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kPassedOn) sigaddset(&set, signal);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+int CodeOf(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+RankProcesses::RankProcesses(std::vector<std::string> program,
+                             std::vector<Environment> environments, Sink sink,
+                             std::chrono::milliseconds grace)
+    : program_(std::move(program)),
+      environments_(std::move(environments)),
+      sink_(std::move(sink)),
+      grace_(grace),
+      last_lines_(environments_.size()) {}
+
+RankProcesses::~RankProcesses() {
+  for (const auto& [pid, rank] : running_) {
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+  for (const Pipe& pipe : pipes_) close(pipe.fd);
+  if (signals_ >= 0) close(signals_);
+}
+
+absl::StatusOr<RanksEnd> RankProcesses::Run() {
+  const sigset_t handled = HandledSignals();
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &handled, &before);
+  signals_ = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+  absl::Status status = signals_ < 0 ? ErrnoToStatus(errno, "signalfd") : absl::OkStatus();
+  for (size_t rank = 0; rank < environments_.size() && status.ok(); ++rank) status = Start(rank);
+  if (status.ok()) status = Loop();
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  PENSTOCK_RETURN_IF_ERROR(status);
+  if (end_.failure.has_value()) {
+    const auto& lines = last_lines_[end_.failure->rank];
+    end_.failure->last_lines.assign(lines.begin(), lines.end());
+  }
+  return end_;
+}
+
+absl::Status RankProcesses::Start(size_t rank) {
+  int out[2], err[2];
+  if (pipe2(out, O_CLOEXEC) != 0) return ErrnoToStatus(errno, "pipe");
+  pipes_.push_back({rank, false, out[0], ""});
+  if (pipe2(err, O_CLOEXEC) != 0) {
+    close(out[1]);
+    return ErrnoToStatus(errno, "pipe");
+  }
+  pipes_.push_back({rank, true, err[0], ""});
+  const pid_t pid = fork();
+  if (pid == 0) Execute(rank, out, err);
+  const int error = errno;
+  close(out[1]);
+  close(err[1]);
+  if (pid < 0) return ErrnoToStatus(error, absl::StrCat("starting rank ", rank));
+  setpgid(pid, pid);  // Here too, so that it is done before any signal is sent.
+  running_[pid] = rank;
+  for (const int fd : {out[0], err[0]}) fcntl(fd, F_SETFL, O_NONBLOCK);
+  return absl::OkStatus();
+}
+
+void RankProcesses::Execute(size_t rank, const int (&out)[2], const int (&err)[2]) const {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  dup2(out[1], STDOUT_FILENO);
+  dup2(err[1], STDERR_FILENO);
+  if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environments_[rank]) {
+    variables.push_back(absl::StrCat(name, "=", value));
+  }
+  std::vector<char*> arguments, environment;
+  for (const std::string& word : program_) arguments.push_back(const_cast<char*>(word.c_str()));
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  arguments.push_back(nullptr);
+  environment.push_back(nullptr);
+  environ = environment.data();  // Whose PATH execvp() searches.
+  execvp(arguments[0], arguments.data());
+  std::fprintf(stderr, "penstock launch: %s cannot be run: %s\n", arguments[0],
+               std::strerror(errno));
+  _exit(127);
+}
+
+absl::Status RankProcesses::Loop() {
+  while (!running_.empty()) {
+    std::vector<pollfd> polled = {{signals_, POLLIN, 0}};
+    for (const Pipe& pipe : pipes_) polled.push_back({pipe.fd, POLLIN, 0});
+    if (poll(polled.data(), polled.size(), kill_at_.has_value() ? 100 : -1) < 0 && errno != EINTR) {
+      return ErrnoToStatus(errno, "poll");
+    }
+    for (size_t i = 0; i < pipes_.size(); ++i) {
+      if (polled[i + 1].revents != 0) ReadPipe(pipes_[i]);
+    }
+    std::erase_if(pipes_, [](const Pipe& pipe) { return pipe.fd < 0; });
+    if (polled[0].revents != 0) ReadSignals();
+    Reap();
+    if (kill_at_.has_value() && Clock::now() >= *kill_at_) {
+      sent_kill_ = true;
+      SendToAll(SIGKILL);
+    }
+  }
+  Drain();
+  return absl::OkStatus();
+}
+
+void RankProcesses::ReadSignals() {
+  signalfd_siginfo info;
+  while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGCHLD) continue;
+    end_.signal = static_cast<int>(info.ssi_signo);
+    SendToAll(end_.signal);
+  }
+}
+
+void RankProcesses::ReadPipe(Pipe& pipe) {
+  char bytes[16384];
+  ssize_t count;
+  while ((count = read(pipe.fd, bytes, sizeof(bytes))) > 0) {
+    pipe.partial.append(bytes, static_cast<size_t>(count));
+    size_t begin = 0;
+    for (size_t end; (end = pipe.partial.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      Tell(pipe, absl::string_view(pipe.partial).substr(begin, end - begin));
+    }
+    pipe.partial.erase(0, begin);
+    if (pipe.partial.size() > kMaxLine) FlushPartial(pipe);
+  }
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  FlushPartial(pipe);
+  close(std::exchange(pipe.fd, -1));
+}
+
+void RankProcesses::Tell(const Pipe& pipe, absl::string_view line) {
+  std::deque<std::string>& last = last_lines_[pipe.rank];
+  last.emplace_back(line);
+  if (last.size() > kLastLines) last.pop_front();
+  sink_(pipe.rank, pipe.is_error, line);
+}
+
+void RankProcesses::FlushPartial(Pipe& pipe) {
+  if (!pipe.partial.empty()) Tell(pipe, pipe.partial);
+  pipe.partial.clear();
+}
+
+void RankProcesses::Reap() {
+  int status = 0;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) Ended(pid, status);
+}
+
+// A rank that a signal ended is blamed before those that it took with it, which exit by themselves.
+void RankProcesses::Ended(pid_t pid, int status) {
+  const auto it = running_.find(pid);
+  if (it == running_.end()) return;
+  const size_t rank = it->second;
+  running_.erase(it);
+  const int code = CodeOf(status);
+  if (code == 0) return;
+  const bool is_first = !end_.failure.has_value();
+  // Not by one of ours.
+  const bool killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM && !sent_kill_;
+  if (is_first || (killed && !first_was_killed_)) {
+    end_.failure = {rank, code, {}};
+    first_was_killed_ = killed;
+  }
+  if (is_first && end_.signal == 0) SendToAll(SIGTERM);
+  if (is_first) kill_at_ = Clock::now() + grace_;
+}
+
+// To the rank's whole group; a kill at the end leaves none of it behind.
+void RankProcesses::SendToAll(int signal) {
+  for (const auto& [pid, rank] : running_) kill(signal == SIGKILL ? -pid : pid, signal);
+}
+
+// What was written before the end; processes that ranks left behind may keep a pipe open.
+void RankProcesses::Drain() {
+  for (Pipe& pipe : pipes_) {
+    ReadPipe(pipe);
+    if (pipe.fd < 0) continue;
+    FlushPartial(pipe);
+    close(pipe.fd);
+  }
+  pipes_.clear();
+}
+
+}  // namespace penstock

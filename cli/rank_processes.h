@@ -1,0 +1,90 @@
+// The processes of one host's ranks, from start to end.
+#ifndef PENSTOCK_CLI_RANK_PROCESSES_H_
+#define PENSTOCK_CLI_RANK_PROCESSES_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+struct RanksEnd {
+  struct Failure {
+    size_t rank;
+    int code;                             // 1 to 255; 128 + N: ended by signal N.
+    std::vector<std::string> last_lines;  // Of its output.
+  };
+  std::optional<Failure> failure;  // The first; absent: all ended with 0.
+  int signal = 0;                  // That was passed on to them; 0: none.
+};
+
+// Runs until all ranks have ended. SIGINT, SIGTERM and SIGHUP are passed on to all, each in a
+// process group of its own so that a terminal's Ctrl-C reaches it once. The first rank that fails
+// ends the others: by SIGTERM, and after `grace` by SIGKILL. If this process dies they get SIGTERM.
+// Not thread-safe; one at a time, in a process without other children.
+class RankProcesses {
+ public:
+  using Environment = std::map<std::string, std::string>;
+  // A whole line without its end. `is_error`: of stderr.
+  using Sink = std::function<void(size_t rank, bool is_error, absl::string_view line)>;
+
+  static constexpr size_t kLastLines = 20;
+
+  // Rank r gets environments[r] as its whole environment.
+  RankProcesses(std::vector<std::string> program, std::vector<Environment> environments, Sink sink,
+                std::chrono::milliseconds grace = std::chrono::seconds(10));
+  ~RankProcesses();
+  RankProcesses(const RankProcesses&) = delete;
+  RankProcesses& operator=(const RankProcesses&) = delete;
+
+  // Errors: a system call that failed. A program that cannot be run is a rank that fails with 127.
+  absl::StatusOr<RanksEnd> Run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Pipe {
+    size_t rank;
+    bool is_error;
+    int fd;
+    std::string partial;  // Of the line that has not ended.
+  };
+
+  absl::Status Start(size_t rank);
+  [[noreturn]] void Execute(size_t rank, const int (&out)[2], const int (&err)[2]) const;
+  absl::Status Loop();
+  void ReadSignals();
+  void ReadPipe(Pipe& pipe);
+  void Tell(const Pipe& pipe, absl::string_view line);
+  void FlushPartial(Pipe& pipe);
+  void Reap();
+  void Ended(pid_t pid, int status);
+  void SendToAll(int signal);
+  void Drain();
+
+  const std::vector<std::string> program_;
+  const std::vector<Environment> environments_;
+  const Sink sink_;
+  const std::chrono::milliseconds grace_;
+  int signals_ = -1;  // A signalfd.
+  std::map<pid_t, size_t> running_;
+  std::vector<Pipe> pipes_;
+  std::vector<std::deque<std::string>> last_lines_;
+  RanksEnd end_;
+  bool first_was_killed_ = false;
+  bool sent_kill_ = false;
+  std::optional<Clock::time_point> kill_at_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_RANK_PROCESSES_H_

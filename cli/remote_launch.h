@@ -1,0 +1,34 @@
+// The command lines that start ranks on several hosts.
+#ifndef PENSTOCK_CLI_REMOTE_LAUNCH_H_
+#define PENSTOCK_CLI_REMOTE_LAUNCH_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/launch_line.h"
+
+namespace penstock {
+
+struct RemoteLaunch {
+  std::vector<LaunchHost> hosts;  // As PlaceRanks() returns them.
+  uint16_t port = 0;              // Where rank 0 listens, on the first host.
+  uint16_t ssh_port = 0;          // 0: the usual one.
+  std::string interface = {};     // For the launcher's own messages; empty: it chooses.
+  bool as_root = false;
+  std::map<std::string, std::string> environment = {};  // Of the caller; part of it is passed on.
+  std::vector<std::string> program;
+
+  uint32_t ranks() const;
+};
+
+// mpirun (Open MPI), with every line of output marked by its rank.
+std::vector<std::string> MpirunLine(const RemoteLaunch& launch);
+
+// srun, inside an allocation. kInvalidArgument: hosts with different numbers of ranks.
+absl::StatusOr<std::vector<std::string>> SrunLine(const RemoteLaunch& launch);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_REMOTE_LAUNCH_H_

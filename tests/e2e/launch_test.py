@@ -1,0 +1,105 @@
+"""penstock launch with real ranks: output, failures, restarts, signals, mpirun."""
+
+import os
+import pathlib
+import shutil
+import signal
+import time
+import unittest
+
+from processes import pause, run
+from ranks import BIN, RanksTestCase, numbers
+
+
+class LaunchTest(RanksTestCase):
+    def launch(self, *args):
+        return self.start_rank([BIN / "penstock", "launch", *args])
+
+    def one_rank(self, steps):
+        folder = self.folder / f"one-{steps}"
+        self.check_run("penstock-train", *self.train_args("--checkpoint-dir", folder, steps=steps))
+        return numbers(self.newest(folder))
+
+    def process_of(self, launcher, rank):
+        """The process id of a rank that the launcher started."""
+        pid = launcher.process.pid
+        for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            environment = pathlib.Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+            if f"RANK={rank}".encode() in environment:
+                return int(child)
+        raise AssertionError(f"no rank {rank}")
+
+    def test_ranks_of_this_host(self):
+        folder = self.folder / "of-2"
+        job = self.launch("-np", 2, "--", "penstock-train",
+                          *self.train_args("--checkpoint-dir", folder))
+        self.end_well([job])
+        self.assertIn("[0] 2 ranks (torchrun)", job.out)
+        self.assertNotIn("[1]", job.out)
+        self.assertEqual(numbers(self.newest(folder)), self.one_rank(self.STEPS))
+
+    def test_a_killed_rank_ends_the_job_and_a_restart_goes_on(self):
+        folder, events = self.folder / "parts", self.folder / "events.jsonl"
+        args = self.train_args("--checkpoint-dir", folder, "--checkpoint-every", 4, "--events",
+                               events, steps=10**6)
+        job = self.launch("-np", 2, "--restarts", 1, "--", "penstock-train", *args)
+        self.wait_for_steps(events, 6, [job])
+        os.kill(self.process_of(job, 1), signal.SIGKILL)
+        while "starting again, 1 of 1" not in job.err:
+            self.assertIsNone(job.process.poll(), job.err)
+            pause()
+        self.assertIn("rank 1 was ended by signal 9 (Killed)", job.err)
+        while "resuming from" not in job.out:
+            self.assertIsNone(job.process.poll(), job.err)
+            pause()
+        self.wait_for_steps(events, 2, [job])
+        begin = time.monotonic()
+        os.kill(self.process_of(job, 0), signal.SIGKILL)
+        self.assertEqual(job.wait(), 128 + 9)
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertIn("rank 0 was ended by signal 9 (Killed); its last lines:", job.err)
+        at = int(self.newest(folder).stem.split("-")[1])
+        self.assertEqual(numbers(self.newest(folder)), self.one_rank(at))
+
+    def test_sigterm_saves_and_ends_well(self):
+        folder, events = self.folder / "parts", self.folder / "events.jsonl"
+        job = self.launch("-np", 2, "penstock-train",
+                          *self.train_args("--checkpoint-dir", folder, "--events", events,
+                                           steps=10**6))
+        self.wait_for_steps(events, 3, [job])
+        job.process.send_signal(signal.SIGTERM)
+        self.end_well([job])
+        self.assertIn("[0] stopped after step", job.out)
+        self.newest(folder)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
+    def test_ranks_by_mpirun(self):
+        folder = self.folder / "of-2"
+        job = self.launch("-np", 2, "-H", "localhost:2", "--launcher", "mpirun", "--verbose", "--",
+                          "penstock-train", *self.train_args("--checkpoint-dir", folder))
+        self.end_well([job])
+        self.assertIn("2 ranks (Open MPI)", job.out)
+        self.assertEqual(numbers(self.newest(folder)), self.one_rank(self.STEPS))
+
+    def test_wrong_lines_are_usage_errors(self):
+        for args, says in ((["-np", 2], "which program?"), (["--", "true"], "-np is required"),
+                           (["-np", 4, "-H", "localhost:2", "--", "true"], "2 slots"),
+                           (["-np", 2, "--gpus", "0", "true"], "--gpus 0"),
+                           (["-np", 2, "penstock-train"], "--manifest is required")):
+            result = run("penstock", "launch", *args)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(says, result.stderr)
+
+    def test_gpus_are_bound_by_local_rank(self):
+        result = run("penstock", "launch", "-np", 2, "--gpus", "5,3", "sh", "-c",
+                     "echo gpu $CUDA_VISIBLE_DEVICES")
+        self.assertEqual(sorted(result.stdout.splitlines()), ["[0] gpu 5", "[1] gpu 3"])
+
+    def test_check_build(self):
+        result = self.check_run("penstock", "launch", "-cb")
+        self.assertIn("[X] local", result.stdout)
+        self.assertIn(f"[X] penstock-train: {BIN}", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
