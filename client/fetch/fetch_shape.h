@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "client/fetch/range_pool.h"
+#include "client/fetch/range_queue.h"
 
 namespace penstock {
 
@@ -13,7 +13,7 @@ struct FetchShape {
   uint32_t rows = 0;
   uint32_t stride = 0;
   uint32_t count = 0;
-  uint32_t num_ranges = 0;  // Of the list's front, that it covers exactly.
+  uint32_t num_ranges = 0;  // Of the queue's front, that it covers exactly.
 
   uint32_t total_rows() const { return rows * count; }
 };
@@ -21,7 +21,7 @@ struct FetchShape {
 // The longest shape that covers ranges from the front of `wanted`, in order, and has at most
 // `max_rows` rows: neighbours are merged, the last one split if need be; or equal runs at equal
 // distances are counted. REQUIRES: !wanted.empty(), max_rows > 0.
-FetchShape TakeShape(RangePool& pool, RangeList& wanted, uint32_t max_rows);
+FetchShape TakeShape(RangeQueue& wanted, uint32_t max_rows);
 
 }  // namespace penstock
 

@@ -11,10 +11,10 @@ namespace {
 class FetchShapeTest : public ::testing::Test {
  protected:
   void Want(uint32_t first_row, uint32_t rows) {
-    pool_.PushBack(wanted_, pool_.New({.first_row = first_row, .rows = rows}));
+    wanted_.PushBack({.first_row = first_row, .rows = rows});
   }
   void ExpectShape(uint32_t max_rows, const FetchShape& expected) {
-    const FetchShape shape = TakeShape(pool_, wanted_, max_rows);
+    const FetchShape shape = TakeShape(wanted_, max_rows);
     EXPECT_EQ(shape.first_row, expected.first_row);
     EXPECT_EQ(shape.rows, expected.rows);
     EXPECT_EQ(shape.stride, expected.stride);
@@ -22,8 +22,7 @@ class FetchShapeTest : public ::testing::Test {
     EXPECT_EQ(shape.num_ranges, expected.num_ranges);
   }
 
-  RangePool pool_;
-  RangeList wanted_;
+  RangeQueue wanted_;
 };
 
 TEST_F(FetchShapeTest, MergesNeighbours) {
@@ -52,8 +51,7 @@ TEST_F(FetchShapeTest, SplitsWhatDoesNotFit) {
   Want(0, 512);
   Want(512, 512);
   ExpectShape(700, {.first_row = 0, .rows = 700, .stride = 700, .count = 1, .num_ranges = 2});
-  pool_.PopFront(wanted_);
-  pool_.PopFront(wanted_);
+  wanted_.PopFront(2);
   ExpectShape(700, {.first_row = 700, .rows = 324, .stride = 324, .count = 1, .num_ranges = 1});
 }
 
@@ -69,16 +67,14 @@ TEST_F(FetchShapeTest, CoversEveryRowOnceInOrderWithinTheLimit) {
     }
     const auto max_rows = static_cast<uint32_t>(1 + rng.Below(60));
     while (!wanted_.empty()) {
-      const FetchShape shape = TakeShape(pool_, wanted_, max_rows);
+      const FetchShape shape = TakeShape(wanted_, max_rows);
       ASSERT_LE(shape.total_rows(), max_rows);
       for (uint32_t block = 0; block < shape.count; ++block) {
         for (uint32_t row = 0; row < shape.rows; ++row) {
           covered.push_back(shape.first_row + block * shape.stride + row);
         }
       }
-      for (uint32_t range = 0; range < shape.num_ranges; ++range) {
-        pool_.Free(pool_.PopFront(wanted_));
-      }
+      wanted_.PopFront(shape.num_ranges);
     }
     ASSERT_EQ(covered, rows) << i;
   }

@@ -144,16 +144,12 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
   servers_.MarkProductive(*server);
   request->received.push_back({first_row, rows});
   request->active_at = now;
-  uint32_t at = 0;  // Of the range, in the answer.
-  for (uint32_t i = request->ranges.head; i != kNoRange && at < first_row + rows;
-       i = ranges_[i].next) {
-    const Range& range = ranges_[i];
-    const uint32_t begin = std::max(at, first_row);
-    const uint32_t end = std::min(at + range.rows, first_row + rows);
-    if (begin < end) {
-      copies_.push_back({begin - first_row, end - begin, range.slot, range.slot_row + begin - at});
-    }
-    at += range.rows;
+  for (const Range& range : request->RangesFrom(first_row)) {
+    if (range.at >= first_row + rows) break;
+    const uint32_t begin = std::max(range.at, first_row);
+    const uint32_t end = std::min(range.at + range.rows, first_row + rows);
+    copies_.push_back(
+        {begin - first_row, end - begin, range.slot, range.slot_row + begin - range.at});
   }
   request->window->failures = 0;
   request->rows_missing -= rows;

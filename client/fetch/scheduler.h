@@ -18,7 +18,6 @@
 #include "client/fetch/numbered_table.h"
 #include "client/fetch/on_error.h"
 #include "client/fetch/placement.h"
-#include "client/fetch/range_pool.h"
 #include "client/fetch/scheduler_actions.h"
 #include "client/fetch/server_table.h"
 #include "client/fetch/token_bucket.h"
@@ -259,7 +258,6 @@ class FetchScheduler {
   std::vector<LaneEntry> lanes_;
   NumberedTable<WindowEntry> windows_;
   NumberedTable<RequestEntry> requests_;
-  RangePool ranges_;
   IndexedHeap<WindowEntry> delayed_;   // Until retry_at.
   IndexedHeap<WindowEntry> waiting_;   // Opened, but not yet worth a request; by need.
   IndexedHeap<WindowEntry> suspects_;  // By need.

@@ -51,7 +51,7 @@ absl::Time FetchScheduler::SinceWhen(const RequestEntry& request) const {
 
 // The first that needs it.
 uint64_t FetchScheduler::StepOf(const RequestEntry& request) const {
-  return request.ranges.empty() ? next_step_ : ranges_[request.ranges.head].step;
+  return request.ranges.empty() ? next_step_ : request.ranges.front().step;
 }
 
 // When it is late. Requests for later steps may wait: a server answers first what is needed first.

@@ -20,7 +20,7 @@ void FetchScheduler::MarkForPump(ServerEntry& server) {
 void FetchScheduler::Pump() {
   while (!delayed_.empty() && delayed_.front().retry_at <= now_) Requeue(delayed_.front());
   const uint64_t soon = Soon();
-  while (!waiting_.empty() && ranges_[waiting_.front().wanted.head].step < soon) {
+  while (!waiting_.empty() && waiting_.front().wanted.front().step < soon) {
     Requeue(waiting_.front());
   }
   PumpSuspect();
@@ -56,12 +56,11 @@ bool FetchScheduler::HasRoom(const ServerEntry& server, const WindowEntry& windo
 }
 
 void FetchScheduler::FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_rows) {
-  const FetchShape shape = TakeShape(ranges_, window.wanted, max_rows);
+  const FetchShape shape = TakeShape(window.wanted, max_rows);
   RequestEntry& request = NewRequest(window, shape.total_rows());
-  const uint64_t needed_at = ranges_[window.wanted.head].needed_at;
-  for (uint32_t i = 0; i < shape.num_ranges; ++i) {
-    ranges_.PushBack(request.ranges, ranges_.PopFront(window.wanted));
-  }
+  const uint64_t needed_at = window.wanted.front().needed_at;
+  request.Claim(window.wanted.span().first(shape.num_ranges));
+  window.wanted.PopFront(shape.num_ranges);
   window.wanted_rows -= request.rows;
   Link(server, request);
   actions_.Fetch(request.stream, {request.number, window.number, shape.first_row, shape.rows,
@@ -98,15 +97,11 @@ void FetchScheduler::Link(ServerEntry& server, RequestEntry& request) {
 // Rows that have not arrived are wanted again.
 void FetchScheduler::ReturnClaims(RequestEntry& request, bool broken) {
   WindowEntry& window = *request.window;
-  uint32_t at = 0;
-  while (!request.ranges.empty()) {
-    const uint32_t index = ranges_.PopFront(request.ranges);
-    const Range range = ranges_[index];
-    ranges_.Free(index);
+  for (const Range& range : request.ranges) {
     for (uint32_t row = 0; row < range.rows;) {
-      const bool arrived = request.Overlaps(at + row, 1);
+      const bool arrived = request.Overlaps(range.at + row, 1);
       uint32_t end = row + 1;
-      while (end < range.rows && request.Overlaps(at + end, 1) == arrived) ++end;
+      while (end < range.rows && request.Overlaps(range.at + end, 1) == arrived) ++end;
       if (!arrived) {
         Range wanted = range;
         wanted.first_row += row;
@@ -115,12 +110,12 @@ void FetchScheduler::ReturnClaims(RequestEntry& request, bool broken) {
         wanted.rows = end - row;
         wanted.breaks += broken;
         window.wanted_rows += wanted.rows;
-        ranges_.InsertByNeed(window.wanted, ranges_.New(wanted));
+        window.wanted.InsertByNeed(wanted);
       }
       row = end;
     }
-    at += range.rows;
   }
+  request.ranges.clear();
   Requeue(window);
 }
 
@@ -134,7 +129,6 @@ void FetchScheduler::EndRequest(RequestEntry& request) {
   (request.earlier == nullptr ? server.first_request : request.earlier->later) = request.later;
   (request.later == nullptr ? server.last_request : request.later->earlier) = request.earlier;
   MarkForPump(server);
-  ranges_.FreeAll(request.ranges);
   requests_.Free(request);
   --window.requests;
   ReleaseIfDone(window);

@@ -22,8 +22,8 @@ constexpr size_t kMaxProofs = 10;
 
 bool FetchScheduler::IsStillSuspect(const WindowEntry& window) const {
   if (window.load_breaks >= kSuspectAfter) return true;
-  for (uint32_t i = window.wanted.head; i != kNoRange; i = ranges_[i].next) {
-    if (ranges_[i].breaks >= kSuspectAfter) return true;
+  for (const Range& range : window.wanted.span()) {
+    if (range.breaks >= kSuspectAfter) return true;
   }
   return false;
 }
@@ -73,7 +73,7 @@ void FetchScheduler::PumpSuspect() {
   }
   if (!window.ready()) return;
   if (!IsStillSuspect(window)) return EndQuarantine();
-  FetchFrom(server, window, ranges_[window.wanted.head].rows);
+  FetchFrom(server, window, window.wanted.front().rows);
 }
 
 // Nothing is opened there or asked for; what is being loaded is taken away, for it might kill too.
@@ -107,7 +107,7 @@ absl::Status FetchScheduler::DeathOf(const ServerEntry& server, const absl::Stat
   uint32_t first_row = 0;
   uint32_t rows = window.order->WindowRows(window.id);
   if (server.first_request != nullptr) {
-    first_row = ranges_[server.first_request->ranges.head].first_row;
+    first_row = server.first_request->ranges.front().first_row;
     rows = server.first_request->rows;
   }
   return absl::AbortedError(absl::StrCat(

@@ -58,7 +58,7 @@ void FetchScheduler::Want(const WindowRun& run, const SlotEntry& slot, uint32_t 
   range.step = slot.ready.index;
   range.needed_at = run.window.epoch * plan_.rows() + run.position;
   const bool first = window.wanted.empty();
-  ranges_.PushBack(window.wanted, ranges_.New(range));
+  window.wanted.PushBack(range);
   window.wanted_rows += run.rows;
   const bool was_waiting = window.queued.heap == &waiting_;
   if (first || (was_waiting && window.wanted_rows >= fetch_rows_)) Requeue(window);

@@ -12,7 +12,7 @@ constexpr double kExtraLoadsOfLane = 0.375;
 }  // namespace
 
 uint64_t FetchScheduler::NeededAt(const WindowEntry& window) const {
-  return window.wanted.empty() ? window.start : ranges_[window.wanted.head].needed_at;
+  return window.wanted.empty() ? window.start : window.wanted.front().needed_at;
 }
 
 // Steps before it are asked for though their requests be small.
@@ -22,7 +22,7 @@ uint64_t FetchScheduler::Soon() const {
 
 bool FetchScheduler::WorthARequest(const WindowEntry& window) const {
   return window.wanted_rows >= fetch_rows_ || window.walked_past ||
-         ranges_[window.wanted.head].step < Soon();
+         window.wanted.front().step < Soon();
 }
 
 void FetchScheduler::Requeue(WindowEntry& window) {

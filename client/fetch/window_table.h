@@ -2,16 +2,19 @@
 #ifndef PENSTOCK_CLIENT_FETCH_WINDOW_TABLE_H_
 #define PENSTOCK_CLIENT_FETCH_WINDOW_TABLE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/fetch/indexed_heap.h"
 #include "client/fetch/numbered_table.h"
-#include "client/fetch/range_pool.h"
+#include "client/fetch/range_queue.h"
 #include "client/fetch/scheduler_actions.h"
 
 namespace penstock {
@@ -37,7 +40,7 @@ struct WindowEntry {
   bool asked = false;                            // Rows of it, of that server.
   bool counted = false;                          // It was opened once.
 
-  RangeList wanted;
+  RangeQueue wanted;
   uint32_t wanted_rows = 0;
   uint32_t requests = 0;     // Outstanding, on whatever stream.
   bool walked_past = false;  // No further row of it will be wanted.
@@ -54,7 +57,12 @@ struct WindowEntry {
 
   bool ready() const { return ready_at != absl::InfiniteFuture(); }
   bool done() const { return walked_past && wanted.empty() && requests == 0; }
-  void Reset() { *this = WindowEntry(); }
+  void Reset() {
+    RangeQueue memory = std::move(wanted);
+    memory.Clear();
+    *this = WindowEntry();
+    wanted = std::move(memory);
+  }
 };
 
 // What a lane is at: the window that was walked last, and the one opened ahead of it.
@@ -70,7 +78,7 @@ struct RequestEntry {
   WindowEntry* window = nullptr;
   RequestEntry* earlier = nullptr;  // Of the same server's, in the order of asking.
   RequestEntry* later = nullptr;
-  RangeList ranges;
+  std::vector<Range> ranges;
   uint32_t rows = 0;
   uint32_t rows_missing = 0;
   uint64_t bytes = 0;
@@ -87,9 +95,24 @@ struct RequestEntry {
     stream = {};
     window = nullptr;
     earlier = later = nullptr;
-    ranges = {};
     late = false;
-    received.clear();  // Keeps its memory.
+    ranges.clear();  // Keeps its memory.
+    received.clear();
+  }
+  void Claim(std::span<const Range> claimed) {
+    ranges.assign(claimed.begin(), claimed.end());
+    uint32_t at = 0;
+    for (Range& range : ranges) {
+      range.at = at;
+      at += range.rows;
+    }
+  }
+  // Those from the one on that row `at` of the answer is in; none of a probe, which fills nothing.
+  std::span<const Range> RangesFrom(uint32_t at) const {
+    if (ranges.empty()) return {};
+    const auto after = std::partition_point(ranges.begin(), ranges.end(),
+                                            [at](const Range& range) { return range.at <= at; });
+    return {after - 1, ranges.end()};
   }
   bool Contains(uint32_t first, uint32_t count) const {
     for (uint32_t row = first; row < first + count; ++row) {

@@ -1,0 +1,84 @@
+// Rows on their way from a window to a slot.
+#ifndef PENSTOCK_CLIENT_FETCH_RANGE_QUEUE_H_
+#define PENSTOCK_CLIENT_FETCH_RANGE_QUEUE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace penstock {
+
+// Rows [first_row, first_row + rows) of a window go to `slot` from `slot_row` on. Every range is
+// in exactly one place: wanted by its window, or claimed by a request.
+struct Range {
+  uint32_t first_row = 0;
+  uint32_t rows = 0;
+  uint32_t slot = 0;
+  uint32_t slot_row = 0;
+  uint64_t step = 0;
+  uint64_t needed_at = 0;
+  uint32_t breaks = 0;  // Streams that broke while it was claimed.
+  uint32_t at = 0;      // In the answer to the request that claimed it.
+};
+
+// First in, first out, but for rows that are wanted again. One after the other in memory: there
+// are as many as strips in all slots, and linked ones were a cache miss each.
+// Allocates only while it grows. Not thread-safe.
+class RangeQueue {
+ public:
+  bool empty() const { return head_ == ranges_.size(); }
+  size_t size() const { return ranges_.size() - head_; }
+  // REQUIRES: !empty().
+  const Range& front() const { return ranges_[head_]; }
+  // Counted from the front.
+  const Range& operator[](size_t i) const { return ranges_[head_ + i]; }
+  std::span<const Range> span() const { return std::span(ranges_).subspan(head_); }
+
+  void PushBack(const Range& range) {
+    if (ranges_.size() == ranges_.capacity() && head_ >= size()) MoveToFront();
+    ranges_.push_back(range);
+  }
+  // REQUIRES: n <= size().
+  void PopFront(size_t n = 1) {
+    head_ += n;
+    if (empty()) Clear();
+  }
+  // Keeps them ordered by needed_at. O(size).
+  void InsertByNeed(const Range& range) {
+    const auto at = std::partition_point(
+        begin(), ranges_.end(), [&](const Range& r) { return r.needed_at < range.needed_at; });
+    ranges_.insert(at, range);
+  }
+  // Leaves the first `rows` rows in range i; the others follow it. O(size).
+  // REQUIRES: i < size(), 0 < rows < the range's rows.
+  void Split(size_t i, uint32_t rows) {
+    Range rest = ranges_[head_ + i];
+    rest.first_row += rows;
+    rest.slot_row += rows;
+    rest.needed_at += rows;
+    rest.rows -= rows;
+    ranges_[head_ + i].rows = rows;
+    ranges_.insert(begin() + static_cast<ptrdiff_t>(i) + 1, rest);
+  }
+  // Keeps its memory.
+  void Clear() {
+    ranges_.clear();
+    head_ = 0;
+  }
+
+ private:
+  std::vector<Range>::iterator begin() { return ranges_.begin() + static_cast<ptrdiff_t>(head_); }
+  void MoveToFront() {
+    ranges_.erase(ranges_.begin(), begin());
+    head_ = 0;
+  }
+
+  std::vector<Range> ranges_;
+  size_t head_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_RANGE_QUEUE_H_
