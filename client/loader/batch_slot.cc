@@ -1,5 +1,7 @@
 #include "client/loader/batch_slot.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <new>
 
@@ -9,16 +11,27 @@
 namespace penstock {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr size_t kCacheLine = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
 
+// Huge pages where there are some: strips of a few KiB go to all slots in turn, each to pages of
+// its own.
 class PlainAllocator final : public SlotAllocator {
  public:
   absl::StatusOr<uint8_t*> Allocate(size_t bytes) override {
-    void* memory = ::operator new(bytes, kAlignment, std::nothrow);
+    void* memory = ::operator new(bytes, AlignmentOf(bytes), std::nothrow);
     if (memory == nullptr) return absl::ResourceExhaustedError("out of memory");
+    if (bytes >= kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
     return static_cast<uint8_t*>(memory);
   }
-  void Free(uint8_t* memory, size_t) override { ::operator delete(memory, kAlignment); }
+  void Free(uint8_t* memory, size_t bytes) override {
+    ::operator delete(memory, AlignmentOf(bytes));
+  }
+
+ private:
+  static std::align_val_t AlignmentOf(size_t bytes) {
+    return std::align_val_t{bytes < kHugePage ? kCacheLine : kHugePage};
+  }
 };
 
 PlainAllocator& PlainMemory() {
@@ -50,18 +63,18 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
                                                            SlotHome& home) {
   if (allocator == nullptr) allocator = &PlainMemory();
   const size_t bytes = std::max<size_t>(layout.slot_bytes(), 1);
-  std::unique_ptr<SlotSet> set(new SlotSet(*allocator, bytes));
+  absl::StatusOr<uint8_t*> memory = allocator->Allocate(count * bytes);
+  if (!memory.ok()) {
+    return Annotate(memory.status(), absl::StrCat(count, " slots of ", bytes,
+                                                  " bytes each; lower look_ahead_bytes"));
+  }
+  std::unique_ptr<SlotSet> set(new SlotSet(*allocator, *memory, bytes));
   set->slots_.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
-    absl::StatusOr<uint8_t*> memory = allocator->Allocate(bytes);
-    if (!memory.ok()) {
-      return Annotate(memory.status(), absl::StrCat("slot ", i, " of ", count, ", ", bytes,
-                                                    " bytes each; lower look_ahead_bytes"));
-    }
     Batch::Slot& slot = set->slots_.emplace_back();
     slot.home = &home;
     slot.index = i;
-    slot.memory = *memory;
+    slot.memory = set->memory(i);
     for (const TensorInfo& tensor : layout.tensors()) {
       slot.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, {}});
     }
@@ -69,9 +82,7 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
   return set;
 }
 
-SlotSet::~SlotSet() {
-  for (Batch::Slot& slot : slots_) allocator_.Free(slot.memory, bytes_);
-}
+SlotSet::~SlotSet() { allocator_.Free(memory_, slots_.size() * slot_bytes_); }
 
 uint32_t NumSlots(uint64_t look_ahead_bytes, uint64_t slot_bytes, uint64_t steps) {
   constexpr uint64_t kMaxSlots = 1 << 16;

@@ -41,7 +41,7 @@ struct Batch::Slot {
   void Describe(const ReadyStep& ready, uint64_t order_fingerprint, const SlotLayout& layout);
 };
 
-// All slots of a loader. Not thread-safe.
+// All slots of a loader, one after the other in memory. Not thread-safe, but for memory().
 class SlotSet {
  public:
   // `layout` and `allocator` (null: plain memory) must outlive it.
@@ -53,13 +53,16 @@ class SlotSet {
   SlotSet& operator=(const SlotSet&) = delete;
 
   Batch::Slot& operator[](uint32_t index) { return slots_[index]; }
+  uint8_t* memory(uint32_t index) const { return memory_ + index * slot_bytes_; }
   uint32_t size() const { return static_cast<uint32_t>(slots_.size()); }
 
  private:
-  SlotSet(SlotAllocator& allocator, size_t bytes) : allocator_(allocator), bytes_(bytes) {}
+  SlotSet(SlotAllocator& allocator, uint8_t* memory, size_t slot_bytes)
+      : allocator_(allocator), memory_(memory), slot_bytes_(slot_bytes) {}
 
   SlotAllocator& allocator_;
-  const size_t bytes_;  // Of each.
+  uint8_t* const memory_;
+  const size_t slot_bytes_;
   std::vector<Batch::Slot> slots_;
 };
 

@@ -201,7 +201,7 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   const absl::Time start = SteadyNow();
   for (size_t i = 0; i < copies.size(); ++i) {
     FetchEdges(copies, i + kFetchedAhead);
-    job_.layout.DecodeRows(rows, copies[i], (*slots_)[copies[i].slot].memory);
+    job_.layout.DecodeRows(rows, copies[i], slots_->memory(copies[i].slot));
   }
   StreamingFence();
   CountPart(id.server, rows.rows(), SteadyNow() - start);
@@ -228,13 +228,13 @@ std::vector<RowCopy> Driver::Claim(StreamId id, uint64_t request, uint32_t first
 
 void Driver::FetchEdges(std::span<const RowCopy> copies, size_t i) {
   if (i >= copies.size()) return;
-  job_.layout.FetchEdges(copies[i], (*slots_)[copies[i].slot].memory);
+  job_.layout.FetchEdges(copies[i], slots_->memory(copies[i].slot));
 }
 
 void Driver::CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies) {
   for (size_t i = 0; i < copies.size(); ++i) {
     FetchEdges(copies, i + kFetchedAhead);
-    job_.layout.CopyRows(*part.payload, part.rows, copies[i], (*slots_)[copies[i].slot].memory);
+    job_.layout.CopyRows(*part.payload, part.rows, copies[i], slots_->memory(copies[i].slot));
   }
   StreamingFence();
 }

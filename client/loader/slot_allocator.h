@@ -14,7 +14,7 @@ namespace penstock {
 class SlotAllocator {
  public:
   virtual ~SlotAllocator() = default;
-  // At least 64-byte aligned.
+  // At least 64-byte aligned. A loader asks once, for all its slots.
   virtual absl::StatusOr<uint8_t*> Allocate(size_t bytes) = 0;
   virtual void Free(uint8_t* memory, size_t bytes) = 0;
 };
