@@ -7,7 +7,9 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 // Such runs of rows are not written past the caches.
-constexpr size_t kShortRun = 1024;
+constexpr ptrdiff_t kShortRun = 1024;
+
+bool IsAligned(const uint8_t* at) { return reinterpret_cast<uintptr_t>(at) % kAlignment == 0; }
 
 }  // namespace
 
@@ -45,10 +47,13 @@ void SlotLayout::DecodeRows(RowSource& rows, const RowCopy& copy, uint8_t* slot)
 void SlotLayout::FetchEdges(const RowCopy& copy, const uint8_t* slot) const {
   for (const Field& field : fields_) {
     const uint8_t* begin = slot + field.slot_offset + copy.slot_row * field.row_bytes;
-    const size_t bytes = copy.rows * field.row_bytes;
-    const size_t step = bytes < kShortRun ? kAlignment : bytes;
-    for (size_t at = 0; at < bytes; at += step) __builtin_prefetch(begin + at, 1);
-    __builtin_prefetch(begin + bytes - 1, 1);
+    const uint8_t* end = begin + copy.rows * field.row_bytes;
+    if (end - begin < kShortRun) {
+      for (const uint8_t* at = begin; at < end; at += kAlignment) __builtin_prefetch(at, 1);
+    } else if (!IsAligned(begin)) {
+      __builtin_prefetch(begin, 1);
+    }
+    if (!IsAligned(end)) __builtin_prefetch(end, 1);
   }
 }
 
