@@ -39,6 +39,8 @@ class RangeQueue {
   void PushBack(const Range& range) {
     if (ranges_.size() == ranges_.capacity() && head_ >= size()) MoveToFront();
     ranges_.push_back(range);
+    // Many queues are filled in turn: the line is to be there when it is this one's again.
+    __builtin_prefetch(ranges_.data() + ranges_.size() + 1, /*rw=*/1);
   }
   // REQUIRES: n <= size().
   void PopFront(size_t n = 1) {

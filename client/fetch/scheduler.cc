@@ -91,7 +91,7 @@ void FetchScheduler::OnWindowReady(absl::Time now, StreamId stream, uint64_t num
   if (window == nullptr || !(window->opened_on == stream) || window->ready()) return;
   window->ready_at = servers_[stream.server].loaded_at = now;
   window->load_breaks = 0;
-  loads_.Add(stream.server, window->order->WindowRows(window->id), now - window->opened_at);
+  loads_.Add(stream.server, window->rows, now - window->opened_at);
   if (window->requests > 0) Arm(servers_[stream.server], now + AnswerLimit(1));
 }
 

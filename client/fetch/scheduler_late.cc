@@ -35,7 +35,7 @@ absl::Time FetchScheduler::DueBy(const RequestEntry& request) const {
 absl::Time FetchScheduler::DueBy(const RequestEntry& request, absl::Duration limit) const {
   const WindowEntry& window = *request.window;
   if (window.opened_on == request.stream && !window.ready()) {
-    return SinceWhen(request) + LoadLimit(window.order->WindowRows(window.id));
+    return SinceWhen(request) + LoadLimit(window.rows);
   }
   if (StepOf(request) < waited_for_) limit = std::max(kMinAnswerLimit, limit / 2);
   return SinceWhen(request) + limit;

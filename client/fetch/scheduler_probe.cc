@@ -83,8 +83,7 @@ void FetchScheduler::Probe(ServerEntry& server, const WindowEntry& like) {
   window.start = like.start;
   window.walked_past = window.counted = true;
   OpenOn(server, window);
-  RequestEntry& request =
-      NewRequest(window, std::min(fetch_rows_, window.order->WindowRows(window.id)));
+  RequestEntry& request = NewRequest(window, std::min(fetch_rows_, window.rows));
   server.probe = &request;
   Link(server, request);
   actions_.Fetch(request.stream, {request.number, window.number, 0, request.rows, request.rows, 1,

@@ -105,7 +105,7 @@ void FetchScheduler::EndQuarantine() {
 absl::Status FetchScheduler::DeathOf(const ServerEntry& server, const absl::Status& status) const {
   const WindowEntry& window = *quarantined_;
   uint32_t first_row = 0;
-  uint32_t rows = window.order->WindowRows(window.id);
+  uint32_t rows = window.rows;
   if (server.first_request != nullptr) {
     first_row = server.first_request->ranges.front().first_row;
     rows = server.first_request->rows;

@@ -63,7 +63,7 @@ void FetchScheduler::Want(const WindowRun& run, const SlotEntry& slot, uint32_t 
   const bool was_waiting = window.queued.heap == &waiting_;
   if (first || (was_waiting && window.wanted_rows >= fetch_rows_)) Requeue(window);
   LaneEntry& lane = lanes_[run.window.lane];
-  if (run.first_row + run.rows > window.order->WindowRows(run.window) / 4 * 3) OpenAhead(lane, run);
+  if (run.first_row + run.rows > window.rows / 4 * 3) OpenAhead(lane, run);
 }
 
 std::shared_ptr<const EpochOrder> FetchScheduler::OrderOf(uint64_t epoch) {
@@ -91,6 +91,7 @@ WindowEntry& FetchScheduler::NewWindow(WindowId id, uint64_t start) {
   WindowEntry& window = windows_.New();
   window.id = id;
   window.order = OrderOf(id.epoch);
+  window.rows = window.order->WindowRows(id);
   window.start = start;
   Requeue(window);
   return window;
@@ -108,7 +109,7 @@ void FetchScheduler::OpenAhead(LaneEntry& lane, const WindowRun& run) {
     if (OrderOf(next.epoch)->num_windows(next.lane) == 0) return;
   }
   // Every lane gives a strip before this one gives the next: exact but for lanes that end.
-  const uint64_t left = order.WindowRows(run.window) - run.first_row;
+  const uint64_t left = lane.current->rows - run.first_row;
   const uint64_t position = run.window.epoch * plan_.rows() + run.position;
   lane.ahead = &NewWindow(next, position + left * plan_.lanes());
 }

@@ -31,8 +31,9 @@ struct WindowEntry {
   uint64_t number = 0;
   WindowId id;
   std::shared_ptr<const EpochOrder> order;  // Shared by the windows of one epoch and the walker.
-  uint64_t start = 0;                       // About when its first row is needed.
-  HeapPlace<WindowEntry> queued;            // By what it waits for.
+  uint32_t rows = 0;
+  uint64_t start = 0;             // About when its first row is needed.
+  HeapPlace<WindowEntry> queued;  // By what it waits for.
 
   std::optional<StreamId> opened_on;
   absl::Time opened_at = absl::InfinitePast();
