@@ -12,7 +12,7 @@ namespace {
 // Rows decoded tensor by tensor before the next ones are touched: their bytes stay in L1.
 constexpr size_t kTile = kScoreBlock;
 // How many rows ahead of the tile memory is asked for.
-constexpr size_t kAhead = 2 * kTile;
+constexpr size_t kAhead = 16;
 // Farther into a feature than this the processor's own prefetcher follows.
 constexpr size_t kPrefetchBytes = 1024;
 constexpr size_t kCacheLine = 64;

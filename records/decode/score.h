@@ -21,7 +21,7 @@ struct MateScoreParams {
   double k = 400;
 };
 
-inline constexpr size_t kScoreBlock = 8;
+inline constexpr size_t kScoreBlock = 16;
 
 // For each i of a block: with s = scores[i], m = mates[i] (0 or 1),
 //   out[i] = (1-m) * a * tanh(s/k) + m * sign(s) * (a + (1-a)/(b-1) * max(0, b-|s|)).
