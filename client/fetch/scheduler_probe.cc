@@ -80,6 +80,7 @@ void FetchScheduler::Probe(ServerEntry& server, const WindowEntry& like) {
   WindowEntry& window = windows_.New();
   window.id = like.id;
   window.order = like.order;
+  window.rows = like.rows;
   window.start = like.start;
   window.walked_past = window.counted = true;
   OpenOn(server, window);
