@@ -1,4 +1,5 @@
-# find_package(Penstock) gives penstock::loader: link it, include "client/loader/loader.h".
+# find_package(Penstock) gives penstock::loader: link it, include "client/loader/loader.h"; and
+# penstock::trainer_ranks: "trainer/comm/verbs.h" (which also needs nlohmann-json3-dev).
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 find_dependency(absl)
@@ -7,6 +8,7 @@ find_dependency(gRPC)
 find_dependency(ZLIB)
 find_dependency(OpenSSL)
 find_dependency(PkgConfig)
+find_package(nlohmann_json QUIET)
 if(NOT TARGET PkgConfig::isal)
   pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 endif()

@@ -1,5 +1,5 @@
 # cmake --install puts the programs into bin/, and what find_package(Penstock) needs beside them:
-# the libraries of records/, client/ and proto/ with their headers.
+# the libraries of records/, client/ and proto/ with their headers, and those of trainer/comm.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -11,13 +11,15 @@ foreach(library IN LISTS all_libraries)
     list(APPEND exported ${library})
   endif()
 endforeach()
+list(APPEND exported penstock_trainer_comm penstock_trainer_ranks)
 
 install(TARGETS ${exported} EXPORT PenstockTargets ARCHIVE)
 install(EXPORT PenstockTargets NAMESPACE penstock::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Penstock)
-foreach(folder records client proto)
+foreach(folder records client proto trainer/comm)
+  cmake_path(GET folder PARENT_PATH parent)
   foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-    install(DIRECTORY ${root}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock
+    install(DIRECTORY ${root}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/${parent}
       FILES_MATCHING PATTERN "*.h" PATTERN CMakeFiles EXCLUDE PATTERN testing EXCLUDE
       PATTERN example EXCLUDE PATTERN metrics EXCLUDE)
   endforeach()

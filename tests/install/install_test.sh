@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install_test.sh SOURCE_DIR BUILD_DIR: installs, builds client/example against the installed
-# package, outside of the tree, and runs it on the sample.
+# install_test.sh SOURCE_DIR BUILD_DIR: installs, builds client/example and trainer/comm/example
+# against the installed package, outside of the tree, and runs them.
 set -euo pipefail
 source_dir=$1 build_dir=$2
 work=$(mktemp -d)
@@ -17,3 +17,10 @@ cp -r "$source_dir/sample" "$work/sample"
 "$work/prefix/bin/penstock" index "$work/sample" -o "$work/sample/manifest.pb"
 "$work/build/mean_score" "$work/sample/manifest.pb" | tee "$work/out"
 grep -Eq '^[0-9]{4,} positions, mean score -?0\.[0-9]+$' "$work/out"
+
+cp -r "$source_dir/trainer/comm/example" "$work/ranks"
+cmake -G Ninja -S "$work/ranks" -B "$work/ranks_build" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DCMAKE_CXX_COMPILER="$(command -v g++)" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+cmake --build "$work/ranks_build"
+"$work/prefix/bin/penstock" launch -np 3 -- "$work/ranks_build/own_loop" | tee "$work/out"
+grep -Fxq '[0] 3 ranks: y = 3.000 x -1.000, loss 0.000000' "$work/out"
