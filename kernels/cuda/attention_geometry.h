@@ -51,11 +51,14 @@ PENSTOCK_HOST_DEVICE constexpr unsigned BackwardShared(unsigned tokens, unsigned
 inline constexpr unsigned kBiasShared = kBiasTokens * kBiasTokens * sizeof(float);
 
 // Parts that the samples are cut into where the gradient by the bias is summed: together with the
-// heads enough blocks to fill a GPU, and no more, since each writes (64, 64) floats.
+// heads enough blocks to fill a GPU, and no more, since each writes (64, 64) floats: for fewer
+// samples than these that would be more than a block reads.
 inline constexpr size_t kBiasBlocks = 512;
+inline constexpr size_t kLeastBiasSamples = 4;
 constexpr unsigned BiasParts(size_t samples, size_t heads) {
-  return static_cast<unsigned>(std::clamp<size_t>(kBiasBlocks / std::max<size_t>(heads, 1), 1,
-                                                  std::max<size_t>(samples, 1)));
+  return static_cast<unsigned>(
+      std::clamp<size_t>(kBiasBlocks / std::max<size_t>(heads, 1), 1,
+                         std::max<size_t>(samples / kLeastBiasSamples, 1)));
 }
 
 }  // namespace penstock::cuda

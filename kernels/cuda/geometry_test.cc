@@ -86,9 +86,10 @@ TEST(GeometryTest, AttentionFitsSharedMemory) {
   }
 }
 
-TEST(GeometryTest, BiasPartsAreSomeAndNotMoreThanSamples) {
+TEST(GeometryTest, BiasPartsHaveSeveralSamples) {
   EXPECT_EQ(BiasParts(0, 1), 1u);
-  EXPECT_EQ(BiasParts(3, 1), 3u);
+  EXPECT_EQ(BiasParts(3, 1), 1u);
+  EXPECT_EQ(BiasParts(9, 1), 2u);
   EXPECT_EQ(BiasParts(size_t{1} << 40, 16), kBiasBlocks / 16);
   EXPECT_EQ(BiasParts(100, size_t{1} << 40), 1u);
 }
