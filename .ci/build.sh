@@ -8,4 +8,5 @@ cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
   cat "build/$preset.configure.log" >&2
   exit 1
 }
+grep -e '^-- CUDA: ' "build/$preset.configure.log" || true  # Built, or why not.
 cmake --build --preset "$preset" -- --quiet

@@ -1,0 +1,11 @@
+// A library with one function and a version, that a test builds in several kinds:
+// PENSTOCK_FAKE_VERSION is its version, PENSTOCK_FAKE_WITHOUT_FUNCTION leaves the function out.
+extern "C" {
+int fakeGetVersion(int* version) {
+  *version = PENSTOCK_FAKE_VERSION;
+  return 0;
+}
+#if !defined(PENSTOCK_FAKE_WITHOUT_FUNCTION)
+int fakeTwice(int x) { return 2 * x; }
+#endif
+}
