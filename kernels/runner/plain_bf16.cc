@@ -120,12 +120,13 @@ PlainAttention AttendPlainly(const std::vector<Bf16>& qkv, const std::vector<Bf1
   PlainAttention plain{std::vector<double>(dout.size()), std::vector<double>(qkv.size()),
                        std::vector<double>(shape.heads * n * n)};
   const auto x = ToFloats(qkv), g = ToFloats(dout);
+  const std::vector<double> unread(qkv.size());  // Of AttentionHead only the options are used.
   for (size_t b = 0; b < shape.samples; ++b) {
     for (size_t h = 0; h < shape.heads; ++h) {
       const size_t at = b * n * 3 * width + h * shape.head_dim;
       const size_t out_at = b * n * width + h * shape.head_dim;
       const Head head{shape,
-                      reference::AttentionHead<double>(nullptr, shape, options, b, h),
+                      reference::AttentionHead<double>(unread.data(), shape, options, b, h),
                       x.data() + at,
                       x.data() + at + width,
                       x.data() + at + 2 * width,
