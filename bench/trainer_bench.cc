@@ -3,6 +3,7 @@
 
 #include "benchmark/benchmark.h"
 #include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/model/initialize.h"
 #include "trainer/profile/step_recorder.h"
@@ -17,6 +18,9 @@ std::unique_ptr<CpuBackend> MakeBackend(const char* model, const CpuBackendOptio
 }
 
 void Train(benchmark::State& state, const char* model, GemmEngine gemm) {
+  if (gemm == GemmEngine::kOneDnnBf16 && !CheckBf16Products().ok()) {
+    return state.SkipWithError("no bfloat16 on this processor");
+  }
   const RandomBoards boards(static_cast<size_t>(state.range(0)));
   CpuBackendOptions options;
   options.threads = static_cast<size_t>(state.range(1));
@@ -61,6 +65,11 @@ BENCHMARK_CAPTURE(Train, tiny, "tiny", GemmEngine::kOneDnn)
 BENCHMARK_CAPTURE(Train, tiny_openblas, "tiny", GemmEngine::kOpenBlas)
     ->ArgNames({"batch", "threads", "block"})
     ->Args({256, 2, 0})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Train, tiny_bf16, "tiny", GemmEngine::kOneDnnBf16)
+    ->ArgNames({"batch", "threads", "block"})
+    ->ArgsProduct({{256}, {2}, {0, 2, 8, 16}})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Train, default, "default", GemmEngine::kOneDnn)

@@ -103,6 +103,22 @@ class CheckpointTest(TrainingTestCase):
         self.train("--checkpoint-dir", folder, "--require-same-bits", "--virtual-shards", 4,
                    steps=14)
 
+    def test_bf16_is_written_down_and_learns_the_same(self):
+        result = run("penstock-train", *self.train_args("--precision", "bf16", "--checkpoint-dir",
+                                                        self.folder / "bf16"))
+        if "cannot multiply bfloat16" in result.stderr:
+            self.skipTest(result.stderr)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        bf16 = json.loads((self.folder / "summary.json").read_text())
+        fields, _ = read_checkpoint(self.checkpoints("bf16")[-1])
+        self.assertEqual(fields["precision"], "bf16")
+        fp32 = self.train("--resume", "never")
+        self.assertNotEqual(bf16["loss_end"], fp32["loss_end"])
+        self.assertAlmostEqual(bf16["loss_end"], fp32["loss_end"], delta=0.02 * fp32["loss_end"])
+        self.assert_fails(*self.train_args("--checkpoint-dir", self.folder / "bf16",
+                                           "--require-same-bits", steps=20),
+                          says=["--precision was bf16, is fp32"], code=1)
+
     def test_no_better_evaluations_end_it_and_the_best_stays(self):
         folder = self.folder / "a"
         # At such a rate the first evaluations are the best there will be.

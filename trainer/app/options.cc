@@ -67,6 +67,9 @@ void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   app.add_option("--gemm", o.gemm, "Matrix multiplication on the CPU")
       ->check(CLI::IsMember({"onednn", "openblas"}));
+  app.add_option("--precision", o.precision,
+                 "Of the operands of matrix products; all else is fp32. bf16 is faster with AMX")
+      ->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_option("--threads", o.threads, "Threads that compute; 0: every core of this process");
   app.add_option("--virtual-shards", o.virtual_shards,
                  "Row blocks of a batch whose gradients are merged in a fixed tree");

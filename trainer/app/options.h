@@ -39,6 +39,7 @@ struct TrainerOptions {
   std::string model = "tiny";
   std::string device = "auto";
   std::string gemm = "onednn";
+  std::string precision = "fp32";
   uint64_t threads = 0;
   uint64_t virtual_shards = 8;
 

@@ -172,7 +172,7 @@ absl::Status TrainingRun::MakeBackend() {
                         .processes = options_.rank.local_size,
                         .shards = options_.virtual_shards,
                         .ranks = &ranks_->communicator()};
-  PENSTOCK_ASSIGN_OR_RETURN(cpu.gemm, ParseGemmEngine(options_.gemm));
+  PENSTOCK_ASSIGN_OR_RETURN(cpu.gemm, ParseGemmEngine(options_.gemm, options_.precision));
   PENSTOCK_ASSIGN_OR_RETURN(backend_, CpuBackend::Create(info_.model, cpu));
   return absl::OkStatus();
 }
@@ -189,7 +189,8 @@ void TrainingRun::DescribeRun() {
   info_.world_size = options_.rank.world_size;
   info_.block_rows = backend_->block_rows();
   info_.numerics = Numerics();
-  const GemmDescription gemm = DescribeGemm(*ParseGemmEngine(options_.gemm));
+  info_.precision = options_.precision;
+  const GemmDescription gemm = DescribeGemm(*ParseGemmEngine(options_.gemm, options_.precision));
   info_.gemm_plan = gemm.plan;
   info_.libraries = gemm.library;
   info_.version = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";

@@ -9,6 +9,7 @@
 #include "kernels/reference/board_features.h"
 #include "kernels/reference/loss.h"
 #include "tests/status_matchers.h"
+#include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/reference_backend.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/model/initialize.h"
@@ -200,6 +201,28 @@ TEST(CpuBackendTest, DecodedPlanesGiveThePackedBits) {
   backend->Predict({BoardFormat::kF32, 8, bytes(wide_planes), bytes(wide_flags), nullptr}, f32);
   EXPECT_EQ(i8, packed);
   EXPECT_EQ(f32, packed);
+}
+
+// Eight bits of mantissa in every product: the gradient is off by parts in a hundred.
+TEST(CpuBackendTest, Bf16ProductsGiveNearlyTheSameStep) {
+  if (const absl::Status can = CheckBf16Products(); !can.ok()) GTEST_SKIP() << can.message();
+  const RandomBoards boards(16);
+  auto fp32 = MakeBackend(kSmall);
+  auto bf16 = MakeBackend(kSmall, {.threads = 2, .gemm = GemmEngine::kOneDnnBf16});
+  const StepResult exact = fp32->Step(boards.rows(), {}).value();
+  const StepResult rounded = bf16->Step(boards.rows(), {}).value();
+  EXPECT_NEAR(rounded.loss, exact.loss, 0.02 * exact.loss);
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < fp32->gradients().size(); ++i) {
+    difference += std::pow(double(bf16->gradients()[i]) - fp32->gradients()[i], 2);
+    size += std::pow(double(fp32->gradients()[i]), 2);
+  }
+  EXPECT_GT(difference, 0);
+  EXPECT_LT(std::sqrt(difference / size), 0.05);
+  // The same again, whatever the threads.
+  auto again = MakeBackend(kSmall, {.threads = 3, .gemm = GemmEngine::kOneDnnBf16});
+  ASSERT_TRUE(again->Step(boards.rows(), {}).ok());
+  EXPECT_EQ(again->state().parameters, bf16->state().parameters);
 }
 
 TEST(CpuBackendTest, ClippingScalesTheGradient) {

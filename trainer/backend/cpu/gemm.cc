@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "trainer/backend/cpu/gemm_bf16.h"
 
 // oneDNN runs on the OpenMP of libgomp; clang would look for its own omp.h.
 extern "C" void omp_set_num_threads(int);
@@ -52,11 +54,21 @@ void GemmOpenBlas(size_t m, size_t n, size_t k, const GemmOperand& a, const Gemm
 
 }  // namespace
 
-absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name) {
-  if (name == "onednn") return GemmEngine::kOneDnn;
-  if (name == "openblas") return GemmEngine::kOpenBlas;
-  return absl::InvalidArgumentError(
-      absl::StrCat("no GEMM is called \"", name, "\"; there are onednn and openblas"));
+absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name, absl::string_view precision) {
+  if (name != "onednn" && name != "openblas") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no GEMM is called \"", name, "\"; there are onednn and openblas"));
+  }
+  if (precision == "fp32") return name == "onednn" ? GemmEngine::kOneDnn : GemmEngine::kOpenBlas;
+  if (precision != "bf16") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no precision is called \"", precision, "\"; there are fp32 and bf16"));
+  }
+  if (name != "onednn") {
+    return absl::InvalidArgumentError("--precision bf16 needs --gemm onednn");
+  }
+  PENSTOCK_RETURN_IF_ERROR(CheckBf16Products());
+  return GemmEngine::kOneDnnBf16;
 }
 
 GemmDescription DescribeGemm(GemmEngine engine) {
@@ -64,12 +76,14 @@ GemmDescription DescribeGemm(GemmEngine engine) {
     return {absl::StrCat("openblas sgemm, ", openblas_get_corename()), openblas_get_config()};
   }
   const dnnl_version_t* version = dnnl_version();
-  return {absl::StrCat("onednn sgemm, isa 0x", absl::Hex(dnnl_get_effective_cpu_isa())),
+  const char* products = engine == GemmEngine::kOneDnnBf16 ? "bf16 matmul" : "sgemm";
+  return {absl::StrCat("onednn ", products, ", isa 0x", absl::Hex(dnnl_get_effective_cpu_isa())),
           absl::StrCat("oneDNN ", version->major, ".", version->minor, ".", version->patch)};
 }
 
 void Gemm(GemmEngine engine, size_t m, size_t n, size_t k, const GemmOperand& a,
           const GemmOperand& b, bool accumulate, float* c) {
+  if (engine == GemmEngine::kOneDnnBf16) return GemmBf16(m, n, k, a, b, accumulate, c);
   const float beta = accumulate ? 1.0f : 0.0f;
   if (engine == GemmEngine::kOneDnn) return GemmOneDnn(m, n, k, a, b, beta, c);
   return GemmOpenBlas(m, n, k, a, b, beta, c);

@@ -11,10 +11,16 @@
 
 namespace penstock {
 
-enum class GemmEngine : uint8_t { kOneDnn, kOpenBlas };
+enum class GemmEngine : uint8_t {
+  kOneDnn,
+  kOpenBlas,
+  kOneDnnBf16,  // Operands rounded to bfloat16 (gemm_bf16.h).
+};
 
-// "onednn" or "openblas"; kInvalidArgument names them.
-absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name);
+// "onednn" or "openblas" and "fp32" or "bf16"; kInvalidArgument names them. bf16 needs onednn.
+// kFailedPrecondition: this processor cannot.
+absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name,
+                                           absl::string_view precision = "fp32");
 
 struct GemmDescription {
   std::string plan;     // How products are computed: "onednn sgemm, isa 0xfef".

@@ -1,7 +1,9 @@
 // Each instruction set's kernels against the plain references in double.
 #include "trainer/backend/cpu/kernels.h"
 
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "kernels/reference/layer_norm.h"
 #include "records/base/counter_rng.h"
 #include "trainer/backend/cpu/gemm.h"
+#include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/cpu/thread_pool.h"
 
 namespace penstock {
@@ -197,6 +200,73 @@ TEST(ThreadPoolTest, VisitsEveryIndexOnce) {
     });
     for (const std::atomic<int>& visit : visits) EXPECT_EQ(visit, 1);
   }
+}
+
+TEST(RoundToBf16Test, RoundsToNearestTiesToEven) {
+  const std::vector<float> from = {1.0f,
+                                   -2.5f,
+                                   1.00390625f,  // 1 + 2^-8, a tie: down to even.
+                                   1.01171875f,  // 1 + 3 * 2^-8, a tie: up to even.
+                                   1.004f,       // Just above the first.
+                                   std::numeric_limits<float>::infinity(),
+                                   0.0f};
+  std::vector<float> many;  // Long enough for whole vectors and a rest.
+  for (int i = 0; i < 13; ++i) many.insert(many.end(), from.begin(), from.end());
+  std::vector<uint16_t> to(many.size());
+  RoundToBf16(many, to);
+  const std::vector<uint16_t> expected = {0x3f80, 0xc020, 0x3f80, 0x3f82, 0x3f81, 0x7f80, 0};
+  for (size_t i = 0; i < to.size(); ++i) EXPECT_EQ(to[i], expected[i % 7]) << i;
+  const std::vector<float> nan(40, std::numeric_limits<float>::quiet_NaN());
+  std::vector<uint16_t> rounded(40);
+  RoundToBf16(nan, rounded);
+  for (uint16_t value : rounded) EXPECT_EQ(value & 0x7fc0, 0x7fc0);
+}
+
+float FromBf16(uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); }
+
+// Sums are float32: exact but for their rounding, over operands that are rounded first.
+TEST(GemmBf16Test, MultipliesRoundedOperandsInEveryTransposition) {
+  if (const absl::Status can = CheckBf16Products(); !can.ok()) GTEST_SKIP() << can.message();
+  for (const auto& [m, n, k] :
+       {std::array<size_t, 3>{256, 192, 64}, {5, 7, 34}, {1, 1, 64}, {34, 64, 256}}) {
+    const Floats a = Noise(m * k, 1), b = Noise(k * n, 2);
+    std::vector<uint16_t> a16(a.size()), b16(b.size());
+    RoundToBf16(a, a16);
+    RoundToBf16(b, b16);
+    for (int variant = 0; variant < 8; ++variant) {
+      const bool ta = variant & 1, tb = variant & 2, add = variant & 4;
+      std::vector<float> c(m * n, 10.0f);
+      Gemm(GemmEngine::kOneDnnBf16, m, n, k, {a.data(), ta ? m : k, Transpose{ta}},
+           {b.data(), tb ? k : n, Transpose{tb}}, add, c.data());
+      for (size_t i = 0; i < m; ++i) {
+        for (size_t j = 0; j < n; ++j) {
+          double sum = add ? 10.0 : 0.0, size = sum;
+          for (size_t x = 0; x < k; ++x) {
+            const double product = double(FromBf16(a16[ta ? x * m + i : i * k + x])) *
+                                   double(FromBf16(b16[tb ? j * k + x : x * n + j]));
+            sum += product;
+            size += std::abs(product);
+          }
+          ASSERT_NEAR(c[i * n + j], sum, 1e-6 * size + 1e-7)
+              << m << "x" << n << "x" << k << " variant " << variant << " at " << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
+TEST(GemmBf16Test, ReadsRowsWithGaps) {
+  if (const absl::Status can = CheckBf16Products(); !can.ok()) GTEST_SKIP() << can.message();
+  const std::vector<float> a = {1, 2, 99, 3, 4, 99}, b = {5, 6, 7, 8};
+  std::vector<float> c(4);
+  Gemm(GemmEngine::kOneDnnBf16, 2, 2, 2, {a.data(), 3}, {b.data(), 2}, false, c.data());
+  EXPECT_EQ(c, (std::vector<float>{19, 22, 43, 50}));
+}
+
+TEST(GemmBf16Test, IsNotOpenBlas) {
+  EXPECT_EQ(ParseGemmEngine("openblas", "bf16").status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ParseGemmEngine("onednn", "fp8").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
