@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -13,20 +12,19 @@
 #include "absl/strings/str_format.h"
 #include "client/metrics/loader_metrics.h"
 #include "penstock_version.h"
-#include "records/base/byte_size.h"
-#include "records/base/mutex.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
-#include "records/base/timeout.h"
 #include "records/dataset/open_dataset.h"
 #include "records/decode/spec.h"
 #include "records/io/atomic_file.h"
 #include "trainer/app/divergence_report.h"
+#include "trainer/app/input_options.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/app/report.h"
 #include "trainer/app/restore.h"
 #include "trainer/app/signal_watcher.h"
+#include "trainer/app/stopper.h"
 #include "trainer/app/training_watch.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/loader_input.h"
@@ -38,28 +36,6 @@ namespace penstock {
 namespace {
 
 constexpr uint64_t kDiagnosisSteps = 200;  // Unless --steps says how many.
-
-// Stops a training from the signal's thread: sets a mark, and closes the input in use so that a
-// wait for it ends. Thread-safe.
-class Stopper {
- public:
-  void Stop() {
-    stopping_.store(true);
-    MutexLock lock(&mutex_);
-    if (input_ != nullptr) input_->Close();
-  }
-  void Watch(Input* input) {
-    MutexLock lock(&mutex_);
-    input_ = input;
-    if (input_ != nullptr && stopping_.load()) input_->Close();
-  }
-  bool stopping() const { return stopping_.load(); }
-
- private:
-  std::atomic<bool> stopping_{false};
-  Mutex mutex_;
-  Input* input_ ABSL_GUARDED_BY(mutex_) = nullptr;
-};
 
 class TrainingRun {
  public:
@@ -89,7 +65,6 @@ class TrainingRun {
   uint64_t TotalSteps() const;
   std::vector<MemoryUse> MemoryUses() const;
   absl::StatusOr<TrainLoopOptions> LoopOptions();
-  LoaderOptions BaseLoaderOptions() const;
   absl::StatusOr<MateScoreParams> ScoreParams() const;
   std::string Numerics() const;
   absl::Status OpenOutputs();
@@ -236,43 +211,8 @@ absl::Status TrainingRun::RestoreOrInitialize() {
   return Initialize();
 }
 
-LoaderOptions TrainingRun::BaseLoaderOptions() const {
-  LoaderOptions loader;
-  loader.manifest = manifest_;
-  loader.servers = options_.servers;
-  loader.data_root = options_.data_root;
-  loader.spec = spec_;
-  loader.dtype = *ParseWireDtype(options_.dtype);  // The command line took no other word.
-  loader.global_batch_size = options_.global_batch_size;
-  loader.rank = options_.rank.rank;
-  loader.world_size = options_.rank.world_size;
-  // Validate() has parsed both.
-  loader.look_ahead_bytes = *ParseByteSize(options_.look_ahead);
-  loader.checksums = options_.checksums;
-  loader.server_timeout = *ParseTimeout(options_.server_timeout);
-  loader.on_error = options_.on_error == "replace" ? OnError::kReplace : OnError::kFail;
-  loader.report = [this](absl::string_view line) {
-    absl::FPrintF(stderr, "penstock: %s%s\n", RankMark(options_.rank), line);
-  };
-  if (options_.tls) {
-    loader.network.tls = TlsOptions{.ca_file = options_.tls_ca,
-                                    .cert_file = options_.tls_cert,
-                                    .key_file = options_.tls_key,
-                                    .server_name = options_.tls_server_name};
-  }
-  loader.network.token_file = options_.token_file;
-  loader.network.shared_memory = !options_.no_shm;
-  loader.network.connections = options_.connections;
-  loader.record_ids = true;  // Named when a step diverges.
-  loader.plan.seed = options_.seed;
-  loader.plan.lanes = options_.lanes;
-  loader.plan.window_chunks = options_.window_chunks;
-  loader.plan.strip_rows = options_.strip_rows;
-  return loader;
-}
-
 absl::Status TrainingRun::OpenTrainInput() {
-  LoaderOptions loader = BaseLoaderOptions();
+  LoaderOptions loader = ToLoaderOptions(options_, manifest_, spec_);
   loader.plan.split = Split::kTrain;
   loader.plan.shuffle = !options_.no_shuffle;
   // An epoch has at least one step, so this many are enough for --steps alone.
@@ -326,7 +266,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   loop.recorder = &watch_->recorder();
   if (manifest_->num_records(Split::kHoldout) > 0 && !options_.profile.diagnoses()) {
     loop.open_holdout = [this]() -> absl::StatusOr<std::unique_ptr<Input>> {
-      LoaderOptions holdout = BaseLoaderOptions();
+      LoaderOptions holdout = ToLoaderOptions(options_, manifest_, spec_);
       holdout.plan.split = Split::kHoldout;
       holdout.plan.shuffle = false;
       holdout.remainder = Remainder::kShort;

@@ -1,0 +1,20 @@
+// The loader's options, as the command line has them.
+#ifndef PENSTOCK_TRAINER_APP_INPUT_OPTIONS_H_
+#define PENSTOCK_TRAINER_APP_INPUT_OPTIONS_H_
+
+#include <memory>
+
+#include "client/loader/loader.h"
+#include "records/dataset/manifest.h"
+#include "trainer/app/options.h"
+
+namespace penstock {
+
+// Those that training and evaluation share: all but split, shuffling and length.
+// REQUIRES: options.Validate(); `options` must outlive the loader.
+LoaderOptions ToLoaderOptions(const TrainerOptions& options,
+                              std::shared_ptr<const Manifest> manifest, const v1::DecodeSpec& spec);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_INPUT_OPTIONS_H_
