@@ -45,9 +45,10 @@ function(penstock_cuda_library name)
   add_library(penstock::${name} ALIAS penstock_${name})
   target_include_directories(penstock_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(penstock_${name} PUBLIC CUDA::cudart_static)
+  set(launcher ${PROJECT_SOURCE_DIR}/cmake/keep_ptxas_report.sh ${CMAKE_CUDA_COMPILER_LAUNCHER})
   # CMake 3.25 does not know that nvcc has C++20.
   set_target_properties(penstock_${name} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED OFF
-    CUDA_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/keep_ptxas_report.sh;${CMAKE_CUDA_COMPILER_LAUNCHER}")
+    CUDA_COMPILER_LAUNCHER "${launcher}")
   target_compile_options(penstock_${name} PRIVATE
     -std=c++20 -Werror=all-warnings -Xptxas=-v -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
 endfunction()

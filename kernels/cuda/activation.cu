@@ -50,6 +50,10 @@ struct TimesTanhSlope {
   PENSTOCK_DEVICE static float Value(float dy, float y) { return dy * (1.0f - y * y); }
 };
 
+struct SumOf {
+  PENSTOCK_DEVICE static float Value(float a, float b) { return a + b; }
+};
+
 template <typename T, typename Function>
 PENSTOCK_KERNEL void MapKernel(const T* x, size_t count, T* y) {
   constexpr size_t kSize = Vector<T>::kSize;
@@ -118,11 +122,17 @@ cudaError_t TanhBackward(const T* dy, const T* y, size_t count, T* dx, cudaStrea
   return MapPairs<TimesTanhSlope>(dy, y, count, dx, stream);
 }
 
+template <typename T>
+cudaError_t Add(const T* addend, size_t count, T* sum, cudaStream_t stream) {
+  return MapPairs<SumOf>(sum, addend, count, sum, stream);
+}
+
 #define PENSTOCK_INSTANTIATE(T)                                                              \
   template cudaError_t Gelu(const T*, GeluForm, size_t, T*, cudaStream_t);                   \
   template cudaError_t GeluBackward(const T*, const T*, GeluForm, size_t, T*, cudaStream_t); \
   template cudaError_t Tanh(const T*, size_t, T*, cudaStream_t);                             \
-  template cudaError_t TanhBackward(const T*, const T*, size_t, T*, cudaStream_t);
+  template cudaError_t TanhBackward(const T*, const T*, size_t, T*, cudaStream_t);           \
+  template cudaError_t Add(const T*, size_t, T*, cudaStream_t);
 PENSTOCK_INSTANTIATE(float)
 PENSTOCK_INSTANTIATE(Bf16)
 #undef PENSTOCK_INSTANTIATE

@@ -31,6 +31,10 @@ cudaError_t Tanh(const T* x, size_t count, T* y, cudaStream_t stream);
 template <typename T>
 cudaError_t TanhBackward(const T* dy, const T* y, size_t count, T* dx, cudaStream_t stream);
 
+// sum += addend.
+template <typename T>
+cudaError_t Add(const T* addend, size_t count, T* sum, cudaStream_t stream);
+
 }  // namespace penstock::cuda
 
 #endif  // PENSTOCK_KERNELS_CUDA_ACTIVATION_H_

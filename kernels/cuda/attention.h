@@ -3,7 +3,9 @@
 // 1 to 256 tokens; head_dim is 16, 32 or 64. Scores and probabilities never leave registers; the
 // forward keeps nothing for the backward, which recomputes the softmax. No atomics. bf16 runs on
 // the tensor cores with float sums, probabilities and their gradients being rounded to bf16 as
-// operands; float is float throughout.
+// operands; float is float throughout. A shape whose rows do not fit a block's shared memory is
+// refused by the runtime: none does on sm_90; where a block has 163 KiB (sm_80), those are the
+// longest with heads of 64.
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_H_
 

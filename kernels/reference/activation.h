@@ -1,4 +1,4 @@
-// Element-wise functions: GELU in both forms (Hendrycks, Gimpel, arXiv:1606.08415) and tanh.
+// Element-wise functions: GELU in both forms (Hendrycks, Gimpel, arXiv:1606.08415), tanh, and sums.
 #ifndef PENSTOCK_KERNELS_REFERENCE_ACTIVATION_H_
 #define PENSTOCK_KERNELS_REFERENCE_ACTIVATION_H_
 
@@ -52,6 +52,12 @@ void Tanh(const T* x, size_t count, T* y) {
 template <typename T>
 void TanhBackward(const T* dy, const T* y, size_t count, T* dx) {
   for (size_t i = 0; i < count; ++i) dx[i] = dy[i] * (T(1) - y[i] * y[i]);
+}
+
+// sum += addend: two shards' gradients.
+template <typename T>
+void Add(const T* addend, size_t count, T* sum) {
+  for (size_t i = 0; i < count; ++i) sum[i] += addend[i];
 }
 
 }  // namespace penstock::reference

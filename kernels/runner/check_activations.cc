@@ -54,11 +54,21 @@ void CheckTanh(Checker& checker, size_t count) {
 }
 
 template <typename T>
+void CheckSum(Checker& checker, size_t count) {
+  Pair<T> a(count);
+  auto expected = ToDoubles(a.dy.initial());
+  checker.RunTwice([&] { return cuda::Add(a.x.data(), count, a.dy.data(), nullptr); }, a.dy);
+  reference::Add(ToDoubles(a.x.initial()).data(), count, expected.data());
+  checker.Close("sum", a.dy.Read(), expected, kRounding<T>);
+}
+
+template <typename T>
 void CheckAll(Checker& checker, size_t count) {
   const std::string of = std::string(NameOf<T>()) + "/" + std::to_string(count);
   if (checker.Begin("gelu_tanh/" + of)) CheckGelu<T>(checker, reference::GeluForm::kTanh, count);
   if (checker.Begin("gelu_erf/" + of)) CheckGelu<T>(checker, reference::GeluForm::kErf, count);
   if (checker.Begin("tanh/" + of)) CheckTanh<T>(checker, count);
+  if (checker.Begin("sum/" + of)) CheckSum<T>(checker, count);
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+# -DPENSTOCK_ONLY=kernels as on a machine with nothing but nvcc and CMake: it configures, a kernel
+# compiles, and what ptxas says of it is kept. -DSOURCE, -DBUILD: folders.
+file(REMOVE_RECURSE ${BUILD})
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} -G "Unix Makefiles"
+  -DPENSTOCK_ONLY=kernels -DPENSTOCK_CUDA=ON COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD}/kernels --target cuda/pool.cu.o
+  COMMAND_ERROR_IS_FATAL ANY)
+set(report ${BUILD}/kernels/CMakeFiles/penstock_kernels.dir/cuda/pool.cu.o.ptxas)
+file(STRINGS ${report} kernels REGEX "Compiling entry function")
+if(NOT kernels)
+  message(FATAL_ERROR "${report} tells of no kernel")
+endif()
+file(REMOVE_RECURSE ${BUILD})
