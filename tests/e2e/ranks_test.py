@@ -104,6 +104,17 @@ class RanksTest(RanksTestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("the nearest are 2 ranks, or --virtual-shards 8 with 4 ranks", result.stderr)
 
+    def test_fast_reduction_takes_any_number_of_ranks(self):
+        folder = self.folder / "fast"
+        ranks = self.start_ranks(3, "--reduction", "fast", "--compression", "bf16",
+                                 "--checkpoint-dir", folder)
+        self.end_well(ranks)
+        self.assertIn("3 ranks (--rank), 3 virtual shards each, reduction fast bf16", ranks[0].out)
+        result = run("penstock-train", *self.train_args("--checkpoint-dir", folder,
+                                                        "--require-same-bits"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the reduction was fast bf16, is deterministic", result.stderr)
+
     def test_ranks_of_torchrun(self):
         port = free_port()
         ranks = []

@@ -148,7 +148,11 @@ void AddOptions(CLI::App& app, TrainerOptions& options) {
 absl::Status Complete(TrainerOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
   PENSTOCK_ASSIGN_OR_RETURN(options.rank, FindRank(options.ranks.ranks, ProcessEnvironment()));
-  return CheckShardsAndRanks(options.virtual_shards, options.rank.world_size);
+  const uint32_t world_size = options.rank.world_size;
+  options.learning_rate *= options.ranks.LearningRateFactor(world_size);
+  if (options.ranks.divide_steps) options.steps = (options.steps + world_size - 1) / world_size;
+  if (options.ranks.fast()) return absl::OkStatus();
+  return CheckShardsAndRanks(options.virtual_shards, world_size);
 }
 
 absl::Status TrainerOptions::Validate() const {

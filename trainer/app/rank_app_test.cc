@@ -78,5 +78,39 @@ TEST(CompleteTest, ShardsThatTheRanksCannotShareAreAUsageError) {
                        AllOf(HasSubstr("--virtual-shards 8 on 3 ranks"), HasSubstr("2 ranks"))));
 }
 
+// One rank's options as Complete() leaves them.
+TrainerOptions Completed(const std::string& arguments, uint32_t world_size) {
+  TrainerOptions options;
+  CLI::App app;
+  AddOptions(app, options);
+  app.parse("--manifest m --rank 0 --rendezvous h:1 --world-size " + std::to_string(world_size) +
+            " " + arguments);
+  EXPECT_OK(Complete(options));
+  return options;
+}
+
+TEST(CompleteTest, TheRateIsScaledOnlyIfAsked) {
+  EXPECT_EQ(Completed("--lr 0.5", 4).learning_rate, 0.5);
+  EXPECT_EQ(Completed("--lr 0.5 --lr-scaling linear", 4).learning_rate, 2.0);
+  EXPECT_EQ(Completed("--lr 0.5 --lr-scaling sqrt", 4).learning_rate, 1.0);
+}
+
+TEST(CompleteTest, StepsOfAllRanksAreDividedUpwards) {
+  EXPECT_EQ(Completed("--steps 10", 4).steps, 10u);
+  EXPECT_EQ(Completed("--steps 10 --divide-steps", 4).steps, 3u);
+}
+
+TEST(CompleteTest, FastTakesAnyNumberOfRanks) {
+  EXPECT_EQ(Completed("--reduction fast --compression fp16", 3).ranks.wire(), WireFloat::kFp16);
+}
+
+TEST(CompleteTest, CompressionAndBitsExcludeEachOther) {
+  TrainerOptions options;
+  options.manifest = "m";
+  options.ranks.compression = "bf16";
+  EXPECT_THAT(Complete(options),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs --reduction fast")));
+}
+
 }  // namespace
 }  // namespace penstock

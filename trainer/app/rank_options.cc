@@ -1,5 +1,7 @@
 #include "trainer/app/rank_options.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
@@ -9,7 +11,21 @@ namespace penstock {
 absl::Status RankFlags::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(
       Annotate(ParseTimeout(rendezvous_timeout).status(), "--rendezvous-timeout"));
+  if (compression != "none" && !fast()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--compression ", compression, " rounds gradients on the way: it needs --reduction fast"));
+  }
   return Annotate(ParseTimeout(collective_timeout).status(), "--collective-timeout");
+}
+
+WireFloat RankFlags::wire() const {
+  if (compression == "bf16") return WireFloat::kBf16;
+  return compression == "fp16" ? WireFloat::kFp16 : WireFloat::kFp32;
+}
+
+double RankFlags::LearningRateFactor(uint32_t world_size) const {
+  if (lr_scaling == "linear") return world_size;
+  return lr_scaling == "sqrt" ? std::sqrt(static_cast<double>(world_size)) : 1.0;
 }
 
 void AddRankOptions(CLI::App& app, RankFlags& flags) {
@@ -32,7 +48,14 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
                  "Network interface between ranks; empty: the one towards --rendezvous");
   app.add_option("--reduction", flags.reduction,
                  "How ranks sum gradients; deterministic: the same bits at any world size")
-      ->check(CLI::IsMember({"deterministic"}));
+      ->check(CLI::IsMember({"deterministic", "fast"}));
+  app.add_option("--compression", flags.compression, "How gradients travel with --reduction fast")
+      ->check(CLI::IsMember({"none", "bf16", "fp16"}));
+  app.add_option("--lr-scaling", flags.lr_scaling,
+                 "Multiply --lr by the world size or its root; warm it up then")
+      ->check(CLI::IsMember({"none", "linear", "sqrt"}));
+  app.add_flag("--divide-steps", flags.divide_steps,
+               "--steps counts those of all ranks: each does its part of them");
 }
 
 std::string RankMark(const RankInfo& info) {

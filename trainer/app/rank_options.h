@@ -6,6 +6,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "trainer/comm/half.h"
 #include "trainer/comm/rank_group.h"
 #include "trainer/comm/rank_info.h"
 
@@ -17,9 +18,16 @@ struct RankFlags {
   std::string interface;
   std::string collective_timeout = "10m";
   std::string reduction = "deterministic";
+  std::string compression = "none";
+  std::string lr_scaling = "none";
+  bool divide_steps = false;
 
   // kInvalidArgument names the option.
   absl::Status Validate() const;
+  bool fast() const { return reduction == "fast"; }
+  WireFloat wire() const;
+  // What --lr is multiplied by.
+  double LearningRateFactor(uint32_t world_size) const;
 };
 
 // `flags` must outlive `app`.

@@ -146,7 +146,9 @@ absl::Status TrainingRun::MakeBackend() {
   CpuBackendOptions cpu{.threads = options_.threads,
                         .processes = options_.rank.local_size,
                         .shards = options_.virtual_shards,
-                        .ranks = &ranks_->communicator()};
+                        .ranks = &ranks_->communicator(),
+                        .fast_reduction = options_.ranks.fast(),
+                        .wire = options_.ranks.wire()};
   PENSTOCK_ASSIGN_OR_RETURN(cpu.gemm, ParseGemmEngine(options_.gemm, options_.precision));
   PENSTOCK_ASSIGN_OR_RETURN(backend_, CpuBackend::Create(info_.model, cpu));
   return absl::OkStatus();
@@ -161,6 +163,9 @@ void TrainingRun::DescribeRun() {
   info_.global_batch_size = options_.global_batch_size;
   info_.virtual_shards = options_.virtual_shards;
   info_.reduction = options_.ranks.reduction;
+  if (options_.ranks.compression != "none") {
+    absl::StrAppend(&info_.reduction, " ", options_.ranks.compression);
+  }
   info_.world_size = options_.rank.world_size;
   info_.block_rows = backend_->block_rows();
   info_.numerics = Numerics();
@@ -324,8 +329,12 @@ void TrainingRun::PrintStart() const {
                Grouped(manifest_->num_records(Split::kHoldout)));
   if (options_.rank.world_size > 1) {
     absl::PrintF("%d ranks (%s), %d virtual shards each, reduction %s\n", options_.rank.world_size,
-                 options_.rank.source, options_.virtual_shards / options_.rank.world_size,
-                 options_.ranks.reduction);
+                 options_.rank.source, backend_->shards() / options_.rank.world_size,
+                 info_.reduction);
+    if (options_.ranks.lr_scaling != "none") {
+      absl::PrintF("learning rate %g, by --lr-scaling %s\n", options_.learning_rate,
+                   options_.ranks.lr_scaling);
+    }
   }
   absl::PrintF("%s",
                MemoryTable(absl::StrCat("memory of rank ", options_.rank.rank), MemoryUses()));

@@ -13,8 +13,9 @@ namespace {
 // Slices begin at multiples of so many floats: 64 bytes.
 constexpr size_t kAlignment = 16;
 
-std::span<uint8_t> Bytes(float* from, size_t count) {
-  return {reinterpret_cast<uint8_t*>(from), count * sizeof(float)};
+template <typename T>
+std::span<uint8_t> Bytes(T* from, size_t count) {
+  return {reinterpret_cast<uint8_t*>(from), count * sizeof(T)};
 }
 
 // The largest power of two up to `limit` that divides `shards`.
@@ -45,6 +46,16 @@ MergePlan PlanMerge(std::span<const ShardAddition> tree, size_t shards, size_t r
   return plan;
 }
 
+std::vector<ShardAddition> FastTree(size_t shards, size_t ranks) {
+  std::vector<ShardAddition> tree;
+  const size_t per_rank = shards / ranks;
+  for (size_t shard = 0; shard < shards; ++shard) {
+    if (shard % per_rank != 0) tree.push_back({shard / per_rank * per_rank, shard});
+  }
+  for (size_t rank = 1; rank < ranks; ++rank) tree.push_back({0, rank * per_rank});
+  return tree;
+}
+
 absl::Status CheckShardsAndRanks(size_t shards, size_t ranks) {
   if (ranks > 0 && std::has_single_bit(ranks) && shards % ranks == 0) return absl::OkStatus();
   const size_t power = std::bit_ceil(std::max<size_t>(ranks, 1));
@@ -57,12 +68,13 @@ absl::Status CheckShardsAndRanks(size_t shards, size_t ranks) {
 }
 
 ShardMerge::ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards,
-                       size_t size)
+                       size_t size, WireFloat wire)
     : ranks_(ranks),
       plan_(PlanMerge(tree, shards, ranks.size())),
       size_(size),
       own_(shards / ranks.size()),
-      first_(ranks.rank() * own_) {}
+      first_(ranks.rank() * own_),
+      wire_(plan_.open.size() == ranks.size() ? wire : WireFloat::kFp32) {}
 
 ShardMerge::Slice ShardMerge::SliceOf(size_t rank) const {
   const size_t blocks = (size_ + kAlignment - 1) / kAlignment;
@@ -82,7 +94,43 @@ absl::Status ShardMerge::Run(float* gradients, Add add) {
   return GatherSlices(gradients);
 }
 
+absl::Status ShardMerge::ExchangeHalves(float* gradients) {
+  const Slice own = SliceOf(ranks_.rank());
+  sent_halves_.resize(size_);
+  received_halves_.resize(ranks_.size() * own.count);
+  received_.resize(ranks_.size() * own.count);
+  ToHalves(wire_, gradients, size_, sent_halves_.data());
+  std::vector<Communicator::Outgoing> out;
+  std::vector<Communicator::Incoming> in;
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    const Slice theirs = SliceOf(r);
+    out.push_back({r, Bytes(sent_halves_.data() + theirs.first, theirs.count)});
+    in.push_back({r, Bytes(received_halves_.data() + r * own.count, own.count)});
+  }
+  PENSTOCK_RETURN_IF_ERROR(ranks_.Exchange(out, in));
+  FromHalves(wire_, received_halves_.data(), received_halves_.size(), received_.data());
+  open_slices_.clear();
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    open_slices_.push_back(received_.data() + r * own.count);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShardMerge::GatherHalves(float* gradients) {
+  const Slice own = SliceOf(ranks_.rank());
+  ToHalves(wire_, gradients + own.first, own.count, sent_halves_.data() + own.first);
+  std::vector<std::span<uint8_t>> parts;
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    const Slice slice = SliceOf(r);
+    parts.push_back(Bytes(sent_halves_.data() + slice.first, slice.count));
+  }
+  PENSTOCK_RETURN_IF_ERROR(ranks_.AllGather(parts));
+  FromHalves(wire_, sent_halves_.data(), size_, gradients);
+  return absl::OkStatus();
+}
+
 absl::Status ShardMerge::ExchangeSlices(float* gradients) {
+  if (wire_ != WireFloat::kFp32) return ExchangeHalves(gradients);
   const Slice own = SliceOf(ranks_.rank());
   received_.resize(plan_.open.size() * own.count);
   open_slices_.clear();
@@ -121,6 +169,7 @@ void ShardMerge::AddSlices(float* gradients, Add add) {
 }
 
 absl::Status ShardMerge::GatherSlices(float* gradients) {
+  if (wire_ != WireFloat::kFp32) return GatherHalves(gradients);
   std::vector<std::span<uint8_t>> parts;
   for (size_t r = 0; r < ranks_.size(); ++r) {
     const Slice slice = SliceOf(r);

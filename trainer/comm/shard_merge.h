@@ -14,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "trainer/comm/communicator.h"
+#include "trainer/comm/half.h"
 
 namespace penstock {
 
@@ -34,6 +35,10 @@ struct MergePlan {
 // Rank r of R owns the shards [rV/R, (r+1)V/R). REQUIRES: R divides V; the tree ends in shard 0.
 MergePlan PlanMerge(std::span<const ShardAddition> tree, size_t shards, size_t ranks);
 
+// The tree of --reduction fast: each rank adds up its own shards, then the ranks' sums are added in
+// their order. One sum a rank travels, whatever the numbers; the bits depend on the world size.
+std::vector<ShardAddition> FastTree(size_t shards, size_t ranks);
+
 // What is wrong with training `shards` virtual shards on `ranks` ranks, naming the nearest that
 // are right: kInvalidArgument unless the ranks are a power of two that divides the shards.
 absl::Status CheckShardsAndRanks(size_t shards, size_t ranks);
@@ -43,8 +48,10 @@ class ShardMerge {
  public:
   using Add = absl::FunctionRef<void(const float* addend, size_t count, float* sum)>;
 
-  // `ranks` must outlive it. `size`: floats of one shard's gradients.
-  ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards, size_t size);
+  // `ranks` must outlive it. `size`: floats of one shard's gradients. What travels is rounded to
+  // `wire`, and the sum too, so that it is still the same on all ranks.
+  ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards, size_t size,
+             WireFloat wire = WireFloat::kFp32);
 
   // gradients: (this rank's shards, size). Its first `size` become the sum of all shards of all
   // ranks, the same bits everywhere; the rest is unspecified.
@@ -63,12 +70,17 @@ class ShardMerge {
   absl::Status ExchangeSlices(float* gradients);
   void AddSlices(float* gradients, Add add);
   absl::Status GatherSlices(float* gradients);
+  // The same with 16-bit numbers on the way; of one open shard a rank.
+  absl::Status ExchangeHalves(float* gradients);
+  absl::Status GatherHalves(float* gradients);
 
   Communicator& ranks_;
   const MergePlan plan_;
   const size_t size_;
   const size_t own_;
   const size_t first_;
+  const WireFloat wire_;
+  std::vector<uint16_t> sent_halves_, received_halves_;
   std::vector<float> received_;      // This rank's slice of other ranks' open shards.
   std::vector<float*> open_slices_;  // Of each open shard, while Run() is under way.
 };

@@ -38,6 +38,13 @@ void ForSlices(ThreadPool& pool, size_t size, absl::FunctionRef<void(size_t, siz
   });
 }
 
+// With --reduction fast every rank has as many, whatever they are.
+size_t ShardsOf(const CpuBackendOptions& options) {
+  if (options.ranks == nullptr || !options.fast_reduction) return options.shards;
+  const size_t ranks = options.ranks->size();
+  return (options.shards + ranks - 1) / ranks * ranks;
+}
+
 std::vector<ShardAddition> TreeOf(const StepProgram& update) {
   std::vector<ShardAddition> tree;
   for (const Op& op : update.ops) {
@@ -56,7 +63,7 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const BoardModelC
   if (options.shards == 0) {
     return absl::InvalidArgumentError("a batch needs at least one virtual shard");
   }
-  if (options.ranks != nullptr) {
+  if (options.ranks != nullptr && !options.fast_reduction) {
     PENSTOCK_RETURN_IF_ERROR(CheckShardsAndRanks(options.shards, options.ranks->size()));
   }
   return std::unique_ptr<CpuBackend>(new CpuBackend(config, options));
@@ -65,7 +72,7 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const BoardModelC
 CpuBackend::CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options)
     : config_(config),
       table_(ParameterTable::ForBoard(config)),
-      shards_(options.shards),
+      shards_(ShardsOf(options)),
       block_rows_(options.block_rows == 0 ? DefaultBlockRows(config) : options.block_rows),
       gemm_(options.gemm),
       kernels_(options.kernels == nullptr ? *SupportedCpuKernels().front() : *options.kernels),
@@ -73,7 +80,9 @@ CpuBackend::CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& 
                                  : options.threads),
       ranks_(options.ranks == nullptr ? alone_ : *options.ranks),
       update_(BuildUpdate(table_, shards_)),
-      merge_(ranks_, TreeOf(update_), shards_, table_.arena_size()),
+      merge_(ranks_, options.fast_reduction ? FastTree(shards_, ranks_.size()) : TreeOf(update_),
+             shards_, table_.arena_size(),
+             options.fast_reduction ? options.wire : WireFloat::kFp32),
       state_(table_.arena_size()),
       activations_(pool_.threads()) {}
 

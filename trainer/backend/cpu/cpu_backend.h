@@ -42,6 +42,8 @@ struct CpuBackendOptions {
   // Shares the shards: this rank has the rows of [rV/R, (r+1)V/R). Must outlive the backend. Null:
   // this process has all.
   Communicator* ranks = nullptr;
+  bool fast_reduction = false;        // FastTree(): any number of ranks; bits depend on it.
+  WireFloat wire = WireFloat::kFp32;  // How gradients travel; others need fast_reduction.
 };
 
 // One update's numbers.
