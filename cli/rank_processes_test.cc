@@ -77,9 +77,7 @@ TEST_F(RankProcessesTest, SignalsArePassedOn) {
     if (line == "ready" && ++ready == 2) kill(getpid(), SIGTERM);
   };
   const RanksEnd end =
-      Run("trap 'echo saved; exit 0' TERM; if [ $RANK = 0 ]; then echo ready; fi; "
-          "while true; do sleep 0.05; done",
-          2);
+      Run("trap 'echo saved; exit 0' TERM; echo ready; while true; do sleep 0.05; done", 2);
   EXPECT_FALSE(end.failure.has_value());
   EXPECT_EQ(end.signal, SIGTERM);
   EXPECT_THAT(lines_, Contains("1 out saved"));
