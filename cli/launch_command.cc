@@ -113,6 +113,11 @@ absl::StatusOr<std::vector<LaunchHost>> Hosts(const LaunchFlags& flags) {
   }
   absl::StatusOr<std::vector<LaunchHost>> placed = PlaceRanks(*std::move(hosts), flags.ranks);
   if (!placed.ok()) return UsageError(placed.status().message());
+  for (const LaunchHost& host : *placed) {
+    if (placed->size() == 1 || (host.name != "localhost" && host.name != "127.0.0.1")) continue;
+    return UsageError(absl::StrCat(host.name, " among several hosts is another one on each of ",
+                                   "them; name it so that the others find it"));
+  }
   return placed;
 }
 
@@ -126,9 +131,13 @@ bool IsThisHost(const std::string& name) {
 absl::StatusOr<std::string> ChooseLauncher(const LaunchFlags& flags,
                                            const std::vector<LaunchHost>& hosts,
                                            const Environment& environment) {
+  const bool is_local = hosts.size() == 1 && IsThisHost(hosts[0].name);
+  if (flags.launcher == "local" && !is_local) {
+    return UsageError("--launcher local starts ranks on this host alone, not on those of -H");
+  }
   if (flags.launcher != "auto") return flags.launcher;
   if (flags.mpi) return "mpirun";
-  if (hosts.size() == 1 && IsThisHost(hosts[0].name)) return "local";
+  if (is_local) return "local";
   const std::string path = SearchPath(environment);
   if (environment.contains("SLURM_JOB_ID") && !FindProgram("srun", path).empty()) return "srun";
   if (!FindProgram("mpirun", path).empty()) return "mpirun";
@@ -242,7 +251,10 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> line,
                             RemoteLine(flags, launcher, hosts, environment));
   if (flags.verbose) absl::FPrintF(stderr, "%s\n", absl::StrJoin(line, " "));
-  return RankProcesses(line, {environment}, PrintLine).Run();
+  RankProcesses processes(line, {environment}, PrintLine);
+  // mpirun ends its ranks at once, and srun asks for a second one.
+  processes.PassOn(SIGINT, SIGTERM);
+  return processes.Run();
 }
 
 void PrintBuild() {

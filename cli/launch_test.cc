@@ -78,7 +78,8 @@ RemoteLaunch TwoHosts() {
 
 TEST(RemoteLaunchTest, MpirunIsToldHostsRendezvousAndVariables) {
   EXPECT_EQ(absl::StrJoin(MpirunLine(TwoHosts()), " "),
-            "mpirun -np 4 -H a:2,b:2 --bind-to none --tag-output -x PATH -x PENSTOCK_TOKEN_FILE "
+            "mpirun -np 4 -H a:2,b:2 --bind-to none --tag-output "
+            "-mca odls_base_sigkill_timeout 600 -x PATH -x PENSTOCK_TOKEN_FILE "
             "-x PENSTOCK_RENDEZVOUS=a:29400 penstock-train --lr 0.1");
   RemoteLaunch launch = TwoHosts();
   launch.as_root = true;

@@ -21,6 +21,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kMaxLine = 64 * 1024;  // Longer ones are told in parts.
+constexpr int kTurns = 8;               // Reads of one pipe before the others are looked at.
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP};
 
 sigset_t HandledSignals() {
@@ -44,13 +45,12 @@ RankProcesses::RankProcesses(std::vector<std::string> program,
       environments_(std::move(environments)),
       sink_(std::move(sink)),
       grace_(grace),
+      passed_on_as_({{SIGHUP, SIGTERM}}),
       last_lines_(environments_.size()) {}
 
 RankProcesses::~RankProcesses() {
-  for (const auto& [pid, rank] : running_) {
-    kill(-pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-  }
+  SendToAll(SIGKILL);
+  for (const auto& [pid, rank] : running_) waitpid(pid, nullptr, 0);
   for (const Pipe& pipe : pipes_) close(pipe.fd);
   if (signals_ >= 0) close(signals_);
 }
@@ -61,8 +61,10 @@ absl::StatusOr<RanksEnd> RankProcesses::Run() {
   sigprocmask(SIG_BLOCK, &handled, &before);
   signals_ = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   absl::Status status = signals_ < 0 ? ErrnoToStatus(errno, "signalfd") : absl::OkStatus();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // What ranks leave behind is ours to wait for.
   for (size_t rank = 0; rank < environments_.size() && status.ok(); ++rank) status = Start(rank);
   if (status.ok()) status = Loop();
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   PENSTOCK_RETURN_IF_ERROR(status);
   if (end_.failure.has_value()) {
@@ -89,6 +91,7 @@ absl::Status RankProcesses::Start(size_t rank) {
   if (pid < 0) return ErrnoToStatus(error, absl::StrCat("starting rank ", rank));
   setpgid(pid, pid);  // Here too, so that it is done before any signal is sent.
   running_[pid] = rank;
+  groups_.insert(pid);
   for (const int fd : {out[0], err[0]}) fcntl(fd, F_SETFL, O_NONBLOCK);
   return absl::OkStatus();
 }
@@ -121,10 +124,11 @@ void RankProcesses::Execute(size_t rank, const int (&out)[2], const int (&err)[2
 }
 
 absl::Status RankProcesses::Loop() {
-  while (!running_.empty()) {
+  while (!groups_.empty()) {
     std::vector<pollfd> polled = {{signals_, POLLIN, 0}};
     for (const Pipe& pipe : pipes_) polled.push_back({pipe.fd, POLLIN, 0});
-    if (poll(polled.data(), polled.size(), kill_at_.has_value() ? 100 : -1) < 0 && errno != EINTR) {
+    const bool wakes_by_itself = !kill_at_.has_value() && !running_.empty();
+    if (poll(polled.data(), polled.size(), wakes_by_itself ? -1 : 100) < 0 && errno != EINTR) {
       return ErrnoToStatus(errno, "poll");
     }
     for (size_t i = 0; i < pipes_.size(); ++i) {
@@ -133,6 +137,8 @@ absl::Status RankProcesses::Loop() {
     std::erase_if(pipes_, [](const Pipe& pipe) { return pipe.fd < 0; });
     if (polled[0].revents != 0) ReadSignals();
     Reap();
+    ForgetEmptyGroups();
+    EndWhatIsLeft();
     if (kill_at_.has_value() && Clock::now() >= *kill_at_) {
       sent_kill_ = true;
       SendToAll(SIGKILL);
@@ -147,14 +153,16 @@ void RankProcesses::ReadSignals() {
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGCHLD) continue;
     end_.signal = static_cast<int>(info.ssi_signo);
-    SendToAll(end_.signal);
+    const auto as = passed_on_as_.find(end_.signal);
+    SendToAll(as == passed_on_as_.end() ? end_.signal : as->second);
   }
 }
 
 void RankProcesses::ReadPipe(Pipe& pipe) {
   char bytes[16384];
-  ssize_t count;
-  while ((count = read(pipe.fd, bytes, sizeof(bytes))) > 0) {
+  ssize_t count = 0;
+  // One that writes without a pause must not keep this from signals and the other ranks.
+  for (int turn = 0; turn < kTurns && (count = read(pipe.fd, bytes, sizeof(bytes))) > 0; ++turn) {
     pipe.partial.append(bytes, static_cast<size_t>(count));
     size_t begin = 0;
     for (size_t end; (end = pipe.partial.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -163,7 +171,7 @@ void RankProcesses::ReadPipe(Pipe& pipe) {
     pipe.partial.erase(0, begin);
     if (pipe.partial.size() > kMaxLine) FlushPartial(pipe);
   }
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) return;
   FlushPartial(pipe);
   close(std::exchange(pipe.fd, -1));
 }
@@ -201,12 +209,28 @@ void RankProcesses::Ended(pid_t pid, int status) {
     first_was_killed_ = killed;
   }
   if (is_first && end_.signal == 0) SendToAll(SIGTERM);
-  if (is_first) kill_at_ = Clock::now() + grace_;
+  // One that ended of the signal that was passed on has not failed: others may still be saving.
+  const bool as_told = end_.signal != 0 && (code == 128 + end_.signal || code == 128 + SIGTERM);
+  if (!as_told && !kill_at_.has_value()) kill_at_ = Clock::now() + grace_;
 }
 
-// To the rank's whole group; a kill at the end leaves none of it behind.
+void RankProcesses::ForgetEmptyGroups() {
+  std::erase_if(groups_, [this](pid_t group) {
+    return !running_.contains(group) && kill(-group, 0) != 0 && errno == ESRCH;
+  });
+}
+
+// All ranks have ended, but not what they started, which no longer has anyone to end it. What was
+// told to end, and may be saving, is waited for.
+void RankProcesses::EndWhatIsLeft() {
+  if (!running_.empty() || groups_.empty() || kill_at_.has_value() || end_.signal != 0) return;
+  SendToAll(SIGTERM);
+  kill_at_ = Clock::now() + grace_;
+}
+
+// A number stays a group's while any of its processes lives.
 void RankProcesses::SendToAll(int signal) {
-  for (const auto& [pid, rank] : running_) kill(signal == SIGKILL ? -pid : pid, signal);
+  for (const pid_t group : groups_) kill(-group, signal);
 }
 
 // What was written before the end; processes that ranks left behind may keep a pipe open.

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,11 @@ struct RanksEnd {
   int signal = 0;                  // That was passed on to them; 0: none.
 };
 
-// Runs until all ranks have ended. SIGINT, SIGTERM and SIGHUP are passed on to all, each in a
-// process group of its own so that a terminal's Ctrl-C reaches it once. The first rank that fails
-// ends the others: by SIGTERM, and after `grace` by SIGKILL. If this process dies they get SIGTERM.
+// Runs until all ranks have ended, with all that they started: each is a process group of its own,
+// so that a terminal's Ctrl-C reaches it once, and gets every signal as a group. SIGINT and SIGTERM
+// are passed on to all, SIGHUP as SIGTERM. The first rank that fails ends the others: by SIGTERM,
+// and after `grace` by SIGKILL; so do ranks that have ended what they left behind. If this process
+// dies they get SIGTERM.
 // Not thread-safe; one at a time, in a process without other children.
 class RankProcesses {
  public:
@@ -46,6 +49,9 @@ class RankProcesses {
   ~RankProcesses();
   RankProcesses(const RankProcesses&) = delete;
   RankProcesses& operator=(const RankProcesses&) = delete;
+
+  // For programs that take another signal for the wish to end.
+  void PassOn(int signal, int as) { passed_on_as_[signal] = as; }
 
   // Errors: a system call that failed. A program that cannot be run is a rank that fails with 127.
   absl::StatusOr<RanksEnd> Run();
@@ -68,6 +74,8 @@ class RankProcesses {
   void FlushPartial(Pipe& pipe);
   void Reap();
   void Ended(pid_t pid, int status);
+  void ForgetEmptyGroups();
+  void EndWhatIsLeft();
   void SendToAll(int signal);
   void Drain();
 
@@ -77,6 +85,8 @@ class RankProcesses {
   const std::chrono::milliseconds grace_;
   int signals_ = -1;  // A signalfd.
   std::map<pid_t, size_t> running_;
+  std::set<pid_t> groups_;  // Of ranks that run, and of those that left processes behind.
+  std::map<int, int> passed_on_as_;
   std::vector<Pipe> pipes_;
   std::vector<std::deque<std::string>> last_lines_;
   RanksEnd end_;

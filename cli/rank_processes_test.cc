@@ -83,6 +83,34 @@ TEST_F(RankProcessesTest, SignalsArePassedOn) {
   EXPECT_THAT(lines_, Contains("1 out saved"));
 }
 
+TEST_F(RankProcessesTest, SignalsReachWhatAScriptStarted) {
+  on_line_ = [](absl::string_view line) {
+    if (line == "ready") kill(getpid(), SIGHUP);
+  };
+  const RanksEnd end = Run(
+      "sh -c 'trap \"echo told; exit 0\" TERM; echo ready; while :; do sleep 0.05; done'; exit 0",
+      1);
+  EXPECT_EQ(end.signal, SIGHUP);
+  EXPECT_THAT(lines_, Contains("0 out told"));
+}
+
+TEST_F(RankProcessesTest, WhatRanksLeaveBehindIsEnded) {
+  const RanksEnd end = Run("sleep 600 & echo $!", 1);
+  EXPECT_FALSE(end.failure.has_value());
+  ASSERT_THAT(lines_, SizeIs(1));
+  const int left = std::stoi(lines_[0].substr(std::string("0 out ").size()));
+  EXPECT_NE(kill(left, 0), 0);
+}
+
+TEST_F(RankProcessesTest, OneThatWritesWithoutAPauseHearsSignals) {
+  size_t lines = 0;
+  on_line_ = [&](absl::string_view) {
+    if (++lines == 1000) kill(getpid(), SIGTERM);
+  };
+  const RanksEnd end = Run("exec yes", 1);
+  EXPECT_EQ(end.signal, SIGTERM);
+}
+
 TEST_F(RankProcessesTest, AProgramThatIsNotThereIsNamed) {
   RankProcesses processes(
       {"no-such-program"}, {{{"PATH", "/bin"}}},
