@@ -4,4 +4,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/build.sh asan
 export UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS=suppressions=$PWD/.ci/lsan.supp:print_suppressions=0
 ctest --test-dir build/asan --output-on-failure -j "$(nproc)" "$@"

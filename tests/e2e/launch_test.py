@@ -8,7 +8,7 @@ import time
 import unittest
 
 from processes import pause, run
-from ranks import BIN, RanksTestCase, numbers
+from rank_runs import BIN, RanksTestCase, numbers
 
 
 class LaunchTest(RanksTestCase):

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from processes import run
-from ranks import BIN, RanksTestCase, free_port, numbers
+from rank_runs import BIN, RanksTestCase, free_port, numbers
 
 # A rank that is killed ends the others within so many seconds.
 END_S = 10
