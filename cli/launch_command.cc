@@ -175,6 +175,7 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   // Nobody else can take this name, as they could the port.
   common["PENSTOCK_RENDEZVOUS"] =
       absl::StrCat("unix-abstract:penstock-launch-", getpid(), "-", generation);
+  if (!flags.interface.empty()) common["PENSTOCK_INTERFACE"] = flags.interface;
   std::vector<Environment> environments(ranks, common);
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     environments[rank]["RANK"] = environments[rank]["LOCAL_RANK"] = absl::StrCat(rank);
@@ -248,6 +249,7 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
   }
   Environment environment = OwnEnvironment();
   environment["PATH"] = SearchPath(environment);
+  if (!flags.interface.empty()) environment["PENSTOCK_INTERFACE"] = flags.interface;
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> line,
                             RemoteLine(flags, launcher, hosts, environment));
   if (flags.verbose) absl::FPrintF(stderr, "%s\n", absl::StrJoin(line, " "));
@@ -320,7 +322,7 @@ void AddLaunchCommand(CLI::App& app, absl::Status& outcome, std::vector<std::str
   command.add_option("--port", flags->port, "Where rank 0 listens; 0: one that is free here");
   command.add_option("-p,--ssh-port", flags->ssh_port, "Of the other hosts, for mpirun; 0: usual");
   command.add_option("--network-interface,--network-interfaces", flags->interface,
-                     "Network of mpirun's own messages");
+                     "Network between the ranks, and of mpirun's own messages");
   command.add_flag("--check-build", flags->check_build, "Print what this build can start");
   command.add_flag("--verbose", flags->verbose, "Print the line that mpirun or srun is started by");
   command.add_flag("--gloo", flags->gloo, "For horovodrun's lines: ranks on CPUs always use Gloo");

@@ -1,6 +1,8 @@
 #include "trainer/app/divergence_report.h"
 
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
@@ -50,6 +52,8 @@ std::string ReportDivergence(const Divergence& divergence, const Manifest& manif
   const std::string path = absl::StrCat(folder, folder.empty() ? "" : "/", "diverged-step-",
                                         divergence.step, mark, ".json");
   const std::string json = DivergenceJson(divergence, manifest);
+  std::error_code ignored;  // Then the file cannot be written either.
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   const absl::Status written =
       WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(json.data()), json.size()});
   if (!written.ok()) return absl::StrCat("; its records could not be listed: ", written.message());

@@ -194,6 +194,10 @@ absl::Status TrainerOptions::Validate() const {
     return absl::InvalidArgumentError(
         "--synthetic-data and --replay-batches train on what is no data: without --checkpoint-dir");
   }
+  if (profile.diagnoses() && resume != "auto" && resume != "never") {
+    return absl::InvalidArgumentError(
+        "--synthetic-data and --replay-batches begin with the first step: without --resume");
+  }
   if (resume.empty()) {
     return absl::InvalidArgumentError("--resume takes auto, never or a checkpoint file");
   }

@@ -39,6 +39,8 @@ const std::set<std::string>& OwnOptions() {
                                                      "tls-server-name",
                                                      "token-file",
                                                      "json",
+                                                     "tensorboard",
+                                                     "profile-file",
                                                      "events",
                                                      "metrics-port",
                                                      "metrics-listen",
@@ -100,6 +102,10 @@ SharedSettings SharedOptions(absl::string_view config) {
         absl::StrSplit(line, absl::MaxSplits('=', 1));
     if (option.first.empty() || option.first[0] == '#' || option.first[0] == ';') continue;
     if (!OwnOptions().contains(option.first)) settings["--" + option.first] = option.second;
+  }
+  // Each host may call the folder as it likes, but either all save or none.
+  if (const auto folder = settings.find("--checkpoint-dir"); folder != settings.end()) {
+    if (folder->second != "\"\"" && !folder->second.empty()) folder->second = "given";
   }
   return settings;
 }

@@ -45,7 +45,8 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
   app.add_option("--collective-timeout", flags.collective_timeout,
                  "Fail if another rank is silent for so long");
   app.add_option("--interface", flags.interface,
-                 "Network interface between ranks; empty: the one towards --rendezvous");
+                 "Network interface between ranks; empty: the one towards --rendezvous")
+      ->envname("PENSTOCK_INTERFACE");
   app.add_option("--reduction", flags.reduction,
                  "How ranks sum gradients; deterministic: the same bits at any world size")
       ->check(CLI::IsMember({"deterministic", "fast"}));

@@ -37,10 +37,14 @@ namespace {
 
 constexpr uint64_t kDiagnosisSteps = 200;  // Unless --steps says how many.
 
+constexpr char kProgram[] = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
+
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainerOptions& options)
       : options_(options), watcher_([this] { stopper_.Stop(); }) {}
+
+  ~TrainingRun() { stopper_.Watch(nullptr); }  // A signal may come until the watcher is gone.
 
   absl::StatusOr<RunResult> Run();
 
@@ -50,6 +54,7 @@ class TrainingRun {
   // Rank 0 prints, saves and writes what is asked for.
   bool Leads() const { return options_.rank.rank == 0; }
   absl::Status CompareRanks();
+  absl::Status CompareData();
   // Rank 0 first: it may have to index.
   absl::Status OpenDataInTurn();
   absl::Status OpenData();
@@ -111,14 +116,22 @@ absl::Status TrainingRun::OpenDataInTurn() {
   return store != nullptr && Leads() ? store->Put(kOpened, "") : absl::OkStatus();
 }
 
+// Before anything is sent whose size these decide.
 absl::Status TrainingRun::CompareRanks() {
+  const GemmDescription gemm = DescribeGemm(*ParseGemmEngine(options_.gemm, options_.precision));
   SharedSettings settings = SharedOptions(options_.config);
-  settings["the data and its order"] =
-      absl::StrCat(absl::Hex(input_->loader().order_fingerprint()));
-  settings["the program"] = info_.version;
+  settings["the program"] = kProgram;
   settings["the arithmetic"] = Numerics();
+  settings["the library"] = gemm.library;
+  settings["the GEMM plan"] = gemm.plan;
   settings["the decode spec"] = spec_.ShortDebugString();
   return CompareSettings(ranks_->communicator(), settings);
+}
+
+absl::Status TrainingRun::CompareData() {
+  return CompareSettings(
+      ranks_->communicator(),
+      {{"the data and its order", absl::StrCat(absl::Hex(input_->loader().order_fingerprint()))}});
 }
 
 absl::Status TrainingRun::OpenData() {
@@ -173,7 +186,7 @@ void TrainingRun::DescribeRun() {
   const GemmDescription gemm = DescribeGemm(*ParseGemmEngine(options_.gemm, options_.precision));
   info_.gemm_plan = gemm.plan;
   info_.libraries = gemm.library;
-  info_.version = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
+  info_.version = kProgram;
 }
 
 absl::Status TrainingRun::Resume(FoundCheckpoint found) {
@@ -384,9 +397,10 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   if (!options_.profile.steps.empty()) backend_->set_tracer(&watch_->tracer());
   PENSTOCK_RETURN_IF_ERROR(OpenDataInTurn());
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParams());
+  PENSTOCK_RETURN_IF_ERROR(CompareRanks());
   PENSTOCK_RETURN_IF_ERROR(ShareStart());
   PENSTOCK_RETURN_IF_ERROR(OpenTrainInput());
-  PENSTOCK_RETURN_IF_ERROR(CompareRanks());
+  PENSTOCK_RETURN_IF_ERROR(CompareData());
   PENSTOCK_ASSIGN_OR_RETURN(TrainLoopOptions loop_options, LoopOptions());
   if (Leads()) PENSTOCK_RETURN_IF_ERROR(OpenOutputs());
   progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);

@@ -11,11 +11,28 @@
 
 namespace penstock {
 
+namespace {
+
+// Files that a process was writing when it was killed.
+void RemoveUnfinished(const std::string& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const bool ours = absl::StartsWith(name, ".step-") || absl::StartsWith(name, ".best.ckpt");
+    std::error_code ignored;
+    if (ours && absl::StrContains(name, ".ckpt.tmp-")) std::filesystem::remove(it->path(), ignored);
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string folder, size_t keep) {
   if (keep == 0) return absl::InvalidArgumentError("at least one checkpoint must be kept");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return ErrnoToStatus(error.value(), absl::StrCat("making the folder ", folder));
+  RemoveUnfinished(folder);
   return CheckpointFolder(std::move(folder), keep);
 }
 

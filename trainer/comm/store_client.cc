@@ -164,15 +164,17 @@ void GrpcStoreClient::EndStream(const grpc::Status& status) {
   {
     MutexLock lock(&mutex_);
     lost = missing_.has_value() && !leaving_;
-    ended_ = status.ok() ? absl::UnavailableError("rank 0's store has ended")
-                         : absl::Status(static_cast<absl::StatusCode>(status.error_code()),
-                                        status.error_message());
-    changed_.NotifyAll();
   }
+  // First, so that nobody takes it for an end that may be tried again.
   if (lost) {
     Lose(absl::UnavailableError(
         absl::StrCat("rank 0 died, or its host cannot be reached (", info_.rendezvous, ")")));
   }
+  MutexLock lock(&mutex_);
+  ended_ = status.ok() ? absl::UnavailableError("rank 0's store has ended")
+                       : absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                                      status.error_message());
+  changed_.NotifyAll();
 }
 
 void GrpcStoreClient::Lose(const absl::Status& why) {

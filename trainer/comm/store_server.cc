@@ -1,12 +1,12 @@
 #include "trainer/comm/store_server.h"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "proto/rank_store.grpc.pb.h"
@@ -147,16 +147,17 @@ bool IsUnix(const std::string& rendezvous) { return absl::StartsWith(rendezvous,
 std::string ListenAddress(const std::string& host, const std::string& port) {
   const bool loopback =
       host == "localhost" || host == "[::1]" || absl::StartsWith(host, "127.0.0.");
-  return absl::StrCat(loopback ? host : "0.0.0.0", ":", port);
+  const bool ipv6 = absl::StartsWith(host, "[");
+  return absl::StrCat(loopback ? host : ipv6 ? "[::]" : "0.0.0.0", ":", port);
 }
 
 absl::Status GrpcStore::Listen(const std::string& rendezvous) {
-  const std::pair<std::string, std::string> host_port =
-      absl::StrSplit(rendezvous, absl::MaxSplits(':', 1));
+  const size_t colon = std::min(rendezvous.rfind(':'), rendezvous.size() - 1);
+  const std::string host = rendezvous.substr(0, colon), own_port = rendezvous.substr(colon + 1);
   const bool local = IsUnix(rendezvous);
   int port = -1;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(local ? rendezvous : ListenAddress(host_port.first, host_port.second),
+  builder.AddListeningPort(local ? rendezvous : ListenAddress(host, own_port),
                            grpc::InsecureServerCredentials(), &port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   SetStoreKeepalive(builder);
@@ -169,7 +170,7 @@ absl::Status GrpcStore::Listen(const std::string& rendezvous) {
         ": another process does, or the address is not one of this host; choose another one for "
         "all ranks (--rendezvous, MASTER_PORT)"));
   }
-  address_ = local ? rendezvous : absl::StrCat(host_port.first, ":", port);
+  address_ = local ? rendezvous : absl::StrCat(host, ":", port);
   return absl::OkStatus();
 }
 

@@ -1,5 +1,7 @@
 #include "trainer/comm/verbs.h"
 
+#include <signal.h>
+
 #include <deque>
 #include <numeric>
 #include <optional>
@@ -70,6 +72,19 @@ class RankVerbs::Worker {
 RankVerbs::RankVerbs() = default;
 RankVerbs::~RankVerbs() = default;
 
+namespace {
+
+// Gloo writes to sockets of ranks that may have died; unless the program decided otherwise that is
+// an error and not the end.
+void IgnoreBrokenPipes() {
+  struct sigaction now;
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+    signal(SIGPIPE, SIG_IGN);
+  }
+}
+
+}  // namespace
+
 absl::Status RankVerbs::Init(const RankOptions& rank, const RankGroupOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const RankInfo info, FindRank(rank, ProcessEnvironment()));
   return Init(info, options);
@@ -77,6 +92,7 @@ absl::Status RankVerbs::Init(const RankOptions& rank, const RankGroupOptions& op
 
 absl::Status RankVerbs::Init(const RankInfo& info, const RankGroupOptions& options) {
   if (IsInitialized()) return absl::FailedPreconditionError("initialized already");
+  IgnoreBrokenPipes();
   PENSTOCK_ASSIGN_OR_RETURN(group_, RankGroup::Join(info, options));
   worker_ = std::make_unique<Worker>(group_->communicator());
   return absl::OkStatus();

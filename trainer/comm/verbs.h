@@ -1,11 +1,12 @@
-// Data-parallel training with a loop of one's own, in the words of Horovod:
+// Data-parallel training with a loop of one's own, in the words of Horovod. Init() has SIGPIPE
+// ignored where nobody decided otherwise: a rank that dies is an error, not the end of the others.
 //
 //   penstock::RankVerbs ranks;
 //   PENSTOCK_RETURN_IF_ERROR(ranks.Init());           // Who am I? From the launcher's variables.
 //   ranks.Broadcast(std::span(weights), /*root=*/0);   // All start with rank 0's.
 //   penstock::DistributedOptimizer optimizer(ranks, apply);
-//   for (...) optimizer.Step(gradients);              // Averages over ranks, then
-//   apply(gradients). double loss = *ranks.MetricAverage(own_loss);
+//   for (...) optimizer.Step(gradients);  // Averages over ranks, then apply(gradients).
+//   double loss = *ranks.MetricAverage(own_loss);
 //
 // trainer/comm/example is a whole program; start it with `penstock launch -np 4 -- program`.
 // Not built: Adasum, process sets, torus.

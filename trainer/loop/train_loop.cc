@@ -200,7 +200,9 @@ absl::Status TrainLoop::RunEvaluation() {
   summary_.evaluation = *evaluation;
   evaluated_step_ = info_.step;
   if (options_.on_evaluation) options_.on_evaluation(info_.step, *summary_.evaluation);
-  return Judge(*evaluation);
+  // The weights that the run before this one ended with were judged then.
+  const bool judged_before = info_.best.has_value() && info_.step == summary_.first_step;
+  return judged_before ? absl::OkStatus() : Judge(*evaluation);
 }
 
 absl::Status TrainLoop::Judge(const Evaluation& evaluation) {
@@ -213,18 +215,23 @@ absl::Status TrainLoop::Judge(const Evaluation& evaluation) {
   }
   unsaved_ = true;
   summary_.best = info_.best;
-  if (!better) return absl::OkStatus();
-  if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, backend_.state()));
-  if (options_.checkpoints == nullptr) return absl::OkStatus();
-  return options_.checkpoints->SaveBest(info_, backend_.table(), backend_.state());
+  return better ? SaveBy(&CheckpointFolder::SaveBest) : absl::OkStatus();
 }
 
 absl::Status TrainLoop::Save() {
   if (!unsaved_) return absl::OkStatus();
   unsaved_ = false;
+  return SaveBy(&CheckpointFolder::Save);
+}
+
+// No rank goes on, or ends and has the others ended, before rank 0 has written the file.
+absl::Status TrainLoop::SaveBy(SaveMethod save) {
   if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, backend_.state()));
-  if (options_.checkpoints == nullptr) return absl::OkStatus();
-  return options_.checkpoints->Save(info_, backend_.table(), backend_.state());
+  if (options_.checkpoints != nullptr) {
+    PENSTOCK_RETURN_IF_ERROR(
+        (options_.checkpoints->*save)(info_, backend_.table(), backend_.state()));
+  }
+  return options_.rank_0_saves ? ranks_.Barrier() : absl::OkStatus();
 }
 
 }  // namespace penstock

@@ -127,6 +127,10 @@ class TrainLoop {
   // Keeps the best, and counts how often in a row there was none better.
   absl::Status Judge(const Evaluation& evaluation);
   absl::Status Diverged(const absl::Status& status, const InputBatch& batch) const;
+  using SaveMethod = absl::Status (CheckpointFolder::*)(const CheckpointInfo&,
+                                                        const ParameterTable&,
+                                                        const TrainState&) const;
+  absl::Status SaveBy(SaveMethod save);
   absl::Status Save();
   bool Alone() const { return ranks_.size() == 1; }
   void Record(const StepReport& report);

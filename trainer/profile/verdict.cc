@@ -33,8 +33,7 @@ const char* Advice(Limit limit, const VerdictInput& input) {
     case Limit::kLaunch:
       return "larger --global-batch-size, or several steps a launch";
     case Limit::kCollective:
-      return "larger --global-batch-size, faster links or fewer ranks; --no-allreduce tells the "
-             "rate without";
+      return "larger --global-batch-size, faster links or fewer ranks; --reduction fast sends less";
     case Limit::kTooSmallForGpu:
       return "a larger --global-batch-size or model fills the GPU; else the CPU may do";
     case Limit::kCompute:

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "records/base/status.h"
@@ -32,7 +33,11 @@ std::vector<std::string> Candidates(const LibrarySpec& spec,
   return paths;
 }
 
-bool IsBareName(const std::string& path) { return path.find('/') == std::string::npos; }
+// A bare name that the loader finds nowhere; other errors are about a file that is there.
+bool IsNowhere(const std::string& path, const std::string& error) {
+  return path.find('/') == std::string::npos &&
+         absl::StartsWith(error, path + ": cannot open shared object file");
+}
 
 }  // namespace
 
@@ -42,7 +47,7 @@ absl::StatusOr<SharedLibrary> SharedLibrary::Load(const LibrarySpec& spec,
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     std::string error = LoaderError();
-    if (IsBareName(path)) return absl::NotFoundError(error);
+    if (IsNowhere(path, error)) return absl::NotFoundError(error);
     return absl::FailedPreconditionError(absl::StrCat(path, " does not load: ", error));
   }
   SharedLibrary library;
