@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <deque>
 #include <numeric>
 #include <optional>
@@ -95,6 +96,8 @@ absl::Status RankVerbs::Init(const RankInfo& info, const RankGroupOptions& optio
   IgnoreBrokenPipes();
   PENSTOCK_ASSIGN_OR_RETURN(group_, RankGroup::Join(info, options));
   worker_ = std::make_unique<Worker>(group_->communicator());
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<size_t> local_ranks, GatherSizes(info.local_rank));
+  cross_ = FindCrossPlace(local_ranks, info.rank);
   return absl::OkStatus();
 }
 
@@ -106,8 +109,10 @@ absl::Status RankVerbs::Shutdown(const absl::Status& why) {
   return absl::OkStatus();
 }
 
-size_t RankVerbs::CrossSize() const {
-  return (info().world_size + info().local_size - 1) / info().local_size;
+CrossPlace FindCrossPlace(std::span<const size_t> local_ranks, size_t rank) {
+  const auto before = local_ranks.begin() + static_cast<ptrdiff_t>(rank);
+  return {.rank = static_cast<size_t>(std::count(local_ranks.begin(), before, *before)),
+          .size = static_cast<size_t>(std::count(local_ranks.begin(), local_ranks.end(), *before))};
 }
 
 RankHandle RankVerbs::Start(std::function<absl::Status(Communicator&)> run) {

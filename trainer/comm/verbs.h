@@ -35,6 +35,13 @@ struct AllreduceOptions {
   double postscale = 1;
 };
 
+// Place and number of the ranks with one's local rank, in order, however ranks are dealt to hosts.
+struct CrossPlace {
+  size_t rank = 0;
+  size_t size = 1;
+};
+CrossPlace FindCrossPlace(std::span<const size_t> local_ranks, size_t rank);
+
 // Of an operation under way; copies mean the same one.
 class RankHandle {
  public:
@@ -73,9 +80,9 @@ class RankVerbs {
   size_t Size() const { return info().world_size; }
   size_t LocalRank() const { return info().local_rank; }
   size_t LocalSize() const { return info().local_size; }
-  // Among the ranks with the same local rank, on hosts with equally many ranks.
-  size_t CrossRank() const { return info().rank / info().local_size; }
-  size_t CrossSize() const;
+  // Among the ranks with the same local rank, one of each host that has as many.
+  size_t CrossRank() const { return cross_.rank; }
+  size_t CrossSize() const { return cross_.size; }
 
   // `values` become the reduction of all ranks' values.
   template <typename T>
@@ -132,6 +139,7 @@ class RankVerbs {
   absl::StatusOr<std::vector<size_t>> GatherSizes(size_t own);
 
   std::unique_ptr<RankGroup> group_;
+  CrossPlace cross_;
   std::unique_ptr<Worker> worker_;  // After group_: it ends first.
 };
 

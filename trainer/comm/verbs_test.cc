@@ -39,6 +39,16 @@ TEST(RankVerbsTest, KnowsItsPlace) {
   EXPECT_FALSE(ranks.IsInitialized());
 }
 
+TEST(RankVerbsTest, CrossRanksAreThoseOfTheSameLocalRank) {
+  const std::vector<size_t> blocks = {0, 1, 0, 1};
+  EXPECT_EQ(FindCrossPlace(blocks, 3).rank, 1u);
+  EXPECT_EQ(FindCrossPlace(blocks, 3).size, 2u);
+  const std::vector<size_t> round_robin = {0, 0, 1, 1, 2};
+  EXPECT_EQ(FindCrossPlace(round_robin, 1).rank, 1u);
+  EXPECT_EQ(FindCrossPlace(round_robin, 4).rank, 0u);
+  EXPECT_EQ(FindCrossPlace(round_robin, 4).size, 1u);
+}
+
 TEST(RankVerbsTest, ReducesInEveryWay) {
   RunVerbs(3, [](RankVerbs& ranks) {
     const auto own = static_cast<float>(ranks.Rank() + 2);  // 2, 3, 4
