@@ -46,6 +46,8 @@ def why_not():
     """Why there can be no Slurm here, or nothing."""
     if os.geteuid() != 0:
         return "not root: no Slurm can be started"
+    if not os.path.ismount("/sys/fs/cgroup"):
+        return "no control groups at /sys/fs/cgroup, which slurmd needs"
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
     return f"not installed: {', '.join(missing)}" if missing else ""
 
