@@ -32,6 +32,10 @@ class Communicator {
   virtual size_t rank() const = 0;
   virtual size_t size() const = 0;
 
+  // Where the bytes of all spans lie. What reads or writes them on the host needs kHost.
+  enum class Memory : uint8_t { kHost, kDevice };
+  virtual Memory memory() const { return Memory::kHost; }
+
   // What the others are built of: point-to-point messages, all under way at once. The n-th message
   // of one rank to another meets the n-th that the other expects of it, of the same size. A rank
   // may send to itself.
@@ -40,8 +44,8 @@ class Communicator {
   absl::Status Send(size_t to, std::span<const uint8_t> bytes);
   absl::Status Receive(size_t from, std::span<uint8_t> bytes);
 
-  // Returns once every rank has called it.
-  absl::Status Barrier();
+  // Returns once every rank has called it. One of kDevice brings memory of its own.
+  virtual absl::Status Barrier();
   // Every rank's `bytes` become those of `root`.
   absl::Status Broadcast(size_t root, std::span<uint8_t> bytes);
   // parts[r] of every rank becomes parts[r] of rank r. REQUIRES: parts.size() == size().
