@@ -45,18 +45,6 @@ struct LaunchFlags {
   std::vector<std::string> program;
 };
 
-using Environment = RankProcesses::Environment;
-
-Environment OwnEnvironment() {
-  Environment environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (const char* equals = std::strchr(*entry, '='); equals != nullptr) {
-      environment.emplace(std::string(*entry, static_cast<size_t>(equals - *entry)), equals + 1);
-    }
-  }
-  return environment;
-}
-
 std::string OwnFolder() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
@@ -165,7 +153,7 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   if (port == 0) {
     PENSTOCK_ASSIGN_OR_RETURN(port, FreePort());
   }
-  Environment common = OwnEnvironment();
+  Environment common = ProcessEnvironment();
   common["PATH"] = SearchPath(common);
   common["WORLD_SIZE"] = common["LOCAL_WORLD_SIZE"] = absl::StrCat(ranks);
   common["MASTER_ADDR"] = "127.0.0.1";
@@ -247,7 +235,7 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
     return UsageError(
         "--gpus is for the ranks of this host; several hosts take a GPU by local rank");
   }
-  Environment environment = OwnEnvironment();
+  Environment environment = ProcessEnvironment();
   environment["PATH"] = SearchPath(environment);
   if (!flags.interface.empty()) environment["PENSTOCK_INTERFACE"] = flags.interface;
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> line,
@@ -260,7 +248,7 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
 }
 
 void PrintBuild() {
-  const std::string path = SearchPath(OwnEnvironment());
+  const std::string path = SearchPath(ProcessEnvironment());
   auto mark = [&](const char* program) {
     const std::string found = FindProgram(program, path);
     return found.empty() ? absl::StrCat("[ ] ", program)
@@ -281,7 +269,7 @@ absl::Status Launch(const LaunchFlags& flags) {
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<LaunchHost> hosts, Hosts(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const std::string launcher,
-                            ChooseLauncher(flags, hosts, OwnEnvironment()));
+                            ChooseLauncher(flags, hosts, ProcessEnvironment()));
   for (uint32_t attempt = 0;; ++attempt) {
     const bool local = launcher == "local";
     PENSTOCK_ASSIGN_OR_RETURN(const RanksEnd end, local ? RunLocal(flags, hosts[0].slots, attempt)

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "records/base/environment.h"
 
 namespace penstock {
 
@@ -37,7 +38,6 @@ struct RanksEnd {
 // Not thread-safe; one at a time, in a process without other children.
 class RankProcesses {
  public:
-  using Environment = std::map<std::string, std::string>;
   // A whole line without its end. `is_error`: of stderr.
   using Sink = std::function<void(size_t rank, bool is_error, absl::string_view line)>;
 

@@ -24,7 +24,7 @@ class RankProcessesTest : public testing::Test {
  protected:
   RanksEnd Run(const std::string& script, size_t ranks,
                std::chrono::milliseconds grace = std::chrono::seconds(60)) {
-    std::vector<RankProcesses::Environment> environments(ranks);
+    std::vector<Environment> environments(ranks);
     for (size_t rank = 0; rank < ranks; ++rank) {
       environments[rank] = {{"PATH", "/usr/bin:/bin"}, {"RANK", absl::StrCat(rank)}};
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "records/base/bfloat16.h"
 #include "records/base/streaming_copy.h"
 #include "records/decode/program_plan.h"
 
@@ -40,13 +41,6 @@ T Load(const uint8_t* bytes) {
 template <typename T>
 void Store(uint8_t* out, size_t i, T value) {
   std::memcpy(out + i * sizeof(T), &value, sizeof(T));
-}
-
-// Rounds to nearest, ties to even; a NaN stays one.
-uint16_t ToBf16(float value) {
-  const uint32_t bits = Load<uint32_t>(reinterpret_cast<const uint8_t*>(&value));
-  if (value != value) return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 // Has `write(first, n, to)` write the tile's rows to `out`; those that go past the caches do so by

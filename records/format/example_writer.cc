@@ -1,5 +1,7 @@
 #include "records/format/example_writer.h"
 
+#include "records/format/wire.h"
+
 namespace penstock {
 namespace {
 
@@ -9,11 +11,6 @@ size_t VarintSize(uint64_t value) {
   size_t size = 1;
   while (value >>= 7) ++size;
   return size;
-}
-
-void AppendVarint(uint64_t value, std::vector<uint8_t>& out) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<uint8_t>(value | 0x80));
-  out.push_back(static_cast<uint8_t>(value));
 }
 
 // The tag and length of a field of `size` bytes.

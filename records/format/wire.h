@@ -1,4 +1,5 @@
-// protobuf's wire format (protobuf.dev/programming-guides/encoding), as far as reading needs it.
+// protobuf's wire format (protobuf.dev/programming-guides/encoding), as far as reading and short
+// writing need it.
 #ifndef PENSTOCK_RECORDS_FORMAT_WIRE_H_
 #define PENSTOCK_RECORDS_FORMAT_WIRE_H_
 
@@ -28,6 +29,14 @@ inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t&
     if (byte < 0x80) return p;
   }
   return nullptr;
+}
+
+// To a string or a vector of bytes.
+template <typename Out>
+void AppendVarint(uint64_t value, Out& out) {
+  using Byte = typename Out::value_type;
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<Byte>(value | 0x80));
+  out.push_back(static_cast<Byte>(value));
 }
 
 // The ranges of a message that a reader looked at: messages that agree in them have the same

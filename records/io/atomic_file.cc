@@ -13,13 +13,15 @@
 namespace penstock {
 namespace {
 
+constexpr absl::string_view kTemporary = ".tmp-";
+
 // "" for a name without a slash, else with the slash.
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 std::string TemporaryName(const std::string& path) {
   static std::atomic<uint64_t> counter{0};
   std::string folder = FolderOf(path);
-  return absl::StrCat(folder, ".", path.substr(folder.size()), ".tmp-", ::getpid(), "-",
+  return absl::StrCat(folder, ".", path.substr(folder.size()), kTemporary, ::getpid(), "-",
                       counter.fetch_add(1));
 }
 
@@ -85,6 +87,12 @@ absl::Status AtomicFile::Commit() {
 void AtomicFile::Discard() {
   fd_.Reset();
   if (!temporary_.empty()) ::unlink(std::exchange(temporary_, std::string()).c_str());
+}
+
+std::string UnfinishedFileName(absl::string_view hidden) {
+  const size_t end = hidden.rfind(kTemporary);
+  if (end == absl::string_view::npos || hidden.empty() || hidden[0] != '.') return "";
+  return std::string(hidden.substr(1, end - 1));
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> data) {

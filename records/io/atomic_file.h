@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "records/io/unique_fd.h"
 
 namespace penstock {
@@ -39,6 +40,10 @@ class AtomicFile {
   std::string path_;
   std::string temporary_;  // Empty once committed or discarded.
 };
+
+// The final name of a file that a killed process was writing, by the hidden one's name without its
+// folder; empty: it is none.
+std::string UnfinishedFileName(absl::string_view hidden);
 
 // AtomicFile in one call.
 absl::Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> data);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "records/engine/messages.h"
 #include "records/io/atomic_file.h"
 
 namespace penstock {
@@ -13,16 +14,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr uint64_t kReplaced = uint64_t{1} << 63;  // docs/protocol.md, "record_id".
-
 Json RecordJson(uint64_t id, const Manifest& manifest) {
-  const uint64_t number = id & ~kReplaced;
+  const uint64_t number = id & ~kReplacedRecord;
   const auto [chunk, index] = manifest.Locate(number);
   return {{"record_id", number},
           {"shard", manifest.shards()[manifest.chunk_shard(chunk)].path},
           {"chunk_offset", manifest.chunk(chunk).offset},
           {"record", manifest.chunk(chunk).first_record + index},
-          {"replaced", (id & kReplaced) != 0}};
+          {"replaced", (id & kReplacedRecord) != 0}};
 }
 
 }  // namespace

@@ -20,18 +20,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-void AddVarint(uint64_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
 void AddTag(uint32_t number, WireType type, std::string& out) {
-  AddVarint(uint64_t{number} << 3 | static_cast<uint64_t>(type), out);
+  AppendVarint(uint64_t{number} << 3 | static_cast<uint64_t>(type), out);
 }
 
 void AddBytes(uint32_t number, absl::string_view bytes, std::string& out) {
   AddTag(number, WireType::kBytes, out);
-  AddVarint(bytes.size(), out);
+  AppendVarint(bytes.size(), out);
   out.append(bytes.data(), bytes.size());
 }
 
@@ -63,7 +58,7 @@ std::string ScalarEvent(double wall_time, uint64_t step, std::initializer_list<S
   }
   std::string event = EventHead(wall_time);
   AddTag(2, WireType::kVarint, event);
-  AddVarint(step, event);
+  AppendVarint(step, event);
   AddBytes(5, summary, event);
   return event;
 }

@@ -8,6 +8,7 @@
 #include "nlohmann/json.hpp"
 #include "records/base/status.h"
 #include "trainer/checkpoint/checkpoint_json.h"
+#include "trainer/comm/gather.h"
 
 namespace penstock {
 namespace {
@@ -51,31 +52,16 @@ const std::set<std::string>& OwnOptions() {
   return *own;
 }
 
-template <typename T>
-std::span<uint8_t> Bytes(T* from, size_t count) {
-  return {reinterpret_cast<uint8_t*>(from), count * sizeof(T)};
-}
-
 absl::StatusOr<std::vector<std::string>> GatherTexts(Communicator& ranks, const std::string& own) {
-  std::vector<uint64_t> sizes(ranks.size());
-  sizes[ranks.rank()] = own.size();
-  std::vector<std::span<uint8_t>> parts;
-  for (uint64_t& size : sizes) parts.push_back(Bytes(&size, 1));
-  PENSTOCK_RETURN_IF_ERROR(ranks.AllGather(parts));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint64_t> sizes,
+                            GatherOne(ranks, uint64_t{own.size()}));
   std::vector<std::string> texts;
   for (const uint64_t size : sizes) texts.emplace_back(size, '\0');
   texts[ranks.rank()] = own;
-  parts.clear();
-  for (std::string& text : texts) parts.push_back(Bytes(text.data(), text.size()));
+  std::vector<std::span<uint8_t>> parts;
+  for (std::string& text : texts) parts.push_back(AsBytes(std::span(text)));
   PENSTOCK_RETURN_IF_ERROR(ranks.AllGather(parts));
   return texts;
-}
-
-absl::Status BroadcastText(Communicator& ranks, std::string& text) {
-  uint64_t size = text.size();
-  PENSTOCK_RETURN_IF_ERROR(ranks.Broadcast(0, Bytes(&size, 1)));
-  text.resize(size);
-  return ranks.Broadcast(0, Bytes(text.data(), text.size()));
 }
 
 std::string ValueOf(const nlohmann::json& settings, const std::string& name) {
@@ -129,10 +115,10 @@ absl::Status ShareTraining(Communicator& ranks, const ParameterTable& table, Che
                            TrainState& state) {
   if (ranks.size() == 1) return absl::OkStatus();
   std::string json = CheckpointInfoToJson(info, table);
-  PENSTOCK_RETURN_IF_ERROR(BroadcastText(ranks, json));
+  PENSTOCK_RETURN_IF_ERROR(BroadcastText(ranks, 0, json));
   PENSTOCK_ASSIGN_OR_RETURN(info, CheckpointInfoFromJson(json));
   for (std::vector<float>* arena : {&state.parameters, &state.m, &state.v}) {
-    PENSTOCK_RETURN_IF_ERROR(ranks.Broadcast(0, Bytes(arena->data(), arena->size())));
+    PENSTOCK_RETURN_IF_ERROR(ranks.Broadcast(0, AsBytes(std::span(*arena))));
   }
   state.step = info.step;
   return absl::OkStatus();

@@ -122,7 +122,7 @@ absl::Status TrainingRun::CompareRanks() {
   SharedSettings settings = SharedOptions(options_.config);
   settings["the program"] = kProgram;
   settings["the arithmetic"] = Numerics();
-  settings["the library"] = gemm.library;
+  settings["the library"] = gemm.version;
   settings["the GEMM plan"] = gemm.plan;
   settings["the decode spec"] = spec_.ShortDebugString();
   return CompareSettings(ranks_->communicator(), settings);
@@ -185,7 +185,7 @@ void TrainingRun::DescribeRun() {
   info_.precision = options_.precision;
   const GemmDescription gemm = DescribeGemm(*ParseGemmEngine(options_.gemm, options_.precision));
   info_.gemm_plan = gemm.plan;
-  info_.libraries = gemm.library;
+  info_.libraries = gemm.version;
   info_.version = kProgram;
 }
 

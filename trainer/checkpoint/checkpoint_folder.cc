@@ -8,20 +8,26 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/status.h"
+#include "records/io/atomic_file.h"
 
 namespace penstock {
 
 namespace {
+
+constexpr char kBest[] = "best.ckpt";
+
+bool IsStep(absl::string_view name) {
+  return absl::StartsWith(name, "step-") && absl::EndsWith(name, ".ckpt");
+}
 
 // Files that a process was writing when it was killed.
 void RemoveUnfinished(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    const bool ours = absl::StartsWith(name, ".step-") || absl::StartsWith(name, ".best.ckpt");
+    const std::string name = UnfinishedFileName(it->path().filename().string());
     std::error_code ignored;
-    if (ours && absl::StrContains(name, ".ckpt.tmp-")) std::filesystem::remove(it->path(), ignored);
+    if (IsStep(name) || name == kBest) std::filesystem::remove(it->path(), ignored);
   }
 }
 
@@ -41,10 +47,7 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::List() const {
   std::error_code error;
   for (std::filesystem::directory_iterator it(folder_, error), end; !error && it != end;
        it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (absl::StartsWith(name, "step-") && absl::EndsWith(name, ".ckpt")) {
-      paths.push_back(it->path().string());
-    }
+    if (IsStep(it->path().filename().string())) paths.push_back(it->path().string());
   }
   if (error) return ErrnoToStatus(error.value(), absl::StrCat("listing the folder ", folder_));
   std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
@@ -53,7 +56,7 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::List() const {
   return paths;
 }
 
-std::string CheckpointFolder::best_path() const { return folder_ + "/best.ckpt"; }
+std::string CheckpointFolder::best_path() const { return absl::StrCat(folder_, "/", kBest); }
 
 absl::Status CheckpointFolder::SaveBest(const CheckpointInfo& info, const ParameterTable& table,
                                         const TrainState& state) const {

@@ -233,6 +233,18 @@ TEST_F(CheckpointTest, FolderKeepsTheNewest) {
                                                       EndsWith("step-000000010.ckpt"))));
 }
 
+TEST_F(CheckpointTest, WhatAKilledProcessLeftIsRemoved) {
+  const std::vector<std::string> unfinished = {"/.step-000000007.ckpt.tmp-12-0",
+                                               "/.best.ckpt.tmp-12-1"};
+  const std::vector<std::string> others = {"/.step-000000007.ckpt", "/.notes.tmp-12-0",
+                                           "/step-000000007.ckpt.tmp-12-0"};
+  for (const auto& name : unfinished) std::ofstream(folder_ + name) << "half";
+  for (const auto& name : others) std::ofstream(folder_ + name) << "whole";
+  ASSERT_OK(CheckpointFolder::Open(folder_, 1).status());
+  for (const auto& name : unfinished) EXPECT_FALSE(std::filesystem::exists(folder_ + name)) << name;
+  for (const auto& name : others) EXPECT_TRUE(std::filesystem::exists(folder_ + name)) << name;
+}
+
 TEST_F(CheckpointTest, TheBestStaysBesideTheNewest) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
   ASSERT_OK(folder.SaveBest(info_, table_, state_));

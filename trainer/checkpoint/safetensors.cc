@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
+#include "records/base/bfloat16.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "records/io/atomic_file.h"
@@ -135,9 +136,7 @@ absl::Status ReadTensor(const FileSource& file, const Tensor& tensor, std::span<
   std::vector<uint16_t> halves(out.size());
   PENSTOCK_RETURN_IF_ERROR(file.ReadAt(
       tensor.begin, {reinterpret_cast<uint8_t*>(halves.data()), halves.size() * sizeof(uint16_t)}));
-  std::transform(halves.begin(), halves.end(), out.begin(), [](uint16_t half) {
-    return std::bit_cast<float>(static_cast<uint32_t>(half) << 16);
-  });
+  std::transform(halves.begin(), halves.end(), out.begin(), FromBf16);
   return absl::OkStatus();
 }
 

@@ -2,16 +2,10 @@
 
 #include <bit>
 
+#include "records/base/bfloat16.h"
+
 namespace penstock {
 namespace {
-
-uint16_t ToBf16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);  // NaN.
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-float FromBf16(uint16_t half) { return std::bit_cast<float>(uint32_t{half} << 16); }
 
 uint16_t ToFp16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);

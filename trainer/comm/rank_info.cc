@@ -1,8 +1,5 @@
 #include "trainer/comm/rank_info.h"
 
-#include <unistd.h>
-
-#include <cstring>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -280,16 +277,6 @@ absl::StatusOr<RankInfo> FromEnvironment(const Environment& environment) {
 }
 
 }  // namespace
-
-Environment ProcessEnvironment() {
-  Environment environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (const char* equals = std::strchr(*entry, '='); equals != nullptr) {
-      environment.emplace(std::string(*entry, static_cast<size_t>(equals - *entry)), equals + 1);
-    }
-  }
-  return environment;
-}
 
 std::string FirstHost(absl::string_view node_list) {
   const size_t end = node_list.find_first_of(",[");

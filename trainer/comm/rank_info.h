@@ -3,18 +3,13 @@
 #define PENSTOCK_TRAINER_COMM_RANK_INFO_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "records/base/environment.h"
 
 namespace penstock {
-
-using Environment = std::map<std::string, std::string>;
-
-// Of this process.
-Environment ProcessEnvironment();
 
 struct RankInfo {
   std::string source = "alone";  // "--rank", "torchrun", "Open MPI", ... of whom it was learnt.

@@ -9,15 +9,11 @@
 
 #include "absl/status/status.h"
 #include "trainer/comm/communicator.h"
+#include "trainer/comm/gather.h"
 #include "trainer/comm/row_gather.h"
 #include "trainer/comm/verbs.h"
 
 namespace penstock {
-
-template <typename T>
-std::span<uint8_t> AsBytes(std::span<T> values) {
-  return {reinterpret_cast<uint8_t*>(values.data()), values.size_bytes()};
-}
 
 template <typename T>
 T Combine(ReduceOp op, T a, T b) {

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "trainer/comm/gather.h"
+
 namespace penstock {
 
 absl::Status GatherRows(Communicator& ranks, std::span<const std::span<float>> arrays) {
@@ -11,8 +13,7 @@ absl::Status GatherRows(Communicator& ranks, std::span<const std::span<float>> a
     auto part = [&](size_t rank) {
       const size_t first = FirstRowOf(rank, ranks.size(), array.size());
       const size_t last = FirstRowOf(rank + 1, ranks.size(), array.size());
-      return std::span<uint8_t>(reinterpret_cast<uint8_t*>(array.data() + first),
-                                (last - first) * sizeof(float));
+      return AsBytes(array.subspan(first, last - first));
     };
     for (size_t r = 0; r < ranks.size(); ++r) {
       if (r == ranks.rank()) continue;

@@ -6,17 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "trainer/comm/gather.h"
 
 namespace penstock {
 namespace {
 
 // Slices begin at multiples of so many floats: 64 bytes.
 constexpr size_t kAlignment = 16;
-
-template <typename T>
-std::span<uint8_t> Bytes(T* from, size_t count) {
-  return {reinterpret_cast<uint8_t*>(from), count * sizeof(T)};
-}
 
 // The largest power of two up to `limit` that divides `shards`.
 size_t LargestDivisor(size_t shards, size_t limit) {
@@ -104,8 +100,8 @@ absl::Status ShardMerge::ExchangeHalves(float* gradients) {
   std::vector<Communicator::Incoming> in;
   for (size_t r = 0; r < ranks_.size(); ++r) {
     const Slice theirs = SliceOf(r);
-    out.push_back({r, Bytes(sent_halves_.data() + theirs.first, theirs.count)});
-    in.push_back({r, Bytes(received_halves_.data() + r * own.count, own.count)});
+    out.push_back({r, AsBytes(std::span(sent_halves_.data() + theirs.first, theirs.count))});
+    in.push_back({r, AsBytes(std::span(received_halves_.data() + r * own.count, own.count))});
   }
   PENSTOCK_RETURN_IF_ERROR(ranks_.Exchange(out, in));
   FromHalves(wire_, received_halves_.data(), received_halves_.size(), received_.data());
@@ -122,7 +118,7 @@ absl::Status ShardMerge::GatherHalves(float* gradients) {
   std::vector<std::span<uint8_t>> parts;
   for (size_t r = 0; r < ranks_.size(); ++r) {
     const Slice slice = SliceOf(r);
-    parts.push_back(Bytes(sent_halves_.data() + slice.first, slice.count));
+    parts.push_back(AsBytes(std::span(sent_halves_.data() + slice.first, slice.count)));
   }
   PENSTOCK_RETURN_IF_ERROR(ranks_.AllGather(parts));
   FromHalves(wire_, sent_halves_.data(), size_, gradients);
@@ -141,14 +137,15 @@ absl::Status ShardMerge::ExchangeSlices(float* gradients) {
     if (!Owns(shard)) {
       float* place = received_.data() + i * own.count;
       open_slices_.push_back(place);
-      in.push_back({shard / own_, Bytes(place, own.count)});
+      in.push_back({shard / own_, AsBytes(std::span(place, own.count))});
       continue;
     }
     float* sum = gradients + (shard - first_) * size_;
     open_slices_.push_back(sum + own.first);
     for (size_t r = 0; r < ranks_.size(); ++r) {
       const Slice theirs = SliceOf(r);
-      if (r != ranks_.rank()) out.push_back({r, Bytes(sum + theirs.first, theirs.count)});
+      if (r != ranks_.rank())
+        out.push_back({r, AsBytes(std::span(sum + theirs.first, theirs.count))});
     }
   }
   return ranks_.Exchange(out, in);
@@ -173,7 +170,7 @@ absl::Status ShardMerge::GatherSlices(float* gradients) {
   std::vector<std::span<uint8_t>> parts;
   for (size_t r = 0; r < ranks_.size(); ++r) {
     const Slice slice = SliceOf(r);
-    parts.push_back(Bytes(gradients + slice.first, slice.count));
+    parts.push_back(AsBytes(std::span(gradients + slice.first, slice.count)));
   }
   return ranks_.AllGather(parts);
 }

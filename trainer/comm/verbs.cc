@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "records/base/mutex.h"
 #include "records/base/status.h"
+#include "trainer/comm/gather.h"
 #include "trainer/comm/reduction.h"
 
 namespace penstock {
@@ -144,12 +145,10 @@ RankHandle RankVerbs::GroupedAllreduceAsync(std::vector<std::span<T>> arrays,
 }
 
 absl::StatusOr<std::vector<size_t>> RankVerbs::GatherSizes(size_t own) {
-  std::vector<size_t> sizes(Size());
-  sizes[Rank()] = own;
-  PENSTOCK_RETURN_IF_ERROR(Wait(Start([&](Communicator& ranks) {
-    std::vector<std::span<uint8_t>> parts;
-    for (size_t& size : sizes) parts.push_back(AsBytes(std::span(&size, 1)));
-    return ranks.AllGather(parts);
+  std::vector<size_t> sizes;
+  PENSTOCK_RETURN_IF_ERROR(Wait(Start([&](Communicator& ranks) -> absl::Status {
+    PENSTOCK_ASSIGN_OR_RETURN(sizes, GatherOne(ranks, own));
+    return absl::OkStatus();
   })));
   return sizes;
 }
@@ -230,10 +229,7 @@ absl::Status RankVerbs::BroadcastParameters(std::span<const std::span<float>> ar
 }
 
 absl::Status RankVerbs::BroadcastObject(std::string& object, size_t root) {
-  uint64_t size = object.size();
-  PENSTOCK_RETURN_IF_ERROR(Broadcast(std::span(&size, 1), root));
-  object.resize(size);
-  return BroadcastBytes(AsBytes(std::span(object)), root);
+  return Wait(Start([&](Communicator& ranks) { return BroadcastText(ranks, root, object); }));
 }
 
 absl::Status RankVerbs::Barrier() {

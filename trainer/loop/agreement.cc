@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "records/base/sha256.h"
 #include "records/base/status.h"
+#include "trainer/comm/gather.h"
 
 namespace penstock {
 namespace {
@@ -18,16 +19,6 @@ struct Vote {
   Intent intent = Intent::kGo;
   char message[247] = {};
 };
-
-template <typename T>
-absl::StatusOr<std::vector<T>> GatherOne(Communicator& ranks, const T& own) {
-  std::vector<T> all(ranks.size());
-  all[ranks.rank()] = own;
-  std::vector<std::span<uint8_t>> parts;
-  for (T& one : all) parts.push_back({reinterpret_cast<uint8_t*>(&one), sizeof(T)});
-  PENSTOCK_RETURN_IF_ERROR(ranks.AllGather(parts));
-  return all;
-}
 
 bool Has(const std::vector<Vote>& votes, Intent intent) {
   return std::any_of(votes.begin(), votes.end(),

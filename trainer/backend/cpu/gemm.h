@@ -24,7 +24,7 @@ absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name,
 
 struct GemmDescription {
   std::string plan;     // How products are computed: "onednn sgemm, isa 0xfef".
-  std::string library;  // "oneDNN 2.6.3".
+  std::string version;  // "oneDNN 2.6.3".
 };
 // What the bits of a product depend on besides its shape, on this processor.
 GemmDescription DescribeGemm(GemmEngine engine);

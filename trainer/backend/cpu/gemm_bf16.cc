@@ -3,13 +3,13 @@
 #include <dnnl.h>
 #include <immintrin.h>
 
-#include <bit>
 #include <cstdlib>
 #include <map>
 #include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/bfloat16.h"
 
 // oneDNN runs on the OpenMP of libgomp; clang would look for its own omp.h.
 extern "C" void omp_set_num_threads(int);
@@ -17,14 +17,8 @@ extern "C" void omp_set_num_threads(int);
 namespace penstock {
 namespace {
 
-uint16_t RoundOne(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);  // NaN.
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 void RoundScalar(std::span<const float> from, uint16_t* to) {
-  for (size_t i = 0; i < from.size(); ++i) to[i] = RoundOne(from[i]);
+  for (size_t i = 0; i < from.size(); ++i) to[i] = ToBf16(from[i]);
 }
 
 // The instruction takes denormals for zero.
