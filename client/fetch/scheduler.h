@@ -210,7 +210,8 @@ class FetchScheduler {
   void ReportDoubts(const WindowEntry& window);
 
   // quarantine.cc
-  void PumpSuspect();
+  void PumpSuspects();
+  void PumpSuspect(WindowEntry& window);
   void Isolate(ServerEntry& server);
   void LetGo(ServerEntry& server);
   void EndQuarantine();

@@ -23,14 +23,14 @@ void FetchScheduler::Pump() {
   while (!waiting_.empty() && waiting_.front().wanted.front().step < soon) {
     Requeue(waiting_.front());
   }
-  PumpSuspect();
+  PumpSuspects();
   // It grows while windows move on from server to server.
   for (size_t i = 0; i < to_pump_.size() && !ended_; ++i) {
     to_pump_[i]->pump = false;
     PumpServer(*to_pump_[i]);
   }
   to_pump_.clear();
-  PumpSuspect();
+  PumpSuspects();
 }
 
 // What is needed first is opened and asked for first: so a server's credit goes to it.

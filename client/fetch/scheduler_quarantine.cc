@@ -33,29 +33,37 @@ void FetchScheduler::CountBreak() {
   breaks_.push_back(now_);
 }
 
-// Called when a server that was asked for this window alone is lost: the first time is proof where
-// streams break of nothing else; each that did so lately takes one more.
+// Called when a server that was asked for this window alone is lost. Once may be chance, as where
+// servers are restarted one after the other; twice is proof where streams break of nothing else,
+// and each that did so lately takes one more.
 bool FetchScheduler::ProvesDeadly(WindowEntry& window) {
   const auto lately = std::lower_bound(breaks_.begin(), breaks_.end(), now_ - kLately);
   const auto breaks = static_cast<size_t>(breaks_.end() - lately);
   const size_t elsewhere = breaks - std::min<size_t>(breaks, window.breaks);
-  return ++window.breaks_alone > std::min(elsewhere, kMaxProofs - 1);
+  return ++window.breaks_alone > std::min(elsewhere + 1, kMaxProofs - 1);
 }
 
 bool FetchScheduler::LoadsSuspect(const ServerEntry& server) const {
   return quarantined_->opened_on == servers_.stream(server.index) && !quarantined_->ready();
 }
 
-// Moves the most urgent suspect on: a server is emptied for it, it is opened there, and its rows
-// are asked for range by range until none of them is suspect.
-void FetchScheduler::PumpSuspect() {
-  if (quarantined_ == nullptr) {
-    if (suspects_.empty()) return;
-    quarantined_ = &suspects_.front();
-    actions_.Report(absl::StrCat("streams broke again and again while window ",
-                                 quarantined_->number, " was in flight: it is asked for alone"));
+// One suspect after the other, before anything else is opened: what a server loads when it is
+// emptied for the next one is taken away, and if that is what kills it nobody would know.
+void FetchScheduler::PumpSuspects() {
+  while (quarantined_ != nullptr || !suspects_.empty()) {
+    if (quarantined_ == nullptr) {
+      quarantined_ = &suspects_.front();
+      actions_.Report(absl::StrCat("streams broke again and again while window ",
+                                   quarantined_->number, " was in flight: it is asked for alone"));
+    }
+    PumpSuspect(*quarantined_);
+    if (quarantined_ != nullptr) return;  // It waits for something.
   }
-  WindowEntry& window = *quarantined_;
+}
+
+// Moves it on: a server is emptied for it, it is opened there, and its rows are asked for range by
+// range until none of them is suspect.
+void FetchScheduler::PumpSuspect(WindowEntry& window) {
   if (window.retry_at > now_) return;
   const std::optional<uint32_t> index =
       window.opened_on ? window.opened_on->server : ServerOf(window);

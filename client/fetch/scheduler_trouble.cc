@@ -118,11 +118,14 @@ bool FetchScheduler::AwaitsSecondOpinion(const ServerEntry& server, const Window
          ServerOf(window) == server.index && AnotherMayCome(server);
 }
 
+// Up, or in time, again.
 bool FetchScheduler::AnotherMayCome(const ServerEntry& server) const {
   for (uint32_t i = 0; i < servers_.size(); ++i) {
-    const ServerState state = servers_[i].state;
-    const bool coming = state == ServerState::kConnecting || state == ServerState::kBackoff;
-    if (i != server.index && coming && !servers_[i].removed) return true;
+    const ServerEntry& other = servers_[i];
+    const bool coming = other.state == ServerState::kConnecting ||
+                        other.state == ServerState::kBackoff ||
+                        (other.state == ServerState::kUp && other.slow);
+    if (i != server.index && coming && !other.removed) return true;
   }
   return false;
 }
