@@ -11,7 +11,11 @@ void WindowStore::Open(WindowId id, uint32_t rows, uint64_t needed_at,
   }
   ++entry.pins;
   entry.waiting.push_back(std::move(ready));
-  if (entry.loading || entry.pins > 1) return;
+  if (entry.loading) return;
+  if (entry.pins > 1) {
+    if (needed_at >= entry.needed_at) return;
+    queue_.erase({entry.needed_at, id});
+  }
   entry.rows = rows;
   entry.needed_at = needed_at;
   queue_.insert({needed_at, id});
