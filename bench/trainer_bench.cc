@@ -37,7 +37,9 @@ void Predict(benchmark::State& state, const char* model) {
   const RandomBoards boards(static_cast<size_t>(state.range(0)));
   auto backend = MakeBackend(model, {.threads = static_cast<size_t>(state.range(1))});
   std::vector<float> predictions(boards.scores.size());
-  for (auto _ : state) backend->Predict(boards.rows(), predictions);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(backend->Predict(boards.rows(), predictions, 0).ok());
+  }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 

@@ -64,8 +64,9 @@ absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
                             CpuBackend::Create(loaded.info.model, {.threads = 1, .shards = 1}));
   backend->state() = std::move(loaded.state);
   std::vector<float> scores(fens.size());
-  backend->Predict({.format = BoardFormat::kPacked, .rows = fens.size(), .planes = records.data()},
-                   scores);
+  PENSTOCK_RETURN_IF_ERROR(backend->Predict(
+      {.format = BoardFormat::kPacked, .rows = fens.size(), .planes = records.data()}, scores,
+      fens.size()));
   return scores;
 }
 

@@ -19,10 +19,12 @@
 #include "records/io/atomic_file.h"
 #include "trainer/app/divergence_report.h"
 #include "trainer/app/input_options.h"
+#include "trainer/app/make_backend.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/app/report.h"
 #include "trainer/app/restore.h"
+#include "trainer/app/run_lines.h"
 #include "trainer/app/signal_watcher.h"
 #include "trainer/app/stopper.h"
 #include "trainer/app/training_watch.h"
@@ -61,21 +63,18 @@ class TrainingRun {
   absl::Status MakeBackend();
   // Rank 0's, on all ranks.
   absl::Status ShareStart();
-  absl::Status RestoreOrInitialize();
-  absl::Status Resume(FoundCheckpoint found);
+  absl::Status RestoreOrInitialize(TrainState& state);
+  absl::Status Resume(FoundCheckpoint found, TrainState& state);
   // Weights of --init-from, or of the seed.
-  absl::Status Initialize();
+  absl::Status Initialize(TrainState& state) const;
   void DescribeRun();
   absl::Status OpenTrainInput();
   uint64_t TotalSteps() const;
   std::vector<MemoryUse> MemoryUses() const;
   absl::StatusOr<TrainLoopOptions> LoopOptions();
   absl::StatusOr<MateScoreParams> ScoreParams() const;
-  std::string Numerics() const;
   absl::Status OpenOutputs();
   absl::Status WriteResults(const TrainSummary& summary) const;
-  void PrintStart() const;
-  void PrintEnd(const TrainSummary& summary, const Verdict& verdict) const;
   Verdict JudgeRun(const TrainSummary& summary) const;
 
   const TrainerOptions& options_;
@@ -84,7 +83,7 @@ class TrainingRun {
   std::unique_ptr<RankGroup> ranks_;
   v1::DecodeSpec spec_;
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
-  std::unique_ptr<CpuBackend> backend_;
+  std::unique_ptr<Backend> backend_;
   std::optional<CheckpointFolder> checkpoints_;
   CheckpointInfo info_;
   std::unique_ptr<LoaderInput> input_;
@@ -118,12 +117,12 @@ absl::Status TrainingRun::OpenDataInTurn() {
 
 // Before anything is sent whose size these decide.
 absl::Status TrainingRun::CompareRanks() {
-  const GemmDescription gemm = DescribeGemm(*ParseGemmEngine(options_.gemm, options_.precision));
+  const BackendDescription backend = backend_->Describe();
   SharedSettings settings = SharedOptions(options_.config);
   settings["the program"] = kProgram;
-  settings["the arithmetic"] = Numerics();
-  settings["the library"] = gemm.version;
-  settings["the GEMM plan"] = gemm.plan;
+  settings["the arithmetic"] = backend.numerics;
+  settings["the library"] = backend.library;
+  settings["the GEMM plan"] = backend.gemm_plan;
   settings["the decode spec"] = spec_.ShortDebugString();
   return CompareSettings(ranks_->communicator(), settings);
 }
@@ -151,24 +150,10 @@ absl::Status TrainingRun::OpenData() {
 }
 
 absl::Status TrainingRun::MakeBackend() {
-  if (options_.device == "cuda") {
-    return absl::FailedPreconditionError(
-        "--device cuda: this build has no CUDA; use --device cpu or auto");
-  }
   PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
-  CpuBackendOptions cpu{.threads = options_.threads,
-                        .processes = options_.rank.local_size,
-                        .shards = options_.virtual_shards,
-                        .ranks = &ranks_->communicator(),
-                        .fast_reduction = options_.ranks.fast(),
-                        .wire = options_.ranks.wire()};
-  PENSTOCK_ASSIGN_OR_RETURN(cpu.gemm, ParseGemmEngine(options_.gemm, options_.precision));
-  PENSTOCK_ASSIGN_OR_RETURN(backend_, CpuBackend::Create(info_.model, cpu));
+  PENSTOCK_ASSIGN_OR_RETURN(backend_,
+                            penstock::MakeBackend(options_, info_.model, ranks_->communicator()));
   return absl::OkStatus();
-}
-
-std::string TrainingRun::Numerics() const {
-  return absl::StrCat("cpu ", options_.gemm, " ", backend_->kernels_name());
 }
 
 void TrainingRun::DescribeRun() {
@@ -180,42 +165,44 @@ void TrainingRun::DescribeRun() {
     absl::StrAppend(&info_.reduction, " ", options_.ranks.compression);
   }
   info_.world_size = options_.rank.world_size;
-  info_.block_rows = backend_->block_rows();
-  info_.numerics = Numerics();
+  const BackendDescription backend = backend_->Describe();
+  info_.block_rows = backend.block_rows;
+  info_.numerics = backend.numerics;
   info_.precision = options_.precision;
-  const GemmDescription gemm = DescribeGemm(*ParseGemmEngine(options_.gemm, options_.precision));
-  info_.gemm_plan = gemm.plan;
-  info_.libraries = gemm.version;
+  info_.gemm_plan = backend.gemm_plan;
+  info_.libraries = backend.library;
   info_.version = kProgram;
 }
 
-absl::Status TrainingRun::Resume(FoundCheckpoint found) {
+absl::Status TrainingRun::Resume(FoundCheckpoint found, TrainState& state) {
   const CheckpointInfo then = found.checkpoint.info;
   absl::PrintF("resuming from %s: step %d, cursor %s\n", found.path, then.step, then.cursor);
   if (!options_.init_from.empty()) absl::PrintF("--init-from is not used: training goes on\n");
   info_ = then;
   DescribeRun();
-  backend_->state() = std::move(found.checkpoint.state);
+  state = std::move(found.checkpoint.state);
   return Annotate(CheckSameBits(then, info_, options_.require_same_bits), found.path);
 }
 
-absl::Status TrainingRun::Initialize() {
-  std::vector<float>& parameters = backend_->state().parameters;
+absl::Status TrainingRun::Initialize(TrainState& state) const {
   if (options_.init_from.empty()) {
-    InitializeParameters(backend_->table(), options_.seed, parameters);
+    InitializeParameters(backend_->table(), options_.seed, state.parameters);
     return absl::OkStatus();
   }
-  PENSTOCK_RETURN_IF_ERROR(ReadSafetensors(options_.init_from, backend_->table(), parameters));
+  PENSTOCK_RETURN_IF_ERROR(
+      ReadSafetensors(options_.init_from, backend_->table(), state.parameters));
   absl::PrintF("starting with the weights of %s\n", options_.init_from);
   return absl::OkStatus();
 }
 
 absl::Status TrainingRun::ShareStart() {
-  if (Leads()) PENSTOCK_RETURN_IF_ERROR(RestoreOrInitialize());
-  return ShareTraining(ranks_->communicator(), backend_->table(), info_, backend_->state());
+  TrainState state(backend_->table().arena_size());
+  if (Leads()) PENSTOCK_RETURN_IF_ERROR(RestoreOrInitialize(state));
+  PENSTOCK_RETURN_IF_ERROR(ShareTraining(ranks_->communicator(), backend_->table(), info_, state));
+  return backend_->SetState(std::move(state));
 }
 
-absl::Status TrainingRun::RestoreOrInitialize() {
+absl::Status TrainingRun::RestoreOrInitialize(TrainState& state) {
   if (!options_.checkpoint_dir.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(
         checkpoints_, CheckpointFolder::Open(options_.checkpoint_dir, options_.keep_checkpoints));
@@ -224,9 +211,9 @@ absl::Status TrainingRun::RestoreOrInitialize() {
       std::optional<FoundCheckpoint> found,
       FindCheckpoint(options_.resume, checkpoints_.has_value() ? &*checkpoints_ : nullptr,
                      info_.model));
-  if (found.has_value()) return Resume(*std::move(found));
+  if (found.has_value()) return Resume(*std::move(found), state);
   DescribeRun();
-  return Initialize();
+  return Initialize(state);
 }
 
 absl::Status TrainingRun::OpenTrainInput() {
@@ -335,53 +322,10 @@ std::vector<MemoryUse> TrainingRun::MemoryUses() const {
   return uses;
 }
 
-void TrainingRun::PrintStart() const {
-  absl::PrintF("model %s: %s parameters; %d threads; %s records to train on, %s held out\n",
-               options_.model, Grouped(backend_->table().parameter_count()), backend_->threads(),
-               Grouped(manifest_->num_records(Split::kTrain)),
-               Grouped(manifest_->num_records(Split::kHoldout)));
-  if (options_.rank.world_size > 1) {
-    absl::PrintF("%d ranks (%s), %d virtual shards each, reduction %s\n", options_.rank.world_size,
-                 options_.rank.source, backend_->shards() / options_.rank.world_size,
-                 info_.reduction);
-    if (options_.ranks.lr_scaling != "none") {
-      absl::PrintF("learning rate %g, by --lr-scaling %s\n", options_.learning_rate,
-                   options_.ranks.lr_scaling);
-    }
-  }
-  absl::PrintF("%s",
-               MemoryTable(absl::StrCat("memory of rank ", options_.rank.rank), MemoryUses()));
-  if (manifest_->num_records(Split::kHoldout) == 0) {
-    absl::PrintF("no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
-  }
-  std::fflush(stdout);
-}
-
 Verdict TrainingRun::JudgeRun(const TrainSummary& summary) const {
   return Judge({.times = summary.times,
                 .steps = summary.step - summary.first_step,
                 .packed = options_.dtype == "packed"});
-}
-
-void TrainingRun::PrintEnd(const TrainSummary& summary, const Verdict& verdict) const {
-  absl::PrintF(
-      "%s after step %d: %s positions in %.1f s, %s positions/s, waiting for input "
-      "%.2f %% of the time\n",
-      summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions),
-      summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())),
-      100 * summary.wait_share());
-  if (summary.early_stopped) {
-    absl::PrintF("stopped early: %s in a row were no better than that of step %d, loss %.4f\n",
-                 Counted(summary.best->evaluations_since, "evaluation", "evaluations"),
-                 summary.best->step, summary.best->loss);
-  }
-  if (summary.positions > 0)
-    absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
-  absl::PrintF("cursor %s\nsha256 %s\n", summary.cursor, summary.digest);
-  if (const std::string comparison = watch_->Comparison(); !comparison.empty()) {
-    absl::PrintF("diagnosis: %s\n", comparison);
-  }
-  absl::PrintF("verdict: %s\n", verdict.text);
 }
 
 absl::StatusOr<RunResult> TrainingRun::Run() {
@@ -393,7 +337,7 @@ absl::StatusOr<RunResult> TrainingRun::Run() {
 
 absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   PENSTOCK_RETURN_IF_ERROR(MakeBackend());
-  watch_.emplace(options_.profile, backend_->threads());
+  watch_.emplace(options_.profile, backend_->Describe().threads);
   if (!options_.profile.steps.empty()) backend_->set_tracer(&watch_->tracer());
   PENSTOCK_RETURN_IF_ERROR(OpenDataInTurn());
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParams());
@@ -423,13 +367,17 @@ absl::Status TrainingRun::OpenOutputs() {
   PENSTOCK_ASSIGN_OR_RETURN(board_, EventFile::Open(options_.tensorboard));
   // Whether it can be written is better known before the training than after it.
   if (!options_.json.empty()) PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(options_.json).status());
-  PrintStart();
+  PrintStart(options_, {.backend = *backend_,
+                        .memory = MemoryUses(),
+                        .train_records = manifest_->num_records(Split::kTrain),
+                        .holdout_records = manifest_->num_records(Split::kHoldout),
+                        .reduction = info_.reduction});
   return absl::OkStatus();
 }
 
 absl::Status TrainingRun::WriteResults(const TrainSummary& summary) const {
   const Verdict verdict = JudgeRun(summary);
-  PrintEnd(summary, verdict);
+  PrintEnd(summary, verdict, watch_->Comparison());
   PENSTOCK_RETURN_IF_ERROR(watch_->WriteTrace());
   PENSTOCK_RETURN_IF_ERROR(events_->status());
   PENSTOCK_RETURN_IF_ERROR(board_->status());

@@ -55,7 +55,7 @@ class Sums {
 // One batch of an evaluation, on all ranks.
 class BatchPredictor {
  public:
-  BatchPredictor(CpuBackend& backend, BoardReader& reader, Communicator& ranks)
+  BatchPredictor(Backend& backend, BoardReader& reader, Communicator& ranks)
       : backend_(backend), reader_(reader), ranks_(ranks) {}
 
   absl::Status Run(const InputBatch& batch) {
@@ -64,7 +64,8 @@ class BatchPredictor {
     const size_t first = FirstRowOf(ranks_.rank(), ranks_.size(), global);
     predictions.resize(global);
     scores.resize(global);
-    backend_.Predict(rows, std::span<float>(predictions).subspan(first, rows.rows), global);
+    PENSTOCK_RETURN_IF_ERROR(
+        backend_.Predict(rows, std::span<float>(predictions).subspan(first, rows.rows), global));
     std::copy_n(rows.scores, rows.rows, scores.data() + first);
     const std::span<float> arrays[] = {predictions, scores};
     return GatherRows(ranks_, arrays);
@@ -73,7 +74,7 @@ class BatchPredictor {
   std::vector<float> predictions, scores;  // Of all ranks' rows.
 
  private:
-  CpuBackend& backend_;
+  Backend& backend_;
   BoardReader& reader_;
   Communicator& ranks_;
 };
@@ -89,7 +90,7 @@ Intent ReadBatch(Input& input, const std::function<bool()>& should_stop, InputBa
 
 }  // namespace
 
-absl::StatusOr<Evaluation> Evaluate(CpuBackend& backend, BoardReader& reader, Input& input,
+absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input& input,
                                     double train_mean, const std::function<bool()>& should_stop,
                                     Communicator* ranks) {
   SingleCommunicator alone;

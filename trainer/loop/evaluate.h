@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/backend.h"
 #include "trainer/board_reader.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/input.h"
@@ -32,7 +32,7 @@ struct Evaluation {
 // all `ranks` (null: of this one alone), which all get the same result.
 // `should_stop`, unless empty, is asked between batches; one rank's yes stops all.
 // kFailedPrecondition: there are no rows; kCancelled: should_stop() said so.
-absl::StatusOr<Evaluation> Evaluate(CpuBackend& backend, BoardReader& reader, Input& input,
+absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input& input,
                                     double train_mean,
                                     const std::function<bool()>& should_stop = {},
                                     Communicator* ranks = nullptr);

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
+#include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/comm/testing/rank_threads.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/model/initialize.h"

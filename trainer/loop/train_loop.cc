@@ -18,7 +18,7 @@ double TrainSummary::wait_share() const {
   return seconds() > 0 ? std::chrono::duration<double>(wait).count() / seconds() : 0;
 }
 
-TrainLoop::TrainLoop(CpuBackend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
+TrainLoop::TrainLoop(Backend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
                      TrainLoopOptions options)
     : backend_(backend),
       reader_(reader),
@@ -138,7 +138,7 @@ absl::Status TrainLoop::TrainOn(const InputBatch& batch, StepReport& report) {
   if (!result.ok()) return Diverged(result.status(), batch);
   report.loss = result->loss;
   report.gradient_norm = result->gradient_norm;
-  info_.step = backend_.state().step;
+  info_.step = backend_.steps();
   info_.cursor = batch.cursor;
   const std::span<const float> scores = backend_.global_scores();
   report.rows = scores.size();
@@ -226,10 +226,11 @@ absl::Status TrainLoop::Save() {
 
 // No rank goes on, or ends and has the others ended, before rank 0 has written the file.
 absl::Status TrainLoop::SaveBy(SaveMethod save) {
-  if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, backend_.state()));
+  if (!options_.rank_0_saves && options_.checkpoints == nullptr) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const TrainState* state, backend_.State());
+  if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, *state));
   if (options_.checkpoints != nullptr) {
-    PENSTOCK_RETURN_IF_ERROR(
-        (options_.checkpoints->*save)(info_, backend_.table(), backend_.state()));
+    PENSTOCK_RETURN_IF_ERROR((options_.checkpoints->*save)(info_, backend_.table(), *state));
   }
   return options_.rank_0_saves ? ranks_.Barrier() : absl::OkStatus();
 }

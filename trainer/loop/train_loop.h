@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/backend.h"
 #include "trainer/batch_digest.h"
 #include "trainer/board_reader.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
@@ -102,7 +102,7 @@ inline constexpr size_t kLossSteps = 10;
 // resumed from, or with zero steps. Not thread-safe.
 class TrainLoop {
  public:
-  TrainLoop(CpuBackend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
+  TrainLoop(Backend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
             TrainLoopOptions options);
 
   // Trains to the end of the input, to total_steps, until evaluations get no better or until
@@ -137,7 +137,7 @@ class TrainLoop {
   bool EarlyStopped() const;
   bool IsDone() const;
 
-  CpuBackend& backend_;
+  Backend& backend_;
   BoardReader& reader_;
   Input& input_;
   CheckpointInfo info_;

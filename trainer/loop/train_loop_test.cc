@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "records/base/sha256.h"
 #include "tests/status_matchers.h"
+#include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/diagnostic_input.h"
 #include "trainer/model/initialize.h"
 #include "trainer/testing/memory_input.h"
@@ -105,7 +106,7 @@ TEST_F(TrainLoopTest, EvaluationCountsEveryRecordOnceAgainstBothMeans) {
   ASSERT_OK(again.Next(batch));
   ASSERT_OK_AND_ASSIGN(const BoardRows rows, reader_.Read(batch));
   std::vector<float> predictions(37);
-  backend->Predict(rows, predictions);
+  ASSERT_OK(backend->Predict(rows, predictions, 37));
   double loss = 0, mean = 0, from_quarter = 0, from_mean = 0;
   for (size_t i = 0; i < 37; ++i) {
     loss += std::pow(double(predictions[i]) - rows.scores[i], 2) / 37;

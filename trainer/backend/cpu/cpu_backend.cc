@@ -154,9 +154,27 @@ std::vector<MemoryUse> CpuBackend::MemoryUses(BoardFormat format, size_t global_
           {"predictions", 2 * global_rows * sizeof(float), "and scores"}};
 }
 
-void CpuBackend::Predict(const BoardRows& rows, std::span<float> predictions, size_t global_rows) {
+absl::Status CpuBackend::SetState(TrainState state) {
+  state_ = std::move(state);
+  return absl::OkStatus();
+}
+
+BackendDescription CpuBackend::Describe() const {
+  const GemmDescription gemm = DescribeGemm(gemm_);
+  return {.place = absl::StrCat(threads(), threads() == 1 ? " thread" : " threads"),
+          .numerics = absl::StrCat("cpu ", gemm_ == GemmEngine::kOpenBlas ? "openblas" : "onednn",
+                                   " ", kernels_.name),
+          .library = gemm.version,
+          .gemm_plan = gemm.plan,
+          .block_rows = block_rows_,
+          .threads = threads()};
+}
+
+absl::Status CpuBackend::Predict(const BoardRows& rows, std::span<float> predictions,
+                                 size_t global_rows) {
   RunShards(ProgramFor(Purpose::kInference, rows.format), PartOf(rows, global_rows), nullptr,
             predictions.data());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateOptions& update) {
@@ -174,13 +192,7 @@ absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateO
   PENSTOCK_ASSIGN_OR_RETURN(result.loss, GatherLoss(part));
   PENSTOCK_RETURN_IF_ERROR(MergeGradients());
   result.gradient_norm = GradientNorm();
-  if (!std::isfinite(result.loss) || !std::isfinite(result.gradient_norm)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("step ", state_.step, ": the loss is ", result.loss,
-                     " and the gradient's norm ", result.gradient_norm,
-                     ": training diverged before this step; lower the learning rate, add warm-up "
-                     "steps or clip the norm"));
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckFinite(state_.step, result));
   ApplyUpdate(update, result.gradient_norm);
   ++state_.step;
   return result;

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainer/backend/backend.h"
 #include "trainer/backend/board_rows.h"
 #include "trainer/backend/cpu/block_executor.h"
 #include "trainer/backend/cpu/gemm.h"
@@ -46,57 +47,41 @@ struct CpuBackendOptions {
   WireFloat wire = WireFloat::kFp32;  // How gradients travel; others need fast_reduction.
 };
 
-// One update's numbers.
-struct UpdateOptions {
-  double learning_rate = 1e-3;
-  double decay_rate = 0.01;  // Times the learning rate; on matrices only.
-  double clip_norm = 0;      // Global norm that gradients are scaled down to; 0: no limit.
-  size_t global_rows = 0;    // Of all ranks together; 0: those of this one are all.
-};
-
-struct StepResult {
-  double loss = 0;           // Mean squared error before the update; summed in double in row order.
-  double gradient_norm = 0;  // Before clipping.
-};
-
 // Not thread-safe.
-class CpuBackend {
+class CpuBackend final : public Backend {
  public:
   // kInvalidArgument: an impossible model, no shards, or ranks that cannot share them.
   static absl::StatusOr<std::unique_ptr<CpuBackend>> Create(const BoardModelConfig& config,
                                                             const CpuBackendOptions& options);
 
-  // Forward, backward, update. Any number of rows; with a multiple of V every shard has as many.
-  // `rows` are this rank's. All ranks call it, and get the same result.
-  // kInvalidArgument: no rows or no scores.
-  // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
-  // kUnavailable: another rank ended; the state is unchanged.
-  absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update);
+  // Any number of rows; with a multiple of V every shard has as many.
+  absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) override;
 
-  // Forward alone: predictions (rows.rows). Needs no other rank; with its part of `global_rows` (0:
-  // they are all) a rank computes the bits that one rank alone would.
-  void Predict(const BoardRows& rows, std::span<float> predictions, size_t global_rows = 0);
+  // Never fails. No global_rows: `rows` are all.
+  absl::Status Predict(const BoardRows& rows, std::span<float> predictions,
+                       size_t global_rows) override;
 
-  // Told when a step waits for other ranks. Null: nobody is.
-  void set_recorder(StepRecorder* recorder) { recorder_ = recorder; }
-  // Tracks 1 to threads() get the shards, 0 merging and update. Null: nothing is traced.
-  void set_tracer(Tracer* tracer) { tracer_ = tracer; }
+  absl::Status SetState(TrainState state) override;
+  absl::StatusOr<const TrainState*> State() override { return &state_; }
+  uint64_t steps() const override { return state_.step; }
 
-  // Bytes that training on rows of this format takes, by what they are for.
-  std::vector<MemoryUse> MemoryUses(BoardFormat format, size_t global_rows);
+  void set_recorder(StepRecorder* recorder) override { recorder_ = recorder; }
+  // Tracks 1 to threads() get the shards, 0 merging and update.
+  void set_tracer(Tracer* tracer) override { tracer_ = tracer; }
+
+  std::vector<MemoryUse> MemoryUses(BoardFormat format, size_t global_rows) override;
 
   TrainState& state() { return state_; }
-  const ParameterTable& table() const { return table_; }
+  const ParameterTable& table() const override { return table_; }
   const BoardModelConfig& config() const { return config_; }
   size_t threads() const { return pool_.threads(); }
-  size_t shards() const { return shards_; }
+  size_t shards() const override { return shards_; }
   size_t block_rows() const { return block_rows_; }
-  const char* kernels_name() const { return kernels_.name; }
+  BackendDescription Describe() const override;
   // Of the last step, merged, before clipping.
   std::span<const float> gradients() const { return {gradients_.data(), table_.arena_size()}; }
-  // Of the last step: of this rank's rows, and the scores of all ranks' rows in their order.
-  std::span<const float> predictions() const { return own_predictions_; }
-  std::span<const float> global_scores() const { return scores_; }
+  std::span<const float> predictions() const override { return own_predictions_; }
+  std::span<const float> global_scores() const override { return scores_; }
 
  private:
   enum class Purpose : uint8_t { kTraining, kInference };

@@ -173,9 +173,9 @@ TEST(CpuBackendTest, PredictionsDoNotDependOnTheBatchSize) {
   auto backend = MakeBackend(kSmall);
   const RandomBoards boards(13);
   std::vector<float> all(13), one(1);
-  backend->Predict(boards.rows(), all);
+  ASSERT_OK(backend->Predict(boards.rows(), all, 13));
   for (size_t row = 0; row < 13; ++row) {
-    backend->Predict(boards.rows().Slice(row, 1), one);
+    ASSERT_OK(backend->Predict(boards.rows().Slice(row, 1), one, 1));
     EXPECT_NEAR(one[0], all[row], 1e-6);
   }
 }
@@ -196,9 +196,10 @@ TEST(CpuBackendTest, DecodedPlanesGiveThePackedBits) {
   auto bytes = [](const auto& v) { return reinterpret_cast<const uint8_t*>(v.data()); };
   auto backend = MakeBackend(kSmall);
   std::vector<float> packed(8), i8(8), f32(8);
-  backend->Predict(boards.rows(), packed);
-  backend->Predict({BoardFormat::kI8, 8, bytes(planes), bytes(flags), nullptr}, i8);
-  backend->Predict({BoardFormat::kF32, 8, bytes(wide_planes), bytes(wide_flags), nullptr}, f32);
+  ASSERT_OK(backend->Predict(boards.rows(), packed, 8));
+  ASSERT_OK(backend->Predict({BoardFormat::kI8, 8, bytes(planes), bytes(flags)}, i8, 8));
+  ASSERT_OK(
+      backend->Predict({BoardFormat::kF32, 8, bytes(wide_planes), bytes(wide_flags)}, f32, 8));
   EXPECT_EQ(i8, packed);
   EXPECT_EQ(f32, packed);
 }

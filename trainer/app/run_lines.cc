@@ -1,0 +1,54 @@
+#include "trainer/app/run_lines.h"
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "records/base/text.h"
+
+namespace penstock {
+namespace {
+
+void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {
+  absl::PrintF("%d ranks (%s), %d virtual shards each, reduction %s\n", options.rank.world_size,
+               options.rank.source, start.backend.shards() / options.rank.world_size,
+               start.reduction);
+  if (options.ranks.lr_scaling == "none") return;
+  absl::PrintF("learning rate %g, by --lr-scaling %s\n", options.learning_rate,
+               options.ranks.lr_scaling);
+}
+
+}  // namespace
+
+void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
+  absl::PrintF("model %s: %s parameters; %s; %s records to train on, %s held out\n", options.model,
+               Grouped(start.backend.table().parameter_count()), start.backend.Describe().place,
+               Grouped(start.train_records), Grouped(start.holdout_records));
+  if (options.rank.world_size > 1) PrintRanks(options, start);
+  absl::PrintF("%s", MemoryTable(absl::StrCat("memory of rank ", options.rank.rank), start.memory));
+  if (start.holdout_records == 0) {
+    absl::PrintF("no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
+  }
+  std::fflush(stdout);
+}
+
+void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::string& comparison) {
+  absl::PrintF(
+      "%s after step %d: %s positions in %.1f s, %s positions/s, waiting for input "
+      "%.2f %% of the time\n",
+      summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions),
+      summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())),
+      100 * summary.wait_share());
+  if (summary.early_stopped) {
+    absl::PrintF("stopped early: %s in a row were no better than that of step %d, loss %.4f\n",
+                 Counted(summary.best->evaluations_since, "evaluation", "evaluations"),
+                 summary.best->step, summary.best->loss);
+  }
+  if (summary.positions > 0)
+    absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
+  absl::PrintF("cursor %s\nsha256 %s\n", summary.cursor, summary.digest);
+  if (!comparison.empty()) absl::PrintF("diagnosis: %s\n", comparison);
+  absl::PrintF("verdict: %s\n", verdict.text);
+}
+
+}  // namespace penstock

@@ -1,0 +1,30 @@
+// What a training prints on stdout before its first step and after its last.
+#ifndef PENSTOCK_TRAINER_APP_RUN_LINES_H_
+#define PENSTOCK_TRAINER_APP_RUN_LINES_H_
+
+#include <string>
+#include <vector>
+
+#include "trainer/app/options.h"
+#include "trainer/backend/backend.h"
+#include "trainer/loop/train_loop.h"
+#include "trainer/profile/memory_table.h"
+#include "trainer/profile/verdict.h"
+
+namespace penstock {
+
+struct StartOfRun {
+  const Backend& backend;
+  std::vector<MemoryUse> memory;  // Of the host.
+  uint64_t train_records = 0;
+  uint64_t holdout_records = 0;
+  std::string reduction;
+};
+
+void PrintStart(const TrainerOptions& options, const StartOfRun& start);
+// `comparison` of a diagnosis; empty if there was none.
+void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::string& comparison);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_RUN_LINES_H_

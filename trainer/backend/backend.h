@@ -1,0 +1,88 @@
+// What a training needs of whatever computes its steps.
+#ifndef PENSTOCK_TRAINER_BACKEND_BACKEND_H_
+#define PENSTOCK_TRAINER_BACKEND_BACKEND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/backend/board_rows.h"
+#include "trainer/backend/train_state.h"
+#include "trainer/model/parameter_table.h"
+#include "trainer/profile/memory_table.h"
+#include "trainer/profile/step_recorder.h"
+#include "trainer/profile/tracer.h"
+
+namespace penstock {
+
+// One update's numbers.
+struct UpdateOptions {
+  double learning_rate = 1e-3;
+  double decay_rate = 0.01;  // Times the learning rate; on matrices only.
+  double clip_norm = 0;      // Global norm that gradients are scaled down to; 0: no limit.
+  size_t global_rows = 0;    // Of all ranks together; 0: those of this one are all.
+};
+
+struct StepResult {
+  double loss = 0;           // Mean squared error before the update; summed in double in row order.
+  double gradient_norm = 0;  // Before clipping.
+};
+
+// Where the work is done, and what the bits of a step depend on besides the state and the batch.
+struct BackendDescription {
+  std::string place;      // "2 threads"
+  std::string numerics;   // "cpu onednn avx512"
+  std::string library;    // "oneDNN 2.6.3"
+  std::string gemm_plan;  // "onednn sgemm, isa 0xfef"
+  size_t block_rows = 0;  // Samples computed together.
+  size_t threads = 0;     // Tracks of the tracer beside track 0.
+};
+
+// Not thread-safe.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Forward, backward, update. `rows` are this rank's. All ranks call it, and get the same result.
+  // kInvalidArgument: no rows or no scores, or rows that the backend was not made for.
+  // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
+  // kUnavailable: another rank ended; the state is unchanged.
+  virtual absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) = 0;
+
+  // Forward alone: predictions (rows.rows). Needs no other rank; with its part of `global_rows` a
+  // rank computes the bits that one rank alone would.
+  virtual absl::Status Predict(const BoardRows& rows, std::span<float> predictions,
+                               size_t global_rows) = 0;
+
+  // Arenas laid out by table().
+  virtual absl::Status SetState(TrainState state) = 0;
+  // Valid until the next call of Step() or SetState().
+  virtual absl::StatusOr<const TrainState*> State() = 0;
+  virtual uint64_t steps() const = 0;  // Updates applied: the state's step.
+
+  // Told when a step waits for other ranks or a device. Null: nobody is.
+  virtual void set_recorder(StepRecorder* recorder) = 0;
+  // Null: nothing is traced.
+  virtual void set_tracer(Tracer* tracer) = 0;
+
+  // Bytes of host memory that training on rows of this format takes, by what they are for.
+  virtual std::vector<MemoryUse> MemoryUses(BoardFormat format, size_t global_rows) = 0;
+
+  virtual const ParameterTable& table() const = 0;
+  virtual size_t shards() const = 0;  // Virtual ones, of all ranks.
+  virtual BackendDescription Describe() const = 0;
+  // Of the last step: of this rank's rows, and the scores of all ranks' rows in their order.
+  virtual std::span<const float> predictions() const = 0;
+  virtual std::span<const float> global_scores() const = 0;
+};
+
+// kFailedPrecondition unless both numbers of step `step` are finite.
+absl::Status CheckFinite(uint64_t step, const StepResult& result);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_BACKEND_H_
