@@ -10,6 +10,7 @@
 #include "metrics/metrics_flags.h"
 #include "trainer/app/profile_options.h"
 #include "trainer/app/rank_options.h"
+#include "trainer/backend/cpu/gemm.h"
 
 namespace penstock {
 
@@ -38,7 +39,7 @@ struct TrainerOptions {
 
   std::string model = "tiny";
   std::string device = "auto";
-  std::string gemm = "onednn";
+  std::string gemm = std::string(DefaultGemm());
   std::string precision = "fp32";
   uint64_t threads = 0;
   uint64_t virtual_shards = 8;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/text.h"
+#include "trainer/app/build_notes.h"
 
 namespace penstock {
 namespace {
@@ -21,6 +22,7 @@ void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {
 }  // namespace
 
 void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
+  absl::PrintF("%s", BuildNotes());
   absl::PrintF("model %s: %s parameters; %s; %s records to train on, %s held out\n", options.model,
                Grouped(start.backend.table().parameter_count()), start.backend.Describe().place,
                Grouped(start.train_records), Grouped(start.holdout_records));

@@ -199,6 +199,8 @@ absl::StatusOr<std::shared_ptr<gloo::Context>> Connect(const RankInfo& info, Sto
 
 }  // namespace
 
+bool HasGloo() { return true; }
+
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const RankInfo& info, StoreClient& store,
                                                           const GlooOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<gloo::Context> context, Connect(info, store, options));

@@ -29,9 +29,13 @@ struct GlooOptions {
   std::function<void(absl::string_view)> report = nullptr;
 };
 
+// Not with PENSTOCK_PORTABLE.
+bool HasGloo();
+
 // Connects this rank with every other one. `store` must outlive the communicator; a rank that it
 // reports lost ends any wait at once.
 // kUnavailable: a rank cannot be reached, naming it where it is known.
+// kFailedPrecondition: a build without Gloo.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const RankInfo& info, StoreClient& store,
                                                           const GlooOptions& options);
 

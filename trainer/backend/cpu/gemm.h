@@ -17,8 +17,11 @@ enum class GemmEngine : uint8_t {
   kOneDnnBf16,  // Operands rounded to bfloat16 (gemm_bf16.h).
 };
 
+// "onednn", or "openblas" where the build has no oneDNN.
+absl::string_view DefaultGemm();
+
 // "onednn" or "openblas" and "fp32" or "bf16"; kInvalidArgument names them. bf16 needs onednn.
-// kFailedPrecondition: this processor cannot.
+// kFailedPrecondition: this processor or build cannot.
 absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name,
                                            absl::string_view precision = "fp32");
 

@@ -1,0 +1,10 @@
+// For libstdc++, whose archive in Debian 12 asks for the arc4random() that glibc has since 2.36.
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+uint32_t arc4random(void) {
+  uint32_t value;
+  if (getentropy(&value, sizeof(value)) != 0) abort();
+  return value;
+}

@@ -1,0 +1,134 @@
+"""The portable programs: what they ask of a machine, and that they run on one that has only glibc.
+
+PENSTOCK_PORTABLE_BIN: their folder; .ci/portable.sh sets it. PENSTOCK_PORTABLE_ROOT: the root of
+another Linux to run them in, instead of a folder that holds this machine's glibc and nothing else.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
+
+from processes import BIN, SAMPLE, TIMEOUT_S, die_with_parent, pause  # noqa: E402
+
+PORTABLE = pathlib.Path(os.environ.get("PENSTOCK_PORTABLE_BIN", "/none"))
+PROGRAMS = ("penstock", "penstock-server", "penstock-train")
+# Of glibc 2.35; some of these are empty since 2.34.
+GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
+         "ld-linux-x86-64.so.2"}
+OLDEST_GLIBC = (2, 35)
+MOST_BYTES = 40_000_000
+
+
+def output(*command):
+    return subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def needed(program):
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", program)))
+
+
+def glibc(program):
+    """The newest version of glibc that it has a symbol of."""
+    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", output("readelf", "--version-info", program))
+    return max((int(major), int(minor)) for major, minor in versions)
+
+
+class NeedsTest(unittest.TestCase):
+    def test_others_would_be_seen(self):
+        self.assertIn("libgrpc++.so.1.51", needed(BIN / "penstock-server"))
+        self.assertGreater(glibc(BIN / "penstock-server"), (2, 2))
+
+
+@unittest.skipUnless(PORTABLE.is_dir(), "no portable programs: .ci/portable.sh builds them")
+class PortableTest(unittest.TestCase):
+    def setUp(self):
+        given = os.environ.get("PENSTOCK_PORTABLE_ROOT")
+        self.root = pathlib.Path(given or tempfile.mkdtemp(prefix="penstock-root-"))
+        self.work = self.root / "penstock"
+        self.addCleanup(shutil.rmtree, self.work if given else self.root, ignore_errors=True)
+
+    def fill_root(self):
+        if "PENSTOCK_PORTABLE_ROOT" not in os.environ:
+            for name in GLIBC:
+                folder = self.root / ("lib64" if name.startswith("ld-") else "lib")
+                folder.mkdir(parents=True, exist_ok=True)
+                shutil.copy(f"/lib64/{name}" if name.startswith("ld-")
+                            else f"/lib/x86_64-linux-gnu/{name}", folder)
+        shutil.copytree(PORTABLE, self.work / "bin")
+        shutil.copytree(SAMPLE, self.work / "data")
+
+    def start(self, program, *args):
+        def enter():
+            die_with_parent()
+            os.chroot(self.root)
+            os.chdir("/penstock")
+
+        child = subprocess.Popen([f"/penstock/bin/{program}", *map(str, args)], preexec_fn=enter,
+                                 env={}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, child)
+        return child
+
+    @staticmethod
+    def end(child):
+        if child.poll() is None:
+            child.kill()
+        child.communicate()
+
+    def run_in_root(self, program, *args):
+        child = self.start(program, *args)
+        out, err = child.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(child.returncode, 0, f"{program} {args}\n{out}\n{err}")
+        return out
+
+    def test_they_need_only_glibc_of_2_35_and_are_small(self):
+        for name in PROGRAMS:
+            with self.subTest(name):
+                program = PORTABLE / name
+                self.assertLessEqual(needed(program), GLIBC)
+                self.assertLessEqual(glibc(program), OLDEST_GLIBC)
+                self.assertLess(program.stat().st_size, MOST_BYTES)
+                self.assertNotIn(".symtab", output("readelf", "-SW", program))
+
+    @unittest.skipUnless(os.geteuid() == 0, "not root: no other root can be entered")
+    def test_they_run_where_there_is_only_glibc(self):
+        self.fill_root()
+        self.run_in_root("penstock", "index", "data", "--holdout", "5%", "-o", "data/manifest.pb")
+        server = self.start("penstock-server", "--data-root", "data", "--listen", "127.0.0.1:0",
+                            "--address-file", "address", "--metrics-port", "0")
+        address = self.work / "address"
+        while not address.exists():
+            self.assertIsNone(server.poll(), "penstock-server ended")
+            pause()
+        options = ["--global-batch-size", 64, "--steps", 3]
+        streamed = json.loads(self.run_in_root(
+            "penstock", "stream", "data/manifest.pb", "--servers", "file:address", "--split",
+            "train", "--dtype", "packed", "--digest", "--json", *options))
+        said = self.run_in_root("penstock-train", "--manifest", "data/manifest.pb", "--servers",
+                                "file:address", "--json", "summary.json", *options)
+        self.assertIn("no oneDNN: OpenBLAS multiplies", said)
+        self.assertIn("no Gloo: one rank alone", said)
+        summary = json.loads((self.work / "summary.json").read_text())
+        self.assertEqual(summary["steps"], 3)
+        self.assertEqual(summary["digest"], streamed["digest"])
+        server.terminate()
+        self.assertEqual(server.wait(TIMEOUT_S), 0)
+
+    def test_what_they_lack_is_said(self):
+        for args, says in ((["--gemm", "onednn"], "this build has no oneDNN; use --gemm openblas"),
+                           (["--precision", "bf16"], "needs --gemm onednn, which this build")):
+            result = subprocess.run([PORTABLE / "penstock-train", "--manifest", SAMPLE, *args],
+                                    stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(says, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
