@@ -1,6 +1,6 @@
 # penstock_library(name SOURCES ... [PUBLIC ...] [PRIVATE ...])
 #   PUBLIC: libraries that appear in our headers. Alias: penstock::name.
-# penstock_test(name SOURCES ... [DEPS ...] [LABELS ...])
+# penstock_test(name SOURCES ... [DEPS ...] [LABELS ...] [PREFIX ...])   PREFIX: of the tests' names
 # penstock_benchmark(name SOURCES ... [DEPS ...])
 # penstock_fuzzer(name SOURCES ... [DEPS ...])   built with -DPENSTOCK_FUZZERS=ON
 # penstock_binary(name SOURCES ... [DEPS ...])   installed to bin/
@@ -46,12 +46,12 @@ function(penstock_test name)
   if(NOT PENSTOCK_TESTS)
     return()
   endif()
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(A "" "PREFIX" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(${name} PRIVATE ${A_DEPS} GTest::gmock GTest::gtest_main)
   penstock_compile_options(${name})
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${A_PREFIX}"
     PROPERTIES TIMEOUT 300 LABELS "${A_LABELS}")
 endfunction()
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/status.h"
 
 namespace penstock {
 
@@ -60,8 +61,14 @@ absl::Status SingleCommunicator::Exchange(std::span<const Outgoing> out,
   return CopyOwn(0, 1, out, in, travelling);
 }
 
+absl::Status CopyOnHost(uint8_t* to, const uint8_t* from, size_t bytes) {
+  std::memmove(to, from, bytes);
+  return absl::OkStatus();
+}
+
 absl::Status CopyOwn(size_t rank, size_t size, std::span<const Communicator::Outgoing> out,
-                     std::span<const Communicator::Incoming> in, Travelling& travelling) {
+                     std::span<const Communicator::Incoming> in, Travelling& travelling,
+                     CopyBytes copy) {
   std::vector<std::span<const uint8_t>> own;
   for (const auto& message : out) {
     if (message.to >= size) {
@@ -89,7 +96,8 @@ absl::Status CopyOwn(size_t rank, size_t size, std::span<const Communicator::Out
           absl::StrCat("rank ", rank, " expects a message of itself that it does not send"));
     }
     if (!message.bytes.empty()) {
-      std::memmove(message.bytes.data(), own[copied].data(), message.bytes.size());
+      PENSTOCK_RETURN_IF_ERROR(
+          copy(message.bytes.data(), own[copied].data(), message.bytes.size()));
     }
     ++copied;
   }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 
 namespace penstock {
@@ -35,6 +36,9 @@ class Communicator {
   // Where the bytes of all spans lie. What reads or writes them on the host needs kHost.
   enum class Memory : uint8_t { kHost, kDevice };
   virtual Memory memory() const { return Memory::kHost; }
+
+  // What the exchanges from now on belong to: told to whoever waits for this rank for long.
+  virtual void Mark(uint64_t step, uint32_t bucket) { (void)step, (void)bucket; }
 
   // What the others are built of: point-to-point messages, all under way at once. The n-th message
   // of one rank to another meets the n-th that the other expects of it, of the same size. A rank
@@ -65,12 +69,15 @@ class SingleCommunicator final : public Communicator {
 
 // Copies what a rank sends to itself; the rest, in order, is what must travel.
 // kInvalidArgument: a rank that there is not; messages to itself that do not fit.
+absl::Status CopyOnHost(uint8_t* to, const uint8_t* from, size_t bytes);
 struct Travelling {
   std::vector<Communicator::Outgoing> out;
   std::vector<Communicator::Incoming> in;
 };
+using CopyBytes = absl::FunctionRef<absl::Status(uint8_t* to, const uint8_t* from, size_t bytes)>;
 absl::Status CopyOwn(size_t rank, size_t size, std::span<const Communicator::Outgoing> out,
-                     std::span<const Communicator::Incoming> in, Travelling& travelling);
+                     std::span<const Communicator::Incoming> in, Travelling& travelling,
+                     CopyBytes copy = CopyOnHost);
 
 }  // namespace penstock
 

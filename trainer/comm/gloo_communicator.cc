@@ -62,7 +62,8 @@ class GlooCommunicator final : public Communicator {
         context_(std::move(context)),
         timeout_(absl::ToChronoMilliseconds(options.timeout)),
         verdict_timeout_(options.verdict_timeout),
-        watch_(absl::ToChronoMilliseconds(options.late_after), options.report),
+        watch_(info, store,
+               {"gloo", absl::ToChronoMilliseconds(options.late_after), options.report}),
         sent_(info.world_size),
         received_(info.world_size) {
     store_.OnLost([this](const absl::Status& why) { Abort(why); });
@@ -71,6 +72,7 @@ class GlooCommunicator final : public Communicator {
 
   size_t rank() const override { return static_cast<size_t>(context_->rank); }
   size_t size() const override { return static_cast<size_t>(context_->size); }
+  void Mark(uint64_t step, uint32_t bucket) override { watch_.Mark(step, bucket); }
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
 
  private:
@@ -112,6 +114,7 @@ absl::Status GlooCommunicator::Exchange(std::span<const Outgoing> out,
     PENSTOCK_RETURN_IF_ERROR(ended_);
     active_ = &transfers;
   }
+  watch_.Begin();
   const absl::Status status = WaitForAll(transfers);
   {
     MutexLock lock(&mutex_);
@@ -139,7 +142,6 @@ void GlooCommunicator::Post(const Travelling& travelling, std::vector<Transfer>&
 
 absl::Status GlooCommunicator::WaitForAll(std::vector<Transfer>& transfers) {
   for (Transfer& transfer : transfers) {
-    watch_.Begin(transfer.peer);
     try {
       const bool completed = transfer.is_send ? transfer.buffer->waitSend(timeout_)
                                               : transfer.buffer->waitRecv(timeout_);

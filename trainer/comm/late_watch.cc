@@ -1,17 +1,112 @@
 #include "trainer/comm/late_watch.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 
 namespace penstock {
+namespace {
 
-LateWatch::LateWatch(std::chrono::milliseconds late_after,
-                     std::function<void(absl::string_view)> report)
-    : late_after_(late_after), report_(std::move(report)) {
-  if (report_) thread_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
+using std::chrono::milliseconds;
+
+// Every entry goes to every rank: of many ranks each tells the others less often.
+std::chrono::steady_clock::duration IntervalFor(const RankInfo& info, milliseconds late_after) {
+  const milliseconds often{2000 * std::max<uint32_t>(1, info.world_size / 16)};
+  return std::max(milliseconds(1), std::min(often, late_after / 4));
 }
+
+auto Place(const RankProgress& progress) { return std::tie(progress.step, progress.bucket); }
+
+std::string PlaceText(const RankProgress& progress) {
+  return absl::StrCat("step ", progress.step, ", bucket ", progress.bucket);
+}
+
+using Progresses = std::span<const std::optional<RankProgress>>;
+
+// Those that do not wait, or of which nothing is known; if all wait, those that are behind others.
+std::vector<size_t> LateOnes(Progresses ranks) {
+  std::vector<size_t> late, behind;
+  const RankProgress *first = nullptr, *last = nullptr;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    if (!ranks[r].has_value() || !ranks[r]->waiting.has_value()) {
+      late.push_back(r);
+      continue;
+    }
+    if (first == nullptr || Place(*ranks[r]) < Place(*first)) first = &*ranks[r];
+    if (last == nullptr || Place(*ranks[r]) > Place(*last)) last = &*ranks[r];
+  }
+  if (!late.empty() || Place(*first) == Place(*last)) return late;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    if (Place(*ranks[r]) == Place(*first)) behind.push_back(r);
+  }
+  return behind;
+}
+
+const RankProgress* LongestWait(Progresses ranks, milliseconds at_least) {
+  const RankProgress* longest = nullptr;
+  for (const auto& rank : ranks) {
+    if (!rank.has_value() || !rank->waiting.has_value() || *rank->waiting < at_least) continue;
+    if (longest == nullptr || *rank->waiting > *longest->waiting) longest = &*rank;
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::string RankProgress::ToText() const {
+  return absl::StrCat(step, " ", bucket,
+                      waiting.has_value() ? absl::StrCat(" ", waiting->count()) : std::string());
+}
+
+std::optional<RankProgress> RankProgress::FromText(absl::string_view text) {
+  const std::vector<absl::string_view> words = absl::StrSplit(text, ' ');
+  RankProgress progress;
+  int64_t waiting_ms = 0;
+  if (words.size() < 2 || words.size() > 3 || !absl::SimpleAtoi(words[0], &progress.step) ||
+      !absl::SimpleAtoi(words[1], &progress.bucket)) {
+    return std::nullopt;
+  }
+  if (words.size() == 3) {
+    if (!absl::SimpleAtoi(words[2], &waiting_ms)) return std::nullopt;
+    progress.waiting = milliseconds(waiting_ms);
+  }
+  return progress;
+}
+
+std::string DescribeLate(Progresses ranks, milliseconds late_after) {
+  const RankProgress* longest = LongestWait(ranks, late_after);
+  if (longest == nullptr) return "";
+  const std::vector<size_t> late = LateOnes(ranks);
+  if (late.empty()) {
+    return absl::StrCat("all ranks wait for each other at ", PlaceText(*longest),
+                        ": a device hangs, or the network between them does");
+  }
+  std::vector<std::string> names;
+  for (const size_t r : late) {
+    names.push_back(absl::StrCat(
+        "rank ", r, ranks[r].has_value() ? absl::StrCat(" at ", PlaceText(*ranks[r])) : ""));
+  }
+  const std::string since =
+      late_after.count() == 0
+          ? std::string()
+          : absl::StrCat(" for ", absl::FormatDuration(absl::FromChrono(late_after)), " or longer");
+  return absl::StrCat(absl::StrJoin(names, ", "), late.size() == 1 ? " is" : " are",
+                      " late: others wait at ", PlaceText(*longest), since,
+                      "; the output of who is late may say why");
+}
+
+LateWatch::LateWatch(const RankInfo& info, StoreClient& store, LateWatchOptions options)
+    : info_(info),
+      store_(store),
+      options_(std::move(options)),
+      interval_(IntervalFor(info, options_.late_after)),
+      thread_([this](const std::stop_token& stop) { Watch(stop); }) {}
 
 LateWatch::~LateWatch() {
   thread_.request_stop();
@@ -20,29 +115,70 @@ LateWatch::~LateWatch() {
   changed_.NotifyAll();
 }
 
-void LateWatch::Begin(size_t peer) {
+void LateWatch::Mark(uint64_t step, uint32_t bucket) {
   MutexLock lock(&mutex_);
-  peer_ = peer;
-  since_ = std::chrono::steady_clock::now();
+  own_.step = step;
+  own_.bucket = bucket;
+}
+
+void LateWatch::Begin() {
+  MutexLock lock(&mutex_);
+  since_ = Clock::now();
 }
 
 void LateWatch::End() {
   MutexLock lock(&mutex_);
-  peer_.reset();
+  since_.reset();
+}
+
+RankProgress LateWatch::Own() const {
+  MutexLock lock(&mutex_);
+  RankProgress own = own_;
+  if (since_.has_value()) {
+    own.waiting = std::chrono::duration_cast<milliseconds>(Clock::now() - *since_);
+  }
+  return own;
+}
+
+std::string LateWatch::Key(size_t rank) const {
+  return absl::StrCat("progress/", options_.name, "/", rank);
+}
+
+// A store that is gone is told of by others.
+void LateWatch::Publish() {
+  const std::string text = Own().ToText();
+  if (text != published_) (void)store_.Put(Key(info_.rank), text);
+  published_ = text;
+}
+
+std::vector<std::optional<RankProgress>> LateWatch::All() const {
+  std::vector<std::optional<RankProgress>> ranks(info_.world_size);
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const absl::StatusOr<std::string> text = store_.Get(Key(r), absl::ZeroDuration());
+    if (text.ok()) ranks[r] = RankProgress::FromText(*text);
+  }
+  ranks[info_.rank] = Own();
+  return ranks;
+}
+
+std::string LateWatch::Late() const { return DescribeLate(All(), milliseconds(0)); }
+
+void LateWatch::Look() {
+  std::string late = DescribeLate(All(), options_.late_after);
+  if (!late.empty() && late != told_) options_.report(late);
+  told_ = std::move(late);
 }
 
 // Looks now and then instead of being woken at every wait: those are many, late ones are few.
 void LateWatch::Watch(const std::stop_token& stop) {
-  MutexLock lock(&mutex_);
-  while (!stop.stop_requested()) {
-    const auto now = std::chrono::steady_clock::now();
-    if (peer_.has_value() && now - since_ >= late_after_) {
-      report_(absl::StrCat("waiting for rank ", *peer_, " for ",
-                           absl::FormatDuration(absl::FromChrono(late_after_)),
-                           "; its own output may say why"));
-      peer_.reset();
+  while (true) {
+    {
+      MutexLock lock(&mutex_);
+      if (!stop.stop_requested()) changed_.WaitUntil(&mutex_, Clock::now() + interval_);
+      if (stop.stop_requested()) return;
     }
-    changed_.WaitUntil(&mutex_, now + late_after_ / 4);
+    Publish();
+    if (options_.report) Look();
   }
 }
 

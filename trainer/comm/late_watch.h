@@ -1,40 +1,85 @@
-// Tells of waits that last too long, while they last.
+// Tells of ranks that keep the others waiting, while they do.
 #ifndef PENSTOCK_TRAINER_COMM_LATE_WATCH_H_
 #define PENSTOCK_TRAINER_COMM_LATE_WATCH_H_
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "records/base/mutex.h"
+#include "trainer/comm/rank_info.h"
+#include "trainer/comm/store_client.h"
 
 namespace penstock {
 
-// Thread-safe; one wait at a time.
+// How far a rank is, as it tells the others.
+struct RankProgress {
+  uint64_t step = 0;  // As Communicator::Mark() says.
+  uint32_t bucket = 0;
+  // For other ranks, and for how long already; absent: it does something else.
+  std::optional<std::chrono::milliseconds> waiting = {};
+
+  std::string ToText() const;
+  static std::optional<RankProgress> FromText(absl::string_view text);
+};
+
+// Who keeps others waiting for `late_after` or longer: those that do not wait or are not known
+// (absent), else those that are the furthest behind; in a sentence. Empty: nobody waits for so
+// long.
+std::string DescribeLate(std::span<const std::optional<RankProgress>> ranks,
+                         std::chrono::milliseconds late_after);
+
+struct LateWatchOptions {
+  std::string name = {};  // Of the communicator: each has its own place in the store.
+  std::chrono::milliseconds late_after{60'000};
+  // Called on a thread of its own, on every rank, once while the same ranks are late. Empty: this
+  // rank is told nothing.
+  std::function<void(absl::string_view)> report = {};
+};
+
+// Publishes every few seconds through the store how far this rank is, and reads how far the others
+// are. Thread-safe; one wait at a time.
 class LateWatch {
  public:
-  // `report` is called on a thread of its own, once a wait.
-  LateWatch(std::chrono::milliseconds late_after, std::function<void(absl::string_view)> report);
+  // `store` must outlive it.
+  LateWatch(const RankInfo& info, StoreClient& store, LateWatchOptions options);
   ~LateWatch();
 
-  // The calling rank waits for `peer` from now on.
-  void Begin(size_t peer);
+  void Mark(uint64_t step, uint32_t bucket);
+  // The calling rank waits for others from now on, until End().
+  void Begin();
   void End();
 
- private:
-  void Watch(const std::stop_token& stop);
+  // Who is late now, as far as it is known; empty: nobody keeps another waiting.
+  std::string Late() const;
 
-  const std::chrono::milliseconds late_after_;
-  const std::function<void(absl::string_view)> report_;
-  Mutex mutex_;
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void Watch(const std::stop_token& stop);
+  RankProgress Own() const;
+  void Publish();
+  void Look();
+  std::vector<std::optional<RankProgress>> All() const;
+  std::string Key(size_t rank) const;
+
+  const RankInfo info_;
+  StoreClient& store_;
+  const LateWatchOptions options_;
+  const Clock::duration interval_;
+  std::string published_, told_;  // Of the thread.
+  mutable Mutex mutex_;
   CondVar changed_;
-  std::optional<size_t> peer_ ABSL_GUARDED_BY(mutex_);  // Absent: no wait, or it was told of.
-  std::chrono::steady_clock::time_point since_ ABSL_GUARDED_BY(mutex_);
+  RankProgress own_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Clock::time_point> since_ ABSL_GUARDED_BY(mutex_);  // Absent: no wait.
   std::jthread thread_;
 };
 

@@ -4,6 +4,21 @@
 #include "records/base/status.h"
 
 namespace penstock {
+namespace {
+
+// Returns once all ranks are connected: one that fails then finds no other still connecting, which
+// Gloo cannot be called back from.
+absl::Status WaitForConnected(const RankInfo& info, StoreClient& store, absl::Duration timeout) {
+  auto key = [](size_t rank) { return absl::StrCat("connected/", rank); };
+  PENSTOCK_RETURN_IF_ERROR(store.Put(key(info.rank), ""));
+  for (size_t rank = 0; rank < info.world_size; ++rank) {
+    PENSTOCK_RETURN_IF_ERROR(Annotate(store.Get(key(rank), timeout).status(),
+                                      absl::StrCat("while rank ", rank, " was connecting")));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<RankGroup>> RankGroup::Join(const RankInfo& info,
                                                            const RankGroupOptions& options) {
@@ -19,13 +34,16 @@ absl::StatusOr<std::unique_ptr<RankGroup>> RankGroup::Join(const RankInfo& info,
   PENSTOCK_ASSIGN_OR_RETURN(
       group->store_, StoreClient::Join(group->info_, options.join_timeout, options.should_stop));
   absl::StatusOr<std::unique_ptr<Communicator>> communicator =
-      ConnectGloo(group->info_, *group->store_, options.gloo);
-  if (!communicator.ok()) {
-    group->Fail(communicator.status());
-    return communicator.status();
+      options.connect ? options.connect(group->info_, *group->store_, options.gloo)
+                      : ConnectGloo(group->info_, *group->store_, options.gloo);
+  absl::Status status = communicator.status();
+  if (status.ok()) {
+    group->communicator_ = *std::move(communicator);
+    status = WaitForConnected(group->info_, *group->store_, options.gloo.connect_timeout);
   }
-  group->communicator_ = *std::move(communicator);
-  return group;
+  if (status.ok()) return group;
+  group->Fail(status);
+  return status;
 }
 
 // The communicator first: what it waits for is told by the store.

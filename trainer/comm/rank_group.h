@@ -15,10 +15,15 @@
 
 namespace penstock {
 
+// How ranks that have met are connected. What it returns may borrow the store.
+using ConnectRanks = std::function<absl::StatusOr<std::unique_ptr<Communicator>>(
+    const RankInfo&, StoreClient&, const WaitOptions&)>;
+
 struct RankGroupOptions {
   absl::Duration join_timeout = absl::Minutes(2);
   GlooOptions gloo = {};
   std::function<bool()> should_stop = {};  // Asked while ranks are missing.
+  ConnectRanks connect = {};               // Empty: by Gloo.
 };
 
 // Not thread-safe. The destructor leaves as done, unless Fail() was called; on rank 0 it waits some

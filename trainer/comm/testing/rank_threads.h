@@ -27,9 +27,17 @@ inline RankInfo TestRank(uint32_t rank, uint32_t world_size) {
           .job = "test"};
 }
 
-// Calls body(group) as every rank of `world_size`, each in a thread, over Gloo.
+// How ranks of tests are connected where a test does not say: by Gloo, unless a test program that
+// runs the same tests over something else has set it.
+inline ConnectRanks& TestConnection() {
+  static ConnectRanks connect;
+  return connect;
+}
+
+// Calls body(group) as every rank of `world_size`, each in a thread.
 inline void RunRanks(uint32_t world_size, const std::function<void(RankGroup&)>& body,
-                     const RankGroupOptions& options = {}) {
+                     RankGroupOptions options = {}) {
+  if (!options.connect) options.connect = TestConnection();
   std::vector<std::jthread> threads;
   for (uint32_t rank = 0; rank < world_size; ++rank) {
     threads.emplace_back([&, info = TestRank(rank, world_size)] {

@@ -1,0 +1,124 @@
+#include "trainer/comm/late_watch.h"
+
+#include <map>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/comm/testing/rank_threads.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+using Ranks = std::vector<std::optional<RankProgress>>;
+
+std::optional<RankProgress> At(uint64_t step, uint32_t bucket = 0) {
+  return RankProgress{.step = step, .bucket = bucket};
+}
+std::optional<RankProgress> WaitingAt(uint64_t step, uint32_t bucket, int waiting_ms) {
+  return RankProgress{.step = step, .bucket = bucket, .waiting = milliseconds(waiting_ms)};
+}
+
+TEST(RankProgressTest, TravelsAsText) {
+  for (const auto& progress : {*At(7, 3), *WaitingAt(1, 0, 250)}) {
+    const auto back = RankProgress::FromText(progress.ToText());
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(back->step, progress.step);
+    EXPECT_EQ(back->bucket, progress.bucket);
+    EXPECT_EQ(back->waiting, progress.waiting);
+  }
+  for (const char* text : {"", "1", "1 2 3 4", "a 2", "1 -2", "1 2 x"}) {
+    EXPECT_FALSE(RankProgress::FromText(text).has_value()) << text;
+  }
+}
+
+TEST(DescribeLateTest, NobodyIsLateWhileNobodyWaitsForLong) {
+  EXPECT_THAT(DescribeLate(Ranks{At(7), WaitingAt(7, 0, 99), std::nullopt}, milliseconds(100)),
+              IsEmpty());
+}
+
+TEST(DescribeLateTest, WhoDoesNotWaitIsLate) {
+  EXPECT_THAT(DescribeLate(Ranks{WaitingAt(12, 1, 500), WaitingAt(12, 1, 100), At(11, 3)},
+                           milliseconds(500)),
+              AllOf(HasSubstr("rank 2 at step 11, bucket 3 is late"),
+                    HasSubstr("at step 12, bucket 1"), HasSubstr("for 500ms")));
+}
+
+TEST(DescribeLateTest, WhoHasToldNothingIsLate) {
+  EXPECT_THAT(DescribeLate(Ranks{WaitingAt(1, 0, 500), std::nullopt, At(1)}, milliseconds(100)),
+              HasSubstr("rank 1, rank 2 at step 1, bucket 0 are late"));
+}
+
+TEST(DescribeLateTest, IfAllWaitWhoIsBehindIsLate) {
+  EXPECT_THAT(DescribeLate(Ranks{WaitingAt(12, 2, 500), WaitingAt(12, 1, 500)}, milliseconds(100)),
+              HasSubstr("rank 1 at step 12, bucket 1 is late"));
+  EXPECT_THAT(DescribeLate(Ranks{WaitingAt(12, 2, 500), WaitingAt(12, 2, 500)}, milliseconds(100)),
+              AllOf(HasSubstr("all ranks wait for each other at step 12, bucket 2"),
+                    Not(HasSubstr("late"))));
+}
+
+// Collects what the ranks are told.
+class Told {
+ public:
+  void Add(size_t rank, absl::string_view line) {
+    MutexLock lock(&mutex_);
+    lines_[rank].emplace_back(line);
+    changed_.NotifyAll();
+  }
+  // False: not within a minute.
+  bool WaitForRanks(size_t count) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    MutexLock lock(&mutex_);
+    while (lines_.size() < count) {
+      if (!changed_.WaitUntil(&mutex_, deadline)) return lines_.size() >= count;
+    }
+    return true;
+  }
+  std::map<size_t, std::vector<std::string>> lines() {
+    MutexLock lock(&mutex_);
+    return lines_;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<size_t, std::vector<std::string>> lines_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Rank 2 comes to the barrier only once all have heard that it is late, itself too.
+TEST(LateWatchTest, EveryRankIsToldOnceWhoIsLateAndWhere) {
+  Told told;
+  std::vector<std::jthread> threads;
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&told, info = TestRank(rank, 3)] {
+      RankGroupOptions options;
+      options.gloo.late_after = absl::Milliseconds(200);
+      options.gloo.report = [&told, rank = info.rank](absl::string_view line) {
+        told.Add(rank, line);
+      };
+      auto group = RankGroup::Join(info, options);
+      ASSERT_OK(group);
+      (*group)->communicator().Mark(info.rank == 2 ? 4 : 5, 1);
+      if (info.rank == 2) {
+        EXPECT_TRUE(told.WaitForRanks(3));
+      }
+      EXPECT_OK((*group)->communicator().Barrier());
+    });
+  }
+  threads.clear();
+  for (const auto& [rank, lines] : told.lines()) {
+    EXPECT_THAT(lines,
+                testing::Contains(HasSubstr("rank 2 at step 4, bucket 1 is late: others wait "
+                                            "at step 5, bucket 1 for 200ms")))
+        << "rank " << rank;
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,192 @@
+#include "trainer/comm/nccl_communicator.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "trainer/comm/late_watch.h"
+#include "trainer/comm/poll.h"
+
+namespace penstock {
+namespace {
+
+constexpr char kIdKey[] = "nccl/id";
+constexpr absl::Duration kFinalizeTimeout = absl::Seconds(5);
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(const RankInfo& info, StoreClient& store, const NcclLibrary& nccl,
+                   DeviceStream& stream, const WaitOptions& options)
+      : info_(info),
+        store_(store),
+        nccl_(nccl),
+        stream_(stream),
+        options_(options),
+        watch_(info, store,
+               {"nccl", absl::ToChronoMilliseconds(options.late_after), options.report}) {}
+  ~NcclCommunicator() override;
+
+  absl::Status Connect();
+
+  size_t rank() const override { return info_.rank; }
+  size_t size() const override { return info_.world_size; }
+  Memory memory() const override { return Memory::kDevice; }
+  void Mark(uint64_t step, uint32_t bucket) override { watch_.Mark(step, bucket); }
+  absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
+  absl::Status Barrier() override;
+
+ private:
+  absl::StatusOr<NcclId> ShareId();
+  absl::Status RunExchange(std::span<const Outgoing> out, std::span<const Incoming> in);
+  absl::Status Post(const Travelling& travelling);
+  absl::Status PostAll(const Travelling& travelling);
+
+  // False: NCCL is still at what it was last asked for.
+  absl::StatusOr<bool> IsIdle();
+  // Until NCCL has taken what it was asked for and, if `stream_too`, the stream has done it.
+  absl::Status Wait(absl::Duration timeout, bool stream_too);
+  // Makes `status`, or the loss of a rank that may be behind it, what everything ends with.
+  absl::Status End(const absl::Status& status);
+
+  const RankInfo info_;
+  StoreClient& store_;
+  const NcclLibrary nccl_;
+  DeviceStream& stream_;
+  const WaitOptions options_;
+  LateWatch watch_;
+  NcclLibrary::Comm comm_ = nullptr;  // Null: not begun, or aborted.
+  DeviceStream::Memory marks_;        // Of barriers: a byte a rank.
+  absl::Status ended_;
+};
+
+absl::StatusOr<NcclId> NcclCommunicator::ShareId() {
+  NcclId id = {};
+  if (rank() == 0) {
+    PENSTOCK_RETURN_IF_ERROR(nccl_.Check(nccl_.get_unique_id(&id), "ncclGetUniqueId"));
+    PENSTOCK_RETURN_IF_ERROR(store_.Put(kIdKey, std::string(id.bytes, sizeof(id.bytes))));
+    return id;
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, store_.Get(kIdKey, options_.connect_timeout));
+  if (bytes.size() != sizeof(id.bytes)) {
+    return absl::InternalError(absl::StrCat("rank 0's NCCL id has ", bytes.size(), " bytes"));
+  }
+  std::memcpy(id.bytes, bytes.data(), bytes.size());
+  return id;
+}
+
+absl::Status NcclCommunicator::Connect() {
+  PENSTOCK_ASSIGN_OR_RETURN(marks_, stream_.Allocate(DeviceStream::Place::kDevice, size()));
+  PENSTOCK_ASSIGN_OR_RETURN(const NcclId id, ShareId());
+  NcclConfig config;
+  const NcclResult result =
+      nccl_.init_rank(&comm_, static_cast<int>(size()), id, static_cast<int>(rank()), &config);
+  absl::Status status = nccl_.Check(result, "ncclCommInitRankConfig");
+  if (status.ok()) status = Wait(options_.connect_timeout, /*stream_too=*/false);
+  if (status.ok()) return status;
+  return Annotate(End(status), "connecting the GPUs of the ranks");
+}
+
+// What other ranks still do keeps this one no longer than a few seconds.
+NcclCommunicator::~NcclCommunicator() {
+  if (comm_ == nullptr) return;
+  absl::Status status = nccl_.Check(nccl_.finalize(comm_), "ncclCommFinalize");
+  if (status.ok()) status = Wait(kFinalizeTimeout, /*stream_too=*/true);
+  (void)(status.ok() ? nccl_.destroy(comm_) : nccl_.abort(comm_));
+}
+
+absl::Status NcclCommunicator::Barrier() {
+  std::vector<std::span<uint8_t>> parts;
+  for (size_t r = 0; r < size(); ++r) parts.push_back({marks_.get() + r, 1});
+  return AllGather(parts);
+}
+
+absl::Status NcclCommunicator::Exchange(std::span<const Outgoing> out,
+                                        std::span<const Incoming> in) {
+  PENSTOCK_RETURN_IF_ERROR(ended_);
+  watch_.Begin();
+  const absl::Status status = RunExchange(out, in);
+  watch_.End();
+  if (status.ok() || absl::IsInvalidArgument(status)) return status;
+  return End(status);
+}
+
+absl::Status NcclCommunicator::RunExchange(std::span<const Outgoing> out,
+                                           std::span<const Incoming> in) {
+  PENSTOCK_RETURN_IF_ERROR(store_.lost());
+  Travelling travelling;
+  PENSTOCK_RETURN_IF_ERROR(CopyOwn(rank(), size(), out, in, travelling,
+                                   [this](uint8_t* to, const uint8_t* from, size_t bytes) {
+                                     return stream_.Copy(to, from, bytes);
+                                   }));
+  PENSTOCK_RETURN_IF_ERROR(Post(travelling));
+  return Wait(options_.timeout, /*stream_too=*/true);
+}
+
+absl::Status NcclCommunicator::Post(const Travelling& travelling) {
+  PENSTOCK_RETURN_IF_ERROR(nccl_.Check(nccl_.group_start(), "ncclGroupStart"));
+  const absl::Status posted = PostAll(travelling);
+  const absl::Status closed = nccl_.Check(nccl_.group_end(), "ncclGroupEnd");
+  return posted.ok() ? closed : posted;
+}
+
+// Empty messages do not travel: both ends know that they are empty.
+absl::Status NcclCommunicator::PostAll(const Travelling& travelling) {
+  void* stream = stream_.handle();
+  for (const Incoming& message : travelling.in) {
+    if (message.bytes.empty()) continue;
+    PENSTOCK_RETURN_IF_ERROR(
+        nccl_.Check(nccl_.receive(message.bytes.data(), message.bytes.size(), kNcclUint8,
+                                  static_cast<int>(message.from), comm_, stream),
+                    "ncclRecv"));
+  }
+  for (const Outgoing& message : travelling.out) {
+    if (message.bytes.empty()) continue;
+    PENSTOCK_RETURN_IF_ERROR(
+        nccl_.Check(nccl_.send(message.bytes.data(), message.bytes.size(), kNcclUint8,
+                               static_cast<int>(message.to), comm_, stream),
+                    "ncclSend"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> NcclCommunicator::IsIdle() {
+  NcclResult state = kNcclSuccess;
+  PENSTOCK_RETURN_IF_ERROR(
+      nccl_.Check(nccl_.get_async_error(comm_, &state), "ncclCommGetAsyncError"));
+  PENSTOCK_RETURN_IF_ERROR(nccl_.Check(state, "the last operation"));
+  return state == kNcclSuccess;
+}
+
+absl::Status NcclCommunicator::Wait(absl::Duration timeout, bool stream_too) {
+  PENSTOCK_ASSIGN_OR_RETURN(const bool done, PollUntil(timeout, [&]() -> absl::StatusOr<bool> {
+                              PENSTOCK_ASSIGN_OR_RETURN(const bool idle, IsIdle());
+                              PENSTOCK_RETURN_IF_ERROR(store_.lost());
+                              return idle && stream_too ? stream_.Done() : idle;
+                            }));
+  if (done) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("the GPUs of the ranks were not done within ",
+                                             absl::FormatDuration(timeout), "; ", watch_.Late()));
+}
+
+absl::Status NcclCommunicator::End(const absl::Status& status) {
+  const absl::Status verdict = store_.WaitForLost(options_.verdict_timeout);
+  ended_ = verdict.ok() ? status : verdict;
+  if (comm_ != nullptr) (void)nccl_.abort(std::exchange(comm_, nullptr));
+  return ended_;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectNccl(const RankInfo& info, StoreClient& store,
+                                                          const NcclLibrary& nccl,
+                                                          DeviceStream& stream,
+                                                          const WaitOptions& options) {
+  auto communicator = std::make_unique<NcclCommunicator>(info, store, nccl, stream, options);
+  PENSTOCK_RETURN_IF_ERROR(communicator->Connect());
+  return communicator;
+}
+
+}  // namespace penstock
