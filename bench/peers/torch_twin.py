@@ -12,176 +12,24 @@ Not part of ./check: PyTorch is a large download.
 
 import argparse
 import json
-import pathlib
 import statistics
-import struct
-import subprocess
-import sys
 import tempfile
 import time
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 
-SIZES = {"tiny": (4, 64, 4, 128), "default": (8, 256, 8, 512), "large": (12, 512, 16, 2048)}
-COUNTS = {"tiny": 144_577, "default": 4_308_737, "large": 38_143_489}
-SIGNS = torch.tensor([1.0, -1.0, 1.0, -1.0])[:, None]
+from chess_records import frames, parse, tensors
+from programs import Penstock
+from twin import COUNTS, SIZES, Twin, train_step
+
 FENS = """rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1
 rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1
 r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3
 8/8/8/4k3/8/4K3/4P3/8 w - - 0 1
 8/5k2/8/8/8/2R5/5K2/8 b - - 12 40
 r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 90 60""".splitlines()
-
-
-def frames(path):
-    """The payloads of a TFRecord file; the sample's are zstd's."""
-    data, at = path.read_bytes(), 0
-    if data[:4] == b"\x28\xb5\x2f\xfd":
-        data = subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
-    while at < len(data):
-        (length,) = struct.unpack_from("<Q", data, at)
-        yield data[at + 12:at + 12 + length]
-        at += length + 16
-
-
-def fields(data):
-    """Protobuf's fields: (number, value)."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(data):
-        tag = varint()
-        if tag & 7 == 0:
-            yield tag >> 3, varint()
-        else:
-            size = varint()
-            yield tag >> 3, data[at:at + size]
-            at += size
-
-
-def parse(payload):
-    """(194 bytes, s) of a chess record."""
-    values = {}
-    for _, entry in fields(dict(fields(payload))[1]):
-        entry = dict(fields(entry))
-        ((kind, values_list),) = fields(entry[2])
-        ((_, value),) = fields(values_list)
-        if kind == 3:  # A packed int64.
-            value = next(fields(b"\x08" + value))[1] if isinstance(value, bytes) else value
-            value -= (value >> 63) << 64
-        values[entry[1].decode()] = value
-    return values["d"], values["s"]
-
-
-def tensors(records):
-    """Features [n, 64, 34] and scores [n] by the formulas of docs/decode_spec.md."""
-    bits = np.unpackbits(np.frombuffer(b"".join(d for d, _ in records), np.uint8))
-    bits = torch.from_numpy(bits.reshape(len(records), 1552).astype(np.float32))
-    planes = bits[:, :1536].reshape(-1, 64, 6, 4).transpose(2, 3) * SIGNS
-    planes = planes.reshape(-1, 64, 24)
-    flags = bits[:, None, 1536:1546].expand(-1, 64, -1)
-    s = torch.tensor([s for _, s in records], dtype=torch.float64)
-    mate = bits[:, 1546].double()
-    far = 0.8 + 0.02 * torch.clamp(11 - s.abs(), min=0)
-    score = (1 - mate) * 0.8 * torch.tanh(s / 400) + mate * torch.sign(s) * far
-    return torch.cat([planes, flags], dim=2), score.float()
-
-
-class Twin(torch.nn.Module):
-    def __init__(self, weights, heads):
-        super().__init__()
-        self.heads = heads
-        self.layers = sum(name.endswith(".qkv.weight") for name in weights)
-        self.p = torch.nn.ParameterDict(
-            {name.replace(".", "/"): torch.nn.Parameter(value) for name, value in weights.items()})
-
-    def linear(self, name, x):
-        return F.linear(x, self.p[name + "/weight"], self.p[name + "/bias"])
-
-    def norm(self, name, x):
-        return F.layer_norm(x, x.shape[-1:], self.p[name + "/weight"], self.p[name + "/bias"], 1e-5)
-
-    def forward(self, x):
-        gelu = lambda t: F.gelu(t, approximate="tanh")
-        x = self.linear("embed", x) + self.p["position"]
-        batch, tokens, dim = x.shape
-        for i in range(self.layers):
-            block = f"blocks/{i}/"
-            qkv = self.linear(block + "qkv", self.norm(block + "norm1", x))
-            q, k, v = qkv.view(batch, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-            y = F.scaled_dot_product_attention(q, k, v)
-            x = x + self.linear(block + "proj", y.transpose(1, 2).reshape(batch, tokens, dim))
-            x = x + self.linear(block + "fc2",
-                                gelu(self.linear(block + "fc1", self.norm(block + "norm2", x))))
-        x = self.norm("norm", x).mean(dim=1)
-        return torch.tanh(self.linear("head/fc2", gelu(self.linear("head/fc1", x)))).squeeze(-1)
-
-    def optimizer(self, lr):
-        matrices = [p for n, p in self.p.items() if n.endswith("weight") and p.dim() == 2]
-        others = [p for n, p in self.p.items() if not (n.endswith("weight") and p.dim() == 2)]
-        return torch.optim.AdamW([{"params": matrices, "weight_decay": 0.01},
-                                  {"params": others, "weight_decay": 0}], lr=lr, fused=True)
-
-
-class Penstock:
-    def __init__(self, args, folder):
-        self.args, self.folder = args, pathlib.Path(folder)
-        self.manifest = self.folder / "manifest.pb"
-        self.run("penstock", "index", args.data, "-o", self.manifest, "--absolute")
-
-    def run(self, program, *args):
-        result = subprocess.run([str(pathlib.Path(self.args.bin) / program), *map(str, args)],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if result.returncode != 0:
-            sys.exit(f"{program} {' '.join(map(str, args))}\n{result.stderr}")
-        return result.stdout
-
-    def train(self, steps, *args):
-        summary = self.folder / "summary.json"
-        self.run("penstock-train", "--manifest", self.manifest, "--model", self.args.model,
-                 "--global-batch-size", self.args.batch, "--steps", steps, "--json", summary,
-                 "--threads", self.args.threads, *args)
-        return json.loads(summary.read_text())
-
-    def checkpoint(self, name):
-        return max((self.folder / name).glob("step-*.ckpt"))
-
-    def moments(self, name):
-        """Step 1's first moments by parameter, over 1 - beta1: the gradient."""
-        data = self.checkpoint(name).read_bytes()
-        _, _, json_size, size = struct.unpack_from("<8sIIQ", data)
-        info = json.loads(data[24:24 + json_size])
-        m = np.frombuffer(data, np.float32, size // 12, 24 + json_size + size // 3)
-        out, at = {}, 0
-        for parameter in info["parameters"]:
-            count = int(np.prod(parameter["shape"]))
-            out[parameter["name"]] = m[at:at + count].reshape(parameter["shape"]) / 0.1
-            at += count
-        return out
-
-    def records(self, step):
-        rows = json.loads(self.run("penstock", "which", self.manifest, "--split", "train", "--step",
-                                   step, "--global-batch-size", self.args.batch, "--json"))["rows"]
-        shards = {}
-        for row in rows:
-            if row["shard"] not in shards:
-                path = pathlib.Path(row["shard"])
-                path = path if path.is_absolute() else pathlib.Path(self.args.data) / path
-                shards[row["shard"]] = list(frames(path))
-        return [parse(shards[row["shard"]][row["record"]]) for row in rows]
 
 
 def relative(a, b):
@@ -203,7 +51,7 @@ def compare(penstock, args, weights_file, result):
               for r in frames(shard)]
     fens = [argument for fen in FENS for argument in ("--fen", fen)]
     ours = json.loads(penstock.run("penstock-train", "predict", "--checkpoint",
-                                   penstock.checkpoint("start"), "--json", *fens))
+                                   penstock.checkpoint("start-0"), "--json", *fens))
     with torch.no_grad():
         theirs = twin(tensors(packed)[0])
     result["output_max_difference"] = float(
@@ -222,17 +70,8 @@ def compare(penstock, args, weights_file, result):
     losses = []
     for step in range(args.steps):
         x, y = tensors(penstock.records(step))
-        losses.append(train_step(twin, optimizer, x, y, False))
+        losses.append(train_step(twin, optimizer, x, y, False).item())
     result["losses_at_the_end"] = [ours["loss_end"], statistics.mean(losses[-10:])]
-
-
-def train_step(twin, optimizer, x, y, bf16):
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
-        loss = F.mse_loss(twin(x).float(), y)
-    loss.backward()
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-    return loss.item()
 
 
 def twin_rate(args, weights_file, x, y, bf16):
@@ -285,11 +124,7 @@ def main():
               "torch": torch.__version__}
     with tempfile.TemporaryDirectory(prefix="torch-twin-") as folder:
         penstock = Penstock(args, folder)
-        penstock.train(1, "--lr", 1e-30, "--weight-decay", 0, "--checkpoint-dir",
-                       penstock.folder / "start")
-        weights_file = penstock.folder / "start.safetensors"
-        penstock.run("penstock-train", "export", "--checkpoint", penstock.checkpoint("start"),
-                     "--to", weights_file)
+        weights_file = penstock.initial_weights(0)
         if not args.no_parity:
             compare(penstock, args, weights_file, result)
         if not args.no_speed:

@@ -1,0 +1,82 @@
+"""Penstock's programs, as comparisons run them."""
+
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+import chess_records
+
+
+class Penstock:
+    """`args` has bin, data, model, batch and threads."""
+
+    def __init__(self, args, folder, *index_args):
+        self.args, self.folder = args, pathlib.Path(folder)
+        self.manifest = self.folder / "manifest.pb"
+        self.shards = {}  # Their records, parsed.
+        self.run("penstock", "index", args.data, "-o", self.manifest, "--absolute", *index_args)
+
+    def run(self, program, *args):
+        result = subprocess.run([str(pathlib.Path(self.args.bin) / program), *map(str, args)],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if result.returncode != 0:
+            sys.exit(f"{program} {' '.join(map(str, args))}\n{result.stderr}")
+        return result.stdout
+
+    def train(self, steps, *args):
+        summary = self.folder / "summary.json"
+        self.run("penstock-train", "--manifest", self.manifest, "--model", self.args.model,
+                 "--global-batch-size", self.args.batch, "--steps", steps, "--json", summary,
+                 "--threads", self.args.threads, *args)
+        return json.loads(summary.read_text())
+
+    def checkpoint(self, name):
+        return max((self.folder / name).glob("step-*.ckpt"))
+
+    def moments(self, name):
+        """Step 1's first moments by parameter, over 1 - beta1: the gradient."""
+        data = self.checkpoint(name).read_bytes()
+        _, _, json_size, size = struct.unpack_from("<8sIIQ", data)
+        info = json.loads(data[24:24 + json_size])
+        m = np.frombuffer(data, np.float32, size // 12, 24 + json_size + size // 3)
+        out, at = {}, 0
+        for parameter in info["parameters"]:
+            count = int(np.prod(parameter["shape"]))
+            out[parameter["name"]] = m[at:at + count].reshape(parameter["shape"]) / 0.1
+            at += count
+        return out
+
+    def initial_weights(self, seed):
+        """A safetensors file of the weights that training starts with."""
+        folder = self.folder / f"start-{seed}"
+        self.train(1, "--seed", seed, "--lr", 1e-30, "--weight-decay", 0, "--checkpoint-dir", folder)
+        weights = folder.with_suffix(".safetensors")
+        self.run("penstock-train", "export", "--checkpoint", self.checkpoint(folder.name), "--to",
+                 weights)
+        return weights
+
+    def order(self, split, *args):
+        """The records of a split as a trainer reads them, and the digest of their rows."""
+        ids = self.folder / "ids"
+        digest = json.loads(self.run(
+            "penstock", "stream", self.manifest, "--split", split, "--dtype", "packed", "--digest",
+            "--json", "--global-batch-size", self.args.batch, "--ids", ids, *args))["digest"]
+        rows = (line.rsplit("\t", 1) for line in ids.read_text().splitlines())
+        return [self.record(shard, int(number)) for shard, number in rows], digest
+
+    def record(self, shard, number):
+        """(194 bytes, s) of a record."""
+        if shard not in self.shards:
+            path = pathlib.Path(shard)
+            path = path if path.is_absolute() else pathlib.Path(self.args.data) / path
+            self.shards[shard] = [chess_records.parse(r) for r in chess_records.frames(path)]
+        return self.shards[shard][number]
+
+    def records(self, step):
+        rows = json.loads(self.run("penstock", "which", self.manifest, "--split", "train", "--step",
+                                   step, "--global-batch-size", self.args.batch, "--json"))["rows"]
+        return [self.record(row["shard"], row["record"]) for row in rows]
