@@ -12,17 +12,8 @@
 
 namespace penstock::cuda {
 
-// What changes from step to step. It lies in device memory, so that a captured graph needs no new
-// arguments.
-struct UpdateScalars {
-  // `decay` holds for parameters that decay, the others' factor is 1; `gradient_scale` comes
-  // before clipping: 1, or one over what the gradient was multiplied by.
-  reference::AdamwScalars<float> adamw;
-  float clip_norm;  // Of the scaled gradient; 0: none.
-};
-
-// Parameters decay or not in runs of this many, as ParameterTable aligns them.
-inline constexpr size_t kDecayRun = 16;
+using reference::kDecayRun;
+using reference::UpdateScalars;  // In device memory, so that a captured graph needs no new ones.
 
 // Doubles of workspace that GradientNorm() needs.
 size_t GradientNormWorkspace(size_t count);

@@ -34,6 +34,17 @@ struct AdamwScalars {
   }
 };
 
+// What changes from step to step where a device also clips.
+struct UpdateScalars {
+  // `decay` holds for parameters that decay, the others' factor is 1; `gradient_scale` comes
+  // before clipping: 1, or one over what the gradient was multiplied by.
+  AdamwScalars<float> adamw;
+  float clip_norm;  // Of the scaled gradient; 0: none.
+};
+
+// Parameters decay or not in runs of this many, as ParameterTable aligns them.
+inline constexpr size_t kDecayRun = 16;
+
 // Updates parameter, m and v (count each) from gradient (count).
 template <typename T>
 void Adamw(const AdamwScalars<T>& s, const T* gradient, size_t count, T* parameter, T* m, T* v) {

@@ -1,4 +1,5 @@
 #include "kernels/cuda/loss.h"
+#include "kernels/cuda/score.h"
 #include "kernels/runner/check.h"
 
 namespace penstock::runner {
@@ -64,11 +65,37 @@ void CheckForeignLabel(Checker& checker) {
 }
 
 template <typename T>
+void CheckScore(Checker& checker, size_t rows, size_t stride) {
+  DeviceArray<T> scores(Noise<T>(rows * stride, 1)), dscores(rows * stride);
+  DeviceArray<float> prediction(rows), target(Noise<float>(rows, 2)), weight(Noise<float>(rows, 3));
+  checker.RunTwice(
+      [&] { return cuda::Score(scores.data(), stride, rows, prediction.data(), nullptr); },
+      prediction);
+  std::vector<double> expected(rows), gradient(rows * stride);
+  reference::Score(ToDoubles(scores.initial()).data(), stride, rows, expected.data());
+  checker.Close("prediction", prediction.Read(), expected, 8 * kRounding<float>);
+  checker.RunTwice(
+      [&] {
+        return cuda::ScoreBackward(prediction.data(), target.data(), weight.data(), rows, stride,
+                                   dscores.data(), nullptr);
+      },
+      dscores);
+  const auto p = ToDoubles(prediction.Read());
+  reference::ScoreBackward(p.data(), ToDoubles(target.initial()).data(),
+                           ToDoubles(weight.initial()).data(), rows, stride, gradient.data());
+  checker.Close("dscores", dscores.Read(), gradient, kRounding<T> + 16 * kRounding<float>);
+}
+
+template <typename T>
 void CheckAll(Checker& checker) {
   const std::string of = NameOf<T>();
   if (checker.Begin("loss_squared_error/" + of)) {
     CheckSquaredError<T>(checker, 1);
     CheckSquaredError<T>(checker, 2500);
+  }
+  if (checker.Begin("loss_score/" + of)) {
+    CheckScore<T>(checker, 1, 8);
+    CheckScore<T>(checker, 300, 8);
   }
   if (checker.Begin("loss_cross_entropy/" + of)) {
     CheckCrossEntropy<T>(checker, 1, 2);

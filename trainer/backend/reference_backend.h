@@ -40,6 +40,9 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
     case OpKind::kLinear:
       return ref::Linear<T>(at(0), at(1), at(2), op.operands.size() > 4 ? at(4) : nullptr, rows,
                             shape.in, shape.out, at(3));
+    case OpKind::kLinearGelu:
+      ref::Linear<T>(at(0), at(1), at(2), nullptr, rows, shape.in, shape.out, at(3));
+      return ref::Gelu<T>(at(3), ref::GeluForm::kTanh, rows * shape.out, at(4));
     case OpKind::kAddPosition:
       return ref::AddPosition<T>(at(0), samples, shape.rows_per_sample * shape.in, at(1));
     case OpKind::kLayerNorm:

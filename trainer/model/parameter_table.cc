@@ -6,10 +6,10 @@
 
 namespace penstock {
 
-ParameterTable ParameterTable::ForBoard(const BoardModelConfig& config) {
+ParameterTable ParameterTable::ForBoard(const BoardModelConfig& config, const BoardWidths& widths) {
   ParameterTable table;
   const auto dim = static_cast<uint32_t>(config.dim);
-  table.AddLinear("embed", kBoardInputs, dim);
+  table.AddLinear("embed", widths.inputs, dim);
   table.Add("position", ParameterKind::kPosition, {kBoardTokens, dim});
   for (size_t layer = 0; layer < config.layers; ++layer) {
     const std::string block = absl::StrCat("blocks.", layer);
@@ -22,7 +22,7 @@ ParameterTable ParameterTable::ForBoard(const BoardModelConfig& config) {
   }
   table.AddNorm("norm", dim);
   table.AddLinear("head.fc1", dim, dim);
-  table.AddLinear("head.fc2", dim, 1);
+  table.AddLinear("head.fc2", dim, widths.scores);
   return table;
 }
 

@@ -34,10 +34,19 @@ struct Parameter {
 
 inline constexpr size_t kArenaAlignment = 16;  // Floats: 64 bytes.
 
+// How wide the first layer's rows and the last layer's output are: as the model has them, or wider
+// where a device wants rows of whole vectors. What is added is zero, stays zero and changes
+// nothing.
+struct BoardWidths {
+  size_t inputs = kBoardInputs;
+  size_t scores = 1;
+};
+
 // Immutable once built.
 class ParameterTable {
  public:
-  static ParameterTable ForBoard(const BoardModelConfig& config);
+  // The names and their order are the same for all widths.
+  static ParameterTable ForBoard(const BoardModelConfig& config, const BoardWidths& widths = {});
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   // REQUIRES: the name is in the table.

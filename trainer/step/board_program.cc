@@ -91,7 +91,7 @@ class Builder {
 };
 
 void Builder::Expand(BoardFormat format) {
-  features_ = Activation("features", kBoardTokens * kBoardInputs);
+  features_ = Activation("features", kBoardTokens * InOf("embed"));
   if (format == BoardFormat::kPacked) {
     const BufferId packed = Add("packed", Arena::kInput, 0, program_.rows * 194);
     return Emit(OpKind::kExpandPacked, {}, {{packed, kR}, {features_, kW}});
@@ -166,7 +166,8 @@ void Builder::Forward(BoardFormat format) {
   head_gelu_ = Gelu(head_hidden_, 1, config_.dim);
   const BufferId score = Linear("head.fc2", head_gelu_, 1);
   predictions_ = Add("predictions", Arena::kPredictions, 0, program_.rows);
-  Emit(OpKind::kTanh, {.rows_per_sample = 1, .in = 1}, {{score, kR}, {predictions_, kW}});
+  Emit(OpKind::kTanh, {.rows_per_sample = 1, .in = 1, .out = OutOf("head.fc2")},
+       {{score, kR}, {predictions_, kW}});
 }
 
 void Builder::WeightBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens) {
@@ -220,10 +221,12 @@ void Builder::BackwardBlock(size_t layer, BufferId dx) {
 
 void Builder::Backward() {
   const BufferId targets = Add("targets", Arena::kTargets, 0, program_.rows);
-  const BufferId dscore = Activation("d score", 1);
-  Emit(OpKind::kSquaredErrorBackward, {.rows_per_sample = 1, .in = 1},
+  const size_t scores = OutOf("head.fc2");
+  const BufferId dscore = Activation("d score", scores);
+  Emit(OpKind::kSquaredErrorBackward, {.rows_per_sample = 1, .in = 1, .out = scores},
        {{predictions_, kR}, {targets, kR}, {dscore, kW}});
-  Emit(OpKind::kTanhBackward, {.rows_per_sample = 1, .in = 1}, {{predictions_, kR}, {dscore, kRw}});
+  Emit(OpKind::kTanhBackward, {.rows_per_sample = 1, .in = 1, .out = scores},
+       {{predictions_, kR}, {dscore, kRw}});
   const BufferId dgelu = LinearBackward("head.fc2", head_gelu_, dscore, 1);
   GeluBackward(head_hidden_, dgelu, 1, config_.dim);
   const BufferId dpooled = LinearBackward("head.fc1", pooled_, dgelu, 1);

@@ -49,6 +49,7 @@ enum class OpKind : uint8_t {
   kJoinF32,       // r planes, r flags, w features
 
   kLinear,       // r x, r weight, r bias, w y [, r residual]
+  kLinearGelu,   // r x, r weight, r bias, w before, w y: both of a linear layer and its GELU
   kAddPosition,  // r position, rw x
   kLayerNorm,    // r x, r gain, r offset, w y, w mean, w rstd
   kAttention,    // r qkv, w y
@@ -75,7 +76,7 @@ enum class OpKind : uint8_t {
 struct OpShape {
   size_t rows_per_sample = 0;  // Rows of the matrices: 64 (a token each) or 1.
   size_t in = 0;               // Columns of the input; dim of a norm; width of attention.
-  size_t out = 0;
+  size_t out = 0;              // Of the score's operations: values of a row of scores.
   size_t heads = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "trainer/step/arena_plan.h"
 #include "trainer/step/board_program.h"
+#include "trainer/step/fuse_gelu.h"
 
 namespace penstock {
 namespace {
@@ -109,6 +110,20 @@ TEST_P(BoardProgramTest, EveryActivationIsWrittenBeforeItIsRead) {
       if (operand.access != Access::kRead) written[operand.buffer] = true;
     }
   }
+}
+
+TEST_P(BoardProgramTest, FusedGelusLeaveEverythingOrderedAndApart) {
+  const size_t ops = program_.ops.size();
+  const auto gelus =
+      static_cast<size_t>(std::count_if(program_.ops.begin(), program_.ops.end(),
+                                        [](const Op& op) { return op.kind == OpKind::kGelu; }));
+  FuseGelu(program_);
+  PlaceActivations(program_);
+  OrderConflicts(program_);
+  EXPECT_GT(gelus, 0u);
+  EXPECT_EQ(program_.ops.size(), ops - gelus);
+  EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);
+  EXPECT_EQ(FindLiveOverlap(program_), std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, BoardProgramTest,

@@ -10,6 +10,7 @@
 #include "kernels/reference/adamw.h"
 #include "kernels/reference/loss.h"
 #include "records/base/status.h"
+#include "trainer/backend/shard_tree.h"
 #include "trainer/comm/row_gather.h"
 #include "trainer/step/board_program.h"
 
@@ -38,23 +39,6 @@ void ForSlices(ThreadPool& pool, size_t size, absl::FunctionRef<void(size_t, siz
   });
 }
 
-// With --reduction fast every rank has as many, whatever they are.
-size_t ShardsOf(const CpuBackendOptions& options) {
-  if (options.ranks == nullptr || !options.fast_reduction) return options.shards;
-  const size_t ranks = options.ranks->size();
-  return (options.shards + ranks - 1) / ranks * ranks;
-}
-
-std::vector<ShardAddition> TreeOf(const StepProgram& update) {
-  std::vector<ShardAddition> tree;
-  for (const Op& op : update.ops) {
-    if (op.kind == OpKind::kAddGradients) {
-      tree.push_back({op.operands[0].buffer, op.operands[1].buffer});  // Shard v is buffer v.
-    }
-  }
-  return tree;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const BoardModelConfig& config,
@@ -72,7 +56,8 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const BoardModelC
 CpuBackend::CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options)
     : config_(config),
       table_(ParameterTable::ForBoard(config)),
-      shards_(ShardsOf(options)),
+      shards_(ShardsFor(options.shards, options.ranks == nullptr ? 1 : options.ranks->size(),
+                        options.fast_reduction)),
       block_rows_(options.block_rows == 0 ? DefaultBlockRows(config) : options.block_rows),
       gemm_(options.gemm),
       kernels_(options.kernels == nullptr ? *SupportedCpuKernels().front() : *options.kernels),

@@ -7,13 +7,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/reference/board_features.h"
-#include "kernels/reference/loss.h"
 #include "tests/status_matchers.h"
 #include "trainer/backend/cpu/gemm_bf16.h"
-#include "trainer/backend/reference_backend.h"
 #include "trainer/backend/testing/boards.h"
-#include "trainer/model/initialize.h"
-#include "trainer/step/board_program.h"
+#include "trainer/backend/testing/reference_model.h"
 
 namespace penstock {
 namespace {
@@ -21,53 +18,6 @@ namespace {
 using testing::HasSubstr;
 
 const BoardModelConfig kSmall{"small", 2, 32, 2, 48};
-
-std::vector<float> InitialParameters(const ParameterTable& table) {
-  std::vector<float> parameters(table.arena_size());
-  InitializeParameters(table, 11, parameters);
-  return parameters;
-}
-
-// The whole model in double: loss and gradients by the plain references.
-class ReferenceModel {
- public:
-  ReferenceModel(const BoardModelConfig& config, const RandomBoards& boards)
-      : table(ParameterTable::ForBoard(config)),
-        program_(BuildBoardTraining(config, table, BoardFormat::kPacked, boards.scores.size())),
-        boards_(boards),
-        targets_(boards.scores.begin(), boards.scores.end()),
-        activations_(program_.activation_size),
-        predictions(targets_.size()),
-        gradients(table.arena_size()) {
-    const std::vector<float> initial = InitialParameters(table);
-    parameters.assign(initial.begin(), initial.end());
-  }
-
-  // Runs forward and backward; gradients become those of the returned mean squared error.
-  double Run() {
-    std::fill(gradients.begin(), gradients.end(), 0.0);
-    const BlockMemory<double> memory{.parameters = parameters.data(),
-                                     .gradients = gradients.data(),
-                                     .activations = activations_.data(),
-                                     .targets = targets_.data(),
-                                     .predictions = predictions.data(),
-                                     .input = boards_.records.data(),
-                                     .loss_weight = 1.0 / double(targets_.size())};
-    RunReference(program_, memory, targets_.size());
-    return reference::SquaredErrorSum(predictions.data(), targets_.data(), targets_.size()) /
-           double(targets_.size());
-  }
-
-  ParameterTable table;
-
- private:
-  StepProgram program_;
-  const RandomBoards& boards_;
-  std::vector<double> targets_, activations_;
-
- public:
-  std::vector<double> parameters, predictions, gradients;
-};
 
 std::unique_ptr<CpuBackend> MakeBackend(const BoardModelConfig& config,
                                         const CpuBackendOptions& options = {.threads = 2}) {
@@ -95,6 +45,14 @@ TEST(ReferenceModelTest, GradientsMatchDifferences) {
           << parameter.name << " element " << i - parameter.offset;
     }
   }
+}
+
+TEST(ReferenceModelTest, FusedGelusChangeNothing) {
+  const RandomBoards boards(2);
+  ReferenceModel model(kSmall, boards), fused(kSmall, boards);
+  fused.FuseGelus();
+  EXPECT_EQ(fused.Run(), model.Run());
+  EXPECT_EQ(fused.gradients, model.gradients);
 }
 
 struct BackendCase {

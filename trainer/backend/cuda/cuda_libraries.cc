@@ -79,4 +79,16 @@ LibrarySpec CuptiSpec() {
       .remedy = Remedy("nvidia-cuda-cupti")};
 }
 
+LibrarySpec NvmlSpec() {
+  return {.name = "NVML",
+          .files = {"libnvidia-ml.so.1"},
+          .functions = {"nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2",
+                        "nvmlDeviceGetComputeRunningProcesses_v3"},
+          .version = [](void*) -> uint64_t { return 1; },
+          .version_function = "nvmlInit_v2",
+          .least_version = 1,
+          .print = [](uint64_t v) { return absl::StrCat(v); },
+          .remedy = "It comes with the driver"};
+}
+
 }  // namespace penstock

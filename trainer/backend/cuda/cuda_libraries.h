@@ -9,6 +9,7 @@ namespace penstock {
 LibrarySpec CublasLtSpec();  // 12.0 or newer; GEMMs.
 LibrarySpec NcclSpec();      // 2.18 or newer: communicators that do not block; several GPUs.
 LibrarySpec CuptiSpec();     // Of CUDA 12.0 or newer; traces.
+LibrarySpec NvmlSpec();      // The driver's, any; who else uses a GPU.
 
 }  // namespace penstock
 

@@ -1,0 +1,47 @@
+#include "trainer/backend/cuda/batch_slot.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+constexpr size_t kAlignment = 256;
+
+size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// `bytes` of `from`, and zeros up to `capacity`.
+void CopyAndPad(const void* from, size_t bytes, size_t capacity, char* to) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+  std::memset(to + bytes, 0, capacity - bytes);
+}
+
+}  // namespace
+
+SlotLayout::SlotLayout(BoardFormat format, size_t shards, size_t rows)
+    : format_(format), shards_(shards), rows_(rows) {
+  const size_t all = shards * rows;
+  flags_ = Aligned(all * BoardRows::BytesOfPlanes(format));
+  targets_ = flags_ + Aligned(all * BoardRows::BytesOfFlags(format));
+  weights_ = targets_ + Aligned(all * sizeof(float));
+  update_ = weights_ + Aligned(all * sizeof(float));
+  bytes_ = update_ + Aligned(sizeof(reference::UpdateScalars));
+}
+
+void SlotLayout::Fill(const BoardRows& rows, size_t shard, float weight, char* slot) const {
+  const size_t planes_bytes = BoardRows::BytesOfPlanes(format_);
+  const size_t flags_bytes = BoardRows::BytesOfFlags(format_);
+  CopyAndPad(rows.planes, rows.rows * planes_bytes, rows_ * planes_bytes, slot + planes(shard));
+  CopyAndPad(rows.flags, rows.rows * flags_bytes, rows_ * flags_bytes, slot + flags(shard));
+  const size_t scored = rows.scores == nullptr ? 0 : rows.rows;
+  CopyAndPad(rows.scores, scored * sizeof(float), rows_ * sizeof(float), slot + targets(shard));
+  auto* weight_of = reinterpret_cast<float*>(slot + weights(shard));
+  std::fill_n(weight_of, scored, weight);
+  std::fill_n(weight_of + scored, rows_ - scored, 0.0f);
+}
+
+void SlotLayout::SetUpdate(const reference::UpdateScalars& update, char* slot) const {
+  std::memcpy(slot + update_, &update, sizeof(update));
+}
+
+}  // namespace penstock

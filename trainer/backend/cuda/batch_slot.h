@@ -1,0 +1,47 @@
+// A batch on its way to a device: one piece of memory there and one of the same shape here.
+#ifndef PENSTOCK_TRAINER_BACKEND_CUDA_BATCH_SLOT_H_
+#define PENSTOCK_TRAINER_BACKEND_CUDA_BATCH_SLOT_H_
+
+#include <cstddef>
+
+#include "kernels/reference/adamw.h"
+#include "trainer/backend/board_rows.h"
+#include "trainer/step/program.h"
+
+namespace penstock {
+
+// Where the parts of a batch lie in a slot: of every virtual shard `rows` rows, the last of which
+// may be padding. Pure data.
+class SlotLayout {
+ public:
+  SlotLayout() = default;
+  SlotLayout(BoardFormat format, size_t shards, size_t rows);
+
+  size_t bytes() const { return bytes_; }
+
+  // Of shard `shard`.
+  size_t planes(size_t shard) const { return shard * rows_ * BoardRows::BytesOfPlanes(format_); }
+  size_t flags(size_t shard) const {
+    return flags_ + shard * rows_ * BoardRows::BytesOfFlags(format_);
+  }
+  size_t targets(size_t shard) const { return targets_ + shard * rows_ * sizeof(float); }
+  size_t weights(size_t shard) const { return weights_ + shard * rows_ * sizeof(float); }
+  size_t update() const { return update_; }
+
+  // Puts rows.rows <= rows() rows in shard `shard` of the slot at `slot`; each weighs `weight` in
+  // the loss. The rows beyond are zeros that weigh nothing.
+  void Fill(const BoardRows& rows, size_t shard, float weight, char* slot) const;
+  void SetUpdate(const reference::UpdateScalars& update, char* slot) const;
+
+  size_t rows() const { return rows_; }
+  size_t shards() const { return shards_; }
+
+ private:
+  BoardFormat format_ = BoardFormat::kPacked;
+  size_t shards_ = 0, rows_ = 0;
+  size_t flags_ = 0, targets_ = 0, weights_ = 0, update_ = 0, bytes_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CUDA_BATCH_SLOT_H_

@@ -1,0 +1,259 @@
+#include "trainer/backend/cuda/cublas_gemm.h"
+
+#include <cublasLt.h>
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "trainer/backend/cuda/cuda_libraries.h"
+#include "trainer/backend/cuda/library_search.h"
+
+namespace penstock {
+
+struct CublasGemm::Functions {
+  explicit Functions(const SharedLibrary& from)
+      : create(from.Function<decltype(cublasLtCreate)>("cublasLtCreate")),
+        destroy(from.Function<decltype(cublasLtDestroy)>("cublasLtDestroy")),
+        matmul(from.Function<decltype(cublasLtMatmul)>("cublasLtMatmul")),
+        heuristic(from.Function<decltype(cublasLtMatmulAlgoGetHeuristic)>(
+            "cublasLtMatmulAlgoGetHeuristic")),
+        create_desc(from.Function<decltype(cublasLtMatmulDescCreate)>("cublasLtMatmulDescCreate")),
+        destroy_desc(
+            from.Function<decltype(cublasLtMatmulDescDestroy)>("cublasLtMatmulDescDestroy")),
+        set_desc(from.Function<decltype(cublasLtMatmulDescSetAttribute)>(
+            "cublasLtMatmulDescSetAttribute")),
+        create_layout(
+            from.Function<decltype(cublasLtMatrixLayoutCreate)>("cublasLtMatrixLayoutCreate")),
+        destroy_layout(
+            from.Function<decltype(cublasLtMatrixLayoutDestroy)>("cublasLtMatrixLayoutDestroy")),
+        create_preference(from.Function<decltype(cublasLtMatmulPreferenceCreate)>(
+            "cublasLtMatmulPreferenceCreate")),
+        destroy_preference(from.Function<decltype(cublasLtMatmulPreferenceDestroy)>(
+            "cublasLtMatmulPreferenceDestroy")),
+        set_preference(from.Function<decltype(cublasLtMatmulPreferenceSetAttribute)>(
+            "cublasLtMatmulPreferenceSetAttribute")) {}
+
+  decltype(&cublasLtCreate) create;
+  decltype(&cublasLtDestroy) destroy;
+  decltype(&cublasLtMatmul) matmul;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
+  decltype(&cublasLtMatmulDescCreate) create_desc;
+  decltype(&cublasLtMatmulDescDestroy) destroy_desc;
+  decltype(&cublasLtMatmulDescSetAttribute) set_desc;
+  decltype(&cublasLtMatrixLayoutCreate) create_layout;
+  decltype(&cublasLtMatrixLayoutDestroy) destroy_layout;
+  decltype(&cublasLtMatmulPreferenceCreate) create_preference;
+  decltype(&cublasLtMatmulPreferenceDestroy) destroy_preference;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference;
+};
+
+// cuBLASLt counts columns first. A row-major (r, c) matrix is to it a (c, r) one with leading
+// dimension c, so it computes the transpose of what we mean:
+//   forward          y^T (out, rows) = w (out, in) x^T: the weight is stored as (in, out), so op T
+//   backward, input  dx^T (in, rows) = w^T dy^T
+//   backward, weight dw^T (in, out) += x^T dy: dy is stored as (out, rows), so op T
+struct CublasGemm::Product {
+  explicit Product(const Functions& f) : functions(f) {}
+  ~Product() {
+    if (desc != nullptr) functions.destroy_desc(desc);
+    for (cublasLtMatrixLayout_t layout : {a, b, d}) {
+      if (layout != nullptr) functions.destroy_layout(layout);
+    }
+  }
+  Product(const Product&) = delete;
+  Product& operator=(const Product&) = delete;
+
+  const Functions& functions;
+  cublasLtMatmulDesc_t desc = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;  // c is laid out as d.
+  cublasLtMatmulAlgo_t algorithm = {};
+  float beta = 0;
+};
+
+namespace {
+
+// What cuBLASLt multiplies: (m, k) by (k, n), as stored.
+struct Stored {
+  size_t a_rows, a_columns, b_rows, b_columns, d_rows, d_columns;
+  cublasOperation_t a_op, b_op;
+};
+
+Stored StoredOf(const DeviceOp& op) {
+  switch (op.kind) {
+    case DeviceOpKind::kLinearBackwardInput:
+      return {op.in, op.out, op.out, op.rows, op.in, op.rows, CUBLAS_OP_N, CUBLAS_OP_N};
+    case DeviceOpKind::kLinearBackwardWeight:
+      return {op.in, op.rows, op.out, op.rows, op.in, op.out, CUBLAS_OP_N, CUBLAS_OP_T};
+    default:
+      return {op.in, op.out, op.in, op.rows, op.out, op.rows, CUBLAS_OP_T, CUBLAS_OP_N};
+  }
+}
+
+cublasLtEpilogue_t EpilogueOf(DeviceOpKind kind) {
+  if (kind == DeviceOpKind::kLinear) return CUBLASLT_EPILOGUE_BIAS;
+  if (kind == DeviceOpKind::kLinearGelu) return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+bool HasResidual(const DeviceOp& op) {
+  return op.kind == DeviceOpKind::kLinear && op.operands.size() > 4;
+}
+
+absl::Status Check(cublasStatus_t status, absl::string_view what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  const std::string text = absl::StrCat("cuBLASLt: ", what, ": status ", static_cast<int>(status));
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return absl::UnimplementedError(text);
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) return absl::ResourceExhaustedError(text);
+  return absl::InternalError(text);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CublasGemm>> CublasGemm::Open() {
+  PENSTOCK_ASSIGN_OR_RETURN(
+      SharedLibrary library,
+      SharedLibrary::Open(CublasLtSpec(), LibraryFolders(LibraryEnvironment::FromProcess())));
+  std::unique_ptr<CublasGemm> gemm(new CublasGemm(std::move(library)));
+  cublasLtHandle_t handle = nullptr;
+  PENSTOCK_RETURN_IF_ERROR(Check(gemm->functions_->create(&handle), "cublasLtCreate"));
+  gemm->handle_ = handle;
+  return gemm;
+}
+
+CublasGemm::CublasGemm(SharedLibrary library)
+    : library_(std::move(library)), functions_(std::make_unique<Functions>(library_)) {}
+
+CublasGemm::~CublasGemm() {
+  products_.clear();
+  if (handle_ != nullptr) functions_->destroy(static_cast<cublasLtHandle_t>(handle_));
+}
+
+CublasGemm::Key CublasGemm::KeyOf(const DeviceOp& op) {
+  return {op.kind, op.bf16, HasResidual(op), op.rows, op.in, op.out};
+}
+
+absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
+    const DeviceOp& op) const {
+  const Functions& f = *functions_;
+  auto product = std::make_unique<Product>(f);
+  const Stored s = StoredOf(op);
+  const bool accumulates = op.kind == DeviceOpKind::kLinearBackwardWeight;
+  const cudaDataType_t type = op.bf16 ? CUDA_R_16BF : CUDA_R_32F;
+  const cudaDataType_t result = accumulates ? CUDA_R_32F : type;
+  const cublasLtEpilogue_t epilogue = EpilogueOf(op.kind);
+  const auto aux_stride = static_cast<int64_t>(op.out);
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(f.create_desc(&product->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F), "a description"));
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(f.create_layout(&product->a, type, s.a_rows, s.a_columns, int64_t(s.a_rows)), "a"));
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(f.create_layout(&product->b, type, s.b_rows, s.b_columns, int64_t(s.b_rows)), "b"));
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(f.create_layout(&product->d, result, s.d_rows, s.d_columns, int64_t(s.d_rows)), "d"));
+  auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    return Check(f.set_desc(product->desc, attribute, &value, sizeof(value)), "an attribute");
+  };
+  PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, s.a_op));
+  PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, s.b_op));
+  PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+  if (op.kind == DeviceOpKind::kLinearGelu) {
+    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, aux_stride));
+  }
+  product->beta = accumulates || HasResidual(op) ? 1.0f : 0.0f;
+  return product;
+}
+
+absl::Status CublasGemm::Choose(Product& product) const {
+  const Functions& f = *functions_;
+  cublasLtMatmulPreference_t preference = nullptr;
+  PENSTOCK_RETURN_IF_ERROR(Check(f.create_preference(&preference), "a preference"));
+  // Parts of a sum that is split are added in one order, in the precision of the sum.
+  const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  const size_t workspace = kWorkspaceBytes;
+  absl::Status status =
+      Check(f.set_preference(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
+                             sizeof(reductions)),
+            "reduction schemes");
+  status.Update(Check(f.set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                       &workspace, sizeof(workspace)),
+                      "workspace"));
+  cublasLtMatmulHeuristicResult_t found = {};
+  int count = 0;
+  if (status.ok()) {
+    status = Check(f.heuristic(static_cast<cublasLtHandle_t>(handle_), product.desc, product.a,
+                               product.b, product.d, product.d, preference, 1, &found, &count),
+                   "choosing an algorithm");
+  }
+  f.destroy_preference(preference);
+  PENSTOCK_RETURN_IF_ERROR(status);
+  if (count == 0) return absl::UnimplementedError("cuBLASLt has no algorithm for it");
+  product.algorithm = found.algo;
+  return absl::OkStatus();
+}
+
+absl::Status CublasGemm::Prepare(const DeviceOp& op) {
+  const Key key = KeyOf(op);
+  if (products_.contains(key)) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Product> product, Describe(op));
+  PENSTOCK_RETURN_IF_ERROR(Choose(*product));
+  products_[key] = std::move(product);
+  return absl::OkStatus();
+}
+
+absl::Status CublasGemm::Run(const DeviceOp& op, cudaStream_t stream) {
+  const auto at = products_.find(KeyOf(op));
+  if (at == products_.end()) return absl::InternalError("a product that was not prepared");
+  Product& product = *at->second;
+  auto set = [&](cublasLtMatmulDescAttributes_t attribute, const void* pointer) {
+    return Check(functions_->set_desc(product.desc, attribute, &pointer, sizeof(pointer)),
+                 "an address");
+  };
+  // Operands as DeviceOpKind has them; what cuBLASLt calls a is our second one but for weights'
+  // gradients.
+  const void *a = op.operands[1].at, *b = op.operands[0].at, *c = nullptr;
+  void* d = nullptr;
+  switch (op.kind) {
+    case DeviceOpKind::kLinearBackwardInput:
+    case DeviceOpKind::kLinearBackwardWeight:
+      d = op.operands[2].at;
+      break;
+    case DeviceOpKind::kLinearGelu:
+      PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, op.operands[2].at));
+      PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, op.operands[3].at));
+      d = op.operands[4].at;
+      break;
+    default:
+      PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, op.operands[2].at));
+      d = op.operands[3].at;
+      if (HasResidual(op)) c = op.operands[4].at;
+      break;
+  }
+  const float alpha = 1;
+  return Check(
+      functions_->matmul(static_cast<cublasLtHandle_t>(handle_), product.desc, &alpha, a, product.a,
+                         b, product.b, &product.beta, c == nullptr ? d : c, product.d, d, product.d,
+                         &product.algorithm, op.workspace.at, op.workspace.bytes, stream),
+      "multiplying");
+}
+
+std::string CublasGemm::library() const {
+  return absl::StrCat("cuBLASLt ", CublasLtSpec().print(library_.version()));
+}
+
+std::string CublasGemm::Plan() const {
+  std::string plan;
+  for (const auto& [key, product] : products_) {
+    const auto& [kind, bf16, residual, rows, in, out] = key;
+    const absl::string_view bytes(reinterpret_cast<const char*>(product->algorithm.data),
+                                  sizeof(product->algorithm.data));
+    absl::StrAppend(&plan, plan.empty() ? "" : "; ", DeviceOpName(kind), bf16 ? " bf16 " : " fp32 ",
+                    residual ? "onto " : "", rows, "x", in, "x", out, " ",
+                    absl::BytesToHexString(bytes));
+  }
+  return plan;
+}
+
+}  // namespace penstock

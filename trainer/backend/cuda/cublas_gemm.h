@@ -1,0 +1,60 @@
+// Matrix products by cuBLASLt, which is found at run time. Compiled with CUDA only.
+#ifndef PENSTOCK_TRAINER_BACKEND_CUDA_CUBLAS_GEMM_H_
+#define PENSTOCK_TRAINER_BACKEND_CUDA_CUBLAS_GEMM_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/backend/cuda/device_op.h"
+#include "trainer/backend/cuda/shared_library.h"
+
+namespace penstock {
+
+// Each product's algorithm is chosen once, by its numbers alone, and kept: so the same library on
+// the same GPU gives the same bits. No TF32: fp32 is fp32. Not thread-safe.
+class CublasGemm {
+ public:
+  // What NVIDIA asks for on Hopper.
+  static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+
+  // On the current GPU. The errors of SharedLibrary::Open(); kInternal: the library has one.
+  static absl::StatusOr<std::unique_ptr<CublasGemm>> Open();
+  ~CublasGemm();
+  CublasGemm(const CublasGemm&) = delete;
+  CublasGemm& operator=(const CublasGemm&) = delete;
+
+  // kUnimplemented: the library has no algorithm for a product of these numbers.
+  absl::Status Prepare(const DeviceOp& op);
+  // REQUIRES: Prepare() of an operation of the same numbers.
+  absl::Status Run(const DeviceOp& op, cudaStream_t stream);
+
+  std::string library() const;  // "cuBLASLt 13.0.2"
+  std::string Plan() const;
+
+ private:
+  // Kind, precision, whether there is a residual, rows, in, out.
+  using Key = std::tuple<DeviceOpKind, bool, bool, size_t, size_t, size_t>;
+  struct Functions;
+  struct Product;
+
+  explicit CublasGemm(SharedLibrary library);
+  static Key KeyOf(const DeviceOp& op);
+  absl::StatusOr<std::unique_ptr<Product>> Describe(const DeviceOp& op) const;
+  absl::Status Choose(Product& product) const;
+
+  const SharedLibrary library_;
+  std::unique_ptr<Functions> functions_;
+  void* handle_ = nullptr;
+  std::map<Key, std::unique_ptr<Product>> products_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CUDA_CUBLAS_GEMM_H_

@@ -1,0 +1,374 @@
+#include "trainer/backend/cuda/cuda_backend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/reference/adamw.h"
+#include "kernels/reference/board_features.h"
+#include "tests/status_matchers.h"
+#include "trainer/backend/cuda/testing/checking_device.h"
+#include "trainer/backend/cuda/testing/emulated_device.h"
+#include "trainer/backend/testing/boards.h"
+#include "trainer/backend/testing/reference_model.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const BoardModelConfig kSmall{"small", 1, 32, 2, 48};
+constexpr size_t kRows = 4;
+// Emulated attention is fastest in bf16: what is not about accuracy runs in that.
+constexpr bool kFast = true;
+
+CudaBackendOptions Options(bool bf16 = false, bool graphs = true) {
+  return {.shards = 2, .global_rows = kRows, .bf16 = bf16, .graphs = graphs};
+}
+
+std::unique_ptr<CudaBackend> MakeBackend(const CudaBackendOptions& options,
+                                         const EmulatedDeviceOptions& device = {},
+                                         DeviceLog* log = nullptr) {
+  std::unique_ptr<Device> made = std::make_unique<EmulatedDevice>(device);
+  if (log != nullptr) made = std::make_unique<CheckingDevice>(std::move(made), *log);
+  auto backend = CudaBackend::Create(kSmall, options, std::move(made)).value();
+  TrainState state(backend->table().arena_size());
+  state.parameters = InitialParameters(backend->table());
+  EXPECT_OK(backend->SetState(std::move(state)));
+  return backend;
+}
+
+double Norm(std::span<const double> values) {
+  double squares = 0;
+  for (double value : values) squares += value * value;
+  return std::sqrt(squares);
+}
+
+// The largest error of a parameter's gradient, relative to its largest one.
+double GradientError(const ReferenceModel& model, const std::vector<float>& gradients) {
+  double worst = 0;
+  for (const Parameter& p : model.table.parameters()) {
+    double largest = 0, error = 0;
+    for (size_t i = p.offset; i < p.offset + p.count; ++i) {
+      largest = std::max(largest, std::abs(model.gradients[i]));
+      error = std::max(error, std::abs(model.gradients[i] - double(gradients[i])));
+    }
+    worst = std::max(worst, error / largest);
+  }
+  return worst;
+}
+
+struct StepCase {
+  const char* name;
+  size_t rows;
+  bool ends_in_gelu;
+};
+
+class CudaStepTest : public testing::TestWithParam<StepCase> {};
+
+INSTANTIATE_TEST_SUITE_P(Cases, CudaStepTest,
+                         testing::Values(StepCase{"Full", kRows, true},
+                                         StepCase{"ShortBatch", 3, true},
+                                         StepCase{"GeluOfItsOwn", kRows, false}),
+                         [](const auto& test) { return test.param.name; });
+
+// Tolerance: as the CPU backend's, 2e-5 of each parameter's largest gradient.
+TEST_P(CudaStepTest, MatchesTheDoubleReference) {
+  const RandomBoards boards(GetParam().rows);
+  ReferenceModel model(kSmall, boards);
+  const double loss = model.Run();
+  auto backend = MakeBackend(Options(), {.ends_in_gelu = GetParam().ends_in_gelu});
+  ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
+  EXPECT_NEAR(result.loss, loss, 1e-6);
+  for (size_t i = 0; i < boards.scores.size(); ++i) {
+    EXPECT_NEAR(backend->predictions()[i], model.predictions[i], 2e-6);
+  }
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
+  EXPECT_LE(GradientError(model, gradients), 2e-5);
+  EXPECT_NEAR(result.gradient_norm, Norm(model.gradients), 1e-5 * result.gradient_norm);
+}
+
+// Activations and products have eight bits: two parts in a hundred of the whole gradient, which a
+// wrong term would exceed by far; each element is a sum that may nearly cancel.
+TEST(CudaBackendTest, Bf16StepIsNearTheReference) {
+  const RandomBoards boards(kRows);
+  ReferenceModel model(kSmall, boards);
+  const double loss = model.Run();
+  auto backend = MakeBackend(Options(/*bf16=*/true));
+  ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
+  EXPECT_NEAR(result.loss, loss, 0.02 * loss);
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
+  std::vector<double> difference(gradients.size());
+  for (size_t i = 0; i < gradients.size(); ++i) difference[i] = gradients[i] - model.gradients[i];
+  EXPECT_GT(Norm(difference), 0);
+  EXPECT_LT(Norm(difference), 0.02 * Norm(model.gradients));
+}
+
+// From the device's own gradient, so that nothing but the update is compared.
+TEST(CudaBackendTest, UpdateIsAdamwOfTheClippedGradient) {
+  const RandomBoards boards(kRows);
+  constexpr UpdateOptions kUpdate{.learning_rate = 0.01, .decay_rate = 0.1, .clip_norm = 0.01};
+  auto backend = MakeBackend(Options(kFast));
+  ASSERT_OK_AND_ASSIGN(const TrainState* state, backend->State());
+  std::vector<double> p(state->parameters.begin(), state->parameters.end()), m(p.size()),
+      v(p.size());
+  for (uint64_t step = 1; step <= 2; ++step) {
+    ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), kUpdate));
+    ASSERT_GT(result.gradient_norm, kUpdate.clip_norm);
+    ASSERT_OK_AND_ASSIGN(const std::vector<float> read, backend->ReadGradients());
+    const std::vector<double> gradients(read.begin(), read.end());
+    for (const Parameter& parameter : backend->table().parameters()) {
+      const auto scalars = reference::AdamwScalars<double>::ForStep(
+          step, kUpdate.learning_rate, parameter.decays() ? kUpdate.decay_rate : 0.0,
+          kUpdate.clip_norm / result.gradient_norm);
+      const size_t at = parameter.offset;
+      reference::Adamw(scalars, gradients.data() + at, parameter.count, p.data() + at,
+                       m.data() + at, v.data() + at);
+    }
+  }
+  EXPECT_EQ(backend->steps(), 2u);
+  ASSERT_OK_AND_ASSIGN(state, backend->State());
+  for (const Parameter& parameter : backend->table().parameters()) {
+    for (size_t i = parameter.offset; i < parameter.offset + parameter.count; ++i) {
+      ASSERT_NEAR(state->parameters[i], p[i], 2e-6) << parameter.name;
+    }
+  }
+}
+
+struct Training {
+  DeviceLog log;
+  TrainState state;
+  std::vector<double> losses;
+};
+
+// One row a shard.
+void TrainFourSteps(CudaBackendOptions options, Training& run) {
+  options.global_rows = 2;
+  auto backend = MakeBackend(options, {}, &run.log);
+  for (size_t step = 0; step < 4; ++step) {
+    const RandomBoards boards(2, step);
+    const absl::StatusOr<StepResult> result = backend->Step(boards.rows(), {.clip_norm = 0.1});
+    ASSERT_OK(result.status());
+    run.losses.push_back(result->loss);
+  }
+  run.state = **backend->State();
+}
+
+class CudaGraphTest : public testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Precisions, CudaGraphTest, testing::Bool(),
+                         [](const auto& test) { return test.param ? "Bf16" : "Fp32"; });
+
+TEST_P(CudaGraphTest, GraphsRunTheSameOperationsInOrderForTheSameBits) {
+  Training with, without;
+  TrainFourSteps(Options(GetParam(), /*graphs=*/true), with);
+  TrainFourSteps(Options(GetParam(), /*graphs=*/false), without);
+  // Two slots: a graph each, from the second use on.
+  EXPECT_EQ(with.log.launched_graphs, 2u);
+  EXPECT_EQ(without.log.launched_graphs, 0u);
+  EXPECT_THAT(with.log.problems, IsEmpty());
+  EXPECT_THAT(without.log.problems, IsEmpty());
+  EXPECT_EQ(with.log.ops, without.log.ops);
+  EXPECT_EQ(with.losses, without.losses);
+  EXPECT_EQ(with.state.parameters, without.state.parameters);
+  EXPECT_EQ(with.state.m, without.state.m);
+  EXPECT_EQ(with.state.v, without.state.v);
+}
+
+TEST(CudaBackendTest, StepsOfASlotAreTheSameList) {
+  DeviceLog log;
+  auto backend = MakeBackend(Options(kFast), {}, &log);
+  std::vector<std::vector<std::string>> steps;
+  for (size_t step = 0; step < 4; ++step) {
+    log.ops.clear();
+    ASSERT_OK(backend->Step(RandomBoards(kRows - step, step).rows(), {}).status());
+    steps.push_back(log.ops);
+  }
+  EXPECT_EQ(steps[2], steps[0]);
+  EXPECT_EQ(steps[3], steps[1]);
+  EXPECT_NE(steps[1], steps[0]);
+  EXPECT_THAT(log.problems, IsEmpty());
+}
+
+TEST(CudaBackendTest, PredictsWhatTrainingDid) {
+  const RandomBoards boards(kRows - 1);
+  DeviceLog log;
+  auto backend = MakeBackend(Options(kFast), {}, &log);
+  std::vector<float> predictions(kRows - 1);
+  ASSERT_OK(backend->Predict(boards.rows(), predictions, kRows - 1));
+  ASSERT_OK(backend->Step(boards.rows(), {}).status());
+  EXPECT_THAT(predictions, testing::ElementsAreArray(backend->predictions()));
+  EXPECT_THAT(log.problems, IsEmpty());
+}
+
+TEST(CudaBackendTest, DecodedPlanesGiveThePackedBits) {
+  const RandomBoards boards(kRows);
+  std::vector<float> features(kRows * 64 * 34);
+  reference::ExpandPackedBoards(boards.records.data(), kRows, features.data());
+  std::vector<int8_t> planes, flags;
+  std::vector<float> wide_planes, wide_flags;
+  for (size_t token = 0; token < kRows * 64; ++token) {
+    const float* row = features.data() + token * 34;
+    for (size_t i = 0; i < 24; ++i) planes.push_back(int8_t(row[i])), wide_planes.push_back(row[i]);
+    for (size_t i = 24; i < 34 && token % 64 == 0; ++i) {
+      flags.push_back(int8_t(row[i])), wide_flags.push_back(row[i]);
+    }
+  }
+  auto bytes = [](const auto& v) { return reinterpret_cast<const uint8_t*>(v.data()); };
+  auto predict = [&](const BoardRows& rows) {
+    CudaBackendOptions options = Options(kFast);
+    options.format = rows.format;
+    std::vector<float> predictions(kRows);
+    EXPECT_OK(MakeBackend(options)->Predict(rows, predictions, kRows));
+    return predictions;
+  };
+  const std::vector<float> packed = predict(boards.rows());
+  EXPECT_EQ(predict({BoardFormat::kI8, kRows, bytes(planes), bytes(flags)}), packed);
+  EXPECT_EQ(predict({BoardFormat::kF32, kRows, bytes(wide_planes), bytes(wide_flags)}), packed);
+}
+
+TEST(CudaBackendTest, StopsOnNanAndKeepsTheState) {
+  auto backend = MakeBackend(Options(kFast));
+  ASSERT_OK(backend->Step(RandomBoards(kRows).rows(), {}).status());
+  TrainState state = **backend->State();
+  state.parameters[0] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> m = state.m;
+  ASSERT_OK(backend->SetState(state));
+  EXPECT_THAT(
+      backend->Step(RandomBoards(kRows).rows(), {}),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lower the learning rate")));
+  EXPECT_EQ(backend->steps(), 1u);
+  EXPECT_EQ(backend->ReadState().value().m, m);
+}
+
+TEST(CudaBackendTest, RefusesRowsItWasNotMadeFor) {
+  auto backend = MakeBackend(Options());
+  EXPECT_THAT(backend->Step({}, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs rows")));
+  EXPECT_THAT(backend->Step(RandomBoards(kRows + 1).rows(), {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("5 rows")));
+  BoardRows rows = RandomBoards(1).rows();
+  rows.format = BoardFormat::kI8;
+  EXPECT_THAT(backend->Step(rows, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--dtype")));
+}
+
+absl::Status CreateOn(const EmulatedDeviceOptions& device, CudaBackendOptions options = Options(),
+                      const BoardModelConfig& model = kSmall) {
+  return CudaBackend::Create(model, options, std::make_unique<EmulatedDevice>(device)).status();
+}
+
+TEST(CudaBackendTest, TooSmallADeviceSaysWhatIsAskedForWhatAndWhatToChange) {
+  EXPECT_THAT(CreateOn({.total_bytes = 1 << 18}),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("training takes"), HasSubstr("of activations"),
+                             HasSubstr("--gpu-memory-fraction 0.9 allows 0.2 MiB of 0.2 MiB"),
+                             HasSubstr("--global-batch-size"))));
+}
+
+TEST(CudaBackendTest, FullDeviceSaysWhoHasIt) {
+  EXPECT_THAT(CreateOn({.total_bytes = 100 << 20, .used_by_others = (100 << 20) - (1 << 18)}),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("0.2 MiB of 100.0 MiB are free"),
+                             HasSubstr("others have 99 MiB in process 4711"))));
+}
+
+TEST(CudaBackendTest, ListsItsMemoryBeforeTakingAny) {
+  CudaBackendOptions options = Options();
+  std::vector<MemoryUse> uses;
+  options.on_memory = [&](const std::vector<MemoryUse>& listed) { uses = listed; };
+  EXPECT_FALSE(CreateOn({.total_bytes = 1 << 18}, options).ok());
+  ASSERT_FALSE(uses.empty());
+  EXPECT_EQ(uses[0].what, "parameters");
+  EXPECT_EQ(uses[0].bytes,
+            ParameterTable::ForBoard(kSmall, kDeviceWidths).arena_size() * sizeof(float));
+}
+
+TEST(CudaBackendTest, RefusesAModelThatTheKernelsAreNotMadeFor) {
+  EXPECT_THAT(CreateOn({}, Options(), {"odd", 1, 40, 5, 64}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("heads of 8")));
+}
+
+TEST(CudaBackendTest, MissingProductIsNamed) {
+  EXPECT_THAT(CreateOn({.has_products = false}),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("linear of 128 rows, 40 to 32 columns")));
+}
+
+TEST(DeviceLayoutTest, PaddingComesAndGoes) {
+  const DeviceLayout layout(kSmall);
+  const std::vector<float> arena = InitialParameters(layout.model());
+  const std::vector<float> padded = layout.Pad(arena);
+  EXPECT_EQ(layout.Unpad(padded), arena);
+  const Parameter& embed = layout.padded().at("embed.weight");
+  EXPECT_EQ(padded[embed.offset + 40], arena[layout.model().at("embed.weight").offset + 34]);
+  EXPECT_EQ(padded[embed.offset + 34], 0);
+}
+
+// The checks themselves: what they must find.
+class CheckingDeviceTest : public testing::Test {
+ protected:
+  CheckingDeviceTest() : device_(std::make_unique<EmulatedDevice>(), log_) {
+    a_ = static_cast<float*>(*device_.Allocate(64));
+    b_ = static_cast<float*>(*device_.Allocate(64));
+  }
+  DeviceOp Zero(void* at, size_t bytes = 64) {
+    return {.kind = DeviceOpKind::kZero, .operands = {{at, bytes, Access::kWrite}}};
+  }
+  DeviceOp Copy(void* from, void* to) {
+    return {.kind = DeviceOpKind::kCopy,
+            .operands = {{from, 64, Access::kRead}, {to, 64, Access::kWrite}}};
+  }
+
+  DeviceLog log_;
+  CheckingDevice device_;
+  float *a_, *b_;
+};
+
+TEST_F(CheckingDeviceTest, FindsOperationsInNoOrder) {
+  ASSERT_OK(device_.Run(Zero(a_), DeviceQueue::kCopy));
+  ASSERT_OK(device_.Run(Copy(a_, b_), DeviceQueue::kCompute));
+  EXPECT_THAT(log_.problems, ElementsAre(HasSubstr("are in no order")));
+}
+
+TEST_F(CheckingDeviceTest, EventsAndTheHostGiveOrder) {
+  ASSERT_OK(device_.Run(Zero(a_), DeviceQueue::kCopy));
+  ASSERT_OK(device_.Record(0, DeviceQueue::kCopy));
+  ASSERT_OK(device_.Wait(0, DeviceQueue::kCompute));
+  ASSERT_OK(device_.Run(Copy(a_, b_), DeviceQueue::kCompute));
+  ASSERT_OK(device_.Synchronize(DeviceQueue::kCompute));
+  ASSERT_OK(device_.Run(Zero(b_), DeviceQueue::kCopy));
+  EXPECT_THAT(log_.problems, IsEmpty());
+}
+
+TEST_F(CheckingDeviceTest, FindsReadsOfNothingAndPlacesOutside) {
+  ASSERT_OK(device_.Run(Copy(a_, b_), DeviceQueue::kCompute));
+  EXPECT_THAT(log_.problems, ElementsAre(HasSubstr("never written")));
+  log_.problems.clear();
+  ASSERT_OK(device_.Run(Zero(a_ + 8, 32), DeviceQueue::kCompute));
+  EXPECT_THAT(log_.problems, IsEmpty());
+  float elsewhere[1];
+  ASSERT_OK(device_.Run(Zero(elsewhere, 4), DeviceQueue::kCompute));
+  EXPECT_THAT(log_.problems, ElementsAre(HasSubstr("no allocation")));
+}
+
+TEST_F(CheckingDeviceTest, FindsWritesThatAreNotTold) {
+  DeviceOp copy = Copy(a_, b_);
+  ASSERT_OK(device_.Run(Zero(a_), DeviceQueue::kCompute));
+  copy.operands[1].access = Access::kRead;
+  ASSERT_OK(device_.Run(Zero(b_), DeviceQueue::kCompute));
+  a_[0] = 5;  // Or there were nothing to see.
+  log_.problems.clear();
+  ASSERT_OK(device_.Run(copy, DeviceQueue::kCompute));
+  EXPECT_THAT(log_.problems, ElementsAre(HasSubstr("does not say so")));
+}
+
+}  // namespace
+}  // namespace penstock

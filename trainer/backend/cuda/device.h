@@ -1,0 +1,70 @@
+// A device that runs lists of operations on streams. There are two: a GPU, and one emulated on the
+// CPU for tests.
+#ifndef PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_H_
+#define PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/backend/cuda/device_op.h"
+
+namespace penstock {
+
+// Work of one stream runs in order; of two, in any, except where one waits for an event.
+enum class DeviceQueue : uint8_t { kCompute, kCopy };
+inline constexpr size_t kDeviceQueues = 2;
+
+using DeviceEvent = size_t;  // [0, kDeviceEvents)
+inline constexpr size_t kDeviceEvents = 4;
+using DeviceGraph = size_t;
+
+struct DeviceInfo {
+  std::string name;      // "NVIDIA H200, cuda:0"
+  std::string numerics;  // What bits depend on: "cuda sm_90 H200 driver 13.0".
+  std::string library;   // "cuBLASLt 13.0.2"
+  uint64_t total_bytes = 0;
+  uint64_t free_bytes = 0;  // When it was opened.
+};
+
+// What is queued has happened once Synchronize() returns OK; an error of queued work is returned by
+// it or by any later call. Memory lives as long as the device. Not thread-safe; every call may come
+// from another thread.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceInfo& info() const = 0;
+  // "2,048 MiB by process 4711": who else has memory of this device; empty if nobody or unknown.
+  virtual std::string OtherUsers() const { return ""; }
+
+  // Bytes of DeviceOp::workspace for an operation of this kind and these numbers.
+  virtual size_t Workspace(const DeviceOp& op) = 0;
+  // Finds out how to run a matrix product of these numbers, before anything is queued.
+  // kUnimplemented: the device has no way.
+  virtual absl::Status Prepare(const DeviceOp& op) = 0;
+  // The products prepared so far and how each is run; equal plans, library and GPU give equal bits.
+  virtual std::string GemmPlan() const = 0;
+
+  // At a multiple of 256 bytes. kResourceExhausted: there is no more.
+  virtual absl::StatusOr<void*> Allocate(size_t bytes) = 0;
+  // Page-locked, of the host.
+  virtual absl::StatusOr<void*> AllocateHost(size_t bytes) = 0;
+
+  virtual absl::Status Run(const DeviceOp& op, DeviceQueue stream) = 0;
+  virtual absl::Status Record(DeviceEvent event, DeviceQueue stream) = 0;
+  // Until what was last recorded; at once if nothing was.
+  virtual absl::Status Wait(DeviceEvent event, DeviceQueue stream) = 0;
+  virtual absl::Status Synchronize(DeviceQueue stream) = 0;
+
+  // What Run() queues on kCompute in between becomes a graph, and does not happen.
+  virtual absl::Status BeginCapture() = 0;
+  virtual absl::StatusOr<DeviceGraph> EndCapture() = 0;
+  virtual absl::Status Launch(DeviceGraph graph) = 0;  // On kCompute.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_H_

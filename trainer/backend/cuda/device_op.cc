@@ -1,0 +1,58 @@
+#include "trainer/backend/cuda/device_op.h"
+
+namespace penstock {
+
+const char* DeviceOpName(DeviceOpKind kind) {
+  switch (kind) {
+    case DeviceOpKind::kZero:
+      return "zero";
+    case DeviceOpKind::kCopy:
+      return "copy";
+    case DeviceOpKind::kExpandPacked:
+      return "expand packed";
+    case DeviceOpKind::kJoinI8:
+    case DeviceOpKind::kJoinF32:
+      return "join planes";
+    case DeviceOpKind::kLinear:
+      return "linear";
+    case DeviceOpKind::kLinearGelu:
+      return "linear and GELU";
+    case DeviceOpKind::kAddPosition:
+      return "add position";
+    case DeviceOpKind::kLayerNorm:
+      return "layer norm";
+    case DeviceOpKind::kAttention:
+      return "attention";
+    case DeviceOpKind::kGelu:
+      return "GELU";
+    case DeviceOpKind::kMeanPool:
+      return "mean";
+    case DeviceOpKind::kScore:
+      return "score";
+    case DeviceOpKind::kScoreBackward:
+      return "score backward";
+    case DeviceOpKind::kMeanPoolBackward:
+      return "mean backward";
+    case DeviceOpKind::kGeluBackward:
+      return "GELU backward";
+    case DeviceOpKind::kAttentionBackward:
+      return "attention backward";
+    case DeviceOpKind::kLayerNormBackward:
+      return "layer norm backward";
+    case DeviceOpKind::kColumnSums:
+      return "column sums";
+    case DeviceOpKind::kLinearBackwardInput:
+      return "linear backward by input";
+    case DeviceOpKind::kLinearBackwardWeight:
+      return "linear backward by weight";
+    case DeviceOpKind::kAdd:
+      return "add gradients";
+    case DeviceOpKind::kGradientNorm:
+      return "gradient norm";
+    case DeviceOpKind::kAdamw:
+      return "AdamW";
+  }
+  return "unknown";
+}
+
+}  // namespace penstock

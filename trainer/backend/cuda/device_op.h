@@ -1,0 +1,85 @@
+// What a device does, one piece of work at a time, as data: so that the same list can be run on a
+// GPU, captured into a graph, checked, and run on an emulated device.
+#ifndef PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_OP_H_
+#define PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_OP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "trainer/step/program.h"
+
+namespace penstock {
+
+// Operands in order; r read, w written, rw read and written. T is float, or Bf16 where `bf16` is
+// set; what is not said to be T is float. The numbers that matter stand behind.
+enum class DeviceOpKind : uint8_t {
+  kZero,  // w anything
+  kCopy,  // r from, w to: either may be host memory
+
+  kExpandPacked,  // r packed, w T features                     samples, in
+  kJoinI8,        // r planes, r flags, w T features            samples, in
+  kJoinF32,       // r planes, r flags, w T features            samples, in
+
+  kLinear,       // r T x, r T weight, r T bias, w T y [, r T residual]     rows, in, out
+  kLinearGelu,   // r T x, r T weight, r T bias, w T before, w T y          rows, in, out
+  kAddPosition,  // r position, rw T x                           samples, rows, in
+  kLayerNorm,    // r T x, r gain, r offset, w T y, w mean, w rstd         rows, in
+  kAttention,    // r T qkv, w T y                               samples, rows, in, heads
+  kGelu,         // r T x, w T y                                 count
+  kMeanPool,     // r T x, w T y                                 samples, rows, in
+  kScore,        // r T scores, w predictions                    rows, out
+
+  kScoreBackward,      // r predictions, r targets, r weights, w T dscores  rows, out
+  kMeanPoolBackward,   // r T dy, w T dx                         samples, rows, in
+  kGeluBackward,       // r T x, rw T dy                         count
+  kAttentionBackward,  // r T qkv, r T dy, w T dqkv              samples, rows, in, heads
+  // r T dy, r T x, r gain, r mean, r rstd, w or rw T dx, rw dgain, rw doffset   rows, in
+  kLayerNormBackward,
+  kColumnSums,            // r T x, rw sums                      rows, in
+  kLinearBackwardInput,   // r T dy, r T weight, w T dx          rows, in, out
+  kLinearBackwardWeight,  // r T dy, r T x, rw dweight           rows, in, out
+
+  kAdd,           // r addend, rw sum                            count
+  kGradientNorm,  // r gradient, w double norm                   count
+  // r UpdateScalars, r double norm, r uint8 decays, r gradient, rw parameters, rw m, rw v
+  // [, w Bf16 copies]                                           count
+  kAdamw,
+};
+
+struct DeviceOperand {
+  void* at = nullptr;
+  size_t bytes = 0;
+  Access access = Access::kRead;
+  bool host = false;  // Page-locked host memory, if the operation is to run beside others.
+};
+
+struct DeviceOp {
+  DeviceOpKind kind = DeviceOpKind::kZero;
+  bool bf16 = false;
+  size_t samples = 0;
+  size_t rows = 0;   // Of matrices.
+  size_t in = 0;     // Columns of the input, padding included.
+  size_t out = 0;    // Columns of the output.
+  size_t heads = 0;  // Their width is in / heads.
+  size_t count = 0;
+  std::vector<DeviceOperand> operands = {};
+  DeviceOperand workspace = {};  // Device::Workspace() bytes, for its own use.
+
+  template <typename T>
+  T* at(size_t operand) const {
+    return static_cast<T*>(operands[operand].at);
+  }
+};
+
+constexpr bool IsGemm(DeviceOpKind kind) {
+  return kind == DeviceOpKind::kLinear || kind == DeviceOpKind::kLinearGelu ||
+         kind == DeviceOpKind::kLinearBackwardInput || kind == DeviceOpKind::kLinearBackwardWeight;
+}
+
+// "linear", "layer norm backward", ...
+const char* DeviceOpName(DeviceOpKind kind);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_OP_H_

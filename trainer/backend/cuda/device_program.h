@@ -1,0 +1,71 @@
+// A block program as a list of a device's operations.
+#ifndef PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_PROGRAM_H_
+#define PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_PROGRAM_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/device_layout.h"
+#include "trainer/step/program.h"
+
+namespace penstock {
+
+// Where the arenas of one virtual shard lie on the device.
+struct ShardMemory {
+  float* parameters = nullptr;
+  Bf16* copies = nullptr;  // Of the parameters, in bf16; else null.
+  float* gradients = nullptr;
+  char* activations = nullptr;
+  char* input = nullptr;  // Packed records, or planes.
+  char* flags = nullptr;
+  float* targets = nullptr;
+  float* weights = nullptr;  // Of each row in the loss: 1 / global rows, or 0.
+  float* predictions = nullptr;
+  char* workspace = nullptr;
+};
+
+// Thread-compatible.
+class DeviceProgram {
+ public:
+  enum class Purpose : uint8_t { kTraining, kInference };
+  struct Options {
+    Purpose purpose = Purpose::kTraining;
+    BoardFormat format = BoardFormat::kPacked;
+    size_t rows = 0;  // Samples of a shard: it always computes as many.
+    bool bf16 = false;
+  };
+
+  // Has the device prepare its matrix products. Where it cannot end one in a GELU, the GELU is an
+  // operation of its own. kUnimplemented: the device lacks a product, named.
+  static absl::StatusOr<DeviceProgram> Build(const BoardModelConfig& config,
+                                             const DeviceLayout& layout, const Options& options,
+                                             Device& device);
+
+  // What a shard's memory must hold, in bytes.
+  size_t activation_bytes() const { return program_.activation_size * element_bytes(); }
+  size_t workspace_bytes() const { return workspace_bytes_; }
+
+  // The operations, in order, on this memory.
+  std::vector<DeviceOp> OpsOn(const ShardMemory& memory) const;
+
+ private:
+  DeviceProgram() = default;
+  size_t element_bytes() const { return bf16_ ? 2 : 4; }
+  absl::Status PrepareProducts(Device& device);
+  void Place();
+  void FindWorkspace(Device& device);
+  void Append(const Op& op, const ShardMemory& memory, std::vector<DeviceOp>& list) const;
+  DeviceOperand Resolve(const Operand& operand, const ShardMemory& memory, bool as_float) const;
+
+  StepProgram program_;
+  bool bf16_ = false;
+  size_t input_row_bytes_ = 0, flags_row_bytes_ = 0;
+  size_t workspace_bytes_ = 0;
+  std::vector<size_t> workspaces_;  // Of OpsOn()'s operations.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_PROGRAM_H_

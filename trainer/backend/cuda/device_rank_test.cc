@@ -1,0 +1,115 @@
+// Ranks as threads, each with an emulated device.
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/backend/cuda/testing/checking_device.h"
+#include "trainer/backend/cuda/testing/emulated_device.h"
+#include "trainer/backend/testing/boards.h"
+#include "trainer/backend/testing/reference_model.h"
+#include "trainer/comm/row_gather.h"
+#include "trainer/comm/testing/rank_threads.h"
+
+namespace penstock {
+namespace {
+
+// In bf16, in which emulated attention is fastest.
+const BoardModelConfig kSmall{"small", 1, 16, 1, 24};
+
+// Takes spans of the emulated devices' memory, which is the host's.
+class DeviceSpans final : public Communicator {
+ public:
+  explicit DeviceSpans(Communicator& inner) : inner_(inner) {}
+  size_t rank() const override { return inner_.rank(); }
+  size_t size() const override { return inner_.size(); }
+  Memory memory() const override { return Memory::kDevice; }
+  absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    return inner_.Exchange(out, in);
+  }
+
+ private:
+  Communicator& inner_;
+};
+
+struct Outcome {
+  DeviceLog log;
+  TrainState state;
+  std::vector<double> losses;
+};
+
+// Two steps of 9 rows, so that 4 shards differ in size.
+void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome) {
+  options.ranks = &ranks;
+  auto made = CudaBackend::Create(
+      kSmall, options,
+      std::make_unique<CheckingDevice>(std::make_unique<EmulatedDevice>(), outcome.log));
+  ASSERT_OK(made.status());
+  CudaBackend& backend = **made;
+  TrainState start(backend.table().arena_size());
+  start.parameters = InitialParameters(backend.table());
+  ASSERT_OK(backend.SetState(std::move(start)));
+  for (size_t step = 0; step < 2; ++step) {
+    const RandomBoards boards(9, step);
+    const size_t first = FirstRowOf(ranks.rank(), ranks.size(), 9);
+    const size_t last = FirstRowOf(ranks.rank() + 1, ranks.size(), 9);
+    const auto result = backend.Step(boards.rows().Slice(first, last - first),
+                                     {.clip_norm = 0.1, .global_rows = 9});
+    ASSERT_OK(result.status());
+    outcome.losses.push_back(result->loss);
+  }
+  outcome.state = **backend.State();
+}
+
+enum class Spans { kHost, kDevice };
+
+std::vector<Outcome> Train(uint32_t world_size, Spans spans, bool fast = false) {
+  const CudaBackendOptions options{
+      .shards = 4, .global_rows = 9, .bf16 = true, .fast_reduction = fast};
+  std::vector<Outcome> outcomes(world_size);
+  RunRanks(world_size, [&](RankGroup& group) {
+    DeviceSpans device(group.communicator());
+    CudaBackendOptions own = options;
+    if (spans == Spans::kDevice) own.gradient_ranks = &device;
+    TrainRank(group.communicator(), own, outcomes[group.info().rank]);
+  });
+  return outcomes;
+}
+
+class DeviceRanksTest : public testing::TestWithParam<std::tuple<uint32_t, Spans>> {};
+
+INSTANTIATE_TEST_SUITE_P(Ranks, DeviceRanksTest,
+                         testing::Combine(testing::Values(2, 4),
+                                          testing::Values(Spans::kHost, Spans::kDevice)));
+
+TEST_P(DeviceRanksTest, WorldSizeDoesNotChangeTheBits) {
+  Outcome alone;
+  SingleCommunicator single;
+  TrainRank(single, {.shards = 4, .global_rows = 9, .bf16 = true}, alone);
+  ASSERT_EQ(alone.losses.size(), 2u);
+  EXPECT_THAT(alone.log.problems, testing::IsEmpty());
+  for (const Outcome& rank : Train(std::get<0>(GetParam()), std::get<1>(GetParam()))) {
+    EXPECT_EQ(rank.losses, alone.losses);
+    EXPECT_EQ(rank.state.parameters, alone.state.parameters);
+    EXPECT_EQ(rank.state.v, alone.state.v);
+    if (std::get<1>(GetParam()) == Spans::kHost) {
+      EXPECT_THAT(rank.log.problems, testing::IsEmpty());
+    }
+  }
+}
+
+TEST(DeviceFastRanksTest, ThreeRanksAgreeAndAreNearOne) {
+  Outcome alone;
+  SingleCommunicator single;
+  TrainRank(single, {.shards = 4, .global_rows = 9, .bf16 = true}, alone);
+  const std::vector<Outcome> ranks = Train(3, Spans::kHost, /*fast=*/true);
+  for (const Outcome& rank : ranks) {
+    ASSERT_EQ(rank.losses.size(), 2u);
+    EXPECT_EQ(rank.state.parameters, ranks[0].state.parameters);
+    EXPECT_NEAR(rank.losses[1], alone.losses[1], 1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace penstock

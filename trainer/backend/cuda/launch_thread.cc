@@ -1,0 +1,40 @@
+#include "trainer/backend/cuda/launch_thread.h"
+
+#include <utility>
+
+namespace penstock {
+
+LaunchThread::LaunchThread() : thread_([this] { Serve(); }) {}
+
+LaunchThread::~LaunchThread() {
+  MutexLock lock(&mutex_);
+  closed_ = true;
+  changed_.NotifyAll();
+}
+
+absl::Status LaunchThread::Run(absl::FunctionRef<absl::Status()> work) {
+  MutexLock lock(&mutex_);
+  work_ = &work;
+  changed_.NotifyAll();
+  while (work_ != nullptr) changed_.Wait(&mutex_);
+  return std::move(result_);
+}
+
+void LaunchThread::Serve() {
+  for (;;) {
+    const absl::FunctionRef<absl::Status()>* work = nullptr;
+    {
+      MutexLock lock(&mutex_);
+      while (work_ == nullptr && !closed_) changed_.Wait(&mutex_);
+      if (work_ == nullptr) return;
+      work = work_;
+    }
+    absl::Status result = (*work)();
+    MutexLock lock(&mutex_);
+    result_ = std::move(result);
+    work_ = nullptr;
+    changed_.NotifyAll();
+  }
+}
+
+}  // namespace penstock

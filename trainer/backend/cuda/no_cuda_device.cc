@@ -1,0 +1,12 @@
+#include "trainer/backend/cuda/cuda_device.h"
+
+namespace penstock {
+
+absl::StatusOr<size_t> CountGpus() {
+  return absl::FailedPreconditionError(
+      "this build has no CUDA (-DPENSTOCK_CUDA=ON, with NVIDIA's toolkit, makes one that has)");
+}
+
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t) { return CountGpus().status(); }
+
+}  // namespace penstock

@@ -1,0 +1,147 @@
+#include "trainer/backend/cuda/testing/emulated_device.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/numeric/bf16.h"
+#include "kernels/reference/activation.h"
+#include "records/base/mutex.h"
+#include "records/base/status.h"
+#include "trainer/backend/cuda/kernel_launch.h"
+
+namespace penstock {
+namespace {
+
+Mutex emulation;  // One launch at a time in a program.
+
+// y = x w^T + bias [+ residual], and its GELU if there are five operands of that kind.
+template <typename T>
+void Linear(const DeviceOp& op) {
+  const bool gelu = op.kind == DeviceOpKind::kLinearGelu;
+  const T* residual = !gelu && op.operands.size() > 4 ? op.at<T>(4) : nullptr;
+  for (size_t r = 0; r < op.rows; ++r) {
+    const T* x = op.at<T>(0) + r * op.in;
+    for (size_t o = 0; o < op.out; ++o) {
+      const T* w = op.at<T>(1) + o * op.in;
+      float sum = 0;
+      for (size_t i = 0; i < op.in; ++i) sum += ToFloat(x[i]) * ToFloat(w[i]);
+      sum += ToFloat(op.at<T>(2)[o]);
+      const size_t at = r * op.out + o;
+      if (residual != nullptr) sum += ToFloat(residual[at]);
+      op.at<T>(3)[at] = FromFloat<T>(sum);
+      if (!gelu) continue;
+      float y = 0;
+      reference::Gelu(&sum, reference::GeluForm::kTanh, 1, &y);
+      op.at<T>(4)[at] = FromFloat<T>(y);
+    }
+  }
+}
+
+template <typename T>
+void BackwardInput(const DeviceOp& op) {
+  for (size_t r = 0; r < op.rows; ++r) {
+    std::vector<float> sums(op.in);
+    for (size_t o = 0; o < op.out; ++o) {
+      const float dy = ToFloat(op.at<T>(0)[r * op.out + o]);
+      for (size_t i = 0; i < op.in; ++i) sums[i] += dy * ToFloat(op.at<T>(1)[o * op.in + i]);
+    }
+    for (size_t i = 0; i < op.in; ++i) op.at<T>(2)[r * op.in + i] = FromFloat<T>(sums[i]);
+  }
+}
+
+template <typename T>
+void BackwardWeight(const DeviceOp& op) {
+  for (size_t r = 0; r < op.rows; ++r) {
+    for (size_t o = 0; o < op.out; ++o) {
+      const float dy = ToFloat(op.at<T>(0)[r * op.out + o]);
+      float* dw = op.at<float>(2) + o * op.in;
+      for (size_t i = 0; i < op.in; ++i) dw[i] += dy * ToFloat(op.at<T>(1)[r * op.in + i]);
+    }
+  }
+}
+
+template <typename T>
+void Multiply(const DeviceOp& op) {
+  if (op.kind == DeviceOpKind::kLinearBackwardInput) return BackwardInput<T>(op);
+  if (op.kind == DeviceOpKind::kLinearBackwardWeight) return BackwardWeight<T>(op);
+  Linear<T>(op);
+}
+
+}  // namespace
+
+EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options)
+    : options_(options),
+      info_{.name = "emulated",
+            .numerics = "emulated",
+            .library = "plain products",
+            .total_bytes = options.total_bytes,
+            .free_bytes = options.total_bytes - options.used_by_others} {}
+
+std::string EmulatedDevice::OtherUsers() const {
+  return options_.used_by_others == 0
+             ? ""
+             : absl::StrCat(options_.used_by_others >> 20, " MiB in process 4711");
+}
+
+size_t EmulatedDevice::Workspace(const DeviceOp& op) { return KernelWorkspace(op); }
+
+absl::Status EmulatedDevice::Prepare(const DeviceOp& op) {
+  const bool can =
+      options_.has_products && (op.kind != DeviceOpKind::kLinearGelu || options_.ends_in_gelu);
+  return can ? absl::OkStatus() : absl::UnimplementedError("no such product here");
+}
+
+absl::StatusOr<void*> EmulatedDevice::Allocate(size_t bytes) {
+  void* memory = nullptr;
+  // Exactly `bytes`, so that a sanitizer sees the first one beyond.
+  if (posix_memalign(&memory, 256, bytes) != 0) return absl::ResourceExhaustedError("no memory");
+  memory_.emplace_back(memory);
+  std::memset(memory, 0xff, bytes);
+  return memory;
+}
+
+absl::StatusOr<void*> EmulatedDevice::AllocateHost(size_t bytes) { return Allocate(bytes); }
+
+absl::Status EmulatedDevice::Execute(const DeviceOp& op) {
+  if (op.kind == DeviceOpKind::kZero) {
+    std::memset(op.operands[0].at, 0, op.operands[0].bytes);
+  } else if (op.kind == DeviceOpKind::kCopy) {
+    std::memcpy(op.operands[1].at, op.operands[0].at, op.operands[0].bytes);
+  } else if (IsGemm(op.kind)) {
+    op.bf16 ? Multiply<Bf16>(op) : Multiply<float>(op);
+  } else {
+    MutexLock lock(&emulation);
+    if (const int error = LaunchKernel(op, nullptr); error != 0) {
+      return absl::InternalError(absl::StrCat("the launcher returned ", error));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EmulatedDevice::Run(const DeviceOp& op, DeviceQueue stream) {
+  if (!capture_.has_value() || stream != DeviceQueue::kCompute) return Execute(op);
+  capture_->push_back(op);
+  return absl::OkStatus();
+}
+
+absl::Status EmulatedDevice::BeginCapture() {
+  if (capture_.has_value()) return absl::FailedPreconditionError("a capture is under way");
+  capture_.emplace();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DeviceGraph> EmulatedDevice::EndCapture() {
+  if (!capture_.has_value()) return absl::FailedPreconditionError("no capture is under way");
+  graphs_.push_back(*std::exchange(capture_, std::nullopt));
+  return graphs_.size() - 1;
+}
+
+absl::Status EmulatedDevice::Launch(DeviceGraph graph) {
+  for (const DeviceOp& op : graphs_[graph]) PENSTOCK_RETURN_IF_ERROR(Execute(op));
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,73 @@
+// The board model in double, by the plain references.
+#ifndef PENSTOCK_TRAINER_BACKEND_TESTING_REFERENCE_MODEL_H_
+#define PENSTOCK_TRAINER_BACKEND_TESTING_REFERENCE_MODEL_H_
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/reference/loss.h"
+#include "trainer/backend/reference_backend.h"
+#include "trainer/backend/testing/boards.h"
+#include "trainer/model/initialize.h"
+#include "trainer/step/arena_plan.h"
+#include "trainer/step/board_program.h"
+#include "trainer/step/fuse_gelu.h"
+
+namespace penstock {
+
+inline std::vector<float> InitialParameters(const ParameterTable& table) {
+  std::vector<float> parameters(table.arena_size());
+  InitializeParameters(table, 11, parameters);
+  return parameters;
+}
+
+// Its loss and gradients. Borrows the boards.
+class ReferenceModel {
+ public:
+  ReferenceModel(const BoardModelConfig& config, const RandomBoards& boards)
+      : table(ParameterTable::ForBoard(config)),
+        program_(BuildBoardTraining(config, table, BoardFormat::kPacked, boards.scores.size())),
+        boards_(boards),
+        targets_(boards.scores.begin(), boards.scores.end()),
+        activations_(program_.activation_size),
+        predictions(targets_.size()),
+        gradients(table.arena_size()) {
+    const std::vector<float> initial = InitialParameters(table);
+    parameters.assign(initial.begin(), initial.end());
+  }
+
+  // Runs forward and backward; gradients become those of the returned mean squared error.
+  double Run() {
+    std::fill(gradients.begin(), gradients.end(), 0.0);
+    const BlockMemory<double> memory{.parameters = parameters.data(),
+                                     .gradients = gradients.data(),
+                                     .activations = activations_.data(),
+                                     .targets = targets_.data(),
+                                     .predictions = predictions.data(),
+                                     .input = boards_.records.data(),
+                                     .loss_weight = 1.0 / double(targets_.size())};
+    RunReference(program_, memory, targets_.size());
+    return reference::SquaredErrorSum(predictions.data(), targets_.data(), targets_.size()) /
+           double(targets_.size());
+  }
+
+  void FuseGelus() {
+    FuseGelu(program_);
+    PlaceActivations(program_);
+    activations_.resize(program_.activation_size);
+  }
+
+  ParameterTable table;
+
+ private:
+  StepProgram program_;
+  const RandomBoards& boards_;
+  std::vector<double> targets_, activations_;
+
+ public:
+  std::vector<double> parameters, predictions, gradients;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_TESTING_REFERENCE_MODEL_H_

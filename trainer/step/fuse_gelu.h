@@ -1,0 +1,16 @@
+// For backends whose matrix products end in a GELU.
+#ifndef PENSTOCK_TRAINER_STEP_FUSE_GELU_H_
+#define PENSTOCK_TRAINER_STEP_FUSE_GELU_H_
+
+#include "trainer/step/program.h"
+
+namespace penstock {
+
+// Makes one operation of every linear layer without a residual whose result the next operation
+// takes the GELU of. Places and order are then to be made anew: PlaceActivations(),
+// OrderConflicts().
+void FuseGelu(StepProgram& program);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_STEP_FUSE_GELU_H_
