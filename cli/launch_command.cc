@@ -242,8 +242,12 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
                             RemoteLine(flags, launcher, hosts, environment));
   if (flags.verbose) absl::FPrintF(stderr, "%s\n", absl::StrJoin(line, " "));
   RankProcesses processes(line, {environment}, PrintLine);
-  // mpirun ends its ranks at once, and srun asks for a second one.
-  processes.PassOn(SIGINT, SIGTERM);
+  // Of SIGINT mpirun ends its ranks at once, and srun asks for a second one; of SIGTERM srun kills
+  // them, and SIGUSR1 is passed on.
+  const bool by_srun = launcher == "srun";
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    processes.PassOn(signal, by_srun ? SIGUSR1 : SIGTERM);
+  }
   return processes.Run();
 }
 

@@ -92,6 +92,8 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // So must a rank that went away.
   std::signal(SIGPIPE, SIG_IGN);
+  // While training it asks to stop; one that comes when all is saved asks for nothing.
+  std::signal(SIGUSR1, SIG_IGN);
   // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   const absl::string_view command = argc > 1 ? argv[1] : "";

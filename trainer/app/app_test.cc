@@ -1,11 +1,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <thread>
 
 #include "CLI/CLI.hpp"
 #include "gmock/gmock.h"
@@ -243,6 +245,31 @@ TEST(SignalWatcherTest, ASignalIsReportedOnce) {
   std::unique_lock lock(mutex);
   called.wait(lock, [&] { return calls == 1; });
   EXPECT_EQ(watcher.received(), SIGTERM);
+}
+
+// Returns when the watcher's thread has it.
+void Deliver(int signal) {
+  kill(getpid(), signal);
+  for (sigset_t pending; sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;) {
+    std::this_thread::yield();
+  }
+}
+
+// As when Slurm cancels a job: ranks get SIGTERM, and SIGUSR1 through srun.
+TEST(SignalWatcherTest, SigUsr1IsNeverTheSecondSignal) {
+  for (const int first : {SIGTERM, SIGUSR1}) {
+    std::atomic<int> calls = 0;
+    SignalWatcher watcher([&] {
+      ++calls;
+      calls.notify_all();
+    });
+    Deliver(first);
+    calls.wait(0);
+    EXPECT_EQ(watcher.received(), first);
+    Deliver(first == SIGTERM ? SIGUSR1 : SIGTERM);
+    Deliver(SIGUSR1);
+    EXPECT_EQ(calls, 1);
+  }
 }
 
 TEST(SignalWatcherDeathTest, ASecondSignalEndsTheProcess) {

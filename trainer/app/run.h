@@ -13,8 +13,8 @@ struct RunResult {
   int signal = 0;  // That stopped it; 0: none.
 };
 
-// Trains as `options` say; progress on stderr, results on stdout. Blocks SIGINT and SIGTERM
-// meanwhile: they end the training after the step in progress, saved.
+// Trains as `options` say; progress on stderr, results on stdout. Blocks SIGINT, SIGTERM and
+// SIGUSR1 meanwhile: they end the training after the step in progress, saved.
 absl::StatusOr<RunResult> RunTraining(const TrainerOptions& options);
 
 }  // namespace penstock

@@ -22,13 +22,18 @@ sigset_t StopSignals() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGUSR1);
   return signals;
 }
 
 extern "C" void RememberSignal(int number) {
   const int saved_errno = errno;
-  int none = 0;
-  if (!received_signal.compare_exchange_strong(none, number)) _exit(128 + number);
+  int seen = 0;
+  // SIGUSR1 never counts as the second signal, nor as the first of two.
+  if (!received_signal.compare_exchange_strong(seen, number) && number != SIGUSR1 &&
+      !(seen == SIGUSR1 && received_signal.compare_exchange_strong(seen, number))) {
+    _exit(128 + number);
+  }
   sem_post(&wake);
   errno = saved_errno;
 }
@@ -38,8 +43,8 @@ extern "C" void RememberSignal(int number) {
 SignalWatcher::SignalWatcher(std::function<void()> on_signal) : on_signal_(std::move(on_signal)) {
   received_signal = 0;
   sem_init(&wake, /*pshared=*/0, 0);
-  const sigset_t both = StopSignals();
-  pthread_sigmask(SIG_BLOCK, &both, &old_mask_);
+  const sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, &old_mask_);
   thread_ = std::jthread([this] { Watch(); });
   struct sigaction action = {};
   action.sa_handler = RememberSignal;
@@ -47,11 +52,13 @@ SignalWatcher::SignalWatcher(std::function<void()> on_signal) : on_signal_(std::
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &old_int_);
   sigaction(SIGTERM, &action, &old_term_);
+  sigaction(SIGUSR1, &action, &old_usr1_);
 }
 
 SignalWatcher::~SignalWatcher() {
   sigaction(SIGINT, &old_int_, nullptr);
   sigaction(SIGTERM, &old_term_, nullptr);
+  sigaction(SIGUSR1, &old_usr1_, nullptr);
   closing_ = true;
   sem_post(&wake);
   thread_.join();
@@ -62,8 +69,8 @@ SignalWatcher::~SignalWatcher() {
 int SignalWatcher::received() const { return received_signal.load(); }
 
 void SignalWatcher::Watch() {
-  const sigset_t both = StopSignals();
-  pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
+  const sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   for (bool called = false; !closing_;) {
     while (sem_wait(&wake) != 0 && errno == EINTR) {
     }

@@ -1,4 +1,5 @@
-// SIGINT and SIGTERM as a request to stop, so that the step in progress is finished and saved.
+// SIGINT, SIGTERM and SIGUSR1 as a request to stop, so that the step in progress is finished and
+// saved.
 #ifndef PENSTOCK_TRAINER_APP_SIGNAL_WATCHER_H_
 #define PENSTOCK_TRAINER_APP_SIGNAL_WATCHER_H_
 
@@ -11,8 +12,10 @@
 namespace penstock {
 
 // While one lives, the first signal calls `on_signal` on a thread of its own; a second one ends
-// the process at once with 128 + its number. Signals are blocked in the thread that makes it and
-// in those that this one starts meanwhile. One at a time. received() is thread-safe.
+// the process at once with 128 + its number. SIGUSR1 is what srun passes on of a wish to end, and
+// what Slurm's --signal=USR1@120 sends, perhaps beside a SIGTERM: it ends nothing at once. Signals
+// are blocked in the thread that makes it and in those that this one starts meanwhile. One at a
+// time. received() is thread-safe.
 class SignalWatcher {
  public:
   explicit SignalWatcher(std::function<void()> on_signal);
@@ -31,6 +34,7 @@ class SignalWatcher {
   sigset_t old_mask_ = {};
   struct sigaction old_int_ = {};
   struct sigaction old_term_ = {};
+  struct sigaction old_usr1_ = {};
   std::jthread thread_;
 };
 
