@@ -35,6 +35,8 @@ class LaunchTest(RanksTestCase):
                           *self.train_args("--checkpoint-dir", folder))
         self.end_well([job])
         self.assertIn("[0] 2 ranks (torchrun)", job.out)
+        self.assertRegex(job.out, r"\[0\]   memory, MiB     rank 0    rank 1\n"
+                                  r"\[0\]   parameters         0\.6       0\.6\n")
         self.assertNotIn("[1]", job.out)
         self.assertEqual(numbers(self.newest(folder)), self.one_rank(self.STEPS))
 

@@ -3,6 +3,7 @@
 #include "tests/status_matchers.h"
 #include "trainer/app/options.h"
 #include "trainer/app/rank_agreement.h"
+#include "trainer/app/rank_memory.h"
 #include "trainer/comm/testing/rank_threads.h"
 #include "trainer/model/initialize.h"
 
@@ -44,6 +45,26 @@ TEST(CompareSettingsTest, NamesOptionRankAndBothValues) {
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          HasSubstr("--lr is 0.001 on rank 0 and 0.01 on rank 2")));
     EXPECT_OK(CompareSettings(group.communicator(), {{"--seed", "1"}}));
+  });
+}
+
+TEST(GatherMemoryTest, EveryRankHasAllRanks) {
+  RunRanks(3, [](RankGroup& group) {
+    const std::vector<MemoryUse> own = {{"slots", 10u + group.info().rank, ""}, {"state", 5, ""}};
+    EXPECT_THAT(
+        GatherMemory(group.communicator(), own),
+        IsOkAndHolds(testing::ElementsAre(testing::ElementsAre(10, 5), testing::ElementsAre(11, 5),
+                                          testing::ElementsAre(12, 5))));
+  });
+}
+
+TEST(GatherMemoryTest, ARankWithOtherUsesIsAnError) {
+  RunRanks(3, [](RankGroup& group) {
+    std::vector<MemoryUse> own = {{"state", 5, ""}};
+    if (group.info().rank == 1) own.push_back({"slots", 1, ""});
+    EXPECT_THAT(GatherMemory(group.communicator(), own),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr("rank 1 lists 2 uses of memory and rank 0 1")));
   });
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -22,6 +23,7 @@
 #include "trainer/app/make_backend.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/rank_agreement.h"
+#include "trainer/app/rank_memory.h"
 #include "trainer/app/report.h"
 #include "trainer/app/restore.h"
 #include "trainer/app/run_lines.h"
@@ -91,6 +93,7 @@ class TrainingRun {
   std::unique_ptr<MetricsEndpoint> metrics_;  // Of input_. May be null.
   std::optional<EventLog> events_;
   std::optional<EventFile> board_;  // Of TensorBoard.
+  std::vector<std::vector<uint64_t>> memory_of_ranks_;
   std::optional<ProgressLine> progress_;
 };
 
@@ -346,6 +349,7 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   PENSTOCK_RETURN_IF_ERROR(OpenTrainInput());
   PENSTOCK_RETURN_IF_ERROR(CompareData());
   PENSTOCK_ASSIGN_OR_RETURN(TrainLoopOptions loop_options, LoopOptions());
+  PENSTOCK_ASSIGN_OR_RETURN(memory_of_ranks_, GatherMemory(ranks_->communicator(), MemoryUses()));
   if (Leads()) PENSTOCK_RETURN_IF_ERROR(OpenOutputs());
   progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);
 
@@ -369,6 +373,7 @@ absl::Status TrainingRun::OpenOutputs() {
   if (!options_.json.empty()) PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(options_.json).status());
   PrintStart(options_, {.backend = *backend_,
                         .memory = MemoryUses(),
+                        .memory_of_ranks = memory_of_ranks_,
                         .train_records = manifest_->num_records(Split::kTrain),
                         .holdout_records = manifest_->num_records(Split::kHoldout),
                         .reduction = info_.reduction});

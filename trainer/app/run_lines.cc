@@ -27,7 +27,9 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
                Grouped(start.backend.table().parameter_count()), start.backend.Describe().place,
                Grouped(start.train_records), Grouped(start.holdout_records));
   if (options.rank.world_size > 1) PrintRanks(options, start);
-  absl::PrintF("%s", MemoryTable(absl::StrCat("memory of rank ", options.rank.rank), start.memory));
+  absl::PrintF("%s", options.rank.world_size > 1
+                         ? RanksMemoryTable(start.memory, start.memory_of_ranks)
+                         : MemoryTable("memory of rank 0", start.memory));
   if (start.holdout_records == 0) {
     absl::PrintF("no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
   }

@@ -15,7 +15,8 @@ namespace penstock {
 
 struct StartOfRun {
   const Backend& backend;
-  std::vector<MemoryUse> memory;  // Of the host.
+  std::vector<MemoryUse> memory;                       // Of the host, by this rank.
+  std::vector<std::vector<uint64_t>> memory_of_ranks;  // As GatherMemory() has it.
   uint64_t train_records = 0;
   uint64_t holdout_records = 0;
   std::string reduction;

@@ -186,5 +186,23 @@ TEST(MemoryTableTest, AddsUp) {
             "  together           2.5 MiB\n");
 }
 
+TEST(RanksMemoryTableTest, HasAColumnForEachOfAFewRanks) {
+  EXPECT_EQ(RanksMemoryTable({{"parameters", 1 << 20, ""}, {"slots", 1 << 20, "of rank 0"}},
+                             {{1 << 20, 1 << 20}, {1 << 20, 3 << 20}}),
+            "  memory, MiB     rank 0    rank 1\n"
+            "  parameters         1.0       1.0\n"
+            "  slots              1.0       3.0  of rank 0\n"
+            "  together           2.0       4.0\n");
+}
+
+TEST(RanksMemoryTableTest, NamesTheLargestOfMany) {
+  std::vector<std::vector<uint64_t>> bytes(kRankColumns + 1, {2 << 20});
+  bytes[5] = {7 << 20};
+  EXPECT_EQ(RanksMemoryTable({{"slots", 0, ""}}, bytes),
+            "  memory, MiB   smallest   largest   of rank\n"
+            "  slots              2.0       7.0         5\n"
+            "  together           2.0       7.0         5\n");
+}
+
 }  // namespace
 }  // namespace penstock

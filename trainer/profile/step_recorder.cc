@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "trainer/profile/nvtx.h"
 
 namespace penstock {
 
@@ -19,6 +20,22 @@ void StepRecorder::Start(uint64_t next_step, Clock::time_point now) {
   current_ = total_ = {};
   steps_ = 0;
   Trace(next_step, now);
+  EndRanges();
+  BeginRanges(next_step);
+}
+
+// A step, and in it the phase.
+void StepRecorder::BeginRanges(uint64_t step) {
+  NvtxPush("step", step);
+  NvtxPush(PhaseName(phase_));
+  in_ranges_ = true;
+}
+
+void StepRecorder::EndRanges() {
+  if (!in_ranges_) return;
+  NvtxPop();
+  NvtxPop();
+  in_ranges_ = false;
 }
 
 Phase StepRecorder::Enter(Phase phase, Clock::time_point now) {
@@ -29,12 +46,18 @@ Phase StepRecorder::Enter(Phase phase, Clock::time_point now) {
     tracer_->Add(0, PhaseName(phase_), entered_, now);
   }
   entered_ = now;
+  if (in_ranges_) {
+    NvtxPop();
+    NvtxPush(PhaseName(phase));
+  }
   return std::exchange(phase_, phase);
 }
 
 void StepRecorder::EndStep(uint64_t step, Clock::time_point now) {
   Enter(Phase::kOther, now);
   ring_[steps_++ % kRing] = {step, std::exchange(current_, {})};
+  EndRanges();
+  BeginRanges(step + 1);
   if (tracer_ == nullptr) return;
   if (tracer_->active()) tracer_->Add(0, absl::StrCat("step ", step), step_began_, now);
   Trace(step + 1, now);
@@ -42,6 +65,7 @@ void StepRecorder::EndStep(uint64_t step, Clock::time_point now) {
 
 void StepRecorder::Stop(Clock::time_point now) {
   Enter(Phase::kOther, now);
+  EndRanges();
   if (tracer_ != nullptr) tracer_->SetActive(false);
 }
 

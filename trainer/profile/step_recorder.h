@@ -12,7 +12,8 @@
 namespace penstock {
 
 // Charges time to the phase that was entered last, so that the phases of all steps add up to the
-// time since Start(). A step ends where the next one begins. One read of the clock a phase.
+// time since Start(). A step ends where the next one begins. One read of the clock a phase. Steps
+// and phases are NVTX's ranges too (nvtx.h).
 // Not thread-safe: the thread that drives the steps.
 class StepRecorder {
  public:
@@ -49,9 +50,12 @@ class StepRecorder {
 
  private:
   void Trace(uint64_t next_step, Clock::time_point now);
+  void BeginRanges(uint64_t step);
+  void EndRanges();
 
   Tracer* tracer_;
   uint64_t trace_first_ = 0, trace_last_ = 0;
+  bool in_ranges_ = false;
   Phase phase_ = Phase::kOther;
   Clock::time_point entered_{}, step_began_{};
   PhaseTimes current_, total_;
