@@ -34,6 +34,14 @@ class Penstock:
                  "--threads", self.args.threads, *args)
         return json.loads(summary.read_text())
 
+    def rate(self, steps, *args):
+        """Positions per second of the steps after the first, which has memory to touch."""
+        events = self.folder / "events.jsonl"
+        self.train(steps + 1, "--events", events, *args)
+        lines = (json.loads(line) for line in events.read_text().splitlines())
+        seconds = [sum(line["times_s"].values()) for line in lines if line["event"] == "step"]
+        return steps * self.args.batch / sum(seconds[1:])
+
     def checkpoint(self, name):
         return max((self.folder / name).glob("step-*.ckpt"))
 

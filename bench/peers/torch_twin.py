@@ -88,12 +88,11 @@ def twin_rate(args, weights_file, x, y, bf16):
 def measure(penstock, args, weights_file, result):
     x, y = tensors(penstock.records(0))
     rates = {"penstock": [], "penstock_bf16": [], "twin": [], "twin_bf16": []}
-    steps = 8
+    steps = args.least_steps
     for _ in range(args.repetitions):
         for name, precision in ("penstock", "fp32"), ("penstock_bf16", "bf16"):
-            ours = penstock.train(steps, "--precision", precision)
-            rates[name].append(ours["positions_per_second"])
-        steps = max(8, int(args.seconds * ours["positions_per_second"] / args.batch))
+            rates[name].append(penstock.rate(steps, "--precision", precision))
+        steps = max(args.least_steps, int(args.seconds * rates["penstock"][-1] / args.batch))
         rates["twin"].append(twin_rate(args, weights_file, x, y, False))
         rates["twin_bf16"].append(twin_rate(args, weights_file, x, y, True))
     result["positions_per_second"] = {
@@ -115,6 +114,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=20, help="of the comparison of losses")
     parser.add_argument("--seconds", type=float, default=2, help="of each measurement")
+    parser.add_argument("--least-steps", type=int, default=8, help="of each measurement of ours")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--no-parity", action="store_true", help="measure speed alone")
     parser.add_argument("--no-speed", action="store_true", help="compare alone")
