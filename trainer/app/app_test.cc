@@ -107,6 +107,31 @@ TEST_F(OptionsTest, UnknownWordsAreRefused) {
   EXPECT_THROW(app_.parse("--no-such-option"), CLI::ExtrasError);
 }
 
+TEST_F(OptionsTest, DeviceIsAKindAndPerhapsANumber) {
+  app_.parse("--device cuda:3 --gpu-memory-fraction 0.5 --no-graph");
+  EXPECT_EQ(options_.device.device, "cuda:3");
+  EXPECT_TRUE(options_.device.no_graph);
+  for (const char* wrong : {"cuda:", "cuda:x", "cuda:-1", "gpu", ""}) {
+    EXPECT_THAT(ParseDevice(wrong),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cuda:N")))
+        << wrong;
+  }
+  options_.device.gpu_memory_fraction = 0;
+  EXPECT_THAT(options_.device.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--gpu-memory-fraction")));
+}
+
+TEST(DeviceOptionsTest, RanksTakeTheGpusOfTheirHostInTurn) {
+  const DeviceChoice any = *ParseDevice("cuda"), third = *ParseDevice("cuda:2");
+  EXPECT_THAT(ChooseGpu(any, 1, 2, false), IsOkAndHolds(1u));
+  EXPECT_THAT(ChooseGpu(any, 3, 2, true), IsOkAndHolds(1u));
+  EXPECT_THAT(ChooseGpu(any, 2, 2, false),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--allow-shared-gpu")));
+  EXPECT_THAT(ChooseGpu(third, 0, 4, false), IsOkAndHolds(2u));
+  EXPECT_THAT(ChooseGpu(third, 0, 2, false),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("sees 2 GPUs")));
+}
+
 TEST(ProfileOptionsTest, StepRangesAreTwoNumbers) {
   EXPECT_THAT(ParseStepRange("500:520"), IsOkAndHolds(testing::Pair(500, 520)));
   for (const char* wrong : {"", "5", "5:", ":5", "5:5", "6:5", "-1:5", "1:2:3", "a:b"}) {

@@ -1,7 +1,15 @@
 #include "trainer/app/make_backend.h"
 
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "records/base/status.h"
 #include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/backend/cuda/cuda_device.h"
+#include "trainer/backend/cuda/gpu_ranks.h"
 
 namespace penstock {
 namespace {
@@ -19,16 +27,72 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCpuBackend(const TrainerOptions& op
   return CpuBackend::Create(model, cpu);
 }
 
+// The GPU of this rank, counted among those that the process sees.
+absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const TrainerOptions& options,
+                                                   const DeviceChoice& choice) {
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t gpus, CountGpus());
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t gpu, ChooseGpu(choice, options.rank.local_rank, gpus,
+                                                        options.device.allow_shared_gpu));
+  return OpenGpu(gpu);
+}
+
+CudaBackendOptions CudaOptions(const TrainerOptions& options, const Device& device,
+                               Communicator& ranks) {
+  CudaBackendOptions cuda{.shards = options.virtual_shards,
+                          .global_rows = options.global_batch_size,
+                          .format = FormatOf(options),
+                          .bf16 = options.precision == "bf16",
+                          .graphs = !options.device.no_graph,
+                          .memory_fraction = options.device.gpu_memory_fraction,
+                          .ranks = &ranks,
+                          .fast_reduction = options.ranks.fast()};
+  if (options.rank.rank == 0) {
+    cuda.on_memory = [name = device.info().name](const std::vector<MemoryUse>& uses) {
+      absl::PrintF("%s", MemoryTable(absl::StrCat("memory of ", name), uses));
+      std::fflush(stdout);
+    };
+  }
+  return cuda;
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& options,
+                                                         const BoardModelConfig& model,
+                                                         RankGroup& ranks,
+                                                         std::unique_ptr<Device> device) {
+  if (options.ranks.compression != "none") {
+    return absl::InvalidArgumentError(
+        "--compression is for --device cpu: gradients of GPUs travel in fp32");
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(
+      std::unique_ptr<Communicator> gradient_ranks,
+      ConnectGpus(ranks, options.device.allow_shared_gpu, ToGroupOptions(options.ranks).gloo));
+  const CudaBackendOptions cuda = CudaOptions(options, *device, ranks.communicator());
+  return CudaBackend::Create(model, cuda, std::move(device), std::move(gradient_ranks));
+}
+
 }  // namespace
+
+BoardFormat FormatOf(const TrainerOptions& options) {
+  if (options.dtype == "packed") return BoardFormat::kPacked;
+  return options.dtype == "i8" ? BoardFormat::kI8 : BoardFormat::kF32;
+}
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const BoardModelConfig& model,
-                                                     Communicator& ranks) {
-  if (options.device == "cuda") {
-    return absl::FailedPreconditionError(
-        "--device cuda: this build has no CUDA; use --device cpu or auto");
+                                                     RankGroup& ranks) {
+  PENSTOCK_ASSIGN_OR_RETURN(const DeviceChoice choice, ParseDevice(options.device.device));
+  const bool is_auto = choice.kind == DeviceChoice::Kind::kAuto;
+  if (choice.kind == DeviceChoice::Kind::kCpu || (is_auto && !CountGpus().ok())) {
+    return MakeCpuBackend(options, model, ranks.communicator());
   }
-  return MakeCpuBackend(options, model, ranks);
+  absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice(options, choice);
+  if (device.ok()) return MakeCudaBackend(options, model, ranks, *std::move(device));
+  if (!is_auto) {
+    return Annotate(device.status(), absl::StrCat("--device ", options.device.device));
+  }
+  absl::FPrintF(stderr, "penstock-train: %straining on the CPU, the GPU cannot be used: %s\n",
+                RankMark(options.rank), device.status().message());
+  return MakeCpuBackend(options, model, ranks.communicator());
 }
 
 }  // namespace penstock

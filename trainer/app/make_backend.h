@@ -7,15 +7,19 @@
 #include "absl/status/statusor.h"
 #include "trainer/app/options.h"
 #include "trainer/backend/backend.h"
-#include "trainer/comm/communicator.h"
+#include "trainer/comm/rank_group.h"
 #include "trainer/model/board_model.h"
 
 namespace penstock {
 
-// `ranks` must outlive the backend. An error names the option.
+// Of --dtype.
+BoardFormat FormatOf(const TrainerOptions& options);
+
+// `ranks` must outlive the backend. Of a GPU, rank 0 prints what memory it will take.
+// An error names the option. kFailedPrecondition: there is no such device, and why.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const BoardModelConfig& model,
-                                                     Communicator& ranks);
+                                                     RankGroup& ranks);
 
 }  // namespace penstock
 

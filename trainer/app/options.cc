@@ -63,12 +63,12 @@ absl::Status ValidateTls(const TrainerOptions& o) {
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--model", o.model, "Size of the model")
       ->check(CLI::IsMember({"tiny", "default", "large"}));
-  app.add_option("--device", o.device, "What to train on; auto takes a GPU if this build has one")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  AddDeviceOptions(app, o.device);
   app.add_option("--gemm", o.gemm, "Matrix multiplication on the CPU")
       ->check(CLI::IsMember({"onednn", "openblas"}));
-  app.add_option("--precision", o.precision,
-                 "Of the operands of matrix products; all else is fp32. bf16 is faster with AMX")
+  app.add_option(
+         "--precision", o.precision,
+         "Of the operands of matrix products, on a GPU of activations too; all else is fp32")
       ->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_option("--threads", o.threads, "Threads that compute; 0: every core of this process");
   app.add_option("--virtual-shards", o.virtual_shards,
@@ -190,6 +190,7 @@ absl::Status TrainerOptions::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(metrics.Validate());
   PENSTOCK_RETURN_IF_ERROR(ranks.Validate());
   PENSTOCK_RETURN_IF_ERROR(profile.Validate());
+  PENSTOCK_RETURN_IF_ERROR(device.Validate());
   if (profile.diagnoses() && !checkpoint_dir.empty()) {
     return absl::InvalidArgumentError(
         "--synthetic-data and --replay-batches train on what is no data: without --checkpoint-dir");

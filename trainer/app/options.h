@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "metrics/metrics_flags.h"
+#include "trainer/app/device_options.h"
 #include "trainer/app/profile_options.h"
 #include "trainer/app/rank_options.h"
 #include "trainer/backend/cpu/gemm.h"
@@ -38,7 +39,7 @@ struct TrainerOptions {
   bool checksums = false;
 
   std::string model = "tiny";
-  std::string device = "auto";
+  DeviceFlags device;
   std::string gemm = std::string(DefaultGemm());
   std::string precision = "fp32";
   uint64_t threads = 0;

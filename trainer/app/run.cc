@@ -154,8 +154,7 @@ absl::Status TrainingRun::OpenData() {
 
 absl::Status TrainingRun::MakeBackend() {
   PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
-  PENSTOCK_ASSIGN_OR_RETURN(backend_,
-                            penstock::MakeBackend(options_, info_.model, ranks_->communicator()));
+  PENSTOCK_ASSIGN_OR_RETURN(backend_, penstock::MakeBackend(options_, info_.model, *ranks_));
   return absl::OkStatus();
 }
 
@@ -315,10 +314,8 @@ absl::StatusOr<MateScoreParams> TrainingRun::ScoreParams() const {
 }
 
 std::vector<MemoryUse> TrainingRun::MemoryUses() const {
-  const BoardFormat format = options_.dtype == "packed" ? BoardFormat::kPacked
-                             : options_.dtype == "i8"   ? BoardFormat::kI8
-                                                        : BoardFormat::kF32;
-  std::vector<MemoryUse> uses = backend_->MemoryUses(format, options_.global_batch_size);
+  std::vector<MemoryUse> uses =
+      backend_->MemoryUses(FormatOf(options_), options_.global_batch_size);
   const LoaderStats stats = input_->loader().stats();
   uses.push_back({"slots", stats.slots * stats.slot_bytes,
                   absl::StrCat(stats.slots, " batches of --look-ahead ", options_.look_ahead)});

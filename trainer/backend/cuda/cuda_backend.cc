@@ -32,10 +32,6 @@ absl::Status CheckModel(const BoardModelConfig& config) {
   return absl::OkStatus();
 }
 
-Communicator& GradientRanks(const CudaBackendOptions& options, Communicator& ranks) {
-  return options.gradient_ranks == nullptr ? ranks : *options.gradient_ranks;
-}
-
 std::vector<ShardAddition> TreeFor(const CudaBackendOptions& options, const DeviceLayout& layout,
                                    size_t shards, size_t ranks) {
   if (options.fast_reduction) return FastTree(shards, ranks);
@@ -44,9 +40,9 @@ std::vector<ShardAddition> TreeFor(const CudaBackendOptions& options, const Devi
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(const BoardModelConfig& config,
-                                                                 const CudaBackendOptions& options,
-                                                                 std::unique_ptr<Device> device) {
+absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
+    const BoardModelConfig& config, const CudaBackendOptions& options,
+    std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks) {
   PENSTOCK_RETURN_IF_ERROR(CheckModel(config));
   if (options.shards == 0 || options.global_rows == 0) {
     return absl::InvalidArgumentError("a batch needs at least one row and one virtual shard");
@@ -54,13 +50,15 @@ absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(const BoardMode
   if (options.ranks != nullptr && !options.fast_reduction) {
     PENSTOCK_RETURN_IF_ERROR(CheckShardsAndRanks(options.shards, options.ranks->size()));
   }
-  std::unique_ptr<CudaBackend> backend(new CudaBackend(config, options, std::move(device)));
+  std::unique_ptr<CudaBackend> backend(
+      new CudaBackend(config, options, std::move(device), std::move(gradient_ranks)));
   PENSTOCK_RETURN_IF_ERROR(backend->launcher_.Run([&] { return backend->Prepare(); }));
   return backend;
 }
 
 CudaBackend::CudaBackend(const BoardModelConfig& config, const CudaBackendOptions& options,
-                         std::unique_ptr<Device> device)
+                         std::unique_ptr<Device> device,
+                         std::unique_ptr<Communicator> gradient_ranks)
     : config_(config),
       options_(options),
       layout_(config),
@@ -68,8 +66,10 @@ CudaBackend::CudaBackend(const BoardModelConfig& config, const CudaBackendOption
                         options.fast_reduction)),
       device_(std::move(device)),
       ranks_(options.ranks == nullptr ? alone_ : *options.ranks),
-      merge_(GradientRanks(options, ranks_), TreeFor(options, layout_, shards_, ranks_.size()),
-             shards_, layout_.padded().arena_size()),
+      gradient_ranks_(std::move(gradient_ranks)),
+      merge_(gradient_ranks_ == nullptr ? ranks_ : *gradient_ranks_,
+             TreeFor(options, layout_, shards_, ranks_.size()), shards_,
+             layout_.padded().arena_size()),
       slot_(options.format, merge_.num_shards(), (options.global_rows + shards_ - 1) / shards_),
       state_(layout_.model().arena_size()) {}
 

@@ -38,10 +38,9 @@ struct CudaBackendOptions {
   bool bf16 = false;                          // Of activations and matrix products.
   bool graphs = true;
   double memory_fraction = 0.9;  // Of the device's memory that may be taken.
-  // Shares the shards, as CpuBackendOptions has it. Both must outlive the backend and span the same
-  // ranks; null: this process has all, and `ranks` carries gradients too.
-  Communicator* ranks = nullptr;           // Spans of host memory.
-  Communicator* gradient_ranks = nullptr;  // Either.
+  // Shares the shards, as CpuBackendOptions has it; of host memory. Must outlive the backend. Null:
+  // this process has all.
+  Communicator* ranks = nullptr;
   bool fast_reduction = false;
   // Told what will be taken of the device, before it is. Empty: nobody is.
   std::function<void(const std::vector<MemoryUse>&)> on_memory = {};
@@ -50,12 +49,13 @@ struct CudaBackendOptions {
 // Not thread-safe.
 class CudaBackend final : public Backend {
  public:
-  // kInvalidArgument: an impossible model, or one the kernels are not made for, no shards or rows,
-  // or ranks that cannot share them. kResourceExhausted: not enough memory. kUnimplemented: the
-  // device's library lacks a matrix product.
-  static absl::StatusOr<std::unique_ptr<CudaBackend>> Create(const BoardModelConfig& config,
-                                                             const CudaBackendOptions& options,
-                                                             std::unique_ptr<Device> device);
+  // `gradient_ranks` are the same ranks as options.ranks, and carry the gradients; of either
+  // memory; null: options.ranks do. kInvalidArgument: an impossible model, or one the kernels are
+  // not made for, no shards or rows, or ranks that cannot share them. kResourceExhausted: not
+  // enough memory. kUnimplemented: the device's library lacks a matrix product.
+  static absl::StatusOr<std::unique_ptr<CudaBackend>> Create(
+      const BoardModelConfig& config, const CudaBackendOptions& options,
+      std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks = nullptr);
   ~CudaBackend() override;
 
   // kInvalidArgument as well: rows of another format, or more of them than the backend is for.
@@ -96,7 +96,7 @@ class CudaBackend final : public Backend {
   static constexpr size_t kSlots = 2;
 
   CudaBackend(const BoardModelConfig& config, const CudaBackendOptions& options,
-              std::unique_ptr<Device> device);
+              std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks);
 
   absl::Status Prepare();
   void PlanMemory();
@@ -134,6 +134,7 @@ class CudaBackend final : public Backend {
   const std::unique_ptr<Device> device_;
   SingleCommunicator alone_;
   Communicator& ranks_;
+  const std::unique_ptr<Communicator> gradient_ranks_;  // May be null.
   DeviceMerge merge_;
   SlotLayout slot_;
   std::optional<DeviceProgram> training_, inference_;

@@ -40,11 +40,13 @@ struct Outcome {
 };
 
 // Two steps of 9 rows, so that 4 shards differ in size.
-void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome) {
+void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome,
+               std::unique_ptr<Communicator> gradient_ranks = nullptr) {
   options.ranks = &ranks;
   auto made = CudaBackend::Create(
       kSmall, options,
-      std::make_unique<CheckingDevice>(std::make_unique<EmulatedDevice>(), outcome.log));
+      std::make_unique<CheckingDevice>(std::make_unique<EmulatedDevice>(), outcome.log),
+      std::move(gradient_ranks));
   ASSERT_OK(made.status());
   CudaBackend& backend = **made;
   TrainState start(backend.table().arena_size());
@@ -69,10 +71,9 @@ std::vector<Outcome> Train(uint32_t world_size, Spans spans, bool fast = false) 
       .shards = 4, .global_rows = 9, .bf16 = true, .fast_reduction = fast};
   std::vector<Outcome> outcomes(world_size);
   RunRanks(world_size, [&](RankGroup& group) {
-    DeviceSpans device(group.communicator());
-    CudaBackendOptions own = options;
-    if (spans == Spans::kDevice) own.gradient_ranks = &device;
-    TrainRank(group.communicator(), own, outcomes[group.info().rank]);
+    std::unique_ptr<Communicator> device;
+    if (spans == Spans::kDevice) device = std::make_unique<DeviceSpans>(group.communicator());
+    TrainRank(group.communicator(), options, outcomes[group.info().rank], std::move(device));
   });
   return outcomes;
 }

@@ -1,0 +1,60 @@
+#include "trainer/app/device_options.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace penstock {
+
+void AddDeviceOptions(CLI::App& app, DeviceFlags& flags) {
+  app.add_option(
+         "--device", flags.device,
+         "What to train on: cpu; cuda, a GPU for each rank of a host, or cuda:N; auto takes "
+         "a GPU where there is one")
+      ->check([](const std::string& device) {
+        return std::string(ParseDevice(device).status().message());
+      });
+  app.add_option("--gpu-memory-fraction", flags.gpu_memory_fraction,
+                 "Of a GPU's memory that may be taken");
+  app.add_flag("--no-graph", flags.no_graph,
+               "Queue each operation of a step on the GPU by itself; the bits are the same");
+  app.add_flag("--allow-shared-gpu", flags.allow_shared_gpu,
+               "Let several ranks train on one GPU, through the host's memory");
+}
+
+absl::Status DeviceFlags::Validate() const {
+  if (!(gpu_memory_fraction > 0 && gpu_memory_fraction <= 1)) {
+    return absl::InvalidArgumentError("--gpu-memory-fraction must be above 0, and at most 1");
+  }
+  return ParseDevice(device).status();
+}
+
+absl::StatusOr<DeviceChoice> ParseDevice(absl::string_view device) {
+  using Kind = DeviceChoice::Kind;
+  if (device == "auto") return DeviceChoice{Kind::kAuto};
+  if (device == "cpu") return DeviceChoice{Kind::kCpu};
+  if (device == "cuda") return DeviceChoice{Kind::kCuda};
+  absl::string_view number = device;
+  uint32_t gpu = 0;
+  if (absl::ConsumePrefix(&number, "cuda:") && absl::SimpleAtoi(number, &gpu)) {
+    return DeviceChoice{Kind::kCuda, gpu};
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--device ", device, ": it is auto, cpu, cuda or cuda:N"));
+}
+
+absl::StatusOr<size_t> ChooseGpu(const DeviceChoice& choice, size_t local_rank, size_t gpus,
+                                 bool allow_shared) {
+  if (choice.gpu.has_value() && *choice.gpu >= gpus) {
+    return absl::InvalidArgumentError(absl::StrCat("--device cuda:", *choice.gpu, ": this process ",
+                                                   "sees ", gpus, " GPUs, counted from 0"));
+  }
+  if (choice.gpu.has_value()) return *choice.gpu;
+  if (local_rank < gpus) return local_rank;
+  if (allow_shared) return local_rank % gpus;
+  return absl::InvalidArgumentError(
+      absl::StrCat("local rank ", local_rank, " finds ", gpus,
+                   " GPUs: start at most as many ranks on this host, or pass --allow-shared-gpu"));
+}
+
+}  // namespace penstock

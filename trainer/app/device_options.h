@@ -1,0 +1,45 @@
+// What penstock-train can be told about the device it trains on.
+#ifndef PENSTOCK_TRAINER_APP_DEVICE_OPTIONS_H_
+#define PENSTOCK_TRAINER_APP_DEVICE_OPTIONS_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+struct DeviceFlags {
+  std::string device = "auto";
+  double gpu_memory_fraction = 0.9;
+  bool no_graph = false;
+  bool allow_shared_gpu = false;
+
+  // kInvalidArgument names the option.
+  absl::Status Validate() const;
+};
+
+// `flags` must outlive `app`.
+void AddDeviceOptions(CLI::App& app, DeviceFlags& flags);
+
+// A --device.
+struct DeviceChoice {
+  enum class Kind { kAuto, kCpu, kCuda } kind = Kind::kAuto;
+  std::optional<size_t> gpu = std::nullopt;  // Of "cuda:N".
+};
+
+// kInvalidArgument: none of auto, cpu, cuda and cuda:N.
+absl::StatusOr<DeviceChoice> ParseDevice(absl::string_view device);
+
+// Which of `gpus` GPUs the rank `local_rank` of its host takes: the one named, else its own number;
+// with `allow_shared` ranks begin again at the first. kInvalidArgument: there is no such GPU.
+absl::StatusOr<size_t> ChooseGpu(const DeviceChoice& choice, size_t local_rank, size_t gpus,
+                                 bool allow_shared);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_DEVICE_OPTIONS_H_
