@@ -28,6 +28,12 @@
 namespace penstock {
 namespace {
 
+#ifdef PENSTOCK_WITHOUT_GLOO
+constexpr bool kWithGloo = false;
+#else
+constexpr bool kWithGloo = true;
+#endif
+
 struct LaunchFlags {
   uint32_t ranks = 0;
   std::string hosts;
@@ -260,7 +266,8 @@ void PrintBuild() {
   };
   absl::PrintF("penstock %s (commit %s)\n\nLaunchers:\n    [X] local\n    %s\n    %s\n\n",
                PENSTOCK_VERSION, PENSTOCK_COMMIT, mark("mpirun"), mark("srun"));
-  absl::PrintF("Programs:\n    %s\n\nBetween ranks:\n    [X] Gloo (TCP)\n", mark("penstock-train"));
+  absl::PrintF("Programs:\n    %s\n\nBetween ranks:\n    [%c] Gloo (TCP)\n", mark("penstock-train"),
+               kWithGloo ? 'X' : ' ');
 }
 
 absl::Status Launch(const LaunchFlags& flags) {

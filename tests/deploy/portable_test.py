@@ -128,6 +128,7 @@ class PortableTest(unittest.TestCase):
                                     stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(says, result.stderr)
+        self.assertIn("[ ] Gloo (TCP)", output(PORTABLE / "penstock", "launch", "--check-build"))
 
 
 if __name__ == "__main__":
