@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Draws docs/figures/mixing_*.svg from what `mixing_bench --json FILE` wrote. Needs matplotlib.
+"""Draws docs/figures/mixing_*.svg from what `mixing_bench --json FILE` wrote.
 
   python3 bench/plot_mixing.py FILE [--out docs/figures]
 """
 import argparse
 import json
 import os
+import sys
 
-import matplotlib
+try:
+    import matplotlib
+except ImportError:
+    sys.exit("plot_mixing.py needs matplotlib: apt-get install python3-matplotlib")
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/figures/scale.svg and prints the tables of docs/scale.md from what fleet_sim wrote.
+"""Prints the tables of docs/scale.md from what fleet_sim wrote, and draws docs/figures/scale.svg.
 
   build/release/bin/fleet_sim --full --json scale.json
   python3 bench/plot_scale.py scale.json [MORE.json ...] [--out docs/figures]
@@ -8,6 +8,7 @@ import argparse
 import json
 import math
 import os
+import sys
 
 WIDTH, HEIGHT, LEFT, TOP, PLOT_W, PLOT_H = 960, 320, 60, 40, 240, 210
 COLORS = ["#1f5fa8", "#c0392b", "#2e8b57"]
@@ -72,18 +73,80 @@ def draw(rows, path):
                    'fill="white"/>\n' + "\n".join(body) + "\n</svg>\n")
 
 
-def table(rows, group):
-    print(f"\n{group}\n")
-    print("| | servers | ranks | rows/s | of capacity | wait p50 / p99 / max, ms | loads per window |"
-          " balance | scheduler, us/request |\n|---|---|---|---|---|---|---|---|---|")
-    for r in (r for r in rows if r["group"] == group):
-        print(f'| {r["name"]} | {r["servers"]:,} | {r["ranks"]:,} | {r["rows_per_second"]:,.0f} | '
-              f'{r["efficiency"]:.2f} | {r["wait_p50_ms"]:.0f} / {r["wait_p99_ms"]:.0f} / '
-              f'{r["wait_max_ms"]:.0f} | {r["loads_per_window"]:.3f} | {r["balance"]:.2f} | '
-              f'{r["scheduler_us_per_request"]:.1f} |')
-        if group == "membership":
-            print(f'| | | | lanes moved {r["lanes_moved"]:.3f} | read again '
-                  f'{r["reloaded_bytes"] / 1e6:.1f} MB | | | | |')
+def waits(row):
+    return " / ".join(f'{row[key]:,.0f}' for key in ("wait_p50_ms", "wait_p99_ms", "wait_max_ms"))
+
+
+def pairs(rows, group):
+    """[(greedy, at 60 %)] of the same servers and ranks."""
+    return list(zip(select(rows, group, "greedy"), select(rows, group, "60 %")))
+
+
+def print_table(title, header, lines):
+    if not lines:
+        return
+    print(f"\n{title}\n\n| {' | '.join(header)} |\n{'|---' * len(header)}|")
+    for line in lines:
+        print(f"| {' | '.join(line)} |")
+
+
+def print_servers(rows):
+    print_table(
+        "More servers",
+        ["servers", "ranks", "all: rows/s", "of capacity", "wait p50 / p99 / longest, ms",
+         "60 %: of capacity", "wait p50 / p99 / longest, ms", "loads per window",
+         "busiest server / mean"],
+        [[f'{a["servers"]:,}', f'{a["ranks"]:,}', f'{a["rows_per_second"]:,.0f}',
+          f'{a["efficiency"]:.2f}', waits(a), f'{b["efficiency"]:.2f}', waits(b),
+          f'{a["loads_per_window"]:.3f}', f'{1 / a["balance"]:.2f}']
+         for a, b in pairs(rows, "servers")])
+
+
+def print_ranks(rows):
+    print_table(
+        "More ranks of one job",
+        ["ranks", "rows of a batch", "all: of capacity", "wait p50 / p99 / longest, ms",
+         "60 %: of capacity", "wait p50 / p99 / longest, ms", "loads per window, all / 60 %",
+         "scheduler, µs a request"],
+        [[f'{a["ranks"]:,}', f'{32768 // a["ranks"]:,}', f'{a["efficiency"]:.2f}', waits(a),
+          f'{b["efficiency"]:.2f}', waits(b),
+          f'{a["loads_per_window"]:.2f} / {b["loads_per_window"]:.2f}',
+          f'{b["scheduler_us_per_request"]:.0f}']
+         for a, b in pairs(rows, "ranks")])
+
+
+def print_trouble(rows):
+    print_table(
+        "Trouble, at 60 %",
+        ["servers", "ranks", "", "of capacity", "wait p50 / p99 / longest, ms",
+         "loads per window", "busiest server / mean"],
+        [[f'{r["servers"]:,}', f'{r["ranks"]:,}', r["name"], f'{r["efficiency"]:.2f}', waits(r),
+          f'{r["loads_per_window"]:.3f}', f'{1 / r["balance"]:.2f}']
+         for r in rows if r["group"] == "trouble"])
+
+
+def print_membership(rows):
+    print_table(
+        "A server joins or leaves, at 60 %",
+        ["servers", "ranks", "", "lanes that moved", "1 of N + 1", "read again, MB",
+         "wait longest, ms"],
+        [[f'{r["servers"]:,}', f'{r["ranks"]:,}', r["name"], f'{r["lanes_moved"]:.1%}',
+          f'{1 / (r["servers"] + 1):.1%}', f'{r["reloaded_bytes"] / 1e6:.0f}',
+          f'{r["wait_max_ms"]:.0f}']
+         for r in rows if r["group"] == "membership"])
+
+
+def print_scheduler(rows):
+    minute = {r["servers"]: f'{r["scheduler_us_per_request"]:.0f}'
+              for r in select(rows, "trouble", "none")}
+    print_table(
+        "What the scheduler costs",
+        ["servers", "ranks", "rows of a request", "first 2 s, ms in all",
+         "then, for 4 s, µs a request", "in *trouble*, none, µs a request"],
+        [[f'{r["servers"]:,}', f'{r["ranks"]:,}', f'{r["rows_per_request"]:.0f}',
+          f'{r["scheduler_start_ms"]:.1f}', f'{r["scheduler_us_per_request"]:.0f}',
+          minute.get(r["servers"], "–")]
+         for r in select(rows, "servers", "60 %")])
 
 
 def main():
@@ -92,10 +155,15 @@ def main():
     parser.add_argument("--out", default="docs/figures")
     options = parser.parse_args()
     rows = load(options.files)
+    for print_group in (print_servers, print_ranks, print_trouble, print_membership,
+                        print_scheduler):
+        print_group(rows)
+    missing = {"servers", "ranks"} - {row["group"] for row in rows}
+    if missing:
+        sys.exit(f"scale.svg is not drawn: no results of {' and '.join(sorted(missing))}; "
+                 "give the files of several `fleet_sim --only` runs, or of one without it")
     os.makedirs(options.out, exist_ok=True)
     draw(rows, os.path.join(options.out, "scale.svg"))
-    for group in ("servers", "ranks", "trouble", "membership"):
-        table(rows, group)
 
 
 if __name__ == "__main__":
