@@ -159,8 +159,14 @@ absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
   PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, s.a_op));
   PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, s.b_op));
   PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+  // An algorithm may depend on where the epilogue's vectors lie: at multiples of 16 bytes, here
+  // too.
+  if (op.kind == DeviceOpKind::kLinear || op.kind == DeviceOpKind::kLinearGelu) {
+    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, op.operands[2].at));
+  }
   if (op.kind == DeviceOpKind::kLinearGelu) {
     PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, aux_stride));
+    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, op.operands[3].at));
   }
   product->beta = accumulates || HasResidual(op) ? 1.0f : 0.0f;
   return product;
@@ -180,6 +186,14 @@ absl::Status CublasGemm::Choose(Product& product) const {
   status.Update(Check(f.set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                        &workspace, sizeof(workspace)),
                       "workspace"));
+  // It would take 256 bytes for granted; arenas promise 16.
+  for (cublasLtMatmulPreferenceAttributes_t attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    const uint32_t alignment = 16;
+    status.Update(
+        Check(f.set_preference(preference, attribute, &alignment, sizeof(alignment)), "alignment"));
+  }
   cublasLtMatmulHeuristicResult_t found = {};
   int count = 0;
   if (status.ok()) {

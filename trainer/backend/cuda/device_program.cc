@@ -15,7 +15,7 @@ namespace {
 
 // Addresses for looking at a list before there is memory: nothing is read or written there.
 ShardMemory NoMemory() {
-  static char place[1];
+  alignas(256) static char place[1];
   auto* floats = reinterpret_cast<float*>(place);
   return {floats, nullptr, floats, place, place, place, floats, floats, floats, place};
 }

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "trainer/backend/cuda/cuda_libraries.h"
+#include "trainer/backend/cuda/gpu_users.h"
 #include "trainer/backend/cuda/library_search.h"
 
 namespace penstock {
@@ -136,6 +137,14 @@ TEST(CudaLibrariesTest, InstalledLibrariesFitTheirSpecs) {
     EXPECT_TRUE(library.ok()) << library.status();
   }
   if (found == 0) GTEST_SKIP() << "no library of NVIDIA's on this machine";
+}
+
+TEST(GpuUsersTest, NamesTheOthersLargestFirst) {
+  const GpuUser users[] = {
+      {4194305, 3 << 20}, {4194306, 0}, {4194307, 5 << 20}, {4194308, 9 << 20}};
+  EXPECT_EQ(DescribeGpuUsers(users, /*own=*/4194308),
+            "5 MiB in process 4194307, 3 MiB in process 4194305, some memory in process 4194306");
+  EXPECT_EQ(DescribeGpuUsers({}, 1), "");
 }
 
 TEST(CudaLibrariesTest, VersionsAreReadable) {
