@@ -59,6 +59,9 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
                                                          const BoardModelConfig& model,
                                                          RankGroup& ranks,
                                                          std::unique_ptr<Device> device) {
+  if (options.profile.no_allreduce) {
+    return absl::InvalidArgumentError("--no-allreduce is for --device cpu");
+  }
   if (options.ranks.compression != "none") {
     return absl::InvalidArgumentError(
         "--compression is for --device cpu: gradients of GPUs travel in fp32");
@@ -79,11 +82,11 @@ BoardFormat FormatOf(const TrainerOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const BoardModelConfig& model,
-                                                     RankGroup& ranks) {
+                                                     RankGroup& ranks, Communicator& host) {
   PENSTOCK_ASSIGN_OR_RETURN(const DeviceChoice choice, ParseDevice(options.device.device));
   const bool is_auto = choice.kind == DeviceChoice::Kind::kAuto;
   if (choice.kind == DeviceChoice::Kind::kCpu || (is_auto && !CountGpus().ok())) {
-    return MakeCpuBackend(options, model, ranks.communicator());
+    return MakeCpuBackend(options, model, host);
   }
   absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice(options, choice);
   if (device.ok()) return MakeCudaBackend(options, model, ranks, *std::move(device));
@@ -92,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& optio
   }
   absl::FPrintF(stderr, "penstock-train: %straining on the CPU, the GPU cannot be used: %s\n",
                 RankMark(options.rank), device.status().message());
-  return MakeCpuBackend(options, model, ranks.communicator());
+  return MakeCpuBackend(options, model, host);
 }
 
 }  // namespace penstock

@@ -15,11 +15,12 @@ namespace penstock {
 // Of --dtype.
 BoardFormat FormatOf(const TrainerOptions& options);
 
-// `ranks` must outlive the backend. Of a GPU, rank 0 prints what memory it will take.
-// An error names the option. kFailedPrecondition: there is no such device, and why.
+// `ranks` and `host`, its communicator or one around that, must outlive the backend. Of a GPU, rank
+// 0 prints what memory it will take. An error names the option. kFailedPrecondition: there is no
+// such device, and why.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const BoardModelConfig& model,
-                                                     RankGroup& ranks);
+                                                     RankGroup& ranks, Communicator& host);
 
 }  // namespace penstock
 

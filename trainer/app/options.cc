@@ -78,6 +78,8 @@ void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
 void AddTrainingOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--global-batch-size", o.global_batch_size,
                  "Samples of a step; a multiple of the virtual shards");
+  app.add_option("--accumulate", o.accumulate,
+                 "Batches of --global-batch-size whose gradients make one step");
   app.add_option("--seed", o.seed, "Of the records' order and the initial parameters");
   app.add_option("--epochs", o.epochs,
                  "Passes over the train split; 0: one, or as many as --steps needs");
@@ -149,6 +151,9 @@ absl::Status Complete(TrainerOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
   PENSTOCK_ASSIGN_OR_RETURN(options.rank, FindRank(options.ranks.ranks, ProcessEnvironment()));
   const uint32_t world_size = options.rank.world_size;
+  if (options.profile.no_allreduce && world_size == 1) {
+    return absl::InvalidArgumentError("--no-allreduce compares several ranks; this is one alone");
+  }
   options.learning_rate *= options.ranks.LearningRateFactor(world_size);
   if (options.ranks.divide_steps) options.steps = (options.steps + world_size - 1) / world_size;
   if (options.ranks.fast()) return absl::OkStatus();
@@ -164,6 +169,11 @@ absl::Status TrainerOptions::Validate() const {
         "--global-batch-size ", global_batch_size, " is not a multiple of --virtual-shards ",
         virtual_shards, "; the nearest are ", std::max(below, virtual_shards), " and ",
         std::max(below, virtual_shards) + virtual_shards));
+  }
+  if (accumulate == 0) return absl::InvalidArgumentError("--accumulate must be positive");
+  if (accumulate > 1 && profile.diagnoses()) {
+    return absl::InvalidArgumentError(
+        "--accumulate: without --synthetic-data, --replay-batches and --no-allreduce");
   }
   if (threads > 1024) return absl::InvalidArgumentError("--threads must be at most 1024");
   if (lanes == 0) return absl::InvalidArgumentError("--lanes must be positive; usually 64");
@@ -193,11 +203,13 @@ absl::Status TrainerOptions::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(device.Validate());
   if (profile.diagnoses() && !checkpoint_dir.empty()) {
     return absl::InvalidArgumentError(
-        "--synthetic-data and --replay-batches train on what is no data: without --checkpoint-dir");
+        "--synthetic-data, --replay-batches and --no-allreduce are no training: without "
+        "--checkpoint-dir");
   }
   if (profile.diagnoses() && resume != "auto" && resume != "never") {
     return absl::InvalidArgumentError(
-        "--synthetic-data and --replay-batches begin with the first step: without --resume");
+        "--synthetic-data, --replay-batches and --no-allreduce begin with the first step: without "
+        "--resume");
   }
   if (resume.empty()) {
     return absl::InvalidArgumentError("--resume takes auto, never or a checkpoint file");

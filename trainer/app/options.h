@@ -46,6 +46,7 @@ struct TrainerOptions {
   uint64_t virtual_shards = 8;
 
   uint64_t global_batch_size = 256;
+  uint64_t accumulate = 1;
   uint64_t seed = 0;
   uint64_t epochs = 0;  // 0: one, or as many as `steps` needs.
   uint64_t steps = 0;

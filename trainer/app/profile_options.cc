@@ -22,8 +22,9 @@ absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseStepRange(absl::string_view t
 
 absl::Status ProfileOptions::Validate() const {
   if (!steps.empty()) PENSTOCK_RETURN_IF_ERROR(ParseStepRange(steps).status());
-  if (synthetic_data && replay_batches > 0) {
-    return absl::InvalidArgumentError("--synthetic-data or --replay-batches, not both");
+  if (int{synthetic_data} + int{replay_batches > 0} + int{no_allreduce} > 1) {
+    return absl::InvalidArgumentError(
+        "--synthetic-data, --replay-batches or --no-allreduce: one at a time");
   }
   return absl::OkStatus();
 }
@@ -39,6 +40,8 @@ void AddProfileOptions(CLI::App& app, ProfileOptions& options) {
       "--replay-batches", options.replay_batches,
       "Diagnosis: train half of the steps on this many batches from memory, and compare; "
       "0: off");
+  app.add_flag("--no-allreduce", options.no_allreduce,
+               "Diagnosis: half of the steps without exchanging gradients, and compare");
 }
 
 }  // namespace penstock

@@ -18,9 +18,10 @@ struct ProfileOptions {
   std::string file = "penstock-trace.json";
   bool synthetic_data = false;
   uint64_t replay_batches = 0;
+  bool no_allreduce = false;
 
-  // Trains on what is no training: nothing may be saved.
-  bool diagnoses() const { return synthetic_data || replay_batches > 0; }
+  // Half of the steps are no training: nothing may be saved.
+  bool diagnoses() const { return synthetic_data || replay_batches > 0 || no_allreduce; }
 
   // kInvalidArgument names the option.
   absl::Status Validate() const;

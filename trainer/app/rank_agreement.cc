@@ -24,6 +24,7 @@ const std::set<std::string>& OwnOptions() {
                                                      "interface",
                                                      "rendezvous-timeout",
                                                      "collective-timeout",
+                                                     "late-after",
                                                      "threads",
                                                      "device",
                                                      "gpu-memory-fraction",

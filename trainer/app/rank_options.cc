@@ -11,6 +11,7 @@ namespace penstock {
 absl::Status RankFlags::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(
       Annotate(ParseTimeout(rendezvous_timeout).status(), "--rendezvous-timeout"));
+  PENSTOCK_RETURN_IF_ERROR(Annotate(ParseTimeout(late_after).status(), "--late-after"));
   if (compression != "none" && !fast()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--compression ", compression, " rounds gradients on the way: it needs --reduction fast"));
@@ -44,6 +45,8 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
                  "Fail if ranks are missing then");
   app.add_option("--collective-timeout", flags.collective_timeout,
                  "Fail if another rank is silent for so long");
+  app.add_option("--late-after", flags.late_after,
+                 "Say on every rank who keeps the others waiting for so long, and where it is");
   app.add_option("--interface", flags.interface,
                  "Network interface between ranks; empty: the one towards --rendezvous")
       ->envname("PENSTOCK_INTERFACE");
@@ -68,6 +71,7 @@ RankGroupOptions ToGroupOptions(const RankFlags& flags) {
   options.join_timeout = *ParseTimeout(flags.rendezvous_timeout);
   options.gloo.interface = flags.interface;
   options.gloo.timeout = *ParseTimeout(flags.collective_timeout);
+  options.gloo.late_after = *ParseTimeout(flags.late_after);
   return options;
 }
 

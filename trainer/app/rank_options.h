@@ -17,6 +17,7 @@ struct RankFlags {
   std::string rendezvous_timeout = "2m";
   std::string interface;
   std::string collective_timeout = "10m";
+  std::string late_after = "60s";
   std::string reduction = "deterministic";
   std::string compression = "none";
   std::string lr_scaling = "none";

@@ -1,17 +1,27 @@
 #include "trainer/app/restore.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "records/base/status.h"
 #include "trainer/checkpoint/same_bits.h"
 
 namespace penstock {
 namespace {
+
+// "DIR/step-000000012.ckpt" is 12; another name 0.
+uint64_t StepOfName(const std::string& path) {
+  const std::string stem = std::filesystem::path(path).stem().string();
+  uint64_t step = 0;
+  return absl::SimpleAtoi(absl::StripPrefix(stem, "step-"), &step) ? step : 0;
+}
 
 absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder& folder,
                                                           const BoardModelConfig& model) {
@@ -34,6 +44,17 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder
                                " can be read; --resume never begins anew"));
 }
 
+// What two trainings from one file left in one folder could not be told apart.
+absl::Status CheckNothingLater(const CheckpointFolder& folder, const std::string& resume,
+                               uint64_t step) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
+  if (paths.empty() || StepOfName(paths.back()) <= step) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "--resume ", resume, " is of step ", step, ", but ", paths.back(),
+      " is later: a next start with --resume auto would go on from that, and not from what is "
+      "trained now; give a new --checkpoint-dir, or move the later files out of this one"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
@@ -45,6 +66,9 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string&
     return FindNewest(*folder, model);
   }
   PENSTOCK_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(resume, model));
+  if (folder != nullptr) {
+    PENSTOCK_RETURN_IF_ERROR(CheckNothingLater(*folder, resume, checkpoint.info.step));
+  }
   return FoundCheckpoint{resume, std::move(checkpoint)};
 }
 

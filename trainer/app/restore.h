@@ -21,6 +21,7 @@ struct FoundCheckpoint {
 // What --resume says: "never"; "auto", the newest in `folder` (may be null) that is whole, where
 // those that are not are named on stderr; or a file. nullopt: there is nothing to go on from.
 // kDataLoss or kInvalidArgument: there are checkpoints in the folder, and none can be read.
+// kFailedPrecondition: `folder` has later steps than the file, which a later "auto" would take.
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
                                                               const CheckpointFolder* folder,
                                                               const BoardModelConfig& model);

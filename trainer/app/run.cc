@@ -21,6 +21,7 @@
 #include "trainer/app/divergence_report.h"
 #include "trainer/app/input_options.h"
 #include "trainer/app/make_backend.h"
+#include "trainer/app/open_in_turn.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/app/rank_memory.h"
@@ -31,6 +32,7 @@
 #include "trainer/app/stopper.h"
 #include "trainer/app/training_watch.h"
 #include "trainer/checkpoint/safetensors.h"
+#include "trainer/comm/gated_communicator.h"
 #include "trainer/loader_input.h"
 #include "trainer/model/initialize.h"
 #include "trainer/profile/memory_table.h"
@@ -59,8 +61,6 @@ class TrainingRun {
   bool Leads() const { return options_.rank.rank == 0; }
   absl::Status CompareRanks();
   absl::Status CompareData();
-  // Rank 0 first: it may have to index.
-  absl::Status OpenDataInTurn();
   absl::Status OpenData();
   absl::Status MakeBackend();
   // Rank 0's, on all ranks.
@@ -85,6 +85,7 @@ class TrainingRun {
   std::unique_ptr<RankGroup> ranks_;
   v1::DecodeSpec spec_;
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
+  std::optional<GatedCommunicator> gate_;     // Of --no-allreduce.
   std::unique_ptr<Backend> backend_;
   std::optional<CheckpointFolder> checkpoints_;
   CheckpointInfo info_;
@@ -105,17 +106,6 @@ absl::Status TrainingRun::JoinRanks() {
   };
   PENSTOCK_ASSIGN_OR_RETURN(ranks_, RankGroup::Join(options_.rank, join));
   return absl::OkStatus();
-}
-
-absl::Status TrainingRun::OpenDataInTurn() {
-  constexpr char kOpened[] = "rank 0 has opened the data";
-  StoreClient* store = ranks_->store();
-  if (store != nullptr && !Leads()) {
-    // Indexing takes as long as it takes; a rank 0 that ends meanwhile is an error at once.
-    PENSTOCK_RETURN_IF_ERROR(store->Get(kOpened, absl::Hours(240)).status());
-  }
-  PENSTOCK_RETURN_IF_ERROR(OpenData());
-  return store != nullptr && Leads() ? store->Put(kOpened, "") : absl::OkStatus();
 }
 
 // Before anything is sent whose size these decide.
@@ -140,7 +130,8 @@ absl::Status TrainingRun::OpenData() {
   PENSTOCK_ASSIGN_OR_RETURN(spec_, LoadSpec(options_.spec));
   IndexOptions index;
   index.progress = [this](uint64_t) {
-    return stopper_.stopping() ? absl::CancelledError("interrupted") : absl::OkStatus();
+    if (stopper_.stopping()) return absl::CancelledError("interrupted");
+    return ranks_->store() == nullptr ? absl::OkStatus() : ranks_->store()->lost();
   };
   index.on_total = [this](uint64_t bytes) {
     absl::FPrintF(stderr, "indexing %s: %s bytes\n", options_.manifest, Grouped(bytes));
@@ -154,7 +145,9 @@ absl::Status TrainingRun::OpenData() {
 
 absl::Status TrainingRun::MakeBackend() {
   PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
-  PENSTOCK_ASSIGN_OR_RETURN(backend_, penstock::MakeBackend(options_, info_.model, *ranks_));
+  Communicator* host = &ranks_->communicator();
+  if (options_.profile.no_allreduce) host = &gate_.emplace(*host, (TotalSteps() + 1) / 2);
+  PENSTOCK_ASSIGN_OR_RETURN(backend_, penstock::MakeBackend(options_, info_.model, *ranks_, *host));
   return absl::OkStatus();
 }
 
@@ -165,6 +158,9 @@ void TrainingRun::DescribeRun() {
   info_.reduction = options_.ranks.reduction;
   if (options_.ranks.compression != "none") {
     absl::StrAppend(&info_.reduction, " ", options_.ranks.compression);
+  }
+  if (options_.accumulate > 1) {
+    absl::StrAppend(&info_.reduction, " of ", options_.accumulate, " batches a step");
   }
   info_.world_size = options_.rank.world_size;
   const BackendDescription backend = backend_->Describe();
@@ -223,12 +219,15 @@ absl::Status TrainingRun::OpenTrainInput() {
   loader.plan.split = Split::kTrain;
   loader.plan.shuffle = !options_.no_shuffle;
   // An epoch has at least one step, so this many are enough for --steps alone.
-  loader.epochs = options_.EpochLimit() == 0 ? options_.steps : options_.EpochLimit();
+  loader.epochs =
+      options_.EpochLimit() == 0 ? options_.steps * options_.accumulate : options_.EpochLimit();
   // Nothing is fetched that will not be trained on.
-  if (options_.steps > info_.step) loader.max_steps = options_.steps - info_.step;
+  if (options_.steps > info_.step) {
+    loader.max_steps = (options_.steps - info_.step) * options_.accumulate;
+  }
   if (options_.profile.diagnoses()) {
     loader.epochs = 0;
-    loader.max_steps = watch_->NormalSteps(TotalSteps());
+    loader.max_steps = watch_->InputSteps(TotalSteps());
   }
   if (!info_.cursor.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(loader.start, Cursor::Parse(info_.cursor));
@@ -248,7 +247,8 @@ absl::Status TrainingRun::OpenTrainInput() {
 
 uint64_t TrainingRun::TotalSteps() const {
   if (options_.profile.diagnoses()) return options_.steps == 0 ? kDiagnosisSteps : options_.steps;
-  const uint64_t by_epochs = options_.EpochLimit() * input_->loader().steps_per_epoch();
+  const uint64_t by_epochs =
+      options_.EpochLimit() * input_->loader().steps_per_epoch() / options_.accumulate;
   if (options_.steps == 0) return by_epochs;
   if (options_.EpochLimit() == 0) return options_.steps;
   return std::min(options_.steps, by_epochs);
@@ -257,6 +257,7 @@ uint64_t TrainingRun::TotalSteps() const {
 absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   TrainLoopOptions loop;
   loop.total_steps = TotalSteps();
+  loop.accumulate = options_.accumulate;
   PENSTOCK_ASSIGN_OR_RETURN(loop.schedule.shape, ParseLearningRateShape(options_.lr_schedule));
   loop.schedule.peak = options_.learning_rate;
   loop.schedule.warmup_steps = options_.warmup_steps;
@@ -339,7 +340,9 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   PENSTOCK_RETURN_IF_ERROR(MakeBackend());
   watch_.emplace(options_.profile, backend_->Describe().threads);
   if (!options_.profile.steps.empty()) backend_->set_tracer(&watch_->tracer());
-  PENSTOCK_RETURN_IF_ERROR(OpenDataInTurn());
+  PENSTOCK_RETURN_IF_ERROR(OpenInTurn(
+      options_.rank, ranks_->store(), [this] { return stopper_.stopping(); },
+      [this] { return OpenData(); }));
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParams());
   PENSTOCK_RETURN_IF_ERROR(CompareRanks());
   PENSTOCK_RETURN_IF_ERROR(ShareStart());

@@ -23,6 +23,7 @@ TrainingWatch::TrainingWatch(const ProfileOptions& options, size_t threads)
 
 std::unique_ptr<Input> TrainingWatch::Diagnose(Input& inner, uint64_t total_steps) {
   normal_steps_ = NormalSteps(total_steps);
+  if (options_.no_allreduce) return nullptr;
   const uint64_t keep = options_.synthetic_data ? 1 : options_.replay_batches;
   return std::make_unique<DiagnosticInput>(
       inner, DiagnosticInput::Options{.normal_steps = normal_steps_,
@@ -44,6 +45,9 @@ void TrainingWatch::Count(const StepReport& report) {
 
 std::string TrainingWatch::Comparison() const {
   if (!options_.diagnoses()) return "";
+  if (options_.no_allreduce) {
+    return CompareRuns(normal_, other_, "no exchange of gradients", Phase::kCollective);
+  }
   return CompareRuns(normal_, other_,
                      options_.synthetic_data
                          ? "synthetic data"

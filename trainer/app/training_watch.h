@@ -26,8 +26,12 @@ class TrainingWatch {
   StepRecorder& recorder() { return recorder_; }
   Tracer& tracer() { return tracer_; }
 
-  // Of a diagnosis: half of `total_steps` take `inner`'s batches, the others none of them.
+  // Of a diagnosis: half of `total_steps` are normal. The others take no batches of `inner`, or
+  // exchange no gradients; then Diagnose() is null.
   uint64_t NormalSteps(uint64_t total_steps) const { return (total_steps + 1) / 2; }
+  uint64_t InputSteps(uint64_t total_steps) const {
+    return options_.no_allreduce ? total_steps : NormalSteps(total_steps);
+  }
   std::unique_ptr<Input> Diagnose(Input& inner, uint64_t total_steps);
   void Count(const StepReport& report);
 

@@ -25,6 +25,7 @@ struct UpdateOptions {
   double decay_rate = 0.01;  // Times the learning rate; on matrices only.
   double clip_norm = 0;      // Global norm that gradients are scaled down to; 0: no limit.
   size_t global_rows = 0;    // Of all ranks together; 0: those of this one are all.
+  size_t batches = 1;        // Whose mean gradient the update takes: Accumulate()'s and Step()'s.
 };
 
 struct StepResult {
@@ -52,6 +53,13 @@ class Backend {
   // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
   // kUnavailable: another rank ended; the state is unchanged.
   virtual absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) = 0;
+
+  // Forward and backward of one of update.batches batches, of as many rows each; the last is
+  // Step()'s. Its loss. Errors as Step(); kUnimplemented: this backend cannot.
+  virtual absl::StatusOr<double> Accumulate(const BoardRows& rows, const UpdateOptions& update) {
+    (void)rows, (void)update;
+    return absl::UnimplementedError("--accumulate needs --device cpu");
+  }
 
   // Forward alone: predictions (rows.rows). Needs no other rank; with its part of `global_rows` a
   // rank computes the bits that one rank alone would.

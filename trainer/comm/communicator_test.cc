@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
+#include "trainer/comm/gated_communicator.h"
 #include "trainer/comm/testing/rank_threads.h"
 
 namespace penstock {
@@ -81,6 +82,20 @@ TEST(CommunicatorTest, MessagesBetweenTwoRanksKeepTheirOrder) {
       ASSERT_OK(ranks.Exchange({}, in));
       ASSERT_OK(ranks.Receive(0, {&got[2], 1}));
       EXPECT_THAT(got, ElementsAre(1, 2, 3));
+    }
+  });
+}
+
+TEST(GatedCommunicatorTest, NothingTravelsFromItsStepOn) {
+  RunRanks(2, [](RankGroup& group) {
+    GatedCommunicator gated(group.communicator(), /*last=*/3);
+    for (uint64_t step = 0; step < 6; ++step) {
+      gated.Mark(step, 0);
+      uint8_t bytes[2] = {};
+      bytes[gated.rank()] = 7;
+      const std::span<uint8_t> parts[] = {{&bytes[0], 1}, {&bytes[1], 1}};
+      ASSERT_OK(gated.AllGather(parts));
+      EXPECT_EQ(bytes[1 - gated.rank()], step < 3 ? 7 : 0);
     }
   });
 }

@@ -95,6 +95,22 @@ TEST_P(RankBitsTest, EveryRankHasTheBitsOfOneRankAlone) {
   }
 }
 
+// Seven batches, of which the last makes no step of two.
+TEST_P(RankBitsTest, AccumulatedBatchesHaveTheSameBitsToo) {
+  const Adapt two = [](size_t, TrainLoopOptions& options) { options.accumulate = 2; };
+  SingleCommunicator alone;
+  const Outcome one = TrainOne(alone, two);
+  ASSERT_OK(one.summary);
+  for (const Outcome& rank : Train(GetParam(), two)) {
+    ASSERT_OK(rank.summary);
+    EXPECT_EQ(rank.state.parameters, one.state.parameters);
+    EXPECT_EQ(rank.losses, one.losses);
+    EXPECT_THAT(rank.losses, SizeIs(3));
+    EXPECT_EQ(rank.summary->positions, 96u);
+    EXPECT_EQ(rank.summary->cursor, "96");
+  }
+}
+
 // Other bits than one rank's, the same on all; any number of ranks.
 TEST_F(RankLoopTest, FastReductionTrainsAlikeOnAllRanks) {
   SingleCommunicator alone;

@@ -110,12 +110,15 @@ absl::Status TrainLoop::InputFailed(const absl::Status& status) {
 }
 
 absl::StatusOr<bool> TrainLoop::RunStep() {
-  recorder_.Enter(Phase::kInput);
-  PENSTOCK_ASSIGN_OR_RETURN(const bool more, NextBatch());
-  recorder_.Enter(Phase::kOther);
-  if (!more) return false;
   StepReport report{.total_steps = options_.total_steps};
-  PENSTOCK_RETURN_IF_ERROR(TrainOn(batch_, report));
+  score_sum_ = info_.score_sum;
+  for (uint64_t i = 1; i <= options_.accumulate; ++i) {
+    recorder_.Enter(Phase::kInput);
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, NextBatch());
+    recorder_.Enter(Phase::kOther);
+    if (!more) return false;
+    PENSTOCK_RETURN_IF_ERROR(TrainOn(batch_, i == options_.accumulate, report));
+  }
   recorder_.Enter(Phase::kOutput);
   report.step = info_.step;
   report.times = recorder_.current();
@@ -125,25 +128,36 @@ absl::StatusOr<bool> TrainLoop::RunStep() {
   return true;
 }
 
-absl::Status TrainLoop::TrainOn(const InputBatch& batch, StepReport& report) {
+absl::StatusOr<StepResult> TrainLoop::Compute(const BoardRows& rows, const InputBatch& batch,
+                                              bool last, double learning_rate) {
+  const UpdateOptions update{.learning_rate = learning_rate,
+                             .decay_rate = options_.decay_rate,
+                             .clip_norm = options_.clip_norm,
+                             .global_rows = batch.global_rows,
+                             .batches = options_.accumulate};
+  if (last) return backend_.Step(rows, update);
+  PENSTOCK_ASSIGN_OR_RETURN(const double loss, backend_.Accumulate(rows, update));
+  return StepResult{.loss = loss};
+}
+
+absl::Status TrainLoop::TrainOn(const InputBatch& batch, bool last, StepReport& report) {
   PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader_.Read(batch));
   digest_.Add(batch);
   report.learning_rate = options_.schedule.At(info_.step);
   recorder_.Enter(Phase::kCompute);
-  absl::StatusOr<StepResult> result = backend_.Step(rows, {.learning_rate = report.learning_rate,
-                                                           .decay_rate = options_.decay_rate,
-                                                           .clip_norm = options_.clip_norm,
-                                                           .global_rows = batch.global_rows});
+  const absl::StatusOr<StepResult> result = Compute(rows, batch, last, report.learning_rate);
   recorder_.Enter(Phase::kOther);
   if (!result.ok()) return Diverged(result.status(), batch);
-  report.loss = result->loss;
+  report.loss += result->loss / static_cast<double>(options_.accumulate);
   report.gradient_norm = result->gradient_norm;
+  const std::span<const float> scores = backend_.global_scores();
+  report.rows += scores.size();
+  score_sum_ = std::accumulate(scores.begin(), scores.end(), score_sum_);
+  if (!last) return absl::OkStatus();
   info_.step = backend_.steps();
   info_.cursor = batch.cursor;
-  const std::span<const float> scores = backend_.global_scores();
-  report.rows = scores.size();
-  info_.score_sum = std::accumulate(scores.begin(), scores.end(), info_.score_sum);
-  info_.score_count += scores.size();
+  info_.score_sum = score_sum_;
+  info_.score_count += report.rows;
   unsaved_ = true;
   return absl::OkStatus();
 }

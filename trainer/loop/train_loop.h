@@ -75,6 +75,8 @@ struct TrainLoopOptions {
   double decay_rate = 0.01;
   double clip_norm = 0;
   uint64_t total_steps = 0;  // Over all runs; 0: until the input ends.
+  // Batches of a step; those that are left at the end and make none count in the digest alone.
+  uint64_t accumulate = 1;
 
   uint64_t checkpoint_every = 0;  // Steps; 0: at the end alone.
   uint64_t eval_every = 0;        // Steps; 0: at the end alone.
@@ -121,7 +123,10 @@ class TrainLoop {
   Intent ReadBatch(absl::Status& status);
   absl::Status InputFailed(const absl::Status& status);
   bool Stops() const { return options_.should_stop && options_.should_stop(); }
-  absl::Status TrainOn(const InputBatch& batch, StepReport& report);
+  // One of a step's batches; the last one updates.
+  absl::Status TrainOn(const InputBatch& batch, bool last, StepReport& report);
+  absl::StatusOr<StepResult> Compute(const BoardRows& rows, const InputBatch& batch, bool last,
+                                     double learning_rate);
   absl::Status RunSchedules();
   absl::Status RunEvaluation();
   // Keeps the best, and counts how often in a row there was none better.
@@ -149,6 +154,7 @@ class TrainLoop {
   BatchDigest digest_;
   InputBatch batch_;
   TrainSummary summary_;
+  double score_sum_ = 0;  // info_'s, with the batches of a step that is under way.
   double first_losses_ = 0;
   std::deque<double> last_losses_;
   bool unsaved_ = false;

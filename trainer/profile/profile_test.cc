@@ -176,6 +176,8 @@ TEST(ComparisonTest, SaysWhatInputCosts) {
   normal.times[Phase::kInput] = milliseconds(10);
   EXPECT_THAT(CompareRuns(normal, other, "x"), HasSubstr("1.02 times: input is not the limit"));
   EXPECT_THAT(CompareRuns(normal, {}, "x"), StartsWith("nothing to compare"));
+  EXPECT_THAT(CompareRuns(normal, other, "x", Phase::kCollective),
+              HasSubstr("1.02 times: communication is not the limit"));
 }
 
 TEST(MemoryTableTest, AddsUp) {

@@ -98,12 +98,13 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
   const size_t number = merge_.first_shard() + shard;
   const size_t first = number * part.global_rows / shards_ - part.first_row;
   const size_t last = (number + 1) * part.global_rows / shards_ - part.first_row;
-  BlockMemory<float> memory{.parameters = state_.parameters.data(),
-                            .activations = activations_[worker].data(),
-                            .loss_weight = 1.0f / static_cast<float>(part.global_rows)};
+  BlockMemory<float> memory{
+      .parameters = state_.parameters.data(),
+      .activations = activations_[worker].data(),
+      .loss_weight = 1.0f / static_cast<float>(part.global_rows * part.batches)};
   if (gradients != nullptr) {
     memory.gradients = gradients + shard * table_.arena_size();
-    std::fill_n(memory.gradients, table_.arena_size(), 0.0f);
+    if (!part.adds) std::fill_n(memory.gradients, table_.arena_size(), 0.0f);
   }
   const BlockExecutor executor(program, kernels_, gemm_);
   for (size_t row = first; row < last; row += block_rows_) {
@@ -141,6 +142,7 @@ std::vector<MemoryUse> CpuBackend::MemoryUses(BoardFormat format, size_t global_
 
 absl::Status CpuBackend::SetState(TrainState state) {
   state_ = std::move(state);
+  accumulated_ = 0;
   return absl::OkStatus();
 }
 
@@ -162,19 +164,36 @@ absl::Status CpuBackend::Predict(const BoardRows& rows, std::span<float> predict
   return absl::OkStatus();
 }
 
-absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateOptions& update) {
-  const Part part = PartOf(rows, update.global_rows);
+absl::StatusOr<double> CpuBackend::RunBatch(const BoardRows& rows, const UpdateOptions& update) {
+  Part part = PartOf(rows, update.global_rows);
+  part.batches = update.batches;
+  part.adds = accumulated_ > 0;
   if (part.global_rows == 0 || (rows.rows > 0 && rows.scores == nullptr)) {
     return absl::InvalidArgumentError("a training step needs rows and their scores");
   }
+  ranks_.Mark(state_.step, 0);
   gradients_.resize(merge_.num_shards() * table_.arena_size());
   predictions_.resize(part.global_rows);
   scores_.resize(part.global_rows);
   own_predictions_ = std::span<const float>(predictions_).subspan(part.first_row, rows.rows);
   RunShards(ProgramFor(Purpose::kTraining, rows.format), part, gradients_.data(),
             predictions_.data() + part.first_row);
+  return GatherLoss(part);
+}
+
+// A loss that is not finite has such a gradient: the batch to blame is this one.
+absl::StatusOr<double> CpuBackend::Accumulate(const BoardRows& rows, const UpdateOptions& update) {
+  PENSTOCK_ASSIGN_OR_RETURN(const double loss, RunBatch(rows, update));
+  if (!std::isfinite(loss)) return CheckFinite(state_.step, {.loss = loss, .gradient_norm = loss});
+  ++accumulated_;
+  return loss;
+}
+
+absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateOptions& update) {
   StepResult result;
-  PENSTOCK_ASSIGN_OR_RETURN(result.loss, GatherLoss(part));
+  absl::StatusOr<double> loss = RunBatch(rows, update);
+  accumulated_ = 0;
+  PENSTOCK_ASSIGN_OR_RETURN(result.loss, std::move(loss));
   PENSTOCK_RETURN_IF_ERROR(MergeGradients());
   result.gradient_norm = GradientNorm();
   PENSTOCK_RETURN_IF_ERROR(CheckFinite(state_.step, result));

@@ -56,6 +56,7 @@ class CpuBackend final : public Backend {
 
   // Any number of rows; with a multiple of V every shard has as many.
   absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) override;
+  absl::StatusOr<double> Accumulate(const BoardRows& rows, const UpdateOptions& update) override;
 
   // Never fails. No global_rows: `rows` are all.
   absl::Status Predict(const BoardRows& rows, std::span<float> predictions,
@@ -94,6 +95,8 @@ class CpuBackend final : public Backend {
     const BoardRows& rows;
     size_t first_row;
     size_t global_rows;
+    size_t batches = 1;  // Of the update.
+    bool adds = false;   // To the gradients of the batches before.
   };
   Part PartOf(const BoardRows& rows, size_t global_rows) const;
   // All own shards through `program`. `gradients` is null or takes one arena a shard.
@@ -101,6 +104,8 @@ class CpuBackend final : public Backend {
                  float* predictions);
   void RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
                 float* gradients, float* predictions);
+  // Forward and backward of one batch of an update; the loss of all ranks' rows.
+  absl::StatusOr<double> RunBatch(const BoardRows& rows, const UpdateOptions& update);
   // The loss over the rows of all ranks.
   absl::StatusOr<double> GatherLoss(const Part& part);
   void ReserveActivations(const StepProgram& program);
@@ -129,6 +134,7 @@ class CpuBackend final : public Backend {
   std::vector<std::vector<float>> activations_;  // One arena a worker.
   std::vector<float> predictions_, scores_;      // Of all ranks' rows.
   std::span<const float> own_predictions_;
+  size_t accumulated_ = 0;  // Batches whose gradients wait for the update.
 };
 
 }  // namespace penstock

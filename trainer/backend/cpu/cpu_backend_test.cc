@@ -118,6 +118,30 @@ TEST(CpuBackendTest, ThreadsDoNotChangeTheBits) {
   EXPECT_EQ(TrainSteps(5, 3), one);
 }
 
+// Within the rounding of sums in another order: 2e-5 of each parameter's largest gradient, as
+// above.
+TEST(CpuBackendTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
+  const RandomBoards boards(24);
+  auto whole = MakeBackend(kSmall), parts = MakeBackend(kSmall);
+  for (int step = 0; step < 2; ++step) {  // The second begins anew.
+    ASSERT_OK_AND_ASSIGN(const StepResult all, whole->Step(boards.rows(), {}));
+    const UpdateOptions update{.batches = 3};
+    ASSERT_OK_AND_ASSIGN(const double a, parts->Accumulate(boards.rows().Slice(0, 8), update));
+    ASSERT_OK_AND_ASSIGN(const double b, parts->Accumulate(boards.rows().Slice(8, 8), update));
+    ASSERT_OK_AND_ASSIGN(const StepResult last, parts->Step(boards.rows().Slice(16, 8), update));
+    EXPECT_NEAR((a + b + last.loss) / 3, all.loss, 1e-6);
+    for (const Parameter& p : whole->table().parameters()) {
+      double largest = 0, error = 0;
+      for (size_t i = p.offset; i < p.offset + p.count; ++i) {
+        largest = std::max<double>(largest, std::abs(whole->gradients()[i]));
+        error = std::max<double>(error, std::abs(whole->gradients()[i] - parts->gradients()[i]));
+      }
+      EXPECT_LE(error, 2e-5 * largest) << p.name;
+    }
+    ASSERT_OK(parts->SetState(whole->state()));
+  }
+}
+
 TEST(CpuBackendTest, LearnsTheBatchItSees) {
   auto backend = MakeBackend(kSmall);
   const RandomBoards boards(16);

@@ -1,0 +1,35 @@
+// Ranks that stop talking to each other, to see what talking costs.
+#ifndef PENSTOCK_TRAINER_COMM_GATED_COMMUNICATOR_H_
+#define PENSTOCK_TRAINER_COMM_GATED_COMMUNICATOR_H_
+
+#include "trainer/comm/communicator.h"
+
+namespace penstock {
+
+// `inner` until step `last` is marked; from then on nothing travels, messages to oneself neither,
+// and what would have been received stays what it was. `inner` must outlive it. Not thread-safe.
+class GatedCommunicator final : public Communicator {
+ public:
+  GatedCommunicator(Communicator& inner, uint64_t last) : inner_(inner), last_(last) {}
+
+  size_t rank() const override { return inner_.rank(); }
+  size_t size() const override { return inner_.size(); }
+  Memory memory() const override { return inner_.memory(); }
+  void Mark(uint64_t step, uint32_t bucket) override {
+    open_ = step < last_;
+    inner_.Mark(step, bucket);
+  }
+  absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    return open_ ? inner_.Exchange(out, in) : absl::OkStatus();
+  }
+  absl::Status Barrier() override { return open_ ? inner_.Barrier() : absl::OkStatus(); }
+
+ private:
+  Communicator& inner_;
+  const uint64_t last_;
+  bool open_ = true;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_COMM_GATED_COMMUNICATOR_H_
