@@ -210,7 +210,10 @@ void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
   absl::PrintF("rate      %s positions/s, %s, over %.1f s\n",
                Grouped(static_cast<uint64_t>(figures.rows_per_second)),
                FormatByteRate(figures.bytes_per_second), figures.seconds);
-  if (figures.link_bytes_per_second > 0) {
+  if (figures.link_probe_disturbed()) {
+    absl::PrintF("link      more than this (%s): its probe was disturbed, and carried %s\n",
+                 PathName(figures.setup.path), FormatByteRate(figures.link_bytes_per_second));
+  } else if (figures.link_bytes_per_second > 0) {
     absl::PrintF("link      %s (%s), without disk and copying; %.0f %% of it used\n",
                  FormatByteRate(figures.link_bytes_per_second), PathName(figures.setup.path),
                  100 * figures.bytes_per_second / figures.link_bytes_per_second);
@@ -249,6 +252,7 @@ nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) 
           {"positions_per_second", figures.rows_per_second},
           {"bytes_per_second", figures.bytes_per_second},
           {"link_bytes_per_second", figures.link_bytes_per_second},
+          {"link_probe_disturbed", figures.link_probe_disturbed()},
           {"path", PathName(figures.setup.path)},
           {"wait_share", figures.wait_share},
           {"copy_share", figures.copy_share},

@@ -129,6 +129,10 @@ double CoresOf(const BenchFigures& figures) {
 
 }  // namespace
 
+bool BenchFigures::link_probe_disturbed() const {
+  return link_bytes_per_second > 0 && bytes_per_second > kMostOfLink * link_bytes_per_second;
+}
+
 double EngineShares::idle() const { return 1 - load - build - decode - send; }
 
 const char* LimitName(Limit limit) {
@@ -174,11 +178,17 @@ BenchVerdict Judge(const BenchFigures& figures) {
     return JudgeClient(figures, process_busy);
   }
   const double link = figures.link_bytes_per_second;
-  if (!local && link > 0 && figures.bytes_per_second >= kLinkBusy * link) {
+  const bool disturbed = figures.link_probe_disturbed();
+  if (!local && !disturbed && link > 0 && figures.bytes_per_second >= kLinkBusy * link) {
     return JudgeLink(figures);
   }
   const Fleet fleet = FleetOf(figures);
   if (fleet.servers > 0 && 1 - fleet.mean.idle() >= kBusy) return JudgeServers(setup, fleet);
+  if (!local && disturbed) {
+    return {Limit::kNothing,
+            "What limits cannot be told: the link carried more than its probe did, so something "
+            "else used this machine or the link meanwhile. Measure again, longer (--seconds)."};
+  }
   return {Limit::kNothing,
           absl::StrCat("Nothing is used up: the time is spent waiting for answers.",
                        Advice({"raise --look-ahead",

@@ -61,6 +61,8 @@ struct BenchFigures {
   double cores_used = 0;                    // By this process.
   uint32_t cores = 0;                       // That it may use.
   double link_bytes_per_second = 0;         // 0: not measured.
+  // The link carried more than its probe did: something else used the machine meanwhile.
+  bool link_probe_disturbed() const;
   std::vector<ServerFigures> servers = {};  // Empty of kLocal.
 };
 
@@ -85,6 +87,8 @@ BenchVerdict Judge(const BenchFigures& figures);
 
 inline constexpr double kBusy = 0.85;
 inline constexpr double kLinkBusy = 0.80;
+// A stream that reaches more of it than this says that the probe was disturbed, not what limits.
+inline constexpr double kMostOfLink = 1.1;
 
 const char* LimitName(Limit limit);
 

@@ -59,6 +59,14 @@ TEST(BenchVerdictTest, ALinkThatCarriesNoMoreIsTheLimit) {
   EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
 }
 
+TEST(BenchVerdictTest, ALinkThatCarriedMoreThanItsProbeIsNotBlamed) {
+  BenchFigures figures = Easy();
+  figures.link_bytes_per_second = figures.bytes_per_second / 4;
+  EXPECT_TRUE(figures.link_probe_disturbed());
+  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
+  EXPECT_THAT(Judge(figures).text, testing::HasSubstr("Measure again"));
+}
+
 TEST(BenchVerdictTest, ServersThatDecodeAllTheTimeNeedCompany) {
   BenchFigures figures = Easy();
   figures.servers[0].engine.decode = 0.7;

@@ -47,13 +47,14 @@ class LineFile {
     return LineFile(path, file);
   }
 
-  // "SHARD<TAB>NUMBER" of each row.
+  // "SHARD<TAB>NUMBER" of each row; "<TAB>replaced" where it stands for a damaged one.
   absl::Status WriteIds(std::span<const uint64_t> ids, const Manifest& manifest) {
     for (uint64_t id : ids) {
       const auto [chunk, index] = manifest.Locate(id & ~kReplacedRecord);
       const std::string& shard = manifest.shards()[manifest.chunk_shard(chunk)].path;
       const uint64_t number = manifest.chunk(chunk).first_record + index;
-      absl::FPrintF(file_.get(), "%s\t%d\n", shard, number);
+      absl::FPrintF(file_.get(), "%s\t%d%s\n", shard, number,
+                    (id & kReplacedRecord) != 0 ? "\treplaced" : "");
     }
     return Check();
   }

@@ -54,6 +54,23 @@ class TopTest(ProcessTestCase):
         for line in table.splitlines():
             self.assertLessEqual(len(line), 80, line)
 
+    def why_down(self, address):
+        """After the default interval, in which gRPC tries again and says less."""
+        result = run("penstock", "top", "--servers", address, "--once", "--json")
+        return json.loads(result.stdout)["servers"][0]["error"]
+
+    def test_says_why_a_server_is_down(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            nobody = f"127.0.0.1:{probe.getsockname()[1]}"
+        self.assertIn("Connection refused", self.why_down(nobody))
+        stopped = self.start_server()
+        stopped.stop()
+        try:
+            self.assertIn("says nothing", self.why_down(stopped.address))
+        finally:
+            stopped.cont()
+
     def test_goes_on_until_ctrl_c(self):
         server = self.start_server()
         top = self.spawn("penstock", "top", "--servers", server.address, "--interval", "100ms",

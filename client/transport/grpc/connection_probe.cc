@@ -10,9 +10,11 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
 #include <csignal>
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -79,7 +81,8 @@ class Patience {
   std::stop_callback<Wake> on_stop_;
 };
 
-UniqueFd Connect(const std::string& address, Patience& patience) {
+// kInvalidArgument: a name. kUnavailable: why there is no connection.
+absl::StatusOr<UniqueFd> Connect(const std::string& address, Patience& patience) {
   const size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (host.size() > 2 && host[0] == '[') host = host.substr(1, host.size() - 2);
@@ -89,17 +92,18 @@ UniqueFd Connect(const std::string& address, Patience& patience) {
   addrinfo* found = nullptr;
   if (colon == std::string::npos ||
       getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found) != 0) {
-    return UniqueFd();
+    return absl::InvalidArgumentError(address);
   }
   const AddressPtr owned(found);
   UniqueFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (connect(fd.get(), found->ai_addr, found->ai_addrlen) == 0) return fd;
   int error = errno;
   socklen_t size = sizeof error;
-  if (error != EINPROGRESS || !patience.Wait(fd.get(), POLLOUT) ||
-      getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
-    return UniqueFd();
+  if (error == EINPROGRESS) {
+    if (!patience.Wait(fd.get(), POLLOUT)) return absl::UnavailableError("Connection timed out");
+    getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   }
+  if (error != 0) return absl::UnavailableError(std::strerror(error));
   return fd;
 }
 
@@ -279,16 +283,23 @@ std::string ProbeConnection(const ProbedServer& server, const std::optional<TlsO
                             absl::Duration timeout, std::stop_token stop) {
   const WithoutSigpipe without_sigpipe;
   Patience patience(timeout, std::move(stop));
-  const UniqueFd fd = Connect(server.address, patience);
-  if (!fd.valid()) return "";
+  const absl::StatusOr<UniqueFd> fd = Connect(server.address, patience);
+  if (!fd.ok()) return "";
   const TlsOptions none;
   Handshake handshake(server, tls.has_value() ? *tls : none, /*verify=*/tls.has_value());
-  std::string cause = handshake.Run(fd.get(), patience);
+  std::string cause = handshake.Run(fd->get(), patience);
   if (!tls.has_value()) {
     cause = handshake.met_tls() ? "the server speaks TLS; give --tls" : "";
   }
   ERR_clear_error();
   return cause;
+}
+
+std::string ProbeSilence(const ProbedServer& server, absl::Duration timeout) {
+  Patience patience(timeout, {});
+  const absl::StatusOr<UniqueFd> fd = Connect(server.address, patience);
+  if (fd.ok()) return "it accepts connections and says nothing: it is stopped, or overloaded";
+  return absl::IsUnavailable(fd.status()) ? std::string(fd.status().message()) : "";
 }
 
 }  // namespace penstock

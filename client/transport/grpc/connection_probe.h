@@ -25,6 +25,10 @@ struct ProbedServer {
 std::string ProbeConnection(const ProbedServer& server, const std::optional<TlsOptions>& tls,
                             absl::Duration timeout, std::stop_token stop);
 
+// Why a server that gRPC 1.51 could not reach in time does not answer, where gRPC says no more than
+// "tcp handshaker shutdown". Empty: its address is a name. Blocks for at most `timeout`.
+std::string ProbeSilence(const ProbedServer& server, absl::Duration timeout);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_CLIENT_TRANSPORT_GRPC_CONNECTION_PROBE_H_

@@ -1,7 +1,9 @@
 #include "client/transport/grpc/stats_call.h"
 
+#include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/transport/grpc/broken_status.h"
@@ -13,10 +15,12 @@
 namespace penstock {
 namespace {
 
+constexpr absl::Duration kProbeTimeout = absl::Seconds(1);
+
 class GrpcStatsCaller final : public StatsCaller {
  public:
-  GrpcStatsCaller(std::string address, NetworkOptions network)
-      : channel_(std::move(address), std::move(network)) {}
+  GrpcStatsCaller(std::string address, const NetworkOptions& network)
+      : channel_(std::move(address), network), tls_(network.tls) {}
 
   const std::string& address() const override { return channel_.address(); }
 
@@ -32,17 +36,31 @@ class GrpcStatsCaller final : public StatsCaller {
     grpc::Status status =
         v1::PieceService::NewStub(way->channel)->Stats(&context, v1::StatsRequest(), &stats);
     if (status.ok()) return stats;
-    return BrokenStatus(address(), status);
+    return Explain(status);
   }
 
  private:
+  // In words for a person where gRPC has none.
+  absl::Status Explain(const grpc::Status& status) const {
+    const absl::Status broken = BrokenStatus(address(), status);
+    if (!MayBeTls(status)) return broken;
+    const ProbedServer server = ProbedServerOf(address(), tls_, status);
+    std::string cause = ProbeConnection(server, tls_, kProbeTimeout, {});
+    const bool silent = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
+                        absl::StrContains(status.error_message(), "handshaker shutdown");
+    if (cause.empty() && silent) cause = ProbeSilence(server, kProbeTimeout);
+    return cause.empty() ? broken
+                         : absl::Status(broken.code(), absl::StrCat(address(), ": ", cause));
+  }
+
   ServerChannel channel_;
+  const std::optional<TlsOptions> tls_;
 };
 
 }  // namespace
 
 std::unique_ptr<StatsCaller> MakeStatsCaller(std::string address, NetworkOptions network) {
-  return std::make_unique<GrpcStatsCaller>(std::move(address), std::move(network));
+  return std::make_unique<GrpcStatsCaller>(std::move(address), network);
 }
 
 }  // namespace penstock
