@@ -77,6 +77,10 @@ def waits(row):
     return " / ".join(f'{row[key]:,.0f}' for key in ("wait_p50_ms", "wait_p99_ms", "wait_max_ms"))
 
 
+def percent(share):
+    return f"{100 * share:.1f} %"
+
+
 def pairs(rows, group):
     """[(greedy, at 60 %)] of the same servers and ranks."""
     return list(zip(select(rows, group, "greedy"), select(rows, group, "60 %")))
@@ -85,9 +89,11 @@ def pairs(rows, group):
 def print_table(title, header, lines):
     if not lines:
         return
-    print(f"\n{title}\n\n| {' | '.join(header)} |\n{'|---' * len(header)}|")
-    for line in lines:
-        print(f"| {' | '.join(line)} |")
+    print(f"\n{title}\n")
+    for i, line in enumerate([header] + lines):
+        print("".join(f"| {cell} " if cell else "| " for cell in line) + "|")
+        if i == 0:
+            print("|---" * len(header) + "|")
 
 
 def print_servers(rows):
@@ -130,8 +136,8 @@ def print_membership(rows):
         "A server joins or leaves, at 60 %",
         ["servers", "ranks", "", "lanes that moved", "1 of N + 1", "read again, MB",
          "wait longest, ms"],
-        [[f'{r["servers"]:,}', f'{r["ranks"]:,}', r["name"], f'{r["lanes_moved"]:.1%}',
-          f'{1 / (r["servers"] + 1):.1%}', f'{r["reloaded_bytes"] / 1e6:.0f}',
+        [[f'{r["servers"]:,}', f'{r["ranks"]:,}', r["name"], percent(r["lanes_moved"]),
+          percent(1 / (r["servers"] + 1)), f'{r["reloaded_bytes"] / 1e6:.0f}',
           f'{r["wait_max_ms"]:.0f}']
          for r in rows if r["group"] == "membership"])
 
