@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
 #include <csignal>
+#include <cstring>
 #include <memory>
 
 #include "absl/status/statusor.h"
