@@ -330,6 +330,8 @@ absl::StatusOr<StepResult> CudaBackend::Step(const BoardRows& rows, const Update
     return absl::InvalidArgumentError("a training step needs rows and their scores");
   }
   PENSTOCK_RETURN_IF_ERROR(CheckRows(rows, global_rows));
+  ranks_.Mark(steps(), 0);
+  if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(steps(), 0);
   const TraceScope scope(tracer_, 1, "step");
   PENSTOCK_ASSIGN_OR_RETURN(const size_t slot, Upload(rows, global_rows, &update));
   StepResult result;
