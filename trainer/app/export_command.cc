@@ -28,6 +28,9 @@ std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
 void AddExportOptions(CLI::App& app, ExportOptions& options) {
   app.add_option("--checkpoint", options.checkpoint, "The checkpoint file")->required();
   app.add_option("--to", options.to, "The safetensors file to write")->required();
+  app.footer(
+      "Example:\n"
+      "  penstock-train export --checkpoint checkpoints/best.ckpt --to weights.safetensors");
 }
 
 absl::Status RunExport(const ExportOptions& options) {

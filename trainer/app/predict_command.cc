@@ -54,6 +54,10 @@ void AddPredictOptions(CLI::App& app, PredictOptions& options) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--json", options.json, "Print a list of objects for programs");
+  app.footer(
+      "Example:\n"
+      "  penstock-train predict --checkpoint checkpoints/best.ckpt \\\n"
+      "      --fen \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"");
 }
 
 absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,

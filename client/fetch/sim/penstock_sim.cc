@@ -53,6 +53,7 @@ int Main(int argc, char** argv) {
   app.add_option("--seeds", seeds, "run so many")->capture_default_str();
   app.add_option("--first", first, "the first of them")->capture_default_str();
   app.add_flag("--quiet", quiet, "with --seed: the outcome only");
+  app.footer("Example:\n  penstock-sim --first 2000 --seeds 2000\n  penstock-sim --seed 58790");
   CLI11_PARSE(app, argc, argv);
   return one->count() > 0 ? Replay(seed, quiet) : RunMany(first, seeds);
 }
