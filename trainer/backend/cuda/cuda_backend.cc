@@ -333,6 +333,8 @@ absl::StatusOr<StepResult> CudaBackend::Step(const BoardRows& rows, const Update
   ranks_.Mark(steps(), 0);
   if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(steps(), 0);
   const TraceScope scope(tracer_, 1, "step");
+  ranks_.Mark(state_.step, 0);
+  if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(state_.step, 0);
   PENSTOCK_ASSIGN_OR_RETURN(const size_t slot, Upload(rows, global_rows, &update));
   StepResult result;
   PENSTOCK_RETURN_IF_ERROR(RunStep(slot, rows, global_rows, result));

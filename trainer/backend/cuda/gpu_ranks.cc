@@ -39,6 +39,7 @@ class GpuRanks final : public Communicator {
   size_t rank() const override { return inner_->rank(); }
   size_t size() const override { return inner_->size(); }
   Memory memory() const override { return inner_->memory(); }
+  void Mark(uint64_t step, uint32_t bucket) override { inner_->Mark(step, bucket); }
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     return inner_->Exchange(out, in);
   }
