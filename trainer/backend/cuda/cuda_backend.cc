@@ -330,8 +330,6 @@ absl::StatusOr<StepResult> CudaBackend::Step(const BoardRows& rows, const Update
     return absl::InvalidArgumentError("a training step needs rows and their scores");
   }
   PENSTOCK_RETURN_IF_ERROR(CheckRows(rows, global_rows));
-  ranks_.Mark(steps(), 0);
-  if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(steps(), 0);
   const TraceScope scope(tracer_, 1, "step");
   ranks_.Mark(state_.step, 0);
   if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(state_.step, 0);
