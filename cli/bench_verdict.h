@@ -51,21 +51,21 @@ struct BenchSetup {
 };
 
 struct BenchFigures {
-  BenchSetup setup = {
-      // The link carried more than its probe did: something else used the machine meanwhile.
-      bool link_probe_disturbed() const;
+  BenchSetup setup = {};
+  double seconds = 0;
+  double rows_per_second = 0;
+  double bytes_per_second = 0;
+  double wait_share = 0;                    // Of the time, the reader waited for a batch.
+  double copy_share = 0;                    // Copying or decoding rows into batches, of one core.
+  double deciding_share = 0;                // Of the time, the loader decided what to ask for.
+  double cores_used = 0;                    // By this process.
+  uint32_t cores = 0;                       // That it may use.
+  double link_bytes_per_second = 0;         // 0: not measured.
+  std::vector<ServerFigures> servers = {};  // Empty of kLocal.
+
+  // The link carried more than its probe did: something else used the machine meanwhile.
+  bool link_probe_disturbed() const;
 };
-double seconds = 0;
-double rows_per_second = 0;
-double bytes_per_second = 0;
-double wait_share = 0;                    // Of the time, the reader waited for a batch.
-double copy_share = 0;                    // Copying or decoding rows into batches, of one core.
-double deciding_share = 0;                // Of the time, the loader decided what to ask for.
-double cores_used = 0;                    // By this process.
-uint32_t cores = 0;                       // That it may use.
-double link_bytes_per_second = 0;         // 0: not measured.
-std::vector<ServerFigures> servers = {};  // Empty of kLocal.
-};                                        // namespace penstock
 
 enum class Limit { kThisClient, kLink, kReading, kServers, kThisProcess, kNothing };
 
