@@ -125,6 +125,7 @@ TEST(DeviceOptionsTest, RanksTakeTheGpusOfTheirHostInTurn) {
   const DeviceChoice any = *ParseDevice("cuda"), third = *ParseDevice("cuda:2");
   EXPECT_THAT(ChooseGpu(any, 1, 2, false), IsOkAndHolds(1u));
   EXPECT_THAT(ChooseGpu(any, 3, 2, true), IsOkAndHolds(1u));
+  EXPECT_THAT(ChooseGpu(any, 1, 1, false), IsOkAndHolds(0u));  // The one its launcher chose.
   EXPECT_THAT(ChooseGpu(any, 2, 2, false),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--allow-shared-gpu")));
   EXPECT_THAT(ChooseGpu(third, 0, 4, false), IsOkAndHolds(2u));

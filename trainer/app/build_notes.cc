@@ -8,7 +8,7 @@ namespace penstock {
 std::string BuildNotes() {
   std::string notes;
   if (!HasOneDnn()) notes += "this build has no oneDNN: OpenBLAS multiplies, in fp32 alone\n";
-  if (!HasGloo()) notes += "this build has no Gloo: one rank alone trains on CPUs\n";
+  if (!HasGloo()) notes += "this build has no Gloo: one rank alone trains\n";
   return notes;
 }
 

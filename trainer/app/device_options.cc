@@ -51,7 +51,7 @@ absl::StatusOr<size_t> ChooseGpu(const DeviceChoice& choice, size_t local_rank, 
   }
   if (choice.gpu.has_value()) return *choice.gpu;
   if (local_rank < gpus) return local_rank;
-  if (allow_shared) return local_rank % gpus;
+  if (allow_shared || gpus == 1) return local_rank % gpus;
   return absl::InvalidArgumentError(
       absl::StrCat("local rank ", local_rank, " finds ", gpus,
                    " GPUs: start at most as many ranks on this host, or pass --allow-shared-gpu"));

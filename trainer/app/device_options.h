@@ -35,8 +35,10 @@ struct DeviceChoice {
 // kInvalidArgument: none of auto, cpu, cuda and cuda:N.
 absl::StatusOr<DeviceChoice> ParseDevice(absl::string_view device);
 
-// Which of `gpus` GPUs the rank `local_rank` of its host takes: the one named, else its own number;
-// with `allow_shared` ranks begin again at the first. kInvalidArgument: there is no such GPU.
+// Which of `gpus` GPUs the rank `local_rank` of its host takes: the one named, the only one that
+// its launcher lets it see, else its own number; with `allow_shared` ranks begin again at the
+// first. kInvalidArgument: there is no such GPU. That two ranks have the same is found when they
+// connect.
 absl::StatusOr<size_t> ChooseGpu(const DeviceChoice& choice, size_t local_rank, size_t gpus,
                                  bool allow_shared);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/status.h"
+#include "trainer/app/rank_agreement.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/cuda_device.h"
@@ -36,6 +37,21 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const TrainerOptions& options
   return OpenGpu(gpu);
 }
 
+// Null: the CPU.
+absl::StatusOr<std::unique_ptr<Device>> FindDevice(const TrainerOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const DeviceChoice choice, ParseDevice(options.device.device));
+  const bool is_auto = choice.kind == DeviceChoice::Kind::kAuto;
+  if (choice.kind == DeviceChoice::Kind::kCpu || (is_auto && !CountGpus().ok())) return nullptr;
+  absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice(options, choice);
+  if (device.ok()) return device;
+  if (!is_auto) {
+    return Annotate(device.status(), absl::StrCat("--device ", options.device.device));
+  }
+  absl::FPrintF(stderr, "penstock-train: %straining on the CPU, the GPU cannot be used: %s\n",
+                RankMark(options.rank), device.status().message());
+  return nullptr;
+}
+
 CudaBackendOptions CudaOptions(const TrainerOptions& options, const Device& device,
                                Communicator& ranks) {
   CudaBackendOptions cuda{.shards = options.virtual_shards,
@@ -62,13 +78,16 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
   if (options.profile.no_allreduce) {
     return absl::InvalidArgumentError("--no-allreduce is for --device cpu");
   }
+  if (options.accumulate > 1) {
+    return absl::InvalidArgumentError("--accumulate is for --device cpu");
+  }
   if (options.ranks.compression != "none") {
     return absl::InvalidArgumentError(
         "--compression is for --device cpu: gradients of GPUs travel in fp32");
   }
-  PENSTOCK_ASSIGN_OR_RETURN(
-      std::unique_ptr<Communicator> gradient_ranks,
-      ConnectGpus(ranks, options.device.allow_shared_gpu, ToGroupOptions(options.ranks).gloo));
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
+                            ConnectGpus(ranks, options.device.allow_shared_gpu,
+                                        ToGroupOptions(options.ranks, options.rank).gloo));
   const CudaBackendOptions cuda = CudaOptions(options, *device, ranks.communicator());
   return CudaBackend::Create(model, cuda, std::move(device), std::move(gradient_ranks));
 }
@@ -83,19 +102,12 @@ BoardFormat FormatOf(const TrainerOptions& options) {
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const BoardModelConfig& model,
                                                      RankGroup& ranks, Communicator& host) {
-  PENSTOCK_ASSIGN_OR_RETURN(const DeviceChoice choice, ParseDevice(options.device.device));
-  const bool is_auto = choice.kind == DeviceChoice::Kind::kAuto;
-  if (choice.kind == DeviceChoice::Kind::kCpu || (is_auto && !CountGpus().ok())) {
-    return MakeCpuBackend(options, model, host);
-  }
-  absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice(options, choice);
-  if (device.ok()) return MakeCudaBackend(options, model, ranks, *std::move(device));
-  if (!is_auto) {
-    return Annotate(device.status(), absl::StrCat("--device ", options.device.device));
-  }
-  absl::FPrintF(stderr, "penstock-train: %straining on the CPU, the GPU cannot be used: %s\n",
-                RankMark(options.rank), device.status().message());
-  return MakeCpuBackend(options, model, host);
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, FindDevice(options));
+  // Before those with a GPU wait for one of each rank.
+  PENSTOCK_RETURN_IF_ERROR(
+      CompareSettings(ranks.communicator(), {{"the device", device ? "a GPU" : "the CPU"}}));
+  if (device == nullptr) return MakeCpuBackend(options, model, host);
+  return MakeCudaBackend(options, model, ranks, std::move(device));
 }
 
 }  // namespace penstock

@@ -1,8 +1,10 @@
 #include "trainer/app/rank_options.h"
 
 #include <cmath>
+#include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
 
@@ -66,12 +68,15 @@ std::string RankMark(const RankInfo& info) {
   return info.world_size == 1 ? "" : absl::StrCat("rank ", info.rank, ": ");
 }
 
-RankGroupOptions ToGroupOptions(const RankFlags& flags) {
+RankGroupOptions ToGroupOptions(const RankFlags& flags, const RankInfo& info) {
   RankGroupOptions options;
   options.join_timeout = *ParseTimeout(flags.rendezvous_timeout);
   options.gloo.interface = flags.interface;
   options.gloo.timeout = *ParseTimeout(flags.collective_timeout);
   options.gloo.late_after = *ParseTimeout(flags.late_after);
+  options.gloo.report = [mark = RankMark(info)](absl::string_view line) {
+    absl::FPrintF(stderr, "penstock-train: %s%s\n", mark, line);
+  };
   return options;
 }
 

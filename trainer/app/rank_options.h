@@ -37,8 +37,8 @@ void AddRankOptions(CLI::App& app, RankFlags& flags);
 // "rank 2: ", or nothing where one rank is alone: what its lines on stderr begin with.
 std::string RankMark(const RankInfo& info);
 
-// REQUIRES: valid.
-RankGroupOptions ToGroupOptions(const RankFlags& flags);
+// Of this rank, which tells on stderr who is late. REQUIRES: valid.
+RankGroupOptions ToGroupOptions(const RankFlags& flags, const RankInfo& info);
 
 }  // namespace penstock
 

@@ -99,11 +99,8 @@ class TrainingRun {
 };
 
 absl::Status TrainingRun::JoinRanks() {
-  RankGroupOptions join = ToGroupOptions(options_.ranks);
+  RankGroupOptions join = ToGroupOptions(options_.ranks, options_.rank);
   join.should_stop = [this] { return stopper_.stopping(); };
-  join.gloo.report = [this](absl::string_view line) {
-    absl::FPrintF(stderr, "penstock-train: %s%s\n", RankMark(options_.rank), line);
-  };
   PENSTOCK_ASSIGN_OR_RETURN(ranks_, RankGroup::Join(options_.rank, join));
   return absl::OkStatus();
 }

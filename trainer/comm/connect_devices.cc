@@ -33,6 +33,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectDevices(RankGroup& group, D
     return std::make_unique<StagedCommunicator>(group.communicator(), stream,
                                                 options.waits.timeout);
   }
+  if (SharesGpus(places)) return CheckForNccl(places);  // NCCL would not help.
   PENSTOCK_RETURN_IF_ERROR(nccl.status());
   PENSTOCK_RETURN_IF_ERROR(CheckForNccl(places));
   return ConnectNccl(group.info(), *group.store(), *nccl, stream, options.waits);

@@ -11,6 +11,7 @@ namespace {
 
 absl::Status Check(cudaError_t error, absl::string_view what) {
   if (error == cudaSuccess) return absl::OkStatus();
+  (void)cudaGetLastError();  // Or the next launch would report it again.
   const std::string message = absl::StrCat(what, ": ", cudaGetErrorString(error));
   if (error == cudaErrorMemoryAllocation) return absl::ResourceExhaustedError(message);
   return absl::InternalError(message);
@@ -38,7 +39,10 @@ absl::Status CudaStream::Copy(uint8_t* to, const uint8_t* from, size_t bytes) {
 
 absl::StatusOr<bool> CudaStream::Done() {
   const cudaError_t state = cudaStreamQuery(static_cast<cudaStream_t>(stream_));
-  if (state == cudaErrorNotReady) return false;
+  if (state == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
   PENSTOCK_RETURN_IF_ERROR(Check(state, "the GPU's work before an exchange between ranks"));
   return true;
 }

@@ -17,7 +17,7 @@ namespace penstock {
 struct DevicePlace {
   std::string host;
   std::string gpu;   // Its UUID, "GPU-1b2c...": the same in every container.
-  std::string nccl;  // Version of the library that this rank found; empty: it looked for none.
+  std::string nccl;  // Version of the library that this rank found; "missing": it found none.
 };
 
 // Every rank's, by rank, through the store. kDeadlineExceeded, kUnavailable: as StoreClient::Get().

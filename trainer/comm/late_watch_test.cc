@@ -92,7 +92,7 @@ class Told {
 };
 
 // Rank 2 comes to the barrier only once all have heard that it is late, itself too.
-TEST(LateWatchTest, EveryRankIsToldOnceWhoIsLateAndWhere) {
+TEST(LateWatchTest, EveryRankIsToldWhoIsLateAndWhere) {
   Told told;
   std::vector<std::jthread> threads;
   for (uint32_t rank = 0; rank < 3; ++rank) {

@@ -69,11 +69,17 @@ absl::StatusOr<NcclId> NcclCommunicator::ShareId() {
     PENSTOCK_RETURN_IF_ERROR(store_.Put(kIdKey, std::string(id.bytes, sizeof(id.bytes))));
     return id;
   }
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, store_.Get(kIdKey, options_.connect_timeout));
-  if (bytes.size() != sizeof(id.bytes)) {
-    return absl::InternalError(absl::StrCat("rank 0's NCCL id has ", bytes.size(), " bytes"));
+  const absl::StatusOr<std::string> bytes = store_.Get(kIdKey, options_.connect_timeout);
+  if (absl::IsDeadlineExceeded(bytes.status())) {
+    return absl::UnavailableError(
+        absl::StrCat("connecting the GPUs of the ranks: rank 0 has not begun within ",
+                     absl::FormatDuration(options_.connect_timeout)));
   }
-  std::memcpy(id.bytes, bytes.data(), bytes.size());
+  PENSTOCK_RETURN_IF_ERROR(bytes.status());
+  if (bytes->size() != sizeof(id.bytes)) {
+    return absl::InternalError(absl::StrCat("rank 0's NCCL id has ", bytes->size(), " bytes"));
+  }
+  std::memcpy(id.bytes, bytes->data(), bytes->size());
   return id;
 }
 
@@ -84,7 +90,9 @@ absl::Status NcclCommunicator::Connect() {
   const NcclResult result =
       nccl_.init_rank(&comm_, static_cast<int>(size()), id, static_cast<int>(rank()), &config);
   absl::Status status = nccl_.Check(result, "ncclCommInitRankConfig");
+  watch_.Begin();
   if (status.ok()) status = Wait(options_.connect_timeout, /*stream_too=*/false);
+  watch_.End();
   if (status.ok()) return status;
   return Annotate(End(status), "connecting the GPUs of the ranks");
 }
@@ -167,8 +175,10 @@ absl::Status NcclCommunicator::Wait(absl::Duration timeout, bool stream_too) {
                               return idle && stream_too ? stream_.Done() : idle;
                             }));
   if (done) return absl::OkStatus();
+  const std::string late = watch_.Late();
   return absl::UnavailableError(absl::StrCat("the GPUs of the ranks were not done within ",
-                                             absl::FormatDuration(timeout), "; ", watch_.Late()));
+                                             absl::FormatDuration(timeout),
+                                             late.empty() ? "" : "; ", late));
 }
 
 absl::Status NcclCommunicator::End(const absl::Status& status) {

@@ -8,7 +8,7 @@ bool HasGloo() { return false; }
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const RankInfo& info, StoreClient&,
                                                           const GlooOptions&) {
   return absl::FailedPreconditionError(
-      absl::StrCat(info.world_size, " ranks on CPUs: this build has no Gloo to connect them; use ",
+      absl::StrCat(info.world_size, " ranks: this build has no Gloo to connect them; use ",
                    "the packaged build, or one rank"));
 }
 

@@ -383,12 +383,12 @@ absl::StatusOr<std::vector<float>> CudaBackend::ReadArena(const float* from) {
 
 absl::Status CudaBackend::SetState(TrainState state) {
   state_ = std::move(state);
-  state_is_here_ = true;
+  state_is_here_ = false;
   const size_t count = layout_.padded().arena_size(), bytes = count * sizeof(float);
   const std::vector<float> parameters = layout_.Pad(state_.parameters), m = layout_.Pad(state_.m),
                            v = layout_.Pad(state_.v);
   float* moments = memory_.at<float>(regions_.moments);
-  return launcher_.Run([&]() -> absl::Status {
+  const absl::Status sent = launcher_.Run([&]() -> absl::Status {
     PENSTOCK_RETURN_IF_ERROR(
         CopyToDevice(parameters.data(), bytes, memory_.at(regions_.parameters)));
     PENSTOCK_RETURN_IF_ERROR(CopyToDevice(m.data(), bytes, moments));
@@ -397,6 +397,8 @@ absl::Status CudaBackend::SetState(TrainState state) {
     const std::vector<Bf16> copies = ToBf16(parameters);
     return CopyToDevice(copies.data(), count * sizeof(Bf16), memory_.at(regions_.copies));
   });
+  state_is_here_ = sent.ok();
+  return sent;
 }
 
 absl::StatusOr<const TrainState*> CudaBackend::State() {
