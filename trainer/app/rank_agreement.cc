@@ -8,6 +8,7 @@
 #include "nlohmann/json.hpp"
 #include "records/base/status.h"
 #include "trainer/checkpoint/checkpoint_json.h"
+#include "trainer/checkpoint/shortened.h"
 #include "trainer/comm/gather.h"
 
 namespace penstock {
@@ -78,7 +79,9 @@ std::string Difference(const nlohmann::json& zero, const nlohmann::json& other, 
   all.update(other);
   for (const auto& [name, unused] : all.items()) {
     const std::string a = ValueOf(zero, name), b = ValueOf(other, name);
-    if (a != b) return absl::StrCat(name, " is ", a, " on rank 0 and ", b, " on rank ", rank);
+    if (a == b) continue;
+    return absl::StrCat(name, " is ", Shortened(a, b), " on rank 0 and ", Shortened(b, a),
+                        " on rank ", rank);
   }
   return "";
 }

@@ -275,6 +275,16 @@ TEST_F(CheckpointTest, TheWorldSizeDoesNotMatterToADeterministicReduction) {
   EXPECT_THAT(BitDifferences(info_, now), testing::IsEmpty());
 }
 
+TEST_F(CheckpointTest, OfLongPlansWhereTheyDifferIsShown) {
+  CheckpointInfo now = info_;
+  info_.gemm_plan = std::string(1000, 'a') + "4" + std::string(1000, 'b');
+  now.gemm_plan = std::string(1000, 'a') + "5" + std::string(1000, 'b');
+  const std::string before(20, 'a'), after(59, 'b');
+  EXPECT_THAT(BitDifferences(info_, now),
+              ElementsAre("the GEMM plan was ..." + before + "4" + after + "..., is ..." + before +
+                          "5" + after + "..."));
+}
+
 TEST_F(CheckpointTest, WhatAnOldFileDoesNotTellIsNotCompared) {
   CheckpointInfo now = info_;
   info_.gemm_plan = info_.libraries = "";

@@ -1,6 +1,7 @@
 #include "trainer/checkpoint/same_bits.h"
 
 #include "absl/strings/str_cat.h"
+#include "trainer/checkpoint/shortened.h"
 
 namespace penstock {
 namespace {
@@ -12,7 +13,8 @@ class Differences {
   }
   void Compare(absl::string_view what, const std::string& then, const std::string& now) {
     if (then.empty() || then == now) return;
-    found_.push_back(absl::StrCat(what, " was ", then, ", is ", now));
+    found_.push_back(
+        absl::StrCat(what, " was ", Shortened(then, now), ", is ", Shortened(now, then)));
   }
   std::vector<std::string> Take() && { return std::move(found_); }
 
