@@ -73,6 +73,11 @@ absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status)
   return absl::Status(code, WithAddress(address, WithoutDnsDetails(address, LastError(message))));
 }
 
+absl::Status WithCause(absl::string_view address, const absl::Status& broken,
+                       absl::string_view cause) {
+  return cause.empty() ? broken : absl::Status(broken.code(), absl::StrCat(address, ": ", cause));
+}
+
 bool MayBeTls(const grpc::Status& status) {
   if (!IsTransportFailure(status.error_code())) return false;
   const std::string message = status.error_message();

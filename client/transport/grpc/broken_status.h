@@ -13,6 +13,10 @@ namespace penstock {
 // request may succeed elsewhere. A peer that does not know our method is kFailedPrecondition.
 absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status);
 
+// `broken` as BrokenStatus() made it; where `cause` is not empty, with that as its message.
+absl::Status WithCause(absl::string_view address, const absl::Status& broken,
+                       absl::string_view cause);
+
 // A connection that never came to a Hello and whose end may have to do with TLS, on either side.
 bool MayBeTls(const grpc::Status& status);
 // Whom to probe about it: the address that gRPC names in `status`, or `address` if it names none.

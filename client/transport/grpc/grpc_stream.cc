@@ -145,8 +145,7 @@ void GrpcStream::OnDone(const grpc::Status& status) {
   MutexLock lock(&mutex_);
   probe_ = std::jthread([this, broken, server = std::move(server)] {
     const std::string cause = ProbeConnection(server, tls_, kProbeTimeout, stop_probe_.get_token());
-    TellBroken(cause.empty() ? broken
-                             : absl::Status(broken.code(), absl::StrCat(address_, ": ", cause)));
+    TellBroken(WithCause(address_, broken, cause));
   });
 }
 

@@ -49,8 +49,7 @@ class GrpcStatsCaller final : public StatsCaller {
     const bool silent = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
                         absl::StrContains(status.error_message(), "handshaker shutdown");
     if (cause.empty() && silent) cause = ProbeSilence(server, kProbeTimeout);
-    return cause.empty() ? broken
-                         : absl::Status(broken.code(), absl::StrCat(address(), ": ", cause));
+    return WithCause(address(), broken, cause);
   }
 
   ServerChannel channel_;
