@@ -1,15 +1,14 @@
 """penstock launch by srun, inside an allocation of a Slurm of one node, started for the test."""
 
 import os
-import pathlib
 import shutil
 import signal
 import socket
 import unittest
 
-from slurm import Slurm, why_not  # First: it finds tests/e2e.
-from processes import BIN, SAMPLE, run
-from rank_runs import numbers
+from slurm import SlurmTestCase, why_not  # First: it finds tests/e2e.
+from processes import BIN, run
+from rank_runs import newest, numbers
 from servers import wait_until
 
 STEPS = 8
@@ -38,35 +37,23 @@ def why_no_srun():
 
 
 @unittest.skipIf(why_no_srun(), why_no_srun())
-class LaunchSlurmTest(unittest.TestCase):
+class LaunchSlurmTest(SlurmTestCase):
+    LOG = "launch-{job}.log"
 
     @classmethod
     def setUpClass(cls):
-        cls.slurm = Slurm()
-        cls.addClassCleanup(cls.slurm.stop)
-        cls.slurm.start()
+        super().setUpClass()
         cls.script = cls.slurm.folder / "launch.sbatch"
         cls.script.write_text(SCRIPT)
-        cls.manifest = cls.slurm.folder / "data" / "manifest.pb"
-        shutil.copytree(SAMPLE, cls.manifest.parent)
-        result = run("penstock", "index", cls.manifest.parent, "-o", cls.manifest)
-        assert result.returncode == 0, result.stderr
 
     def launch(self, *args):
         # srun by name: one host that is this one needs none.
         return self.slurm.submit(self.script, "-np", 2, "-H", f"{host_name()}:2", "--launcher", "srun",
                                  *args)
 
-    def log(self, job):
-        path = self.slurm.folder / f"launch-{job}.log"
-        return path.read_text() if path.exists() else ""
-
     def train_args(self, folder):
         return ["penstock-train", "--manifest", self.manifest, "--global-batch-size", 64, "--seed", 3,
                 "--threads", 1, "--steps", STEPS, "--checkpoint-dir", folder]
-
-    def newest(self, folder):
-        return sorted(pathlib.Path(folder).glob("step-*.ckpt"))[-1]
 
     def test_ranks_meet_and_train_as_one(self):
         together, alone = self.slurm.folder / "together", self.slurm.folder / "alone"
@@ -77,7 +64,7 @@ class LaunchSlurmTest(unittest.TestCase):
         program, *args = self.train_args(alone)
         result = run(program, *args)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(numbers(self.newest(together)), numbers(self.newest(alone)))
+        self.assertEqual(numbers(newest(together)), numbers(newest(alone)))
 
     def test_a_rank_that_fails_ends_all(self):
         job = self.launch("--", "bash", "-c", "[ $SLURM_PROCID = 0 ] && exec sleep 600; exit 7")
@@ -103,7 +90,7 @@ class LaunchSlurmTest(unittest.TestCase):
                 send(job)
                 self.assertEqual(self.slurm.wait(job), ("COMPLETED", 0), self.log(job))
                 self.assertIn("0: stopped after step", self.log(job))
-                self.newest(folder)
+                newest(folder)
 
     def launcher(self, job):
         return int((self.slurm.folder / f"pid-{job}").read_text())

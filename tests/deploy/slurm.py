@@ -7,9 +7,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 
+from processes import SAMPLE, run  # noqa: E402
 from servers import TIMEOUT_S, die_with_parent, wait_until  # noqa: E402
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
@@ -143,3 +145,23 @@ class Slurm:
             wait_until(condition, what)
         except TimeoutError as error:
             raise AssertionError(f"{error}\n{self.logs()}") from None
+
+
+class SlurmTestCase(unittest.TestCase):
+    """Has a Slurm for the class, and an indexed copy of the sample in its folder."""
+
+    LOG = ""  # Name of a job's log, by "{job}".
+
+    @classmethod
+    def setUpClass(cls):
+        cls.slurm = Slurm()
+        cls.addClassCleanup(cls.slurm.stop)
+        cls.slurm.start()
+        cls.manifest = cls.slurm.folder / "data" / "manifest.pb"
+        shutil.copytree(SAMPLE, cls.manifest.parent)
+        result = run("penstock", "index", cls.manifest.parent, "-o", cls.manifest)
+        assert result.returncode == 0, result.stderr
+
+    def log(self, job):
+        path = self.slurm.folder / self.LOG.format(job=job)
+        return path.read_text() if path.exists() else ""

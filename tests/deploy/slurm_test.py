@@ -3,13 +3,12 @@
 import json
 import os
 import pathlib
-import shutil
 import socket
 import unittest
 
-from slurm import Slurm, why_not  # First: it finds tests/e2e.
-from processes import BIN, SAMPLE, run
-from rank_runs import numbers
+from slurm import SlurmTestCase, why_not  # First: it finds tests/e2e.
+from processes import BIN, run
+from rank_runs import newest, numbers
 from servers import wait_until
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "slurm" / "penstock.sbatch"
@@ -32,27 +31,14 @@ SERVER_OPTIONS = "--insecure" if host_has_an_address() else "--insecure --advert
 
 
 @unittest.skipIf(why_not(), why_not())
-class SlurmTest(unittest.TestCase):
-
-    @classmethod
-    def setUpClass(cls):
-        cls.slurm = Slurm()
-        cls.addClassCleanup(cls.slurm.stop)
-        cls.slurm.start()
-        cls.manifest = cls.slurm.folder / "data" / "manifest.pb"
-        shutil.copytree(SAMPLE, cls.manifest.parent)
-        result = run("penstock", "index", cls.manifest.parent, "-o", cls.manifest)
-        assert result.returncode == 0, result.stderr
+class SlurmTest(SlurmTestCase):
+    LOG = "penstock-{job}.log"
 
     def submit(self, *args, **environment):
         # Two servers on the node, so that a set of them is one.
         return self.slurm.submit(SCRIPT, *args, PATH=f"{BIN}:{os.environ['PATH']}",
                                  PENSTOCK_SERVERS_PER_NODE="2",
                                  PENSTOCK_SERVER_OPTIONS=SERVER_OPTIONS, **environment)
-
-    def log(self, job):
-        path = self.slurm.folder / f"penstock-{job}.log"
-        return path.read_text() if path.exists() else ""
 
     def write_reader(self):
         reader = self.slurm.folder / "reader"
@@ -97,7 +83,7 @@ class SlurmTest(unittest.TestCase):
             job = self.submit("--manifest", self.manifest, "--global-batch-size", 64, "--steps", 4,
                               "--checkpoint-dir", folder, PENSTOCK_TRAINERS=str(ranks))
             self.assert_ended(job, ("COMPLETED", 0))
-            states.append(numbers(max(folder.glob("*.ckpt"))))
+            states.append(numbers(newest(folder)))
         self.assertEqual(*states)
 
     def test_a_cancelled_job_leaves_nothing(self):

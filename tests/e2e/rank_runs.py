@@ -24,6 +24,11 @@ def numbers(checkpoint):
     return data[begin:begin + data_size]
 
 
+def newest(folder):
+    """The newest checkpoint of a folder; there must be one."""
+    return sorted(folder.glob("step-*.ckpt"))[-1]
+
+
 class Rank:
     """A started process; its output is collected in files, so that none blocks another."""
 
@@ -85,7 +90,7 @@ class RanksTestCase(ProcessTestCase):
             self.assertEqual(rank.wait(), 0, f"rank {number}: {rank.out}\n{rank.err}")
 
     def newest(self, folder):
-        return sorted((self.folder / folder).glob("step-*.ckpt"))[-1]
+        return newest(self.folder / folder)
 
     def wait_for_steps(self, events, count, ranks):
         while not events.exists() or events.read_text().count('"step","step"') < count:
