@@ -111,7 +111,7 @@ absl::Status TrainingRun::CompareRanks() {
   SharedSettings settings = SharedOptions(options_.config);
   settings["the program"] = kProgram;
   settings["the arithmetic"] = backend.numerics;
-  settings["the library"] = backend.library;
+  settings["the library"] = backend.math_library;
   settings["the GEMM plan"] = backend.gemm_plan;
   settings["the decode spec"] = spec_.ShortDebugString();
   return CompareSettings(ranks_->communicator(), settings);
@@ -165,7 +165,7 @@ void TrainingRun::DescribeRun() {
   info_.numerics = backend.numerics;
   info_.precision = options_.precision;
   info_.gemm_plan = backend.gemm_plan;
-  info_.libraries = backend.library;
+  info_.libraries = backend.math_library;
   info_.version = kProgram;
 }
 

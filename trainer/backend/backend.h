@@ -35,12 +35,12 @@ struct StepResult {
 
 // Where the work is done, and what the bits of a step depend on besides the state and the batch.
 struct BackendDescription {
-  std::string place;      // "2 threads"
-  std::string numerics;   // "cpu onednn avx512"
-  std::string library;    // "oneDNN 2.6.3"
-  std::string gemm_plan;  // "onednn sgemm, isa 0xfef"
-  size_t block_rows = 0;  // Samples computed together.
-  size_t threads = 0;     // Tracks of the tracer beside track 0.
+  std::string place;         // "2 threads"
+  std::string numerics;      // "cpu onednn avx512"
+  std::string math_library;  // "oneDNN 2.6.3"
+  std::string gemm_plan;     // "onednn sgemm, isa 0xfef"
+  size_t block_rows = 0;     // Samples computed together.
+  size_t threads = 0;        // Tracks of the tracer beside track 0.
 };
 
 // Not thread-safe.

@@ -1,23 +1,14 @@
 #include "trainer/comm/connect_devices.h"
 
-#include <unistd.h>
-
 #include <vector>
 
 #include "records/base/status.h"
 #include "trainer/comm/device_place.h"
+#include "trainer/comm/local_address.h"
 #include "trainer/comm/nccl_communicator.h"
 #include "trainer/comm/staged_communicator.h"
 
 namespace penstock {
-namespace {
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "this host";
-}
-
-}  // namespace
 
 // A rank without NCCL tells the others where it is all the same: if GPUs are shared, it needs none.
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectDevices(RankGroup& group, DeviceStream& stream,
@@ -27,7 +18,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectDevices(RankGroup& group, D
   PENSTOCK_ASSIGN_OR_RETURN(
       const std::vector<DevicePlace> places,
       ShareDevicePlaces(group.info(), *group.store(),
-                        {HostName(), options.gpu, nccl.ok() ? nccl->version : "missing"},
+                        {LocalHostName(), options.gpu, nccl.ok() ? nccl->version : "missing"},
                         options.waits.connect_timeout));
   if (options.allow_shared_gpu && SharesGpus(places)) {
     return std::make_unique<StagedCommunicator>(group.communicator(), stream,

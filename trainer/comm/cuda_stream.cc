@@ -5,34 +5,23 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "trainer/comm/cuda_status.h"
 
 namespace penstock {
-namespace {
-
-absl::Status Check(cudaError_t error, absl::string_view what) {
-  if (error == cudaSuccess) return absl::OkStatus();
-  (void)cudaGetLastError();  // Or the next launch would report it again.
-  const std::string message = absl::StrCat(what, ": ", cudaGetErrorString(error));
-  if (error == cudaErrorMemoryAllocation) return absl::ResourceExhaustedError(message);
-  return absl::InternalError(message);
-}
-
-}  // namespace
-
 absl::StatusOr<DeviceStream::Memory> CudaStream::Allocate(Place place, size_t bytes) {
   void* memory = nullptr;
   const bool pinned = place == Place::kPinnedHost;
   PENSTOCK_RETURN_IF_ERROR(
-      Check(pinned ? cudaMallocHost(&memory, bytes) : cudaMalloc(&memory, bytes),
-            absl::StrCat(bytes, " bytes of ", pinned ? "pinned" : "GPU",
-                         " memory for the exchange between ranks")));
+      CudaStatus(pinned ? cudaMallocHost(&memory, bytes) : cudaMalloc(&memory, bytes),
+                 absl::StrCat(bytes, " bytes of ", pinned ? "pinned" : "GPU",
+                              " memory for the exchange between ranks")));
   return Memory(static_cast<uint8_t*>(memory), [pinned](uint8_t* freed) {
     (void)(pinned ? cudaFreeHost(freed) : cudaFree(freed));
   });
 }
 
 absl::Status CudaStream::Copy(uint8_t* to, const uint8_t* from, size_t bytes) {
-  return Check(
+  return CudaStatus(
       cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream_)),
       "a copy of the exchange between ranks");
 }
@@ -43,16 +32,16 @@ absl::StatusOr<bool> CudaStream::Done() {
     (void)cudaGetLastError();
     return false;
   }
-  PENSTOCK_RETURN_IF_ERROR(Check(state, "the GPU's work before an exchange between ranks"));
+  PENSTOCK_RETURN_IF_ERROR(CudaStatus(state, "the GPU's work before an exchange between ranks"));
   return true;
 }
 
 absl::StatusOr<std::string> CurrentGpuUuid() {
   int device = 0;
-  PENSTOCK_RETURN_IF_ERROR(Check(cudaGetDevice(&device), "which GPU this rank has"));
+  PENSTOCK_RETURN_IF_ERROR(CudaStatus(cudaGetDevice(&device), "which GPU this rank has"));
   cudaDeviceProp properties;
   PENSTOCK_RETURN_IF_ERROR(
-      Check(cudaGetDeviceProperties(&properties, device), "what this rank's GPU is"));
+      CudaStatus(cudaGetDeviceProperties(&properties, device), "what this rank's GPU is"));
   const std::string hex =
       absl::BytesToHexString(absl::string_view(properties.uuid.bytes, sizeof(properties.uuid)));
   return absl::StrCat("GPU-", hex.substr(0, 8), "-", hex.substr(8, 4), "-", hex.substr(12, 4), "-",

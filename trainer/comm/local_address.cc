@@ -78,4 +78,9 @@ absl::StatusOr<std::string> LocalAddress(const RankInfo& info) {
                                              "; name one with --interface"));
 }
 
+std::string LocalHostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "this host";
+}
+
 }  // namespace penstock

@@ -13,6 +13,9 @@ namespace penstock {
 // part it is never a loopback one, which Debian gives a host's own name.
 absl::StatusOr<std::string> LocalAddress(const RankInfo& info);
 
+// This host's own name, or "this host".
+std::string LocalHostName();
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_TRAINER_COMM_LOCAL_ADDRESS_H_

@@ -15,6 +15,7 @@
 #include "proto/rank_store.grpc.pb.h"
 #include "records/base/mutex.h"
 #include "records/base/status.h"
+#include "trainer/comm/local_address.h"
 #include "trainer/comm/store_channel.h"
 
 namespace penstock {
@@ -24,12 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 // How often a wait looks at what no condition variable tells.
 constexpr std::chrono::milliseconds kLook{50};
-
-std::string HostName() {
-  char name[256] = {};
-  if (gethostname(name, sizeof(name) - 1) != 0) return "this host";
-  return name;
-}
 
 Clock::time_point DeadlineAfter(absl::Duration timeout) {
   return Clock::now() + absl::ToChronoMilliseconds(timeout);
@@ -113,7 +108,7 @@ absl::Status GrpcStoreClient::Start(const std::shared_ptr<grpc::Channel>& channe
   hello.mutable_hello()->set_generation(info_.generation);
   hello.mutable_hello()->set_rank(info_.rank);
   hello.mutable_hello()->set_world_size(info_.world_size);
-  hello.mutable_hello()->set_host(HostName());
+  hello.mutable_hello()->set_host(LocalHostName());
   hello.mutable_hello()->set_pid(static_cast<uint32_t>(getpid()));
   (void)Write(hello);  // A broken stream tells why when it is read.
   listener_ = std::jthread([this] { Listen(); });

@@ -151,7 +151,7 @@ BackendDescription CpuBackend::Describe() const {
   return {.place = absl::StrCat(threads(), threads() == 1 ? " thread" : " threads"),
           .numerics = absl::StrCat("cpu ", gemm_ == GemmEngine::kOpenBlas ? "openblas" : "onednn",
                                    " ", kernels_.name),
-          .library = gemm.version,
+          .math_library = gemm.version,
           .gemm_plan = gemm.plan,
           .block_rows = block_rows_,
           .threads = threads()};

@@ -253,7 +253,7 @@ absl::Status CublasGemm::Run(const DeviceOp& op, cudaStream_t stream) {
       "multiplying");
 }
 
-std::string CublasGemm::library() const {
+std::string CublasGemm::math_library() const {
   return absl::StrCat("cuBLASLt ", CublasLtSpec().print(library_.version()));
 }
 

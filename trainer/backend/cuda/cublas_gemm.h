@@ -35,7 +35,7 @@ class CublasGemm {
   // REQUIRES: Prepare() of an operation of the same numbers.
   absl::Status Run(const DeviceOp& op, cudaStream_t stream);
 
-  std::string library() const;  // "cuBLASLt 13.0.2"
+  std::string math_library() const;  // "cuBLASLt 13.0.2"
   std::string Plan() const;
 
  private:

@@ -431,7 +431,7 @@ std::vector<MemoryUse> CudaBackend::MemoryUses(BoardFormat, size_t global_rows) 
 BackendDescription CudaBackend::Describe() const {
   return {.place = device_->info().name,
           .numerics = absl::StrCat(device_->info().numerics, options_.bf16 ? " bf16" : " fp32"),
-          .library = device_->info().library,
+          .math_library = device_->info().math_library,
           .gemm_plan = device_->GemmPlan(),
           .block_rows = slot_.rows(),
           .threads = 1};

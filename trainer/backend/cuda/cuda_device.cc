@@ -11,6 +11,7 @@
 #include "trainer/backend/cuda/cublas_gemm.h"
 #include "trainer/backend/cuda/gpu_users.h"
 #include "trainer/backend/cuda/kernel_launch.h"
+#include "trainer/comm/cuda_status.h"
 
 namespace penstock {
 namespace {
@@ -19,10 +20,7 @@ constexpr int kLeastCapability = 8;  // sm_80: bf16 on tensor cores, cp.async.
 
 absl::Status Check(cudaError_t error, absl::string_view what) {
   if (error == cudaSuccess) return absl::OkStatus();
-  (void)cudaGetLastError();  // Or the next launch would report it again.
-  const std::string text = absl::StrCat("CUDA: ", what, ": ", cudaGetErrorString(error));
-  return error == cudaErrorMemoryAllocation ? absl::ResourceExhaustedError(text)
-                                            : absl::InternalError(text);
+  return CudaStatus(error, absl::StrCat("CUDA: ", what));
 }
 
 std::string PrintVersion(int version) {
@@ -80,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Open(int index) {
   PENSTOCK_RETURN_IF_ERROR(device->Use());
   PENSTOCK_RETURN_IF_ERROR(device->Describe());
   PENSTOCK_ASSIGN_OR_RETURN(device->gemm_, CublasGemm::Open());
-  device->info_.library = device->gemm_->library();
+  device->info_.math_library = device->gemm_->math_library();
   PENSTOCK_RETURN_IF_ERROR(device->MakeQueues());
   return device;
 }

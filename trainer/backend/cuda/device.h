@@ -22,9 +22,9 @@ inline constexpr size_t kDeviceEvents = 4;
 using DeviceGraph = size_t;
 
 struct DeviceInfo {
-  std::string name;      // "NVIDIA H200, cuda:0"
-  std::string numerics;  // What bits depend on: "cuda sm_90 H200 driver 13.0".
-  std::string library;   // "cuBLASLt 13.0.2"
+  std::string name;          // "NVIDIA H200, cuda:0"
+  std::string numerics;      // What bits depend on: "cuda sm_90 H200 driver 13.0".
+  std::string math_library;  // "cuBLASLt 13.0.2"
   uint64_t total_bytes = 0;
   uint64_t free_bytes = 0;  // When it was opened.
 };

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "records/base/status.h"
 #include "trainer/comm/connect_devices.h"
+#include "trainer/comm/cuda_status.h"
 #include "trainer/comm/cuda_stream.h"
 
 namespace penstock {
@@ -18,10 +18,8 @@ class GpuRanks final : public Communicator {
                                                                bool allow_shared_gpu,
                                                                const WaitOptions& waits) {
     std::unique_ptr<GpuRanks> ranks(new GpuRanks);
-    const cudaError_t error = cudaStreamCreateWithFlags(&ranks->handle_, cudaStreamNonBlocking);
-    if (error != cudaSuccess) {
-      return absl::InternalError(absl::StrCat("CUDA: a stream: ", cudaGetErrorString(error)));
-    }
+    PENSTOCK_RETURN_IF_ERROR(CudaStatus(
+        cudaStreamCreateWithFlags(&ranks->handle_, cudaStreamNonBlocking), "CUDA: a stream"));
     ranks->stream_ = std::make_unique<CudaStream>(ranks->handle_);
     DeviceOptions options;
     PENSTOCK_ASSIGN_OR_RETURN(options.gpu, CurrentGpuUuid());

@@ -76,7 +76,7 @@ EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options)
     : options_(options),
       info_{.name = "emulated",
             .numerics = "emulated",
-            .library = "plain products",
+            .math_library = "plain products",
             .total_bytes = options.total_bytes,
             .free_bytes = options.total_bytes - options.used_by_others} {}
 
