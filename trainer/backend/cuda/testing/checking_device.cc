@@ -18,7 +18,25 @@ bool Conflict(const DeviceOperand& a, const DeviceOperand& b) {
   return Begin(a) < Begin(b) + b.bytes && Begin(b) < Begin(a) + a.bytes;
 }
 
+// What a copy reads of the host's memory.
+std::string SourceOf(const DeviceOp& op) {
+  if (op.kind != DeviceOpKind::kCopy || !op.operands[0].host) return "";
+  return {Begin(op.operands[0]), op.operands[0].bytes};
+}
+
 }  // namespace
+
+CheckingDevice::CheckingDevice(std::unique_ptr<EmulatedDevice> device, DeviceLog& log)
+    : CheckingDevice{*device, std::move(device), log} {}  // Braces: from left to right.
+
+CheckingDevice::CheckingDevice(EmulatedDevice& watched, std::unique_ptr<Device> device,
+                               DeviceLog& log)
+    : ForwardingDevice(std::move(device)), log_(log) {
+  watched.set_watch(
+      [this](const DeviceOp& op, DeviceQueue queue, absl::FunctionRef<absl::Status()> execute) {
+        return RunWatched(op, queue, execute);
+      });
+}
 
 void CheckingDevice::Advance(Clock& clock, const Clock& other) {
   for (size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
@@ -96,16 +114,27 @@ void CheckingDevice::CheckOrder(const DeviceOp& op, size_t stream) {
   done_.push_back({op, stream, streams_[stream][stream]});
 }
 
-void CheckingDevice::Note(const DeviceOp& op, DeviceQueue stream) {
+void CheckingDevice::Note(const DeviceOp& op, DeviceQueue queue) {
   log_.ops.push_back(Describe(op));
   CheckPlaces(op);
-  CheckOrder(op, static_cast<size_t>(stream));
+  CheckOrder(op, static_cast<size_t>(queue));
+  sources_[static_cast<size_t>(queue)].push_back(SourceOf(op));
 }
 
-absl::Status CheckingDevice::RunWatched(const DeviceOp& op, DeviceQueue stream) {
+void CheckingDevice::CheckSource(const DeviceOp& op, DeviceQueue queue) {
+  std::deque<std::string>& sources = sources_[static_cast<size_t>(queue)];
+  if (sources.front() != SourceOf(op)) {
+    log_.problems.push_back(Describe(op) + ": the host's memory changed before it was copied");
+  }
+  sources.pop_front();
+}
+
+absl::Status CheckingDevice::RunWatched(const DeviceOp& op, DeviceQueue queue,
+                                        absl::FunctionRef<absl::Status()> execute) {
+  CheckSource(op, queue);
   std::vector<std::string> before;
   for (const Allocation& a : allocations_) before.emplace_back(a.begin, a.written.size());
-  PENSTOCK_RETURN_IF_ERROR(device_->Run(op, stream));
+  PENSTOCK_RETURN_IF_ERROR(execute());
   for (const DeviceOperand& operand : OperandsOf(op)) {
     const Allocation* allocation = Find(operand);
     if (allocation == nullptr || operand.access == Access::kRead) continue;
@@ -122,51 +151,51 @@ absl::Status CheckingDevice::RunWatched(const DeviceOp& op, DeviceQueue stream) 
 }
 
 absl::StatusOr<void*> CheckingDevice::Allocate(size_t bytes) {
-  PENSTOCK_ASSIGN_OR_RETURN(void* memory, device_->Allocate(bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(void* memory, device().Allocate(bytes));
   allocations_.push_back({static_cast<char*>(memory), std::vector<bool>(bytes)});
   return memory;
 }
 
 absl::StatusOr<void*> CheckingDevice::AllocateHost(size_t bytes) {
-  PENSTOCK_ASSIGN_OR_RETURN(void* memory, device_->AllocateHost(bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(void* memory, device().AllocateHost(bytes));
   allocations_.push_back({static_cast<char*>(memory), std::vector<bool>(bytes)});
   return memory;
 }
 
-absl::Status CheckingDevice::Run(const DeviceOp& op, DeviceQueue stream) {
-  if (capturing_ && stream == DeviceQueue::kCompute) {
+absl::Status CheckingDevice::Run(const DeviceOp& op, DeviceQueue queue) {
+  if (capturing_ && queue == DeviceQueue::kCompute) {
     captured_.push_back(op);
-    return device_->Run(op, stream);
+    return device().Run(op, queue);
   }
-  Note(op, stream);
-  return RunWatched(op, stream);
+  Note(op, queue);
+  return device().Run(op, queue);
 }
 
-absl::Status CheckingDevice::Record(DeviceEvent event, DeviceQueue stream) {
-  Advance(streams_[static_cast<size_t>(stream)], host_);
-  events_[event] = streams_[static_cast<size_t>(stream)];
-  return device_->Record(event, stream);
+absl::Status CheckingDevice::Record(DeviceEvent event, DeviceQueue queue) {
+  Advance(streams_[static_cast<size_t>(queue)], host_);
+  events_[event] = streams_[static_cast<size_t>(queue)];
+  return device().Record(event, queue);
 }
 
-absl::Status CheckingDevice::Wait(DeviceEvent event, DeviceQueue stream) {
-  Advance(streams_[static_cast<size_t>(stream)], events_[event]);
-  return device_->Wait(event, stream);
+absl::Status CheckingDevice::Wait(DeviceEvent event, DeviceQueue queue) {
+  Advance(streams_[static_cast<size_t>(queue)], events_[event]);
+  return device().Wait(event, queue);
 }
 
-absl::Status CheckingDevice::Synchronize(DeviceQueue stream) {
-  Advance(host_, streams_[static_cast<size_t>(stream)]);
-  return device_->Synchronize(stream);
+absl::Status CheckingDevice::Synchronize(DeviceQueue queue) {
+  Advance(host_, streams_[static_cast<size_t>(queue)]);
+  return device().Synchronize(queue);
 }
 
 absl::Status CheckingDevice::BeginCapture() {
   capturing_ = true;
   captured_.clear();
-  return device_->BeginCapture();
+  return device().BeginCapture();
 }
 
 absl::StatusOr<DeviceGraph> CheckingDevice::EndCapture() {
   capturing_ = false;
-  PENSTOCK_ASSIGN_OR_RETURN(const DeviceGraph graph, device_->EndCapture());
+  PENSTOCK_ASSIGN_OR_RETURN(const DeviceGraph graph, device().EndCapture());
   graphs_[graph] = captured_;
   return graph;
 }
@@ -174,7 +203,7 @@ absl::StatusOr<DeviceGraph> CheckingDevice::EndCapture() {
 absl::Status CheckingDevice::Launch(DeviceGraph graph) {
   ++log_.launched_graphs;
   for (const DeviceOp& op : graphs_[graph]) Note(op, DeviceQueue::kCompute);
-  return device_->Launch(graph);
+  return device().Launch(graph);
 }
 
 }  // namespace penstock

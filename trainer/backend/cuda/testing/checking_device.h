@@ -3,13 +3,15 @@
 #define PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_CHECKING_DEVICE_H_
 
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "trainer/backend/cuda/device.h"
+#include "absl/functional/function_ref.h"
+#include "trainer/backend/cuda/testing/emulated_device.h"
+#include "trainer/backend/cuda/testing/forwarding_device.h"
 
 namespace penstock {
 
@@ -24,24 +26,19 @@ struct DeviceLog {
 
 // Finds: two operations on common memory, one writing, that neither a stream nor an event nor the
 // host puts in order; an operand outside of every allocation; a read of what was never written; a
-// write outside of the operands that say so. Not thread-safe.
-class CheckingDevice final : public Device {
+// write outside of the operands that say so; host memory that changes between the call that has it
+// copied and the copy. Not thread-safe.
+class CheckingDevice final : public ForwardingDevice {
  public:
-  // Both must outlive it, the device being owned.
-  CheckingDevice(std::unique_ptr<Device> device, DeviceLog& log)
-      : device_(std::move(device)), log_(log) {}
+  // `log` must outlive it.
+  CheckingDevice(std::unique_ptr<EmulatedDevice> device, DeviceLog& log);
 
-  const DeviceInfo& info() const override { return device_->info(); }
-  std::string OtherUsers() const override { return device_->OtherUsers(); }
-  size_t Workspace(const DeviceOp& op) override { return device_->Workspace(op); }
-  absl::Status Prepare(const DeviceOp& op) override { return device_->Prepare(op); }
-  std::string GemmPlan() const override { return device_->GemmPlan(); }
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
-  absl::Status Run(const DeviceOp& op, DeviceQueue stream) override;
-  absl::Status Record(DeviceEvent event, DeviceQueue stream) override;
-  absl::Status Wait(DeviceEvent event, DeviceQueue stream) override;
-  absl::Status Synchronize(DeviceQueue stream) override;
+  absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
+  absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
+  absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
+  absl::Status Synchronize(DeviceQueue queue) override;
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;
@@ -58,6 +55,7 @@ class CheckingDevice final : public Device {
     size_t stream, number;
   };
 
+  CheckingDevice(EmulatedDevice& watched, std::unique_ptr<Device> device, DeviceLog& log);
   static void Advance(Clock& clock, const Clock& other);
   std::vector<DeviceOperand> OperandsOf(const DeviceOp& op) const;
   std::string Describe(const DeviceOp& op);
@@ -65,16 +63,19 @@ class CheckingDevice final : public Device {
   Allocation* Find(const DeviceOperand& operand);
   void CheckPlaces(const DeviceOp& op);
   void CheckOrder(const DeviceOp& op, size_t stream);
-  void Note(const DeviceOp& op, DeviceQueue stream);
-  absl::Status RunWatched(const DeviceOp& op, DeviceQueue stream);
+  void Note(const DeviceOp& op, DeviceQueue queue);
+  absl::Status RunWatched(const DeviceOp& op, DeviceQueue queue,
+                          absl::FunctionRef<absl::Status()> execute);
+  void CheckSource(const DeviceOp& op, DeviceQueue queue);
 
-  const std::unique_ptr<Device> device_;
   DeviceLog& log_;
   std::vector<Allocation> allocations_;
   std::array<Clock, kDeviceQueues> streams_ = {};
   std::array<Clock, kDeviceEvents> events_ = {};
   Clock host_ = {};
   std::vector<Done> done_;
+  // What each operation that is queued reads of the host's, as it was then.
+  std::array<std::deque<std::string>, kDeviceQueues> sources_;
   bool capturing_ = false;
   std::vector<DeviceOp> captured_;
   std::map<DeviceGraph, std::vector<DeviceOp>> graphs_;

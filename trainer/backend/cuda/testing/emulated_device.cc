@@ -78,7 +78,8 @@ EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options)
             .numerics = "emulated",
             .math_library = "plain products",
             .total_bytes = options.total_bytes,
-            .free_bytes = options.total_bytes - options.used_by_others} {}
+            .free_bytes = options.total_bytes - options.used_by_others},
+      streams_(options.seed) {}
 
 std::string EmulatedDevice::OtherUsers() const {
   return options_.used_by_others == 0
@@ -121,9 +122,28 @@ absl::Status EmulatedDevice::Execute(const DeviceOp& op) {
   return absl::OkStatus();
 }
 
-absl::Status EmulatedDevice::Run(const DeviceOp& op, DeviceQueue stream) {
-  if (!capture_.has_value() || stream != DeviceQueue::kCompute) return Execute(op);
-  capture_->push_back(op);
+void EmulatedDevice::Push(const DeviceOp& op, DeviceQueue queue) {
+  streams_.Push(queue, [this, op, queue] {
+    return watch_ ? watch_(op, queue, [&] { return Execute(op); }) : Execute(op);
+  });
+}
+
+absl::Status EmulatedDevice::Run(const DeviceOp& op, DeviceQueue queue) {
+  if (capture_.has_value() && queue == DeviceQueue::kCompute) {
+    capture_->push_back(op);
+  } else {
+    Push(op, queue);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EmulatedDevice::Record(DeviceEvent event, DeviceQueue queue) {
+  streams_.Record(event, queue);
+  return absl::OkStatus();
+}
+
+absl::Status EmulatedDevice::Wait(DeviceEvent event, DeviceQueue queue) {
+  streams_.Wait(event, queue);
   return absl::OkStatus();
 }
 
@@ -140,7 +160,7 @@ absl::StatusOr<DeviceGraph> EmulatedDevice::EndCapture() {
 }
 
 absl::Status EmulatedDevice::Launch(DeviceGraph graph) {
-  for (const DeviceOp& op : graphs_[graph]) PENSTOCK_RETURN_IF_ERROR(Execute(op));
+  for (const DeviceOp& op : graphs_[graph]) Push(op, DeviceQueue::kCompute);
   return absl::OkStatus();
 }
 

@@ -1,13 +1,16 @@
 // A device on the CPU: our kernels' own source on the emulation of kernels/simt, and plain matrix
-// products in place of cuBLASLt.
+// products in place of cuBLASLt; queued work runs late (late_streams.h).
 #ifndef PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_EMULATED_DEVICE_H_
 #define PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_EMULATED_DEVICE_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/testing/late_streams.h"
 
 namespace penstock {
 
@@ -16,10 +19,11 @@ struct EmulatedDeviceOptions {
   uint64_t used_by_others = 0;
   bool ends_in_gelu = true;  // Its matrix products can.
   bool has_products = true;
+  std::optional<uint64_t> seed = std::nullopt;  // LateStreams' own.
 };
 
-// Everything happens at once, in the order of the calls. Memory begins as NaNs. Several may run in
-// threads of their own: the emulation takes one launch at a time.
+// Memory begins as NaNs. Several may run in threads of their own: the emulation takes one launch at
+// a time.
 class EmulatedDevice final : public Device {
  public:
   explicit EmulatedDevice(const EmulatedDeviceOptions& options = {});
@@ -31,25 +35,33 @@ class EmulatedDevice final : public Device {
   std::string GemmPlan() const override { return "plain"; }
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
-  absl::Status Run(const DeviceOp& op, DeviceQueue stream) override;
-  absl::Status Record(DeviceEvent, DeviceQueue) override { return absl::OkStatus(); }
-  absl::Status Wait(DeviceEvent, DeviceQueue) override { return absl::OkStatus(); }
-  absl::Status Synchronize(DeviceQueue) override { return absl::OkStatus(); }
+  absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
+  absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
+  absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
+  absl::Status Synchronize(DeviceQueue queue) override { return streams_.Synchronize(queue); }
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;
+
+  // Called in place of each operation when it runs; `execute` runs it.
+  using Watch = std::function<absl::Status(const DeviceOp& op, DeviceQueue queue,
+                                           absl::FunctionRef<absl::Status()> execute)>;
+  void set_watch(Watch watch) { watch_ = std::move(watch); }
 
  private:
   struct Freer {
     void operator()(void* memory) const { std::free(memory); }
   };
-  absl::Status Execute(const DeviceOp& op);
+  static absl::Status Execute(const DeviceOp& op);
+  void Push(const DeviceOp& op, DeviceQueue queue);
 
   const EmulatedDeviceOptions options_;
   DeviceInfo info_;
   std::vector<std::unique_ptr<void, Freer>> memory_;
   std::optional<std::vector<DeviceOp>> capture_;
   std::vector<std::vector<DeviceOp>> graphs_;
+  Watch watch_;
+  LateStreams streams_;
 };
 
 }  // namespace penstock

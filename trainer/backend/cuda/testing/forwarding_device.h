@@ -1,0 +1,47 @@
+// A device that hands everything on to another one: what watches or spoils some of it is built on.
+#ifndef PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_FORWARDING_DEVICE_H_
+#define PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_FORWARDING_DEVICE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "trainer/backend/cuda/device.h"
+
+namespace penstock {
+
+class ForwardingDevice : public Device {
+ public:
+  explicit ForwardingDevice(std::unique_ptr<Device> device) : device_(std::move(device)) {}
+
+  const DeviceInfo& info() const override { return device_->info(); }
+  std::string OtherUsers() const override { return device_->OtherUsers(); }
+  size_t Workspace(const DeviceOp& op) override { return device_->Workspace(op); }
+  absl::Status Prepare(const DeviceOp& op) override { return device_->Prepare(op); }
+  std::string GemmPlan() const override { return device_->GemmPlan(); }
+  absl::StatusOr<void*> Allocate(size_t bytes) override { return device_->Allocate(bytes); }
+  absl::StatusOr<void*> AllocateHost(size_t bytes) override { return device_->AllocateHost(bytes); }
+  absl::Status Run(const DeviceOp& op, DeviceQueue queue) override {
+    return device_->Run(op, queue);
+  }
+  absl::Status Record(DeviceEvent event, DeviceQueue queue) override {
+    return device_->Record(event, queue);
+  }
+  absl::Status Wait(DeviceEvent event, DeviceQueue queue) override {
+    return device_->Wait(event, queue);
+  }
+  absl::Status Synchronize(DeviceQueue queue) override { return device_->Synchronize(queue); }
+  absl::Status BeginCapture() override { return device_->BeginCapture(); }
+  absl::StatusOr<DeviceGraph> EndCapture() override { return device_->EndCapture(); }
+  absl::Status Launch(DeviceGraph graph) override { return device_->Launch(graph); }
+
+ protected:
+  Device& device() { return *device_; }
+
+ private:
+  const std::unique_ptr<Device> device_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_FORWARDING_DEVICE_H_
