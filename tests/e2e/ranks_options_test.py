@@ -1,11 +1,12 @@
 """What ranks can be told besides how many they are: as real processes."""
 
+import json
 import re
 import signal
 import unittest
 
 from processes import pause, run
-from rank_runs import RanksTestCase, numbers
+from rank_runs import RanksTestCase, newest, numbers
 
 
 class ResumeTest(RanksTestCase):
@@ -45,8 +46,8 @@ class LateTest(RanksTestCase):
         self.wait_for_steps(events, 2, ranks)
         ranks[2].process.send_signal(signal.SIGSTOP)
         try:
-            late = re.compile(r"rank 2 at step \d+, bucket 0 is late: others wait at "
-                              r"step \d+, bucket 0 for 1s or longer")
+            late = re.compile(r"rank 2 at step \d+, bucket \d+ is late: others wait at "
+                              r"step \d+, bucket \d+ for 1s or longer")
             for rank in ranks[:2]:
                 while not late.search(rank.err):
                     self.assertIsNone(rank.process.poll(), rank.err)
@@ -55,6 +56,30 @@ class LateTest(RanksTestCase):
             ranks[2].process.send_signal(signal.SIGCONT)
         ranks[0].process.send_signal(signal.SIGTERM)
         self.end_well(ranks)
+
+
+class BucketTest(RanksTestCase):
+    def test_buckets_travel_on_a_track_of_their_own_and_change_no_bit(self):
+        trace = self.folder / "trace.json"
+        for name, args in [("whole", ["--bucket-size", 0]),
+                           ("cut", ["--bucket-size", "64KiB", "--profile-steps", "2:4",
+                                    "--profile-file", trace])]:
+            self.end_well(self.start_ranks(2, "--reduction", "fast", "--checkpoint-dir",
+                                           self.folder / name, *args))
+        self.assertEqual(numbers(newest(self.folder / "whole")),
+                         numbers(newest(self.folder / "cut")))
+        events = json.loads(trace.read_text())["traceEvents"]
+        track = next(event["tid"] for event in events if event["name"] == "thread_name"
+                     and event["args"]["name"] == "exchange between ranks")
+        spans = [event["name"] for event in events if event["ph"] == "X" and event["tid"] == track]
+        self.assertGreater(len(spans), 2 * 4)
+        self.assertEqual(spans, 2 * [f"bucket {i}" for i in range(len(spans) // 2)])
+
+    def test_sizes_must_agree(self):
+        ranks = self.start_ranks(2, own=lambda rank: ["--bucket-size", f"{rank + 1}MiB"])
+        for rank in ranks:
+            self.assertEqual(rank.wait(), 1)
+            self.assertIn("--bucket-size", rank.err)
 
 
 class DiagnosisTest(RanksTestCase):

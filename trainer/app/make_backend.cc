@@ -23,7 +23,8 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCpuBackend(const TrainerOptions& op
                         .shards = options.virtual_shards,
                         .ranks = &ranks,
                         .fast_reduction = options.ranks.fast(),
-                        .wire = options.ranks.wire()};
+                        .wire = options.ranks.wire(),
+                        .bucket_floats = options.ranks.bucket_floats()};
   PENSTOCK_ASSIGN_OR_RETURN(cpu.gemm, ParseGemmEngine(options.gemm, options.precision));
   return CpuBackend::Create(model, cpu);
 }

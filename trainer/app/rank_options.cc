@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "records/base/byte_size.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
 
@@ -14,6 +15,7 @@ absl::Status RankFlags::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(
       Annotate(ParseTimeout(rendezvous_timeout).status(), "--rendezvous-timeout"));
   PENSTOCK_RETURN_IF_ERROR(Annotate(ParseTimeout(late_after).status(), "--late-after"));
+  PENSTOCK_RETURN_IF_ERROR(Annotate(ParseByteSize(bucket_size).status(), "--bucket-size"));
   if (compression != "none" && !fast()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--compression ", compression, " rounds gradients on the way: it needs --reduction fast"));
@@ -25,6 +27,8 @@ WireFloat RankFlags::wire() const {
   if (compression == "bf16") return WireFloat::kBf16;
   return compression == "fp16" ? WireFloat::kFp16 : WireFloat::kFp32;
 }
+
+size_t RankFlags::bucket_floats() const { return *ParseByteSize(bucket_size) / sizeof(float); }
 
 double RankFlags::LearningRateFactor(uint32_t world_size) const {
   if (lr_scaling == "linear") return world_size;
@@ -57,6 +61,9 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
       ->check(CLI::IsMember({"deterministic", "fast"}));
   app.add_option("--compression", flags.compression, "How gradients travel with --reduction fast")
       ->check(CLI::IsMember({"none", "bf16", "fp16"}));
+  app.add_option("--bucket-size", flags.bucket_size,
+                 "Gradients that travel together on the CPU, while others are computed; 0: all, "
+                 "after the backward pass");
   app.add_option("--lr-scaling", flags.lr_scaling,
                  "Multiply --lr by the world size or its root; warm it up then")
       ->check(CLI::IsMember({"none", "linear", "sqrt"}));

@@ -20,6 +20,7 @@ struct RankFlags {
   std::string late_after = "60s";
   std::string reduction = "deterministic";
   std::string compression = "none";
+  std::string bucket_size = "4MiB";
   std::string lr_scaling = "none";
   bool divide_steps = false;
 
@@ -27,6 +28,7 @@ struct RankFlags {
   absl::Status Validate() const;
   bool fast() const { return reduction == "fast"; }
   WireFloat wire() const;
+  size_t bucket_floats() const;  // REQUIRES: valid.
   // What --lr is multiplied by.
   double LearningRateFactor(uint32_t world_size) const;
 };

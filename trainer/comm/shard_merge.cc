@@ -72,34 +72,44 @@ ShardMerge::ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree,
       first_(ranks.rank() * own_),
       wire_(plan_.open.size() == ranks.size() ? wire : WireFloat::kFp32) {}
 
-ShardMerge::Slice ShardMerge::SliceOf(size_t rank) const {
-  const size_t blocks = (size_ + kAlignment - 1) / kAlignment;
-  auto begin = [&](size_t r) { return std::min(size_, r * blocks / ranks_.size() * kAlignment); };
+ShardMerge::Range ShardMerge::SliceOf(size_t rank, size_t count) const {
+  const size_t blocks = (count + kAlignment - 1) / kAlignment;
+  auto begin = [&](size_t r) { return std::min(count, r * blocks / ranks_.size() * kAlignment); };
   return {begin(rank), begin(rank + 1) - begin(rank)};
 }
 
-absl::Status ShardMerge::Run(float* gradients, Add add) {
-  for (const ShardAddition& addition : plan_.local) {
-    if (!Owns(addition.sum)) continue;
-    add(gradients + (addition.addend - first_) * size_, size_,
-        gradients + (addition.sum - first_) * size_);
-  }
-  if (ranks_.size() == 1) return absl::OkStatus();
-  PENSTOCK_RETURN_IF_ERROR(ExchangeSlices(gradients));
-  AddSlices(gradients, add);
-  return GatherSlices(gradients);
+absl::Status ShardMerge::Run(float* gradients, Range range, Add add) {
+  AddOwn(gradients, range, add);
+  return AddOthers(gradients, range, add);
 }
 
-absl::Status ShardMerge::ExchangeHalves(float* gradients) {
-  const Slice own = SliceOf(ranks_.rank());
-  sent_halves_.resize(size_);
+void ShardMerge::AddOwn(float* gradients, Range range, Add add) const {
+  gradients += range.first;
+  for (const ShardAddition& addition : plan_.local) {
+    if (!Owns(addition.sum)) continue;
+    add(gradients + (addition.addend - first_) * size_, range.count,
+        gradients + (addition.sum - first_) * size_);
+  }
+}
+
+absl::Status ShardMerge::AddOthers(float* gradients, Range range, Add add) {
+  if (ranks_.size() == 1) return absl::OkStatus();
+  gradients += range.first;
+  PENSTOCK_RETURN_IF_ERROR(ExchangeSlices(gradients, range.count));
+  AddSlices(gradients, range.count, add);
+  return GatherSlices(gradients, range.count);
+}
+
+absl::Status ShardMerge::ExchangeHalves(float* gradients, size_t count) {
+  const Range own = SliceOf(ranks_.rank(), count);
+  sent_halves_.resize(count);
   received_halves_.resize(ranks_.size() * own.count);
   received_.resize(ranks_.size() * own.count);
-  ToHalves(wire_, gradients, size_, sent_halves_.data());
+  ToHalves(wire_, gradients, count, sent_halves_.data());
   std::vector<Communicator::Outgoing> out;
   std::vector<Communicator::Incoming> in;
   for (size_t r = 0; r < ranks_.size(); ++r) {
-    const Slice theirs = SliceOf(r);
+    const Range theirs = SliceOf(r, count);
     out.push_back({r, AsBytes(std::span(sent_halves_.data() + theirs.first, theirs.count))});
     in.push_back({r, AsBytes(std::span(received_halves_.data() + r * own.count, own.count))});
   }
@@ -112,22 +122,22 @@ absl::Status ShardMerge::ExchangeHalves(float* gradients) {
   return absl::OkStatus();
 }
 
-absl::Status ShardMerge::GatherHalves(float* gradients) {
-  const Slice own = SliceOf(ranks_.rank());
+absl::Status ShardMerge::GatherHalves(float* gradients, size_t count) {
+  const Range own = SliceOf(ranks_.rank(), count);
   ToHalves(wire_, gradients + own.first, own.count, sent_halves_.data() + own.first);
   std::vector<std::span<uint8_t>> parts;
   for (size_t r = 0; r < ranks_.size(); ++r) {
-    const Slice slice = SliceOf(r);
+    const Range slice = SliceOf(r, count);
     parts.push_back(AsBytes(std::span(sent_halves_.data() + slice.first, slice.count)));
   }
   PENSTOCK_RETURN_IF_ERROR(ranks_.AllGather(parts));
-  FromHalves(wire_, sent_halves_.data(), size_, gradients);
+  FromHalves(wire_, sent_halves_.data(), count, gradients);
   return absl::OkStatus();
 }
 
-absl::Status ShardMerge::ExchangeSlices(float* gradients) {
-  if (wire_ != WireFloat::kFp32) return ExchangeHalves(gradients);
-  const Slice own = SliceOf(ranks_.rank());
+absl::Status ShardMerge::ExchangeSlices(float* gradients, size_t count) {
+  if (wire_ != WireFloat::kFp32) return ExchangeHalves(gradients, count);
+  const Range own = SliceOf(ranks_.rank(), count);
   received_.resize(plan_.open.size() * own.count);
   open_slices_.clear();
   std::vector<Communicator::Outgoing> out;
@@ -143,7 +153,7 @@ absl::Status ShardMerge::ExchangeSlices(float* gradients) {
     float* sum = gradients + (shard - first_) * size_;
     open_slices_.push_back(sum + own.first);
     for (size_t r = 0; r < ranks_.size(); ++r) {
-      const Slice theirs = SliceOf(r);
+      const Range theirs = SliceOf(r, count);
       if (r != ranks_.rank())
         out.push_back({r, AsBytes(std::span(sum + theirs.first, theirs.count))});
     }
@@ -151,8 +161,8 @@ absl::Status ShardMerge::ExchangeSlices(float* gradients) {
   return ranks_.Exchange(out, in);
 }
 
-void ShardMerge::AddSlices(float* gradients, Add add) {
-  const Slice own = SliceOf(ranks_.rank());
+void ShardMerge::AddSlices(float* gradients, size_t count, Add add) {
+  const Range own = SliceOf(ranks_.rank(), count);
   auto slice_of = [&](size_t shard) {
     const auto at = std::lower_bound(plan_.open.begin(), plan_.open.end(), shard);
     return open_slices_[static_cast<size_t>(at - plan_.open.begin())];
@@ -165,11 +175,11 @@ void ShardMerge::AddSlices(float* gradients, Add add) {
   }
 }
 
-absl::Status ShardMerge::GatherSlices(float* gradients) {
-  if (wire_ != WireFloat::kFp32) return GatherHalves(gradients);
+absl::Status ShardMerge::GatherSlices(float* gradients, size_t count) {
+  if (wire_ != WireFloat::kFp32) return GatherHalves(gradients, count);
   std::vector<std::span<uint8_t>> parts;
   for (size_t r = 0; r < ranks_.size(); ++r) {
-    const Slice slice = SliceOf(r);
+    const Range slice = SliceOf(r, count);
     parts.push_back(AsBytes(std::span(gradients + slice.first, slice.count)));
   }
   return ranks_.AllGather(parts);

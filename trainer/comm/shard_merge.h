@@ -53,26 +53,37 @@ class ShardMerge {
   ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards, size_t size,
              WireFloat wire = WireFloat::kFp32);
 
+  // [first, first + count) of a shard's gradients.
+  struct Range {
+    size_t first, count;
+  };
+
   // gradients: (this rank's shards, size). Its first `size` become the sum of all shards of all
   // ranks, the same bits everywhere; the rest is unspecified.
-  absl::Status Run(float* gradients, Add add);
+  absl::Status Run(float* gradients, Add add) { return Run(gradients, {0, size_}, add); }
+  // The same of a range of each shard, which alone is read and written. In whatever ranges it is
+  // done, the bits are the same.
+  absl::Status Run(float* gradients, Range range, Add add);
+
+  // The two halves of Run(): what needs no other rank, which several threads may do of ranges that
+  // do not overlap, and the rest.
+  void AddOwn(float* gradients, Range range, Add add) const;
+  absl::Status AddOthers(float* gradients, Range range, Add add);
 
   size_t first_shard() const { return first_; }
   size_t num_shards() const { return own_; }
 
  private:
-  struct Slice {
-    size_t first, count;
-  };
-
   bool Owns(size_t shard) const { return shard >= first_ && shard < first_ + own_; }
-  Slice SliceOf(size_t rank) const;
-  absl::Status ExchangeSlices(float* gradients);
-  void AddSlices(float* gradients, Add add);
-  absl::Status GatherSlices(float* gradients);
+  // What `rank` adds of so many floats.
+  Range SliceOf(size_t rank, size_t count) const;
+  // Of `count` floats of each shard; `gradients` points to the first of this rank's first shard.
+  absl::Status ExchangeSlices(float* gradients, size_t count);
+  void AddSlices(float* gradients, size_t count, Add add);
+  absl::Status GatherSlices(float* gradients, size_t count);
   // The same with 16-bit numbers on the way; of one open shard a rank.
-  absl::Status ExchangeHalves(float* gradients);
-  absl::Status GatherHalves(float* gradients);
+  absl::Status ExchangeHalves(float* gradients, size_t count);
+  absl::Status GatherHalves(float* gradients, size_t count);
 
   Communicator& ranks_;
   const MergePlan plan_;

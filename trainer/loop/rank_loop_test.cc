@@ -1,6 +1,10 @@
 // The training loop on several ranks, which are threads here.
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -109,6 +113,62 @@ TEST_P(RankBitsTest, AccumulatedBatchesHaveTheSameBitsToo) {
     EXPECT_EQ(rank.summary->positions, 96u);
     EXPECT_EQ(rank.summary->cursor, "96");
   }
+}
+
+// What a backend does between ranks, as it marks it.
+class MarkedCommunicator final : public Communicator {
+ public:
+  explicit MarkedCommunicator(Communicator& inner) : inner_(inner) {}
+
+  size_t rank() const override { return inner_.rank(); }
+  size_t size() const override { return inner_.size(); }
+  void Mark(uint64_t step, uint32_t bucket) override {
+    inner_.Mark(step, bucket);
+    marks.emplace_back(step, bucket);
+  }
+  absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    return inner_.Exchange(out, in);
+  }
+
+  std::vector<std::pair<uint64_t, uint32_t>> marks;
+
+ private:
+  Communicator& inner_;
+};
+
+// Also where a step's last rows leave shards empty, and where gradients of several batches add up.
+TEST_F(RankLoopTest, BucketsChangeNoBit) {
+  for (const bool fast : {false, true}) {
+    for (const uint64_t batches : {1, 2}) {
+      const Adapt adapt = [&](size_t, TrainLoopOptions& options) { options.accumulate = batches; };
+      CpuBackendOptions cpu{.fast_reduction = fast, .bucket_floats = 0};
+      const std::vector<Outcome> whole = Train(2, adapt, cpu);
+      ASSERT_OK(whole[0].summary);
+      for (const size_t floats : {1, 5000}) {
+        cpu.bucket_floats = floats;
+        for (const Outcome& rank : Train(2, adapt, cpu)) {
+          ASSERT_OK(rank.summary);
+          EXPECT_EQ(rank.state.parameters, whole[0].state.parameters);
+          EXPECT_EQ(rank.losses, whole[0].losses);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(RankLoopTest, EveryBucketOfEveryStepIsMarkedInOrder) {
+  RunRanks(2, [&](RankGroup& group) {
+    MarkedCommunicator ranks(group.communicator());
+    const Adapt three = [](size_t, TrainLoopOptions& options) { options.total_steps = 3; };
+    ASSERT_OK(TrainOne(ranks, three, {.bucket_floats = 5000}).summary);
+    std::set<std::pair<uint64_t, uint32_t>> marked(ranks.marks.begin(), ranks.marks.end());
+    const size_t buckets = marked.size() / 3;
+    EXPECT_GE(buckets, 2u);
+    EXPECT_TRUE(std::is_sorted(ranks.marks.begin(), ranks.marks.end()));
+    for (uint64_t step = 0; step < 3; ++step) {
+      for (uint32_t b = 0; b < buckets; ++b) EXPECT_TRUE(marked.contains({step, b}));
+    }
+  });
 }
 
 // Other bits than one rank's, the same on all; any number of ranks.

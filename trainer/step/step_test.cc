@@ -9,6 +9,7 @@
 #include "trainer/step/arena_plan.h"
 #include "trainer/step/board_program.h"
 #include "trainer/step/fuse_gelu.h"
+#include "trainer/step/gradient_buckets.h"
 
 namespace penstock {
 namespace {
@@ -47,6 +48,20 @@ std::optional<std::string> FindUnorderedConflict(const StepProgram& program) {
     }
   }
   return std::nullopt;
+}
+
+// Operations after the bucket's last that touch its gradients.
+size_t TouchesAfter(const StepProgram& program, const GradientBucket& bucket) {
+  size_t touches = 0;
+  for (size_t op = bucket.op + 1; op < program.ops.size(); ++op) {
+    for (const Operand& operand : program.ops[op].operands) {
+      const Buffer& buffer = program.buffers[operand.buffer];
+      if (buffer.arena != Arena::kGradients) continue;
+      touches +=
+          buffer.offset < bucket.first + bucket.count && buffer.offset + buffer.size > bucket.first;
+    }
+  }
+  return touches;
 }
 
 // The first two activations that share memory while both are needed.
@@ -124,6 +139,24 @@ TEST_P(BoardProgramTest, FusedGelusLeaveEverythingOrderedAndApart) {
   EXPECT_EQ(program_.ops.size(), ops - gelus);
   EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);
   EXPECT_EQ(FindLiveOverlap(program_), std::nullopt);
+}
+
+TEST_P(BoardProgramTest, BucketsOfGradientsAreFinishedWhenTheySay) {
+  const auto [model, rows] = GetParam();
+  const size_t size = ParameterTable::ForBoard(*BoardModelConfig::Named(model)).arena_size();
+  for (const size_t floats : {size_t{0}, size_t{1}, size_t{20'000}, size}) {
+    const std::vector<GradientBucket> buckets = CutGradients(program_, size, floats);
+    std::vector<int> covered(size);
+    for (size_t b = 0; b < buckets.size(); ++b) {
+      EXPECT_LE(b == 0 ? 0 : buckets[b - 1].op, buckets[b].op);
+      EXPECT_GE(b + 1 < buckets.size() ? buckets[b].count : size, floats);
+      std::for_each_n(covered.begin() + ptrdiff_t(buckets[b].first), buckets[b].count,
+                      [](int& times) { ++times; });
+      EXPECT_EQ(TouchesAfter(program_, buckets[b]), 0u) << "bucket " << b << " of " << floats;
+    }
+    EXPECT_EQ(std::count(covered.begin(), covered.end(), 1), ptrdiff_t(size));
+    EXPECT_EQ(buckets.size() == 1, floats == 0 || floats == size) << floats;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, BoardProgramTest,

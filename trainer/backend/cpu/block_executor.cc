@@ -4,8 +4,9 @@
 
 namespace penstock {
 
-void BlockExecutor::Run(const BlockMemory<float>& memory, size_t samples) const {
-  for (const Op& op : program_.ops) RunOp(op, memory, samples);
+void BlockExecutor::Run(const BlockMemory<float>& memory, size_t samples, size_t first,
+                        size_t last) const {
+  for (size_t op = first; op < last; ++op) RunOp(program_.ops[op], memory, samples);
 }
 
 void BlockExecutor::Linear(const Op& op, const BlockMemory<float>& memory, size_t rows) const {

@@ -19,7 +19,12 @@ class BlockExecutor {
       : program_(program), kernels_(kernels), gemm_(gemm) {}
 
   // REQUIRES: samples <= program.rows.
-  void Run(const BlockMemory<float>& memory, size_t samples) const;
+  void Run(const BlockMemory<float>& memory, size_t samples) const {
+    Run(memory, samples, 0, num_ops());
+  }
+  // Operations [first, last) of it; those before have been run.
+  void Run(const BlockMemory<float>& memory, size_t samples, size_t first, size_t last) const;
+  size_t num_ops() const { return program_.ops.size(); }
 
  private:
   void RunOp(const Op& op, const BlockMemory<float>& memory, size_t samples) const;

@@ -32,11 +32,12 @@ size_t DefaultBlockRows(const BoardModelConfig& config) {
   return std::max<size_t>(1, 256 / config.dim);
 }
 
-// Calls body(first, count) for the slices of [0, size).
-void ForSlices(ThreadPool& pool, size_t size, absl::FunctionRef<void(size_t, size_t)> body) {
-  pool.ParallelFor((size + kSlice - 1) / kSlice, [&](size_t, size_t i) {
-    body(i * kSlice, std::min(kSlice, size - i * kSlice));
-  });
+// Calls body(first, count) for the slices of [0, size), in the calling thread if there is no pool.
+void ForSlices(ThreadPool* pool, size_t size, absl::FunctionRef<void(size_t, size_t)> body) {
+  const size_t slices = (size + kSlice - 1) / kSlice;
+  auto run = [&](size_t, size_t i) { body(i * kSlice, std::min(kSlice, size - i * kSlice)); };
+  if (pool != nullptr) return pool->ParallelFor(slices, run);
+  for (size_t i = 0; i < slices; ++i) run(0, i);
 }
 
 }  // namespace
@@ -69,7 +70,22 @@ CpuBackend::CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& 
              shards_, table_.arena_size(),
              options.fast_reduction ? options.wire : WireFloat::kFp32),
       state_(table_.arena_size()),
-      activations_(pool_.threads()) {}
+      activations_(pool_.threads()),
+      bucket_floats_(options.bucket_floats) {
+  if (ranks_.size() == 1) return;
+  exchange_.emplace([this](size_t bucket) {
+    ranks_.Mark(state_.step, static_cast<uint32_t>(bucket));
+    const std::string name = absl::StrCat("bucket ", bucket);
+    const TraceScope scope(tracer_, static_cast<uint32_t>(threads() + 1), name);
+    return MergeBucket(buckets_[bucket]);
+  });
+}
+
+void CpuBackend::set_tracer(Tracer* tracer) {
+  tracer_ = tracer;
+  if (tracer == nullptr || !exchange_.has_value()) return;
+  tracer->NameTrack(static_cast<uint32_t>(threads() + 1), "exchange between ranks");
+}
 
 const StepProgram& CpuBackend::ProgramFor(Purpose purpose, BoardFormat format) {
   std::unique_ptr<StepProgram>& program = programs_[{purpose, format}];
@@ -113,8 +129,24 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
     memory.flags = block.flags;
     memory.targets = block.scores;
     memory.predictions = predictions + row;
-    executor.Run(memory, block.rows);
+    if (row + block_rows_ >= last) {
+      RunLastBlock(executor, memory, block.rows);
+    } else {
+      executor.Run(memory, block.rows);
+    }
   }
+  if (first == last) RunLastBlock(executor, memory, 0);
+}
+
+void CpuBackend::RunLastBlock(const BlockExecutor& executor, const BlockMemory<float>& memory,
+                              size_t rows) {
+  size_t done = 0;
+  for (size_t b = 0; b < buckets_.size(); ++b) {
+    if (rows > 0) executor.Run(memory, rows, done, buckets_[b].op + 1);
+    done = buckets_[b].op + 1;
+    exchange_->Finish(b);
+  }
+  if (rows > 0) executor.Run(memory, rows, done, executor.num_ops());
 }
 
 void CpuBackend::RunShards(const StepProgram& program, const Part& part, float* gradients,
@@ -164,7 +196,8 @@ absl::Status CpuBackend::Predict(const BoardRows& rows, std::span<float> predict
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> CpuBackend::RunBatch(const BoardRows& rows, const UpdateOptions& update) {
+absl::StatusOr<double> CpuBackend::RunBatch(const BoardRows& rows, const UpdateOptions& update,
+                                            bool last) {
   Part part = PartOf(rows, update.global_rows);
   part.batches = update.batches;
   part.adds = accumulated_ > 0;
@@ -176,14 +209,21 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BoardRows& rows, const UpdateO
   predictions_.resize(part.global_rows);
   scores_.resize(part.global_rows);
   own_predictions_ = std::span<const float>(predictions_).subspan(part.first_row, rows.rows);
-  RunShards(ProgramFor(Purpose::kTraining, rows.format), part, gradients_.data(),
-            predictions_.data() + part.first_row);
+  const StepProgram& program = ProgramFor(Purpose::kTraining, rows.format);
+  if (last && exchange_.has_value()) {
+    buckets_ = CutGradients(program, table_.arena_size(), bucket_floats_);
+    exchange_->Begin(buckets_.size(), merge_.num_shards());
+  }
+  pool_is_free_ = false;
+  RunShards(program, part, gradients_.data(), predictions_.data() + part.first_row);
+  pool_is_free_ = true;
+  if (last) PENSTOCK_RETURN_IF_ERROR(MergeGradients());
   return GatherLoss(part);
 }
 
 // A loss that is not finite has such a gradient: the batch to blame is this one.
 absl::StatusOr<double> CpuBackend::Accumulate(const BoardRows& rows, const UpdateOptions& update) {
-  PENSTOCK_ASSIGN_OR_RETURN(const double loss, RunBatch(rows, update));
+  PENSTOCK_ASSIGN_OR_RETURN(const double loss, RunBatch(rows, update, false));
   if (!std::isfinite(loss)) return CheckFinite(state_.step, {.loss = loss, .gradient_norm = loss});
   ++accumulated_;
   return loss;
@@ -191,10 +231,9 @@ absl::StatusOr<double> CpuBackend::Accumulate(const BoardRows& rows, const Updat
 
 absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateOptions& update) {
   StepResult result;
-  absl::StatusOr<double> loss = RunBatch(rows, update);
+  absl::StatusOr<double> loss = RunBatch(rows, update, true);
   accumulated_ = 0;
   PENSTOCK_ASSIGN_OR_RETURN(result.loss, std::move(loss));
-  PENSTOCK_RETURN_IF_ERROR(MergeGradients());
   result.gradient_norm = GradientNorm();
   PENSTOCK_RETURN_IF_ERROR(CheckFinite(state_.step, result));
   ApplyUpdate(update, result.gradient_norm);
@@ -212,17 +251,32 @@ absl::StatusOr<double> CpuBackend::GatherLoss(const Part& part) {
 }
 
 absl::Status CpuBackend::MergeGradients() {
-  const PhaseScope phase(ranks_.size() > 1 ? recorder_ : nullptr, Phase::kCollective);
   const TraceScope scope(tracer_, 0, "merge");
-  return merge_.Run(gradients_.data(), [this](const float* addend, size_t count, float* sum) {
-    ForSlices(pool_, count,
-              [&](size_t first, size_t size) { kernels_.add(addend + first, size, sum + first); });
-  });
+  if (!exchange_.has_value()) return MergeBucket({0, table_.arena_size(), 0});
+  const PhaseScope phase(recorder_, Phase::kCollective);
+  const absl::Status status = exchange_->Wait();
+  buckets_.clear();
+  return status;
+}
+
+// Slice by slice, so that sums of sums stay in a core's cache.
+absl::Status CpuBackend::MergeBucket(const GradientBucket& bucket) {
+  auto add_own = [&](size_t first, size_t count) {
+    merge_.AddOwn(gradients_.data(), {bucket.first + first, count}, kernels_.add);
+  };
+  ForSlices(pool_is_free_ ? &pool_ : nullptr, bucket.count, add_own);
+  return merge_.AddOthers(gradients_.data(), {bucket.first, bucket.count},
+                          [this](const float* addend, size_t count, float* sum) {
+                            ForSlices(pool_is_free_ ? &pool_ : nullptr, count,
+                                      [&](size_t first, size_t size) {
+                                        kernels_.add(addend + first, size, sum + first);
+                                      });
+                          });
 }
 
 double CpuBackend::GradientNorm() {
   std::vector<double> partial((table_.arena_size() + kSlice - 1) / kSlice);
-  ForSlices(pool_, table_.arena_size(), [&](size_t first, size_t count) {
+  ForSlices(&pool_, table_.arena_size(), [&](size_t first, size_t count) {
     partial[first / kSlice] = kernels_.sum_squares(gradients_.data() + first, count);
   });
   double sum = 0;

@@ -4,12 +4,17 @@
 // rows whose activations fit a core's cache. Every shard adds up its own gradients, block by
 // block; the update program merges them in a fixed tree. Threads and ranks share out whole shards,
 // so the bits depend on neither.
+//
+// Between ranks gradients travel in buckets, on a thread of their own, each from when the last
+// block of the last own shard has added to it: while the others are still computed.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_CPU_BACKEND_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_CPU_BACKEND_H_
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +23,7 @@
 #include "trainer/backend/backend.h"
 #include "trainer/backend/board_rows.h"
 #include "trainer/backend/cpu/block_executor.h"
+#include "trainer/backend/cpu/bucket_thread.h"
 #include "trainer/backend/cpu/gemm.h"
 #include "trainer/backend/cpu/kernels.h"
 #include "trainer/backend/cpu/thread_pool.h"
@@ -29,6 +35,7 @@
 #include "trainer/profile/memory_table.h"
 #include "trainer/profile/step_recorder.h"
 #include "trainer/profile/tracer.h"
+#include "trainer/step/gradient_buckets.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
@@ -45,6 +52,7 @@ struct CpuBackendOptions {
   Communicator* ranks = nullptr;
   bool fast_reduction = false;        // FastTree(): any number of ranks; bits depend on it.
   WireFloat wire = WireFloat::kFp32;  // How gradients travel; others need fast_reduction.
+  size_t bucket_floats = 1 << 20;     // That travel together, about; 0: all.
 };
 
 // Not thread-safe.
@@ -67,8 +75,9 @@ class CpuBackend final : public Backend {
   uint64_t steps() const override { return state_.step; }
 
   void set_recorder(StepRecorder* recorder) override { recorder_ = recorder; }
-  // Tracks 1 to threads() get the shards, 0 merging and update.
-  void set_tracer(Tracer* tracer) override { tracer_ = tracer; }
+  // Tracks 1 to threads() get the shards, 0 merging and update; with several ranks threads() + 1
+  // gets the exchange.
+  void set_tracer(Tracer* tracer) override;
 
   std::vector<MemoryUse> MemoryUses(BoardFormat format, size_t global_rows) override;
 
@@ -104,15 +113,20 @@ class CpuBackend final : public Backend {
                  float* predictions);
   void RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
                 float* gradients, float* predictions);
-  // Forward and backward of one batch of an update; the loss of all ranks' rows.
-  absl::StatusOr<double> RunBatch(const BoardRows& rows, const UpdateOptions& update);
+  // The last block of a shard: tells which buckets it has finished.
+  void RunLastBlock(const BlockExecutor& executor, const BlockMemory<float>& memory, size_t rows);
+  // Forward and backward of one batch of an update; the loss of all ranks' rows. After the last
+  // batch the gradients are the sum of all shards.
+  absl::StatusOr<double> RunBatch(const BoardRows& rows, const UpdateOptions& update, bool last);
   // The loss over the rows of all ranks.
   absl::StatusOr<double> GatherLoss(const Part& part);
   void ReserveActivations(const StepProgram& program);
 
   // The update program, split at the norm: what must be known before anything is changed.
   void ApplyUpdate(const UpdateOptions& update, double gradient_norm);
+  // Of one rank alone: at the end. Of several: what is left of the buckets.
   absl::Status MergeGradients();
+  absl::Status MergeBucket(const GradientBucket& bucket);
   double GradientNorm();
 
   BoardModelConfig config_;
@@ -135,6 +149,10 @@ class CpuBackend final : public Backend {
   std::vector<float> predictions_, scores_;      // Of all ranks' rows.
   std::span<const float> own_predictions_;
   size_t accumulated_ = 0;  // Batches whose gradients wait for the update.
+  const size_t bucket_floats_;
+  std::vector<GradientBucket> buckets_;  // While they travel; empty: none does.
+  std::atomic<bool> pool_is_free_{true};
+  std::optional<BucketThread> exchange_;  // Of several ranks.
 };
 
 }  // namespace penstock

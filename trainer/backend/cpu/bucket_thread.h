@@ -1,0 +1,46 @@
+// A thread that takes up each bucket of a step as soon as all parts of the work have finished it.
+#ifndef PENSTOCK_TRAINER_BACKEND_CPU_BUCKET_THREAD_H_
+#define PENSTOCK_TRAINER_BACKEND_CPU_BUCKET_THREAD_H_
+
+#include <cstddef>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "records/base/mutex.h"
+
+namespace penstock {
+
+// Begin() and Wait() are of one thread, Finish() of any.
+class BucketThread {
+ public:
+  // `task` is called on the thread, for one bucket after the other from 0 on.
+  explicit BucketThread(std::function<absl::Status(size_t bucket)> task);
+  // REQUIRES: no round is under way.
+  ~BucketThread();
+
+  // Begins a round: each of `buckets` waits for as many calls of Finish() as there are `parts`.
+  // REQUIRES: the round before was waited for; parts > 0.
+  void Begin(size_t buckets, size_t parts);
+  void Finish(size_t bucket);
+  // Ends the round: the first error of a task, after which no other was called. REQUIRES: every
+  // bucket is finished, or will be by other threads.
+  absl::Status Wait();
+
+ private:
+  void Serve();
+
+  const std::function<absl::Status(size_t)> task_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<size_t> unfinished_ ABSL_GUARDED_BY(mutex_);  // Parts, by bucket.
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;                 // Bucket whose task has not returned.
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::jthread thread_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CPU_BUCKET_THREAD_H_
