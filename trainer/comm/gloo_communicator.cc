@@ -5,47 +5,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gloo/rendezvous/context.h"
-#include "gloo/rendezvous/store.h"
 #include "gloo/transport/tcp/device.h"
 #include "gloo/transport/unbound_buffer.h"
 #include "records/base/mutex.h"
 #include "records/base/status.h"
+#include "trainer/comm/gloo_mesh.h"
 #include "trainer/comm/late_watch.h"
 #include "trainer/comm/local_address.h"
 
 namespace penstock {
 namespace {
-
-// Gloo's view of our store. Its methods may throw, as Gloo expects.
-class GlooStore final : public gloo::rendezvous::Store {
- public:
-  GlooStore(StoreClient& store, absl::Duration timeout) : store_(store), timeout_(timeout) {}
-
-  void set(const std::string& key, const std::vector<char>& data) override {
-    Check(store_.Put(Name(key), std::string(data.begin(), data.end())));
-  }
-  std::vector<char> get(const std::string& key) override {
-    const absl::StatusOr<std::string> value = store_.Get(Name(key), timeout_);
-    Check(value.status());
-    return {value->begin(), value->end()};
-  }
-  void wait(const std::vector<std::string>& keys) override {
-    for (const std::string& key : keys) (void)get(key);
-  }
-  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override {
-    wait(keys);
-  }
-
- private:
-  static std::string Name(const std::string& key) { return absl::StrCat("gloo/", key); }
-  static void Check(const absl::Status& status) {
-    if (!status.ok()) throw gloo::Exception(std::string(status.message()));
-  }
-
-  StoreClient& store_;
-  const absl::Duration timeout_;
-};
 
 // A message under way.
 struct Transfer {
@@ -182,21 +151,22 @@ absl::StatusOr<std::shared_ptr<gloo::Context>> Connect(const RankInfo& info, Sto
   if (options.interface.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(attributes.hostname, LocalAddress(info));
   }
+  absl::Status status;
+  auto mesh = std::make_shared<GlooMesh>(info);
   try {
-    auto device = gloo::transport::tcp::CreateDevice(attributes);
-    auto context = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(info.rank),
-                                                               static_cast<int>(info.world_size));
-    context->setTimeout(absl::ToChronoMilliseconds(options.connect_timeout));
-    GlooStore adapter(store, options.connect_timeout);
-    context->connectFullMesh(adapter, device);
-    return context;
+    status = mesh->Connect(gloo::transport::tcp::CreateDevice(attributes), store,
+                           options.connect_timeout);
   } catch (const std::exception& error) {
-    PENSTOCK_RETURN_IF_ERROR(Annotate(store.lost(), "while ranks were connecting"));
-    return absl::UnavailableError(
-        absl::StrCat("connecting the ranks by ",
-                     options.interface.empty() ? attributes.hostname : options.interface, ": ",
-                     error.what(), "; another network interface may do (--interface)"));
+    status = absl::UnavailableError(error.what());
   }
+  if (status.ok()) return mesh;
+  // Gloo often sees first that a peer is gone; the store knows why.
+  PENSTOCK_RETURN_IF_ERROR(
+      Annotate(store.WaitForLost(options.verdict_timeout), "while ranks were connecting"));
+  return Annotate(status,
+                  absl::StrCat("connecting the ranks by ",
+                               options.interface.empty() ? attributes.hostname : options.interface,
+                               "; another network interface may do (--interface)"));
 }
 
 }  // namespace

@@ -166,9 +166,11 @@ void GrpcStoreClient::EndStream(const grpc::Status& status) {
         absl::StrCat("rank 0 died, or its host cannot be reached (", info_.rendezvous, ")")));
   }
   MutexLock lock(&mutex_);
-  ended_ = status.ok() ? absl::UnavailableError("rank 0's store has ended")
-                       : absl::Status(static_cast<absl::StatusCode>(status.error_code()),
-                                      status.error_message());
+  // A store that ends cancels its calls: no interruption of this rank.
+  const bool went = status.ok() || status.error_code() == grpc::StatusCode::CANCELLED;
+  ended_ = went ? absl::UnavailableError("rank 0's store has ended")
+                : absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                               status.error_message());
   changed_.NotifyAll();
 }
 

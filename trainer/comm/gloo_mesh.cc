@@ -1,0 +1,105 @@
+#include "trainer/comm/gloo_mesh.h"
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gloo/transport/address.h"
+#include "gloo/transport/context.h"
+#include "gloo/transport/pair.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+// Gloo waits so many of its time-outs for a connection.
+constexpr int kGlooTimeouts = 5;
+
+std::string Key(int rank) { return absl::StrCat("gloo/", rank); }
+
+}  // namespace
+
+GlooMesh::GlooMesh(const RankInfo& info)
+    : gloo::Context(static_cast<int>(info.rank), static_cast<int>(info.world_size)) {}
+
+void GlooMesh::CreatePairs(std::shared_ptr<gloo::transport::Device> device,
+                           absl::Duration timeout) {
+  device_ = std::move(device);
+  transportContext_ = device_->createContext(rank, size);
+  transportContext_->setTimeout(absl::ToChronoMilliseconds(timeout / kGlooTimeouts));
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer != rank) transportContext_->createPair(peer);
+  }
+}
+
+std::string GlooMesh::Addresses() const {
+  const int other = rank == 0 ? 1 : 0;
+  std::string addresses;
+  for (int peer = 0; peer < size; ++peer) {  // Its own, which nobody reads, is any.
+    const auto& pair = transportContext_->getPair(peer == rank ? other : peer);
+    const std::vector<char> bytes = pair->address().bytes();
+    addresses.append(bytes.begin(), bytes.end());
+  }
+  return addresses;
+}
+
+absl::Status GlooMesh::ConnectTo(int peer, StoreClient& store, absl::Duration timeout) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string all, store.Get(Key(peer), timeout));
+  const size_t bytes = all.size() / static_cast<size_t>(size);
+  const char* address = all.data() + static_cast<size_t>(rank) * bytes;
+  if (!BeginWait()) return store.lost();
+  absl::Status status;
+  try {
+    transportContext_->getPair(peer)->connect({address, address + bytes});
+  } catch (const std::exception& error) {
+    status = absl::UnavailableError(error.what());
+  }
+  EndWait();
+  PENSTOCK_RETURN_IF_ERROR(store.lost());  // Rather than what came of it.
+  return status;
+}
+
+bool GlooMesh::BeginWait() {
+  MutexLock lock(&mutex_);
+  waiting_ = !aborted_;
+  return waiting_;
+}
+
+void GlooMesh::EndWait() {
+  MutexLock lock(&mutex_);
+  waiting_ = false;
+  changed_.NotifyAll();
+}
+
+absl::Status GlooMesh::Connect(std::shared_ptr<gloo::transport::Device> device, StoreClient& store,
+                               absl::Duration timeout) {
+  CreatePairs(std::move(device), timeout);
+  store.OnLost([this](const absl::Status&) { Abort(); });
+  absl::Status status = store.Put(Key(rank), Addresses());
+  for (int peer = 0; status.ok() && peer < size; ++peer) {
+    if (peer == rank) continue;
+    status = Annotate(ConnectTo(peer, store, timeout), absl::StrCat("connecting to rank ", peer));
+  }
+  store.OnLost(nullptr);
+  return status;
+}
+
+// A pair that is closed waits for no connection; one that was closed just before it was to connect
+// does so all the same, and is closed again.
+void GlooMesh::Abort() {
+  MutexLock lock(&mutex_);
+  aborted_ = true;
+  while (waiting_) {
+    try {
+      closeConnections();
+    } catch (const std::exception&) {
+      // One that is ending by itself.
+    }
+    changed_.WaitUntil(&mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
+  }
+}
+
+}  // namespace penstock
