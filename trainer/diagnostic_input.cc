@@ -24,6 +24,7 @@ void DiagnosticInput::Keep(const InputBatch& batch) {
   Kept& kept = kept_.emplace_back();
   kept.batch = batch;
   kept.batch.record_ids = {};
+  kept.batch.memory = nullptr;  // Bytes of its own are to follow.
   for (const InputTensor& tensor : batch.tensors) {
     kept.bytes.emplace_back(tensor.bytes.begin(), tensor.bytes.end());
   }

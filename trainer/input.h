@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,8 +23,10 @@ struct InputTensor {
   std::span<const uint8_t> bytes;
 };
 
-// Borrows its tensors from the input, until the next call of Next().
+// Borrows its tensors from the input, as long as there are copies of `memory`; where that is null,
+// until the next call of Next(). Must not outlive the input.
 struct InputBatch {
+  std::shared_ptr<const void> memory = nullptr;
   size_t rows = 0;
   size_t global_rows = 0;       // Of all ranks together; 0: those of this one are all.
   uint64_t first_position = 0;  // In the epoch.
@@ -53,7 +56,11 @@ class Input {
  public:
   virtual ~Input() = default;
   // True: filled; false: the end; an error ends the input.
+  // What `batch` held before is released first.
   virtual absl::StatusOr<bool> Next(InputBatch& batch) = 0;
+  // Whether Next() would return at once with a batch that outlives the next call. By the thread
+  // that calls Next().
+  virtual bool Ready() const { return false; }
   // Ends a blocked Next() with kCancelled.
   virtual void Close() {}
   virtual std::vector<InputServer> servers() const { return {}; }

@@ -1,5 +1,7 @@
 #include "trainer/loader_input.h"
 
+#include <utility>
+
 #include "records/base/status.h"
 
 namespace penstock {
@@ -19,15 +21,17 @@ absl::StatusOr<std::unique_ptr<LoaderInput>> LoaderInput::Open(LoaderOptions opt
 }
 
 absl::StatusOr<bool> LoaderInput::Next(InputBatch& batch) {
-  PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader_->Next(batch_));
+  batch = {};
+  auto slot = std::make_shared<Batch>();
+  PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader_->Next(*slot));
   if (!more) return false;
-  batch.rows = batch_.rows();
-  batch.global_rows = batch_.global_rows();
-  batch.first_position = batch_.position();
-  batch.cursor = batch_.cursor().ToString();
-  batch.record_ids = batch_.record_ids();
-  batch.tensors.clear();
-  for (const TensorView& view : batch_.tensors()) batch.tensors.push_back(ToInputTensor(view));
+  batch.rows = slot->rows();
+  batch.global_rows = slot->global_rows();
+  batch.first_position = slot->position();
+  batch.cursor = slot->cursor().ToString();
+  batch.record_ids = slot->record_ids();
+  for (const TensorView& view : slot->tensors()) batch.tensors.push_back(ToInputTensor(view));
+  batch.memory = std::move(slot);
   return true;
 }
 

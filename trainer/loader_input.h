@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Owns the loader and the batch in use. Thread-safe as Input says.
+// Owns the loader; a batch keeps its slot of it. Thread-safe as Input says.
 class LoaderInput : public Input {
  public:
   explicit LoaderInput(std::unique_ptr<Loader> loader) : loader_(std::move(loader)) {}
@@ -19,6 +19,7 @@ class LoaderInput : public Input {
   static absl::StatusOr<std::unique_ptr<LoaderInput>> Open(LoaderOptions options);
 
   absl::StatusOr<bool> Next(InputBatch& batch) override;
+  bool Ready() const override { return loader_->Ready(); }
   void Close() override { loader_->Close(); }
   std::vector<InputServer> servers() const override;
 
@@ -26,7 +27,6 @@ class LoaderInput : public Input {
 
  private:
   std::unique_ptr<Loader> loader_;
-  Batch batch_;  // After loader_: a batch must not outlive its loader.
 };
 
 }  // namespace penstock

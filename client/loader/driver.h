@@ -57,6 +57,8 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
 
   // The next filled slot; none after the last step. Blocks.
   absl::StatusOr<std::optional<uint32_t>> Next();
+  // Whether Next() has a slot to hand out.
+  bool ready() const { return !ready_.empty(); }
   // Next() returns kCancelled from now on.
   void Close();
   void Release(uint32_t slot) override;

@@ -72,6 +72,7 @@ class DrivenLoader final : public Loader {
     if (slot.has_value()) batch = BatchOf((*slots_)[*slot]);
     return slot.has_value();
   }
+  bool Ready() const override { return driver_.ready(); }
   void Close() override { driver_.Close(); }
   LoaderStats stats() const override { return driver_.stats(); }
   uint64_t order_fingerprint() const override { return plan_.fingerprint(); }

@@ -172,6 +172,9 @@ class Loader {
   //     kCancelled           Close() was called
   virtual absl::StatusOr<bool> Next(Batch& batch) = 0;
 
+  // Whether Next() would return at once. By the thread that calls Next().
+  virtual bool Ready() const = 0;
+
   // Ends a blocked Next() with kCancelled.
   virtual void Close() = 0;
 

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "absl/time/clock.h"
 #include "client/loader/testing/batch_digest.h"
 #include "client/loader/testing/chess_dataset.h"
 #include "gmock/gmock.h"
@@ -243,6 +244,18 @@ class CountingAllocator final : public SlotAllocator {
   int live = 0;
   bool empty = false;
 };
+
+TEST_F(LoaderTest, IsReadyOnceABatchIsThereAndOnceItIsClosed) {
+  absl::StatusOr<std::unique_ptr<Loader>> loader = Loader::Open(options_);
+  ASSERT_THAT(loader, IsOk());
+  const absl::Time deadline = absl::Now() + absl::Seconds(60);
+  while (!(*loader)->Ready() && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(1));
+  Batch batch;
+  EXPECT_TRUE((*loader)->Ready());
+  EXPECT_THAT((*loader)->Next(batch), IsOkAndHolds(true));
+  (*loader)->Close();
+  EXPECT_TRUE((*loader)->Ready());
+}
 
 TEST_F(LoaderTest, TakesSlotsFromTheCallersAllocator) {
   CountingAllocator allocator;

@@ -33,7 +33,7 @@ PENSTOCK_KERNEL void NormKernel(const double* partial, unsigned parts, double* n
   double sum = 0;
   for (unsigned i = simt::Thread(); i < parts; i += simt::Threads()) sum += partial[i];
   sum = SumBlock(sum);
-  if (simt::Thread() == 0) *norm = sqrt(sum);
+  if (simt::Thread() == 0 && *norm < INFINITY) *norm = sqrt(sum);
 }
 
 // What a vector of parameters is updated with.

@@ -19,7 +19,8 @@ using reference::UpdateScalars;  // In device memory, so that a captured graph n
 size_t GradientNormWorkspace(size_t count);
 
 // *norm = the root of the sum of the squares of gradient (count), not scaled; the order of the sum
-// depends on count alone.
+// depends on count alone. A *norm that is not finite stays, so that steps that are queued behind
+// one that diverged update nothing: begin with 0.
 cudaError_t GradientNorm(const float* gradient, size_t count, double* norm, double* workspace,
                          cudaStream_t stream);
 

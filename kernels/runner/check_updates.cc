@@ -99,6 +99,10 @@ void CheckInfiniteNorm(Checker& checker, double norm) {
   checker.True("nothing has changed", c.parameter.Read() == c.parameter.initial() &&
                                           c.m.Read() == c.m.initial() &&
                                           c.v.Read() == c.v.initial());
+  Require(cuda::GradientNorm(c.gradient.data(), c.count(), device_norm.data(), c.workspace.data(),
+                             nullptr),
+          "norm");
+  checker.True("the norm stays as it is", !std::isfinite(device_norm.Read()[0]));
 }
 
 }  // namespace

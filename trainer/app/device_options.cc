@@ -5,6 +5,11 @@
 #include "absl/strings/strip.h"
 
 namespace penstock {
+namespace {
+
+constexpr uint64_t kMostStepsPerLaunch = 100;  // Of which each has a place for its batch.
+
+}  // namespace
 
 void AddDeviceOptions(CLI::App& app, DeviceFlags& flags) {
   app.add_option(
@@ -18,6 +23,10 @@ void AddDeviceOptions(CLI::App& app, DeviceFlags& flags) {
                  "Of a GPU's memory that may be taken");
   app.add_flag("--no-graph", flags.no_graph,
                "Queue each operation of a step on the GPU by itself; the bits are the same");
+  app.add_option(
+      "--steps-per-launch", flags.steps_per_launch,
+      "Give a GPU so many steps at a time, for models that take less of it than a launch "
+      "does; the bits are the same");
   app.add_flag("--allow-shared-gpu", flags.allow_shared_gpu,
                "Let several ranks train on one GPU, through the host's memory");
 }
@@ -25,6 +34,10 @@ void AddDeviceOptions(CLI::App& app, DeviceFlags& flags) {
 absl::Status DeviceFlags::Validate() const {
   if (!(gpu_memory_fraction > 0 && gpu_memory_fraction <= 1)) {
     return absl::InvalidArgumentError("--gpu-memory-fraction must be above 0, and at most 1");
+  }
+  if (steps_per_launch < 1 || steps_per_launch > kMostStepsPerLaunch) {
+    return absl::InvalidArgumentError(absl::StrCat("--steps-per-launch ", steps_per_launch,
+                                                   ": it is 1 to ", kMostStepsPerLaunch));
   }
   return ParseDevice(device).status();
 }

@@ -3,6 +3,7 @@
 #define PENSTOCK_TRAINER_APP_DEVICE_OPTIONS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,7 @@ struct DeviceFlags {
   std::string device = "auto";
   double gpu_memory_fraction = 0.9;
   bool no_graph = false;
+  uint64_t steps_per_launch = 1;
   bool allow_shared_gpu = false;
 
   // kInvalidArgument names the option.

@@ -60,6 +60,7 @@ CudaBackendOptions CudaOptions(const TrainerOptions& options, const Device& devi
                           .format = FormatOf(options),
                           .bf16 = options.precision == "bf16",
                           .graphs = !options.device.no_graph,
+                          .steps_per_launch = options.device.steps_per_launch,
                           .memory_fraction = options.device.gpu_memory_fraction,
                           .ranks = &ranks,
                           .fast_reduction = options.ranks.fast()};
@@ -72,16 +73,15 @@ CudaBackendOptions CudaOptions(const TrainerOptions& options, const Device& devi
   return cuda;
 }
 
+Communicator& HostRanks(RankGroup& ranks, GatedCommunicator* gate) {
+  if (gate != nullptr) return *gate;
+  return ranks.communicator();
+}
+
 absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& options,
                                                          const BoardModelConfig& model,
-                                                         RankGroup& ranks,
+                                                         RankGroup& ranks, GatedCommunicator* gate,
                                                          std::unique_ptr<Device> device) {
-  if (options.profile.no_allreduce) {
-    return absl::InvalidArgumentError("--no-allreduce is for --device cpu");
-  }
-  if (options.accumulate > 1) {
-    return absl::InvalidArgumentError("--accumulate is for --device cpu");
-  }
   if (options.ranks.compression != "none") {
     return absl::InvalidArgumentError(
         "--compression is for --device cpu: gradients of GPUs travel in fp32");
@@ -89,7 +89,10 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
                             ConnectGpus(ranks, options.device.allow_shared_gpu,
                                         ToGroupOptions(options.ranks, options.rank).gloo));
-  const CudaBackendOptions cuda = CudaOptions(options, *device, ranks.communicator());
+  if (gate != nullptr && gradient_ranks != nullptr) {
+    gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks), gate->last());
+  }
+  const CudaBackendOptions cuda = CudaOptions(options, *device, HostRanks(ranks, gate));
   return CudaBackend::Create(model, cuda, std::move(device), std::move(gradient_ranks));
 }
 
@@ -102,13 +105,13 @@ BoardFormat FormatOf(const TrainerOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const BoardModelConfig& model,
-                                                     RankGroup& ranks, Communicator& host) {
+                                                     RankGroup& ranks, GatedCommunicator* gate) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, FindDevice(options));
   // Before those with a GPU wait for one of each rank.
   PENSTOCK_RETURN_IF_ERROR(
       CompareSettings(ranks.communicator(), {{"the device", device ? "a GPU" : "the CPU"}}));
-  if (device == nullptr) return MakeCpuBackend(options, model, host);
-  return MakeCudaBackend(options, model, ranks, std::move(device));
+  if (device == nullptr) return MakeCpuBackend(options, model, HostRanks(ranks, gate));
+  return MakeCudaBackend(options, model, ranks, gate, std::move(device));
 }
 
 }  // namespace penstock

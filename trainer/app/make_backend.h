@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "trainer/app/options.h"
 #include "trainer/backend/backend.h"
+#include "trainer/comm/gated_communicator.h"
 #include "trainer/comm/rank_group.h"
 #include "trainer/model/board_model.h"
 
@@ -15,12 +16,12 @@ namespace penstock {
 // Of --dtype.
 BoardFormat FormatOf(const TrainerOptions& options);
 
-// `ranks` and `host`, its communicator or one around that, must outlive the backend. Of a GPU, rank
-// 0 prints what memory it will take. An error names the option. kFailedPrecondition: there is no
-// such device, and why.
+// `ranks` and `gate`, around its communicator, must outlive the backend; where there is a gate,
+// gradients go through one like it. Of a GPU, rank 0 prints what memory it will take. An error
+// names the option. kFailedPrecondition: there is no such device, and why.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const BoardModelConfig& model,
-                                                     RankGroup& ranks, Communicator& host);
+                                                     RankGroup& ranks, GatedCommunicator* gate);
 
 }  // namespace penstock
 

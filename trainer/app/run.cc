@@ -142,9 +142,11 @@ absl::Status TrainingRun::OpenData() {
 
 absl::Status TrainingRun::MakeBackend() {
   PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
-  Communicator* host = &ranks_->communicator();
-  if (options_.profile.no_allreduce) host = &gate_.emplace(*host, (TotalSteps() + 1) / 2);
-  PENSTOCK_ASSIGN_OR_RETURN(backend_, penstock::MakeBackend(options_, info_.model, *ranks_, *host));
+  GatedCommunicator* gate = nullptr;
+  if (options_.profile.no_allreduce) {
+    gate = &gate_.emplace(ranks_->communicator(), (TotalSteps() + 1) / 2);
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(backend_, penstock::MakeBackend(options_, info_.model, *ranks_, gate));
   return absl::OkStatus();
 }
 

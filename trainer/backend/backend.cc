@@ -1,10 +1,26 @@
 #include "trainer/backend/backend.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/status.h"
 
 namespace penstock {
+
+absl::Status Backend::Stage(const BoardRows& rows, const UpdateOptions& update, bool last) {
+  if (staged_.has_value()) return absl::InternalError("a batch is staged before one is finished");
+  staged_ = Staged{rows, update, last};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepResult> Backend::Finish() {
+  if (!staged_.has_value()) return absl::InternalError("a batch is finished that was not staged");
+  const Staged batch = *std::exchange(staged_, std::nullopt);
+  if (batch.last) return Step(batch.rows, batch.update);
+  PENSTOCK_ASSIGN_OR_RETURN(const double loss, Accumulate(batch.rows, batch.update));
+  return StepResult{.loss = loss};
+}
 
 absl::Status CheckFinite(uint64_t step, const StepResult& result) {
   if (std::isfinite(result.loss) && std::isfinite(result.gradient_norm)) return absl::OkStatus();

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,8 +59,19 @@ class Backend {
   // Step()'s. Its loss. Errors as Step(); kUnimplemented: this backend cannot.
   virtual absl::StatusOr<double> Accumulate(const BoardRows& rows, const UpdateOptions& update) {
     (void)rows, (void)update;
-    return absl::UnimplementedError("--accumulate needs --device cpu");
+    return absl::UnimplementedError("this backend adds up no batches");
   }
+
+  // A batch in three parts, so that a device is sent the next one while it computes. Stage() takes
+  // one, whose rows (not the scores) are borrowed until its Finish(); `last`: of its step, the one
+  // that updates. Begin() has all computed that are staged. Finish() waits for the oldest that was
+  // begun. One rank alone may begin batches before older ones are finished. Errors as Step(), which
+  // like Predict(), SetState() and State() is called while none is under way.
+  virtual absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool last);
+  virtual absl::Status Begin() { return absl::OkStatus(); }
+  virtual absl::StatusOr<StepResult> Finish();
+  // Batches that can be staged now.
+  virtual size_t room() const { return staged_.has_value() ? 0 : 1; }
 
   // Forward alone: predictions (rows.rows). Needs no other rank; with its part of `global_rows` a
   // rank computes the bits that one rank alone would.
@@ -86,6 +98,15 @@ class Backend {
   // Of the last step: of this rank's rows, and the scores of all ranks' rows in their order.
   virtual std::span<const float> predictions() const = 0;
   virtual std::span<const float> global_scores() const = 0;
+
+ private:
+  // Where nothing is sent ahead: Finish() does it all.
+  struct Staged {
+    BoardRows rows;
+    UpdateOptions update;
+    bool last;
+  };
+  std::optional<Staged> staged_;
 };
 
 // kFailedPrecondition unless both numbers of step `step` are finite.

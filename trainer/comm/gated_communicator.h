@@ -2,6 +2,9 @@
 #ifndef PENSTOCK_TRAINER_COMM_GATED_COMMUNICATOR_H_
 #define PENSTOCK_TRAINER_COMM_GATED_COMMUNICATOR_H_
 
+#include <memory>
+#include <utility>
+
 #include "trainer/comm/communicator.h"
 
 namespace penstock {
@@ -11,6 +14,10 @@ namespace penstock {
 class GatedCommunicator final : public Communicator {
  public:
   GatedCommunicator(Communicator& inner, uint64_t last) : inner_(inner), last_(last) {}
+  // Owns it.
+  GatedCommunicator(std::unique_ptr<Communicator> inner, uint64_t last)
+      : owned_(std::move(inner)), inner_(*owned_), last_(last) {}
+  uint64_t last() const { return last_; }
 
   size_t rank() const override { return inner_.rank(); }
   size_t size() const override { return inner_.size(); }
@@ -25,6 +32,7 @@ class GatedCommunicator final : public Communicator {
   absl::Status Barrier() override { return open_ ? inner_.Barrier() : absl::OkStatus(); }
 
  private:
+  const std::unique_ptr<Communicator> owned_;  // May be null.
   Communicator& inner_;
   const uint64_t last_;
   bool open_ = true;

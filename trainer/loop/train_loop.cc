@@ -22,11 +22,11 @@ TrainLoop::TrainLoop(Backend& backend, BoardReader& reader, Input& input, Checkp
                      TrainLoopOptions options)
     : backend_(backend),
       reader_(reader),
-      input_(input),
       info_(std::move(info)),
       options_(std::move(options)),
       ranks_(options_.ranks == nullptr ? alone_ : *options_.ranks),
-      recorder_(options_.recorder == nullptr ? own_recorder_ : *options_.recorder) {
+      recorder_(options_.recorder == nullptr ? own_recorder_ : *options_.recorder),
+      pipeline_(backend, reader, input, ranks_, recorder_, ForPipeline()) {
   summary_.first_step = summary_.step = info_.step;
   summary_.cursor = info_.cursor;
   summary_.best = info_.best;
@@ -80,23 +80,30 @@ absl::Status TrainLoop::Finish() {
   return absl::OkStatus();
 }
 
-Intent TrainLoop::ReadBatch(absl::Status& status) {
-  if (Stops()) return Intent::kStop;
-  const absl::StatusOr<bool> more = input_.Next(batch_);
-  if (more.ok()) return *more ? Intent::kGo : Intent::kEnd;
-  // A closed input is how a wait for it is interrupted.
-  if (absl::IsCancelled(more.status()) && Stops()) return Intent::kStop;
-  status = more.status();
-  return Intent::kFailed;
+PipelineOptions TrainLoop::ForPipeline() {
+  PipelineOptions options{.accumulate = options_.accumulate,
+                          .total_steps = options_.total_steps,
+                          .should_stop = options_.should_stop};
+  options.update = [this](uint64_t steps) {
+    return UpdateOptions{.learning_rate = options_.schedule.At(steps),
+                         .decay_rate = options_.decay_rate,
+                         .clip_norm = options_.clip_norm};
+  };
+  options.is_due = [this](uint64_t step) { return IsDue(step); };
+  return options;
+}
+
+bool TrainLoop::IsDue(uint64_t step) const {
+  auto every = [&](uint64_t steps) { return steps != 0 && step % steps == 0; };
+  return step == options_.total_steps || every(options_.eval_every) ||
+         every(options_.checkpoint_every);
 }
 
 absl::StatusOr<bool> TrainLoop::NextBatch() {
-  absl::Status status;
-  const Intent own = ReadBatch(status);
-  if (!Alone()) recorder_.Enter(Phase::kCollective);
-  PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(ranks_, own, batch_.first_position, status));
+  PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, pipeline_.Advance(info_.step));
   if (agreed.intent == Intent::kFailed) {
-    return InputFailed(status.ok() ? absl::UnavailableError(agreed.why) : status);
+    const absl::Status& own = pipeline_.input_status();
+    return InputFailed(own.ok() ? absl::UnavailableError(agreed.why) : own);
   }
   if (agreed.intent == Intent::kStop) summary_.stopped = true;
   return agreed.intent == Intent::kGo;
@@ -113,11 +120,9 @@ absl::StatusOr<bool> TrainLoop::RunStep() {
   StepReport report{.total_steps = options_.total_steps};
   score_sum_ = info_.score_sum;
   for (uint64_t i = 1; i <= options_.accumulate; ++i) {
-    recorder_.Enter(Phase::kInput);
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, NextBatch());
-    recorder_.Enter(Phase::kOther);
     if (!more) return false;
-    PENSTOCK_RETURN_IF_ERROR(TrainOn(batch_, i == options_.accumulate, report));
+    PENSTOCK_RETURN_IF_ERROR(TrainOn(pipeline_.current(), report));
   }
   recorder_.Enter(Phase::kOutput);
   report.step = info_.step;
@@ -128,34 +133,21 @@ absl::StatusOr<bool> TrainLoop::RunStep() {
   return true;
 }
 
-absl::StatusOr<StepResult> TrainLoop::Compute(const BoardRows& rows, const InputBatch& batch,
-                                              bool last, double learning_rate) {
-  const UpdateOptions update{.learning_rate = learning_rate,
-                             .decay_rate = options_.decay_rate,
-                             .clip_norm = options_.clip_norm,
-                             .global_rows = batch.global_rows,
-                             .batches = options_.accumulate};
-  if (last) return backend_.Step(rows, update);
-  PENSTOCK_ASSIGN_OR_RETURN(const double loss, backend_.Accumulate(rows, update));
-  return StepResult{.loss = loss};
-}
-
-absl::Status TrainLoop::TrainOn(const InputBatch& batch, bool last, StepReport& report) {
-  PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader_.Read(batch));
-  digest_.Add(batch);
-  report.learning_rate = options_.schedule.At(info_.step);
+absl::Status TrainLoop::TrainOn(const PipelinedBatch& next, StepReport& report) {
+  digest_.Add(next.batch);
+  report.learning_rate = next.update.learning_rate;
   recorder_.Enter(Phase::kCompute);
-  const absl::StatusOr<StepResult> result = Compute(rows, batch, last, report.learning_rate);
+  const absl::StatusOr<StepResult> result = pipeline_.Finish();
   recorder_.Enter(Phase::kOther);
-  if (!result.ok()) return Diverged(result.status(), batch);
+  if (!result.ok()) return Diverged(result.status(), next.batch);
   report.loss += result->loss / static_cast<double>(options_.accumulate);
   report.gradient_norm = result->gradient_norm;
   const std::span<const float> scores = backend_.global_scores();
   report.rows += scores.size();
   score_sum_ = std::accumulate(scores.begin(), scores.end(), score_sum_);
-  if (!last) return absl::OkStatus();
+  if (!next.last) return absl::OkStatus();
   info_.step = backend_.steps();
-  info_.cursor = batch.cursor;
+  info_.cursor = next.batch.cursor;
   info_.score_sum = score_sum_;
   info_.score_count += report.rows;
   unsaved_ = true;

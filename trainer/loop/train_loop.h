@@ -19,7 +19,7 @@
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/input.h"
-#include "trainer/loop/agreement.h"
+#include "trainer/loop/batch_pipeline.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/optimizer/learning_rate.h"
 #include "trainer/profile/phase.h"
@@ -93,8 +93,8 @@ struct TrainLoopOptions {
   // Told of the batch that a training diverges on; what it returns is added to the error.
   std::function<std::string(const Divergence&)> on_divergence = {};
   StepRecorder* recorder = nullptr;  // Null: one of the loop's own.
-  // Asked between steps, and between the batches of an evaluation. The step in progress is always
-  // finished.
+  // Asked between steps, and between the batches of an evaluation. What is in progress, a step or
+  // those that were begun together, is always finished.
   std::function<bool()> should_stop = {};
 };
 
@@ -120,13 +120,11 @@ class TrainLoop {
   absl::StatusOr<bool> RunStep();
   // False: no more, agreed by all ranks.
   absl::StatusOr<bool> NextBatch();
-  Intent ReadBatch(absl::Status& status);
   absl::Status InputFailed(const absl::Status& status);
-  bool Stops() const { return options_.should_stop && options_.should_stop(); }
-  // One of a step's batches; the last one updates.
-  absl::Status TrainOn(const InputBatch& batch, bool last, StepReport& report);
-  absl::StatusOr<StepResult> Compute(const BoardRows& rows, const InputBatch& batch, bool last,
-                                     double learning_rate);
+  // The pipeline's one: one of a step's batches.
+  absl::Status TrainOn(const PipelinedBatch& next, StepReport& report);
+  PipelineOptions ForPipeline();
+  bool IsDue(uint64_t step) const;
   absl::Status RunSchedules();
   absl::Status RunEvaluation();
   // Keeps the best, and counts how often in a row there was none better.
@@ -144,15 +142,14 @@ class TrainLoop {
 
   Backend& backend_;
   BoardReader& reader_;
-  Input& input_;
   CheckpointInfo info_;
   TrainLoopOptions options_;
   SingleCommunicator alone_;
   Communicator& ranks_;
   StepRecorder own_recorder_;
   StepRecorder& recorder_;
+  BatchPipeline pipeline_;
   BatchDigest digest_;
-  InputBatch batch_;
   TrainSummary summary_;
   double score_sum_ = 0;  // info_'s, with the batches of a step that is under way.
   double first_losses_ = 0;

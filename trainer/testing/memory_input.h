@@ -50,6 +50,7 @@ class MemoryInput : public Input {
     batch.cursor = absl::StrCat(next_);
     return true;
   }
+  bool Ready() const override { return true; }
   void Close() override { closed_ = true; }
 
  private:

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,14 +20,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/backend/backend.h"
-#include "trainer/backend/cuda/batch_slot.h"
+#include "trainer/backend/cuda/batch_sender.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/device_layout.h"
-#include "trainer/backend/cuda/device_list.h"
 #include "trainer/backend/cuda/device_merge.h"
 #include "trainer/backend/cuda/device_program.h"
+#include "trainer/backend/cuda/device_state.h"
 #include "trainer/backend/cuda/launch_thread.h"
-#include "trainer/backend/cuda/memory_plan.h"
+#include "trainer/backend/cuda/step_lists.h"
+#include "trainer/backend/cuda/training_memory.h"
 #include "trainer/comm/communicator.h"
 
 namespace penstock {
@@ -37,6 +39,7 @@ struct CudaBackendOptions {
   BoardFormat format = BoardFormat::kPacked;  // Of all batches.
   bool bf16 = false;                          // Of activations and matrix products.
   bool graphs = true;
+  size_t steps_per_launch = 1;   // K: so many steps of one rank may become one graph.
   double memory_fraction = 0.9;  // Of the device's memory that may be taken.
   // Shares the shards, as CpuBackendOptions has it; of host memory. Must outlive the backend. Null:
   // this process has all.
@@ -46,22 +49,30 @@ struct CudaBackendOptions {
   std::function<void(const std::vector<MemoryUse>&)> on_memory = {};
 };
 
-// Not thread-safe.
+// Two groups of K batches have slots: one is sent while the other is computed. Not thread-safe.
 class CudaBackend final : public Backend {
  public:
   // `gradient_ranks` are the same ranks as options.ranks, and carry the gradients; of either
   // memory; null: options.ranks do. kInvalidArgument: an impossible model, or one the kernels are
-  // not made for, no shards or rows, or ranks that cannot share them. kResourceExhausted: not
-  // enough memory. kUnimplemented: the device's library lacks a matrix product.
+  // not made for, no shards or rows, ranks that cannot share them, or several ranks and steps a
+  // launch. kResourceExhausted: not enough memory. kUnimplemented: the device's library lacks a
+  // matrix product.
   static absl::StatusOr<std::unique_ptr<CudaBackend>> Create(
       const BoardModelConfig& config, const CudaBackendOptions& options,
       std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks = nullptr);
   ~CudaBackend() override;
 
   // kInvalidArgument as well: rows of another format, or more of them than the backend is for.
+  // After a batch that is not finite those that were begun change nothing either.
   absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) override;
+  absl::StatusOr<double> Accumulate(const BoardRows& rows, const UpdateOptions& update) override;
   absl::Status Predict(const BoardRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
+
+  absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool last) override;
+  absl::Status Begin() override;
+  absl::StatusOr<StepResult> Finish() override;
+  size_t room() const override;
 
   absl::Status SetState(TrainState state) override;
   absl::StatusOr<const TrainState*> State() override;
@@ -82,50 +93,44 @@ class CudaBackend final : public Backend {
   absl::StatusOr<TrainState> ReadState();
   // Of the last step, merged, before clipping; as table() lays them out.
   absl::StatusOr<std::vector<float>> ReadGradients();
-  const std::vector<MemoryUse>& device_memory() const { return memory_.uses(); }
+  const std::vector<MemoryUse>& device_memory() const { return memory_->plan().uses(); }
 
  private:
-  struct Regions {
-    MemoryPlan::Region parameters, copies, moments, gradients, activations, workspace, slots,
-        predictions, norm, decays;
+  // A batch in its slot.
+  struct Sent {
+    size_t slot = 0;
+    size_t rows = 0, global_rows = 0;
+    BatchKind kind = {};
+    Tracer::Clock::time_point begun = {};
   };
-  // What a step queues between two visits to the host; one rank alone has all in `first`.
-  struct StepLists {
-    DeviceList first, middle, last;
-  };
-  static constexpr size_t kSlots = 2;
+  static constexpr size_t kGroups = 2;
 
   CudaBackend(const BoardModelConfig& config, const CudaBackendOptions& options,
               std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks);
 
   absl::Status Prepare();
-  void PlanMemory();
-  absl::Status TakeMemory();
-  absl::Status BuildLists();
-  ShardMemory MemoryOf(size_t slot, size_t shard) const;
-  StepLists TrainingLists(size_t slot) const;
-  DeviceList InferenceList(size_t slot) const;
-  std::vector<DeviceOp> UpdateOps(size_t slot) const;
-  DeviceOp CopyResults(MemoryPlan::Region from, size_t bytes, void* to) const;
+  TrainingSizes Sizes();
+  StepListBuilder Lists() const { return {*training_, *inference_, *memory_, merge_, *device_}; }
+  StepLists& ListsOf(const Sent& batch);
 
-  // Where rows of this rank's shard `shard` lie in its rows of a batch of `global_rows`.
-  struct Range {
-    size_t first, count;
-  };
-  Range RowsOf(size_t shard, size_t global_rows) const;
+  size_t GroupOf(size_t slot) const { return slot / options_.steps_per_launch; }
+  size_t EvaluationSlot() const { return kGroups * options_.steps_per_launch; }
   absl::Status CheckRows(const BoardRows& rows, size_t global_rows) const;
-  // Fills the next slot and sends it; returns its number.
-  absl::StatusOr<size_t> Upload(const BoardRows& rows, size_t global_rows,
-                                const UpdateOptions* update);
-  absl::Status SendSlot(size_t slot);
-  absl::Status RunAndWait(DeviceList& list);
-  absl::Status RunStep(size_t slot, const BoardRows& rows, size_t global_rows, StepResult& result);
-  // The rows' predictions out of the shards', where padding lies between.
-  void TakePredictions(size_t global_rows, std::span<float> predictions) const;
-  absl::StatusOr<double> GatherLoss(const BoardRows& rows, size_t global_rows);
-  absl::Status CopyToDevice(const void* from, size_t bytes, void* to);
-  absl::Status CopyToHost(const void* from, size_t bytes, void* to);
-  absl::StatusOr<std::vector<float>> ReadArena(const float* from);
+  absl::StatusOr<StepResult> RunAlone(const BoardRows& rows, const UpdateOptions& update,
+                                      bool last);
+  // On the thread of launches.
+  absl::Status LaunchStaged();
+  absl::Status RunAndAwait(DeviceList& list, DeviceEvent done);
+  absl::Status AwaitFirst(const Sent& batch);
+  absl::StatusOr<StepResult> FinishFirst(const Sent& batch);
+  // What ranks add up together, and the update.
+  absl::Status Update(const Sent& batch);
+  absl::StatusOr<double> GatherLoss(const Sent& batch);
+  // Ends what is under way, and forgets it.
+  absl::Status Drop();
+  absl::Status CheckIdle() const;
+  uint64_t NextStep() const;  // Whose batch is staged next; counted from 1.
+  void Trace(const Sent& batch);
 
   const BoardModelConfig config_;
   const CudaBackendOptions options_;
@@ -136,22 +141,27 @@ class CudaBackend final : public Backend {
   Communicator& ranks_;
   const std::unique_ptr<Communicator> gradient_ranks_;  // May be null.
   DeviceMerge merge_;
-  SlotLayout slot_;
+  const SlotLayout slot_;
+  // Set by Prepare().
   std::optional<DeviceProgram> training_, inference_;
-  MemoryPlan memory_;
-  Regions regions_ = {};
-  std::array<char*, kSlots> host_slots_ = {};  // Page-locked, as are the two below.
-  float* host_predictions_ = nullptr;          // (own shards, rows of a shard)
-  double* host_norm_ = nullptr;
-  std::array<StepLists, kSlots> training_lists_;
-  std::array<DeviceList, kSlots> inference_lists_;
-  size_t next_slot_ = 0;
+  std::optional<TrainingMemory> memory_;
+  std::optional<BatchSender> sender_;
+  std::optional<DeviceState> device_state_;
+  // Made at first use, of each slot.
+  std::vector<std::array<std::optional<StepLists>, kBatchKinds>> lists_;
+  std::array<DeviceList, kGroups> launches_;  // Of whole groups.
+  DeviceList inference_list_;
+
+  std::deque<Sent> staged_, begun_;
+  size_t group_ = 0;           // Whose slots are filled next.
+  bool between_steps_ = true;  // The batch that is staged next is a step's first.
   TrainState state_;
   bool state_is_here_ = false;  // Else the device has it, except for the step.
   std::vector<float> predictions_, scores_;
   std::span<const float> own_predictions_;
   StepRecorder* recorder_ = nullptr;
   Tracer* tracer_ = nullptr;
+  Tracer::Clock::time_point last_end_ = {};
   LaunchThread launcher_;
 };
 

@@ -50,6 +50,7 @@ class CudaDevice final : public Device {
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Synchronize(DeviceQueue queue) override;
+  absl::Status Await(DeviceEvent event) override;
 
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
@@ -178,6 +179,11 @@ absl::Status CudaDevice::Wait(DeviceEvent event, DeviceQueue queue) {
 absl::Status CudaDevice::Synchronize(DeviceQueue queue) {
   PENSTOCK_RETURN_IF_ERROR(Use());
   return Check(cudaStreamSynchronize(StreamOf(queue)), "the work of a stream");
+}
+
+absl::Status CudaDevice::Await(DeviceEvent event) {
+  PENSTOCK_RETURN_IF_ERROR(Use());
+  return Check(cudaEventSynchronize(events_[event]), "the work before an event");
 }
 
 // Thread-local: what other threads do meanwhile, communicators for one, does not end the capture.

@@ -29,9 +29,9 @@ struct DeviceInfo {
   uint64_t free_bytes = 0;  // When it was opened.
 };
 
-// What is queued has happened once Synchronize() returns OK; an error of queued work is returned by
-// it or by any later call. Memory lives as long as the device. Not thread-safe; every call may come
-// from another thread.
+// What is queued has happened once Synchronize() or Await() returns OK; an error of queued work is
+// returned by it or by any later call. Memory lives as long as the device. Not thread-safe; every
+// call may come from another thread.
 class Device {
  public:
   virtual ~Device() = default;
@@ -58,6 +58,8 @@ class Device {
   // Until what was last recorded; at once if nothing was.
   virtual absl::Status Wait(DeviceEvent event, DeviceQueue stream) = 0;
   virtual absl::Status Synchronize(DeviceQueue stream) = 0;
+  // The host waits until what was last recorded has happened; not at all if nothing was.
+  virtual absl::Status Await(DeviceEvent event) = 0;
 
   // What Run() queues on kCompute in between becomes a graph, and does not happen.
   virtual absl::Status BeginCapture() = 0;

@@ -26,6 +26,7 @@ class DeviceMerge {
 
   size_t first_shard() const { return first_; }
   size_t num_shards() const { return own_; }
+  bool alone() const { return ranks_.size() == 1; }
 
   // Adds the device memory it needs; then, once that is taken, where the gradients lie: (own
   // shards, size) floats.

@@ -41,7 +41,7 @@ enum class DeviceOpKind : uint8_t {
   kLinearBackwardWeight,  // r T dy, r T x, rw dweight           rows, in, out
 
   kAdd,           // r addend, rw sum                            count
-  kGradientNorm,  // r gradient, w double norm                   count
+  kGradientNorm,  // r gradient, rw double norm                  count
   // r UpdateScalars, r double norm, r uint8 decays, r gradient, rw parameters, rw m, rw v
   // [, w Bf16 copies]                                           count
   kAdamw,

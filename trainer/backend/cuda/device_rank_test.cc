@@ -9,8 +9,11 @@
 #include "trainer/backend/cuda/testing/emulated_device.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/backend/testing/reference_model.h"
+#include "trainer/comm/gated_communicator.h"
 #include "trainer/comm/row_gather.h"
 #include "trainer/comm/testing/rank_threads.h"
+#include "trainer/loop/train_loop.h"
+#include "trainer/testing/memory_input.h"
 
 namespace penstock {
 namespace {
@@ -98,6 +101,57 @@ TEST_P(DeviceRanksTest, WorldSizeDoesNotChangeTheBits) {
       EXPECT_THAT(rank.log.problems, testing::IsEmpty());
     }
   }
+}
+
+// By the loop, which sends a rank its next batch while a step is computed.
+void TrainRankByLoop(Communicator& ranks, Outcome& outcome) {
+  auto backend = CudaBackend::Create(
+      kSmall, {.shards = 4, .global_rows = 6, .bf16 = true, .ranks = &ranks},
+      std::make_unique<CheckingDevice>(std::make_unique<EmulatedDevice>(), outcome.log));
+  ASSERT_OK(backend.status());
+  TrainState start((*backend)->table().arena_size());
+  start.parameters = InitialParameters((*backend)->table());
+  ASSERT_OK((*backend)->SetState(std::move(start)));
+  MemoryInput input(/*records=*/24, /*batch_size=*/6, /*seed=*/1, "", ranks.rank(), ranks.size());
+  BoardReader reader;
+  TrainLoopOptions options{.ranks = &ranks};
+  options.on_step = [&](const StepReport& step) { outcome.losses.push_back(step.loss); };
+  ASSERT_OK(TrainLoop(**backend, reader, input, {.model = kSmall}, options).Run().status());
+  outcome.state = **(*backend)->State();
+}
+
+TEST(DeviceRankLoopTest, RanksThatAreSentBatchesAheadTrainAsOne) {
+  Outcome alone;
+  SingleCommunicator single;
+  TrainRankByLoop(single, alone);
+  std::vector<Outcome> ranks(2);
+  RunRanks(2, [&](RankGroup& group) {
+    TrainRankByLoop(group.communicator(), ranks[group.info().rank]);
+  });
+  EXPECT_EQ(alone.losses.size(), 4u);
+  EXPECT_THAT(alone.log.problems, testing::IsEmpty());
+  for (const Outcome& rank : ranks) {
+    EXPECT_EQ(rank.losses, alone.losses);
+    EXPECT_EQ(rank.state.parameters, alone.state.parameters);
+    EXPECT_THAT(rank.log.problems, testing::IsEmpty());
+  }
+}
+
+// --no-allreduce: as long as nothing was exchanged ranks differ, and go on.
+TEST(DeviceGatedRanksTest, RanksThatNoLongerTalkTrainOnWhatTheyHave) {
+  const CudaBackendOptions options{.shards = 4, .global_rows = 9, .bf16 = true};
+  std::vector<Outcome> outcomes(2);
+  RunRanks(2, [&](RankGroup& group) {
+    GatedCommunicator host(group.communicator(), /*last=*/1);
+    auto device = std::make_unique<GatedCommunicator>(
+        std::make_unique<DeviceSpans>(group.communicator()), host.last());
+    TrainRank(host, options, outcomes[group.info().rank], std::move(device));
+  });
+  const std::vector<Outcome> talking = Train(2, Spans::kDevice);
+  ASSERT_EQ(outcomes[0].losses.size(), 2u);
+  EXPECT_EQ(outcomes[0].losses[0], talking[0].losses[0]);
+  EXPECT_NE(outcomes[0].state.parameters, outcomes[1].state.parameters);
+  EXPECT_EQ(talking[0].state.parameters, talking[1].state.parameters);
 }
 
 TEST(DeviceFastRanksTest, ThreeRanksAgreeAndAreNearOne) {

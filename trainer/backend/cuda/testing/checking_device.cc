@@ -187,6 +187,11 @@ absl::Status CheckingDevice::Synchronize(DeviceQueue queue) {
   return device().Synchronize(queue);
 }
 
+absl::Status CheckingDevice::Await(DeviceEvent event) {
+  Advance(host_, events_[event]);
+  return device().Await(event);
+}
+
 absl::Status CheckingDevice::BeginCapture() {
   capturing_ = true;
   captured_.clear();

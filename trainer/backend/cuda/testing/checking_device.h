@@ -39,6 +39,7 @@ class CheckingDevice final : public ForwardingDevice {
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Synchronize(DeviceQueue queue) override;
+  absl::Status Await(DeviceEvent event) override;
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;

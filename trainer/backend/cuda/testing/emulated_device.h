@@ -39,6 +39,7 @@ class EmulatedDevice final : public Device {
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Synchronize(DeviceQueue queue) override { return streams_.Synchronize(queue); }
+  absl::Status Await(DeviceEvent event) override { return streams_.Synchronize(event); }
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;

@@ -31,6 +31,7 @@ class ForwardingDevice : public Device {
     return device_->Wait(event, queue);
   }
   absl::Status Synchronize(DeviceQueue queue) override { return device_->Synchronize(queue); }
+  absl::Status Await(DeviceEvent event) override { return device_->Await(event); }
   absl::Status BeginCapture() override { return device_->BeginCapture(); }
   absl::StatusOr<DeviceGraph> EndCapture() override { return device_->EndCapture(); }
   absl::Status Launch(DeviceGraph graph) override { return device_->Launch(graph); }

@@ -35,11 +35,11 @@ absl::Status LateStreams::Synchronize(DeviceEvent event) {
 
 void LateStreams::RunSome() {
   if (!random_.has_value()) return;
-  for (uint64_t left = random_->Below(6); left > 0; --left) {
-    std::deque<Item>& queue = queues_[random_->Below(kDeviceQueues)];
-    if (queue.empty()) continue;
+  std::deque<Item>& queue = queues_[random_->Below(kDeviceQueues)];
+  for (uint64_t left = random_->Below(8); left > 0 && !queue.empty(); --left) {
     const Item& first = queue.front();
-    if (first.kind != Item::Kind::kWait || Has(first)) RunFirst(queue);
+    if (first.kind == Item::Kind::kWait && !Has(first)) return;
+    RunFirst(queue);
   }
 }
 

@@ -1,0 +1,116 @@
+// Making a CudaBackend: what it refuses, and what it takes.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/backend/shard_tree.h"
+#include "trainer/step/board_program.h"
+
+namespace penstock {
+namespace {
+
+absl::Status CheckOptions(const CudaBackendOptions& options) {
+  if (options.shards == 0 || options.global_rows == 0 || options.steps_per_launch == 0) {
+    return absl::InvalidArgumentError(
+        "a batch needs at least one row and one virtual shard, a launch one step");
+  }
+  const size_t ranks = options.ranks == nullptr ? 1 : options.ranks->size();
+  if (options.steps_per_launch > 1 && ranks > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--steps-per-launch ", options.steps_per_launch, " on ", ranks,
+                     " ranks: the ranks talk within each step; it is for one rank alone"));
+  }
+  return options.fast_reduction ? absl::OkStatus() : CheckShardsAndRanks(options.shards, ranks);
+}
+
+absl::Status CheckModel(const BoardModelConfig& config) {
+  PENSTOCK_RETURN_IF_ERROR(config.Validate());
+  const size_t head = config.head_dim();
+  if ((head != 16 && head != 32 && head != 64) || config.dim % 8 != 0 || config.dim > 1024 ||
+      config.hidden % 8 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model ", config.name, ": dim ", config.dim, ", heads of ", head, ", hidden ",
+                     config.hidden,
+                     ": on a GPU heads are 16, 32 or 64 wide, dim is at most 1024, and dim and "
+                     "hidden are multiples of 8"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<ShardAddition> TreeFor(const CudaBackendOptions& options, const DeviceLayout& layout,
+                                   size_t shards, size_t ranks) {
+  if (options.fast_reduction) return FastTree(shards, ranks);
+  return TreeOf(BuildUpdate(layout.padded(), shards));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
+    const BoardModelConfig& config, const CudaBackendOptions& options,
+    std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks) {
+  PENSTOCK_RETURN_IF_ERROR(CheckModel(config));
+  PENSTOCK_RETURN_IF_ERROR(CheckOptions(options));
+  std::unique_ptr<CudaBackend> backend(
+      new CudaBackend(config, options, std::move(device), std::move(gradient_ranks)));
+  PENSTOCK_RETURN_IF_ERROR(backend->launcher_.Run([&] { return backend->Prepare(); }));
+  return backend;
+}
+
+CudaBackend::CudaBackend(const BoardModelConfig& config, const CudaBackendOptions& options,
+                         std::unique_ptr<Device> device,
+                         std::unique_ptr<Communicator> gradient_ranks)
+    : config_(config),
+      options_(options),
+      layout_(config),
+      shards_(ShardsFor(options.shards, options.ranks == nullptr ? 1 : options.ranks->size(),
+                        options.fast_reduction)),
+      device_(std::move(device)),
+      ranks_(options.ranks == nullptr ? alone_ : *options.ranks),
+      gradient_ranks_(std::move(gradient_ranks)),
+      merge_(gradient_ranks_ == nullptr ? ranks_ : *gradient_ranks_,
+             TreeFor(options, layout_, shards_, ranks_.size()), shards_,
+             layout_.padded().arena_size()),
+      slot_(options.format, merge_.num_shards(), (options.global_rows + shards_ - 1) / shards_),
+      state_(layout_.model().arena_size()) {}
+
+absl::Status CudaBackend::Prepare() {
+  DeviceProgram::Options program{
+      .format = options_.format, .rows = slot_.rows(), .bf16 = options_.bf16};
+  PENSTOCK_ASSIGN_OR_RETURN(training_, DeviceProgram::Build(config_, layout_, program, *device_));
+  program.purpose = DeviceProgram::Purpose::kInference;
+  PENSTOCK_ASSIGN_OR_RETURN(inference_, DeviceProgram::Build(config_, layout_, program, *device_));
+  memory_.emplace(Sizes(), slot_);
+  merge_.AddMemory(memory_->plan());
+  if (options_.on_memory) options_.on_memory(memory_->plan().uses());
+  PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(*device_, options_.memory_fraction));
+  PENSTOCK_RETURN_IF_ERROR(memory_->Take(*device_));
+  PENSTOCK_RETURN_IF_ERROR(merge_.Bind(*device_, memory_->plan(), memory_->gradients()));
+  sender_.emplace(*device_, *memory_,
+                  ShardRows{.shards = shards_,
+                            .first = merge_.first_shard(),
+                            .own = merge_.num_shards(),
+                            .rank = ranks_.rank(),
+                            .ranks = ranks_.size()});
+  lists_.resize(EvaluationSlot());
+  inference_list_ = Lists().Inference(EvaluationSlot());
+  device_state_.emplace(*device_, layout_, *memory_);
+  return device_state_->Prepare();
+}
+
+TrainingSizes CudaBackend::Sizes() {
+  const size_t arena = layout_.padded().arena_size();
+  return {
+      .arena = arena,
+      .shards = shards_,
+      .own_shards = merge_.num_shards(),
+      .slots = EvaluationSlot() + 1,
+      .decays = layout_.Decays().size(),
+      .activation_bytes = std::max(training_->activation_bytes(), inference_->activation_bytes()),
+      .workspace_bytes = std::max({training_->workspace_bytes(), inference_->workspace_bytes(),
+                                   device_->Workspace(GradientNormOf(arena))}),
+      .bf16 = options_.bf16};
+}
+
+}  // namespace penstock

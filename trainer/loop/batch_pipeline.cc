@@ -1,0 +1,121 @@
+#include "trainer/loop/batch_pipeline.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+
+BatchPipeline::BatchPipeline(Backend& backend, BoardReader& reader, Input& input,
+                             Communicator& ranks, StepRecorder& recorder, PipelineOptions options)
+    : backend_(backend),
+      reader_(reader),
+      input_(input),
+      ranks_(ranks),
+      recorder_(recorder),
+      options_(std::move(options)) {}
+
+bool BatchPipeline::CanStage() const {
+  if (ended_.has_value() || backend_.room() == 0) return false;
+  if (options_.total_steps != 0 && next_step_ > options_.total_steps) return false;
+  // What is staged together is begun together.
+  return staged_.empty() || !staged_.back().due;
+}
+
+Intent BatchPipeline::Read(InputBatch& batch) {
+  if (Stops()) return Intent::kStop;
+  const absl::StatusOr<bool> more = input_.Next(batch);
+  if (more.ok()) return *more ? Intent::kGo : Intent::kEnd;
+  // A closed input is how a wait for it is interrupted.
+  if (absl::IsCancelled(more.status()) && Stops()) return Intent::kStop;
+  input_status_ = more.status();
+  return Intent::kFailed;
+}
+
+absl::Status BatchPipeline::Stage() {
+  PipelinedBatch next;
+  recorder_.Enter(Phase::kInput);
+  const Intent intent = Read(next.batch);
+  recorder_.Enter(Phase::kOther);
+  if (intent != Intent::kGo) {
+    ended_ = intent;
+    return absl::OkStatus();
+  }
+  next.update = options_.update(next_step_ - 1);
+  next.update.global_rows = next.batch.global_rows;
+  next.update.batches = options_.accumulate;
+  next.last = next_batch_ == options_.accumulate;
+  next.due = next.last && options_.is_due(next_step_);
+  PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader_.Read(next.batch));
+  PENSTOCK_RETURN_IF_ERROR(backend_.Stage(rows, next.update, next.last));
+  next_step_ += next.last;
+  next_batch_ = next.last ? 1 : next_batch_ + 1;
+  staged_.push_back(std::move(next));
+  return absl::OkStatus();
+}
+
+absl::Status BatchPipeline::StageWhatIsReady() {
+  while (CanStage() && input_.Ready()) PENSTOCK_RETURN_IF_ERROR(Stage());
+  return absl::OkStatus();
+}
+
+absl::Status BatchPipeline::Begin() {
+  PENSTOCK_RETURN_IF_ERROR(backend_.Begin());
+  std::move(staged_.begin(), staged_.end(), std::back_inserter(begun_));
+  staged_.clear();
+  return absl::OkStatus();
+}
+
+bool BatchPipeline::DueUnderWay() const {
+  return current_.due || std::any_of(begun_.begin(), begun_.end(),
+                                     [](const PipelinedBatch& batch) { return batch.due; });
+}
+
+// One rank alone asks no other before it begins a batch; it waits for a launch to be full, because
+// the device is busy.
+absl::Status BatchPipeline::GoAhead() {
+  PENSTOCK_RETURN_IF_ERROR(StageWhatIsReady());
+  if (ranks_.size() > 1 || staged_.empty() || CanStage() || DueUnderWay()) return absl::OkStatus();
+  if (ended_ == Intent::kStop) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(Begin());
+  return StageWhatIsReady();
+}
+
+absl::StatusOr<Intent> BatchPipeline::OwnIntent() {
+  if (!staged_.empty()) {  // It was read earlier.
+    return ended_ == Intent::kStop || Stops() ? Intent::kStop : Intent::kGo;
+  }
+  if (!ended_.has_value()) PENSTOCK_RETURN_IF_ERROR(Stage());
+  return staged_.empty() ? *ended_ : Intent::kGo;
+}
+
+absl::StatusOr<Agreed> BatchPipeline::AgreeOnNext() {
+  PENSTOCK_ASSIGN_OR_RETURN(const Intent own, OwnIntent());
+  const uint64_t position = staged_.empty() ? 0 : staged_.front().batch.first_position;
+  if (ranks_.size() > 1) recorder_.Enter(Phase::kCollective);
+  absl::StatusOr<Agreed> agreed = Agree(ranks_, own, position, input_status_);
+  recorder_.Enter(Phase::kOther);
+  return agreed;
+}
+
+absl::StatusOr<Agreed> BatchPipeline::Advance(uint64_t steps) {
+  current_ = {};
+  if (begun_.empty()) {
+    if (staged_.empty() && next_batch_ == 1) next_step_ = steps + 1;
+    PENSTOCK_ASSIGN_OR_RETURN(Agreed agreed, AgreeOnNext());
+    if (agreed.intent != Intent::kGo) return agreed;
+    PENSTOCK_RETURN_IF_ERROR(StageWhatIsReady());
+    PENSTOCK_RETURN_IF_ERROR(Begin());
+  }
+  current_ = std::move(begun_.front());
+  begun_.pop_front();
+  PENSTOCK_RETURN_IF_ERROR(GoAhead());
+  return Agreed{Intent::kGo, ""};
+}
+
+absl::StatusOr<StepResult> BatchPipeline::Finish() { return backend_.Finish(); }
+
+}  // namespace penstock

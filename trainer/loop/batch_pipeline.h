@@ -1,0 +1,87 @@
+// Batches from the input to the backend: the next ones are read and sent while one is computed.
+#ifndef PENSTOCK_TRAINER_LOOP_BATCH_PIPELINE_H_
+#define PENSTOCK_TRAINER_LOOP_BATCH_PIPELINE_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/backend/backend.h"
+#include "trainer/board_reader.h"
+#include "trainer/comm/communicator.h"
+#include "trainer/input.h"
+#include "trainer/loop/agreement.h"
+#include "trainer/profile/step_recorder.h"
+
+namespace penstock {
+
+struct PipelineOptions {
+  uint64_t accumulate = 1;   // Batches of a step.
+  uint64_t total_steps = 0;  // 0: until the input ends.
+  // Of the step after `steps` of them.
+  std::function<UpdateOptions(uint64_t steps)> update = {};
+  // Whether something is due after step `step`: none is begun before that is done.
+  std::function<bool(uint64_t step)> is_due = {};
+  std::function<bool()> should_stop = {};
+};
+
+// One that was begun.
+struct PipelinedBatch {
+  InputBatch batch = {};
+  UpdateOptions update = {};
+  bool last = true;  // Of its step: it updates.
+  bool due = false;  // Something is, after its step.
+};
+
+// Borrows everything it is given. What is read ahead and not begun is not applied. Not thread-safe.
+class BatchPipeline {
+ public:
+  BatchPipeline(Backend& backend, BoardReader& reader, Input& input, Communicator& ranks,
+                StepRecorder& recorder, PipelineOptions options);
+
+  // Waits for input only where nothing is under way. kGo: the next batch of a training of `steps`
+  // steps is under way, and current(). kFailed: see input_status(). An error: of a batch that the
+  // backend does not take, or of a rank that ended.
+  absl::StatusOr<Agreed> Advance(uint64_t steps);
+  // Until the next Advance().
+  const PipelinedBatch& current() const { return current_; }
+  // What its computation gave. Call it once.
+  absl::StatusOr<StepResult> Finish();
+  // Why this rank's input failed; OK if another's did.
+  const absl::Status& input_status() const { return input_status_; }
+
+ private:
+  bool Stops() const { return options_.should_stop && options_.should_stop(); }
+  bool CanStage() const;
+  Intent Read(InputBatch& batch);
+  // Reads a batch and has the backend take it; or finds the end.
+  absl::Status Stage();
+  absl::Status StageWhatIsReady();
+  absl::Status Begin();
+  // What this rank has to say of the next batch.
+  absl::StatusOr<Intent> OwnIntent();
+  absl::StatusOr<Agreed> AgreeOnNext();
+  // What can be done for the batches after current().
+  absl::Status GoAhead();
+  bool DueUnderWay() const;
+
+  Backend& backend_;
+  BoardReader& reader_;
+  Input& input_;
+  Communicator& ranks_;
+  StepRecorder& recorder_;
+  const PipelineOptions options_;
+  PipelinedBatch current_;
+  std::deque<PipelinedBatch> begun_, staged_;
+  uint64_t next_step_ = 0;       // Whose batch is staged next; counted from 1.
+  uint64_t next_batch_ = 1;      // Of that step; counted from 1.
+  std::optional<Intent> ended_;  // What reading ended with.
+  absl::Status input_status_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_LOOP_BATCH_PIPELINE_H_

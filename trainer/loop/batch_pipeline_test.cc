@@ -1,0 +1,177 @@
+#include "trainer/loop/batch_pipeline.h"
+
+#include <cstring>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/testing/memory_input.h"
+
+namespace penstock {
+namespace {
+
+using testing::ElementsAre;
+
+// Writes down what it is told. Has two groups of `launch` batches.
+class RecordingBackend final : public Backend {
+ public:
+  explicit RecordingBackend(size_t launch) : launch_(launch) {}
+
+  absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool) override {
+    calls.push_back(
+        absl::StrCat("stage ", ++staged_, " of ", rows.rows, " at ", update.learning_rate));
+    return absl::OkStatus();
+  }
+  absl::Status Begin() override {
+    calls.push_back(absl::StrCat("begin ", staged_ - begun_));
+    begun_ = staged_;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<StepResult> Finish() override {
+    EXPECT_LT(finished_, begun_);
+    calls.push_back(absl::StrCat("finish ", ++finished_));
+    return StepResult{};
+  }
+  size_t room() const override {
+    return begun_ - finished_ > launch_ ? 0 : launch_ - (staged_ - begun_);
+  }
+
+  absl::StatusOr<StepResult> Step(const BoardRows&, const UpdateOptions&) override {
+    return absl::InternalError("not used");
+  }
+  absl::Status Predict(const BoardRows&, std::span<float>, size_t) override {
+    return absl::OkStatus();
+  }
+  absl::Status SetState(TrainState) override { return absl::OkStatus(); }
+  absl::StatusOr<const TrainState*> State() override { return &state_; }
+  uint64_t steps() const override { return finished_; }
+  void set_recorder(StepRecorder*) override {}
+  void set_tracer(Tracer*) override {}
+  std::vector<MemoryUse> MemoryUses(BoardFormat, size_t) override { return {}; }
+  const ParameterTable& table() const override { return table_; }
+  size_t shards() const override { return 1; }
+  BackendDescription Describe() const override { return {}; }
+  std::span<const float> predictions() const override { return {}; }
+  std::span<const float> global_scores() const override { return {}; }
+
+  std::vector<std::string> calls;
+
+ private:
+  const size_t launch_;
+  size_t staged_ = 0, begun_ = 0, finished_ = 0;
+  TrainState state_;
+  ParameterTable table_ = ParameterTable::ForBoard({"small", 1, 16, 1, 16});
+};
+
+// Rank 0 of two that always agree.
+class Echo final : public Communicator {
+ public:
+  size_t rank() const override { return 0; }
+  size_t size() const override { return 2; }
+  absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    for (const Incoming& incoming : in) {
+      std::memcpy(incoming.bytes.data(), out[0].bytes.data(), incoming.bytes.size());
+    }
+    return absl::OkStatus();
+  }
+};
+
+// Whose batches are ready as often as is said.
+class PacedInput final : public Input {
+ public:
+  explicit PacedInput(size_t batches) : inner_(4 * batches, 4) {}
+  absl::StatusOr<bool> Next(InputBatch& batch) override { return inner_.Next(batch); }
+  bool Ready() const override { return ready; }
+  bool ready = true;
+
+ private:
+  MemoryInput inner_;
+};
+
+class BatchPipelineTest : public testing::Test {
+ protected:
+  BatchPipelineTest() { recorder_.Start(1); }
+  // Until the end; what the backend was told.
+  std::vector<std::string> Run(size_t launch, PipelineOptions options, Communicator& ranks) {
+    RecordingBackend backend(launch);
+    options.update = [](uint64_t steps) {
+      return UpdateOptions{.learning_rate = static_cast<double>(steps)};
+    };
+    if (!options.is_due) options.is_due = [](uint64_t) { return false; };
+    BatchPipeline pipeline(backend, reader_, input_, ranks, recorder_, options);
+    uint64_t steps = 0;
+    while (options.total_steps == 0 || steps < options.total_steps) {
+      const absl::StatusOr<Agreed> agreed = pipeline.Advance(steps);
+      EXPECT_OK(agreed.status());
+      if (!agreed.ok() || agreed->intent != Intent::kGo) break;
+      positions_.push_back(pipeline.current().batch.first_position);
+      EXPECT_OK(pipeline.Finish().status());
+      steps += pipeline.current().last;
+    }
+    return backend.calls;
+  }
+
+  StepRecorder recorder_;
+  BoardReader reader_;
+  PacedInput input_{3};
+  SingleCommunicator alone_;
+  std::vector<uint64_t> positions_;
+};
+
+TEST_F(BatchPipelineTest, TheNextBatchIsSentAndBegunWhileOneIsComputed) {
+  EXPECT_THAT(Run(1, {}, alone_),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "stage 2 of 4 at 1", "begin 1",
+                          "finish 1", "stage 3 of 4 at 2", "begin 1", "finish 2", "finish 3"));
+  EXPECT_THAT(positions_, ElementsAre(0, 4, 8));
+}
+
+TEST_F(BatchPipelineTest, NothingIsBegunBeforeWhatIsDue) {
+  EXPECT_THAT(Run(1, {.is_due = [](uint64_t step) { return step == 2; }}, alone_),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "stage 2 of 4 at 1", "begin 1",
+                          "finish 1", "stage 3 of 4 at 2", "finish 2", "begin 1", "finish 3"));
+}
+
+TEST_F(BatchPipelineTest, NothingIsSentBeyondTheLastStep) {
+  EXPECT_THAT(Run(1, {.total_steps = 1}, alone_),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "finish 1"));
+}
+
+TEST_F(BatchPipelineTest, StepsAreBegunTogetherUpToWhatIsDue) {
+  EXPECT_THAT(Run(2, {}, alone_),
+              ElementsAre("stage 1 of 4 at 0", "stage 2 of 4 at 1", "begin 2", "stage 3 of 4 at 2",
+                          "begin 1", "finish 1", "finish 2", "finish 3"));
+}
+
+TEST_F(BatchPipelineTest, WhatIsNotReadyIsNotWaitedForWhileABatchIsComputed) {
+  input_.ready = false;
+  EXPECT_THAT(Run(2, {}, alone_),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "finish 1", "stage 2 of 4 at 1",
+                          "begin 1", "finish 2", "stage 3 of 4 at 2", "begin 1", "finish 3"));
+}
+
+TEST_F(BatchPipelineTest, OneOfManyRanksSendsButDoesNotBeginBeforeAllAgree) {
+  Echo two;
+  EXPECT_THAT(Run(1, {}, two),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "stage 2 of 4 at 1", "finish 1",
+                          "begin 1", "stage 3 of 4 at 2", "finish 2", "begin 1", "finish 3"));
+}
+
+TEST_F(BatchPipelineTest, WhatWasSentAheadIsNotBegunAfterAStop) {
+  Echo two;
+  int asked = 0;
+  EXPECT_THAT(Run(1, {.should_stop = [&] { return asked++ >= 2; }}, two),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "stage 2 of 4 at 1", "finish 1"));
+}
+
+TEST_F(BatchPipelineTest, BatchesOfAStepShareItsNumber) {
+  EXPECT_THAT(Run(1, {.accumulate = 2}, alone_),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "stage 2 of 4 at 0", "begin 1",
+                          "finish 1", "stage 3 of 4 at 1", "begin 1", "finish 2", "finish 3"));
+}
+
+}  // namespace
+}  // namespace penstock
