@@ -109,30 +109,47 @@ class Worker {
         times_(times),
         loader_(files, memory) {}
 
-  void Do(const Job& job) {
-    const JobTimes::Activity activity = JobTimes::ActivityOf(job.kind);
+  // Leaves in `work` what was answered.
+  void Do(Work& work) {
+    const JobTimes::Activity activity = JobTimes::ActivityOf(work.jobs.front().kind);
     sending_ = {};
     const auto start = JobTimes::Clock::now();
-    Run(job);
+    if (work.jobs.front().kind == Job::Kind::kDecode) {
+      Decode(work);
+    } else {
+      Run(work.jobs.front());
+      work.jobs.clear();
+    }
     times_.Add(activity, JobTimes::Clock::now() - start - sending_);
     times_.Add(JobTimes::kSend, sending_);
   }
 
  private:
+  void Decode(Work& work) {
+    const Job& job = work.jobs.front();
+    if (job.block.rows > 0) return DecodeShared(work);
+    if (job.session->decodes_rows) return DecodeRows(work);
+    PartBuffer part(job.session->home.get(), pool_.Take(*job.session->home, job.bytes()),
+                    job.bytes());
+    work.decoded.counters = decoder_.Decode(PieceOf(job), part.bytes());
+    parts_.push_back(std::move(part));
+    Send(work.jobs);
+  }
+
   void Run(const Job& job) {
     switch (job.kind) {
       case Job::Kind::kLoad:
         return Load(job);
       case Job::Kind::kBuild:
         return Build(job);
-      case Job::Kind::kDecode:
-        return Decode(job);
       case Job::Kind::kRefuseWindow:
         TellFailedWindow(*job.window);
         return scheduler_.FinishRefusal(job);
       case Job::Kind::kRefuseRequest:
         TellFailedRequest(*job.request);
         return scheduler_.FinishRefusal(job);
+      case Job::Kind::kDecode:
+        return;  // Not a job of one.
     }
   }
 
@@ -157,52 +174,38 @@ class Worker {
     scheduler_.FinishBuild(job, std::move(shared));
   }
 
-  void Decode(const Job& job) {
-    jobs_.assign(1, job);
-    if (job.block.rows > 0) return DecodeShared(job);
-    if (job.session->decodes_rows) return DecodeRows(job);
-    PartBuffer part(job.session->home.get(), pool_.Take(*job.session->home, job.bytes()),
-                    job.bytes());
-    Decoded decoded;
-    decoded.counters = decoder_.Decode(PieceOf(job), part.bytes());
-    parts_.push_back(std::move(part));
-    Send();
-    scheduler_.FinishParts(jobs_, decoded);
-  }
-
   // What the client does in the event counts as decoding.
-  void DecodeRows(const Job& job) {
-    JobRows rows(job, decoder_);
-    job.session->events.OnRows(rows);
-    scheduler_.FinishParts(jobs_, rows.decoded());
+  void DecodeRows(Work& work) {
+    JobRows rows(work.jobs.front(), decoder_);
+    work.jobs.front().session->events.OnRows(rows);
+    work.decoded = rows.decoded();
   }
 
-  // Answers all who wait for rows of the block that `leader` asks for.
-  void DecodeShared(const Job& leader) {
+  // Answers all who wait for rows of the block that the jobs ask for, or leaves them to the thread
+  // that decodes it.
+  void DecodeShared(Work& work) {
+    const Job leader = work.jobs.front();
     const Decoding& decoding = *leader.request->decoding;
     const StripCache::Key key{leader.window->shared->id, &decoding,
                               leader.block.first_row / decoding.block_rows};
-    Decoded decoded;
     std::span<uint8_t> memory;
-    scheduler_.TakeFollowers(leader, jobs_);
-    switch (strips_.Claim(key, jobs_, memory)) {
+    switch (strips_.Claim(key, work.jobs, memory)) {
       case StripCache::Answer::kWaiting:
-        return;
+        return work.jobs.clear();
       case StripCache::Answer::kDecode:
-        decoded = DecodeBlock(leader, memory);
-        strips_.Publish(key, jobs_);
+        work.decoded = DecodeBlock(leader, memory);
+        strips_.Publish(key, work.jobs);
         break;
       case StripCache::Answer::kReady:
         break;
     }
     homes_.clear();
-    for (const Job& job : jobs_) homes_.push_back(job.session->home.get());
+    for (const Job& job : work.jobs) homes_.push_back(job.session->home.get());
     pool_.Share(homes_, memory);
-    for (const Job& job : jobs_) parts_.push_back(PiecesOf(job, memory));
-    Send();
+    for (const Job& job : work.jobs) parts_.push_back(PiecesOf(job, memory));
+    Send(work.jobs);
     uint64_t rows = 0;
-    for (const Job& job : jobs_) rows += job.rows;
-    scheduler_.FinishParts(jobs_, decoded);
+    for (const Job& job : work.jobs) rows += job.rows;
     strips_.Release(key, rows);
   }
 
@@ -234,16 +237,16 @@ class Worker {
     return PartBuffer(job.session->home.get(), memory, std::move(pieces));
   }
 
-  // parts_[i] answers jobs_[i].
-  void Send() {
-    for (size_t i = 0; i < jobs_.size(); ++i) {
-      parts_[i].request = jobs_[i].request->number;
-      parts_[i].first_row = static_cast<uint32_t>(jobs_[i].begin);
-      parts_[i].rows = jobs_[i].rows;
-      if (jobs_[i].session->checksums) parts_[i].crc32c = parts_[i].ComputeCrc32c();
+  // parts_[i] answers jobs[i].
+  void Send(std::span<const Job> jobs) {
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      parts_[i].request = jobs[i].request->number;
+      parts_[i].first_row = static_cast<uint32_t>(jobs[i].begin);
+      parts_[i].rows = jobs[i].rows;
+      if (jobs[i].session->checksums) parts_[i].crc32c = parts_[i].ComputeCrc32c();
     }
     const auto start = JobTimes::Clock::now();
-    for (size_t i = 0; i < jobs_.size(); ++i) jobs_[i].session->events.OnPart(std::move(parts_[i]));
+    for (size_t i = 0; i < jobs.size(); ++i) jobs[i].session->events.OnPart(std::move(parts_[i]));
     sending_ = JobTimes::Clock::now() - start;
     parts_.clear();
   }
@@ -255,7 +258,6 @@ class Worker {
   JobTimes::Clock::duration sending_{};  // Of the job under way.
   ChunkLoader loader_;
   PieceDecoder decoder_;
-  std::vector<Job> jobs_;  // That the thread answers now.
   std::vector<PartBuffer> parts_;
   std::vector<PartPool::Home*> homes_;
 };
@@ -321,14 +323,12 @@ Engine::Engine(EngineOptions options, Root root)
       root_(std::move(root)),
       files_(root_, options_.limits.max_open_files),
       memory_(MakeMemory(options_)),
-      scheduler_(StoreBudget(options_), options_.limits, options_.strip_cache > 0),
       pool_(std::make_shared<PartPool>(
           memory_, std::min(kMostKeptPartBytes, options_.limits.engine_part_bytes / 4),
-          [this](SessionState* session, size_t capacity) {
-            scheduler_.PartReturned(session, capacity);
-          })),
+          options_.strip_cache, [this] { scheduler_.PartReturned(); })),
+      scheduler_(StoreBudget(options_), options_.limits, pool_->ledger(), options_.strip_cache > 0),
       strips_(*pool_, options_.strip_cache) {
-  for (uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+  for (uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { RunThread(); });
 }
 
 Engine::~Engine() {
@@ -337,9 +337,9 @@ Engine::~Engine() {
   pool_->Close();
 }
 
-void Engine::Work() {
+void Engine::RunThread() {
   Worker worker(scheduler_, files_, *memory_, *pool_, strips_, times_);
-  for (Job job; scheduler_.Next(job);) worker.Do(job);
+  for (Work work; scheduler_.Next(work);) worker.Do(work);
 }
 
 EngineStats Engine::stats() const {
@@ -397,7 +397,7 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   state->checksums = options.checksums;
   state->decodes_rows = events.DecodesRows();
   state->share_parts = !state->decodes_rows;
-  state->home = pool_->MakeHome(state.get());
+  state->home = pool_->MakeHome();
   PENSTOCK_ASSIGN_OR_RETURN(SessionState * added, scheduler_.AddSession(std::move(state)));
   return std::make_unique<EngineSession>(scheduler_, *pool_, *added);
 }

@@ -61,7 +61,7 @@ class Engine {
   class EngineSession;
 
   Engine(EngineOptions options, Root root);
-  void Work();
+  void RunThread();
   std::shared_ptr<const ChunkLayout> Intern(ChunkLayout layout);
   // Compiled once for all sessions that say the same.
   absl::StatusOr<std::shared_ptr<const Decodings>> DecodingsFor(const StreamOptions& options) const;
@@ -74,9 +74,9 @@ class Engine {
   // Of chunks and parts. Shared with the pool.
   const std::shared_ptr<PageMemory> memory_;
   JobTimes times_;
-  Scheduler scheduler_;
   // Shared with the homes of parts, which may outlive the engine.
   const std::shared_ptr<PartPool> pool_;
+  Scheduler scheduler_;
   StripCache strips_;
 
   mutable Mutex mutex_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "records/engine/request_rows.h"
 #include "records/engine/session_state.h"
@@ -38,6 +39,14 @@ struct Job {
 struct Decoded {
   DecodeCounters counters;
   uint32_t block_rows = 0;  // Decoded into a block that sessions share.
+};
+
+// What a thread is given to do: one job, or several of kDecode that are answered from one block.
+// What it has answered when it asks for more is `jobs` of kDecode, its own and those that other
+// threads left to it.
+struct Work {
+  std::vector<Job> jobs;
+  Decoded decoded;
 };
 
 }  // namespace penstock

@@ -18,9 +18,7 @@ size_t PartPool::Class(size_t size) {
 
 size_t PartPool::Capacity(size_t size) { return kMinBytes << Class(size); }
 
-PartPool::HomePtr PartPool::MakeHome(SessionState* session) {
-  return HomePtr(new Home(shared_from_this(), session));
-}
+PartPool::HomePtr PartPool::MakeHome() { return HomePtr(new Home(shared_from_this())); }
 
 void PartPool::Lend(Home& home, std::shared_ptr<PartMemory> memory) {
   MutexLock lock(&mutex_);
@@ -31,7 +29,6 @@ std::span<uint8_t> PartPool::Take(Home& home, size_t size) {
   const size_t capacity = Capacity(size);
   MutexLock lock(&mutex_);
   ++home.outside_;
-  outstanding_bytes_ += capacity;
   if (home.lent_ != nullptr) {
     if (std::span<uint8_t> lent = home.lent_->Take(capacity); !lent.empty()) return lent;
   }
@@ -52,13 +49,13 @@ std::span<uint8_t> PartPool::TakeShared(size_t size) {
   MutexLock lock(&mutex_);
   const std::span<uint8_t> memory = TakeOwn(size);
   owners_.emplace(memory.data(), 1);
+  shared_bytes_ += memory.size();
   return memory;
 }
 
 void PartPool::Share(std::span<Home* const> homes, std::span<uint8_t> memory) {
   MutexLock lock(&mutex_);
   for (Home* home : homes) ++home->outside_;
-  outstanding_bytes_ += homes.size() * memory.size();
   owners_.at(memory.data()) += static_cast<uint32_t>(homes.size());
 }
 
@@ -67,12 +64,17 @@ void PartPool::DropShared(std::span<uint8_t> memory) {
   ReturnOwn(memory);
 }
 
+size_t PartPool::MostFree() const {
+  return keep_bytes_ + most_shared_bytes_ - std::min(shared_bytes_, most_shared_bytes_);
+}
+
 void PartPool::ReturnOwn(std::span<uint8_t> memory) {
   if (auto shared = owners_.find(memory.data()); shared != owners_.end()) {
     if (--shared->second > 0) return;
     owners_.erase(shared);
+    shared_bytes_ -= memory.size();
   }
-  if (free_bytes_ + memory.size() <= keep_bytes_) {
+  if (free_bytes_ + memory.size() <= MostFree()) {
     free_[Class(memory.size())].push_back(memory.data());
     free_bytes_ += memory.size();
   } else {
@@ -80,17 +82,20 @@ void PartPool::ReturnOwn(std::span<uint8_t> memory) {
   }
 }
 
+// The last part of all owns the pool alone, and any other part may be so as soon as the lock is
+// free.
 void PartPool::Return(Home& home, std::span<uint8_t> memory) {
-  std::shared_ptr<PartPool> self;  // Released after the lock: it may be the last owner.
+  std::shared_ptr<PartPool> self;  // Released after the lock, as is what was lent.
   std::shared_ptr<PartMemory> lent;
+  home.part_bytes_.fetch_sub(memory.size());
+  const bool awaited = ledger_.Subtract(memory.size());
   MutexLock lock(&mutex_);
-  outstanding_bytes_ -= memory.size();
   if (home.lent_ != nullptr && home.lent_->Holds(memory.data())) {
     home.lent_->Return(memory);
   } else {
     ReturnOwn(memory);
   }
-  if (on_return_) on_return_(home.session_, memory.size());
+  if (awaited && on_return_) on_return_();
   if (--home.outside_ > 0 || !home.closed_) return;
   self = std::move(home.pool_);
   lent = std::move(home.lent_);
@@ -101,7 +106,6 @@ void PartPool::CloseHome(Home& home) {
   std::shared_ptr<PartPool> self;
   std::shared_ptr<PartMemory> lent;
   MutexLock lock(&mutex_);
-  home.session_ = nullptr;
   home.closed_ = true;
   if (home.outside_ > 0) return;
   self = std::move(home.pool_);
@@ -110,11 +114,6 @@ void PartPool::CloseHome(Home& home) {
 }
 
 void PartPool::HomeCloser::operator()(Home* home) const { home->pool_->CloseHome(*home); }
-
-size_t PartPool::outstanding_bytes() const {
-  MutexLock lock(&mutex_);
-  return outstanding_bytes_;
-}
 
 void PartPool::Close() {
   MutexLock lock(&mutex_);

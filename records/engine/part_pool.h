@@ -3,6 +3,7 @@
 #define PENSTOCK_RECORDS_ENGINE_PART_POOL_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,52 +15,56 @@
 #include "records/base/mutex.h"
 #include "records/engine/page_memory.h"
 #include "records/engine/part_buffer.h"
+#include "records/engine/part_ledger.h"
 #include "records/engine/part_memory.h"
 
 namespace penstock {
 
-struct SessionState;
-
 // Sizes are powers of two from 4 KiB to PartBuffer::kMaxPartBytes, so that small parts cost little;
-// memory begins at a cache line. Returned memory is used again, last in first out; above
-// `keep_bytes` it is freed. Owned by the engine and by homes with parts outside, so parts may
-// outlive both session and engine. Thread-safe.
+// memory begins at a cache line. Returned memory is used again, last in first out; it is freed
+// above `keep_bytes`, and what is missing of `shared_bytes` in shared memory. Owned by the engine
+// and by homes with parts outside, so parts may outlive both session and engine. Thread-safe.
 class PartPool : public std::enable_shared_from_this<PartPool> {
  public:
   class Home;
   struct HomeCloser {
     void operator()(Home* home) const;
   };
-  // Parts may return after it is gone; the session is not told of them.
+  // Parts may return after it is gone.
   using HomePtr = std::unique_ptr<Home, HomeCloser>;
 
-  // Called when a part's memory has returned, with the session of its home.
-  using OnReturn = std::function<void(SessionState* session, size_t capacity)>;
+  // Called when memory that somebody awaits has returned, see ledger().
+  using OnReturn = std::function<void()>;
 
-  PartPool(std::shared_ptr<PageMemory> memory, size_t keep_bytes, OnReturn on_return)
-      : memory_(std::move(memory)), keep_bytes_(keep_bytes), on_return_(std::move(on_return)) {}
+  PartPool(std::shared_ptr<PageMemory> memory, size_t keep_bytes, size_t shared_bytes,
+           OnReturn on_return)
+      : memory_(std::move(memory)),
+        keep_bytes_(keep_bytes),
+        most_shared_bytes_(shared_bytes),
+        on_return_(std::move(on_return)) {}
   ~PartPool();
 
   // What a part of `size` bytes takes. REQUIRES: size <= PartBuffer::kMaxPartBytes.
   static size_t Capacity(size_t size);
 
-  HomePtr MakeHome(SessionState* session);
+  HomePtr MakeHome();
 
   // From now on parts of `home` lie in `memory` where it has room.
   void Lend(Home& home, std::shared_ptr<PartMemory> memory);
 
-  // Memory of Capacity(size) bytes that will return to `home`.
+  // Memory of Capacity(size) bytes that will return to `home`. REQUIRES: Home::Reserve(size).
   std::span<uint8_t> Take(Home& home, size_t size);
 
   // Memory of Capacity(size) bytes for several homes: free after DropShared() and the return of
   // every part that Share() allowed.
   std::span<uint8_t> TakeShared(size_t size);
-  // A part of each of `homes` may lie in `memory`, too; a home may stand there twice.
+  // A part of each of `homes` may lie in `memory`, too; a home may stand there twice. REQUIRES:
+  // Home::Reserve() of so much.
   void Share(std::span<Home* const> homes, std::span<uint8_t> memory);
   void DropShared(std::span<uint8_t> memory);
 
-  // Of parts that have not returned.
-  size_t outstanding_bytes() const;
+  // Of the parts of all homes.
+  PartLedger& ledger() { return ledger_; }
 
   // Ends the calls of `on_return`.
   void Close();
@@ -71,6 +76,7 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
 
   static size_t Class(size_t size);
   std::span<uint8_t> TakeOwn(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  size_t MostFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Unless others share it.
   void ReturnOwn(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(Home& home, std::span<uint8_t> memory);
@@ -78,13 +84,15 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
 
   const std::shared_ptr<PageMemory> memory_;  // Shared with the engine, which may go first.
   const size_t keep_bytes_;
-  mutable Mutex mutex_;
+  const size_t most_shared_bytes_;
+  PartLedger ledger_;
+  Mutex mutex_;
   OnReturn on_return_ ABSL_GUARDED_BY(mutex_);
   std::array<std::vector<uint8_t*>, kClasses> free_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<const uint8_t*, uint32_t> owners_
       ABSL_GUARDED_BY(mutex_);  // Of shared memory.
   size_t free_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t outstanding_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t shared_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Where the parts of one session return to. Deletes itself after the last of them.
@@ -92,15 +100,23 @@ class PartPool::Home final : public PartHome {
  public:
   void Return(std::span<uint8_t> memory) override { pool_->Return(*this, memory); }
 
+  // Of its parts that have not returned, from the call of Reserve() on.
+  uint64_t part_bytes() const { return part_bytes_.load(); }
+  // A part of Capacity(size) bytes will be taken or shared.
+  void Reserve(size_t size) {
+    const size_t capacity = Capacity(size);
+    part_bytes_.fetch_add(capacity);
+    pool_->ledger_.Add(capacity);
+  }
+
  private:
   friend class PartPool;
-  Home(std::shared_ptr<PartPool> pool, SessionState* session)
-      : pool_(std::move(pool)), session_(session) {}
+  explicit Home(std::shared_ptr<PartPool> pool) : pool_(std::move(pool)) {}
   ~Home() = default;
 
   std::shared_ptr<PartPool> pool_;  // Shared with the engine and other homes.
+  std::atomic<uint64_t> part_bytes_ = 0;
   // Guarded by the pool's mutex:
-  SessionState* session_;  // Null once closed.
   bool closed_ = false;
   size_t outside_ = 0;  // Parts that have not returned.
   // Shared with whoever lent it; may be null.

@@ -10,13 +10,13 @@ namespace {
 class PartPoolTest : public ::testing::Test {
  protected:
   PartBuffer Take(PartPool::Home& home, size_t size) {
+    home.Reserve(size);
     return PartBuffer(&home, pool_->Take(home, size), size);
   }
 
-  size_t returned_ = 0;
-  std::shared_ptr<PartPool> pool_ =
-      std::make_shared<PartPool>(std::make_shared<PageMemory>(0, 0), size_t{4} << 20,
-                                 [this](SessionState*, size_t bytes) { returned_ += bytes; });
+  int told_ = 0;
+  std::shared_ptr<PartPool> pool_ = std::make_shared<PartPool>(
+      std::make_shared<PageMemory>(0, 0), size_t{4} << 20, 0, [this] { ++told_; });
 };
 
 TEST_F(PartPoolTest, CapacityIsThePowerOfTwoAbove) {
@@ -27,7 +27,7 @@ TEST_F(PartPoolTest, CapacityIsThePowerOfTwoAbove) {
 }
 
 TEST_F(PartPoolTest, ReusesWhatReturnedLast) {
-  PartPool::HomePtr home = pool_->MakeHome(nullptr);
+  PartPool::HomePtr home = pool_->MakeHome();
   PartBuffer first = Take(*home, 1 << 20), second = Take(*home, 1 << 20);
   const uint8_t* memory = second.bytes().data();
   first = PartBuffer();
@@ -36,17 +36,30 @@ TEST_F(PartPoolTest, ReusesWhatReturnedLast) {
 }
 
 TEST_F(PartPoolTest, MemoryBeginsAtACacheLine) {
-  PartPool::HomePtr home = pool_->MakeHome(nullptr);
+  PartPool::HomePtr home = pool_->MakeHome();
   EXPECT_EQ(reinterpret_cast<uintptr_t>(Take(*home, 100).bytes().data()) % 64, 0u);
 }
 
-TEST_F(PartPoolTest, TellsHowMuchReturned) {
-  PartPool::HomePtr home = pool_->MakeHome(nullptr);
-  PartBuffer part = Take(*home, 5000);
-  EXPECT_EQ(pool_->outstanding_bytes(), 8192u);
+TEST_F(PartPoolTest, KnowsHowMuchIsOutside) {
+  PartPool::HomePtr home = pool_->MakeHome(), other = pool_->MakeHome();
+  PartBuffer part = Take(*home, 5000), others = Take(*other, 100);
+  EXPECT_EQ(home->part_bytes(), 8192u);
+  EXPECT_EQ(pool_->ledger().bytes(), 8192u + 4096u);
   part = PartBuffer();
-  EXPECT_EQ(pool_->outstanding_bytes(), 0u);
-  EXPECT_EQ(returned_, 8192u);
+  EXPECT_EQ(home->part_bytes(), 0u);
+  EXPECT_EQ(other->part_bytes(), 4096u);
+  EXPECT_EQ(pool_->ledger().bytes(), 4096u);
+}
+
+TEST_F(PartPoolTest, TellsOfReturnsThatAreAwaited) {
+  PartPool::HomePtr home = pool_->MakeHome();
+  PartBuffer first = Take(*home, 100), second = Take(*home, 100), third = Take(*home, 100);
+  first = PartBuffer();
+  EXPECT_EQ(told_, 0);
+  pool_->ledger().Await();
+  second = PartBuffer();
+  third = PartBuffer();
+  EXPECT_EQ(told_, 1);
 }
 
 // Room for one part of 8 KiB.
@@ -72,7 +85,7 @@ class SmallMemory final : public PartMemory {
 TEST_F(PartPoolTest, PartsLieInLentMemoryWhileItHasRoom) {
   bool gone = false;
   auto memory = std::make_shared<SmallMemory>(gone);
-  PartPool::HomePtr home = pool_->MakeHome(nullptr);
+  PartPool::HomePtr home = pool_->MakeHome();
   PartBuffer before = Take(*home, 5000);
   pool_->Lend(*home, memory);
   PartBuffer first = Take(*home, 5000), second = Take(*home, 5000);
@@ -80,13 +93,12 @@ TEST_F(PartPoolTest, PartsLieInLentMemoryWhileItHasRoom) {
   EXPECT_TRUE(memory->Holds(first.bytes().data()));
   EXPECT_FALSE(memory->Holds(second.bytes().data()));
   first = PartBuffer();
-  EXPECT_EQ(returned_, 8192u);
   EXPECT_TRUE(memory->Holds(Take(*home, 5000).bytes().data()));
 }
 
 TEST_F(PartPoolTest, LentMemoryStaysUntilItsLastPart) {
   bool gone = false;
-  PartPool::HomePtr home = pool_->MakeHome(nullptr);
+  PartPool::HomePtr home = pool_->MakeHome();
   pool_->Lend(*home, std::make_shared<SmallMemory>(gone));
   PartBuffer part = Take(*home, 5000);
   home.reset();
@@ -96,16 +108,17 @@ TEST_F(PartPoolTest, LentMemoryStaysUntilItsLastPart) {
 }
 
 TEST_F(PartPoolTest, PartsOutliveHomeAndPool) {
-  PartPool::HomePtr home = pool_->MakeHome(nullptr);
+  PartPool::HomePtr home = pool_->MakeHome();
   PartBuffer part = Take(*home, 100);
   PartBuffer other = Take(*home, 100);
+  pool_->ledger().Await();
   home.reset();
   pool_->Close();
   pool_.reset();
   part.bytes()[0] = 1;
   part = PartBuffer();
   other = PartBuffer();
-  EXPECT_EQ(returned_, 0u);
+  EXPECT_EQ(told_, 0);
 }
 
 }  // namespace

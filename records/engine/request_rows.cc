@@ -10,6 +10,15 @@ uint64_t WindowRow(const RowPattern& pattern, uint64_t row) {
   return pattern.first_row + row / pattern.rows * pattern.stride + row % pattern.rows;
 }
 
+// Of strip `strip` and those after it, before row `end` of the window.
+uint64_t RowsOfStrips(const RowPattern& pattern, uint64_t strip, uint64_t end) {
+  const uint64_t start = pattern.first_row + strip * pattern.stride;
+  if (strip == pattern.count || start >= end) return 0;
+  const uint64_t begun = std::min((end - start - 1) / pattern.stride + 1, pattern.count - strip);
+  const uint64_t last = start + (begun - 1) * pattern.stride;
+  return (begun - 1) * pattern.rows + std::min<uint64_t>(pattern.rows, end - last);
+}
+
 }  // namespace
 
 RowBlock BlockOf(const RowPattern& pattern, uint64_t begin, uint32_t block_rows,
@@ -26,14 +35,10 @@ uint32_t RowsInBlock(const RowPattern& pattern, uint64_t begin, const RowBlock& 
   if (IsOneRun(pattern)) {
     return static_cast<uint32_t>(std::min(left, end - WindowRow(pattern, begin)));
   }
-  uint64_t rows = 0;
-  while (rows < left) {
-    const uint64_t row = WindowRow(pattern, begin + rows);
-    if (row >= end) break;
-    rows += std::min(pattern.rows - (begin + rows) % pattern.rows, end - row);
-    if ((begin + rows) % pattern.rows != 0) break;  // The block ends inside a strip.
-  }
-  return static_cast<uint32_t>(rows);
+  const uint64_t of_strip = pattern.rows - begin % pattern.rows;
+  const uint64_t in_strip = std::min(of_strip, end - WindowRow(pattern, begin));
+  if (in_strip < of_strip) return static_cast<uint32_t>(in_strip);
+  return static_cast<uint32_t>(of_strip + RowsOfStrips(pattern, begin / pattern.rows + 1, end));
 }
 
 }  // namespace penstock

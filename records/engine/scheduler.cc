@@ -31,8 +31,12 @@ absl::Status UnknownWindow(uint64_t window) {
 
 }  // namespace
 
-Scheduler::Scheduler(uint64_t budget_bytes, const EngineLimits& limits, bool share_parts)
-    : limits_(limits), admission_(budget_bytes, limits.idle_pin), turns_(limits, share_parts) {}
+Scheduler::Scheduler(uint64_t budget_bytes, const EngineLimits& limits, PartLedger& parts,
+                     bool share_parts)
+    : limits_(limits),
+      admission_(budget_bytes, limits.idle_pin),
+      parts_(parts),
+      turns_(limits, parts, share_parts) {}
 
 absl::StatusOr<SessionState*> Scheduler::AddSession(std::unique_ptr<SessionState> session) {
   MutexLock lock(&mutex_);
@@ -281,15 +285,18 @@ void Scheduler::AdmitSoon() {
   work_.NotifyOne();
 }
 
-bool Scheduler::Next(Job& job) {
+bool Scheduler::Next(Work& work) {
   MutexLock lock(&mutex_);
+  Finish(work);
+  work.jobs.clear();
+  work.decoded = {};
   while (!stopped_) {
     const bool waits = admission_.anyone_waits();
     if (waits && (admit_ || Admission::Clock::now() >= admission_.next_yield())) {
       admission_.Run(turns_.sessions(), Admission::Clock::now());
     }
     admit_ = false;
-    if (turns_.Take(job)) {
+    if (turns_.Take(work.jobs)) {
       if (idle_threads_ > 0 && turns_.AnyWork()) work_.NotifyOne();
       return true;
     }
@@ -361,17 +368,12 @@ void Scheduler::FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> 
   LetGo(job);
 }
 
-void Scheduler::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
-  MutexLock lock(&mutex_);
-  turns_.TakeFollowers(leader, jobs);
-}
-
-void Scheduler::FinishParts(std::span<const Job> jobs, const Decoded& decoded) {
-  MutexLock lock(&mutex_);
-  counts_.mates_without_sign += decoded.counters.mates_without_sign;
-  counts_.strip_rows_decoded += decoded.block_rows;
+void Scheduler::Finish(const Work& work) {
+  if (work.jobs.empty()) return;
+  counts_.mates_without_sign += work.decoded.counters.mates_without_sign;
+  counts_.strip_rows_decoded += work.decoded.block_rows;
   const auto now = Admission::Clock::now();
-  for (const Job& job : jobs) {
+  for (const Job& job : work.jobs) {
     job.window->last_used = now;
     counts_.rows_decoded += job.rows;
     counts_.bytes_out += job.bytes();
@@ -412,9 +414,8 @@ void Scheduler::LetGo(const Job& job) {
   if (--session.active == 0) ended_.NotifyAll();
 }
 
-void Scheduler::PartReturned(SessionState* session, size_t capacity) {
+void Scheduler::PartReturned() {
   MutexLock lock(&mutex_);
-  turns_.PartReturned(session, capacity);
   work_.NotifyOne();
 }
 
@@ -441,7 +442,7 @@ EngineStats Scheduler::stats() const {
   stats.pinned_bytes = store.pinned_bytes();
   stats.chunk_hits = store.stats().hits;
   stats.chunks_evicted = store.stats().evicted;
-  stats.part_bytes = turns_.part_bytes();
+  stats.part_bytes = parts_.bytes();
   return stats;
 }
 
@@ -450,7 +451,7 @@ SessionStats Scheduler::stats(const SessionState& session) const {
   return {.windows = session.windows.size(),
           .waiting_requests = session.requests.size(),
           .waiting_bytes = session.waiting_bytes,
-          .part_bytes = session.part_bytes};
+          .part_bytes = session.home->part_bytes()};
 }
 
 }  // namespace penstock

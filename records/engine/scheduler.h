@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -19,12 +18,13 @@
 
 namespace penstock {
 
-// Starts no thread, reads no file and calls no event: threads take a job by Next(), do it without
-// the lock and report it by one Finish function. Thread-safe.
+// Starts no thread, reads no file and calls no event: threads take work by Next() and do it without
+// the lock. What they have answered they report with the next call of it, any other job by one
+// Finish function. Thread-safe.
 class Scheduler {
  public:
-  // `share_parts`: as in Turns.
-  Scheduler(uint64_t budget_bytes, const EngineLimits& limits, bool share_parts);
+  // `parts` and `share_parts`: as in Turns.
+  Scheduler(uint64_t budget_bytes, const EngineLimits& limits, PartLedger& parts, bool share_parts);
 
   // kResourceExhausted: too many. Valid until ForgetSession().
   absl::StatusOr<SessionState*> AddSession(std::unique_ptr<SessionState> session);
@@ -42,8 +42,8 @@ class Scheduler {
   // no more than `bytes`.
   void LimitParts(SessionState& session, uint64_t bytes);
 
-  // Waits for a job. False: Stop() was called.
-  bool Next(Job& job);
+  // `work` is answered; waits for more. False: Stop() was called.
+  bool Next(Work& work);
   void FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error);
   // Rows of the job's window, if another session's window is the same; or null.
   std::shared_ptr<const SharedWindow> FindRows(const Job& job);
@@ -53,14 +53,9 @@ class Scheduler {
   void FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> shared);
   void FailBuild(const Job& job, const absl::Status& status);
   void FinishRefusal(const Job& job);
-  // Adds to `jobs` what other sessions, and that of `leader` itself, are waiting for of the block
-  // that `leader` answers from.
-  void TakeFollowers(const Job& leader, std::vector<Job>& jobs);
-  // Of kDecode.
-  void FinishParts(std::span<const Job> jobs, const Decoded& decoded);
 
-  // Memory of a part has returned; `session` is null if it has ended.
-  void PartReturned(SessionState* session, size_t capacity);
+  // Parts that were awaited have returned.
+  void PartReturned();
   void Stop();
 
   // Without the threads' times.
@@ -82,6 +77,7 @@ class Scheduler {
   void Fail(WindowState& window, const LoadError& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartPending(WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LetGo(const Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Finish(const Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until there may be a job again.
   void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // More windows may fit.
@@ -95,6 +91,7 @@ class Scheduler {
       ABSL_GUARDED_BY(mutex_);
   Admission admission_ ABSL_GUARDED_BY(mutex_);
   SharedWindows shared_windows_ ABSL_GUARDED_BY(mutex_);
+  const PartLedger& parts_;
   Turns turns_ ABSL_GUARDED_BY(mutex_);
   uint64_t sequence_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t idle_threads_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -46,6 +46,9 @@ class NeededOrder {
   std::vector<T*> items_;  // Latest first.
 };
 
+struct SessionState;
+struct WindowState;
+
 struct RequestState {
   uint64_t number = 0;
   WindowState* window = nullptr;
@@ -118,7 +121,6 @@ struct SessionState {
   NeededOrder<RequestState> runnable;    // With rows to decode.
   uint64_t in_use_bytes = 0;
   uint64_t waiting_bytes = 0;            // Of the rows of `requests` that are not taken.
-  uint64_t part_bytes = 0;               // Of parts that have not returned.
   uint64_t max_part_bytes = UINT64_MAX;  // Beside the engine's limit.
   int64_t deficit = 0;                   // Bytes it may take before the next session's turn.
   uint64_t last_admission = 0;

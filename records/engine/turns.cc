@@ -12,10 +12,11 @@ constexpr int64_t kQuantum = 64 << 10;
 
 // Of a session that has nothing outstanding while the others' parts take all that there is.
 constexpr size_t kSmallPartBytes = size_t{64} << 10;
-// Shorter runs of rows are copied for less than lending each of them costs.
-constexpr size_t kMinLentRun = size_t{8} << 10;
-// What a session may be given before its turn.
-constexpr int64_t kMaxDebt = PartBuffer::kMaxPartBytes;
+// Shorter runs of rows are decoded again for less than lending each of them costs.
+constexpr size_t kMinLentRun = size_t{2} << 10;
+// What a session may be given before its turn: more than the chunks of a window, which one session
+// is charged for and all its followers read.
+constexpr int64_t kMaxDebt = int64_t{16} << 20;
 // Answers that one thread sends before it looks what else there is to do.
 constexpr size_t kMaxFollowers = 64;
 
@@ -50,7 +51,7 @@ void Turns::Remove(SessionState& session) {
 }
 
 uint64_t Turns::RowsPerPart(const Decoding& decoding) const {
-  if (part_bytes_ < limits_.engine_part_bytes) return decoding.rows_per_part;
+  if (parts_.bytes() < limits_.engine_part_bytes) return decoding.rows_per_part;
   return std::clamp<uint64_t>(kSmallPartBytes / std::max<size_t>(decoding.row_bytes, 1), 1,
                               decoding.rows_per_part);
 }
@@ -83,13 +84,19 @@ Job Turns::NextPart(SessionState& session, RequestState& request) const {
 
 bool Turns::MayRun(const SessionState& session, const RequestState& request) const {
   if (Refused(request)) return true;
-  // One part a session always: others that do not read must not stop it.
-  if (session.part_bytes == 0) return true;
   const size_t capacity = PartPool::Capacity(NextBytes(session, request));
+  if (Fits(session, capacity)) return true;
+  parts_.Await();
+  return Fits(session, capacity);
+}
+
+bool Turns::Fits(const SessionState& session, size_t capacity) const {
+  const uint64_t used = session.home->part_bytes();
+  // One part a session always: others that do not read must not stop it.
+  if (used == 0) return true;
   const uint64_t limit =
       std::min({session.max_part_bytes, limits_.session_part_bytes, limits_.cached_part_bytes});
-  return session.part_bytes + capacity <= limit &&
-         part_bytes_ + capacity <= limits_.engine_part_bytes;
+  return used + capacity <= limit && parts_.bytes() + capacity <= limits_.engine_part_bytes;
 }
 
 bool Turns::HasWork(const SessionState& session) const {
@@ -102,7 +109,15 @@ bool Turns::AnyWork() const {
                      [this](const SessionState* session) { return HasWork(*session); });
 }
 
-bool Turns::Take(Job& job) {
+bool Turns::Take(std::vector<Job>& jobs) {
+  Job job;
+  if (!TakeOne(job)) return false;
+  jobs.push_back(job);
+  if (job.kind == Job::Kind::kDecode && job.block.rows > 0) TakeFollowers(job, jobs);
+  return true;
+}
+
+bool Turns::TakeOne(Job& job) {
   while (true) {
     int64_t least_debt = std::numeric_limits<int64_t>::max();
     for (size_t passed = 0; passed < ring_.size();) {
@@ -183,10 +198,7 @@ void Turns::TakeRows(SessionState& session, RequestState& request, Job& job) {
   ++request.active;
   ++request.window->active;
   ++session.active;
-  if (refused || session.decodes_rows) return;
-  const size_t capacity = PartPool::Capacity(job.decoded_bytes());
-  session.part_bytes += capacity;
-  part_bytes_ += capacity;
+  if (!refused && !session.decodes_rows) session.home->Reserve(job.decoded_bytes());
 }
 
 void Turns::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
@@ -202,11 +214,6 @@ void Turns::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
       session.deficit -= Cost(jobs.back());
     }
   }
-}
-
-void Turns::PartReturned(SessionState* session, size_t capacity) {
-  part_bytes_ -= capacity;
-  if (session != nullptr) session->part_bytes -= capacity;
 }
 
 }  // namespace penstock

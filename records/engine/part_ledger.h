@@ -1,0 +1,32 @@
+// What the parts outside take, known without a lock.
+#ifndef PENSTOCK_RECORDS_ENGINE_PART_LEDGER_H_
+#define PENSTOCK_RECORDS_ENGINE_PART_LEDGER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace penstock {
+
+// Bytes of the parts that have not returned, over all sessions, and whether somebody waits for
+// less. Who waits calls Await() first and looks at bytes() again; who subtracts and finds it
+// awaited wakes him: each sees what the other did before, or is seen. Thread-safe.
+class PartLedger {
+ public:
+  uint64_t bytes() const { return bytes_.load(); }
+  void Add(size_t n) { bytes_.fetch_add(n); }
+  // True: somebody waits, and the caller shall wake him.
+  bool Subtract(size_t n) {
+    bytes_.fetch_sub(n);
+    return awaited_.load() && awaited_.exchange(false);
+  }
+  void Await() { awaited_.store(true); }
+
+ private:
+  std::atomic<uint64_t> bytes_ = 0;
+  std::atomic<bool> awaited_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_PART_LEDGER_H_
