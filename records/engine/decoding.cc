@@ -11,9 +11,9 @@
 namespace penstock {
 namespace {
 
-// What clients ask for at a time, so that a request that begins with a block is answered by one part;
-// what a further job costs is by the part. The blocks of two threads still stay in L2 until they are
-// sent, where it has 2 MiB a core.
+// What clients ask for at a time, so that a request that begins with a block is answered by one
+// part; what a further job costs is by the part. The blocks of two threads still stay in L2 until
+// they are sent, where it has 2 MiB a core.
 constexpr size_t kBlockBytes = size_t{1000} << 10;
 // Strips seldom lie across blocks.
 constexpr uint32_t kBlockMultiple = 16;
