@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/byte_size.h"
 #include "records/base/timeout.h"
@@ -44,6 +45,17 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   loader.plan.window_chunks = options.window_chunks;
   loader.plan.strip_rows = options.strip_rows;
   return loader;
+}
+
+absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,
+                                              const v1::DecodeSpec& spec) {
+  for (const v1::TensorSpec& tensor : spec.tensor()) {
+    if (tensor.name() != "score" || !tensor.has_mate_score()) continue;
+    return MateScoreParams{tensor.mate_score().a(), tensor.mate_score().b(),
+                           tensor.mate_score().k()};
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--spec ", options.spec, " has no mate_score called score: the board model predicts that"));
 }
 
 }  // namespace penstock

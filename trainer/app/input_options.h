@@ -6,6 +6,7 @@
 
 #include "client/loader/loader.h"
 #include "records/dataset/manifest.h"
+#include "records/decode/score.h"
 #include "trainer/app/options.h"
 
 namespace penstock {
@@ -14,6 +15,10 @@ namespace penstock {
 // REQUIRES: options.Validate(); `options` must outlive the loader.
 LoaderOptions ToLoaderOptions(const TrainerOptions& options,
                               std::shared_ptr<const Manifest> manifest, const v1::DecodeSpec& spec);
+
+// How the scores of records become targets. kInvalidArgument: the spec has none.
+absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,
+                                              const v1::DecodeSpec& spec);
 
 }  // namespace penstock
 

@@ -156,6 +156,12 @@ absl::Status Complete(TrainerOptions& options) {
   }
   options.learning_rate *= options.ranks.LearningRateFactor(world_size);
   if (options.ranks.divide_steps) options.steps = (options.steps + world_size - 1) / world_size;
+  if (options.ranks.by_local_rank() && options.global_batch_size % world_size != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--global-batch-size ", options.global_batch_size, " on ", world_size,
+                     " ranks: with --shard-by local-rank all have as many rows; the nearest is ",
+                     (options.global_batch_size / world_size + 1) * world_size));
+  }
   if (options.ranks.fast()) return absl::OkStatus();
   return CheckShardsAndRanks(options.virtual_shards, world_size);
 }

@@ -64,6 +64,10 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
   app.add_option("--bucket-size", flags.bucket_size,
                  "Gradients that travel together on the CPU, while others are computed; 0: all, "
                  "after the backward pass");
+  app.add_option("--shard-by", flags.shard_by,
+                 "rank: all ranks share the data of --manifest; local-rank: each host has its own, "
+                 "which its ranks share")
+      ->check(CLI::IsMember({"rank", "local-rank"}));
   app.add_option("--lr-scaling", flags.lr_scaling,
                  "Multiply --lr by the world size or its root; warm it up then")
       ->check(CLI::IsMember({"none", "linear", "sqrt"}));

@@ -21,12 +21,14 @@ struct RankFlags {
   std::string reduction = "deterministic";
   std::string compression = "none";
   std::string bucket_size = "4MiB";
+  std::string shard_by = "rank";
   std::string lr_scaling = "none";
   bool divide_steps = false;
 
   // kInvalidArgument names the option.
   absl::Status Validate() const;
   bool fast() const { return reduction == "fast"; }
+  bool by_local_rank() const { return shard_by == "local-rank"; }
   WireFloat wire() const;
   size_t bucket_floats() const;  // REQUIRES: valid.
   // What --lr is multiplied by.

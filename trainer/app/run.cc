@@ -19,6 +19,7 @@
 #include "records/decode/spec.h"
 #include "records/io/atomic_file.h"
 #include "trainer/app/divergence_report.h"
+#include "trainer/app/host_shards.h"
 #include "trainer/app/input_options.h"
 #include "trainer/app/make_backend.h"
 #include "trainer/app/open_in_turn.h"
@@ -74,7 +75,6 @@ class TrainingRun {
   uint64_t TotalSteps() const;
   std::vector<MemoryUse> MemoryUses() const;
   absl::StatusOr<TrainLoopOptions> LoopOptions();
-  absl::StatusOr<MateScoreParams> ScoreParams() const;
   absl::Status OpenOutputs();
   absl::Status WriteResults(const TrainSummary& summary) const;
   Verdict JudgeRun(const TrainSummary& summary) const;
@@ -89,6 +89,7 @@ class TrainingRun {
   std::unique_ptr<Backend> backend_;
   std::optional<CheckpointFolder> checkpoints_;
   CheckpointInfo info_;
+  HostShards shards_;
   std::unique_ptr<LoaderInput> input_;
   std::optional<TrainingWatch> watch_;
   std::unique_ptr<MetricsEndpoint> metrics_;  // Of input_. May be null.
@@ -118,9 +119,10 @@ absl::Status TrainingRun::CompareRanks() {
 }
 
 absl::Status TrainingRun::CompareData() {
-  return CompareSettings(
-      ranks_->communicator(),
-      {{"the data and its order", absl::StrCat(absl::Hex(input_->loader().order_fingerprint()))}});
+  PENSTOCK_RETURN_IF_ERROR(
+      shards_.CompareOrders(ranks_->communicator(), input_->loader().order_fingerprint()));
+  return shards_.CompareCounts(ranks_->communicator(), TotalSteps(),
+                               manifest_->num_records(Split::kHoldout) > 0);
 }
 
 absl::Status TrainingRun::OpenData() {
@@ -229,8 +231,9 @@ absl::Status TrainingRun::OpenTrainInput() {
     loader.max_steps = watch_->InputSteps(TotalSteps());
   }
   if (!info_.cursor.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(loader.start, Cursor::Parse(info_.cursor));
+    PENSTOCK_ASSIGN_OR_RETURN(loader.start, shards_.OwnCursor(info_.cursor));
   }
+  shards_.Divide(loader);
   PENSTOCK_ASSIGN_OR_RETURN(input_, LoaderInput::Open(std::move(loader)));
   stopper_.Watch(input_.get());
   if (options_.rank.local_rank != 0) return absl::OkStatus();  // One port a host.
@@ -270,6 +273,10 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   loop.checkpoints = checkpoints_.has_value() ? &*checkpoints_ : nullptr;
   loop.ranks = &ranks_->communicator();
   loop.rank_0_saves = !options_.checkpoint_dir.empty();
+  loop.holdout_apart = shards_.apart();
+  loop.gather_cursors = [this](const std::string& own) {
+    return shards_.GatherCursors(ranks_->communicator(), own);
+  };
   loop.recorder = &watch_->recorder();
   if (manifest_->num_records(Split::kHoldout) > 0 && !options_.profile.diagnoses()) {
     loop.open_holdout = [this]() -> absl::StatusOr<std::unique_ptr<Input>> {
@@ -277,6 +284,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
       holdout.plan.split = Split::kHoldout;
       holdout.plan.shuffle = false;
       holdout.remainder = Remainder::kShort;
+      shards_.Divide(holdout);
       return LoaderInput::Open(std::move(holdout));
     };
   }
@@ -301,16 +309,6 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
     std::fflush(stdout);
   };
   return loop;
-}
-
-absl::StatusOr<MateScoreParams> TrainingRun::ScoreParams() const {
-  for (const v1::TensorSpec& tensor : spec_.tensor()) {
-    if (tensor.name() != "score" || !tensor.has_mate_score()) continue;
-    return MateScoreParams{tensor.mate_score().a(), tensor.mate_score().b(),
-                           tensor.mate_score().k()};
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--spec ", options_.spec, " has no mate_score called score: the board model predicts that"));
 }
 
 std::vector<MemoryUse> TrainingRun::MemoryUses() const {
@@ -342,8 +340,9 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   PENSTOCK_RETURN_IF_ERROR(OpenInTurn(
       options_.rank, ranks_->store(), [this] { return stopper_.stopping(); },
       [this] { return OpenData(); }));
-  PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParams());
+  PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParamsOf(options_, spec_));
   PENSTOCK_RETURN_IF_ERROR(CompareRanks());
+  PENSTOCK_ASSIGN_OR_RETURN(shards_, HostShards::Find(ranks_->communicator(), options_));
   PENSTOCK_RETURN_IF_ERROR(ShareStart());
   PENSTOCK_RETURN_IF_ERROR(OpenTrainInput());
   PENSTOCK_RETURN_IF_ERROR(CompareData());
@@ -353,9 +352,11 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);
 
   BoardReader reader(params);
+  const std::unique_ptr<Input> joined = shards_.Join(*input_, options_.global_batch_size);
+  Input& normal = joined == nullptr ? *input_ : *joined;
   const std::unique_ptr<Input> diagnostic =
-      options_.profile.diagnoses() ? watch_->Diagnose(*input_, TotalSteps()) : nullptr;
-  Input& input = diagnostic == nullptr ? *input_ : *diagnostic;
+      options_.profile.diagnoses() ? watch_->Diagnose(normal, TotalSteps()) : nullptr;
+  Input& input = diagnostic == nullptr ? normal : *diagnostic;
   TrainLoop loop(*backend_, reader, input, info_, std::move(loop_options));
   absl::StatusOr<TrainSummary> summary = loop.Run();
   progress_->Clear();

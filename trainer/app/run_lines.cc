@@ -14,6 +14,9 @@ void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {
   absl::PrintF("%d ranks (%s), %d virtual shards each, reduction %s\n", options.rank.world_size,
                options.rank.source, start.backend.shards() / options.rank.world_size,
                start.reduction);
+  if (options.ranks.by_local_rank()) {
+    absl::PrintF("each host trains on its own data, this one's are the records above\n");
+  }
   if (options.ranks.lr_scaling == "none") return;
   absl::PrintF("learning rate %g, by --lr-scaling %s\n", options.learning_rate,
                options.ranks.lr_scaling);

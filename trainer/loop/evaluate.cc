@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "records/base/status.h"
+#include "trainer/comm/gather.h"
 #include "trainer/comm/row_gather.h"
 #include "trainer/loop/agreement.h"
 
@@ -19,37 +20,40 @@ std::string Evaluation::ToString() const {
 namespace {
 
 // Sums over rows, in their order.
-class Sums {
- public:
-  explicit Sums(double train_mean) : train_mean_(train_mean) {}
+struct Sums {
+  uint64_t records = 0;
+  double errors = 0, from_train_mean = 0, scores = 0, squares = 0;
 
-  void Add(std::span<const float> predictions, std::span<const float> row_scores) {
+  void Add(std::span<const float> predictions, std::span<const float> row_scores,
+           double train_mean) {
     for (size_t i = 0; i < row_scores.size(); ++i) {
       const double score = row_scores[i], error = predictions[i] - score;
-      errors_ += error * error;
-      from_train_mean_ += (score - train_mean_) * (score - train_mean_);
-      scores_ += score;
-      squares_ += score * score;
+      errors += error * error;
+      from_train_mean += (score - train_mean) * (score - train_mean);
+      scores += score;
+      squares += score * score;
     }
-    records_ += row_scores.size();
+    records += row_scores.size();
+  }
+  void Add(const Sums& others) {
+    records += others.records;
+    errors += others.errors;
+    from_train_mean += others.from_train_mean;
+    scores += others.scores;
+    squares += others.squares;
   }
 
   absl::StatusOr<Evaluation> Result() const {
-    if (records_ == 0) {
+    if (records == 0) {
       return absl::FailedPreconditionError(
           "there are no held-out records: index the data with --holdout 5%");
     }
-    const auto count = static_cast<double>(records_);
-    return Evaluation{.records = records_,
-                      .loss = errors_ / count,
-                      .train_mean_loss = from_train_mean_ / count,
-                      .own_mean_loss = squares_ / count - (scores_ / count) * (scores_ / count)};
+    const auto count = static_cast<double>(records);
+    return Evaluation{.records = records,
+                      .loss = errors / count,
+                      .train_mean_loss = from_train_mean / count,
+                      .own_mean_loss = squares / count - (scores / count) * (scores / count)};
   }
-
- private:
-  const double train_mean_;
-  uint64_t records_ = 0;
-  double errors_ = 0, from_train_mean_ = 0, scores_ = 0, squares_ = 0;
 };
 
 // One batch of an evaluation, on all ranks.
@@ -79,6 +83,19 @@ class BatchPredictor {
   Communicator& ranks_;
 };
 
+// A batch of this rank alone. The backend is told that the others have as many rows, so that all
+// of it are this rank's.
+absl::Status PredictOwn(Backend& backend, BoardReader& reader, const InputBatch& batch,
+                        size_t ranks, double train_mean, std::vector<float>& predictions,
+                        Sums& sums) {
+  PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader.Read(batch));
+  predictions.resize(rows.rows);
+  if (rows.rows == 0) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(backend.Predict(rows, predictions, rows.rows * ranks));
+  sums.Add(predictions, {rows.scores, rows.rows}, train_mean);
+  return absl::OkStatus();
+}
+
 Intent ReadBatch(Input& input, const std::function<bool()>& should_stop, InputBatch& batch,
                  absl::Status& status) {
   if (should_stop && should_stop()) return Intent::kStop;
@@ -96,7 +113,7 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input
   SingleCommunicator alone;
   Communicator& all = ranks == nullptr ? alone : *ranks;
   BatchPredictor predictor(backend, reader, all);
-  Sums sums(train_mean);
+  Sums sums;
   for (InputBatch batch;;) {
     absl::Status status;
     const Intent own = ReadBatch(input, should_stop, batch, status);
@@ -107,8 +124,33 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input
     if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
     if (agreed.intent == Intent::kEnd) return sums.Result();
     PENSTOCK_RETURN_IF_ERROR(predictor.Run(batch));
-    sums.Add(predictor.predictions, predictor.scores);
+    sums.Add(predictor.predictions, predictor.scores, train_mean);
   }
+}
+
+absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BoardReader& reader, Input& input,
+                                         double train_mean,
+                                         const std::function<bool()>& should_stop,
+                                         Communicator& ranks) {
+  Sums own;
+  absl::Status status;
+  Intent intent = Intent::kGo;
+  std::vector<float> predictions;
+  for (InputBatch batch; intent == Intent::kGo;) {
+    intent = ReadBatch(input, should_stop, batch, status);
+    if (intent != Intent::kGo) break;
+    status = PredictOwn(backend, reader, batch, ranks.size(), train_mean, predictions, own);
+    if (!status.ok()) intent = Intent::kFailed;
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(ranks, intent, 0, status));
+  if (agreed.intent == Intent::kFailed) {
+    return status.ok() ? absl::UnavailableError(agreed.why) : status;
+  }
+  if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Sums> parts, GatherOne(ranks, own));
+  Sums all;
+  for (const Sums& part : parts) all.Add(part);
+  return all.Result();
 }
 
 }  // namespace penstock

@@ -37,6 +37,13 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input
                                     const std::function<bool()>& should_stop = {},
                                     Communicator* ranks = nullptr);
 
+// The same where each rank reads rows of its own, as many as it has: added up over all ranks in
+// their order. A stop or failure of one rank is known to the others once they have read theirs.
+absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BoardReader& reader, Input& input,
+                                         double train_mean,
+                                         const std::function<bool()>& should_stop,
+                                         Communicator& ranks);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_TRAINER_LOOP_EVALUATE_H_

@@ -197,7 +197,9 @@ absl::Status TrainLoop::RunEvaluation() {
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Input> holdout, options_.open_holdout());
   const double mean = info_.score_sum / static_cast<double>(info_.score_count);
   absl::StatusOr<Evaluation> evaluation =
-      Evaluate(backend_, reader_, *holdout, mean, options_.should_stop, options_.ranks);
+      options_.holdout_apart
+          ? EvaluateApart(backend_, reader_, *holdout, mean, options_.should_stop, ranks_)
+          : Evaluate(backend_, reader_, *holdout, mean, options_.should_stop, options_.ranks);
   if (absl::IsCancelled(evaluation.status())) {  // By should_stop(), of this rank or another.
     summary_.stopped = true;
     return absl::OkStatus();
@@ -235,8 +237,12 @@ absl::Status TrainLoop::SaveBy(SaveMethod save) {
   if (!options_.rank_0_saves && options_.checkpoints == nullptr) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const TrainState* state, backend_.State());
   if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, *state));
+  CheckpointInfo info = info_;
+  if (options_.gather_cursors) {
+    PENSTOCK_ASSIGN_OR_RETURN(info.cursor, options_.gather_cursors(info_.cursor));
+  }
   if (options_.checkpoints != nullptr) {
-    PENSTOCK_RETURN_IF_ERROR((options_.checkpoints->*save)(info_, backend_.table(), *state));
+    PENSTOCK_RETURN_IF_ERROR((options_.checkpoints->*save)(info, backend_.table(), *state));
   }
   return options_.rank_0_saves ? ranks_.Barrier() : absl::OkStatus();
 }

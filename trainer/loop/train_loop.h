@@ -85,6 +85,10 @@ struct TrainLoopOptions {
   // The ranks of the training, which all run this loop; must outlive it. Null: one alone.
   Communicator* ranks = nullptr;
   bool rank_0_saves = false;  // Then all compare their state first.
+  // Of all ranks' cursors what a checkpoint holds; called by all. Empty: rank 0's, as all are
+  // alike.
+  std::function<absl::StatusOr<std::string>(const std::string& own)> gather_cursors = {};
+  bool holdout_apart = false;  // Every rank reads held-out records of its own.
   // Opens the held-out records anew; empty: no evaluation.
   std::function<absl::StatusOr<std::unique_ptr<Input>>()> open_holdout = {};
 

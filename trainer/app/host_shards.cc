@@ -1,0 +1,170 @@
+#include "trainer/app/host_shards.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "records/base/status.h"
+#include "trainer/comm/gather.h"
+
+namespace penstock {
+namespace {
+
+// A text of this many bytes holds any cursor.
+struct CursorText {
+  char text[256] = {};
+};
+
+struct LocalPlace {
+  uint32_t rank = 0;
+  uint32_t size = 0;
+};
+
+struct Counts {
+  uint64_t steps = 0;
+  uint64_t has_holdout = 0;
+};
+
+absl::Status Differ(absl::string_view what, uint64_t own, size_t rank, uint64_t theirs,
+                    absl::string_view cure) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " ", own, " on rank 0 and ", theirs, " on rank ", rank, ": ", cure));
+}
+
+// Counts batches instead of the positions of one host, which others are not at.
+class HostInput final : public Input {
+ public:
+  HostInput(Input& host, size_t hosts, uint64_t global_batch_size)
+      : host_(host), hosts_(hosts), global_batch_size_(global_batch_size) {}
+
+  absl::StatusOr<bool> Next(InputBatch& batch) override {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, host_.Next(batch));
+    if (!more) return false;
+    batch.global_rows *= hosts_;
+    batch.first_position = batches_++ * global_batch_size_;
+    return true;
+  }
+  bool Ready() const override { return host_.Ready(); }
+  void Close() override { host_.Close(); }
+  std::vector<InputServer> servers() const override { return host_.servers(); }
+
+ private:
+  Input& host_;
+  const size_t hosts_;
+  const uint64_t global_batch_size_;
+  uint64_t batches_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<HostPlace> FindHost(Communicator& ranks, const RankInfo& info) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<LocalPlace> all,
+                            GatherOne(ranks, LocalPlace{info.local_rank, info.local_size}));
+  std::vector<size_t> seen(info.world_size);  // Ranks of each local rank.
+  HostPlace place{.host = 0, .hosts = all.size() / all[0].size};
+  for (size_t r = 0; r < all.size(); ++r) {
+    if (all[r].size != all[0].size) {
+      return Differ("--shard-by local-rank: the ranks of a host are", all[0].size, r, all[r].size,
+                    "start as many on every host");
+    }
+    if (r < info.rank && all[r].rank == info.local_rank) ++place.host;
+    ++seen[all[r].rank];
+  }
+  for (size_t local = 0; local < all[0].size; ++local) {
+    if (seen[local] == place.hosts && all.size() % all[0].size == 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--shard-by local-rank: ", all.size(), " ranks, ", all[0].size, " on a host, of which ",
+        seen[local], " have local rank ", local, ": start as many on every host"));
+  }
+  return place;
+}
+
+absl::StatusOr<HostShards> HostShards::Find(Communicator& ranks, const TrainerOptions& options) {
+  HostShards shards;
+  shards.rank_ = options.rank;
+  shards.by_local_rank_ = options.ranks.by_local_rank();
+  if (!options.ranks.by_local_rank()) return shards;
+  PENSTOCK_ASSIGN_OR_RETURN(shards.place_, FindHost(ranks, options.rank));
+  return shards;
+}
+
+void HostShards::Divide(LoaderOptions& loader) const {
+  if (!apart()) return;
+  loader.rank = rank_.local_rank;
+  loader.world_size = rank_.local_size;
+  loader.global_batch_size /= place_.hosts;
+}
+
+std::unique_ptr<Input> HostShards::Join(Input& host, uint64_t global_batch_size) const {
+  if (!apart()) return nullptr;
+  return std::make_unique<HostInput>(host, place_.hosts, global_batch_size);
+}
+
+absl::Status HostShards::CompareOrders(Communicator& ranks, uint64_t order_fingerprint) const {
+  struct Order {
+    uint64_t host, fingerprint;
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Order> all,
+                            GatherOne(ranks, Order{place_.host, order_fingerprint}));
+  for (size_t r = 0; r < all.size(); ++r) {
+    const auto first = std::find_if(all.begin(), all.end(),
+                                    [&](const Order& order) { return order.host == all[r].host; });
+    if (first->fingerprint == all[r].fingerprint) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the data and its order is ", absl::Hex(first->fingerprint), " on rank ",
+        first - all.begin(), " and ", absl::Hex(all[r].fingerprint), " on rank ", r,
+        by_local_rank_
+            ? ", which are on one host (--local-size): all its ranks must train on the same"
+            : ": all ranks must train on the same"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HostShards::CompareCounts(Communicator& ranks, uint64_t steps,
+                                       bool has_holdout) const {
+  if (!apart()) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Counts> all,
+                            GatherOne(ranks, Counts{steps, has_holdout ? 1u : 0u}));
+  for (size_t r = 1; r < all.size(); ++r) {
+    if (all[r].steps != all[0].steps) {
+      return Differ("--shard-by local-rank: the steps in all are", all[0].steps, r, all[r].steps,
+                    "their hosts have not as much data; give --steps, for which a host goes "
+                    "through its data as often as it takes, or split it evenly");
+    }
+    if (all[r].has_holdout != all[0].has_holdout) {
+      return Differ("--shard-by local-rank: the hosts with held-out records are",
+                    all[0].has_holdout, r, all[r].has_holdout, "index all with --holdout, or none");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> HostShards::GatherCursors(Communicator& ranks,
+                                                      const std::string& own) const {
+  // As it was read: no step was applied since.
+  if (!apart() || absl::StrContains(own, ' ')) return own;
+  CursorText text;
+  own.copy(text.text, sizeof(text.text) - 1);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<CursorText> all, GatherOne(ranks, text));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint64_t> hosts,
+                            GatherOne(ranks, uint64_t{place_.host}));
+  std::vector<std::string> cursors(place_.hosts);
+  for (size_t r = 0; r < all.size(); ++r) cursors[hosts[r]] = all[r].text;
+  return absl::StrJoin(cursors, " ");
+}
+
+absl::StatusOr<Cursor> HostShards::OwnCursor(absl::string_view cursors) const {
+  const std::vector<absl::string_view> all = absl::StrSplit(cursors, ' ');
+  if (all.size() == place_.hosts) return Cursor::Parse(all[place_.host]);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the checkpoint was written by ", all.size(), all.size() == 1 ? " host" : " hosts",
+      " with data of their own; here are ", place_.hosts,
+      ": go on with as many (--shard-by local-rank), or start with its weights (penstock-train "
+      "export, --init-from)"));
+}
+
+}  // namespace penstock

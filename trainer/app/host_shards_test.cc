@@ -1,0 +1,133 @@
+#include "trainer/app/host_shards.h"
+
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/comm/testing/rank_threads.h"
+#include "trainer/testing/memory_input.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Local {
+  uint32_t rank, size;
+};
+
+// The host of every rank, or what is wrong.
+std::vector<absl::StatusOr<HostPlace>> Places(const std::vector<Local>& locals) {
+  std::vector<absl::StatusOr<HostPlace>> places(locals.size(), absl::UnknownError("not run"));
+  RunRanks(static_cast<uint32_t>(locals.size()), [&](RankGroup& group) {
+    RankInfo info = group.info();
+    info.local_rank = locals[info.rank].rank;
+    info.local_size = locals[info.rank].size;
+    places[info.rank] = FindHost(group.communicator(), info);
+  });
+  return places;
+}
+
+std::vector<size_t> Hosts(const std::vector<Local>& locals) {
+  std::vector<size_t> hosts;
+  for (const auto& place : Places(locals)) {
+    EXPECT_OK(place);
+    if (!place.ok()) continue;
+    EXPECT_EQ(place->hosts, 2u);
+    hosts.push_back(place->host);
+  }
+  return hosts;
+}
+
+TEST(FindHostTest, RanksMayBeNumberedByHostOrAcrossHosts) {
+  EXPECT_THAT(Hosts({{0, 2}, {1, 2}, {0, 2}, {1, 2}}), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(Hosts({{0, 2}, {0, 2}, {1, 2}, {1, 2}}), ElementsAre(0, 1, 0, 1));
+}
+
+TEST(FindHostTest, HostsOfDifferentSizesAreNamed) {
+  for (const auto& place : Places({{0, 2}, {1, 2}, {0, 1}})) {
+    EXPECT_THAT(place, StatusIs(absl::StatusCode::kInvalidArgument,
+                                AllOf(HasSubstr("2 on rank 0 and 1 on rank 2"),
+                                      HasSubstr("as many on every host"))));
+  }
+}
+
+class HostShardsTest : public testing::Test {
+ protected:
+  static TrainerOptions Options(const RankInfo& info, uint32_t local_size) {
+    TrainerOptions options;
+    options.ranks.shard_by = "local-rank";
+    options.rank = info;
+    options.rank.local_rank = info.rank % local_size;
+    options.rank.local_size = local_size;
+    return options;
+  }
+};
+
+TEST_F(HostShardsTest, ACheckpointHoldsACursorOfEveryHost) {
+  RunRanks(4, [&](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    auto shards = HostShards::Find(ranks, Options(group.info(), 2)).value();
+    const size_t host = ranks.rank() / 2;
+    const Cursor own{.order_fingerprint = 7 + host, .epoch = host, .position = 64};
+    auto all = shards.GatherCursors(ranks, own.ToString()).value();
+    EXPECT_THAT(shards.OwnCursor(all), IsOkAndHolds(own));
+    EXPECT_THAT(shards.GatherCursors(ranks, all), IsOkAndHolds(all));  // As it was read.
+    EXPECT_THAT(shards.OwnCursor(own.ToString()),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("by 1 host with data")));
+  });
+}
+
+TEST_F(HostShardsTest, RanksOfOneHostAloneAreCompared) {
+  RunRanks(4, [&](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    auto shards = HostShards::Find(ranks, Options(group.info(), 2)).value();
+    EXPECT_OK(shards.CompareOrders(ranks, ranks.rank() / 2));
+    EXPECT_THAT(shards.CompareOrders(ranks, ranks.rank()),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("0 on rank 0 and 1 on rank 1, which are on one host")));
+    EXPECT_THAT(shards.CompareCounts(ranks, 10 + ranks.rank() / 2, true),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("10 on rank 0 and 11 on rank 2"), HasSubstr("--steps"))));
+    EXPECT_THAT(shards.CompareCounts(ranks, 10, ranks.rank() < 2),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--holdout")));
+  });
+}
+
+TEST_F(HostShardsTest, AHostsBatchIsItsPartOfTheGlobalOne) {
+  RunRanks(4, [&](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    auto shards = HostShards::Find(ranks, Options(group.info(), 2)).value();
+    LoaderOptions loader;
+    loader.global_batch_size = 64;
+    shards.Divide(loader);
+    EXPECT_EQ(loader.global_batch_size, 32u);
+    EXPECT_EQ(loader.rank, ranks.rank() % 2);
+    EXPECT_EQ(loader.world_size, 2u);
+    MemoryInput host(96, 32, /*seed=*/1, "", loader.rank, 2);
+    const std::unique_ptr<Input> input = shards.Join(host, 64);
+    InputBatch batch;
+    for (uint64_t position : {0, 64, 128}) {
+      EXPECT_THAT(input->Next(batch), IsOkAndHolds(true));
+      EXPECT_EQ(batch.rows, 16u);
+      EXPECT_EQ(batch.global_rows, 64u);
+      EXPECT_EQ(batch.first_position, position);
+    }
+    EXPECT_THAT(input->Next(batch), IsOkAndHolds(false));
+  });
+}
+
+TEST_F(HostShardsTest, OneHostIsNotApart) {
+  RunRanks(2, [&](RankGroup& group) {
+    auto shards = HostShards::Find(group.communicator(), Options(group.info(), 2)).value();
+    EXPECT_FALSE(shards.apart());
+    MemoryInput host(10, 2);
+    EXPECT_EQ(shards.Join(host, 2), nullptr);
+  });
+}
+
+}  // namespace
+}  // namespace penstock
