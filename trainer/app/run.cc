@@ -144,10 +144,8 @@ absl::Status TrainingRun::OpenData() {
 
 absl::Status TrainingRun::MakeBackend() {
   PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
-  GatedCommunicator* gate = nullptr;
-  if (options_.profile.no_allreduce) {
-    gate = &gate_.emplace(ranks_->communicator(), (TotalSteps() + 1) / 2);
-  }
+  if (options_.profile.no_allreduce) gate_.emplace(ranks_->communicator(), (TotalSteps() + 1) / 2);
+  GatedCommunicator* gate = gate_.has_value() ? &*gate_ : nullptr;
   PENSTOCK_ASSIGN_OR_RETURN(backend_, penstock::MakeBackend(options_, info_.model, *ranks_, gate));
   return absl::OkStatus();
 }
@@ -234,6 +232,7 @@ absl::Status TrainingRun::OpenTrainInput() {
     PENSTOCK_ASSIGN_OR_RETURN(loader.start, shards_.OwnCursor(info_.cursor));
   }
   shards_.Divide(loader);
+  loader.slot_allocator = backend_->slot_allocator();
   PENSTOCK_ASSIGN_OR_RETURN(input_, LoaderInput::Open(std::move(loader)));
   stopper_.Watch(input_.get());
   if (options_.rank.local_rank != 0) return absl::OkStatus();  // One port a host.

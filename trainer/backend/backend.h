@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/loader/slot_allocator.h"
 #include "trainer/backend/board_rows.h"
 #include "trainer/backend/train_state.h"
 #include "trainer/model/parameter_table.h"
@@ -70,6 +71,9 @@ class Backend {
   virtual absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool last);
   virtual absl::Status Begin() { return absl::OkStatus(); }
   virtual absl::StatusOr<StepResult> Finish();
+  // For the slots of the input: batches are sent from its memory without a copy on the host. Null:
+  // any memory is as good. Lives as long as the backend.
+  virtual SlotAllocator* slot_allocator() { return nullptr; }
   // Batches that can be staged now.
   virtual size_t room() const { return staged_.has_value() ? 0 : 1; }
 

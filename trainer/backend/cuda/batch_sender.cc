@@ -6,24 +6,53 @@
 
 namespace penstock {
 
-void BatchSender::Fill(const BoardRows& rows, size_t global_rows, float weight, size_t slot) const {
+void BatchSender::FillRest(const BoardRows& rows, size_t global_rows, float weight,
+                           size_t slot) const {
   for (size_t shard = 0; shard < shards_.own; ++shard) {
     const ShardRows::Range range = shards_.Of(shard, global_rows);
-    memory_.slot().Fill(rows.Slice(range.first, range.count), shard, weight,
-                        memory_.host_slot(slot));
+    memory_.slot().FillRest(rows.Slice(range.first, range.count), shard, weight,
+                            memory_.host_slot(slot));
   }
 }
 
-void BatchSender::SetUpdate(const reference::UpdateScalars& update, size_t slot) const {
-  memory_.slot().SetUpdate(update, memory_.host_slot(slot));
+void BatchSender::Fill(const BoardRows& rows, size_t global_rows, float weight, size_t slot) const {
+  for (size_t shard = 0; shard < shards_.own; ++shard) {
+    const ShardRows::Range range = shards_.Of(shard, global_rows);
+    memory_.slot().FillPlanes(rows.Slice(range.first, range.count), shard, memory_.host_slot(slot));
+  }
+  FillRest(rows, global_rows, weight, slot);
 }
 
-absl::Status BatchSender::Send(size_t slot, DeviceEvent arrival) {
-  const size_t bytes = memory_.slot().bytes();
-  const DeviceOp copy{.kind = DeviceOpKind::kCopy,
-                      .operands = {{memory_.host_slot(slot), bytes, Access::kRead, /*host=*/true},
-                                   {memory_.slot_at(slot), bytes, Access::kWrite}}};
-  PENSTOCK_RETURN_IF_ERROR(device_.Run(copy, DeviceQueue::kCopy));
+bool BatchSender::CanSendPlanes(const BoardRows& rows, size_t global_rows) const {
+  for (size_t shard = 0; shard < shards_.own; ++shard) {
+    if (shards_.Of(shard, global_rows).count != memory_.slot().rows()) return false;
+  }
+  return pinned_.Contains(rows.planes, rows.rows * BoardRows::BytesOfPlanes(rows.format));
+}
+
+absl::Status BatchSender::Copy(const void* from, size_t bytes, char* to) {
+  return device_.Run({.kind = DeviceOpKind::kCopy,
+                      .operands = {{const_cast<void*>(from), bytes, Access::kRead, /*host=*/true},
+                                   {to, bytes, Access::kWrite}}},
+                     DeviceQueue::kCopy);
+}
+
+absl::Status BatchSender::Send(const BoardRows& rows, size_t global_rows, float weight,
+                               const reference::UpdateScalars& update, size_t slot,
+                               DeviceEvent arrival) {
+  const char* host = memory_.host_slot(slot);
+  char* to = memory_.slot_at(slot);
+  size_t sent = 0;
+  if (CanSendPlanes(rows, global_rows)) {
+    FillRest(rows, global_rows, weight, slot);
+    PENSTOCK_RETURN_IF_ERROR(
+        Copy(rows.planes, rows.rows * BoardRows::BytesOfPlanes(rows.format), to));
+    sent = memory_.slot().flags(0);
+  } else {
+    Fill(rows, global_rows, weight, slot);
+  }
+  memory_.slot().SetUpdate(update, memory_.host_slot(slot));
+  PENSTOCK_RETURN_IF_ERROR(Copy(host + sent, memory_.slot().bytes() - sent, to + sent));
   return device_.Record(arrival, DeviceQueue::kCopy);
 }
 

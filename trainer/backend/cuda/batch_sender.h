@@ -9,24 +9,27 @@
 #include "kernels/reference/adamw.h"
 #include "trainer/backend/board_rows.h"
 #include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/pinned_slots.h"
 #include "trainer/backend/cuda/shard_rows.h"
 #include "trainer/backend/cuda/training_memory.h"
 
 namespace penstock {
 
-// Borrows the device and the memory. Not thread-safe.
+// Borrows the device, the memory and the loader's slots. Not thread-safe.
 class BatchSender {
  public:
-  BatchSender(Device& device, const TrainingMemory& memory, const ShardRows& shards)
-      : device_(device), memory_(memory), shards_(shards) {}
+  BatchSender(Device& device, const TrainingMemory& memory, const PinnedSlots& pinned,
+              const ShardRows& shards)
+      : device_(device), memory_(memory), pinned_(pinned), shards_(shards) {}
 
   // Puts a batch in slot `slot` of the host; each of its rows weighs `weight` in the loss.
   // REQUIRES: nothing that was queued still uses the slot.
   void Fill(const BoardRows& rows, size_t global_rows, float weight, size_t slot) const;
-  // The numbers of the update after it.
-  void SetUpdate(const reference::UpdateScalars& update, size_t slot) const;
-  // Queues the slot's copy on the stream of copies, and `arrival` behind it.
-  absl::Status Send(size_t slot, DeviceEvent arrival);
+  // As Fill(), with the numbers of the update after the batch, and queues the copies on the stream
+  // of copies, and `arrival` behind them. Planes that lie in page-locked memory as they will on the
+  // device are sent from there; what else they need is a small part of the batch.
+  absl::Status Send(const BoardRows& rows, size_t global_rows, float weight,
+                    const reference::UpdateScalars& update, size_t slot, DeviceEvent arrival);
 
   // What a slot's step predicted, and its targets, of the rank's rows: without the padding of the
   // shards.
@@ -34,8 +37,15 @@ class BatchSender {
   void TakeTargets(size_t slot, size_t global_rows, std::span<float> rows) const;
 
  private:
+  void FillRest(const BoardRows& rows, size_t global_rows, float weight, size_t slot) const;
+  // Whether the batch's planes lie in page-locked memory, without padding between the shards.
+  bool CanSendPlanes(const BoardRows& rows, size_t global_rows) const;
+  // On the stream of copies.
+  absl::Status Copy(const void* from, size_t bytes, char* to);
+
   Device& device_;
   const TrainingMemory& memory_;
+  const PinnedSlots& pinned_;
   const ShardRows shards_;
 };
 

@@ -28,10 +28,13 @@ SlotLayout::SlotLayout(BoardFormat format, size_t shards, size_t rows)
   bytes_ = update_ + Aligned(sizeof(reference::UpdateScalars));
 }
 
-void SlotLayout::Fill(const BoardRows& rows, size_t shard, float weight, char* slot) const {
+void SlotLayout::FillPlanes(const BoardRows& rows, size_t shard, char* slot) const {
   const size_t planes_bytes = BoardRows::BytesOfPlanes(format_);
-  const size_t flags_bytes = BoardRows::BytesOfFlags(format_);
   CopyAndPad(rows.planes, rows.rows * planes_bytes, rows_ * planes_bytes, slot + planes(shard));
+}
+
+void SlotLayout::FillRest(const BoardRows& rows, size_t shard, float weight, char* slot) const {
+  const size_t flags_bytes = BoardRows::BytesOfFlags(format_);
   CopyAndPad(rows.flags, rows.rows * flags_bytes, rows_ * flags_bytes, slot + flags(shard));
   const size_t scored = rows.scores == nullptr ? 0 : rows.rows;
   CopyAndPad(rows.scores, scored * sizeof(float), rows_ * sizeof(float), slot + targets(shard));

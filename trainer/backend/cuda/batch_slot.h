@@ -28,9 +28,11 @@ class SlotLayout {
   size_t weights(size_t shard) const { return weights_ + shard * rows_ * sizeof(float); }
   size_t update() const { return update_; }
 
-  // Puts rows.rows <= rows() rows in shard `shard` of the slot at `slot`; each weighs `weight` in
-  // the loss. The rows beyond are zeros that weigh nothing.
-  void Fill(const BoardRows& rows, size_t shard, float weight, char* slot) const;
+  // Put rows.rows <= rows() rows in shard `shard` of the slot at `slot`: their planes, and what
+  // lies behind those; each weighs `weight` in the loss. The rows beyond are zeros that weigh
+  // nothing.
+  void FillPlanes(const BoardRows& rows, size_t shard, char* slot) const;
+  void FillRest(const BoardRows& rows, size_t shard, float weight, char* slot) const;
   void SetUpdate(const reference::UpdateScalars& update, char* slot) const;
 
   size_t rows() const { return rows_; }

@@ -67,6 +67,7 @@ CudaBackend::CudaBackend(const BoardModelConfig& config, const CudaBackendOption
       shards_(ShardsFor(options.shards, options.ranks == nullptr ? 1 : options.ranks->size(),
                         options.fast_reduction)),
       device_(std::move(device)),
+      pinned_slots_(*device_),
       ranks_(options.ranks == nullptr ? alone_ : *options.ranks),
       gradient_ranks_(std::move(gradient_ranks)),
       merge_(gradient_ranks_ == nullptr ? ranks_ : *gradient_ranks_,
@@ -87,7 +88,7 @@ absl::Status CudaBackend::Prepare() {
   PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(*device_, options_.memory_fraction));
   PENSTOCK_RETURN_IF_ERROR(memory_->Take(*device_));
   PENSTOCK_RETURN_IF_ERROR(merge_.Bind(*device_, memory_->plan(), memory_->gradients()));
-  sender_.emplace(*device_, *memory_,
+  sender_.emplace(*device_, *memory_, pinned_slots_,
                   ShardRows{.shards = shards_,
                             .first = merge_.first_shard(),
                             .own = merge_.num_shards(),

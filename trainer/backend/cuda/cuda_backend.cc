@@ -64,13 +64,13 @@ absl::Status CudaBackend::Stage(const BoardRows& rows, const UpdateOptions& upda
                    .rows = rows.rows,
                    .global_rows = global_rows,
                    .kind = {.first = between_steps_, .last = last}};
-  sender_->Fill(rows, global_rows, 1.0f / static_cast<float>(global_rows * update.batches),
-                batch.slot);
-  sender_->SetUpdate({reference::AdamwScalars<float>::ForStep(NextStep(), update.learning_rate,
-                                                              update.decay_rate, 1.0),
-                      static_cast<float>(update.clip_norm)},
-                     batch.slot);
-  PENSTOCK_RETURN_IF_ERROR(sender_->Send(batch.slot, ArrivalOf(group_)));
+  const reference::UpdateScalars scalars{
+      reference::AdamwScalars<float>::ForStep(NextStep(), update.learning_rate, update.decay_rate,
+                                              1.0),
+      static_cast<float>(update.clip_norm)};
+  const float weight = 1.0f / static_cast<float>(global_rows * update.batches);
+  PENSTOCK_RETURN_IF_ERROR(
+      sender_->Send(rows, global_rows, weight, scalars, batch.slot, ArrivalOf(group_)));
   staged_.push_back(batch);
   between_steps_ = last;
   return absl::OkStatus();
@@ -287,9 +287,10 @@ absl::StatusOr<std::vector<float>> CudaBackend::ReadGradients() {
 }
 
 std::vector<MemoryUse> CudaBackend::MemoryUses(BoardFormat, size_t global_rows) {
-  return {{"state", 3 * layout_.model().arena_size() * sizeof(float), "as it is saved"},
-          {"batches", memory_->host_bytes(), "page-locked"},
-          {"predictions", 2 * global_rows * sizeof(float), "and scores"}};
+  return {
+      {"state", 3 * layout_.model().arena_size() * sizeof(float), "as it is saved"},
+      {"batches", memory_->host_bytes(), absl::StrCat("page-locked; ", pinned_slots_.Describe())},
+      {"predictions", 2 * global_rows * sizeof(float), "and scores"}};
 }
 
 BackendDescription CudaBackend::Describe() const {

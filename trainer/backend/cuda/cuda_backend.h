@@ -27,6 +27,7 @@
 #include "trainer/backend/cuda/device_program.h"
 #include "trainer/backend/cuda/device_state.h"
 #include "trainer/backend/cuda/launch_thread.h"
+#include "trainer/backend/cuda/pinned_slots.h"
 #include "trainer/backend/cuda/step_lists.h"
 #include "trainer/backend/cuda/training_memory.h"
 #include "trainer/comm/communicator.h"
@@ -73,6 +74,8 @@ class CudaBackend final : public Backend {
   absl::Status Begin() override;
   absl::StatusOr<StepResult> Finish() override;
   size_t room() const override;
+  // Page-locked where that can be had.
+  SlotAllocator* slot_allocator() override { return &pinned_slots_; }
 
   absl::Status SetState(TrainState state) override;
   absl::StatusOr<const TrainState*> State() override;
@@ -137,6 +140,7 @@ class CudaBackend final : public Backend {
   const DeviceLayout layout_;
   const size_t shards_;
   const std::unique_ptr<Device> device_;
+  PinnedSlots pinned_slots_;
   SingleCommunicator alone_;
   Communicator& ranks_;
   const std::unique_ptr<Communicator> gradient_ranks_;  // May be null.

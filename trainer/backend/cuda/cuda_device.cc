@@ -45,6 +45,7 @@ class CudaDevice final : public Device {
 
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
+  void FreeHost(void* memory) override;
 
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
@@ -149,6 +150,13 @@ absl::StatusOr<void*> CudaDevice::AllocateHost(size_t bytes) {
                                  absl::StrCat(bytes, " bytes of page-locked host memory")));
   host_memory_.push_back(memory);
   return memory;
+}
+
+// An error has nobody to tell: the memory is lost then, and nothing else.
+void CudaDevice::FreeHost(void* memory) {
+  (void)Use();
+  std::erase(host_memory_, memory);
+  (void)cudaFreeHost(memory);
 }
 
 absl::Status CudaDevice::Run(const DeviceOp& op, DeviceQueue queue) {

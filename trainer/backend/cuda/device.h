@@ -52,6 +52,8 @@ class Device {
   virtual absl::StatusOr<void*> Allocate(size_t bytes) = 0;
   // Page-locked, of the host.
   virtual absl::StatusOr<void*> AllocateHost(size_t bytes) = 0;
+  // Before the device ends. REQUIRES: no queued work uses it.
+  virtual void FreeHost(void* memory) = 0;
 
   virtual absl::Status Run(const DeviceOp& op, DeviceQueue stream) = 0;
   virtual absl::Status Record(DeviceEvent event, DeviceQueue stream) = 0;

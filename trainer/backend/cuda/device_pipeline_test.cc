@@ -1,9 +1,12 @@
 // Batches that are sent and begun while others are computed, on the emulated device.
+#include <unistd.h>
+
 #include <filesystem>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
@@ -138,6 +141,76 @@ TEST(DevicePipelineTest, TheNextBatchIsSentBeforeTheStepIsOver) {
   EXPECT_EQ(backend->steps(), 1u);
 }
 
+// Boards whose planes are in memory of the backend's allocator.
+class PinnedBoards {
+ public:
+  PinnedBoards(CudaBackend& backend, const RandomBoards& boards)
+      : allocator_(*backend.slot_allocator()), rows_(boards.rows()), bytes_(rows_.rows * 194) {
+    memory_ = allocator_.Allocate(bytes_).value();
+    std::copy_n(rows_.planes, bytes_, memory_);
+    rows_.planes = memory_;
+  }
+  ~PinnedBoards() { allocator_.Free(memory_, bytes_); }
+  const BoardRows& rows() const { return rows_; }
+  uint8_t* memory() const { return memory_; }
+
+ private:
+  SlotAllocator& allocator_;
+  BoardRows rows_;
+  const size_t bytes_;
+  uint8_t* memory_ = nullptr;
+};
+
+// Copies to the device that a step of these rows queues.
+size_t CopiesOf(CudaBackend& backend, DeviceLog& log, const BoardRows& rows) {
+  log.ops.clear();
+  EXPECT_OK(backend.Stage(rows, UpdateOf(0), true));
+  const size_t copies = log.ops.size();
+  EXPECT_OK(backend.Begin());
+  EXPECT_OK(backend.Finish().status());
+  return copies;
+}
+
+TEST(DevicePipelineTest, FullBatchesInLockedMemoryAreSentFromThere) {
+  const RandomBoards boards(kRows);
+  Training from_slots, copied;
+  auto direct = MakeBackend({}, from_slots.log), staged = MakeBackend({}, copied.log);
+  const PinnedBoards pinned(*direct, boards);
+  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows()), 2u);  // Planes; all the rest.
+  EXPECT_EQ(CopiesOf(*staged, copied.log, boards.rows()), 1u);
+  EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows().Slice(0, 1)), 1u);  // It is padded.
+  ASSERT_OK(staged->Step(boards.rows().Slice(0, 1), UpdateOf(0)).status());
+  EXPECT_EQ(direct->ReadState()->parameters, staged->ReadState()->parameters);
+  EXPECT_THAT(from_slots.log.problems, IsEmpty());
+  EXPECT_THAT(direct->MemoryUses(BoardFormat::kPacked, kRows)[1].detail,
+              HasSubstr("full batches are sent from the loader's slots"));
+}
+
+TEST(DevicePipelineTest, ASlotThatIsGivenBackTooEarlyIsFound) {
+  DeviceLog log;
+  auto backend = MakeBackend({}, log);
+  const RandomBoards boards(kRows);
+  const PinnedBoards pinned(*backend, boards);
+  ASSERT_OK(backend->Stage(pinned.rows(), {}, true));
+  pinned.memory()[100] ^= 1;
+  ASSERT_OK(backend->Begin());
+  ASSERT_OK(backend->Finish().status());
+  EXPECT_THAT(log.problems, ElementsAre(HasSubstr("the host's memory changed")));
+}
+
+TEST(DevicePipelineTest, SlotsThatCannotBeLockedAreCopied) {
+  auto backend = CudaBackend::Create(
+      kSmall, {.shards = 2, .global_rows = kRows, .bf16 = true},
+      std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{.most_host_bytes = 1 << 20}));
+  ASSERT_OK(backend.status());
+  SlotAllocator& slots = *(*backend)->slot_allocator();
+  ASSERT_OK_AND_ASSIGN(uint8_t* const memory, slots.Allocate(2 << 20));
+  memory[(2 << 20) - 1] = 1;
+  EXPECT_THAT((*backend)->MemoryUses(BoardFormat::kPacked, kRows)[1].detail,
+              HasSubstr("could not be locked (2097152 bytes"));
+  slots.Free(memory, 2 << 20);
+}
+
 TEST(DevicePipelineTest, StepsBehindOneThatDivergedChangeNothing) {
   DeviceLog log;
   auto backend = MakeBackend({.steps_per_launch = 3}, log);
@@ -207,8 +280,8 @@ class DeviceTrainingTest : public testing::Test {
   };
   ~DeviceTrainingTest() override { std::filesystem::remove_all(Folder()); }
   static std::string Folder() {
-    return std::string(testing::TempDir()) + "/device_training_test." +
-           testing::UnitTest::GetInstance()->current_test_info()->name();
+    return absl::StrCat(testing::TempDir(), "/device_training_test.", getpid(), ".",
+                        testing::UnitTest::GetInstance()->current_test_info()->name());
   }
   void Train(size_t steps_per_launch, TrainLoopOptions options, Result& result) {
     std::filesystem::remove_all(Folder());

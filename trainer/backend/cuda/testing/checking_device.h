@@ -35,6 +35,7 @@ class CheckingDevice final : public ForwardingDevice {
 
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
+  void FreeHost(void* memory) override;
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
@@ -48,8 +49,8 @@ class CheckingDevice final : public ForwardingDevice {
   // How far each stream is known to have come.
   using Clock = std::array<size_t, kDeviceQueues>;
   struct Allocation {
-    char* begin;
-    std::vector<bool> written;
+    char* begin = nullptr;
+    std::vector<bool> written = {};
   };
   struct Done {
     DeviceOp op;

@@ -104,7 +104,16 @@ absl::StatusOr<void*> EmulatedDevice::Allocate(size_t bytes) {
   return memory;
 }
 
-absl::StatusOr<void*> EmulatedDevice::AllocateHost(size_t bytes) { return Allocate(bytes); }
+absl::StatusOr<void*> EmulatedDevice::AllocateHost(size_t bytes) {
+  if (bytes > options_.most_host_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(bytes, " bytes of page-locked host memory"));
+  }
+  return Allocate(bytes);
+}
+
+void EmulatedDevice::FreeHost(void* memory) {
+  std::erase_if(memory_, [&](const auto& owned) { return owned.get() == memory; });
+}
 
 absl::Status EmulatedDevice::Execute(const DeviceOp& op) {
   if (op.kind == DeviceOpKind::kZero) {

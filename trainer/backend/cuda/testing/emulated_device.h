@@ -19,7 +19,8 @@ struct EmulatedDeviceOptions {
   uint64_t used_by_others = 0;
   bool ends_in_gelu = true;  // Its matrix products can.
   bool has_products = true;
-  std::optional<uint64_t> seed = std::nullopt;  // LateStreams' own.
+  uint64_t most_host_bytes = uint64_t{1} << 30;  // That can be locked at a time.
+  std::optional<uint64_t> seed = std::nullopt;   // LateStreams' own.
 };
 
 // Memory begins as NaNs. Several may run in threads of their own: the emulation takes one launch at
@@ -35,6 +36,7 @@ class EmulatedDevice final : public Device {
   std::string GemmPlan() const override { return "plain"; }
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
+  void FreeHost(void* memory) override;
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;

@@ -21,6 +21,7 @@ class ForwardingDevice : public Device {
   std::string GemmPlan() const override { return device_->GemmPlan(); }
   absl::StatusOr<void*> Allocate(size_t bytes) override { return device_->Allocate(bytes); }
   absl::StatusOr<void*> AllocateHost(size_t bytes) override { return device_->AllocateHost(bytes); }
+  void FreeHost(void* memory) override { device_->FreeHost(memory); }
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override {
     return device_->Run(op, queue);
   }
