@@ -79,6 +79,11 @@ BENCHMARK_CAPTURE(Train, default, "default", GemmEngine::kOneDnn)
     ->ArgsProduct({{64}, {2}, {0, 2, 4}})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Train, large, "large", GemmEngine::kOneDnn)
+    ->ArgNames({"batch", "threads", "block"})
+    ->ArgsProduct({{32}, {2}, {0, 2, 4}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Predict, tiny, "tiny")
     ->ArgNames({"batch", "threads"})
     ->Args({256, 2})

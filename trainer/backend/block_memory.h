@@ -21,6 +21,9 @@ struct BlockMemory {
   const void* input = nullptr;
   const void* flags = nullptr;
   T loss_weight = 0;  // 1 / samples of the global batch.
+  // Gradients of linear weights are written, not added to: nothing of them is read. To the others
+  // is always added.
+  bool new_weight_gradients = false;
 
   // Operand `index` of `op`. The program says which are written, so constness is cast away here.
   T* At(const StepProgram& program, const Op& op, size_t index) const {

@@ -22,6 +22,18 @@ std::map<size_t, size_t> LastWriters(const StepProgram& program) {
 
 }  // namespace
 
+std::vector<GradientRange> WeightGradients(const StepProgram& program) {
+  std::vector<GradientRange> weights;
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::kLinearBackwardWeight) continue;
+    const Buffer& buffer = program.buffers[op.operands[2].buffer];
+    weights.push_back({buffer.offset, buffer.size});
+  }
+  std::sort(weights.begin(), weights.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return weights;
+}
+
 // From the end of the arena, which the backward pass reaches first.
 std::vector<GradientBucket> CutGradients(const StepProgram& program, size_t size, size_t floats) {
   const std::map<size_t, size_t> writers = LastWriters(program);

@@ -9,6 +9,16 @@
 
 namespace penstock {
 
+// [first, first + count) of a gradient arena.
+struct GradientRange {
+  size_t first;
+  size_t count;
+};
+
+// The gradients of the weights of linear layers, each of which one operation of the program
+// computes; increasing.
+std::vector<GradientRange> WeightGradients(const StepProgram& program);
+
 // [first, first + count) of a gradient arena; no operation after ops[op] of the program writes it.
 struct GradientBucket {
   size_t first;

@@ -31,7 +31,7 @@ void BlockExecutor::LinearBackwardWeight(const Op& op, const BlockMemory<float>&
   auto at = [&](size_t operand) { return memory.At(program_, op, operand); };
   const OpShape& shape = op.shape;
   Gemm(gemm_, shape.out, shape.in, rows, {at(0), shape.out, Transpose::kYes}, {at(1), shape.in},
-       /*accumulate=*/true, at(2));
+       /*accumulate=*/!memory.new_weight_gradients, at(2));
   kernels_.add_column_sums(at(0), rows, shape.out, at(3));
 }
 

@@ -26,10 +26,10 @@ size_t UsableCores() {
   return std::max(1, CPU_COUNT(&set));
 }
 
-// Activations of tiny grow by 0.8 MB a row in training; two rows stay in 2 MB of L2, and GEMMs
-// keep 128 rows.
+// Activations of tiny grow by 0.8 MB a row in training; two rows stay in 2 MB of L2. GEMMs keep 128
+// rows of the larger models, whose weights are then worth the packing.
 size_t DefaultBlockRows(const BoardModelConfig& config) {
-  return std::max<size_t>(1, 256 / config.dim);
+  return std::max<size_t>(2, 256 / config.dim);
 }
 
 // Calls body(first, count) for the slices of [0, size), in the calling thread if there is no pool.
@@ -120,7 +120,8 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
       .loss_weight = 1.0f / static_cast<float>(part.global_rows * part.batches)};
   if (gradients != nullptr) {
     memory.gradients = gradients + shard * table_.arena_size();
-    if (!part.adds) std::fill_n(memory.gradients, table_.arena_size(), 0.0f);
+    memory.new_weight_gradients = !part.adds;
+    if (!part.adds) ClearGradients(program, last - first, memory.gradients);
   }
   const BlockExecutor executor(program, kernels_, gemm_);
   for (size_t row = first; row < last; row += block_rows_) {
@@ -134,8 +135,20 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
     } else {
       executor.Run(memory, block.rows);
     }
+    memory.new_weight_gradients = false;
   }
   if (first == last) RunLastBlock(executor, memory, 0);
+}
+
+void CpuBackend::ClearGradients(const StepProgram& program, size_t rows, float* gradients) const {
+  size_t done = 0;
+  if (rows > 0) {
+    for (const GradientRange& weight : WeightGradients(program)) {
+      std::fill(gradients + done, gradients + weight.first, 0.0f);
+      done = weight.first + weight.count;
+    }
+  }
+  std::fill(gradients + done, gradients + table_.arena_size(), 0.0f);
 }
 
 void CpuBackend::RunLastBlock(const BlockExecutor& executor, const BlockMemory<float>& memory,

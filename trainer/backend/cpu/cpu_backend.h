@@ -113,6 +113,8 @@ class CpuBackend final : public Backend {
                  float* predictions);
   void RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
                 float* gradients, float* predictions);
+  // Zeroes what the blocks of a shard add to. Its first block writes the gradients of weights.
+  void ClearGradients(const StepProgram& program, size_t rows, float* gradients) const;
   // The last block of a shard: tells which buckets it has finished.
   void RunLastBlock(const BlockExecutor& executor, const BlockMemory<float>& memory, size_t rows);
   // Forward and backward of one batch of an update; the loss of all ranks' rows. After the last

@@ -1,5 +1,6 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -53,6 +54,20 @@ TEST(ReferenceModelTest, FusedGelusChangeNothing) {
   fused.FuseGelus();
   EXPECT_EQ(fused.Run(), model.Run());
   EXPECT_EQ(fused.gradients, model.gradients);
+}
+
+// Also where a step has fewer rows, which leave a shard without any.
+TEST(CpuBackendGradientsTest, NothingIsLeftOfTheStepBefore) {
+  const RandomBoards boards(6), others(6, 2);
+  for (const size_t rows : {size_t{6}, size_t{3}}) {
+    const CpuBackendOptions options{.threads = 2, .shards = 4, .block_rows = 1};
+    auto fresh = MakeBackend(kSmall, options), used = MakeBackend(kSmall, options);
+    const UpdateOptions still{.learning_rate = 0};
+    ASSERT_OK(used->Step(others.rows(), still));
+    ASSERT_OK(used->Step(boards.rows().Slice(0, rows), still));
+    ASSERT_OK(fresh->Step(boards.rows().Slice(0, rows), still));
+    EXPECT_TRUE(std::ranges::equal(used->gradients(), fresh->gradients()));
+  }
 }
 
 struct BackendCase {
