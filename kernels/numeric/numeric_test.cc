@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "kernels/numeric/bf16.h"
 #include "kernels/numeric/counter_random.h"
+#include "kernels/numeric/fp16.h"
 #include "records/base/counter_rng.h"
 
 namespace penstock {
@@ -26,6 +27,24 @@ TEST(Bf16Test, RoundsToNearestTiesToEven) {
             std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(ToFloat(FromFloat<Bf16>(std::nanf("")))));
   EXPECT_EQ(PackBf16(1.0f, -2.0f), 0xc0003f80u);
+}
+
+TEST(Fp16Test, EveryNumberSurvives) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const Fp16 x{static_cast<uint16_t>(bits)};
+    if (std::isnan(ToFloat(x))) continue;
+    ASSERT_EQ(FromFloat<Fp16>(ToFloat(x)), x) << bits;
+  }
+}
+
+TEST(Fp16Test, RoundsToNearestTiesToEven) {
+  EXPECT_EQ(ToFloat(FromFloat<Fp16>(1.0f + 0x1p-11f)), 1.0f);            // A tie, down to even.
+  EXPECT_EQ(ToFloat(FromFloat<Fp16>(1.0f + 0x3p-11f)), 1.0f + 0x1p-9f);  // A tie, up to even.
+  EXPECT_EQ(ToFloat(FromFloat<Fp16>(0x1p-25f)), 0.0f);                   // Half the least one.
+  EXPECT_EQ(ToFloat(FromFloat<Fp16>(-0x1.8p-25f)), -0x1p-24f);
+  EXPECT_EQ(ToFloat(FromFloat<Fp16>(65519.0f)), 65504.0f);
+  EXPECT_EQ(ToFloat(FromFloat<Fp16>(65520.0f)), std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(ToFloat(FromFloat<Fp16>(std::nanf("")))));
 }
 
 TEST(RandomBitsTest, AreTheProjectsCounterRng) {

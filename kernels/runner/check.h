@@ -127,6 +127,7 @@ class Checker {
 void CheckActivations(Checker& checker);
 void CheckAttention(Checker& checker);
 void CheckBoardFeatures(Checker& checker);
+void CheckHalves(Checker& checker);
 void CheckImages(Checker& checker);
 void CheckLayerNorms(Checker& checker);
 void CheckLosses(Checker& checker);

@@ -58,6 +58,7 @@ std::vector<Outcome> Checks(const std::string& prefix) {
   CheckActivations(checker);
   CheckAttention(checker);
   CheckBoardFeatures(checker);
+  CheckHalves(checker);
   CheckImages(checker);
   CheckLayerNorms(checker);
   CheckLosses(checker);

@@ -63,7 +63,8 @@ CudaBackendOptions CudaOptions(const TrainerOptions& options, const Device& devi
                           .steps_per_launch = options.device.steps_per_launch,
                           .memory_fraction = options.device.gpu_memory_fraction,
                           .ranks = &ranks,
-                          .fast_reduction = options.ranks.fast()};
+                          .fast_reduction = options.ranks.fast(),
+                          .wire = options.ranks.wire()};
   if (options.rank.rank == 0) {
     cuda.on_memory = [name = device.info().name](const std::vector<MemoryUse>& uses) {
       absl::PrintF("%s", MemoryTable(absl::StrCat("memory of ", name), uses));
@@ -82,10 +83,6 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
                                                          const BoardModelConfig& model,
                                                          RankGroup& ranks, GatedCommunicator* gate,
                                                          std::unique_ptr<Device> device) {
-  if (options.ranks.compression != "none") {
-    return absl::InvalidArgumentError(
-        "--compression is for --device cpu: gradients of GPUs travel in fp32");
-  }
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
                             ConnectGpus(ranks, options.device.allow_shared_gpu,
                                         ToGroupOptions(options.ranks, options.rank).gloo));

@@ -70,10 +70,11 @@ CudaBackend::CudaBackend(const BoardModelConfig& config, const CudaBackendOption
       pinned_slots_(*device_),
       ranks_(options.ranks == nullptr ? alone_ : *options.ranks),
       gradient_ranks_(std::move(gradient_ranks)),
-      merge_(gradient_ranks_ == nullptr ? ranks_ : *gradient_ranks_,
-             TreeFor(options, layout_, shards_, ranks_.size()), shards_,
-             layout_.padded().arena_size()),
-      slot_(options.format, merge_.num_shards(), (options.global_rows + shards_ - 1) / shards_),
+      merge_(GradientMerge::Make(gradient_ranks_ == nullptr ? ranks_ : *gradient_ranks_,
+                                 TreeFor(options, layout_, shards_, ranks_.size()), shards_,
+                                 layout_.padded().arena_size(),
+                                 options.fast_reduction ? options.wire : WireFloat::kFp32)),
+      slot_(options.format, merge_->num_shards(), (options.global_rows + shards_ - 1) / shards_),
       state_(layout_.model().arena_size()) {}
 
 absl::Status CudaBackend::Prepare() {
@@ -83,15 +84,15 @@ absl::Status CudaBackend::Prepare() {
   program.purpose = DeviceProgram::Purpose::kInference;
   PENSTOCK_ASSIGN_OR_RETURN(inference_, DeviceProgram::Build(config_, layout_, program, *device_));
   memory_.emplace(Sizes(), slot_);
-  merge_.AddMemory(memory_->plan());
+  merge_->AddMemory(memory_->plan());
   if (options_.on_memory) options_.on_memory(memory_->plan().uses());
   PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(*device_, options_.memory_fraction));
   PENSTOCK_RETURN_IF_ERROR(memory_->Take(*device_));
-  PENSTOCK_RETURN_IF_ERROR(merge_.Bind(*device_, memory_->plan(), memory_->gradients()));
+  PENSTOCK_RETURN_IF_ERROR(merge_->Bind(*device_, memory_->plan(), memory_->gradients()));
   sender_.emplace(*device_, *memory_, pinned_slots_,
                   ShardRows{.shards = shards_,
-                            .first = merge_.first_shard(),
-                            .own = merge_.num_shards(),
+                            .first = merge_->first_shard(),
+                            .own = merge_->num_shards(),
                             .rank = ranks_.rank(),
                             .ranks = ranks_.size()});
   lists_.resize(EvaluationSlot());
@@ -105,7 +106,7 @@ TrainingSizes CudaBackend::Sizes() {
   return {
       .arena = arena,
       .shards = shards_,
-      .own_shards = merge_.num_shards(),
+      .own_shards = merge_->num_shards(),
       .slots = EvaluationSlot() + 1,
       .decays = layout_.Decays().size(),
       .activation_bytes = std::max(training_->activation_bytes(), inference_->activation_bytes()),

@@ -159,12 +159,12 @@ absl::Status CudaBackend::Update(const Sent& batch) {
   const DeviceEvent done = DoneOf(GroupOf(batch.slot));
   {
     const PhaseScope phase(recorder_, Phase::kCollective);
-    PENSTOCK_RETURN_IF_ERROR(merge_.Exchange());
+    PENSTOCK_RETURN_IF_ERROR(merge_->Exchange());
   }
   PENSTOCK_RETURN_IF_ERROR(RunAndAwait(lists.middle, done));
   {
     const PhaseScope phase(recorder_, Phase::kCollective);
-    PENSTOCK_RETURN_IF_ERROR(merge_.Gather());
+    PENSTOCK_RETURN_IF_ERROR(merge_->Gather());
   }
   return RunAndAwait(lists.last, done);
 }

@@ -23,9 +23,9 @@
 #include "trainer/backend/cuda/batch_sender.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/device_layout.h"
-#include "trainer/backend/cuda/device_merge.h"
 #include "trainer/backend/cuda/device_program.h"
 #include "trainer/backend/cuda/device_state.h"
+#include "trainer/backend/cuda/gradient_merge.h"
 #include "trainer/backend/cuda/launch_thread.h"
 #include "trainer/backend/cuda/pinned_slots.h"
 #include "trainer/backend/cuda/step_lists.h"
@@ -46,6 +46,7 @@ struct CudaBackendOptions {
   // this process has all.
   Communicator* ranks = nullptr;
   bool fast_reduction = false;
+  WireFloat wire = WireFloat::kFp32;  // How gradients travel with fast_reduction.
   // Told what will be taken of the device, before it is. Empty: nobody is.
   std::function<void(const std::vector<MemoryUse>&)> on_memory = {};
 };
@@ -113,7 +114,7 @@ class CudaBackend final : public Backend {
 
   absl::Status Prepare();
   TrainingSizes Sizes();
-  StepListBuilder Lists() const { return {*training_, *inference_, *memory_, merge_, *device_}; }
+  StepListBuilder Lists() const { return {*training_, *inference_, *memory_, *merge_, *device_}; }
   StepLists& ListsOf(const Sent& batch);
 
   size_t GroupOf(size_t slot) const { return slot / options_.steps_per_launch; }
@@ -144,7 +145,7 @@ class CudaBackend final : public Backend {
   SingleCommunicator alone_;
   Communicator& ranks_;
   const std::unique_ptr<Communicator> gradient_ranks_;  // May be null.
-  DeviceMerge merge_;
+  const std::unique_ptr<GradientMerge> merge_;
   const SlotLayout slot_;
   // Set by Prepare().
   std::optional<DeviceProgram> training_, inference_;

@@ -47,6 +47,10 @@ const char* DeviceOpName(DeviceOpKind kind) {
       return "linear backward by weight";
     case DeviceOpKind::kAdd:
       return "add gradients";
+    case DeviceOpKind::kNarrow:
+      return "to 16 bits";
+    case DeviceOpKind::kWiden:
+      return "from 16 bits";
     case DeviceOpKind::kGradientNorm:
       return "gradient norm";
     case DeviceOpKind::kAdamw:

@@ -41,6 +41,8 @@ enum class DeviceOpKind : uint8_t {
   kLinearBackwardWeight,  // r T dy, r T x, rw dweight           rows, in, out
 
   kAdd,           // r addend, rw sum                            count
+  kNarrow,        // r from, w to in 16 bits                     count; `bf16` or fp16
+  kWiden,         // r from in 16 bits, w to                     count; `bf16` or fp16
   kGradientNorm,  // r gradient, rw double norm                  count
   // r UpdateScalars, r double norm, r uint8 decays, r gradient, rw parameters, rw m, rw v
   // [, w Bf16 copies]                                           count

@@ -1,4 +1,5 @@
 // Ranks as threads, each with an emulated device.
+#include <cmath>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -69,9 +70,10 @@ void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome
 
 enum class Spans { kHost, kDevice };
 
-std::vector<Outcome> Train(uint32_t world_size, Spans spans, bool fast = false) {
+std::vector<Outcome> Train(uint32_t world_size, Spans spans, bool fast = false,
+                           WireFloat wire = WireFloat::kFp32) {
   const CudaBackendOptions options{
-      .shards = 4, .global_rows = 9, .bf16 = true, .fast_reduction = fast};
+      .shards = 4, .global_rows = 9, .bf16 = true, .fast_reduction = fast, .wire = wire};
   std::vector<Outcome> outcomes(world_size);
   RunRanks(world_size, [&](RankGroup& group) {
     std::unique_ptr<Communicator> device;
@@ -164,6 +166,38 @@ TEST(DeviceFastRanksTest, ThreeRanksAgreeAndAreNearOne) {
     EXPECT_EQ(rank.state.parameters, ranks[0].state.parameters);
     EXPECT_NEAR(rank.losses[1], alone.losses[1], 1e-3);
   }
+}
+
+class DeviceHalfRanksTest : public testing::TestWithParam<std::tuple<WireFloat, Spans>> {};
+
+INSTANTIATE_TEST_SUITE_P(Wires, DeviceHalfRanksTest,
+                         testing::Combine(testing::Values(WireFloat::kBf16, WireFloat::kFp16),
+                                          testing::Values(Spans::kHost, Spans::kDevice)));
+
+// Three, so that slices and shards differ in size. An update is about the learning rate, whatever
+// the gradient's size: what is rounded shows in few parameters, whose gradient is nearly nothing.
+TEST_P(DeviceHalfRanksTest, RanksAgreeAndAreNearThoseThatSendAllBits) {
+  const auto [wire, spans] = GetParam();
+  const std::vector<Outcome> full = Train(3, spans, /*fast=*/true);
+  const std::vector<Outcome> halves = Train(3, spans, /*fast=*/true, wire);
+  ASSERT_EQ(halves[0].losses.size(), 2u);
+  for (const Outcome& rank : halves) {
+    EXPECT_EQ(rank.state.parameters, halves[0].state.parameters);
+    EXPECT_EQ(rank.losses, halves[0].losses);
+    if (spans == Spans::kHost) {
+      EXPECT_THAT(rank.log.problems, testing::IsEmpty());
+    }
+  }
+  EXPECT_EQ(halves[0].losses[0], full[0].losses[0]);
+  EXPECT_NEAR(halves[0].losses[1], full[0].losses[1], 1e-2 * full[0].losses[1]);
+  EXPECT_NE(halves[0].state.m, full[0].state.m);
+  double error = 0, size = 0;
+  for (size_t i = 0; i < full[0].state.m.size(); ++i) {
+    error += std::pow(double(halves[0].state.m[i]) - double(full[0].state.m[i]), 2);
+    size += std::pow(double(full[0].state.m[i]), 2);
+  }
+  // Rounded twice to 8 or 11 bits, of which the mean is taken, and parameters that differ after it.
+  EXPECT_LT(std::sqrt(error / size), wire == WireFloat::kBf16 ? 0.03 : 0.02);
 }
 
 }  // namespace

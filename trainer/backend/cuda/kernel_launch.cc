@@ -1,12 +1,14 @@
 #include "trainer/backend/cuda/kernel_launch.h"
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/activation.h"
 #include "kernels/cuda/adamw.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/board_features.h"
 #include "kernels/cuda/column_sum.h"
+#include "kernels/cuda/half.h"
 #include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/pool.h"
 #include "kernels/cuda/score.h"
@@ -22,6 +24,10 @@ cuda::AttentionShape AttentionShapeOf(const DeviceOp& op) {
           .heads = op.heads,
           .head_dim = op.in / op.heads};
 }
+
+// What travels where operations are not in bf16.
+template <typename T>
+using HalfOf = std::conditional_t<std::is_same_v<T, Bf16>, Bf16, Fp16>;
 
 template <typename T>
 cudaError_t LaunchNormBackward(const DeviceOp& op, cudaStream_t stream) {
@@ -76,6 +82,10 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
                                     static_cast<float*>(op.workspace.at), stream);
     case DeviceOpKind::kAdd:
       return cuda::Add<float>(op.at<float>(0), op.count, op.at<float>(1), stream);
+    case DeviceOpKind::kNarrow:
+      return cuda::Narrow(op.at<float>(0), op.count, op.at<HalfOf<T>>(1), stream);
+    case DeviceOpKind::kWiden:
+      return cuda::Widen(op.at<HalfOf<T>>(0), op.count, op.at<float>(1), stream);
     case DeviceOpKind::kGradientNorm:
       return cuda::GradientNorm(op.at<float>(0), op.count, op.at<double>(1),
                                 static_cast<double*>(op.workspace.at), stream);

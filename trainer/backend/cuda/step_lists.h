@@ -7,8 +7,8 @@
 
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/device_list.h"
-#include "trainer/backend/cuda/device_merge.h"
 #include "trainer/backend/cuda/device_program.h"
+#include "trainer/backend/cuda/gradient_merge.h"
 #include "trainer/backend/cuda/training_memory.h"
 
 namespace penstock {
@@ -32,7 +32,7 @@ struct StepLists {
 class StepListBuilder {
  public:
   StepListBuilder(const DeviceProgram& training, const DeviceProgram& inference,
-                  const TrainingMemory& memory, const DeviceMerge& merge, Device& device)
+                  const TrainingMemory& memory, const GradientMerge& merge, Device& device)
       : training_(training),
         inference_(inference),
         memory_(memory),
@@ -55,7 +55,7 @@ class StepListBuilder {
   const DeviceProgram& training_;
   const DeviceProgram& inference_;
   const TrainingMemory& memory_;
-  const DeviceMerge& merge_;
+  const GradientMerge& merge_;
   Device& device_;
 };
 

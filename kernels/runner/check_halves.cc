@@ -1,0 +1,48 @@
+#include <algorithm>
+
+#include "kernels/cuda/half.h"
+#include "kernels/runner/check.h"
+
+namespace penstock::runner {
+namespace {
+
+// Around the edges of fp16: subnormal, largest, infinite.
+std::vector<float> Edges() {
+  std::vector<float> values;
+  for (float x : {0.0f, 0x1p-25f, 0x1.8p-25f, 0x1p-24f, 0x1.ffcp-15f, 0x1p-14f, 1.0f, 0x1.001p0f,
+                  0x1.003p0f, 65504.0f, 65519.0f, 65520.0f, 1e30f, INFINITY}) {
+    values.push_back(x);
+    values.push_back(-x);
+  }
+  return values;
+}
+
+// The host's own conversions are compared with what the formats say in numeric_test.cc.
+template <typename Half>
+void CheckHalves(Checker& checker, std::vector<float> values) {
+  DeviceArray<float> from(values), back(values.size());
+  DeviceArray<Half> halves(values.size());
+  checker.RunTwice([&] { return cuda::Narrow(from.data(), from.size(), halves.data(), nullptr); },
+                   halves);
+  checker.RunTwice([&] { return cuda::Widen(halves.data(), back.size(), back.data(), nullptr); },
+                   back);
+  std::vector<Half> expected(values.size());
+  std::transform(values.begin(), values.end(), expected.begin(), FromFloat<Half>);
+  checker.True("the host's bits", halves.Read() == expected);
+  std::vector<float> widened(values.size());
+  std::transform(expected.begin(), expected.end(), widened.begin(),
+                 [](Half x) { return ToFloat(x); });
+  checker.True("and back", back.Read() == widened);
+}
+
+}  // namespace
+
+void CheckHalves(Checker& checker) {
+  if (checker.Begin("half/bf16")) CheckHalves<Bf16>(checker, Noise<float>(5003, 1));
+  if (checker.Begin("half/fp16")) CheckHalves<Fp16>(checker, Noise<float>(5003, 2));
+  if (checker.Begin("half/bf16_edges")) CheckHalves<Bf16>(checker, Edges());
+  if (checker.Begin("half/fp16_edges")) CheckHalves<Fp16>(checker, Edges());
+  if (checker.Begin("half/fp16_one")) CheckHalves<Fp16>(checker, {1.5f});
+}
+
+}  // namespace penstock::runner

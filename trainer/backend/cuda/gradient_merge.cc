@@ -1,0 +1,62 @@
+#include "trainer/backend/cuda/gradient_merge.h"
+
+#include <algorithm>
+
+#include "trainer/backend/cuda/device_half_merge.h"
+#include "trainer/backend/cuda/device_merge.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kAlignment = 16;  // Slices begin at multiples of so many numbers.
+
+}  // namespace
+
+std::unique_ptr<GradientMerge> GradientMerge::Make(Communicator& ranks,
+                                                   std::span<const ShardAddition> tree,
+                                                   size_t shards, size_t size, WireFloat wire) {
+  if (wire != WireFloat::kFp32 && ranks.size() > 1) {
+    return std::make_unique<DeviceHalfMerge>(ranks, tree, shards, size, wire);
+  }
+  return std::make_unique<DeviceMerge>(ranks, tree, shards, size);
+}
+
+GradientMerge::GradientMerge(Communicator& ranks, std::span<const ShardAddition> tree,
+                             size_t shards, size_t size)
+    : ranks_(ranks),
+      plan_(PlanMerge(tree, shards, ranks.size())),
+      size_(size),
+      own_(shards / ranks.size()),
+      first_(ranks.rank() * own_) {}
+
+GradientMerge::Slice GradientMerge::SliceOf(size_t rank) const {
+  const size_t blocks = (size_ + kAlignment - 1) / kAlignment;
+  auto begin = [&](size_t r) { return std::min(size_, r * blocks / ranks_.size() * kAlignment); };
+  return {begin(rank), begin(rank + 1) - begin(rank)};
+}
+
+DeviceOp GradientMerge::AddOf(const float* addend, size_t count, float* sum) {
+  const size_t bytes = count * sizeof(float);
+  return {.kind = DeviceOpKind::kAdd,
+          .count = count,
+          .operands = {{const_cast<float*>(addend), bytes, Access::kRead},
+                       {sum, bytes, Access::kReadWrite}}};
+}
+
+DeviceOp GradientMerge::CopyOf(const void* from, bool from_host, size_t bytes, void* to,
+                               bool to_host) {
+  return {.kind = DeviceOpKind::kCopy,
+          .operands = {{const_cast<void*>(from), bytes, Access::kRead, from_host},
+                       {to, bytes, Access::kWrite, to_host}}};
+}
+
+std::vector<DeviceOp> GradientMerge::LocalAdditions() const {
+  std::vector<DeviceOp> ops;
+  for (const ShardAddition& addition : plan_.local) {
+    if (!Owns(addition.sum)) continue;
+    ops.push_back(AddOf(GradientsOf(addition.addend), size_, GradientsOf(addition.sum)));
+  }
+  return ops;
+}
+
+}  // namespace penstock
