@@ -3,6 +3,7 @@
 #define PENSTOCK_TRAINER_BACKEND_BLOCK_MEMORY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 
 #include "kernels/reference/attention.h"
@@ -14,6 +15,7 @@ namespace penstock {
 template <typename T>
 struct BlockMemory {
   const T* parameters = nullptr;
+  const uint16_t* rounded_parameters = nullptr;  // As bfloat16, where a backend keeps them.
   T* gradients = nullptr;
   T* activations = nullptr;
   const T* targets = nullptr;
@@ -29,6 +31,11 @@ struct BlockMemory {
   T* At(const StepProgram& program, const Op& op, size_t index) const {
     const Buffer& buffer = program.buffers[op.operands[index].buffer];
     return Base(buffer.arena) + buffer.offset;
+  }
+  // Of a parameter; null where there are none.
+  const uint16_t* RoundedAt(const StepProgram& program, const Op& op, size_t index) const {
+    if (rounded_parameters == nullptr) return nullptr;
+    return rounded_parameters + program.buffers[op.operands[index].buffer].offset;
   }
   const void* BytesAt(const StepProgram& program, const Op& op, size_t index) const {
     const Buffer& buffer = program.buffers[op.operands[index].buffer];

@@ -14,7 +14,8 @@ void BlockExecutor::Linear(const Op& op, const BlockMemory<float>& memory, size_
   const OpShape& shape = op.shape;
   const float* residual = op.operands.size() > 4 ? at(4) : nullptr;
   kernels_.fill_rows(at(2), residual, rows, shape.out, at(3));
-  Gemm(gemm_, rows, shape.out, shape.in, {at(0), shape.in}, {at(1), shape.in, Transpose::kYes},
+  Gemm(gemm_, rows, shape.out, shape.in, {at(0), shape.in},
+       {at(1), shape.in, Transpose::kYes, memory.RoundedAt(program_, op, 1)},
        /*accumulate=*/true, at(3));
 }
 
@@ -22,7 +23,8 @@ void BlockExecutor::LinearBackwardInput(const Op& op, const BlockMemory<float>& 
                                         size_t rows) const {
   auto at = [&](size_t operand) { return memory.At(program_, op, operand); };
   const OpShape& shape = op.shape;
-  Gemm(gemm_, rows, shape.in, shape.out, {at(0), shape.out}, {at(1), shape.in},
+  Gemm(gemm_, rows, shape.in, shape.out, {at(0), shape.out},
+       {at(1), shape.in, Transpose::kNo, memory.RoundedAt(program_, op, 1)},
        /*accumulate=*/false, at(2));
 }
 

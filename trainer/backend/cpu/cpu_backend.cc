@@ -10,6 +10,7 @@
 #include "kernels/reference/adamw.h"
 #include "kernels/reference/loss.h"
 #include "records/base/status.h"
+#include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/shard_tree.h"
 #include "trainer/comm/row_gather.h"
 #include "trainer/step/board_program.h"
@@ -116,6 +117,7 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
   const size_t last = (number + 1) * part.global_rows / shards_ - part.first_row;
   BlockMemory<float> memory{
       .parameters = state_.parameters.data(),
+      .rounded_parameters = rounded_.empty() ? nullptr : rounded_.data(),
       .activations = activations_[worker].data(),
       .loss_weight = 1.0f / static_cast<float>(part.global_rows * part.batches)};
   if (gradients != nullptr) {
@@ -162,8 +164,18 @@ void CpuBackend::RunLastBlock(const BlockExecutor& executor, const BlockMemory<f
   if (rows > 0) executor.Run(memory, rows, done, executor.num_ops());
 }
 
+void CpuBackend::RoundParameters() {
+  if (gemm_ != GemmEngine::kOneDnnBf16) return;
+  rounded_.resize(table_.arena_size());
+  ForSlices(&pool_, table_.arena_size(), [&](size_t first, size_t count) {
+    RoundToBf16(std::span<const float>(state_.parameters).subspan(first, count),
+                std::span(rounded_).subspan(first, count));
+  });
+}
+
 void CpuBackend::RunShards(const StepProgram& program, const Part& part, float* gradients,
                            float* predictions) {
+  RoundParameters();
   pool_.ParallelFor(merge_.num_shards(), [&](size_t worker, size_t shard) {
     const TraceScope scope(tracer_, static_cast<uint32_t>(worker + 1),
                            gradients == nullptr ? "forward" : "forward and backward");
@@ -175,7 +187,8 @@ std::vector<MemoryUse> CpuBackend::MemoryUses(BoardFormat format, size_t global_
   const StepProgram& program = ProgramFor(Purpose::kTraining, format);
   const uint64_t arena = table_.arena_size() * sizeof(float);
   const uint64_t activations = program.activation_size * sizeof(float);
-  return {{"parameters", arena, ""},
+  const bool rounds = gemm_ == GemmEngine::kOneDnnBf16;
+  return {{"parameters", rounds ? arena + arena / 2 : arena, rounds ? "in fp32 and bf16" : ""},
           {"moments", 2 * arena, ""},
           {"gradients", merge_.num_shards() * arena,
            absl::StrCat(merge_.num_shards(), " of ", shards_, " virtual shards")},

@@ -113,6 +113,8 @@ class CpuBackend final : public Backend {
                  float* predictions);
   void RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
                 float* gradients, float* predictions);
+  // The parameters as bfloat16, if products are of those: once for all blocks.
+  void RoundParameters();
   // Zeroes what the blocks of a shard add to. Its first block writes the gradients of weights.
   void ClearGradients(const StepProgram& program, size_t rows, float* gradients) const;
   // The last block of a shard: tells which buckets it has finished.
@@ -146,6 +148,7 @@ class CpuBackend final : public Backend {
   ShardMerge merge_;
   std::map<std::pair<Purpose, BoardFormat>, std::unique_ptr<StepProgram>> programs_;
   TrainState state_;
+  std::vector<uint16_t> rounded_;                // Parameters; empty for products of fp32.
   std::vector<float> gradients_;                 // (V / R, arena)
   std::vector<std::vector<float>> activations_;  // One arena a worker.
   std::vector<float> predictions_, scores_;      // Of all ranks' rows.

@@ -39,6 +39,7 @@ struct GemmOperand {
   const float* data;
   size_t stride;  // Of a stored row, in floats.
   Transpose transpose = Transpose::kNo;
+  const uint16_t* rounded = nullptr;  // The same as bfloat16, for an engine of that; may be null.
 };
 
 // c (m, n; row stride n) = a (m, k) b (k, n) + (accumulate ? c : 0), after transposes.

@@ -138,6 +138,7 @@ struct Workspace {
 // A stored operand without the gaps between its rows.
 const uint16_t* Rounded(const GemmOperand& operand, size_t rows, size_t columns,
                         std::vector<uint16_t>& out) {
+  if (operand.rounded != nullptr && operand.stride == columns) return operand.rounded;
   if (out.size() < rows * columns) out.resize(rows * columns);
   if (operand.stride == columns) {
     RoundToBf16({operand.data, rows * columns}, {out.data(), rows * columns});

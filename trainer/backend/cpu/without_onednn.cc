@@ -17,6 +17,7 @@ void SgemmOneDnn(size_t, size_t, size_t, const GemmOperand&, const GemmOperand&,
   std::abort();
 }
 GemmDescription DescribeOneDnn(bool) { std::abort(); }
+void RoundToBf16(std::span<const float>, std::span<uint16_t>) { std::abort(); }
 void GemmBf16(size_t, size_t, size_t, const GemmOperand&, const GemmOperand&, bool, float*) {
   std::abort();
 }
