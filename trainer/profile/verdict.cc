@@ -35,9 +35,6 @@ const char* Advice(Limit limit, const VerdictInput& input) {
     case Limit::kCollective:
       return "larger --global-batch-size, faster links or fewer ranks; --reduction fast "
              "--compression bf16 sends half";
-      on CPUs-- reduction fast
-          "
-          "--compression bf16 sends half";
     case Limit::kTooSmallForGpu:
       return "a larger --global-batch-size or model fills the GPU; else the CPU may do";
     case Limit::kCompute:
