@@ -94,13 +94,13 @@ class Jobs {
     return absl::OkStatus();
   }
 
-  // Adds what the strip cache keeps to `kept`, after every eighth turn: counting is not free.
+  // Adds what the strip cache keeps to `kept`, after every fourth turn: counting is not free.
   absl::Status ReadEpoch(const Engine& engine, std::vector<double>& kept) {
     for (size_t i = 0; i < windows_.size(); ++i, ++number_) {
       while (opened_ < number_ + kWindowsAhead) PENSTOCK_RETURN_IF_ERROR(OpenNext());
       for (uint32_t turn = 0; turn < Turns(windows_[i].rows); ++turn) {
         PENSTOCK_RETURN_IF_ERROR(AskAll(windows_[i].rows, turn));
-        if (turn % 8 == 7) kept.push_back(static_cast<double>(engine.stats().strip_bytes));
+        if (turn % 4 == 3) kept.push_back(static_cast<double>(engine.stats().strip_bytes));
       }
       while (!due_.empty()) PENSTOCK_RETURN_IF_ERROR(AwaitOldest());
       PENSTOCK_RETURN_IF_ERROR(
