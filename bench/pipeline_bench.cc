@@ -54,7 +54,7 @@ struct Options {
   uint64_t records = 1'000'000;
   uint64_t batch = 512;
   double seconds = 5;
-  uint32_t connections = 1;
+  uint32_t connections = 0;
   bool checksums = false;
   std::vector<std::string> dtypes = {"i8", "packed", "f32"};
   std::vector<std::string> cases = {"engine", "local", "raw", "grpc", "shm"};
@@ -227,6 +227,11 @@ class Pipeline {
   const std::shared_ptr<const Manifest> manifest_;
 };
 
+// As many as a Loader may come to have.
+uint32_t RawConnections(const Options& options) {
+  return options.connections == 0 ? NetworkOptions::kGrowsTo : options.connections;
+}
+
 // What takes about as long on a machine of a few GB/s.
 uint64_t RawBytes(double seconds) { return static_cast<uint64_t>(seconds * 4e9); }
 
@@ -254,7 +259,7 @@ absl::StatusOr<json> MeasureDtype(const Pipeline& pipeline, WireDtype dtype,
   if (wanted("raw")) {
     PENSTOCK_ASSIGN_OR_RETURN(double raw,
                               MeasureRawGrpcStream({.total_bytes = RawBytes(options.seconds),
-                                                    .connections = options.connections}));
+                                                    .connections = RawConnections(options)}));
     report["raw_grpc_stream"] = {{"bytes_per_second", raw}};
   }
   if (wanted("grpc")) {
@@ -302,7 +307,8 @@ int Main(int argc, char** argv) {
   app.add_option("--records", options.records, "Records to make, 217 bytes each");
   app.add_option("--batch", options.batch, "Rows of a batch");
   app.add_option("--seconds", options.seconds, "Of each measurement")->check(CLI::PositiveNumber);
-  app.add_option("--connections", options.connections, "To the server");
+  app.add_option("--connections", options.connections,
+                 "To the server; 0: as a Loader has by default");
   app.add_flag("--checksums", options.checksums, "Of every part on its way from the server");
   app.add_option("--dtypes", options.dtypes, "What tensors travel as")
       ->delimiter(',')

@@ -76,8 +76,10 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
                      "Fail after so long without any server");
   command.add_flag("--checksums", flags.checksums,
                    "Verify a checksum of every part that servers send");
-  command.add_option("--connections", flags.connections, "To each server; 2 carry more than one")
-      ->check(WholeNumber(1, NetworkOptions::kMaxConnections));
+  command
+      .add_option("--connections", flags.connections,
+                  "To each server; 0: one, and a second when it is saturated")
+      ->check(WholeNumber(0, NetworkOptions::kMaxConnections));
   command.add_flag("--no-shm", flags.no_shm,
                    "Take parts over gRPC even where a server offers shared memory");
   command

@@ -40,7 +40,7 @@ struct LoaderFlags {
   bool no_shuffle = false;
   bool checksums = false;
   bool no_shm = false;
-  uint32_t connections = 1;
+  uint32_t connections = 0;
 };
 
 // `flags` must outlive `command`.

@@ -1,4 +1,6 @@
 // A server over several connections, here engines that say that they are one server.
+#include <atomic>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -34,9 +36,27 @@ class ConnectionsTest : public ::testing::Test {
     ways_.push_back(std::make_unique<FaultyTransport>("a:1", MakeLocalTransport(engine).value(),
                                                       std::move(faults)));
   }
-  absl::Status ReadAll() {
+  // Of a server that says that it is server `instance`; its Hellos are counted.
+  void AddWay(uint64_t instance, Faults faults = {}) {
+    faults.disguise = [this, instance](ServerInfo& info) {
+      info.instance = instance;
+      ++hellos_;
+    };
+    AddConnection(std::move(faults));
+  }
+  // Another way is looked for at every request.
+  std::unique_ptr<Transport> Growing(uint64_t bytes_per_second) {
+    BundleGrowth growth;
+    growth.bytes_per_second = bytes_per_second;
+    growth.now = [now = BundleGrowth::Clock::time_point()]() mutable {
+      return now += std::chrono::seconds(1);
+    };
+    return MakeGrowingTransport(std::move(ways_), std::move(growth));
+  }
+  absl::Status ReadAll() { return ReadAll(MakeBundleTransport(std::move(ways_))); }
+  absl::Status ReadAll(std::unique_ptr<Transport> server) {
     std::vector<std::unique_ptr<Transport>> servers;
-    servers.push_back(MakeBundleTransport(std::move(ways_)));
+    servers.push_back(std::move(server));
     auto loader = OpenWithTransports(options_, std::move(servers)).value();
     Batch batch;
     while (true) {
@@ -58,6 +78,7 @@ class ConnectionsTest : public ::testing::Test {
   std::vector<std::unique_ptr<Transport>> ways_;
   BatchDigest digest_;
   uint64_t breaks_ = 0;
+  std::atomic<int> hellos_ = 0;
 };
 
 TEST_F(ConnectionsTest, ThreeBringWhatOneWould) {
@@ -79,6 +100,75 @@ TEST_F(ConnectionsTest, ToDifferentServersAreRefused) {
   for (int i = 0; i < 2; ++i) AddConnection({});
   EXPECT_THAT(ReadAll(), StatusIs(absl::StatusCode::kFailedPrecondition,
                                   HasSubstr("a:1: its connections reach different servers")));
+}
+
+TEST_F(ConnectionsTest, MoreAreTakenWhileThoseInUseAreSaturated) {
+  for (int i = 0; i < 3; ++i) AddWay(7);
+  EXPECT_THAT(ReadAll(Growing(0)), IsOk());
+  ExpectEverythingWasRead();
+  EXPECT_EQ(hellos_, 3);
+  EXPECT_EQ(breaks_, 0);
+}
+
+TEST_F(ConnectionsTest, OneIsEnoughForWhatItCarries) {
+  for (int i = 0; i < 3; ++i) AddWay(7);
+  EXPECT_THAT(ReadAll(Growing(uint64_t{1} << 50)), IsOk());
+  ExpectEverythingWasRead();
+  EXPECT_EQ(hellos_, 1);
+}
+
+TEST_F(ConnectionsTest, AFurtherOneThatReachesAnotherServerIsLeftAlone) {
+  AddWay(7);
+  AddWay(8);
+  AddWay(7);
+  EXPECT_THAT(ReadAll(Growing(0)), IsOk());
+  ExpectEverythingWasRead();
+  EXPECT_EQ(hellos_, 2);
+  EXPECT_EQ(breaks_, 0);
+}
+
+// As a look at a server does.
+TEST_F(ConnectionsTest, TheirStreamOutlivesTheTransport) {
+  class Events : public StreamEvents {
+   public:
+    void OnHello(const ServerInfo&) override { ++hellos; }
+    void OnWindowReady(uint64_t, uint64_t) override {}
+    void OnPart(ReceivedPart) override {}
+    void OnError(StreamError) override {}
+    void OnCredit(uint64_t) override {}
+    void OnDraining(uint32_t) override {}
+    void OnBroken(absl::Status) override {}
+    std::atomic<int> hellos = 0;
+  };
+  EngineOptions engine;
+  engine.data_root = data_.folder();
+  for (int i = 0; i < 2; ++i) ways_.push_back(MakeLocalTransport(engine).value());
+  StreamOptions options;
+  options.spec = options_.spec;
+  Events events;
+  std::unique_ptr<Transport> transport = MakeGrowingTransport(std::move(ways_), {});
+  std::unique_ptr<Stream> stream = transport->Connect(options, events);
+  transport.reset();
+  stream->Fetch({.request = 1, .window = 1});
+  stream->Release(1);
+  EXPECT_EQ(events.hellos, 1);
+}
+
+TEST_F(ConnectionsTest, AFurtherOneThatIsRefusedIsLeftAlone) {
+  AddWay(7);
+  AddWay(7, {.refuse = true});
+  EXPECT_THAT(ReadAll(Growing(0)), IsOk());
+  ExpectEverythingWasRead();
+  EXPECT_EQ(hellos_, 1);
+  EXPECT_EQ(breaks_, 0);
+}
+
+TEST_F(ConnectionsTest, AFurtherOneThatBreaksInUseEndsThemAllAndNothingIsLost) {
+  AddWay(7);
+  AddWay(7, {.break_after_parts = 5});
+  EXPECT_THAT(ReadAll(Growing(0)), IsOk());
+  ExpectEverythingWasRead();
+  EXPECT_GT(breaks_, 0);
 }
 
 }  // namespace

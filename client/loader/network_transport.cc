@@ -13,16 +13,18 @@ namespace penstock {
 absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
                                                                 const NetworkOptions& network) {
   PENSTOCK_RETURN_IF_ERROR(CheckNetworkOptions(address, network));
-  if (network.connections < 1 || network.connections > NetworkOptions::kMaxConnections) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        network.connections, " connections to a server; 1 to ", NetworkOptions::kMaxConnections));
+  if (network.connections > NetworkOptions::kMaxConnections) {
+    return absl::InvalidArgumentError(absl::StrCat(network.connections,
+                                                   " connections to a server; at most ",
+                                                   NetworkOptions::kMaxConnections));
   }
+  const bool grows = network.connections == 0;
   if (network.connections == 1) return MakeGrpcTransport(address, network);
   std::vector<std::unique_ptr<Transport>> ways;
-  for (uint32_t i = 0; i < network.connections; ++i) {
+  while (ways.size() < (grows ? NetworkOptions::kGrowsTo : network.connections)) {
     ways.push_back(MakeGrpcTransport(address, network));
   }
-  return MakeBundleTransport(std::move(ways));
+  return grows ? MakeGrowingTransport(std::move(ways), {}) : MakeBundleTransport(std::move(ways));
 }
 
 }  // namespace penstock

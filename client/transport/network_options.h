@@ -23,9 +23,11 @@ struct NetworkOptions {
   std::string token_file = {};
   // Take parts through shared memory where the server is on this machine and offers it.
   bool shared_memory = true;
-  // To each server, 1 to kMaxConnections. A server counts each as a client.
-  uint32_t connections = 1;
+  // To each server, at most kMaxConnections; 0: one, and up to kGrowsTo while those that are open
+  // are saturated. A server counts each as a client.
+  uint32_t connections = 0;
   static constexpr uint32_t kMaxConnections = 16;
+  static constexpr uint32_t kGrowsTo = 2;
 };
 
 }  // namespace penstock

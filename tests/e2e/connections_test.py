@@ -23,7 +23,7 @@ class ConnectionsTest(ProcessTestCase):
 
     def test_rows_are_those_of_one_connection(self):
         server = self.start_server()
-        one = self.stream(server.address)
+        one = self.stream(server.address, "--connections", 1)
         self.assertEqual(self.connected(server), 1)
         four = self.stream(server.address, "--connections", 4)
         self.assertEqual(four["digest"], one["digest"])

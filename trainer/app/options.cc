@@ -30,7 +30,8 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--window-chunks", o.window_chunks, "K of the plan: chunks of a window");
   app.add_option("--strip-rows", o.strip_rows, "S of the plan; 0: chosen from the data");
   app.add_option("--look-ahead", o.look_ahead, "Memory for batches fetched ahead");
-  app.add_option("--connections", o.connections, "To each server; 2 carry more than one");
+  app.add_option("--connections", o.connections,
+                 "To each server; 0: one, and a second when it is saturated");
   app.add_flag("--no-shm", o.no_shm,
                "Take parts over gRPC even where a server offers shared memory");
   app.add_flag("--checksums", o.checksums, "Verify a checksum of every part that servers send");
@@ -186,9 +187,9 @@ absl::Status TrainerOptions::Validate() const {
   if (window_chunks == 0) {
     return absl::InvalidArgumentError("--window-chunks must be positive; usually 16");
   }
-  if (connections == 0 || connections > NetworkOptions::kMaxConnections) {
+  if (connections > NetworkOptions::kMaxConnections) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--connections must be 1 to ", NetworkOptions::kMaxConnections));
+        absl::StrCat("--connections must be at most ", NetworkOptions::kMaxConnections));
   }
   if (keep_checkpoints == 0) {
     return absl::InvalidArgumentError("--keep-checkpoints must be positive");

@@ -25,7 +25,7 @@ struct TrainerOptions {
   uint32_t lanes = 64;  // L, K and S of the plan (docs/shuffling.md).
   uint32_t window_chunks = 16;
   uint32_t strip_rows = 0;
-  uint32_t connections = 1;
+  uint32_t connections = 0;
   bool no_shm = false;
   std::string look_ahead = "64MiB";
   std::string server_timeout = "30s";

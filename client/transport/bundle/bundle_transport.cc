@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -13,31 +14,57 @@
 namespace penstock {
 namespace {
 
+// Where a bundle leads. Immutable.
+struct Route {
+  std::vector<std::unique_ptr<Transport>> ways;
+  BundleGrowth growth;
+};
+
+// What the ways that are taken have brought, against what they carry. Thread-compatible but for
+// Count().
+class Load {
+ public:
+  explicit Load(const BundleGrowth& growth) : growth_(growth), since_(growth.now()) {}
+
+  void Count(uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  // Looks once a period.
+  bool Saturates(size_t ways) {
+    const auto now = growth_.now();
+    if (now - since_ < growth_.period) return false;
+    const std::chrono::duration<double> seconds = now - std::exchange(since_, now);
+    const auto bytes = static_cast<double>(bytes_.exchange(0, std::memory_order_relaxed));
+    return bytes >= seconds.count() * static_cast<double>(growth_.bytes_per_second * ways);
+  }
+
+ private:
+  const BundleGrowth& growth_;
+  BundleGrowth::Clock::time_point since_;
+  std::atomic<uint64_t> bytes_{0};
+};
+
 class BundleStream final : public Stream {
  public:
-  BundleStream(const std::string& address, size_t size, StreamEvents& events)
-      : address_(address), events_(events) {
-    for (size_t i = 0; i < size; ++i) members_.push_back(std::make_unique<Member>(*this));
-  }
-  void Connect(const std::vector<std::unique_ptr<Transport>>& ways, const StreamOptions& options) {
-    for (size_t i = 0; i < ways.size(); ++i) {
-      members_[i]->stream = ways[i]->Connect(options, *members_[i]);
+  BundleStream(std::shared_ptr<const Route> route, const StreamOptions& options,
+               StreamEvents& events)
+      : route_(std::move(route)), options_(options), events_(events), load_(route_->growth) {
+    for (size_t i = 0; i < route_->ways.size(); ++i) {
+      members_.push_back(std::make_unique<Member>(*this, /*extra=*/i >= route_->growth.first));
     }
+    while (taken_ < route_->growth.first) TakeAnother();
   }
 
   void OpenWindow(const penstock::OpenWindow& window) override {
-    Member& member = **std::min_element(
-        members_.begin(), members_.end(),
-        [](const auto& a, const auto& b) { return a->num_windows < b->num_windows; });
+    Member& member = LeastUsed();
     if (windows_.emplace(window.window, &member).second) ++member.num_windows;
     member.stream->OpenWindow(window);
   }
   void Fetch(const penstock::Fetch& fetch) override {
     if (Member* member = MemberOf(fetch.window)) member->stream->Fetch(fetch);
+    if (MayGrow() && load_.Saturates(taken_)) TakeAnother();
   }
   // A server ignores requests that it does not know.
   void Cancel(uint64_t request) override {
-    for (const auto& member : members_) member->stream->Cancel(request);
+    for (size_t i = 0; i < taken_; ++i) members_[i]->stream->Cancel(request);
   }
   void Release(uint64_t window) override {
     Member* member = MemberOf(window);
@@ -49,14 +76,16 @@ class BundleStream final : public Stream {
 
  private:
   struct Member final : StreamEvents {
-    explicit Member(BundleStream& owner) : bundle(owner) {}
-    void OnHello(const ServerInfo& info) override { bundle.TakeHello(info); }
+    Member(BundleStream& owner, bool is_extra)
+        : bundle(owner), extra(is_extra), usable(!is_extra) {}
+    void OnHello(const ServerInfo& info) override { bundle.TakeHello(*this, info); }
     void OnCredit(uint64_t bytes) override { bundle.TakeCredit(*this, bytes); }
-    void OnBroken(absl::Status status) override { bundle.Break(std::move(status)); }
+    void OnBroken(absl::Status status) override { bundle.Break(*this, std::move(status)); }
     void OnWindowReady(uint64_t window, uint64_t read_bytes) override {
       bundle.Tell([&](StreamEvents& events) { events.OnWindowReady(window, read_bytes); });
     }
     void OnPart(ReceivedPart part) override {
+      bundle.load_.Count(part.payload->size());
       if (!bundle.broken_) bundle.events_.OnPart(std::move(part));
     }
     void OnError(StreamError error) override {
@@ -66,15 +95,34 @@ class BundleStream final : public Stream {
       bundle.Tell([&](StreamEvents& events) { events.OnDraining(grace_ms); });
     }
     void OnSharedMemory(absl::Status status) override {
+      if (status.ok()) bundle.enough_ = true;
       bundle.events_.OnSharedMemory(std::move(status));
     }
 
     BundleStream& bundle;
+    const bool extra;                // Taken where the first ones are saturated.
+    std::atomic<bool> usable;        // For windows. An extra one once it has its Hello.
     uint64_t credit_bytes = 0;       // Guarded by the bundle's mutex_.
     size_t num_windows = 0;          // Open on it.
-    std::unique_ptr<Stream> stream;  // Last: its end is the end of events.
+    std::unique_ptr<Stream> stream;  // Last: its end is the end of events. Null until it is taken.
   };
 
+  void TakeAnother() {
+    Member& member = *members_[taken_];
+    member.stream = route_->ways[taken_]->Connect(options_, member);
+    ++taken_;
+  }
+  // One way after the other: the last one taken is in use.
+  bool MayGrow() const {
+    return !enough_ && taken_ < members_.size() && members_[taken_ - 1]->usable;
+  }
+  Member& LeastUsed() {
+    Member* least = members_.front().get();
+    for (const auto& member : members_) {
+      if (member->usable && member->num_windows < least->num_windows) least = member.get();
+    }
+    return *least;
+  }
   Member* MemberOf(uint64_t window) {
     auto found = windows_.find(window);
     return found == windows_.end() ? nullptr : found->second;
@@ -85,34 +133,44 @@ class BundleStream final : public Stream {
     MutexLock lock(&mutex_);
     if (!broken_) say(events_);
   }
-  void TakeHello(const ServerInfo& info) {
+  void TakeHello(Member& member, const ServerInfo& info) {
     MutexLock lock(&mutex_);
     if (broken_) return;
-    if (num_hellos_++ == 0) instance_ = info.instance;
+    if (num_hellos_ == 0) instance_ = info.instance;
+    if (info.instance != instance_ && member.extra) return LeaveAlone();
     if (info.instance != instance_) {
-      return BreakLocked(absl::FailedPreconditionError(absl::StrCat(
-          address_, ": its connections reach different servers; use one connection each")));
+      return BreakLocked(absl::FailedPreconditionError(
+          absl::StrCat(route_->ways[0]->address(),
+                       ": its connections reach different servers; use one connection each")));
     }
-    if (num_hellos_ == members_.size()) events_.OnHello(info);
+    member.usable = true;
+    if (++num_hellos_ == route_->growth.first) events_.OnHello(info);
   }
   void TakeCredit(Member& member, uint64_t bytes) {
     MutexLock lock(&mutex_);
     member.credit_bytes = bytes;
     uint64_t sum = 0;
-    for (const auto& each : members_) sum += each->credit_bytes;
-    if (!broken_ && num_hellos_ == members_.size()) events_.OnCredit(sum);
+    for (const auto& each : members_) sum += each->usable ? each->credit_bytes : 0;
+    if (!broken_ && num_hellos_ >= route_->growth.first) events_.OnCredit(sum);
   }
-  void Break(absl::Status status) {
+  void Break(Member& member, absl::Status status) {
     MutexLock lock(&mutex_);
+    if (!member.usable) return LeaveAlone();
     BreakLocked(std::move(status));
   }
+  // The ways that are in use do.
+  void LeaveAlone() { enough_ = true; }
   void BreakLocked(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!broken_.exchange(true)) events_.OnBroken(std::move(status));
   }
 
-  const std::string address_;
+  const std::shared_ptr<const Route> route_;  // Shared with the transport, which may go first.
+  const StreamOptions options_;
   StreamEvents& events_;
   std::unordered_map<uint64_t, Member*> windows_;  // The caller's alone.
+  size_t taken_ = 0;                               // Ways, from the first on. The caller's alone.
+  Load load_;
+  std::atomic<bool> enough_{false};  // No further way is taken.
 
   Mutex mutex_;  // Held while events but parts are told, which must not come at once.
   std::atomic<bool> broken_{false};
@@ -124,23 +182,27 @@ class BundleStream final : public Stream {
 
 class BundleTransport final : public Transport {
  public:
-  explicit BundleTransport(std::vector<std::unique_ptr<Transport>> ways) : ways_(std::move(ways)) {}
+  explicit BundleTransport(Route route) : route_(std::make_shared<const Route>(std::move(route))) {}
 
-  const std::string& address() const override { return ways_[0]->address(); }
+  const std::string& address() const override { return route_->ways[0]->address(); }
   std::unique_ptr<Stream> Connect(const StreamOptions& options, StreamEvents& events) override {
-    auto stream = std::make_unique<BundleStream>(address(), ways_.size(), events);
-    stream->Connect(ways_, options);
-    return stream;
+    return std::make_unique<BundleStream>(route_, options, events);
   }
 
  private:
-  const std::vector<std::unique_ptr<Transport>> ways_;
+  const std::shared_ptr<const Route> route_;  // Shared with streams.
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> MakeBundleTransport(std::vector<std::unique_ptr<Transport>> ways) {
-  return std::make_unique<BundleTransport>(std::move(ways));
+  const size_t all = ways.size();
+  return MakeGrowingTransport(std::move(ways), {.first = all});
+}
+
+std::unique_ptr<Transport> MakeGrowingTransport(std::vector<std::unique_ptr<Transport>> ways,
+                                                BundleGrowth growth) {
+  return std::make_unique<BundleTransport>(Route{std::move(ways), std::move(growth)});
 }
 
 }  // namespace penstock
