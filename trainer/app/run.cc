@@ -43,7 +43,6 @@ namespace penstock {
 namespace {
 
 constexpr uint64_t kDiagnosisSteps = 200;  // Unless --steps says how many.
-
 constexpr char kProgram[] = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
 
 class TrainingRun {
@@ -113,7 +112,6 @@ absl::Status TrainingRun::CompareRanks() {
   settings["the program"] = kProgram;
   settings["the arithmetic"] = backend.numerics;
   settings["the library"] = backend.math_library;
-  settings["the GEMM plan"] = backend.gemm_plan;
   settings["the decode spec"] = spec_.ShortDebugString();
   return CompareSettings(ranks_->communicator(), settings);
 }
@@ -176,6 +174,7 @@ absl::Status TrainingRun::Resume(FoundCheckpoint found, TrainState& state) {
   absl::PrintF("resuming from %s: step %d, cursor %s\n", found.path, then.step, then.cursor);
   if (!options_.init_from.empty()) absl::PrintF("--init-from is not used: training goes on\n");
   info_ = then;
+  (void)backend_->AdoptGemmPlan(then.gemm_plan);  // Where it cannot, CheckSameBits() says so.
   DescribeRun();
   state = std::move(found.checkpoint.state);
   return Annotate(CheckSameBits(then, info_, options_.require_same_bits), found.path);
@@ -196,6 +195,7 @@ absl::Status TrainingRun::ShareStart() {
   TrainState state(backend_->table().arena_size());
   if (Leads()) PENSTOCK_RETURN_IF_ERROR(RestoreOrInitialize(state));
   PENSTOCK_RETURN_IF_ERROR(ShareTraining(ranks_->communicator(), backend_->table(), info_, state));
+  PENSTOCK_RETURN_IF_ERROR(backend_->AdoptGemmPlan(info_.gemm_plan));
   return backend_->SetState(std::move(state));
 }
 

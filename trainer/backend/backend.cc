@@ -22,6 +22,14 @@ absl::StatusOr<StepResult> Backend::Finish() {
   return StepResult{.loss = loss};
 }
 
+absl::Status Backend::AdoptGemmPlan(const std::string& plan) {
+  const std::string own = Describe().gemm_plan;
+  if (plan == own) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the GEMM plan is ", plan, " on rank 0 and ",
+                                                    own,
+                                                    " here: all ranks must train on the same"));
+}
+
 absl::Status CheckFinite(uint64_t step, const StepResult& result) {
   if (std::isfinite(result.loss) && std::isfinite(result.gradient_norm)) return absl::OkStatus();
   return absl::FailedPreconditionError(

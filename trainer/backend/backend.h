@@ -99,6 +99,9 @@ class Backend {
   virtual const ParameterTable& table() const = 0;
   virtual size_t shards() const = 0;  // Virtual ones, of all ranks.
   virtual BackendDescription Describe() const = 0;
+  // From now on multiplies as `plan` says, the gemm_plan that another rank or run described. Before
+  // the first step. kFailedPrecondition: it cannot; nothing is changed.
+  virtual absl::Status AdoptGemmPlan(const std::string& plan);
   // Of the last step: of this rank's rows, and the scores of all ranks' rows in their order.
   virtual std::span<const float> predictions() const = 0;
   virtual std::span<const float> global_scores() const = 0;

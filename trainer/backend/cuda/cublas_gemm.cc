@@ -4,11 +4,12 @@
 
 #include <cstring>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
 #include "trainer/backend/cuda/cuda_libraries.h"
+#include "trainer/backend/cuda/gemm_plan.h"
 #include "trainer/backend/cuda/library_search.h"
 
 namespace penstock {
@@ -20,6 +21,7 @@ struct CublasGemm::Functions {
         matmul(from.Function<decltype(cublasLtMatmul)>("cublasLtMatmul")),
         heuristic(from.Function<decltype(cublasLtMatmulAlgoGetHeuristic)>(
             "cublasLtMatmulAlgoGetHeuristic")),
+        check(from.Function<decltype(cublasLtMatmulAlgoCheck)>("cublasLtMatmulAlgoCheck")),
         create_desc(from.Function<decltype(cublasLtMatmulDescCreate)>("cublasLtMatmulDescCreate")),
         destroy_desc(
             from.Function<decltype(cublasLtMatmulDescDestroy)>("cublasLtMatmulDescDestroy")),
@@ -40,6 +42,7 @@ struct CublasGemm::Functions {
   decltype(&cublasLtDestroy) destroy;
   decltype(&cublasLtMatmul) matmul;
   decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
+  decltype(&cublasLtMatmulAlgoCheck) check;
   decltype(&cublasLtMatmulDescCreate) create_desc;
   decltype(&cublasLtMatmulDescDestroy) destroy_desc;
   decltype(&cublasLtMatmulDescSetAttribute) set_desc;
@@ -257,17 +260,46 @@ std::string CublasGemm::math_library() const {
   return absl::StrCat("cuBLASLt ", CublasLtSpec().print(library_.version()));
 }
 
+std::string CublasGemm::NameOf(const Key& key) {
+  const auto& [kind, bf16, residual, rows, in, out] = key;
+  return absl::StrCat(DeviceOpName(kind), bf16 ? " bf16 " : " fp32 ", residual ? "onto " : "", rows,
+                      "x", in, "x", out);
+}
+
 std::string CublasGemm::Plan() const {
-  std::string plan;
+  GemmPlan plan;
   for (const auto& [key, product] : products_) {
-    const auto& [kind, bf16, residual, rows, in, out] = key;
-    const absl::string_view bytes(reinterpret_cast<const char*>(product->algorithm.data),
-                                  sizeof(product->algorithm.data));
-    absl::StrAppend(&plan, plan.empty() ? "" : "; ", DeviceOpName(kind), bf16 ? " bf16 " : " fp32 ",
-                    residual ? "onto " : "", rows, "x", in, "x", out, " ",
-                    absl::BytesToHexString(bytes));
+    plan[NameOf(key)] = {reinterpret_cast<const char*>(product->algorithm.data),
+                         sizeof(product->algorithm.data)};
   }
-  return plan;
+  return FormatGemmPlan(plan);
+}
+
+absl::Status CublasGemm::CheckAlgorithm(const Product& product, const void* algorithm) const {
+  cublasLtMatmulHeuristicResult_t result = {};
+  const cublasStatus_t status = functions_->check(
+      static_cast<cublasLtHandle_t>(handle_), product.desc, product.a, product.b, product.d,
+      product.d, static_cast<const cublasLtMatmulAlgo_t*>(algorithm), &result);
+  if (status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= kWorkspaceBytes) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("cuBLASLt cannot run it here: status ", static_cast<int>(status)));
+}
+
+absl::Status CublasGemm::Adopt(absl::string_view plan) {
+  PENSTOCK_ASSIGN_OR_RETURN(const GemmPlan parsed, ParseGemmPlan(plan));
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+  for (const auto& [key, product] : products_) {
+    cublasLtMatmulAlgo_t& algorithm = algorithms.emplace_back();
+    PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes,
+                              AlgorithmOf(parsed, NameOf(key), sizeof(algorithm.data)));
+    std::memcpy(algorithm.data, bytes.data(), bytes.size());
+    PENSTOCK_RETURN_IF_ERROR(Annotate(CheckAlgorithm(*product, &algorithm), NameOf(key)));
+  }
+  auto next = algorithms.begin();
+  for (auto& [key, product] : products_) product->algorithm = *next++;
+  return absl::OkStatus();
 }
 
 }  // namespace penstock

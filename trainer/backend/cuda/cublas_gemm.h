@@ -12,13 +12,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "trainer/backend/cuda/device_op.h"
 #include "trainer/backend/cuda/shared_library.h"
 
 namespace penstock {
 
-// Each product's algorithm is chosen once, by its numbers alone, and kept: so the same library on
-// the same GPU gives the same bits. No TF32: fp32 is fp32. Not thread-safe.
+// Each product's algorithm is chosen once, by its numbers alone, or adopted, and kept: so the same
+// library on the same GPU gives the same bits. No TF32: fp32 is fp32. Not thread-safe.
 class CublasGemm {
  public:
   // What NVIDIA asks for on Hopper.
@@ -37,6 +38,9 @@ class CublasGemm {
 
   std::string math_library() const;  // "cuBLASLt 13.0.2"
   std::string Plan() const;
+  // The algorithms of `plan`, another one's Plan(), for all products prepared so far.
+  // kFailedPrecondition: it lacks one, or this GPU cannot run it; nothing is changed.
+  absl::Status Adopt(absl::string_view plan);
 
  private:
   // Kind, precision, whether there is a residual, rows, in, out.
@@ -46,8 +50,11 @@ class CublasGemm {
 
   explicit CublasGemm(SharedLibrary library);
   static Key KeyOf(const DeviceOp& op);
+  static std::string NameOf(const Key& key);
   absl::StatusOr<std::unique_ptr<Product>> Describe(const DeviceOp& op) const;
   absl::Status Choose(Product& product) const;
+  // kFailedPrecondition: this GPU and library cannot run the cublasLtMatmulAlgo_t at `algorithm`.
+  absl::Status CheckAlgorithm(const Product& product, const void* algorithm) const;
 
   const SharedLibrary library_;
   std::unique_ptr<Functions> functions_;

@@ -85,6 +85,7 @@ uint64_t CudaBackend::NextStep() const {
 }
 
 absl::Status CudaBackend::LaunchStaged() {
+  has_launched_ = true;
   PENSTOCK_RETURN_IF_ERROR(device_->Wait(ArrivalOf(group_), DeviceQueue::kCompute));
   const bool are_steps = std::all_of(staged_.begin(), staged_.end(), [](const Sent& batch) {
     return batch.kind.first && batch.kind.last;
@@ -244,6 +245,7 @@ absl::Status CudaBackend::Predict(const BoardRows& rows, std::span<float> predic
   PENSTOCK_RETURN_IF_ERROR(CheckIdle());
   PENSTOCK_RETURN_IF_ERROR(CheckRows(rows, global_rows));
   if (global_rows == 0) return absl::OkStatus();
+  has_launched_ = true;
   sender_->Fill(rows, global_rows, 0.0f, EvaluationSlot());
   const absl::Status done = launcher_.Run([&]() -> absl::Status {
     PENSTOCK_RETURN_IF_ERROR(inference_list_.Run(*device_, options_.graphs));
@@ -291,6 +293,12 @@ std::vector<MemoryUse> CudaBackend::MemoryUses(BoardFormat, size_t global_rows) 
       {"state", 3 * layout_.model().arena_size() * sizeof(float), "as it is saved"},
       {"batches", memory_->host_bytes(), absl::StrCat("page-locked; ", pinned_slots_.Describe())},
       {"predictions", 2 * global_rows * sizeof(float), "and scores"}};
+}
+
+// What is captured would keep the algorithms that it was captured with.
+absl::Status CudaBackend::AdoptGemmPlan(const std::string& plan) {
+  if (has_launched_) return absl::InternalError("a plan of products comes before the first step");
+  return launcher_.Run([&] { return device_->AdoptGemmPlan(plan); });
 }
 
 BackendDescription CudaBackend::Describe() const {

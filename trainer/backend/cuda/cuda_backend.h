@@ -90,6 +90,7 @@ class CudaBackend final : public Backend {
   const ParameterTable& table() const override { return layout_.model(); }
   size_t shards() const override { return shards_; }
   BackendDescription Describe() const override;
+  absl::Status AdoptGemmPlan(const std::string& plan) override;
   std::span<const float> predictions() const override { return own_predictions_; }
   std::span<const float> global_scores() const override { return scores_; }
 
@@ -160,6 +161,7 @@ class CudaBackend final : public Backend {
   std::deque<Sent> staged_, begun_;
   size_t group_ = 0;           // Whose slots are filled next.
   bool between_steps_ = true;  // The batch that is staged next is a step's first.
+  bool has_launched_ = false;
   TrainState state_;
   bool state_is_here_ = false;  // Else the device has it, except for the step.
   std::vector<float> predictions_, scores_;

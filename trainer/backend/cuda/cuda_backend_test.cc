@@ -306,6 +306,18 @@ TEST(CudaBackendTest, MissingProductIsNamed) {
                        HasSubstr("linear of 128 rows, 40 to 32 columns")));
 }
 
+TEST(CudaBackendTest, AdoptsAPlanOfProductsBeforeTheFirstStep) {
+  auto backend = MakeBackend(Options(kFast));
+  EXPECT_THAT(backend->AdoptGemmPlan("odd"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("plain")));
+  EXPECT_EQ(backend->Describe().gemm_plan, "plain");
+  ASSERT_OK(backend->AdoptGemmPlan("plain, of rank 0"));
+  EXPECT_EQ(backend->Describe().gemm_plan, "plain, of rank 0");
+  ASSERT_OK(backend->Step(RandomBoards(kRows).rows(), {}).status());
+  EXPECT_THAT(backend->AdoptGemmPlan("plain"),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("before the first step")));
+}
+
 TEST(DeviceLayoutTest, PaddingComesAndGoes) {
   const DeviceLayout layout(kSmall);
   const std::vector<float> arena = InitialParameters(layout.model());

@@ -42,6 +42,10 @@ class CudaDevice final : public Device {
     return gemm_->Prepare(op);
   }
   std::string GemmPlan() const override { return gemm_->Plan(); }
+  absl::Status AdoptGemmPlan(absl::string_view plan) override {
+    PENSTOCK_RETURN_IF_ERROR(Use());
+    return gemm_->Adopt(plan);
+  }
 
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;

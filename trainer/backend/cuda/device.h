@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "trainer/backend/cuda/device_op.h"
 
 namespace penstock {
@@ -47,6 +48,9 @@ class Device {
   virtual absl::Status Prepare(const DeviceOp& op) = 0;
   // The products prepared so far and how each is run; equal plans, library and GPU give equal bits.
   virtual std::string GemmPlan() const = 0;
+  // Runs the products prepared so far as `plan`, another device's GemmPlan(), has it.
+  // kFailedPrecondition: the plan lacks one, or this device or library cannot; nothing is changed.
+  virtual absl::Status AdoptGemmPlan(absl::string_view plan) = 0;
 
   // At a multiple of 256 bytes. kResourceExhausted: there is no more.
   virtual absl::StatusOr<void*> Allocate(size_t bytes) = 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/numeric/bf16.h"
 #include "kernels/reference/activation.h"
@@ -93,6 +94,12 @@ absl::Status EmulatedDevice::Prepare(const DeviceOp& op) {
   const bool can =
       options_.has_products && (op.kind != DeviceOpKind::kLinearGelu || options_.ends_in_gelu);
   return can ? absl::OkStatus() : absl::UnimplementedError("no such product here");
+}
+
+absl::Status EmulatedDevice::AdoptGemmPlan(absl::string_view plan) {
+  if (!absl::StartsWith(plan, "plain")) return absl::FailedPreconditionError("products are plain");
+  gemm_plan_ = std::string(plan);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<void*> EmulatedDevice::Allocate(size_t bytes) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -33,7 +34,9 @@ class EmulatedDevice final : public Device {
   std::string OtherUsers() const override;
   size_t Workspace(const DeviceOp& op) override;
   absl::Status Prepare(const DeviceOp& op) override;
-  std::string GemmPlan() const override { return "plain"; }
+  std::string GemmPlan() const override { return gemm_plan_; }
+  // Takes any that begins with "plain", and multiplies as ever.
+  absl::Status AdoptGemmPlan(absl::string_view plan) override;
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
   void FreeHost(void* memory) override;
@@ -63,6 +66,7 @@ class EmulatedDevice final : public Device {
   std::vector<std::unique_ptr<void, Freer>> memory_;
   std::optional<std::vector<DeviceOp>> capture_;
   std::vector<std::vector<DeviceOp>> graphs_;
+  std::string gemm_plan_ = "plain";
   Watch watch_;
   LateStreams streams_;
 };

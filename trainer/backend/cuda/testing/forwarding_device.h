@@ -19,6 +19,9 @@ class ForwardingDevice : public Device {
   size_t Workspace(const DeviceOp& op) override { return device_->Workspace(op); }
   absl::Status Prepare(const DeviceOp& op) override { return device_->Prepare(op); }
   std::string GemmPlan() const override { return device_->GemmPlan(); }
+  absl::Status AdoptGemmPlan(absl::string_view plan) override {
+    return device_->AdoptGemmPlan(plan);
+  }
   absl::StatusOr<void*> Allocate(size_t bytes) override { return device_->Allocate(bytes); }
   absl::StatusOr<void*> AllocateHost(size_t bytes) override { return device_->AllocateHost(bytes); }
   void FreeHost(void* memory) override { device_->FreeHost(memory); }
