@@ -5,7 +5,7 @@ import signal
 import socket
 import unittest
 
-from processes import ProcessTestCase, pause, run
+from processes import TIMEOUT_S, ProcessTestCase, pause, run
 
 
 class TopTest(ProcessTestCase):
@@ -70,6 +70,9 @@ class TopTest(ProcessTestCase):
             self.assertIn("says nothing", self.why_down(stopped.address))
         finally:
             stopped.cont()
+        stopped.drain()
+        stopped.wait(TIMEOUT_S)
+        self.assertNotIn("speaks TLS", stopped.log())
 
     def test_goes_on_until_ctrl_c(self):
         server = self.start_server()

@@ -66,6 +66,9 @@ absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status)
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return NotAServer(address, "it speaks gRPC but not penstock.v1");
   }
+  if (absl::StrContains(message, "timed out before receiving SETTINGS")) {
+    return absl::UnavailableError(absl::StrCat(address, ": ", kSilentServer));
+  }
   if (absl::StrContains(message, "http1.x server")) return NotAServer(address, "it speaks HTTP/1");
   bool lost = IsTransportFailure(status.error_code()) || absl::StrContains(message, "RST_STREAM");
   auto code =

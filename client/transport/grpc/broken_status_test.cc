@@ -36,6 +36,15 @@ TEST(BrokenStatusTest, SaysAnAddressOnce) {
   EXPECT_EQ(broken("h:7", "ipv4:"), "h:7: ");
 }
 
+TEST(BrokenStatusTest, SaysThatAServerIsSilent) {
+  EXPECT_THAT(Broken(grpc::StatusCode::UNAVAILABLE,
+                     "failed to connect to all addresses; last error: UNAVAILABLE: connection "
+                     "attempt timed out before receiving SETTINGS frame"),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       "h:1: it accepts connections and says nothing: it is stopped, or "
+                       "overloaded"));
+}
+
 TEST(BrokenStatusTest, AnEndWithoutAnErrorIsUnavailable) {
   EXPECT_THAT(BrokenStatus("h:1", grpc::Status::OK),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("h:1: the server ended")));

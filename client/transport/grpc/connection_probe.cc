@@ -107,6 +107,19 @@ absl::StatusOr<UniqueFd> Connect(const std::string& address, Patience& patience)
   return fd;
 }
 
+// Whether the peer may speak TLS: it answers an HTTP/2 client otherwise than in HTTP/2, most likely
+// by ending the connection. One that says nothing does not, but is stopped; it would find a
+// handshake when it goes on, and log a client that speaks TLS.
+bool RefusesPlaintext(int fd, Patience& patience) {
+  // The client's preface, and a SETTINGS frame without any; its ninth byte is the string's end.
+  static constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
+  static constexpr uint8_t kSettings = 4;
+  if (send(fd, kPreface, sizeof kPreface, MSG_NOSIGNAL) != sizeof kPreface) return true;
+  if (!patience.Wait(fd, POLLIN)) return false;
+  uint8_t frame[9];
+  return recv(fd, frame, sizeof frame, 0) != sizeof frame || frame[3] != kSettings;
+}
+
 // SSL_get_error() of the finished call; SSL_ERROR_WANT_READ: the time is over.
 template <typename Call>
 int Finish(SSL* ssl, int fd, Patience& patience, const Call& call) {
@@ -190,6 +203,7 @@ class Handshake {
   std::string Run(int fd, Patience& patience) {
     SSL_set_fd(ssl_.get(), fd);
     const int made = Finish(ssl_.get(), fd, patience, [&] { return SSL_connect(ssl_.get()); });
+    if (made == SSL_ERROR_WANT_READ) return std::string(kSilentServer);
     if (made != SSL_ERROR_NONE) return ExplainHandshake(made);
     // A server says its settings first; one that refuses us ends the connection instead.
     char byte;
@@ -283,6 +297,10 @@ std::string ProbeConnection(const ProbedServer& server, const std::optional<TlsO
                             absl::Duration timeout, std::stop_token stop) {
   const WithoutSigpipe without_sigpipe;
   Patience patience(timeout, std::move(stop));
+  if (!tls.has_value()) {
+    const absl::StatusOr<UniqueFd> fd = Connect(server.address, patience);
+    if (!fd.ok() || !RefusesPlaintext(fd->get(), patience)) return "";
+  }
   const absl::StatusOr<UniqueFd> fd = Connect(server.address, patience);
   if (!fd.ok()) return "";
   const TlsOptions none;
@@ -298,7 +316,7 @@ std::string ProbeConnection(const ProbedServer& server, const std::optional<TlsO
 std::string ProbeSilence(const ProbedServer& server, absl::Duration timeout) {
   Patience patience(timeout, {});
   const absl::StatusOr<UniqueFd> fd = Connect(server.address, patience);
-  if (fd.ok()) return "it accepts connections and says nothing: it is stopped, or overloaded";
+  if (fd.ok()) return std::string(kSilentServer);
   return absl::IsUnavailable(fd.status()) ? std::string(fd.status().message()) : "";
 }
 
