@@ -92,6 +92,7 @@ std::vector<ServerFigures> ServersBetween(const Moment& from, const Moment& to, 
     if (i < from.stats.servers.size()) before = from.stats.servers[i];
     servers.push_back(
         {.address = now.address,
+         .connected = now.connected,
          .rows_per_second = static_cast<double>(now.rows - before.rows) / seconds,
          .bytes_per_second = static_cast<double>(now.bytes - before.bytes) / seconds});
     const auto first = from.servers.find(now.address);
@@ -194,6 +195,10 @@ double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, ab
 }
 
 void PrintServer(const ServerFigures& server) {
+  if (!server.connected && server.rows_per_second == 0) {
+    absl::PrintF("server    %-24s not connected; penstock top says why\n", server.address);
+    return;
+  }
   absl::PrintF("server    %-24s %11s/s %11s", server.address,
                Grouped(static_cast<uint64_t>(server.rows_per_second)),
                FormatByteRate(server.bytes_per_second));
@@ -231,6 +236,7 @@ void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
 
 nlohmann::json ToJson(const ServerFigures& server) {
   nlohmann::json json = {{"address", server.address},
+                         {"connected", server.connected},
                          {"positions_per_second", server.rows_per_second},
                          {"bytes_per_second", server.bytes_per_second}};
   if (!server.has_engine) return json;

@@ -21,6 +21,7 @@ struct EngineShares {
 
 struct ServerFigures {
   std::string address = {};
+  bool connected = true;  // In the end.
   double rows_per_second = 0;
   double bytes_per_second = 0;
   bool has_engine = false;  // It told what follows.

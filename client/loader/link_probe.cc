@@ -24,12 +24,14 @@ constexpr IncomingLimits kSaid = {.messages = 1 << 20, .bytes = uint64_t{256} <<
 
 class LinkProbe {
  public:
-  // Asks for as many rows at a time as loaders do.
-  LinkProbe(const OpenWindow& window, WireDtype dtype, uint64_t row_bytes)
-      : window_(window),
+  // Asks for as many rows at a time as loaders do, of `connections` windows alike: a server that is
+  // reached over several connections answers each window over one of them.
+  LinkProbe(OpenWindow window, WireDtype dtype, uint64_t row_bytes, uint32_t connections)
+      : window_(std::move(window)),
+        num_windows_(connections),
         dtype_(dtype),
         rows_(static_cast<uint32_t>(
-            std::clamp<uint64_t>(SchedulerOptions().fetch_bytes / row_bytes, 1, window.rows))) {}
+            std::clamp<uint64_t>(SchedulerOptions().fetch_bytes / row_bytes, 1, window_.rows))) {}
 
   absl::Status Connect(const LoaderOptions& options, const std::vector<std::string>& addresses) {
     const TransportFactory factory = MakeTransportFactory({}, options.network);
@@ -80,7 +82,10 @@ class LinkProbe {
     if (const auto* broken = std::get_if<absl::Status>(&item.what)) return *broken;
     if (const auto* error = std::get_if<StreamError>(&item.what)) return error->status;
     if (std::holds_alternative<ServerInfo>(item.what)) {
-      server.stream->OpenWindow(window_);
+      OpenWindow window = window_;
+      for (window.window = 1; window.window <= num_windows_; ++window.window) {
+        server.stream->OpenWindow(window);
+      }
       Ask(server);
     }
     if (auto* part = std::get_if<ReceivedPart>(&item.what)) Count(server, *part);
@@ -96,11 +101,11 @@ class LinkProbe {
   }
 
   void Ask(Server& server) {
-    for (; server.rows_left + rows_ <= uint64_t{kRequestsAhead} * rows_;
+    for (; server.rows_left + rows_ <= uint64_t{kRequestsAhead} * num_windows_ * rows_;
          server.rows_left += rows_) {
       const uint64_t request = server.next_request++;
       server.stream->Fetch({.request = request,
-                            .window = window_.window,
+                            .window = 1 + request % num_windows_,
                             .rows = rows_,
                             .dtype = dtype_,
                             .needed_at = request});
@@ -108,6 +113,7 @@ class LinkProbe {
   }
 
   const OpenWindow window_;
+  const uint64_t num_windows_;
   const WireDtype dtype_;
   const uint32_t rows_;
   IncomingQueue incoming_;
@@ -133,7 +139,8 @@ absl::StatusOr<double> ProbeLink(const LoaderOptions& options, WireDtype dtype,
   PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, dtype));
   const SlotLayout layout(program, options.record_ids, 1);
-  LinkProbe probe(AnyWindow(options, plan), dtype, std::max<size_t>(layout.row_bytes(), 1));
+  LinkProbe probe(AnyWindow(options, plan), dtype, std::max<size_t>(layout.row_bytes(), 1),
+                  options.network.connections);
   PENSTOCK_RETURN_IF_ERROR(probe.Connect(options, addresses));
   return probe.Run(options.server_timeout, time);
 }

@@ -2,9 +2,11 @@
 
 import json
 import os
+import socket
 import unittest
 
 from processes import ProcessTestCase, run
+from servers import wait_until
 
 
 class BenchTest(ProcessTestCase):
@@ -33,6 +35,20 @@ class BenchTest(ProcessTestCase):
         for word in ("rate", "link", "client", "server"):
             self.assertIn(f"\n{word} ", "\n" + screen)
         self.assertLessEqual(len(screen.splitlines()), 24)
+
+    def test_probes_all_connections(self):
+        server = self.start_server()
+        self.bench(server.address, "--connections", 2)
+        wait_until(lambda: server.log().count("client left") == 6, "two connections, three times")
+        left = [line for line in server.log().splitlines() if "client left" in line]
+        self.assertEqual([line for line in left if " rows=0 " in line], [])
+
+    def test_names_a_server_that_is_not_there(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            nobody = f"127.0.0.1:{probe.getsockname()[1]}"
+            screen = self.bench(f"{self.start_server().address},{nobody}")
+        self.assertRegex(screen, f"server +{nobody} +not connected")
 
     def test_measures_this_process_too(self):
         result = json.loads(self.bench("local:", "--json"))
