@@ -232,7 +232,7 @@ void Print(const StreamResult& result) {
     absl::PrintF("replaced %d damaged records\n", stats.replaced_records);
     for (const std::string& damaged : stats.damaged) absl::PrintF("         %s\n", damaged);
   }
-  absl::PrintF("cursor   %s\n", result.cursor);
+  if (!result.cursor.empty()) absl::PrintF("cursor   %s\n", result.cursor);
   if (!result.digest.empty()) absl::PrintF("digest   sha256 %s\n", result.digest);
 }
 
