@@ -93,6 +93,7 @@ std::vector<ServerFigures> ServersBetween(const Moment& from, const Moment& to, 
     servers.push_back(
         {.address = now.address,
          .connected = now.connected,
+         .problem = now.problem,
          .rows_per_second = static_cast<double>(now.rows - before.rows) / seconds,
          .bytes_per_second = static_cast<double>(now.bytes - before.bytes) / seconds});
     const auto first = from.servers.find(now.address);
@@ -196,7 +197,8 @@ double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, ab
 
 void PrintServer(const ServerFigures& server) {
   if (!server.connected && server.rows_per_second == 0) {
-    absl::PrintF("server    %-24s not connected; penstock top says why\n", server.address);
+    absl::PrintF("server    %-24s not connected: %s\n", server.address,
+                 server.problem.empty() ? "no answer yet" : server.problem);
     return;
   }
   absl::PrintF("server    %-24s %11s/s %11s", server.address,
@@ -237,6 +239,7 @@ void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
 nlohmann::json ToJson(const ServerFigures& server) {
   nlohmann::json json = {{"address", server.address},
                          {"connected", server.connected},
+                         {"problem", server.problem},
                          {"positions_per_second", server.rows_per_second},
                          {"bytes_per_second", server.bytes_per_second}};
   if (!server.has_engine) return json;

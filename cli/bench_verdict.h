@@ -21,7 +21,8 @@ struct EngineShares {
 
 struct ServerFigures {
   std::string address = {};
-  bool connected = true;  // In the end.
+  bool connected = true;     // In the end.
+  std::string problem = {};  // Else: why not.
   double rows_per_second = 0;
   double bytes_per_second = 0;
   bool has_engine = false;  // It told what follows.

@@ -183,7 +183,9 @@ nlohmann::json ToJson(const StreamResult& result) {
                        {"extra_loads", server.extra_loads},
                        {"backoffs", server.backoffs},
                        {"stream_breaks", server.stream_breaks},
-                       {"shared_memory", server.shared_memory}});
+                       {"shared_memory", server.shared_memory},
+                       {"connected", server.connected},
+                       {"problem", server.problem}});
   }
   nlohmann::json json = {{"rows", result.stats.rows},
                          {"steps", result.stats.batches},
@@ -207,6 +209,9 @@ std::string ShortDuration(absl::Duration duration) {
 }
 
 std::string Through(const LoaderStats::Server& server) {
+  if (!server.connected && !server.problem.empty()) {
+    return absl::StrCat("; not connected: ", server.problem);
+  }
   if (server.shared_memory.empty()) return "";
   if (server.shared_memory == "ok") return ", through shared memory";
   return absl::StrCat("; no shared memory: ", server.shared_memory);

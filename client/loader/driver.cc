@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "records/base/status.h"
 #include "records/base/streaming_copy.h"
 
@@ -33,6 +34,13 @@ absl::Status WrongSize(uint64_t bytes, uint64_t rows, const SlotLayout& layout) 
   return absl::FailedPreconditionError(
       absl::StrCat("sent ", bytes, " bytes for ", rows, " rows of ", layout.row_bytes(),
                    " bytes: it decodes otherwise than this client expects"));
+}
+
+// Without the address, which is said beside it.
+std::string ProblemOf(const ServerEntry& server) {
+  absl::string_view problem = server.last_error.message();
+  if (absl::ConsumePrefix(&problem, server.address)) absl::ConsumePrefix(&problem, ": ");
+  return std::string(problem);
 }
 
 }  // namespace
@@ -277,6 +285,7 @@ void Driver::PublishServers() {
     if (published.address.empty()) published.address = server.address;
     published.connected =
         server.state == ServerState::kUp || server.state == ServerState::kDraining;
+    published.problem = published.connected ? "" : ProblemOf(server);
     published.requests_in_flight = server.has_stream() ? server.outstanding_requests : 0;
     published.lost_requests = server.counted.lost_requests;
     published.stream_breaks = server.counted.breaks;

@@ -133,6 +133,7 @@ struct LoaderStats {
     uint64_t extra_loads = 0;          // Windows that it loaded after another one had to.
     // "ok": parts come through shared memory; empty: it was not offered; else why they do not.
     std::string shared_memory;
+    std::string problem;  // Of a server that is not connected: why, where that is known.
   };
   std::vector<Server> servers;
   uint64_t batches = 0;

@@ -47,8 +47,13 @@ class BenchTest(ProcessTestCase):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             nobody = f"127.0.0.1:{probe.getsockname()[1]}"
-            screen = self.bench(f"{self.start_server().address},{nobody}")
-        self.assertRegex(screen, f"server +{nobody} +not connected")
+            server = self.start_server().address
+            screen = self.bench(f"{server},{nobody}")
+            read = self.check_run("penstock", "stream", self.manifest, "--servers",
+                                  f"{server},{nobody}", "--pace", 20000).stdout
+        self.assertRegex(screen, f"server +{nobody} +not connected: .*Connection refused")
+        self.assertRegex(read, f"server +{nobody} .*; not connected: .*Connection refused")
+        self.assertNotRegex(read, f"server +{server} .*not connected")
 
     def test_measures_this_process_too(self):
         result = json.loads(self.bench("local:", "--json"))
