@@ -227,11 +227,6 @@ class Pipeline {
   const std::shared_ptr<const Manifest> manifest_;
 };
 
-// As many as a Loader may come to have.
-uint32_t RawConnections(const Options& options) {
-  return options.connections == 0 ? NetworkOptions::kGrowsTo : options.connections;
-}
-
 // What takes about as long on a machine of a few GB/s.
 uint64_t RawBytes(double seconds) { return static_cast<uint64_t>(seconds * 4e9); }
 
@@ -257,9 +252,10 @@ absl::StatusOr<json> MeasureDtype(const Pipeline& pipeline, WireDtype dtype,
     PENSTOCK_ASSIGN_OR_RETURN(report["local"], pipeline.Local(dtype));
   }
   if (wanted("raw")) {
+    const NetworkOptions network{.connections = options.connections};
     PENSTOCK_ASSIGN_OR_RETURN(double raw,
                               MeasureRawGrpcStream({.total_bytes = RawBytes(options.seconds),
-                                                    .connections = RawConnections(options)}));
+                                                    .connections = network.most_connections()}));
     report["raw_grpc_stream"] = {{"bytes_per_second", raw}};
   }
   if (wanted("grpc")) {

@@ -134,8 +134,11 @@ OpenWindow AnyWindow(const LoaderOptions& options, const Plan& plan) {
 
 }  // namespace
 
-absl::StatusOr<double> ProbeLink(const LoaderOptions& options, WireDtype dtype,
+// Over as many connections as a Loader may come to have.
+absl::StatusOr<double> ProbeLink(const LoaderOptions& loading, WireDtype dtype,
                                  const std::vector<std::string>& addresses, absl::Duration time) {
+  LoaderOptions options = loading;
+  options.network.connections = loading.network.most_connections();
   PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, dtype));
   const SlotLayout layout(program, options.record_ids, 1);

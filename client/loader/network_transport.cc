@@ -18,12 +18,12 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::strin
                                                    " connections to a server; at most ",
                                                    NetworkOptions::kMaxConnections));
   }
-  const bool grows = network.connections == 0;
   if (network.connections == 1) return MakeGrpcTransport(address, network);
   std::vector<std::unique_ptr<Transport>> ways;
-  while (ways.size() < (grows ? NetworkOptions::kGrowsTo : network.connections)) {
+  while (ways.size() < network.most_connections()) {
     ways.push_back(MakeGrpcTransport(address, network));
   }
+  const bool grows = network.connections == 0;
   return grows ? MakeGrowingTransport(std::move(ways), {}) : MakeBundleTransport(std::move(ways));
 }
 

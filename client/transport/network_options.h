@@ -28,6 +28,7 @@ struct NetworkOptions {
   uint32_t connections = 0;
   static constexpr uint32_t kMaxConnections = 16;
   static constexpr uint32_t kGrowsTo = 2;
+  uint32_t most_connections() const { return connections == 0 ? kGrowsTo : connections; }
 };
 
 }  // namespace penstock
