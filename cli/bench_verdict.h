@@ -46,7 +46,7 @@ const char* PathName(Path path);  // "local", "shared memory", "loopback", "netw
 struct BenchSetup {
   Path path = Path::kNetwork;
   WireDtype dtype = WireDtype::kI8;
-  uint32_t connections = 0;  // 0: as many as it takes.
+  uint32_t connections = 0;                   // 0: as many as it takes.
   bool shared_memory = true;                  // False: --no-shm.
   std::string no_shared_memory_because = {};  // kLoopback: it was offered and does not work.
   uint32_t threads = 0;                       // kLocal: --threads.
