@@ -1,6 +1,9 @@
 #include "client/transport/grpc/grpc_stream.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 #include <variant>
 
@@ -15,6 +18,22 @@ namespace penstock {
 namespace {
 
 constexpr absl::Duration kProbeTimeout = absl::Seconds(3);
+
+// A cancelled stream ends at once. It is awaited in steps, so that a process that was stopped does
+// not take that time for gRPC's.
+constexpr std::chrono::milliseconds kDoneStep{100};
+constexpr int kMostDoneSteps = 600;
+
+// gRPC says nothing when it cannot start its threads; then no stream ends, nor could the process.
+[[noreturn]] void EndWithoutGrpc(const std::string& address) {
+  std::fprintf(
+      stderr,
+      "%s: gRPC does not end a stream that was cancelled, so this process ends: it could "
+      "not start its threads; raise the limits of address space (ulimit -v) and of threads "
+      "(ulimit -u, pids.max)\n",
+      address.c_str());
+  std::abort();
+}
 
 }  // namespace
 
@@ -42,6 +61,14 @@ GrpcStream::GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string addre
   StartCall();
 }
 
+void GrpcStream::AwaitDone() {
+  MutexLock lock(&mutex_);
+  for (int steps = 0; !done_; ++steps) {
+    if (steps == kMostDoneSteps) EndWithoutGrpc(address_);
+    done_changed_.WaitUntil(&mutex_, std::chrono::steady_clock::now() + kDoneStep);
+  }
+}
+
 GrpcStream::~GrpcStream() {
   {
     MutexLock lock(&mutex_);
@@ -51,10 +78,7 @@ GrpcStream::~GrpcStream() {
   context_.TryCancel();
   stop_probe_.request_stop();
   std::shared_ptr<SharedPayloadPool> shared;
-  {
-    MutexLock lock(&mutex_);
-    while (!done_) done_changed_.Wait(&mutex_);
-  }
+  AwaitDone();
   request_.reset();
   {
     MutexLock lock(&mutex_);

@@ -46,6 +46,9 @@ class GrpcStream final : public Stream,
   void Release(uint64_t window) override { Send(wire::Release{window}); }
 
  private:
+  // Of a stream that is cancelled. Ends the process if gRPC does not end it.
+  void AwaitDone();
+
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;
