@@ -1,6 +1,9 @@
 // A server over several connections, here engines that say that they are one server.
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -127,31 +130,70 @@ TEST_F(ConnectionsTest, AFurtherOneThatReachesAnotherServerIsLeftAlone) {
   EXPECT_EQ(breaks_, 0);
 }
 
-// As a look at a server does.
-TEST_F(ConnectionsTest, TheirStreamOutlivesTheTransport) {
-  class Events : public StreamEvents {
+// A server that says what it is, and that it ends.
+class DrainingWay final : public Transport {
+ public:
+  DrainingWay(uint64_t instance, std::atomic<int>& open) : instance_(instance), open_(open) {}
+  const std::string& address() const override { return address_; }
+  std::unique_ptr<Stream> Connect(const StreamOptions&, StreamEvents& events) override {
+    ServerInfo info;
+    info.instance = instance_;
+    events.OnHello(info);
+    events.OnDraining(1000);
+    return std::make_unique<SilentStream>(open_);
+  }
+
+ private:
+  class SilentStream final : public Stream {
    public:
-    void OnHello(const ServerInfo&) override { ++hellos; }
-    void OnWindowReady(uint64_t, uint64_t) override {}
-    void OnPart(ReceivedPart) override {}
-    void OnError(StreamError) override {}
-    void OnCredit(uint64_t) override {}
-    void OnDraining(uint32_t) override {}
-    void OnBroken(absl::Status) override {}
-    std::atomic<int> hellos = 0;
+    explicit SilentStream(std::atomic<int>& open) : open_(open) { ++open_; }
+    ~SilentStream() override { --open_; }
+    void OpenWindow(const struct OpenWindow&) override {}
+    void Fetch(const struct Fetch&) override {}
+    void Cancel(uint64_t) override {}
+    void Release(uint64_t) override {}
+
+   private:
+    std::atomic<int>& open_;
   };
-  EngineOptions engine;
-  engine.data_root = data_.folder();
-  for (int i = 0; i < 2; ++i) ways_.push_back(MakeLocalTransport(engine).value());
-  StreamOptions options;
-  options.spec = options_.spec;
-  Events events;
-  std::unique_ptr<Transport> transport = MakeGrowingTransport(std::move(ways_), {});
-  std::unique_ptr<Stream> stream = transport->Connect(options, events);
-  transport.reset();
+
+  const std::string address_ = "a:1";
+  const uint64_t instance_;
+  std::atomic<int>& open_;
+};
+
+class CountingEvents final : public StreamEvents {
+ public:
+  void OnHello(const ServerInfo&) override { ++hellos; }
+  void OnWindowReady(uint64_t, uint64_t) override {}
+  void OnPart(ReceivedPart) override {}
+  void OnError(StreamError) override {}
+  void OnCredit(uint64_t) override {}
+  void OnDraining(uint32_t) override { ++drainings; }
+  void OnBroken(absl::Status) override {}
+
+  int hellos = 0;
+  int drainings = 0;
+};
+
+TEST_F(ConnectionsTest, AnotherServersDrainingIsNotTheirs) {
+  std::atomic<int> open = 0;
+  ways_.push_back(std::make_unique<DrainingWay>(7, open));
+  ways_.push_back(std::make_unique<DrainingWay>(8, open));
+  CountingEvents events;
+  std::unique_ptr<Transport> transport = Growing(0);
+  std::unique_ptr<Stream> stream = transport->Connect({}, events);
+  transport.reset();  // A stream may outlive it, as where a link is probed.
+  EXPECT_EQ(events.drainings, 1);
   stream->Fetch({.request = 1, .window = 1});
-  stream->Release(1);
+  EXPECT_EQ(open, 2);
+  stream->Fetch({.request = 2, .window = 1});
+  while (open > 1) std::this_thread::yield();  // The other server's is closed.
   EXPECT_EQ(events.hellos, 1);
+  EXPECT_EQ(events.drainings, 1);
+  stream->Cancel(1);
+  stream.reset();
+  EXPECT_EQ(open, 0);
 }
 
 TEST_F(ConnectionsTest, AFurtherOneThatIsRefusedIsLeftAlone) {
@@ -165,7 +207,7 @@ TEST_F(ConnectionsTest, AFurtherOneThatIsRefusedIsLeftAlone) {
 
 TEST_F(ConnectionsTest, AFurtherOneThatBreaksInUseEndsThemAllAndNothingIsLost) {
   AddWay(7);
-  AddWay(7, {.break_after_parts = 5});
+  AddWay(7, {.break_after_parts = 1});
   EXPECT_THAT(ReadAll(Growing(0)), IsOk());
   ExpectEverythingWasRead();
   EXPECT_GT(breaks_, 0);

@@ -9,8 +9,10 @@
 namespace penstock {
 
 // Bytes of the parts that have not returned, over all sessions, and whether somebody waits for
-// less. Who waits calls Await() first and looks at bytes() again; who subtracts and finds it
-// awaited wakes him: each sees what the other did before, or is seen. Thread-safe.
+// less. Who waits holds the lock that he will sleep under, calls Await() and looks at bytes()
+// again; who subtracts and finds it awaited takes that lock and wakes him. All accesses are
+// sequentially consistent, as this needs: the waiter sees what was subtracted, or is seen.
+// Thread-safe.
 class PartLedger {
  public:
   uint64_t bytes() const { return bytes_.load(); }

@@ -1,6 +1,8 @@
 #include "records/engine/part_pool.h"
 
+#include <atomic>
 #include <memory>
+#include <thread>
 
 #include "gtest/gtest.h"
 
@@ -60,6 +62,30 @@ TEST_F(PartPoolTest, TellsOfReturnsThatAreAwaited) {
   second = PartBuffer();
   third = PartBuffer();
   EXPECT_EQ(told_, 1);
+}
+
+// No return is missed: the waiter would sleep for ever.
+TEST_F(PartPoolTest, WhoAwaitsSeesEveryReturn) {
+  constexpr int kParts = 20'000;
+  Mutex mutex;
+  CondVar changed;
+  PartLedger ledger;
+  std::atomic<int> next = 0;
+  for (int i = 0; i < kParts; ++i) ledger.Add(1);
+  const auto return_parts = [&] {
+    while (next.fetch_add(1) < kParts) {
+      if (!ledger.Subtract(1)) continue;
+      MutexLock lock(&mutex);
+      changed.NotifyOne();
+    }
+  };
+  std::jthread first(return_parts), second(return_parts);
+  MutexLock lock(&mutex);
+  for (uint64_t bytes = ledger.bytes(); bytes > 0; bytes = ledger.bytes()) {
+    ledger.Await();
+    if (ledger.bytes() == bytes) changed.Wait(&mutex);
+  }
+  EXPECT_EQ(ledger.bytes(), 0u);
 }
 
 // Room for one part of 8 KiB.

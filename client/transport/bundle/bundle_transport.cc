@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -53,6 +54,11 @@ class BundleStream final : public Stream {
     while (taken_ < route_->growth.first) TakeAnother();
   }
 
+  // Streams first, while everything that their events use is there.
+  ~BundleStream() override {
+    for (const auto& member : members_) member->stream.reset();
+  }
+
   void OpenWindow(const penstock::OpenWindow& window) override {
     Member& member = LeastUsed();
     if (windows_.emplace(window.window, &member).second) ++member.num_windows;
@@ -60,11 +66,14 @@ class BundleStream final : public Stream {
   }
   void Fetch(const penstock::Fetch& fetch) override {
     if (Member* member = MemberOf(fetch.window)) member->stream->Fetch(fetch);
+    CloseWhatWasLeft();
     if (MayGrow() && load_.Saturates(taken_)) TakeAnother();
   }
   // A server ignores requests that it does not know.
   void Cancel(uint64_t request) override {
-    for (size_t i = 0; i < taken_; ++i) members_[i]->stream->Cancel(request);
+    for (size_t i = 0; i < taken_; ++i) {
+      if (members_[i]->usable()) members_[i]->stream->Cancel(request);
+    }
   }
   void Release(uint64_t window) override {
     Member* member = MemberOf(window);
@@ -76,8 +85,12 @@ class BundleStream final : public Stream {
 
  private:
   struct Member final : StreamEvents {
+    // An extra one may get windows once it has its Hello; another server's is left alone.
+    enum class State { kConnecting, kUsable, kLeft };
+
     Member(BundleStream& owner, bool is_extra)
-        : bundle(owner), extra(is_extra), usable(!is_extra) {}
+        : bundle(owner), extra(is_extra), state(is_extra ? State::kConnecting : State::kUsable) {}
+    bool usable() const { return state == State::kUsable; }
     void OnHello(const ServerInfo& info) override { bundle.TakeHello(*this, info); }
     void OnCredit(uint64_t bytes) override { bundle.TakeCredit(*this, bytes); }
     void OnBroken(absl::Status status) override { bundle.Break(*this, std::move(status)); }
@@ -92,16 +105,18 @@ class BundleStream final : public Stream {
       bundle.Tell([&](StreamEvents& events) { events.OnError(std::move(error)); });
     }
     void OnDraining(uint32_t grace_ms) override {
+      if (!usable()) return;
       bundle.Tell([&](StreamEvents& events) { events.OnDraining(grace_ms); });
     }
     void OnSharedMemory(absl::Status status) override {
+      if (!usable()) return;
       if (status.ok()) bundle.enough_ = true;
       bundle.events_.OnSharedMemory(std::move(status));
     }
 
     BundleStream& bundle;
     const bool extra;                // Taken where the first ones are saturated.
-    std::atomic<bool> usable;        // For windows. An extra one once it has its Hello.
+    std::atomic<State> state;        // Changed under the bundle's mutex_.
     uint64_t credit_bytes = 0;       // Guarded by the bundle's mutex_.
     size_t num_windows = 0;          // Open on it.
     std::unique_ptr<Stream> stream;  // Last: its end is the end of events. Null until it is taken.
@@ -114,12 +129,18 @@ class BundleStream final : public Stream {
   }
   // One way after the other: the last one taken is in use.
   bool MayGrow() const {
-    return !enough_ && taken_ < members_.size() && members_[taken_ - 1]->usable;
+    return !enough_ && taken_ < members_.size() && members_[taken_ - 1]->usable();
+  }
+  // On a thread of its own: the end of a stream waits for threads that may wait for our caller.
+  void CloseWhatWasLeft() {
+    Member& last = *members_[taken_ - 1];
+    if (last.state != Member::State::kLeft || last.stream == nullptr) return;
+    closer_ = std::jthread([stream = std::move(last.stream)]() mutable { stream.reset(); });
   }
   Member& LeastUsed() {
     Member* least = members_.front().get();
     for (const auto& member : members_) {
-      if (member->usable && member->num_windows < least->num_windows) least = member.get();
+      if (member->usable() && member->num_windows < least->num_windows) least = member.get();
     }
     return *least;
   }
@@ -137,29 +158,32 @@ class BundleStream final : public Stream {
     MutexLock lock(&mutex_);
     if (broken_) return;
     if (num_hellos_ == 0) instance_ = info.instance;
-    if (info.instance != instance_ && member.extra) return LeaveAlone();
+    if (info.instance != instance_ && member.extra) return LeaveAlone(member);
     if (info.instance != instance_) {
       return BreakLocked(absl::FailedPreconditionError(
           absl::StrCat(route_->ways[0]->address(),
                        ": its connections reach different servers; use one connection each")));
     }
-    member.usable = true;
+    member.state = Member::State::kUsable;
     if (++num_hellos_ == route_->growth.first) events_.OnHello(info);
   }
   void TakeCredit(Member& member, uint64_t bytes) {
     MutexLock lock(&mutex_);
     member.credit_bytes = bytes;
     uint64_t sum = 0;
-    for (const auto& each : members_) sum += each->usable ? each->credit_bytes : 0;
+    for (const auto& each : members_) sum += each->usable() ? each->credit_bytes : 0;
     if (!broken_ && num_hellos_ >= route_->growth.first) events_.OnCredit(sum);
   }
   void Break(Member& member, absl::Status status) {
     MutexLock lock(&mutex_);
-    if (!member.usable) return LeaveAlone();
+    if (!member.usable()) return LeaveAlone(member);
     BreakLocked(std::move(status));
   }
   // The ways that are in use do.
-  void LeaveAlone() { enough_ = true; }
+  void LeaveAlone(Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    member.state = Member::State::kLeft;
+    enough_ = true;
+  }
   void BreakLocked(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!broken_.exchange(true)) events_.OnBroken(std::move(status));
   }
@@ -177,7 +201,8 @@ class BundleStream final : public Stream {
   size_t num_hellos_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t instance_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  std::vector<std::unique_ptr<Member>> members_;  // Last: their events use all of the above.
+  std::vector<std::unique_ptr<Member>> members_;
+  std::jthread closer_;  // Last: it ends a member's stream.
 };
 
 class BundleTransport final : public Transport {
