@@ -108,7 +108,9 @@ BenchVerdict JudgeLink(const BenchFigures& figures) {
           " limits: ", FormatByteRate(figures.bytes_per_second), " of the ",
           FormatByteRate(figures.link_bytes_per_second), " that it carries.",
           Advice({FewerBytes(setup), UseSharedMemory(setup),
-                  grpc && setup.connections == 1 ? "open more connections (--connections 2)" : "",
+                  grpc && setup.connections == 1   ? "open more connections (--connections 2)"
+                  : grpc && setup.connections == 0 ? "open more connections (--connections 4)"
+                                                   : "",
                   SameMachine(setup) ? "use servers on other machines" : "use a faster network"}))};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -62,7 +63,7 @@ class LinkProbe {
         : listener(std::make_unique<StreamListener>(id, queue, kSaid)) {}
     std::unique_ptr<StreamListener> listener;  // At one place.
     std::unique_ptr<Stream> stream;            // Last: its end is the end of events.
-    bool answered = false;
+    std::set<uint64_t> answered;               // Windows, and with them connections, by number - 1.
     uint64_t next_request = 1;
     uint64_t rows_left = 0;  // Of all requests.
   };
@@ -96,7 +97,9 @@ class LinkProbe {
     bytes_ += part.payload->size();
     part.payload.reset();
     server.rows_left -= std::min<uint64_t>(server.rows_left, part.rows);
-    if (!std::exchange(server.answered, true)) ++num_answered_;
+    if (server.answered.insert(part.request % num_windows_).second) {
+      num_answered_ += server.answered.size() == num_windows_;
+    }
     Ask(server);
   }
 
@@ -132,20 +135,27 @@ OpenWindow AnyWindow(const LoaderOptions& options, const Plan& plan) {
                            {.number = 1, .id = id, .order = &order});
 }
 
-}  // namespace
-
-// Over as many connections as a Loader may come to have.
-absl::StatusOr<double> ProbeLink(const LoaderOptions& loading, WireDtype dtype,
+absl::StatusOr<double> ProbeOver(uint32_t connections, LoaderOptions options, WireDtype dtype,
                                  const std::vector<std::string>& addresses, absl::Duration time) {
-  LoaderOptions options = loading;
-  options.network.connections = loading.network.most_connections();
+  options.network.connections = connections;
   PENSTOCK_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, dtype));
   const SlotLayout layout(program, options.record_ids, 1);
   LinkProbe probe(AnyWindow(options, plan), dtype, std::max<size_t>(layout.row_bytes(), 1),
-                  options.network.connections);
+                  connections);
   PENSTOCK_RETURN_IF_ERROR(probe.Connect(options, addresses));
   return probe.Run(options.server_timeout, time);
+}
+
+}  // namespace
+
+// Over as many connections as a Loader may come to have, or one where that is all that it can have.
+absl::StatusOr<double> ProbeLink(const LoaderOptions& options, WireDtype dtype,
+                                 const std::vector<std::string>& addresses, absl::Duration time) {
+  const uint32_t most = options.network.most_connections();
+  absl::StatusOr<double> rate = ProbeOver(most, options, dtype, addresses, time);
+  if (rate.ok() || options.network.connections != 0) return rate;
+  return ProbeOver(1, options, dtype, addresses, time);
 }
 
 }  // namespace penstock
