@@ -35,17 +35,17 @@ absl::Status Differ(absl::string_view what, uint64_t own, size_t rank, uint64_t 
       absl::StrCat(what, " ", own, " on rank 0 and ", theirs, " on rank ", rank, ": ", cure));
 }
 
-// Counts batches instead of the positions of one host, which others are not at.
+// Counts rows of whole batches instead of the positions of one host, which others are not at.
 class HostInput final : public Input {
  public:
-  HostInput(Input& host, size_t hosts, uint64_t global_batch_size)
-      : host_(host), hosts_(hosts), global_batch_size_(global_batch_size) {}
+  HostInput(Input& host, size_t hosts, uint64_t global_batch_size, uint64_t position)
+      : host_(host), hosts_(hosts), global_batch_size_(global_batch_size), position_(position) {}
 
   absl::StatusOr<bool> Next(InputBatch& batch) override {
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, host_.Next(batch));
     if (!more) return false;
     batch.global_rows *= hosts_;
-    batch.first_position = batches_++ * global_batch_size_;
+    batch.first_position = std::exchange(position_, position_ + global_batch_size_);
     return true;
   }
   bool Ready() const override { return host_.Ready(); }
@@ -56,7 +56,7 @@ class HostInput final : public Input {
   Input& host_;
   const size_t hosts_;
   const uint64_t global_batch_size_;
-  uint64_t batches_ = 0;
+  uint64_t position_;  // Of the next batch.
 };
 
 }  // namespace
@@ -99,9 +99,11 @@ void HostShards::Divide(LoaderOptions& loader) const {
   loader.global_batch_size /= place_.hosts;
 }
 
-std::unique_ptr<Input> HostShards::Join(Input& host, uint64_t global_batch_size) const {
+std::unique_ptr<Input> HostShards::Join(Input& host, const TrainerOptions& options,
+                                        uint64_t step) const {
   if (!apart()) return nullptr;
-  return std::make_unique<HostInput>(host, place_.hosts, global_batch_size);
+  return std::make_unique<HostInput>(host, place_.hosts, options.global_batch_size,
+                                     step * options.accumulate * options.global_batch_size);
 }
 
 absl::Status HostShards::CompareOrders(Communicator& ranks, uint64_t order_fingerprint) const {
@@ -136,8 +138,10 @@ absl::Status HostShards::CompareCounts(Communicator& ranks, uint64_t steps,
                     "through its data as often as it takes, or split it evenly");
     }
     if (all[r].has_holdout != all[0].has_holdout) {
-      return Differ("--shard-by local-rank: the hosts with held-out records are",
-                    all[0].has_holdout, r, all[r].has_holdout, "index all with --holdout, or none");
+      const size_t with = all[0].has_holdout != 0 ? 0 : r, without = r - with;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--shard-by local-rank: rank ", with, "'s host has held-out records, rank ", without,
+          "'s has none: index the data of every host with --holdout, or of none"));
     }
   }
   return absl::OkStatus();

@@ -37,8 +37,9 @@ class HostShards {
   bool apart() const { return place_.hosts > 1; }
   // The rows of a step that this rank's host reads, and this rank's part of them.
   void Divide(LoaderOptions& loader) const;
-  // A batch of `host` as part of one of all hosts. Null where they are the same. Borrows.
-  std::unique_ptr<Input> Join(Input& host, uint64_t global_batch_size) const;
+  // A batch of `host` as part of one of all hosts; positions count the rows of all hosts since the
+  // training began, of which `step` steps are done. Null where the hosts are one. Borrows `host`.
+  std::unique_ptr<Input> Join(Input& host, const TrainerOptions& options, uint64_t step) const;
 
   // All ranks call these. kInvalidArgument: ranks of one host differ, naming them.
   absl::Status CompareOrders(Communicator& ranks, uint64_t order_fingerprint) const;

@@ -93,14 +93,21 @@ TEST_F(HostShardsTest, RanksOfOneHostAloneAreCompared) {
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("10 on rank 0 and 11 on rank 2"), HasSubstr("--steps"))));
     EXPECT_THAT(shards.CompareCounts(ranks, 10, ranks.rank() < 2),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--holdout")));
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("rank 0's host has held-out records, rank 2's has none"),
+                               HasSubstr("--holdout"))));
+    EXPECT_THAT(shards.CompareCounts(ranks, 10, ranks.rank() >= 2),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("rank 2's host has held-out records, rank 0's has none")));
   });
 }
 
 TEST_F(HostShardsTest, AHostsBatchIsItsPartOfTheGlobalOne) {
   RunRanks(4, [&](RankGroup& group) {
     Communicator& ranks = group.communicator();
-    auto shards = HostShards::Find(ranks, Options(group.info(), 2)).value();
+    TrainerOptions options = Options(group.info(), 2);
+    options.global_batch_size = 64;
+    auto shards = HostShards::Find(ranks, options).value();
     LoaderOptions loader;
     loader.global_batch_size = 64;
     shards.Divide(loader);
@@ -108,7 +115,7 @@ TEST_F(HostShardsTest, AHostsBatchIsItsPartOfTheGlobalOne) {
     EXPECT_EQ(loader.rank, ranks.rank() % 2);
     EXPECT_EQ(loader.world_size, 2u);
     MemoryInput host(96, 32, /*seed=*/1, "", loader.rank, 2);
-    const std::unique_ptr<Input> input = shards.Join(host, 64);
+    const std::unique_ptr<Input> input = shards.Join(host, options, /*step=*/0);
     InputBatch batch;
     for (uint64_t position : {0, 64, 128}) {
       EXPECT_THAT(input->Next(batch), IsOkAndHolds(true));
@@ -120,12 +127,28 @@ TEST_F(HostShardsTest, AHostsBatchIsItsPartOfTheGlobalOne) {
   });
 }
 
+TEST_F(HostShardsTest, PositionsGoOnWhereATrainingDoes) {
+  RunRanks(2, [&](RankGroup& group) {
+    TrainerOptions options = Options(group.info(), 1);
+    options.global_batch_size = 64;
+    options.accumulate = 2;
+    auto shards = HostShards::Find(group.communicator(), options).value();
+    MemoryInput host(96, 32);
+    const std::unique_ptr<Input> input = shards.Join(host, options, /*step=*/5);
+    InputBatch batch;
+    for (uint64_t position : {640, 704}) {
+      EXPECT_THAT(input->Next(batch), IsOkAndHolds(true));
+      EXPECT_EQ(batch.first_position, position);
+    }
+  });
+}
+
 TEST_F(HostShardsTest, OneHostIsNotApart) {
   RunRanks(2, [&](RankGroup& group) {
     auto shards = HostShards::Find(group.communicator(), Options(group.info(), 2)).value();
     EXPECT_FALSE(shards.apart());
     MemoryInput host(10, 2);
-    EXPECT_EQ(shards.Join(host, 2), nullptr);
+    EXPECT_EQ(shards.Join(host, TrainerOptions{}, 0), nullptr);
   });
 }
 

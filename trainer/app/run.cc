@@ -351,7 +351,7 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);
 
   BoardReader reader(params);
-  const std::unique_ptr<Input> joined = shards_.Join(*input_, options_.global_batch_size);
+  const std::unique_ptr<Input> joined = shards_.Join(*input_, options_, info_.step);
   Input& normal = joined == nullptr ? *input_ : *joined;
   const std::unique_ptr<Input> diagnostic =
       options_.profile.diagnoses() ? watch_->Diagnose(normal, TotalSteps()) : nullptr;
