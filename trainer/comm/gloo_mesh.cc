@@ -77,8 +77,9 @@ void GlooMesh::EndWait() {
 absl::Status GlooMesh::Connect(std::shared_ptr<gloo::transport::Device> device, StoreClient& store,
                                absl::Duration timeout) {
   CreatePairs(std::move(device), timeout);
+  const std::string addresses = Addresses();  // May throw: not while the store knows this mesh.
   store.OnLost([this](const absl::Status&) { Abort(); });
-  absl::Status status = store.Put(Key(rank), Addresses());
+  absl::Status status = store.Put(Key(rank), addresses);
   for (int peer = 0; status.ok() && peer < size; ++peer) {
     if (peer == rank) continue;
     status = Annotate(ConnectTo(peer, store, timeout), absl::StrCat("connecting to rank ", peer));

@@ -23,7 +23,8 @@ class GlooMesh final : public gloo::Context {
   // Connects this rank with every other one, which call it too; a rank that `store` reports lost
   // meanwhile ends it. Once. May throw what Gloo throws.
   // kUnavailable: a rank was lost, or cannot be reached, naming it; kDeadlineExceeded: one has not
-  // come within `timeout`.
+  // come within `timeout`, which each in turn is granted anew, for its address and for its
+  // connection.
   absl::Status Connect(std::shared_ptr<gloo::transport::Device> device, StoreClient& store,
                        absl::Duration timeout);
 
