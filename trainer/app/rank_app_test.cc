@@ -133,5 +133,17 @@ TEST(CompleteTest, CompressionAndBitsExcludeEachOther) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs --reduction fast")));
 }
 
+TEST(RankFlagsTest, ABucketHoldsAGradientOrAll) {
+  RankFlags flags;
+  for (const auto& [size, floats] : {std::pair{"4B", 1u}, {"0", 0u}, {"1KiB", 256u}}) {
+    flags.bucket_size = size;
+    EXPECT_OK(flags.Validate());
+    EXPECT_EQ(flags.bucket_floats(), floats);
+  }
+  flags.bucket_size = "3B";
+  EXPECT_THAT(flags.Validate(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                         AllOf(HasSubstr("--bucket-size 3B"), HasSubstr("or 0"))));
+}
+
 }  // namespace
 }  // namespace penstock

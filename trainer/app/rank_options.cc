@@ -10,12 +10,24 @@
 #include "records/base/timeout.h"
 
 namespace penstock {
+namespace {
+
+absl::Status CheckBucketSize(const std::string& text) {
+  const auto bytes = ParseByteSize(text);
+  PENSTOCK_RETURN_IF_ERROR(Annotate(bytes.status(), "--bucket-size"));
+  if (*bytes == 0 || *bytes >= sizeof(float)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--bucket-size ", text, ": a gradient has ", sizeof(float),
+                   " bytes; give at least as many, or 0 for all gradients at once"));
+}
+
+}  // namespace
 
 absl::Status RankFlags::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(
       Annotate(ParseTimeout(rendezvous_timeout).status(), "--rendezvous-timeout"));
   PENSTOCK_RETURN_IF_ERROR(Annotate(ParseTimeout(late_after).status(), "--late-after"));
-  PENSTOCK_RETURN_IF_ERROR(Annotate(ParseByteSize(bucket_size).status(), "--bucket-size"));
+  PENSTOCK_RETURN_IF_ERROR(CheckBucketSize(bucket_size));
   if (compression != "none" && !fast()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--compression ", compression, " rounds gradients on the way: it needs --reduction fast"));
