@@ -98,6 +98,13 @@ const StepProgram& CpuBackend::ProgramFor(Purpose purpose, BoardFormat format) {
   return *program;
 }
 
+void CpuBackend::FindGradients(const StepProgram& program) {
+  if (found_in_ == &program) return;
+  weight_gradients_ = WeightGradients(program);
+  cuts_ = CutGradients(program, table_.arena_size(), bucket_floats_);
+  found_in_ = &program;
+}
+
 void CpuBackend::ReserveActivations(const StepProgram& program) {
   for (std::vector<float>& arena : activations_) {
     arena.resize(std::max(arena.size(), program.activation_size));
@@ -123,7 +130,7 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
   if (gradients != nullptr) {
     memory.gradients = gradients + shard * table_.arena_size();
     memory.new_weight_gradients = !part.adds;
-    if (!part.adds) ClearGradients(program, last - first, memory.gradients);
+    if (!part.adds) ClearGradients(last - first, memory.gradients);
   }
   const BlockExecutor executor(program, kernels_, gemm_);
   for (size_t row = first; row < last; row += block_rows_) {
@@ -142,10 +149,10 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
   if (first == last) RunLastBlock(executor, memory, 0);
 }
 
-void CpuBackend::ClearGradients(const StepProgram& program, size_t rows, float* gradients) const {
+void CpuBackend::ClearGradients(size_t rows, float* gradients) const {
   size_t done = 0;
   if (rows > 0) {
-    for (const GradientRange& weight : WeightGradients(program)) {
+    for (const GradientRange& weight : weight_gradients_) {
       std::fill(gradients + done, gradients + weight.first, 0.0f);
       done = weight.first + weight.count;
     }
@@ -236,8 +243,9 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BoardRows& rows, const UpdateO
   scores_.resize(part.global_rows);
   own_predictions_ = std::span<const float>(predictions_).subspan(part.first_row, rows.rows);
   const StepProgram& program = ProgramFor(Purpose::kTraining, rows.format);
+  FindGradients(program);
   if (last && exchange_.has_value()) {
-    buckets_ = CutGradients(program, table_.arena_size(), bucket_floats_);
+    buckets_ = cuts_;
     exchange_->Begin(buckets_.size(), merge_.num_shards());
   }
   pool_is_free_ = false;

@@ -116,7 +116,7 @@ class CpuBackend final : public Backend {
   // The parameters as bfloat16, if products are of those: once for all blocks.
   void RoundParameters();
   // Zeroes what the blocks of a shard add to. Its first block writes the gradients of weights.
-  void ClearGradients(const StepProgram& program, size_t rows, float* gradients) const;
+  void ClearGradients(size_t rows, float* gradients) const;
   // The last block of a shard: tells which buckets it has finished.
   void RunLastBlock(const BlockExecutor& executor, const BlockMemory<float>& memory, size_t rows);
   // Forward and backward of one batch of an update; the loss of all ranks' rows. After the last
@@ -125,6 +125,8 @@ class CpuBackend final : public Backend {
   // The loss over the rows of all ranks.
   absl::StatusOr<double> GatherLoss(const Part& part);
   void ReserveActivations(const StepProgram& program);
+  // Where the gradients of a training's program are: once, as long as it is the same.
+  void FindGradients(const StepProgram& program);
 
   // The update program, split at the norm: what must be known before anything is changed.
   void ApplyUpdate(const UpdateOptions& update, double gradient_norm);
@@ -155,6 +157,9 @@ class CpuBackend final : public Backend {
   std::span<const float> own_predictions_;
   size_t accumulated_ = 0;  // Batches whose gradients wait for the update.
   const size_t bucket_floats_;
+  const StepProgram* found_in_ = nullptr;  // What follows is of this one.
+  std::vector<GradientRange> weight_gradients_;
+  std::vector<GradientBucket> cuts_;
   std::vector<GradientBucket> buckets_;  // While they travel; empty: none does.
   std::atomic<bool> pool_is_free_{true};
   std::optional<BucketThread> exchange_;  // Of several ranks.
