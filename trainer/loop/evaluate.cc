@@ -105,6 +105,20 @@ Intent ReadBatch(Input& input, const std::function<bool()>& should_stop, InputBa
   return Intent::kFailed;
 }
 
+// After a batch: whether all ranks are `done`.
+absl::StatusOr<bool> AgreeOnEnd(Communicator& ranks, Intent intent, bool done,
+                                const absl::Status& status) {
+  if (intent == Intent::kEnd) intent = Intent::kGo;  // Others need not be there yet.
+  PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(ranks, intent, 0, status));
+  if (agreed.intent == Intent::kFailed) {
+    return status.ok() ? absl::UnavailableError(agreed.why) : status;
+  }
+  if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> all,
+                            GatherOne(ranks, static_cast<uint8_t>(done)));
+  return std::find(all.begin(), all.end(), 0) == all.end();
+}
+
 }  // namespace
 
 absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input& input,
@@ -133,20 +147,19 @@ absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BoardReader& reader, 
                                          const std::function<bool()>& should_stop,
                                          Communicator& ranks) {
   Sums own;
-  absl::Status status;
-  Intent intent = Intent::kGo;
   std::vector<float> predictions;
-  for (InputBatch batch; intent == Intent::kGo;) {
-    intent = ReadBatch(input, should_stop, batch, status);
-    if (intent != Intent::kGo) break;
-    status = PredictOwn(backend, reader, batch, ranks.size(), train_mean, predictions, own);
-    if (!status.ok()) intent = Intent::kFailed;
+  for (bool own_done = false, all_done = false; !all_done;) {
+    InputBatch batch;
+    absl::Status status;
+    Intent intent = Intent::kGo;
+    if (!own_done) intent = ReadBatch(input, should_stop, batch, status);
+    own_done |= intent == Intent::kEnd;
+    if (!own_done && intent == Intent::kGo) {
+      status = PredictOwn(backend, reader, batch, ranks.size(), train_mean, predictions, own);
+      if (!status.ok()) intent = Intent::kFailed;
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(all_done, AgreeOnEnd(ranks, intent, own_done, status));
   }
-  PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(ranks, intent, 0, status));
-  if (agreed.intent == Intent::kFailed) {
-    return status.ok() ? absl::UnavailableError(agreed.why) : status;
-  }
-  if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Sums> parts, GatherOne(ranks, own));
   Sums all;
   for (const Sums& part : parts) all.Add(part);

@@ -38,7 +38,7 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input
                                     Communicator* ranks = nullptr);
 
 // The same where each rank reads rows of its own, as many as it has: added up over all ranks in
-// their order. A stop or failure of one rank is known to the others once they have read theirs.
+// their order. A rank that has read all its own goes along, batch by batch, until the others have.
 absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BoardReader& reader, Input& input,
                                          double train_mean,
                                          const std::function<bool()>& should_stop,

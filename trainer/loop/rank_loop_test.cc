@@ -11,6 +11,7 @@
 #include "tests/status_matchers.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/comm/testing/rank_threads.h"
+#include "trainer/loop/evaluate.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/model/initialize.h"
 #include "trainer/testing/memory_input.h"
@@ -233,6 +234,56 @@ TEST_F(RankLoopTest, ARankWithoutInputEndsAllWithItsReason) {
     EXPECT_THAT(rank.summary,
                 StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no server for 30 s")));
   }
+}
+
+// Counts its batches; the one after `good` fails.
+class CountedInput final : public MemoryInput {
+ public:
+  CountedInput(size_t records, size_t good) : MemoryInput(records, 16), good_(good) {}
+
+  absl::StatusOr<bool> Next(InputBatch& batch) override {
+    if (batches_ == good_) return absl::DataLossError("chunk 3 is damaged");
+    ++batches_;
+    return MemoryInput::Next(batch);
+  }
+  size_t batches() const { return batches_; }
+
+ private:
+  const size_t good_;
+  size_t batches_ = 0;
+};
+
+absl::StatusOr<Evaluation> EvaluateOwn(Communicator& ranks, Input& input) {
+  CpuBackendOptions cpu;
+  cpu.threads = 1;
+  cpu.ranks = &ranks;
+  auto backend = CpuBackend::Create(kModel, cpu).value();
+  InitializeParameters(backend->table(), 5, backend->state().parameters);
+  BoardReader reader;
+  return EvaluateApart(*backend, reader, input, 0.5, {}, ranks);
+}
+
+TEST(EvaluateApartTest, RanksOfMoreAndFewerBatchesAddUpAll) {
+  std::vector<Evaluation> results(4);
+  RunRanks(4, [&](RankGroup& group) {
+    const size_t rank = group.info().rank;
+    MemoryInput input(std::vector<size_t>{70, 0, 16, 5}[rank], 16);
+    results[rank] = EvaluateOwn(group.communicator(), input).value();
+  });
+  for (const Evaluation& result : results) {
+    EXPECT_EQ(result.records, 91u);
+    EXPECT_EQ(result.loss, results[0].loss);
+  }
+}
+
+TEST(EvaluateApartTest, AFailureEndsAllAtTheSameBatch) {
+  RunRanks(2, [&](RankGroup& group) {
+    const bool fails = group.info().rank == 1;
+    CountedInput input(1600, fails ? 2 : 1600);
+    const auto result = EvaluateOwn(group.communicator(), input);
+    EXPECT_THAT(result.status().message(), HasSubstr("chunk 3 is damaged"));
+    EXPECT_EQ(input.batches(), fails ? 2u : 3u);
+  });
 }
 
 TEST_F(RankLoopTest, RanksAtDifferentPlacesAreNamed) {
