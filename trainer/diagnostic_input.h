@@ -25,6 +25,7 @@ class DiagnosticInput : public Input {
 
   // The end comes early if `inner` ends within the normal steps.
   absl::StatusOr<bool> Next(InputBatch& batch) override;
+  // At once from memory, be it a batch or the end.
   bool Ready() const override { return step_ >= options_.normal_steps || inner_.Ready(); }
   void Close() override { inner_.Close(); }
   std::vector<InputServer> servers() const override { return inner_.servers(); }

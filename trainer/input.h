@@ -58,8 +58,8 @@ class Input {
   // True: filled; false: the end; an error ends the input.
   // What `batch` held before is released first.
   virtual absl::StatusOr<bool> Next(InputBatch& batch) = 0;
-  // Whether Next() would return at once with a batch that outlives the next call. By the thread
-  // that calls Next().
+  // Whether Next() would return at once: a batch that outlives the next call, or the end, an error
+  // or that it is closed. By the thread that calls Next().
   virtual bool Ready() const { return false; }
   // Ends a blocked Next() with kCancelled.
   virtual void Close() {}

@@ -21,6 +21,7 @@
 #include "trainer/app/predict_command.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/report.h"
+#include "trainer/app/restore.h"
 #include "trainer/app/signal_watcher.h"
 #include "trainer/app/training_watch.h"
 #include "trainer/testing/memory_input.h"
@@ -119,6 +120,39 @@ TEST_F(OptionsTest, DeviceIsAKindAndPerhapsANumber) {
   options_.device.gpu_memory_fraction = 0;
   EXPECT_THAT(options_.device.Validate(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--gpu-memory-fraction")));
+}
+
+TEST_F(OptionsTest, SeveralStepsALaunchAreForAGpu) {
+  app_.parse("--device cpu --steps-per-launch 4");
+  EXPECT_THAT(options_.device.Validate(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--steps-per-launch 4")));
+  options_.device.device = "auto";  // Which may turn out to be the CPU.
+  EXPECT_OK(options_.device.Validate());
+  EXPECT_THAT(options_.device.CheckForCpu(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--device auto")));
+  options_.device.steps_per_launch = 1;
+  EXPECT_OK(options_.device.CheckForCpu());
+}
+
+TEST(DeviceOptionsTest, ALookAheadThatNoLaunchFitsInIsNamedWithOneThatDoes) {
+  constexpr uint64_t kSlot = 1 << 20;
+  EXPECT_EQ(LaunchesLackSlots(1, kSlot, kSlot), "");
+  EXPECT_EQ(LaunchesLackSlots(4, 5 * kSlot, kSlot), "");
+  EXPECT_THAT(LaunchesLackSlots(4, 5 * kSlot - 1, kSlot),
+              testing::AllOf(HasSubstr("holds 4 batches"), HasSubstr("--look-ahead 9MiB")));
+}
+
+TEST(RestoreTest, ProductsAreAdoptedOfTheSameLibraryOnTheSameDevice) {
+  const CheckpointInfo then{.numerics = "cuda sm_90", .libraries = "cuBLASLt 13.0.2"};
+  BackendDescription now;
+  now.numerics = then.numerics;
+  now.math_library = then.libraries;
+  EXPECT_TRUE(KnowsGemmPlan(then, now));
+  BackendDescription other_library = now, other_device = now;
+  other_library.math_library = "cuBLASLt 13.1.0";
+  other_device.numerics = "cuda sm_80";
+  EXPECT_FALSE(KnowsGemmPlan(then, other_library));
+  EXPECT_FALSE(KnowsGemmPlan(then, other_device));
 }
 
 TEST(DeviceOptionsTest, RanksTakeTheGpusOfTheirHostInTurn) {

@@ -1,13 +1,17 @@
 #include "trainer/app/device_options.h"
 
+#include <algorithm>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "records/base/status.h"
 
 namespace penstock {
 namespace {
 
 constexpr uint64_t kMostStepsPerLaunch = 100;  // Of which each has a place for its batch.
+constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 }  // namespace
 
@@ -39,7 +43,26 @@ absl::Status DeviceFlags::Validate() const {
     return absl::InvalidArgumentError(absl::StrCat("--steps-per-launch ", steps_per_launch,
                                                    ": it is 1 to ", kMostStepsPerLaunch));
   }
-  return ParseDevice(device).status();
+  PENSTOCK_ASSIGN_OR_RETURN(const DeviceChoice choice, ParseDevice(device));
+  return choice.kind == DeviceChoice::Kind::kCpu ? CheckForCpu() : absl::OkStatus();
+}
+
+absl::Status DeviceFlags::CheckForCpu() const {
+  if (steps_per_launch <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--steps-per-launch ", steps_per_launch, " is for a GPU, and --device ", device,
+                   " trains on the CPU here: leave it out, or name a GPU (--device cuda)"));
+}
+
+std::string LaunchesLackSlots(uint64_t steps_per_launch, uint64_t look_ahead_bytes,
+                              uint64_t slot_bytes) {
+  if (steps_per_launch <= 1 || look_ahead_bytes / slot_bytes > steps_per_launch) return "";
+  const uint64_t needed = ((2 * steps_per_launch + 1) * slot_bytes + kMiB - 1) / kMiB;
+  return absl::StrCat("--steps-per-launch ", steps_per_launch,
+                      " has no effect: --look-ahead holds ",
+                      std::max<uint64_t>(2, look_ahead_bytes / slot_bytes), " batches of ",
+                      slot_bytes, " bytes, and so many steps at a time need ",
+                      2 * steps_per_launch + 1, " of them: --look-ahead ", needed, "MiB");
 }
 
 absl::StatusOr<DeviceChoice> ParseDevice(absl::string_view device) {

@@ -23,10 +23,17 @@ struct DeviceFlags {
 
   // kInvalidArgument names the option.
   absl::Status Validate() const;
+  // kInvalidArgument: what was asked for is not there on the CPU, which `device` came to mean.
+  absl::Status CheckForCpu() const;
 };
 
 // `flags` must outlive `app`.
 void AddDeviceOptions(CLI::App& app, DeviceFlags& flags);
+
+// Why a launch will never have as many steps as asked for, and the --look-ahead that is needed;
+// empty: it may.
+std::string LaunchesLackSlots(uint64_t steps_per_launch, uint64_t look_ahead_bytes,
+                              uint64_t slot_bytes);
 
 // A --device.
 struct DeviceChoice {

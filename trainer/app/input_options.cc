@@ -47,6 +47,17 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   return loader;
 }
 
+MemoryUse SlotUse(const TrainerOptions& options, const LoaderStats& stats) {
+  return {"slots", stats.slots * stats.slot_bytes,
+          absl::StrCat(stats.slots, " batches of --look-ahead ", options.look_ahead)};
+}
+
+void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats) {
+  const std::string warning = LaunchesLackSlots(
+      options.device.steps_per_launch, *ParseByteSize(options.look_ahead), stats.slot_bytes);
+  if (!warning.empty()) absl::FPrintF(stderr, "penstock-train: %s\n", warning);
+}
+
 absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,
                                               const v1::DecodeSpec& spec) {
   for (const v1::TensorSpec& tensor : spec.tensor()) {

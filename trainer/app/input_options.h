@@ -8,6 +8,7 @@
 #include "records/dataset/manifest.h"
 #include "records/decode/score.h"
 #include "trainer/app/options.h"
+#include "trainer/profile/memory_table.h"
 
 namespace penstock {
 
@@ -15,6 +16,11 @@ namespace penstock {
 // REQUIRES: options.Validate(); `options` must outlive the loader.
 LoaderOptions ToLoaderOptions(const TrainerOptions& options,
                               std::shared_ptr<const Manifest> manifest, const v1::DecodeSpec& spec);
+
+// What the loader's slots take of the host's memory.
+MemoryUse SlotUse(const TrainerOptions& options, const LoaderStats& stats);
+// On stderr, where --steps-per-launch has no effect for want of them.
+void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats);
 
 // How the scores of records become targets. kInvalidArgument: the spec has none.
 absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,

@@ -107,6 +107,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& optio
   // Before those with a GPU wait for one of each rank.
   PENSTOCK_RETURN_IF_ERROR(
       CompareSettings(ranks.communicator(), {{"the device", device ? "a GPU" : "the CPU"}}));
+  if (device == nullptr) PENSTOCK_RETURN_IF_ERROR(options.device.CheckForCpu());
   if (device == nullptr) return MakeCpuBackend(options, model, HostRanks(ranks, gate));
   return MakeCudaBackend(options, model, ranks, gate, std::move(device));
 }

@@ -72,6 +72,14 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string&
   return FoundCheckpoint{resume, std::move(checkpoint)};
 }
 
+bool KnowsGemmPlan(const CheckpointInfo& then, const BackendDescription& now) {
+  return then.libraries == now.math_library && then.numerics == now.numerics;
+}
+
+void AdoptGemmPlan(const CheckpointInfo& then, Backend& backend) {
+  if (KnowsGemmPlan(then, backend.Describe())) (void)backend.AdoptGemmPlan(then.gemm_plan);
+}
+
 absl::Status CheckSameBits(const CheckpointInfo& then, const CheckpointInfo& now, bool required) {
   const std::vector<std::string> differences = BitDifferences(then, now);
   if (required && !differences.empty()) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainer/backend/backend.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 
@@ -25,6 +26,13 @@ struct FoundCheckpoint {
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
                                                               const CheckpointFolder* folder,
                                                               const BoardModelConfig& model);
+
+// Whether `then`'s algorithms of matrix products mean anything to who describes itself as `now`:
+// they are one library's own, in one version.
+bool KnowsGemmPlan(const CheckpointInfo& then, const BackendDescription& now);
+
+// Has `backend` multiply as `then` did where it can; where it cannot, CheckSameBits() says so.
+void AdoptGemmPlan(const CheckpointInfo& then, Backend& backend);
 
 // Names on stderr why the bits of `now` will not be those of `then`.
 // kFailedPrecondition: they will not, and `required` says they must.

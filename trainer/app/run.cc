@@ -174,7 +174,7 @@ absl::Status TrainingRun::Resume(FoundCheckpoint found, TrainState& state) {
   absl::PrintF("resuming from %s: step %d, cursor %s\n", found.path, then.step, then.cursor);
   if (!options_.init_from.empty()) absl::PrintF("--init-from is not used: training goes on\n");
   info_ = then;
-  (void)backend_->AdoptGemmPlan(then.gemm_plan);  // Where it cannot, CheckSameBits() says so.
+  AdoptGemmPlan(then, *backend_);
   DescribeRun();
   state = std::move(found.checkpoint.state);
   return Annotate(CheckSameBits(then, info_, options_.require_same_bits), found.path);
@@ -234,6 +234,7 @@ absl::Status TrainingRun::OpenTrainInput() {
   shards_.Divide(loader);
   loader.slot_allocator = backend_->slot_allocator();
   PENSTOCK_ASSIGN_OR_RETURN(input_, LoaderInput::Open(std::move(loader)));
+  WarnOfFewSlots(options_, input_->loader().stats());
   stopper_.Watch(input_.get());
   if (options_.rank.local_rank != 0) return absl::OkStatus();  // One port a host.
   PENSTOCK_ASSIGN_OR_RETURN(metrics_,
@@ -313,9 +314,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
 std::vector<MemoryUse> TrainingRun::MemoryUses() const {
   std::vector<MemoryUse> uses =
       backend_->MemoryUses(FormatOf(options_), options_.global_batch_size);
-  const LoaderStats stats = input_->loader().stats();
-  uses.push_back({"slots", stats.slots * stats.slot_bytes,
-                  absl::StrCat(stats.slots, " batches of --look-ahead ", options_.look_ahead)});
+  uses.push_back(SlotUse(options_, input_->loader().stats()));
   return uses;
 }
 

@@ -53,6 +53,7 @@ class Backend {
   // Forward, backward, update. `rows` are this rank's. All ranks call it, and get the same result.
   // kInvalidArgument: no rows or no scores, or rows that the backend was not made for.
   // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
+  // On a GPU of one rank every later step fails then too, until SetState().
   // kUnavailable: another rank ended; the state is unchanged.
   virtual absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) = 0;
 
@@ -64,10 +65,10 @@ class Backend {
   }
 
   // A batch in three parts, so that a device is sent the next one while it computes. Stage() takes
-  // one, whose rows (not the scores) are borrowed until its Finish(); `last`: of its step, the one
-  // that updates. Begin() has all computed that are staged. Finish() waits for the oldest that was
-  // begun. One rank alone may begin batches before older ones are finished. Errors as Step(), which
-  // like Predict(), SetState() and State() is called while none is under way.
+  // one, whose rows are borrowed until its Finish(), scores only in the call; `last`: of its step,
+  // the one that updates. Begin() has all computed that are staged. Finish() waits for the oldest
+  // that was begun. One rank alone may begin batches before older ones are finished. Errors as
+  // Step(), which like Predict(), SetState() and State() is called while none is under way.
   virtual absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool last);
   virtual absl::Status Begin() { return absl::OkStatus(); }
   virtual absl::StatusOr<StepResult> Finish();
@@ -112,6 +113,7 @@ class Backend {
     BoardRows rows;
     UpdateOptions update;
     bool last;
+    std::vector<float> scores;  // Copied.
   };
   std::optional<Staged> staged_;
 };

@@ -288,6 +288,7 @@ absl::Status CublasGemm::CheckAlgorithm(const Product& product, const void* algo
 }
 
 absl::Status CublasGemm::Adopt(absl::string_view plan) {
+  if (plan == Plan()) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const GemmPlan parsed, ParseGemmPlan(plan));
   std::vector<cublasLtMatmulAlgo_t> algorithms;
   for (const auto& [key, product] : products_) {

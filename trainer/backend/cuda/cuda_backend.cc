@@ -107,7 +107,10 @@ absl::Status CudaBackend::Begin() {
   // An update of several ranks is queued by Finish().
   if (ranks_.size() > 1) PENSTOCK_RETURN_IF_ERROR(CheckIdle());
   const PhaseScope phase(recorder_, Phase::kLaunch);
-  PENSTOCK_RETURN_IF_ERROR(launcher_.Run([&] { return LaunchStaged(); }));
+  if (absl::Status launched = launcher_.Run([&] { return LaunchStaged(); }); !launched.ok()) {
+    (void)Drop();  // The first error is told.
+    return launched;
+  }
   for (Sent& batch : staged_) {
     batch.begun = Tracer::Clock::now();
     begun_.push_back(batch);
@@ -298,6 +301,7 @@ std::vector<MemoryUse> CudaBackend::MemoryUses(BoardFormat, size_t global_rows) 
 // What is captured would keep the algorithms that it was captured with.
 absl::Status CudaBackend::AdoptGemmPlan(const std::string& plan) {
   if (has_launched_) return absl::InternalError("a plan of products comes before the first step");
+  if (plan == device_->GemmPlan()) return absl::OkStatus();
   return launcher_.Run([&] { return device_->AdoptGemmPlan(plan); });
 }
 

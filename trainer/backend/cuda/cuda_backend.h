@@ -65,7 +65,8 @@ class CudaBackend final : public Backend {
   ~CudaBackend() override;
 
   // kInvalidArgument as well: rows of another format, or more of them than the backend is for.
-  // After a batch that is not finite those that were begun change nothing either.
+  // After a batch that is not finite those that were begun change nothing either. On a GPU of one
+  // rank every later step fails then too, until SetState().
   absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) override;
   absl::StatusOr<double> Accumulate(const BoardRows& rows, const UpdateOptions& update) override;
   absl::Status Predict(const BoardRows& rows, std::span<float> predictions,

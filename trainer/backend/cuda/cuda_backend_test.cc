@@ -318,6 +318,51 @@ TEST(CudaBackendTest, AdoptsAPlanOfProductsBeforeTheFirstStep) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("before the first step")));
 }
 
+// Refuses every plan, and whatever waits for a batch once it is told to.
+class RefusingDevice final : public ForwardingDevice {
+ public:
+  explicit RefusingDevice(const bool& waits_fail)
+      : ForwardingDevice(std::make_unique<EmulatedDevice>()), waits_fail_(waits_fail) {}
+  absl::Status AdoptGemmPlan(absl::string_view) override {
+    return absl::FailedPreconditionError("no plan is good enough");
+  }
+  absl::Status Wait(DeviceEvent event, DeviceQueue queue) override {
+    if (waits_fail_) return absl::InternalError("the device is ill");
+    return ForwardingDevice::Wait(event, queue);
+  }
+
+ private:
+  const bool& waits_fail_;
+};
+
+TEST(CudaBackendTest, ItsOwnPlanNeedsNoAdoption) {
+  const bool waits_fail = false;
+  ASSERT_OK_AND_ASSIGN(
+      const auto backend,
+      CudaBackend::Create(kSmall, Options(kFast), std::make_unique<RefusingDevice>(waits_fail)));
+  EXPECT_OK(backend->AdoptGemmPlan(backend->Describe().gemm_plan));
+  EXPECT_THAT(backend->AdoptGemmPlan("another"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("good enough")));
+}
+
+TEST(CudaBackendTest, WhatCannotBeBegunIsForgotten) {
+  bool waits_fail = false;
+  ASSERT_OK_AND_ASSIGN(
+      const auto backend,
+      CudaBackend::Create(kSmall, Options(kFast), std::make_unique<RefusingDevice>(waits_fail)));
+  TrainState state(backend->table().arena_size());
+  state.parameters = InitialParameters(backend->table());
+  ASSERT_OK(backend->SetState(std::move(state)));
+  const RandomBoards boards(kRows);
+  waits_fail = true;
+  for (int attempt = 0; attempt < 2; ++attempt) {  // The second has the same cause, not "no room".
+    EXPECT_THAT(backend->Step(boards.rows(), {}),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr("ill")));
+  }
+  waits_fail = false;
+  EXPECT_OK(backend->Step(boards.rows(), {}).status());
+}
+
 TEST(DeviceLayoutTest, PaddingComesAndGoes) {
   const DeviceLayout layout(kSmall);
   const std::vector<float> arena = InitialParameters(layout.model());

@@ -21,12 +21,17 @@ absl::StatusOr<uint8_t*> PinnedSlots::Allocate(size_t bytes) {
     refused_ = locked.status();
   }
   void* plain = ::operator new(bytes, kAlignment, std::nothrow);
-  if (plain == nullptr) return absl::ResourceExhaustedError("out of memory");
+  if (plain == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "out of memory: ", bytes, " bytes for the loader's slots; lower --look-ahead"));
+  }
   return static_cast<uint8_t*>(plain);
 }
 
 void PinnedSlots::Free(uint8_t* memory, size_t) {
   if (locked_.erase(memory) > 0) {
+    // A batch that was staged and never begun may still be read; an error has nobody left to tell.
+    (void)device_.Synchronize(DeviceQueue::kCopy);
     device_.FreeHost(memory);
   } else {
     ::operator delete(memory, kAlignment);
@@ -41,10 +46,11 @@ bool PinnedSlots::Contains(const uint8_t* memory, size_t bytes) const {
 }
 
 std::string PinnedSlots::Describe() const {
-  if (!locked_.empty()) return "full batches are sent from the loader's slots";
-  if (refused_.ok()) return "every batch is copied there first";
-  return absl::StrCat("every batch is copied there first: the loader's slots could not be locked (",
-                      refused_.message(), ")");
+  const std::string sent = locked_.empty() ? "every batch is copied there first"
+                                           : "full batches are sent from the loader's slots";
+  if (refused_.ok()) return sent;
+  return absl::StrCat(sent, locked_.empty() ? ": the loader's slots" : "; some of them",
+                      " could not be locked (", refused_.message(), ")");
 }
 
 }  // namespace penstock

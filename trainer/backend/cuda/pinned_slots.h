@@ -20,11 +20,12 @@ class PinnedSlots final : public SlotAllocator {
 
   // kResourceExhausted: there is no plain memory either.
   absl::StatusOr<uint8_t*> Allocate(size_t bytes) override;
+  // Waits until the device has read what was sent from there.
   void Free(uint8_t* memory, size_t bytes) override;
 
   // Whether all of it is page-locked memory of Allocate().
   bool Contains(const uint8_t* memory, size_t bytes) const;
-  // "full batches are sent from the loader's slots", or why they are not.
+  // "full batches are sent from the loader's slots", and why some are not.
   std::string Describe() const;
 
  private:
