@@ -1,20 +1,10 @@
 #include "trainer/backend/cuda/device_half_merge.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "trainer/backend/cuda/host_array.h"
 
 namespace penstock {
-namespace {
-
-absl::StatusOr<uint16_t*> HostHalves(Device& device, size_t count) {
-  PENSTOCK_ASSIGN_OR_RETURN(void* memory,
-                            device.AllocateHost(std::max<size_t>(count, 1) * sizeof(uint16_t)));
-  return static_cast<uint16_t*>(memory);
-}
-
-}  // namespace
 
 void DeviceHalfMerge::AddMemory(MemoryPlan& plan) {
   halves_region_ = plan.Add("exchange", size_ * kBytes, "a rank's gradients in 16 bits");
@@ -29,8 +19,8 @@ absl::Status DeviceHalfMerge::Bind(Device& device, const MemoryPlan& plan, float
   arrived_ = slices_ = plan.at<uint16_t>(slices_region_);
   sums_ = plan.at<float>(sums_region_);
   if (!IsStaged()) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(sent_, HostHalves(device, size_));
-  PENSTOCK_ASSIGN_OR_RETURN(arrived_, HostHalves(device, received()));
+  PENSTOCK_ASSIGN_OR_RETURN(sent_, AllocateHostArray<uint16_t>(device, size_));
+  PENSTOCK_ASSIGN_OR_RETURN(arrived_, AllocateHostArray<uint16_t>(device, received()));
   return absl::OkStatus();
 }
 

@@ -4,17 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "trainer/backend/cuda/host_array.h"
 
 namespace penstock {
-namespace {
-
-absl::StatusOr<float*> HostFloats(Device& device, size_t count) {
-  PENSTOCK_ASSIGN_OR_RETURN(void* memory,
-                            device.AllocateHost(std::max<size_t>(count, 1) * sizeof(float)));
-  return static_cast<float*>(memory);
-}
-
-}  // namespace
 
 DeviceMerge::DeviceMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards,
                          size_t size)
@@ -35,10 +27,10 @@ absl::Status DeviceMerge::Bind(Device& device, const MemoryPlan& plan, float* gr
   if (ranks_.size() == 1) return absl::OkStatus();
   received_ = plan.at<float>(received_region_);
   if (!IsStaged()) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(host_sent_, HostFloats(device, own_open_.size() * size_));
-  PENSTOCK_ASSIGN_OR_RETURN(host_received_,
-                            HostFloats(device, foreign_open_.size() * OwnSlice().count));
-  PENSTOCK_ASSIGN_OR_RETURN(host_sum_, HostFloats(device, size_));
+  PENSTOCK_ASSIGN_OR_RETURN(host_sent_, AllocateHostArray<float>(device, own_open_.size() * size_));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      host_received_, AllocateHostArray<float>(device, foreign_open_.size() * OwnSlice().count));
+  PENSTOCK_ASSIGN_OR_RETURN(host_sum_, AllocateHostArray<float>(device, size_));
   return absl::OkStatus();
 }
 

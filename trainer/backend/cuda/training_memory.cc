@@ -4,14 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "trainer/backend/cuda/host_array.h"
 
 namespace penstock {
 namespace {
 
 template <typename T>
 absl::Status TakeHost(Device& device, size_t count, T*& to) {
-  PENSTOCK_ASSIGN_OR_RETURN(void* memory, device.AllocateHost(count * sizeof(T)));
-  to = static_cast<T*>(memory);
+  PENSTOCK_ASSIGN_OR_RETURN(to, AllocateHostArray<T>(device, count));
   std::fill_n(to, count, T{});
   return absl::OkStatus();
 }
