@@ -172,12 +172,13 @@ void CpuBackend::RunLastBlock(const BlockExecutor& executor, const BlockMemory<f
 }
 
 void CpuBackend::RoundParameters() {
-  if (gemm_ != GemmEngine::kOneDnnBf16) return;
+  if (gemm_ != GemmEngine::kOneDnnBf16 || parameters_are_rounded_) return;
   rounded_.resize(table_.arena_size());
   ForSlices(&pool_, table_.arena_size(), [&](size_t first, size_t count) {
     RoundToBf16(std::span<const float>(state_.parameters).subspan(first, count),
                 std::span(rounded_).subspan(first, count));
   });
+  parameters_are_rounded_ = true;
 }
 
 void CpuBackend::RunShards(const StepProgram& program, const Part& part, float* gradients,
@@ -207,6 +208,7 @@ std::vector<MemoryUse> CpuBackend::MemoryUses(BoardFormat format, size_t global_
 
 absl::Status CpuBackend::SetState(TrainState state) {
   state_ = std::move(state);
+  parameters_are_rounded_ = false;
   accumulated_ = 0;
   return absl::OkStatus();
 }
@@ -320,6 +322,7 @@ double CpuBackend::GradientNorm() {
 
 void CpuBackend::ApplyUpdate(const UpdateOptions& update, double gradient_norm) {
   const TraceScope scope(tracer_, 0, "update");
+  parameters_are_rounded_ = false;
   const bool clip = update.clip_norm > 0 && gradient_norm > update.clip_norm;
   const double scale = clip ? update.clip_norm / gradient_norm : 1.0;
   pool_.ParallelFor(table_.parameters().size(), [&](size_t, size_t p) {

@@ -113,7 +113,7 @@ class CpuBackend final : public Backend {
                  float* predictions);
   void RunShard(const StepProgram& program, const Part& part, size_t shard, size_t worker,
                 float* gradients, float* predictions);
-  // The parameters as bfloat16, if products are of those: once for all blocks.
+  // The parameters as bfloat16, if products are of those: once for all batches until they change.
   void RoundParameters();
   // Zeroes what the blocks of a shard add to. Its first block writes the gradients of weights.
   void ClearGradients(size_t rows, float* gradients) const;
@@ -151,6 +151,7 @@ class CpuBackend final : public Backend {
   std::map<std::pair<Purpose, BoardFormat>, std::unique_ptr<StepProgram>> programs_;
   TrainState state_;
   std::vector<uint16_t> rounded_;                // Parameters; empty for products of fp32.
+  bool parameters_are_rounded_ = false;          // Those of now.
   std::vector<float> gradients_;                 // (V / R, arena)
   std::vector<std::vector<float>> activations_;  // One arena a worker.
   std::vector<float> predictions_, scores_;      // Of all ranks' rows.
