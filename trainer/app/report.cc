@@ -34,6 +34,32 @@ Json TimesJson(const PhaseTimes& times) {
   return json;
 }
 
+double Microseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+// Of a graph's inside nothing is said where it is not known.
+Json DeviceStepJson(const DeviceStep& step, bool every_kernel) {
+  Json json{{"step", step.step},
+            {"steps", step.steps},
+            {"busy_us", Microseconds(step.busy)},
+            {"idle_before_us", Microseconds(step.before)},
+            {"idle_between_launches_us", Microseconds(step.between)}};
+  if (!every_kernel) return json;
+  json["idle_inside_us"] = Microseconds(step.inside);
+  json["works"] = step.works;
+  return json;
+}
+
+Json DeviceJson(const DeviceTimes& times) {
+  Json json{{"source", times.source}, {"sum", DeviceStepJson(times.sum, times.every_kernel)}};
+  json["steps"] = Json::array();
+  for (const DeviceStep& step : times.steps) {
+    json["steps"].push_back(DeviceStepJson(step, times.every_kernel));
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers) {
@@ -77,7 +103,7 @@ void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluati
 }
 
 std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
-                        const Verdict& verdict) {
+                        const Verdict& verdict, const std::optional<DeviceTimes>& device) {
   Json json{{"first_step", summary.first_step},
             {"steps", summary.step},
             {"stopped", summary.stopped},
@@ -105,6 +131,7 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
     json["best_step"] = summary.best->step;
     json["best_holdout_loss"] = summary.best->loss;
   }
+  if (device.has_value()) json["device"] = DeviceJson(*device);
   return json.dump(2) + "\n";
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "trainer/app/event_file.h"
 #include "trainer/input.h"
 #include "trainer/loop/train_loop.h"
+#include "trainer/profile/device_gaps.h"
 #include "trainer/profile/verdict.h"
 
 namespace penstock {
@@ -24,9 +26,10 @@ std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
 // The same as scalars for TensorBoard.
 void WriteStep(EventFile& board, const StepReport& report);
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation);
-// The object that --json writes; one field a line.
+// The object that --json writes; one field a line. `device`: of the steps of --profile-steps.
 std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
-                        const Verdict& verdict = {});
+                        const Verdict& verdict = {},
+                        const std::optional<DeviceTimes>& device = std::nullopt);
 
 // Appends lines to a file, each flushed. Not thread-safe.
 class EventLog {

@@ -75,7 +75,7 @@ class TrainingRun {
   std::vector<MemoryUse> MemoryUses() const;
   absl::StatusOr<TrainLoopOptions> LoopOptions();
   absl::Status OpenOutputs();
-  absl::Status WriteResults(const TrainSummary& summary) const;
+  absl::Status WriteResults(const TrainSummary& summary);
   Verdict JudgeRun(const TrainSummary& summary) const;
 
   const TrainerOptions& options_;
@@ -334,7 +334,7 @@ absl::StatusOr<RunResult> TrainingRun::Run() {
 absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   PENSTOCK_RETURN_IF_ERROR(MakeBackend());
   watch_.emplace(options_.profile, backend_->Describe().threads);
-  if (!options_.profile.steps.empty()) backend_->set_tracer(&watch_->tracer());
+  watch_->Watch(*backend_, Leads());
   PENSTOCK_RETURN_IF_ERROR(OpenInTurn(
       options_.rank, ranks_->store(), [this] { return stopper_.stopping(); },
       [this] { return OpenData(); }));
@@ -378,14 +378,14 @@ absl::Status TrainingRun::OpenOutputs() {
   return absl::OkStatus();
 }
 
-absl::Status TrainingRun::WriteResults(const TrainSummary& summary) const {
+absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   const Verdict verdict = JudgeRun(summary);
   PrintEnd(summary, verdict, watch_->Comparison());
   PENSTOCK_RETURN_IF_ERROR(watch_->WriteTrace());
   PENSTOCK_RETURN_IF_ERROR(events_->status());
   PENSTOCK_RETURN_IF_ERROR(board_->status());
   if (options_.json.empty()) return absl::OkStatus();
-  const std::string json = SummaryJson(summary, input_->servers(), verdict);
+  const std::string json = SummaryJson(summary, input_->servers(), verdict, watch_->device_times());
   return WriteFileAtomically(options_.json,
                              {reinterpret_cast<const uint8_t*>(json.data()), json.size()});
 }

@@ -7,8 +7,16 @@
 #include "absl/strings/str_format.h"
 #include "records/base/status.h"
 #include "records/io/atomic_file.h"
+#include "trainer/profile/device_spans.h"
 
 namespace penstock {
+namespace {
+
+void Tell(const std::string& note) {
+  if (!note.empty()) absl::FPrintF(stderr, "penstock-train: --profile-steps: %s\n", note);
+}
+
+}  // namespace
 
 TrainingWatch::TrainingWatch(const ProfileOptions& options, size_t threads)
     : options_(options), recorder_(options.steps.empty() ? nullptr : &tracer_) {
@@ -18,6 +26,30 @@ TrainingWatch::TrainingWatch(const ProfileOptions& options, size_t threads)
   tracer_.NameTrack(0, "training");
   for (size_t i = 0; i < threads; ++i) {
     tracer_.NameTrack(static_cast<uint32_t>(i + 1), absl::StrCat("worker ", i));
+  }
+}
+
+void TrainingWatch::Watch(Backend& backend, bool device) {
+  if (options_.steps.empty()) return;
+  backend.set_tracer(&tracer_);
+  if (!device) return;
+  const auto [first, last] = *ParseStepRange(options_.steps);
+  device_.emplace(first, last);
+  backend.set_device_profile(&*device_);
+  told_ = device_->problem();
+  Tell(told_);
+  traced_ = &backend;
+  if (!device_->has_recorder()) device_.reset();
+}
+
+void TrainingWatch::AddDevice() {
+  if (!device_.has_value()) return;
+  traced_->set_device_profile(nullptr);
+  if (device_->problem() != told_) Tell(device_->problem());
+  if (const std::optional<DeviceRecords>& records = device_->records()) {
+    AddDeviceSpans(*records, device_->launches(), tracer_);
+    device_times_ = MeasureGaps(*records, device_->launches());
+    for (const std::string& note : records->notes) Tell(note);
   }
 }
 
@@ -54,8 +86,9 @@ std::string TrainingWatch::Comparison() const {
                          : absl::StrCat(options_.replay_batches, " batches from memory"));
 }
 
-absl::Status TrainingWatch::WriteTrace() const {
+absl::Status TrainingWatch::WriteTrace() {
   if (options_.steps.empty()) return absl::OkStatus();
+  AddDevice();
   const std::string json = tracer_.ToJson("penstock-train");
   PENSTOCK_RETURN_IF_ERROR(
       Annotate(WriteFileAtomically(options_.file,
@@ -63,6 +96,11 @@ absl::Status TrainingWatch::WriteTrace() const {
                "--profile-file"));
   absl::PrintF("trace of steps %s: %d spans in %s; ui.perfetto.dev opens it\n", options_.steps,
                tracer_.num_spans(), options_.file);
+  if (tracer_.num_left_out() > 0) {
+    absl::PrintF("%d more spans are left out of it: fewer steps at a time have room\n",
+                 tracer_.num_left_out());
+  }
+  if (device_times_.has_value()) absl::PrintF("%s\n", DeviceTimesLine(*device_times_));
   return absl::OkStatus();
 }
 

@@ -4,13 +4,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "trainer/app/profile_options.h"
+#include "trainer/backend/backend.h"
 #include "trainer/diagnostic_input.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/profile/comparison.h"
+#include "trainer/profile/device_gaps.h"
+#include "trainer/profile/device_profile.h"
 #include "trainer/profile/step_recorder.h"
 #include "trainer/profile/tracer.h"
 
@@ -24,7 +28,10 @@ class TrainingWatch {
   TrainingWatch(const ProfileOptions& options, size_t threads);
 
   StepRecorder& recorder() { return recorder_; }
-  Tracer& tracer() { return tracer_; }
+
+  // Traces `backend`, if steps are to be; `device`: its streams as well, or a line on stderr says
+  // why not. It must outlive WriteTrace().
+  void Watch(Backend& backend, bool device);
 
   // Of a diagnosis: half of `total_steps` are normal. The others take no batches of `inner`, or
   // exchange no gradients; then Diagnose() is null.
@@ -37,13 +44,22 @@ class TrainingWatch {
 
   // The diagnosis as a line; empty if there was none.
   std::string Comparison() const;
-  // Writes --profile-file, if steps were to be traced, and a line on stdout.
-  absl::Status WriteTrace() const;
+  // Writes --profile-file, if steps were to be traced, and what it holds on stdout; what a device's
+  // recorder had to say, on stderr. REQUIRES: the training has ended.
+  absl::Status WriteTrace();
+  // Of the steps that were traced on a device; none before WriteTrace(), or without one.
+  const std::optional<DeviceTimes>& device_times() const { return device_times_; }
 
  private:
+  void AddDevice();
+
   const ProfileOptions& options_;
   Tracer tracer_;
   StepRecorder recorder_;
+  Backend* traced_ = nullptr;
+  std::optional<DeviceProfile> device_;
+  std::string told_;  // Of its problems.
+  std::optional<DeviceTimes> device_times_;
   uint64_t normal_steps_ = 0;  // Of a diagnosis; counted down.
   bool first_ = true;          // Of its kind: warms caches up, and counts for nothing.
   RunRate normal_, other_;

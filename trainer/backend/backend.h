@@ -15,6 +15,7 @@
 #include "trainer/backend/board_rows.h"
 #include "trainer/backend/train_state.h"
 #include "trainer/model/parameter_table.h"
+#include "trainer/profile/device_profile.h"
 #include "trainer/profile/memory_table.h"
 #include "trainer/profile/step_recorder.h"
 #include "trainer/profile/tracer.h"
@@ -93,6 +94,9 @@ class Backend {
   virtual void set_recorder(StepRecorder* recorder) = 0;
   // Null: nothing is traced.
   virtual void set_tracer(Tracer* tracer) = 0;
+  // Gives a device's recorder, which lives as long as the backend at most, and tells what it
+  // queues. Null: ends what is recorded still, and tells nobody any more.
+  virtual void set_device_profile(DeviceProfile* profile) { (void)profile; }
 
   // Bytes of host memory that training on rows of this format takes, by what they are for.
   virtual std::vector<MemoryUse> MemoryUses(BoardFormat format, size_t global_rows) = 0;

@@ -108,10 +108,11 @@ TEST(TracerTest, NestsPhasesInTheirStep) {
   recorder.Enter(Phase::kCompute, At(3));
   recorder.EndStep(1, At(9));
   const auto events = nlohmann::json::parse(tracer.ToJson("p"))["traceEvents"];
-  ASSERT_THAT(events, SizeIs(4));  // The process, input, compute, the step.
-  EXPECT_EQ(events[1]["name"], "input");
-  EXPECT_EQ(events[2]["ts"].get<double>(), events[1]["ts"].get<double>() + 3000);
-  EXPECT_EQ(events[3]["ts"], events[1]["ts"]);
+  ASSERT_THAT(events, SizeIs(4));  // The process, the step, input, compute.
+  EXPECT_EQ(events[1]["name"], "step 1");
+  EXPECT_EQ(events[2]["name"], "input");
+  EXPECT_EQ(events[2]["ts"], events[1]["ts"]);
+  EXPECT_EQ(events[3]["ts"].get<double>(), events[1]["ts"].get<double>() + 3000);
 }
 
 // A verdict over 1,000 ms in 10 steps: `input`, `launch` and `collective` in ms, compute the rest.

@@ -1,5 +1,6 @@
 #include "trainer/profile/tracer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "nlohmann/json.hpp"
@@ -7,16 +8,42 @@
 namespace penstock {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 double Microseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
 
-nlohmann::ordered_json NameEvent(const char* what, uint32_t track, absl::string_view name) {
+Json NameEvent(const char* what, uint32_t track, absl::string_view name) {
   return {{"ph", "M"},
           {"pid", 1},
           {"tid", track},
           {"name", what},
           {"args", {{"name", std::string(name)}}}};
+}
+
+Json SpanEvent(const Tracer::Span& span) {
+  Json event{{"ph", "X"},
+             {"pid", 1},
+             {"tid", span.track},
+             {"name", span.name},
+             {"ts", Microseconds(span.begin.time_since_epoch())},
+             {"dur", Microseconds(std::max({}, span.end - span.begin))}};
+  for (const auto& [what, number] : span.numbers) event["args"][what] = number;
+  return event;
+}
+
+// `phase`: "s" where an arrow starts, "f" where it ends; each lies in the span that began with it.
+Json FlowEvent(const char* phase, const Tracer::Span& span, uint64_t id) {
+  Json event{{"ph", phase},
+             {"pid", 1},
+             {"tid", span.track},
+             {"name", "launch"},
+             {"cat", "launch"},
+             {"id", id},
+             {"ts", Microseconds(span.begin.time_since_epoch())}};
+  if (*phase == 'f') event["bp"] = "e";
+  return event;
 }
 
 }  // namespace
@@ -26,9 +53,13 @@ void Tracer::NameTrack(uint32_t track, std::string name) {
   tracks_[track] = std::move(name);
 }
 
-void Tracer::Add(uint32_t track, std::string name, Clock::time_point begin, Clock::time_point end) {
+void Tracer::Add(Span span) {
   MutexLock lock(&mutex_);
-  if (spans_.size() < kMaxSpans) spans_.push_back({track, std::move(name), begin, end});
+  if (spans_.size() < kMaxSpans) {
+    spans_.push_back(std::move(span));
+  } else {
+    ++left_out_;
+  }
 }
 
 size_t Tracer::num_spans() const {
@@ -36,21 +67,28 @@ size_t Tracer::num_spans() const {
   return spans_.size();
 }
 
+uint64_t Tracer::num_left_out() const {
+  MutexLock lock(&mutex_);
+  return left_out_;
+}
+
 std::string Tracer::ToJson(absl::string_view process) const {
   MutexLock lock(&mutex_);
-  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  Json events = Json::array();
   events.push_back(NameEvent("process_name", 0, process));
   for (const auto& [track, name] : tracks_) events.push_back(NameEvent("thread_name", track, name));
-  for (const Span& span : spans_) {
-    events.push_back({{"ph", "X"},
-                      {"pid", 1},
-                      {"tid", span.track},
-                      {"name", span.name},
-                      {"ts", Microseconds(span.begin.time_since_epoch())},
-                      {"dur", Microseconds(span.end - span.begin)}});
+  std::vector<const Span*> in_order;
+  in_order.reserve(spans_.size());
+  for (const Span& span : spans_) in_order.push_back(&span);
+  std::stable_sort(in_order.begin(), in_order.end(), [](const Span* a, const Span* b) {
+    return std::make_pair(a->begin, b->end) < std::make_pair(b->begin, a->end);
+  });
+  for (const Span* span : in_order) {
+    events.push_back(SpanEvent(*span));
+    if (span->flow_out != 0) events.push_back(FlowEvent("s", *span, span->flow_out));
+    if (span->flow_in != 0) events.push_back(FlowEvent("f", *span, span->flow_in));
   }
-  return nlohmann::ordered_json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}
-      .dump();
+  return Json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump();
 }
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -21,28 +22,37 @@ class Tracer {
   using Clock = std::chrono::steady_clock;
   static constexpr size_t kMaxSpans = 1'000'000;
 
+  struct Span {
+    uint32_t track = 0;
+    std::string name = {};
+    Clock::time_point begin = {}, end = {};  // One that ends before it begins has no length.
+    std::vector<std::pair<const char*, uint64_t>> numbers = {};  // Shown beside the name.
+    // An arrow goes from the span that has it as `flow_out` to the one that has it as `flow_in`.
+    uint64_t flow_out = 0, flow_in = 0;
+  };
+
   void SetActive(bool active) { active_.store(active, std::memory_order_relaxed); }
   bool active() const { return active_.load(std::memory_order_relaxed); }
 
   // A host thread, or a stream of a device.
   void NameTrack(uint32_t track, std::string name);
-  void Add(uint32_t track, std::string name, Clock::time_point begin, Clock::time_point end);
+  void Add(uint32_t track, std::string name, Clock::time_point begin, Clock::time_point end) {
+    Add({.track = track, .name = std::move(name), .begin = begin, .end = end});
+  }
+  void Add(Span span);
 
   size_t num_spans() const;
-  // The Trace Event Format, "JSON Object Format", with complete events.
+  uint64_t num_left_out() const;  // Those beyond kMaxSpans.
+  // The Trace Event Format, "JSON Object Format", with complete events in order of their begin, of
+  // those that begin together the longest first.
   std::string ToJson(absl::string_view process) const;
 
  private:
-  struct Span {
-    uint32_t track;
-    std::string name;
-    Clock::time_point begin, end;
-  };
-
   std::atomic<bool> active_{false};
   mutable Mutex mutex_;
   std::map<uint32_t, std::string> tracks_ ABSL_GUARDED_BY(mutex_);
   std::vector<Span> spans_ ABSL_GUARDED_BY(mutex_);
+  uint64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // From its construction to its destruction. `tracer` may be null; `name` must outlive it.

@@ -16,6 +16,9 @@ namespace {
 DeviceEvent ArrivalOf(size_t group) { return 2 * group; }
 DeviceEvent DoneOf(size_t group) { return 2 * group + 1; }
 
+constexpr auto kComputeStream = static_cast<size_t>(DeviceQueue::kCompute);
+constexpr auto kCopyStream = static_cast<size_t>(DeviceQueue::kCopy);
+
 }  // namespace
 
 CudaBackend::~CudaBackend() {
@@ -63,12 +66,14 @@ absl::Status CudaBackend::Stage(const BoardRows& rows, const UpdateOptions& upda
   const Sent batch{.slot = group_ * options_.steps_per_launch + staged_.size(),
                    .rows = rows.rows,
                    .global_rows = global_rows,
-                   .kind = {.first = between_steps_, .last = last}};
+                   .kind = {.first = between_steps_, .last = last},
+                   .step = NextStep()};
   const reference::UpdateScalars scalars{
-      reference::AdamwScalars<float>::ForStep(NextStep(), update.learning_rate, update.decay_rate,
+      reference::AdamwScalars<float>::ForStep(batch.step, update.learning_rate, update.decay_rate,
                                               1.0),
       static_cast<float>(update.clip_norm)};
   const float weight = 1.0f / static_cast<float>(global_rows * update.batches);
+  const DeviceLaunchScope launch(profile_, {.step = batch.step, .what = "batch"}, kCopyStream);
   PENSTOCK_RETURN_IF_ERROR(
       sender_->Send(rows, global_rows, weight, scalars, batch.slot, ArrivalOf(group_)));
   staged_.push_back(batch);
@@ -93,9 +98,13 @@ absl::Status CudaBackend::LaunchStaged() {
   if (are_steps && staged_.size() == options_.steps_per_launch && staged_.size() > 1) {
     DeviceList& all = launches_[group_];
     if (all.ops().empty()) all = Lists().Batches(staged_.front().slot, staged_.size());
+    const DeviceLaunch steps{staged_.front().step, staged_.size(), /*computes=*/true, "steps"};
+    const DeviceLaunchScope launch(profile_, steps, kComputeStream);
     PENSTOCK_RETURN_IF_ERROR(all.Run(*device_, options_.graphs));
   } else {
     for (const Sent& batch : staged_) {
+      const DeviceLaunchScope launch(profile_, {batch.step, 1, /*computes=*/true, "batch"},
+                                     kComputeStream);
       PENSTOCK_RETURN_IF_ERROR(ListsOf(batch).first.Run(*device_, options_.graphs));
     }
   }
@@ -120,10 +129,13 @@ absl::Status CudaBackend::Begin() {
   return absl::OkStatus();
 }
 
-absl::Status CudaBackend::RunAndAwait(DeviceList& list, DeviceEvent done) {
+absl::Status CudaBackend::RunAndAwait(DeviceList& list, const Sent& batch, const char* what) {
+  const DeviceEvent done = DoneOf(GroupOf(batch.slot));
   {
     const PhaseScope phase(recorder_, Phase::kLaunch);
     const absl::Status launched = launcher_.Run([&]() -> absl::Status {
+      const DeviceLaunchScope launch(profile_, {batch.step, 1, /*computes=*/true, what},
+                                     kComputeStream);
       PENSTOCK_RETURN_IF_ERROR(list.Run(*device_, options_.graphs));
       return device_->Record(done, DeviceQueue::kCompute);
     });
@@ -160,17 +172,16 @@ absl::StatusOr<double> CudaBackend::GatherLoss(const Sent& batch) {
 
 absl::Status CudaBackend::Update(const Sent& batch) {
   StepLists& lists = ListsOf(batch);
-  const DeviceEvent done = DoneOf(GroupOf(batch.slot));
   {
     const PhaseScope phase(recorder_, Phase::kCollective);
     PENSTOCK_RETURN_IF_ERROR(merge_->Exchange());
   }
-  PENSTOCK_RETURN_IF_ERROR(RunAndAwait(lists.middle, done));
+  PENSTOCK_RETURN_IF_ERROR(RunAndAwait(lists.middle, batch, "merge"));
   {
     const PhaseScope phase(recorder_, Phase::kCollective);
     PENSTOCK_RETURN_IF_ERROR(merge_->Gather());
   }
-  return RunAndAwait(lists.last, done);
+  return RunAndAwait(lists.last, batch, "update");
 }
 
 // With several ranks the loss is known before anything is changed. With one the kernel of the
@@ -198,6 +209,7 @@ absl::StatusOr<StepResult> CudaBackend::Finish() {
   if (begun_.empty()) return absl::InternalError("a batch is finished that was not begun");
   absl::StatusOr<StepResult> result = FinishFirst(begun_.front());
   Trace(begun_.front());
+  if (EndsProfile(begun_.front())) EndProfile();
   if (result.ok()) {
     begun_.pop_front();
   } else {
@@ -212,6 +224,29 @@ void CudaBackend::Trace(const Sent& batch) {
     tracer_->Add(1, batch.kind.last ? "step" : "batch", std::max(batch.begun, last_end_), end);
   }
   last_end_ = end;
+}
+
+void CudaBackend::set_device_profile(DeviceProfile* profile) {
+  if (profile_ != nullptr) EndProfile();
+  profile_ = profile;
+  if (profile_ == nullptr) return;
+  std::string problem;
+  std::vector<std::unique_ptr<DeviceRecorder>> recorders = device_->MakeRecorders(problem);
+  profile_->Use(std::move(recorders), std::move(problem));
+}
+
+// What was launched behind the last step is waited for too; its errors are found by those who ask
+// for it.
+void CudaBackend::EndProfile() {
+  (void)launcher_.Run([&]() -> absl::Status {
+    PENSTOCK_RETURN_IF_ERROR(device_->Synchronize(DeviceQueue::kCopy));
+    return device_->Synchronize(DeviceQueue::kCompute);
+  });
+  profile_->Stop();
+}
+
+bool CudaBackend::EndsProfile(const Sent& batch) const {
+  return profile_ != nullptr && batch.kind.last && profile_->EndsWith(batch.step);
 }
 
 absl::Status CudaBackend::Drop() {

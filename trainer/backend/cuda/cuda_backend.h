@@ -95,6 +95,8 @@ class CudaBackend final : public Backend {
   std::span<const float> predictions() const override { return own_predictions_; }
   std::span<const float> global_scores() const override { return scores_; }
 
+  void set_device_profile(DeviceProfile* profile) override;
+
   // What the device has.
   absl::StatusOr<TrainState> ReadState();
   // Of the last step, merged, before clipping; as table() lays them out.
@@ -107,6 +109,7 @@ class CudaBackend final : public Backend {
     size_t slot = 0;
     size_t rows = 0, global_rows = 0;
     BatchKind kind = {};
+    uint64_t step = 0;  // Counted from 1.
     Tracer::Clock::time_point begun = {};
   };
   static constexpr size_t kGroups = 2;
@@ -126,7 +129,7 @@ class CudaBackend final : public Backend {
                                       bool last);
   // On the thread of launches.
   absl::Status LaunchStaged();
-  absl::Status RunAndAwait(DeviceList& list, DeviceEvent done);
+  absl::Status RunAndAwait(DeviceList& list, const Sent& batch, const char* what);
   absl::Status AwaitFirst(const Sent& batch);
   absl::StatusOr<StepResult> FinishFirst(const Sent& batch);
   // What ranks add up together, and the update.
@@ -137,6 +140,9 @@ class CudaBackend final : public Backend {
   absl::Status CheckIdle() const;
   uint64_t NextStep() const;  // Whose batch is staged next; counted from 1.
   void Trace(const Sent& batch);
+  bool EndsProfile(const Sent& batch) const;
+  // Ends what is recorded. REQUIRES: a profile.
+  void EndProfile();
 
   const BoardModelConfig config_;
   const CudaBackendOptions options_;
@@ -169,6 +175,7 @@ class CudaBackend final : public Backend {
   std::span<const float> own_predictions_;
   StepRecorder* recorder_ = nullptr;
   Tracer* tracer_ = nullptr;
+  DeviceProfile* profile_ = nullptr;
   Tracer::Clock::time_point last_end_ = {};
   LaunchThread launcher_;
 };

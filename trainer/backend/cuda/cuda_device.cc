@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
 #include "trainer/backend/cuda/cublas_gemm.h"
+#include "trainer/backend/cuda/cuda_marks.h"
+#include "trainer/backend/cuda/event_recorder.h"
 #include "trainer/backend/cuda/gpu_users.h"
 #include "trainer/backend/cuda/kernel_launch.h"
 #include "trainer/comm/cuda_status.h"
@@ -60,6 +62,8 @@ class CudaDevice final : public Device {
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;
+
+  std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) override;
 
  private:
   explicit CudaDevice(int index) : index_(index) {}
@@ -222,6 +226,14 @@ absl::Status CudaDevice::Launch(DeviceGraph graph) {
   PENSTOCK_RETURN_IF_ERROR(Use());
   return Check(cudaGraphLaunch(graphs_[graph], StreamOf(DeviceQueue::kCompute)),
                "launching a graph");
+}
+
+std::vector<std::unique_ptr<DeviceRecorder>> CudaDevice::MakeRecorders(std::string&) {
+  const std::vector<void*> streams(streams_.begin(), streams_.end());
+  std::vector<std::unique_ptr<DeviceRecorder>> recorders;
+  recorders.push_back(
+      std::make_unique<EventRecorder>(std::make_unique<CudaMarks>(index_, streams), "CUDA events"));
+  return recorders;
 }
 
 }  // namespace

@@ -5,18 +5,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "trainer/backend/cuda/device_op.h"
+#include "trainer/profile/device_recorder.h"
 
 namespace penstock {
 
 // Work of one stream runs in order; of two, in any, except where one waits for an event.
 enum class DeviceQueue : uint8_t { kCompute, kCopy };
 inline constexpr size_t kDeviceQueues = 2;
+inline constexpr const char* kDeviceQueueNames[kDeviceQueues] = {"compute", "copies"};
 
 using DeviceEvent = size_t;  // [0, kDeviceEvents)
 inline constexpr size_t kDeviceEvents = 4;
@@ -71,6 +75,13 @@ class Device {
   virtual absl::Status BeginCapture() = 0;
   virtual absl::StatusOr<DeviceGraph> EndCapture() = 0;
   virtual absl::Status Launch(DeviceGraph graph) = 0;  // On kCompute.
+
+  // What can record the streams' work while the device lives, the best first. `problem`: why there
+  // is no better one; else left as it is.
+  virtual std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) {
+    (void)problem;
+    return {};
+  }
 };
 
 }  // namespace penstock

@@ -48,6 +48,7 @@ class EmulatedDevice final : public Device {
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;
+  std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) override;
 
   // Called in place of each operation when it runs; `execute` runs it.
   using Watch = std::function<absl::Status(const DeviceOp& op, DeviceQueue queue,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "trainer/backend/cuda/device.h"
 
@@ -39,6 +40,9 @@ class ForwardingDevice : public Device {
   absl::Status BeginCapture() override { return device_->BeginCapture(); }
   absl::StatusOr<DeviceGraph> EndCapture() override { return device_->EndCapture(); }
   absl::Status Launch(DeviceGraph graph) override { return device_->Launch(graph); }
+  std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) override {
+    return device_->MakeRecorders(problem);
+  }
 
  protected:
   Device& device() { return *device_; }

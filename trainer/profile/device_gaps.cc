@@ -1,0 +1,127 @@
+#include "trainer/profile/device_gaps.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace penstock {
+namespace {
+
+using Time = Tracer::Clock::time_point;
+using Works = std::vector<const DeviceWork*>;
+
+double Milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+// Of each launch that computes, in order of their begins.
+Works InOrder(const DeviceRecords& records, const std::vector<DeviceLaunch>& launches) {
+  Works works;
+  for (const DeviceWork& work : records.work) {
+    if (work.launch < launches.size() && launches[work.launch].computes) works.push_back(&work);
+  }
+  std::sort(works.begin(), works.end(), [](const DeviceWork* a, const DeviceWork* b) {
+    return std::tie(a->launch, a->begin, a->end) < std::tie(b->launch, b->begin, b->end);
+  });
+  return works;
+}
+
+// Adds up launch after launch.
+class Sum {
+ public:
+  Sum(const DeviceRecords& records, const std::vector<DeviceLaunch>& launches)
+      : records_(records), launches_(launches) {
+    times_.source = records.source;
+    times_.every_kernel = records.every_kernel;
+  }
+
+  void Add(const DeviceWork& work) {
+    const DeviceLaunch& launch = launches_[work.launch];
+    const bool first = times_.steps.empty();
+    const bool same_step = !first && times_.steps.back().step == launch.step;
+    if (!same_step) times_.steps.push_back({.step = launch.step, .steps = launch.steps});
+    DeviceStep& step = times_.steps.back();
+    ++step.works;
+    if (!first) AddIdle(work, step, same_step);
+    const Time begin = first ? work.begin : std::max(work.begin, end_);
+    step.busy += std::max({}, work.end - begin);
+    if (first || work.end > end_) end_ = work.end, newest_ = &work;
+    launch_ = work.launch;
+  }
+
+  DeviceTimes Take() && {
+    for (const DeviceStep& step : times_.steps) {
+      times_.sum.before += step.before;
+      times_.sum.busy += step.busy;
+      times_.sum.inside += step.inside;
+      times_.sum.between += step.between;
+      times_.sum.works += step.works;
+    }
+    times_.sum.steps = 0;
+    for (const DeviceStep& step : times_.steps) times_.sum.steps += step.steps;
+    if (!times_.steps.empty()) times_.sum.step = times_.steps.front().step;
+    return std::move(times_);
+  }
+
+ private:
+  void AddIdle(const DeviceWork& work, DeviceStep& step, bool same_step) {
+    const std::chrono::nanoseconds idle = work.begin - end_;
+    if (idle.count() <= 0) return;
+    if (work.launch != launch_) {
+      (same_step ? step.between : step.before) += idle;
+      return;
+    }
+    step.inside += idle;
+    if (idle <= times_.longest) return;
+    times_.longest = idle;
+    times_.longest_after = records_.names[newest_->name];
+    times_.longest_before = records_.names[work.name];
+  }
+
+  const DeviceRecords& records_;
+  const std::vector<DeviceLaunch>& launches_;
+  DeviceTimes times_;
+  size_t launch_ = kNoLaunch;
+  Time end_ = {};
+  const DeviceWork* newest_ = nullptr;  // The one that ended last.
+};
+
+}  // namespace
+
+DeviceTimes MeasureGaps(const DeviceRecords& records, const std::vector<DeviceLaunch>& launches) {
+  Sum sum(records, launches);
+  for (const DeviceWork* work : InOrder(records, launches)) sum.Add(*work);
+  return std::move(sum).Take();
+}
+
+std::string DeviceTimesLine(const DeviceTimes& times) {
+  const DeviceStep& sum = times.sum;
+  const std::chrono::nanoseconds all = sum.before + sum.busy + sum.inside + sum.between;
+  if (sum.steps == 0 || all.count() == 0) {
+    return absl::StrCat("device, by ", times.source, ": nothing of a step was recorded");
+  }
+  auto percent = [&](std::chrono::nanoseconds part) {
+    return 100 * Milliseconds(part) / Milliseconds(all);
+  };
+  std::string line = absl::StrFormat(
+      "device, by %s: steps %d to %d, %.3g ms each: %.1f %% busy, %.2f %% idle between steps",
+      times.source, sum.step, sum.step + sum.steps - 1,
+      Milliseconds(all) / static_cast<double>(sum.steps), percent(sum.busy), percent(sum.before));
+  if (sum.between.count() > 0) {
+    absl::StrAppendFormat(&line, ", %.2f %% between a step's launches", percent(sum.between));
+  }
+  if (!times.every_kernel) return absl::StrCat(line, "; idle inside a launch is not known");
+  absl::StrAppendFormat(&line, ", %.2f %% inside them", percent(sum.inside));
+  if (times.longest.count() > 0) {
+    absl::StrAppendFormat(&line, " (the longest %.3g us, after %s and before %s)",
+                          1e3 * Milliseconds(times.longest), times.longest_after,
+                          times.longest_before);
+  }
+  return absl::StrFormat("%s; %.5g kernels and copies a step", line,
+                         static_cast<double>(sum.works) / static_cast<double>(sum.steps));
+}
+
+}  // namespace penstock
