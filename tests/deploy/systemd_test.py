@@ -50,6 +50,10 @@ class SystemdTest(unittest.TestCase):
         result = analyze("security", "--offline=yes", f"--threshold={MAX_EXPOSURE}", self.unit)
         self.assertEqual(result.returncode, 0, result.stdout)
 
+    def test_others_may_read_the_address_file(self):
+        mask = re.search(r"^UMask=(\d+)$", self.unit.read_text(), flags=re.M)[1]
+        self.assertEqual(int(mask, 8) & 0o044, 0)
+
     def test_systemd_waits_longer_than_the_grace(self):
         wait = next(line for line in self.unit.read_text().splitlines()
                     if line.startswith("TimeoutStopSec="))
