@@ -1,12 +1,16 @@
 # penstock-server and penstock. No CUDA.
 #   docker build -f deploy/docker/server.Dockerfile -t penstock-server .
-FROM debian:12-slim AS build
+FROM debian:12-slim AS tools
 WORKDIR /src
 COPY .ci/packages.txt .ci/install.sh .ci/
 RUN .ci/install.sh && rm -rf /var/lib/apt/lists/*
+
+FROM tools AS build
 COPY . .
 ARG PENSTOCK_COMMIT=unknown
-RUN cmake --preset release -DPENSTOCK_COMMIT="$PENSTOCK_COMMIT" \
+RUN --mount=type=cache,target=/root/.cache/ccache \
+    cmake --preset release -DPENSTOCK_COMMIT="$PENSTOCK_COMMIT" \
+      -DPENSTOCK_TESTS=OFF -DPENSTOCK_BENCHMARKS=OFF -DPENSTOCK_CUDA=OFF \
  && cmake --build --preset release --target penstock penstock-server \
  && strip build/release/bin/penstock build/release/bin/penstock-server
 RUN deploy/docker/runtime_packages.sh build/release/bin/penstock build/release/bin/penstock-server \
@@ -14,11 +18,11 @@ RUN deploy/docker/runtime_packages.sh build/release/bin/penstock build/release/b
 
 FROM debian:12-slim
 COPY --from=build /src/build/runtime-packages.txt /usr/share/penstock/
-# Versions are those of Debian 12, as the build stage linked them.
+# Versions are those of Debian 12, as the build stage linked them. The roots of TLS are for penstock.
 # hadolint ignore=DL3008
 RUN apt-get update -qq \
  && xargs -a /usr/share/penstock/runtime-packages.txt \
-      apt-get install -y -qq --no-install-recommends \
+      apt-get install -y -qq --no-install-recommends ca-certificates \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin penstock
 COPY --from=build /src/build/release/bin/penstock /src/build/release/bin/penstock-server /usr/bin/

@@ -1,4 +1,5 @@
-"""The images' recipes: what they rely on is looked at and tried; no image is built."""
+"""The images' recipes: what they rely on is looked at and tried; no image is built. images_test.py
+runs images that were."""
 
 import json
 import os
@@ -42,7 +43,9 @@ class RecipeTest(unittest.TestCase):
                 for source in copy.split()[len(options):-1]:
                     if options:
                         self.assertIn(options[0].removeprefix("--from="), stages)
-                        self.assertIn(source.removeprefix("/src/").removesuffix("/nvidia"), runs)
+                        # Of what pip installs only the folder is known here.
+                        made = "/opt/cuda" if source.startswith("/opt/cuda/") else source
+                        self.assertIn(made.removeprefix("/src/"), runs)
                     else:
                         self.assertTrue((ROOT / source).exists(), f"{recipe}: {source}")
                         self.assertNotIn(source.split("/")[0], left_out)
@@ -53,8 +56,8 @@ class RecipeTest(unittest.TestCase):
         for recipe in RECIPES:
             runs = " ".join(arguments(recipe, "RUN"))
             self.assertLessEqual(set(re.findall(r"--preset (\S+)", runs)), presets)
-            targets = re.search(r"--target ((?:[a-z]\S+ +)+)", runs)[1].split()
-            self.assertEqual(len(targets), 2)
+            targets = " ".join(re.findall(r"--target ((?:penstock\S* +)+)", runs)).split()
+            self.assertGreater(len(targets), 1)
             for target in targets:
                 self.assertTrue((BIN / target).exists(), f"{recipe}: {target}")
 

@@ -66,6 +66,19 @@ def listening_ports(args):
             (re.fullmatch(r"--[a-z-]*listen=0\.0\.0\.0:(\d+)", arg) for arg in args) if found}
 
 
+def check_health(test, address, service):
+    """Asks as the kubelet's gRPC probe does; the answer must be SERVING."""
+    name = service.encode()
+    message = (b"\x0a" + bytes([len(name)]) + name) if name else b""
+    answer = subprocess.run(
+        ["curl", "-sS", "--http2-prior-knowledge", "--data-binary", "@-",
+         "-H", "content-type: application/grpc", "-H", "te: trailers",
+         f"http://{address}/grpc.health.v1.Health/Check"],
+        input=b"\0" + len(message).to_bytes(4, "big") + message, stdout=subprocess.PIPE,
+        timeout=TIMEOUT_S, check=True).stdout
+    test.assertEqual(answer, b"\0\0\0\0\2\x08\1", service)
+
+
 @needs_yaml
 class SchemaTest(unittest.TestCase):
 
@@ -217,15 +230,7 @@ class ProgramsTest(ProcessTestCase):
         server = self.start()
         address = self.logged(server, "health")["address"]
         for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-            service = container(pods()[0])[probe]["grpc"].get("service", "").encode()
-            message = (b"\x0a" + bytes([len(service)]) + service) if service else b""
-            answer = subprocess.run(
-                ["curl", "-sS", "--http2-prior-knowledge", "--data-binary", "@-",
-                 "-H", "content-type: application/grpc", "-H", "te: trailers",
-                 f"http://{address}/grpc.health.v1.Health/Check"],
-                input=b"\0" + len(message).to_bytes(4, "big") + message, stdout=subprocess.PIPE,
-                timeout=TIMEOUT_S, check=True).stdout
-            self.assertEqual(answer, b"\0\0\0\0\2\x08\1", probe)  # status: SERVING
+            check_health(self, address, container(pods()[0])[probe]["grpc"].get("service", ""))
 
     def test_the_adapter_asks_for_metrics_that_are_served(self):
         server = self.start()
