@@ -64,7 +64,8 @@ CudaBackendOptions CudaOptions(const TrainerOptions& options, const Device& devi
                           .memory_fraction = options.device.gpu_memory_fraction,
                           .ranks = &ranks,
                           .fast_reduction = options.ranks.fast(),
-                          .wire = options.ranks.wire()};
+                          .wire = options.ranks.wire(),
+                          .bucket_floats = options.ranks.bucket_floats()};
   if (options.rank.rank == 0) {
     cuda.on_memory = [name = device.info().name](const std::vector<MemoryUse>& uses) {
       absl::PrintF("%s", MemoryTable(absl::StrCat("memory of ", name), uses));
@@ -84,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
                                                          RankGroup& ranks, GatedCommunicator* gate,
                                                          std::unique_ptr<Device> device) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
-                            ConnectGpus(ranks, options.device.allow_shared_gpu,
+                            ConnectGpus(ranks, *device, options.device.allow_shared_gpu,
                                         ToGroupOptions(options.ranks, options.rank).gloo));
   if (gate != nullptr && gradient_ranks != nullptr) {
     gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks), gate->last());

@@ -17,6 +17,14 @@ absl::Status Communicator::Receive(size_t from, std::span<uint8_t> bytes) {
   return Exchange({}, {&in, 1});
 }
 
+absl::Status Communicator::Queue(std::span<const Outgoing>, std::span<const Incoming>) {
+  return absl::UnimplementedError("exchanges of this communicator are not queued");
+}
+
+absl::Status Communicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()>) {
+  return absl::UnimplementedError("exchanges of this communicator are not queued");
+}
+
 absl::Status Communicator::Barrier() {
   std::vector<uint8_t> marks(size());
   std::vector<std::span<uint8_t>> parts;

@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace penstock {
 
@@ -47,6 +48,20 @@ class Communicator {
 
   absl::Status Send(size_t to, std::span<const uint8_t> bytes);
   absl::Status Receive(size_t from, std::span<uint8_t> bytes);
+
+  // Whether Queue() works: exchanges can be work of a stream of their device, where what else is
+  // queued there may be behind them, and a graph may have them captured.
+  virtual bool CanQueue() const { return false; }
+  // As Exchange(), but returns once it is queued: the memory is borrowed until the stream is done.
+  virtual absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in);
+  // Until `done` says that what was queued is; errors are those of Exchange() and of `done`. After
+  // one nothing that was queued waits for other ranks any longer, and what it received is garbage.
+  virtual absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done);
+  // Ends the communicator, so that nothing that was queued waits for other ranks any longer.
+  // Graphs that captured exchanges must end before the communicator does.
+  virtual void Abandon(const absl::Status& why) { (void)why; }
+  // Exchanges do nothing now: since Mark() said so, and until it says otherwise.
+  virtual bool IsSilent() const { return false; }
 
   // Returns once every rank has called it. One of kDevice brings memory of its own.
   virtual absl::Status Barrier();

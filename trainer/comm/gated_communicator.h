@@ -29,6 +29,15 @@ class GatedCommunicator final : public Communicator {
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     return open_ ? inner_.Exchange(out, in) : absl::OkStatus();
   }
+  bool CanQueue() const override { return inner_.CanQueue(); }
+  absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    return open_ ? inner_.Queue(out, in) : absl::OkStatus();
+  }
+  absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done) override {
+    return inner_.AwaitQueued(done);
+  }
+  void Abandon(const absl::Status& why) override { inner_.Abandon(why); }
+  bool IsSilent() const override { return !open_; }
   absl::Status Barrier() override { return open_ ? inner_.Barrier() : absl::OkStatus(); }
 
  private:

@@ -1,7 +1,9 @@
 #include "trainer/comm/nccl_communicator.h"
 
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,8 @@ namespace {
 
 constexpr char kIdKey[] = "nccl/id";
 constexpr absl::Duration kFinalizeTimeout = absl::Seconds(5);
+// Between two looks at what is queued: a step that is done waits for so long.
+constexpr std::chrono::microseconds kLookPause{20};
 
 class NcclCommunicator final : public Communicator {
  public:
@@ -36,20 +40,34 @@ class NcclCommunicator final : public Communicator {
   Memory memory() const override { return Memory::kDevice; }
   void Mark(uint64_t step, uint32_t bucket) override { watch_.Mark(step, bucket); }
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
+  bool CanQueue() const override { return true; }
+  absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in) override;
+  absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done) override;
+  void Abandon(const absl::Status& why) override;
   absl::Status Barrier() override;
 
  private:
   absl::StatusOr<NcclId> ShareId();
-  absl::Status RunExchange(std::span<const Outgoing> out, std::span<const Incoming> in);
+  // Posts the messages, and waits until NCCL has taken them or, if `stream_too`, the stream has
+  // done them.
+  absl::Status RunExchange(std::span<const Outgoing> out, std::span<const Incoming> in,
+                           bool stream_too);
+  // With the watch told of the wait; errors end everything.
+  absl::Status Watched(absl::FunctionRef<absl::Status()> wait);
   absl::Status Post(const Travelling& travelling);
   absl::Status PostAll(const Travelling& travelling);
 
   // False: NCCL is still at what it was last asked for.
   absl::StatusOr<bool> IsIdle();
-  // Until NCCL has taken what it was asked for and, if `stream_too`, the stream has done it.
-  absl::Status Wait(absl::Duration timeout, bool stream_too);
+  // Until NCCL has taken what it was asked for and `done` says yes.
+  absl::Status Wait(absl::Duration timeout, absl::FunctionRef<absl::StatusOr<bool>()> done);
+  absl::Status Wait(absl::Duration timeout, bool stream_too) {
+    return Wait(timeout,
+                [&]() -> absl::StatusOr<bool> { return stream_too ? stream_.Done() : true; });
+  }
   // Makes `status`, or the loss of a rank that may be behind it, what everything ends with.
   absl::Status End(const absl::Status& status);
+  void Abort();
 
   const RankInfo info_;
   StoreClient& store_;
@@ -59,7 +77,9 @@ class NcclCommunicator final : public Communicator {
   LateWatch watch_;
   NcclLibrary::Comm comm_ = nullptr;  // Null: not begun, or aborted.
   DeviceStream::Memory marks_;        // Of barriers: a byte a rank.
+  bool has_queued_ = false;
   absl::Status ended_;
+  std::jthread aborting_;
 };
 
 absl::StatusOr<NcclId> NcclCommunicator::ShareId() {
@@ -113,16 +133,29 @@ absl::Status NcclCommunicator::Barrier() {
 
 absl::Status NcclCommunicator::Exchange(std::span<const Outgoing> out,
                                         std::span<const Incoming> in) {
+  return Watched([&] { return RunExchange(out, in, /*stream_too=*/true); });
+}
+
+absl::Status NcclCommunicator::Queue(std::span<const Outgoing> out, std::span<const Incoming> in) {
+  has_queued_ = true;
+  return Watched([&] { return RunExchange(out, in, /*stream_too=*/false); });
+}
+
+absl::Status NcclCommunicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done) {
+  return Watched([&] { return Wait(options_.timeout, done); });
+}
+
+absl::Status NcclCommunicator::Watched(absl::FunctionRef<absl::Status()> wait) {
   PENSTOCK_RETURN_IF_ERROR(ended_);
   watch_.Begin();
-  const absl::Status status = RunExchange(out, in);
+  const absl::Status status = wait();
   watch_.End();
   if (status.ok() || absl::IsInvalidArgument(status)) return status;
   return End(status);
 }
 
 absl::Status NcclCommunicator::RunExchange(std::span<const Outgoing> out,
-                                           std::span<const Incoming> in) {
+                                           std::span<const Incoming> in, bool stream_too) {
   PENSTOCK_RETURN_IF_ERROR(store_.lost());
   Travelling travelling;
   PENSTOCK_RETURN_IF_ERROR(CopyOwn(rank(), size(), out, in, travelling,
@@ -130,7 +163,7 @@ absl::Status NcclCommunicator::RunExchange(std::span<const Outgoing> out,
                                      return stream_.Copy(to, from, bytes);
                                    }));
   PENSTOCK_RETURN_IF_ERROR(Post(travelling));
-  return Wait(options_.timeout, /*stream_too=*/true);
+  return Wait(options_.timeout, stream_too);
 }
 
 absl::Status NcclCommunicator::Post(const Travelling& travelling) {
@@ -168,13 +201,15 @@ absl::StatusOr<bool> NcclCommunicator::IsIdle() {
   return state == kNcclSuccess;
 }
 
-absl::Status NcclCommunicator::Wait(absl::Duration timeout, bool stream_too) {
-  PENSTOCK_ASSIGN_OR_RETURN(const bool done, PollUntil(timeout, [&]() -> absl::StatusOr<bool> {
-                              PENSTOCK_ASSIGN_OR_RETURN(const bool idle, IsIdle());
-                              PENSTOCK_RETURN_IF_ERROR(store_.lost());
-                              return idle && stream_too ? stream_.Done() : idle;
-                            }));
-  if (done) return absl::OkStatus();
+absl::Status NcclCommunicator::Wait(absl::Duration timeout,
+                                    absl::FunctionRef<absl::StatusOr<bool>()> done) {
+  auto look = [&]() -> absl::StatusOr<bool> {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool idle, IsIdle());
+    PENSTOCK_RETURN_IF_ERROR(store_.lost());
+    return idle ? done() : idle;
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(const bool is_done, PollUntil(timeout, look, kLookPause));
+  if (is_done) return absl::OkStatus();
   const std::string late = watch_.Late();
   return absl::UnavailableError(absl::StrCat("the GPUs of the ranks were not done within ",
                                              absl::FormatDuration(timeout),
@@ -184,8 +219,23 @@ absl::Status NcclCommunicator::Wait(absl::Duration timeout, bool stream_too) {
 absl::Status NcclCommunicator::End(const absl::Status& status) {
   const absl::Status verdict = store_.WaitForLost(options_.verdict_timeout);
   ended_ = verdict.ok() ? status : verdict;
-  if (comm_ != nullptr) (void)nccl_.abort(std::exchange(comm_, nullptr));
+  Abort();
   return ended_;
+}
+
+void NcclCommunicator::Abandon(const absl::Status& why) {
+  if (!ended_.ok()) return;
+  ended_ = why;
+  Abort();
+}
+
+// An abort ends what is queued at once, and then waits until no graph that captured an exchange is
+// left: those are ended by a caller who first must be told.
+void NcclCommunicator::Abort() {
+  if (comm_ == nullptr) return;
+  aborting_ = std::jthread(
+      [nccl = nccl_, comm = std::exchange(comm_, nullptr)] { (void)nccl.abort(comm); });
+  if (!has_queued_) aborting_.join();
 }
 
 }  // namespace

@@ -14,8 +14,9 @@ namespace penstock {
 
 // Asks `done` until it says yes; at first without pause, as most waits are short. False: it did
 // not within `timeout`.
-inline absl::StatusOr<bool> PollUntil(absl::Duration timeout,
-                                      absl::FunctionRef<absl::StatusOr<bool>()> done) {
+inline absl::StatusOr<bool> PollUntil(
+    absl::Duration timeout, absl::FunctionRef<absl::StatusOr<bool>()> done,
+    std::chrono::microseconds pause = std::chrono::microseconds(200)) {
   constexpr int kEager = 1000;
   const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(timeout);
   for (int looks = 0;; ++looks) {
@@ -25,7 +26,7 @@ inline absl::StatusOr<bool> PollUntil(absl::Duration timeout,
     if (looks < kEager) {
       std::this_thread::yield();
     } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      std::this_thread::sleep_for(pause);
     }
   }
 }

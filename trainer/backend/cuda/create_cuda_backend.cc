@@ -50,10 +50,13 @@ std::vector<ShardAddition> TreeFor(const CudaBackendOptions& options, const Devi
 absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
     const BoardModelConfig& config, const CudaBackendOptions& options,
     std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks) {
+  // Ended in this order where something fails: the communicator may use a stream of the device.
+  std::unique_ptr<Device> own_device = std::move(device);
+  std::unique_ptr<Communicator> own_ranks = std::move(gradient_ranks);
   PENSTOCK_RETURN_IF_ERROR(CheckModel(config));
   PENSTOCK_RETURN_IF_ERROR(CheckOptions(options));
   std::unique_ptr<CudaBackend> backend(
-      new CudaBackend(config, options, std::move(device), std::move(gradient_ranks)));
+      new CudaBackend(config, options, std::move(own_device), std::move(own_ranks)));
   PENSTOCK_RETURN_IF_ERROR(backend->launcher_.Run([&] { return backend->Prepare(); }));
   return backend;
 }
@@ -84,11 +87,14 @@ absl::Status CudaBackend::Prepare() {
   program.purpose = DeviceProgram::Purpose::kInference;
   PENSTOCK_ASSIGN_OR_RETURN(inference_, DeviceProgram::Build(config_, layout_, program, *device_));
   memory_.emplace(Sizes(), slot_);
-  merge_->AddMemory(memory_->plan());
+  FindBuckets();
+  merge_->AddMemory(memory_->plan(), LargestBucket());
+  if (Overlaps()) progress_.AddMemory(memory_->plan(), buckets_.size(), EvaluationSlot());
   if (options_.on_memory) options_.on_memory(memory_->plan().uses());
   PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(*device_, options_.memory_fraction));
   PENSTOCK_RETURN_IF_ERROR(memory_->Take(*device_));
   PENSTOCK_RETURN_IF_ERROR(merge_->Bind(*device_, memory_->plan(), memory_->gradients()));
+  if (Overlaps()) PENSTOCK_RETURN_IF_ERROR(progress_.Bind(*device_, memory_->plan()));
   sender_.emplace(*device_, *memory_, pinned_slots_,
                   ShardRows{.shards = shards_,
                             .first = merge_->first_shard(),
@@ -99,6 +105,17 @@ absl::Status CudaBackend::Prepare() {
   inference_list_ = Lists().Inference(EvaluationSlot());
   device_state_.emplace(*device_, layout_, *memory_);
   return device_state_->Prepare();
+}
+
+void CudaBackend::FindBuckets() {
+  const size_t arena = layout_.padded().arena_size();
+  buckets_ = training_->Buckets(arena, Overlaps() ? options_.bucket_floats : 0);
+}
+
+size_t CudaBackend::LargestBucket() const {
+  size_t largest = 0;
+  for (const GradientBucket& bucket : buckets_) largest = std::max(largest, bucket.count);
+  return largest;
 }
 
 TrainingSizes CudaBackend::Sizes() {

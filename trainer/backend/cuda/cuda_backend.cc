@@ -5,16 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/reference/adamw.h"
-#include "kernels/reference/loss.h"
 #include "records/base/status.h"
-#include "trainer/comm/row_gather.h"
 
 namespace penstock {
 namespace {
-
-// Events: that a group of batches has arrived, and that what was queued for it is done.
-DeviceEvent ArrivalOf(size_t group) { return 2 * group; }
-DeviceEvent DoneOf(size_t group) { return 2 * group + 1; }
 
 constexpr auto kComputeStream = static_cast<size_t>(DeviceQueue::kCompute);
 constexpr auto kCopyStream = static_cast<size_t>(DeviceQueue::kCopy);
@@ -23,11 +17,13 @@ constexpr auto kCopyStream = static_cast<size_t>(DeviceQueue::kCopy);
 
 CudaBackend::~CudaBackend() {
   // Nothing may still run on memory that goes with the device; an error has nobody left to tell.
-  (void)Drop();
+  (void)Drop(absl::CancelledError("the training ends"));
+  EndGraphs();
 }
 
 StepLists& CudaBackend::ListsOf(const Sent& batch) {
-  std::optional<StepLists>& lists = lists_[batch.slot][batch.kind.index()];
+  const size_t half = Overlaps() && merge_->ranks().IsSilent() ? kBatchKinds : 0;
+  std::optional<StepLists>& lists = lists_[batch.slot][half + batch.kind.index()];
   if (!lists.has_value()) lists = Lists().Batch(batch.slot, batch.kind);
   return *lists;
 }
@@ -97,7 +93,7 @@ absl::Status CudaBackend::LaunchStaged() {
   });
   if (are_steps && staged_.size() == options_.steps_per_launch && staged_.size() > 1) {
     DeviceList& all = launches_[group_];
-    if (all.ops().empty()) all = Lists().Batches(staged_.front().slot, staged_.size());
+    if (all.empty()) all = Lists().Batches(staged_.front().slot, staged_.size());
     const DeviceLaunch steps{staged_.front().step, staged_.size(), /*computes=*/true, "steps"};
     const DeviceLaunchScope launch(profile_, steps, kComputeStream);
     PENSTOCK_RETURN_IF_ERROR(all.Run(*device_, options_.graphs));
@@ -116,8 +112,12 @@ absl::Status CudaBackend::Begin() {
   // An update of several ranks is queued by Finish().
   if (ranks_.size() > 1) PENSTOCK_RETURN_IF_ERROR(CheckIdle());
   const PhaseScope phase(recorder_, Phase::kLaunch);
+  if (Overlaps()) {
+    merge_->ranks().Mark(staged_.front().step - 1, 0);
+    progress_.Begin(staged_.front().slot, staged_.front().step - 1);
+  }
   if (absl::Status launched = launcher_.Run([&] { return LaunchStaged(); }); !launched.ok()) {
-    (void)Drop();  // The first error is told.
+    (void)Drop(launched, /*broken=*/true);  // The first error is told.
     return launched;
   }
   for (Sent& batch : staged_) {
@@ -150,54 +150,26 @@ absl::Status CudaBackend::AwaitFirst(const Sent& batch) {
     const PhaseScope phase(recorder_, Phase::kHostToDevice);
     PENSTOCK_RETURN_IF_ERROR(device_->Await(ArrivalOf(GroupOf(batch.slot))));
   }
+  if (batch.kind.last && Overlaps()) return AwaitExchange(batch);
   const PhaseScope phase(recorder_, Phase::kCompute);
   return device_->Await(DoneOf(GroupOf(batch.slot)));
 }
 
-absl::StatusOr<double> CudaBackend::GatherLoss(const Sent& batch) {
-  const PhaseScope phase(ranks_.size() > 1 ? recorder_ : nullptr, Phase::kCollective);
-  const size_t first = FirstRowOf(ranks_.rank(), ranks_.size(), batch.global_rows);
-  predictions_.resize(batch.global_rows);
-  scores_.resize(batch.global_rows);
-  const std::span<float> own = std::span(predictions_).subspan(first, batch.rows);
-  own_predictions_ = own;
-  sender_->TakePredictions(batch.slot, batch.global_rows, own);
-  sender_->TakeTargets(batch.slot, batch.global_rows,
-                       std::span(scores_).subspan(first, batch.rows));
-  const std::span<float> arrays[] = {predictions_, scores_};
-  PENSTOCK_RETURN_IF_ERROR(GatherRows(ranks_, arrays));
-  return reference::SquaredErrorSum(predictions_.data(), scores_.data(), batch.global_rows) /
-         static_cast<double>(batch.global_rows);
-}
-
-absl::Status CudaBackend::Update(const Sent& batch) {
-  StepLists& lists = ListsOf(batch);
-  {
-    const PhaseScope phase(recorder_, Phase::kCollective);
-    PENSTOCK_RETURN_IF_ERROR(merge_->Exchange());
-  }
-  PENSTOCK_RETURN_IF_ERROR(RunAndAwait(lists.middle, batch, "merge"));
-  {
-    const PhaseScope phase(recorder_, Phase::kCollective);
-    PENSTOCK_RETURN_IF_ERROR(merge_->Gather());
-  }
-  return RunAndAwait(lists.last, batch, "update");
-}
-
-// With several ranks the loss is known before anything is changed. With one the kernel of the
-// update leaves the state as it is if the norm is not finite, and no loss is infinite without its
-// gradient.
-absl::StatusOr<StepResult> CudaBackend::FinishFirst(const Sent& batch) {
+// Where ranks exchange gradients behind the computation the loss is known before anything is
+// changed. Where it is all queued at once the kernel of the update leaves the state as it is if the
+// norm is not finite, and no loss is infinite without its gradient.
+absl::StatusOr<StepResult> CudaBackend::FinishFirst(Sent& batch) {
   ranks_.Mark(state_.step, 0);
   if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(state_.step, 0);
   StepResult result;
   PENSTOCK_RETURN_IF_ERROR(AwaitFirst(batch));
+  batch.done = true;
   PENSTOCK_ASSIGN_OR_RETURN(result.loss, GatherLoss(batch));
   if (!batch.kind.last || ranks_.size() > 1) {
     PENSTOCK_RETURN_IF_ERROR(CheckFinite(state_.step, {result.loss, result.loss}));
   }
   if (!batch.kind.last) return result;
-  if (ranks_.size() > 1) PENSTOCK_RETURN_IF_ERROR(Update(batch));
+  if (ranks_.size() > 1 && !Overlaps()) PENSTOCK_RETURN_IF_ERROR(Update(batch));
   result.gradient_norm = *memory_->host_norm(batch.slot);
   PENSTOCK_RETURN_IF_ERROR(CheckFinite(state_.step, result));
   state_is_here_ = false;
@@ -213,7 +185,7 @@ absl::StatusOr<StepResult> CudaBackend::Finish() {
   if (result.ok()) {
     begun_.pop_front();
   } else {
-    (void)Drop();  // The first error is told.
+    (void)Drop(result.status());  // The first error is told.
   }
   return result;
 }
@@ -249,15 +221,35 @@ bool CudaBackend::EndsProfile(const Sent& batch) const {
   return profile_ != nullptr && batch.kind.last && profile_->EndsWith(batch.step);
 }
 
-absl::Status CudaBackend::Drop() {
+// What waits for other ranks on the device ends with their communicator alone.
+absl::Status CudaBackend::Drop(const absl::Status& why, bool broken) {
+  broken |= std::any_of(begun_.begin(), begun_.end(), [](const Sent& sent) { return !sent.done; });
   begun_.clear();
   staged_.clear();
   between_steps_ = true;
-  return launcher_.Run([&]() -> absl::Status {
+  if (broken && Overlaps()) {
+    state_lost_ = why;
+    merge_->ranks().Abandon(why);
+  }
+  const absl::Status ended = launcher_.Run([&]() -> absl::Status {
     const absl::Status copied = device_->Synchronize(DeviceQueue::kCopy);
+    const absl::Status exchanged = device_->Synchronize(DeviceQueue::kExchange);
     PENSTOCK_RETURN_IF_ERROR(device_->Synchronize(DeviceQueue::kCompute));
-    return copied;
+    return copied.ok() ? exchanged : copied;
   });
+  if (broken && Overlaps()) EndGraphs();
+  return ended;
+}
+
+// Before the communicator whose exchanges they hold.
+void CudaBackend::EndGraphs() {
+  (void)launcher_.Run([&] {
+    device_->EndGraphs();
+    return absl::OkStatus();
+  });
+  for (auto& lists : lists_) lists = {};
+  launches_ = {};
+  if (device_state_.has_value()) inference_list_ = Lists().Inference(EvaluationSlot());
 }
 
 absl::StatusOr<StepResult> CudaBackend::RunAlone(const BoardRows& rows, const UpdateOptions& update,
@@ -295,7 +287,8 @@ absl::Status CudaBackend::Predict(const BoardRows& rows, std::span<float> predic
 }
 
 absl::Status CudaBackend::SetState(TrainState state) {
-  PENSTOCK_RETURN_IF_ERROR(Drop());
+  PENSTOCK_RETURN_IF_ERROR(Drop(absl::CancelledError("another state is set")));
+  state_lost_ = absl::OkStatus();
   state_ = std::move(state);
   const absl::Status sent = launcher_.Run([&] { return device_state_->Write(state_); });
   state_is_here_ = sent.ok();
@@ -312,6 +305,8 @@ absl::StatusOr<const TrainState*> CudaBackend::State() {
 
 absl::StatusOr<TrainState> CudaBackend::ReadState() {
   PENSTOCK_RETURN_IF_ERROR(CheckIdle());
+  PENSTOCK_RETURN_IF_ERROR(
+      Annotate(state_lost_, "there is no state: a step broke off while ranks exchanged gradients"));
   absl::StatusOr<TrainState> state;
   PENSTOCK_RETURN_IF_ERROR(
       launcher_.Run([&] { return (state = device_state_->Read(state_.step)).status(); }));

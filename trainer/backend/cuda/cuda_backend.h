@@ -25,6 +25,7 @@
 #include "trainer/backend/cuda/device_layout.h"
 #include "trainer/backend/cuda/device_program.h"
 #include "trainer/backend/cuda/device_state.h"
+#include "trainer/backend/cuda/exchange_progress.h"
 #include "trainer/backend/cuda/gradient_merge.h"
 #include "trainer/backend/cuda/launch_thread.h"
 #include "trainer/backend/cuda/pinned_slots.h"
@@ -47,6 +48,9 @@ struct CudaBackendOptions {
   Communicator* ranks = nullptr;
   bool fast_reduction = false;
   WireFloat wire = WireFloat::kFp32;  // How gradients travel with fast_reduction.
+  // Gradients of so many floats or somewhat more travel as soon as they are computed, where
+  // exchanges can be queued (Communicator::CanQueue()); 0: all at once. The bits are the same.
+  size_t bucket_floats = 0;
   // Told what will be taken of the device, before it is. Empty: nobody is.
   std::function<void(const std::vector<MemoryUse>&)> on_memory = {};
 };
@@ -65,8 +69,9 @@ class CudaBackend final : public Backend {
   ~CudaBackend() override;
 
   // kInvalidArgument as well: rows of another format, or more of them than the backend is for.
-  // After a batch that is not finite those that were begun change nothing either. On a GPU of one
-  // rank every later step fails then too, until SetState().
+  // After a batch that is not finite those that were begun change nothing either. Of one rank, or
+  // where exchanges are queued, every later step fails then too, until SetState(). After an
+  // exchange that was queued and broke off there is no state either.
   absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) override;
   absl::StatusOr<double> Accumulate(const BoardRows& rows, const UpdateOptions& update) override;
   absl::Status Predict(const BoardRows& rows, std::span<float> predictions,
@@ -111,16 +116,27 @@ class CudaBackend final : public Backend {
     BatchKind kind = {};
     uint64_t step = 0;  // Counted from 1.
     Tracer::Clock::time_point begun = {};
+    bool done = false;  // The device is.
   };
   static constexpr size_t kGroups = 2;
+  // Events: that a group of batches has arrived, and that what was queued for it is done.
+  static DeviceEvent ArrivalOf(size_t group) { return 2 * group; }
+  static DeviceEvent DoneOf(size_t group) { return 2 * group + 1; }
 
   CudaBackend(const BoardModelConfig& config, const CudaBackendOptions& options,
               std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks);
 
   absl::Status Prepare();
+  void FindBuckets();
+  size_t LargestBucket() const;
   TrainingSizes Sizes();
-  StepListBuilder Lists() const { return {*training_, *inference_, *memory_, *merge_, *device_}; }
+  StepListBuilder Lists() const {
+    return StepListBuilder(
+        {*training_, *inference_, *memory_, *merge_, progress_, buckets_, *device_});
+  }
   StepLists& ListsOf(const Sent& batch);
+  // Gradients travel while others are computed, as part of what is queued.
+  bool Overlaps() const { return !merge_->alone() && merge_->ranks().CanQueue(); }
 
   size_t GroupOf(size_t slot) const { return slot / options_.steps_per_launch; }
   size_t EvaluationSlot() const { return kGroups * options_.steps_per_launch; }
@@ -131,12 +147,15 @@ class CudaBackend final : public Backend {
   absl::Status LaunchStaged();
   absl::Status RunAndAwait(DeviceList& list, const Sent& batch, const char* what);
   absl::Status AwaitFirst(const Sent& batch);
-  absl::StatusOr<StepResult> FinishFirst(const Sent& batch);
-  // What ranks add up together, and the update.
+  absl::StatusOr<StepResult> FinishFirst(Sent& batch);
+  // What ranks add up together, and the update, where that was not queued before.
   absl::Status Update(const Sent& batch);
+  absl::Status AwaitExchange(const Sent& batch);
   absl::StatusOr<double> GatherLoss(const Sent& batch);
-  // Ends what is under way, and forgets it.
-  absl::Status Drop();
+  // Ends what is under way, and forgets it; `why` is told to who waits for it. `broken`: something
+  // may be queued that is not under way.
+  absl::Status Drop(const absl::Status& why, bool broken = false);
+  void EndGraphs();
   absl::Status CheckIdle() const;
   uint64_t NextStep() const;  // Whose batch is staged next; counted from 1.
   void Trace(const Sent& batch);
@@ -155,13 +174,15 @@ class CudaBackend final : public Backend {
   const std::unique_ptr<Communicator> gradient_ranks_;  // May be null.
   const std::unique_ptr<GradientMerge> merge_;
   const SlotLayout slot_;
+  ExchangeProgress progress_;
   // Set by Prepare().
+  std::vector<GradientBucket> buckets_;
   std::optional<DeviceProgram> training_, inference_;
   std::optional<TrainingMemory> memory_;
   std::optional<BatchSender> sender_;
   std::optional<DeviceState> device_state_;
-  // Made at first use, of each slot.
-  std::vector<std::array<std::optional<StepLists>, kBatchKinds>> lists_;
+  // Made at first use, of each slot; the second half is for exchanges that do nothing.
+  std::vector<std::array<std::optional<StepLists>, 2 * kBatchKinds>> lists_;
   std::array<DeviceList, kGroups> launches_;  // Of whole groups.
   DeviceList inference_list_;
 
@@ -171,6 +192,7 @@ class CudaBackend final : public Backend {
   bool has_launched_ = false;
   TrainState state_;
   bool state_is_here_ = false;  // Else the device has it, except for the step.
+  absl::Status state_lost_;     // Why nobody has it.
   std::vector<float> predictions_, scores_;
   std::span<const float> own_predictions_;
   StepRecorder* recorder_ = nullptr;

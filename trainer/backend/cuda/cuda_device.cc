@@ -53,15 +53,20 @@ class CudaDevice final : public Device {
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
   void FreeHost(void* memory) override;
 
+  void* StreamOf(DeviceQueue queue) override { return Stream(queue); }
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
+  absl::Status RunForeign(const DeviceOp& op, DeviceQueue queue,
+                          absl::FunctionRef<absl::Status()> work) override;
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Synchronize(DeviceQueue queue) override;
   absl::Status Await(DeviceEvent event) override;
+  absl::StatusOr<bool> Done(DeviceEvent event) override;
 
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;
+  void EndGraphs() override;
 
   std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) override;
 
@@ -71,7 +76,7 @@ class CudaDevice final : public Device {
   absl::Status MakeQueues();
   // The device is a property of the calling thread.
   absl::Status Use() const { return Check(cudaSetDevice(index_), "taking the GPU"); }
-  cudaStream_t StreamOf(DeviceQueue queue) const { return streams_[static_cast<size_t>(queue)]; }
+  cudaStream_t Stream(DeviceQueue queue) const { return streams_[static_cast<size_t>(queue)]; }
 
   const int index_;
   DeviceInfo info_;
@@ -95,8 +100,7 @@ absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Open(int index) {
 
 // Errors have nobody left to tell; after one of a kernel everything here fails.
 CudaDevice::~CudaDevice() {
-  (void)Use();
-  for (cudaGraphExec_t graph : graphs_) (void)cudaGraphExecDestroy(graph);
+  EndGraphs();
   for (cudaEvent_t event : events_) {
     if (event != nullptr) (void)cudaEventDestroy(event);
   }
@@ -131,10 +135,15 @@ absl::Status CudaDevice::Describe() {
   return absl::OkStatus();
 }
 
+// What ranks wait for goes before what only this GPU does.
 absl::Status CudaDevice::MakeQueues() {
-  for (cudaStream_t& stream : streams_) {
-    PENSTOCK_RETURN_IF_ERROR(
-        Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream"));
+  int least = 0, greatest = 0;
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "its priorities"));
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    const int priority = i == static_cast<size_t>(DeviceQueue::kExchange) ? greatest : least;
+    PENSTOCK_RETURN_IF_ERROR(Check(
+        cudaStreamCreateWithPriority(&streams_[i], cudaStreamNonBlocking, priority), "a stream"));
   }
   for (cudaEvent_t& event : events_) {
     PENSTOCK_RETURN_IF_ERROR(
@@ -169,7 +178,7 @@ void CudaDevice::FreeHost(void* memory) {
 
 absl::Status CudaDevice::Run(const DeviceOp& op, DeviceQueue queue) {
   PENSTOCK_RETURN_IF_ERROR(Use());
-  cudaStream_t stream = StreamOf(queue);
+  cudaStream_t stream = Stream(queue);
   if (op.kind == DeviceOpKind::kZero) {
     return Check(cudaMemsetAsync(op.operands[0].at, 0, op.operands[0].bytes, stream), "zeros");
   }
@@ -182,19 +191,25 @@ absl::Status CudaDevice::Run(const DeviceOp& op, DeviceQueue queue) {
   return Check(static_cast<cudaError_t>(LaunchKernel(op, stream)), "a kernel");
 }
 
+absl::Status CudaDevice::RunForeign(const DeviceOp&, DeviceQueue,
+                                    absl::FunctionRef<absl::Status()> work) {
+  PENSTOCK_RETURN_IF_ERROR(Use());
+  return work();
+}
+
 absl::Status CudaDevice::Record(DeviceEvent event, DeviceQueue queue) {
   PENSTOCK_RETURN_IF_ERROR(Use());
-  return Check(cudaEventRecord(events_[event], StreamOf(queue)), "an event");
+  return Check(cudaEventRecord(events_[event], Stream(queue)), "an event");
 }
 
 absl::Status CudaDevice::Wait(DeviceEvent event, DeviceQueue queue) {
   PENSTOCK_RETURN_IF_ERROR(Use());
-  return Check(cudaStreamWaitEvent(StreamOf(queue), events_[event], 0), "waiting for an event");
+  return Check(cudaStreamWaitEvent(Stream(queue), events_[event], 0), "waiting for an event");
 }
 
 absl::Status CudaDevice::Synchronize(DeviceQueue queue) {
   PENSTOCK_RETURN_IF_ERROR(Use());
-  return Check(cudaStreamSynchronize(StreamOf(queue)), "the work of a stream");
+  return Check(cudaStreamSynchronize(Stream(queue)), "the work of a stream");
 }
 
 absl::Status CudaDevice::Await(DeviceEvent event) {
@@ -202,11 +217,22 @@ absl::Status CudaDevice::Await(DeviceEvent event) {
   return Check(cudaEventSynchronize(events_[event]), "the work before an event");
 }
 
+absl::StatusOr<bool> CudaDevice::Done(DeviceEvent event) {
+  PENSTOCK_RETURN_IF_ERROR(Use());
+  const cudaError_t state = cudaEventQuery(events_[event]);
+  if (state == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  PENSTOCK_RETURN_IF_ERROR(Check(state, "the work before an event"));
+  return true;
+}
+
 // Thread-local: what other threads do meanwhile, communicators for one, does not end the capture.
 absl::Status CudaDevice::BeginCapture() {
   PENSTOCK_RETURN_IF_ERROR(Use());
   return Check(
-      cudaStreamBeginCapture(StreamOf(DeviceQueue::kCompute), cudaStreamCaptureModeThreadLocal),
+      cudaStreamBeginCapture(Stream(DeviceQueue::kCompute), cudaStreamCaptureModeThreadLocal),
       "beginning a graph");
 }
 
@@ -214,7 +240,7 @@ absl::StatusOr<DeviceGraph> CudaDevice::EndCapture() {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
   PENSTOCK_RETURN_IF_ERROR(
-      Check(cudaStreamEndCapture(StreamOf(DeviceQueue::kCompute), &graph), "ending a graph"));
+      Check(cudaStreamEndCapture(Stream(DeviceQueue::kCompute), &graph), "ending a graph"));
   const absl::Status made = Check(cudaGraphInstantiate(&executable, graph, 0), "making a graph");
   (void)cudaGraphDestroy(graph);
   PENSTOCK_RETURN_IF_ERROR(made);
@@ -224,8 +250,14 @@ absl::StatusOr<DeviceGraph> CudaDevice::EndCapture() {
 
 absl::Status CudaDevice::Launch(DeviceGraph graph) {
   PENSTOCK_RETURN_IF_ERROR(Use());
-  return Check(cudaGraphLaunch(graphs_[graph], StreamOf(DeviceQueue::kCompute)),
-               "launching a graph");
+  return Check(cudaGraphLaunch(graphs_[graph], Stream(DeviceQueue::kCompute)), "launching a graph");
+}
+
+// Errors as ~CudaDevice().
+void CudaDevice::EndGraphs() {
+  (void)Use();
+  for (cudaGraphExec_t graph : graphs_) (void)cudaGraphExecDestroy(graph);
+  graphs_.clear();
 }
 
 std::vector<std::unique_ptr<DeviceRecorder>> CudaDevice::MakeRecorders(std::string&) {

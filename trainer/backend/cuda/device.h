@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -18,12 +19,12 @@
 namespace penstock {
 
 // Work of one stream runs in order; of two, in any, except where one waits for an event.
-enum class DeviceQueue : uint8_t { kCompute, kCopy };
-inline constexpr size_t kDeviceQueues = 2;
-inline constexpr const char* kDeviceQueueNames[kDeviceQueues] = {"compute", "copies"};
+enum class DeviceQueue : uint8_t { kCompute, kCopy, kExchange };
+inline constexpr size_t kDeviceQueues = 3;
+inline constexpr const char* kDeviceQueueNames[kDeviceQueues] = {"compute", "copies", "exchange"};
 
 using DeviceEvent = size_t;  // [0, kDeviceEvents)
-inline constexpr size_t kDeviceEvents = 4;
+inline constexpr size_t kDeviceEvents = 6;
 using DeviceGraph = size_t;
 
 struct DeviceInfo {
@@ -63,18 +64,31 @@ class Device {
   // Before the device ends. REQUIRES: no queued work uses it.
   virtual void FreeHost(void* memory) = 0;
 
+  // What its libraries call a stream: a cudaStream_t.
+  virtual void* StreamOf(DeviceQueue stream) = 0;
+
   virtual absl::Status Run(const DeviceOp& op, DeviceQueue stream) = 0;
+  // Has `queue`, of a library that knows StreamOf(), queue there what `op` says of its memory: a
+  // kExchange.
+  virtual absl::Status RunForeign(const DeviceOp& op, DeviceQueue stream,
+                                  absl::FunctionRef<absl::Status()> queue) = 0;
   virtual absl::Status Record(DeviceEvent event, DeviceQueue stream) = 0;
   // Until what was last recorded; at once if nothing was.
   virtual absl::Status Wait(DeviceEvent event, DeviceQueue stream) = 0;
   virtual absl::Status Synchronize(DeviceQueue stream) = 0;
   // The host waits until what was last recorded has happened; not at all if nothing was.
   virtual absl::Status Await(DeviceEvent event) = 0;
+  // Whether Await() would not have to wait.
+  virtual absl::StatusOr<bool> Done(DeviceEvent event) = 0;
 
-  // What Run() queues on kCompute in between becomes a graph, and does not happen.
+  // What is queued on kCompute in between becomes a graph, and does not happen; from when it waits
+  // for an event of the graph what is queued on another stream too, until kCompute waits for an
+  // event behind it, which must come.
   virtual absl::Status BeginCapture() = 0;
   virtual absl::StatusOr<DeviceGraph> EndCapture() = 0;
   virtual absl::Status Launch(DeviceGraph graph) = 0;  // On kCompute.
+  // Ends all graphs, and what they hold of other libraries. REQUIRES: none is launched any more.
+  virtual void EndGraphs() = 0;
 
   // What can record the streams' work while the device lives, the best first. `problem`: why there
   // is no better one; else left as it is.

@@ -6,11 +6,12 @@
 
 namespace penstock {
 
-void DeviceHalfMerge::AddMemory(MemoryPlan& plan) {
-  halves_region_ = plan.Add("exchange", size_ * kBytes, "a rank's gradients in 16 bits");
-  slices_region_ = plan.Add("slices", received() * kBytes,
-                            absl::StrCat("of ", ranks_.size(), " ranks, in 16 bits"));
-  sums_region_ = plan.Add("sums", received() * sizeof(float), "the slices, fp32");
+void DeviceHalfMerge::AddRegions(MemoryPlan& plan) {
+  const size_t slices = received(LargestSlice());
+  halves_region_ = plan.Add("exchange", largest_ * kBytes, "a rank's gradients in 16 bits");
+  slices_region_ =
+      plan.Add("slices", slices * kBytes, absl::StrCat("of ", ranks_.size(), " ranks, in 16 bits"));
+  sums_region_ = plan.Add("sums", slices * sizeof(float), "the slices, fp32");
 }
 
 absl::Status DeviceHalfMerge::Bind(Device& device, const MemoryPlan& plan, float* gradients) {
@@ -19,8 +20,9 @@ absl::Status DeviceHalfMerge::Bind(Device& device, const MemoryPlan& plan, float
   arrived_ = slices_ = plan.at<uint16_t>(slices_region_);
   sums_ = plan.at<float>(sums_region_);
   if (!IsStaged()) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(sent_, AllocateHostArray<uint16_t>(device, size_));
-  PENSTOCK_ASSIGN_OR_RETURN(arrived_, AllocateHostArray<uint16_t>(device, received()));
+  PENSTOCK_ASSIGN_OR_RETURN(sent_, AllocateHostArray<uint16_t>(device, largest_));
+  PENSTOCK_ASSIGN_OR_RETURN(arrived_,
+                            AllocateHostArray<uint16_t>(device, received(LargestSlice())));
   return absl::OkStatus();
 }
 
@@ -40,30 +42,31 @@ DeviceOp DeviceHalfMerge::Widen(const uint16_t* from, size_t count, float* to) c
                        {to, count * sizeof(float), Access::kWrite}}};
 }
 
-std::vector<DeviceOp> DeviceHalfMerge::BeforeExchange() const {
-  std::vector<DeviceOp> ops = LocalAdditions();
-  ops.push_back(Narrow(gradients_, size_, halves_));
-  if (IsStaged()) ops.push_back(CopyOf(halves_, false, size_ * kBytes, sent_, true));
+std::vector<DeviceOp> DeviceHalfMerge::BeforeExchange(GradientRange range) const {
+  std::vector<DeviceOp> ops = LocalAdditions(range);
+  ops.push_back(Narrow(gradients_ + range.first, range.count, halves_));
+  if (IsStaged()) ops.push_back(CopyOf(halves_, false, range.count * kBytes, sent_, true));
   return ops;
 }
 
-absl::Status DeviceHalfMerge::Exchange() {
-  std::vector<Communicator::Outgoing> out;
-  std::vector<Communicator::Incoming> in;
-  const size_t count = OwnSlice().count;
+Transfer DeviceHalfMerge::Exchange(GradientRange range) const {
+  Transfer transfer;
+  const size_t count = OwnSlice(range.count).count;
   for (size_t r = 0; r < ranks_.size(); ++r) {
-    const Slice theirs = SliceOf(r);
-    out.push_back({r, Bytes(sent_ + theirs.first, theirs.count * kBytes)});
-    in.push_back({r, Bytes(arrived_ + r * count, count * kBytes)});
+    const GradientRange theirs = SliceOf(r, range.count);
+    transfer.out.push_back({r, Bytes(sent_ + theirs.first, theirs.count * kBytes)});
+    transfer.in.push_back({r, Bytes(arrived_ + r * count, count * kBytes)});
   }
-  return ranks_.Exchange(out, in);
+  return transfer;
 }
 
-std::vector<DeviceOp> DeviceHalfMerge::BeforeGather() const {
-  const Slice own = OwnSlice();
+std::vector<DeviceOp> DeviceHalfMerge::BeforeGather(GradientRange range) const {
+  const GradientRange own = OwnSlice(range.count);
+  const size_t count = received(own.count);
   std::vector<DeviceOp> ops;
-  if (IsStaged()) ops.push_back(CopyOf(arrived_, true, received() * kBytes, slices_, false));
-  ops.push_back(Widen(slices_, received(), sums_));
+  if (own.count == 0) return ops;
+  if (IsStaged()) ops.push_back(CopyOf(arrived_, true, count * kBytes, slices_, false));
+  ops.push_back(Widen(slices_, count, sums_));
   for (const ShardAddition& addition : plan_.rest) {
     ops.push_back(AddOf(sums_ + addition.addend / own_ * own.count, own.count,
                         sums_ + addition.sum / own_ * own.count));
@@ -75,19 +78,14 @@ std::vector<DeviceOp> DeviceHalfMerge::BeforeGather() const {
   return ops;
 }
 
-absl::Status DeviceHalfMerge::Gather() {
-  std::vector<std::span<uint8_t>> parts;
-  for (size_t r = 0; r < ranks_.size(); ++r) {
-    const Slice slice = SliceOf(r);
-    parts.push_back(Bytes(sent_ + slice.first, slice.count * kBytes));
-  }
-  return ranks_.AllGather(parts);
+Transfer DeviceHalfMerge::Gather(GradientRange range) const {
+  return GatherSlices(sent_, range.count);
 }
 
-std::vector<DeviceOp> DeviceHalfMerge::AfterGather() const {
+std::vector<DeviceOp> DeviceHalfMerge::AfterGather(GradientRange range) const {
   std::vector<DeviceOp> ops;
-  if (IsStaged()) ops.push_back(CopyOf(sent_, true, size_ * kBytes, halves_, false));
-  ops.push_back(Widen(halves_, size_, gradients_));
+  if (IsStaged()) ops.push_back(CopyOf(sent_, true, range.count * kBytes, halves_, false));
+  ops.push_back(Widen(halves_, range.count, gradients_ + range.first));
   return ops;
 }
 

@@ -18,23 +18,23 @@ class DeviceHalfMerge final : public GradientMerge {
                   size_t size, WireFloat wire)
       : GradientMerge(ranks, tree, shards, size), wire_(wire) {}
 
-  void AddMemory(MemoryPlan& plan) override;
   absl::Status Bind(Device& device, const MemoryPlan& plan, float* gradients) override;
-  std::vector<DeviceOp> BeforeExchange() const override;
-  absl::Status Exchange() override;
-  std::vector<DeviceOp> BeforeGather() const override;
-  absl::Status Gather() override;
-  std::vector<DeviceOp> AfterGather() const override;
+  std::vector<DeviceOp> BeforeExchange(GradientRange range) const override;
+  Transfer Exchange(GradientRange range) const override;
+  std::vector<DeviceOp> BeforeGather(GradientRange range) const override;
+  Transfer Gather(GradientRange range) const override;
+  std::vector<DeviceOp> AfterGather(GradientRange range) const override;
 
  private:
   static constexpr size_t kBytes = sizeof(uint16_t);
-  size_t received() const { return ranks_.size() * OwnSlice().count; }
+  void AddRegions(MemoryPlan& plan) override;
+  size_t received(size_t slice) const { return ranks_.size() * slice; }
   DeviceOp Narrow(const float* from, size_t count, uint16_t* to) const;
   DeviceOp Widen(const uint16_t* from, size_t count, float* to) const;
 
   const WireFloat wire_;
   MemoryPlan::Region halves_region_ = 0, slices_region_ = 0, sums_region_ = 0;
-  uint16_t* halves_ = nullptr;  // (size) on the device: this rank's sum, and then that of all.
+  uint16_t* halves_ = nullptr;  // (range) on the device: this rank's sum, and then that of all.
   uint16_t* slices_ = nullptr;  // (ranks, own slice)
   float* sums_ = nullptr;       // The same.
   // What the communicator reads and writes: these, or page-locked memory of the same shape.

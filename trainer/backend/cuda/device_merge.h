@@ -13,22 +13,27 @@ class DeviceMerge final : public GradientMerge {
  public:
   DeviceMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards, size_t size);
 
-  void AddMemory(MemoryPlan& plan) override;
   absl::Status Bind(Device& device, const MemoryPlan& plan, float* gradients) override;
-  std::vector<DeviceOp> BeforeExchange() const override;
-  absl::Status Exchange() override;
-  std::vector<DeviceOp> BeforeGather() const override;
-  absl::Status Gather() override;
-  std::vector<DeviceOp> AfterGather() const override;
+  std::vector<DeviceOp> BeforeExchange(GradientRange range) const override;
+  Transfer Exchange(GradientRange range) const override;
+  std::vector<DeviceOp> BeforeGather(GradientRange range) const override;
+  Transfer Gather(GradientRange range) const override;
+  std::vector<DeviceOp> AfterGather(GradientRange range) const override;
 
  private:
-  // This rank's slice of an open shard, on the device.
-  float* SliceAt(size_t shard) const;
+  void AddRegions(MemoryPlan& plan) override;
+  // This rank's slice of the range of an open shard, on the device.
+  float* SliceAt(size_t shard, GradientRange range) const;
+  // Where the communicator finds the range of own_open_[i] and puts its sum.
+  float* SentAt(size_t i, GradientRange range) const;
+  float* SumAt(GradientRange range) const {
+    return IsStaged() ? host_sum_ : gradients_ + range.first;
+  }
 
   std::vector<size_t> own_open_, foreign_open_;  // Of plan_.open, increasing.
   MemoryPlan::Region received_region_ = 0;
   float* received_ = nullptr;  // (foreign open shards, own slice) on the device.
-  // Of the host, where IsStaged(): (own open shards, size), as received_, and (size).
+  // Of the host, where IsStaged(): (own open shards, range), as received_, and (range).
   float* host_sent_ = nullptr;
   float* host_received_ = nullptr;
   float* host_sum_ = nullptr;

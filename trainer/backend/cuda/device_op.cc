@@ -8,6 +8,8 @@ const char* DeviceOpName(DeviceOpKind kind) {
       return "zero";
     case DeviceOpKind::kCopy:
       return "copy";
+    case DeviceOpKind::kExchange:
+      return "exchange";
     case DeviceOpKind::kExpandPacked:
       return "expand packed";
     case DeviceOpKind::kJoinI8:

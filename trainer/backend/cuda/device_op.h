@@ -14,8 +14,9 @@ namespace penstock {
 // Operands in order; r read, w written, rw read and written. T is float, or Bf16 where `bf16` is
 // set; what is not said to be T is float. The numbers that matter stand behind.
 enum class DeviceOpKind : uint8_t {
-  kZero,  // w anything
-  kCopy,  // r from, w to: either may be host memory
+  kZero,      // w anything
+  kCopy,      // r from, w to: either may be host memory
+  kExchange,  // r sent ..., w received ...: done by a communicator, see Device::RunForeign()
 
   kExpandPacked,  // r packed, w T features                     samples, in
   kJoinI8,        // r planes, r flags, w T features            samples, in

@@ -225,6 +225,18 @@ void DeviceProgram::Append(const Op& op, const ShardMemory& memory,
   list.push_back(std::move(result));
 }
 
+std::vector<GradientBucket> DeviceProgram::Buckets(size_t arena, size_t floats) const {
+  std::vector<size_t> last;  // Of each operation: the last that is made of it.
+  std::vector<DeviceOp> list;
+  for (const Op& op : program_.ops) {
+    Append(op, NoMemory(), list);
+    last.push_back(list.size() - 1);
+  }
+  std::vector<GradientBucket> buckets = CutGradients(program_, arena, floats);
+  for (GradientBucket& bucket : buckets) bucket.op = last[bucket.op];
+  return buckets;
+}
+
 std::vector<DeviceOp> DeviceProgram::OpsOn(const ShardMemory& memory) const {
   std::vector<DeviceOp> list;
   for (const Op& op : program_.ops) Append(op, memory, list);

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/device_layout.h"
+#include "trainer/step/gradient_buckets.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
@@ -46,6 +47,10 @@ class DeviceProgram {
   // What a shard's memory must hold, in bytes.
   size_t activation_bytes() const { return program_.activation_size * element_bytes(); }
   size_t workspace_bytes() const { return workspace_bytes_; }
+
+  // The gradients in buckets of `floats` or somewhat more, as CutGradients() has it; their
+  // operations are counted as OpsOn() lists them. REQUIRES: a training.
+  std::vector<GradientBucket> Buckets(size_t arena, size_t floats) const;
 
   // The operations, in order, on this memory.
   std::vector<DeviceOp> OpsOn(const ShardMemory& memory) const;

@@ -1,12 +1,9 @@
 #include "trainer/backend/cuda/gpu_ranks.h"
 
-#include <cuda_runtime_api.h>
-
 #include <utility>
 
 #include "records/base/status.h"
 #include "trainer/comm/connect_devices.h"
-#include "trainer/comm/cuda_status.h"
 #include "trainer/comm/cuda_stream.h"
 
 namespace penstock {
@@ -14,24 +11,16 @@ namespace {
 
 class GpuRanks final : public Communicator {
  public:
-  static absl::StatusOr<std::unique_ptr<Communicator>> Connect(RankGroup& group,
+  static absl::StatusOr<std::unique_ptr<Communicator>> Connect(RankGroup& group, void* stream,
                                                                bool allow_shared_gpu,
                                                                const WaitOptions& waits) {
-    std::unique_ptr<GpuRanks> ranks(new GpuRanks);
-    PENSTOCK_RETURN_IF_ERROR(CudaStatus(
-        cudaStreamCreateWithFlags(&ranks->handle_, cudaStreamNonBlocking), "CUDA: a stream"));
-    ranks->stream_ = std::make_unique<CudaStream>(ranks->handle_);
+    std::unique_ptr<GpuRanks> ranks(new GpuRanks(stream));
     DeviceOptions options;
     PENSTOCK_ASSIGN_OR_RETURN(options.gpu, CurrentGpuUuid());
     options.allow_shared_gpu = allow_shared_gpu;
     options.waits = waits;
-    PENSTOCK_ASSIGN_OR_RETURN(ranks->inner_, ConnectDevices(group, *ranks->stream_, options));
+    PENSTOCK_ASSIGN_OR_RETURN(ranks->inner_, ConnectDevices(group, ranks->stream_, options));
     return ranks;
-  }
-  ~GpuRanks() override {
-    inner_.reset();
-    stream_.reset();
-    if (handle_ != nullptr) (void)cudaStreamDestroy(handle_);
   }
 
   size_t rank() const override { return inner_->rank(); }
@@ -41,22 +30,30 @@ class GpuRanks final : public Communicator {
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     return inner_->Exchange(out, in);
   }
+  bool CanQueue() const override { return inner_->CanQueue(); }
+  absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    return inner_->Queue(out, in);
+  }
+  absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done) override {
+    return inner_->AwaitQueued(done);
+  }
+  void Abandon(const absl::Status& why) override { inner_->Abandon(why); }
   absl::Status Barrier() override { return inner_->Barrier(); }
 
  private:
-  GpuRanks() = default;
+  explicit GpuRanks(void* stream) : stream_(stream) {}
 
-  cudaStream_t handle_ = nullptr;
-  std::unique_ptr<DeviceStream> stream_;
+  CudaStream stream_;
   std::unique_ptr<Communicator> inner_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup& group, bool allow_shared_gpu,
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup& group, Device& device,
+                                                          bool allow_shared_gpu,
                                                           const WaitOptions& waits) {
   if (group.store() == nullptr) return nullptr;
-  return GpuRanks::Connect(group, allow_shared_gpu, waits);
+  return GpuRanks::Connect(group, device.StreamOf(DeviceQueue::kExchange), allow_shared_gpu, waits);
 }
 
 }  // namespace penstock

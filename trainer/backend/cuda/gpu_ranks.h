@@ -6,14 +6,16 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "trainer/backend/cuda/device.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/comm/rank_group.h"
 
 namespace penstock {
 
-// A communicator of the memory of the calling thread's GPU, on a stream of its own, which it owns:
-// as ConnectDevices() has it. Null: one rank is alone. `group` must outlive it.
-absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup& group, bool allow_shared_gpu,
+// A communicator of the memory of `device`, which is the calling thread's GPU, on its stream of
+// exchanges: as ConnectDevices() has it. Null: one rank is alone. Both must outlive it.
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup& group, Device& device,
+                                                          bool allow_shared_gpu,
                                                           const WaitOptions& waits);
 
 }  // namespace penstock

@@ -29,10 +29,21 @@ GradientMerge::GradientMerge(Communicator& ranks, std::span<const ShardAddition>
       own_(shards / ranks.size()),
       first_(ranks.rank() * own_) {}
 
-GradientMerge::Slice GradientMerge::SliceOf(size_t rank) const {
-  const size_t blocks = (size_ + kAlignment - 1) / kAlignment;
-  auto begin = [&](size_t r) { return std::min(size_, r * blocks / ranks_.size() * kAlignment); };
+void GradientMerge::AddMemory(MemoryPlan& plan, size_t largest) {
+  largest_ = largest;
+  AddRegions(plan);
+}
+
+GradientRange GradientMerge::SliceOf(size_t rank, size_t count) const {
+  const size_t blocks = (count + kAlignment - 1) / kAlignment;
+  auto begin = [&](size_t r) { return std::min(count, r * blocks / ranks_.size() * kAlignment); };
   return {begin(rank), begin(rank + 1) - begin(rank)};
+}
+
+// A smaller range may end in a fuller block than a larger one.
+size_t GradientMerge::LargestSlice() const {
+  const size_t blocks = (largest_ + kAlignment - 1) / kAlignment;
+  return (blocks + ranks_.size() - 1) / ranks_.size() * kAlignment;
 }
 
 DeviceOp GradientMerge::AddOf(const float* addend, size_t count, float* sum) {
@@ -50,11 +61,12 @@ DeviceOp GradientMerge::CopyOf(const void* from, bool from_host, size_t bytes, v
                        {to, bytes, Access::kWrite, to_host}}};
 }
 
-std::vector<DeviceOp> GradientMerge::LocalAdditions() const {
+std::vector<DeviceOp> GradientMerge::LocalAdditions(GradientRange range) const {
   std::vector<DeviceOp> ops;
   for (const ShardAddition& addition : plan_.local) {
     if (!Owns(addition.sum)) continue;
-    ops.push_back(AddOf(GradientsOf(addition.addend), size_, GradientsOf(addition.sum)));
+    ops.push_back(AddOf(GradientsOf(addition.addend) + range.first, range.count,
+                        GradientsOf(addition.sum) + range.first));
   }
   return ops;
 }

@@ -10,7 +10,8 @@ absl::StatusOr<size_t> CountGpus() {
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t) { return CountGpus().status(); }
 
-absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup&, bool, const WaitOptions&) {
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup&, Device&, bool,
+                                                          const WaitOptions&) {
   return CountGpus().status();
 }
 

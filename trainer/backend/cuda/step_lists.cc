@@ -1,5 +1,6 @@
 #include "trainer/backend/cuda/step_lists.h"
 
+#include <cstdint>
 #include <iterator>
 #include <utility>
 
@@ -10,6 +11,22 @@ namespace {
 
 void Append(std::vector<DeviceOp>& list, std::vector<DeviceOp> more) {
   std::move(more.begin(), more.end(), std::back_inserter(list));
+}
+
+// Events of DeviceList::AddOrder(), each waited for at once.
+constexpr DeviceEvent kBucketIsComputed = 4, kBucketsAreExchanged = 5;
+
+// What messages read and write.
+DeviceOp ExchangeOf(const Transfer& transfer) {
+  DeviceOp op{.kind = DeviceOpKind::kExchange};
+  for (const Communicator::Outgoing& message : transfer.out) {
+    op.operands.push_back(
+        {const_cast<uint8_t*>(message.bytes.data()), message.bytes.size(), Access::kRead});
+  }
+  for (const Communicator::Incoming& message : transfer.in) {
+    op.operands.push_back({message.bytes.data(), message.bytes.size(), Access::kWrite});
+  }
+  return op;
 }
 
 DeviceOp CopyToHost(void* from, size_t bytes, void* to) {
@@ -28,18 +45,24 @@ DeviceOp StepListBuilder::CopyPredictions(size_t slot) const {
                     memory_.host_predictions(slot));
 }
 
+StepListBuilder::Ops StepListBuilder::Gradients(size_t slot, size_t shard, BatchKind kind) const {
+  const ShardMemory memory = memory_.OfShard(slot, shard);
+  Ops ops;
+  if (kind.first) {
+    ops.push_back({.kind = DeviceOpKind::kZero,
+                   .operands = {{memory.gradients, memory_.arena_bytes(), Access::kWrite}}});
+  }
+  Append(ops, training_.OpsOn(memory));
+  return ops;
+}
+
 StepListBuilder::Ops StepListBuilder::Gradients(size_t slot, BatchKind kind) const {
   Ops ops;
   for (size_t shard = 0; shard < merge_.num_shards(); ++shard) {
-    const ShardMemory memory = memory_.OfShard(slot, shard);
-    if (kind.first) {
-      ops.push_back({.kind = DeviceOpKind::kZero,
-                     .operands = {{memory.gradients, memory_.arena_bytes(), Access::kWrite}}});
-    }
-    Append(ops, training_.OpsOn(memory));
+    Append(ops, Gradients(slot, shard, kind));
   }
   ops.push_back(CopyPredictions(slot));
-  if (kind.last) Append(ops, merge_.BeforeExchange());
+  if (kind.last) Append(ops, merge_.BeforeExchange(All()));
   return ops;
 }
 
@@ -66,22 +89,65 @@ StepListBuilder::Ops StepListBuilder::Update(size_t slot) const {
   if (memory_.copies() != nullptr) {
     adamw.operands.push_back({memory_.copies(), count * sizeof(Bf16), Access::kWrite});
   }
-  Ops ops = merge_.AfterGather();
+  Ops ops;
   ops.push_back(Norm());
   ops.push_back(std::move(adamw));
   ops.push_back(CopyToHost(memory_.norm(), sizeof(double), memory_.host_norm(slot)));
   return ops;
 }
 
+void StepListBuilder::AddTransfer(Transfer transfer, size_t bucket, DeviceList& list) const {
+  auto queue = [&ranks = merge_.ranks(), &progress = progress_, transfer, bucket] {
+    ranks.Mark(progress.step(), static_cast<uint32_t>(bucket));
+    return ranks.Queue(transfer.out, transfer.in);
+  };
+  list.AddForeign(ExchangeOf(transfer), DeviceQueue::kExchange, std::move(queue));
+}
+
+void StepListBuilder::AddBucket(size_t slot, size_t bucket, DeviceList& list) const {
+  const GradientRange range{buckets_[bucket].first, buckets_[bucket].count};
+  list.AddOrder(DeviceQueue::kCompute, DeviceQueue::kExchange, kBucketIsComputed);
+  list.Add({progress_.AtBucket(slot, bucket)}, DeviceQueue::kExchange);
+  list.Add(merge_.BeforeExchange(range), DeviceQueue::kExchange);
+  AddTransfer(merge_.Exchange(range), bucket, list);
+  list.Add(merge_.BeforeGather(range), DeviceQueue::kExchange);
+  AddTransfer(merge_.Gather(range), bucket, list);
+  list.Add(merge_.AfterGather(range), DeviceQueue::kExchange);
+}
+
+DeviceList StepListBuilder::WithExchange(size_t slot, BatchKind kind) const {
+  DeviceList list;
+  const size_t last = merge_.num_shards() - 1;
+  for (size_t shard = 0; shard < last; ++shard) list.Add(Gradients(slot, shard, kind));
+  const Ops ops = Gradients(slot, last, kind);
+  const size_t zeros = kind.first ? 1 : 0;
+  auto done = ops.begin();
+  for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
+    const auto end = ops.begin() + static_cast<std::ptrdiff_t>(zeros + buckets_[bucket].op + 1);
+    list.Add({done, end});
+    done = end;
+    AddBucket(slot, bucket, list);
+  }
+  list.Add({done, ops.end()});
+  list.Add({CopyPredictions(slot), progress_.Computed(slot)});
+  list.AddOrder(DeviceQueue::kExchange, DeviceQueue::kCompute, kBucketsAreExchanged);
+  list.Add(Update(slot));
+  return list;
+}
+
 StepLists StepListBuilder::Batch(size_t slot, BatchKind kind) const {
+  const bool exchanges = kind.last && !merge_.alone();
+  if (exchanges && merge_.ranks().CanQueue()) return {WithExchange(slot, kind), {}, {}};
   Ops first = Gradients(slot, kind);
   if (!kind.last) return {DeviceList(std::move(first)), {}, {}};
   if (merge_.alone()) {
     Append(first, Update(slot));
     return {DeviceList(std::move(first)), {}, {}};
   }
-  return {DeviceList(std::move(first)), DeviceList(merge_.BeforeGather()),
-          DeviceList(Update(slot))};
+  Ops last = merge_.AfterGather(All());
+  Append(last, Update(slot));
+  return {DeviceList(std::move(first)), DeviceList(merge_.BeforeGather(All())),
+          DeviceList(std::move(last))};
 }
 
 DeviceList StepListBuilder::Batches(size_t first_slot, size_t count) const {

@@ -3,11 +3,13 @@
 #define PENSTOCK_TRAINER_BACKEND_CUDA_STEP_LISTS_H_
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/device_list.h"
 #include "trainer/backend/cuda/device_program.h"
+#include "trainer/backend/cuda/exchange_progress.h"
 #include "trainer/backend/cuda/gradient_merge.h"
 #include "trainer/backend/cuda/training_memory.h"
 
@@ -22,22 +24,35 @@ struct BatchKind {
 };
 inline constexpr size_t kBatchKinds = 4;
 
-// What a batch queues between two visits to the host; one rank alone, and a batch that does not
-// update, have all in `first`.
+// What a batch queues between two visits to the host. All is in `first` of one rank alone, of ranks
+// whose exchanges can be queued, and of a batch that does not update.
 struct StepLists {
   DeviceList first, middle, last;
+};
+
+// What the lists work on.
+struct StepParts {
+  const DeviceProgram& training;
+  const DeviceProgram& inference;
+  const TrainingMemory& memory;
+  const GradientMerge& merge;
+  const ExchangeProgress& progress;
+  // In the order in which `training` finishes them; one, of all, unless exchanges can be queued.
+  std::span<const GradientBucket> buckets;
+  Device& device;
 };
 
 // Borrows all it is given. Thread-compatible.
 class StepListBuilder {
  public:
-  StepListBuilder(const DeviceProgram& training, const DeviceProgram& inference,
-                  const TrainingMemory& memory, const GradientMerge& merge, Device& device)
-      : training_(training),
-        inference_(inference),
-        memory_(memory),
-        merge_(merge),
-        device_(device) {}
+  explicit StepListBuilder(const StepParts& parts)
+      : training_(parts.training),
+        inference_(parts.inference),
+        memory_(parts.memory),
+        merge_(parts.merge),
+        progress_(parts.progress),
+        buckets_(parts.buckets),
+        device_(parts.device) {}
 
   StepLists Batch(size_t slot, BatchKind kind) const;
   // Those of one rank alone, from batches in several slots, one after the other.
@@ -47,8 +62,16 @@ class StepListBuilder {
 
  private:
   using Ops = std::vector<DeviceOp>;
+  // Of one of this rank's shards.
+  Ops Gradients(size_t slot, size_t shard, BatchKind kind) const;
   Ops Gradients(size_t slot, BatchKind kind) const;
   Ops Update(size_t slot) const;
+  GradientRange All() const { return {0, memory_.sizes().arena}; }
+  // The exchange of each bucket begins behind the last operation that writes to it, on a stream of
+  // its own; the update comes behind them all.
+  DeviceList WithExchange(size_t slot, BatchKind kind) const;
+  void AddBucket(size_t slot, size_t bucket, DeviceList& list) const;
+  void AddTransfer(Transfer transfer, size_t bucket, DeviceList& list) const;
   DeviceOp Norm() const;
   DeviceOp CopyPredictions(size_t slot) const;
 
@@ -56,6 +79,8 @@ class StepListBuilder {
   const DeviceProgram& inference_;
   const TrainingMemory& memory_;
   const GradientMerge& merge_;
+  const ExchangeProgress& progress_;
+  const std::span<const GradientBucket> buckets_;
   Device& device_;
 };
 

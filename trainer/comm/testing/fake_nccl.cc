@@ -1,5 +1,8 @@
 // A library with NCCL's functions that moves bytes of host memory between ranks, which are threads
-// of one process or processes of one host, over Unix sockets. Streams are FakeStreams.
+// of one process or processes of one host, over Unix sockets. Streams are FakeStreams. On one with
+// a queue a group takes its turn: what it sends is read when that comes, and what it received is
+// written when it is done. As NCCL, it ends a communicator only once no graph and no stream has a
+// group of it.
 //
 //   FAKE_NCCL_VERSION  what ncclGetVersion() says; 21800 if not set
 //   FAKE_NCCL_LOG      file that every call is appended to, as "RANK CALL ARGUMENTS"
@@ -15,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -25,6 +29,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <sstream>
 #include <string>
@@ -90,7 +96,7 @@ struct Message {
 
 struct Group {
   std::vector<Message> messages;
-  FakeStream* stream;
+  std::function<void()> finish;
 };
 
 // One direction to or from one peer: its messages in order, each after its size.
@@ -115,6 +121,7 @@ struct Comm {
   std::atomic<bool> aborted{false};
   bool finishing = false;
   int groups = 0;
+  std::atomic<int> references{0};  // Of streams and graphs.
   std::thread worker;
 
   void Run();
@@ -130,6 +137,50 @@ struct Comm {
 thread_local int group_depth = 0;
 thread_local Comm* group_comm = nullptr;
 thread_local Group group;
+thread_local FakeStream* group_stream = nullptr;
+
+// A group on a stream where it takes its turn.
+class QueuedGroup {
+ public:
+  QueuedGroup(Comm& comm, std::vector<Message> messages)
+      : comm_(comm), messages_(std::move(messages)) {
+    ++comm_.references;
+  }
+  ~QueuedGroup() { --comm_.references; }
+
+  void Start() {
+    copies_.clear();
+    finished_ = std::make_shared<std::atomic<bool>>(false);
+    Group next{.finish = [finished = finished_] { *finished = true; }};
+    for (const Message& message : messages_) {
+      copies_.push_back(
+          std::make_shared<std::vector<char>>(message.bytes, message.bytes + message.size));
+      Message copy = message;
+      copy.bytes = copies_.back()->data();
+      next.messages.push_back(copy);
+    }
+    // What the communicator's thread still works on when it is aborted.
+    next.finish = [finish = next.finish, kept = copies_] { finish(); };
+    std::lock_guard lock(comm_.mutex);
+    comm_.queue.push_back(std::move(next));
+    comm_.changed.notify_all();
+  }
+  bool Done() {
+    if (comm_.aborted) return true;
+    if (!*finished_) return false;
+    for (size_t i = 0; i < messages_.size(); ++i) {
+      if (!messages_[i].is_send)
+        std::copy(copies_[i]->begin(), copies_[i]->end(), messages_[i].bytes);
+    }
+    return true;
+  }
+
+ private:
+  Comm& comm_;
+  const std::vector<Message> messages_;
+  std::vector<std::shared_ptr<std::vector<char>>> copies_;
+  std::shared_ptr<std::atomic<bool>> finished_;
+};
 
 sockaddr_un Address(const std::string& name, socklen_t& size) {
   sockaddr_un address = {};
@@ -271,7 +322,7 @@ void Comm::Run() {
       state = result;
       return;
     }
-    --next.stream->pending;
+    next.finish();
   }
 }
 
@@ -282,7 +333,8 @@ int End(Comm* comm) {
     comm->changed.notify_all();
   }
   if (comm->worker.joinable()) comm->worker.join();
-  for (const Group& left : comm->queue) --left.stream->pending;
+  for (const Group& left : comm->queue) left.finish();
+  while (comm->references > 0) std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
   for (const int socket : comm->sockets) {
     if (socket >= 0) close(socket);
   }
@@ -300,7 +352,7 @@ int Post(Comm* comm, const Message& message, FakeStream* stream) {
   if (comm->state == kInProgress) return kInvalidUsage;
   group_comm = comm;
   group.messages.push_back(message);
-  group.stream = stream;
+  group_stream = stream;
   return kSuccess;
 }
 
@@ -349,9 +401,17 @@ int ncclGroupEnd() {
   if (--group_depth > 0 || group_comm == nullptr) return kSuccess;
   Comm* comm = std::exchange(group_comm, nullptr);
   Log(comm->rank, "group");
-  ++group.stream->pending;
+  Group posted = std::exchange(group, {});
+  FakeStream& stream = *group_stream;
+  if (stream.queue) {
+    auto queued = std::make_shared<QueuedGroup>(*comm, std::move(posted.messages));
+    stream.queue({[queued] { queued->Start(); }, [queued] { return queued->Done(); }});
+    return kSuccess;
+  }
+  ++stream.pending;
+  posted.finish = [&stream] { --stream.pending; };
   std::lock_guard lock(comm->mutex);
-  comm->queue.push_back(std::exchange(group, {}));
+  comm->queue.push_back(std::move(posted));
   comm->changed.notify_all();
   return kSuccess;
 }

@@ -100,7 +100,7 @@ void CheckingDevice::CheckOrder(const DeviceOp& op, size_t stream) {
   Advance(streams_[stream], host_);
   const size_t first = done_.size() > kHistory ? done_.size() - kHistory : 0;
   for (size_t i = first; i < done_.size(); ++i) {
-    const Done& before = done_[i];
+    const Noted& before = done_[i];
     if (streams_[stream][before.stream] >= before.number || before.stream == stream) continue;
     for (const DeviceOperand& a : OperandsOf(op)) {
       for (const DeviceOperand& b : OperandsOf(before.op)) {
@@ -114,11 +114,26 @@ void CheckingDevice::CheckOrder(const DeviceOp& op, size_t stream) {
   done_.push_back({op, stream, streams_[stream][stream]});
 }
 
-void CheckingDevice::Note(const DeviceOp& op, DeviceQueue queue) {
+void CheckingDevice::Note(DeviceQueue queue, std::function<void()> note) {
+  if (capturing_ && queue != DeviceQueue::kCopy) {
+    captured_.push_back(std::move(note));
+  } else {
+    note();
+  }
+}
+
+void CheckingDevice::NoteOp(const DeviceOp& op, DeviceQueue queue) {
   log_.ops.push_back(Describe(op));
   CheckPlaces(op);
   CheckOrder(op, static_cast<size_t>(queue));
+  // What others do is not watched.
+  if (op.kind == DeviceOpKind::kExchange) return;
   sources_[static_cast<size_t>(queue)].push_back(SourceOf(op));
+}
+
+void CheckingDevice::NoteRecord(DeviceEvent event, DeviceQueue queue) {
+  Advance(streams_[static_cast<size_t>(queue)], host_);
+  events_[event] = streams_[static_cast<size_t>(queue)];
 }
 
 void CheckingDevice::CheckSource(const DeviceOp& op, DeviceQueue queue) {
@@ -171,22 +186,23 @@ void CheckingDevice::FreeHost(void* memory) {
 }
 
 absl::Status CheckingDevice::Run(const DeviceOp& op, DeviceQueue queue) {
-  if (capturing_ && queue == DeviceQueue::kCompute) {
-    captured_.push_back(op);
-    return device().Run(op, queue);
-  }
-  Note(op, queue);
+  Note(queue, [=, this] { NoteOp(op, queue); });
   return device().Run(op, queue);
 }
 
+absl::Status CheckingDevice::RunForeign(const DeviceOp& op, DeviceQueue queue,
+                                        absl::FunctionRef<absl::Status()> work) {
+  Note(queue, [=, this] { NoteOp(op, queue); });
+  return device().RunForeign(op, queue, work);
+}
+
 absl::Status CheckingDevice::Record(DeviceEvent event, DeviceQueue queue) {
-  Advance(streams_[static_cast<size_t>(queue)], host_);
-  events_[event] = streams_[static_cast<size_t>(queue)];
+  Note(queue, [=, this] { NoteRecord(event, queue); });
   return device().Record(event, queue);
 }
 
 absl::Status CheckingDevice::Wait(DeviceEvent event, DeviceQueue queue) {
-  Advance(streams_[static_cast<size_t>(queue)], events_[event]);
+  Note(queue, [=, this] { Advance(streams_[static_cast<size_t>(queue)], events_[event]); });
   return device().Wait(event, queue);
 }
 
@@ -198,6 +214,12 @@ absl::Status CheckingDevice::Synchronize(DeviceQueue queue) {
 absl::Status CheckingDevice::Await(DeviceEvent event) {
   Advance(host_, events_[event]);
   return device().Await(event);
+}
+
+absl::StatusOr<bool> CheckingDevice::Done(DeviceEvent event) {
+  absl::StatusOr<bool> done = device().Done(event);
+  if (done.ok() && *done) Advance(host_, events_[event]);
+  return done;
 }
 
 absl::Status CheckingDevice::BeginCapture() {
@@ -215,8 +237,13 @@ absl::StatusOr<DeviceGraph> CheckingDevice::EndCapture() {
 
 absl::Status CheckingDevice::Launch(DeviceGraph graph) {
   ++log_.launched_graphs;
-  for (const DeviceOp& op : graphs_[graph]) Note(op, DeviceQueue::kCompute);
+  for (const std::function<void()>& note : graphs_[graph]) note();
   return device().Launch(graph);
+}
+
+void CheckingDevice::EndGraphs() {
+  graphs_.clear();
+  device().EndGraphs();
 }
 
 }  // namespace penstock

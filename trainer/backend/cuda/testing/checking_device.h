@@ -4,6 +4,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -37,13 +38,17 @@ class CheckingDevice final : public ForwardingDevice {
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
   void FreeHost(void* memory) override;
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
+  absl::Status RunForeign(const DeviceOp& op, DeviceQueue queue,
+                          absl::FunctionRef<absl::Status()> work) override;
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Synchronize(DeviceQueue queue) override;
   absl::Status Await(DeviceEvent event) override;
+  absl::StatusOr<bool> Done(DeviceEvent event) override;
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;
+  void EndGraphs() override;
 
  private:
   // How far each stream is known to have come.
@@ -52,7 +57,7 @@ class CheckingDevice final : public ForwardingDevice {
     char* begin = nullptr;
     std::vector<bool> written = {};
   };
-  struct Done {
+  struct Noted {
     DeviceOp op;
     size_t stream, number;
   };
@@ -65,7 +70,10 @@ class CheckingDevice final : public ForwardingDevice {
   Allocation* Find(const DeviceOperand& operand);
   void CheckPlaces(const DeviceOp& op);
   void CheckOrder(const DeviceOp& op, size_t stream);
-  void Note(const DeviceOp& op, DeviceQueue queue);
+  // Now, or when the graph that is captured is launched.
+  void Note(DeviceQueue queue, std::function<void()> note);
+  void NoteOp(const DeviceOp& op, DeviceQueue queue);
+  void NoteRecord(DeviceEvent event, DeviceQueue queue);
   absl::Status RunWatched(const DeviceOp& op, DeviceQueue queue,
                           absl::FunctionRef<absl::Status()> execute);
   void CheckSource(const DeviceOp& op, DeviceQueue queue);
@@ -75,12 +83,12 @@ class CheckingDevice final : public ForwardingDevice {
   std::array<Clock, kDeviceQueues> streams_ = {};
   std::array<Clock, kDeviceEvents> events_ = {};
   Clock host_ = {};
-  std::vector<Done> done_;
+  std::vector<Noted> done_;
   // What each operation that is queued reads of the host's, as it was then.
   std::array<std::deque<std::string>, kDeviceQueues> sources_;
   bool capturing_ = false;
-  std::vector<DeviceOp> captured_;
-  std::map<DeviceGraph, std::vector<DeviceOp>> graphs_;
+  std::vector<std::function<void()>> captured_;
+  std::map<DeviceGraph, std::vector<std::function<void()>>> graphs_;
 };
 
 }  // namespace penstock

@@ -17,6 +17,8 @@
 namespace penstock {
 namespace {
 
+size_t Index(DeviceQueue queue) { return static_cast<size_t>(queue); }
+
 Mutex emulation;  // One launch at a time in a program.
 
 // y = x w^T + bias [+ residual], and its GELU if there are five operands of that kind.
@@ -107,7 +109,13 @@ EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options)
             .math_library = "plain products",
             .total_bytes = options.total_bytes,
             .free_bytes = options.total_bytes - options.used_by_others},
-      streams_(options.seed) {}
+      streams_(options.seed) {
+  exchange_.queue = [this](FakeStream::Work work) {
+    Do(DeviceQueue::kExchange, [this, work] {
+      streams_.PushLong(DeviceQueue::kExchange, {work.start, work.done});
+    });
+  };
+}
 
 std::string EmulatedDevice::OtherUsers() const {
   return options_.used_by_others == 0
@@ -171,39 +179,66 @@ void EmulatedDevice::Push(const DeviceOp& op, DeviceQueue queue) {
   });
 }
 
+void EmulatedDevice::Do(DeviceQueue queue, Captured work) {
+  if (!Captures(queue)) return work();
+  capture_->work.push_back(std::move(work));
+  ++capture_->count[Index(queue)];
+}
+
+void* EmulatedDevice::StreamOf(DeviceQueue queue) {
+  return queue == DeviceQueue::kExchange ? &exchange_ : nullptr;
+}
+
 absl::Status EmulatedDevice::Run(const DeviceOp& op, DeviceQueue queue) {
-  if (capture_.has_value() && queue == DeviceQueue::kCompute) {
-    capture_->push_back(op);
-  } else {
-    Push(op, queue);
-  }
+  Do(queue, [this, op, queue] { Push(op, queue); });
   return absl::OkStatus();
 }
 
 absl::Status EmulatedDevice::Record(DeviceEvent event, DeviceQueue queue) {
-  streams_.Record(event, queue);
+  Do(queue, [this, event, queue] { streams_.Record(event, queue); });
+  if (Captures(queue)) capture_->marks[event] = {queue, capture_->count[Index(queue)]};
+  return absl::OkStatus();
+}
+
+absl::Status EmulatedDevice::CaptureWait(DeviceEvent event, DeviceQueue queue) {
+  const auto mark = capture_->marks.find(event);
+  if (mark == capture_->marks.end()) {
+    if (!Captures(queue)) return absl::OkStatus();
+    return absl::FailedPreconditionError("a graph waits for what is not in it");
+  }
+  capture_->has[Index(queue)] = true;
+  if (queue == DeviceQueue::kCompute) {
+    capture_->joined[Index(mark->second.queue)] = mark->second.count;
+  }
   return absl::OkStatus();
 }
 
 absl::Status EmulatedDevice::Wait(DeviceEvent event, DeviceQueue queue) {
-  streams_.Wait(event, queue);
+  if (capture_.has_value()) PENSTOCK_RETURN_IF_ERROR(CaptureWait(event, queue));
+  Do(queue, [this, event, queue] { streams_.Wait(event, queue); });
   return absl::OkStatus();
 }
 
 absl::Status EmulatedDevice::BeginCapture() {
   if (capture_.has_value()) return absl::FailedPreconditionError("a capture is under way");
-  capture_.emplace();
+  capture_ = Capture{};
   return absl::OkStatus();
 }
 
 absl::StatusOr<DeviceGraph> EmulatedDevice::EndCapture() {
   if (!capture_.has_value()) return absl::FailedPreconditionError("no capture is under way");
-  graphs_.push_back(*std::exchange(capture_, std::nullopt));
+  const Capture capture = *std::exchange(capture_, std::nullopt);
+  for (size_t queue = 1; queue < kDeviceQueues; ++queue) {
+    if (capture.joined[queue] < capture.count[queue]) {
+      return absl::FailedPreconditionError("a graph ends with work that nobody waits for");
+    }
+  }
+  graphs_.push_back(capture.work);
   return graphs_.size() - 1;
 }
 
 absl::Status EmulatedDevice::Launch(DeviceGraph graph) {
-  for (const DeviceOp& op : graphs_[graph]) Push(op, DeviceQueue::kCompute);
+  for (const Captured& work : graphs_[graph]) work();
   return absl::OkStatus();
 }
 

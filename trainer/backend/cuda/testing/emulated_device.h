@@ -3,7 +3,9 @@
 #ifndef PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_EMULATED_DEVICE_H_
 #define PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_EMULATED_DEVICE_H_
 
+#include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/testing/late_streams.h"
+#include "trainer/comm/testing/fake_stream.h"
 
 namespace penstock {
 
@@ -40,14 +43,23 @@ class EmulatedDevice final : public Device {
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
   void FreeHost(void* memory) override;
+  // A FakeStream: of kExchange, on which a fake library's work takes its turn.
+  void* StreamOf(DeviceQueue queue) override;
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
+  absl::Status RunForeign(const DeviceOp&, DeviceQueue,
+                          absl::FunctionRef<absl::Status()> work) override {
+    return work();
+  }
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
   absl::Status Synchronize(DeviceQueue queue) override { return streams_.Synchronize(queue); }
   absl::Status Await(DeviceEvent event) override { return streams_.Synchronize(event); }
+  absl::StatusOr<bool> Done(DeviceEvent event) override { return streams_.Done(event); }
+  absl::StatusOr<bool> Done(DeviceQueue queue) { return streams_.Done(queue); }
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;
+  void EndGraphs() override { graphs_.clear(); }
   std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) override;
 
   // Called in place of each operation when it runs; `execute` runs it.
@@ -60,15 +72,36 @@ class EmulatedDevice final : public Device {
     void operator()(void* memory) const { std::free(memory); }
   };
   static absl::Status Execute(const DeviceOp& op);
+  // Of a graph; `push` queues it.
+  using Captured = std::function<void()>;
+  struct Capture {
+    std::vector<Captured> work;
+    // Per stream whether it is part of the graph, and how many of its pieces of work there are, and
+    // how many of those kCompute has waited for.
+    std::array<bool, kDeviceQueues> has = {true};
+    std::array<size_t, kDeviceQueues> count = {}, joined = {};
+    struct Mark {
+      DeviceQueue queue;
+      size_t count;
+    };
+    std::map<DeviceEvent, Mark> marks;
+  };
+  bool Captures(DeviceQueue queue) const {
+    return capture_.has_value() && capture_->has[static_cast<size_t>(queue)];
+  }
+  // Now, or by the graph.
+  void Do(DeviceQueue queue, Captured work);
+  absl::Status CaptureWait(DeviceEvent event, DeviceQueue queue);
   void Push(const DeviceOp& op, DeviceQueue queue);
 
   const EmulatedDeviceOptions options_;
   DeviceInfo info_;
   std::vector<std::unique_ptr<void, Freer>> memory_;
-  std::optional<std::vector<DeviceOp>> capture_;
-  std::vector<std::vector<DeviceOp>> graphs_;
+  std::optional<Capture> capture_;
+  std::vector<std::vector<Captured>> graphs_;
   std::string gemm_plan_ = "plain";
   Watch watch_;
+  FakeStream exchange_;
   LateStreams streams_;
 };
 

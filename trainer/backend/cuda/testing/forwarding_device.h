@@ -26,8 +26,13 @@ class ForwardingDevice : public Device {
   absl::StatusOr<void*> Allocate(size_t bytes) override { return device_->Allocate(bytes); }
   absl::StatusOr<void*> AllocateHost(size_t bytes) override { return device_->AllocateHost(bytes); }
   void FreeHost(void* memory) override { device_->FreeHost(memory); }
+  void* StreamOf(DeviceQueue queue) override { return device_->StreamOf(queue); }
   absl::Status Run(const DeviceOp& op, DeviceQueue queue) override {
     return device_->Run(op, queue);
+  }
+  absl::Status RunForeign(const DeviceOp& op, DeviceQueue queue,
+                          absl::FunctionRef<absl::Status()> work) override {
+    return device_->RunForeign(op, queue, work);
   }
   absl::Status Record(DeviceEvent event, DeviceQueue queue) override {
     return device_->Record(event, queue);
@@ -37,9 +42,11 @@ class ForwardingDevice : public Device {
   }
   absl::Status Synchronize(DeviceQueue queue) override { return device_->Synchronize(queue); }
   absl::Status Await(DeviceEvent event) override { return device_->Await(event); }
+  absl::StatusOr<bool> Done(DeviceEvent event) override { return device_->Done(event); }
   absl::Status BeginCapture() override { return device_->BeginCapture(); }
   absl::StatusOr<DeviceGraph> EndCapture() override { return device_->EndCapture(); }
   absl::Status Launch(DeviceGraph graph) override { return device_->Launch(graph); }
+  void EndGraphs() override { device_->EndGraphs(); }
   std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) override {
     return device_->MakeRecorders(problem);
   }

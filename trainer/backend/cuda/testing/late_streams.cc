@@ -1,9 +1,17 @@
 #include "trainer/backend/cuda/testing/late_streams.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace penstock {
+namespace {
+
+// Between two looks at what takes its time.
+constexpr std::chrono::microseconds kPause{50};
+
+}  // namespace
 
 void LateStreams::Push(DeviceQueue queue, Work work) {
   RunSome();
@@ -21,16 +29,35 @@ void LateStreams::Wait(DeviceEvent event, DeviceQueue queue) {
   QueueOf(queue).push_back({.kind = Item::Kind::kWait, .event = event, .number = recorded_[event]});
 }
 
+void LateStreams::PushLong(DeviceQueue queue, LongWork work) {
+  RunSome();
+  QueueOf(queue).push_back({.kind = Item::Kind::kLongWork, .long_work = std::move(work)});
+}
+
 absl::Status LateStreams::Synchronize(DeviceQueue queue) {
   RunSome();
-  RunAll(QueueOf(queue));
+  while (!RunAll(QueueOf(queue))) std::this_thread::sleep_for(kPause);
   return status_;
 }
 
 absl::Status LateStreams::Synchronize(DeviceEvent event) {
   RunSome();
-  RunUntil(event, recorded_[event]);
+  while (!RunUntil(event, recorded_[event])) std::this_thread::sleep_for(kPause);
   return status_;
+}
+
+absl::StatusOr<bool> LateStreams::Done(DeviceEvent event) {
+  RunSome();
+  const bool done = RunUntil(event, recorded_[event]);
+  if (!status_.ok()) return status_;
+  return done;
+}
+
+absl::StatusOr<bool> LateStreams::Done(DeviceQueue queue) {
+  RunSome();
+  const bool done = RunAll(QueueOf(queue));
+  if (!status_.ok()) return status_;
+  return done;
 }
 
 void LateStreams::RunSome() {
@@ -39,13 +66,19 @@ void LateStreams::RunSome() {
   for (uint64_t left = random_->Below(8); left > 0 && !queue.empty(); --left) {
     const Item& first = queue.front();
     if (first.kind == Item::Kind::kWait && !Has(first)) return;
-    RunFirst(queue);
+    if (!RunFirst(queue)) return;
   }
 }
 
-void LateStreams::RunFirst(std::deque<Item>& queue) {
-  if (queue.front().kind == Item::Kind::kWait) {
-    RunUntil(queue.front().event, queue.front().number);
+bool LateStreams::RunFirst(std::deque<Item>& queue) {
+  if (queue.front().kind == Item::Kind::kWait &&
+      !RunUntil(queue.front().event, queue.front().number)) {
+    return false;
+  }
+  if (queue.front().kind == Item::Kind::kLongWork && status_.ok()) {
+    Item& first = queue.front();
+    if (!std::exchange(first.started, true)) first.long_work.start();
+    if (!first.long_work.done()) return false;
   }
   const Item item = std::move(queue.front());
   queue.pop_front();
@@ -54,20 +87,27 @@ void LateStreams::RunFirst(std::deque<Item>& queue) {
   } else if (item.kind == Item::Kind::kWork && status_.ok()) {
     status_ = item.work();
   }
+  return true;
 }
 
-void LateStreams::RunAll(std::deque<Item>& queue) {
-  while (!queue.empty()) RunFirst(queue);
+bool LateStreams::RunAll(std::deque<Item>& queue) {
+  while (!queue.empty()) {
+    if (!RunFirst(queue)) return false;
+  }
+  return true;
 }
 
 // Records come before what waits for them, in some queue: this ends.
-void LateStreams::RunUntil(DeviceEvent event, uint64_t number) {
+bool LateStreams::RunUntil(DeviceEvent event, uint64_t number) {
   for (std::deque<Item>& queue : queues_) {
     const bool here = std::any_of(queue.begin(), queue.end(), [&](const Item& item) {
       return item.kind == Item::Kind::kRecord && item.event == event && item.number == number;
     });
-    while (here && happened_[event] < number) RunFirst(queue);
+    while (here && happened_[event] < number) {
+      if (!RunFirst(queue)) return false;
+    }
   }
+  return true;
 }
 
 }  // namespace penstock

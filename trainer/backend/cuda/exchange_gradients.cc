@@ -1,0 +1,68 @@
+// What CudaBackend does with other ranks.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/reference/loss.h"
+#include "records/base/status.h"
+#include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/comm/row_gather.h"
+
+namespace penstock {
+
+absl::StatusOr<double> CudaBackend::GatherLoss(const Sent& batch) {
+  const PhaseScope phase(ranks_.size() > 1 ? recorder_ : nullptr, Phase::kCollective);
+  const size_t first = FirstRowOf(ranks_.rank(), ranks_.size(), batch.global_rows);
+  predictions_.resize(batch.global_rows);
+  scores_.resize(batch.global_rows);
+  const std::span<float> own = std::span(predictions_).subspan(first, batch.rows);
+  own_predictions_ = own;
+  sender_->TakePredictions(batch.slot, batch.global_rows, own);
+  sender_->TakeTargets(batch.slot, batch.global_rows,
+                       std::span(scores_).subspan(first, batch.rows));
+  const std::span<float> arrays[] = {predictions_, scores_};
+  PENSTOCK_RETURN_IF_ERROR(GatherRows(ranks_, arrays));
+  return reference::SquaredErrorSum(predictions_.data(), scores_.data(), batch.global_rows) /
+         static_cast<double>(batch.global_rows);
+}
+
+absl::Status CudaBackend::Update(const Sent& batch) {
+  StepLists& lists = ListsOf(batch);
+  const GradientRange all{0, layout_.padded().arena_size()};
+  auto exchange = [&](const Transfer& transfer) {
+    return merge_->ranks().Exchange(transfer.out, transfer.in);
+  };
+  {
+    const PhaseScope phase(recorder_, Phase::kCollective);
+    PENSTOCK_RETURN_IF_ERROR(exchange(merge_->Exchange(all)));
+  }
+  PENSTOCK_RETURN_IF_ERROR(RunAndAwait(lists.middle, batch, "merge"));
+  {
+    const PhaseScope phase(recorder_, Phase::kCollective);
+    PENSTOCK_RETURN_IF_ERROR(exchange(merge_->Gather(all)));
+  }
+  return RunAndAwait(lists.last, batch, "update");
+}
+
+// The device says itself how far it is: who is late is told by bucket, and the time that it only
+// waits for other ranks is the collectives'. Once an error has ended the wait it goes on.
+absl::Status CudaBackend::AwaitExchange(const Sent& batch) {
+  Communicator& ranks = merge_->ranks();
+  const PhaseScope phase(recorder_, Phase::kCompute);
+  bool computed = false;
+  uint32_t bucket = 0;
+  auto look = [&]() -> absl::StatusOr<bool> {
+    absl::StatusOr<bool> done = device_->Done(DoneOf(GroupOf(batch.slot)));
+    bucket = progress_.bucket(batch.slot);
+    ranks.Mark(batch.step - 1, bucket);
+    if (!computed && recorder_ != nullptr && progress_.computed(batch.slot)) {
+      computed = true;
+      recorder_->Enter(Phase::kCollective);
+    }
+    return done;
+  };
+  const absl::Status status = ranks.AwaitQueued(look);
+  return Annotate(status, absl::StrCat("the exchange of gradients of step ", batch.step - 1,
+                                       ", bucket ", bucket, " of ", buckets_.size()));
+}
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// How far a step is that exchanges gradients while it computes, as the device itself tells: the
+// host queued all of it before.
+#ifndef PENSTOCK_TRAINER_BACKEND_CUDA_EXCHANGE_PROGRESS_H_
+#define PENSTOCK_TRAINER_BACKEND_CUDA_EXCHANGE_PROGRESS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "trainer/backend/cuda/device.h"
+#include "trainer/backend/cuda/memory_plan.h"
+
+namespace penstock {
+
+// Words of page-locked memory that operations among the others write. Not thread-safe.
+class ExchangeProgress {
+ public:
+  // Of steps of so many buckets, in `slots` slots.
+  void AddMemory(MemoryPlan& plan, size_t buckets, size_t slots);
+  // Once the memory is taken; waits for the stream of computations.
+  absl::Status Bind(Device& device, const MemoryPlan& plan);
+
+  // The slot's step has come to the exchange of this bucket; has computed all its gradients.
+  DeviceOp AtBucket(size_t slot, size_t bucket) const;
+  DeviceOp Computed(size_t slot) const;
+
+  // Step `step` will be in the slot. REQUIRES: nothing that is queued uses it.
+  void Begin(size_t slot, uint64_t step);
+  // The newest that was begun.
+  uint64_t step() const { return step_; }
+  // Of the last that was begun in the slot: the bucket whose exchange is under way or was last; 0
+  // before the first one.
+  uint32_t bucket(size_t slot) const;
+  bool computed(size_t slot) const;
+
+ private:
+  DeviceOp Tell(size_t number, uint32_t* word) const;
+  uint32_t* WordsOf(size_t slot) const { return words_ + 2 * slot; }
+
+  size_t buckets_ = 0, slots_ = 0;
+  MemoryPlan::Region region_ = 0;
+  uint32_t* numbers_ = nullptr;  // Of the device: 1, 2, ...
+  uint32_t* words_ = nullptr;    // Of the host, two a slot: bucket + 1, and whether it computed.
+  uint64_t step_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_CUDA_EXCHANGE_PROGRESS_H_
