@@ -200,8 +200,12 @@ class Worker {
         break;
     }
     homes_.clear();
-    for (const Job& job : work.jobs) homes_.push_back(job.session->home.get());
-    pool_.Share(homes_, memory);
+    size_t leaders = 0;
+    for (const Job& job : work.jobs) {
+      homes_.push_back(job.session->home.get());
+      if (job.leads) ++leaders;
+    }
+    pool_.Share(homes_, leaders, memory);
     for (const Job& job : work.jobs) parts_.push_back(PiecesOf(job, memory));
     Send(work.jobs);
     uint64_t rows = 0;

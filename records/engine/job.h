@@ -28,6 +28,7 @@ struct Job {
   uint64_t begin = 0;
   uint32_t rows = 0;
   RowBlock block = {};  // Of the window, shared with other sessions; without rows: `rows` alone.
+  bool leads = true;    // Its memory is reserved; that of a follower is its leader's.
 
   // Of the part.
   size_t bytes() const { return rows * request->decoding->row_bytes; }

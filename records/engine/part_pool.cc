@@ -5,10 +5,17 @@
 #include <utility>
 
 namespace penstock {
+namespace {
+
+// Free memory that was not used for longer is in nobody's cache.
+constexpr size_t kRecent = 8;
+
+}  // namespace
+
 PartPool::~PartPool() {
   MutexLock lock(&mutex_);
   for (size_t i = 0; i < kClasses; ++i) {
-    for (uint8_t* memory : free_[i]) memory_->Return(memory, kMinBytes << i);
+    for (const Free& free : free_[i]) memory_->Return(free.memory, kMinBytes << i);
   }
 }
 
@@ -32,14 +39,18 @@ std::span<uint8_t> PartPool::Take(Home& home, size_t size) {
   if (home.lent_ != nullptr) {
     if (std::span<uint8_t> lent = home.lent_->Take(capacity); !lent.empty()) return lent;
   }
-  return TakeOwn(size);
+  return TakeFree(size);
 }
 
-std::span<uint8_t> PartPool::TakeOwn(size_t size) {
+std::span<uint8_t> PartPool::TakeFree(size_t size, std::thread::id taker) {
   const size_t capacity = Capacity(size);
-  std::vector<uint8_t*>& list = free_[Class(size)];
+  std::vector<Free>& list = free_[Class(size)];
   if (list.empty()) return {memory_->Take(capacity), capacity};
-  uint8_t* memory = list.back();
+  const auto oldest = list.rbegin() + static_cast<ptrdiff_t>(std::min(list.size(), kRecent));
+  auto found = std::find_if(list.rbegin(), oldest,
+                            [taker](const Free& free) { return free.taker == taker; });
+  if (found != oldest) std::swap(*found, list.back());
+  uint8_t* memory = list.back().memory;
   list.pop_back();
   free_bytes_ -= capacity;
   return {memory, capacity};
@@ -47,39 +58,63 @@ std::span<uint8_t> PartPool::TakeOwn(size_t size) {
 
 std::span<uint8_t> PartPool::TakeShared(size_t size) {
   MutexLock lock(&mutex_);
-  const std::span<uint8_t> memory = TakeOwn(size);
-  owners_.emplace(memory.data(), 1);
+  const std::thread::id taker = std::this_thread::get_id();
+  const std::span<uint8_t> memory = TakeFree(size, taker);
+  shared_.emplace(memory.data(), SharedUse{.taker = taker});
   shared_bytes_ += memory.size();
   return memory;
 }
 
-void PartPool::Share(std::span<Home* const> homes, std::span<uint8_t> memory) {
+void PartPool::Share(std::span<Home* const> homes, size_t reserved, std::span<uint8_t> memory) {
   MutexLock lock(&mutex_);
   for (Home* home : homes) ++home->outside_;
-  owners_.at(memory.data()) += static_cast<uint32_t>(homes.size());
+  SharedUse& use = shared_.at(memory.data());
+  const size_t counted = use.parts > 0 ? reserved : reserved - 1;
+  use.parts += static_cast<uint32_t>(homes.size());
+  if (counted > 0) Subtract(counted * memory.size());
 }
 
 void PartPool::DropShared(std::span<uint8_t> memory) {
   MutexLock lock(&mutex_);
-  ReturnOwn(memory);
+  SharedUse& use = shared_.at(memory.data());
+  use.kept = false;
+  if (use.parts == 0) FreeShared(memory);
 }
 
 size_t PartPool::MostFree() const {
   return keep_bytes_ + most_shared_bytes_ - std::min(shared_bytes_, most_shared_bytes_);
 }
 
-void PartPool::ReturnOwn(std::span<uint8_t> memory) {
-  if (auto shared = owners_.find(memory.data()); shared != owners_.end()) {
-    if (--shared->second > 0) return;
-    owners_.erase(shared);
-    shared_bytes_ -= memory.size();
-  }
+void PartPool::Keep(std::span<uint8_t> memory, std::thread::id taker) {
   if (free_bytes_ + memory.size() <= MostFree()) {
-    free_[Class(memory.size())].push_back(memory.data());
+    free_[Class(memory.size())].push_back({memory.data(), taker});
     free_bytes_ += memory.size();
   } else {
     memory_->Return(memory.data(), memory.size());
   }
+}
+
+void PartPool::FreeShared(std::span<uint8_t> memory) {
+  const auto use = shared_.find(memory.data());
+  const std::thread::id taker = use->second.taker;
+  shared_.erase(use);
+  shared_bytes_ -= memory.size();
+  Keep(memory, taker);
+}
+
+size_t PartPool::ReturnPart(std::span<uint8_t> memory) {
+  auto found = shared_.find(memory.data());
+  if (found == shared_.end()) {
+    Keep(memory);
+    return memory.size();
+  }
+  if (--found->second.parts > 0) return 0;
+  if (!found->second.kept) FreeShared(memory);
+  return memory.size();
+}
+
+void PartPool::Subtract(size_t bytes) {
+  if (ledger_.Subtract(bytes) && on_return_) on_return_();
 }
 
 // The last part of all owns the pool alone, and any other part may be so as soon as the lock is
@@ -88,14 +123,13 @@ void PartPool::Return(Home& home, std::span<uint8_t> memory) {
   std::shared_ptr<PartPool> self;  // Released after the lock, as is what was lent.
   std::shared_ptr<PartMemory> lent;
   home.part_bytes_.fetch_sub(memory.size());
-  const bool awaited = ledger_.Subtract(memory.size());
   MutexLock lock(&mutex_);
   if (home.lent_ != nullptr && home.lent_->Holds(memory.data())) {
     home.lent_->Return(memory);
+    Subtract(memory.size());
   } else {
-    ReturnOwn(memory);
+    Subtract(ReturnPart(memory));
   }
-  if (awaited && on_return_) on_return_();
   if (--home.outside_ > 0 || !home.closed_) return;
   self = std::move(home.pool_);
   lent = std::move(home.lent_);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -21,9 +22,10 @@
 namespace penstock {
 
 // Sizes are powers of two from 4 KiB to PartBuffer::kMaxPartBytes, so that small parts cost little;
-// memory begins at a cache line. Returned memory is used again, last in first out; it is freed
-// above `keep_bytes`, and what is missing of `shared_bytes` in shared memory. Owned by the engine
-// and by homes with parts outside, so parts may outlive both session and engine. Thread-safe.
+// memory begins at a cache line. Returned memory is used again, last in first out, but of shared
+// memory rather what the thread that asks has filled before; it is freed above `keep_bytes`, and
+// what is missing of `shared_bytes` in shared memory. Owned by the engine and by homes with parts
+// outside, so parts may outlive both session and engine. Thread-safe.
 class PartPool : public std::enable_shared_from_this<PartPool> {
  public:
   class Home;
@@ -59,11 +61,11 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   // every part that Share() allowed.
   std::span<uint8_t> TakeShared(size_t size);
   // A part of each of `homes` may lie in `memory`, too; a home may stand there twice. REQUIRES:
-  // Home::Reserve() of so much.
-  void Share(std::span<Home* const> homes, std::span<uint8_t> memory);
+  // Home::Reserve() of so much for `reserved` of them, Home::Pin() for the others.
+  void Share(std::span<Home* const> homes, size_t reserved, std::span<uint8_t> memory);
   void DropShared(std::span<uint8_t> memory);
 
-  // Of the parts of all homes.
+  // Of the memory that parts lie in, over all homes; shared memory counts once.
   PartLedger& ledger() { return ledger_; }
 
   // Ends the calls of `on_return`.
@@ -74,11 +76,27 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   static constexpr size_t kClasses = 9;
   static_assert(kMinBytes << (kClasses - 1) == PartBuffer::kMaxPartBytes);
 
+  struct SharedUse {
+    bool kept = true;    // Until DropShared().
+    uint32_t parts = 0;  // That have not returned.
+    std::thread::id taker;
+  };
+  struct Free {
+    uint8_t* memory = nullptr;
+    std::thread::id taker = {};  // If it was shared.
+  };
+
   static size_t Class(size_t size);
-  std::span<uint8_t> TakeOwn(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Rather what `taker` has taken before.
+  std::span<uint8_t> TakeFree(size_t size, std::thread::id taker = {})
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   size_t MostFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Unless others share it.
-  void ReturnOwn(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Keep(std::span<uint8_t> memory, std::thread::id taker = {})
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of a part, or of what was kept of shared memory. What of it leaves the ledger.
+  size_t ReturnPart(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FreeShared(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Subtract(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(Home& home, std::span<uint8_t> memory);
   void CloseHome(Home& home);
 
@@ -88,9 +106,8 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   PartLedger ledger_;
   Mutex mutex_;
   OnReturn on_return_ ABSL_GUARDED_BY(mutex_);
-  std::array<std::vector<uint8_t*>, kClasses> free_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<const uint8_t*, uint32_t> owners_
-      ABSL_GUARDED_BY(mutex_);  // Of shared memory.
+  std::array<std::vector<Free>, kClasses> free_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<const uint8_t*, SharedUse> shared_ ABSL_GUARDED_BY(mutex_);
   size_t free_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t shared_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
@@ -100,14 +117,15 @@ class PartPool::Home final : public PartHome {
  public:
   void Return(std::span<uint8_t> memory) override { pool_->Return(*this, memory); }
 
-  // Of its parts that have not returned, from the call of Reserve() on.
+  // Of the memory that its parts lie in and have not returned, from Reserve() or Pin() on.
   uint64_t part_bytes() const { return part_bytes_.load(); }
   // A part of Capacity(size) bytes will be taken or shared.
   void Reserve(size_t size) {
-    const size_t capacity = Capacity(size);
-    part_bytes_.fetch_add(capacity);
-    pool_->ledger_.Add(capacity);
+    Pin(size);
+    pool_->ledger_.Add(Capacity(size));
   }
+  // A part will be shared that lies in memory which another home has reserved.
+  void Pin(size_t size) { part_bytes_.fetch_add(Capacity(size)); }
 
  private:
   friend class PartPool;

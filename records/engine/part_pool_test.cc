@@ -64,6 +64,42 @@ TEST_F(PartPoolTest, TellsOfReturnsThatAreAwaited) {
   EXPECT_EQ(told_, 1);
 }
 
+TEST_F(PartPoolTest, SharedMemoryCountsOnce) {
+  PartPool::HomePtr first = pool_->MakeHome(), second = pool_->MakeHome();
+  const std::span<uint8_t> memory = pool_->TakeShared(5000);
+  EXPECT_EQ(pool_->ledger().bytes(), 0u);
+  const auto share = [&](size_t reserved) {
+    reserved > 0 ? first->Reserve(5000) : first->Pin(5000);
+    reserved > 1 ? second->Reserve(5000) : second->Pin(5000);
+    PartPool::Home* const homes[] = {first.get(), second.get()};
+    pool_->Share(homes, reserved, memory);
+    EXPECT_EQ(pool_->ledger().bytes(), memory.size());
+  };
+  share(2);
+  share(1);
+  EXPECT_EQ(first->part_bytes(), 2 * memory.size());
+  for (int i = 0; i < 2; ++i) first->Return(memory);
+  second->Return(memory);
+  EXPECT_EQ(pool_->ledger().bytes(), memory.size());
+  pool_->ledger().Await();
+  second->Return(memory);
+  EXPECT_EQ(pool_->ledger().bytes(), 0u);
+  EXPECT_EQ(told_, 1);
+  pool_->DropShared(memory);
+}
+
+TEST_F(PartPoolTest, SharedMemoryReturnsToTheThreadThatFilledIt) {
+  const std::span<uint8_t> own = pool_->TakeShared(1 << 20);
+  std::span<uint8_t> others;
+  std::thread([&] { others = pool_->TakeShared(1 << 20); }).join();
+  pool_->DropShared(own);
+  pool_->DropShared(others);
+  EXPECT_EQ(pool_->TakeShared(1 << 20).data(), own.data());
+  EXPECT_EQ(pool_->TakeShared(1 << 20).data(), others.data());
+  pool_->DropShared(own);
+  pool_->DropShared(others);
+}
+
 // No return is missed: the waiter would sleep for ever.
 TEST_F(PartPoolTest, WhoAwaitsSeesEveryReturn) {
   constexpr int kParts = 20'000;

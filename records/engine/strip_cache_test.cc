@@ -245,6 +245,26 @@ TEST_F(StripCacheTest, PartsThatReturnedCountForNobody) {
   EXPECT_TRUE(WaitUntil([&] { return engine_->stats().part_bytes == 0; }));
 }
 
+// Otherwise a few sessions would take all that the engine allows, and its threads would wait.
+TEST_F(StripCacheTest, PartsOfOneBlockTakeItsMemoryOnce) {
+  MakeData({.records_per_chunk = 500});
+  Start();
+  const OpenWindow window = data_->Window(1, {0, 1});
+  OpenAll(3, window, /*record_ids=*/false);
+  std::vector<uint64_t> outside;
+  for (size_t i = 0; i < 3; ++i) {
+    clients_[i]->HoldParts();
+    ASSERT_OK(sessions_[i]->Fetch(FetchAll(window, 1)));
+    ASSERT_TRUE(clients_[i]->WaitRows(1, window.rows));
+    outside.push_back(engine_->stats().part_bytes);
+    EXPECT_EQ(sessions_[i]->stats().part_bytes, outside[0]);
+  }
+  EXPECT_GT(outside[0], 0u);
+  EXPECT_THAT(outside, ::testing::Each(outside[0]));
+  clients_[0]->DropParts();
+  EXPECT_EQ(engine_->stats().part_bytes, outside[0]);
+}
+
 // Sessions come and go while others read the same rows.
 TEST_F(StripCacheTest, ASessionMayLeaveWhileItsRowsAreDecodedForIt) {
   MakeData({.records_per_chunk = 500});

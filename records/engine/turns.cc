@@ -90,13 +90,21 @@ bool Turns::MayRun(const SessionState& session, const RequestState& request) con
   return Fits(session, capacity);
 }
 
+bool Turns::MayFollow(const SessionState& session, const RequestState& request) const {
+  return !Refused(request) && FitsSession(session, PartPool::Capacity(NextBytes(session, request)));
+}
+
 bool Turns::Fits(const SessionState& session, size_t capacity) const {
-  const uint64_t used = session.home->part_bytes();
   // One part a session always: others that do not read must not stop it.
-  if (used == 0) return true;
+  if (session.home->part_bytes() == 0) return true;
+  return FitsSession(session, capacity) && parts_.bytes() + capacity <= limits_.engine_part_bytes;
+}
+
+bool Turns::FitsSession(const SessionState& session, size_t capacity) const {
+  const uint64_t used = session.home->part_bytes();
   const uint64_t limit =
       std::min({session.max_part_bytes, limits_.session_part_bytes, limits_.cached_part_bytes});
-  return used + capacity <= limit && parts_.bytes() + capacity <= limits_.engine_part_bytes;
+  return used == 0 || used + capacity <= limit;
 }
 
 bool Turns::HasWork(const SessionState& session) const {
@@ -153,7 +161,7 @@ bool Turns::TakeFrom(SessionState& session, Job& job) {
     return TakeFromWindow(session, *window, job);
   }
   if (request == nullptr) return false;
-  TakeRows(session, *request, job);
+  TakeRows(session, *request, /*leads=*/true, job);
   return true;
 }
 
@@ -181,7 +189,7 @@ bool Turns::TakeFromWindow(SessionState& session, WindowState& window, Job& job)
   return true;
 }
 
-void Turns::TakeRows(SessionState& session, RequestState& request, Job& job) {
+void Turns::TakeRows(SessionState& session, RequestState& request, bool leads, Job& job) {
   const bool refused = Refused(request);
   if (refused) {
     job = {.kind = Job::Kind::kRefuseRequest,
@@ -198,7 +206,13 @@ void Turns::TakeRows(SessionState& session, RequestState& request, Job& job) {
   ++request.active;
   ++request.window->active;
   ++session.active;
-  if (!refused && !session.decodes_rows) session.home->Reserve(job.decoded_bytes());
+  if (refused || session.decodes_rows) return;
+  job.leads = leads;
+  if (leads) {
+    session.home->Reserve(job.decoded_bytes());
+  } else {
+    session.home->Pin(job.decoded_bytes());
+  }
 }
 
 void Turns::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
@@ -207,10 +221,10 @@ void Turns::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
     while (jobs.size() < kMaxFollowers && !session.runnable.empty()) {
       RequestState& request = *session.runnable.front();
       if (request.window != window || request.decoding != leader.request->decoding) break;
-      if (Refused(request) || !MayRun(session, request) || session.deficit <= -kMaxDebt) break;
+      if (session.deficit <= -kMaxDebt || !MayFollow(session, request)) break;
       const Job next = NextPart(session, request);
       if (next.block.rows == 0 || next.block.first_row != leader.block.first_row) break;
-      TakeRows(session, request, jobs.emplace_back());
+      TakeRows(session, request, /*leads=*/false, jobs.emplace_back());
       session.deficit -= Cost(jobs.back());
     }
   }

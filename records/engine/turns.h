@@ -39,8 +39,12 @@ class Turns {
   // Of a part that is decoded for its session alone.
   uint64_t RowsPerPart(const Decoding& decoding) const;
   bool MayRun(const SessionState& session, const RequestState& request) const;
+  // MayRun(), in memory that another session's part lies in.
+  bool MayFollow(const SessionState& session, const RequestState& request) const;
   // A part of `capacity` more bytes is within the limits.
   bool Fits(const SessionState& session, size_t capacity) const;
+  // Within those of its session.
+  bool FitsSession(const SessionState& session, size_t capacity) const;
   // Memory that NextPart() takes, at most.
   size_t NextBytes(const SessionState& session, const RequestState& request) const;
   // What would answer the next rows of `request`.
@@ -51,7 +55,7 @@ class Turns {
   void TakeFollowers(const Job& leader, std::vector<Job>& jobs);
   bool TakeFrom(SessionState& session, Job& job);
   bool TakeFromWindow(SessionState& session, WindowState& window, Job& job);
-  void TakeRows(SessionState& session, RequestState& request, Job& job);
+  void TakeRows(SessionState& session, RequestState& request, bool leads, Job& job);
   // All sessions with work have had their turn.
   void BeginRounds(int64_t rounds);
   void Advance() { turn_ = turn_ + 1 < ring_.size() ? turn_ + 1 : 0; }
