@@ -49,7 +49,7 @@ void TrainingWatch::AddDevice() {
   if (const std::optional<DeviceRecords>& records = device_->records()) {
     AddDeviceSpans(*records, device_->launches(), tracer_);
     device_times_ = MeasureGaps(*records, device_->launches());
-    for (const std::string& note : records->notes) Tell(note);
+    for (const std::string& note : DeviceNotes(*records)) Tell(note);
   }
 }
 

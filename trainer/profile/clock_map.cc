@@ -27,7 +27,7 @@ ClockMap::ClockMap(const ClockPair& begin, const ClockPair& end) : begin_(begin)
   const double slack = static_cast<double>((begin.window + end.window).count());
   if (host <= 0) return;
   was_set_ = std::abs(host - other) > kMostDrift * host + slack;
-  if (!was_set_ && other > 0) rate_ = host / other;
+  if (!was_set_ && slack < kMostDrift * host) rate_ = host / other;
 }
 
 Tracer::Clock::time_point ClockMap::ToHost(uint64_t other_ns) const {

@@ -22,7 +22,8 @@ ClockPair PairClocks(const std::function<uint64_t()>& other, int tries = 9,
                      const std::function<Tracer::Clock::time_point()>& host = Tracer::Clock::now);
 
 // A straight line through two pairs, before and after what is converted. Where the clocks went
-// apart by more than 1 in 1,000 one of them was set meanwhile: then the first pair alone counts.
+// apart by more than 1 in 1,000 one of them was set meanwhile: then the first pair alone counts, as
+// it does where they are too close together to tell.
 class ClockMap {
  public:
   ClockMap() = default;

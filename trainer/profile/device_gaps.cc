@@ -36,6 +36,7 @@ class Sum {
       : records_(records), launches_(launches) {
     times_.source = records.source;
     times_.every_kernel = records.every_kernel;
+    times_.overhead = records.overhead;
   }
 
   void Add(const DeviceWork& work) {
@@ -120,8 +121,25 @@ std::string DeviceTimesLine(const DeviceTimes& times) {
                           1e3 * Milliseconds(times.longest), times.longest_after,
                           times.longest_before);
   }
-  return absl::StrFormat("%s; %.5g kernels and copies a step", line,
-                         static_cast<double>(sum.works) / static_cast<double>(sum.steps));
+  absl::StrAppendFormat(&line, "; %.5g kernels and copies a step",
+                        static_cast<double>(sum.works) / static_cast<double>(sum.steps));
+  if (times.overhead.count() == 0) return line;
+  return absl::StrFormat("%s; recording took %.3g ms of the host", line,
+                         Milliseconds(times.overhead));
+}
+
+std::vector<std::string> DeviceNotes(const DeviceRecords& records) {
+  std::vector<std::string> notes = records.notes;
+  if (records.dropped > 0) {
+    notes.push_back(absl::StrCat(
+        records.dropped, " records of the GPU found no room: fewer steps at a time have it"));
+  }
+  if (records.untimed > 0) {
+    notes.push_back(absl::StrCat(records.untimed,
+                                 " records of the GPU have no times, and are left out: fewer steps "
+                                 "at a time leave it memory to note them"));
+  }
+  return notes;
 }
 
 }  // namespace penstock

@@ -24,7 +24,8 @@ struct DeviceStep {
 
 struct DeviceTimes {
   std::string source;
-  bool every_kernel = false;  // Else `inside` is not known, and 0.
+  bool every_kernel = false;            // Else `inside` is not known, and 0.
+  std::chrono::nanoseconds overhead{};  // That recording itself took of the host.
   std::vector<DeviceStep> steps;
   DeviceStep sum;  // Of all; `step` is the first, `steps` their number.
   // The longest idle time inside, and after and before what it was.
@@ -38,9 +39,12 @@ struct DeviceTimes {
 // counts as the earlier one's.
 DeviceTimes MeasureGaps(const DeviceRecords& records, const std::vector<DeviceLaunch>& launches);
 
-// "device, by CUPTI API 130001: 20 steps, 1.84 ms each: 97.9 % busy, ..."; what it does not know it
-// says.
+// "device, by CUPTI API 130001: steps 500 to 519, 1.84 ms each: 97.9 % busy, ..."; what it does not
+// know it says.
 std::string DeviceTimesLine(const DeviceTimes& times);
+
+// What a person should know of the records besides: a line each.
+std::vector<std::string> DeviceNotes(const DeviceRecords& records);
 
 }  // namespace penstock
 

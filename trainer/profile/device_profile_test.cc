@@ -81,6 +81,7 @@ TEST(ClockMapTest, AClockThatWasSetIsNoStraightLine) {
 TEST(ClockMapTest, AShortTimeIsNoReasonForDoubt) {
   const ClockMap map({At(0), 1'000'000, microseconds(20)}, {At(100), 1'110'000, microseconds(20)});
   EXPECT_FALSE(map.was_set());
+  EXPECT_EQ(map.ToHost(1'010'000), At(10));
 }
 
 // Records of kernels on streams, in microseconds.
@@ -181,6 +182,17 @@ TEST(MeasureGapsTest, SaysWhatItDoesNotKnow) {
   const DeviceTimes times = MeasureGaps(records.records(), kTwoSteps);
   EXPECT_EQ(times.sum.works, 1);
   EXPECT_THAT(DeviceTimesLine(times), HasSubstr("idle inside a launch is not known"));
+}
+
+TEST(DeviceNotesTest, SayWhatIsMissing) {
+  Records records;
+  EXPECT_THAT(DeviceNotes(records.records()), IsEmpty());
+  records.records().notes = {"a note"};
+  records.records().dropped = 3;
+  records.records().untimed = 4;
+  EXPECT_THAT(DeviceNotes(records.records()),
+              ElementsAre("a note", StartsWith("3 records of the GPU found no room"),
+                          StartsWith("4 records of the GPU have no times")));
 }
 
 struct Trace {

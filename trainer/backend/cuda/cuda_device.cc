@@ -3,14 +3,14 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
 #include "trainer/backend/cuda/cublas_gemm.h"
-#include "trainer/backend/cuda/cuda_marks.h"
-#include "trainer/backend/cuda/event_recorder.h"
+#include "trainer/backend/cuda/cuda_recorders.h"
 #include "trainer/backend/cuda/gpu_users.h"
 #include "trainer/backend/cuda/kernel_launch.h"
 #include "trainer/comm/cuda_status.h"
@@ -31,7 +31,7 @@ std::string PrintVersion(int version) {
 
 class CudaDevice final : public Device {
  public:
-  static absl::StatusOr<std::unique_ptr<Device>> Open(int index);
+  static absl::StatusOr<std::unique_ptr<Device>> Open(int index, bool traced);
   ~CudaDevice() override;
 
   const DeviceInfo& info() const override { return info_; }
@@ -86,10 +86,12 @@ class CudaDevice final : public Device {
   std::array<cudaEvent_t, kDeviceEvents> events_ = {};
   std::vector<cudaGraphExec_t> graphs_;
   std::vector<void*> memory_, host_memory_;
+  std::optional<CudaRecorders> recorders_;
 };
 
-absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Open(int index) {
+absl::StatusOr<std::unique_ptr<Device>> CudaDevice::Open(int index, bool traced) {
   std::unique_ptr<CudaDevice> device(new CudaDevice(index));
+  if (traced) device->recorders_.emplace();  // Before anything takes the GPU.
   PENSTOCK_RETURN_IF_ERROR(device->Use());
   PENSTOCK_RETURN_IF_ERROR(device->Describe());
   PENSTOCK_ASSIGN_OR_RETURN(device->gemm_, CublasGemm::Open());
@@ -260,12 +262,9 @@ void CudaDevice::EndGraphs() {
   graphs_.clear();
 }
 
-std::vector<std::unique_ptr<DeviceRecorder>> CudaDevice::MakeRecorders(std::string&) {
-  const std::vector<void*> streams(streams_.begin(), streams_.end());
-  std::vector<std::unique_ptr<DeviceRecorder>> recorders;
-  recorders.push_back(
-      std::make_unique<EventRecorder>(std::make_unique<CudaMarks>(index_, streams), "CUDA events"));
-  return recorders;
+std::vector<std::unique_ptr<DeviceRecorder>> CudaDevice::MakeRecorders(std::string& problem) {
+  if (!recorders_.has_value()) return {};
+  return recorders_->Make(index_, std::vector<void*>(streams_.begin(), streams_.end()), problem);
 }
 
 }  // namespace
@@ -292,8 +291,8 @@ absl::StatusOr<size_t> CountGpus() {
                    "): see nvidia-smi, and CUDA_VISIBLE_DEVICES if it is set"));
 }
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t index) {
-  return CudaDevice::Open(static_cast<int>(index));
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t index, bool traced) {
+  return CudaDevice::Open(static_cast<int>(index), traced);
 }
 
 }  // namespace penstock

@@ -14,9 +14,10 @@ namespace penstock {
 // driver or one too old, no GPU.
 absl::StatusOr<size_t> CountGpus();
 
-// GPU `index`, which becomes the calling thread's. kFailedPrecondition: too old a GPU, or the
-// errors of SharedLibrary::Open() for cuBLASLt. REQUIRES: index < *CountGpus().
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t index);
+// GPU `index`, which becomes the calling thread's; `traced`: its recorders are to have CUPTI, if
+// there is one. kFailedPrecondition: too old a GPU, or the errors of SharedLibrary::Open() for
+// cuBLASLt. REQUIRES: index < *CountGpus().
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t index, bool traced = false);
 
 }  // namespace penstock
 

@@ -67,16 +67,19 @@ LibrarySpec NcclSpec() {
 }
 
 LibrarySpec CuptiSpec() {
-  return {
-      .name = "CUPTI",
-      .files = {"libcupti.so.13", "libcupti.so.12"},
-      .functions = {"cuptiActivityEnable", "cuptiActivityDisable", "cuptiActivityRegisterCallbacks",
-                    "cuptiActivityFlushAll", "cuptiActivityGetNextRecord", "cuptiGetResultString"},
-      .version = CuptiVersion,
-      .version_function = "cuptiGetVersion",
-      .least_version = 18,
-      .print = PrintCupti,
-      .remedy = Remedy("nvidia-cuda-cupti")};
+  return {.name = "CUPTI",
+          .files = {"libcupti.so.13", "libcupti.so.12"},
+          .functions = {"cuptiSubscribe", "cuptiUnsubscribe", "cuptiActivityRegisterCallbacks",
+                        "cuptiActivityEnable", "cuptiActivityDisable", "cuptiActivityFlushAll",
+                        "cuptiActivityGetNextRecord", "cuptiActivityGetNumDroppedRecords",
+                        "cuptiActivityPushExternalCorrelationId",
+                        "cuptiActivityPopExternalCorrelationId", "cuptiGetTimestamp",
+                        "cuptiGetStreamIdEx", "cuptiGetCallbackName", "cuptiGetResultString"},
+          .version = CuptiVersion,
+          .version_function = "cuptiGetVersion",
+          .least_version = 18,
+          .print = PrintCupti,
+          .remedy = Remedy("nvidia-cuda-cupti")};
 }
 
 LibrarySpec NvmlSpec() {

@@ -8,7 +8,7 @@ absl::StatusOr<size_t> CountGpus() {
       "this build has no CUDA (-DPENSTOCK_CUDA=ON, with NVIDIA's toolkit, makes one that has)");
 }
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t) { return CountGpus().status(); }
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t, bool) { return CountGpus().status(); }
 
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup&, Device&, bool,
                                                           const WaitOptions&) {
