@@ -226,7 +226,9 @@ class Worker {
 
   // What the job asks for of its block in `memory`.
   static PartBuffer PiecesOf(const Job& job, std::span<uint8_t> memory) {
+    const std::span<const TensorInfo> tensors = job.request->decoding->program.tensors();
     PartPieces pieces;
+    pieces.reserve((tensors.size() + 1) * MostRuns(job.request->pattern, job.rows));
     std::span<uint8_t> tensor = memory;
     const auto add_tensor = [&](size_t row_bytes) {
       ForEachRun(job.request->pattern, job.begin, job.rows, [&](uint64_t row, uint64_t n) {
@@ -234,9 +236,7 @@ class Worker {
       });
       tensor = tensor.subspan(job.block.rows * row_bytes);
     };
-    for (const TensorInfo& info : job.request->decoding->program.tensors()) {
-      add_tensor(info.row_bytes);
-    }
+    for (const TensorInfo& info : tensors) add_tensor(info.row_bytes);
     if (job.session->record_ids) add_tensor(sizeof(int64_t));
     return PartBuffer(job.session->home.get(), memory, std::move(pieces));
   }

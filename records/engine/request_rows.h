@@ -26,6 +26,11 @@ inline bool IsOneRun(const RowPattern& pattern) {
   return pattern.count == 1 || pattern.stride == pattern.rows;
 }
 
+// ForEachRun() visits no more.
+inline size_t MostRuns(const RowPattern& pattern, uint64_t rows) {
+  return IsOneRun(pattern) ? 1 : rows / pattern.rows + 2;
+}
+
 // Calls visit(window_row, n) for the contiguous runs of rows [begin, begin + rows) of `pattern`.
 template <typename Visit>
 void ForEachRun(const RowPattern& pattern, uint64_t begin, uint64_t rows, const Visit& visit) {
