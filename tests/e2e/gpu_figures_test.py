@@ -67,6 +67,16 @@ class ModelFiguresTest(unittest.TestCase):
             self.assertEqual(found["steps"], 3, found)
             self.assertAlmostEqual(found["tflops"], found["positions_per_second"] * 63.775104e-6)
         self.assertIn("deterministic_cost", figures)
+        self.assertEqual(figures["traced"], {"left_out": "no GPU was traced"})
+
+    def test_a_traced_gpu_was_busy_or_idle(self):
+        times = {"step": 6, "steps": 2, "busy_us": 900.0, "idle_before_us": 10.0,
+                 "idle_between_launches_us": 0.0, "idle_inside_us": 90.0}
+        self.assertEqual(model.shares({"source": "CUPTI", "sum": times}), {
+            "source": "CUPTI", "steps": 2, "step_ms": 0.5, "busy": 0.9, "idle_before": 0.01,
+            "idle_between_launches": 0.0, "idle_inside": 0.09})
+        del times["idle_inside_us"]
+        self.assertIsNone(model.shares({"source": "events", "sum": times})["idle_inside"])
 
     def test_what_cannot_be_measured_says_why(self):
         for found in self.measure(device="cpu", precision="fp64").values():

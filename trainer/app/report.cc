@@ -43,6 +43,7 @@ Json DeviceStepJson(const DeviceStep& step, bool every_kernel) {
   Json json{{"step", step.step},
             {"steps", step.steps},
             {"busy_us", Microseconds(step.busy)},
+            {"communicating_alone_us", Microseconds(step.alone)},
             {"idle_before_us", Microseconds(step.before)},
             {"idle_between_launches_us", Microseconds(step.between)}};
   if (!every_kernel) return json;

@@ -48,7 +48,10 @@ class Sum {
     ++step.works;
     if (!first) AddIdle(work, step, same_step);
     const Time begin = first ? work.begin : std::max(work.begin, end_);
-    step.busy += std::max({}, work.end - begin);
+    const std::chrono::nanoseconds more = std::max({}, work.end - begin);
+    step.busy += more;
+    step.alone += more;
+    if (!work.communicates) AddComputing(work, step);
     if (first || work.end > end_) end_ = work.end, newest_ = &work;
     launch_ = work.launch;
   }
@@ -57,6 +60,7 @@ class Sum {
     for (const DeviceStep& step : times_.steps) {
       times_.sum.before += step.before;
       times_.sum.busy += step.busy;
+      times_.sum.alone += step.alone;
       times_.sum.inside += step.inside;
       times_.sum.between += step.between;
       times_.sum.works += step.works;
@@ -68,6 +72,11 @@ class Sum {
   }
 
  private:
+  // Time in which anything computes is none in which only communication runs.
+  void AddComputing(const DeviceWork& work, DeviceStep& step) {
+    step.alone -= std::max({}, work.end - std::max(work.begin, computed_));
+    computed_ = std::max(computed_, work.end);
+  }
   void AddIdle(const DeviceWork& work, DeviceStep& step, bool same_step) {
     const std::chrono::nanoseconds idle = work.begin - end_;
     if (idle.count() <= 0) return;
@@ -86,7 +95,7 @@ class Sum {
   const std::vector<DeviceLaunch>& launches_;
   DeviceTimes times_;
   size_t launch_ = kNoLaunch;
-  Time end_ = {};
+  Time end_ = {}, computed_ = {};       // Of all work so far, and of what computes.
   const DeviceWork* newest_ = nullptr;  // The one that ended last.
 };
 
@@ -111,6 +120,9 @@ std::string DeviceTimesLine(const DeviceTimes& times) {
       "device, by %s: steps %d to %d, %.3g ms each: %.1f %% busy, %.2f %% idle between steps",
       times.source, sum.step, sum.step + sum.steps - 1,
       Milliseconds(all) / static_cast<double>(sum.steps), percent(sum.busy), percent(sum.before));
+  if (sum.alone.count() > 0) {
+    absl::StrAppendFormat(&line, ", %.2f %% only communicating", percent(sum.alone));
+  }
   if (sum.between.count() > 0) {
     absl::StrAppendFormat(&line, ", %.2f %% between a step's launches", percent(sum.between));
   }

@@ -17,6 +17,7 @@ struct DeviceStep {
   uint64_t step = 0, steps = 1;
   std::chrono::nanoseconds before{};   // Idle since the step before it; 0 of the first.
   std::chrono::nanoseconds busy{};     // Something of it ran.
+  std::chrono::nanoseconds alone{};    // Of that: only what communicates with other ranks.
   std::chrono::nanoseconds inside{};   // Idle between what was launched together: in a graph.
   std::chrono::nanoseconds between{};  // Idle between its launches: exchanges of several ranks.
   uint64_t works = 0;                  // Kernels, copies; or launches.

@@ -173,6 +173,18 @@ TEST(MeasureGapsTest, StepsThatOverlapAreNotIdle) {
   EXPECT_EQ(times.steps[1].busy, microseconds(10));
 }
 
+TEST(MeasureGapsTest, TellsCommunicationThatHidesBehindNothing) {
+  Records records;  // Alone from 10 to 15, and from 30 to 60 but for 40 to 42.
+  records.Add(0, 0, 0, 10).Add(0, 1, 5, 20, "nccl").Add(0, 0, 15, 30).Add(0, 1, 25, 60, "nccl");
+  records.Add(0, 0, 40, 42);
+  for (size_t i : {1, 3}) records.records().work[i].communicates = true;
+  const DeviceTimes times = MeasureGaps(records.records(), kTwoSteps);
+  EXPECT_EQ(times.sum.busy, microseconds(60));
+  EXPECT_EQ(times.sum.alone, microseconds(33));
+  EXPECT_EQ(times.sum.inside, microseconds(0));
+  EXPECT_THAT(DeviceTimesLine(times), HasSubstr("55.00 % only communicating"));
+}
+
 TEST(MeasureGapsTest, SaysWhatItDoesNotKnow) {
   Records records;
   records.records().every_kernel = false;

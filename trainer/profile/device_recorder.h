@@ -22,6 +22,7 @@ struct DeviceWork {
   uint32_t stream = 0;        // Of DeviceRecords::streams.
   uint32_t correlation = 0;   // That of the host's call that queued it; 0: unknown.
   bool in_graph = false;      // Queued as a part of one.
+  bool communicates = false;  // With other ranks; waiting for them is a part of it.
   size_t launch = kNoLaunch;  // DeviceRecorder::Begin()'s.
   uint64_t bytes = 0;         // Of copies.
   Tracer::Clock::time_point begin = {}, end = {};

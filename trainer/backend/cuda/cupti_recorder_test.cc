@@ -173,6 +173,8 @@ TEST_F(CuptiRecorderTest, NamesTheStreamOfNccl) {
   Kernel(0, 7, "ncclDevKernel_AllReduce");
   ASSERT_OK_AND_ASSIGN(const DeviceRecords records, recorder_->Stop());
   EXPECT_THAT(records.streams, UnorderedElementsAre("communication, stream 12", "compute"));
+  EXPECT_TRUE(records.work[0].communicates);
+  EXPECT_FALSE(records.work[1].communicates);
 }
 
 TEST_F(CuptiRecorderTest, SaysThatTheClockWasSet) {

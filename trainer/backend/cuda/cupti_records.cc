@@ -149,6 +149,7 @@ DeviceRecords CuptiRecords::Take(const CuptiLibrary& cupti, const ClockMap& cloc
                     .stream = StreamOf(work, known, ids, records),
                     .correlation = work.correlation,
                     .in_graph = work.in_graph,
+                    .communicates = IsOfNccl(names_[work.name]),
                     .bytes = work.bytes,
                     .begin = clock.ToHost(work.begin),
                     .end = clock.ToHost(work.end)};
