@@ -72,6 +72,10 @@ class Backend {
   // Step(), which like Predict(), SetState() and State() is called while none is under way.
   virtual absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool last);
   virtual absl::Status Begin() { return absl::OkStatus(); }
+  // Forgets what is staged and not begun, but for the first `batches`.
+  virtual void Unstage(size_t batches) {
+    if (batches == 0) staged_.reset();
+  }
   virtual absl::StatusOr<StepResult> Finish();
   // For the slots of the input: batches are sent from its memory without a copy on the host. Null:
   // any memory is as good. Lives as long as the backend.

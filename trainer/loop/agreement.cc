@@ -16,6 +16,7 @@ namespace {
 // As it travels; a longer message is cut.
 struct Vote {
   uint64_t position = 0;
+  uint64_t batches = 0;
   Intent intent = Intent::kGo;
   char message[247] = {};
 };
@@ -41,8 +42,8 @@ std::span<const uint8_t> Bytes(const std::vector<float>& values) {
 }  // namespace
 
 absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t position,
-                             const absl::Status& status) {
-  Vote own{.position = intent == Intent::kGo ? position : 0, .intent = intent};
+                             const absl::Status& status, uint64_t batches) {
+  Vote own{.position = intent == Intent::kGo ? position : 0, .batches = batches, .intent = intent};
   const absl::string_view message = status.message();
   std::copy_n(message.begin(), std::min(message.size(), sizeof(own.message) - 1), own.message);
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Vote> votes, GatherOne(ranks, own));
@@ -56,7 +57,8 @@ absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t positi
       return NotTogether(r, votes[0], votes[r]);
     }
   }
-  return Agreed{intent, ""};
+  for (const Vote& vote : votes) batches = std::min(batches, vote.batches);
+  return Agreed{intent, "", batches};
 }
 
 absl::Status CompareStates(Communicator& ranks, const TrainState& state) {

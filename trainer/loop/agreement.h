@@ -17,13 +17,15 @@ enum class Intent : uint8_t { kGo, kEnd, kStop, kFailed };
 
 struct Agreed {
   Intent intent;
-  std::string why;  // Of kFailed: which rank failed, and with what.
+  std::string why;       // Of kFailed: which rank failed, and with what.
+  uint64_t batches = 0;  // Of kGo: that every rank has.
 };
 
 // One failed rank fails all, else one that stops stops all. With one rank, what it says.
-// kInternal: the ranks are not at the same place, naming two that differ.
+// `batches`: how many this rank has, from `position` on. kInternal: the ranks are not at the same
+// place, naming two that differ.
 absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t position,
-                             const absl::Status& status);
+                             const absl::Status& status, uint64_t batches = 0);
 
 // kInternal: the state differs between ranks, naming those that do not have rank 0's.
 absl::Status CompareStates(Communicator& ranks, const TrainState& state);

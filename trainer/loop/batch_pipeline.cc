@@ -49,10 +49,16 @@ absl::Status BatchPipeline::Stage() {
   next.update.batches = options_.accumulate;
   next.last = next_batch_ == options_.accumulate;
   next.due = next.last && options_.is_due(next_step_);
+  const bool last = next.last;
+  PENSTOCK_RETURN_IF_ERROR(Give(std::move(next)));
+  next_step_ += last;
+  next_batch_ = last ? 1 : next_batch_ + 1;
+  return absl::OkStatus();
+}
+
+absl::Status BatchPipeline::Give(PipelinedBatch next) {
   PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader_.Read(next.batch));
   PENSTOCK_RETURN_IF_ERROR(backend_.Stage(rows, next.update, next.last));
-  next_step_ += next.last;
-  next_batch_ = next.last ? 1 : next_batch_ + 1;
   staged_.push_back(std::move(next));
   return absl::OkStatus();
 }
@@ -66,6 +72,19 @@ absl::Status BatchPipeline::Begin() {
   PENSTOCK_RETURN_IF_ERROR(backend_.Begin());
   std::move(staged_.begin(), staged_.end(), std::back_inserter(begun_));
   staged_.clear();
+  return absl::OkStatus();
+}
+
+// What other ranks do not have yet is sent once more, to where the next launch expects it.
+absl::Status BatchPipeline::BeginOnly(uint64_t batches) {
+  std::deque<PipelinedBatch> others;
+  while (staged_.size() > batches) {
+    others.push_front(std::move(staged_.back()));
+    staged_.pop_back();
+  }
+  if (!others.empty()) backend_.Unstage(batches);
+  PENSTOCK_RETURN_IF_ERROR(Begin());
+  for (PipelinedBatch& other : others) PENSTOCK_RETURN_IF_ERROR(Give(std::move(other)));
   return absl::OkStatus();
 }
 
@@ -94,9 +113,10 @@ absl::StatusOr<Intent> BatchPipeline::OwnIntent() {
 
 absl::StatusOr<Agreed> BatchPipeline::AgreeOnNext() {
   PENSTOCK_ASSIGN_OR_RETURN(const Intent own, OwnIntent());
+  if (own == Intent::kGo) PENSTOCK_RETURN_IF_ERROR(StageWhatIsReady());
   const uint64_t position = staged_.empty() ? 0 : staged_.front().batch.first_position;
   if (ranks_.size() > 1) recorder_.Enter(Phase::kCollective);
-  absl::StatusOr<Agreed> agreed = Agree(ranks_, own, position, input_status_);
+  absl::StatusOr<Agreed> agreed = Agree(ranks_, own, position, input_status_, staged_.size());
   recorder_.Enter(Phase::kOther);
   return agreed;
 }
@@ -107,8 +127,7 @@ absl::StatusOr<Agreed> BatchPipeline::Advance(uint64_t steps) {
     if (staged_.empty() && next_batch_ == 1) next_step_ = steps + 1;
     PENSTOCK_ASSIGN_OR_RETURN(Agreed agreed, AgreeOnNext());
     if (agreed.intent != Intent::kGo) return agreed;
-    PENSTOCK_RETURN_IF_ERROR(StageWhatIsReady());
-    PENSTOCK_RETURN_IF_ERROR(Begin());
+    PENSTOCK_RETURN_IF_ERROR(BeginOnly(agreed.batches));
   }
   current_ = std::move(begun_.front());
   begun_.pop_front();

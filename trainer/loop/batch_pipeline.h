@@ -60,7 +60,11 @@ class BatchPipeline {
   // Reads a batch and has the backend take it; or finds the end.
   absl::Status Stage();
   absl::Status StageWhatIsReady();
+  // Has the backend take one that was read.
+  absl::Status Give(PipelinedBatch next);
   absl::Status Begin();
+  // Begins the first `batches` of those that are staged; the others stay.
+  absl::Status BeginOnly(uint64_t batches);
   // What this rank has to say of the next batch.
   absl::StatusOr<Intent> OwnIntent();
   absl::StatusOr<Agreed> AgreeOnNext();

@@ -11,16 +11,18 @@
 namespace penstock {
 namespace {
 
-absl::Status CheckOptions(const CudaBackendOptions& options) {
+// `queues`: the ranks' exchanges can be queued.
+absl::Status CheckOptions(const CudaBackendOptions& options, bool queues) {
   if (options.shards == 0 || options.global_rows == 0 || options.steps_per_launch == 0) {
     return absl::InvalidArgumentError(
         "a batch needs at least one row and one virtual shard, a launch one step");
   }
   const size_t ranks = options.ranks == nullptr ? 1 : options.ranks->size();
-  if (options.steps_per_launch > 1 && ranks > 1) {
+  if (options.steps_per_launch > 1 && ranks > 1 && !queues) {
     return absl::InvalidArgumentError(
         absl::StrCat("--steps-per-launch ", options.steps_per_launch, " on ", ranks,
-                     " ranks: the ranks talk within each step; it is for one rank alone"));
+                     " ranks that share a GPU: they exchange through the host within each step; "
+                     "give each rank a GPU, or leave it out"));
   }
   return options.fast_reduction ? absl::OkStatus() : CheckShardsAndRanks(options.shards, ranks);
 }
@@ -54,7 +56,8 @@ absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
   std::unique_ptr<Device> own_device = std::move(device);
   std::unique_ptr<Communicator> own_ranks = std::move(gradient_ranks);
   PENSTOCK_RETURN_IF_ERROR(CheckModel(config));
-  PENSTOCK_RETURN_IF_ERROR(CheckOptions(options));
+  const bool queues = own_ranks != nullptr && own_ranks->CanQueue();
+  PENSTOCK_RETURN_IF_ERROR(CheckOptions(options, queues));
   std::unique_ptr<CudaBackend> backend(
       new CudaBackend(config, options, std::move(own_device), std::move(own_ranks)));
   PENSTOCK_RETURN_IF_ERROR(backend->launcher_.Run([&] { return backend->Prepare(); }));

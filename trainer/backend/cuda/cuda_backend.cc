@@ -21,8 +21,14 @@ CudaBackend::~CudaBackend() {
   EndGraphs();
 }
 
+bool CudaBackend::IsSilent(const Sent& batch) const {
+  if (!Overlaps()) return false;
+  merge_->ranks().Mark(batch.step - 1, 0);
+  return merge_->ranks().IsSilent();
+}
+
 StepLists& CudaBackend::ListsOf(const Sent& batch) {
-  const size_t half = Overlaps() && merge_->ranks().IsSilent() ? kBatchKinds : 0;
+  const size_t half = IsSilent(batch) ? kBatchKinds : 0;
   std::optional<StepLists>& lists = lists_[batch.slot][half + batch.kind.index()];
   if (!lists.has_value()) lists = Lists().Batch(batch.slot, batch.kind);
   return *lists;
@@ -85,18 +91,23 @@ uint64_t CudaBackend::NextStep() const {
   return state_.step + updates(begun_) + updates(staged_) + 1;
 }
 
+DeviceList& CudaBackend::ListOfGroup() {
+  DeviceList& all = launches_[group_][IsSilent(staged_.front())];
+  if (all.empty()) all = Lists().Batches(staged_.front().slot, staged_.size());
+  return all;
+}
+
 absl::Status CudaBackend::LaunchStaged() {
   has_launched_ = true;
   PENSTOCK_RETURN_IF_ERROR(device_->Wait(ArrivalOf(group_), DeviceQueue::kCompute));
   const bool are_steps = std::all_of(staged_.begin(), staged_.end(), [](const Sent& batch) {
     return batch.kind.first && batch.kind.last;
   });
-  if (are_steps && staged_.size() == options_.steps_per_launch && staged_.size() > 1) {
-    DeviceList& all = launches_[group_];
-    if (all.empty()) all = Lists().Batches(staged_.front().slot, staged_.size());
+  const bool is_whole = staged_.size() == options_.steps_per_launch && staged_.size() > 1;
+  if (are_steps && is_whole && IsSilent(staged_.front()) == IsSilent(staged_.back())) {
     const DeviceLaunch steps{staged_.front().step, staged_.size(), /*computes=*/true, "steps"};
     const DeviceLaunchScope launch(profile_, steps, kComputeStream);
-    PENSTOCK_RETURN_IF_ERROR(all.Run(*device_, options_.graphs));
+    PENSTOCK_RETURN_IF_ERROR(ListOfGroup().Run(*device_, options_.graphs));
   } else {
     for (const Sent& batch : staged_) {
       const DeviceLaunchScope launch(profile_, {batch.step, 1, /*computes=*/true, "batch"},
@@ -109,12 +120,11 @@ absl::Status CudaBackend::LaunchStaged() {
 
 absl::Status CudaBackend::Begin() {
   if (staged_.empty()) return absl::OkStatus();
-  // An update of several ranks is queued by Finish().
+  // What several ranks do next they agree on when the batches before are finished.
   if (ranks_.size() > 1) PENSTOCK_RETURN_IF_ERROR(CheckIdle());
   const PhaseScope phase(recorder_, Phase::kLaunch);
   if (Overlaps()) {
-    merge_->ranks().Mark(staged_.front().step - 1, 0);
-    progress_.Begin(staged_.front().slot, staged_.front().step - 1);
+    for (const Sent& batch : staged_) progress_.Begin(batch.slot, batch.step - 1);
   }
   if (absl::Status launched = launcher_.Run([&] { return LaunchStaged(); }); !launched.ok()) {
     (void)Drop(launched, /*broken=*/true);  // The first error is told.
@@ -127,6 +137,13 @@ absl::Status CudaBackend::Begin() {
   staged_.clear();
   group_ = (group_ + 1) % kGroups;
   return absl::OkStatus();
+}
+
+// Its copies end before the slot is filled again: that launch waits for what was sent last.
+void CudaBackend::Unstage(size_t batches) {
+  if (staged_.size() <= batches) return;
+  between_steps_ = staged_[batches].kind.first;
+  staged_.resize(batches);
 }
 
 absl::Status CudaBackend::RunAndAwait(DeviceList& list, const Sent& batch, const char* what) {
@@ -150,7 +167,7 @@ absl::Status CudaBackend::AwaitFirst(const Sent& batch) {
     const PhaseScope phase(recorder_, Phase::kHostToDevice);
     PENSTOCK_RETURN_IF_ERROR(device_->Await(ArrivalOf(GroupOf(batch.slot))));
   }
-  if (batch.kind.last && Overlaps()) return AwaitExchange(batch);
+  if (Overlaps()) return AwaitExchange(batch);
   const PhaseScope phase(recorder_, Phase::kCompute);
   return device_->Await(DoneOf(GroupOf(batch.slot)));
 }
@@ -158,12 +175,12 @@ absl::Status CudaBackend::AwaitFirst(const Sent& batch) {
 // Where ranks exchange gradients behind the computation the loss is known before anything is
 // changed. Where it is all queued at once the kernel of the update leaves the state as it is if the
 // norm is not finite, and no loss is infinite without its gradient.
-absl::StatusOr<StepResult> CudaBackend::FinishFirst(Sent& batch) {
+absl::StatusOr<StepResult> CudaBackend::FinishFirst(const Sent& batch) {
   ranks_.Mark(state_.step, 0);
   if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(state_.step, 0);
   StepResult result;
   PENSTOCK_RETURN_IF_ERROR(AwaitFirst(batch));
-  batch.done = true;
+  for (Sent& begun : begun_) begun.done |= GroupOf(begun.slot) == GroupOf(batch.slot);
   PENSTOCK_ASSIGN_OR_RETURN(result.loss, GatherLoss(batch));
   if (!batch.kind.last || ranks_.size() > 1) {
     PENSTOCK_RETURN_IF_ERROR(CheckFinite(state_.step, {result.loss, result.loss}));

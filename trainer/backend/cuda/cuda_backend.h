@@ -41,7 +41,7 @@ struct CudaBackendOptions {
   BoardFormat format = BoardFormat::kPacked;  // Of all batches.
   bool bf16 = false;                          // Of activations and matrix products.
   bool graphs = true;
-  size_t steps_per_launch = 1;   // K: so many steps of one rank may become one graph.
+  size_t steps_per_launch = 1;   // K: so many steps may become one graph.
   double memory_fraction = 0.9;  // Of the device's memory that may be taken.
   // Shares the shards, as CpuBackendOptions has it; of host memory. Must outlive the backend. Null:
   // this process has all.
@@ -60,9 +60,9 @@ class CudaBackend final : public Backend {
  public:
   // `gradient_ranks` are the same ranks as options.ranks, and carry the gradients; of either
   // memory; null: options.ranks do. kInvalidArgument: an impossible model, or one the kernels are
-  // not made for, no shards or rows, ranks that cannot share them, or several ranks and steps a
-  // launch. kResourceExhausted: not enough memory. kUnimplemented: the device's library lacks a
-  // matrix product.
+  // not made for, no shards or rows, ranks that cannot share them, or several steps a launch and
+  // ranks whose exchanges cannot be queued. kResourceExhausted: not enough memory. kUnimplemented:
+  // the device's library lacks a matrix product.
   static absl::StatusOr<std::unique_ptr<CudaBackend>> Create(
       const BoardModelConfig& config, const CudaBackendOptions& options,
       std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks = nullptr);
@@ -79,6 +79,7 @@ class CudaBackend final : public Backend {
 
   absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool last) override;
   absl::Status Begin() override;
+  void Unstage(size_t batches) override;
   absl::StatusOr<StepResult> Finish() override;
   size_t room() const override;
   // Page-locked where that can be had.
@@ -134,7 +135,10 @@ class CudaBackend final : public Backend {
     return StepListBuilder(
         {*training_, *inference_, *memory_, *merge_, progress_, buckets_, *device_});
   }
+  // Where exchanges are queued: whether those of the batch's step do nothing.
+  bool IsSilent(const Sent& batch) const;
   StepLists& ListsOf(const Sent& batch);
+  DeviceList& ListOfGroup();
   // Gradients travel while others are computed, as part of what is queued.
   bool Overlaps() const { return !merge_->alone() && merge_->ranks().CanQueue(); }
 
@@ -147,10 +151,13 @@ class CudaBackend final : public Backend {
   absl::Status LaunchStaged();
   absl::Status RunAndAwait(DeviceList& list, const Sent& batch, const char* what);
   absl::Status AwaitFirst(const Sent& batch);
-  absl::StatusOr<StepResult> FinishFirst(Sent& batch);
+  absl::StatusOr<StepResult> FinishFirst(const Sent& batch);
   // What ranks add up together, and the update, where that was not queued before.
   absl::Status Update(const Sent& batch);
   absl::Status AwaitExchange(const Sent& batch);
+  // Of those that were begun together with `batch`.
+  const Sent& NewestThatExchanges(const Sent& batch) const;
+  const Sent& LastOfGroup(const Sent& batch) const;
   absl::StatusOr<double> GatherLoss(const Sent& batch);
   // Ends what is under way, and forgets it; `why` is told to who waits for it. `broken`: something
   // may be queued that is not under way.
@@ -183,7 +190,7 @@ class CudaBackend final : public Backend {
   std::optional<DeviceState> device_state_;
   // Made at first use, of each slot; the second half is for exchanges that do nothing.
   std::vector<std::array<std::optional<StepLists>, 2 * kBatchKinds>> lists_;
-  std::array<DeviceList, kGroups> launches_;  // Of whole groups.
+  std::array<std::array<DeviceList, 2>, kGroups> launches_;  // Of whole groups, as lists_.
   DeviceList inference_list_;
 
   std::deque<Sent> staged_, begun_;

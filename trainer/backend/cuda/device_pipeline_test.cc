@@ -253,7 +253,7 @@ TEST(DevicePipelineTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
   EXPECT_THAT(log.problems, IsEmpty());
 }
 
-TEST(DevicePipelineTest, SeveralStepsALaunchAreForOneRank) {
+TEST(DevicePipelineTest, SeveralStepsALaunchAreNotForRanksThatShareAGpu) {
   class TwoRanks final : public Communicator {
    public:
     size_t rank() const override { return 0; }

@@ -43,26 +43,45 @@ absl::Status CudaBackend::Update(const Sent& batch) {
   return RunAndAwait(lists.last, batch, "update");
 }
 
+const CudaBackend::Sent& CudaBackend::NewestThatExchanges(const Sent& batch) const {
+  const Sent* newest = &batch;
+  for (const Sent& begun : begun_) {
+    const bool together = GroupOf(begun.slot) == GroupOf(batch.slot);
+    if (together && progress_.exchanges(begun.slot)) newest = &begun;
+  }
+  return *newest;
+}
+
+const CudaBackend::Sent& CudaBackend::LastOfGroup(const Sent& batch) const {
+  const auto last = std::find_if(begun_.rbegin(), begun_.rend(), [&](const Sent& begun) {
+    return GroupOf(begun.slot) == GroupOf(batch.slot);
+  });
+  return *last;
+}
+
 // The device says itself how far it is: who is late is told by bucket, and the time that it only
 // waits for other ranks is the collectives'. Once an error has ended the wait it goes on.
 absl::Status CudaBackend::AwaitExchange(const Sent& batch) {
   Communicator& ranks = merge_->ranks();
   const PhaseScope phase(recorder_, Phase::kCompute);
   bool computed = false;
+  uint64_t step = batch.step - 1;
   uint32_t bucket = 0;
   auto look = [&]() -> absl::StatusOr<bool> {
     absl::StatusOr<bool> done = device_->Done(DoneOf(GroupOf(batch.slot)));
-    bucket = progress_.bucket(batch.slot);
-    ranks.Mark(batch.step - 1, bucket);
-    if (!computed && recorder_ != nullptr && progress_.computed(batch.slot)) {
+    const Sent& now = NewestThatExchanges(batch);
+    step = now.step - 1;
+    bucket = progress_.bucket(now.slot);
+    ranks.Mark(step, bucket);
+    if (!computed && recorder_ != nullptr && progress_.computed(LastOfGroup(batch).slot)) {
       computed = true;
       recorder_->Enter(Phase::kCollective);
     }
     return done;
   };
   const absl::Status status = ranks.AwaitQueued(look);
-  return Annotate(status, absl::StrCat("the exchange of gradients of step ", batch.step - 1,
-                                       ", bucket ", bucket, " of ", buckets_.size()));
+  return Annotate(status, absl::StrCat("the exchange of gradients of step ", step, ", bucket ",
+                                       bucket, " of ", buckets_.size()));
 }
 
 }  // namespace penstock

@@ -16,14 +16,14 @@ uint32_t Read(uint32_t* word) { return std::atomic_ref<uint32_t>(*word).load(); 
 
 void ExchangeProgress::AddMemory(MemoryPlan& plan, size_t buckets, size_t slots) {
   buckets_ = buckets;
-  slots_ = slots;
+  steps_.resize(slots);
   region_ = plan.Add("progress", buckets * sizeof(uint32_t));
 }
 
 absl::Status ExchangeProgress::Bind(Device& device, const MemoryPlan& plan) {
   numbers_ = plan.at<uint32_t>(region_);
-  PENSTOCK_ASSIGN_OR_RETURN(words_, AllocateHostArray<uint32_t>(device, 2 * slots_));
-  for (size_t slot = 0; slot < slots_; ++slot) Begin(slot, 0);
+  PENSTOCK_ASSIGN_OR_RETURN(words_, AllocateHostArray<uint32_t>(device, 2 * steps_.size()));
+  for (size_t slot = 0; slot < steps_.size(); ++slot) Begin(slot, 0);
   std::vector<uint32_t> numbers(buckets_);
   std::iota(numbers.begin(), numbers.end(), 1);
   const size_t bytes = buckets_ * sizeof(uint32_t);
@@ -47,11 +47,13 @@ DeviceOp ExchangeProgress::AtBucket(size_t slot, size_t bucket) const {
 DeviceOp ExchangeProgress::Computed(size_t slot) const { return Tell(1, WordsOf(slot) + 1); }
 
 void ExchangeProgress::Begin(size_t slot, uint64_t step) {
-  step_ = step;
+  steps_[slot] = step;
   for (size_t word = 0; word < 2; ++word) {
     std::atomic_ref<uint32_t>(WordsOf(slot)[word]).store(0);
   }
 }
+
+bool ExchangeProgress::exchanges(size_t slot) const { return Read(WordsOf(slot)) != 0; }
 
 uint32_t ExchangeProgress::bucket(size_t slot) const {
   const uint32_t word = Read(WordsOf(slot));

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "trainer/backend/cuda/device.h"
@@ -26,10 +27,10 @@ class ExchangeProgress {
 
   // Step `step` will be in the slot. REQUIRES: nothing that is queued uses it.
   void Begin(size_t slot, uint64_t step);
-  // The newest that was begun.
-  uint64_t step() const { return step_; }
-  // Of the last that was begun in the slot: the bucket whose exchange is under way or was last; 0
-  // before the first one.
+  // What was begun in the slot last.
+  uint64_t step(size_t slot) const { return steps_[slot]; }
+  // Whether it exchanges already; the bucket whose exchange is under way or was last, 0 before.
+  bool exchanges(size_t slot) const;
   uint32_t bucket(size_t slot) const;
   bool computed(size_t slot) const;
 
@@ -37,11 +38,11 @@ class ExchangeProgress {
   DeviceOp Tell(size_t number, uint32_t* word) const;
   uint32_t* WordsOf(size_t slot) const { return words_ + 2 * slot; }
 
-  size_t buckets_ = 0, slots_ = 0;
+  size_t buckets_ = 0;
   MemoryPlan::Region region_ = 0;
   uint32_t* numbers_ = nullptr;  // Of the device: 1, 2, ...
   uint32_t* words_ = nullptr;    // Of the host, two a slot: bucket + 1, and whether it computed.
-  uint64_t step_ = 0;
+  std::vector<uint64_t> steps_;  // Of each slot.
 };
 
 }  // namespace penstock

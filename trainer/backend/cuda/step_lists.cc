@@ -96,9 +96,10 @@ StepListBuilder::Ops StepListBuilder::Update(size_t slot) const {
   return ops;
 }
 
-void StepListBuilder::AddTransfer(Transfer transfer, size_t bucket, DeviceList& list) const {
-  auto queue = [&ranks = merge_.ranks(), &progress = progress_, transfer, bucket] {
-    ranks.Mark(progress.step(), static_cast<uint32_t>(bucket));
+void StepListBuilder::AddTransfer(Transfer transfer, size_t slot, size_t bucket,
+                                  DeviceList& list) const {
+  auto queue = [&ranks = merge_.ranks(), &progress = progress_, transfer, slot, bucket] {
+    ranks.Mark(progress.step(slot), static_cast<uint32_t>(bucket));
     return ranks.Queue(transfer.out, transfer.in);
   };
   list.AddForeign(ExchangeOf(transfer), DeviceQueue::kExchange, std::move(queue));
@@ -109,14 +110,13 @@ void StepListBuilder::AddBucket(size_t slot, size_t bucket, DeviceList& list) co
   list.AddOrder(DeviceQueue::kCompute, DeviceQueue::kExchange, kBucketIsComputed);
   list.Add({progress_.AtBucket(slot, bucket)}, DeviceQueue::kExchange);
   list.Add(merge_.BeforeExchange(range), DeviceQueue::kExchange);
-  AddTransfer(merge_.Exchange(range), bucket, list);
+  AddTransfer(merge_.Exchange(range), slot, bucket, list);
   list.Add(merge_.BeforeGather(range), DeviceQueue::kExchange);
-  AddTransfer(merge_.Gather(range), bucket, list);
+  AddTransfer(merge_.Gather(range), slot, bucket, list);
   list.Add(merge_.AfterGather(range), DeviceQueue::kExchange);
 }
 
-DeviceList StepListBuilder::WithExchange(size_t slot, BatchKind kind) const {
-  DeviceList list;
+void StepListBuilder::AddWithExchange(size_t slot, BatchKind kind, DeviceList& list) const {
   const size_t last = merge_.num_shards() - 1;
   for (size_t shard = 0; shard < last; ++shard) list.Add(Gradients(slot, shard, kind));
   const Ops ops = Gradients(slot, last, kind);
@@ -132,12 +132,14 @@ DeviceList StepListBuilder::WithExchange(size_t slot, BatchKind kind) const {
   list.Add({CopyPredictions(slot), progress_.Computed(slot)});
   list.AddOrder(DeviceQueue::kExchange, DeviceQueue::kCompute, kBucketsAreExchanged);
   list.Add(Update(slot));
-  return list;
 }
 
 StepLists StepListBuilder::Batch(size_t slot, BatchKind kind) const {
-  const bool exchanges = kind.last && !merge_.alone();
-  if (exchanges && merge_.ranks().CanQueue()) return {WithExchange(slot, kind), {}, {}};
+  if (kind.last && QueuesExchange()) {
+    StepLists lists;
+    AddWithExchange(slot, kind, lists.first);
+    return lists;
+  }
   Ops first = Gradients(slot, kind);
   if (!kind.last) return {DeviceList(std::move(first)), {}, {}};
   if (merge_.alone()) {
@@ -151,12 +153,16 @@ StepLists StepListBuilder::Batch(size_t slot, BatchKind kind) const {
 }
 
 DeviceList StepListBuilder::Batches(size_t first_slot, size_t count) const {
-  Ops all;
+  DeviceList all;
   for (size_t slot = first_slot; slot < first_slot + count; ++slot) {
-    Append(all, Gradients(slot, {}));
-    Append(all, Update(slot));
+    if (QueuesExchange()) {
+      AddWithExchange(slot, {}, all);
+    } else {
+      all.Add(Gradients(slot, {}));
+      all.Add(Update(slot));
+    }
   }
-  return DeviceList(std::move(all));
+  return all;
 }
 
 DeviceList StepListBuilder::Inference(size_t slot) const {

@@ -55,7 +55,8 @@ class StepListBuilder {
         device_(parts.device) {}
 
   StepLists Batch(size_t slot, BatchKind kind) const;
-  // Those of one rank alone, from batches in several slots, one after the other.
+  // Those of steps of one batch in several slots, one after the other. REQUIRES: one rank alone, or
+  // exchanges that can be queued.
   DeviceList Batches(size_t first_slot, size_t count) const;
   // Sends the batch as well.
   DeviceList Inference(size_t slot) const;
@@ -69,9 +70,10 @@ class StepListBuilder {
   GradientRange All() const { return {0, memory_.sizes().arena}; }
   // The exchange of each bucket begins behind the last operation that writes to it, on a stream of
   // its own; the update comes behind them all.
-  DeviceList WithExchange(size_t slot, BatchKind kind) const;
+  void AddWithExchange(size_t slot, BatchKind kind, DeviceList& list) const;
   void AddBucket(size_t slot, size_t bucket, DeviceList& list) const;
-  void AddTransfer(Transfer transfer, size_t bucket, DeviceList& list) const;
+  void AddTransfer(Transfer transfer, size_t slot, size_t bucket, DeviceList& list) const;
+  bool QueuesExchange() const { return !merge_.alone() && merge_.ranks().CanQueue(); }
   DeviceOp Norm() const;
   DeviceOp CopyPredictions(size_t slot) const;
 
