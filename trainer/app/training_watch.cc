@@ -39,7 +39,11 @@ void TrainingWatch::Watch(Backend& backend, bool device) {
   told_ = device_->problem();
   Tell(told_);
   traced_ = &backend;
-  if (!device_->has_recorder()) device_.reset();
+  if (device_->has_recorder()) {
+    tracer_.NameTrack(1, "steps under way");
+  } else {
+    device_.reset();
+  }
 }
 
 void TrainingWatch::AddDevice() {

@@ -110,7 +110,8 @@ absl::Status CudaBackend::LaunchStaged() {
     PENSTOCK_RETURN_IF_ERROR(ListOfGroup().Run(*device_, options_.graphs));
   } else {
     for (const Sent& batch : staged_) {
-      const DeviceLaunchScope launch(profile_, {batch.step, 1, /*computes=*/true, "batch"},
+      const char* what = batch.kind.last ? "step" : "batch";
+      const DeviceLaunchScope launch(profile_, {batch.step, 1, /*computes=*/true, what},
                                      kComputeStream);
       PENSTOCK_RETURN_IF_ERROR(ListsOf(batch).first.Run(*device_, options_.graphs));
     }

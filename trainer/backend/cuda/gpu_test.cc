@@ -1,14 +1,21 @@
 // The CUDA backend on a GPU, against the same references as on the emulated device. Skipped without
 // one.
 #include <cmath>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/cuda_device.h"
+#include "trainer/backend/cuda/testing/forwarding_device.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/backend/testing/reference_model.h"
+#include "trainer/profile/device_gaps.h"
 
 namespace penstock {
 namespace {
@@ -21,10 +28,12 @@ class GpuTest : public testing::Test {
   void SetUp() override {
     if (const auto gpus = CountGpus(); !gpus.ok()) GTEST_SKIP() << gpus.status().message();
   }
-  static std::unique_ptr<CudaBackend> MakeBackend(bool bf16, bool graphs = true) {
+  static std::unique_ptr<CudaBackend> MakeBackend(bool bf16, bool graphs = true,
+                                                  std::unique_ptr<Device> device = nullptr) {
     const CudaBackendOptions options{
         .shards = 4, .global_rows = kRows, .bf16 = bf16, .graphs = graphs};
-    auto backend = CudaBackend::Create(kSmall, options, OpenGpu(0).value()).value();
+    if (device == nullptr) device = OpenGpu(0).value();
+    auto backend = CudaBackend::Create(kSmall, options, std::move(device)).value();
     TrainState state(backend->table().arena_size());
     state.parameters = InitialParameters(backend->table());
     EXPECT_OK(backend->SetState(std::move(state)));
@@ -47,12 +56,36 @@ class GpuTest : public testing::Test {
     }
     return std::sqrt(error / size);
   }
-  static TrainState Train(bool bf16, bool graphs) {
-    auto backend = MakeBackend(bf16, graphs);
+  static TrainState Train(CudaBackend& backend) {
     for (size_t step = 0; step < 6; ++step) {
-      EXPECT_OK(backend->Step(RandomBoards(kRows, step).rows(), {.clip_norm = 0.1}).status());
+      EXPECT_OK(backend.Step(RandomBoards(kRows, step).rows(), {.clip_norm = 0.1}).status());
     }
-    return **backend->State();
+    return **backend.State();
+  }
+  static TrainState Train(bool bf16, bool graphs) { return Train(*MakeBackend(bf16, graphs)); }
+
+  // Steps 3 to 5 of a training on `device`, whose bits are those of one that nobody traces.
+  static DeviceRecords TraceSteps(std::unique_ptr<Device> device) {
+    auto backend = MakeBackend(/*bf16=*/true, /*graphs=*/true, std::move(device));
+    DeviceProfile profile(3, 6);
+    const Tracer::Clock::time_point before = Tracer::Clock::now();
+    backend->set_device_profile(&profile);
+    const TrainState state = Train(*backend);
+    backend->set_device_profile(nullptr);
+    const Tracer::Clock::time_point after = Tracer::Clock::now();
+    EXPECT_EQ(state.parameters, Train(/*bf16=*/true, /*graphs=*/true).parameters);
+    EXPECT_TRUE(profile.records().has_value()) << profile.problem();
+    if (!profile.records().has_value()) return {};
+    ExpectSteps(MeasureGaps(*profile.records(), profile.launches()), before, after);
+    std::cout << DeviceTimesLine(MeasureGaps(*profile.records(), profile.launches())) << "\n"
+              << profile.problem() << "\n";
+    return *profile.records();
+  }
+  static void ExpectSteps(const DeviceTimes& times, Tracer::Clock::time_point before,
+                          Tracer::Clock::time_point after) {
+    ASSERT_EQ(times.steps.size(), 3u);
+    for (const DeviceStep& step : times.steps) EXPECT_GT(step.busy.count(), 0);
+    EXPECT_LE(times.sum.busy + times.sum.inside + times.sum.before, after - before);
   }
 };
 
@@ -66,6 +99,32 @@ TEST_F(GpuTest, GraphsAndRunsDoNotChangeTheBits) {
     EXPECT_EQ(Train(bf16, /*graphs=*/true).parameters, state.parameters);
     EXPECT_EQ(Train(bf16, /*graphs=*/false).parameters, state.parameters);
   }
+}
+
+// A GPU whose CUPTI refuses.
+class WithoutCupti final : public ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) override {
+    auto recorders = ForwardingDevice::MakeRecorders(problem);
+    recorders.erase(recorders.begin(), recorders.end() - 1);
+    return recorders;
+  }
+};
+
+TEST_F(GpuTest, CuptiRecordsTheKernelsOfTracedSteps) {
+  const DeviceRecords records = TraceSteps(OpenGpu(0, /*traced=*/true).value());
+  if (!records.every_kernel) GTEST_SKIP() << "CUPTI refuses here";
+  EXPECT_EQ(records.dropped + records.untimed, 0u);
+  EXPECT_THAT(records.streams, testing::IsSupersetOf({"compute", "copies"}));
+  EXPECT_THAT(records.work, testing::Contains(testing::Field(&DeviceWork::in_graph, true)));
+}
+
+TEST_F(GpuTest, EventsTimeTheLaunchesOfTracedSteps) {
+  const DeviceRecords records =
+      TraceSteps(std::make_unique<WithoutCupti>(OpenGpu(0, /*traced=*/true).value()));
+  EXPECT_EQ(records.source, "CUDA events");
+  EXPECT_EQ(records.work.size(), 6u);  // A batch and a step each.
 }
 
 }  // namespace
