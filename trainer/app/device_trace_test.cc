@@ -39,6 +39,14 @@ TEST(DeviceTraceTest, InAnotherOrderOfStreams) {
   EXPECT_THAT(training.Read().StepsOf("compute"), ElementsAre(3, 4, 5));
 }
 
+TEST(DeviceTraceTest, TracingChangesNoBit) {
+  TracedTraining traced, other;
+  ASSERT_OK(traced.Run(Emulated()));
+  ASSERT_OK(other.Run(Emulated(), {}, /*steps=*/7, /*traced=*/""));
+  EXPECT_EQ(traced.parameters(), other.parameters());
+  EXPECT_FALSE(other.device_times().has_value());
+}
+
 TEST(DeviceTraceTest, ALaunchOfSeveralStepsIsOneSpan) {
   TracedTraining training;
   ASSERT_OK(training.Run(Emulated(), {.steps_per_launch = 3}));

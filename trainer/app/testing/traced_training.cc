@@ -52,14 +52,14 @@ TracedTraining::TracedTraining()
 TracedTraining::~TracedTraining() { std::filesystem::remove_all(folder_); }
 
 absl::Status TracedTraining::Run(std::unique_ptr<Device> device, CudaBackendOptions options,
-                                 uint64_t steps) {
+                                 uint64_t steps, const std::string& traced) {
   options.shards = 1;
   options.global_rows = kRows;
   PENSTOCK_ASSIGN_OR_RETURN(auto backend, CudaBackend::Create(kSmall, options, std::move(device)));
   TrainState state(backend->table().arena_size());
   InitializeParameters(backend->table(), /*seed=*/1, state.parameters);
   PENSTOCK_RETURN_IF_ERROR(backend->SetState(std::move(state)));
-  const ProfileOptions profile{.steps = "3:6", .file = file_};
+  const ProfileOptions profile{.steps = traced, .file = file_};
   TrainingWatch watch(profile, backend->Describe().threads);
   watch.Watch(*backend, /*device=*/true);
   MemoryInput input(/*records=*/2 * steps * kRows, /*batch_size=*/kRows);
@@ -71,6 +71,8 @@ absl::Status TracedTraining::Run(std::unique_ptr<Device> device, CudaBackendOpti
       TrainLoop(*backend, reader, input, {.model = kSmall}, loop).Run().status());
   PENSTOCK_RETURN_IF_ERROR(watch.WriteTrace());
   device_times_ = watch.device_times();
+  PENSTOCK_ASSIGN_OR_RETURN(const TrainState* trained, backend->State());
+  parameters_ = trained->parameters;
   return absl::OkStatus();
 }
 

@@ -29,19 +29,23 @@ struct ReadTrace {
 // In a folder of its own, which goes with it.
 class TracedTraining {
  public:
-  // Traces steps 3 to 5 of `steps`. REQUIRES: once.
+  // Traces steps 3 to 5 of `steps`, or those of `traced`, as --profile-steps has it. REQUIRES:
+  // once.
   absl::Status Run(std::unique_ptr<Device> device, CudaBackendOptions options = {},
-                   uint64_t steps = 7);
+                   uint64_t steps = 7, const std::string& traced = "3:6");
 
   TracedTraining();
   ~TracedTraining();
   const std::string& file() const { return file_; }
   ReadTrace Read() const;
   const std::optional<DeviceTimes>& device_times() const { return device_times_; }
+  // At the end.
+  const std::vector<float>& parameters() const { return parameters_; }
 
  private:
   const std::string folder_, file_;
   std::optional<DeviceTimes> device_times_;
+  std::vector<float> parameters_;
 };
 
 }  // namespace penstock
