@@ -74,8 +74,9 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
   server->heard_at = now;
   if (!servers_.AcceptHello(*server, info)) {
     CloseStreamOf(*server);
-    return;
+    return NoteAway(*server);
   }
+  NoteBack(*server);
   server->up_at = now;
   if (server->slow) Arm(*server, now);
   if (!settle_by_) settle_by_ = now + absl::Milliseconds(300);

@@ -118,6 +118,9 @@ class FetchScheduler {
   void Connect(ServerEntry& server);
   // `silent`: its stream did not break, it is given up.
   void Lose(ServerEntry& server, absl::Status status, bool silent = false);
+  // A person is told once of a server that stays away, and when it is back.
+  void NoteAway(ServerEntry& server);
+  void NoteBack(ServerEntry& server);
   void Remove(ServerEntry& server);
   void LoseWindowsOf(ServerEntry& server, bool broken);
   void CloseStreamOf(const ServerEntry& server);

@@ -22,6 +22,8 @@ bool IsRefusal(absl::StatusCode code) {
 
 // Streams of a server that ended so, before it is not asked any more.
 constexpr uint32_t kMaxNonsense = 3;
+// Most servers that restart are back before.
+constexpr absl::Duration kTellAfter = absl::Seconds(5);
 
 uint64_t KeyOf(absl::Time time) {
   return static_cast<uint64_t>(std::max<int64_t>(absl::ToUnixNanos(time), 0));
@@ -153,6 +155,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   servers_.BackOff(server, now_, std::move(status));
   if (refused) servers_.SetState(server, ServerState::kRefused);
   if (server.removed) Remove(server);
+  NoteAway(server);
   CloseStreamOf(server);
   Arm(server, server.retry_at);
   if (was_up) {
@@ -163,8 +166,30 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   }
 }
 
+// Where all are refused, the job ends and says so.
+void FetchScheduler::NoteAway(ServerEntry& server) {
+  server.away_since = std::min(server.away_since, now_);
+  if (server.told_away || server.removed) return;
+  const bool refused = server.state == ServerState::kRefused;
+  const absl::Duration away = absl::Trunc(now_ - server.away_since, absl::Seconds(1));
+  if (refused ? servers_.AllRefused() : away < kTellAfter) return;
+  server.told_away = true;
+  actions_.Report(absl::StrCat(
+      ServerTable::Reason(server),
+      refused ? ": it is not asked again"
+              : absl::StrCat(": away for ", absl::FormatDuration(away), ", still tried")));
+}
+
+void FetchScheduler::NoteBack(ServerEntry& server) {
+  server.away_since = absl::InfiniteFuture();
+  if (!std::exchange(server.told_away, false)) return;
+  actions_.Report(absl::StrCat(server.address, " is there again"));
+}
+
 void FetchScheduler::Remove(ServerEntry& server) {
   servers_.SetState(server, ServerState::kRemoved);
+  server.away_since = absl::InfiniteFuture();
+  server.told_away = false;
   answers_.Forget(server.index);
   loads_.Forget(server.index);
 }

@@ -8,7 +8,10 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 TEST_F(SchedulerTest, AKilledServerLosesNothing) {
   FakeFleet& fleet = MakeFleet({.servers = 3});
@@ -36,6 +39,33 @@ TEST_F(SchedulerTest, ADrainedServerLosesNothing) {
   fleet.DrainAt(absl::Milliseconds(30), 0);
   EXPECT_TRUE(fleet.Run()) << fleet.violation();
   EXPECT_EQ(fleet.scheduler().lost_requests(0), 0u);
+}
+
+TEST_F(SchedulerTest, TellsOfAServerThatStaysAwayAndIsBack) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(400)});
+  fleet.KillAt(absl::Milliseconds(30), 1);
+  fleet.RestartAt(absl::Seconds(9), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_THAT(fleet.reports(),
+              ElementsAre(AllOf(StartsWith("10.0.0.2:7070: connection refused: away for "),
+                                HasSubstr("still tried")),
+                          "10.0.0.2:7070 is there again"));
+  EXPECT_OK(fleet.scheduler().servers()[1].last_error);
+}
+
+TEST_F(SchedulerTest, DoesNotTellOfAServerThatOnlyRestarts) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(400)});
+  fleet.KillAt(absl::Milliseconds(30), 1);
+  fleet.RestartAt(absl::Seconds(3), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_THAT(fleet.reports(), IsEmpty());
+}
+
+TEST_F(SchedulerTest, TellsOfAServerThatRefuses) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  fleet.scheduler().Advance(absl::UnixEpoch());
+  fleet.scheduler().OnBroken(absl::UnixEpoch(), {1, 1}, absl::UnauthenticatedError("no token"));
+  EXPECT_THAT(fleet.reports(), ElementsAre("10.0.0.2:7070: no token: it is not asked again"));
 }
 
 TEST_F(SchedulerTest, WithoutServersNamesEachAndItsReason) {

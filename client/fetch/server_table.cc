@@ -43,6 +43,7 @@ void ServerTable::CountUsable(ServerEntry& server) {
 void ServerTable::MarkProductive(ServerEntry& server) {
   server.productive = true;
   server.barren = 0;
+  server.last_error = absl::OkStatus();
   server.backoff = absl::ZeroDuration();
   CountUsable(server);
 }
@@ -108,16 +109,19 @@ bool ServerTable::AllSettled() const {
                      [](const ServerEntry& server) { return server.settled || server.removed; });
 }
 
+std::string ServerTable::Reason(const ServerEntry& server) {
+  const std::string reason =
+      server.last_error.ok() ? "no answer yet" : std::string(server.last_error.message());
+  // A transport's messages may begin with the address already.
+  const bool named = reason.rfind(server.address, 0) == 0;
+  return named ? reason : absl::StrCat(server.address, ": ", reason);
+}
+
 std::string ServerTable::Reasons() const {
   std::string reasons;
   for (const ServerEntry& server : servers_) {
     if (server.removed) continue;
-    const std::string reason =
-        server.last_error.ok() ? "no answer yet" : std::string(server.last_error.message());
-    // A transport's messages may begin with the address already.
-    const bool named = reason.rfind(server.address, 0) == 0;
-    absl::StrAppend(&reasons, reasons.empty() ? "" : "; ",
-                    named ? reason : absl::StrCat(server.address, ": ", reason));
+    absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", Reason(server));
   }
   return reasons.empty() ? "the set of servers is empty" : reasons;
 }

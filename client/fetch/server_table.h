@@ -55,7 +55,9 @@ struct ServerEntry {
   absl::Time retry_at = absl::InfinitePast();
   absl::Duration backoff = absl::ZeroDuration();
   absl::Time drain_by = absl::InfiniteFuture();
-  absl::Status last_error;
+  absl::Status last_error;                         // Until rows come.
+  absl::Time away_since = absl::InfiniteFuture();  // No Hello since.
+  bool told_away = false;
   ServerInfo info;
   uint64_t credit_bytes = 0;
   uint64_t outstanding_bytes = 0;
@@ -129,7 +131,9 @@ class ServerTable {
   // There are some, and none may be asked.
   bool AllRefused() const;
   absl::Status FirstRefusal() const;
-  // "10.0.0.1:7070: connection refused; 10.0.0.2:7070: no answer yet"
+  // "10.0.0.1:7070: connection refused": its last error.
+  static std::string Reason(const ServerEntry& server);
+  // Of all in the set, "10.0.0.1:7070: connection refused; 10.0.0.2:7070: no answer yet".
   std::string Reasons() const;
 
  private:

@@ -63,8 +63,8 @@ struct LoaderOptions {
   bool checksums = false;
   // What becomes of a record that two servers agree was damaged after it was indexed.
   OnError on_error = OnError::kFail;
-  // Told in one line what an operator should know: replaced records, late servers. On a thread of
-  // the loader's; must not block.
+  // Told in one line what an operator should know: replaced records, servers that are late or away.
+  // On a thread of the loader's; must not block.
   std::function<void(absl::string_view)> report = nullptr;
   uint64_t look_ahead_bytes = uint64_t{64} << 20;     // Memory of all slots together.
   absl::Duration server_timeout = absl::Seconds(30);  // Without any server: fail after this.
