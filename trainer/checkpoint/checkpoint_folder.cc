@@ -39,6 +39,7 @@ absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string folder, size
   std::filesystem::create_directories(folder, error);
   if (error) return ErrnoToStatus(error.value(), absl::StrCat("making the folder ", folder));
   RemoveUnfinished(folder);
+  PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(absl::StrCat(folder, "/", kBest)).status());
   return CheckpointFolder(std::move(folder), keep);
 }
 

@@ -15,7 +15,8 @@ namespace penstock {
 // Every file is whole or not there. Not thread-safe.
 class CheckpointFolder {
  public:
-  // Makes the folder if it is not there. `keep` newest files stay, at least one, and the best.
+  // Makes the folder if it is not there, and tries to write in it: a training must not fail at its
+  // first checkpoint. `keep` newest files stay, at least one, and the best.
   static absl::StatusOr<CheckpointFolder> Open(std::string folder, size_t keep);
 
   // Saves, then removes the oldest beyond `keep`.

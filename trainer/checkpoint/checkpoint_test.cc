@@ -233,6 +233,10 @@ TEST_F(CheckpointTest, FolderKeepsTheNewest) {
                                                       EndsWith("step-000000010.ckpt"))));
 }
 
+TEST_F(CheckpointTest, AFolderThatNobodyMayWriteInIsRefused) {
+  EXPECT_THAT(CheckpointFolder::Open("/proc", 1).status().message(), HasSubstr("/proc/"));
+}
+
 TEST_F(CheckpointTest, WhatAKilledProcessLeftIsRemoved) {
   const std::vector<std::string> unfinished = {"/.step-000000007.ckpt.tmp-12-0",
                                                "/.best.ckpt.tmp-12-1"};
