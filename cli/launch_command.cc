@@ -1,7 +1,9 @@
 // penstock launch: a program as several ranks, here or on several hosts.
 #include <netinet/in.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,12 +29,6 @@
 
 namespace penstock {
 namespace {
-
-#ifdef PENSTOCK_WITHOUT_GLOO
-constexpr bool kWithGloo = false;
-#else
-constexpr bool kWithGloo = true;
-#endif
 
 struct LaunchFlags {
   uint32_t ranks = 0;
@@ -257,6 +253,17 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
   return processes.Run();
 }
 
+void RunToItsEnd(std::vector<std::string> line) {
+  std::vector<char*> argv;
+  for (std::string& argument : line) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  if (posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ) == 0) {
+    waitpid(child, nullptr, 0);
+  }
+}
+
+// What penstock-train can do, it says itself.
 void PrintBuild() {
   const std::string path = SearchPath(ProcessEnvironment());
   auto mark = [&](const char* program) {
@@ -266,8 +273,10 @@ void PrintBuild() {
   };
   absl::PrintF("penstock %s (commit %s)\n\nLaunchers:\n    [X] local\n    %s\n    %s\n\n",
                PENSTOCK_VERSION, PENSTOCK_COMMIT, mark("mpirun"), mark("srun"));
-  absl::PrintF("Programs:\n    %s\n\nBetween ranks:\n    [%c] Gloo (TCP)\n", mark("penstock-train"),
-               kWithGloo ? 'X' : ' ');
+  absl::PrintF("Programs:\n    %s\n\n", mark("penstock-train"));
+  std::fflush(stdout);
+  const std::string trainer = FindProgram("penstock-train", path);
+  if (!trainer.empty()) RunToItsEnd({trainer, "devices"});
 }
 
 absl::Status Launch(const LaunchFlags& flags) {
@@ -322,7 +331,7 @@ void AddLaunchCommand(CLI::App& app, absl::Status& outcome, std::vector<std::str
   command.add_option("-p,--ssh-port", flags->ssh_port, "Of the other hosts, for mpirun; 0: usual");
   command.add_option("--network-interface,--network-interfaces", flags->interface,
                      "Network between the ranks, and of mpirun's own messages");
-  command.add_flag("--check-build", flags->check_build, "Print what this build can start");
+  command.add_flag("--check-build", flags->check_build, "Print what this build starts and finds");
   command.add_flag("--verbose", flags->verbose, "Print the line that mpirun or srun is started by");
   command.add_flag("--gloo", flags->gloo, "For horovodrun's lines: ranks on CPUs always use Gloo");
   command.add_flag("--mpi", flags->mpi, "As --launcher mpirun");

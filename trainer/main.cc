@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "penstock_version.h"
 #include "records/base/keep_freed_memory.h"
+#include "trainer/app/devices_command.h"
 #include "trainer/app/export_command.h"
 #include "trainer/app/options.h"
 #include "trainer/app/predict_command.h"
@@ -29,6 +30,7 @@ constexpr char kExample[] =
     "      --checkpoint-dir checkpoints\n"
     "\n"
     "Other commands (--help after each):\n"
+    "  devices  list what this machine offers: GPUs, their libraries, ways between ranks\n"
     "  export   write the weights of a checkpoint as a safetensors file\n"
     "  predict  score positions with a checkpoint's model";
 
@@ -97,6 +99,11 @@ int main(int argc, char** argv) {
   // A broken connection comes as a status that names its cause; gRPC would tell of it once more.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   const absl::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "devices") {
+    return Command(argc - 1, argv + 1, "devices",
+                   "Lists what this build finds on this machine to compute and exchange with.",
+                   penstock::AddDevicesOptions, penstock::RunDevices);
+  }
   if (command == "export") {
     return Command(argc - 1, argv + 1, "export",
                    "Writes the weights of a checkpoint as a safetensors file.",

@@ -101,6 +101,9 @@ class LaunchTest(RanksTestCase):
         result = self.check_run("penstock", "launch", "-cb")
         self.assertIn("[X] local", result.stdout)
         self.assertIn(f"[X] penstock-train: {BIN}", result.stdout)
+        self.assertRegex(result.stdout, r"\[X\] CPU: fp32")
+        self.assertRegex(result.stdout, r"\[.\] GPU")
+        self.assertRegex(result.stdout, r"\[.\] NCCL\b.*: ")
 
 
 if __name__ == "__main__":
