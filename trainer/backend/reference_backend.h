@@ -74,6 +74,9 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
       return ref::AddPositionBackward<T>(at(0), samples, shape.rows_per_sample * shape.in, at(1));
     case OpKind::kLinearBackwardInput:
       return ref::LinearBackwardInput<T>(at(0), at(1), rows, shape.in, shape.out, at(2));
+    case OpKind::kLinearBackwardGelu:
+      ref::LinearBackwardInput<T>(at(0), at(1), rows, shape.in, shape.out, at(3));
+      return ref::GeluBackward<T>(at(3), at(2), ref::GeluForm::kTanh, rows * shape.in, at(3));
     case OpKind::kLinearBackwardWeight:
       return ref::LinearBackwardWeight<T>(at(0), at(1), rows, shape.in, shape.out, at(2), at(3));
     case OpKind::kAddGradients:

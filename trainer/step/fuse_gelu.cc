@@ -10,19 +10,40 @@ bool IsPair(const Op& linear, const Op& gelu) {
          gelu.kind == OpKind::kGelu && gelu.operands[0].buffer == linear.operands[3].buffer;
 }
 
-}  // namespace
+bool IsBackwardPair(const Op& linear, const Op& gelu) {
+  return linear.kind == OpKind::kLinearBackwardInput && gelu.kind == OpKind::kGeluBackward &&
+         gelu.operands[1].buffer == linear.operands[2].buffer;
+}
 
-void FuseGelu(StepProgram& program) {
+Op Join(Op linear, const Op& gelu) {
+  linear.kind = OpKind::kLinearGelu;
+  linear.operands.push_back(gelu.operands[1]);
+  return linear;
+}
+
+Op JoinBackward(Op linear, const Op& gelu) {
+  linear.kind = OpKind::kLinearBackwardGelu;
+  linear.operands.insert(linear.operands.begin() + 2, gelu.operands[0]);
+  return linear;
+}
+
+void Fuse(StepProgram& program, bool (*is_pair)(const Op&, const Op&),
+          Op (*join)(Op linear, const Op& gelu)) {
   std::vector<Op> ops;
   for (size_t i = 0; i < program.ops.size(); ++i) {
     Op op = std::move(program.ops[i]);
-    if (i + 1 < program.ops.size() && IsPair(op, program.ops[i + 1])) {
-      op.kind = OpKind::kLinearGelu;
-      op.operands.push_back(program.ops[++i].operands[1]);
+    if (i + 1 < program.ops.size() && is_pair(op, program.ops[i + 1])) {
+      op = join(std::move(op), program.ops[++i]);
     }
     ops.push_back(std::move(op));
   }
   program.ops = std::move(ops);
 }
+
+}  // namespace
+
+void FuseGelu(StepProgram& program) { Fuse(program, IsPair, Join); }
+
+void FuseGeluBackward(StepProgram& program) { Fuse(program, IsBackwardPair, JoinBackward); }
 
 }  // namespace penstock

@@ -10,6 +10,9 @@ namespace penstock {
 // takes the GELU of. Places and order are then to be made anew: PlaceActivations(),
 // OrderConflicts().
 void FuseGelu(StepProgram& program);
+// The same of every gradient by a linear layer's input that the next operation takes through the
+// GELU before the layer.
+void FuseGeluBackward(StepProgram& program);
 
 }  // namespace penstock
 

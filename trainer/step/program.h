@@ -65,6 +65,7 @@ enum class OpKind : uint8_t {
   kLayerNormBackward,     // r dy, r x, r gain, r mean, r rstd, w or rw dx, rw dgain, rw doffset
   kAddPositionBackward,   // r dx, rw dposition
   kLinearBackwardInput,   // r dy, r weight, w dx
+  kLinearBackwardGelu,    // r dy, r weight, r before, w dbefore: by input, and the GELU's backward
   kLinearBackwardWeight,  // r dy, r x, rw dweight, rw dbias
 
   kAddGradients,  // rw sum, r addend

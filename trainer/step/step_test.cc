@@ -130,9 +130,11 @@ TEST_P(BoardProgramTest, EveryActivationIsWrittenBeforeItIsRead) {
 TEST_P(BoardProgramTest, FusedGelusLeaveEverythingOrderedAndApart) {
   const size_t ops = program_.ops.size();
   const auto gelus =
-      static_cast<size_t>(std::count_if(program_.ops.begin(), program_.ops.end(),
-                                        [](const Op& op) { return op.kind == OpKind::kGelu; }));
+      static_cast<size_t>(std::count_if(program_.ops.begin(), program_.ops.end(), [](const Op& op) {
+        return op.kind == OpKind::kGelu || op.kind == OpKind::kGeluBackward;
+      }));
   FuseGelu(program_);
+  FuseGeluBackward(program_);
   PlaceActivations(program_);
   OrderConflicts(program_);
   EXPECT_GT(gelus, 0u);

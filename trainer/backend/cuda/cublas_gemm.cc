@@ -87,6 +87,7 @@ struct Stored {
 Stored StoredOf(const DeviceOp& op) {
   switch (op.kind) {
     case DeviceOpKind::kLinearBackwardInput:
+    case DeviceOpKind::kLinearBackwardGelu:
       return {op.in, op.out, op.out, op.rows, op.in, op.rows, CUBLAS_OP_N, CUBLAS_OP_N};
     case DeviceOpKind::kLinearBackwardWeight:
       return {op.in, op.rows, op.out, op.rows, op.in, op.out, CUBLAS_OP_N, CUBLAS_OP_T};
@@ -98,7 +99,19 @@ Stored StoredOf(const DeviceOp& op) {
 cublasLtEpilogue_t EpilogueOf(DeviceOpKind kind) {
   if (kind == DeviceOpKind::kLinear) return CUBLASLT_EPILOGUE_BIAS;
   if (kind == DeviceOpKind::kLinearGelu) return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+  if (kind == DeviceOpKind::kLinearBackwardGelu) return CUBLASLT_EPILOGUE_DGELU;
   return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// What the GELU is taken of, which the forward epilogue writes and the backward one reads: the
+// operand, or null, and its columns.
+const void* BeforeGelu(const DeviceOp& op) {
+  if (op.kind == DeviceOpKind::kLinearGelu) return op.operands[3].at;
+  return op.kind == DeviceOpKind::kLinearBackwardGelu ? op.operands[2].at : nullptr;
+}
+
+int64_t ColumnsBeforeGelu(const DeviceOp& op) {
+  return static_cast<int64_t>(op.kind == DeviceOpKind::kLinearGelu ? op.out : op.in);
 }
 
 bool HasResidual(const DeviceOp& op) {
@@ -147,7 +160,6 @@ absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
   const cudaDataType_t type = op.bf16 ? CUDA_R_16BF : CUDA_R_32F;
   const cudaDataType_t result = accumulates ? CUDA_R_32F : type;
   const cublasLtEpilogue_t epilogue = EpilogueOf(op.kind);
-  const auto aux_stride = static_cast<int64_t>(op.out);
   PENSTOCK_RETURN_IF_ERROR(
       Check(f.create_desc(&product->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F), "a description"));
   PENSTOCK_RETURN_IF_ERROR(
@@ -167,9 +179,9 @@ absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
   if (op.kind == DeviceOpKind::kLinear || op.kind == DeviceOpKind::kLinearGelu) {
     PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, op.operands[2].at));
   }
-  if (op.kind == DeviceOpKind::kLinearGelu) {
-    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, aux_stride));
-    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, op.operands[3].at));
+  if (const void* before = BeforeGelu(op); before != nullptr) {
+    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, ColumnsBeforeGelu(op)));
+    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before));
   }
   product->beta = accumulates || HasResidual(op) ? 1.0f : 0.0f;
   return product;
@@ -232,14 +244,19 @@ absl::Status CublasGemm::Run(const DeviceOp& op, cudaStream_t stream) {
   // gradients.
   const void *a = op.operands[1].at, *b = op.operands[0].at, *c = nullptr;
   void* d = nullptr;
+  if (const void* before = BeforeGelu(op); before != nullptr) {
+    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before));
+  }
   switch (op.kind) {
     case DeviceOpKind::kLinearBackwardInput:
     case DeviceOpKind::kLinearBackwardWeight:
       d = op.operands[2].at;
       break;
+    case DeviceOpKind::kLinearBackwardGelu:
+      d = op.operands[3].at;
+      break;
     case DeviceOpKind::kLinearGelu:
       PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, op.operands[2].at));
-      PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, op.operands[3].at));
       d = op.operands[4].at;
       break;
     default:

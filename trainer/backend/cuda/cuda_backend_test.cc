@@ -72,15 +72,16 @@ double GradientError(const ReferenceModel& model, const std::vector<float>& grad
 struct StepCase {
   const char* name;
   size_t rows;
-  bool ends_in_gelu;
+  bool ends_in_gelu, ends_in_gelu_backward;
 };
 
 class CudaStepTest : public testing::TestWithParam<StepCase> {};
 
 INSTANTIATE_TEST_SUITE_P(Cases, CudaStepTest,
-                         testing::Values(StepCase{"Full", kRows, true},
-                                         StepCase{"ShortBatch", 3, true},
-                                         StepCase{"GeluOfItsOwn", kRows, false}),
+                         testing::Values(StepCase{"Full", kRows, true, true},
+                                         StepCase{"ShortBatch", 3, true, true},
+                                         StepCase{"GeluBackwardOfItsOwn", kRows, true, false},
+                                         StepCase{"GelusOfTheirOwn", kRows, false, false}),
                          [](const auto& test) { return test.param.name; });
 
 // Tolerance: as the CPU backend's, 2e-5 of each parameter's largest gradient.
@@ -88,7 +89,11 @@ TEST_P(CudaStepTest, MatchesTheDoubleReference) {
   const RandomBoards boards(GetParam().rows);
   ReferenceModel model(kSmall, boards);
   const double loss = model.Run();
-  auto backend = MakeBackend(Options(), {.ends_in_gelu = GetParam().ends_in_gelu});
+  DeviceLog log;
+  auto backend = MakeBackend(Options(),
+                             {.ends_in_gelu = GetParam().ends_in_gelu,
+                              .ends_in_gelu_backward = GetParam().ends_in_gelu_backward},
+                             &log);
   ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
   EXPECT_NEAR(result.loss, loss, 1e-6);
   for (size_t i = 0; i < boards.scores.size(); ++i) {
@@ -96,6 +101,11 @@ TEST_P(CudaStepTest, MatchesTheDoubleReference) {
   }
   ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
   EXPECT_LE(GradientError(model, gradients), 2e-5);
+  EXPECT_THAT(log.problems, testing::IsEmpty());
+  const bool apart = std::any_of(log.ops.begin(), log.ops.end(), [](const std::string& op) {
+    return op.rfind("GELU backward", 0) == 0;
+  });
+  EXPECT_EQ(apart, !GetParam().ends_in_gelu_backward);
   EXPECT_NEAR(result.gradient_norm, Norm(model.gradients), 1e-5 * result.gradient_norm);
 }
 

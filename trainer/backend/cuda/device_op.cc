@@ -45,6 +45,8 @@ const char* DeviceOpName(DeviceOpKind kind) {
       return "column sums";
     case DeviceOpKind::kLinearBackwardInput:
       return "linear backward by input";
+    case DeviceOpKind::kLinearBackwardGelu:
+      return "linear backward by input and GELU backward";
     case DeviceOpKind::kLinearBackwardWeight:
       return "linear backward by weight";
     case DeviceOpKind::kAdd:

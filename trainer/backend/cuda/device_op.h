@@ -39,6 +39,7 @@ enum class DeviceOpKind : uint8_t {
   kLayerNormBackward,
   kColumnSums,            // r T x, rw sums                      rows, in
   kLinearBackwardInput,   // r T dy, r T weight, w T dx          rows, in, out
+  kLinearBackwardGelu,    // r T dy, r T weight, r T before, w T dbefore  rows, in, out
   kLinearBackwardWeight,  // r T dy, r T x, rw dweight           rows, in, out
 
   kAdd,           // r addend, rw sum                            count
@@ -77,7 +78,8 @@ struct DeviceOp {
 
 constexpr bool IsGemm(DeviceOpKind kind) {
   return kind == DeviceOpKind::kLinear || kind == DeviceOpKind::kLinearGelu ||
-         kind == DeviceOpKind::kLinearBackwardInput || kind == DeviceOpKind::kLinearBackwardWeight;
+         kind == DeviceOpKind::kLinearBackwardInput || kind == DeviceOpKind::kLinearBackwardGelu ||
+         kind == DeviceOpKind::kLinearBackwardWeight;
 }
 
 // "linear", "layer norm backward", ...

@@ -60,6 +60,8 @@ DeviceOpKind KindOf(OpKind kind) {
       return DeviceOpKind::kColumnSums;
     case OpKind::kLinearBackwardInput:
       return DeviceOpKind::kLinearBackwardInput;
+    case OpKind::kLinearBackwardGelu:
+      return DeviceOpKind::kLinearBackwardGelu;
     case OpKind::kLinearBackwardWeight:
       return DeviceOpKind::kLinearBackwardWeight;
     case OpKind::kAddGradients:
@@ -102,12 +104,13 @@ absl::StatusOr<DeviceProgram> DeviceProgram::Build(const BoardModelConfig& confi
   result.bf16_ = options.bf16;
   result.input_row_bytes_ = BoardRows::BytesOfPlanes(options.format);
   result.flags_row_bytes_ = BoardRows::BytesOfFlags(options.format);
-  result.program_ = build(config, layout.padded(), options.format, options.rows);
-  FuseGelu(result.program_);
-  absl::Status prepared = result.PrepareProducts(device);
-  if (IsMissing(prepared)) {
+  absl::Status prepared;
+  for (size_t passes = 3; passes-- > 0;) {
     result.program_ = build(config, layout.padded(), options.format, options.rows);
+    if (passes > 0) FuseGelu(result.program_);
+    if (passes > 1) FuseGeluBackward(result.program_);
     prepared = result.PrepareProducts(device);
+    if (!IsMissing(prepared)) break;
   }
   PENSTOCK_RETURN_IF_ERROR(prepared);
   result.Place();

@@ -38,8 +38,9 @@ class DeviceProgram {
     bool bf16 = false;
   };
 
-  // Has the device prepare its matrix products. Where it cannot end one in a GELU, the GELU is an
-  // operation of its own. kUnimplemented: the device lacks a product, named.
+  // Has the device prepare its matrix products. Where it cannot end one in a GELU, or one
+  // backward in the GELU's, those are operations of their own, all of them. kUnimplemented: the
+  // device lacks a product, named.
   static absl::StatusOr<DeviceProgram> Build(const BoardModelConfig& config,
                                              const DeviceLayout& layout, const Options& options,
                                              Device& device);

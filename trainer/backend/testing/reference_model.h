@@ -53,6 +53,7 @@ class ReferenceModel {
 
   void FuseGelus() {
     FuseGelu(program_);
+    FuseGeluBackward(program_);
     PlaceActivations(program_);
     activations_.resize(program_.activation_size);
   }

@@ -52,7 +52,14 @@ void BackwardInput(const DeviceOp& op) {
       const float dy = ToFloat(op.at<T>(0)[r * op.out + o]);
       for (size_t i = 0; i < op.in; ++i) sums[i] += dy * ToFloat(op.at<T>(1)[o * op.in + i]);
     }
-    for (size_t i = 0; i < op.in; ++i) op.at<T>(2)[r * op.in + i] = FromFloat<T>(sums[i]);
+    if (op.kind == DeviceOpKind::kLinearBackwardGelu) {
+      for (size_t i = 0; i < op.in; ++i) {
+        sums[i] *=
+            reference::GeluSlope(ToFloat(op.at<T>(2)[r * op.in + i]), reference::GeluForm::kTanh);
+      }
+    }
+    T* dx = op.at<T>(op.operands.size() - 1) + r * op.in;
+    for (size_t i = 0; i < op.in; ++i) dx[i] = FromFloat<T>(sums[i]);
   }
 }
 
@@ -69,7 +76,10 @@ void BackwardWeight(const DeviceOp& op) {
 
 template <typename T>
 void Multiply(const DeviceOp& op) {
-  if (op.kind == DeviceOpKind::kLinearBackwardInput) return BackwardInput<T>(op);
+  if (op.kind == DeviceOpKind::kLinearBackwardInput ||
+      op.kind == DeviceOpKind::kLinearBackwardGelu) {
+    return BackwardInput<T>(op);
+  }
   if (op.kind == DeviceOpKind::kLinearBackwardWeight) return BackwardWeight<T>(op);
   Linear<T>(op);
 }
@@ -126,8 +136,9 @@ std::string EmulatedDevice::OtherUsers() const {
 size_t EmulatedDevice::Workspace(const DeviceOp& op) { return KernelWorkspace(op); }
 
 absl::Status EmulatedDevice::Prepare(const DeviceOp& op) {
-  const bool can =
-      options_.has_products && (op.kind != DeviceOpKind::kLinearGelu || options_.ends_in_gelu);
+  const bool can = options_.has_products &&
+                   (op.kind != DeviceOpKind::kLinearGelu || options_.ends_in_gelu) &&
+                   (op.kind != DeviceOpKind::kLinearBackwardGelu || options_.ends_in_gelu_backward);
   return can ? absl::OkStatus() : absl::UnimplementedError("no such product here");
 }
 

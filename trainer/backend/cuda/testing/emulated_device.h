@@ -22,6 +22,7 @@ struct EmulatedDeviceOptions {
   uint64_t total_bytes = uint64_t{1} << 30;
   uint64_t used_by_others = 0;
   bool ends_in_gelu = true;  // Its matrix products can.
+  bool ends_in_gelu_backward = true;
   bool has_products = true;
   uint64_t most_host_bytes = uint64_t{1} << 30;  // That can be locked at a time.
   std::optional<uint64_t> seed = std::nullopt;   // LateStreams' own.
