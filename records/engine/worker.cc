@@ -1,0 +1,187 @@
+#include "records/engine/worker.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+#include "records/engine/chunk_damage.h"
+#include "records/engine/decoding.h"
+#include "records/engine/job_rows.h"
+
+namespace penstock {
+namespace {
+
+void TellFailedWindow(const WindowState& window) {
+  LoadError error = Unshared(window.error);
+  window.session->events.OnError({.request = std::nullopt,
+                                  .window = window.definition.window,
+                                  .status = std::move(error.status),
+                                  .damage = std::move(error.damage)});
+}
+
+void TellFailedRequest(const RequestState& request) {
+  LoadError error = Unshared(request.refusal.ok() ? request.window->error
+                                                  : LoadError{request.refusal, std::nullopt});
+  request.window->session->events.OnError({.request = request.number,
+                                           .window = std::nullopt,
+                                           .status = std::move(error.status),
+                                           .damage = std::move(error.damage)});
+}
+
+absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
+  std::vector<WindowChunk> chunks;
+  for (size_t i = 0; i < window.chunks.size(); ++i) {
+    chunks.push_back({&window.chunks[i]->chunk, window.definition.chunks[i].ordinal});
+  }
+  auto rows =
+      WindowRows::Build(chunks, window.session->layout->row_bytes(),
+                        {window.definition.split, window.definition.shuffle, window.definition.key},
+                        window.session->record_ids);
+  if (rows.ok()) return rows;
+  return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
+}
+
+}  // namespace
+
+void Worker::Do(Work& work) {
+  const JobTimes::Activity activity = JobTimes::ActivityOf(work.jobs.front().kind);
+  sending_ = {};
+  const auto start = JobTimes::Clock::now();
+  if (work.jobs.front().kind == Job::Kind::kDecode) {
+    Decode(work);
+  } else {
+    Run(work.jobs.front());
+    work.jobs.clear();
+  }
+  times_.Add(activity, JobTimes::Clock::now() - start - sending_);
+  times_.Add(JobTimes::kSend, sending_);
+}
+
+void Worker::Decode(Work& work) {
+  const Job& job = work.jobs.front();
+  if (job.block.rows > 0) return DecodeShared(work);
+  if (job.session->decodes_rows) return DecodeRows(work);
+  PartBuffer part(job.session->home.get(), pool_.Take(*job.session->home, job.bytes()),
+                  job.bytes());
+  work.decoded.counters = decoder_.Decode(PieceOf(job), part.bytes());
+  parts_.push_back(std::move(part));
+  Send(work.jobs);
+}
+
+void Worker::Run(const Job& job) {
+  switch (job.kind) {
+    case Job::Kind::kLoad:
+      return Load(job);
+    case Job::Kind::kBuild:
+      return Build(job);
+    case Job::Kind::kRefuseWindow:
+      TellFailedWindow(*job.window);
+      return scheduler_.FinishRefusal(job);
+    case Job::Kind::kRefuseRequest:
+      TellFailedRequest(*job.request);
+      return scheduler_.FinishRefusal(job);
+    case Job::Kind::kDecode:
+      return;  // Not a job of one.
+  }
+}
+
+void Worker::Load(const Job& job) {
+  LoadError error;
+  std::optional<Chunk> chunk =
+      loader_.Load(job.chunk->shard, job.chunk->ref, job.chunk->layout, job.chunk->damage, error);
+  scheduler_.FinishLoad(job, std::move(chunk), error);
+}
+
+void Worker::Build(const Job& job) {
+  WindowState& window = *job.window;
+  std::shared_ptr<const SharedWindow> shared = scheduler_.FindRows(job);
+  if (shared == nullptr) {
+    absl::StatusOr<WindowRows> rows = BuildRows(window);
+    if (!rows.ok()) return scheduler_.FailBuild(job, rows.status());
+    shared = scheduler_.AddRows(job, *std::move(rows));
+  }
+  if (!window.announced) {
+    job.session->events.OnWindowReady(window.definition.window, window.read_bytes);
+  }
+  scheduler_.FinishBuild(job, std::move(shared));
+}
+
+void Worker::DecodeRows(Work& work) {
+  JobRows rows(work.jobs.front(), decoder_);
+  work.jobs.front().session->events.OnRows(rows);
+  work.decoded = rows.decoded();
+}
+
+void Worker::DecodeShared(Work& work) {
+  const Job leader = work.jobs.front();
+  const Decoding& decoding = *leader.request->decoding;
+  const StripCache::Key key{leader.window->shared->id, &decoding,
+                            leader.block.first_row / decoding.block_rows};
+  std::span<uint8_t> memory;
+  switch (strips_.Claim(key, work.jobs, memory)) {
+    case StripCache::Answer::kWaiting:
+      return work.jobs.clear();
+    case StripCache::Answer::kDecode:
+      work.decoded = DecodeBlock(leader, memory);
+      strips_.Publish(key, work.jobs);
+      break;
+    case StripCache::Answer::kReady:
+      break;
+  }
+  homes_.clear();
+  size_t leaders = 0;
+  for (const Job& job : work.jobs) {
+    homes_.push_back(job.session->home.get());
+    if (job.leads) ++leaders;
+  }
+  pool_.Share(homes_, leaders, memory);
+  for (const Job& job : work.jobs) parts_.push_back(PiecesOf(job, memory));
+  Send(work.jobs);
+  uint64_t rows = 0;
+  for (const Job& job : work.jobs) rows += job.rows;
+  strips_.Release(key, rows);
+}
+
+Decoded Worker::DecodeBlock(const Job& job, std::span<uint8_t> memory) {
+  const RowPattern all{job.block.first_row, job.block.rows, job.block.rows, 1};
+  const Piece block{job.request->decoding->program,
+                    *job.session->layout,
+                    job.window->shared->rows,
+                    all,
+                    0,
+                    job.block.rows};
+  return {decoder_.Decode(block, memory.first(job.decoded_bytes())), job.block.rows};
+}
+
+PartBuffer Worker::PiecesOf(const Job& job, std::span<uint8_t> memory) {
+  const std::span<const TensorInfo> tensors = job.request->decoding->program.tensors();
+  PartPieces pieces;
+  pieces.reserve((tensors.size() + 1) * MostRuns(job.request->pattern, job.rows));
+  std::span<uint8_t> tensor = memory;
+  const auto add_tensor = [&](size_t row_bytes) {
+    ForEachRun(job.request->pattern, job.begin, job.rows, [&](uint64_t row, uint64_t n) {
+      pieces.push_back(tensor.subspan((row - job.block.first_row) * row_bytes, n * row_bytes));
+    });
+    tensor = tensor.subspan(job.block.rows * row_bytes);
+  };
+  for (const TensorInfo& info : tensors) add_tensor(info.row_bytes);
+  if (job.session->record_ids) add_tensor(sizeof(int64_t));
+  return PartBuffer(job.session->home.get(), memory, std::move(pieces));
+}
+
+void Worker::Send(std::span<const Job> jobs) {
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    parts_[i].request = jobs[i].request->number;
+    parts_[i].first_row = static_cast<uint32_t>(jobs[i].begin);
+    parts_[i].rows = jobs[i].rows;
+    if (jobs[i].session->checksums) parts_[i].crc32c = parts_[i].ComputeCrc32c();
+  }
+  const auto start = JobTimes::Clock::now();
+  for (size_t i = 0; i < jobs.size(); ++i) jobs[i].session->events.OnPart(std::move(parts_[i]));
+  sending_ = JobTimes::Clock::now() - start;
+  parts_.clear();
+}
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+// What one thread of the engine does, job by job.
+#ifndef PENSTOCK_RECORDS_ENGINE_WORKER_H_
+#define PENSTOCK_RECORDS_ENGINE_WORKER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "records/engine/chunk_loader.h"
+#include "records/engine/file_cache.h"
+#include "records/engine/job.h"
+#include "records/engine/job_times.h"
+#include "records/engine/page_memory.h"
+#include "records/engine/part_pool.h"
+#include "records/engine/piece.h"
+#include "records/engine/scheduler.h"
+#include "records/engine/strip_cache.h"
+
+namespace penstock {
+
+// Not thread-safe: one a thread. What it is given must outlive it.
+class Worker {
+ public:
+  Worker(Scheduler& scheduler, FileCache& files, PageMemory& memory, PartPool& pool,
+         StripCache& strips, JobTimes& times)
+      : scheduler_(scheduler),
+        pool_(pool),
+        strips_(strips),
+        times_(times),
+        loader_(files, memory) {}
+
+  // Leaves in `work` what was answered.
+  void Do(Work& work);
+
+ private:
+  void Decode(Work& work);
+  void Run(const Job& job);
+  void Load(const Job& job);
+  void Build(const Job& job);
+  // What the client does in the event counts as decoding.
+  void DecodeRows(Work& work);
+  // Answers all who wait for rows of the block that the jobs ask for, or leaves them to the thread
+  // that decodes it.
+  void DecodeShared(Work& work);
+  Decoded DecodeBlock(const Job& job, std::span<uint8_t> memory);
+  // What the job asks for of its block in `memory`.
+  static PartBuffer PiecesOf(const Job& job, std::span<uint8_t> memory);
+  // parts_[i] answers jobs[i].
+  void Send(std::span<const Job> jobs);
+
+  Scheduler& scheduler_;
+  PartPool& pool_;
+  StripCache& strips_;
+  JobTimes& times_;
+  JobTimes::Clock::duration sending_{};  // Of the job under way.
+  ChunkLoader loader_;
+  PieceDecoder decoder_;
+  std::vector<PartBuffer> parts_;
+  std::vector<PartPool::Home*> homes_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_WORKER_H_
