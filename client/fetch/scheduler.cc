@@ -76,7 +76,6 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
     CloseStreamOf(*server);
     return NoteAway(*server);
   }
-  NoteBack(*server);
   server->up_at = now;
   if (server->slow) Arm(*server, now);
   if (!settle_by_) settle_by_ = now + absl::Milliseconds(300);
@@ -143,6 +142,7 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
     return copies_;
   }
   servers_.MarkProductive(*server);
+  NoteBack(*server);
   request->received.push_back({first_row, rows});
   request->active_at = now;
   for (const Range& range : request->RangesFrom(first_row)) {

@@ -22,7 +22,8 @@ bool IsRefusal(absl::StatusCode code) {
 
 // Streams of a server that ended so, before it is not asked any more.
 constexpr uint32_t kMaxNonsense = 3;
-// Most servers that restart are back before.
+// Most servers that restart are back before. One that was up for so long is no longer the one that
+// was away.
 constexpr absl::Duration kTellAfter = absl::Seconds(5);
 
 uint64_t KeyOf(absl::Time time) {
@@ -121,6 +122,7 @@ void FetchScheduler::Connect(ServerEntry& server) {
   servers_.SetState(server, ServerState::kConnecting);
   ++server.generation;
   server.heard_at = now_;
+  server.away_since = std::min(server.away_since, now_);
   server.drain_by = absl::InfiniteFuture();
   server.credit_bytes = options_.fetch_bytes;  // Until the server says more.
   server.open_windows = 0;
@@ -152,6 +154,8 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   server.nonsense += nonsense;
   const bool refused = (!was_up && IsRefusal(status.code())) || server.nonsense >= kMaxNonsense;
   server.counted.breaks += was_up;
+  if (was_up && now_ >= server.up_at + kTellAfter) server.away_since = absl::InfiniteFuture();
+  server.away_since = std::min(server.away_since, silent ? server.heard_at : now_);
   servers_.BackOff(server, now_, std::move(status));
   if (refused) servers_.SetState(server, ServerState::kRefused);
   if (server.removed) Remove(server);
@@ -168,28 +172,32 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
 
 // Where all are refused, the job ends and says so.
 void FetchScheduler::NoteAway(ServerEntry& server) {
-  server.away_since = std::min(server.away_since, now_);
-  if (server.told_away || server.removed) return;
-  const bool refused = server.state == ServerState::kRefused;
+  if (server.removed) return;
+  using Told = ServerEntry::Told;
+  const Told news = server.state == ServerState::kRefused ? Told::kRefused : Told::kAway;
+  if (server.told == news) return;
   const absl::Duration away = absl::Trunc(now_ - server.away_since, absl::Seconds(1));
-  if (refused ? servers_.AllRefused() : away < kTellAfter) return;
-  server.told_away = true;
-  actions_.Report(absl::StrCat(
-      ServerTable::Reason(server),
-      refused ? ": it is not asked again"
-              : absl::StrCat(": away for ", absl::FormatDuration(away), ", still tried")));
+  if (news == Told::kRefused ? servers_.AllRefused() : away < kTellAfter) return;
+  server.told = news;
+  actions_.Report(
+      absl::StrCat(ServerTable::Reason(server),
+                   news == Told::kRefused
+                       ? ": it is not asked again"
+                       : absl::StrCat(": away for ", absl::FormatDuration(away), ", still tried")));
 }
 
+// Its rows have come. Hello alone is no news: it may die of what it is asked next.
 void FetchScheduler::NoteBack(ServerEntry& server) {
   server.away_since = absl::InfiniteFuture();
-  if (!std::exchange(server.told_away, false)) return;
+  if (std::exchange(server.told, ServerEntry::Told::kNothing) == ServerEntry::Told::kNothing)
+    return;
   actions_.Report(absl::StrCat(server.address, " is there again"));
 }
 
 void FetchScheduler::Remove(ServerEntry& server) {
   servers_.SetState(server, ServerState::kRemoved);
   server.away_since = absl::InfiniteFuture();
-  server.told_away = false;
+  server.told = ServerEntry::Told::kNothing;
   answers_.Forget(server.index);
   loads_.Forget(server.index);
 }

@@ -8,9 +8,11 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST_F(SchedulerTest, AKilledServerLosesNothing) {
@@ -51,6 +53,32 @@ TEST_F(SchedulerTest, TellsOfAServerThatStaysAwayAndIsBack) {
                                 HasSubstr("still tried")),
                           "10.0.0.2:7070 is there again"));
   EXPECT_OK(fleet.scheduler().servers()[1].last_error);
+}
+
+TEST_F(SchedulerTest, TellsOfAServerThatIsBackAndRefuses) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  FetchScheduler& scheduler = fleet.scheduler();
+  absl::Time now = absl::UnixEpoch();
+  scheduler.Advance(now);
+  for (uint32_t generation = 1; generation <= 6; ++generation) {
+    scheduler.OnBroken(now, {1, generation}, absl::UnavailableError("connection refused"));
+    scheduler.Advance(now += absl::Milliseconds(1300));
+  }
+  scheduler.OnBroken(now, {1, 7}, absl::UnauthenticatedError("no token"));
+  EXPECT_THAT(fleet.reports(),
+              ElementsAre("10.0.0.2:7070: connection refused: away for 5s, still tried",
+                          "10.0.0.2:7070: no token: it is not asked again"));
+}
+
+// Hello is no news of it.
+TEST_F(SchedulerTest, TellsOfAServerThatComesAndGoes) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(400)});
+  fleet.DieOfWindows(1);
+  for (int second = 1; second < 30; ++second) fleet.RestartAt(absl::Seconds(second), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_THAT(fleet.reports(),
+              Contains(AllOf(StartsWith("10.0.0.2:7070"), HasSubstr("away for"))).Times(1));
+  EXPECT_THAT(fleet.reports(), Not(Contains(HasSubstr("there again"))));
 }
 
 TEST_F(SchedulerTest, DoesNotTellOfAServerThatOnlyRestarts) {

@@ -55,9 +55,10 @@ struct ServerEntry {
   absl::Time retry_at = absl::InfinitePast();
   absl::Duration backoff = absl::ZeroDuration();
   absl::Time drain_by = absl::InfiniteFuture();
-  absl::Status last_error;                         // Until rows come.
-  absl::Time away_since = absl::InfiniteFuture();  // No Hello since.
-  bool told_away = false;
+  absl::Status last_error;  // Until rows come.
+  // Since it was first tried, or lost, until its rows come; and what was told of that.
+  absl::Time away_since = absl::InfiniteFuture();
+  enum class Told : uint8_t { kNothing, kAway, kRefused } told = Told::kNothing;
   ServerInfo info;
   uint64_t credit_bytes = 0;
   uint64_t outstanding_bytes = 0;
