@@ -8,9 +8,10 @@
 
 namespace penstock {
 
-// Bytes of the parts that have not returned, over all sessions, and whether somebody waits for
-// less. Who waits holds the lock that he will sleep under, calls Await() and looks at bytes()
-// again; who subtracts and finds it awaited takes that lock and wakes him. All accesses are
+// Bytes of the memory that parts lie in, over all sessions, and whether somebody waits for less of
+// it or for the return of a session's part. So every return subtracts, be it 0 of memory that other
+// parts still lie in. Who waits holds the lock that he will sleep under, calls Await() and looks at
+// bytes() again; who subtracts and finds it awaited takes that lock and wakes him. All accesses are
 // sequentially consistent, as this needs: the waiter sees what was subtracted, or is seen.
 // Thread-safe.
 class PartLedger {

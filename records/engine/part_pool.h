@@ -93,9 +93,10 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
   size_t MostFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Keep(std::span<uint8_t> memory, std::thread::id taker = {})
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of a part, or of what was kept of shared memory. What of it leaves the ledger.
+  // Of a part. What of it leaves the ledger: nothing while others lie in the same memory.
   size_t ReturnPart(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FreeShared(std::span<uint8_t> memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // From the ledger, for a return of `bytes` or of a part: 0 wakes who waits, too.
   void Subtract(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(Home& home, std::span<uint8_t> memory);
   void CloseHome(Home& home);

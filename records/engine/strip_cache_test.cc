@@ -265,6 +265,22 @@ TEST_F(StripCacheTest, PartsOfOneBlockTakeItsMemoryOnce) {
   EXPECT_EQ(engine_->stats().part_bytes, outside[0]);
 }
 
+// Leaders and followers, of one thread and of several.
+TEST_F(StripCacheTest, NothingIsLeftOfPartsThatManyAskedForAtOnce) {
+  MakeData({.records_per_chunk = 500});
+  Start({.threads = 3});
+  const OpenWindow window = data_->Window(1, {0, 1, 2, 3});
+  OpenAll(6, window, /*record_ids=*/false);
+  for (uint64_t round = 1; round <= 10; ++round) {
+    for (auto& session : sessions_) {
+      ASSERT_OK(session->Fetch(FetchAll(window, round, WireDtype::kF32)));
+    }
+    for (auto& client : clients_) ASSERT_TRUE(client->WaitRows(round, window.rows));
+    EXPECT_TRUE(WaitUntil([&] { return engine_->stats().part_bytes == 0; }));
+    for (auto& session : sessions_) EXPECT_EQ(session->stats().part_bytes, 0u);
+  }
+}
+
 // Sessions come and go while others read the same rows.
 TEST_F(StripCacheTest, ASessionMayLeaveWhileItsRowsAreDecodedForIt) {
   MakeData({.records_per_chunk = 500});
