@@ -253,18 +253,22 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
   return processes.Run();
 }
 
-void RunToItsEnd(std::vector<std::string> line) {
+absl::Status RunToItsEnd(std::vector<std::string> line) {
   std::vector<char*> argv;
   for (std::string& argument : line) argv.push_back(argument.data());
   argv.push_back(nullptr);
   pid_t child = 0;
-  if (posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ) == 0) {
-    waitpid(child, nullptr, 0);
+  const int error = posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ);
+  if (error != 0) return ErrnoToStatus(error, absl::StrJoin(line, " "));
+  int ended = 0;
+  while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
   }
+  if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0) return absl::OkStatus();
+  return absl::UnknownError(absl::StrCat(absl::StrJoin(line, " "), " failed"));
 }
 
 // What penstock-train can do, it says itself.
-void PrintBuild() {
+absl::Status PrintBuild() {
   const std::string path = SearchPath(ProcessEnvironment());
   auto mark = [&](const char* program) {
     const std::string found = FindProgram(program, path);
@@ -276,14 +280,11 @@ void PrintBuild() {
   absl::PrintF("Programs:\n    %s\n\n", mark("penstock-train"));
   std::fflush(stdout);
   const std::string trainer = FindProgram("penstock-train", path);
-  if (!trainer.empty()) RunToItsEnd({trainer, "devices"});
+  return trainer.empty() ? absl::OkStatus() : RunToItsEnd({trainer, "devices"});
 }
 
 absl::Status Launch(const LaunchFlags& flags) {
-  if (flags.check_build) {
-    PrintBuild();
-    return absl::OkStatus();
-  }
+  if (flags.check_build) return PrintBuild();
   if (flags.program.empty()) {
     return UsageError("which program? penstock launch -np 2 -- penstock-train ...");
   }

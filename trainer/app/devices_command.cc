@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,33 +16,51 @@
 namespace penstock {
 namespace {
 
-std::string Line(bool there, absl::string_view what) {
-  return absl::StrCat("    [", there ? "X" : " ", "] ", what, "\n");
+std::string Line(absl::string_view what, const absl::Status& there) {
+  if (there.ok()) return absl::StrCat("    [X] ", what, "\n");
+  return absl::StrCat("    [ ] ", what, ": ", there.message(), "\n");
 }
 
-std::string Missing(absl::string_view what, const absl::Status& why) {
-  return Line(false, absl::StrCat(what, ": ", why.message()));
-}
-
-std::string DescribeGpus() {
+// Adds a line for each GPU to `text`; whether one can be used.
+bool DescribeGpus(std::string& text) {
   const absl::StatusOr<size_t> gpus = CountGpus();
-  if (!gpus.ok()) return Missing("GPU", gpus.status());
-  std::string lines;
-  for (size_t i = 0; i < *gpus; ++i) {
-    const std::string name = absl::StrCat("GPU ", i);
+  if (!gpus.ok()) text += Line("GPU", gpus.status());
+  bool usable = false;
+  for (size_t i = 0; gpus.ok() && i < *gpus; ++i) {
+    std::string name = absl::StrCat("GPU ", i);
     const absl::StatusOr<std::unique_ptr<Device>> gpu = OpenGpu(i);
-    lines += gpu.ok() ? Line(true, absl::StrCat(name, ": ", (*gpu)->info().name, ", ",
-                                                FormatByteSize((*gpu)->info().total_bytes)))
-                      : Missing(name, gpu.status());
+    if (gpu.ok()) {
+      absl::StrAppend(&name, ": ", (*gpu)->info().name, ", ",
+                      FormatByteSize((*gpu)->info().total_bytes));
+    }
+    text += Line(name, gpu.status());
+    usable |= gpu.ok();
   }
-  return lines;
+  return usable;
 }
 
-std::string DescribeLibrary(const LibrarySpec& spec, const std::vector<std::string>& folders) {
+absl::Status DescribeLibrary(const LibrarySpec& spec, const std::vector<std::string>& folders,
+                             std::string& text) {
   const absl::StatusOr<SharedLibrary> library = SharedLibrary::Open(spec, folders);
-  if (!library.ok()) return Missing(spec.name, library.status());
-  return Line(true,
-              absl::StrCat(spec.name, " ", spec.print(library->version()), ": ", library->path()));
+  std::string name = spec.name;
+  if (library.ok()) {
+    absl::StrAppend(&name, " ", spec.print(library->version()), ": ", library->path());
+  }
+  text += Line(name, library.status());
+  return library.status();
+}
+
+// A build without Gloo trains on one rank.
+void DescribeWays(bool gpus, absl::Status nccl, std::string& text) {
+  const absl::Status gloo =
+      HasGloo() ? absl::OkStatus() : absl::UnimplementedError("this build has no Gloo: one rank");
+  absl::Status shared = gloo;
+  shared.Update(gpus ? absl::OkStatus() : absl::NotFoundError("no GPU that can be used"));
+  absl::Status apart = shared;
+  apart.Update(std::move(nccl));
+  text += Line("Gloo (TCP), ranks on CPUs", gloo);
+  text += Line("NCCL, a GPU each", apart);
+  text += Line("host memory, ranks that share a GPU (--allow-shared-gpu)", shared);
 }
 
 }  // namespace
@@ -53,17 +72,14 @@ void AddDevicesOptions(CLI::App& app, DevicesOptions&) {
 std::string DescribeDevices() {
   const std::vector<std::string> folders = LibraryFolders(LibraryEnvironment::FromProcess());
   std::string text = "Devices:\n";
-  text += Line(true, HasOneDnn() ? "CPU: fp32 and bf16" : "CPU: fp32 (no oneDNN in this build)");
-  text += DescribeGpus();
+  text += Line(HasOneDnn() ? "CPU: fp32 and bf16" : "CPU: fp32 (this build has no oneDNN)", {});
+  const bool gpus = DescribeGpus(text);
   text += "\nLibraries of GPUs:\n";
-  for (const LibrarySpec& spec : {CublasLtSpec(), NcclSpec(), CuptiSpec()}) {
-    text += DescribeLibrary(spec, folders);
-  }
+  DescribeLibrary(CublasLtSpec(), folders, text).IgnoreError();
+  const absl::Status nccl = DescribeLibrary(NcclSpec(), folders, text);
+  DescribeLibrary(CuptiSpec(), folders, text).IgnoreError();
   text += "\nBetween ranks:\n";
-  text += Line(HasGloo(), "Gloo (TCP): ranks on CPUs");
-  const bool nccl = CountGpus().ok() && SharedLibrary::Open(NcclSpec(), folders).ok();
-  text += Line(nccl, "NCCL: a GPU each");
-  text += Line(CountGpus().ok(), "host memory: ranks that share a GPU (--allow-shared-gpu)");
+  DescribeWays(gpus, nccl, text);
   return text;
 }
 

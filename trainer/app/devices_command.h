@@ -15,7 +15,7 @@ struct DevicesOptions {};
 void AddDevicesOptions(CLI::App& app, DevicesOptions& options);
 
 // The lines that RunDevices() prints: "[X] NCCL 2.28.3: /usr/lib/libnccl.so.2" for what is there,
-// "[ ] CUDA: " and why not for what is not. Opens every GPU.
+// "[ ] GPU: no NVIDIA driver" for what is not. Opens every GPU.
 std::string DescribeDevices();
 
 absl::Status RunDevices(const DevicesOptions& options);
