@@ -11,9 +11,11 @@
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
 #include "trainer/app/testing/traced_training.h"
+#include "trainer/app/training_watch.h"
 #include "trainer/backend/cuda/cuda_libraries.h"
 #include "trainer/backend/cuda/open_cupti.h"
 #include "trainer/backend/cuda/testing/cupti_device.h"
+#include "trainer/backend/testing/boards.h"
 
 namespace penstock {
 namespace {
@@ -101,6 +103,44 @@ TEST_F(DeviceCuptiTraceTest, WhereItRefusesMarksTakeItsPlace) {
                         "cuptiActivityEnable: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35): "));
   EXPECT_THAT(training_.Read().StepsOf("compute"), ElementsAre(3, 4, 5));
   EXPECT_EQ(training_.device_times()->source, "marks");
+}
+
+// Whether all that was queued is waited for while CUPTI records.
+class WaitsWhileRecording final : public ForwardingDevice {
+ public:
+  WaitsWhileRecording(std::unique_ptr<Device> device, FakeCupti& fake, bool& waited)
+      : ForwardingDevice(std::move(device)), fake_(fake), waited_(waited) {}
+  absl::Status Synchronize(DeviceQueue queue) override {
+    const absl::Status status = ForwardingDevice::Synchronize(queue);
+    if (queue == DeviceQueue::kCompute) waited_ |= fake_.recording();
+    return status;
+  }
+
+ private:
+  FakeCupti& fake_;
+  bool& waited_;
+};
+
+TEST_F(DeviceCuptiTraceTest, ATrainingThatIsBrokenOffWithinItsTraceLeavesNothingBehind) {
+  bool waited = false;
+  ASSERT_OK_AND_ASSIGN(
+      const auto backend,
+      CudaBackend::Create({"small", 1, 16, 1, 24}, {.shards = 1, .global_rows = 1},
+                          std::make_unique<WaitsWhileRecording>(Recorded(), fake_, waited)));
+  ASSERT_OK(backend->SetState(TrainState(backend->table().arena_size())));
+  const RandomBoards boards(1);
+  {
+    const ProfileOptions profile{.steps = "1:3"};
+    TrainingWatch watch(profile, /*threads=*/1);
+    watch.Watch(*backend, /*device=*/true);
+    ASSERT_OK(backend->Step(boards.rows(), {}).status());
+    EXPECT_TRUE(fake_.recording());
+    waited = false;
+  }
+  EXPECT_TRUE(waited);
+  EXPECT_FALSE(fake_.recording());
+  EXPECT_FALSE(fake_.subscribed());
+  EXPECT_OK(backend->Step(boards.rows(), {}).status());  // Tells nobody that is gone.
 }
 
 TEST_F(DeviceCuptiTraceTest, AnotherProfilerIsToldOfBeforeTheTraining) {

@@ -6,7 +6,9 @@
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
 #include "trainer/app/testing/traced_training.h"
+#include "trainer/app/training_watch.h"
 #include "trainer/backend/cuda/testing/emulated_device.h"
+#include "trainer/backend/testing/boards.h"
 
 namespace penstock {
 namespace {
@@ -60,6 +62,20 @@ TEST(DeviceTraceTest, ATrainingThatEndsBeforeItsTraceWritesWhatThereIs) {
   TracedTraining training;
   ASSERT_OK(training.Run(Emulated(), {}, /*steps=*/4));
   EXPECT_THAT(training.Read().StepsOf("compute"), ElementsAre(3, 4));
+}
+
+TEST(DeviceTraceTest, ABackendOutlivesItsTrace) {
+  ASSERT_OK_AND_ASSIGN(
+      const auto backend,
+      CudaBackend::Create({"small", 1, 16, 1, 24}, {.shards = 1, .global_rows = 1}, Emulated()));
+  ASSERT_OK(backend->SetState(TrainState(backend->table().arena_size())));
+  const RandomBoards boards(1);
+  const ProfileOptions profile{.steps = "1:3"};
+  auto watch = std::make_unique<TrainingWatch>(profile, /*threads=*/1);
+  watch->Watch(*backend, /*device=*/true);
+  ASSERT_OK(backend->Step(boards.rows(), {}).status());
+  watch.reset();
+  EXPECT_OK(backend->Step(boards.rows(), {}).status());
 }
 
 }  // namespace

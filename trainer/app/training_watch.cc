@@ -29,8 +29,15 @@ TrainingWatch::TrainingWatch(const ProfileOptions& options, size_t threads)
   }
 }
 
+TrainingWatch::~TrainingWatch() {
+  if (watched_ == nullptr) return;
+  watched_->set_device_profile(nullptr);
+  watched_->set_tracer(nullptr);
+}
+
 void TrainingWatch::Watch(Backend& backend, bool device) {
   if (options_.steps.empty()) return;
+  watched_ = &backend;
   backend.set_tracer(&tracer_);
   if (!device) return;
   const auto [first, last] = *ParseStepRange(options_.steps);
@@ -38,17 +45,17 @@ void TrainingWatch::Watch(Backend& backend, bool device) {
   backend.set_device_profile(&*device_);
   told_ = device_->problem();
   Tell(told_);
-  traced_ = &backend;
   if (device_->has_recorder()) {
     tracer_.NameTrack(1, "steps under way");
   } else {
+    backend.set_device_profile(nullptr);
     device_.reset();
   }
 }
 
 void TrainingWatch::AddDevice() {
   if (!device_.has_value()) return;
-  traced_->set_device_profile(nullptr);
+  watched_->set_device_profile(nullptr);
   if (device_->problem() != told_) Tell(device_->problem());
   if (const std::optional<DeviceRecords>& records = device_->records()) {
     AddDeviceSpans(*records, device_->launches(), tracer_);

@@ -26,11 +26,15 @@ class TrainingWatch {
  public:
   // REQUIRES: options.Validate(). `threads` compute beside the one that drives the steps.
   TrainingWatch(const ProfileOptions& options, size_t threads);
+  // The backend is told nothing more to record, once what it has queued is done.
+  ~TrainingWatch();
+  TrainingWatch(const TrainingWatch&) = delete;
+  TrainingWatch& operator=(const TrainingWatch&) = delete;
 
   StepRecorder& recorder() { return recorder_; }
 
   // Traces `backend`, if steps are to be; `device`: its streams as well, or a line on stderr says
-  // why not. It must outlive WriteTrace().
+  // why not. It must outlive this.
   void Watch(Backend& backend, bool device);
 
   // Of a diagnosis: half of `total_steps` are normal. The others take no batches of `inner`, or
@@ -56,7 +60,7 @@ class TrainingWatch {
   const ProfileOptions& options_;
   Tracer tracer_;
   StepRecorder recorder_;
-  Backend* traced_ = nullptr;
+  Backend* watched_ = nullptr;
   std::optional<DeviceProfile> device_;
   std::string told_;  // Of its problems.
   std::optional<DeviceTimes> device_times_;

@@ -99,7 +99,8 @@ class Backend {
   // Null: nothing is traced.
   virtual void set_tracer(Tracer* tracer) = 0;
   // Gives a device's recorder, which lives as long as the backend at most, and tells what it
-  // queues. Null: ends what is recorded still, and tells nobody any more.
+  // queues. Null: ends what is recorded still, and tells nobody any more; after the last step, for
+  // an exchange that is under way is given up.
   virtual void set_device_profile(DeviceProfile* profile) { (void)profile; }
 
   // Bytes of host memory that training on rows of this format takes, by what they are for.

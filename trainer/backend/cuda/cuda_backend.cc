@@ -216,8 +216,13 @@ void CudaBackend::Trace(const Sent& batch) {
   last_end_ = end;
 }
 
+// Exchanges that are under way may be those of ranks that are gone: they would be waited for
+// forever.
 void CudaBackend::set_device_profile(DeviceProfile* profile) {
-  if (profile_ != nullptr) EndProfile();
+  if (profile_ != nullptr) {
+    if (Overlaps() && !begun_.empty()) (void)Drop(absl::CancelledError("the training ends"));
+    EndProfile();
+  }
   profile_ = profile;
   if (profile_ == nullptr) return;
   std::string problem;

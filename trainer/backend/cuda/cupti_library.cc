@@ -12,8 +12,12 @@ void Find(const SharedLibrary& library, const char* name, F*& function) {
   function = library.Function<F>(name);
 }
 
+// CUPTI_ERROR_..._DEVICE_NOT_SUPPORTED, which a library may give although the header of CUDA 12.4
+// lacks their names.
+enum NewerResult : int { kMigDevice = 43, kSliDevice = 44, kWslDevice = 45 };
+
 const char* Remedy(CUptiResult result) {
-  switch (result) {
+  switch (static_cast<int>(result)) {
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
       return "another profiler or debugger has this process (Nsight Systems or Compute, cuda-gdb, "
              "compute-sanitizer): run without it, or without --profile-steps and look at what it "
@@ -31,9 +35,9 @@ const char* Remedy(CUptiResult result) {
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
     case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
-    case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
+    case kMigDevice:
+    case kSliDevice:
+    case kWslDevice:
     case CUPTI_ERROR_NOT_SUPPORTED:
       return "it does not trace this kind of GPU";
     case CUPTI_ERROR_OUT_OF_MEMORY:

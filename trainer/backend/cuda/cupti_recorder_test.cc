@@ -269,7 +269,10 @@ TEST(InstalledCuptiTest, StartsOrSaysWhyNot) {
   const auto opened = OpenCupti();
   if (absl::IsNotFound(opened.status())) GTEST_SKIP() << opened.status().message();
   if (opened.ok()) {
-    EXPECT_OK((*opened)->Start());
+    const absl::Status started = (*opened)->Start();
+    // Privileges, and what is no whole GPU, are asked for when something is enabled.
+    if (absl::IsFailedPrecondition(started)) GTEST_SKIP() << started.message();
+    ASSERT_OK(started);
     EXPECT_OK((*opened)->Stop().status());
   } else {
     EXPECT_THAT(opened.status(),

@@ -11,18 +11,26 @@
 namespace penstock {
 namespace {
 
-// CUPTI 12.0's records are the oldest that are read, and appended to since.
+// What is read is in CUDA 12.4's records; newer ones append to them.
 #define PENSTOCK_SAME_PLACE(a, b, field) \
   static_assert(offsetof(a, field) == offsetof(b, field), "a CUPTI that moved " #field)
+#if CUPTI_API_VERSION >= 130000
 PENSTOCK_SAME_PLACE(CUpti_ActivityKernel10, CUpti_ActivityKernel9, start);
+PENSTOCK_SAME_PLACE(CUpti_ActivityKernel10, CUpti_ActivityKernel9, end);
 PENSTOCK_SAME_PLACE(CUpti_ActivityKernel10, CUpti_ActivityKernel9, streamId);
 PENSTOCK_SAME_PLACE(CUpti_ActivityKernel10, CUpti_ActivityKernel9, correlationId);
 PENSTOCK_SAME_PLACE(CUpti_ActivityKernel10, CUpti_ActivityKernel9, name);
 PENSTOCK_SAME_PLACE(CUpti_ActivityKernel10, CUpti_ActivityKernel9, graphNodeId);
+#endif
+#if CUPTI_API_VERSION >= 26  // CUDA 12.8.
+PENSTOCK_SAME_PLACE(CUpti_ActivityMemcpy6, CUpti_ActivityMemcpy5, copyKind);
 PENSTOCK_SAME_PLACE(CUpti_ActivityMemcpy6, CUpti_ActivityMemcpy5, bytes);
 PENSTOCK_SAME_PLACE(CUpti_ActivityMemcpy6, CUpti_ActivityMemcpy5, start);
+PENSTOCK_SAME_PLACE(CUpti_ActivityMemcpy6, CUpti_ActivityMemcpy5, end);
+PENSTOCK_SAME_PLACE(CUpti_ActivityMemcpy6, CUpti_ActivityMemcpy5, streamId);
 PENSTOCK_SAME_PLACE(CUpti_ActivityMemcpy6, CUpti_ActivityMemcpy5, correlationId);
 PENSTOCK_SAME_PLACE(CUpti_ActivityMemcpy6, CUpti_ActivityMemcpy5, graphNodeId);
+#endif
 PENSTOCK_SAME_PLACE(CUpti_ActivityOverhead3, CUpti_ActivityOverhead2, start);
 PENSTOCK_SAME_PLACE(CUpti_ActivityOverhead3, CUpti_ActivityOverhead2, end);
 #undef PENSTOCK_SAME_PLACE
@@ -76,11 +84,11 @@ void CuptiRecords::Add(const CUpti_Activity& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
-      const auto& kernel = As<CUpti_ActivityKernel10>(record);
+      const auto& kernel = As<CUpti_ActivityKernel9>(record);
       return AddWork(kernel, kernel.name, 0);
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
-      const auto& copy = As<CUpti_ActivityMemcpy6>(record);
+      const auto& copy = As<CUpti_ActivityMemcpy5>(record);
       return AddWork(copy, CopyName(copy.copyKind), copy.bytes);
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {

@@ -311,6 +311,26 @@ TEST_F(DeviceExchangeTest, ALostRankEndsAStepThatIsQueued) {
   });
 }
 
+TEST_F(DeviceExchangeTest, ATraceEndsThoughAnExchangeWaitsForALostRank) {
+  RunRanks(2, [&](RankGroup& group) {
+    DeviceLog log;
+    NcclRank rank(group, Options(), log);
+    if (group.info().rank == 1) {
+      EXPECT_FALSE(group.store()->WaitForLost(absl::Seconds(60)).ok());
+      return;
+    }
+    DeviceProfile profile(1, 2);
+    rank.backend().set_device_profile(&profile);
+    const RandomBoards boards(kRows, 0);
+    ASSERT_OK(rank.backend().Stage(RowsOf(boards, rank.ranks()), {.global_rows = kRows}, true));
+    ASSERT_OK(rank.backend().Begin());
+    rank.backend().set_device_profile(nullptr);
+    EXPECT_THAT(rank.backend().ReadState(),
+                StatusIs(absl::StatusCode::kCancelled, HasSubstr("there is no state")));
+    group.Fail(absl::DataLossError("shard 7 is cut short"));
+  });
+}
+
 TEST_F(DeviceExchangeTest, AStepThatDivergedChangesNothing) {
   RunRanks(2, [&](RankGroup& group) {
     DeviceLog log;

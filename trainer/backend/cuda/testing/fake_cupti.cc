@@ -17,6 +17,18 @@ namespace {
 
 using penstock::FakeCupti;
 
+// The newest that the header has, as a library of its age would write them.
+#if CUPTI_API_VERSION >= 130000
+using KernelRecord = CUpti_ActivityKernel10;
+#else
+using KernelRecord = CUpti_ActivityKernel9;
+#endif
+#if CUPTI_API_VERSION >= 26  // CUDA 12.8.
+using CopyRecord = CUpti_ActivityMemcpy6;
+#else
+using CopyRecord = CUpti_ActivityMemcpy5;
+#endif
+
 constexpr int kUnknownKind = 9999, kBrokenKind = 0;
 
 thread_local std::vector<uint64_t> external_ids;
@@ -100,7 +112,7 @@ class Fake final : public FakeCupti {
   }
   void Kernel(uint32_t correlation, uint32_t stream, const char* name, uint64_t begin, uint64_t end,
               uint64_t node) override {
-    CUpti_ActivityKernel10 record = {};
+    KernelRecord record = {};
     record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
     record.name = name;
     record.graphNodeId = node;
@@ -108,7 +120,7 @@ class Fake final : public FakeCupti {
   }
   void Copy(uint32_t correlation, uint32_t stream, CUpti_ActivityMemcpyKind kind, uint64_t bytes,
             uint64_t begin, uint64_t end) override {
-    CUpti_ActivityMemcpy6 record = {};
+    CopyRecord record = {};
     record.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
     record.copyKind = static_cast<uint8_t>(kind);
     record.bytes = bytes;
