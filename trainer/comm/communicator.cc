@@ -21,7 +21,7 @@ absl::Status Communicator::Queue(std::span<const Outgoing>, std::span<const Inco
   return absl::UnimplementedError("exchanges of this communicator are not queued");
 }
 
-absl::Status Communicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()>) {
+absl::Status Communicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()>) {
   return absl::UnimplementedError("exchanges of this communicator are not queued");
 }
 

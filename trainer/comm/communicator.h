@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,9 +55,21 @@ class Communicator {
   virtual bool CanQueue() const { return false; }
   // As Exchange(), but returns once it is queued: the memory is borrowed until the stream is done.
   virtual absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in);
-  // Until `done` says that what was queued is; errors are those of Exchange() and of `done`. After
-  // one nothing that was queued waits for other ranks any longer, and what it received is garbage.
-  virtual absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done);
+  // What is queued, as its device tells.
+  struct Queued {
+    bool done = false;
+    // The exchange that has begun last. Absent: none has, so that nothing waits for other ranks.
+    struct Place {
+      uint64_t step = 0;
+      uint32_t bucket = 0;
+      bool operator==(const Place&) const = default;
+    };
+    std::optional<Place> place = {};
+  };
+  // Until `look` says that what was queued is done; errors are those of Exchange() and of `look`.
+  // Each new place is marked, and is progress. After an error nothing that was queued waits for
+  // other ranks any longer, and what it received is garbage.
+  virtual absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()> look);
   // Ends the communicator, so that nothing that was queued waits for other ranks any longer.
   // Graphs that captured exchanges must end before the communicator does.
   virtual void Abandon(const absl::Status& why) { (void)why; }

@@ -33,8 +33,8 @@ class GatedCommunicator final : public Communicator {
   absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     return open_ ? inner_.Queue(out, in) : absl::OkStatus();
   }
-  absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done) override {
-    return inner_.AwaitQueued(done);
+  absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()> look) override {
+    return inner_.AwaitQueued(look);
   }
   void Abandon(const absl::Status& why) override { inner_.Abandon(why); }
   bool IsSilent() const override { return !open_; }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,7 +43,7 @@ class NcclCommunicator final : public Communicator {
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
   bool CanQueue() const override { return true; }
   absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in) override;
-  absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done) override;
+  absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()> look) override;
   void Abandon(const absl::Status& why) override;
   absl::Status Barrier() override;
 
@@ -54,15 +55,16 @@ class NcclCommunicator final : public Communicator {
                            bool stream_too);
   // With the watch told of the wait; errors end everything.
   absl::Status Watched(absl::FunctionRef<absl::Status()> wait);
+  absl::Status EndWait(const absl::Status& status);
   absl::Status Post(const Travelling& travelling);
   absl::Status PostAll(const Travelling& travelling);
 
   // False: NCCL is still at what it was last asked for.
   absl::StatusOr<bool> IsIdle();
-  // Until NCCL has taken what it was asked for and `done` says yes.
-  absl::Status Wait(absl::Duration timeout, absl::FunctionRef<absl::StatusOr<bool>()> done);
+  // Until NCCL has taken what it was asked for and `done`, which may renew `patience`, says yes.
+  absl::Status Wait(const Patience& patience, absl::FunctionRef<absl::StatusOr<bool>()> done);
   absl::Status Wait(absl::Duration timeout, bool stream_too) {
-    return Wait(timeout,
+    return Wait(Patience(timeout),
                 [&]() -> absl::StatusOr<bool> { return stream_too ? stream_.Done() : true; });
   }
   // Makes `status`, or the loss of a rank that may be behind it, what everything ends with.
@@ -141,14 +143,32 @@ absl::Status NcclCommunicator::Queue(std::span<const Outgoing> out, std::span<co
   return Watched([&] { return RunExchange(out, in, /*stream_too=*/false); });
 }
 
-absl::Status NcclCommunicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done) {
-  return Watched([&] { return Wait(options_.timeout, done); });
+// A rank that computes waits for nobody: it is the late one where others do. Who is late and the
+// timeout count time without progress, not that of everything that was queued.
+absl::Status NcclCommunicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()> look) {
+  PENSTOCK_RETURN_IF_ERROR(ended_);
+  Patience patience(options_.timeout);
+  std::optional<Queued::Place> last;
+  auto done = [&]() -> absl::StatusOr<bool> {
+    PENSTOCK_ASSIGN_OR_RETURN(const Queued queued, look());
+    if (queued.place != last && queued.place.has_value()) {
+      watch_.Mark(queued.place->step, queued.place->bucket);
+      watch_.Begin();
+      patience.Renew();
+    }
+    last = queued.place;
+    return queued.done;
+  };
+  return EndWait(Wait(patience, done));
 }
 
 absl::Status NcclCommunicator::Watched(absl::FunctionRef<absl::Status()> wait) {
   PENSTOCK_RETURN_IF_ERROR(ended_);
   watch_.Begin();
-  const absl::Status status = wait();
+  return EndWait(wait());
+}
+
+absl::Status NcclCommunicator::EndWait(const absl::Status& status) {
   watch_.End();
   if (status.ok() || absl::IsInvalidArgument(status)) return status;
   return End(status);
@@ -201,18 +221,18 @@ absl::StatusOr<bool> NcclCommunicator::IsIdle() {
   return state == kNcclSuccess;
 }
 
-absl::Status NcclCommunicator::Wait(absl::Duration timeout,
+absl::Status NcclCommunicator::Wait(const Patience& patience,
                                     absl::FunctionRef<absl::StatusOr<bool>()> done) {
   auto look = [&]() -> absl::StatusOr<bool> {
     PENSTOCK_ASSIGN_OR_RETURN(const bool idle, IsIdle());
     PENSTOCK_RETURN_IF_ERROR(store_.lost());
     return idle ? done() : idle;
   };
-  PENSTOCK_ASSIGN_OR_RETURN(const bool is_done, PollUntil(timeout, look, kLookPause));
+  PENSTOCK_ASSIGN_OR_RETURN(const bool is_done, PollUntil(patience, look, kLookPause));
   if (is_done) return absl::OkStatus();
   const std::string late = watch_.Late();
   return absl::UnavailableError(absl::StrCat("the GPUs of the ranks were not done within ",
-                                             absl::FormatDuration(timeout),
+                                             absl::FormatDuration(patience.timeout()),
                                              late.empty() ? "" : "; ", late));
 }
 

@@ -1,5 +1,7 @@
 #include "trainer/comm/nccl_communicator.h"
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -21,6 +23,7 @@ using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Variables are those of the whole process: one test at a time, set before its ranks begin.
 class NcclCommunicatorTest : public testing::Test {
@@ -147,6 +150,62 @@ TEST_F(NcclCommunicatorTest, AHangEndsAfterItsTimeAndIsToldOfBefore) {
   MutexLock lock(&mutex);
   EXPECT_THAT(told, testing::Contains(HasSubstr(
                         "all ranks wait for each other at step 6, bucket 2: a device hangs")));
+}
+
+// What is queued takes longer than the timeout and than others wait for who is late, but gets on.
+// The one is looked at with each place; of the other a machine that stalls for so long tells.
+TEST_F(NcclCommunicatorTest, OnlyTimeWithoutProgressCounts) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kTime{3};
+  Mutex mutex;
+  std::vector<std::string> told;
+  std::atomic<bool> stalled = false;
+  WaitOptions options;
+  options.timeout = absl::Seconds(2);
+  options.late_after = absl::Seconds(2);
+  options.report = [&](absl::string_view line) {
+    MutexLock lock(&mutex);
+    told.emplace_back(line);
+  };
+  Run(
+      2,
+      [&](RankGroup&, absl::StatusOr<std::unique_ptr<Communicator>> made) {
+        ASSERT_OK(made);
+        const auto begin = Clock::now();
+        auto last = begin;
+        uint64_t step = 0;
+        auto look = [&]() -> absl::StatusOr<Communicator::Queued> {
+          const auto now = Clock::now();
+          if (now - last > std::chrono::seconds(1)) stalled = true;
+          last = now;
+          return Communicator::Queued{now - begin > kTime, Communicator::Queued::Place{++step, 0}};
+        };
+        EXPECT_OK((*made)->AwaitQueued(look));
+      },
+      options);
+  MutexLock lock(&mutex);
+  if (stalled) GTEST_SKIP() << "this machine stood still for a second";
+  EXPECT_THAT(told, IsEmpty());
+}
+
+// The other one does not even begin to wait.
+TEST_F(NcclCommunicatorTest, WhatDoesNotGetOnEndsAfterItsTime) {
+  WaitOptions options;
+  options.timeout = absl::Milliseconds(500);
+  options.verdict_timeout = absl::Milliseconds(100);
+  Run(
+      2,
+      [](RankGroup& group, absl::StatusOr<std::unique_ptr<Communicator>> made) {
+        ASSERT_OK(made);
+        ASSERT_OK(group.communicator().Barrier());
+        Communicator::Queued queued;
+        if (group.info().rank == 0) queued.place = {.step = 7, .bucket = 3};
+        const absl::Status status =
+            (*made)->AwaitQueued([&]() -> absl::StatusOr<Communicator::Queued> { return queued; });
+        EXPECT_THAT(status,
+                    StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not done within 500ms")));
+      },
+      options);
 }
 
 TEST_F(NcclCommunicatorTest, ARankThatDoesNotConnectEndsAllInTime) {

@@ -12,17 +12,34 @@
 
 namespace penstock {
 
-// Asks `done` until it says yes; at first without pause, as most waits are short. False: it did
-// not within `timeout`.
+// How long something may take without getting on.
+class Patience {
+ public:
+  explicit Patience(absl::Duration timeout) : timeout_(absl::ToChronoMilliseconds(timeout)) {
+    Renew();
+  }
+  // It got on: the time counts from now.
+  void Renew() { end_ = Clock::now() + timeout_; }
+  absl::Duration timeout() const { return absl::FromChrono(timeout_); }
+  bool ended() const { return Clock::now() >= end_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const std::chrono::milliseconds timeout_;
+  Clock::time_point end_;
+};
+
+// Asks `done`, which may renew `patience`, until it says yes; at first without pause, as most waits
+// are short. False: the patience ended before.
 inline absl::StatusOr<bool> PollUntil(
-    absl::Duration timeout, absl::FunctionRef<absl::StatusOr<bool>()> done,
+    const Patience& patience, absl::FunctionRef<absl::StatusOr<bool>()> done,
     std::chrono::microseconds pause = std::chrono::microseconds(200)) {
   constexpr int kEager = 1000;
-  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(timeout);
   for (int looks = 0;; ++looks) {
     PENSTOCK_ASSIGN_OR_RETURN(const bool is_done, done());
     if (is_done) return true;
-    if (std::chrono::steady_clock::now() >= deadline) return false;
+    if (patience.ended()) return false;
     if (looks < kEager) {
       std::this_thread::yield();
     } else {

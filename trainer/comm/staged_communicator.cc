@@ -25,7 +25,7 @@ absl::Status StagedCommunicator::Copy(std::span<const uint8_t> from, uint8_t* to
 
 absl::Status StagedCommunicator::WaitForStream() {
   PENSTOCK_ASSIGN_OR_RETURN(const bool done,
-                            PollUntil(timeout_, [this] { return stream_.Done(); }));
+                            PollUntil(Patience(timeout_), [this] { return stream_.Done(); }));
   if (done) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("the GPU was not done within ", absl::FormatDuration(timeout_)));

@@ -136,7 +136,7 @@ absl::Status CudaBackend::Begin() {
     begun_.push_back(batch);
   }
   staged_.clear();
-  group_ = (group_ + 1) % kGroups;
+  group_ = (group_ + 1) % kBatchGroups;
   return absl::OkStatus();
 }
 
@@ -199,12 +199,14 @@ absl::StatusOr<StepResult> CudaBackend::Finish() {
   if (begun_.empty()) return absl::InternalError("a batch is finished that was not begun");
   absl::StatusOr<StepResult> result = FinishFirst(begun_.front());
   Trace(begun_.front());
-  if (EndsProfile(begun_.front())) EndProfile();
+  const bool ends_profile = EndsProfile(begun_.front());
   if (result.ok()) {
     begun_.pop_front();
   } else {
     (void)Drop(result.status());  // The first error is told.
   }
+  // Behind that: it waits for the device, and until then the device may for other ranks.
+  if (ends_profile) EndProfile();
   return result;
 }
 
@@ -260,7 +262,10 @@ absl::Status CudaBackend::Drop(const absl::Status& why, bool broken) {
     PENSTOCK_RETURN_IF_ERROR(device_->Synchronize(DeviceQueue::kCompute));
     return copied.ok() ? exchanged : copied;
   });
-  if (broken && Overlaps()) EndGraphs();
+  if (broken && Overlaps()) {
+    EndGraphs();
+    inference_list_ = Lists().Inference(EvaluationSlot());
+  }
   return ended;
 }
 
@@ -272,7 +277,7 @@ void CudaBackend::EndGraphs() {
   });
   for (auto& lists : lists_) lists = {};
   launches_ = {};
-  if (device_state_.has_value()) inference_list_ = Lists().Inference(EvaluationSlot());
+  inference_list_ = {};
 }
 
 absl::StatusOr<StepResult> CudaBackend::RunAlone(const BoardRows& rows, const UpdateOptions& update,

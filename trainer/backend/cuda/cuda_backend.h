@@ -29,6 +29,7 @@
 #include "trainer/backend/cuda/gradient_merge.h"
 #include "trainer/backend/cuda/launch_thread.h"
 #include "trainer/backend/cuda/pinned_slots.h"
+#include "trainer/backend/cuda/step_events.h"
 #include "trainer/backend/cuda/step_lists.h"
 #include "trainer/backend/cuda/training_memory.h"
 #include "trainer/comm/communicator.h"
@@ -119,10 +120,6 @@ class CudaBackend final : public Backend {
     Tracer::Clock::time_point begun = {};
     bool done = false;  // The device is.
   };
-  static constexpr size_t kGroups = 2;
-  // Events: that a group of batches has arrived, and that what was queued for it is done.
-  static DeviceEvent ArrivalOf(size_t group) { return 2 * group; }
-  static DeviceEvent DoneOf(size_t group) { return 2 * group + 1; }
 
   CudaBackend(const BoardModelConfig& config, const CudaBackendOptions& options,
               std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks);
@@ -143,7 +140,7 @@ class CudaBackend final : public Backend {
   bool Overlaps() const { return !merge_->alone() && merge_->ranks().CanQueue(); }
 
   size_t GroupOf(size_t slot) const { return slot / options_.steps_per_launch; }
-  size_t EvaluationSlot() const { return kGroups * options_.steps_per_launch; }
+  size_t EvaluationSlot() const { return kBatchGroups * options_.steps_per_launch; }
   absl::Status CheckRows(const BoardRows& rows, size_t global_rows) const;
   absl::StatusOr<StepResult> RunAlone(const BoardRows& rows, const UpdateOptions& update,
                                       bool last);
@@ -190,7 +187,7 @@ class CudaBackend final : public Backend {
   std::optional<DeviceState> device_state_;
   // Made at first use, of each slot; the second half is for exchanges that do nothing.
   std::vector<std::array<std::optional<StepLists>, 2 * kBatchKinds>> lists_;
-  std::array<std::array<DeviceList, 2>, kGroups> launches_;  // Of whole groups, as lists_.
+  std::array<std::array<DeviceList, 2>, kBatchGroups> launches_;  // Of whole groups, as lists_.
   DeviceList inference_list_;
 
   std::deque<Sent> staged_, begun_;

@@ -1,7 +1,9 @@
 // Ranks that exchange gradients while they compute others: as threads, each with an emulated device
 // and the fake NCCL.
+#include <atomic>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,11 +11,15 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "records/base/mutex.h"
 #include "tests/status_matchers.h"
+#include "trainer/backend/cuda/step_events.h"
 #include "trainer/backend/cuda/testing/forwarding_device.h"
 #include "trainer/backend/cuda/testing/nccl_rank.h"
+#include "trainer/backend/cuda/testing/paced_device.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/comm/row_gather.h"
+#include "trainer/comm/testing/nccl_hang.h"
 #include "trainer/comm/testing/rank_threads.h"
 
 namespace penstock {
@@ -23,6 +29,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::MatchesRegex;
 
 const BoardModelConfig kSmall{"small", 1, 16, 1, 24};
 constexpr size_t kRows = 5;   // Shards differ in size.
@@ -217,11 +224,12 @@ class ForgetfulDevice final : public ForwardingDevice {
   const DeviceEvent forgotten_;
 };
 
-// 4: an exchange does not wait for its gradients. 5: the update does not for the exchanges.
+// An exchange does not wait for its gradients; the update does not for the exchanges.
 class DeviceExchangeWaitTest : public DeviceExchangeTest,
                                public testing::WithParamInterface<DeviceEvent> {};
 
-INSTANTIATE_TEST_SUITE_P(Events, DeviceExchangeWaitTest, testing::Values(4, 5));
+INSTANTIATE_TEST_SUITE_P(Events, DeviceExchangeWaitTest,
+                         testing::Values(kBucketIsComputed, kBucketsAreExchanged));
 
 TEST_P(DeviceExchangeWaitTest, AWaitThatIsLeftOutIsFoundAndChangesTheBits) {
   NcclRankOptions options = Options();
@@ -248,8 +256,11 @@ TEST_P(DeviceExchangeWaitTest, AWaitThatIsLeftOutIsFoundAndChangesTheBits) {
 }
 
 TEST_F(DeviceExchangeTest, ABucketThatHangsIsNamed) {
-  setenv("FAKE_NCCL_FAULT", "1 hang 3", 1);  // Of two groups a bucket.
+  const NcclHang hang(3);  // Of two groups a bucket.
   NcclRankOptions options = Options();
+  options.wrap = [&](std::unique_ptr<Device> device) -> std::unique_ptr<Device> {
+    return std::make_unique<HastyDevice>(std::move(device), [&] { return hang.reached(); });
+  };
   options.waits.timeout = absl::Seconds(10);
   options.waits.verdict_timeout = absl::Milliseconds(100);
   std::vector<std::string> told(2);
@@ -266,6 +277,40 @@ TEST_F(DeviceExchangeTest, ABucketThatHangsIsNamed) {
   });
   // Of the other one the end may be heard before.
   EXPECT_THAT(told, Contains(HasSubstr("not done within 10s")));
+}
+
+// Rank 1's device stands still until rank 0 has told of somebody who keeps it waiting in step 4,
+// whose graph is only launched.
+TEST_F(DeviceExchangeTest, ARankWhoseDeviceIsSlowBeforeItsFirstBucketIsNamed) {
+  std::atomic<bool> is_slow = false;
+  Mutex mutex;
+  std::string told;
+  auto report = [&](absl::string_view line) {
+    MutexLock lock(&mutex);
+    const bool in_step = absl::StrContains(line, "wait at step 4") ||
+                         absl::StrContains(line, "wait for each other at step 4");
+    if (!in_step || !told.empty()) return;
+    told = std::string(line);
+    is_slow = false;
+  };
+  RunRanks(2, [&](RankGroup& group) {
+    const bool slow = group.info().rank == 1;
+    NcclRankOptions options = Options();
+    options.waits.late_after = absl::Milliseconds(200);
+    if (!slow) options.waits.report = report;
+    options.wrap = [&](std::unique_ptr<Device> device) -> std::unique_ptr<Device> {
+      return std::make_unique<StallingDevice>(std::move(device),
+                                              [&, slow] { return slow && is_slow; });
+    };
+    DeviceLog log;
+    NcclRank rank(group, options, log);
+    for (size_t step = 0; step < 5; ++step) {
+      if (slow && step == 4) is_slow = true;
+      ASSERT_OK(RunStep(rank.backend(), rank.ranks(), step).status());
+    }
+  });
+  EXPECT_THAT(told, MatchesRegex("rank 1 at step [34], bucket [0-9]+ is late: "
+                                 "others wait at step 4, bucket 0 for 200ms .*"));
 }
 
 TEST_F(DeviceExchangeTest, AnErrorOfNcclInAGraphNamesItsBucket) {

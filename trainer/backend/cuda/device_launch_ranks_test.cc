@@ -12,7 +12,9 @@
 #include "records/base/counter_rng.h"
 #include "tests/status_matchers.h"
 #include "trainer/backend/cuda/testing/nccl_rank.h"
+#include "trainer/backend/cuda/testing/paced_device.h"
 #include "trainer/comm/row_gather.h"
+#include "trainer/comm/testing/nccl_hang.h"
 #include "trainer/comm/testing/rank_threads.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/testing/memory_input.h"
@@ -179,8 +181,11 @@ TEST_F(DeviceLaunchRanksTest, StepsBehindOneThatDivergedChangeNothing) {
 }
 
 TEST_F(DeviceLaunchRanksTest, AStepOfALaunchThatHangsIsNamed) {
-  setenv("FAKE_NCCL_FAULT", absl::StrCat("1 hang ", 2 * kBuckets + 2 * 3).c_str(), 1);
+  const NcclHang hang(2 * kBuckets + 2 * 3);
   NcclRankOptions options = Options(3);
+  options.wrap = [&](std::unique_ptr<Device> device) -> std::unique_ptr<Device> {
+    return std::make_unique<HastyDevice>(std::move(device), [&] { return hang.reached(); });
+  };
   options.waits.timeout = absl::Seconds(10);
   options.waits.verdict_timeout = absl::Milliseconds(100);
   RunRanks(2, [&](RankGroup& group) {

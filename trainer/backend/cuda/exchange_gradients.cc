@@ -67,17 +67,19 @@ absl::Status CudaBackend::AwaitExchange(const Sent& batch) {
   bool computed = false;
   uint64_t step = batch.step - 1;
   uint32_t bucket = 0;
-  auto look = [&]() -> absl::StatusOr<bool> {
-    absl::StatusOr<bool> done = device_->Done(DoneOf(GroupOf(batch.slot)));
+  auto look = [&]() -> absl::StatusOr<Communicator::Queued> {
+    const absl::StatusOr<bool> done = device_->Done(DoneOf(GroupOf(batch.slot)));
     const Sent& now = NewestThatExchanges(batch);
     step = now.step - 1;
     bucket = progress_.bucket(now.slot);
-    ranks.Mark(step, bucket);
     if (!computed && recorder_ != nullptr && progress_.computed(LastOfGroup(batch).slot)) {
       computed = true;
       recorder_->Enter(Phase::kCollective);
     }
-    return done;
+    PENSTOCK_RETURN_IF_ERROR(done.status());
+    Communicator::Queued queued{.done = *done};
+    if (progress_.exchanges(now.slot)) queued.place = {step, bucket};
+    return queued;
   };
   const absl::Status status = ranks.AwaitQueued(look);
   return Annotate(status, absl::StrCat("the exchange of gradients of step ", step, ", bucket ",

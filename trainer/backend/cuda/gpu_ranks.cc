@@ -34,8 +34,8 @@ class GpuRanks final : public Communicator {
   absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     return inner_->Queue(out, in);
   }
-  absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<bool>()> done) override {
-    return inner_->AwaitQueued(done);
+  absl::Status AwaitQueued(absl::FunctionRef<absl::StatusOr<Queued>()> look) override {
+    return inner_->AwaitQueued(look);
   }
   void Abandon(const absl::Status& why) override { inner_->Abandon(why); }
   absl::Status Barrier() override { return inner_->Barrier(); }

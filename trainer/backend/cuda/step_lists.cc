@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/reference/adamw.h"
+#include "trainer/backend/cuda/step_events.h"
 
 namespace penstock {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 void Append(std::vector<DeviceOp>& list, std::vector<DeviceOp> more) {
   std::move(more.begin(), more.end(), std::back_inserter(list));
 }
-
-// Events of DeviceList::AddOrder(), each waited for at once.
-constexpr DeviceEvent kBucketIsComputed = 4, kBucketsAreExchanged = 5;
 
 // What messages read and write.
 DeviceOp ExchangeOf(const Transfer& transfer) {

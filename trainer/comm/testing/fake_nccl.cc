@@ -5,8 +5,8 @@
 // group of it.
 //
 //   FAKE_NCCL_VERSION  what ncclGetVersion() says; 21800 if not set
-//   FAKE_NCCL_LOG      file that every call is appended to, as "RANK CALL ARGUMENTS"
-//   FAKE_NCCL_FAULT    "RANK KIND GROUP": in that rank's group of that number, counted from 0,
+//   FAKE_NCCL_LOG      file that every call is appended to, as "RANK CALL ARGUMENTS"; "RANK hang"
+//   too FAKE_NCCL_FAULT    "RANK KIND GROUP": in that rank's group of that number, counted from 0,
 //                      KIND `error` is an asynchronous error, `hang` never ends; `init-error` and
 //                      `init-hang` do so while it connects
 //
@@ -316,7 +316,10 @@ void Comm::Run() {
       queue.pop_front();
     }
     const bool due = fault.group == groups++;
-    if (due && Has("hang")) Hang();
+    if (due && Has("hang")) {
+      Log(rank, "hang");
+      Hang();
+    }
     const int result = due && Has("error") ? kSystemError : Move(next);
     if (result != kSuccess && !aborted) {
       state = result;
