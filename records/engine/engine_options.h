@@ -43,7 +43,7 @@ struct EngineOptions {
   // its memory.
   uint64_t memory_budget = 0;
   // Of memory_budget, for decoded rows that several sessions are sent; at most an eighth of it is
-  // used so, and beside it 512 KiB a thread. Jobs hit that are no further apart. 0: every session's
+  // used so, and beside it 1 MiB a thread. Jobs hit that are no further apart. 0: every session's
   // rows are decoded for it alone.
   uint64_t strip_cache = uint64_t{256} << 20;
   EngineLimits limits = {};
@@ -63,7 +63,7 @@ struct EngineStats {
   uint64_t budget_bytes = 0;      // What of the memory budget is not for parts and strips.
   uint64_t resident_bytes = 0;    // Of chunks and windows, in the budget.
   uint64_t pinned_bytes = 0;      // Of these, in use.
-  uint64_t part_bytes = 0;        // Of parts that have not returned.
+  uint64_t part_bytes = 0;        // Of memory with parts that have not returned.
   uint64_t strip_bytes = 0;       // Of decoded rows that are kept for other sessions.
   // Since the start:
   uint64_t chunks_loaded = 0;
