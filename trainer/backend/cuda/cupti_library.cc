@@ -7,11 +7,6 @@
 namespace penstock {
 namespace {
 
-template <typename F>
-void Find(const SharedLibrary& library, const char* name, F*& function) {
-  function = library.Function<F>(name);
-}
-
 // CUPTI_ERROR_..._DEVICE_NOT_SUPPORTED, which a library may give although the header of CUDA 12.4
 // lacks their names.
 enum NewerResult : int { kMigDevice = 43, kSliDevice = 44, kWslDevice = 45 };
@@ -61,20 +56,20 @@ absl::StatusOr<CuptiLibrary> CuptiLibrary::LoadFrom(const LibrarySpec& spec,
                                                     const std::vector<std::string>& folders) {
   PENSTOCK_ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::Open(spec, folders));
   CuptiLibrary cupti;
-  Find(library, "cuptiSubscribe", cupti.subscribe);
-  Find(library, "cuptiUnsubscribe", cupti.unsubscribe);
-  Find(library, "cuptiActivityRegisterCallbacks", cupti.register_callbacks);
-  Find(library, "cuptiActivityEnable", cupti.enable);
-  Find(library, "cuptiActivityDisable", cupti.disable);
-  Find(library, "cuptiActivityFlushAll", cupti.flush_all);
-  Find(library, "cuptiActivityGetNextRecord", cupti.next_record);
-  Find(library, "cuptiActivityGetNumDroppedRecords", cupti.num_dropped);
-  Find(library, "cuptiActivityPushExternalCorrelationId", cupti.push_id);
-  Find(library, "cuptiActivityPopExternalCorrelationId", cupti.pop_id);
-  Find(library, "cuptiGetTimestamp", cupti.timestamp);
-  Find(library, "cuptiGetStreamIdEx", cupti.stream_id);
-  Find(library, "cuptiGetCallbackName", cupti.callback_name);
-  Find(library, "cuptiGetResultString", cupti.result_string);
+  library.Find("cuptiSubscribe", cupti.subscribe);
+  library.Find("cuptiUnsubscribe", cupti.unsubscribe);
+  library.Find("cuptiActivityRegisterCallbacks", cupti.register_callbacks);
+  library.Find("cuptiActivityEnable", cupti.enable);
+  library.Find("cuptiActivityDisable", cupti.disable);
+  library.Find("cuptiActivityFlushAll", cupti.flush_all);
+  library.Find("cuptiActivityGetNextRecord", cupti.next_record);
+  library.Find("cuptiActivityGetNumDroppedRecords", cupti.num_dropped);
+  library.Find("cuptiActivityPushExternalCorrelationId", cupti.push_id);
+  library.Find("cuptiActivityPopExternalCorrelationId", cupti.pop_id);
+  library.Find("cuptiGetTimestamp", cupti.timestamp);
+  library.Find("cuptiGetStreamIdEx", cupti.stream_id);
+  library.Find("cuptiGetCallbackName", cupti.callback_name);
+  library.Find("cuptiGetResultString", cupti.result_string);
   cupti.version = absl::StrCat("CUPTI ", spec.print(library.version()));
   return cupti;
 }

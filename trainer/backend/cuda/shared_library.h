@@ -40,6 +40,11 @@ class SharedLibrary {
   F* Function(absl::string_view name) const {
     return reinterpret_cast<F*>(functions_.at(std::string(name)));
   }
+  // The same, whose type `function` has.
+  template <typename F>
+  void Find(absl::string_view name, F*& function) const {
+    function = Function<F>(name);
+  }
   const std::string& path() const { return path_; }  // As it was asked for.
   uint64_t version() const { return version_; }
 
