@@ -20,8 +20,8 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 
 def measure(options, work, name, ranks, extra):
     summary = work / f"{name}.json"
-    train = [options.bin / "penstock-train", "--manifest", work / "manifest.pb", "--model",
-             options.model, "--global-batch-size", options.batch, "--steps", options.steps,
+    train = [options.bin / "penstock-train", "--manifest", work / "manifest.pb", "--device",
+             "cpu", "--model", options.model, "--global-batch-size", options.batch, "--steps", options.steps,
              "--resume", "never", "--json", summary, *extra]
     launch = [options.bin / "penstock", "launch", "-np", ranks, "--"]
     subprocess.run([str(word) for word in ([] if ranks == 1 else launch) + train], check=True,

@@ -29,7 +29,8 @@ class Penstock:
 
     def train(self, steps, *args):
         summary = self.folder / "summary.json"
-        self.run("penstock-train", "--manifest", self.manifest, "--model", self.args.model,
+        self.run("penstock-train", "--manifest", self.manifest, "--device", "cpu",
+                 "--model", self.args.model,
                  "--global-batch-size", self.args.batch, "--steps", steps, "--json", summary,
                  "--threads", self.args.threads, *args)
         return json.loads(summary.read_text())

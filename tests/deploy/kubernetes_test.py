@@ -216,7 +216,7 @@ class ProgramsTest(ProcessTestCase):
         server = self.start()
         port = server.address.rsplit(":", 1)[1]
         result = run("penstock-train", *self.args(
-            pods()[1], servers=f"dns:///localhost:{port}", epochs="1"), "--steps", 2)
+            pods()[1], servers=f"dns:///localhost:{port}", epochs="1"), "--steps", 2, "--device", "cpu")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(list((self.folder / "checkpoints").iterdir()))
 

@@ -53,7 +53,7 @@ class LaunchSlurmTest(SlurmTestCase):
 
     def train_args(self, folder):
         return ["penstock-train", "--manifest", self.manifest, "--global-batch-size", 64, "--seed", 3,
-                "--threads", 1, "--steps", STEPS, "--checkpoint-dir", folder]
+                "--device", "cpu", "--threads", 1, "--steps", STEPS, "--checkpoint-dir", folder]
 
     def test_ranks_meet_and_train_as_one(self):
         together, alone = self.slurm.folder / "together", self.slurm.folder / "alone"

@@ -112,7 +112,7 @@ class PortableTest(unittest.TestCase):
             "penstock", "stream", "data/manifest.pb", "--servers", "file:address", "--split",
             "train", "--dtype", "packed", "--digest", "--json", *options))
         said = self.run_in_root("penstock-train", "--manifest", "data/manifest.pb", "--servers",
-                                "file:address", "--json", "summary.json", *options)
+                                "file:address", "--device", "cpu", "--json", "summary.json", *options)
         self.assertIn("no oneDNN: OpenBLAS multiplies", said)
         self.assertIn("no Gloo: one rank alone", said)
         summary = json.loads((self.work / "summary.json").read_text())
@@ -124,7 +124,8 @@ class PortableTest(unittest.TestCase):
     def test_what_they_lack_is_said(self):
         for args, says in ((["--gemm", "onednn"], "this build has no oneDNN; use --gemm openblas"),
                            (["--precision", "bf16"], "needs --gemm onednn, which this build")):
-            result = subprocess.run([PORTABLE / "penstock-train", "--manifest", SAMPLE, *args],
+            result = subprocess.run([PORTABLE / "penstock-train", "--manifest", SAMPLE, "--device", "cpu",
+                                     *args],
                                     stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(says, result.stderr)

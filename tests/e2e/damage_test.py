@@ -60,7 +60,7 @@ class DamageTest(ProcessTestCase):
     def test_a_training_goes_on_when_it_may_replace(self):
         servers = self.start_copies(damaged=[0, 1])
         train = ("penstock-train", "--manifest", self.manifest, "--servers", servers, "--steps", 200,
-                 "--global-batch-size", 64)
+                 "--global-batch-size", 64, "--device", "cpu")
         refused = run(*train)
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertIn(self.shard_of(self.data).name, refused.stderr)

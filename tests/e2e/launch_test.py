@@ -98,12 +98,16 @@ class LaunchTest(RanksTestCase):
         self.assertEqual(sorted(result.stdout.splitlines()), ["[0] gpu 5", "[1] gpu 3"])
 
     def test_check_build(self):
-        result = self.check_run("penstock", "launch", "-cb")
+        libraries = BIN.parent / "fake_nccl"  # Of the build's tests.
+        result = self.check_run("penstock", "launch", "-cb", env={
+            **os.environ, "CUDA_VISIBLE_DEVICES": "", "PENSTOCK_CUDA_LIBS": str(libraries)})
         self.assertIn("[X] local", result.stdout)
         self.assertIn(f"[X] penstock-train: {BIN}", result.stdout)
         self.assertRegex(result.stdout, r"\[X\] CPU: fp32")
-        self.assertRegex(result.stdout, r"\[.\] GPU")
-        self.assertRegex(result.stdout, r"\[.\] NCCL\b.*: ")
+        self.assertRegex(result.stdout, r"\[ \] GPU: (this build has no CUDA|there is no )")
+        self.assertRegex(result.stdout, r"\[ \] NCCL, a GPU each: no GPU")
+        if (libraries / "libnccl.so.2").exists():
+            self.assertIn(f": {libraries}/libnccl.so.2", result.stdout)
 
 
 if __name__ == "__main__":

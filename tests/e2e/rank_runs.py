@@ -59,7 +59,8 @@ class RanksTestCase(ProcessTestCase):
         self._started = 0
 
     def train_args(self, *args, steps=None, servers="local:", manifest=None):
-        return ["--manifest", manifest or self.manifest, "--servers", servers, "--model", "tiny",
+        return ["--manifest", manifest or self.manifest, "--servers", servers, "--device", "cpu",
+                "--model", "tiny",
                 "--global-batch-size", 64, "--seed", 3, "--clip-norm", 0.5, "--threads", 1,
                 "--steps", steps or self.STEPS, *args]
 

@@ -1,6 +1,7 @@
 """penstock-train as a real process: resume, signals, and what it refuses."""
 
 import json
+import os
 import signal
 import unittest
 
@@ -89,8 +90,16 @@ class TrainTest(TrainingTestCase):
         self.assert_fails(*self.train_args("--checkpoint-dir", parts),
                           says=["none of the", str(parts)], code=1)
 
-    def test_no_gpu_is_said(self):
-        self.assert_fails(*self.train_args("--device", "cuda"), says=["cuda"], code=1)
+    def test_without_a_gpu_cuda_is_refused_and_auto_is_the_cpu(self):
+        hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}  # One that is there is not seen.
+        refused = run("penstock-train", *self.train_args(device="cuda"), env=hidden)
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertRegex(refused.stderr, "--device cuda: (this build has no CUDA|there is no "
+                                         "(NVIDIA driver|GPU for this process))")
+        self.check_run("penstock-train", *self.train_args("--checkpoint-dir", self.folder / "auto",
+                                                          device="auto"), env=hidden)
+        self.train("--checkpoint-dir", self.folder / "cpu")
+        self.assertEqual(self.checkpoint("auto"), self.checkpoint("cpu"))
 
     def test_wrong_flags_are_named(self):
         self.assert_fails(*self.train_args("--model", "huge"), says=["tiny"], code=2)

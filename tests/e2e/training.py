@@ -20,8 +20,9 @@ def read_checkpoint(path):
 class TrainingTestCase(ProcessTestCase):
     """penstock-train on the sample."""
 
-    def train_args(self, *args, steps=STEPS, servers="local:", model="tiny"):
-        return ["--manifest", self.manifest, "--servers", servers, "--model", model,
+    def train_args(self, *args, steps=STEPS, servers="local:", model="tiny", device="cpu"):
+        """The CPU, also where there is a GPU: what is compared is its bits."""
+        return ["--manifest", self.manifest, "--servers", servers, "--device", device, "--model", model,
                 "--global-batch-size", 64, "--seed", 3, "--steps", steps,
                 *([] if "--json" in args else ["--json", self.folder / "summary.json"]), *args]
 
