@@ -8,7 +8,7 @@
 function(penstock_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   # -ffp-contract=off: every server must produce the same bits.
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Werror
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow ${PENSTOCK_WERROR}
     -ffp-contract=off)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     target_compile_options(${target} PRIVATE -Wthread-safety)
