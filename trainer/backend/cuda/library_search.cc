@@ -58,6 +58,14 @@ class Folders {
       }
     }
   }
+  // As PATH is: of the first python3 in it.
+  void AddPythonIn(const std::string& path) {
+    for (const std::string& bin : std::vector<std::string>(absl::StrSplit(path, ':'))) {
+      std::error_code ignored;
+      if (bin.empty() || !fs::exists(fs::path(bin) / "python3", ignored)) continue;
+      return AddPython(fs::path(bin).parent_path());
+    }
+  }
   std::vector<std::string> Take() && { return std::move(found_); }
 
  private:
@@ -71,6 +79,7 @@ LibraryEnvironment LibraryEnvironment::FromProcess() {
   environment.penstock_cuda_libs = Variable("PENSTOCK_CUDA_LIBS");
   environment.cuda_home = Variable("CUDA_HOME");
   environment.virtual_env = Variable("VIRTUAL_ENV");
+  environment.path = Variable("PATH");
   environment.home = Variable("HOME");
   return environment;
 }
@@ -84,6 +93,7 @@ std::vector<std::string> LibraryFolders(const LibraryEnvironment& environment) {
   folders.AddCuda(environment.cuda_home);
   for (const std::string& folder : environment.cuda_folders) folders.AddCuda(folder);
   folders.AddPython(environment.virtual_env);
+  folders.AddPythonIn(environment.path);
   if (!environment.home.empty()) folders.AddPython(absl::StrCat(environment.home, "/.local"));
   for (const std::string& root : environment.python_roots) folders.AddPython(root);
   return std::move(folders).Take();

@@ -12,6 +12,7 @@ struct LibraryEnvironment {
   std::string penstock_cuda_libs;  // Folders, separated by colons.
   std::string cuda_home;
   std::string virtual_env;
+  std::string path;  // Whose first python3 may be of an environment that nobody has activated.
   std::string home;
   std::vector<std::string> cuda_folders = {"/usr/local/cuda"};
   std::vector<std::string> python_roots = {"/usr/local", "/usr"};
@@ -22,7 +23,7 @@ struct LibraryEnvironment {
 
 // The folders that exist, each once, in the order in which they are looked through:
 // $PENSTOCK_CUDA_LIBS, the CUDA folders' lib64 and lib, and nvidia/*/lib in the site-packages of
-// the virtual environment, the user and the system.
+// the virtual environment, of the python3 in $PATH, the user and the system.
 std::vector<std::string> LibraryFolders(const LibraryEnvironment& environment);
 
 }  // namespace penstock

@@ -104,6 +104,7 @@ TEST_F(SharedLibraryTest, FoldersComeInOrderAndOnce) {
   const std::string own = Folder("own"), cuda = Folder("cuda/lib64"),
                     venv = Folder("venv/lib/python3.11/site-packages/nvidia/cublas/lib"),
                     nccl = Folder("venv/lib/python3.11/site-packages/nvidia/nccl/lib"),
+                    tool = Folder("tool/lib/python3.12/site-packages/nvidia/cu13/lib"),
                     user = Folder("home/.local/lib/python3.12/site-packages/nvidia/cu13/lib"),
                     system = Folder("usr/lib/python3/dist-packages/nvidia/cublas/lib");
   Folder("venv/lib/python2.7/site-packages/nvidia/old/lib");
@@ -111,10 +112,16 @@ TEST_F(SharedLibraryTest, FoldersComeInOrderAndOnce) {
   environment.penstock_cuda_libs = own + ":" + own + "::" + (root_ / "missing").string();
   environment.cuda_home = (root_ / "cuda").string();
   environment.virtual_env = (root_ / "venv").string();
+  // Of the first python3 alone; the second one's packages are nobody's.
+  Folder("other/lib/python3.12/site-packages/nvidia/cu12/lib");
+  for (const char* bin : {"tool/bin", "other/bin"})
+    std::ofstream(fs::path(Folder(bin)) / "python3");
+  environment.path =
+      absl::StrCat(Folder("empty"), "::", Folder("tool/bin"), ":", Folder("other/bin"));
   environment.home = (root_ / "home").string();
   environment.cuda_folders = {(root_ / "cuda").string()};
   environment.python_roots = {(root_ / "usr").string()};
-  EXPECT_THAT(LibraryFolders(environment), ElementsAre(own, cuda, venv, nccl, user, system));
+  EXPECT_THAT(LibraryFolders(environment), ElementsAre(own, cuda, venv, nccl, tool, user, system));
 }
 
 TEST_F(SharedLibraryTest, EmptyEnvironmentHasNoFolders) {
