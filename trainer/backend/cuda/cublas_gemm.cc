@@ -212,18 +212,26 @@ absl::Status CublasGemm::Choose(Product& product) const {
   cublasLtMatmulHeuristicResult_t found = {};
   int count = 0;
   if (status.ok()) {
-    status = Check(f.heuristic(static_cast<cublasLtHandle_t>(handle_), product.desc, product.a,
-                               product.b, product.d, product.d, preference, 1, &found, &count),
+    const cublasStatus_t chosen =
+        f.heuristic(static_cast<cublasLtHandle_t>(handle_), product.desc, product.a, product.b,
+                    product.d, product.d, preference, 1, &found, &count);
+    // An epilogue that it does not have for these types is an invalid value to some releases.
+    status = Check(chosen == CUBLAS_STATUS_INVALID_VALUE ? CUBLAS_STATUS_NOT_SUPPORTED : chosen,
                    "choosing an algorithm");
   }
   f.destroy_preference(preference);
   PENSTOCK_RETURN_IF_ERROR(status);
-  if (count == 0) return absl::UnimplementedError("cuBLASLt has no algorithm for it");
+  if (count == 0 || found.state != CUBLAS_STATUS_SUCCESS || found.workspaceSize > kWorkspaceBytes) {
+    return absl::UnimplementedError("cuBLASLt has no algorithm for it");
+  }
   product.algorithm = found.algo;
   return absl::OkStatus();
 }
 
 absl::Status CublasGemm::Prepare(const DeviceOp& op) {
+  // Their tanh may be the GPU's approximate one, 5e-4 away: rounding in bf16, an error in fp32.
+  const bool gelu = BeforeGelu(op) != nullptr;
+  if (gelu && !op.bf16) return absl::UnimplementedError("cuBLASLt's GELU is not fp32's");
   const Key key = KeyOf(op);
   if (products_.contains(key)) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Product> product, Describe(op));

@@ -31,7 +31,8 @@ class CublasGemm {
   CublasGemm(const CublasGemm&) = delete;
   CublasGemm& operator=(const CublasGemm&) = delete;
 
-  // kUnimplemented: the library has no algorithm for a product of these numbers.
+  // kUnimplemented: the library has no algorithm for a product of these numbers, or it ends in a
+  // GELU that is not exact enough for fp32.
   absl::Status Prepare(const DeviceOp& op);
   // REQUIRES: Prepare() of an operation of the same numbers.
   absl::Status Run(const DeviceOp& op, cudaStream_t stream);
