@@ -13,6 +13,7 @@
 #include "trainer/app/export_command.h"
 #include "trainer/app/options.h"
 #include "trainer/app/predict_command.h"
+#include "trainer/app/products_command.h"
 #include "trainer/app/run.h"
 
 namespace {
@@ -32,7 +33,8 @@ constexpr char kExample[] =
     "Other commands (--help after each):\n"
     "  devices  list what this machine offers: GPUs, their libraries, ways between ranks\n"
     "  export   write the weights of a checkpoint as a safetensors file\n"
-    "  predict  score positions with a checkpoint's model";
+    "  predict  score positions with a checkpoint's model\n"
+    "  products measure how fast a GPU multiplies a model's matrices";
 
 int Run(penstock::TrainerOptions options) {
   if (const absl::Status valid = penstock::Complete(options); !valid.ok()) {
@@ -112,6 +114,11 @@ int main(int argc, char** argv) {
   if (command == "predict") {
     return Command(argc - 1, argv + 1, "predict", "Scores positions with a checkpoint's model.",
                    penstock::AddPredictOptions, penstock::RunPredict);
+  }
+  if (command == "products") {
+    return Command(argc - 1, argv + 1, "products",
+                   "Measures how fast a GPU multiplies a model's matrices, and nothing else.",
+                   penstock::AddProductsOptions, penstock::RunProducts);
   }
   return Train(argc, argv);
 }

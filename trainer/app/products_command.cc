@@ -1,0 +1,101 @@
+#include "trainer/app/products_command.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+#include "records/base/status.h"
+#include "records/io/atomic_file.h"
+#include "trainer/app/device_options.h"
+#include "trainer/backend/cuda/cuda_device.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double Microseconds(ProductRate::Time time) { return time.count() * 1e6; }
+double Teraflops(const ProductRate& product) {
+  return product.flops() / product.time.count() / 1e12;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> OpenNamed(const ProductsOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const DeviceChoice choice, ParseDevice(options.device));
+  if (choice.kind == DeviceChoice::Kind::kCpu) {
+    return absl::InvalidArgumentError("products are measured on a GPU");
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t gpus, CountGpus());
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t gpu, ChooseGpu(choice, 0, gpus, false));
+  return OpenGpu(gpu);
+}
+
+}  // namespace
+
+void AddProductsOptions(CLI::App& app, ProductsOptions& options) {
+  app.option_defaults()->always_capture_default();
+  app.add_option("--model", options.model, "Size of the model")
+      ->check(CLI::IsMember({"tiny", "default", "large"}));
+  app.add_option("--device", options.device, "cuda, or cuda:N");
+  app.add_option("--precision", options.precision, "Of the operands")
+      ->check(CLI::IsMember({"fp32", "bf16"}));
+  app.add_option("--samples", options.samples,
+                 "Positions that are multiplied at a time: --global-batch-size over "
+                 "--virtual-shards")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
+  app.add_option("--repeats", options.repeats, "Of each product, in one graph")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1000}));
+  app.add_option("--json", options.json, "Write the same for programs to this file");
+  app.footer("Example:\n  penstock-train products --model large --samples 512");
+}
+
+std::string ProductsTable(const std::vector<ProductRate>& products) {
+  std::string text = absl::StrFormat("%-46s %8s %6s %6s %5s %10s %8s %10s\n", "product", "rows",
+                                     "in", "out", "times", "us each", "TFLOP/s", "us apart");
+  for (const ProductRate& p : products) {
+    absl::StrAppendFormat(&text, "%-46s %8d %6d %6d %5d %10.1f %8.1f", DeviceOpName(p.kind), p.rows,
+                          p.in, p.out, p.count, Microseconds(p.time), Teraflops(p));
+    if (p.apart.has_value()) absl::StrAppendFormat(&text, " %10.1f", Microseconds(*p.apart));
+    text += "\n";
+  }
+  absl::StrAppendFormat(&text, "all of them: %.1f TFLOP/s\n", RateOf(products) / 1e12);
+  return text;
+}
+
+std::string ProductsJson(const ProductsOptions& options, const DeviceInfo& device,
+                         const std::vector<ProductRate>& products) {
+  Json json{{"device", device.name},      {"math_library", device.math_library},
+            {"model", options.model},     {"precision", options.precision},
+            {"samples", options.samples}, {"tflops", RateOf(products) / 1e12},
+            {"products", Json::array()}};
+  for (const ProductRate& p : products) {
+    Json one{{"product", DeviceOpName(p.kind)},
+             {"rows", p.rows},
+             {"in", p.in},
+             {"out", p.out},
+             {"count", p.count},
+             {"us", Microseconds(p.time)},
+             {"tflops", Teraflops(p)}};
+    if (p.apart.has_value()) one["apart_us"] = Microseconds(*p.apart);
+    json["products"].push_back(std::move(one));
+  }
+  return json.dump(1) + "\n";
+}
+
+absl::Status RunProducts(const ProductsOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const BoardModelConfig model, BoardModelConfig::Named(options.model));
+  absl::StatusOr<std::unique_ptr<Device>> device = OpenNamed(options);
+  PENSTOCK_RETURN_IF_ERROR(Annotate(device.status(), absl::StrCat("--device ", options.device)));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ProductRate> products,
+                            MeasureProducts(model, options.samples, options.precision == "bf16",
+                                            options.repeats, **device));
+  absl::PrintF("%s, %s\n%s", (*device)->info().name, (*device)->info().math_library,
+               ProductsTable(products));
+  if (options.json.empty()) return absl::OkStatus();
+  const std::string json = ProductsJson(options, (*device)->info(), products);
+  return WriteFileAtomically(options.json,
+                             {reinterpret_cast<const uint8_t*>(json.data()), json.size()});
+}
+
+}  // namespace penstock
