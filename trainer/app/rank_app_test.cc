@@ -116,6 +116,15 @@ TEST(CompleteTest, TheRateIsScaledOnlyIfAsked) {
   EXPECT_EQ(Completed("--lr 0.5 --lr-scaling sqrt", 4).learning_rate, 1.0);
 }
 
+TEST(RankFlagsTest, AScaledRateWithoutWarmUpIsWarnedOf) {
+  RankFlags flags;
+  EXPECT_EQ(flags.WarmUpWarning(4, 0), "");
+  flags.lr_scaling = "linear";
+  EXPECT_THAT(flags.WarmUpWarning(4, 0), HasSubstr("linear on 4 ranks without --warmup-steps"));
+  EXPECT_EQ(flags.WarmUpWarning(4, 100), "");
+  EXPECT_EQ(flags.WarmUpWarning(1, 0), "");
+}
+
 TEST(CompleteTest, StepsOfAllRanksAreDividedUpwards) {
   EXPECT_EQ(Completed("--steps 10", 4).steps, 10u);
   EXPECT_EQ(Completed("--steps 10 --divide-steps", 4).steps, 3u);

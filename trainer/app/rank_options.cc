@@ -47,6 +47,12 @@ double RankFlags::LearningRateFactor(uint32_t world_size) const {
   return lr_scaling == "sqrt" ? std::sqrt(static_cast<double>(world_size)) : 1.0;
 }
 
+std::string RankFlags::WarmUpWarning(uint32_t world_size, uint64_t warmup_steps) const {
+  if (LearningRateFactor(world_size) == 1 || warmup_steps > 0) return "";
+  return absl::StrCat("--lr-scaling ", lr_scaling, " on ", world_size, " ranks without ",
+                      "--warmup-steps: the first steps at such a rate may diverge");
+}
+
 void AddRankOptions(CLI::App& app, RankFlags& flags) {
   // Not part of a configuration file, which all ranks may share.
   app.add_option("--rank", flags.ranks.rank,

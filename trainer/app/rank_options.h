@@ -33,6 +33,8 @@ struct RankFlags {
   size_t bucket_floats() const;  // REQUIRES: valid.
   // What --lr is multiplied by.
   double LearningRateFactor(uint32_t world_size) const;
+  // What to be warned of where it grows from the first step on; empty: nothing.
+  std::string WarmUpWarning(uint32_t world_size, uint64_t warmup_steps) const;
 };
 
 // `flags` must outlive `app`.

@@ -17,6 +17,9 @@ void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {
   if (options.ranks.by_local_rank()) {
     absl::PrintF("each host trains on its own data, this one's are the records above\n");
   }
+  const std::string warning =
+      options.ranks.WarmUpWarning(options.rank.world_size, options.warmup_steps);
+  if (!warning.empty()) absl::FPrintF(stderr, "penstock-train: %s\n", warning);
   if (options.ranks.lr_scaling == "none") return;
   absl::PrintF("learning rate %g, by --lr-scaling %s\n", options.learning_rate,
                options.ranks.lr_scaling);

@@ -153,8 +153,10 @@ TEST(VerdictTest, AGpuWithLittleToDoIsTooLarge) {
   in.times[Phase::kLaunch] = milliseconds(100);
   in.times[Phase::kCompute] = milliseconds(150);  // 0.15 ms a step.
   EXPECT_EQ(Judge(in).limit, Limit::kTooSmallForGpu);
+  EXPECT_THAT(Judge(in).text, HasSubstr("--steps-per-launch K"));
   in.times[Phase::kCompute] = milliseconds(300);
   EXPECT_EQ(Judge(in).limit, Limit::kLaunch);
+  EXPECT_THAT(Judge(in).text, HasSubstr("--steps-per-launch K"));
 }
 
 TEST(VerdictTest, SaysSharesAndWhatToDo) {

@@ -31,12 +31,13 @@ const char* Advice(Limit limit, const VerdictInput& input) {
                             "--synthetic-data how fast it would be without input"
                           : "--dtype packed needs an eighth of the bytes; else add servers";
     case Limit::kLaunch:
-      return "larger --global-batch-size, or several steps a launch";
+      return "larger --global-batch-size, or --steps-per-launch K";
     case Limit::kCollective:
       return "larger --global-batch-size, faster links or fewer ranks; --reduction fast "
              "--compression bf16 sends half";
     case Limit::kTooSmallForGpu:
-      return "a larger --global-batch-size or model fills the GPU; else the CPU may do";
+      return "a larger --global-batch-size or model fills the GPU, --steps-per-launch K makes "
+             "launches fewer; else the CPU may do";
     case Limit::kCompute:
       return input.gpu ? "--precision bf16, another GPU or more ranks make it faster"
                        : "a GPU, --precision bf16, more cores or more ranks make it faster";
