@@ -1,7 +1,7 @@
 """Rates of penstock-train on the GPU, by model: the part `model` of bench/gpu/run.
 
 That machine may have no gRPC to build penstock-train with; the portable programs (docs/portable.md)
-run there. They read the sample, in their own process.
+run there. They read copies of the sample, in their own process.
 """
 import json
 import pathlib
@@ -9,14 +9,21 @@ import statistics
 import subprocess
 import tempfile
 
-PRECISION = "bf16"
+from training import train
+
 # layers, dim, hidden; batch; steps.
 MODELS = {"tiny": (4, 64, 128, 16384, 60), "default": (8, 256, 512, 16384, 30),
           "large": (12, 512, 2048, 4096, 30)}
 WARM_UP = 5  # Steps in which libraries load, plans are chosen and the graph is captured.
 TRACED = 5  # Steps.
-# The second is what the first costs beside.
-REDUCTIONS = ("deterministic", "fast")
+# The second is what the first costs beside: it is held to nothing, so it computes the batch in as
+# few pieces as memory has room for.
+REDUCTIONS = {"deterministic": (8,), "fast": (1, 2, 4)}
+
+
+def records():
+    """Of all steps of one training, at most."""
+    return max(batch * steps for *_, batch, steps in MODELS.values())
 
 
 def flops_per_position(layers, dim, hidden):
@@ -27,47 +34,32 @@ def flops_per_position(layers, dim, hidden):
     return 3 * (layers * block + 2 * tokens * features * dim + head)
 
 
-def step_seconds(events):
-    """Of each step after the warm-up."""
-    steps = [json.loads(line) for line in events.read_text().splitlines()]
-    return [sum(step["times_s"].values()) for step in steps if step["event"] == "step"][WARM_UP:]
-
-
-def train(program, data, model, reduction, timeout, steps, *options, device="cuda",
-          precision=PRECISION):
-    """A training's summary with its steps' seconds as "step_seconds"; or why it "left_out" them."""
-    batch = MODELS[model][3]
-    with tempfile.TemporaryDirectory(prefix="penstock-model-") as folder:
-        folder = pathlib.Path(folder)
-        summary, events = folder / "summary.json", folder / "events.jsonl"
-        command = [program, "--manifest", data, "--device", device, "--precision", precision,
-                   "--model", model, "--global-batch-size", batch, "--steps", steps, "--reduction", reduction,
-                   "--json", summary, "--events", events, "--profile-file", folder / "trace.json",
-                   *options]
-        try:
-            ended = subprocess.run([*map(str, command)], capture_output=True, text=True,
-                                   timeout=timeout, check=False)
-        except subprocess.TimeoutExpired:
-            return {"left_out": f"no end within {timeout:.0f} s"}
-        if ended.returncode != 0:
-            return {"left_out": " ".join(ended.stderr.split())[-300:]}
-        found = json.loads(summary.read_text())
-        return {**found, "step_seconds": step_seconds(events), "stderr": ended.stderr}
-
-
-def measure(program, data, model, reduction, timeout, **where):
+def measure(setting, model, reduction, shards, timeout):
     """One training's figures, or why there are none."""
     layers, dim, hidden, batch, steps = MODELS[model]
-    found = train(program, data, model, reduction, timeout, steps, **where)
+    found = train(setting, model, batch, steps, "--reduction", reduction, "--virtual-shards", shards,
+                  timeout=timeout)
     if "left_out" in found:
         return found
-    seconds = found["step_seconds"]
+    seconds = [sum(step["times_s"].values()) for step in found["step_events"]][WARM_UP:]
     rate = batch / statistics.median(seconds)
-    return {"batch": batch, "steps": len(seconds), "positions_per_second": rate,
+    return {"batch": batch, "virtual_shards": shards, "steps": len(seconds),
+            "positions_per_second": rate,
             "tflops": rate * flops_per_position(layers, dim, hidden) / 1e12,
             "slowest_step_over_median": max(seconds) / statistics.median(seconds),
             "input_wait_share": found["input_wait_share"], "times_s": found["times_s"],
             "verdict": found["verdict"]}
+
+
+def measure_reduction(setting, model, reduction, seconds_left):
+    """With the first number of shards that memory has room for."""
+    for shards in REDUCTIONS[reduction]:
+        if seconds_left() < 10:
+            return {"left_out": "out of time"}
+        found = measure(setting, model, reduction, shards, min(90, seconds_left()))
+        if "training takes" not in found.get("left_out", ""):
+            break
+    return found
 
 
 def shares(device):
@@ -81,11 +73,13 @@ def shares(device):
                for what, value in idle.items()}}
 
 
-def trace(program, data, model, timeout, **where):
+def trace(setting, model, seconds_left):
     """Idle time between step graphs and inside them, in a run of its own: tracing costs time."""
+    if seconds_left() < 10:
+        return {"left_out": "out of time"}
     first, last = WARM_UP + 1, WARM_UP + 1 + TRACED
-    found = train(program, data, model, "deterministic", timeout, last, "--profile-steps",
-                  f"{first}:{last}", **where)
+    found = train(setting, model, MODELS[model][3], last, "--profile-steps", f"{first}:{last}",
+                  timeout=min(60, seconds_left()))
     if "left_out" in found:
         return found
     notes = [line for line in found["stderr"].splitlines() if "--profile-steps: " in line]
@@ -94,25 +88,40 @@ def trace(program, data, model, timeout, **where):
     return {**shares(found["device"]), "notes": notes}
 
 
-def measure_all(program, index, sample, seconds_left, **where):
-    """{model: {reduction: figures, "traced": shares}} of `program`; `index`: the `penstock` beside it."""
-    results = {}
-    with tempfile.TemporaryDirectory(prefix="penstock-data-") as folder:
-        manifest = pathlib.Path(folder) / "manifest.pb"
-        subprocess.run([index, "index", sample, "-o", manifest, "--absolute"], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for model in MODELS:
-            results[model] = {}
-            for reduction in REDUCTIONS:
-                results[model][reduction] = (
-                    measure(program, manifest, model, reduction, min(90, seconds_left()), **where)
-                    if seconds_left() > 10 else {"left_out": "out of time"})
-                print(f"model {model}, {reduction}: {results[model][reduction]}", flush=True)
-            results[model]["traced"] = (
-                trace(program, manifest, model, min(60, seconds_left()), **where)
-                if seconds_left() > 10 else {"left_out": "out of time"})
-            print(f"model {model}, traced: {results[model]['traced']}", flush=True)
-            both = [results[model][r].get("positions_per_second") for r in REDUCTIONS]
-            if all(both):
-                results[model]["deterministic_cost"] = both[1] / both[0] - 1
-    return results
+def products(setting, model, seconds_left):
+    """What cuBLASLt reaches with the model's products alone, of one shard of the deterministic step."""
+    batch, (shards, *_) = MODELS[model][3], REDUCTIONS["deterministic"]
+    with tempfile.TemporaryDirectory(prefix="penstock-products-") as folder:
+        found = pathlib.Path(folder) / "products.json"
+        try:
+            ended = subprocess.run(
+                [setting.programs / "penstock-train", "products", "--model", model, "--samples",
+                 str(batch // shards), "--precision", setting.precision, "--device", setting.device,
+                 "--json", found], capture_output=True, text=True, timeout=max(seconds_left(), 1),
+                check=False)
+        except subprocess.TimeoutExpired:
+            return {"left_out": "out of time"}
+        if ended.returncode != 0:
+            return {"left_out": " ".join(ended.stderr.split())[-300:]}
+        return json.loads(found.read_text())
+
+
+def measure_model(setting, model, seconds_left):
+    """{reduction: figures, "traced": shares, "products": their rates, "deterministic_cost": part of
+    the rate, "of_the_product_rate": TFLOP/s of the step over those of its products alone}."""
+    found = {reduction: measure_reduction(setting, model, reduction, seconds_left)
+             for reduction in REDUCTIONS}
+    found["traced"] = trace(setting, model, seconds_left)
+    found["products"] = products(setting, model, seconds_left)
+    if "tflops" in found["products"] and "tflops" in found["deterministic"]:
+        found["of_the_product_rate"] = (found["deterministic"]["tflops"] /
+                                        found["products"]["tflops"])
+    both = [found[reduction].get("positions_per_second") for reduction in REDUCTIONS]
+    if all(both):
+        found["deterministic_cost"] = both[1] / both[0] - 1
+    print(f"model {model}: {found}", flush=True)
+    return found
+
+
+def measure_all(setting, seconds_left):
+    return {model: measure_model(setting, model, seconds_left) for model in MODELS}

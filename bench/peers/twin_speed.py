@@ -20,7 +20,7 @@ import torch
 
 from twin import BATCHES, SIZES, Twin, loss_of, named_weights, train_step
 
-MODES = ["eager", "default", "reduce-overhead", "max-autotune"]
+MODES = ["default", "max-autotune-no-cudagraphs", "reduce-overhead", "max-autotune", "eager"]
 BACKENDS = ["FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION", "MATH"]
 SKIPPED = 77
 
@@ -67,24 +67,41 @@ def rate(args, model, mode, backend, batch):
 
 def measure(args, model, deadline, results):
     batch = args.batch or BATCHES[args.device][model]
-    for mode in args.modes:
-        for backend in args.backends:
+    for backend in args.backends:
+        for mode in args.modes:
             result = {"model": model, "batch": batch, "mode": mode, "attention": backend}
             results.append(result)
             if time.monotonic() > deadline:
                 result["left_out"] = "out of time"
                 continue
+            result["left_out"] = "it had no end"  # Until it has: who kills this keeps the rest.
+            write(args, results)
             torch.compiler.reset()
             try:
                 result["positions_per_second"] = rate(args, model, mode, backend, batch)
             except Exception as error:  # Of any part of PyTorch: another combination may work.
                 result["error"] = str(error).strip().splitlines()[0][:200] if str(error) else repr(error)
+            del result["left_out"]
             print(json.dumps(result), file=sys.stderr, flush=True)
 
 
 def best(results, model):
     measured = [r for r in results if r["model"] == model and "positions_per_second" in r]
     return max(measured, key=lambda r: r["positions_per_second"], default=None)
+
+
+def write(args, results):
+    """What was found so far, which is written to --json. It is incomplete where a combination was
+    left out: the best of all may be another."""
+    combinations = len(args.models) * len(args.modes) * len(args.backends)
+    measured = [result for result in results if "left_out" not in result]
+    found = {"torch": torch.__version__, "precision": args.precision,
+             "device": torch.cuda.get_device_name() if args.device == "cuda" else "cpu",
+             "incomplete": len(measured) < combinations,
+             "best": {model: best(results, model) for model in args.models}, "all": results}
+    if args.json:
+        pathlib.Path(args.json).write_text(json.dumps(found, indent=1) + "\n")
+    return found
 
 
 def main():
@@ -113,13 +130,8 @@ def main():
         # Each model may use an equal part of what is left.
         left = begin + args.budget - time.monotonic()
         measure(args, model, time.monotonic() + left / (len(args.models) - number), results)
-    found = {"torch": torch.__version__, "precision": args.precision,
-             "device": torch.cuda.get_device_name() if args.device == "cuda" else "cpu",
-             "best": {model: best(results, model) for model in args.models}, "all": results}
-    text = json.dumps(found, indent=1)
-    print(text)
-    if args.json:
-        pathlib.Path(args.json).write_text(text + "\n")
+    found = write(args, results)
+    print(json.dumps(found, indent=1))
     return 0 if all(found["best"].values()) else 1
 
 

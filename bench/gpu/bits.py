@@ -1,0 +1,116 @@
+"""Whether the GPU trains right: the part `bits` of bench/gpu/run.
+
+Losses of each step beside those of the CPU on the same records, and weights that must not depend on
+graphs, on the run, on a stop between, or on how many steps are launched at once. A difference is a
+failure.
+"""
+import dataclasses
+import hashlib
+import pathlib
+import struct
+import tempfile
+
+from training import train
+
+# Batch and steps; the CPU has to keep up.
+MODELS = {"tiny": (512, 12), "default": (64, 6), "large": (16, 4)}
+# The same weights as a run with none of these options.
+SAME_BITS = {"again": (), "no_graph": ("--no-graph",), "steps_per_launch": ("--steps-per-launch", 3)}
+# A loss that jumps about would make much of a rounding.
+GENTLY = ("--seed", 5, "--clip-norm", 1, "--lr", 1e-4, "--warmup-steps", 10)
+# Of a step's loss: rounding in bf16, and what AdamW makes of it. In fp32 only the order of additions
+# differs: two libraries for the CPU's products are 5e-8 apart.
+MOST_DIFFERENCE = {"fp32": 1e-4, "bf16": 0.03}
+
+
+def weights_hash(folder):
+    """SHA-256 of the parameters and moments of a folder's newest checkpoint, and its step."""
+    newest = sorted(pathlib.Path(folder).glob("step-*.ckpt"))[-1]
+    data = newest.read_bytes()
+    _, _, json_size, size = struct.unpack_from("<8sIIQ", data)
+    return newest.stem, hashlib.sha256(data[24 + json_size:24 + json_size + size]).hexdigest()
+
+
+class Runs:
+    """Short trainings of one model."""
+
+    def __init__(self, setting, model, seconds_left):
+        self.setting, self.model, self.seconds_left = setting, model, seconds_left
+        self.batch, self.steps = MODELS[model]
+
+    def losses(self, setting, *options, steps=None):
+        """Of each step. Raises RuntimeError: why there are none."""
+        found = train(setting, self.model, self.batch, steps or self.steps, *GENTLY, *options,
+                      timeout=min(90, self.seconds_left()))
+        if "left_out" in found:
+            raise RuntimeError(found["left_out"])
+        return [step["loss"] for step in found["step_events"]]
+
+    def weights(self, *options, stop_at=None):
+        """(losses of the last run, (step, hash)) of a training; `stop_at`: in two runs."""
+        with tempfile.TemporaryDirectory(prefix="penstock-bits-") as folder:
+            args = ("--checkpoint-dir", folder, *options)
+            if stop_at:
+                self.losses(self.setting, *args, steps=stop_at)
+            losses = self.losses(self.setting, *args)
+            return losses, weights_hash(folder)
+
+
+def difference(ours, theirs):
+    """The largest of a step, relative."""
+    return max(abs(a - b) / abs(b) for a, b in zip(ours, theirs, strict=True))
+
+
+def outcome(compare):
+    """What `compare` found, with "passed"; or why it was left out, which is no success."""
+    try:
+        return compare()
+    except RuntimeError as error:
+        return {"passed": False, "error": str(error)}
+
+
+def beside_cpu(runs, cpu, setting):
+    """Losses of `setting` beside the CPU's in fp32."""
+    found = difference(runs.losses(setting), cpu)
+    most = MOST_DIFFERENCE[setting.precision]
+    return {"passed": found <= most, "largest_relative_difference": found, "at_most": most}
+
+
+def same_bits(runs, plain, *options, stop_at=None):
+    losses, weights = runs.weights(*options, stop_at=stop_at)
+    same = weights == plain[1] and losses == plain[0][-len(losses):]
+    return {"passed": same, "weights": weights[1]}
+
+
+def compare_model(setting, model, seconds_left, variants):
+    """{what: {"passed": ...}} of one model."""
+    runs = Runs(setting, model, seconds_left)
+    fp32 = dataclasses.replace(setting, precision="fp32")
+    cpu = dataclasses.replace(fp32, device="cpu")
+    found = {}
+    try:
+        expected = runs.losses(cpu)
+        plain = runs.weights()
+    except RuntimeError as error:
+        return {"runs": {"passed": False, "error": str(error)}}
+    found["fp32_beside_cpu"] = outcome(lambda: beside_cpu(runs, expected, fp32))
+    found[f"{setting.precision}_beside_cpu"] = outcome(lambda: beside_cpu(runs, expected, setting))
+    for name, options in variants.items():
+        found[name] = outcome(lambda options=options: same_bits(runs, plain, *options))
+    found["resumed"] = outcome(lambda: same_bits(runs, plain, stop_at=runs.steps // 2))
+    return found
+
+
+def compare_all(setting, seconds_left, variants=None):
+    """{model: what was compared}, and whether all passed; models that time is short for are named."""
+    results, passed = {}, True
+    for model in MODELS:
+        if seconds_left() < 20:
+            results[model] = {"left_out": "out of time"}
+            continue
+        found = compare_model(setting, model, seconds_left, SAME_BITS if variants is None else variants)
+        results[model] = found
+        failed = [name for name, one in found.items() if not one["passed"]]
+        passed &= not failed
+        print(f"bits {model}: {'FAILED: ' + ', '.join(failed) if failed else 'passed'}", flush=True)
+    return results, passed

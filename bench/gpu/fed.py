@@ -1,0 +1,84 @@
+"""What feeding the GPU takes: the part `fed` of bench/gpu/run.
+
+A penstock-server on this machine serves packed records over gRPC and through shared memory. How long
+the training waits for them, and what the server computes for it, says how many cores of servers one
+GPU needs.
+"""
+import contextlib
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+from model import MODELS, WARM_UP
+from training import train
+
+WAYS = {"grpc": ("--no-shm",), "shared_memory": ()}
+
+
+def cpu_seconds(pid):
+    """User and system time of a process."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def server(setting, folder):
+    """(process, address) of a server that serves the data through both."""
+    address = pathlib.Path(folder) / "address"
+    with open(pathlib.Path(folder) / "log", "w") as log:
+        process = subprocess.Popen(
+            [setting.programs / "penstock-server", "--data-root", setting.data, "--listen",
+             "127.0.0.1:0", "--address-file", address, "--shm-socket", f"{folder}/shm"],
+            stdout=log, stderr=log)
+    try:
+        while not address.exists():
+            if process.poll() is not None:
+                raise RuntimeError((pathlib.Path(folder) / "log").read_text()[-300:])
+            time.sleep(0.01)
+        yield process, address.read_text().strip()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def figures(found, model, server_seconds):
+    """Of a training whose server computed for so long."""
+    batch = MODELS[model][3]
+    steps = [step["times_s"] for step in found["step_events"]][WARM_UP:]
+    rate = batch / statistics.median(sum(step.values()) for step in steps)
+    per_core = found["positions"] / server_seconds if server_seconds > 0 else None
+    return {"positions_per_second": rate,
+            "input_wait_share": (sum(step["input"] for step in steps) /
+                                 sum(sum(step.values()) for step in steps)),
+            "positions_per_second_of_a_server_core": per_core,
+            "server_cores_needed": rate / per_core if per_core else None}
+
+
+def measure(setting, model, way, seconds_left):
+    """One training that a fresh server feeds."""
+    if seconds_left() < 10:
+        return {"left_out": "out of time"}
+    *_, batch, steps = MODELS[model]
+    try:
+        with tempfile.TemporaryDirectory(prefix="penstock-fed-") as folder, \
+                server(setting, folder) as (process, address):
+            before = cpu_seconds(process.pid)
+            found = train(setting, model, batch, steps, *WAYS[way], servers=address,
+                          timeout=min(90, seconds_left()))
+            if "left_out" in found:
+                return found
+            return figures(found, model, cpu_seconds(process.pid) - before)
+    except (OSError, RuntimeError) as error:
+        return {"left_out": str(error)}
+
+
+def measure_all(setting, seconds_left):
+    """{model: {way: figures}}."""
+    results = {}
+    for model in MODELS:
+        results[model] = {way: measure(setting, model, way, seconds_left) for way in WAYS}
+        print(f"fed {model}: {results[model]}", flush=True)
+    return results

@@ -1,0 +1,56 @@
+"""penstock-train, as bench/gpu runs it, and its data."""
+import dataclasses
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+PRECISION = "bf16"
+SAMPLE_RECORDS = 20_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """Programs, manifest, and where to train."""
+    programs: pathlib.Path
+    manifest: pathlib.Path
+    device: str = "cuda"
+    precision: str = PRECISION
+
+    @property
+    def data(self):
+        return self.manifest.parent
+
+
+def index(programs, sample, folder, records):
+    """The manifest of enough copies of `sample` in `folder` for so many records in one epoch."""
+    folder = pathlib.Path(folder)
+    shards = sorted(pathlib.Path(sample).glob("*.tfrecord"))
+    for copy in range(-(-records // SAMPLE_RECORDS)):
+        for shard in shards:
+            shutil.copyfile(shard, folder / f"copy-{copy:03}-{shard.name}")
+    subprocess.run([pathlib.Path(programs) / "penstock", "index", folder], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return folder / "manifest.pb"
+
+
+def train(setting, model, batch, steps, *options, timeout, servers="local:"):
+    """A training's summary, its "step_events" and what it printed; or why it was "left_out"."""
+    with tempfile.TemporaryDirectory(prefix="penstock-train-") as folder:
+        folder = pathlib.Path(folder)
+        summary, events = folder / "summary.json", folder / "events.jsonl"
+        command = [setting.programs / "penstock-train", "--manifest", setting.manifest, "--servers",
+                   servers, "--device", setting.device, "--precision", setting.precision, "--model",
+                   model, "--global-batch-size", batch, "--steps", steps, "--json", summary,
+                   "--events", events, "--profile-file", folder / "trace.json", *options]
+        try:
+            ended = subprocess.run([*map(str, command)], capture_output=True, text=True,
+                                   timeout=max(timeout, 1), check=False)
+        except subprocess.TimeoutExpired:
+            return {"left_out": f"no end within {timeout:.0f} s"}
+        if ended.returncode != 0:
+            return {"left_out": " ".join(ended.stderr.split())[-600:]}
+        lines = [json.loads(line) for line in events.read_text().splitlines()]
+        return {**json.loads(summary.read_text()), "stderr": ended.stderr,
+                "step_events": [line for line in lines if line["event"] == "step"]}

@@ -1,0 +1,305 @@
+"""bench/gpu/run without a GPU: its parts on the CPU, what it calls a failure, and what it writes."""
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
+sys.path.insert(0, str(GPU))
+import bits  # noqa: E402
+import fed  # noqa: E402
+import model  # noqa: E402
+import report  # noqa: E402
+import training  # noqa: E402
+
+from servers import BIN, REPOSITORY, TIMEOUT_S  # noqa: E402
+
+
+def load_run():
+    """The program, which has no suffix, as a module."""
+    loader = importlib.machinery.SourceFileLoader("gpu_run", str(GPU / "run"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_run", loader))
+    loader.exec_module(module)
+    return module
+
+
+def left():
+    return TIMEOUT_S
+
+
+class ProgramsTestCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        (cls.folder / "data").mkdir()
+        manifest = training.index(BIN, REPOSITORY / "sample", cls.folder / "data", 30_000)
+        cls.setting = training.Setting(BIN, manifest, "cpu", "fp32")
+
+    def patch(self, module, **values):
+        for name, value in values.items():
+            patched = mock.patch.object(module, name, value)
+            patched.start()
+            self.addCleanup(patched.stop)
+
+    def setting_where(self, condition, commands):
+        """A penstock-train that runs `commands` first where its arguments have `condition`."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        program = folder / "penstock-train"
+        program.write_text(f'#!/bin/sh\ncase "$*" in *"{condition}"*) {commands} ;; esac\n'
+                           f'exec {BIN}/penstock-train "$@"\n')
+        program.chmod(0o755)
+        return training.Setting(folder, self.setting.manifest, "cpu", "fp32")
+
+
+class ModelTest(ProgramsTestCase):
+    def setUp(self):
+        self.patch(model, MODELS={"tiny": (4, 64, 128, 16, model.WARM_UP + 3)})
+
+    def test_one_epoch_has_more_than_the_sample(self):
+        streamed = json.loads(subprocess.run(
+            [BIN / "penstock", "stream", self.setting.manifest, "--servers", "local:", "--epochs",
+             "1", "--global-batch-size", "16", "--json"], check=True, capture_output=True).stdout)
+        self.assertEqual(streamed["rows"], 2 * training.SAMPLE_RECORDS)
+
+    def test_figures_are_of_the_steps_after_the_warm_up(self):
+        figures = model.measure_all(self.setting, left)["tiny"]
+        for reduction, shards in (("deterministic", 8), ("fast", 1)):
+            found = figures[reduction]
+            self.assertEqual((found["steps"], found["virtual_shards"]), (3, shards), found)
+            self.assertAlmostEqual(found["tflops"], found["positions_per_second"] * 63.775104e-6)
+        self.assertIn("deterministic_cost", figures)
+        self.assertEqual(figures["traced"], {"left_out": "no GPU was traced"})
+        self.assertIn("--device cpu", figures["products"]["left_out"])
+
+    def test_a_batch_that_memory_has_no_room_for_is_cut(self):
+        setting = self.setting_where("--virtual-shards 1", "echo training takes 9 GiB >&2; exit 1")
+        self.assertEqual(model.measure_reduction(setting, "tiny", "fast", left)["virtual_shards"], 2)
+
+    def test_a_traced_gpu_was_busy_or_idle(self):
+        times = {"step": 6, "steps": 2, "busy_us": 900.0, "idle_before_us": 10.0,
+                 "idle_between_launches_us": 0.0, "idle_inside_us": 90.0}
+        self.assertEqual(model.shares({"source": "CUPTI", "sum": times}), {
+            "source": "CUPTI", "steps": 2, "step_ms": 0.5, "busy": 0.9, "idle_before": 0.01,
+            "idle_between_launches": 0.0, "idle_inside": 0.09})
+        del times["idle_inside_us"]
+        self.assertIsNone(model.shares({"source": "events", "sum": times})["idle_inside"])
+
+    def test_what_cannot_be_measured_says_why(self):
+        setting = training.Setting(BIN, self.setting.manifest, "cpu", "fp64")
+        for found in model.measure_all(setting, left)["tiny"].values():
+            self.assertIn("--precision", found["left_out"])
+
+    def test_a_step_is_held_against_its_products(self):
+        setting = self.setting_where(
+            "products", 'while [ "$1" != --json ]; do shift; done; echo \'{"tflops": 2}\' > "$2"; exit')
+        figures = model.measure_all(setting, left)["tiny"]
+        self.assertEqual(figures["of_the_product_rate"], figures["deterministic"]["tflops"] / 2)
+
+
+class BitsTest(ProgramsTestCase):
+    VARIANTS = {"again": (), "no_graph": ("--no-graph",)}
+
+    def setUp(self):
+        self.patch(bits, MODELS={"tiny": (64, 4)})
+
+    def compare(self, setting):
+        found, passed = bits.compare_all(setting, left, self.VARIANTS)
+        return {name: one["passed"] for name, one in found["tiny"].items()}, passed
+
+    def test_equal_weights_and_losses_pass(self):
+        found, passed = self.compare(self.setting)
+        self.assertTrue(passed, found)
+        self.assertEqual(set(found), {"fp32_beside_cpu", "again", "no_graph", "resumed"})
+
+    def test_other_weights_fail_and_are_named(self):
+        setting = self.setting_where("--no-graph", 'set -- "$@" --weight-decay 0.02')
+        found, passed = self.compare(setting)
+        self.assertFalse(passed)
+        self.assertEqual([name for name, same in found.items() if not same], ["no_graph"])
+
+    def test_a_loss_that_is_not_the_cpus_fails(self):
+        losses = bits.Runs.losses
+        self.patch(bits.Runs, losses=lambda runs, where, *options, **other: [
+            loss * (1.002 if where is self.setting and not options else 1)
+            for loss in losses(runs, where, *options, **other)])
+        found, passed = self.compare(self.setting)
+        self.assertFalse(passed)
+        self.assertFalse(found["fp32_beside_cpu"])
+
+    def test_a_training_that_ends_early_is_no_success(self):
+        found, passed = self.compare(self.setting_where("--no-graph", "echo lost >&2; exit 1"))
+        self.assertFalse(passed)
+        self.assertFalse(found["no_graph"])
+
+
+class FedTest(ProgramsTestCase):
+    def test_a_servers_cpu_says_how_many_cores_are_needed(self):
+        self.patch(fed, MODELS={"tiny": (4, 64, 128, 64, fed.WARM_UP + 3)})
+        for way, found in fed.measure_all(self.setting, left)["tiny"].items():
+            self.assertGreater(found["positions_per_second"], 0, (way, found))
+            self.assertLess(found["input_wait_share"], 1)
+
+    def test_cores_are_the_trainings_rate_over_a_cores(self):
+        self.patch(fed, MODELS={"tiny": (4, 64, 128, 100, 0)})
+        step = {"times_s": {"input": 0.1, "compute": 0.9}}
+        found = fed.figures({"step_events": [step] * (fed.WARM_UP + 2), "positions": 1000}, "tiny", 2)
+        self.assertEqual(found["positions_per_second"], 100)
+        self.assertAlmostEqual(found["input_wait_share"], 0.1)
+        self.assertEqual(found["positions_per_second_of_a_server_core"], 500)
+        self.assertAlmostEqual(found["server_cores_needed"], 0.2)
+
+    def test_a_server_that_ends_says_why(self):
+        setting = training.Setting(self.folder, self.setting.manifest, "cpu", "fp32")
+        self.assertIn("penstock-server", fed.measure(setting, "tiny", "grpc", left)["left_out"])
+
+
+class ReportTest(unittest.TestCase):
+    FACTS = {"device": "Card 1", "commit": "abc", "kernels_hash": "1", "driver": ""}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def open(self, **facts):
+        return report.Report(None, self.folder, {**self.FACTS, **facts})
+
+    def read(self):
+        return json.loads((self.folder / "card-1.json").read_text())
+
+    def test_parts_of_one_commit_are_kept_and_those_of_another_are_not(self):
+        self.open().add(checks=[1], benchmarks=[2])
+        self.open().add(bits={"tiny": {"again": {"passed": True}}})
+        self.assertEqual((self.read()["checks"], list(self.read()["bits"])), ([1], ["tiny"]))
+        self.open(commit="def").add(fed={})
+        self.assertNotIn("checks", self.read())
+        self.open(commit="def", kernels_hash="2").add(model={})
+        self.assertNotIn("fed", self.read())
+
+    def test_what_is_missing_is_listed(self):
+        self.open().add(checks=[1], model={"large": {"fast": {"left_out": "out of time"}}},
+                        peers={"incomplete": True, "best": {}})
+        self.assertEqual(self.read()["incomplete"],
+                         ["benchmarks", "bits", "fed", "model.large.fast", "peers"])
+
+    def test_the_peer_is_the_best_of_the_same_model(self):
+        found = {"model": {"tiny": {"deterministic": {"positions_per_second": 300}},
+                           "large": {"deterministic": {"left_out": "out of time"}}},
+                 "peers": {"best": {"tiny": {"positions_per_second": 200}, "large": None}}}
+        self.assertEqual(report.times_the_peer(found), {"tiny": 1.5})
+        self.assertEqual(report.times_the_peer({**found, "peers": {"left_out": "no PyTorch"}}), {})
+
+
+# As much of PyTorch as twin_speed.py needs to be loaded.
+FAKE_TORCH = """
+import sys, types
+__version__ = "0"
+nn = types.ModuleType("torch.nn"); nn.Module = object
+nn.functional = types.ModuleType("torch.nn.functional")
+sys.modules |= {"torch.nn": nn, "torch.nn.functional": nn.functional}
+set_num_threads = lambda count: None
+backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=types.SimpleNamespace()))
+compiler = types.SimpleNamespace(reset=lambda: None)
+"""
+# The compiled form is the fastest; flash attention cannot; the second model has no end.
+TWIN = """
+import os, sys
+sys.path.insert(0, {peers!r})
+import twin_speed
+def rate(args, model, mode, backend, batch):
+    if model == "large":
+        os._exit(7)
+    if backend == "FLASH_ATTENTION":
+        raise RuntimeError("no kernel\\nmore")
+    return 1 + (mode == "default")
+twin_speed.rate = rate
+sys.exit(twin_speed.main())
+"""
+
+
+class PeersTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def twin(self, *args):
+        (self.folder / "torch.py").write_text(FAKE_TORCH)
+        found = self.folder / "peers.json"
+        ended = subprocess.run(
+            [sys.executable, "-c", TWIN.format(peers=str(GPU.parent / "peers")), "--device", "cpu",
+             "--modes", "eager", "default", "--backends", "auto", "FLASH_ATTENTION", "--json",
+             found, *args], env={**os.environ, "PYTHONPATH": str(self.folder)}, capture_output=True,
+            text=True, timeout=TIMEOUT_S, check=False)
+        return ended, json.loads(found.read_text())
+
+    def test_the_best_form_is_told_beside_all(self):
+        ended, found = self.twin("--models", "tiny")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertEqual(found["best"]["tiny"]["mode"], "default")
+        self.assertEqual([one.get("error") for one in found["all"]], [None, None] + ["no kernel"] * 2)
+        self.assertFalse(found["incomplete"])
+
+    def test_without_time_it_is_incomplete(self):
+        ended, found = self.twin("--models", "tiny", "--budget", "-1")
+        self.assertEqual(ended.returncode, 1)
+        self.assertTrue(found["incomplete"])
+
+    def test_what_was_measured_outlives_the_program(self):
+        ended, found = self.twin("--models", "tiny", "large")
+        self.assertEqual(ended.returncode, 7)
+        self.assertEqual(found["best"]["tiny"]["mode"], "default")
+        self.assertTrue(found["incomplete"])
+        self.assertEqual(found["all"][-1]["left_out"], "it had no end")
+
+    def test_a_run_takes_what_a_peer_wrote_before_its_time_was_up(self):
+        python = self.folder / "python"
+        python.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 0\nwhile [ "$1" != --json ]; do shift; '
+                          'done\necho \'{"best": {}, "incomplete": true}\' > "$2"\nexec sleep 60\n')
+        python.chmod(0o755)
+        options = types.SimpleNamespace(build=self.folder, python=str(python))
+        self.assertEqual(load_run().run_peers(options, lambda: 1), {"best": {}, "incomplete": True})
+        python.write_text("#!/bin/sh\nexit 1\n")
+        self.assertIn("PyTorch", load_run().run_peers(options, lambda: 1)["left_out"])
+
+
+class RunTest(unittest.TestCase):
+    def test_a_sanitizers_finding_is_told(self):
+        run = load_run()
+        with tempfile.TemporaryDirectory() as folder:
+            tool = pathlib.Path(folder) / "compute-sanitizer"
+            tool.write_text('#!/bin/sh\necho "$2 looked"; [ "$2" != racecheck ] || exit 9\n')
+            tool.chmod(0o755)
+            with mock.patch.object(run, "build"), mock.patch.dict(os.environ, PATH=(
+                    f"{folder}:{os.environ['PATH']}")):
+                found = run.run_sanitizer(types.SimpleNamespace(build=folder), left)
+        self.assertEqual([name for name, one in found.items() if not one["passed"]], ["racecheck"])
+        self.assertEqual(found["memcheck"]["said"], "memcheck looked\n")
+
+    def test_pythons_libraries_are_found_for_the_programs(self):
+        run = load_run()
+        with tempfile.TemporaryDirectory() as folder:
+            lib = pathlib.Path(folder) / "nvidia" / "cu13" / "lib"
+            lib.mkdir(parents=True)
+            with mock.patch.dict(os.environ, PYTHONPATH=folder, PENSTOCK_CUDA_LIBS="/mine"):
+                self.assertEqual(run.nvidia_folders(sys.executable), f"/mine:{lib}")
+
+    @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "there is a GPU: bench/gpu/run would measure")
+    def test_no_gpu_is_said(self):
+        ended = subprocess.run([GPU / "run"], capture_output=True, text=True, timeout=TIMEOUT_S,
+                               check=False)
+        self.assertEqual(ended.returncode, 77, ended.stderr)
+        self.assertIn("no GPU here", ended.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
