@@ -7,58 +7,62 @@
 namespace penstock::cuda {
 namespace {
 
-// A block is kGroups warps; warp g takes every kGroups-th row, lanes neighbouring columns.
-constexpr unsigned kGroups = 8;
-constexpr unsigned kBlock = kGroups * simt::kWarp;
+// A block is groups of `lanes` threads; group g takes every so many-th row, lanes neighbouring
+// columns.
+constexpr unsigned kBlock = 256;
 
 // Adds the groups' values in order; the result is valid in group 0. `shared` has room for kBlock
 // floats a value.
 template <int kValues>
-PENSTOCK_DEVICE void SumGroups(float (&sum)[kValues], float* shared) {
+PENSTOCK_DEVICE void SumGroups(float (&sum)[kValues], unsigned lanes, float* shared) {
   PENSTOCK_UNROLL for (int v = 0; v < kValues; ++v) shared[v * kBlock + simt::Thread()] = sum[v];
   simt::SyncBlock();
-  if (simt::Thread() >= simt::kWarp) return;
+  if (simt::Thread() >= lanes) return;
   PENSTOCK_UNROLL for (int v = 0; v < kValues; ++v) {
-    for (unsigned g = 1; g < kGroups; ++g) {
-      sum[v] += shared[v * kBlock + g * simt::kWarp + simt::Thread()];
+    for (unsigned at = lanes; at < kBlock; at += lanes) {
+      sum[v] += shared[v * kBlock + at + simt::Thread()];
     }
   }
 }
 
 template <typename T>
-PENSTOCK_KERNEL void PartSumKernel(const T* x, size_t rows, size_t columns, unsigned parts,
-                                   float* partial) {
+PENSTOCK_KERNEL void PartSumKernel(const T* x, size_t rows, size_t columns, unsigned lanes,
+                                   unsigned parts, float* partial) {
   constexpr int kSize = Vector<T>::kSize;
-  const unsigned part = simt::BlockY(), group = simt::Thread() / simt::kWarp;
-  const size_t column =
-      (size_t{simt::BlockX()} * simt::kWarp + simt::Thread() % simt::kWarp) * kSize;
+  const unsigned part = simt::BlockY(), group = simt::Thread() / lanes;
+  const size_t column = (size_t{simt::BlockX()} * lanes + simt::Thread() % lanes) * kSize;
   float sum[kSize] = {};
   if (column < columns) {
     const size_t end = FirstOf(rows, parts, part + 1);
-    for (size_t row = FirstOf(rows, parts, part) + group; row < end; row += kGroups) {
+    for (size_t row = FirstOf(rows, parts, part) + group; row < end; row += kBlock / lanes) {
       const Floats<T> v = LoadVector(x + row * columns + column);
       PENSTOCK_UNROLL for (int i = 0; i < kSize; ++i) sum[i] += v.values[i];
     }
   }
-  SumGroups(sum, reinterpret_cast<float*>(simt::Shared()));
+  SumGroups(sum, lanes, reinterpret_cast<float*>(simt::Shared()));
   if (group != 0 || column >= columns) return;
   PENSTOCK_UNROLL for (int i = 0; i < kSize; ++i) partial[part * columns + column + i] = sum[i];
 }
 
+// Sums of the columns up to `split` go to `sums`, of those behind it to `more`.
 PENSTOCK_KERNEL void AddPartsKernel(const float* partial, size_t parts, size_t stride,
-                                    size_t columns, float* sums) {
+                                    size_t columns, size_t split, float* sums, float* more) {
   const unsigned group = simt::Thread() / simt::kWarp;
   const size_t column = size_t{simt::BlockX()} * simt::kWarp + simt::Thread() % simt::kWarp;
   float sum[1] = {};
   if (column < columns) {
-    for (size_t p = group; p < parts; p += kGroups) sum[0] += partial[p * stride + column];
+    for (size_t p = group; p < parts; p += kBlock / simt::kWarp) {
+      sum[0] += partial[p * stride + column];
+    }
   }
-  SumGroups(sum, reinterpret_cast<float*>(simt::Shared()));
-  if (group == 0 && column < columns) sums[column] += sum[0];
+  SumGroups(sum, simt::kWarp, reinterpret_cast<float*>(simt::Shared()));
+  if (group != 0 || column >= columns) return;
+  float& to = column < split ? sums[column] : more[column - split];
+  to += sum[0];
 }
 
-unsigned BlocksAcross(size_t columns) {
-  return static_cast<unsigned>((columns + simt::kWarp - 1) / simt::kWarp);
+unsigned BlocksAcross(size_t columns, unsigned lanes) {
+  return static_cast<unsigned>((columns + lanes - 1) / lanes);
 }
 
 }  // namespace
@@ -67,10 +71,20 @@ size_t ColumnSumWorkspace(size_t rows, size_t columns) { return PartsOf(rows, co
 
 cudaError_t AddStridedParts(const float* parts, size_t count, size_t stride, size_t columns,
                             float* sums, cudaStream_t stream) {
-  return simt::Launch(
-      AddPartsKernel,
-      {.x = BlocksAcross(columns), .threads = kBlock, .shared = kBlock * sizeof(float)}, stream,
-      parts, count, stride, columns, sums);
+  return simt::Launch(AddPartsKernel,
+                      {.x = BlocksAcross(columns, simt::kWarp),
+                       .threads = kBlock,
+                       .shared = kBlock * sizeof(float)},
+                      stream, parts, count, stride, columns, columns, sums, sums);
+}
+
+cudaError_t AddPairedParts(const float* parts, size_t count, size_t columns, float* first,
+                           float* second, cudaStream_t stream) {
+  return simt::Launch(AddPartsKernel,
+                      {.x = BlocksAcross(2 * columns, simt::kWarp),
+                       .threads = kBlock,
+                       .shared = kBlock * sizeof(float)},
+                      stream, parts, count, 2 * columns, 2 * columns, columns, first, second);
 }
 
 template <typename T>
@@ -78,13 +92,13 @@ cudaError_t AddColumnSums(const T* x, size_t rows, size_t columns, float* sums, 
                           cudaStream_t stream) {
   constexpr unsigned kSize = Vector<T>::kSize;
   if (columns % kSize != 0 || !IsAligned(x)) return cudaErrorInvalidValue;
-  const unsigned parts = PartsOf(rows, columns);
+  const unsigned parts = PartsOf(rows, columns), lanes = LanesFor(columns / kSize);
   const cudaError_t error = simt::Launch(PartSumKernel<T>,
-                                         {.x = BlocksAcross(columns / kSize),
+                                         {.x = BlocksAcross(columns / kSize, lanes),
                                           .y = parts,
                                           .threads = kBlock,
                                           .shared = kBlock * kSize * sizeof(float)},
-                                         stream, x, rows, columns, parts, workspace);
+                                         stream, x, rows, columns, lanes, parts, workspace);
   return error != cudaSuccess ? error
                               : AddStridedParts(workspace, parts, columns, columns, sums, stream);
 }

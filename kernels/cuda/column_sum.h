@@ -22,6 +22,10 @@ cudaError_t AddColumnSums(const T* x, size_t rows, size_t columns, float* sums, 
 cudaError_t AddStridedParts(const float* parts, size_t count, size_t stride, size_t columns,
                             float* sums, cudaStream_t stream);
 
+// Two of these at once: of parts (count, 2, columns).
+cudaError_t AddPairedParts(const float* parts, size_t count, size_t columns, float* first,
+                           float* second, cudaStream_t stream);
+
 }  // namespace penstock::cuda
 
 #endif  // PENSTOCK_KERNELS_CUDA_COLUMN_SUM_H_

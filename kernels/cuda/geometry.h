@@ -40,6 +40,9 @@ constexpr unsigned PartsOf(size_t rows, size_t columns) {
                                      kEnoughSums / std::max<size_t>(columns, 1), 1, kMostParts)));
 }
 
+// Lanes that a row of `vectors` gets in a warp: several rows a warp where rows are short.
+constexpr unsigned LanesFor(size_t vectors) { return vectors > 16 ? 32 : vectors > 8 ? 16 : 8; }
+
 // How a layer norm's rows lie in a warp: `lanes` lanes a row, each with `chunks` vectors of 16
 // bytes; no chunks: not possible.
 struct RowLayout {
@@ -52,7 +55,7 @@ inline constexpr size_t kMostNormColumns = 1024;
 constexpr RowLayout NormLayout(size_t dim, size_t vector) {
   if (dim == 0 || dim % vector != 0 || dim > kMostNormColumns) return {};
   const size_t vectors = dim / vector;
-  const unsigned lanes = vectors > 16 ? 32 : vectors > 8 ? 16 : 8;
+  const unsigned lanes = LanesFor(vectors);
   unsigned chunks = 1;
   while (chunks * lanes < vectors) chunks *= 2;
   return {lanes, chunks};

@@ -42,6 +42,12 @@ TEST(GeometryTest, PartsOfManyColumnsAreFewer) {
   EXPECT_EQ(PartsOf(0, 0), 1u);
 }
 
+TEST(GeometryTest, ShortRowsShareAWarp) {
+  for (size_t vectors : {1, 8}) EXPECT_EQ(LanesFor(vectors), 8u);
+  for (size_t vectors : {9, 16}) EXPECT_EQ(LanesFor(vectors), 16u);
+  for (size_t vectors : {size_t{17}, size_t{1} << 40}) EXPECT_EQ(LanesFor(vectors), 32u);
+}
+
 TEST(GeometryTest, NormRowsFitTheirLanes) {
   for (size_t vector : {4, 8}) {
     for (size_t dim = vector; dim <= kMostNormColumns; dim += vector) {

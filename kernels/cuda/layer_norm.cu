@@ -164,12 +164,16 @@ PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kThreads, 1) LayerNormBackwardKernel
     const size_t row = first + place.row;
     const float mean = row < end ? b.mean[row] : 0, rstd = row < end ? b.rstd[row] : 0;
     Row<T, kLanes, kChunks> g = {}, normal = {};  // dy * gamma; x normalised.
+    Vector<T> residual[kChunks] = {};             // Asked for before what the lanes wait for.
     float sum = 0, dot = 0;
     PENSTOCK_UNROLL for (int c = 0; c < kChunks; ++c) {
       const size_t column = place.Column(c);
       if (column >= b.dim || row >= end) continue;
       const Floats<T> dy = LoadVector(b.dy + row * b.dim + column);
       normal.chunks[c] = LoadVector(b.x + row * b.dim + column);
+      if (b.residual_gradient != nullptr) {
+        residual[c] = LoadBits(b.residual_gradient + row * b.dim + column);
+      }
       PENSTOCK_UNROLL for (int i = 0; i < kSize; ++i) {
         float& n = normal.chunks[c].values[i];
         n = (n - mean) * rstd;
@@ -185,8 +189,7 @@ PENSTOCK_KERNEL void PENSTOCK_LAUNCH_BOUNDS(kThreads, 1) LayerNormBackwardKernel
     PENSTOCK_UNROLL for (int c = 0; c < kChunks; ++c) {
       const size_t column = place.Column(c), at = row * b.dim + column;
       if (column >= b.dim || row >= end) continue;
-      Floats<T> dx = {};
-      if (b.residual_gradient != nullptr) dx = LoadVector(b.residual_gradient + at);
+      Floats<T> dx = ToFloats(residual[c]);
       PENSTOCK_UNROLL for (int i = 0; i < kSize; ++i) {
         dx.values[i] += rstd * (g.chunks[c].values[i] - sum - normal.chunks[c].values[i] * dot);
       }
@@ -270,12 +273,7 @@ cudaError_t LayerNormBackward(const T* dy, const T* x, const float* gamma, const
   const unsigned parts = PartsOf(rows);
   const Backward<T> b{dy, x, gamma, mean, rstd, rows, dim, residual_gradient, dx, workspace, parts};
   if (cudaError_t error = ForLayout(b, stream); error != cudaSuccess) return error;
-  // The parts are (parts, 2, dim): gamma's columns and beta's, each with a stride of 2 dim.
-  if (cudaError_t error = AddStridedParts(workspace, parts, 2 * dim, dim, dgamma, stream);
-      error != cudaSuccess) {
-    return error;
-  }
-  return AddStridedParts(workspace + dim, parts, 2 * dim, dim, dbeta, stream);
+  return AddPairedParts(workspace, parts, dim, dgamma, dbeta, stream);
 }
 
 #define PENSTOCK_INSTANTIATE(T)                                                                    \

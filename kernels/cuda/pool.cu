@@ -23,18 +23,29 @@ PENSTOCK_KERNEL void AddPositionKernel(const float* position, size_t samples, si
   }
 }
 
+// A warp takes kPoolLanes neighbouring vectors of a sample; its groups of so many lanes take every
+// kPoolGroups-th token, so that a few short rows are enough threads.
+constexpr unsigned kPoolLanes = 8, kPoolGroups = simt::kWarp / kPoolLanes;
+
 template <typename T>
 PENSTOCK_KERNEL void MeanPoolKernel(const T* x, size_t samples, size_t tokens, size_t dim, T* y) {
-  const size_t vectors = dim / Vector<T>::kSize;
-  for (size_t i = FirstItem(); i < samples * vectors; i += ItemStride()) {
-    const T* from = x + i / vectors * tokens * dim + i % vectors * Vector<T>::kSize;
+  constexpr int kSize = Vector<T>::kSize;
+  const unsigned lane = simt::Thread() % simt::kWarp, group = lane / kPoolLanes;
+  const size_t vectors = dim / kSize, warps = (vectors + kPoolLanes - 1) / kPoolLanes;
+  for (size_t w = FirstItem() / simt::kWarp; w < samples * warps; w += ItemStride() / simt::kWarp) {
+    const size_t sample = w / warps, vector = w % warps * kPoolLanes + lane % kPoolLanes;
     Floats<T> sum = {};
-    for (size_t t = 0; t < tokens; ++t) {
-      const Floats<T> v = LoadVector(from + t * dim);
-      PENSTOCK_UNROLL for (int n = 0; n < Vector<T>::kSize; ++n) sum.values[n] += v.values[n];
+    for (size_t t = group; t < tokens && vector < vectors; t += kPoolGroups) {
+      const Floats<T> v = LoadVector(x + (sample * tokens + t) * dim + vector * kSize);
+      PENSTOCK_UNROLL for (int n = 0; n < kSize; ++n) sum.values[n] += v.values[n];
     }
-    PENSTOCK_UNROLL for (float& value : sum.values) value /= static_cast<float>(tokens);
-    StoreVector(sum, y + i * Vector<T>::kSize);
+    PENSTOCK_UNROLL for (float& value : sum.values) {
+      PENSTOCK_UNROLL for (unsigned mask = kPoolLanes; mask < simt::kWarp; mask *= 2) {
+        value += simt::ShuffleXor(value, mask);
+      }
+      value /= static_cast<float>(tokens);
+    }
+    if (group == 0 && vector < vectors) StoreVector(sum, y + sample * dim + vector * kSize);
   }
 }
 
@@ -75,8 +86,9 @@ template <typename T>
 cudaError_t MeanPool(const T* x, size_t samples, size_t tokens, size_t dim, T* y,
                      cudaStream_t stream) {
   if (!IsWhole<T>(dim) || !AreAligned(x, y)) return cudaErrorInvalidValue;
-  return simt::Launch(MeanPoolKernel<T>, GridFor<T>(samples, dim), stream, x, samples, tokens, dim,
-                      y);
+  const size_t warps = (dim / Vector<T>::kSize + kPoolLanes - 1) / kPoolLanes;  // Of a sample.
+  const simt::Grid grid{.x = BlocksFor(samples * warps * simt::kWarp), .threads = kThreads};
+  return simt::Launch(MeanPoolKernel<T>, grid, stream, x, samples, tokens, dim, y);
 }
 
 template <typename T>

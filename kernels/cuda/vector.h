@@ -33,12 +33,22 @@ bool AreAligned(const Pointers*... pointers) {
 
 // REQUIRES: `from` lies at a multiple of 16 bytes.
 template <typename T>
-PENSTOCK_DEVICE Floats<T> LoadVector(const T* from) {
-  const auto vector = *reinterpret_cast<const Vector<T>*>(from);
+PENSTOCK_DEVICE Vector<T> LoadBits(const T* from) {
+  return *reinterpret_cast<const Vector<T>*>(from);
+}
+
+template <typename T>
+PENSTOCK_DEVICE Floats<T> ToFloats(const Vector<T>& vector) {
   Floats<T> x;
   PENSTOCK_UNROLL for (int i = 0; i < Vector<T>::kSize; ++i) x.values[i] =
       ToFloat(vector.values[i]);
   return x;
+}
+
+// REQUIRES: as LoadBits().
+template <typename T>
+PENSTOCK_DEVICE Floats<T> LoadVector(const T* from) {
+  return ToFloats(LoadBits(from));
 }
 
 template <typename T>

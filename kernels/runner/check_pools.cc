@@ -50,10 +50,13 @@ void CheckAll(Checker& checker) {
   const std::string of = NameOf<T>();
   if (checker.Begin("pool_mean/" + of)) {
     CheckMean<T>(checker, 1, 1, 8);
+    CheckMean<T>(checker, 3, 3, 64);
     CheckMean<T>(checker, 5, 64, 72);
   }
   if (checker.Begin("pool_position/" + of)) {
     CheckPosition<T>(checker, 1, 8);
+    for (size_t columns : {64, 72, 128, 136})
+      CheckPosition<T>(checker, 203, columns);  // Few lanes.
     CheckPosition<T>(checker, 77, 64 * 24);
     CheckPosition<T>(checker, 1001, 8);  // Many parts.
   }
