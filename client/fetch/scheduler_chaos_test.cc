@@ -41,7 +41,9 @@ TEST_P(SchedulerChaosTest, ExactlyOnceInOrderAndAlive) {
       const absl::Duration when = absl::Milliseconds(rng.Below(200));
       const uint64_t kind = rng.Below(6);
       if (kind == 0) fleet.KillAt(when, server);
-      if (kind == 1) fleet.DrainAt(when, server);
+      if (kind == 1) {
+        fleet.DrainAt(when, server, absl::Milliseconds(rng.Below(2) * rng.Below(400)));
+      }
       if (kind == 2) fleet.StallAt(when, server);
       if (kind == 3) fleet.ForgetNextFetch(server);
       if (kind == 5) fleet.SlowDownAt(when, server, 1 + rng.Below(200));

@@ -27,7 +27,9 @@ struct SaysReady {
 struct SaysCredit {
   uint64_t bytes = 0;
 };
-struct SaysDraining {};
+struct SaysDraining {
+  absl::Duration grace;
+};
 struct SaysPart {
   uint64_t request = 0;
   uint32_t first_row = 0;

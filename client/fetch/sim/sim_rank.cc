@@ -54,6 +54,7 @@ void SimRank::Advance() {
   advances_at_once_ = now == last_advance_ ? advances_at_once_ + 1 : 0;
   last_advance_ = now;
   Require(advances_at_once_ < 10'000, "the scheduler never comes to rest");
+  CheckDrained();
   if (ended()) {
     ++timer_number_;
   } else if (wake != timer_) {
@@ -96,8 +97,12 @@ void SimRank::Hear(const std::shared_ptr<Session>& session, Message& message) {
   const absl::Time now = queue_.now();
   const StreamId id = session->stream;
   if (auto* part = std::get_if<SaysPart>(&message)) return HearPart(id, *part);
-  if (auto* credit = std::get_if<SaysCredit>(&message)) {
-    if (Connection* connection = Find(id)) connection->credit_bytes = credit->bytes;
+  if (Connection* connection = Find(id)) {
+    Note(*connection, message);
+    // As the transport has it.
+    if (connection->draining && !connection->greeted) {
+      message = absl::UnavailableError("the server is draining");
+    }
   }
   Stopwatch::Scope scheduler(stopwatch_, true);
   if (auto* info = std::get_if<ServerInfo>(&message)) {
@@ -111,11 +116,18 @@ void SimRank::Hear(const std::shared_ptr<Session>& session, Message& message) {
     Connection* connection = Find(id);
     if (connection != nullptr && error->request) Answered(*connection, *error->request);
     scheduler_.OnError(now, id, *error);
-  } else if (std::get_if<SaysDraining>(&message) != nullptr) {
-    scheduler_.OnDraining(now, id);
+  } else if (auto* draining = std::get_if<SaysDraining>(&message)) {
+    scheduler_.OnDraining(now, id, draining->grace);
   } else {
     scheduler_.OnBroken(now, id, std::get<absl::Status>(message));
   }
+}
+
+// What the server said of the stream, which binds the scheduler from now on.
+void SimRank::Note(Connection& connection, const Message& message) {
+  if (auto* credit = std::get_if<SaysCredit>(&message)) connection.credit_bytes = credit->bytes;
+  connection.greeted |= std::holds_alternative<ServerInfo>(message);
+  connection.draining |= std::holds_alternative<SaysDraining>(message);
 }
 
 void SimRank::HearPart(StreamId stream, const SaysPart& part) {

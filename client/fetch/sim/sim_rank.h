@@ -119,6 +119,8 @@ class SimRank final : public SchedulerActions {
     std::shared_ptr<Session> session;
     uint64_t credit_bytes = 0;
     uint64_t outstanding_bytes = 0;
+    bool greeted = false;                  // Hello has come.
+    bool draining = false;                 // The scheduler has been told.
     std::map<uint64_t, uint32_t> windows;  // Open, with their rows.
     std::map<uint64_t, Asked> asked;
   };
@@ -128,9 +130,11 @@ class SimRank final : public SchedulerActions {
   void Advance();
   void SetTimer(absl::Time wake);
   void Hear(const std::shared_ptr<Session>& session, Message& message);
+  void Note(Connection& connection, const Message& message);
   void HearPart(StreamId stream, const SaysPart& part);
   Connection* Find(StreamId stream);
   void Answered(Connection& connection, uint64_t request);
+  void CheckDrained();
   void CheckOutstanding(const Connection& connection, uint64_t bytes);
   void Take();
   void Consume(uint32_t slot);

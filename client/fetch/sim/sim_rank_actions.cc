@@ -47,6 +47,7 @@ void SimRank::OpenWindow(StreamId stream, const WindowRequest& window) {
                       absl::StrCat("window ", window.number, " = ", ToString(window.id)));
   Connection* connection = Find(stream);
   if (connection == nullptr) return Require(false, "opens a window on a closed stream");
+  Require(!connection->draining, "opens a window on a server that drains");
   OpenedWindow opened;
   opened.id = window.id;
   opened.rows = window.order->WindowRows(window.id);
@@ -83,6 +84,7 @@ void SimRank::Fetch(StreamId stream, const FetchRequest& fetch) {
                    " + ", fetch.rows, ", ", fetch.count, " times every ", fetch.stride));
   Connection* connection = Find(stream);
   if (connection == nullptr) return Require(false, "asks on a closed stream");
+  Require(!connection->draining, "asks more of a server that drains");
   Require(connection->windows.contains(fetch.window), "asks for rows of a window that is not open");
   const uint64_t rows = uint64_t{fetch.rows} * fetch.count;
   const uint64_t bytes = rows * options_.scheduler.row_bytes;
@@ -96,6 +98,15 @@ void SimRank::Fetch(StreamId stream, const FetchRequest& fetch) {
   world_.Ask(connection->session, [session = connection->session, fetch](SimServer& server) {
     server.Fetch(session, fetch);
   });
+}
+
+// Its server waits for this stream's end alone.
+void SimRank::CheckDrained() {
+  if (!checker_) return;  // For speed.
+  for (const auto& [server, connection] : connections_) {
+    Require(!connection.draining || !connection.asked.empty(),
+            "stays with a server that drains and owes nothing");
+  }
 }
 
 // A server may always have one request, whatever the limits.

@@ -91,8 +91,8 @@ class SimServer {
   // Accepts everything and does nothing, until it resumes.
   void Stall() { stalled_ = true; }
   void Resume();
-  // Answers what was asked, takes no new streams.
-  void Drain();
+  // Answers what was asked, takes no new streams; says that it ends after `grace`.
+  void Drain(absl::Duration grace);
   // Ends the streams of one rank.
   void Break(uint32_t rank, const absl::Status& reason);
   Manners& manners() { return manners_; }

@@ -146,9 +146,9 @@ void SimServer::Resume() {
   }
 }
 
-void SimServer::Drain() {
+void SimServer::Drain(absl::Duration grace) {
   if (!alive_ || std::exchange(draining_, true)) return;
-  for (const SessionPtr& session : sessions_) world_.Tell(session, SaysDraining{});
+  for (const SessionPtr& session : sessions_) world_.Tell(session, SaysDraining{grace});
   EndIfDrained();
 }
 

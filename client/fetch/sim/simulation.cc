@@ -91,7 +91,7 @@ class Run {
       case FaultKind::kStall:
         return change("stalls", [&] { server.Stall(); });
       case FaultKind::kDrain:
-        return change("drains", [&] { server.Drain(); });
+        return change("drains", [&] { server.Drain(fault.lasts); });
       case FaultKind::kCut:
         return change("is cut off", [&] { Cut(fault); });
       case FaultKind::kBreakStream:

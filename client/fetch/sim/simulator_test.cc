@@ -192,5 +192,24 @@ TEST(FleetTest, NoticesARankThatStarvesBesideAHealthyServer) {
   EXPECT_THAT(fleet.violation(), HasSubstr("starved"));
 }
 
+TEST(FleetTest, NoticesARequestToAServerThatDrains) {
+  FleetModel model;
+  model.servers.resize(1);
+  model.servers[0].row_cost = absl::Hours(1);
+  Fleet fleet(model);
+  const Plan plan = *Plan::Create(Chunks(4, 8), {});
+  RankOptions options;
+  options.scheduler.servers = {Fleet::Address(0)};
+  SimRank& rank =
+      fleet.AddRank(plan, *Steps::Create(plan.rows(), {.global_batch_size = 8}), options);
+  const absl::Time start = absl::UnixEpoch();
+  fleet.queue().At(start + absl::Seconds(1), [&] { fleet.server(0).Drain(absl::Hours(1)); });
+  fleet.queue().At(start + absl::Seconds(2), [&] {
+    rank.Fetch({.server = 0, .generation = 1}, {.request = 1'000'000, .window = 1, .rows = 1});
+  });
+  fleet.Run(start + absl::Seconds(3));
+  EXPECT_THAT(fleet.violation(), HasSubstr("asks more of a server that drains"));
+}
+
 }  // namespace
 }  // namespace penstock::sim

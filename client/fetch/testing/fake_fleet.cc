@@ -85,7 +85,13 @@ void FakeFleet::DrainAt(absl::Duration when, uint32_t index, absl::Duration grac
   At(when, [this, index, grace] {
     servers_[index].alive = false;  // It takes no new stream.
     servers_[index].draining = true;
-    scheduler_.OnDraining(now_, {index, servers_[index].generation}, grace);
+    const StreamId stream{index, servers_[index].generation};
+    scheduler_.OnDraining(now_, stream, grace);
+    if (grace == absl::ZeroDuration()) return;
+    At(grace, [this, stream] {
+      if (stream.generation == 0 || !Serves(stream) || servers_[stream.server].stalled) return;
+      Die(stream.server, absl::UnavailableError("its grace has ended"));
+    });
   });
 }
 
@@ -157,6 +163,7 @@ void FakeFleet::CloseStream(StreamId stream) {
 void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
   if (!Serves(stream)) return;
   FakeServer& server = servers_[stream.server];
+  CheckDraining(server);
   ++windows_opened_;
   const absl::Time ready_at = now_ + Jitter(options_.load) * server.slowness;
   FakeServer::Window opened{window.id, ready_at, {window.damaged.begin(), window.damaged.end()}};
@@ -218,6 +225,7 @@ void FakeFleet::Fetch(StreamId stream, const FetchRequest& fetch) {
   FakeServer& server = servers_[stream.server];
   auto window = server.windows.find(fetch.window);
   if (window == server.windows.end()) return Violate("fetch from a window that is not open");
+  CheckDraining(server);
   CheckCredit(server, fetch);
   if (server.stalled || server.forget_all || std::exchange(server.forget_next, false)) return;
   const bool window_failed = server.failed.contains(fetch.window);
@@ -327,6 +335,10 @@ void FakeFleet::Deliver(const ReadyStep& step) {
     }
     if (delivered_ == next) scheduler_.OnConsumerWaiting(now_, next);
   });
+}
+
+void FakeFleet::CheckDraining(const FakeServer& server) {
+  if (server.draining) Violate("asked more of a server that drains");
 }
 
 // A duplicate counts as an answer, so that the check errs on the lenient side.

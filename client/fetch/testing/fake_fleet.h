@@ -46,6 +46,8 @@ class FakeFleet final : public SchedulerActions {
   // What happens to whom, at a virtual time from the start.
   void KillAt(absl::Duration when, uint32_t server);
   void RestartAt(absl::Duration when, uint32_t server);
+  // It takes no new stream and is gone after `grace`, unless it is stalled; zero: nobody knows
+  // when. From then on nothing may be asked of it.
   void DrainAt(absl::Duration when, uint32_t server, absl::Duration grace = absl::ZeroDuration());
   // From then on it accepts everything and answers nothing.
   void StallAt(absl::Duration when, uint32_t server);
@@ -108,7 +110,7 @@ class FakeFleet final : public SchedulerActions {
   struct FakeServer {
     bool alive = true;
     bool stalled = false;
-    bool draining = false;    // Its stream is closed when it has answered.
+    bool draining = false;    // It has said so: its stream is closed when it has answered.
     uint32_t generation = 0;  // Of the stream it serves; 0: none.
     struct Window {
       WindowId id;
@@ -150,6 +152,7 @@ class FakeFleet final : public SchedulerActions {
   void PartArrives(StreamId stream, uint64_t request, uint32_t first,
                    const std::vector<Location>& rows);
   void Check(const ReadyStep& step);
+  void CheckDraining(const FakeServer& server);
   void CheckCredit(FakeServer& server, const FetchRequest& fetch);
   void Die(uint32_t server, absl::Status status);
   void Violate(const std::string& what);
