@@ -11,7 +11,8 @@ absl::Duration AnswerTimes::Recent::Longest() const {
 void AnswerTimes::Add(uint32_t server, uint32_t rows, absl::Duration time) {
   if (server >= servers_.size()) servers_.resize(server + 1);
   Recent& recent = servers_[server];
-  recent.ring[recent.count++ % recent.ring.size()] = time;
+  // Zero means none: what is heard at one moment, as ready and answered, was quick and is a sample.
+  recent.ring[recent.count++ % recent.ring.size()] = std::max(time, absl::Nanoseconds(1));
   ++count_;
   mean_rows_ += (rows - mean_rows_) / static_cast<double>(std::min<size_t>(count_, 64));
   if (count_ < refresh_at_) return;

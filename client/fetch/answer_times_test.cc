@@ -27,6 +27,15 @@ TEST(AnswerTimesTest, TheFasterOfTwoIsTheMeasure) {
   EXPECT_EQ(times.Usual(kRows), absl::Milliseconds(1));
 }
 
+TEST(AnswerTimesTest, AnAnswerInNoTimeIsASample) {
+  AnswerTimes times;
+  times.Add(0, kRows, absl::Seconds(1));
+  times.Add(1, kRows, absl::ZeroDuration());
+  EXPECT_LE(times.Usual(kRows), absl::Nanoseconds(1));
+  EXPECT_LE(times.Usual(kRows, std::vector{absl::Seconds(9), absl::ZeroDuration()}),
+            absl::Nanoseconds(1));
+}
+
 TEST(AnswerTimesTest, SlowServersCountOnceHoweverMuchTheyAnswer) {
   AnswerTimes times;
   for (uint32_t server = 0; server < 5; ++server) times.Add(server, kRows, absl::Milliseconds(3));

@@ -61,12 +61,15 @@ absl::Time FetchScheduler::LateAt(const RequestEntry& request) const {
 }
 
 // Other ranks may be behind this one, and all servers busy with what those need first: then it is
-// usual to wait.
+// usual to wait. One that is up and has nothing to do keeps nobody waiting, though it was never
+// asked: without it a plan of few lanes would know the late server alone.
 bool FetchScheduler::OthersKeepItWaitingToo(const RequestEntry& request) {
   ages_.clear();
   for (uint32_t i = 0; i < servers_.size(); ++i) {
-    const RequestEntry* oldest = servers_[i].first_request;
-    ages_.push_back(oldest == nullptr ? absl::ZeroDuration() : now_ - SinceWhen(*oldest));
+    const ServerEntry& server = servers_[i];
+    const RequestEntry* oldest = server.first_request;
+    const bool idle = oldest == nullptr && server.state == ServerState::kUp && !server.slow;
+    ages_.push_back(oldest != nullptr ? now_ - SinceWhen(*oldest) : idle * absl::Nanoseconds(1));
   }
   return now_ < DueBy(request, 4 * answers_.Usual(request.rows, ages_));
 }

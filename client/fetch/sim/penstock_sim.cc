@@ -3,8 +3,10 @@
 //   penstock-sim --seed 17                 replays it exactly, with a line for each event
 //   penstock-sim --seeds 100000            a night's work; prints each seed that breaks a promise
 //   penstock-sim --seeds 1000 --first 5000
+//   penstock-sim --late --seeds 10000      servers that are late and nothing else, and who waits
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 #include "CLI/CLI.hpp"
@@ -17,27 +19,34 @@ namespace {
 
 void Print(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
-int Replay(uint64_t seed, bool quiet) {
-  const Scenario scenario = DrawScenario(seed);
-  Print(ToString(scenario));
-  const Outcome outcome = quiet ? Simulate(scenario) : Simulate(scenario, Print);
+using Log = std::function<void(const std::string&)>;
+
+Outcome RunSeed(uint64_t seed, bool late, const Log& log = nullptr) {
+  return late ? SimulateLateServers(seed, log) : Simulate(DrawScenario(seed), log);
+}
+
+int Replay(uint64_t seed, bool late, bool quiet) {
+  Print(ToString(late ? DrawLateServers(seed) : DrawScenario(seed)));
+  const Outcome outcome = RunSeed(seed, late, quiet ? Log() : Print);
   Print(absl::StrCat(outcome.finished ? "finished" : "failed", " after ",
                      absl::FormatDuration(outcome.elapsed), ", ", outcome.events, " events, ",
-                     outcome.steps, " steps, ", outcome.rows, " rows"));
+                     outcome.steps, " steps, ", outcome.rows, " rows; longest wait ",
+                     absl::FormatDuration(outcome.longest_wait)));
   if (!outcome.violation.empty()) Print(absl::StrCat("VIOLATION ", outcome.violation));
   return outcome.violation.empty() ? 0 : 1;
 }
 
-int RunMany(uint64_t first, uint64_t seeds) {
+int RunMany(uint64_t first, uint64_t seeds, bool late) {
   uint64_t broken = 0, failed = 0, events = 0, rows = 0;
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
-    const Outcome outcome = Simulate(DrawScenario(seed));
+    const Outcome outcome = RunSeed(seed, late);
     failed += !outcome.finished;
     events += outcome.events;
     rows += outcome.rows;
     if (outcome.violation.empty()) continue;
     ++broken;
-    Print(absl::StrCat("seed ", seed, ": ", outcome.violation, "\n  ", ReplayCommand(seed)));
+    Print(absl::StrCat("seed ", seed, ": ", outcome.violation, "\n  ", ReplayCommand(seed),
+                       late ? " --late" : ""));
     std::fflush(stdout);
   }
   Print(absl::StrCat(seeds, " seeds, ", events, " events, ", rows, " rows delivered; ", failed,
@@ -48,14 +57,16 @@ int RunMany(uint64_t first, uint64_t seeds) {
 int Main(int argc, char** argv) {
   CLI::App app("The fetch scheduler in simulated fleets");
   uint64_t seed = 0, seeds = 2'000, first = 0;
-  bool quiet = false;
+  bool late = false, quiet = false;
   CLI::Option* one = app.add_option("--seed", seed, "replay this one, with a line for each event");
   app.add_option("--seeds", seeds, "run so many")->capture_default_str();
   app.add_option("--first", first, "the first of them")->capture_default_str();
+  app.add_flag("--late", late,
+               "servers are late and nothing else; what a consumer waits is checked");
   app.add_flag("--quiet", quiet, "with --seed: the outcome only");
   app.footer("Example:\n  penstock-sim --first 2000 --seeds 2000\n  penstock-sim --seed 58790");
   CLI11_PARSE(app, argc, argv);
-  return one->count() > 0 ? Replay(seed, quiet) : RunMany(first, seeds);
+  return one->count() > 0 ? Replay(seed, late, quiet) : RunMany(first, seeds, late);
 }
 
 }  // namespace

@@ -242,6 +242,23 @@ void DrawBadData(Dice& dice, Scenario& scenario) {
   if (!data.unreadable.ok()) scenario.may_end_with = {data.unreadable.code()};
 }
 
+// Up to half of the servers, for most of the run.
+void DrawLateness(Dice& dice, Scenario& scenario) {
+  const auto servers = static_cast<uint32_t>(scenario.first_servers.size());
+  if (servers < 2) return;
+  const uint32_t late = dice.Between(1u, servers / 2);
+  const uint32_t first = dice.Between(0u, servers - 1);
+  for (uint32_t i = 0; i < late; ++i) {
+    Fault fault;
+    fault.kind = dice.Chance(0.5) ? FaultKind::kStall : FaultKind::kManners;
+    fault.manners.slow = dice.LogBetween(5, 1'000);
+    fault.at = dice.Seconds(0.01, 3);
+    fault.lasts = dice.Seconds(5, 100);
+    fault.server = scenario.first_servers[(first + i) % servers];
+    scenario.faults.push_back(fault);
+  }
+}
+
 constexpr std::array<const char*, static_cast<size_t>(FaultKind::kNumKinds)> kFaultNames = {
     "kill", "vanish", "stall", "drain", "cut", "break", "manners", "leave"};
 
@@ -259,6 +276,22 @@ Scenario DrawScenario(uint64_t seed) {
   DrawFleet(dice, scenario);
   DrawFaults(dice, scenario, length);
   if (dice.Chance(0.1)) DrawBadData(dice, scenario);
+  return scenario;
+}
+
+Scenario DrawLateServers(uint64_t seed) {
+  Scenario scenario = DrawScenario(seed);
+  scenario.bad_data.reset();
+  scenario.bad_data_servers.clear();
+  scenario.may_end_with.clear();
+  scenario.faults.clear();
+  scenario.rank.scheduler.silence_timeout = absl::Minutes(10);
+  // So that it is quick to load a window again, also behind a thousand others.
+  for (ServerModel& server : scenario.fleet.servers) {
+    server.store.seek = std::min(server.store.seek, absl::Milliseconds(1));
+  }
+  Dice dice(DeriveKey(0x1a7e, seed));
+  DrawLateness(dice, scenario);
   return scenario;
 }
 

@@ -60,6 +60,10 @@ struct Scenario {
 // Everything is drawn from the seed.
 Scenario DrawScenario(uint64_t seed);
 
+// Likewise, but servers are late and nothing else goes wrong: up to half of them are stopped for a
+// while or become slow. No silence is long enough to take one for lost.
+Scenario DrawLateServers(uint64_t seed);
+
 // "shuffled, 12 lanes of 230 chunks; 3 ranks, batch 77; 4 servers, 6 faults: ..."
 std::string ToString(const Scenario& scenario);
 

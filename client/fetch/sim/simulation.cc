@@ -14,6 +14,9 @@ namespace penstock::sim {
 namespace {
 
 constexpr uint64_t kMaxEvents = 20'000'000;
+// What the scheduler needs, at most, to see that a server is late and to have the rows of another:
+// its time for a first load is 3 s.
+constexpr absl::Duration kHandOver = absl::Seconds(4);
 
 class Run {
  public:
@@ -176,6 +179,9 @@ class Run {
       outcome.finished &= rank.finished();
       outcome.steps += rank.stats().steps;
       outcome.rows += rank.stats().rows;
+      for (absl::Duration wait : rank.stats().waits) {
+        outcome.longest_wait = std::max(outcome.longest_wait, wait);
+      }
       outcome.hash = DeriveKey(outcome.hash, rank.stats().requests);
       if (outcome.violation.empty()) outcome.violation = CheckEnd(i, rank);
     }
@@ -233,6 +239,20 @@ class Run {
 
 Outcome Simulate(const Scenario& scenario, const std::function<void(const std::string&)>& log) {
   return Run(scenario, log).Go();
+}
+
+Outcome SimulateLateServers(uint64_t seed, const std::function<void(const std::string&)>& log) {
+  Scenario scenario = DrawLateServers(seed);
+  Outcome outcome = Simulate(scenario, log);
+  const absl::Duration hand_overs = scenario.faults.size() * kHandOver;
+  scenario.faults.clear();
+  const absl::Duration undisturbed = Simulate(scenario).longest_wait;
+  if (outcome.violation.empty() && outcome.longest_wait > undisturbed + hand_overs) {
+    outcome.violation = absl::StrCat("a consumer waited ",
+                                     absl::FormatDuration(outcome.longest_wait), " for a batch, ",
+                                     absl::FormatDuration(undisturbed), " where no server is late");
+  }
+  return outcome;
 }
 
 std::string ReplayCommand(uint64_t seed) {

@@ -18,6 +18,7 @@ struct Outcome {
   uint64_t events = 0;
   uint64_t steps = 0;
   uint64_t rows = 0;
+  absl::Duration longest_wait;  // Of a consumer for a batch, virtual.
   uint64_t hash = 0;  // Of everything that was logged, where something was; else of the counts.
 };
 
@@ -32,6 +33,11 @@ struct Outcome {
 // `log` gets a line for each event; empty: none.
 Outcome Simulate(const Scenario& scenario,
                  const std::function<void(const std::string&)>& log = nullptr);
+
+// One promise more: servers that are late make the consumer wait little longer than it does without
+// any trouble, whatever the time after which a silent one is taken for lost.
+Outcome SimulateLateServers(uint64_t seed,
+                            const std::function<void(const std::string&)>& log = nullptr);
 
 // Of a seed: "build/release/bin/penstock-sim --seed 17".
 std::string ReplayCommand(uint64_t seed);

@@ -44,6 +44,29 @@ INSTANTIATE_TEST_SUITE_P(Seeds, SimulationTest, ::testing::Range<uint64_t>(0, 4)
                                                (shard.param + 1) * kSeeds - 1);
                          });
 
+class LateServersTest : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(LateServersTest, MakeNobodyWaitForLong) {
+  for (uint64_t seed = GetParam() * kSeeds; seed < (GetParam() + 1) * kSeeds; ++seed) {
+    EXPECT_EQ(SimulateLateServers(seed).violation, "")
+        << "replay with: " << ReplayCommand(seed) << " --late";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LateServersTest, ::testing::Range<uint64_t>(0, 2),
+                         [](const auto& shard) {
+                           return absl::StrCat(shard.param * kSeeds, "To",
+                                               (shard.param + 1) * kSeeds - 1);
+                         });
+
+// Servers that were never asked, or answered within the same moment as they said ready, were once
+// no measure for the one that is late.
+TEST(SimulationReplayTest, LateServersThatOnceWereWaitedFor) {
+  for (uint64_t seed : {979, 1093, 1317, 2951, 4033, 5892}) {
+    EXPECT_EQ(SimulateLateServers(seed).violation, "") << ReplayCommand(seed) << " --late";
+  }
+}
+
 // Found among 100,000: streams that break by chance while one window is asked for alone, a window
 // that escapes blame, a second opinion that is late.
 TEST(SimulationReplayTest, SeedsThatOnceBrokeAPromise) {
