@@ -14,11 +14,14 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 
-from processes import run  # noqa: E402
 from ranks import NUM_RANKS, RanksTestCase, total  # noqa: E402
 
 NUM_SERVERS = 4
-OPTIONS = argparse.Namespace(kills=100, seed=None, minutes=8)
+NEW_PORT_SHARE = 0.2  # Of restarts; the ranks follow a folder of addresses.
+# What is counted.
+STOPPED, RUNNING = "SIGKILL with requests unread", "SIGKILL of a running server"
+STARTED, SAME_PORT, NEW_PORT = "start", "restart on the same port", "restart on a new port"
+OPTIONS = argparse.Namespace(kills=200, seed=None, minutes=8)
 
 
 class Timeline:
@@ -39,14 +42,14 @@ class Timeline:
 class Victim:
     """One server and what is to happen to it next; `tick()` does it when its time has come."""
 
-    def __init__(self, number, server, timeline, random_numbers, new_port_share):
+    def __init__(self, number, server, timeline, random_numbers):
         self.number = number
         self.server = server
         self.timeline = timeline
         self.random = random_numbers
         self.then = self._starting  # What `tick()` does from `at` on; None: it serves, undisturbed.
         self.at = 0.0
-        self.new_port_share = new_port_share
+        self.before = None  # Its address before it was started again.
         server.start()
 
     @property
@@ -62,20 +65,25 @@ class Victim:
         self.server.stop()
         self._later(seconds, self._cont)
 
-    def kill(self, after_stop_of):
-        """Once every rank is connected; stopped first, until there are requests it has not read."""
-        self.after_stop_of = after_stop_of
+    def kill(self, after, stopped):
+        """Once every rank is connected; `stopped`: until there are requests it has not read. Else it
+        is killed at whatever it does then."""
+        self.kill_after = after
         self.give_up_at = time.monotonic() + 5
         self.then = self._await_ranks
+        self.kill_how = self._stop_to_kill if stopped else self._kill_running
 
     def _await_ranks(self):
         if self.server.connections() != [0] * NUM_RANKS and time.monotonic() < self.give_up_at:
             return self._later(0.02, self._await_ranks)
-        self._later(0.1, self._stop_to_kill)  # They say hello and ask.
+        self._later(0.1, self.kill_how)  # They say hello and ask.
 
     def _stop_to_kill(self):
         self.server.stop()
-        self._later(self.after_stop_of, self._kill)
+        self._later(self.kill_after, self._kill_stopped)
+
+    def _kill_running(self):
+        self._later(self.kill_after, lambda: self._kill(RUNNING))
 
     def drain(self, away_for=0.0):
         self._note("SIGTERM")
@@ -94,11 +102,14 @@ class Victim:
         self.server.cont()
         self.then = None
 
-    def _kill(self):
+    def _kill_stopped(self):
         unread = sum(self.server.connections())
         if unread == 0 and time.monotonic() < self.give_up_at:
-            return self._later(0.01, self._kill)
-        self._note("SIGKILL" if unread else "SIGKILL without requests", f"{unread} bytes unread")
+            return self._later(0.01, self._kill_stopped)
+        self._kill(STOPPED if unread else "SIGKILL without requests", f"{unread} bytes unread")
+
+    def _kill(self, what, detail=""):
+        self._note(what, detail)
         self.server.kill()
         self._later(self.random.uniform(0, 0.3), self._restart)
 
@@ -111,16 +122,17 @@ class Victim:
         self._later(self.away_for, self._restart)
 
     def _restart(self):
-        same = self.new_port_share <= self.random.random()
-        self.server.start(self.server.address if same else "127.0.0.1:0")
+        self.before = self.server.address
+        same = NEW_PORT_SHARE <= self.random.random()
+        self.server.start(self.before if same else "127.0.0.1:0")
         self.then = self._starting
 
     def _starting(self):
-        before = self.server.address
-        if self.server.serves():
-            self._note("serves", "on the same port" if before == self.server.address
-                       else f"on {self.server.address}")
-            self.then = None
+        if not self.server.serves():
+            return
+        again = SAME_PORT if self.server.address == self.before else NEW_PORT
+        self._note(again if self.before else STARTED, self.server.address)
+        self.then = None
 
 
 class ChaosTest(RanksTestCase):
@@ -133,18 +145,9 @@ class ChaosTest(RanksTestCase):
         self.deadline = time.monotonic() + 60 * OPTIONS.minutes * max(1, OPTIONS.kills / 100)
 
     def start_victims(self):
-        # A list of addresses is for servers that keep their ports.
-        self.follows_files = "file:PATH" in run("penstock", "stream", "--help").stdout
-        new_port_share = 0.2 if self.follows_files else 0.0
-        self.victims = [Victim(n, self.make_server("--threads", 1), self.timeline, self.random,
-                               new_port_share) for n in range(NUM_SERVERS)]
+        self.victims = [Victim(n, self.make_server("--threads", 1), self.timeline, self.random)
+                        for n in range(NUM_SERVERS)]
         self.run_until(lambda: all(victim.idle for victim in self.victims))
-
-    def server_set(self):
-        if self.follows_files:
-            return f"file:{self.address_files}"
-        print("servers keep their ports: this build knows no file: sets", flush=True)
-        return ",".join(victim.server.address for victim in self.victims)
 
     def run_until(self, condition, act=lambda: None):
         while not condition():
@@ -155,8 +158,10 @@ class ChaosTest(RanksTestCase):
             signal.sigtimedwait([], 0.002)
 
     def disturb(self, kills):
-        """Random kills and stops of random servers until there were so many kills."""
+        """Random kills and stops of random servers until so many were killed, half of them while they
+        ran and half while there were requests they had not read."""
         next_at = time.monotonic()
+        counts = self.timeline.counts
 
         def act():
             nonlocal next_at
@@ -165,12 +170,12 @@ class ChaosTest(RanksTestCase):
                 return
             victim = self.random.choice(idle)
             if self.random.random() < 0.8:
-                victim.kill(after_stop_of=self.random.uniform(0.02, 0.15))
+                victim.kill(self.random.uniform(0.02, 0.15), counts[STOPPED] <= counts[RUNNING])
             else:
                 victim.stop_for(self.random.choice([0.01, 0.1, 0.5, 1.5]) * self.random.random())
             next_at = time.monotonic() + self.random.expovariate(1 / 0.15)
 
-        self.run_until(lambda: self.timeline.counts["SIGKILL"] >= kills, act)
+        self.run_until(lambda: min(counts[STOPPED], counts[RUNNING]) >= kills // 2, act)
         self.calm_down()
 
     def calm_down(self):
@@ -197,12 +202,24 @@ class ChaosTest(RanksTestCase):
         print(f"{self.timeline.now():8.3f} s  {dict(self.timeline.counts)}; {lost} requests lost in "
               f"{breaks} broken streams; steps {[result['steps'] for result in results]}, longest "
               f"waits {[result['batch_wait_seconds']['max'] for result in results]} s", flush=True)
+        self.check_counts(self.timeline.counts)
         self.assertGreaterEqual(breaks, OPTIONS.kills, "few streams were broken")
         self.assertGreaterEqual(lost, OPTIONS.kills, "few requests were in flight")
 
+    def check_counts(self, counts):
+        """That all of it has happened: a test that does nothing to servers would pass otherwise."""
+        few = OPTIONS.kills // 20
+        for what, at_least in ((STOPPED, OPTIONS.kills // 2), (RUNNING, OPTIONS.kills // 2),
+                               ("SIGSTOP", few), (NEW_PORT, few), (SAME_PORT, OPTIONS.kills // 2)):
+            self.assertGreaterEqual(counts[what], at_least, what)
+        drains = NUM_SERVERS + 1
+        self.assertEqual((counts["SIGTERM"], counts["drained"]), (drains, drains))
+        ends = drains + sum(n for what, n in counts.items() if what.startswith("SIGKILL"))
+        self.assertEqual(counts[SAME_PORT] + counts[NEW_PORT], ends)
+
     def test_whatever_happens_to_servers_the_stream_stays_the_same(self):
         self.start_victims()
-        self.start_ranks(self.server_set(), "--pace", 20_000, "--look-ahead", "16MiB")
+        self.start_ranks(f"file:{self.address_files}", "--pace", 20_000, "--look-ahead", "16MiB")
         self.disturb(OPTIONS.kills // 3)
         self.rolling_restart()
         self.disturb(2 * OPTIONS.kills // 3)

@@ -1,4 +1,5 @@
-"""Servers and ranks in network namespaces of their own, with delay, loss and partitions that heal.
+"""Servers and ranks in network namespaces of their own, with delay, loss and partitions that heal;
+servers are also stopped, killed and started again there.
 
     python3 tests/chaos/netns_test.py --seed 7      (as root)
 """
@@ -38,14 +39,14 @@ class NetnsTest(RanksTestCase):
         print(f"{time.monotonic() - self.began:8.3f} s  {text}", flush=True)
 
     def start(self):
-        servers = []
+        self.servers = []
         for node in self.server_nodes:
             server = self.make_server("--threads", 1, "--insecure", prefix=node.prefix)
             server.start(f"{node.address}:7070")
-            servers.append(server.wait_serving())
+            self.servers.append(server.wait_serving())
         for node in self.server_nodes:
             node.delay_s, node.loss = 0.005, 0.01
-        self.start_ranks(",".join(server.address for server in servers), "--pace", 4_000, "--dtype",
+        self.start_ranks(",".join(server.address for server in self.servers), "--pace", 4_000, "--dtype",
                          "packed", "--look-ahead", "1MiB",
                          prefixes=[node.prefix for node in self.rank_nodes])
 
@@ -67,9 +68,12 @@ class NetnsTest(RanksTestCase):
         self.wait_for_batches(20)
         self.stay(max(0, until - time.monotonic()))
         self.server_nodes[1].heal()
-        passed = self.server_nodes[1].counts["passed"]
-        wait_until(lambda: self.server_nodes[1].counts["passed"] > passed + 50,
-                   "the healed server to serve")
+        self.wait_until_it_serves(1)
+
+    def wait_until_it_serves(self, number):
+        node = self.server_nodes[number]
+        passed = node.counts["passed"]
+        wait_until(lambda: node.counts["passed"] > passed + 50, f"server {number} to serve again")
 
     def one_way_partition(self):
         self.note("nobody hears server 2 for 2 s")
@@ -87,11 +91,38 @@ class NetnsTest(RanksTestCase):
             node.heal()
         self.wait_for_batches(20)
 
-    def test_delay_loss_and_partitions_change_nothing(self):
+    def stop(self):
+        self.note("server 0 is stopped for 2 s")
+        self.servers[0].stop()
+        self.wait_for_batches(20)
+        self.stay(2)
+        self.servers[0].cont()
+        self.wait_until_it_serves(0)
+
+    def kill_and_restart(self):
+        self.note("server 1 is killed and comes back after 1 s")
+        self.servers[1].kill()
+        self.wait_for_batches(20)
+        self.stay(1)
+        self.servers[1].start(self.servers[1].address)
+        self.wait_until_it_serves(1)
+
+    def kill_unseen(self):
+        """No packet says that the old connections are gone: the new process does, when it is asked."""
+        self.note("server 2 is killed and restarted while it cannot be reached")
+        self.server_nodes[2].partition()
+        self.servers[2].kill()
+        self.servers[2].start(self.servers[2].address)
+        self.servers[2].wait_serving()
+        self.wait_for_batches(20)
+        self.server_nodes[2].heal()
+        self.wait_until_it_serves(2)
+
+    def test_delay_loss_partitions_stops_and_kills_change_nothing(self):
         self.start()
         self.wait_for_batches(100)
         for disturb in (self.short_partition, self.long_partition, self.one_way_partition,
-                        self.cut_off_all):
+                        self.cut_off_all, self.stop, self.kill_and_restart, self.kill_unseen):
             disturb()
         self.note("interrupting the ranks")
         results = self.finish_ranks()
@@ -102,7 +133,8 @@ class NetnsTest(RanksTestCase):
                   f"{[result['batch_wait_seconds']['max'] for result in results]} s")
         self.assertGreater(packets["lost"], 50)
         self.assertGreater(packets["cut"], 0)
-        self.assertGreater(total(results, "stream_breaks"), 0)
+        # Of the long partition and of each kill, at least by one rank.
+        self.assertGreaterEqual(total(results, "stream_breaks"), 3)
 
 
 def main():
