@@ -4,6 +4,8 @@ A thousand clients that are sockets of one process cost next to nothing, and can
 client of ours never would.
 """
 
+import mmap
+import os
 import socket
 import struct
 import threading
@@ -89,3 +91,53 @@ class ReplayedClient:
         """Dies: what is unread is lost, and the server gets an RST."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
+
+
+def split_after_hello(words):
+    """The words up to the first frame of data (RFC 9113), which is Hello, and those after it."""
+    at = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    while True:
+        size, kind = int.from_bytes(words[at:at + 3], "big"), words[at + 3]
+        at += 9 + size
+        if kind == 0:
+            return words[:at], words[at:]
+
+
+class SharedClient(ReplayedClient):
+    """One that fetches its pool before it asks for rows, and has them put there."""
+
+    MAPPED = bytes([0, 0, 0, 0, 2, 0x3a, 0])  # A message of gRPC: SharedMemoryMapped.
+
+    def __init__(self, server, words, path):
+        hello, rest = split_after_hello(words)
+        super().__init__(server, hello)
+        self.door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.door.settimeout(60)
+        self.door.connect(path)
+        self.door.sendall(self._ticket(path.encode()))
+        answer, descriptors, *_ = socket.recv_fds(self.door, 1024, 1)
+        if answer != b"ok":
+            raise AssertionError(f"no pool: {answer}")
+        self.pool = mmap.mmap(descriptors[0], 0, prot=mmap.PROT_READ)
+        os.close(descriptors[0])
+        frame = len(self.MAPPED).to_bytes(3, "big") + bytes([0, 0, 0, 0, 0, 1]) + self.MAPPED
+        self.connection.sendall(frame + rest)
+
+    def _ticket(self, path):
+        """Of ServerHello: what follows the socket's path."""
+        heard = b""
+        while len(after := heard.partition(path)[2]) < 34:
+            data = self.connection.recv(1 << 14)
+            if not data:
+                raise AssertionError("the server ended the conversation")
+            heard += data
+        assert after[:2] == b"\x42\x20", after[:2]
+        return after[2:34]
+
+    def has_rows(self):
+        return any(self.pool[:4096])
+
+    def reset(self):
+        super().reset()
+        self.pool.close()
+        self.door.close()

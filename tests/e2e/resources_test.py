@@ -5,7 +5,7 @@ import pathlib
 import unittest
 
 from processes import ProcessTestCase
-from replay import Recorder, ReplayedClient
+from replay import Recorder, ReplayedClient, SharedClient
 from servers import wait_until
 
 WAVE = 50
@@ -34,7 +34,8 @@ class ResourcesTest(ProcessTestCase):
         """The first words of a client that reads f32 rows until it stops reading."""
         recorder = Recorder(server.address)
         client = self.spawn("penstock", *self.stream_args(
-            recorder.address, "--dtype", "f32", "--look-ahead", "8MiB", "--pace", 1, epochs=0))
+            recorder.address, "--dtype", "f32", "--look-ahead", "8MiB", "--pace", 1, "--no-shm",
+            epochs=0))
         wait_until(lambda: recorder.received > 1 << 20, "the first megabyte of rows")
         words = bytes(recorder.sent)
         client.kill()
@@ -48,18 +49,7 @@ class ResourcesTest(ProcessTestCase):
         wait_until(lambda: not server.connections(), "connections to end")
         wait_until(lambda: sockets(server) <= self.idle_sockets, "sockets to be closed")
 
-    def test_a_thousand_clients_that_die_leave_nothing_behind(self):
-        server = self.start_server("--memory-budget", "64MiB")
-        self.idle_sockets = sockets(server)
-        words = self.record_client(server)
-
-        def wave():
-            clients = [ReplayedClient(server.address, words) for _ in range(WAVE)]
-            for client in clients:
-                self.assertTrue(client.read(50_000), "the server ended a conversation")
-            for client in clients:
-                client.reset()
-
+    def assert_waves_leave_nothing_behind(self, server, wave):
         for _ in range(2):  # Pools of threads and memory have grown then.
             wave()
         self.wait_until_idle(server)
@@ -74,6 +64,34 @@ class ResourcesTest(ProcessTestCase):
         self.assertLessEqual(after["threads"], before["threads"] + 10)
         self.assertLessEqual(after["mappings"], before["mappings"] + 100)
         self.assertEqual(self.stream(server.address)["digest"], self.stream("local:")["digest"])
+
+    def test_a_thousand_clients_that_die_leave_nothing_behind(self):
+        server = self.start_server("--memory-budget", "64MiB")
+        self.idle_sockets = sockets(server)
+        words = self.record_client(server)
+
+        def wave():
+            clients = [ReplayedClient(server.address, words) for _ in range(WAVE)]
+            for client in clients:
+                self.assertTrue(client.read(50_000), "the server ended a conversation")
+            for client in clients:
+                client.reset()
+        self.assert_waves_leave_nothing_behind(server, wave)
+
+    def test_nor_do_those_that_share_its_memory(self):
+        path = str(self.folder / "shm.sock")
+        server = self.start_server("--memory-budget", "64MiB", "--shm-socket", path)
+        self.idle_sockets = sockets(server)
+        words = self.record_client(server)
+
+        def wave():
+            clients = [SharedClient(server.address, words, path) for _ in range(WAVE)]
+            for client in clients:
+                wait_until(client.has_rows, "rows in shared memory")
+            for client in clients:
+                client.reset()
+            self.wait_until_idle(server)  # All pools together are bounded.
+        self.assert_waves_leave_nothing_behind(server, wave)
 
 
 if __name__ == "__main__":
