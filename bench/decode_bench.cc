@@ -7,6 +7,7 @@
 //   Decode/...   whole rows (planes, flags, score) from 194-byte rows of 64 MiB, in parts of about
 //                1 MiB, as an engine serves them: scattered by a permutation, or in order.
 //   Score/...    scores alone.
+//   Numbers/...  a tensor of so many numbers a row, from memory in cache; an item is a number.
 //   Write, Copy  the ceilings themselves.
 //
 // One position is one item; `write_B/s` counts the bytes of the planes.
@@ -187,6 +188,27 @@ void Score(benchmark::State& state, SimdLevel level) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kScoreBlock));
 }
 
+void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const char* type,
+             size_t count) {
+  const Program program = *Program::Compile(
+      *ParseSpec(absl::StrCat("tensor { name: 'n' number { feature: 'n' count: ", count,
+                              " type: ", type, " } }"),
+                 "bench"),
+      dtype);
+  const size_t rows = (size_t{1} << 14) / count;
+  const size_t row_bytes = program.features()[0].num_bytes();
+  const Buffer in(rows * row_bytes), out(rows * program.row_bytes());
+  std::vector<const uint8_t*> starts;
+  for (size_t row = 0; row < rows; ++row) starts.push_back(in.data() + row * row_bytes);
+  const FeatureColumn columns[] = {starts.data()};
+  uint8_t* const outputs[] = {out.data()};
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(program.DecodeRows(columns, rows, outputs, {.level = level}));
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(rows * count));
+}
+
 void Write(benchmark::State& state, size_t size, bool streaming) {
   const Buffer out(size);
   for (auto _ : state) {
@@ -227,6 +249,18 @@ void RegisterUnpack(SimdLevel level, Dtype dtype) {
                                Stores::kStreaming, kMemoryBytes);
 }
 
+void RegisterNumbers(SimdLevel level) {
+  for (const char* type : {"INT64", "FLOAT"}) {
+    for (const WireDtype dtype : {WireDtype::kBf16, WireDtype::kF32, WireDtype::kF64}) {
+      for (const size_t count : {1, 256}) {
+        const std::string name = absl::StrCat("Numbers/", SimdLevelName(level), "/", type, "/",
+                                              WireDtypeName(dtype), "/", count);
+        benchmark::RegisterBenchmark(name.c_str(), Numbers, level, dtype, type, count);
+      }
+    }
+  }
+}
+
 void RegisterAll() {
   RegisterCeilings();
   for (const SimdLevel level : AvailableSimdLevels()) {
@@ -238,6 +272,7 @@ void RegisterAll() {
       benchmark::RegisterBenchmark((name + "/permuted").c_str(), Decode, level, dtype, true);
       benchmark::RegisterBenchmark((name + "/in_order").c_str(), Decode, level, dtype, false);
     }
+    RegisterNumbers(level);
     benchmark::RegisterBenchmark(absl::StrCat("Score/", SimdLevelName(level)).c_str(), Score,
                                  level);
   }

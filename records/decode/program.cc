@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "records/base/bfloat16.h"
 #include "records/base/streaming_copy.h"
+#include "records/decode/numbers.h"
 #include "records/decode/program_plan.h"
 
 namespace penstock {
@@ -93,30 +93,10 @@ void Run(const MateScoreStep& step, const TensorInfo& tensor, const Tile& tile, 
   }
 }
 
-template <typename T>
-void StoreNumber(Dtype dtype, uint8_t* out, size_t i, T value) {
-  switch (dtype) {
-    case Dtype::kBf16:
-      return Store(out, i, ToBf16(static_cast<float>(value)));
-    case Dtype::kF64:
-      return Store(out, i, static_cast<double>(value));
-    default:
-      return Store(out, i, static_cast<float>(value));
-  }
-}
-
 void Run(const NumberStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
          DecodeCounters&) {
-  for (size_t row = 0; row < tile.size; ++row, out += tensor.row_bytes) {
-    const uint8_t* values = tile.rows(step.column)[row];
-    for (size_t i = 0; i < step.count; ++i) {
-      if (step.type == FeatureType::kFloat) {
-        StoreNumber(tensor.dtype, out, i, Load<float>(values + 4 * i));
-      } else {
-        StoreNumber(tensor.dtype, out, i, Load<int64_t>(values + 8 * i));
-      }
-    }
-  }
+  ConvertNumbers(step.type, tensor.dtype, tile.options.level, tile.rows(step.column), tile.size,
+                 step.count, out);
 }
 
 void Run(const CopyStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
