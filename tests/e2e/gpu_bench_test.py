@@ -273,6 +273,32 @@ class PeersTest(unittest.TestCase):
 
 
 class RunTest(unittest.TestCase):
+    def test_what_is_not_equal_fails_the_run_and_all_parts_are_written(self):
+        run = load_run()
+        with tempfile.TemporaryDirectory() as folder:
+            options = types.SimpleNamespace(parts=run.PROGRAM_PARTS, programs=BIN, budget=TIMEOUT_S,
+                                            python=sys.executable)
+            written = report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS)
+            settings = []
+            with mock.patch.object(run.model, "records", return_value=1), mock.patch.object(
+                    run.bits, "compare_all", return_value=({"tiny": {}}, False)), mock.patch.object(
+                    run.model, "measure_all", lambda setting, left: settings.append(setting) or {
+                        "tiny": setting.manifest.exists()}), mock.patch.object(
+                    run.fed, "measure_all", return_value={}), mock.patch.dict(os.environ):
+                self.assertEqual(run.run_parts(options, written), 1)
+            self.assertEqual((settings[0].programs, settings[0].device), (BIN, "cuda"))
+            found = json.loads(written.path.read_text())
+            self.assertEqual((found["bits"], found["model"], found["fed"]),
+                             ({"tiny": {}}, {"tiny": True}, {}))
+
+    def test_programs_that_are_missing_are_left_out_and_said(self):
+        run = load_run()
+        with tempfile.TemporaryDirectory() as folder:
+            options = types.SimpleNamespace(parts=("fed",), programs=pathlib.Path(folder), budget=1)
+            written = report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS)
+            self.assertEqual(run.run_parts(options, written), 0)
+            self.assertIn(".ci/portable.sh", written.found["fed"]["left_out"])
+
     def test_a_sanitizers_finding_is_told(self):
         run = load_run()
         with tempfile.TemporaryDirectory() as folder:
