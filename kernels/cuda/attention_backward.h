@@ -59,20 +59,21 @@ PENSTOCK_DEVICE void TakeBlock(const LeftRows<T, kDim>& q, const LeftRows<T, kDi
     PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
       const unsigned row = query + RowOf(i % 4), column = first + i / 4 * 8 + ColumnOf(i % 4);
       float& s = block.s[n].c[i / 4][i % 4];
-      s = column < extras.tokens ? extras.Score(s, row, column) : -INFINITY;
+      s = extras.Score(s, row, column);
       block.dp[n].c[i / 4][i % 4] *= extras.Factor(row, column);
     }
+    MaskKeys(first, extras.tokens, block.s[n]);
   }
 }
 
-// The softmax's sums over the keys seen so far, relative to 2^largest: of the probabilities, and of
-// probability times gradient.
+// The softmax's sums over the keys seen so far, relative to 2^(Unit() largest): of the
+// probabilities, and of probability times gradient.
 struct Softmax {
   RowPair largest = {{-INFINITY, -INFINITY}};
   RowPair sum = {}, dot = {};
 };
 
-template <typename T>
+template <typename E, typename T>
 PENSTOCK_DEVICE void AddBlock(const ScoreBlock<T>& block, unsigned key, unsigned tokens,
                               Softmax& softmax) {
   RowPair largest = softmax.largest;
@@ -84,7 +85,7 @@ PENSTOCK_DEVICE void AddBlock(const ScoreBlock<T>& block, unsigned key, unsigned
   }
   PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
     largest.v[r] = MaxQuad(largest.v[r]);
-    const float shrink = simt::Exp2(softmax.largest.v[r] - largest.v[r]);
+    const float shrink = simt::Exp2(E::Unit() * (softmax.largest.v[r] - largest.v[r]));
     softmax.sum.v[r] *= shrink;
     softmax.dot.v[r] *= shrink;
   }
@@ -93,23 +94,24 @@ PENSTOCK_DEVICE void AddBlock(const ScoreBlock<T>& block, unsigned key, unsigned
     if (key + n * 16 >= tokens) continue;
     PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
       const int r = i % 4 / 2;
-      const float p = simt::Exp2(block.s[n].c[i / 4][i % 4] - largest.v[r]);
+      const float p = simt::Exp2(E::Unit() * block.s[n].c[i / 4][i % 4] - E::Unit() * largest.v[r]);
       softmax.sum.v[r] += p;
       softmax.dot.v[r] += p * block.dp[n].c[i / 4][i % 4];
     }
   }
 }
 
-// A row's softmax: p = 2^(score - log_sum), ds = p (dp - mean).
+// A row's softmax: p = 2^(Unit() score - log_sum), ds = p (dp - mean).
 struct RowStatistics {
   RowPair log_sum, mean;
 };
 
+template <typename E>
 PENSTOCK_DEVICE RowStatistics Finish(const Softmax& softmax) {
   RowStatistics rows;
   PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
     const float sum = SumQuad(softmax.sum.v[r]);
-    rows.log_sum.v[r] = softmax.largest.v[r] + log2f(sum);
+    rows.log_sum.v[r] = E::Unit() * softmax.largest.v[r] + log2f(sum);
     rows.mean.v[r] = SumQuad(softmax.dot.v[r]) / sum;
   }
   return rows;
@@ -136,7 +138,7 @@ PENSTOCK_DEVICE void AddQueryGradients(ScoreBlock<T>& block, const RowStatistics
     if (first >= tokens) continue;
     PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
       float& s = block.s[n].c[i / 4][i % 4];
-      s = simt::Exp2(s - rows.log_sum.v[i % 4 / 2]) *
+      s = simt::Exp2(Extras<T, kDim, kExtras>::Unit() * s - rows.log_sum.v[i % 4 / 2]) *
           (block.dp[n].c[i / 4][i % 4] - rows.mean.v[i % 4 / 2]);
       if constexpr (kExtras) {
         const unsigned column = first + i / 4 * 8 + ColumnOf(i % 4);
@@ -165,9 +167,9 @@ PENSTOCK_DEVICE void QueryTile(const Sources<T>& from, unsigned query, const E& 
   Softmax softmax;
   PENSTOCK_NO_UNROLL for (unsigned key = 0; key < tokens; key += kBlock) {
     TakeBlock(q, g, from, query, key, extras, block);
-    AddBlock(block, key, tokens, softmax);
+    AddBlock<E>(block, key, tokens, softmax);
   }
-  const RowStatistics rows = Finish(softmax);
+  const RowStatistics rows = Finish<E>(softmax);
   if (Lane() % 4 == 0) {
     PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
       statistics.log_sum[query + RowOf(2 * r)] = rows.log_sum.v[r];
@@ -204,7 +206,7 @@ PENSTOCK_DEVICE void KeyTile(const Sources<T>& from, unsigned key, const E& extr
       const float factor = extras.Factor(column, row);
       // Rows beyond the tokens have keys of zeros: harmless, and not stored. A bias has 64 tokens.
       const float probability =
-          simt::Exp2(extras.Score(x, column, row) - statistics.log_sum[column]);
+          simt::Exp2(E::Unit() * extras.Score(x, column, row) - statistics.log_sum[column]);
       d = probability * (d * factor - statistics.mean[column]);
       x = probability * factor;
     }

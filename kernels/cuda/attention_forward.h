@@ -26,17 +26,20 @@ PENSTOCK_DEVICE void TakeScores(Square (&s)[kSize], unsigned first_query, unsign
                                 const E& extras, Running<kDim>& running) {
   RowPair largest = running.largest;
   PENSTOCK_UNROLL for (int n = 0; n < kSize; ++n) {
+    const unsigned first = first_key + n * 16;
     PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
       float& x = s[n].c[i / 4][i % 4];
-      const unsigned key = first_key + n * 16 + i / 4 * 8 + ColumnOf(i % 4);
-      x = key < extras.tokens ? extras.Score(x, first_query + RowOf(i % 4), key) : -INFINITY;
-      largest.v[i % 4 / 2] = fmaxf(largest.v[i % 4 / 2], x);
+      x = extras.Score(x, first_query + RowOf(i % 4), first + i / 4 * 8 + ColumnOf(i % 4));
+    }
+    MaskKeys(first, extras.tokens, s[n]);
+    PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
+      largest.v[i % 4 / 2] = fmaxf(largest.v[i % 4 / 2], s[n].c[i / 4][i % 4]);
     }
   }
   PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
     largest.v[r] = MaxQuad(largest.v[r]);
     // A block of keys has at least one, so that the new largest is finite.
-    const float shrink = simt::Exp2(running.largest.v[r] - largest.v[r]);
+    const float shrink = simt::Exp2(E::Unit() * (running.largest.v[r] - largest.v[r]));
     running.sum.v[r] *= shrink;
     PENSTOCK_UNROLL for (auto& step : running.out.steps) {
       PENSTOCK_UNROLL for (auto& c : step.c) {
@@ -55,7 +58,7 @@ PENSTOCK_DEVICE void AddValues(Square (&s)[kSquares<T>], unsigned first_query, u
     if (first_key + n * 16 >= extras.tokens) continue;
     PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
       float& x = s[n].c[i / 4][i % 4];
-      x = simt::Exp2(x - running.largest.v[i % 4 / 2]);
+      x = simt::Exp2(E::Unit() * x - E::Unit() * running.largest.v[i % 4 / 2]);
       running.sum.v[i % 4 / 2] += x;
       const unsigned key = first_key + n * 16 + i / 4 * 8 + ColumnOf(i % 4);
       x *= extras.Factor(first_query + RowOf(i % 4), key);

@@ -119,13 +119,17 @@ struct Extras {
       first_index = ((a.first_sample + sample) * a.heads + head) * tokens * tokens;
     }
   }
-  // Times log2(e), so that the exponential is a power of two.
+  // A probability is 2^(Unit() score - ...). Without extras a score is the bare product: the scale
+  // and the subtraction are then one instruction.
+  static PENSTOCK_DEVICE constexpr float Unit() {
+    return kExtras ? 1.0f : ScoreScale<kDim>() * kLog2E;
+  }
   PENSTOCK_DEVICE float Score(float product, unsigned query, unsigned k) const {
-    const float score = product * (ScoreScale<kDim>() * kLog2E);
     if constexpr (kExtras) {
-      if (bias != nullptr) return score + kLog2E * bias[query * kBiasTokens + k];
+      const float score = product * (ScoreScale<kDim>() * kLog2E);
+      return bias == nullptr ? score : score + kLog2E * bias[query * kBiasTokens + k];
     }
-    return score;
+    return product;
   }
   PENSTOCK_DEVICE float Factor(unsigned query, unsigned k) const {
     if constexpr (kExtras) {
@@ -141,6 +145,15 @@ struct Extras {
   const float* bias = nullptr;
   uint64_t key = 0, first_index = 0;
 };
+
+// Makes -infinity of the scores, in a square that begins with key `first`, of keys that are not
+// there.
+PENSTOCK_DEVICE void MaskKeys(unsigned first, unsigned tokens, Square& s) {
+  if (first + kTile <= tokens) return;
+  PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
+    if (first + i / 4 * 8 + ColumnOf(i % 4) >= tokens) s.c[i / 4][i % 4] = -INFINITY;
+  }
+}
 
 // A warp stores 16 rows of results: bf16 through 16 rows of shared memory, so that whole rows
 // leave; float, whose quads fill 32 bytes, at once. Rows from `rows` on are not stored.
