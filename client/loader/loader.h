@@ -38,7 +38,8 @@
 namespace penstock {
 
 struct LoaderOptions {
-  std::shared_ptr<const Manifest> manifest;  // Shared with whoever loaded it; immutable.
+  // Shared with whoever loaded it; immutable. FetchManifest() asks the servers for it.
+  std::shared_ptr<const Manifest> manifest;
   // "local:" (decode in this process), or a list with commas of HOST:PORT, dns:///HOST:PORT (every
   // address of the name) and file:PATH (a file of addresses, or a folder of such files as
   // `penstock-server --address-file` writes). Names and files are followed while the loader lives:

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/transport/bundle/bundle_transport.h"
 #include "client/transport/grpc/grpc_transport.h"
+#include "client/transport/grpc/manifest_call.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -25,6 +26,12 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::strin
   }
   const bool grows = network.connections == 0;
   return grows ? MakeGrowingTransport(std::move(ways), {}) : MakeBundleTransport(std::move(ways));
+}
+
+absl::StatusOr<std::string> AskForManifest(const std::string& address,
+                                           const NetworkOptions& network, const std::string& path,
+                                           const ManifestLimits& limits) {
+  return CallForManifest(address, network, path, limits);
 }
 
 }  // namespace penstock

@@ -9,4 +9,9 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::strin
       absl::StrCat(address, ": this build has no gRPC; use servers local:"));
 }
 
+absl::StatusOr<std::string> AskForManifest(const std::string& address, const NetworkOptions&,
+                                           const std::string&, const ManifestLimits&) {
+  return absl::UnimplementedError(absl::StrCat(address, ": this build has no gRPC"));
+}
+
 }  // namespace penstock

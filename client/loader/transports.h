@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/transport/manifest_limits.h"
 #include "client/transport/network_options.h"
 #include "client/transport/transport.h"
 #include "records/engine/engine_options.h"
@@ -24,6 +25,12 @@ TransportFactory MakeTransportFactory(const EngineOptions& local, const NetworkO
 // Over the network; the errors of MakeGrpcTransport(). kUnimplemented: this build has no gRPC.
 absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
                                                                 const NetworkOptions& network);
+
+// The manifest that a server has at `path` beneath its root; the errors of CallForManifest().
+// kUnimplemented: this build has no gRPC.
+absl::StatusOr<std::string> AskForManifest(const std::string& address,
+                                           const NetworkOptions& network, const std::string& path,
+                                           const ManifestLimits& limits);
 
 }  // namespace penstock
 

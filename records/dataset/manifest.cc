@@ -34,6 +34,12 @@ absl::Status CheckShardPath(const ShardInfo& shard) {
 
 }  // namespace
 
+void Manifest::MoveInto(absl::string_view folder) {
+  for (ShardInfo& shard : shards_) {
+    if (!shard.absolute) shard.path.insert(0, folder.data(), folder.size());
+  }
+}
+
 std::string Manifest::ShardPath(size_t shard) const {
   const ShardInfo& info = shards_[shard];
   if (info.absolute || base_dir_.empty()) return info.path;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "records/dataset/split.h"
 #include "records/format/compression.h"
 #include "records/io/byte_source.h"
@@ -81,6 +82,9 @@ class Manifest {
   // The folder that relative shard paths start from: where it was loaded from; "" if it was not.
   const std::string& base_dir() const { return base_dir_; }
   void set_base_dir(std::string base_dir) { base_dir_ = std::move(base_dir); }
+  // Puts `folder`, "a/b/" or "", before the relative paths of shards: for readers whose root is
+  // above the manifest's own folder.
+  void MoveInto(absl::string_view folder);
   // Where a shard is, seen from this process.
   std::string ShardPath(size_t shard) const;
 

@@ -3,10 +3,9 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/transport/grpc/broken_status.h"
+#include "client/transport/grpc/call_status.h"
 #include "client/transport/grpc/server_channel.h"
 #include "grpcpp/client_context.h"
 #include "proto/pieces.grpc.pb.h"
@@ -14,8 +13,6 @@
 
 namespace penstock {
 namespace {
-
-constexpr absl::Duration kProbeTimeout = absl::Seconds(1);
 
 class GrpcStatsCaller final : public StatsCaller {
  public:
@@ -36,22 +33,10 @@ class GrpcStatsCaller final : public StatsCaller {
     grpc::Status status =
         v1::PieceService::NewStub(way->channel)->Stats(&context, v1::StatsRequest(), &stats);
     if (status.ok()) return stats;
-    return Explain(status);
+    return CallStatus(address(), tls_, status);
   }
 
  private:
-  // In words for a person where gRPC has none.
-  absl::Status Explain(const grpc::Status& status) const {
-    const absl::Status broken = BrokenStatus(address(), status);
-    if (!MayBeTls(status)) return broken;
-    const ProbedServer server = ProbedServerOf(address(), tls_, status);
-    std::string cause = ProbeConnection(server, tls_, kProbeTimeout, {});
-    const bool silent = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
-                        absl::StrContains(status.error_message(), "handshaker shutdown");
-    if (cause.empty() && silent) cause = ProbeSilence(server, kProbeTimeout);
-    return WithCause(address(), broken, cause);
-  }
-
   ServerChannel channel_;
   const std::optional<TlsOptions> tls_;
 };

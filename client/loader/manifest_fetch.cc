@@ -1,0 +1,107 @@
+#include "client/loader/manifest_fetch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+constexpr absl::Duration kMinPause = absl::Milliseconds(100);
+constexpr absl::Duration kMaxPause = absl::Seconds(1);
+
+// The same server may have it a moment later: it starts, drains, or serves others.
+bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+}
+
+}  // namespace
+
+absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source) {
+  source->Start([this](const ServerSet& set) {
+    MutexLock lock(&mutex_);
+    set_ = set;
+    changed_.NotifyAll();
+  });
+  const auto deadline = Clock::now() + absl::ToChronoNanoseconds(options_.timeout);
+  absl::Duration pause = kMinPause;
+  while (true) {
+    const ServerSet known = Known();
+    for (const std::string& address : Askable(known)) {
+      absl::StatusOr<Manifest> manifest = Ask(address);
+      if (manifest.ok()) return manifest;
+      if (options_.check != nullptr) PENSTOCK_RETURN_IF_ERROR(options_.check());
+      failures_[address] = manifest.status();
+    }
+    if (!known.addresses.empty() && Askable(known).empty()) return Refused(known);
+    if (options_.check != nullptr) PENSTOCK_RETURN_IF_ERROR(options_.check());
+    if (Clock::now() >= deadline) {
+      return absl::UnavailableError(absl::StrCat("no server could be used for ",
+                                                 absl::FormatDuration(options_.timeout), ": ",
+                                                 Reasons(known)));
+    }
+    WaitForOthers(known, std::min(deadline, Clock::now() + absl::ToChronoNanoseconds(pause)));
+    pause = std::min(2 * pause, kMaxPause);
+  }
+}
+
+ServerSet ManifestFetch::Known() {
+  MutexLock lock(&mutex_);
+  return set_;
+}
+
+void ManifestFetch::WaitForOthers(const ServerSet& known, Clock::time_point deadline) {
+  MutexLock lock(&mutex_);
+  while (set_ == known && changed_.WaitUntil(&mutex_, deadline)) continue;
+}
+
+std::vector<std::string> ManifestFetch::Askable(const ServerSet& set) const {
+  std::vector<std::string> addresses = set.addresses;
+  if (addresses.empty()) return addresses;
+  // Many ranks start at once, and a server takes few such calls at a time.
+  std::rotate(addresses.begin(), addresses.begin() + options_.first % addresses.size(),
+              addresses.end());
+  std::erase_if(addresses, [this](const std::string& address) {
+    const auto failure = failures_.find(address);
+    return failure != failures_.end() && !MayPass(failure->second);
+  });
+  return addresses;
+}
+
+absl::StatusOr<Manifest> ManifestFetch::Ask(const std::string& address) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, options_.ask(address));
+  absl::StatusOr<Manifest> manifest =
+      Manifest::Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  if (!manifest.ok()) return Annotate(manifest.status(), address);
+  giver_ = address;
+  return manifest;
+}
+
+std::string ManifestFetch::Reasons(const ServerSet& set) const {
+  std::vector<std::string> reasons;
+  for (const std::string& address : set.addresses) {
+    const auto failure = failures_.find(address);
+    reasons.push_back(failure != failures_.end() ? std::string(failure->second.message())
+                                                 : absl::StrCat(address, ": not asked yet"));
+  }
+  if (reasons.empty()) reasons.push_back("the set of servers is empty");
+  if (!set.problem.ok()) reasons.emplace_back(set.problem.message());
+  return absl::StrJoin(reasons, "; ");
+}
+
+absl::Status ManifestFetch::Refused(const ServerSet& set) const {
+  return absl::Status(failures_.at(set.addresses.front()).code(), Reasons(set));
+}
+
+std::string ManifestFetch::Story() const {
+  std::string story = giver_;
+  for (const auto& [address, failure] : failures_) {
+    absl::StrAppend(&story, "; not from ", failure.message());
+  }
+  return story;
+}
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+// Asks servers that come and go for one manifest.
+#ifndef PENSTOCK_CLIENT_LOADER_MANIFEST_FETCH_H_
+#define PENSTOCK_CLIENT_LOADER_MANIFEST_FETCH_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/servers/server_source.h"
+#include "records/base/mutex.h"
+#include "records/dataset/manifest.h"
+
+namespace penstock {
+
+struct ManifestFetchOptions {
+  // The bytes of the manifest as a server sends them; errors start with its address. It ends soon
+  // with an error once check() returns one.
+  std::function<absl::StatusOr<std::string>(const std::string& address)> ask;
+  size_t first = 0;  // Which server is asked first, of those known then, modulo their number.
+  absl::Duration timeout = absl::Seconds(30);  // Without any server that could be used.
+  std::function<absl::Status()> check;
+};
+
+// Not thread-safe.
+class ManifestFetch {
+ public:
+  explicit ManifestFetch(ManifestFetchOptions options) : options_(std::move(options)) {}
+
+  // Once. The errors of FetchManifest().
+  absl::StatusOr<Manifest> Run(std::unique_ptr<ServerSource> source);
+
+  // After success: who gave it, and why others did not. "A; not from B: connection refused".
+  std::string Story() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  ServerSet Known();
+  // Until `deadline`, or the servers are others than `known`.
+  void WaitForOthers(const ServerSet& known, Clock::time_point deadline);
+  // Those of `set` that have not refused, in this rank's order.
+  std::vector<std::string> Askable(const ServerSet& set) const;
+  absl::StatusOr<Manifest> Ask(const std::string& address);
+  // "A: reason; B: reason", and what is wrong with the set itself.
+  std::string Reasons(const ServerSet& set) const;
+  absl::Status Refused(const ServerSet& set) const;
+
+  const ManifestFetchOptions options_;
+  std::map<std::string, absl::Status> failures_;  // The last one of each server that was asked.
+  std::string giver_;
+  Mutex mutex_;
+  CondVar changed_;
+  ServerSet set_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_LOADER_MANIFEST_FETCH_H_

@@ -1,0 +1,157 @@
+// Which servers are asked for a manifest, how often, and what is said when none has it.
+#include "client/loader/manifest_fetch.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/loader/served_manifest.h"
+#include "client/loader/testing/chess_dataset.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ManifestFetchTest : public ::testing::Test {
+ protected:
+  // What `address` answers, one after the other; the last for ever.
+  void Answers(const std::string& address, std::vector<absl::StatusOr<std::string>> answers) {
+    answers_[address] = std::move(answers);
+  }
+  static absl::Status Gone(const std::string& address) {
+    return absl::UnavailableError(address + ": Connection refused");
+  }
+  static absl::Status Missing(const std::string& address) {
+    return absl::NotFoundError(address + ": m.pb: No such file or directory");
+  }
+  std::string Bytes() const { return data_.manifest()->Serialize(); }
+
+  absl::StatusOr<Manifest> Fetch(std::unique_ptr<ServerSource> source, size_t first = 0,
+                                 absl::Duration timeout = absl::Minutes(1)) {
+    ManifestFetchOptions options;
+    options.ask = [this](const std::string& address) {
+      asked_.push_back(address);
+      auto& answers = answers_.at(address);
+      absl::StatusOr<std::string> answer = answers.front();
+      if (answers.size() > 1) answers.erase(answers.begin());
+      return answer;
+    };
+    options.first = first;
+    options.timeout = timeout;
+    options.check = [this] { return stop_; };
+    ManifestFetch fetch(std::move(options));
+    absl::StatusOr<Manifest> manifest = fetch.Run(std::move(source));
+    if (manifest.ok()) story_ = fetch.Story();
+    return manifest;
+  }
+  absl::StatusOr<Manifest> FetchOf(std::vector<std::string> addresses, size_t first = 0,
+                                   absl::Duration timeout = absl::Minutes(1)) {
+    return Fetch(MakeFixedServers(std::move(addresses)), first, timeout);
+  }
+
+  ChessDataset data_;
+  std::map<std::string, std::vector<absl::StatusOr<std::string>>> answers_;
+  std::vector<std::string> asked_;
+  std::string story_;
+  absl::Status stop_;
+};
+
+TEST_F(ManifestFetchTest, TheFirstThatHasItIsEnough) {
+  Answers("a:1", {Bytes()});
+  ASSERT_OK_AND_ASSIGN(const Manifest manifest, FetchOf({"a:1", "b:1"}));
+  EXPECT_EQ(manifest.content_fingerprint(), data_.manifest()->content_fingerprint());
+  EXPECT_THAT(asked_, ElementsAre("a:1"));
+  EXPECT_EQ(story_, "a:1");
+}
+
+TEST_F(ManifestFetchTest, EachRankBeginsWithAnother) {
+  for (const char* address : {"a:1", "b:1", "c:1"}) Answers(address, {Bytes()});
+  for (size_t rank = 0; rank < 4; ++rank) EXPECT_OK(FetchOf({"a:1", "b:1", "c:1"}, rank));
+  EXPECT_THAT(asked_, ElementsAre("a:1", "b:1", "c:1", "a:1"));
+}
+
+TEST_F(ManifestFetchTest, TheNextOneIsAskedForWhateverReason) {
+  std::string damaged = Bytes();
+  damaged.back() ^= 1;
+  Answers("a:1", {Gone("a:1")});
+  Answers("b:1", {Missing("b:1")});
+  Answers("c:1", {damaged});
+  Answers("d:1", {Bytes()});
+  EXPECT_OK(FetchOf({"a:1", "b:1", "c:1", "d:1"}));
+  EXPECT_THAT(story_, AllOf(HasSubstr("d:1; not from a:1: Connection refused"),
+                            HasSubstr("; not from b:1: m.pb"), HasSubstr("; not from c:1: ")));
+}
+
+TEST_F(ManifestFetchTest, WhoCannotBeReachedIsAskedAgain) {
+  Answers("a:1", {Gone("a:1"), absl::ResourceExhaustedError("a:1: 16 calls"), Bytes()});
+  Answers("b:1", {Missing("b:1")});
+  EXPECT_OK(FetchOf({"a:1", "b:1"}));
+  // A server that has no such file is not asked again.
+  EXPECT_THAT(asked_, ElementsAre("a:1", "b:1", "a:1", "a:1"));
+}
+
+TEST_F(ManifestFetchTest, WhenAllRefuseItEndsAtOnceAndNamesEach) {
+  Answers("a:1", {Missing("a:1")});
+  Answers("b:1", {absl::UnauthenticatedError("b:1: wants a bearer token")});
+  EXPECT_THAT(FetchOf({"a:1", "b:1"}, 0, absl::InfiniteDuration()),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("a:1: m.pb"), HasSubstr("b:1: wants a bearer token"))));
+}
+
+TEST_F(ManifestFetchTest, WithoutAnyServerItEndsAfterTheTimeoutAndNamesEach) {
+  Answers("a:1", {Gone("a:1")});
+  Answers("b:1", {Missing("b:1")});
+  EXPECT_THAT(
+      FetchOf({"a:1", "b:1"}, 0, absl::Milliseconds(1)),
+      StatusIs(absl::StatusCode::kUnavailable,
+               AllOf(HasSubstr("no server could be used for 1ms: a:1: Connection refused; b:1"))));
+}
+
+TEST_F(ManifestFetchTest, TellsWhyTheSetIsEmpty) {
+  ASSERT_OK_AND_ASSIGN(auto source, MakeServerSource("file:/no/such/folder"));
+  EXPECT_THAT(
+      Fetch(std::move(source), 0, absl::Milliseconds(300)),
+      StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr("the set of servers is empty"),
+                                                     HasSubstr("/no/such/folder: No such file"))));
+}
+
+TEST_F(ManifestFetchTest, AServerThatAppearsIsAsked) {
+  const TempFolder folder;
+  Answers("a:1", {Gone("a:1")});
+  Answers("b:1", {Bytes()});
+  folder.Write("servers/1", "a:1\n");
+  ASSERT_OK_AND_ASSIGN(auto source, MakeServerSource("file:" + folder.File("servers")));
+  std::jthread starter([&] { folder.Write("servers/2", "b:1\n"); });
+  EXPECT_OK(Fetch(std::move(source)));
+  EXPECT_EQ(asked_.back(), "b:1");
+}
+
+TEST_F(ManifestFetchTest, EndsWhenItIsToldTo) {
+  Answers("a:1", {Gone("a:1")});
+  stop_ = absl::CancelledError("interrupted");
+  EXPECT_THAT(FetchOf({"a:1"}), StatusIs(absl::StatusCode::kCancelled, "interrupted"));
+}
+
+TEST(ManifestNameTest, LocalHasNone) {
+  EXPECT_FALSE(IsServedManifest("data/server:m.pb"));
+  EXPECT_TRUE(IsServedManifest("server:m.pb"));
+  EXPECT_OK(CheckServedManifest("server:a/m.pb", "dns:///h:7070,b:1"));
+  EXPECT_THAT(CheckServedManifest("server:m.pb", "local:"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("servers are local:")));
+  EXPECT_THAT(CheckServedManifest("server:/a/m.pb", "b:1"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("beneath the servers'")));
+  EXPECT_THAT(CheckServedManifest("server:m.pb", "b"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("HOST:PORT")));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,69 @@
+#include "client/loader/served_manifest.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "client/loader/manifest_fetch.h"
+#include "client/loader/transports.h"
+#include "client/servers/server_list.h"
+#include "client/servers/server_source.h"
+#include "records/base/status.h"
+#include "records/dataset/open_dataset.h"
+
+namespace penstock {
+namespace {
+
+// Beneath the servers' root.
+std::string PathOf(absl::string_view name) {
+  const absl::string_view path = absl::StripPrefix(name, kServedPrefix);
+  const bool folder = path.empty() || absl::EndsWith(path, "/");
+  return absl::StrCat(path, folder ? kManifestName : "");
+}
+
+}  // namespace
+
+bool IsServedManifest(absl::string_view name) { return absl::StartsWith(name, kServedPrefix); }
+
+absl::Status CheckServedManifest(absl::string_view name, absl::string_view servers) {
+  if (absl::StartsWith(PathOf(name), "/")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name,
+                     ": the path is one beneath the servers' --data-root; it has no / at its "
+                     "start"));
+  }
+  if (servers == kLocalServer) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name,
+                     " lies on servers, and servers are local:; name them, or give the path "
+                     "that the manifest has on this machine"));
+  }
+  return ParseServerList(servers).status();
+}
+
+absl::StatusOr<std::shared_ptr<const Manifest>> FetchManifest(absl::string_view name,
+                                                              const LoaderOptions& options,
+                                                              std::function<absl::Status()> check) {
+  PENSTOCK_RETURN_IF_ERROR(CheckServedManifest(name, options.servers));
+  const std::string path = PathOf(name);
+  ManifestFetchOptions fetch_options;
+  fetch_options.ask = [&](const std::string& address) {
+    return AskForManifest(address, options.network, path, {.check = check});
+  };
+  fetch_options.first = options.rank;
+  fetch_options.timeout = options.server_timeout;
+  fetch_options.check = check;
+  ManifestFetch fetch(std::move(fetch_options));
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ServerSource> source,
+                            MakeServerSource(options.servers));
+  absl::StatusOr<Manifest> manifest = fetch.Run(std::move(source));
+  if (!manifest.ok()) return Annotate(manifest.status(), name);
+  if (options.report) options.report(absl::StrCat(name, " came from ", fetch.Story()));
+  // Paths count from the servers' root: also for absolute shards, which servers of "/" have.
+  manifest->MoveInto(absl::string_view(path).substr(0, path.rfind('/') + 1));
+  manifest->set_base_dir("/");
+  return std::make_shared<const Manifest>(*std::move(manifest));
+}
+
+}  // namespace penstock

@@ -1,0 +1,110 @@
+#include "client/transport/grpc/manifest_call.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/transport/grpc/call_status.h"
+#include "client/transport/grpc/server_channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/completion_queue.h"
+#include "grpcpp/support/async_stream.h"
+#include "proto/pieces.grpc.pb.h"
+#include "records/base/byte_size.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+constexpr absl::Duration kLookEvery = absl::Milliseconds(100);
+
+// Its operations run one at a time and each is waited for, so every tag may be null.
+class ManifestCall {
+ public:
+  ManifestCall(const ServerChannel::Way& way, const ManifestLimits& limits)
+      : limits_(limits), stub_(v1::PieceService::NewStub(way.channel)) {
+    if (!way.token.empty()) {
+      context_.AddMetadata("authorization", absl::StrCat("Bearer ", way.token));
+    }
+  }
+  ~ManifestCall() {
+    queue_.Shutdown();
+    void* tag = nullptr;
+    for (bool ok = false; queue_.Next(&tag, &ok);) continue;
+  }
+
+  // How the call ended, unless ended() tells of an end that was ours.
+  grpc::Status Run(const std::string& path, std::string& bytes) {
+    v1::ManifestRequest request;
+    request.set_path(path);
+    deadline_ = absl::Now() + limits_.silence;
+    reader_ = stub_->PrepareAsyncManifest(&context_, request, &queue_);
+    reader_->StartCall(nullptr);
+    bool ok = Done();
+    for (v1::ManifestPart part; ok; ok = ok && Take(part.data(), bytes)) {
+      reader_->Read(&part, nullptr);
+      ok = Done();
+    }
+    grpc::Status status;
+    reader_->Finish(&status, nullptr);
+    Done();
+    if (!silent_) return status;
+    return {grpc::StatusCode::DEADLINE_EXCEEDED,
+            absl::StrCat("no answer for ", absl::FormatDuration(limits_.silence))};
+  }
+
+  const absl::Status& ended() const { return ended_; }
+
+ private:
+  // Waits for the operation under way. False: it failed, so that the call is over.
+  bool Done() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.AsyncNext(&tag, &ok, absl::ToChronoTime(absl::Now() + kLookEvery)) ==
+           grpc::CompletionQueue::TIMEOUT) {
+      if (limits_.check != nullptr && ended_.ok()) ended_ = limits_.check();
+      silent_ = silent_ || absl::Now() > deadline_;
+      if (silent_ || !ended_.ok()) context_.TryCancel();
+    }
+    return ok;
+  }
+
+  bool Take(const std::string& data, std::string& bytes) {
+    if (data.size() > limits_.max_bytes - bytes.size()) {
+      ended_ = absl::OutOfRangeError(
+          absl::StrCat("it has more than ", FormatByteSize(limits_.max_bytes)));
+      context_.TryCancel();
+      return false;
+    }
+    bytes += data;
+    deadline_ += limits_.silence * (static_cast<double>(data.size()) / (1 << 20));
+    return true;
+  }
+
+  const ManifestLimits& limits_;
+  const std::unique_ptr<v1::PieceService::Stub> stub_;
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::ClientAsyncReader<v1::ManifestPart>> reader_;
+  absl::Time deadline_;
+  bool silent_ = false;
+  absl::Status ended_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> CallForManifest(const std::string& address,
+                                            const NetworkOptions& network, const std::string& path,
+                                            const ManifestLimits& limits) {
+  absl::StatusOr<ServerChannel::Way> way = ServerChannel(address, network).Get();
+  if (!way.ok()) return Annotate(way.status(), address);
+  std::string bytes;
+  ManifestCall call(*way, limits);
+  const grpc::Status status = call.Run(path, bytes);
+  if (!call.ended().ok()) return Annotate(call.ended(), address);
+  if (!status.ok()) return CallStatus(address, network.tls, status);
+  return bytes;
+}
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+// What a client bears of a server that it asks for a manifest.
+#ifndef PENSTOCK_CLIENT_TRANSPORT_MANIFEST_LIMITS_H_
+#define PENSTOCK_CLIENT_TRANSPORT_MANIFEST_LIMITS_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace penstock {
+
+struct ManifestLimits {
+  // For the first bytes, and again for each MiB of them: how long a call lasts is bounded by what
+  // it brings.
+  absl::Duration silence = absl::Seconds(5);
+  // 30 million chunks.
+  uint64_t max_bytes = uint64_t{1} << 30;
+  // Asked several times a second while a call lasts; an error ends it. Null: nothing does.
+  std::function<absl::Status()> check = nullptr;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_TRANSPORT_MANIFEST_LIMITS_H_

@@ -1,0 +1,172 @@
+// A manifest through real servers, and what is read by it.
+#include "client/loader/served_manifest.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/loader/testing/batch_digest.h"
+#include "client/loader/testing/chess_dataset.h"
+#include "client/transport/grpc/manifest_call.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/base/status.h"
+#include "records/io/unique_fd.h"
+#include "server/server.h"
+#include "tests/status_matchers.h"
+#include "tests/test_certificates.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Takes connections into its backlog and says nothing. On a loopback port of its own.
+class SilentPort {
+ public:
+  SilentPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(fd_.get(), 8), 0);
+    EXPECT_EQ(getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+ private:
+  const UniqueFd fd_;
+  uint16_t port_ = 0;
+};
+
+// A server whose data lies in a folder of its root.
+class ServedManifestTest : public ::testing::Test {
+ protected:
+  ServedManifestTest() {
+    std::filesystem::rename(data_.folder(), folder_.File("root"));
+    std::filesystem::create_directories(data_.folder());
+    std::filesystem::rename(folder_.File("root"), data_.folder() + "/games");
+    EXPECT_OK(data_.manifest()->Save(data_.folder() + "/games/manifest.pb"));
+    server_options_.listen = "127.0.0.1:0";
+    server_options_.data_root = data_.folder();
+    server_options_.threads = 2;
+    server_options_.memory_budget = uint64_t{64} << 20;
+  }
+  void StartServer() {
+    ASSERT_OK_AND_ASSIGN(server_, Server::Start(server_options_));
+    options_ = data_.Options();
+    options_.manifest = nullptr;
+    options_.servers = server_->address();
+  }
+  // An epoch's rows, of the manifest that `name` means.
+  absl::StatusOr<std::string> Read(const std::string& name) {
+    LoaderOptions options = options_;
+    PENSTOCK_ASSIGN_OR_RETURN(options.manifest, FetchManifest(name, options));
+    PENSTOCK_ASSIGN_OR_RETURN(auto loader, Loader::Open(options));
+    BatchDigest digest;
+    for (Batch batch;;) {
+      PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader->Next(batch));
+      if (!more) return digest.Hex();
+      digest.Add(batch);
+    }
+  }
+  std::string Planned() const { return data_.Digest(data_.Order(options_.plan), options_.dtype); }
+  absl::Status Fetch(const std::string& name) { return FetchManifest(name, options_).status(); }
+
+  TempFolder folder_;
+  ChessDataset data_;
+  ServerOptions server_options_;
+  std::unique_ptr<Server> server_;
+  LoaderOptions options_;
+};
+
+TEST_F(ServedManifestTest, ItsShardsAreWhereItLies) {
+  StartServer();
+  EXPECT_THAT(Read("server:games/manifest.pb"), IsOkAndHolds(Planned()));
+  EXPECT_THAT(Read("server:games/"), IsOkAndHolds(Planned()));
+  std::string told;
+  options_.report = [&told](absl::string_view line) { told = std::string(line); };
+  ASSERT_OK_AND_ASSIGN(const auto manifest, FetchManifest("server:games/", options_));
+  EXPECT_EQ(manifest->shards()[0].path, "games/shard-0.tfrecord");
+  EXPECT_EQ(told, absl::StrCat("server:games/ came from ", server_->address()));
+}
+
+TEST_F(ServedManifestTest, PathsThatAreNotThereOrLeadOutNameServerAndCause) {
+  StartServer();
+  folder_.Write("outside.pb", "secret");
+  std::filesystem::create_symlink(folder_.File("outside.pb"), data_.folder() + "/link.pb");
+  EXPECT_THAT(Fetch("server:manifest.pb"),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr(server_->address()), HasSubstr("manifest.pb: No such"))));
+  EXPECT_THAT(Fetch("server:../outside.pb"),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(server_->address())));
+  EXPECT_THAT(Fetch("server:link.pb"), StatusIs(absl::StatusCode::kPermissionDenied,
+                                                HasSubstr("leads out of the data root")));
+  EXPECT_THAT(Fetch("server:games"), StatusIs(absl::StatusCode::kInvalidArgument, testing::_));
+}
+
+TEST_F(ServedManifestTest, WhatIsNoManifestIsRefused) {
+  StartServer();
+  EXPECT_THAT(Fetch("server:games/shard-0.tfrecord"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr(server_->address()), HasSubstr("not a Penstock manifest"))));
+}
+
+TEST_F(ServedManifestTest, TokensAndTheirFoldersHold) {
+  server_options_.token_file =
+      folder_.Write("tokens", "0123456789-games games\n0123456789-other other\n");
+  StartServer();
+  EXPECT_THAT(Fetch("server:games/"),
+              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("bearer token")));
+  options_.network.token_file = folder_.Write("token", "0123456789-other\n");
+  EXPECT_THAT(Fetch("server:games/"),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("limited to other folders")));
+  folder_.Write("token", "0123456789-games\n");
+  EXPECT_THAT(Read("server:games/"), IsOkAndHolds(Planned()));
+}
+
+TEST_F(ServedManifestTest, TlsIsSpokenAsForStreams) {
+  TestAuthority ca(folder_.path(), "ca");
+  ca.Issue("server", "IP:127.0.0.1");
+  server_options_.tls_cert = ca.cert("server");
+  server_options_.tls_key = ca.key("server");
+  StartServer();
+  options_.server_timeout = absl::Milliseconds(1);
+  EXPECT_THAT(Fetch("server:games/"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the server speaks TLS")));
+  options_.server_timeout = absl::Seconds(60);
+  options_.network.tls.emplace().ca_file = ca.cert("ca");
+  EXPECT_THAT(Read("server:games/"), IsOkAndHolds(Planned()));
+}
+
+TEST_F(ServedManifestTest, AFileThatIsTooLongIsNotTaken) {
+  StartServer();
+  EXPECT_THAT(
+      CallForManifest(server_->address(), {}, "games/shard-0.tfrecord", {.max_bytes = 1000}),
+      StatusIs(absl::StatusCode::kOutOfRange,
+               AllOf(HasSubstr(server_->address()), HasSubstr("more than 1000 B"))));
+}
+
+TEST_F(ServedManifestTest, AServerThatKeepsSilentIsLeft) {
+  const SilentPort silent;
+  EXPECT_THAT(CallForManifest(silent.address(), {}, "m.pb", {.silence = absl::Milliseconds(200)}),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr(silent.address()), HasSubstr("says nothing"))));
+}
+
+TEST_F(ServedManifestTest, ACallEndsWhenItIsToldTo) {
+  const SilentPort silent;
+  EXPECT_THAT(CallForManifest(silent.address(), {}, "m.pb",
+                              {.silence = absl::InfiniteDuration(),
+                               .check = [] { return absl::CancelledError("interrupted"); }}),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("interrupted")));
+}
+
+}  // namespace
+}  // namespace penstock
