@@ -275,8 +275,7 @@ nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) 
 
 absl::Status RunBench(const BenchFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
-  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(flags.loader.manifest));
-  options.manifest = std::make_shared<const Manifest>(std::move(dataset.manifest));
+  PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   InterruptGuard interrupts;
   const absl::Duration time = absl::Seconds(flags.seconds);
   absl::StatusOr<BenchFigures> figures = MeasureStream(options, time);

@@ -2,10 +2,13 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "client/loader/served_manifest.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -42,6 +45,21 @@ absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path) {
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDataset(path, options));
   if (dataset.indexed) bar.Finish(dataset.manifest_path);
   return dataset;
+}
+
+absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::string& name,
+                                                                     const LoaderOptions& options) {
+  if (!IsServedManifest(name)) {
+    PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(name));
+    return std::make_shared<const Manifest>(std::move(dataset.manifest));
+  }
+  const absl::Status valid = CheckServedManifest(name, options.servers);
+  if (!valid.ok()) return UsageError(valid.message());
+  InterruptGuard interrupts;
+  absl::StatusOr<std::shared_ptr<const Manifest>> manifest =
+      FetchManifest(name, options, &InterruptGuard::Check);
+  const absl::Status interrupted = InterruptGuard::Check();
+  return interrupted.ok() ? std::move(manifest) : interrupted;
 }
 
 absl::StatusOr<IndexResult> BuildIndexWithProgress(const std::vector<std::string>& paths,

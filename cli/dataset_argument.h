@@ -2,9 +2,12 @@
 #ifndef PENSTOCK_CLI_DATASET_ARGUMENT_H_
 #define PENSTOCK_CLI_DATASET_ARGUMENT_H_
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/loader/loader.h"
 #include "records/dataset/indexer.h"
 #include "records/dataset/open_dataset.h"
 
@@ -13,6 +16,11 @@ namespace penstock {
 // OpenDataset() with a progress bar; tells on stderr where a manifest was saved. A signal ends it.
 // REQUIRES: no other InterruptGuard lives.
 absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path);
+
+// What the argument of a command that reads from servers means: OpenDatasetArgument(), or of
+// server:PATH the manifest that options.servers have. UsageError(): they cannot have it.
+absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::string& name,
+                                                                     const LoaderOptions& options);
 
 // BuildIndex() with the same.
 absl::StatusOr<IndexResult> BuildIndexWithProgress(const std::vector<std::string>& paths,

@@ -44,7 +44,9 @@ void WarnOfFiles(const TlsOptions& files) {
 
 void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
   command
-      .add_option("manifest,--manifest", flags.manifest, "MANIFEST, or a DIR: it is indexed first")
+      .add_option("manifest,--manifest", flags.manifest,
+                  "MANIFEST, a DIR (it is indexed first), or server:PATH: the manifest at PATH\n"
+                  "beneath the --data-root of --servers; server:DIR/ is its manifest.pb")
       ->required()
       ->default_str("");
   command.add_option("--servers", flags.servers,

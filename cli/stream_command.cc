@@ -263,10 +263,9 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   if (absl::Status valid = flags.metrics.Validate(); !valid.ok()) {
     return UsageError(valid.message());
   }
-  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(flags.loader.manifest));
-  options.manifest = std::make_shared<const Manifest>(std::move(dataset.manifest));
-  options.record_ids = !flags.ids.empty();
   options.report = [](absl::string_view line) { absl::FPrintF(stderr, "penstock: %s\n", line); };
+  PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
+  options.record_ids = !flags.ids.empty();
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   InterruptGuard interrupts;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, OpenLoaderOf(std::move(options)));
@@ -300,7 +299,8 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
       "Read batches as a trainer would, from servers or in this process, and print rate, bytes,\n"
       "waits and the last cursor, after Ctrl-C too: --cursor continues there.",
       "penstock stream data --servers local: --global-batch-size 512 --epochs 2 --digest\n"
-      "penstock stream data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 --dtype packed");
+      "penstock stream data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 --dtype packed\n"
+      "penstock stream server:data/manifest.pb --servers dns:///penstock:7070");
   auto flags = std::make_shared<StreamFlags>();
   AddLoaderFlags(command, flags->loader);
   command.add_flag("--digest", flags->digest, "Print the SHA-256 of the rows in order");

@@ -137,8 +137,7 @@ nlohmann::json ToJson(const StepRecords& found, const Manifest& manifest) {
 
 absl::Status Which(const WhichFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
-  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(flags.loader.manifest));
-  options.manifest = std::make_shared<const Manifest>(std::move(dataset.manifest));
+  PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   absl::StatusOr<StepRecords> found = FindRecords(std::move(options), flags.step);
   if (absl::IsInvalidArgument(found.status())) return UsageError(found.status().message());

@@ -11,6 +11,7 @@
 #include "records/base/keep_freed_memory.h"
 #include "trainer/app/devices_command.h"
 #include "trainer/app/export_command.h"
+#include "trainer/app/input_options.h"
 #include "trainer/app/options.h"
 #include "trainer/app/predict_command.h"
 #include "trainer/app/products_command.h"
@@ -37,7 +38,9 @@ constexpr char kExample[] =
     "  products measure how fast a GPU multiplies a model's matrices";
 
 int Run(penstock::TrainerOptions options) {
-  if (const absl::Status valid = penstock::Complete(options); !valid.ok()) {
+  absl::Status valid = penstock::Complete(options);
+  if (valid.ok()) valid = penstock::CheckInput(options);
+  if (!valid.ok()) {
     return Fail(2, std::string(valid.message()) + "\nRun with --help for the options.");
   }
   const absl::StatusOr<penstock::RunResult> result = penstock::RunTraining(options);

@@ -5,10 +5,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/loader/served_manifest.h"
+#include "client/servers/server_list.h"
+#include "client/transport/grpc/server_channel.h"
 #include "records/base/byte_size.h"
+#include "records/base/status.h"
 #include "records/base/timeout.h"
 
 namespace penstock {
+
+absl::Status CheckInput(const TrainerOptions& options) {
+  if (IsServedManifest(options.manifest)) {
+    PENSTOCK_RETURN_IF_ERROR(
+        Annotate(CheckServedManifest(options.manifest, options.servers), "--manifest"));
+  }
+  if (options.token_file.empty() || options.servers == kLocalServer) return absl::OkStatus();
+  return Annotate(ReadTokenFile(options.token_file).status(), "--token-file");
+}
 
 LoaderOptions ToLoaderOptions(const TrainerOptions& options,
                               std::shared_ptr<const Manifest> manifest,

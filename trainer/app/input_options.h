@@ -12,6 +12,9 @@
 
 namespace penstock {
 
+// What Validate() cannot see: server:PATH of servers that have none, a file without a token.
+absl::Status CheckInput(const TrainerOptions& options);
+
 // Those that training and evaluation share: all but split, shuffling and length.
 // REQUIRES: options.Validate(); `options` must outlive the loader.
 LoaderOptions ToLoaderOptions(const TrainerOptions& options,

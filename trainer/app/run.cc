@@ -15,7 +15,6 @@
 #include "penstock_version.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
-#include "records/dataset/open_dataset.h"
 #include "records/decode/spec.h"
 #include "records/io/atomic_file.h"
 #include "trainer/app/divergence_report.h"
@@ -23,6 +22,7 @@
 #include "trainer/app/input_options.h"
 #include "trainer/app/make_backend.h"
 #include "trainer/app/open_in_turn.h"
+#include "trainer/app/open_manifest.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/app/rank_memory.h"
@@ -61,6 +61,8 @@ class TrainingRun {
   bool Leads() const { return options_.rank.rank == 0; }
   absl::Status CompareRanks();
   absl::Status CompareData();
+  // An error: interrupted, or a rank was lost.
+  absl::Status MayGoOn() const;
   absl::Status OpenData();
   absl::Status MakeBackend();
   // Rank 0's, on all ranks.
@@ -123,20 +125,14 @@ absl::Status TrainingRun::CompareData() {
                                manifest_->num_records(Split::kHoldout) > 0);
 }
 
+absl::Status TrainingRun::MayGoOn() const {
+  if (stopper_.stopping()) return absl::CancelledError("interrupted");
+  return ranks_->store() == nullptr ? absl::OkStatus() : ranks_->store()->lost();
+}
+
 absl::Status TrainingRun::OpenData() {
   PENSTOCK_ASSIGN_OR_RETURN(spec_, LoadSpec(options_.spec));
-  IndexOptions index;
-  index.progress = [this](uint64_t) {
-    if (stopper_.stopping()) return absl::CancelledError("interrupted");
-    return ranks_->store() == nullptr ? absl::OkStatus() : ranks_->store()->lost();
-  };
-  index.on_total = [this](uint64_t bytes) {
-    absl::FPrintF(stderr, "indexing %s: %s bytes\n", options_.manifest, Grouped(bytes));
-  };
-  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset,
-                            OpenDataset(options_.manifest, std::move(index)));
-  if (dataset.indexed) absl::PrintF("indexed; saved %s\n", dataset.manifest_path);
-  manifest_ = std::make_shared<const Manifest>(std::move(dataset.manifest));
+  PENSTOCK_ASSIGN_OR_RETURN(manifest_, OpenManifest(options_, spec_, [this] { return MayGoOn(); }));
   return absl::OkStatus();
 }
 
