@@ -70,7 +70,9 @@ class SlurmTest(SlurmTestCase):
     def test_servers_feed_a_training(self):
         summary = self.slurm.folder / "summary.json"
         options = ["--global-batch-size", 64, "--steps", 4]
-        job = self.submit("--manifest", self.manifest, *options, "--json", summary)
+        manifest = pathlib.Path(self.manifest)
+        job = self.submit("--manifest", f"server:{manifest.name}", *options, "--json", summary,
+                          PENSTOCK_DATA=str(manifest.parent))
         self.assert_ended(job, ("COMPLETED", 0))
         expected = self.local_stream("--dtype", "packed", "--split", "train", *options)
         self.assertEqual(json.loads(summary.read_text())["digest"], expected["digest"])
@@ -101,6 +103,7 @@ class SlurmTest(SlurmTestCase):
 
     def test_a_job_says_what_is_missing(self):
         jobs = {"give --manifest": self.submit(),
+                "give the servers' folder": self.submit("--manifest", "server:manifest.pb"),
                 "no server could be started": self.submit("--manifest", "/no/such/manifest.pb")}
         for message, job in jobs.items():
             with self.subTest(message):
