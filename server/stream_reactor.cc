@@ -327,7 +327,7 @@ void StreamReactor::LogFailure(const StreamError& error) {
   if (num_failed_windows_.fetch_add(1) >= kMaxLoggedFailures) return;
   if (const std::optional<Damage>& damage = error.damage) {
     spdlog::warn(
-        "damage found shard={} chunk_offset={} record={} rest_of_chunk={} peer={} error={}",
+        "damage found shard={} chunk_offset={} chunk_record={} rest_of_chunk={} peer={} error={}",
         Quoted(damage->shard), damage->chunk_offset, damage->record, damage->rest_of_chunk, peer_,
         Quoted(error.status.message()));
   } else {

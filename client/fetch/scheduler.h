@@ -47,9 +47,11 @@ struct SchedulerOptions {
   absl::Duration silence_timeout = absl::Seconds(10);
   OnError on_error = OnError::kFail;
   uint64_t seed = 0;  // Of the backoff's jitter.
+  // What damage is called; null: DamageName().
+  std::function<std::string(const Damage&)> damage_name = nullptr;
 };
 
-// "a.tfrecord: chunk at offset 65536, record 3"
+// "a.tfrecord: chunk at offset 65536, record 3": the record's number in the chunk, from 0 on.
 std::string DamageName(const Damage& damage);
 
 // A state machine without threads, clock or sockets: what happens is told to it with the time, and
@@ -209,6 +211,7 @@ class FetchScheduler {
                            const Damage& damage) const;
   bool AnotherMayCome(const ServerEntry& server) const;
   void Agree(const DamageDoubt& doubt, const ServerEntry& second, WindowEntry& window);
+  std::string NameOf(const Damage& damage) const;
   bool IsAgreed(const Damage& damage) const;
   void ReportDoubts(const WindowEntry& window);
 

@@ -138,16 +138,20 @@ void FetchScheduler::Agree(const DamageDoubt& doubt, const ServerEntry& second,
                                 : absl::StrCat(first, " and ", second.address, " agree");
   if (options_.on_error == OnError::kFail) {
     return Fail(absl::DataLossError(absl::StrCat(
-        DamageName(doubt.damage), " is damaged since it was indexed (", agree, "): ",
+        NameOf(doubt.damage), " is damaged since it was indexed (", agree, "): ",
         doubt.status.message(), ". Restore the shard; or index again with --exclude-corrupt; or ",
         "go on with --on-error replace, which takes another record of its window instead")));
   }
-  actions_.Report(absl::StrCat("replaced ", DamageName(doubt.damage), " (", agree,
-                               "): ", doubt.status.message()));
+  actions_.Report(
+      absl::StrCat("replaced ", NameOf(doubt.damage), " (", agree, "): ", doubt.status.message()));
   agreed_.push_back(doubt.damage);
   window.doubts.clear();
   window.avoid.clear();
   window.damage_reports = 0;
+}
+
+std::string FetchScheduler::NameOf(const Damage& damage) const {
+  return options_.damage_name != nullptr ? options_.damage_name(damage) : DamageName(damage);
 }
 
 bool FetchScheduler::IsAgreed(const Damage& damage) const {
@@ -159,7 +163,7 @@ bool FetchScheduler::IsAgreed(const Damage& damage) const {
 void FetchScheduler::ReportDoubts(const WindowEntry& window) {
   for (const DamageDoubt& doubt : window.doubts) {
     actions_.Report(absl::StrCat(
-        servers_[doubt.server].address, " called ", DamageName(doubt.damage), " damaged, but ",
+        servers_[doubt.server].address, " called ", NameOf(doubt.damage), " damaged, but ",
         window.opened_on ? servers_[window.opened_on->server].address : "another server",
         " served it: check that server's disk, memory and mount (", doubt.status.message(), ")"));
   }

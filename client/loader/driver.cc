@@ -302,7 +302,7 @@ void Driver::PublishReplaced() {
   while (stats_.damaged.size() < damaged.size()) {
     const Damage& damage = damaged[stats_.damaged.size()];
     stats_.replaced_records += CountDamaged(job_.manifest, job_.shards, damage);
-    stats_.damaged.push_back(DamageName(damage));
+    stats_.damaged.push_back(NameDamage(job_.manifest, job_.shards, damage));
   }
 }
 

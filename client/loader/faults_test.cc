@@ -199,9 +199,10 @@ TEST_F(LoaderDamageTest, IsNamedWithTheServersThatAgree) {
   AddServer();
   AddServer();
   Open();
-  EXPECT_THAT(ReadAll(), StatusIs(absl::StatusCode::kDataLoss,
-                                  AllOf(HasSubstr(shard_), HasSubstr("record 0"), HasSubstr("a:1"),
-                                        HasSubstr("b:1"), HasSubstr("--on-error replace"))));
+  EXPECT_THAT(ReadAll(),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr(shard_), HasSubstr("record 0 (record 510 of the shard)"),
+                             HasSubstr("a:1"), HasSubstr("b:1"), HasSubstr("--on-error replace"))));
 }
 
 TEST_F(LoaderDamageTest, IsNamedByTheOnlyServerToo) {

@@ -19,8 +19,9 @@
 namespace penstock {
 namespace {
 
-SchedulerOptions MakeSchedulerOptions(const LoaderOptions& options, const Steps& steps,
-                                      const SlotLayout& layout,
+// `shards` outlive what is made of them.
+SchedulerOptions MakeSchedulerOptions(const LoaderOptions& options, const ShardPaths& shards,
+                                      const Steps& steps, const SlotLayout& layout,
                                       std::span<const std::unique_ptr<Transport>> transports) {
   SchedulerOptions scheduler;
   for (const auto& transport : transports) scheduler.servers.push_back(transport->address());
@@ -32,6 +33,9 @@ SchedulerOptions MakeSchedulerOptions(const LoaderOptions& options, const Steps&
   scheduler.server_timeout = options.server_timeout;
   scheduler.on_error = options.on_error;
   scheduler.seed = options.rank;
+  scheduler.damage_name = [manifest = options.manifest, &shards](const Damage& damage) {
+    return NameDamage(*manifest, shards, damage);
+  };
   return scheduler;
 }
 
@@ -53,7 +57,7 @@ class DrivenLoader final : public Loader {
         steps_(steps),
         shards_(ShardPaths::Make(*options_.manifest, options_.data_root)),
         layout_(program, options_.record_ids, steps_.max_rank_rows()),
-        scheduler_options_(MakeSchedulerOptions(options_, steps_, layout_, transports_)),
+        scheduler_options_(MakeSchedulerOptions(options_, shards_, steps_, layout_, transports_)),
         driver_(
             {*options_.manifest, shards_, plan_, layout_, options_.dtype,
              MakeStreamOptions(options_), options_.report, transports_, std::move(servers.factory)},

@@ -147,7 +147,8 @@ struct LoaderStats {
   uint64_t slot_bytes = 0;  // Of each.
   // Why some servers of dns:/// or file: may be missing or out of date; empty: all is well.
   std::string servers_problem;
-  // With OnError::kReplace: what others stand for, "SHARD: chunk at offset N, record R".
+  // With OnError::kReplace, what others stand for: "SHARD: chunk at offset N, record R (record M of
+  // the shard)".
   std::vector<std::string> damaged;
   uint64_t replaced_records = 0;  // How many records that are.
 };

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/fetch/scheduler.h"
 
 namespace penstock {
 namespace {
@@ -53,14 +57,34 @@ ShardPaths ShardPaths::Make(const Manifest& manifest, std::string data_root) {
   return made;
 }
 
-uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const Damage& damage) {
-  if (!damage.rest_of_chunk) return 1;
+namespace {
+
+// Of the manifest; absent: it does not know it.
+std::optional<ChunkInfo> ChunkOf(const Manifest& manifest, const ShardPaths& shards,
+                                 const Damage& damage) {
   for (uint32_t number = 0; number < manifest.num_chunks(); ++number) {
     const ChunkInfo chunk = manifest.chunk(number);
-    if (chunk.offset != damage.chunk_offset || shards.paths[chunk.shard] != damage.shard) continue;
-    return chunk.records > damage.record ? chunk.records - damage.record : 1;
+    if (chunk.offset == damage.chunk_offset && shards.paths[chunk.shard] == damage.shard) {
+      return chunk;
+    }
   }
-  return 1;
+  return std::nullopt;
+}
+
+}  // namespace
+
+uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const Damage& damage) {
+  if (!damage.rest_of_chunk) return 1;
+  const std::optional<ChunkInfo> chunk = ChunkOf(manifest, shards, damage);
+  return chunk && chunk->records > damage.record ? chunk->records - damage.record : 1;
+}
+
+std::string NameDamage(const Manifest& manifest, const ShardPaths& shards, const Damage& damage) {
+  const std::string name = DamageName(damage);
+  const std::optional<ChunkInfo> chunk = ChunkOf(manifest, shards, damage);
+  if (!chunk) return name;
+  return absl::StrCat(name, " (record ", chunk->first_record + damage.record, " of the shard",
+                      damage.rest_of_chunk ? " on)" : ")");
 }
 
 OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,

@@ -25,6 +25,11 @@ struct ShardPaths {
 // How many records `damage` means; 1 if the manifest does not know its chunk. O(chunks).
 uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const Damage& damage);
 
+// "a.tfrecord: chunk at offset 65536, record 3 (record 1203 of the shard)", both from 0 on; the
+// second is the number that `penstock which` prints. Without it if the manifest does not know the
+// chunk. O(chunks).
+std::string NameDamage(const Manifest& manifest, const ShardPaths& shards, const Damage& damage);
+
 OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
                              const PlanOptions& options, const WindowRequest& window);
 

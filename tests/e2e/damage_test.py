@@ -1,26 +1,29 @@
 """A record that is damaged after it was indexed, on one server's disk and on both."""
 
+import json
 import shutil
+import struct
 import unittest
 
 from processes import ProcessTestCase, run
 from servers import Server
+from tfrecord import chess_record, frame
 
 OFFSET = 100_000  # Inside some record.
 
 
-class DamageTest(ProcessTestCase):
-    def start_copies(self, damaged):
+class DamageTestCase(ProcessTestCase):
+    def start_copies(self, damaged, shard=0, offset=OFFSET):
         """Two servers, each on a copy of the data of its own; `damaged`: which of them are."""
         addresses = []
         for number in range(2):
             data = self.folder / f"copy{number}"
             shutil.copytree(self.data, data)
             if number in damaged:
-                shard = self.shard_of(data)
-                content = bytearray(shard.read_bytes())
-                content[OFFSET] ^= 1
-                shard.write_bytes(content)
+                path = self.shard_of(data, shard)
+                content = bytearray(path.read_bytes())
+                content[offset] ^= 1
+                path.write_bytes(content)
             server = Server(data, self.address_files / f"copy{number}",
                             self.folder / f"copy{number}.log")
             self.addCleanup(server.end)
@@ -28,9 +31,11 @@ class DamageTest(ProcessTestCase):
             addresses.append(server.wait_serving().address)
         return ",".join(addresses)
 
-    def shard_of(self, data):
-        return sorted(data.glob("*.tfrecord"))[0]
+    def shard_of(self, data, number=0):
+        return sorted(data.glob("*.tfrecord"))[number]
 
+
+class DamageTest(DamageTestCase):
     def test_a_good_copy_serves_what_the_damaged_one_cannot(self):
         told = self.stream(self.start_copies(damaged=[1]))
         self.assertEqual(told["digest"], self.stream("local:")["digest"])
@@ -67,6 +72,58 @@ class DamageTest(ProcessTestCase):
         trained = run(*train, "--on-error", "replace")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         self.assertIn("penstock: replaced " + self.shard_of(self.data).name, trained.stderr)
+
+
+class PlainShardTest(DamageTestCase):
+    """One record in the middle of an uncompressed shard: which one it is, told to the digit."""
+
+    SHARDS, RECORDS = 3, 2000  # Of each.
+    SHARD, RECORD = 1, 1777    # The damaged one, from 0 on.
+
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.data)
+        self.data.mkdir()
+        for shard in range(self.SHARDS):
+            first = shard * self.RECORDS
+            (self.data / f"plain-{shard}.tfrecord").write_bytes(b"".join(
+                frame(chess_record(number)) for number in range(first, first + self.RECORDS)))
+        self.check_run("penstock", "index", self.data, "-o", self.manifest)
+
+    def offset_of_payload(self):
+        content = self.shard_of(self.data, self.SHARD).read_bytes()
+        offset = 0
+        for _ in range(self.RECORD):
+            offset += 16 + struct.unpack_from("<Q", content, offset)[0]
+        return offset + 12
+
+    def name(self):
+        """What the record is to be called, by what `penstock which` says of all records."""
+        total = self.SHARDS * self.RECORDS
+        rows = json.loads(self.check_run(
+            "penstock", "which", self.manifest, "--no-shuffle", "--global-batch-size", total,
+            "--step", 0, "--json").stdout)["rows"]
+        shard = self.shard_of(self.data, self.SHARD).name
+        numbers = {row["record"]: row["chunk_offset"] for row in rows if row["shard"] == shard}
+        chunk = numbers[self.RECORD]
+        first = min(number for number, offset in numbers.items() if offset == chunk)
+        self.assertGreater(self.RECORD, first)
+        return (f"{shard}: chunk at offset {chunk}, record {self.RECORD - first} "
+                f"(record {self.RECORD} of the shard)")
+
+    def start_damaged(self):
+        return self.start_copies(damaged=[0, 1], shard=self.SHARD,
+                                 offset=self.offset_of_payload() + 50)
+
+    def test_the_trainers_user_is_told_which(self):
+        refused = run("penstock-train", "--manifest", self.manifest, "--servers",
+                      self.start_damaged(), "--epochs", 1, "--global-batch-size", 64)
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn(self.name() + " is damaged since it was indexed", refused.stderr)
+
+    def test_what_was_replaced_is_told_alike(self):
+        told = self.stream(self.start_damaged(), "--on-error", "replace", epochs=1)
+        self.assertEqual((told["damaged"], told["replaced_records"]), ([self.name()], 1))
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class LogTest(ProcessTestCase):
         found = self.named(server, "damage found")[0]
         self.assertEqual(found["shard"], shard.name)
         self.assertGreaterEqual(found["chunk_offset"], 0)
-        self.assertIn("record", found)
+        self.assertIn("chunk_record", found)
 
     def test_a_window_without_memory_is_named(self):
         server = self.start_server("--log-format", "json", "--memory-budget", "64KiB")
