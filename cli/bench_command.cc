@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "cli/bench_screen.h"
 #include "cli/bench_verdict.h"
 #include "cli/close_on_interrupt.h"
 #include "cli/command.h"
@@ -195,24 +196,6 @@ double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, ab
   return best;
 }
 
-void PrintServer(const ServerFigures& server) {
-  if (!server.connected && server.rows_per_second == 0) {
-    absl::PrintF("server    %-24s not connected: %s\n", server.address,
-                 server.problem.empty() ? "no answer yet" : server.problem);
-    return;
-  }
-  absl::PrintF("server    %-24s %11s/s %11s", server.address,
-               Grouped(static_cast<uint64_t>(server.rows_per_second)),
-               FormatByteRate(server.bytes_per_second));
-  if (server.has_engine) {
-    const EngineShares& engine = server.engine;
-    absl::PrintF("  %3.0f %%  %3.0f %%  %3.0f %%  %3.0f %%  %.1f of %d", 100 * engine.load,
-                 100 * (engine.build + engine.decode), 100 * engine.send,
-                 100 * std::max(0.0, engine.idle()), server.cores_used, server.cores);
-  }
-  absl::PrintF("\n");
-}
-
 void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
   absl::PrintF("rate      %s positions/s, %s, over %.1f s\n",
                Grouped(static_cast<uint64_t>(figures.rows_per_second)),
@@ -232,7 +215,7 @@ void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
   if (!figures.servers.empty()) {
     absl::PrintF("%72s\n", "load  decode    send    idle  cores");
   }
-  for (const ServerFigures& server : figures.servers) PrintServer(server);
+  for (const std::string& line : ServerLines(figures.servers)) absl::PrintF("%s\n", line);
   absl::PrintF("%s\n", verdict.text);
 }
 
