@@ -7,6 +7,8 @@
 #include "absl/time/clock.h"
 #include "cli/command.h"
 #include "cli/number_flags.h"
+#include "client/servers/server_list.h"
+#include "client/transport/grpc/server_channel.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
@@ -125,6 +127,9 @@ absl::StatusOr<NetworkOptions> ToNetworkOptions(const LoaderFlags& flags) {
   } else if (!files.ca_file.empty() || !files.cert_file.empty() || !files.key_file.empty() ||
              !files.server_name.empty()) {
     return UsageError("--tls-ca, --tls-cert, --tls-key and --tls-server-name need --tls");
+  }
+  if (!flags.token_file.empty() && flags.servers != kLocalServer) {
+    PENSTOCK_RETURN_IF_ERROR(AsUsage("--token-file", ReadTokenFile(flags.token_file)).status());
   }
   return network;
 }

@@ -48,7 +48,8 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags);
 
 // --tls, --tls-ca, --tls-cert, --tls-key, --tls-server-name and --token-file: a part of the above.
 void AddNetworkFlags(CLI::App& command, LoaderFlags& flags);
-// UsageError() for files without --tls, or a certificate without its key.
+// UsageError() for files without --tls, a certificate without its key, or a token file that has no
+// token; flags.servers that are local: need none.
 absl::StatusOr<NetworkOptions> ToNetworkOptions(const LoaderFlags& flags);
 
 // UsageError() for flags that do not fit together; everything but the manifest is filled in.

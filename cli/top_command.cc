@@ -28,8 +28,7 @@ constexpr absl::Duration kAnswerTimeout = absl::Seconds(2);
 constexpr absl::Duration kFindTimeout = absl::Seconds(10);  // For names and files of --servers.
 
 struct TopFlags {
-  LoaderFlags network;  // Of these, how servers are reached.
-  std::string servers;
+  LoaderFlags network;  // Of these, the servers and how they are reached.
   std::string interval = "1s";
   bool once = false;
   bool clients = false;
@@ -141,9 +140,9 @@ absl::Status Watch(const std::vector<std::unique_ptr<StatsCaller>>& callers, con
 }
 
 absl::Status Top(const TopFlags& flags) {
-  const absl::Status valid = ParseServerList(flags.servers).status();
+  const absl::Status valid = ParseServerList(flags.network.servers).status();
   if (!valid.ok()) return UsageError(valid.message());
-  if (flags.servers == "local:") {
+  if (flags.network.servers == "local:") {
     return UsageError("--servers: local: is inside the reading process; give HOST:PORT");
   }
   absl::StatusOr<absl::Duration> interval = ParseTimeout(flags.interval);
@@ -151,7 +150,7 @@ absl::Status Top(const TopFlags& flags) {
   if (*interval > absl::Hours(24)) return UsageError("--interval: at most 24h");
   PENSTOCK_ASSIGN_OR_RETURN(const NetworkOptions network, ToNetworkOptions(flags.network));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
-                            FindServers(flags.servers, kFindTimeout));
+                            FindServers(flags.network.servers, kFindTimeout));
   std::vector<std::unique_ptr<StatsCaller>> callers;
   for (const std::string& address : addresses) {
     callers.push_back(MakeStatsCaller(address, network));
@@ -172,7 +171,7 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "penstock top --servers 127.0.0.1:7070 --once --json | jq '.servers[].rows_per_second'");
   auto flags = std::make_shared<TopFlags>();
   command
-      .add_option("--servers", flags->servers,
+      .add_option("--servers", flags->network.servers,
                   "A list of HOST:PORT, dns:///HOST:PORT and file:PATH, as they are at the start")
       ->required()
       ->default_str("");

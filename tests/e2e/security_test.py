@@ -287,6 +287,14 @@ class TokenTest(SecurityTestCase):
         self.write("tokens", "")
         self.stream(server.address, "--token-file", self.right)
 
+    def test_a_clients_file_without_a_token_is_wrong_usage(self):
+        for path in (self.folder / "none", self.write("empty", "# no token\n")):
+            for command in (["penstock", "stream", self.manifest], ["penstock", "top", "--once"],
+                            ["penstock-train", "--manifest", self.manifest]):
+                result = run(*command, "--servers", "127.0.0.1:1", "--token-file", path)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(f"--token-file: {path}: ", result.stderr)
+
     def test_a_wrong_token_file_is_an_error_at_the_start(self):
         for text, says in (("", "no token"), (f"{TOKEN} /etc\n", "line 1"), ("abc\n", "line 1")):
             path = self.write("bad", text)
