@@ -291,6 +291,18 @@ class RunTest(unittest.TestCase):
             self.assertEqual((found["bits"], found["model"], found["fed"]),
                              ({"tiny": {}}, {"tiny": True}, {}))
 
+    def test_without_a_compiler_the_other_parts_are_measured(self):
+        run = load_run()
+        with tempfile.TemporaryDirectory() as folder:
+            options = types.SimpleNamespace(parts=("checks", "peers"), programs=None, build=folder,
+                                            budget=1)
+            written = report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS)
+            with mock.patch.object(run, "build", side_effect=FileNotFoundError("no cmake")), \
+                    mock.patch.object(run, "run_peers", return_value={"best": {}}):
+                self.assertEqual(run.run_parts(options, written), 1)
+            self.assertEqual(written.found["build"], {"left_out": "no cmake"})
+            self.assertEqual(written.found["peers"], {"best": {}})
+
     def test_programs_that_are_missing_are_left_out_and_said(self):
         run = load_run()
         with tempfile.TemporaryDirectory() as folder:
