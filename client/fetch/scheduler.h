@@ -148,6 +148,7 @@ class FetchScheduler {
   absl::Time DueBy(const RequestEntry& request, absl::Duration limit) const;
   absl::Time SinceWhen(const RequestEntry& request) const;
   absl::Time LateAt(const RequestEntry& request) const;
+  bool LeavesSoonerRowsUnasked(const ServerEntry& server) const;
   bool OthersKeepItWaitingToo(const RequestEntry& request);
   void Avoid(WindowEntry& window, const ServerEntry& server);
   bool IsSilent(const ServerEntry& server) const;

@@ -56,8 +56,16 @@ uint64_t FetchScheduler::StepOf(const RequestEntry& request) const {
 
 // When it is late. Requests for later steps may wait: a server answers first what is needed first.
 absl::Time FetchScheduler::LateAt(const RequestEntry& request) const {
-  if (StepOf(request) < Soon()) return DueBy(request);
+  if (StepOf(request) < Soon() || LeavesSoonerRowsUnasked(servers_[request.stream.server])) {
+    return DueBy(request);
+  }
   return now_ + AnswerLimit(request.rows) / 4;
+}
+
+// It says nothing, and what it was asked leaves no room for rows that are needed soon.
+bool FetchScheduler::LeavesSoonerRowsUnasked(const ServerEntry& server) const {
+  return !server.eligible.empty() && server.eligible.front().wanted.front().step < Soon() &&
+         IsSilent(server);
 }
 
 // Other ranks may be behind this one, and all servers busy with what those need first: then it is
