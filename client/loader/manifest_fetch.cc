@@ -26,7 +26,9 @@ absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source
     set_ = set;
     changed_.NotifyAll();
   });
-  const auto deadline = Clock::now() + absl::ToChronoNanoseconds(options_.timeout);
+  // Which may be without end, so that no time can be told when it is over.
+  const auto timeout = absl::ToChronoNanoseconds(options_.timeout);
+  const Clock::time_point began = Clock::now();
   absl::Duration pause = kMinPause;
   while (true) {
     const ServerSet known = Known();
@@ -38,12 +40,13 @@ absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source
     }
     if (!known.addresses.empty() && Askable(known).empty()) return Refused(known);
     if (options_.check != nullptr) PENSTOCK_RETURN_IF_ERROR(options_.check());
-    if (Clock::now() >= deadline) {
+    const Clock::duration left = timeout - (Clock::now() - began);
+    if (left <= Clock::duration::zero()) {
       return absl::UnavailableError(absl::StrCat("no server could be used for ",
                                                  absl::FormatDuration(options_.timeout), ": ",
                                                  Reasons(known)));
     }
-    WaitForOthers(known, std::min(deadline, Clock::now() + absl::ToChronoNanoseconds(pause)));
+    WaitForOthers(known, Clock::now() + std::min(left, absl::ToChronoNanoseconds(pause)));
     pause = std::min(2 * pause, kMaxPause);
   }
 }
