@@ -73,7 +73,7 @@ def run_seed(penstock, args, seed):
     begin = time.monotonic()
     ours = penstock.train(args.steps, "--seed", seed, "--init-from", weights, "--lr", args.lr,
                           "--lr-schedule", "cosine", "--warmup-steps", args.warmup, "--precision",
-                          args.precision)
+                          args.precision, "--digest")
     middle = time.monotonic()
     # epochs 0: as many as the steps need, as penstock-train reads them.
     records, digest = penstock.order("train", "--seed", seed, "--steps", args.steps, "--epochs", 0)

@@ -97,7 +97,7 @@ def train(processes, args, work, servers):
         "--epochs", EPOCHS, "--seed", SEED, "--lr", "1e-3", "--lr-schedule", "cosine",
         "--warmup-steps", "20",
         # Little, so that the servers work all the time and not only at the start.
-        "--look-ahead", "2MiB", "--events", events, "--json", summary)
+        "--look-ahead", "2MiB", "--events", events, "--digest", "--json", summary)
     killed = in_flight = None
     for event in follow(events, trainer):
         if killed is None and event["event"] == "step" and 2 * event["step"] >= event["steps"]:

@@ -112,7 +112,8 @@ class PortableTest(unittest.TestCase):
             "penstock", "stream", "data/manifest.pb", "--servers", "file:address", "--split",
             "train", "--dtype", "packed", "--digest", "--json", *options))
         said = self.run_in_root("penstock-train", "--manifest", "data/manifest.pb", "--servers",
-                                "file:address", "--device", "cpu", "--json", "summary.json", *options)
+                                "file:address", "--device", "cpu", "--digest", "--json",
+                                "summary.json", *options)
         self.assertIn("no oneDNN: OpenBLAS multiplies", said)
         self.assertIn("no Gloo: one rank alone", said)
         summary = json.loads((self.work / "summary.json").read_text())

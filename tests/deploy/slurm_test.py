@@ -71,8 +71,8 @@ class SlurmTest(SlurmTestCase):
         summary = self.slurm.folder / "summary.json"
         options = ["--global-batch-size", 64, "--steps", 4]
         manifest = pathlib.Path(self.manifest)
-        job = self.submit("--manifest", f"server:{manifest.name}", *options, "--json", summary,
-                          PENSTOCK_DATA=str(manifest.parent))
+        job = self.submit("--manifest", f"server:{manifest.name}", *options, "--digest", "--json",
+                          summary, PENSTOCK_DATA=str(manifest.parent))
         self.assert_ended(job, ("COMPLETED", 0))
         expected = self.local_stream("--dtype", "packed", "--split", "train", *options)
         self.assertEqual(json.loads(summary.read_text())["digest"], expected["digest"])

@@ -11,7 +11,7 @@ from training import STEPS, TrainingTestCase
 
 class TrainTest(TrainingTestCase):
     def test_trains_on_what_the_plan_says(self):
-        summary = self.train()
+        summary = self.train("--digest")
         stream = json.loads(self.check_run(
             "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", 64,
             "--seed", 3, "--steps", STEPS, "--dtype", "packed", "--split", "train", "--digest",
@@ -21,13 +21,13 @@ class TrainTest(TrainingTestCase):
     def test_the_plan_may_be_chosen(self):
         plan = ["--lanes", 8, "--window-chunks", 2, "--strip-rows", 5]
         server = self.start_server()
-        summary = self.train(*plan, "--connections", 2, servers=server.address)
+        summary = self.train(*plan, "--digest", "--connections", 2, servers=server.address)
         stream = json.loads(self.check_run(
             "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", 64,
             "--seed", 3, "--steps", STEPS, "--dtype", "packed", "--split", "train", "--digest",
             "--json", *plan).stdout)
         self.assertEqual(summary["digest"], stream["digest"])
-        self.assertNotEqual(summary["digest"], self.train()["digest"])
+        self.assertNotEqual(summary["digest"], self.train("--digest")["digest"])
         self.assert_fails(*self.train_args("--lanes", 0), says=["--lanes"], code=2)
         self.assert_fails(*self.train_args("--connections", 17), says=["--connections"], code=2)
 

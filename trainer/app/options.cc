@@ -110,6 +110,8 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
                  "file");
   app.add_flag("--require-same-bits", o.require_same_bits,
                "Resume only where the next step has the bits it would have had");
+  app.add_flag("--digest", o.digest,
+               "SHA-256 over the rows trained on, in order: that of penstock stream --digest");
   app.add_option("--json", o.json, "Write a summary for programs to this file");
   app.add_option("--events", o.events, "Write a line of JSON a step to this file");
   app.add_option("--tensorboard", o.tensorboard,

@@ -68,6 +68,7 @@ struct TrainerOptions {
   RankFlags ranks;
   RankInfo rank;  // Set by Complete().
 
+  bool digest = false;
   std::string json;
   std::string events;
   std::string tensorboard;

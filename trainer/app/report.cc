@@ -118,9 +118,9 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
             {"verdict", verdict.text},
             {"loss_start", summary.loss_start},
             {"loss_end", summary.loss_end},
-            {"digest", summary.digest},
             {"cursor", summary.cursor},
             {"servers", ServersJson(servers)}};
+  if (!summary.digest.empty()) json["digest"] = summary.digest;
   if (summary.evaluation.has_value()) {
     json["holdout_records"] = summary.evaluation->records;
     json["holdout_loss"] = summary.evaluation->loss;

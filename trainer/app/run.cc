@@ -263,6 +263,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   PENSTOCK_RETURN_IF_ERROR(loop.schedule.Validate());
   loop.decay_rate = options_.weight_decay;
   loop.clip_norm = options_.clip_norm;
+  loop.digest = options_.digest;
   loop.checkpoint_every = options_.checkpoint_every;
   loop.eval_every = options_.eval_every;
   loop.early_stop = options_.early_stop;

@@ -56,7 +56,8 @@ void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::st
   }
   if (summary.positions > 0)
     absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
-  absl::PrintF("cursor %s\nsha256 %s\n", summary.cursor, summary.digest);
+  absl::PrintF("cursor %s\n", summary.cursor);
+  if (!summary.digest.empty()) absl::PrintF("sha256 %s\n", summary.digest);
   if (!comparison.empty()) absl::PrintF("diagnosis: %s\n", comparison);
   absl::PrintF("verdict: %s\n", verdict.text);
 }

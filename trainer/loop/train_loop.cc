@@ -27,6 +27,7 @@ TrainLoop::TrainLoop(Backend& backend, BoardReader& reader, Input& input, Checkp
       ranks_(options_.ranks == nullptr ? alone_ : *options_.ranks),
       recorder_(options_.recorder == nullptr ? own_recorder_ : *options_.recorder),
       pipeline_(backend, reader, input, ranks_, recorder_, ForPipeline()) {
+  if (options_.digest) digest_.emplace();
   summary_.first_step = summary_.step = info_.step;
   summary_.cursor = info_.cursor;
   summary_.best = info_.best;
@@ -49,7 +50,7 @@ absl::StatusOr<TrainSummary> TrainLoop::Run() {
   backend_.set_recorder(nullptr);
   recorder_.Stop();
   PENSTOCK_RETURN_IF_ERROR(status);
-  summary_.digest = digest_.Hex();
+  if (digest_) summary_.digest = digest_->Hex();
   summary_.times = recorder_.total();
   return summary_;
 }
@@ -134,7 +135,7 @@ absl::StatusOr<bool> TrainLoop::RunStep() {
 }
 
 absl::Status TrainLoop::TrainOn(const PipelinedBatch& next, StepReport& report) {
-  digest_.Add(next.batch);
+  if (digest_) digest_->Add(next.batch);
   report.learning_rate = next.update.learning_rate;
   recorder_.Enter(Phase::kCompute);
   const absl::StatusOr<StepResult> result = pipeline_.Finish();

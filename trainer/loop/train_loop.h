@@ -58,7 +58,7 @@ struct TrainSummary {
   std::chrono::nanoseconds wait{};
   std::chrono::nanoseconds compute{};
   PhaseTimes times;                      // All of Run(), evaluations and saving included.
-  std::string digest;                    // Of this run's rows of this rank, in order.
+  std::string digest;                    // Of this run's rows of this rank, in order, if asked.
   std::string cursor;                    // After the last applied step.
   bool stopped = false;                  // should_stop() ended it.
   bool early_stopped = false;            // Evaluations that were no better did.
@@ -77,6 +77,7 @@ struct TrainLoopOptions {
   uint64_t total_steps = 0;  // Over all runs; 0: until the input ends.
   // Batches of a step; those that are left at the end and make none count in the digest alone.
   uint64_t accumulate = 1;
+  bool digest = false;
 
   uint64_t checkpoint_every = 0;  // Steps; 0: at the end alone.
   uint64_t eval_every = 0;        // Steps; 0: at the end alone.
@@ -153,7 +154,7 @@ class TrainLoop {
   StepRecorder own_recorder_;
   StepRecorder& recorder_;
   BatchPipeline pipeline_;
-  BatchDigest digest_;
+  std::optional<BatchDigest> digest_;
   TrainSummary summary_;
   double score_sum_ = 0;  // info_'s, with the batches of a step that is under way.
   double first_losses_ = 0;

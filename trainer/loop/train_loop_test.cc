@@ -73,7 +73,10 @@ TEST_F(TrainLoopTest, DigestIsOfTheRowsInOrderWhateverTheBatches) {
   auto digest_with_batches_of = [&](size_t size) {
     auto backend = MakeBackend();
     MemoryInput input(100, size);
-    return TrainLoop(*backend, reader_, input, {.model = kModel}, {}).Run().value().digest;
+    return TrainLoop(*backend, reader_, input, {.model = kModel}, {.digest = true})
+        .Run()
+        .value()
+        .digest;
   };
   MemoryInput input(100, 100);
   InputBatch batch;

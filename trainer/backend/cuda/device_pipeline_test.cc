@@ -310,7 +310,8 @@ class DeviceTrainingTest : public testing::Test {
 };
 
 TEST_F(DeviceTrainingTest, SeveralStepsALaunchChangeNeitherBitsNorWhatHappensBetweenSteps) {
-  const TrainLoopOptions options{.total_steps = 11, .checkpoint_every = 5, .eval_every = 4};
+  const TrainLoopOptions options{
+      .total_steps = 11, .digest = true, .checkpoint_every = 5, .eval_every = 4};
   Result one, three;
   Train(1, options, one);
   Train(3, options, three);
