@@ -130,7 +130,8 @@ struct Bare {
   const Root root = Root::Open(TheData().folder.path()).value();
   FileCache files{root, 16};
   PageMemory memory{uint64_t{8} << 30, 16 << 20};
-  ChunkLoader loader{files, memory};
+  StorageSpeed speed{std::chrono::microseconds(200)};
+  ChunkLoader loader{files, memory, speed};
   Decodings decodings;
   const Decoding& decoding;
   std::shared_ptr<const ChunkLayout> layout =

@@ -68,7 +68,8 @@ void FillEngine(const v1::ServerStats& from, const v1::ServerStats& to, ServerFi
       .load = (to.engine().load_seconds() - from.engine().load_seconds()) / capacity,
       .build = (to.engine().build_seconds() - from.engine().build_seconds()) / capacity,
       .decode = (to.engine().decode_seconds() - from.engine().decode_seconds()) / capacity,
-      .send = (to.engine().send_seconds() - from.engine().send_seconds()) / capacity};
+      .send = (to.engine().send_seconds() - from.engine().send_seconds()) / capacity,
+      .reads = (to.engine().read_seconds() - from.engine().read_seconds()) / seconds};
   server.cores_used = (to.cpu_seconds() - from.cpu_seconds()) / seconds;
   server.cores = to.cores();
   server.read_bytes_per_second =
@@ -231,6 +232,7 @@ nlohmann::json ToJson(const ServerFigures& server) {
   json["decode_share"] = server.engine.decode;
   json["send_share"] = server.engine.send;
   json["idle_share"] = server.engine.idle();
+  json["reads_under_way"] = server.engine.reads;
   json["cores_used"] = server.cores_used;
   json["cores"] = server.cores;
   json["read_bytes_per_second"] = server.read_bytes_per_second;

@@ -27,12 +27,14 @@ Fleet FleetOf(const BenchFigures& figures) {
     fleet.mean.build += server.engine.build;
     fleet.mean.decode += server.engine.decode;
     fleet.mean.send += server.engine.send;
+    fleet.mean.reads += server.engine.reads;
   }
   const double servers = fleet.servers == 0 ? 1 : static_cast<double>(fleet.servers);
   fleet.mean.load /= servers;
   fleet.mean.build /= servers;
   fleet.mean.decode /= servers;
   fleet.mean.send /= servers;
+  fleet.mean.reads /= servers;
   return fleet;
 }
 
@@ -85,6 +87,16 @@ BenchVerdict JudgeServers(const BenchSetup& setup, const Fleet& fleet) {
                       setup.dtype == WireDtype::kPacked
                           ? ""
                           : "let more be done here: --dtype packed costs them least"}))};
+}
+
+BenchVerdict JudgeStorage(const Fleet& fleet) {
+  return {Limit::kReading,
+          absl::StrCat("Storage limits: the servers' threads were idle ",
+                       Percent(fleet.mean.idle()), " of the time, while ",
+                       absl::StrFormat("%.1f", fleet.mean.reads), " reads of each waited for it.",
+                       Advice({"raise the servers' --read-threads if it can answer more at a time",
+                               "raise --memory-budget until the data fits", "use faster disks",
+                               "add servers"}))};
 }
 
 BenchVerdict JudgeClient(const BenchFigures& figures, double process_busy) {
@@ -186,6 +198,7 @@ BenchVerdict Judge(const BenchFigures& figures) {
   }
   const Fleet fleet = FleetOf(figures);
   if (fleet.servers > 0 && 1 - fleet.mean.idle() >= kBusy) return JudgeServers(setup, fleet);
+  if (fleet.mean.reads >= kReading) return JudgeStorage(fleet);
   if (!local && disturbed) {
     return {Limit::kNothing,
             "What limits cannot be told: the link carried more than its probe did, so something "

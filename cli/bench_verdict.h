@@ -16,6 +16,8 @@ struct EngineShares {
   double build = 0;   // Ordering windows.
   double decode = 0;  // Rows into parts.
   double send = 0;    // Handing parts to the network.
+  // Beside them: reads that wait for storage, under way at a time.
+  double reads = 0;
   double idle() const;
 };
 
@@ -84,12 +86,14 @@ struct BenchVerdict {
 //   the link        at least kLinkBusy of what the same link carried without disk and copying
 //   reading         servers are busy for kBusy of the time, most of it loading chunks
 //   the servers     servers are busy for kBusy of the time
+//   reading         kReading reads that wait for storage are under way at a time, on average
 //   nothing         else: what is asked for ahead is too little for the time it takes to come
 // Servers that told nothing are not judged. What would help is said for this path and dtype.
 BenchVerdict Judge(const BenchFigures& figures);
 
 inline constexpr double kBusy = 0.85;
 inline constexpr double kLinkBusy = 0.80;
+inline constexpr double kReading = 1;
 // A stream that reaches more of it than this says that the probe was disturbed, not what limits.
 inline constexpr double kMostOfLink = 1.1;
 

@@ -81,6 +81,16 @@ TEST(BenchVerdictTest, ServersThatLoadAllTheTimeNeedMemory) {
   EXPECT_THAT(Judge(figures).text, HasSubstr("--memory-budget"));
 }
 
+TEST(BenchVerdictTest, ServersThatWaitForStorageAreNotIdleForNothing) {
+  BenchFigures figures = Easy();
+  figures.servers[0].engine = {.load = 0, .build = 0.05, .decode = 0.1, .send = 0.1, .reads = 12};
+  EXPECT_EQ(Judge(figures).limit, Limit::kReading);
+  EXPECT_THAT(Judge(figures).text,
+              AllOf(HasSubstr("12.0 reads"), HasSubstr("idle 75 %"), HasSubstr("--read-threads")));
+  figures.servers[0].engine.reads = 0.5;  // Now and then.
+  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
+}
+
 TEST(BenchVerdictTest, OneBusyServerOfManyIsNotTheFleet) {
   BenchFigures figures = Easy();
   figures.servers[0].engine.decode = 0.8;

@@ -57,13 +57,19 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--listen", flags.server.listen, "HOST:PORT; port 0 takes a free one");
   app.add_option("--health-listen", flags.server.health_listen,
                  "HOST:PORT of a second port that answers health checks alone, without TLS");
+  const CLI::Validator threads(
+      [](std::string& text) {
+        return std::string(CheckWholeNumber(text, 0, EngineOptions::kMaxThreads).message());
+      },
+      absl::StrCat("0..", EngineOptions::kMaxThreads));
   app.add_option("--threads", flags.server.threads,
                  "Threads that load and decode; 0: the cores this process may use")
-      ->check(CLI::Validator(
-          [](std::string& text) {
-            return std::string(CheckWholeNumber(text, 0, EngineOptions::kMaxThreads).message());
-          },
-          absl::StrCat("0..", EngineOptions::kMaxThreads)));
+      ->check(threads);
+  app.add_option("--read-threads", flags.server.read_threads,
+                 "Threads for reads alone, started when storage proves slow: how many it gets at a "
+                 "time; 0: "
+                 "those of --threads read")
+      ->check(threads);
   app.add_option(
       "--memory-budget", flags.memory_budget,
       "Memory for data and what clients ask for, e.g. 4GiB; 0: a quarter of what this process may "

@@ -62,6 +62,12 @@ absl::Status CheckPlaintext(const ServerOptions& options) {
                    "--tls-key, or listen on 127.0.0.1, or give --insecure to accept that"));
 }
 
+absl::Status CheckThreads(const char* flag, uint32_t threads) {
+  if (threads <= EngineOptions::kMaxThreads) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": ", threads, " is not from 0 to ", EngineOptions::kMaxThreads));
+}
+
 }  // namespace
 
 absl::Status ServerOptions::Validate() const {
@@ -71,10 +77,8 @@ absl::Status ServerOptions::Validate() const {
     PENSTOCK_RETURN_IF_ERROR(
         Annotate(ParseListenAddress(health_listen).status(), "--health-listen"));
   }
-  if (threads > EngineOptions::kMaxThreads) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--threads: ", threads, " is not from 0 to ", EngineOptions::kMaxThreads));
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckThreads("--threads", threads));
+  PENSTOCK_RETURN_IF_ERROR(CheckThreads("--read-threads", read_threads));
   PENSTOCK_RETURN_IF_ERROR(CheckTls(*this));
   if (!address->IsLoopback() && tls_cert.empty()) {
     PENSTOCK_RETURN_IF_ERROR(CheckPlaintext(*this));
@@ -94,6 +98,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   absl::StatusOr<std::unique_ptr<Engine>> engine =
       Engine::Create({.data_root = options.data_root,
                       .threads = options.threads,
+                      .read_threads = options.read_threads,
                       .memory_budget = options.memory_budget,
                       .strip_cache = options.strip_cache});
   if (!engine.ok()) return Annotate(engine.status(), "--data-root");

@@ -40,7 +40,8 @@ struct ServerOptions {
   std::string health_listen = {};
   // Folder that shards and manifests lie beneath.
   std::string data_root;
-  uint32_t threads = 0;        // Of the engine; 0: the cores this process may use.
+  uint32_t threads = 0;  // Of the engine; 0: the cores this process may use.
+  uint32_t read_threads = EngineOptions().read_threads;  // Beside them, for slow storage.
   uint64_t memory_budget = 0;  // Bytes of chunks and windows; 0: the engine's default.
   uint64_t strip_cache = EngineOptions().strip_cache;  // Of these, for rows that streams share.
   bool insecure = false;

@@ -29,6 +29,13 @@ void AddMemory(const v1::EngineStats& engine, MetricFamilies& families) {
                       bytes(engine.chunks_evicted()));
   families.AddCounter("penstock_server_read_bytes_total", "Bytes read from files.",
                       bytes(engine.bytes_read()));
+  families.AddCounter("penstock_server_slow_reads_total",
+                      "Chunks whose reading waited for storage.", bytes(engine.slow_reads()));
+  families.AddCounter(
+      "penstock_server_read_seconds_total",
+      "Time that threads which read while storage is slow waited for it: reads under way at "
+      "a time.",
+      engine.read_seconds());
 }
 
 void AddQueues(const v1::ServerStats& stats, MetricFamilies& families) {

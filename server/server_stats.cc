@@ -34,6 +34,8 @@ v1::EngineStats ToProto(const EngineStats& from) {
   to.set_decode_seconds(from.decode_seconds);
   to.set_send_seconds(from.send_seconds);
   to.set_capacity_seconds(from.capacity_seconds);
+  to.set_read_seconds(from.read_seconds);
+  to.set_slow_reads(from.slow_reads);
   return to;
 }
 

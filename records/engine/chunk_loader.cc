@@ -1,5 +1,6 @@
 #include "records/engine/chunk_loader.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,20 +15,24 @@ namespace {
 
 constexpr size_t kKeptPackers = 8;
 
-absl::Status ReadOnce(FileCache& files, const ShardRef& shard, const ChunkRef& chunk,
-                      std::span<uint8_t> out) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const FileSource> file, files.Open(shard.path));
+}  // namespace
+
+absl::Status ChunkLoader::ReadOnce(const ShardRef& shard, const ChunkRef& chunk,
+                                   std::span<uint8_t> out) {
+  const auto start = std::chrono::steady_clock::now();
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const FileSource> file, files_.Open(shard.path));
   if (file->size() != shard.size) {
     return ShardChanged(shard, absl::StrCat("it has ", file->size(), " bytes, the manifest says ",
                                             shard.size))
         .status;
   }
   absl::Status status = file->ReadAt(chunk.offset, out);
+  const auto took = std::chrono::steady_clock::now() - start;
+  read_time_ += took;
+  speed_.Note(out.size(), took);
   if (absl::IsFailedPrecondition(status)) return ShardChanged(shard, status.message()).status;
   return status;
 }
-
-}  // namespace
 
 // A file that was replaced is still open as it was, so what does not fit is read once more from
 // the file of today.
@@ -38,7 +43,7 @@ absl::StatusOr<std::span<const uint8_t>> ChunkLoader::Read(const ShardRef& shard
   absl::Status status;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (attempt > 0) files_.Drop(shard.path);
-    status = ReadOnce(files_, shard, chunk, bytes);
+    status = ReadOnce(shard, chunk, bytes);
     checksum_holds = status.ok() && Crc32c(bytes) == chunk.crc32c;
     if (checksum_holds) break;
   }

@@ -2,11 +2,13 @@
 #ifndef PENSTOCK_RECORDS_ENGINE_CHUNK_LOADER_H_
 #define PENSTOCK_RECORDS_ENGINE_CHUNK_LOADER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "records/engine/chunk.h"
@@ -17,6 +19,7 @@
 #include "records/engine/messages.h"
 #include "records/engine/page_memory.h"
 #include "records/engine/record_packer.h"
+#include "records/engine/storage_speed.h"
 
 namespace penstock {
 
@@ -32,6 +35,10 @@ class Scratch {
     }
     return {memory_.get(), size};
   }
+  void Free() {
+    memory_.reset();
+    capacity_ = 0;
+  }
 
  private:
   static constexpr size_t kKeepBytes = size_t{1} << 20;
@@ -43,8 +50,9 @@ class Scratch {
 // one per thread.
 class ChunkLoader {
  public:
-  // Both must outlive it, `memory` its chunks too.
-  ChunkLoader(FileCache& files, PageMemory& memory) : files_(files), memory_(memory) {}
+  // All must outlive it, `memory` its chunks too. `speed` is told of every read.
+  ChunkLoader(FileCache& files, PageMemory& memory, StorageSpeed& speed)
+      : files_(files), memory_(memory), speed_(speed) {}
 
   // The whole chunk but for the records that `damage` lists, or nullopt with the reason in `error`:
   // kNotFound, kPermissionDenied: the shard. kUnavailable: reading failed twice.
@@ -55,6 +63,14 @@ class ChunkLoader {
                             const std::shared_ptr<const ChunkLayout>& layout,
                             const ListedDamage& damage, LoadError& error);
 
+  // Of opening and reading files, since it was last asked.
+  std::chrono::steady_clock::duration TakeReadTime() { return std::exchange(read_time_, {}); }
+  // That it keeps between loads.
+  void FreeMemory() {
+    bytes_.Free();
+    raw_.Free();
+  }
+
  private:
   // Of the last few layouts; shared with the chunk store, which compares them by address.
   struct Packer {
@@ -62,6 +78,7 @@ class ChunkLoader {
     RecordPacker packer;
   };
 
+  absl::Status ReadOnce(const ShardRef& shard, const ChunkRef& chunk, std::span<uint8_t> out);
   // The chunk's bytes as in the file, their checksum verified.
   absl::StatusOr<std::span<const uint8_t>> Read(const ShardRef& shard, const ChunkRef& chunk,
                                                 bool& checksum_holds);
@@ -74,6 +91,8 @@ class ChunkLoader {
 
   FileCache& files_;
   PageMemory& memory_;
+  StorageSpeed& speed_;
+  std::chrono::steady_clock::duration read_time_{};
   Scratch bytes_;
   Scratch raw_;
   std::list<Packer> packers_;  // Most recently used first.

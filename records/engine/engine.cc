@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -77,8 +78,9 @@ absl::Status EngineOptions::Validate() const {
                      limits.engine_part_bytes, ": neither may be below a part of ",
                      PartBuffer::kMaxPartBytes, ", nor the second below the first"));
   }
-  if (threads > kMaxThreads) {
-    return absl::InvalidArgumentError(absl::StrCat(threads, " threads; at most ", kMaxThreads));
+  if (std::max(threads, read_threads) > kMaxThreads) {
+    return absl::InvalidArgumentError(absl::StrCat(threads, " threads and ", read_threads,
+                                                   " that read; at most ", kMaxThreads, " each"));
   }
   if (limits.max_open_files == 0) return absl::InvalidArgumentError("max_open_files is 0");
   return absl::OkStatus();
@@ -126,11 +128,13 @@ Engine::Engine(EngineOptions options, Root root)
       instance_(NewInstance()),
       root_(std::move(root)),
       files_(root_, options_.limits.max_open_files),
+      speed_(options_.limits.slow_read),
       memory_(MakeMemory(options_)),
       pool_(std::make_shared<PartPool>(
           memory_, std::min(kMostKeptPartBytes, options_.limits.engine_part_bytes / 4),
           options_.strip_cache, [this] { scheduler_.PartReturned(); })),
-      scheduler_(StoreBudget(options_), options_.limits, pool_->ledger(), options_.strip_cache > 0),
+      scheduler_(StoreBudget(options_), options_.limits, pool_->ledger(), options_.strip_cache > 0,
+                 speed_),
       strips_(*pool_, options_.strip_cache) {
   for (uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { RunThread(); });
 }
@@ -138,12 +142,37 @@ Engine::Engine(EngineOptions options, Root root)
 Engine::~Engine() {
   scheduler_.Stop();
   threads_.clear();
+  readers_.clear();
   pool_->Close();
 }
 
 void Engine::RunThread() {
-  Worker worker(scheduler_, files_, *memory_, *pool_, strips_, times_);
-  for (Work work; scheduler_.Next(work);) worker.Do(work);
+  Worker worker(scheduler_, files_, *memory_, *pool_, strips_, speed_, times_,
+                Worker::Waits::kLoading);
+  for (Work work; scheduler_.Next(work);) {
+    worker.Do(work);
+    if (speed_.slow()) std::call_once(readers_started_, [this] { StartReaders(); });
+  }
+}
+
+// Where storage is fast there are none. Those that cannot be started are done without: what is read
+// ahead must not end a server.
+void Engine::StartReaders() {
+  try {
+    while (readers_.size() < options_.read_threads) {
+      readers_.emplace_back([this] { RunReader(); });
+    }
+  } catch (const std::system_error&) {
+  }
+}
+
+void Engine::RunReader() {
+  Worker worker(scheduler_, files_, *memory_, *pool_, strips_, speed_, times_,
+                Worker::Waits::kApart);
+  for (Work work; scheduler_.NextLoad(work);) {
+    worker.Do(work);
+    worker.FreeMemory();  // Of many readers it would add up.
+  }
 }
 
 EngineStats Engine::stats() const {
@@ -151,10 +180,12 @@ EngineStats Engine::stats() const {
   stats.instance = instance_;
   stats.threads = options_.threads;
   stats.strip_bytes = strips_.bytes();
+  stats.slow_reads = speed_.slow_reads();
   stats.load_seconds = times_.seconds(JobTimes::kLoad);
   stats.build_seconds = times_.seconds(JobTimes::kBuild);
   stats.decode_seconds = times_.seconds(JobTimes::kDecode);
   stats.send_seconds = times_.seconds(JobTimes::kSend);
+  stats.read_seconds = times_.seconds(JobTimes::kRead);
   const std::chrono::duration<double> age = JobTimes::Clock::now() - started_;
   stats.capacity_seconds = options_.threads * age.count();
   return stats;

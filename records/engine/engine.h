@@ -3,6 +3,7 @@
 #define PENSTOCK_RECORDS_ENGINE_ENGINE_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 #include "records/engine/part_pool.h"
 #include "records/engine/scheduler.h"
 #include "records/engine/session.h"
+#include "records/engine/storage_speed.h"
 #include "records/engine/strip_cache.h"
 #include "records/io/root.h"
 
@@ -62,6 +64,9 @@ class Engine {
 
   Engine(EngineOptions options, Root root);
   void RunThread();
+  void RunReader();
+  // As many as can be had. By one thread, once.
+  void StartReaders();
   std::shared_ptr<const ChunkLayout> Intern(ChunkLayout layout);
   // Compiled once for all sessions that say the same.
   absl::StatusOr<std::shared_ptr<const Decodings>> DecodingsFor(const StreamOptions& options) const;
@@ -71,6 +76,7 @@ class Engine {
   const Root root_;
   const JobTimes::Clock::time_point started_ = JobTimes::Clock::now();
   FileCache files_;
+  StorageSpeed speed_;
   // Of chunks and parts. Shared with the pool.
   const std::shared_ptr<PageMemory> memory_;
   JobTimes times_;
@@ -87,7 +93,10 @@ class Engine {
   mutable std::unordered_map<std::string, std::weak_ptr<const Decodings>> decodings_
       ABSL_GUARDED_BY(mutex_);
 
-  std::vector<std::jthread> threads_;  // Last: they use all of the above.
+  // Last: they use all of the above.
+  std::once_flag readers_started_;
+  std::vector<std::jthread> readers_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace penstock

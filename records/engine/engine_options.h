@@ -30,6 +30,11 @@ struct EngineLimits {
   // budget, or to 64 MiB.
   uint64_t max_definition_bytes = uint64_t{512} << 20;
   size_t max_open_files = 256;
+  // Chunks that are read at a time while storage is slow, in bytes as they are read and unpacked:
+  // one more is begun below that.
+  uint64_t reading_bytes = uint64_t{16} << 20;
+  // Storage is slow where reads take longer than this and what copying takes.
+  std::chrono::steady_clock::duration slow_read = std::chrono::microseconds(200);
   // A window that was not read for so long makes room for others, and is loaded again when it is.
   std::chrono::steady_clock::duration idle_pin = std::chrono::seconds(30);
 };
@@ -39,6 +44,9 @@ struct EngineOptions {
 
   std::string data_root = {};  // Shards are opened beneath it.
   uint32_t threads = 0;        // 0: the cores of this process's control group.
+  // Beside them, started by the first read that waits for storage, and only for chunks: 0 leaves
+  // those to `threads`.
+  uint32_t read_threads = 32;
   // Of chunks, windows and their definitions, requests, parts and the strip cache; 0: a quarter of
   // its memory.
   uint64_t memory_budget = 0;
@@ -70,6 +78,7 @@ struct EngineStats {
   uint64_t chunk_hits = 0;  // Chunks of an admitted window that were there.
   uint64_t chunks_evicted = 0;
   uint64_t bytes_read = 0;  // From files.
+  uint64_t slow_reads = 0;  // Reads of chunks that waited for storage.
   uint64_t windows_yielded = 0;
   uint64_t rows_decoded = 0;        // Of answers.
   uint64_t strip_rows = 0;          // Of these, lent from blocks that sessions share.
@@ -84,6 +93,9 @@ struct EngineStats {
   double decode_seconds = 0;  // Without the next:
   double send_seconds = 0;    // Inside the events of sessions, but for OnRows().
   double capacity_seconds = 0;
+  // Of the read_threads, which have no part in capacity: waiting for storage. What they do with a
+  // chunk then is in load_seconds.
+  double read_seconds = 0;
 };
 
 }  // namespace penstock

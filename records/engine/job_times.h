@@ -15,7 +15,7 @@ namespace penstock {
 class JobTimes {
  public:
   using Clock = std::chrono::steady_clock;
-  enum Activity { kLoad, kBuild, kDecode, kSend, kNumActivities };
+  enum Activity { kLoad, kBuild, kDecode, kSend, kRead, kNumActivities };
 
   static Activity ActivityOf(Job::Kind kind) {
     switch (kind) {

@@ -32,8 +32,9 @@ absl::Status UnknownWindow(uint64_t window) {
 }  // namespace
 
 Scheduler::Scheduler(uint64_t budget_bytes, const EngineLimits& limits, PartLedger& parts,
-                     bool share_parts)
+                     bool share_parts, const StorageSpeed& speed)
     : limits_(limits),
+      speed_(speed),
       admission_(budget_bytes, limits.idle_pin),
       parts_(parts),
       turns_(limits, parts, share_parts) {}
@@ -285,135 +286,6 @@ void Scheduler::AdmitSoon() {
   work_.NotifyOne();
 }
 
-bool Scheduler::Next(Work& work) {
-  MutexLock lock(&mutex_);
-  Finish(work);
-  work.jobs.clear();
-  work.decoded = {};
-  while (!stopped_) {
-    const bool waits = admission_.anyone_waits();
-    if (waits && (admit_ || Admission::Clock::now() >= admission_.next_yield())) {
-      admission_.Run(turns_.sessions(), Admission::Clock::now());
-    }
-    admit_ = false;
-    if (turns_.Take(work.jobs)) {
-      if (idle_threads_ > 0 && turns_.AnyWork()) work_.NotifyOne();
-      return true;
-    }
-    WaitForWork();
-  }
-  return false;
-}
-
-void Scheduler::WaitForWork() {
-  ++idle_threads_;
-  if (admission_.anyone_waits() && admission_.next_yield() != Admission::Clock::time_point::max()) {
-    work_.WaitUntil(&mutex_, admission_.next_yield());
-  } else {
-    work_.Wait(&mutex_);
-  }
-  --idle_threads_;
-}
-
-void Scheduler::FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error) {
-  MutexLock lock(&mutex_);
-  std::vector<WindowState*> waiters = std::move(job.chunk->waiters);
-  job.chunk->waiters.clear();
-  counts_.bytes_read += job.chunk->file_bytes;
-  ++counts_.chunks_loaded;
-  if (chunk) {
-    admission_.store().SetLoaded(*job.chunk, *std::move(chunk));
-    for (WindowState* window : waiters) {
-      if (--window->missing > 0) continue;
-      window->session->window_work.Remove(window);
-      window->phase = Phase::kBuilding;
-      window->session->window_work.Insert(window);
-    }
-  } else {
-    admission_.store().SetFailed(*job.chunk);
-    for (WindowState* window : waiters) {
-      if (window->phase != Phase::kFailed) Fail(*window, error);
-    }
-  }
-  work_.NotifyOne();
-  LetGo(job);
-}
-
-std::shared_ptr<const SharedWindow> Scheduler::FindRows(const Job& job) {
-  MutexLock lock(&mutex_);
-  return shared_windows_.Find(*job.window);
-}
-
-std::shared_ptr<const SharedWindow> Scheduler::AddRows(const Job& job, WindowRows rows) {
-  MutexLock lock(&mutex_);
-  return shared_windows_.Add(*job.window, std::move(rows));
-}
-
-void Scheduler::FailBuild(const Job& job, const absl::Status& status) {
-  MutexLock lock(&mutex_);
-  if (!job.window->released) Fail(*job.window, {status, std::nullopt});
-  LetGo(job);
-}
-
-void Scheduler::FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> shared) {
-  MutexLock lock(&mutex_);
-  WindowState& window = *job.window;
-  SharedWindows::Join(window, std::move(shared));
-  window.phase = Phase::kReady;
-  window.announced = true;
-  window.last_used = Admission::Clock::now();
-  StartPending(window);
-  if (admission_.anyone_waits()) admit_ = true;  // This window can yield from now on.
-  work_.NotifyOne();
-  LetGo(job);
-}
-
-void Scheduler::Finish(const Work& work) {
-  if (work.jobs.empty()) return;
-  counts_.mates_without_sign += work.decoded.counters.mates_without_sign;
-  counts_.strip_rows_decoded += work.decoded.block_rows;
-  const auto now = Admission::Clock::now();
-  for (const Job& job : work.jobs) {
-    job.window->last_used = now;
-    counts_.rows_decoded += job.rows;
-    counts_.bytes_out += job.bytes();
-    ++counts_.parts;
-    if (job.block.rows > 0) counts_.strip_rows += job.rows;
-    LetGo(job);
-  }
-}
-
-void Scheduler::FinishRefusal(const Job& job) {
-  MutexLock lock(&mutex_);
-  if (job.kind == Job::Kind::kRefuseWindow) {
-    job.window->told = true;
-    StartPending(*job.window);  // They are told after the window is.
-    work_.NotifyOne();
-  }
-  LetGo(job);
-}
-
-void Scheduler::LetGo(const Job& job) {
-  SessionState& session = *job.session;
-  if (RequestState* request = job.request; request != nullptr && --request->active == 0) {
-    if (request->ended) {
-      session.free_requests.push_back(request);
-    } else if (request->all_taken()) {
-      EndRequest(*request);
-    }
-  }
-  if (WindowState* window = job.window; window != nullptr && --window->active == 0) {
-    if (window->released) {
-      admission_.Withdraw(*window);
-      Delete(window);
-      AdmitSoon();
-    } else if (window->idle() && admission_.anyone_waits()) {
-      AdmitSoon();  // Its memory may go to one that waits.
-    }
-  }
-  if (--session.active == 0) ended_.NotifyAll();
-}
-
 void Scheduler::PartReturned() {
   MutexLock lock(&mutex_);
   work_.NotifyOne();
@@ -423,6 +295,7 @@ void Scheduler::Stop() {
   MutexLock lock(&mutex_);
   stopped_ = true;
   work_.NotifyAll();
+  loads_.NotifyAll();
 }
 
 EngineStats Scheduler::stats() const {

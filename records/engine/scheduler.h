@@ -14,6 +14,7 @@
 #include "records/engine/job.h"
 #include "records/engine/messages.h"
 #include "records/engine/shared_window.h"
+#include "records/engine/storage_speed.h"
 #include "records/engine/turns.h"
 
 namespace penstock {
@@ -23,8 +24,10 @@ namespace penstock {
 // Finish function. Thread-safe.
 class Scheduler {
  public:
-  // `parts` and `share_parts`: as in Turns.
-  Scheduler(uint64_t budget_bytes, const EngineLimits& limits, PartLedger& parts, bool share_parts);
+  // `parts` and `share_parts`: as in Turns. `speed`, which must outlive it, says when loads are
+  // left to the readers, if there are some.
+  Scheduler(uint64_t budget_bytes, const EngineLimits& limits, PartLedger& parts, bool share_parts,
+            const StorageSpeed& speed);
 
   // kResourceExhausted: too many. Valid until ForgetSession().
   absl::StatusOr<SessionState*> AddSession(std::unique_ptr<SessionState> session);
@@ -44,6 +47,8 @@ class Scheduler {
 
   // `work` is answered; waits for more. False: Stop() was called.
   bool Next(Work& work);
+  // The same for a reader: loads only, while storage is slow, and so many at a time as fit.
+  bool NextLoad(Work& work);
   void FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error);
   // Rows of the job's window, if another session's window is the same; or null.
   std::shared_ptr<const SharedWindow> FindRows(const Job& job);
@@ -78,14 +83,24 @@ class Scheduler {
   void StartPending(WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LetGo(const Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(const Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Admits windows that wait, where that may do.
+  void Admit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What threads other than readers take.
+  JobSet Shared() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Counts the load that `work` may be, and wakes another thread if there is more.
+  void Begin(const Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool MayRead() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WakeReader() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until there may be a job again.
   void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // More windows may fit.
   void AdmitSoon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const EngineLimits limits_;
+  const StorageSpeed& speed_;
   mutable Mutex mutex_;
   CondVar work_;
+  CondVar loads_;
   CondVar ended_;
   std::unordered_map<SessionState*, std::unique_ptr<SessionState>> sessions_
       ABSL_GUARDED_BY(mutex_);
@@ -95,6 +110,9 @@ class Scheduler {
   Turns turns_ ABSL_GUARDED_BY(mutex_);
   uint64_t sequence_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t idle_threads_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool has_readers_ ABSL_GUARDED_BY(mutex_) = false;
+  uint32_t idle_readers_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t reading_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of the loads under way.
   uint64_t definition_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool admit_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

@@ -33,6 +33,14 @@ class NeededOrder {
   bool empty() const { return items_.empty(); }
   // The earliest needed. REQUIRES: not empty.
   T* front() const { return items_.back(); }
+  // The earliest needed, or that of those for which `holds`; null if there is none.
+  T* first() const { return items_.empty() ? nullptr : items_.back(); }
+  template <typename Holds>
+  T* first(const Holds& holds) const {
+    const auto found = std::find_if(items_.rbegin(), items_.rend(),
+                                    [&holds](const T* item) { return holds(*item); });
+    return found == items_.rend() ? nullptr : *found;
+  }
   void PopFront() { items_.pop_back(); }
   void Insert(T* item) {
     items_.insert(std::lower_bound(items_.begin(), items_.end(), item, Later), item);

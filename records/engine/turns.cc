@@ -37,6 +37,14 @@ bool Refused(const RequestState& request) {
   return !request.refusal.ok() || request.window->phase == WindowState::Phase::kFailed;
 }
 
+// The earliest needed that has jobs of the set, or null.
+WindowState* NextWindow(const SessionState& session, JobSet set) {
+  if (set == JobSet::kAll) return session.window_work.first();
+  return session.window_work.first([set](const WindowState& window) {
+    return (window.phase == WindowState::Phase::kLoading) == (set == JobSet::kLoads);
+  });
+}
+
 int64_t Cost(const Job& job) {
   if (job.kind == Job::Kind::kLoad) return std::max(job.chunk->ref.size, job.chunk->ref.raw_size);
   if (job.kind == Job::Kind::kDecode) return static_cast<int64_t>(job.bytes());
@@ -107,32 +115,33 @@ bool Turns::FitsSession(const SessionState& session, size_t capacity) const {
   return used == 0 || used + capacity <= limit;
 }
 
-bool Turns::HasWork(const SessionState& session) const {
-  return !session.window_work.empty() ||
-         (!session.runnable.empty() && MayRun(session, *session.runnable.front()));
+bool Turns::HasWork(const SessionState& session, JobSet set) const {
+  if (NextWindow(session, set) != nullptr) return true;
+  if (set == JobSet::kLoads || session.runnable.empty()) return false;
+  return MayRun(session, *session.runnable.front());
 }
 
-bool Turns::AnyWork() const {
+bool Turns::AnyWork(JobSet set) const {
   return std::any_of(ring_.begin(), ring_.end(),
-                     [this](const SessionState* session) { return HasWork(*session); });
+                     [this, set](const SessionState* session) { return HasWork(*session, set); });
 }
 
-bool Turns::Take(std::vector<Job>& jobs) {
+bool Turns::Take(JobSet set, std::vector<Job>& jobs) {
   Job job;
-  if (!TakeOne(job)) return false;
+  if (!TakeOne(set, job)) return false;
   jobs.push_back(job);
   if (job.kind == Job::Kind::kDecode && job.block.rows > 0) TakeFollowers(job, jobs);
   return true;
 }
 
-bool Turns::TakeOne(Job& job) {
+bool Turns::TakeOne(JobSet set, Job& job) {
   while (true) {
     int64_t least_debt = std::numeric_limits<int64_t>::max();
     for (size_t passed = 0; passed < ring_.size();) {
       SessionState& session = *ring_[turn_];
-      const bool has_work = HasWork(session);
+      const bool has_work = HasWork(session, set);
       if (has_work && session.deficit > 0) {
-        if (!TakeFrom(session, job)) continue;
+        if (!TakeFrom(session, set, job)) continue;
         session.deficit -= Cost(job);
         return true;
       }
@@ -141,21 +150,25 @@ bool Turns::TakeOne(Job& job) {
       ++passed;
     }
     if (least_debt == std::numeric_limits<int64_t>::max()) return false;
-    BeginRounds(least_debt / kQuantum + 1);
+    BeginRounds(set, least_debt / kQuantum + 1);
   }
 }
 
-void Turns::BeginRounds(int64_t rounds) {
+void Turns::BeginRounds(JobSet set, int64_t rounds) {
   for (SessionState* session : ring_) {
     const int64_t deficit = session->deficit + rounds * kQuantum;
-    // Turns cannot be saved up.
-    session->deficit = HasWork(*session) ? deficit : std::min(deficit, kQuantum);
+    if (HasWork(*session, set)) {
+      session->deficit = deficit;
+    } else if (!HasWork(*session, JobSet::kAll)) {
+      session->deficit = std::min(deficit, kQuantum);  // Turns cannot be saved up.
+    }
   }
 }
 
-bool Turns::TakeFrom(SessionState& session, Job& job) {
-  WindowState* window = session.window_work.empty() ? nullptr : session.window_work.front();
-  RequestState* request = session.runnable.empty() ? nullptr : session.runnable.front();
+bool Turns::TakeFrom(SessionState& session, JobSet set, Job& job) {
+  WindowState* window = NextWindow(session, set);
+  const bool decodes = set != JobSet::kLoads && !session.runnable.empty();
+  RequestState* request = decodes ? session.runnable.front() : nullptr;
   if (request != nullptr && !MayRun(session, *request)) request = nullptr;
   if (window != nullptr && (request == nullptr || window->needed_at <= request->needed_at)) {
     return TakeFromWindow(session, *window, job);
@@ -176,10 +189,10 @@ bool Turns::TakeFromWindow(SessionState& session, WindowState& window, Job& job)
       ++session.active;
       return true;
     }
-    session.window_work.PopFront();  // The rest is loading; the last of it brings it back.
+    session.window_work.Remove(&window);  // The rest is loading; the last of it brings it back.
     return false;
   }
-  session.window_work.PopFront();
+  session.window_work.Remove(&window);
   const bool failed = window.phase == WindowState::Phase::kFailed;
   job = {.kind = failed ? Job::Kind::kRefuseWindow : Job::Kind::kBuild,
          .session = &session,

@@ -12,6 +12,9 @@
 
 namespace penstock {
 
+// What a thread takes.
+enum class JobSet { kAll, kLoads, kOthers };
+
 // Between sessions deficit round robin (Shreedhar and Varghese, "Efficient fair queueing using
 // deficit round robin", 1995) by bytes read and decoded; within one the earliest needed. A session
 // whose parts have not returned gets no further part, but its chunks are still loaded.
@@ -28,14 +31,14 @@ class Turns {
   void Remove(SessionState& session);
   std::span<SessionState* const> sessions() const { return ring_; }
 
-  // Adds what is to do next, one job or several, as in Work. False: there is nothing now; where
-  // that is because parts must return first, `parts` is awaited.
-  bool Take(std::vector<Job>& jobs);
+  // Adds what of `set` is to do next, one job or several, as in Work. False: there is nothing now;
+  // where that is because parts must return first, `parts` is awaited.
+  bool Take(JobSet set, std::vector<Job>& jobs);
   // Whether Take() may find something.
-  bool AnyWork() const;
+  bool AnyWork(JobSet set) const;
 
  private:
-  bool HasWork(const SessionState& session) const;
+  bool HasWork(const SessionState& session, JobSet set) const;
   // Of a part that is decoded for its session alone.
   uint64_t RowsPerPart(const Decoding& decoding) const;
   bool MayRun(const SessionState& session, const RequestState& request) const;
@@ -49,15 +52,15 @@ class Turns {
   size_t NextBytes(const SessionState& session, const RequestState& request) const;
   // What would answer the next rows of `request`.
   Job NextPart(SessionState& session, RequestState& request) const;
-  bool TakeOne(Job& job);
+  bool TakeOne(JobSet set, Job& job);
   // Adds the jobs that answer from the same block as `leader`, of sessions whose earliest needed
   // rows lie there: what they cost is their sessions' turn. Not all if there are many.
   void TakeFollowers(const Job& leader, std::vector<Job>& jobs);
-  bool TakeFrom(SessionState& session, Job& job);
+  bool TakeFrom(SessionState& session, JobSet set, Job& job);
   bool TakeFromWindow(SessionState& session, WindowState& window, Job& job);
   void TakeRows(SessionState& session, RequestState& request, bool leads, Job& job);
-  // All sessions with work have had their turn.
-  void BeginRounds(int64_t rounds);
+  // All sessions with work of `set` have had their turn.
+  void BeginRounds(JobSet set, int64_t rounds);
   void Advance() { turn_ = turn_ + 1 < ring_.size() ? turn_ + 1 : 0; }
 
   const EngineLimits limits_;

@@ -47,7 +47,7 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
 
 void Worker::Do(Work& work) {
   const JobTimes::Activity activity = JobTimes::ActivityOf(work.jobs.front().kind);
-  sending_ = {};
+  sending_ = reading_ = {};
   const auto start = JobTimes::Clock::now();
   if (work.jobs.front().kind == Job::Kind::kDecode) {
     Decode(work);
@@ -55,8 +55,9 @@ void Worker::Do(Work& work) {
     Run(work.jobs.front());
     work.jobs.clear();
   }
-  times_.Add(activity, JobTimes::Clock::now() - start - sending_);
+  times_.Add(activity, JobTimes::Clock::now() - start - sending_ - reading_);
   times_.Add(JobTimes::kSend, sending_);
+  times_.Add(JobTimes::kRead, reading_);
 }
 
 void Worker::Decode(Work& work) {
@@ -91,6 +92,7 @@ void Worker::Load(const Job& job) {
   LoadError error;
   std::optional<Chunk> chunk =
       loader_.Load(job.chunk->shard, job.chunk->ref, job.chunk->layout, job.chunk->damage, error);
+  if (waits_ == Waits::kApart) reading_ = loader_.TakeReadTime();
   scheduler_.FinishLoad(job, std::move(chunk), error);
 }
 

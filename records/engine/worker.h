@@ -14,6 +14,7 @@
 #include "records/engine/part_pool.h"
 #include "records/engine/piece.h"
 #include "records/engine/scheduler.h"
+#include "records/engine/storage_speed.h"
 #include "records/engine/strip_cache.h"
 
 namespace penstock {
@@ -21,16 +22,23 @@ namespace penstock {
 // Not thread-safe: one a thread. What it is given must outlive it.
 class Worker {
  public:
+  // Whether the time that reads take counts as loading, or apart: of a reader, which has nothing
+  // else to do.
+  enum class Waits { kLoading, kApart };
+
   Worker(Scheduler& scheduler, FileCache& files, PageMemory& memory, PartPool& pool,
-         StripCache& strips, JobTimes& times)
+         StripCache& strips, StorageSpeed& speed, JobTimes& times, Waits waits)
       : scheduler_(scheduler),
         pool_(pool),
         strips_(strips),
         times_(times),
-        loader_(files, memory) {}
+        waits_(waits),
+        loader_(files, memory, speed) {}
 
   // Leaves in `work` what was answered.
   void Do(Work& work);
+  // That it keeps to read chunks.
+  void FreeMemory() { loader_.FreeMemory(); }
 
  private:
   void Decode(Work& work);
@@ -52,7 +60,10 @@ class Worker {
   PartPool& pool_;
   StripCache& strips_;
   JobTimes& times_;
-  JobTimes::Clock::duration sending_{};  // Of the job under way.
+  const Waits waits_;
+  // Of the job under way, counted apart.
+  JobTimes::Clock::duration sending_{};
+  JobTimes::Clock::duration reading_{};
   ChunkLoader loader_;
   PieceDecoder decoder_;
   std::vector<PartBuffer> parts_;

@@ -1,0 +1,191 @@
+// Of the scheduler: what threads take, and what comes of it.
+#include <algorithm>
+#include <utility>
+
+#include "records/engine/scheduler.h"
+
+namespace penstock {
+namespace {
+
+using Phase = WindowState::Phase;
+
+// That loading it takes beside its budget.
+uint64_t ReadBytes(const ChunkEntry& chunk) {
+  const bool compressed = chunk.shard.compression != Compression::kNone;
+  return uint64_t{chunk.ref.size} + (compressed ? chunk.ref.raw_size : 0);
+}
+
+}  // namespace
+
+bool Scheduler::Next(Work& work) {
+  MutexLock lock(&mutex_);
+  Finish(work);
+  work.jobs.clear();
+  work.decoded = {};
+  while (!stopped_) {
+    Admit();
+    const JobSet set = Shared();
+    if (turns_.Take(set, work.jobs)) {
+      Begin(work);
+      return true;
+    }
+    if (set == JobSet::kOthers) WakeReader();
+    WaitForWork();
+  }
+  return false;
+}
+
+bool Scheduler::NextLoad(Work& work) {
+  MutexLock lock(&mutex_);
+  work.jobs.clear();
+  has_readers_ = true;
+  while (!stopped_) {
+    if (MayRead() && turns_.Take(JobSet::kLoads, work.jobs)) {
+      Begin(work);
+      return true;
+    }
+    if (!speed_.slow()) work_.NotifyOne();  // Loads are everybody's again.
+    ++idle_readers_;
+    loads_.Wait(&mutex_);
+    --idle_readers_;
+  }
+  return false;
+}
+
+void Scheduler::Admit() {
+  const bool waits = admission_.anyone_waits();
+  if (waits && (admit_ || Admission::Clock::now() >= admission_.next_yield())) {
+    admission_.Run(turns_.sessions(), Admission::Clock::now());
+  }
+  admit_ = false;
+}
+
+JobSet Scheduler::Shared() const {
+  return has_readers_ && speed_.slow() ? JobSet::kOthers : JobSet::kAll;
+}
+
+void Scheduler::Begin(const Work& work) {
+  const Job& job = work.jobs.front();
+  if (job.kind == Job::Kind::kLoad) reading_bytes_ += ReadBytes(*job.chunk);
+  const JobSet set = Shared();
+  if (idle_threads_ > 0 && turns_.AnyWork(set)) work_.NotifyOne();
+  if (set == JobSet::kOthers) WakeReader();
+}
+
+bool Scheduler::MayRead() const { return speed_.slow() && reading_bytes_ < limits_.reading_bytes; }
+
+void Scheduler::WakeReader() {
+  if (idle_readers_ > 0 && MayRead() && turns_.AnyWork(JobSet::kLoads)) loads_.NotifyOne();
+}
+
+void Scheduler::WaitForWork() {
+  ++idle_threads_;
+  if (admission_.anyone_waits() && admission_.next_yield() != Admission::Clock::time_point::max()) {
+    work_.WaitUntil(&mutex_, admission_.next_yield());
+  } else {
+    work_.Wait(&mutex_);
+  }
+  --idle_threads_;
+}
+
+void Scheduler::FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error) {
+  MutexLock lock(&mutex_);
+  std::vector<WindowState*> waiters = std::move(job.chunk->waiters);
+  job.chunk->waiters.clear();
+  reading_bytes_ -= ReadBytes(*job.chunk);
+  counts_.bytes_read += job.chunk->file_bytes;
+  ++counts_.chunks_loaded;
+  if (chunk) {
+    admission_.store().SetLoaded(*job.chunk, *std::move(chunk));
+    for (WindowState* window : waiters) {
+      if (--window->missing > 0) continue;
+      window->session->window_work.Remove(window);
+      window->phase = Phase::kBuilding;
+      window->session->window_work.Insert(window);
+    }
+  } else {
+    admission_.store().SetFailed(*job.chunk);
+    for (WindowState* window : waiters) {
+      if (window->phase != Phase::kFailed) Fail(*window, error);
+    }
+  }
+  work_.NotifyOne();
+  LetGo(job);
+}
+
+std::shared_ptr<const SharedWindow> Scheduler::FindRows(const Job& job) {
+  MutexLock lock(&mutex_);
+  return shared_windows_.Find(*job.window);
+}
+
+std::shared_ptr<const SharedWindow> Scheduler::AddRows(const Job& job, WindowRows rows) {
+  MutexLock lock(&mutex_);
+  return shared_windows_.Add(*job.window, std::move(rows));
+}
+
+void Scheduler::FailBuild(const Job& job, const absl::Status& status) {
+  MutexLock lock(&mutex_);
+  if (!job.window->released) Fail(*job.window, {status, std::nullopt});
+  LetGo(job);
+}
+
+void Scheduler::FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> shared) {
+  MutexLock lock(&mutex_);
+  WindowState& window = *job.window;
+  SharedWindows::Join(window, std::move(shared));
+  window.phase = Phase::kReady;
+  window.announced = true;
+  window.last_used = Admission::Clock::now();
+  StartPending(window);
+  if (admission_.anyone_waits()) admit_ = true;  // This window can yield from now on.
+  work_.NotifyOne();
+  LetGo(job);
+}
+
+void Scheduler::Finish(const Work& work) {
+  if (work.jobs.empty()) return;
+  counts_.mates_without_sign += work.decoded.counters.mates_without_sign;
+  counts_.strip_rows_decoded += work.decoded.block_rows;
+  const auto now = Admission::Clock::now();
+  for (const Job& job : work.jobs) {
+    job.window->last_used = now;
+    counts_.rows_decoded += job.rows;
+    counts_.bytes_out += job.bytes();
+    ++counts_.parts;
+    if (job.block.rows > 0) counts_.strip_rows += job.rows;
+    LetGo(job);
+  }
+}
+
+void Scheduler::FinishRefusal(const Job& job) {
+  MutexLock lock(&mutex_);
+  if (job.kind == Job::Kind::kRefuseWindow) {
+    job.window->told = true;
+    StartPending(*job.window);  // They are told after the window is.
+    work_.NotifyOne();
+  }
+  LetGo(job);
+}
+
+void Scheduler::LetGo(const Job& job) {
+  SessionState& session = *job.session;
+  if (RequestState* request = job.request; request != nullptr && --request->active == 0) {
+    if (request->ended) {
+      session.free_requests.push_back(request);
+    } else if (request->all_taken()) {
+      EndRequest(*request);
+    }
+  }
+  if (WindowState* window = job.window; window != nullptr && --window->active == 0) {
+    if (window->released) {
+      admission_.Withdraw(*window);
+      Delete(window);
+      AdmitSoon();
+    } else if (window->idle() && admission_.anyone_waits()) {
+      AdmitSoon();  // Its memory may go to one that waits.
+    }
+  }
+  if (--session.active == 0) ended_.NotifyAll();
+}
+
+}  // namespace penstock

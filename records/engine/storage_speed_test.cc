@@ -1,0 +1,44 @@
+#include "records/engine/storage_speed.h"
+
+#include "gtest/gtest.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr size_t kChunk = 256 << 10;
+
+TEST(StorageSpeedTest, IsFastUntilAReadWaits) {
+  StorageSpeed speed(microseconds(200));
+  EXPECT_FALSE(speed.slow());
+  speed.Note(kChunk, microseconds(30));
+  EXPECT_FALSE(speed.slow());
+  speed.Note(kChunk, microseconds(5000));
+  EXPECT_TRUE(speed.slow());
+  EXPECT_EQ(speed.slow_reads(), 1u);
+}
+
+TEST(StorageSpeedTest, IsFastAgainAfterManyFastReadsInARow) {
+  StorageSpeed speed(microseconds(200));
+  speed.Note(kChunk, microseconds(5000));
+  for (int i = 0; i < 63; ++i) speed.Note(kChunk, microseconds(30));
+  EXPECT_TRUE(speed.slow());
+  speed.Note(kChunk, microseconds(5000));
+  for (int i = 0; i < 63; ++i) speed.Note(kChunk, microseconds(30));
+  EXPECT_TRUE(speed.slow());
+  speed.Note(kChunk, microseconds(30));
+  EXPECT_FALSE(speed.slow());
+  EXPECT_EQ(speed.slow_reads(), 2u);
+}
+
+TEST(StorageSpeedTest, ALargeChunkMayTakeLonger) {
+  StorageSpeed speed(microseconds(200));
+  speed.Note(size_t{64} << 20, microseconds(20000));
+  EXPECT_FALSE(speed.slow());
+  speed.Note(kChunk, microseconds(20000));
+  EXPECT_TRUE(speed.slow());
+}
+
+}  // namespace
+}  // namespace penstock
