@@ -117,7 +117,8 @@ class PlainShardTest(DamageTestCase):
 
     def test_the_trainers_user_is_told_which(self):
         refused = run("penstock-train", "--manifest", self.manifest, "--servers",
-                      self.start_damaged(), "--epochs", 1, "--global-batch-size", 64)
+                      self.start_damaged(), "--epochs", 1, "--global-batch-size", 64,
+                      "--device", "cpu")
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertIn(self.name() + " is damaged since it was indexed", refused.stderr)
 
