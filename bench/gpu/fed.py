@@ -15,6 +15,7 @@ import time
 from model import MODELS, WARM_UP
 from training import train
 
+STARTS_WITHIN = 60  # Seconds.
 WAYS = {"grpc": ("--no-shm",), "shared_memory": ()}
 
 
@@ -34,9 +35,11 @@ def server(setting, folder):
              "127.0.0.1:0", "--address-file", address, "--shm-socket", f"{folder}/shm"],
             stdout=log, stderr=log)
     try:
+        deadline = time.monotonic() + STARTS_WITHIN
         while not address.exists():
-            if process.poll() is not None:
-                raise RuntimeError((pathlib.Path(folder) / "log").read_text()[-300:])
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("penstock-server did not start: " +
+                                   (pathlib.Path(folder) / "log").read_text()[-300:])
             time.sleep(0.01)
         yield process, address.read_text().strip()
     finally:

@@ -161,6 +161,15 @@ class FedTest(ProgramsTestCase):
         setting = training.Setting(self.folder, self.setting.manifest, "cpu", "fp32")
         self.assertIn("penstock-server", fed.measure(setting, "tiny", "grpc", left)["left_out"])
 
+    def test_a_server_that_never_serves_is_left(self):
+        self.patch(fed, STARTS_WITHIN=0)
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        server = folder / "penstock-server"
+        server.write_text("#!/bin/sh\nexec sleep 60\n")
+        server.chmod(0o755)
+        setting = training.Setting(folder, self.setting.manifest, "cpu", "fp32")
+        self.assertIn("did not start", fed.measure(setting, "tiny", "grpc", left)["left_out"])
+
 
 class ReportTest(unittest.TestCase):
     FACTS = {"device": "Card 1", "commit": "abc", "kernels_hash": "1", "driver": ""}
@@ -267,7 +276,7 @@ class PeersTest(unittest.TestCase):
                           'done\necho \'{"best": {}, "incomplete": true}\' > "$2"\nexec sleep 60\n')
         python.chmod(0o755)
         options = types.SimpleNamespace(build=self.folder, python=str(python))
-        self.assertEqual(load_run().run_peers(options, lambda: 1), {"best": {}, "incomplete": True})
+        self.assertEqual(load_run().run_peers(options, lambda: 10), {"best": {}, "incomplete": True})
         python.write_text("#!/bin/sh\nexit 1\n")
         self.assertIn("PyTorch", load_run().run_peers(options, lambda: 1)["left_out"])
 
