@@ -36,6 +36,18 @@ void AddDamaged(std::span<const Damage> damaged, OpenWindow& message) {
   }
 }
 
+// Of the manifest; absent: it does not know it.
+std::optional<ChunkInfo> ChunkOf(const Manifest& manifest, const ShardPaths& shards,
+                                 const Damage& damage) {
+  for (uint32_t number = 0; number < manifest.num_chunks(); ++number) {
+    const ChunkInfo chunk = manifest.chunk(number);
+    if (chunk.offset == damage.chunk_offset && shards.paths[chunk.shard] == damage.shard) {
+      return chunk;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 ShardPaths ShardPaths::Make(const Manifest& manifest, std::string data_root) {
@@ -56,22 +68,6 @@ ShardPaths ShardPaths::Make(const Manifest& manifest, std::string data_root) {
   for (const ShardInfo& shard : shards) made.paths.push_back(shard.path);
   return made;
 }
-
-namespace {
-
-// Of the manifest; absent: it does not know it.
-std::optional<ChunkInfo> ChunkOf(const Manifest& manifest, const ShardPaths& shards,
-                                 const Damage& damage) {
-  for (uint32_t number = 0; number < manifest.num_chunks(); ++number) {
-    const ChunkInfo chunk = manifest.chunk(number);
-    if (chunk.offset == damage.chunk_offset && shards.paths[chunk.shard] == damage.shard) {
-      return chunk;
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const Damage& damage) {
   if (!damage.rest_of_chunk) return 1;
