@@ -40,7 +40,7 @@ ServerFigures Sum(std::span<const ServerFigures> servers) {
   for (const ServerFigures& server : servers) {
     sum.rows_per_second += server.rows_per_second;
     sum.bytes_per_second += server.bytes_per_second;
-    if (!server.has_engine) continue;
+    if (!server.has_engine || server.cores == 0) continue;
     const auto weigh = [&](double before, double share) {
       return (before * sum.cores + share * server.cores) / (sum.cores + server.cores);
     };

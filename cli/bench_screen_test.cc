@@ -57,6 +57,16 @@ TEST(BenchScreenTest, ManyServersFitAScreen) {
                                HasSubstr("50 %"), HasSubstr("106.0 of 212")));
 }
 
+TEST(BenchScreenTest, ServersThatTellNoCoresWeighNothing) {
+  std::vector<ServerFigures> fleet = Fleet(64);
+  for (ServerFigures& server : fleet) server.rows_per_second = 1000;
+  fleet[11].cores = 0;  // The first of the sum.
+  fleet[11].engine.decode = 1;
+  EXPECT_THAT(ServerLines(fleet).back(),
+              AllOf(HasSubstr("53 others together"), HasSubstr("53,000/s"), HasSubstr(" 50 %"),
+                    HasSubstr("104.0 of 208")));
+}
+
 TEST(BenchScreenTest, AFleetThatIsMostlyAwayLeavesRoomForTheRest) {
   std::vector<ServerFigures> fleet = Fleet(64);
   for (size_t i = 0; i < 60; ++i) TakeAway(fleet[i]);
