@@ -48,7 +48,8 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
   command
       .add_option("manifest,--manifest", flags.manifest,
                   "MANIFEST, a DIR (it is indexed first), or server:PATH: the manifest at PATH\n"
-                  "beneath the --data-root of --servers; server:DIR/ is its manifest.pb")
+                  "beneath the --data-root of --servers; server:DIR/ is DIR/manifest.pb\n"
+                  "there, server: is manifest.pb")
       ->required()
       ->default_str("");
   command.add_option("--servers", flags.servers,

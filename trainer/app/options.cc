@@ -18,7 +18,8 @@ namespace {
 void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--manifest", o.manifest,
                  "Manifest of the data (penstock index), its folder, or server:PATH: the manifest "
-                 "at PATH beneath the --data-root of --servers");
+                 "at PATH beneath the --data-root of --servers; server:DIR/ is "
+                 "DIR/manifest.pb there, server: is manifest.pb");
   app.add_option("--servers", o.servers,
                  "HOST:PORT,HOST:PORT, dns:///HOST:PORT, file:PATH, or local: to decode in this "
                  "process");
