@@ -12,13 +12,13 @@ using ::testing::HasSubstr;
 using Kind = ServerTerm::Kind;
 
 TEST(ServerListTest, ReadsEveryKindOfTerm) {
-  const auto terms = ParseServerList("10.0.0.1:70, [::1]:71,dns:///workers.local:72,file:/run/p");
+  const auto terms = ParseServerList("10.0.0.1:70, [::1]:71,dns:///workers.local.:72,file:/run/p");
   ASSERT_THAT(terms, IsOk());
   ASSERT_EQ(terms->size(), 4u);
   EXPECT_EQ((*terms)[0].text, "10.0.0.1:70");
   EXPECT_EQ((*terms)[1].text, "[::1]:71");
   EXPECT_EQ((*terms)[2].kind, Kind::kDns);
-  EXPECT_EQ((*terms)[2].host, "workers.local");
+  EXPECT_EQ((*terms)[2].host, "workers.local.");  // The dot: nothing is appended to it.
   EXPECT_EQ((*terms)[2].port, 72);
   EXPECT_EQ((*terms)[3].kind, Kind::kPath);
   EXPECT_EQ((*terms)[3].path, "/run/p");
