@@ -26,29 +26,34 @@ absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source
     set_ = set;
     changed_.NotifyAll();
   });
-  // Which may be without end, so that no time can be told when it is over.
-  const auto timeout = absl::ToChronoNanoseconds(options_.timeout);
-  const Clock::time_point began = Clock::now();
+  began_ = Clock::now();
   absl::Duration pause = kMinPause;
   while (true) {
     const ServerSet known = Known();
     for (const std::string& address : Askable(known)) {
-      absl::StatusOr<Manifest> manifest = Ask(address);
+      // However short the timeout is, one server gets its time.
+      const absl::Duration left = failures_.empty() ? absl::InfiniteDuration() : Left();
+      if (left <= absl::ZeroDuration()) break;
+      absl::StatusOr<Manifest> manifest = Ask(address, left);
       if (manifest.ok()) return manifest;
       if (options_.check != nullptr) PENSTOCK_RETURN_IF_ERROR(options_.check());
       failures_[address] = manifest.status();
     }
-    if (!known.addresses.empty() && Askable(known).empty()) return Refused(known);
+    if (known.complete && !known.addresses.empty() && Askable(known).empty()) return Refused(known);
     if (options_.check != nullptr) PENSTOCK_RETURN_IF_ERROR(options_.check());
-    const Clock::duration left = timeout - (Clock::now() - began);
-    if (left <= Clock::duration::zero()) {
+    const absl::Duration left = Left();
+    if (left <= absl::ZeroDuration()) {
       return absl::UnavailableError(absl::StrCat("no server could be used for ",
                                                  absl::FormatDuration(options_.timeout), ": ",
                                                  Reasons(known)));
     }
-    WaitForOthers(known, Clock::now() + std::min(left, absl::ToChronoNanoseconds(pause)));
+    WaitForOthers(known, Clock::now() + absl::ToChronoNanoseconds(std::min(left, pause)));
     pause = std::min(2 * pause, kMaxPause);
   }
+}
+
+absl::Duration ManifestFetch::Left() const {
+  return options_.timeout - absl::FromChrono(Clock::now() - began_);
 }
 
 ServerSet ManifestFetch::Known() {
@@ -74,8 +79,8 @@ std::vector<std::string> ManifestFetch::Askable(const ServerSet& set) const {
   return addresses;
 }
 
-absl::StatusOr<Manifest> ManifestFetch::Ask(const std::string& address) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, options_.ask(address));
+absl::StatusOr<Manifest> ManifestFetch::Ask(const std::string& address, absl::Duration patience) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, options_.ask(address, patience));
   absl::StatusOr<Manifest> manifest =
       Manifest::Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   if (!manifest.ok()) return Annotate(manifest.status(), address);
@@ -99,7 +104,7 @@ absl::Status ManifestFetch::Refused(const ServerSet& set) const {
   return absl::Status(failures_.at(set.addresses.front()).code(), Reasons(set));
 }
 
-std::string ManifestFetch::Story() const {
+std::string ManifestFetch::WhoGaveIt() const {
   std::string story = giver_;
   for (const auto& [address, failure] : failures_) {
     absl::StrAppend(&story, "; not from ", failure.message());

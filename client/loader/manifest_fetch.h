@@ -20,8 +20,9 @@ namespace penstock {
 
 struct ManifestFetchOptions {
   // The bytes of the manifest as a server sends them; errors start with its address. It ends soon
-  // with an error once check() returns one.
-  std::function<absl::StatusOr<std::string>(const std::string& address)> ask;
+  // with an error once check() returns one, and once the server said nothing for `patience`.
+  std::function<absl::StatusOr<std::string>(const std::string& address, absl::Duration patience)>
+      ask;
   size_t first = 0;  // Which server is asked first, of those known then, modulo their number.
   absl::Duration timeout = absl::Seconds(30);  // Without any server that could be used.
   std::function<absl::Status()> check;
@@ -35,18 +36,20 @@ class ManifestFetch {
   // Once. The errors of FetchManifest().
   absl::StatusOr<Manifest> Run(std::unique_ptr<ServerSource> source);
 
-  // After success: who gave it, and why others did not. "A; not from B: connection refused".
-  std::string Story() const;
+  // After success; also why others did not. "A; not from B: connection refused".
+  std::string WhoGaveIt() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  // Until the timeout, which may be without end.
+  absl::Duration Left() const;
   ServerSet Known();
   // Until `deadline`, or the servers are others than `known`.
   void WaitForOthers(const ServerSet& known, Clock::time_point deadline);
   // Those of `set` that have not refused, in this rank's order.
   std::vector<std::string> Askable(const ServerSet& set) const;
-  absl::StatusOr<Manifest> Ask(const std::string& address);
+  absl::StatusOr<Manifest> Ask(const std::string& address, absl::Duration patience);
   // "A: reason; B: reason", and what is wrong with the set itself.
   std::string Reasons(const ServerSet& set) const;
   absl::Status Refused(const ServerSet& set) const;
@@ -54,6 +57,7 @@ class ManifestFetch {
   const ManifestFetchOptions options_;
   std::map<std::string, absl::Status> failures_;  // The last one of each server that was asked.
   std::string giver_;
+  Clock::time_point began_;
   Mutex mutex_;
   CondVar changed_;
   ServerSet set_ ABSL_GUARDED_BY(mutex_);

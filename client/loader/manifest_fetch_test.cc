@@ -2,6 +2,7 @@
 #include "client/loader/manifest_fetch.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <thread>
@@ -20,6 +21,22 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Le;
+
+// Tells `first` inside Start(); whoever made it may tell more.
+class TellingServers final : public ServerSource {
+ public:
+  TellingServers(ServerSet first, OnSet& tell) : first_(std::move(first)), tell_(tell) {}
+  void Start(OnSet on_set) override {
+    tell_ = std::move(on_set);
+    tell_(first_);
+  }
+  void Refresh() override {}
+
+ private:
+  const ServerSet first_;
+  OnSet& tell_;
+};
 
 class ManifestFetchTest : public ::testing::Test {
  protected:
@@ -38,8 +55,10 @@ class ManifestFetchTest : public ::testing::Test {
   absl::StatusOr<Manifest> Fetch(std::unique_ptr<ServerSource> source, size_t first = 0,
                                  absl::Duration timeout = absl::Minutes(1)) {
     ManifestFetchOptions options;
-    options.ask = [this](const std::string& address) {
+    options.ask = [this](const std::string& address, absl::Duration patience) {
       asked_.push_back(address);
+      patience_.push_back(patience);
+      if (when_asked_) when_asked_();
       auto& answers = answers_.at(address);
       absl::StatusOr<std::string> answer = answers.front();
       if (answers.size() > 1) answers.erase(answers.begin());
@@ -50,7 +69,7 @@ class ManifestFetchTest : public ::testing::Test {
     options.check = [this] { return stop_; };
     ManifestFetch fetch(std::move(options));
     absl::StatusOr<Manifest> manifest = fetch.Run(std::move(source));
-    if (manifest.ok()) story_ = fetch.Story();
+    if (manifest.ok()) giver_ = fetch.WhoGaveIt();
     return manifest;
   }
   absl::StatusOr<Manifest> FetchOf(std::vector<std::string> addresses, size_t first = 0,
@@ -61,7 +80,10 @@ class ManifestFetchTest : public ::testing::Test {
   ChessDataset data_;
   std::map<std::string, std::vector<absl::StatusOr<std::string>>> answers_;
   std::vector<std::string> asked_;
-  std::string story_;
+  std::vector<absl::Duration> patience_;
+  std::function<void()> when_asked_;
+  ServerSource::OnSet tell_;  // Of TellingServers.
+  std::string giver_;
   absl::Status stop_;
 };
 
@@ -70,7 +92,7 @@ TEST_F(ManifestFetchTest, TheFirstThatHasItIsEnough) {
   ASSERT_OK_AND_ASSIGN(const Manifest manifest, FetchOf({"a:1", "b:1"}));
   EXPECT_EQ(manifest.content_fingerprint(), data_.manifest()->content_fingerprint());
   EXPECT_THAT(asked_, ElementsAre("a:1"));
-  EXPECT_EQ(story_, "a:1");
+  EXPECT_EQ(giver_, "a:1");
 }
 
 TEST_F(ManifestFetchTest, EachRankBeginsWithAnother) {
@@ -87,7 +109,7 @@ TEST_F(ManifestFetchTest, TheNextOneIsAskedForWhateverReason) {
   Answers("c:1", {damaged});
   Answers("d:1", {Bytes()});
   EXPECT_OK(FetchOf({"a:1", "b:1", "c:1", "d:1"}));
-  EXPECT_THAT(story_, AllOf(HasSubstr("d:1; not from a:1: Connection refused"),
+  EXPECT_THAT(giver_, AllOf(HasSubstr("d:1; not from a:1: Connection refused"),
                             HasSubstr("; not from b:1: m.pb"), HasSubstr("; not from c:1: ")));
 }
 
@@ -116,10 +138,33 @@ TEST_F(ManifestFetchTest, WithoutAnyServerItEndsAfterTheTimeoutAndNamesEach) {
                AllOf(HasSubstr("no server could be used for 1ms: a:1: Connection refused; b:1"))));
 }
 
+TEST_F(ManifestFetchTest, TheTimeoutEndsARound) {
+  Answers("a:1", {Gone("a:1")});
+  EXPECT_THAT(FetchOf({"a:1", "b:1", "c:1"}, 0, absl::Nanoseconds(1)),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("b:1: not asked yet")));
+  EXPECT_THAT(asked_, ElementsAre("a:1"));
+}
+
+TEST_F(ManifestFetchTest, NobodyIsHeardLongerThanTheTimeoutButTheFirst) {
+  Answers("a:1", {Gone("a:1")});
+  Answers("b:1", {Bytes()});
+  EXPECT_OK(FetchOf({"a:1", "b:1"}, 0, absl::Minutes(1)));
+  EXPECT_THAT(patience_, ElementsAre(absl::InfiniteDuration(), Le(absl::Minutes(1))));
+}
+
+TEST_F(ManifestFetchTest, WhereSomeHaveNotBeenToldYetARefusalIsNotTheEnd) {
+  Answers("a:1", {Missing("a:1")});
+  Answers("b:1", {Bytes()});
+  const ServerSet fixed = {{"a:1"}, absl::OkStatus(), false};
+  when_asked_ = [this] { tell_({{"a:1", "b:1"}, absl::OkStatus()}); };
+  EXPECT_OK(Fetch(std::make_unique<TellingServers>(fixed, tell_)));
+  EXPECT_THAT(asked_, ElementsAre("a:1", "b:1"));
+}
+
 TEST_F(ManifestFetchTest, TellsWhyTheSetIsEmpty) {
-  ASSERT_OK_AND_ASSIGN(auto source, MakeServerSource("file:/no/such/folder"));
+  const ServerSet none = {{}, absl::NotFoundError("file:/no/such/folder: No such file")};
   EXPECT_THAT(
-      Fetch(std::move(source), 0, absl::Milliseconds(300)),
+      Fetch(std::make_unique<TellingServers>(none, tell_), 0, absl::Milliseconds(1)),
       StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr("the set of servers is empty"),
                                                      HasSubstr("/no/such/folder: No such file"))));
 }

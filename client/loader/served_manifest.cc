@@ -1,5 +1,6 @@
 #include "client/loader/served_manifest.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -48,8 +49,9 @@ absl::StatusOr<std::shared_ptr<const Manifest>> FetchManifest(absl::string_view 
   PENSTOCK_RETURN_IF_ERROR(CheckServedManifest(name, options.servers));
   const std::string path = PathOf(name);
   ManifestFetchOptions fetch_options;
-  fetch_options.ask = [&](const std::string& address) {
-    return AskForManifest(address, options.network, path, {.check = check});
+  fetch_options.ask = [&](const std::string& address, absl::Duration patience) {
+    const absl::Duration silence = std::min(ManifestLimits{}.silence, patience);
+    return AskForManifest(address, options.network, path, {.silence = silence, .check = check});
   };
   fetch_options.first = options.rank;
   fetch_options.timeout = options.server_timeout;
@@ -59,7 +61,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> FetchManifest(absl::string_view 
                             MakeServerSource(options.servers));
   absl::StatusOr<Manifest> manifest = fetch.Run(std::move(source));
   if (!manifest.ok()) return Annotate(manifest.status(), name);
-  if (options.report) options.report(absl::StrCat(name, " came from ", fetch.Story()));
+  if (options.report) options.report(absl::StrCat(name, " came from ", fetch.WhoGaveIt()));
   // Paths count from the servers' root: also for absolute shards, which servers of "/" have.
   manifest->MoveInto(absl::string_view(path).substr(0, path.rfind('/') + 1));
   manifest->set_base_dir("/");

@@ -21,6 +21,7 @@ ServerSet Union(const std::vector<ServerSet>& sets) {
   for (const ServerSet& set : sets) {
     all.addresses.insert(all.addresses.end(), set.addresses.begin(), set.addresses.end());
     AddProblem(set.problem, all.problem);
+    all.complete = all.complete && set.complete;
   }
   std::sort(all.addresses.begin(), all.addresses.end());
   all.addresses.erase(std::unique(all.addresses.begin(), all.addresses.end()), all.addresses.end());

@@ -13,11 +13,12 @@
 namespace penstock {
 
 // The union of its sources' sets and their problems. Until each has told its set once, it tells
-// those of the others. Thread-safe.
+// those of the others, as not complete. Thread-safe.
 class MixedSource final : public ServerSource {
  public:
   explicit MixedSource(std::vector<std::unique_ptr<ServerSource>> sources)
-      : sets_(sources.size()), sources_(std::move(sources)) {}
+      : sets_(sources.size(), ServerSet{{}, absl::OkStatus(), false}),
+        sources_(std::move(sources)) {}
 
   void Start(OnSet on_set) override;
   void Refresh() override;

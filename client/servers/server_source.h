@@ -19,6 +19,8 @@ struct ServerSet {
   std::vector<std::string> addresses;  // HOST:PORT or "local:"; sorted, each once; maybe none.
   // Not OK: some of it is missing, or as it was when it could be read last; names what and why.
   absl::Status problem;
+  // False: of several sources, some have not told theirs yet.
+  bool complete = true;
 
   friend bool operator==(const ServerSet&, const ServerSet&) = default;
 };

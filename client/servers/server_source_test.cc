@@ -44,6 +44,8 @@ TEST(ServerSourceTest, MixesFilesAndAddresses) {
   const auto source = MakeServerSource("z:1,file:" + folder.path()).value();
   SetRecorder recorder;
   source->Start(recorder.Listener());
+  EXPECT_TRUE(recorder.WaitFor([](const ServerSet& set) { return !set.complete; }));
+  EXPECT_TRUE(recorder.WaitFor([](const ServerSet& set) { return set.complete; }));
   folder.Write("one", "a:1\n");
   EXPECT_TRUE(recorder.WaitForAddresses({"a:1", "z:1"}));
 }
