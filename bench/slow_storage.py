@@ -4,11 +4,11 @@
     sudo /usr/bin/python3 bench/slow_storage.py --latency-ms 5 --json slow.json
 
 Mounts the data once more through a file system in user space that answers each read only after
---latency-ms, however many are under way, and keeps nothing in the page cache. Reads it cold with each of
---read-threads (the memory budget is a third of the data, so every epoch reads all of it), then the files
-themselves from the page cache. Beside them the ceiling: how fast the same mount answers plain preads of
-the same size with as many threads, run before each. The server gets 2 threads, the file system the
-same cores.
+--latency-ms, however many are under way, and keeps nothing in the page cache. Reads it cold with
+each of --read-threads (the memory budget is a third of the data, so every epoch reads all of it),
+then the files themselves from the page cache. Beside them the ceiling: how fast the same mount
+answers plain preads of the same size with as many threads, run before each. The server gets 2
+threads, the file system the same cores.
 """
 
 import argparse
@@ -20,13 +20,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"))
 
-from servers import BIN, REPOSITORY, Server, wait_until  # noqa: E402
+from sample_copies import make_copies  # noqa: E402
+from servers import BIN, Server, wait_until  # noqa: E402
 
 CHUNK = 256 << 10
 
@@ -89,17 +89,9 @@ def mounted(folder, mount, latency_ms):
         process.wait(30)
 
 
-def make_data(folder, copies):
-    folder.mkdir()
-    for shard in sorted((REPOSITORY / "sample").glob("*.tfrecord")):
-        # Plain, so that chunks are 256 KiB to read.
-        records = subprocess.run(["zstd", "-dc", shard], check=True, stdout=subprocess.PIPE).stdout
-        for copy in range(copies):
-            (folder / f"{copy}-{shard.name}").write_bytes(records)
-    subprocess.run([BIN / "penstock", "index", folder, "-o", folder / "manifest.pb"], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    shards = sorted(folder.glob("*.tfrecord"))
-    return [shard.name for shard in shards], sum(shard.stat().st_size for shard in shards)
+def unpacked(shard):
+    """Plain, so that chunks are 256 KiB to read."""
+    return subprocess.run(["zstd", "-dc", shard], check=True, stdout=subprocess.PIPE).stdout
 
 
 def plain_reads(folder, shards, threads, seconds):
@@ -151,11 +143,12 @@ def main():
     if args.serve:
         return serve_slowly(*args.serve, args.latency_ms / 1000)
     report = {"command": " ".join(sys.argv), "load": os.getloadavg(), "cases": []}
-    print("| reads at a time | plain reads, MB/s | positions/s | of files, MB/s | of plain | verdict |\n"
-          "|" + "---|" * 6)
+    print("| reads at a time | plain reads, MB/s | positions/s | of files, MB/s | of plain | "
+          "verdict |\n|" + "---|" * 6)
     with tempfile.TemporaryDirectory(prefix="penstock-slow-") as name:
         folder = pathlib.Path(name)
-        shards, size = make_data(folder / "data", args.copies)
+        paths = make_copies(folder / "data", args.copies, unpacked)
+        shards, size = [path.name for path in paths], sum(path.stat().st_size for path in paths)
         with mounted(folder / "data", folder / "slow", args.latency_ms) as slow:
             cases = [(int(n), slow) for n in args.read_threads.split(",")]
             cases.append((16, folder / "data"))
@@ -166,12 +159,14 @@ def main():
                     bench = rows_per_second(folder, data, folder / "data/manifest.pb", threads,
                                             size // 3, args.seconds)
                     runs.append((plain, bench))
-                median = sorted(runs, key=lambda run: run[1]["positions_per_second"])[len(runs) // 2]
+                runs.sort(key=lambda run: run[1]["positions_per_second"])
+                median = runs[len(runs) // 2][1]
                 plain = statistics.median(run[0] for run in runs)
-                read = sum(server["read_bytes_per_second"] for server in median[1]["servers"])
+                read = sum(server["read_bytes_per_second"] for server in median["servers"])
                 label = f"{threads}" if data == slow else "page cache"
-                print(f"| {label} | {plain / 1e6:.0f} | {median[1]['positions_per_second'] / 1e3:.0f} k | "
-                      f"{read / 1e6:.0f} | {read / plain:.2f} | {median[1]['limit']} |", flush=True)
+                rows = median["positions_per_second"]
+                print(f"| {label} | {plain / 1e6:.0f} | {rows / 1e3:.0f} k | "
+                      f"{read / 1e6:.0f} | {read / plain:.2f} | {median['limit']} |", flush=True)
                 report["cases"].append({"read_threads": threads, "where": label,
                                         "plain_bytes_per_second": plain,
                                         "runs": [run[1] for run in runs]})

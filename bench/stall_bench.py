@@ -16,7 +16,6 @@ import datetime
 import json
 import os
 import pathlib
-import shutil
 import statistics
 import subprocess
 import sys
@@ -25,21 +24,10 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"))
 
-from servers import BIN, REPOSITORY, Server, die_with_parent, pause  # noqa: E402
+from sample_copies import make_copies  # noqa: E402
+from servers import BIN, Server, die_with_parent, pause  # noqa: E402
 
 SLICE_S = 0.002
-
-
-def make_data(folder, copies):
-    """The sample's shards, each so many times."""
-    data = folder / "data"
-    data.mkdir()
-    for shard in sorted((REPOSITORY / "sample").glob("*.tfrecord")):
-        for copy in range(copies):
-            shutil.copy(shard, data / f"{copy}-{shard.name}")
-    subprocess.run([BIN / "penstock", "index", data, "-o", data / "manifest.pb"], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return data
 
 
 class Fleet:
@@ -174,7 +162,8 @@ def main():
     print("| servers | case | capacity, rows/s | p50 ms | p99 ms | longest ms |\n|" + "---|" * 6)
     with tempfile.TemporaryDirectory(prefix="penstock-stall-") as name:
         folder = pathlib.Path(name)
-        data = make_data(folder, args.copies)
+        data = folder / "data"
+        make_copies(data, args.copies)
         for count in map(int, args.servers.split(",")):
             runs = {case: [] for case in CASES}
             for _ in range(args.repetitions):
