@@ -32,6 +32,10 @@ struct BlockMemory {
     const Buffer& buffer = program.buffers[op.operands[index].buffer];
     return Base(buffer.arena) + buffer.offset;
   }
+  // Null if the operation has no such operand: those at the end may be left out.
+  T* AtIfAny(const StepProgram& program, const Op& op, size_t index) const {
+    return index < op.operands.size() ? At(program, op, index) : nullptr;
+  }
   // Of a parameter; null where there are none.
   const uint16_t* RoundedAt(const StepProgram& program, const Op& op, size_t index) const {
     if (rounded_parameters == nullptr) return nullptr;

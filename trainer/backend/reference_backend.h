@@ -27,6 +27,7 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
   const OpShape& shape = op.shape;
   const size_t rows = samples * shape.rows_per_sample;
   auto at = [&](size_t operand) { return memory.At(program, op, operand); };
+  auto if_any = [&](size_t operand) { return memory.AtIfAny(program, op, operand); };
   auto bytes = [&](size_t operand) { return memory.BytesAt(program, op, operand); };
   switch (op.kind) {
     case OpKind::kExpandPacked:
@@ -38,8 +39,7 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
       return ref::JoinBoardPlanes(static_cast<const float*>(bytes(0)),
                                   static_cast<const float*>(bytes(1)), samples, at(2));
     case OpKind::kLinear:
-      return ref::Linear<T>(at(0), at(1), at(2), op.operands.size() > 4 ? at(4) : nullptr, rows,
-                            shape.in, shape.out, at(3));
+      return ref::Linear<T>(at(0), at(1), at(2), if_any(4), rows, shape.in, shape.out, at(3));
     case OpKind::kLinearGelu:
       ref::Linear<T>(at(0), at(1), at(2), nullptr, rows, shape.in, shape.out, at(3));
       return ref::Gelu<T>(at(3), ref::GeluForm::kTanh, rows * shape.out, at(4));
@@ -49,7 +49,8 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
       return ref::LayerNorm<T>(at(0), at(1), at(2), T(kBoardNormEpsilon), rows, shape.in, at(3),
                                at(4), at(5));
     case OpKind::kAttention:
-      return ref::Attention<T>(at(0), AttentionShapeOf(shape, samples), at(1));
+      return ref::Attention<T>(at(0), AttentionShapeOf(shape, samples), at(1),
+                               {.bias = if_any(2), .dropout = {}});
     case OpKind::kGelu:
       return ref::Gelu<T>(at(0), ref::GeluForm::kTanh, rows * shape.in, at(1));
     case OpKind::kMeanPool:
@@ -65,7 +66,8 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
     case OpKind::kGeluBackward:
       return ref::GeluBackward<T>(at(1), at(0), ref::GeluForm::kTanh, rows * shape.in, at(1));
     case OpKind::kAttentionBackward:
-      return ref::AttentionBackward<T>(at(0), at(1), AttentionShapeOf(shape, samples), at(2));
+      return ref::AttentionBackward<T>(at(0), at(1), AttentionShapeOf(shape, samples), at(2),
+                                       {.bias = if_any(3), .dropout = {}}, if_any(4));
     case OpKind::kLayerNormBackward:
       if (op.operands[5].access == Access::kWrite) std::fill_n(at(5), rows * shape.in, T(0));
       return ref::LayerNormBackward<T>(at(0), at(1), at(2), at(3), at(4), rows, shape.in, at(5),

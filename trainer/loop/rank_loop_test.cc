@@ -24,7 +24,8 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const BoardModelConfig kModel{"small", 1, 32, 2, 32};
+// With the bias of attention: one kind of gradient more to merge.
+const BoardModelConfig kModel{"small", 1, 32, 2, 32, /*attention_bias=*/true};
 
 struct Outcome {
   absl::StatusOr<TrainSummary> summary = absl::UnknownError("not run");

@@ -16,13 +16,16 @@ inline constexpr size_t kBoardInputs = 34;  // 24 planes and 10 flags a square.
 inline constexpr double kBoardNormEpsilon = 1e-5;
 
 // Linear embedding and learned position; pre-norm blocks of attention and an MLP with GELU (tanh
-// form); LayerNorm, mean over the squares, linear dim to dim, GELU, linear to one, tanh.
+// form); LayerNorm, mean over the squares, linear dim to dim, GELU, linear to one, tanh. If asked
+// for, each block adds a learned bias to its attention's scores: a number for each head and each
+// pair of squares.
 struct BoardModelConfig {
   std::string name;
   size_t layers = 0;
   size_t dim = 0;
   size_t heads = 0;
   size_t hidden = 0;  // Width of the MLP.
+  bool attention_bias = false;
 
   size_t head_dim() const { return dim / heads; }
 

@@ -37,6 +37,7 @@ void Fill(const Parameter& parameter, uint64_t key, std::span<float> out) {
       std::fill(out.begin(), out.end(), 1.0f);
       return;
     case ParameterKind::kOffset:
+    case ParameterKind::kAttentionBias:
       return;
   }
 }
@@ -46,9 +47,10 @@ void Fill(const Parameter& parameter, uint64_t key, std::span<float> out) {
 void InitializeParameters(const ParameterTable& table, uint64_t seed, std::span<float> arena) {
   std::fill(arena.begin(), arena.end(), 0.0f);
   const uint64_t key = DeriveKey(seed, kInitializeTag);
-  for (size_t p = 0; p < table.parameters().size(); ++p) {
-    const Parameter& parameter = table.parameters()[p];
-    Fill(parameter, DeriveKey(key, p), arena.subspan(parameter.offset, parameter.count));
+  uint64_t number = 0;
+  for (const Parameter& parameter : table.parameters()) {
+    if (parameter.kind == ParameterKind::kAttentionBias) continue;
+    Fill(parameter, DeriveKey(key, number++), arena.subspan(parameter.offset, parameter.count));
   }
 }
 

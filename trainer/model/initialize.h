@@ -11,7 +11,8 @@ namespace penstock {
 
 // Element i of parameter p is a function of (seed, p, i) alone, so any machine and any order of
 // work gives the same bits. Matrices and biases are uniform +-1/sqrt(fan in), the position is
-// normal with deviation 0.02 (Box, Muller 1958), gains are one, offsets and gaps zero.
+// normal with deviation 0.02 (Box, Muller 1958), gains are one, offsets and gaps zero. Biases of
+// attention are zero and are not counted: the others begin as in the model without them.
 // REQUIRES: arena.size() == table.arena_size().
 void InitializeParameters(const ParameterTable& table, uint64_t seed, std::span<float> arena);
 

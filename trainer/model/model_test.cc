@@ -11,8 +11,10 @@
 namespace penstock {
 namespace {
 
-ParameterTable TableOf(absl::string_view name) {
-  return ParameterTable::ForBoard(BoardModelConfig::Named(name).value());
+ParameterTable TableOf(absl::string_view name, bool attention_bias = false) {
+  BoardModelConfig config = BoardModelConfig::Named(name).value();
+  config.attention_bias = attention_bias;
+  return ParameterTable::ForBoard(config);
 }
 
 std::vector<float> Initialized(const ParameterTable& table, uint64_t seed) {
@@ -25,6 +27,14 @@ TEST(BoardModelTest, CountsParametersAsDesigned) {
   EXPECT_EQ(TableOf("tiny").parameter_count(), 144577u);
   EXPECT_EQ(TableOf("default").parameter_count(), 4308737u);
   EXPECT_EQ(TableOf("large").parameter_count(), 38143489u);
+}
+
+TEST(BoardModelTest, ABiasOfAttentionIsANumberForEachLayerHeadAndPairOfSquares) {
+  EXPECT_EQ(TableOf("tiny", true).parameter_count(), 144577u + 4 * 4 * 64 * 64);
+  EXPECT_EQ(TableOf("default", true).parameter_count(), 4308737u + 8 * 8 * 64 * 64);
+  EXPECT_EQ(TableOf("large", true).parameter_count(), 38143489u + 12 * 16 * 64 * 64);
+  EXPECT_THAT(TableOf("tiny", true).at("blocks.3.attention_bias").shape,
+              testing::ElementsAre(4, 64, 64));
 }
 
 TEST(BoardModelTest, UnknownNameListsTheKnownOnes) {
@@ -55,12 +65,25 @@ TEST(ParameterTableTest, OnlyMatricesDecay) {
   EXPECT_FALSE(table.at("blocks.3.fc2.bias").decays());
   EXPECT_FALSE(table.at("position").decays());
   EXPECT_FALSE(table.at("norm.weight").decays());
+  EXPECT_FALSE(TableOf("tiny", true).at("blocks.3.attention_bias").decays());
 }
 
 TEST(InitializeTest, SameSeedSameBits) {
   const ParameterTable table = TableOf("tiny");
   EXPECT_EQ(Initialized(table, 7), Initialized(table, 7));
   EXPECT_NE(Initialized(table, 7), Initialized(table, 8));
+}
+
+TEST(InitializeTest, ABiasOfAttentionIsZeroAndLeavesTheOthersAsTheyWere) {
+  const ParameterTable without = TableOf("tiny"), with = TableOf("tiny", true);
+  const std::vector<float> plain = Initialized(without, 7), biased = Initialized(with, 7);
+  for (const Parameter& p : with.parameters()) {
+    for (size_t i = 0; i < p.count; ++i) {
+      const bool is_bias = p.kind == ParameterKind::kAttentionBias;
+      const float expected = is_bias ? 0.0f : plain[without.at(p.name).offset + i];
+      ASSERT_EQ(biased[p.offset + i], expected) << p.name;
+    }
+  }
 }
 
 TEST(InitializeTest, FollowsEachDistribution) {

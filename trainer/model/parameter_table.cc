@@ -15,6 +15,10 @@ ParameterTable ParameterTable::ForBoard(const BoardModelConfig& config, const Bo
     const std::string block = absl::StrCat("blocks.", layer);
     table.AddNorm(block + ".norm1", dim);
     table.AddLinear(block + ".qkv", dim, 3 * dim);
+    if (config.attention_bias) {
+      table.Add(block + ".attention_bias", ParameterKind::kAttentionBias,
+                {static_cast<uint32_t>(config.heads), kBoardTokens, kBoardTokens});
+    }
     table.AddLinear(block + ".proj", dim, dim);
     table.AddNorm(block + ".norm2", dim);
     table.AddLinear(block + ".fc1", dim, config.hidden);

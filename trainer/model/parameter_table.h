@@ -19,6 +19,9 @@ enum class ParameterKind : uint8_t {
   kGain,      // One at the start.
   kOffset,    // Zero at the start.
   kPosition,  // (tokens, dim): normal, deviation 0.02.
+  // (heads, tokens, tokens): zero at the start, where the model is then the one without it. It does
+  // not decay: like a position it is a number for each place, of whose size nothing is known.
+  kAttentionBias,
 };
 
 struct Parameter {

@@ -63,6 +63,10 @@ class Builder {
   void Emit(OpKind kind, OpShape shape, std::vector<Operand> operands) {
     program_.ops.push_back({kind, shape, std::move(operands), {}});
   }
+  // Of the last operation.
+  void AddOperand(BufferId buffer, Access access) {
+    program_.ops.back().operands.push_back({buffer, access});
+  }
 
   void Expand(BoardFormat format);
   BufferId Linear(const std::string& name, BufferId x, size_t tokens);
@@ -111,7 +115,7 @@ BufferId Builder::Linear(const std::string& name, BufferId x, size_t tokens) {
 
 BufferId Builder::LinearOnto(const std::string& name, BufferId x, BufferId residual) {
   const BufferId y = Linear(name, x, kBoardTokens);
-  program_.ops.back().operands.push_back({residual, kR});
+  AddOperand(residual, kR);
   return y;
 }
 
@@ -143,6 +147,7 @@ BufferId Builder::ForwardBlock(size_t layer, BufferId x) {
   Emit(OpKind::kAttention,
        {.rows_per_sample = kBoardTokens, .in = config_.dim, .heads = config_.heads},
        {{block.qkv, kR}, {block.attention, kW}});
+  if (config_.attention_bias) AddOperand(Value(name + ".attention_bias"), kR);
   x = LinearOnto(name + ".proj", block.attention, x);
   block.norm2 = LayerNorm(name + ".norm2", x);
   block.hidden = Linear(name + ".fc1", block.norm2.y, kBoardTokens);
@@ -215,6 +220,10 @@ void Builder::BackwardBlock(size_t layer, BufferId dx) {
   Emit(OpKind::kAttentionBackward,
        {.rows_per_sample = kBoardTokens, .in = config_.dim, .heads = config_.heads},
        {{block.qkv, kR}, {dattention, kR}, {dqkv, kW}});
+  if (config_.attention_bias) {
+    AddOperand(Value(name + ".attention_bias"), kR);
+    AddOperand(Gradient(name + ".attention_bias"), kRw);
+  }
   const BufferId dnorm1 = LinearBackward(name + ".qkv", block.norm1.y, dqkv, kBoardTokens);
   LayerNormBackward(block.norm1, dnorm1, dx, kRw);
 }

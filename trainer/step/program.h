@@ -52,7 +52,7 @@ enum class OpKind : uint8_t {
   kLinearGelu,   // r x, r weight, r bias, w before, w y: both of a linear layer and its GELU
   kAddPosition,  // r position, rw x
   kLayerNorm,    // r x, r gain, r offset, w y, w mean, w rstd
-  kAttention,    // r qkv, w y
+  kAttention,    // r qkv, w y [, r bias]
   kGelu,         // r x, w y
   kMeanPool,     // r x, w y
   kTanh,         // r x, w y
@@ -61,7 +61,7 @@ enum class OpKind : uint8_t {
   kTanhBackward,          // r y, rw dy
   kMeanPoolBackward,      // r dy, w dx
   kGeluBackward,          // r x, rw dy
-  kAttentionBackward,     // r qkv, r dy, w dqkv
+  kAttentionBackward,     // r qkv, r dy, w dqkv [, r bias, rw dbias]
   kLayerNormBackward,     // r dy, r x, r gain, r mean, r rstd, w or rw dx, rw dgain, rw doffset
   kAddPositionBackward,   // r dx, rw dposition
   kLinearBackwardInput,   // r dy, r weight, w dx

@@ -87,14 +87,24 @@ std::optional<std::string> FindLiveOverlap(const StepProgram& program) {
   return std::nullopt;
 }
 
-StepProgram Training(absl::string_view model, size_t rows) {
-  const BoardModelConfig config = BoardModelConfig::Named(model).value();
+BoardModelConfig Model(absl::string_view name, bool attention_bias) {
+  BoardModelConfig config = BoardModelConfig::Named(name).value();
+  config.attention_bias = attention_bias;
+  return config;
+}
+
+StepProgram Training(const BoardModelConfig& config, size_t rows) {
   return BuildBoardTraining(config, ParameterTable::ForBoard(config), BoardFormat::kPacked, rows);
 }
 
-class BoardProgramTest : public testing::TestWithParam<std::tuple<const char*, size_t>> {
+StepProgram Training(absl::string_view name, size_t rows) {
+  return Training(Model(name, false), rows);
+}
+
+class BoardProgramTest : public testing::TestWithParam<std::tuple<const char*, size_t, bool>> {
  protected:
-  StepProgram program_ = Training(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  BoardModelConfig model_ = Model(std::get<0>(GetParam()), std::get<2>(GetParam()));
+  StepProgram program_ = Training(model_, std::get<1>(GetParam()));
 };
 
 TEST_P(BoardProgramTest, OrdersEveryConflictingPair) {
@@ -144,8 +154,7 @@ TEST_P(BoardProgramTest, FusedGelusLeaveEverythingOrderedAndApart) {
 }
 
 TEST_P(BoardProgramTest, BucketsOfGradientsAreFinishedWhenTheySay) {
-  const auto [model, rows] = GetParam();
-  const size_t size = ParameterTable::ForBoard(*BoardModelConfig::Named(model)).arena_size();
+  const size_t size = ParameterTable::ForBoard(model_).arena_size();
   for (const size_t floats : {size_t{0}, size_t{1}, size_t{20'000}, size}) {
     const std::vector<GradientBucket> buckets = CutGradients(program_, size, floats);
     std::vector<int> covered(size);
@@ -163,7 +172,25 @@ TEST_P(BoardProgramTest, BucketsOfGradientsAreFinishedWhenTheySay) {
 
 INSTANTIATE_TEST_SUITE_P(Models, BoardProgramTest,
                          testing::Combine(testing::Values("tiny", "default", "large"),
-                                          testing::Values(size_t{1}, size_t{4})));
+                                          testing::Values(size_t{1}, size_t{4}), testing::Bool()));
+
+TEST(AttentionBiasTest, EveryLayersBiasIsReadAndHasItsGradient) {
+  const StepProgram program = Training(Model("tiny", true), 1);
+  auto touches = [&](const std::string& name, OpKind kind, Access access) {
+    return std::count_if(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+      return op.kind == kind &&
+             std::any_of(op.operands.begin(), op.operands.end(), [&](const Operand& operand) {
+               return program.buffers[operand.buffer].name == name && operand.access == access;
+             });
+    });
+  };
+  for (int layer = 0; layer < 4; ++layer) {
+    const std::string name = absl::StrCat("blocks.", layer, ".attention_bias");
+    EXPECT_EQ(touches(name, OpKind::kAttention, Access::kRead), 1) << name;
+    EXPECT_EQ(touches(name, OpKind::kAttentionBackward, Access::kRead), 1) << name;
+    EXPECT_EQ(touches("d " + name, OpKind::kAttentionBackward, Access::kReadWrite), 1) << name;
+  }
+}
 
 TEST(StepCheckTest, FindsAMissingDependency) {
   StepProgram program = Training("tiny", 1);

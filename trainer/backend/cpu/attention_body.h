@@ -1,10 +1,12 @@
 // Attention over 64 tokens, for any target: included by kernels.cc alone.
 //
 // Scores are kept transposed, s[key][query], so that the softmax runs down columns: sixteen
-// queries a register and no sum across lanes.
+// queries a register and no sum across lanes. A head's bias is transposed once for all samples, and
+// the gradient by it when it has been summed over them.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_ATTENTION_BODY_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_ATTENTION_BODY_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -51,13 +53,25 @@ PENSTOCK_INLINE void ExpColumns(float* s, Vec inverse[4]) {
   PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) inverse[n] = 1.0f / sum[n];
 }
 
+// sum += x times scale, (64, 64) each.
+PENSTOCK_INLINE void AddScaled(const float* x, float scale, float* sum) {
+  for (int i = 0; i < kTokens * kTokens; i += kLanes) {
+    Vec addend, total;
+    Load(x + i, addend);
+    Load(sum + i, total);
+    Store(total + addend * scale, sum + i);
+  }
+}
+
+// `bias` is as scores are kept, or null.
 template <int kRegisters, int kDim>
-PENSTOCK_INLINE void AttendHead(const float* q, ptrdiff_t width, float* out) {
+PENSTOCK_INLINE void AttendHead(const float* q, const float* bias, ptrdiff_t width, float* out) {
   alignas(64) float transposed[kDim * kTokens], s[kTokens * kTokens], inverse[kTokens];
   const ptrdiff_t stride = 3 * width;
   const float *k = q + width, *v = k + width;
   TransposeHead<kDim>(q, stride, 1.0f / std::sqrt(static_cast<float>(kDim)), transposed);
   Multiply64<kRegisters, 4>(k, stride, 1, kDim, transposed, kTokens, s, kTokens);
+  if (bias != nullptr) AddScaled(bias, 1.0f, s);
   Vec inverses[4];
   ExpColumns(s, inverses);
   PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) Store(inverses[n], inverse + n * kLanes);
@@ -97,9 +111,10 @@ PENSTOCK_INLINE void SoftmaxBackward(float* p, float* dp, const Vec inverse[4], 
   }
 }
 
+// `bias` and `dbias`, to which is added, are as scores are kept, or null.
 template <int kRegisters, int kDim>
-PENSTOCK_INLINE void AttendHeadBackward(const float* q, const float* dout, ptrdiff_t width,
-                                        float* dq) {
+PENSTOCK_INLINE void AttendHeadBackward(const float* q, const float* bias, const float* dout,
+                                        ptrdiff_t width, float* dq, float* dbias) {
   constexpr int kVecs = kDim / kLanes;
   alignas(64) float transposed[kDim * kTokens], p[kTokens * kTokens], ds[kTokens * kTokens];
   const ptrdiff_t stride = 3 * width;
@@ -107,23 +122,35 @@ PENSTOCK_INLINE void AttendHeadBackward(const float* q, const float* dout, ptrdi
   const float *k = q + width, *v = k + width;
   TransposeHead<kDim>(q, stride, scale, transposed);
   Multiply64<kRegisters, 4>(k, stride, 1, kDim, transposed, kTokens, p, kTokens);
+  if (bias != nullptr) AddScaled(bias, 1.0f, p);
   Vec inverse[4];
   ExpColumns(p, inverse);
   TransposeHead<kDim>(dout, width, 1.0f, transposed);
   Multiply64<kRegisters, 4>(v, stride, 1, kDim, transposed, kTokens, ds, kTokens);
   SoftmaxBackward(p, ds, inverse, scale);
+  if (dbias != nullptr) AddScaled(ds, 1.0f / scale, dbias);
   float *dk = dq + width, *dv = dk + width;
   Multiply64<kRegisters, kVecs>(p, kTokens, 1, kTokens, dout, width, dv, stride);
   Multiply64<kRegisters, kVecs>(ds, kTokens, 1, kTokens, q, stride, dk, stride);
   Multiply64<kRegisters, kVecs>(ds, 1, kTokens, kTokens, k, stride, dq, stride);
 }
 
+// Gives `transposed` with the head's bias; null if there is none.
+PENSTOCK_INLINE const float* TransposeBias(const float* bias, size_t head, float* transposed) {
+  if (bias == nullptr) return nullptr;
+  TransposeHead<kTokens>(bias + head * kTokens * kTokens, kTokens, 1.0f, transposed);
+  return transposed;
+}
+
 template <int kRegisters, int kDim>
-PENSTOCK_INLINE void AttendAll(const float* qkv, size_t samples, size_t heads, float* out) {
+PENSTOCK_INLINE void AttendAll(const float* qkv, const float* bias, size_t samples, size_t heads,
+                               float* out) {
+  alignas(64) float transposed[kTokens * kTokens];
   const size_t width = heads * kDim;
-  for (size_t b = 0; b < samples; ++b) {
-    for (size_t h = 0; h < heads; ++h) {
-      AttendHead<kRegisters, kDim>(qkv + b * kTokens * 3 * width + h * kDim,
+  for (size_t h = 0; h < heads; ++h) {
+    const float* head_bias = TransposeBias(bias, h, transposed);
+    for (size_t b = 0; b < samples; ++b) {
+      AttendHead<kRegisters, kDim>(qkv + b * kTokens * 3 * width + h * kDim, head_bias,
                                    static_cast<ptrdiff_t>(width),
                                    out + b * kTokens * width + h * kDim);
     }
@@ -131,15 +158,22 @@ PENSTOCK_INLINE void AttendAll(const float* qkv, size_t samples, size_t heads, f
 }
 
 template <int kRegisters, int kDim>
-PENSTOCK_INLINE void AttendAllBackward(const float* qkv, const float* dout, size_t samples,
-                                       size_t heads, float* dqkv) {
+PENSTOCK_INLINE void AttendAllBackward(const float* qkv, const float* bias, const float* dout,
+                                       size_t samples, size_t heads, float* dqkv, float* dbias) {
+  alignas(64) float transposed[kTokens * kTokens], sums[kTokens * kTokens];
   const size_t width = heads * kDim;
-  for (size_t b = 0; b < samples; ++b) {
-    for (size_t h = 0; h < heads; ++h) {
+  for (size_t h = 0; h < heads; ++h) {
+    const float* head_bias = TransposeBias(bias, h, transposed);
+    if (dbias != nullptr) std::fill(sums, sums + kTokens * kTokens, 0.0f);
+    for (size_t b = 0; b < samples; ++b) {
       const size_t offset = b * kTokens * 3 * width + h * kDim;
-      AttendHeadBackward<kRegisters, kDim>(qkv + offset, dout + b * kTokens * width + h * kDim,
-                                           static_cast<ptrdiff_t>(width), dqkv + offset);
+      AttendHeadBackward<kRegisters, kDim>(
+          qkv + offset, head_bias, dout + b * kTokens * width + h * kDim,
+          static_cast<ptrdiff_t>(width), dqkv + offset, dbias == nullptr ? nullptr : sums);
     }
+    if (dbias == nullptr) continue;
+    TransposeHead<kTokens>(sums, kTokens, 1.0f, transposed);
+    AddScaled(transposed, 1.0f, dbias + h * kTokens * kTokens);
   }
 }
 

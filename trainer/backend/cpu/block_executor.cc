@@ -12,8 +12,7 @@ void BlockExecutor::Run(const BlockMemory<float>& memory, size_t samples, size_t
 void BlockExecutor::Linear(const Op& op, const BlockMemory<float>& memory, size_t rows) const {
   auto at = [&](size_t operand) { return memory.At(program_, op, operand); };
   const OpShape& shape = op.shape;
-  const float* residual = op.operands.size() > 4 ? at(4) : nullptr;
-  kernels_.fill_rows(at(2), residual, rows, shape.out, at(3));
+  kernels_.fill_rows(at(2), memory.AtIfAny(program_, op, 4), rows, shape.out, at(3));
   Gemm(gemm_, rows, shape.out, shape.in, {at(0), shape.in},
        {at(1), shape.in, Transpose::kYes, memory.RoundedAt(program_, op, 1)},
        /*accumulate=*/true, at(3));
@@ -39,6 +38,7 @@ void BlockExecutor::LinearBackwardWeight(const Op& op, const BlockMemory<float>&
 
 void BlockExecutor::RunOp(const Op& op, const BlockMemory<float>& memory, size_t samples) const {
   auto at = [&](size_t operand) { return memory.At(program_, op, operand); };
+  auto if_any = [&](size_t operand) { return memory.AtIfAny(program_, op, operand); };
   const OpShape& shape = op.shape;
   const size_t rows = samples * shape.rows_per_sample;
   switch (op.kind) {
@@ -56,10 +56,11 @@ void BlockExecutor::RunOp(const Op& op, const BlockMemory<float>& memory, size_t
                                           op.operands[5].access == Access::kReadWrite, at(5), at(6),
                                           at(7));
     case OpKind::kAttention:
-      return kernels_.attention(at(0), samples, shape.heads, shape.in / shape.heads, at(1));
+      return kernels_.attention(at(0), if_any(2), samples, shape.heads, shape.in / shape.heads,
+                                at(1));
     case OpKind::kAttentionBackward:
-      return kernels_.attention_backward(at(0), at(1), samples, shape.heads, shape.in / shape.heads,
-                                         at(2));
+      return kernels_.attention_backward(at(0), if_any(3), at(1), samples, shape.heads,
+                                         shape.in / shape.heads, at(2), if_any(4));
     case OpKind::kGelu:
       return kernels_.gelu(at(0), rows * shape.in, at(1));
     case OpKind::kGeluBackward:

@@ -19,6 +19,7 @@ namespace {
 using testing::HasSubstr;
 
 const BoardModelConfig kSmall{"small", 2, 32, 2, 48};
+const BoardModelConfig kBiased{"small", 2, 32, 2, 48, /*attention_bias=*/true};
 
 std::unique_ptr<CpuBackend> MakeBackend(const BoardModelConfig& config,
                                         const CpuBackendOptions& options = {.threads = 2}) {
@@ -29,7 +30,7 @@ std::unique_ptr<CpuBackend> MakeBackend(const BoardModelConfig& config,
 
 TEST(ReferenceModelTest, GradientsMatchDifferences) {
   const RandomBoards boards(1);
-  ReferenceModel model(kSmall, boards);
+  ReferenceModel model(kBiased, boards);
   model.Run();
   const std::vector<double> gradients = model.gradients;
   constexpr double kStep = 1e-5;
@@ -61,7 +62,7 @@ TEST(CpuBackendGradientsTest, NothingIsLeftOfTheStepBefore) {
   const RandomBoards boards(6), others(6, 2);
   for (const size_t rows : {size_t{6}, size_t{3}}) {
     const CpuBackendOptions options{.threads = 2, .shards = 4, .block_rows = 1};
-    auto fresh = MakeBackend(kSmall, options), used = MakeBackend(kSmall, options);
+    auto fresh = MakeBackend(kBiased, options), used = MakeBackend(kBiased, options);
     const UpdateOptions still{.learning_rate = 0};
     ASSERT_OK(used->Step(others.rows(), still));
     ASSERT_OK(used->Step(boards.rows().Slice(0, rows), still));
@@ -96,30 +97,37 @@ INSTANTIATE_TEST_SUITE_P(Backends, BackendAccuracyTest,
 
 // Tolerance: 2e-5 of each parameter's largest gradient. A float keeps 6e-8; sums of 300 to 1,000
 // terms through ten layers lose two orders of that, a wrong term would lose everything.
-TEST_P(BackendAccuracyTest, StepMatchesTheDoubleReference) {
+void ExpectTheReferencesStep(const BoardModelConfig& config, const CpuBackendOptions& options) {
   const RandomBoards boards(6);
-  ReferenceModel model(kSmall, boards);
+  ReferenceModel model(config, boards);
   const double loss = model.Run();
+  auto backend = MakeBackend(config, options);
+  ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
+  EXPECT_NEAR(result.loss, loss, 1e-6);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_NEAR(backend->predictions()[i], model.predictions[i], 2e-6);
+  }
+  for (const Parameter& p : model.table.parameters()) {
+    double largest = 0, error = 0;
+    for (size_t i = p.offset; i < p.offset + p.count; ++i) {
+      largest = std::max(largest, std::abs(model.gradients[i]));
+      error = std::max(error, std::abs(model.gradients[i] - backend->gradients()[i]));
+    }
+    EXPECT_LE(error, 2e-5 * largest) << p.name;
+  }
+}
+
+TEST_P(BackendAccuracyTest, StepMatchesTheDoubleReference) {
   for (size_t block_rows : {1, 2, 8}) {
-    auto backend = MakeBackend(kSmall, Options(block_rows));
-    ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
-    EXPECT_NEAR(result.loss, loss, 1e-6);
-    for (size_t i = 0; i < 6; ++i) {
-      EXPECT_NEAR(backend->predictions()[i], model.predictions[i], 2e-6);
-    }
-    for (const Parameter& p : model.table.parameters()) {
-      double largest = 0, error = 0;
-      for (size_t i = p.offset; i < p.offset + p.count; ++i) {
-        largest = std::max(largest, std::abs(model.gradients[i]));
-        error = std::max(error, std::abs(model.gradients[i] - backend->gradients()[i]));
-      }
-      EXPECT_LE(error, 2e-5 * largest) << p.name;
-    }
+    ExpectTheReferencesStep(kSmall, Options(block_rows));
+    ExpectTheReferencesStep(kBiased, Options(block_rows));
   }
 }
 
 std::vector<float> TrainSteps(size_t threads, size_t steps) {
-  auto backend = MakeBackend(BoardModelConfig::Named("tiny").value(), {.threads = threads});
+  BoardModelConfig config = BoardModelConfig::Named("tiny").value();
+  config.attention_bias = true;
+  auto backend = MakeBackend(config, {.threads = threads});
   for (size_t step = 0; step < steps; ++step) {
     const RandomBoards boards(16, step);
     EXPECT_OK(backend->Step(boards.rows(), {.clip_norm = 0.1}));

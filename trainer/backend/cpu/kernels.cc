@@ -11,13 +11,16 @@
 namespace penstock {
 namespace {
 
-void SlowAttention(const float* qkv, size_t samples, size_t heads, size_t head_dim, float* out) {
-  reference::Attention(qkv, {samples, cpu::kTokens, heads, head_dim}, out);
+void SlowAttention(const float* qkv, const float* bias, size_t samples, size_t heads,
+                   size_t head_dim, float* out) {
+  reference::Attention(qkv, {samples, cpu::kTokens, heads, head_dim}, out,
+                       {.bias = bias, .dropout = {}});
 }
 
-void SlowAttentionBackward(const float* qkv, const float* dout, size_t samples, size_t heads,
-                           size_t head_dim, float* dqkv) {
-  reference::AttentionBackward(qkv, dout, {samples, cpu::kTokens, heads, head_dim}, dqkv);
+void SlowAttentionBackward(const float* qkv, const float* bias, const float* dout, size_t samples,
+                           size_t heads, size_t head_dim, float* dqkv, float* dbias) {
+  reference::AttentionBackward(qkv, dout, {samples, cpu::kTokens, heads, head_dim}, dqkv,
+                               {.bias = bias, .dropout = {}}, dbias);
 }
 
 void SlowLayerNormBackward(const float* dy, const float* x, const float* gain, const float* mean,
@@ -29,65 +32,66 @@ void SlowLayerNormBackward(const float* dy, const float* x, const float* gain, c
 
 // One namespace a target. `registers` is how many sums of sixteen floats its registers hold
 // beside the operands.
-#define PENSTOCK_CPU_KERNELS(isa, target, registers)                                               \
-  namespace isa {                                                                                  \
-  target void Attention(const float* qkv, size_t samples, size_t heads, size_t head_dim,           \
-                        float* out) {                                                              \
-    if (head_dim == 16) return cpu::AttendAll<registers, 16>(qkv, samples, heads, out);            \
-    if (head_dim == 32) return cpu::AttendAll<registers, 32>(qkv, samples, heads, out);            \
-    if (head_dim == 64) return cpu::AttendAll<registers, 64>(qkv, samples, heads, out);            \
-    SlowAttention(qkv, samples, heads, head_dim, out);                                             \
-  }                                                                                                \
-  target void AttentionBackward(const float* qkv, const float* dout, size_t samples, size_t heads, \
-                                size_t head_dim, float* dqkv) {                                    \
-    if (head_dim == 16)                                                                            \
-      return cpu::AttendAllBackward<registers, 16>(qkv, dout, samples, heads, dqkv);               \
-    if (head_dim == 32)                                                                            \
-      return cpu::AttendAllBackward<registers, 32>(qkv, dout, samples, heads, dqkv);               \
-    if (head_dim == 64)                                                                            \
-      return cpu::AttendAllBackward<registers, 64>(qkv, dout, samples, heads, dqkv);               \
-    SlowAttentionBackward(qkv, dout, samples, heads, head_dim, dqkv);                              \
-  }                                                                                                \
-  target void LayerNorm(const float* x, const float* gain, const float* offset, float epsilon,     \
-                        size_t rows, size_t dim, float* y, float* mean, float* rstd) {             \
-    if (dim % cpu::kLanes != 0)                                                                    \
-      return reference::LayerNorm(x, gain, offset, epsilon, rows, dim, y, mean, rstd);             \
-    for (size_t r = 0; r < rows; ++r) {                                                            \
-      cpu::LayerNormRow(x + r * dim, gain, offset, epsilon, dim, y + r * dim, mean[r], rstd[r]);   \
-    }                                                                                              \
-  }                                                                                                \
-  target void LayerNormBackward(const float* dy, const float* x, const float* gain,                \
-                                const float* mean, const float* rstd, size_t rows, size_t dim,     \
-                                bool add, float* dx, float* dgain, float* doffset) {               \
-    if (dim % cpu::kLanes != 0)                                                                    \
-      return SlowLayerNormBackward(dy, x, gain, mean, rstd, rows, dim, add, dx, dgain, doffset);   \
-    for (size_t r = 0; r < rows; ++r) {                                                            \
-      cpu::LayerNormBackwardRow(dy + r * dim, x + r * dim, gain, mean[r], rstd[r], dim, add,       \
-                                dx + r * dim, dgain, doffset);                                     \
-    }                                                                                              \
-  }                                                                                                \
-  target void Gelu(const float* x, size_t count, float* y) { cpu::GeluAll(x, count, y); }          \
-  target void GeluBackward(const float* x, size_t count, float* dy) {                              \
-    cpu::GeluBackwardAll(x, count, dy);                                                            \
-  }                                                                                                \
-  target void FillRows(const float* bias, const float* residual, size_t rows, size_t columns,      \
-                       float* y) {                                                                 \
-    cpu::FillRowsAll(bias, residual, rows, columns, y);                                            \
-  }                                                                                                \
-  target void AddColumnSums(const float* x, size_t rows, size_t columns, float* sums) {            \
-    cpu::AddColumnSumsAll(x, rows, columns, sums);                                                 \
-  }                                                                                                \
-  target void Add(const float* addend, size_t count, float* sum) {                                 \
-    cpu::AddAll(addend, count, sum);                                                               \
-  }                                                                                                \
-  target double SumSquares(const float* x, size_t count) { return cpu::SumSquaresAll(x, count); }  \
-  target void Adamw(const reference::AdamwScalars<float>& scalars, const float* gradient,          \
-                    size_t count, float* parameter, float* m, float* v) {                          \
-    cpu::AdamwAll(scalars, gradient, count, parameter, m, v);                                      \
-  }                                                                                                \
-  constexpr CpuKernels kKernels = {                                                                \
-      #isa,         Attention, AttentionBackward, LayerNorm, LayerNormBackward, Gelu,              \
-      GeluBackward, FillRows,  AddColumnSums,     Add,       SumSquares,        Adamw};            \
+#define PENSTOCK_CPU_KERNELS(isa, target, registers)                                              \
+  namespace isa {                                                                                 \
+  target void Attention(const float* qkv, const float* bias, size_t samples, size_t heads,        \
+                        size_t head_dim, float* out) {                                            \
+    if (head_dim == 16) return cpu::AttendAll<registers, 16>(qkv, bias, samples, heads, out);     \
+    if (head_dim == 32) return cpu::AttendAll<registers, 32>(qkv, bias, samples, heads, out);     \
+    if (head_dim == 64) return cpu::AttendAll<registers, 64>(qkv, bias, samples, heads, out);     \
+    SlowAttention(qkv, bias, samples, heads, head_dim, out);                                      \
+  }                                                                                               \
+  target void AttentionBackward(const float* qkv, const float* bias, const float* dout,           \
+                                size_t samples, size_t heads, size_t head_dim, float* dqkv,       \
+                                float* dbias) {                                                   \
+    if (head_dim == 16)                                                                           \
+      return cpu::AttendAllBackward<registers, 16>(qkv, bias, dout, samples, heads, dqkv, dbias); \
+    if (head_dim == 32)                                                                           \
+      return cpu::AttendAllBackward<registers, 32>(qkv, bias, dout, samples, heads, dqkv, dbias); \
+    if (head_dim == 64)                                                                           \
+      return cpu::AttendAllBackward<registers, 64>(qkv, bias, dout, samples, heads, dqkv, dbias); \
+    SlowAttentionBackward(qkv, bias, dout, samples, heads, head_dim, dqkv, dbias);                \
+  }                                                                                               \
+  target void LayerNorm(const float* x, const float* gain, const float* offset, float epsilon,    \
+                        size_t rows, size_t dim, float* y, float* mean, float* rstd) {            \
+    if (dim % cpu::kLanes != 0)                                                                   \
+      return reference::LayerNorm(x, gain, offset, epsilon, rows, dim, y, mean, rstd);            \
+    for (size_t r = 0; r < rows; ++r) {                                                           \
+      cpu::LayerNormRow(x + r * dim, gain, offset, epsilon, dim, y + r * dim, mean[r], rstd[r]);  \
+    }                                                                                             \
+  }                                                                                               \
+  target void LayerNormBackward(const float* dy, const float* x, const float* gain,               \
+                                const float* mean, const float* rstd, size_t rows, size_t dim,    \
+                                bool add, float* dx, float* dgain, float* doffset) {              \
+    if (dim % cpu::kLanes != 0)                                                                   \
+      return SlowLayerNormBackward(dy, x, gain, mean, rstd, rows, dim, add, dx, dgain, doffset);  \
+    for (size_t r = 0; r < rows; ++r) {                                                           \
+      cpu::LayerNormBackwardRow(dy + r * dim, x + r * dim, gain, mean[r], rstd[r], dim, add,      \
+                                dx + r * dim, dgain, doffset);                                    \
+    }                                                                                             \
+  }                                                                                               \
+  target void Gelu(const float* x, size_t count, float* y) { cpu::GeluAll(x, count, y); }         \
+  target void GeluBackward(const float* x, size_t count, float* dy) {                             \
+    cpu::GeluBackwardAll(x, count, dy);                                                           \
+  }                                                                                               \
+  target void FillRows(const float* bias, const float* residual, size_t rows, size_t columns,     \
+                       float* y) {                                                                \
+    cpu::FillRowsAll(bias, residual, rows, columns, y);                                           \
+  }                                                                                               \
+  target void AddColumnSums(const float* x, size_t rows, size_t columns, float* sums) {           \
+    cpu::AddColumnSumsAll(x, rows, columns, sums);                                                \
+  }                                                                                               \
+  target void Add(const float* addend, size_t count, float* sum) {                                \
+    cpu::AddAll(addend, count, sum);                                                              \
+  }                                                                                               \
+  target double SumSquares(const float* x, size_t count) { return cpu::SumSquaresAll(x, count); } \
+  target void Adamw(const reference::AdamwScalars<float>& scalars, const float* gradient,         \
+                    size_t count, float* parameter, float* m, float* v) {                         \
+    cpu::AdamwAll(scalars, gradient, count, parameter, m, v);                                     \
+  }                                                                                               \
+  constexpr CpuKernels kKernels = {                                                               \
+      #isa,         Attention, AttentionBackward, LayerNorm, LayerNormBackward, Gelu,             \
+      GeluBackward, FillRows,  AddColumnSums,     Add,       SumSquares,        Adamw};           \
   }
 
 #ifdef __clang__

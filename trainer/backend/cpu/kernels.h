@@ -14,10 +14,12 @@ namespace penstock {
 struct CpuKernels {
   const char* name;
 
-  // 64 tokens, any head_dim; 16, 32 and 64 are fast.
-  void (*attention)(const float* qkv, size_t samples, size_t heads, size_t head_dim, float* out);
-  void (*attention_backward)(const float* qkv, const float* dout, size_t samples, size_t heads,
-                             size_t head_dim, float* dqkv);
+  // 64 tokens, any head_dim; 16, 32 and 64 are fast. `bias` (heads, 64, 64) and the gradient by it,
+  // to which is added, may be null.
+  void (*attention)(const float* qkv, const float* bias, size_t samples, size_t heads,
+                    size_t head_dim, float* out);
+  void (*attention_backward)(const float* qkv, const float* bias, const float* dout, size_t samples,
+                             size_t heads, size_t head_dim, float* dqkv, float* dbias);
   // Multiples of 16 are fast.
   void (*layer_norm)(const float* x, const float* gain, const float* offset, float epsilon,
                      size_t rows, size_t dim, float* y, float* mean, float* rstd);

@@ -57,8 +57,9 @@ TEST_P(CpuKernelsTest, AttentionMatchesTheReference) {
     const Floats dout = Noise(2 * 64 * shape.width(), 7);
     Floats out(dout.size()), dqkv(qkv.size());
     Doubles wide_out(out.size()), wide_dqkv(dqkv.size());
-    kernels_.attention(qkv.data(), 2, 3, head_dim, out.data());
-    kernels_.attention_backward(qkv.data(), dout.data(), 2, 3, head_dim, dqkv.data());
+    kernels_.attention(qkv.data(), nullptr, 2, 3, head_dim, out.data());
+    kernels_.attention_backward(qkv.data(), nullptr, dout.data(), 2, 3, head_dim, dqkv.data(),
+                                nullptr);
     reference::Attention(Wide(qkv).data(), shape, wide_out.data());
     reference::AttentionBackward(Wide(qkv).data(), Wide(dout).data(), shape, wide_dqkv.data());
     ExpectClose(out, wide_out, 64);
@@ -66,11 +67,53 @@ TEST_P(CpuKernelsTest, AttentionMatchesTheReference) {
   }
 }
 
+// The gradient by the bias is added to what is there; it is a sum over three samples.
+TEST_P(CpuKernelsTest, BiasedAttentionMatchesTheReference) {
+  for (size_t head_dim : {8, 16, 32, 64}) {
+    const reference::AttentionShape shape{3, 64, 2, head_dim};
+    const Floats qkv = Noise(3 * 64 * 3 * shape.width(), head_dim, 3);
+    const Floats dout = Noise(3 * 64 * shape.width(), 7), bias = Noise(2 * 64 * 64, 8, 2);
+    const Floats before = Noise(bias.size(), 9);
+    Floats out(dout.size()), dqkv(qkv.size()), dbias = before;
+    Doubles wide_out(out.size()), wide_dqkv(dqkv.size()), wide_dbias = Wide(before);
+    kernels_.attention(qkv.data(), bias.data(), 3, 2, head_dim, out.data());
+    kernels_.attention_backward(qkv.data(), bias.data(), dout.data(), 3, 2, head_dim, dqkv.data(),
+                                dbias.data());
+    const Doubles wide_bias = Wide(bias);
+    reference::Attention<double>(Wide(qkv).data(), shape, wide_out.data(),
+                                 {.bias = wide_bias.data(), .dropout = {}});
+    reference::AttentionBackward<double>(
+        Wide(qkv).data(), Wide(dout).data(), shape, wide_dqkv.data(),
+        {.bias = wide_bias.data(), .dropout = {}}, wide_dbias.data());
+    ExpectClose(out, wide_out, 64);
+    ExpectClose(dqkv, wide_dqkv, 128);
+    ExpectClose(dbias, wide_dbias, 128);
+  }
+}
+
+TEST_P(CpuKernelsTest, ABiasOfZeroChangesNoBitOfAttention) {
+  for (size_t head_dim : {8, 16, 32, 64}) {
+    const size_t width = 2 * head_dim;
+    const Floats qkv = Noise(64 * 3 * width, 1, 3), dout = Noise(64 * width, 2);
+    const Floats zero(2 * 64 * 64);
+    Floats out(dout.size()), biased_out = out, dqkv(qkv.size()), biased_dqkv = dqkv;
+    Floats dbias(zero.size());
+    kernels_.attention(qkv.data(), nullptr, 1, 2, head_dim, out.data());
+    kernels_.attention(qkv.data(), zero.data(), 1, 2, head_dim, biased_out.data());
+    kernels_.attention_backward(qkv.data(), nullptr, dout.data(), 1, 2, head_dim, dqkv.data(),
+                                nullptr);
+    kernels_.attention_backward(qkv.data(), zero.data(), dout.data(), 1, 2, head_dim,
+                                biased_dqkv.data(), dbias.data());
+    EXPECT_EQ(biased_out, out);
+    EXPECT_EQ(biased_dqkv, dqkv);
+  }
+}
+
 TEST_P(CpuKernelsTest, AttentionStandsLargeScores) {
   const Floats qkv = Noise(64 * 3 * 16, 1, 200);
   Floats out(64 * 16);
   Doubles expected(out.size());
-  kernels_.attention(qkv.data(), 1, 1, 16, out.data());
+  kernels_.attention(qkv.data(), nullptr, 1, 1, 16, out.data());
   reference::Attention(Wide(qkv).data(), {1, 64, 1, 16}, expected.data());
   // Scores of 1e5 are themselves rounded to 0.01.
   ExpectClose(out, expected, 0.02 / std::numeric_limits<float>::epsilon());

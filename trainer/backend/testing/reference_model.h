@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/reference/loss.h"
+#include "records/base/counter_rng.h"
 #include "trainer/backend/reference_backend.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/model/initialize.h"
@@ -15,9 +16,16 @@
 
 namespace penstock {
 
+// Also biases of attention have values: at zero it would not show what is done with them.
 inline std::vector<float> InitialParameters(const ParameterTable& table) {
   std::vector<float> parameters(table.arena_size());
   InitializeParameters(table, 11, parameters);
+  CounterRng rng(12);
+  for (const Parameter& parameter : table.parameters()) {
+    if (parameter.kind != ParameterKind::kAttentionBias) continue;
+    float* values = parameters.data() + parameter.offset;
+    std::generate_n(values, parameter.count, [&] { return float(2 * rng.Uniform() - 1); });
+  }
   return parameters;
 }
 
