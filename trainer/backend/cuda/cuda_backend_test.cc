@@ -24,6 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 const BoardModelConfig kSmall{"small", 1, 32, 2, 48};
+const BoardModelConfig kBiased{"small", 1, 32, 2, 48, /*attention_bias=*/true};
 constexpr size_t kRows = 4;
 // Emulated attention is fastest in bf16: what is not about accuracy runs in that.
 constexpr bool kFast = true;
@@ -34,7 +35,8 @@ CudaBackendOptions Options(bool bf16 = false, bool graphs = true) {
 
 std::unique_ptr<CudaBackend> MakeBackend(const CudaBackendOptions& options,
                                          const EmulatedDeviceOptions& device = {},
-                                         DeviceLog* log = nullptr) {
+                                         DeviceLog* log = nullptr,
+                                         const BoardModelConfig& model = kSmall) {
   auto emulated = std::make_unique<EmulatedDevice>(device);
   std::unique_ptr<Device> made;
   if (log == nullptr) {
@@ -42,7 +44,7 @@ std::unique_ptr<CudaBackend> MakeBackend(const CudaBackendOptions& options,
   } else {
     made = std::make_unique<CheckingDevice>(std::move(emulated), *log);
   }
-  auto backend = CudaBackend::Create(kSmall, options, std::move(made)).value();
+  auto backend = CudaBackend::Create(model, options, std::move(made)).value();
   TrainState state(backend->table().arena_size());
   state.parameters = InitialParameters(backend->table());
   EXPECT_OK(backend->SetState(std::move(state)));
@@ -73,6 +75,7 @@ struct StepCase {
   const char* name;
   size_t rows;
   bool ends_in_gelu, ends_in_gelu_backward;
+  bool attention_bias = false;
 };
 
 class CudaStepTest : public testing::TestWithParam<StepCase> {};
@@ -81,19 +84,21 @@ INSTANTIATE_TEST_SUITE_P(Cases, CudaStepTest,
                          testing::Values(StepCase{"Full", kRows, true, true},
                                          StepCase{"ShortBatch", 3, true, true},
                                          StepCase{"GeluBackwardOfItsOwn", kRows, true, false},
-                                         StepCase{"GelusOfTheirOwn", kRows, false, false}),
+                                         StepCase{"GelusOfTheirOwn", kRows, false, false},
+                                         StepCase{"AttentionBias", kRows, true, true, true}),
                          [](const auto& test) { return test.param.name; });
 
 // Tolerance: as the CPU backend's, 2e-5 of each parameter's largest gradient.
 TEST_P(CudaStepTest, MatchesTheDoubleReference) {
   const RandomBoards boards(GetParam().rows);
-  ReferenceModel model(kSmall, boards);
+  const BoardModelConfig& config = GetParam().attention_bias ? kBiased : kSmall;
+  ReferenceModel model(config, boards);
   const double loss = model.Run();
   DeviceLog log;
   auto backend = MakeBackend(Options(),
                              {.ends_in_gelu = GetParam().ends_in_gelu,
                               .ends_in_gelu_backward = GetParam().ends_in_gelu_backward},
-                             &log);
+                             &log, config);
   ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
   EXPECT_NEAR(result.loss, loss, 1e-6);
   for (size_t i = 0; i < boards.scores.size(); ++i) {
@@ -113,9 +118,9 @@ TEST_P(CudaStepTest, MatchesTheDoubleReference) {
 // wrong term would exceed by far; each element is a sum that may nearly cancel.
 TEST(CudaBackendTest, Bf16StepIsNearTheReference) {
   const RandomBoards boards(kRows);
-  ReferenceModel model(kSmall, boards);
+  ReferenceModel model(kBiased, boards);
   const double loss = model.Run();
-  auto backend = MakeBackend(Options(/*bf16=*/true));
+  auto backend = MakeBackend(Options(/*bf16=*/true), {}, nullptr, kBiased);
   ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
   EXPECT_NEAR(result.loss, loss, 0.02 * loss);
   ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());

@@ -26,15 +26,16 @@ enum class DeviceOpKind : uint8_t {
   kLinearGelu,   // r T x, r T weight, r T bias, w T before, w T y          rows, in, out
   kAddPosition,  // r position, rw T x                           samples, rows, in
   kLayerNorm,    // r T x, r gain, r offset, w T y, w mean, w rstd         rows, in
-  kAttention,    // r T qkv, w T y                               samples, rows, in, heads
+  kAttention,    // r T qkv, w T y [, r bias]                    samples, rows, in, heads
   kGelu,         // r T x, w T y                                 count
   kMeanPool,     // r T x, w T y                                 samples, rows, in
   kScore,        // r T scores, w predictions                    rows, out
 
-  kScoreBackward,      // r predictions, r targets, r weights, w T dscores  rows, out
-  kMeanPoolBackward,   // r T dy, w T dx                         samples, rows, in
-  kGeluBackward,       // r T x, rw T dy                         count
-  kAttentionBackward,  // r T qkv, r T dy, w T dqkv              samples, rows, in, heads
+  kScoreBackward,     // r predictions, r targets, r weights, w T dscores  rows, out
+  kMeanPoolBackward,  // r T dy, w T dx                         samples, rows, in
+  kGeluBackward,      // r T x, rw T dy                         count
+  // r T qkv, r T dy, w T dqkv [, r bias, rw dbias]              samples, rows, in, heads
+  kAttentionBackward,
   // r T dy, r T x, r gain, r mean, r rstd, w or rw T dx, rw dgain, rw doffset   rows, in
   kLayerNormBackward,
   kColumnSums,            // r T x, rw sums                      rows, in

@@ -81,6 +81,10 @@ unsigned FloatOperands(OpKind kind) {
       return 0b1;
     case OpKind::kLayerNorm:
       return 0b110110;
+    case OpKind::kAttention:
+      return 0b100;
+    case OpKind::kAttentionBackward:
+      return 0b11000;
     case OpKind::kLayerNormBackward:
       return 0b11011100;
     case OpKind::kLinearBackwardWeight:

@@ -21,6 +21,7 @@ namespace penstock {
 namespace {
 
 const BoardModelConfig kSmall{"small", 2, 32, 2, 48};
+const BoardModelConfig kBiased{"small", 2, 32, 2, 48, /*attention_bias=*/true};
 constexpr size_t kRows = 32;
 
 class GpuTest : public testing::Test {
@@ -29,22 +30,23 @@ class GpuTest : public testing::Test {
     if (const auto gpus = CountGpus(); !gpus.ok()) GTEST_SKIP() << gpus.status().message();
   }
   static std::unique_ptr<CudaBackend> MakeBackend(bool bf16, bool graphs = true,
-                                                  std::unique_ptr<Device> device = nullptr) {
+                                                  std::unique_ptr<Device> device = nullptr,
+                                                  const BoardModelConfig& model = kSmall) {
     const CudaBackendOptions options{
         .shards = 4, .global_rows = kRows, .bf16 = bf16, .graphs = graphs};
     if (device == nullptr) device = OpenGpu(0).value();
-    auto backend = CudaBackend::Create(kSmall, options, std::move(device)).value();
+    auto backend = CudaBackend::Create(model, options, std::move(device)).value();
     TrainState state(backend->table().arena_size());
     state.parameters = InitialParameters(backend->table());
     EXPECT_OK(backend->SetState(std::move(state)));
     return backend;
   }
   // The error of the whole gradient, relative to its norm.
-  static double GradientError(bool bf16) {
+  static double GradientError(bool bf16, const BoardModelConfig& config = kSmall) {
     const RandomBoards boards(kRows);
-    ReferenceModel model(kSmall, boards);
+    ReferenceModel model(config, boards);
     const double loss = model.Run();
-    auto backend = MakeBackend(bf16);
+    auto backend = MakeBackend(bf16, true, nullptr, config);
     const absl::StatusOr<StepResult> result = backend->Step(boards.rows(), {});
     EXPECT_OK(result.status());
     EXPECT_NEAR(result->loss, loss, (bf16 ? 0.02 : 1e-5) * loss);
@@ -62,7 +64,9 @@ class GpuTest : public testing::Test {
     }
     return **backend.State();
   }
-  static TrainState Train(bool bf16, bool graphs) { return Train(*MakeBackend(bf16, graphs)); }
+  static TrainState Train(bool bf16, bool graphs, const BoardModelConfig& model = kSmall) {
+    return Train(*MakeBackend(bf16, graphs, nullptr, model));
+  }
 
   // Steps 3 to 5 of a training on `device`, whose bits are those of one that nobody traces.
   static DeviceRecords TraceSteps(std::unique_ptr<Device> device) {
@@ -93,11 +97,18 @@ class GpuTest : public testing::Test {
 TEST_F(GpuTest, Fp32StepMatchesTheDoubleReference) { EXPECT_LT(GradientError(false), 2e-5); }
 TEST_F(GpuTest, Bf16StepIsNearTheReference) { EXPECT_LT(GradientError(true), 0.02); }
 
+TEST_F(GpuTest, ABiasOfAttentionHasItsGradientToo) {
+  EXPECT_LT(GradientError(false, kBiased), 2e-5);
+  EXPECT_LT(GradientError(true, kBiased), 0.02);
+}
+
 TEST_F(GpuTest, GraphsAndRunsDoNotChangeTheBits) {
   for (const bool bf16 : {false, true}) {
-    const TrainState state = Train(bf16, /*graphs=*/true);
-    EXPECT_EQ(Train(bf16, /*graphs=*/true).parameters, state.parameters);
-    EXPECT_EQ(Train(bf16, /*graphs=*/false).parameters, state.parameters);
+    for (const BoardModelConfig& model : {kSmall, kBiased}) {
+      const TrainState state = Train(bf16, /*graphs=*/true, model);
+      EXPECT_EQ(Train(bf16, /*graphs=*/true, model).parameters, state.parameters);
+      EXPECT_EQ(Train(bf16, /*graphs=*/false, model).parameters, state.parameters);
+    }
   }
 }
 

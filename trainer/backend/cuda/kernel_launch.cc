@@ -25,6 +25,10 @@ cuda::AttentionShape AttentionShapeOf(const DeviceOp& op) {
           .head_dim = op.in / op.heads};
 }
 
+cuda::AttentionOptions AttentionOptionsOf(const DeviceOp& op, size_t bias) {
+  return {.bias = op.operands.size() > bias ? op.at<float>(bias) : nullptr, .dropout = {}};
+}
+
 // What travels where operations are not in bf16.
 template <typename T>
 using HalfOf = std::conditional_t<std::is_same_v<T, Bf16>, Bf16, Fp16>;
@@ -59,10 +63,13 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
     case DeviceOpKind::kLayerNormBackward:
       return LaunchNormBackward<T>(op, stream);
     case DeviceOpKind::kAttention:
-      return cuda::Attention<T>(op.at<T>(0), AttentionShapeOf(op), op.at<T>(1), {}, stream);
+      return cuda::Attention<T>(op.at<T>(0), AttentionShapeOf(op), op.at<T>(1),
+                                AttentionOptionsOf(op, 2), stream);
     case DeviceOpKind::kAttentionBackward:
       return cuda::AttentionBackward<T>(op.at<T>(0), op.at<T>(1), AttentionShapeOf(op), op.at<T>(2),
-                                        {}, nullptr, nullptr, stream);
+                                        AttentionOptionsOf(op, 3),
+                                        op.operands.size() > 4 ? op.at<float>(4) : nullptr,
+                                        static_cast<float*>(op.workspace.at), stream);
     case DeviceOpKind::kGelu:
       return cuda::Gelu<T>(op.at<T>(0), cuda::GeluForm::kTanh, op.count, op.at<T>(1), stream);
     case DeviceOpKind::kGeluBackward:
@@ -105,6 +112,9 @@ size_t KernelWorkspace(const DeviceOp& op) {
   switch (op.kind) {
     case DeviceOpKind::kLayerNormBackward:
       return cuda::LayerNormWorkspace(op.rows, op.in) * sizeof(float);
+    case DeviceOpKind::kAttentionBackward:
+      if (op.operands.size() <= 4) return 0;
+      return cuda::AttentionBiasWorkspace(AttentionShapeOf(op)) * sizeof(float);
     case DeviceOpKind::kColumnSums:
       return cuda::ColumnSumWorkspace(op.rows, op.in) * sizeof(float);
     case DeviceOpKind::kGradientNorm:
