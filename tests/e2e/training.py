@@ -12,9 +12,11 @@ def read_checkpoint(path):
     """The JSON of a checkpoint and the bytes of its numbers (docs/checkpoint_format.md)."""
     data = path.read_bytes()
     magic, version, json_size, data_size = struct.unpack_from("<8sIIQ", data)
-    assert magic == b"PSTRAIN\n" and version == 2, (magic, version)
+    fields = json.loads(data[24:24 + json_size])
+    biased = fields["model"].get("attention_bias", False)
+    assert magic == b"PSTRAIN\n" and version == (3 if biased else 2), (magic, version)
     assert len(data) == 24 + json_size + data_size + 4, len(data)
-    return json.loads(data[24:24 + json_size]), data[24 + json_size:-4]
+    return fields, data[24 + json_size:-4]
 
 
 class TrainingTestCase(ProcessTestCase):

@@ -13,14 +13,17 @@ namespace penstock {
 namespace {
 
 std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
-  return {{"format", "pt"},  // What readers of PyTorch's weights look for.
-          {"model", info.model.name},
-          {"layers", absl::StrCat(info.model.layers)},
-          {"dim", absl::StrCat(info.model.dim)},
-          {"heads", absl::StrCat(info.model.heads)},
-          {"hidden", absl::StrCat(info.model.hidden)},
-          {"step", absl::StrCat(info.step)},
-          {"penstock", info.version}};
+  std::map<std::string, std::string> metadata = {
+      {"format", "pt"},  // What readers of PyTorch's weights look for.
+      {"model", info.model.name},
+      {"layers", absl::StrCat(info.model.layers)},
+      {"dim", absl::StrCat(info.model.dim)},
+      {"heads", absl::StrCat(info.model.heads)},
+      {"hidden", absl::StrCat(info.model.hidden)},
+      {"step", absl::StrCat(info.step)},
+      {"penstock", info.version}};
+  if (info.model.attention_bias) metadata["attention_bias"] = "true";
+  return metadata;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kMagic[] = "PSTRAIN\n";
 constexpr size_t kMagicSize = 8;
-constexpr uint32_t kVersion = 2;  // 1 is read, too.
+constexpr uint32_t kVersion = 3;  // 1 and 2 are read, too.
 constexpr uint32_t kMaxJsonSize = 1 << 20;
 
 struct Header {
@@ -57,11 +57,15 @@ class CheckedWriter {
   uint32_t crc_ = 0;
 };
 
+// Of the oldest program that can read the file: one that knows of no bias refuses the version,
+// where it would take the numbers for damage.
+uint32_t VersionOf(const BoardModelConfig& model) { return model.attention_bias ? kVersion : 2; }
+
 absl::Status WriteAll(AtomicFile& file, const CheckpointInfo& info, const ParameterTable& table,
                       const TrainState& state) {
   const std::string json = CheckpointInfoToJson(info, table);
   Header header{{},
-                kVersion,
+                VersionOf(info.model),
                 static_cast<uint32_t>(json.size()),
                 3 * sizeof(float) * table.parameter_count()};
   std::memcpy(header.magic, kMagic, kMagicSize);
@@ -112,7 +116,19 @@ absl::Status CheckCrc(std::span<const uint8_t> bytes) {
 
 std::string Describe(const BoardModelConfig& model) {
   return absl::StrCat("\"", model.name, "\" (", model.layers, " layers, dim ", model.dim, ", ",
-                      model.heads, " heads, hidden ", model.hidden, ")");
+                      model.heads, " heads, hidden ", model.hidden,
+                      model.attention_bias ? ", with attention bias" : "", ")");
+}
+
+absl::Status CheckModel(const BoardModelConfig& found, const BoardModelConfig& wanted) {
+  if (found == wanted) return absl::OkStatus();
+  absl::string_view advice = "";
+  if (found.attention_bias != wanted.attention_bias) {
+    advice = found.attention_bias ? "; --attention-bias was given then"
+                                  : "; --attention-bias was not given then";
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("of the model ", Describe(found), ", not of ", Describe(wanted), advice));
 }
 
 const uint8_t* ReadArena(const ParameterTable& table, const uint8_t* from,
@@ -146,10 +162,7 @@ absl::StatusOr<Checkpoint> Read(const FileSource& file, const BoardModelConfig* 
   const auto* json = reinterpret_cast<const char*>(bytes.data() + sizeof(header));
   Checkpoint checkpoint;
   PENSTOCK_ASSIGN_OR_RETURN(checkpoint.info, CheckpointInfoFromJson({json, header.json_size}));
-  if (model != nullptr && checkpoint.info.model != *model) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "of the model ", Describe(checkpoint.info.model), ", not of ", Describe(*model)));
-  }
+  if (model != nullptr) PENSTOCK_RETURN_IF_ERROR(CheckModel(checkpoint.info.model, *model));
   PENSTOCK_ASSIGN_OR_RETURN(const ParameterTable table,
                             TableFor(checkpoint.info.model, header.data_size));
   checkpoint.state = TrainState(table.arena_size());

@@ -6,6 +6,22 @@
 namespace penstock {
 namespace {
 
+// Nothing is said of a bias that is not there: files of models without one stay as they were.
+nlohmann::json ModelToJson(const BoardModelConfig& model) {
+  nlohmann::json json{{"name", model.name},
+                      {"layers", model.layers},
+                      {"dim", model.dim},
+                      {"heads", model.heads},
+                      {"hidden", model.hidden}};
+  if (model.attention_bias) json["attention_bias"] = true;
+  return json;
+}
+
+BoardModelConfig ModelFromJson(const nlohmann::json& json) {
+  return {json.at("name"),  json.at("layers"), json.at("dim"),
+          json.at("heads"), json.at("hidden"), json.value("attention_bias", false)};
+}
+
 nlohmann::json BestToJson(const BestEvaluation& best) {
   return {{"step", best.step}, {"loss", best.loss}, {"evaluations_since", best.evaluations_since}};
 }
@@ -29,12 +45,7 @@ std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTabl
   for (const Parameter& parameter : table.parameters()) {
     parameters.push_back({{"name", parameter.name}, {"shape", parameter.shape}});
   }
-  nlohmann::json json{{"model",
-                       {{"name", info.model.name},
-                        {"layers", info.model.layers},
-                        {"dim", info.model.dim},
-                        {"heads", info.model.heads},
-                        {"hidden", info.model.hidden}}},
+  nlohmann::json json{{"model", ModelToJson(info.model)},
                       {"parameters", parameters},
                       {"seed", info.seed},
                       {"step", info.step},
@@ -58,10 +69,8 @@ std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTabl
 absl::StatusOr<CheckpointInfo> CheckpointInfoFromJson(absl::string_view text) {
   try {  // nlohmann's accessors throw on a missing or ill-typed field.
     const nlohmann::json json = nlohmann::json::parse(text.begin(), text.end());
-    const nlohmann::json& model = json.at("model");
     CheckpointInfo info;
-    info.model = {model.at("name"), model.at("layers"), model.at("dim"), model.at("heads"),
-                  model.at("hidden")};
+    info.model = ModelFromJson(json.at("model"));
     info.seed = json.at("seed");
     info.step = json.at("step");
     info.cursor = json.at("cursor");

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -138,10 +139,10 @@ TEST_F(CheckpointTest, RefusesLengthsBeyondTheFile) {
 TEST_F(CheckpointTest, RefusesANewerVersion) {
   ASSERT_OK(Save());
   std::string newer = ReadBytes();
-  newer[8] = 3;
+  newer[8] = 4;
   EXPECT_THAT(LoadBytes(Sealed(newer)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("version 3, this program reads versions 1 to 2")));
+                       HasSubstr("version 4, this program reads versions 1 to 3")));
 }
 
 // Written by hand: header, the JSON that version 1 had, numbers, CRC.
@@ -197,6 +198,53 @@ TEST_F(CheckpointTest, RefusesAnotherModelAndNamesBoth) {
   EXPECT_THAT(LoadCheckpoint(path_, BoardModelConfig::Named("tiny").value()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        testing::AllOf(HasSubstr("\"small\""), HasSubstr("\"tiny\""))));
+}
+
+class BiasedCheckpointTest : public CheckpointTest {
+ protected:
+  BiasedCheckpointTest() { biased_.attention_bias = true; }
+
+  void SaveBiased() {
+    info_.model = biased_;
+    table_ = ParameterTable::ForBoard(biased_);
+    state_ = TrainState(table_.arena_size());
+    std::iota(state_.parameters.begin(), state_.parameters.end(), 1.0f);
+    state_.step = info_.step;
+    ASSERT_OK(Save());
+  }
+
+  BoardModelConfig biased_ = kModel;
+};
+
+TEST_F(BiasedCheckpointTest, ReturnsTheBias) {
+  SaveBiased();
+  ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_, biased_));
+  EXPECT_EQ(loaded.info, info_);
+  const Parameter& bias = table_.at("blocks.0.attention_bias");
+  EXPECT_EQ(loaded.state.parameters[bias.offset], static_cast<float>(bias.offset + 1));
+}
+
+// A program that knows of no bias would take its numbers for damage: it refuses the version.
+TEST_F(BiasedCheckpointTest, OnlyModelsWithOneHaveANewVersionAndField) {
+  ASSERT_OK(Save());
+  EXPECT_EQ(ReadBytes()[8], 2);
+  EXPECT_THAT(ReadBytes(), testing::Not(HasSubstr("attention_bias")));
+  SaveBiased();
+  EXPECT_EQ(ReadBytes()[8], 3);
+  EXPECT_THAT(ReadBytes(), HasSubstr("attention_bias"));
+}
+
+TEST_F(BiasedCheckpointTest, AModelWithoutItIsAnotherAndTheOptionIsNamed) {
+  ASSERT_OK(Save());
+  EXPECT_THAT(LoadCheckpoint(path_, biased_),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       testing::AllOf(HasSubstr("hidden 8, with attention bias)"),
+                                      HasSubstr("--attention-bias was not given then"))));
+  SaveBiased();
+  EXPECT_THAT(LoadCheckpoint(path_, kModel),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       testing::AllOf(HasSubstr("of the model \"small\""),
+                                      HasSubstr("--attention-bias was given then"))));
 }
 
 TEST_F(CheckpointTest, SaysWhichFileIsMissing) {
