@@ -39,12 +39,14 @@ def read_safetensors(path):
     return metadata, tensors
 
 
-class WeightsTest(TrainingTestCase):
+class WeightsTestCase(TrainingTestCase):
     def export(self, checkpoint, name="weights.safetensors"):
         path = self.folder / name
         self.check_run("penstock-train", "export", "--checkpoint", checkpoint, "--to", path)
         return path
 
+
+class WeightsTest(WeightsTestCase):
     def test_exported_weights_are_the_checkpoints(self):
         self.train("--checkpoint-dir", self.folder / "a", steps=3)
         checkpoint = self.checkpoints("a")[-1]
@@ -88,6 +90,42 @@ class WeightsTest(TrainingTestCase):
         self.assert_fails("export", "--checkpoint", weights, "--to", self.folder / "x",
                           says=["not a checkpoint"], code=1)
         self.assert_fails("export", "--to", "x", says=["--checkpoint"], code=2)
+
+
+class AttentionBiasTest(WeightsTestCase):
+    def test_it_is_learned_saved_and_goes_on_bit_for_bit(self):
+        args = ["--attention-bias", "--checkpoint-dir", self.folder / "parts"]
+        result = self.check_run("penstock-train", *self.train_args(*args, steps=6))
+        self.assertIn("model tiny with attention bias: 210,113 parameters", result.stdout)
+        self.train(*args, "--require-same-bits", steps=12)
+        self.train("--attention-bias", "--checkpoint-dir", self.folder / "whole", steps=12)
+        whole = self.checkpoints("whole")[-1]
+        self.assertEqual(read_checkpoint(self.checkpoints("parts")[-1])[1],
+                         read_checkpoint(whole)[1])
+        self.assertIs(read_checkpoint(whole)[0]["model"]["attention_bias"], True)
+        metadata, tensors = read_safetensors(self.export(whole))
+        self.assertEqual(metadata["attention_bias"], "true")
+        for layer in range(4):
+            shape, values = tensors[f"blocks.{layer}.attention_bias"]
+            self.assertEqual(shape, [4, 64, 64])
+            self.assertTrue(any(values))
+
+    def test_another_model_is_refused_where_there_is_or_is_none(self):
+        fen = "8/8/8/4k3/8/4K3/4P3/8 w - - 0 1"
+        for folder, option, other, says in (
+                ("with", ["--attention-bias"], [], "--attention-bias was given then"),
+                ("without", [], ["--attention-bias"], "--attention-bias was not given then")):
+            folder = self.folder / folder
+            self.train(*option, "--checkpoint-dir", folder, steps=1)
+            self.assert_fails(*self.train_args(*other, "--checkpoint-dir", folder), says=[says],
+                              code=1)
+            checkpoint = self.checkpoints(folder)[-1]
+            # Those that are told no model take the checkpoint's.
+            self.check_run("penstock-train", "predict", "--checkpoint", checkpoint, "--fen", fen)
+            weights = self.export(checkpoint)
+            self.train(*option, "--init-from", weights, steps=1)
+            self.assert_fails(*self.train_args(*other, "--init-from", weights),
+                              says=["blocks.0.attention_bias"], code=1)
 
 
 class CheckpointTest(TrainingTestCase):

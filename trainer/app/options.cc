@@ -67,6 +67,8 @@ absl::Status ValidateTls(const TrainerOptions& o) {
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--model", o.model, "Size of the model")
       ->check(CLI::IsMember({"tiny", "default", "large"}));
+  app.add_flag("--attention-bias", o.attention_bias,
+               "Learn a bias of attention for each layer, head and pair of squares");
   AddDeviceOptions(app, o.device);
   app.add_option("--gemm", o.gemm, "Matrix multiplication on the CPU")
       ->check(CLI::IsMember({"onednn", "openblas"}));

@@ -39,6 +39,7 @@ struct TrainerOptions {
   bool checksums = false;
 
   std::string model = "tiny";
+  bool attention_bias = false;
   DeviceFlags device;
   std::string gemm = std::string(DefaultGemm());
   std::string precision = "fp32";

@@ -138,6 +138,7 @@ absl::Status TrainingRun::OpenData() {
 
 absl::Status TrainingRun::MakeBackend() {
   PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
+  info_.model.attention_bias = options_.attention_bias;
   if (options_.profile.no_allreduce) gate_.emplace(ranks_->communicator(), (TotalSteps() + 1) / 2);
   GatedCommunicator* gate = gate_.has_value() ? &*gate_ : nullptr;
   PENSTOCK_ASSIGN_OR_RETURN(backend_, penstock::MakeBackend(options_, info_.model, *ranks_, gate));

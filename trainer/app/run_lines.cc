@@ -29,7 +29,8 @@ void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {
 
 void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
   absl::PrintF("%s", BuildNotes());
-  absl::PrintF("model %s: %s parameters; %s; %s records to train on, %s held out\n", options.model,
+  absl::PrintF("model %s%s: %s parameters; %s; %s records to train on, %s held out\n",
+               options.model, options.attention_bias ? " with attention bias" : "",
                Grouped(start.backend.table().parameter_count()), start.backend.Describe().place,
                Grouped(start.train_records), Grouped(start.holdout_records));
   if (options.rank.world_size > 1) PrintRanks(options, start);
