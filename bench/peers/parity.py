@@ -98,6 +98,7 @@ def main():
     parser.add_argument("--data", default="sample", help="folder of shards, unless --tsv is given")
     parser.add_argument("--tsv", nargs="+", default=[], help="files of FEN, tab, score")
     parser.add_argument("--model", choices=SIZES, default="tiny")
+    parser.add_argument("--attention-bias", action="store_true")
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32",
                         help="bf16: autocast in the twin")
     parser.add_argument("--batch", type=int, default=256)
@@ -122,7 +123,8 @@ def main():
             seeds.append(run_seed(penstock, args, seed))
             print(json.dumps(seeds[-1]), file=sys.stderr, flush=True)
     points = [seed["points"] for seed in seeds]
-    result = {"model": args.model, "precision": args.precision, "steps": args.steps,
+    result = {"model": args.model, "attention_bias": args.attention_bias,
+              "precision": args.precision, "steps": args.steps,
               "samples": args.steps * args.batch, "torch": torch.__version__, "seeds": seeds,
               "mean_points": statistics.mean(points),
               "spread_points": max(points) - min(points)}

@@ -12,7 +12,7 @@ import chess_records
 
 
 class Penstock:
-    """`args` has bin, data, model, batch and threads."""
+    """`args` has bin, data, model, attention_bias, batch and threads."""
 
     def __init__(self, args, folder, *index_args):
         self.args, self.folder = args, pathlib.Path(folder)
@@ -31,6 +31,7 @@ class Penstock:
         summary = self.folder / "summary.json"
         self.run("penstock-train", "--manifest", self.manifest, "--device", "cpu",
                  "--model", self.args.model,
+                 *(["--attention-bias"] if self.args.attention_bias else []),
                  "--global-batch-size", self.args.batch, "--steps", steps, "--json", summary,
                  "--threads", self.args.threads, *args)
         return json.loads(summary.read_text())
@@ -59,13 +60,17 @@ class Penstock:
             at += count
         return out
 
+    def untrained(self, name, *args):
+        """A checkpoint of the weights that training starts with: a step that changes nothing."""
+        self.train(1, "--lr", 1e-30, "--weight-decay", 0, "--checkpoint-dir", self.folder / name,
+                   *args)
+
     def initial_weights(self, seed):
         """A safetensors file of the weights that training starts with."""
-        folder = self.folder / f"start-{seed}"
-        self.train(1, "--seed", seed, "--lr", 1e-30, "--weight-decay", 0, "--checkpoint-dir", folder)
-        weights = folder.with_suffix(".safetensors")
-        self.run("penstock-train", "export", "--checkpoint", self.checkpoint(folder.name), "--to",
-                 weights)
+        name = f"start-{seed}"
+        self.untrained(name, "--seed", seed)
+        weights = self.folder / f"{name}.safetensors"
+        self.run("penstock-train", "export", "--checkpoint", self.checkpoint(name), "--to", weights)
         return weights
 
     def order(self, split, *args):

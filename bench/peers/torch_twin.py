@@ -18,11 +18,11 @@ import time
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from chess_records import frames, parse, tensors
 from programs import Penstock
-from twin import COUNTS, SIZES, Twin, train_step
+from twin import SIZES, Twin, parameters_of, train_step
 
 FENS = """rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1
 rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1
@@ -37,11 +37,23 @@ def relative(a, b):
     return float((a - b).norm() / b.norm())
 
 
+def with_some_bias(weights_file):
+    """The same weights with noise for a bias: at zero, as it begins, nothing would show."""
+    torch.manual_seed(0)
+    weights = load_file(weights_file)
+    for name in weights:
+        if name.endswith(".attention_bias"):
+            weights[name].normal_()
+    biased = weights_file.with_name("biased.safetensors")
+    save_file(weights, biased)
+    return biased
+
+
 def compare(penstock, args, weights_file, result):
     heads = SIZES[args.model][2]
     twin = Twin(load_file(weights_file), heads)
     result["parameters"] = sum(p.numel() for p in twin.parameters())
-    assert result["parameters"] == COUNTS[args.model], result
+    assert result["parameters"] == parameters_of(args.model, args.attention_bias), result
 
     lines = penstock.folder / "positions.tsv"
     lines.write_text("".join(f"{fen}\t+0\n" for fen in FENS))
@@ -50,8 +62,9 @@ def compare(penstock, args, weights_file, result):
     packed = [parse(r) for shard in sorted((penstock.folder / "packed").glob("*.tfrecord"))
               for r in frames(shard)]
     fens = [argument for fen in FENS for argument in ("--fen", fen)]
+    penstock.untrained("start", "--init-from", weights_file)
     ours = json.loads(penstock.run("penstock-train", "predict", "--checkpoint",
-                                   penstock.checkpoint("start-0"), "--json", *fens))
+                                   penstock.checkpoint("start"), "--json", *fens))
     with torch.no_grad():
         theirs = twin(tensors(packed)[0])
     result["output_max_difference"] = float(
@@ -110,6 +123,7 @@ def main():
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--data", default="sample")
     parser.add_argument("--model", choices=SIZES, default="tiny")
+    parser.add_argument("--attention-bias", action="store_true")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=20, help="of the comparison of losses")
@@ -120,11 +134,13 @@ def main():
     parser.add_argument("--no-speed", action="store_true", help="compare alone")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    result = {"model": args.model, "batch": args.batch, "threads": args.threads,
-              "torch": torch.__version__}
+    result = {"model": args.model, "attention_bias": args.attention_bias, "batch": args.batch,
+              "threads": args.threads, "torch": torch.__version__}
     with tempfile.TemporaryDirectory(prefix="torch-twin-") as folder:
         penstock = Penstock(args, folder)
         weights_file = penstock.initial_weights(0)
+        if args.attention_bias:
+            weights_file = with_some_bias(weights_file)
         if not args.no_parity:
             compare(penstock, args, weights_file, result)
         if not args.no_speed:

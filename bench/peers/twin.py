@@ -3,13 +3,18 @@
 import torch
 import torch.nn.functional as F
 
-# layers, dim, heads, hidden; parameters.
+# layers, dim, heads, hidden; parameters without a bias of attention.
 SIZES = {"tiny": (4, 64, 4, 128), "default": (8, 256, 8, 512), "large": (12, 512, 16, 2048)}
 COUNTS = {"tiny": 144_577, "default": 4_308_737, "large": 38_143_489}
 
 # Of a step, where speed is compared.
 BATCHES = {"cuda": {"tiny": 16384, "default": 16384, "large": 4096},
            "cpu": {"tiny": 256, "default": 32, "large": 8}}
+
+
+def parameters_of(model, attention_bias):
+    layers, _, heads, _ = SIZES[model]
+    return COUNTS[model] + (layers * heads * 64 * 64 if attention_bias else 0)
 
 
 def named_weights(layers, dim, hidden):
@@ -35,6 +40,7 @@ class Twin(torch.nn.Module):
         super().__init__()
         self.heads = heads
         self.layers = sum(name.endswith(".qkv.weight") for name in weights)
+        self.biased = "blocks.0.attention_bias" in weights
         self.p = torch.nn.ParameterDict(
             {name.replace(".", "/"): torch.nn.Parameter(value) for name, value in weights.items()})
 
@@ -52,7 +58,8 @@ class Twin(torch.nn.Module):
             block = f"blocks/{i}/"
             qkv = self.linear(block + "qkv", self.norm(block + "norm1", x))
             q, k, v = qkv.view(batch, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-            y = F.scaled_dot_product_attention(q, k, v)
+            bias = self.p[block + "attention_bias"].to(q.dtype) if self.biased else None
+            y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
             x = x + self.linear(block + "proj", y.transpose(1, 2).reshape(batch, tokens, dim))
             x = x + self.linear(block + "fc2",
                                 gelu(self.linear(block + "fc1", self.norm(block + "norm2", x))))
