@@ -21,7 +21,7 @@ NEW_PORT_SHARE = 0.2  # Of restarts; the ranks follow a folder of addresses.
 # What is counted.
 STOPPED, RUNNING = "SIGKILL with requests unread", "SIGKILL of a running server"
 STARTED, SAME_PORT, NEW_PORT = "start", "restart on the same port", "restart on a new port"
-OPTIONS = argparse.Namespace(kills=100, seed=None, minutes=8)
+OPTIONS = argparse.Namespace(kills=200, seed=None, minutes=8)
 
 
 class Timeline:
