@@ -67,13 +67,14 @@ void AddRanks(const Options& options, std::vector<Named>& out) {
 }
 
 void AddTrouble(const Options& options, std::vector<Named>& out) {
-  for (uint32_t servers : {8u, 64u, 512u}) {
+  for (uint32_t servers : {8u, 64u, 512u, 4096u}) {
     if (servers > 64 && !options.full) continue;
+    const int64_t seconds = !options.full ? 20 : servers > 512 ? 15 : 60;
     const uint32_t ranks = std::clamp(servers / 4, 1u, 64u);
     for (Trouble trouble : {Trouble::kNone, Trouble::kStragglers, Trouble::kDeaths}) {
       ExperimentOptions one = Sized(servers, ranks, 0.6);
       one.trouble = trouble;
-      one.length = absl::Seconds(options.full ? 60 : 20);
+      one.length = absl::Seconds(seconds);
       out.push_back({"trouble",
                      trouble == Trouble::kNone         ? "none"
                      : trouble == Trouble::kStragglers ? "1 in 8 is 10 times slower"
@@ -84,7 +85,7 @@ void AddTrouble(const Options& options, std::vector<Named>& out) {
 }
 
 void AddMembership(const Options& options, std::vector<Named>& out) {
-  for (uint32_t servers : {4u, 16u, 64u, 256u, 1024u}) {
+  for (uint32_t servers : {4u, 16u, 64u, 256u, 1024u, 4096u}) {
     if (servers > 64 && !options.full) continue;
     for (Trouble trouble : {Trouble::kJoin, Trouble::kLeave}) {
       ExperimentOptions one = Sized(servers, std::clamp(servers / 4, 1u, 64u), 0.6);
