@@ -16,7 +16,8 @@ struct MachineLimits {
 struct MachineLimitsSource {
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string self_cgroup = "/proc/self/cgroup";
-  // 0: ask the kernel.
+  std::string stat = "/proc/stat";
+  // 0: ask the kernel. Else CPUs 0, 1, ... may be used.
   uint32_t affinity_cores = 0;
   uint64_t physical_memory = 0;
 };
