@@ -27,6 +27,7 @@
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "records/engine/machine_limits.h"
+#include "records/engine/shared_cpu.h"
 
 namespace penstock {
 namespace {
@@ -43,12 +44,13 @@ struct BenchFlags {
 struct Moment {
   absl::Time time;
   LoaderStats stats;
-  double cpu_seconds = 0;
+  double cpu_seconds = 0;                          // Of this process.
+  std::vector<SharedCpu> shared_cpu;               // Of all.
   std::map<std::string, v1::ServerStats> servers;  // By address; those that answered.
 };
 
 Moment Now(const Loader& loader, const NetworkOptions& network) {
-  Moment now = {absl::Now(), loader.stats(), ReadProcessStats().cpu_seconds, {}};
+  Moment now = {absl::Now(), loader.stats(), ReadProcessStats().cpu_seconds, ReadSharedCpu(), {}};
   for (const LoaderStats::Server& server : now.stats.servers) {
     if (!server.connected || server.address == kLocalServer) continue;
     absl::StatusOr<v1::ServerStats> stats =
@@ -120,6 +122,7 @@ BenchFigures FiguresBetween(const Moment& from, const Moment& to) {
   figures.deciding_share = share(from.stats.scheduling, to.stats.scheduling);
   figures.cores_used = (to.cpu_seconds - from.cpu_seconds) / seconds;
   figures.cores = ReadMachineLimits().cores;
+  figures.cpu = MostUsedCpu(from.shared_cpu, to.shared_cpu, seconds);
   figures.servers = ServersBetween(from, to, seconds);
   return figures;
 }
@@ -213,6 +216,11 @@ void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
                100 * figures.wait_share, figures.cores_used, figures.cores);
   absl::PrintF("          bringing rows into batches %.0f %% of one core, deciding %.0f %%\n",
                100 * figures.copy_share, 100 * figures.deciding_share);
+  if (figures.cpu.cores > 0) {
+    absl::PrintF("machine   all programs together used %.1f of %.3g cores%s\n",
+                 figures.cpu.busy_cores, figures.cpu.cores,
+                 figures.cpu.of_group ? ", its control group's limit" : "");
+  }
   if (!figures.servers.empty()) {
     absl::PrintF("%72s\n", "load  decode    send    idle  cores");
   }
@@ -253,6 +261,8 @@ nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) 
           {"deciding_share", figures.deciding_share},
           {"cores_used", figures.cores_used},
           {"cores", figures.cores},
+          {"machine_cores_used", figures.cpu.busy_cores},
+          {"machine_cores", figures.cpu.cores},
           {"servers", servers},
           {"limit", LimitName(verdict.limit)},
           {"verdict", verdict.text}};

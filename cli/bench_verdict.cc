@@ -10,6 +10,9 @@
 namespace penstock {
 namespace {
 
+// Of the CPUs: what is less is not worth ending other programs for.
+constexpr double kOthers = 0.1;
+
 std::string Percent(double share) { return absl::StrFormat("%.0f %%", 100 * share); }
 
 // Of the servers that told, weighted alike.
@@ -108,6 +111,39 @@ BenchVerdict JudgeClient(const BenchFigures& figures, double process_busy) {
                            "give it more cores", "read with more ranks"}))};
 }
 
+// Of what is busy on this machine, beside this process: cores.
+struct MachineShares {
+  double servers = 0;  // Of those that told, if they run here; else they are of the rest.
+  double rest = 0;
+};
+
+MachineShares SharesOf(const BenchFigures& figures) {
+  MachineShares shares;
+  if (SameMachine(figures.setup)) {
+    for (const ServerFigures& server : figures.servers) shares.servers += server.cores_used;
+  }
+  shares.rest = std::max(0.0, figures.cpu.busy_cores - figures.cores_used - shares.servers);
+  return shares;
+}
+
+BenchVerdict JudgeMachine(const BenchFigures& figures) {
+  const CpuUse& cpu = figures.cpu;
+  const MachineShares shares = SharesOf(figures);
+  const bool servers_here = shares.servers > 0;
+  const bool others = !servers_here || shares.rest >= kOthers * cpu.cores;
+  return {
+      Limit::kThisMachine,
+      absl::StrCat(cpu.of_group ? "This control group's" : "This machine's", " CPU limits: ",
+                   absl::StrFormat("%.1f of %.3g cores were busy, %.1f with this process, ",
+                                   cpu.busy_cores, cpu.cores, figures.cores_used),
+                   servers_here ? absl::StrFormat("%.1f with the servers, ", shares.servers) : "",
+                   absl::StrFormat("%.1f with the rest.", shares.rest),
+                   Advice({servers_here ? "run the servers on machines of their own" : "",
+                           others ? "run fewer other programs here" : "",
+                           cpu.of_group ? "raise the group's limit" : "",
+                           UseSharedMemory(figures.setup), FewerBytes(figures.setup)}))};
+}
+
 BenchVerdict JudgeLink(const BenchFigures& figures) {
   const BenchSetup& setup = figures.setup;
   const bool grpc = setup.path != Path::kSharedMemory;
@@ -153,6 +189,8 @@ const char* LimitName(Limit limit) {
   switch (limit) {
     case Limit::kThisClient:
       return "client";
+    case Limit::kThisMachine:
+      return "machine";
     case Limit::kLink:
       return "link";
     case Limit::kReading:
@@ -191,11 +229,14 @@ BenchVerdict Judge(const BenchFigures& figures) {
   if (figures.deciding_share >= kBusy || (!local && process_busy >= kBusy)) {
     return JudgeClient(figures, process_busy);
   }
+  const bool machine_busy = figures.cpu.share() >= kBusy;
+  if (machine_busy && SameMachine(setup)) return JudgeMachine(figures);
   const double link = figures.link_bytes_per_second;
   const bool disturbed = figures.link_probe_disturbed();
   if (!local && !disturbed && link > 0 && figures.bytes_per_second >= kLinkBusy * link) {
     return JudgeLink(figures);
   }
+  if (machine_busy) return JudgeMachine(figures);
   const Fleet fleet = FleetOf(figures);
   if (fleet.servers > 0 && 1 - fleet.mean.idle() >= kBusy) return JudgeServers(setup, fleet);
   if (fleet.mean.reads >= kReading) return JudgeStorage(fleet);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "records/base/dtype.h"
+#include "records/engine/shared_cpu.h"
 
 namespace penstock {
 
@@ -64,6 +65,7 @@ struct BenchFigures {
   double deciding_share = 0;                // Of the time, the loader decided what to ask for.
   double cores_used = 0;                    // By this process.
   uint32_t cores = 0;                       // That it may use.
+  CpuUse cpu = {};                          // By all programs of this machine.
   double link_bytes_per_second = 0;         // 0: not measured.
   std::vector<ServerFigures> servers = {};  // Empty of kLocal.
 
@@ -71,7 +73,7 @@ struct BenchFigures {
   bool link_probe_disturbed() const;
 };
 
-enum class Limit { kThisClient, kLink, kReading, kServers, kThisProcess, kNothing };
+enum class Limit { kThisClient, kThisMachine, kLink, kReading, kServers, kThisProcess, kNothing };
 
 struct BenchVerdict {
   Limit limit = Limit::kNothing;
@@ -83,7 +85,11 @@ struct BenchVerdict {
 //   this process    local:, and it uses at least kBusy of its cores or of its --threads
 //   this client     the loader decides, which takes one thread at a time, for kBusy of the time, or
 //                   the process uses so much of its cores
+//   this machine    all its programs together, servers here among them, use kBusy of the CPUs that
+//                   this process may use or of its control group's limit; before the link where
+//                   rows come from this machine, for there CPU is all that a link costs
 //   the link        at least kLinkBusy of what the same link carried without disk and copying
+//   this machine    the same where rows come over a network
 //   reading         servers are busy for kBusy of the time, most of it loading chunks
 //   the servers     servers are busy for kBusy of the time
 //   reading         kReading reads that wait for storage are under way at a time, on average

@@ -67,6 +67,62 @@ TEST(BenchVerdictTest, ALinkThatCarriedMoreThanItsProbeIsNotBlamed) {
   EXPECT_THAT(Judge(figures).text, testing::HasSubstr("Measure again"));
 }
 
+// Neither the client nor the servers are busy all the time, but together they use all of it.
+BenchFigures CrowdedMachine(Path path) {
+  BenchFigures figures = Easy();
+  figures.setup.path = path;
+  figures.cores = 2;
+  figures.cores_used = 0.6;
+  figures.servers[0].cores_used = 1.2;
+  figures.cpu = {.of_group = false, .cores = 2, .busy_cores = 1.9};
+  return figures;
+}
+
+TEST(BenchVerdictTest, ServersAndClientTogetherUseUpTheirMachine) {
+  for (Path path : {Path::kSharedMemory, Path::kLoopback}) {
+    const BenchVerdict verdict = Judge(CrowdedMachine(path));
+    EXPECT_EQ(verdict.limit, Limit::kThisMachine);
+    EXPECT_THAT(verdict.text,
+                AllOf(HasSubstr("This machine's CPU limits: 1.9 of 2 cores were busy"),
+                      HasSubstr("0.6 with this process, 1.2 with the servers, 0.1 with the rest"),
+                      HasSubstr("Run the servers on machines of their own"),
+                      Not(HasSubstr("--look-ahead")), Not(HasSubstr("other programs"))));
+  }
+  BenchFigures idle = CrowdedMachine(Path::kLoopback);
+  idle.cpu.busy_cores = 1.6;
+  EXPECT_EQ(Judge(idle).limit, Limit::kNothing);
+}
+
+TEST(BenchVerdictTest, OtherProgramsThatUseUpTheMachineAreNamed) {
+  BenchFigures figures = CrowdedMachine(Path::kLoopback);
+  figures.servers[0].cores_used = 0.3;
+  EXPECT_THAT(Judge(figures).text,
+              AllOf(HasSubstr("1.0 with the rest"), HasSubstr("run fewer other programs here")));
+  figures.setup.path = Path::kNetwork;
+  EXPECT_THAT(Judge(figures).text,
+              AllOf(HasSubstr("1.3 with the rest"), HasSubstr("Run fewer other programs here"),
+                    Not(HasSubstr("servers"))));
+  figures.setup.path = Path::kLocal;
+  figures.servers.clear();
+  EXPECT_EQ(Judge(figures).limit, Limit::kThisMachine);
+}
+
+TEST(BenchVerdictTest, OnOneMachineCpuLimitsBeforeTheLinkThatItMakes) {
+  BenchFigures figures = CrowdedMachine(Path::kLoopback);
+  figures.link_bytes_per_second = 1.1e9;
+  EXPECT_EQ(Judge(figures).limit, Limit::kThisMachine);
+  EXPECT_THAT(Judge(figures).text, HasSubstr("--shm-socket"));
+  figures.setup.path = Path::kNetwork;
+  EXPECT_EQ(Judge(figures).limit, Limit::kLink);
+}
+
+TEST(BenchVerdictTest, AControlGroupThatIsUsedUpIsNamed) {
+  BenchFigures figures = CrowdedMachine(Path::kSharedMemory);
+  figures.cpu = {.of_group = true, .cores = 1.5, .busy_cores = 1.5};
+  EXPECT_THAT(Judge(figures).text, AllOf(HasSubstr("This control group's CPU limits: 1.5 of 1.5"),
+                                         HasSubstr("raise the group's limit")));
+}
+
 TEST(BenchVerdictTest, ServersThatDecodeAllTheTimeNeedCompany) {
   BenchFigures figures = Easy();
   figures.servers[0].engine.decode = 0.7;

@@ -25,14 +25,16 @@ class BenchTest(ProcessTestCase):
             self.assertGreater(server["decode_share"], 0)
             self.assertLess(server["idle_share"], 1)
             self.assertGreater(server["cores_used"], 0)
+        self.assertGreater(result["machine_cores_used"], 0)
+        self.assertLessEqual(result["machine_cores_used"], result["machine_cores"])
         for share in ("wait_share", "copy_share", "deciding_share"):
             self.assertGreaterEqual(result[share], 0)
             self.assertLessEqual(result[share], 1.01)
-        self.assertIn(result["limit"], ("client", "link", "reading", "servers", "nothing"))
+        self.assertIn(result["limit"], ("client", "machine", "link", "reading", "servers", "nothing"))
 
     def test_prints_one_screen(self):
         screen = self.bench(self.start_server().address)
-        for word in ("rate", "link", "client", "server"):
+        for word in ("rate", "link", "client", "machine", "server"):
             self.assertIn(f"\n{word} ", "\n" + screen)
         self.assertLessEqual(len(screen.splitlines()), 24)
 
@@ -59,7 +61,7 @@ class BenchTest(ProcessTestCase):
         result = json.loads(self.bench("local:", "--json"))
         self.assertGreater(result["positions_per_second"], 0)
         self.assertEqual(result["servers"], [])
-        self.assertIn(result["limit"], ("client", "process", "nothing"))
+        self.assertIn(result["limit"], ("client", "machine", "process", "nothing"))
 
     def test_what_ends_too_soon_is_no_measurement(self):
         result = run("penstock", "bench", self.manifest, "--steps", 1, "--seconds", 1)
