@@ -81,7 +81,9 @@ absl::StatusOr<Root> Root::Open(const std::string& folder) {
   if (!fd.valid() && errno == ENOTDIR) {
     return absl::InvalidArgumentError(absl::StrCat(folder, ": is not a folder"));
   }
-  if (!fd.valid()) return ErrnoToStatus(errno, folder);
+  struct stat info;
+  // O_PATH asks nothing of the folder itself; to look something up in it, "." too, takes the right.
+  if (!fd.valid() || ::fstatat(fd.get(), ".", &info, 0) != 0) return ErrnoToStatus(errno, folder);
   return Root(std::move(fd), folder);
 }
 

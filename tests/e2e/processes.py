@@ -13,11 +13,11 @@ from servers import BIN, REPOSITORY, TIMEOUT_S, Server, die_with_parent, pause
 SAMPLE = pathlib.Path(os.environ.get("PENSTOCK_SAMPLE", REPOSITORY / "sample"))
 
 
-def run(program, *args, timeout=TIMEOUT_S, **options):
+def run(program, *args, timeout=TIMEOUT_S, preexec_fn=die_with_parent, **options):
     """Runs a program to its end; returns it with stdout, stderr (text) and returncode."""
     return subprocess.run([str(BIN / program), *map(str, args)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=timeout,
-                          preexec_fn=die_with_parent, **options)
+                          preexec_fn=preexec_fn, **options)
 
 
 class ProcessTestCase(unittest.TestCase):
