@@ -85,6 +85,8 @@ def flatten(value, prefix=""):
         yield prefix.rstrip("."), value
 
 
+DTYPES = ("i8", "packed", "bf16", "f32")
+
 # Label, path in the JSON, unit, divisor, path of what stands beside it and its words.
 CEILINGS = [
     ("memory write", "ceilings.memory_write", "GB/s", 1e9),
@@ -131,7 +133,8 @@ def print_pipeline_row(runs, prefix, label, path, unit, divisor, beside=None, wo
 
 def print_pipeline(args, collected):
     runs = collections.OrderedDict()
-    command = [args.bin / "pipeline_bench", "--seconds", "2", "--connections", "2"]
+    options = ["--seconds", "2", "--connections", "2", "--dtypes", ",".join(DTYPES)]
+    command = [args.bin / "pipeline_bench", *options]
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
         for _ in range(args.repetitions):
@@ -139,11 +142,11 @@ def print_pipeline(args, collected):
                            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             for name, value in flatten(json.loads(out.read_text())):
                 runs.setdefault(name, []).append(value)
-    print("\n### pipeline_bench --seconds 2 --connections 2\n\n| what | median | min – max | unit | beside it |\n"
-          "|---|---|---|---|---|")
+    print(f"\n### pipeline_bench {' '.join(options)}\n")
+    print("| what | median | min – max | unit | beside it |\n|---|---|---|---|---|")
     for row in CEILINGS:
         print_pipeline_row(runs, "", *row)
-    for dtype in ("i8", "packed", "f32"):
+    for dtype in DTYPES:
         for label, *row in OF_DTYPE:
             print_pipeline_row(runs, f"{dtype}.", f"{label}, {dtype}", *row)
     for name, values in runs.items():
