@@ -166,7 +166,8 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "Show what servers are doing, each second until Ctrl-C: rows and bytes a second sent, bytes\n"
       "of rows that clients wait for (QUEUE), chunks that were in memory when they were needed\n"
       "(HIT), how busy the engine's threads are, cores used (CPU), memory of chunks of its\n"
-      "budget, and clients. Rates are of the time between two looks.",
+      "budget, and clients. Rates are of the time between two looks. Where names are too long for\n"
+      "their column, the domain that all share is left out; --json has it.",
       "penstock top --servers 10.0.0.1:7070,10.0.0.2:7070\n"
       "penstock top --servers 127.0.0.1:7070 --once --json | jq '.servers[].rows_per_second'");
   auto flags = std::make_shared<TopFlags>();

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "cli/short_address.h"
 #include "records/base/text.h"
 
 namespace penstock {
@@ -13,12 +15,6 @@ namespace {
 
 constexpr size_t kColumns = 80;
 constexpr size_t kAddressColumns = 21;  // 255.255.255.255:65535
-
-// The end of an address says more than its beginning.
-std::string Tail(const std::string& text, size_t columns) {
-  if (text.size() <= columns) return text;
-  return absl::StrCat("..", text.substr(text.size() - (columns - 2)));
-}
 
 std::string Clipped(std::string line) {
   if (line.size() > kColumns) line.resize(kColumns);
@@ -84,8 +80,13 @@ absl::string_view CauseOf(const ServerLoad& server) {
   return cause;
 }
 
-std::string ServerLine(const ServerLoad& server) {
-  const std::string address = Tail(server.address, kAddressColumns);
+std::vector<std::string> AddressesOf(const std::vector<ServerLoad>& servers) {
+  std::vector<std::string> addresses;
+  for (const ServerLoad& server : servers) addresses.push_back(server.address);
+  return ShortAddresses(std::move(addresses), kAddressColumns);
+}
+
+std::string ServerLine(const ServerLoad& server, const std::string& address) {
   if (!server.status.ok()) return Row(address, server.state(), "", "", "", "", "", "", "", "");
   return Row(address, server.state(), ShortCount(server.rows_per_second),
              ShortBytes(server.bytes_per_second), ShortBytes(server.waiting_bytes),
@@ -97,7 +98,7 @@ std::string ServerLine(const ServerLoad& server) {
 std::string ClientLine(const ClientLoad& client) {
   const std::string name = client.client.empty() ? client.peer : client.client;
   return Clipped(absl::StrFormat(
-      "  %-28s %6s %6s %6s  %d waiting, reads slowly %s", Tail(name, 28),
+      "  %-28s %6s %6s %6s  %d waiting, reads slowly %s", CutInTheMiddle(name, 28),
       ShortCount(client.rows_per_second), ShortBytes(client.bytes_per_second),
       ShortBytes(client.waiting_bytes), client.waiting_requests, Percent(client.slow_share)));
 }
@@ -164,8 +165,10 @@ ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::Serv
 std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool clients) {
   std::vector<std::string> lines = {
       Row("SERVER", "STATE", "ROW/S", "B/S", "QUEUE", "HIT", "BUSY", "CPU", "MEMORY", "CLI")};
-  for (const ServerLoad& server : servers) {
-    lines.push_back(ServerLine(server));
+  const std::vector<std::string> addresses = AddressesOf(servers);
+  for (size_t i = 0; i < servers.size(); ++i) {
+    const ServerLoad& server = servers[i];
+    lines.push_back(ServerLine(server, addresses[i]));
     if (!server.status.ok()) {
       lines.push_back(Clipped(absl::StrCat("  ", Printable(CauseOf(server)))));
     }

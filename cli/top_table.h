@@ -50,7 +50,8 @@ ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::Serv
                        const absl::StatusOr<v1::ServerStats>& now);
 
 // A heading, a line a server, a total of several; under a server that does not answer, why. With
-// `clients` a line for each of a server's clients follows it. No line is longer than 80 columns.
+// `clients` a line for each of a server's clients follows it. No line is longer than 80 columns;
+// addresses are short_address.h's.
 std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool clients);
 
 // 987, 1.23k, 45.6M: at most 5 columns up to 10^15.

@@ -93,8 +93,17 @@ TEST(TopTableTest, LinesFitInEightyColumnsWhateverTheNumbers) {
                            .status = absl::UnavailableError(std::string(300, 'x'))};
   const std::vector<std::string> lines = TopLines({huge, down}, true);
   for (const std::string& line : lines) EXPECT_LE(line.size(), 80u) << line;
-  EXPECT_THAT(lines[1], AllOf(StartsWith(".."), HasSubstr("cluster.local:7070 draining")));
+  EXPECT_THAT(lines[1], StartsWith("preproces..er-17:7070 draining"));
   EXPECT_THAT(lines.back(), AllOf(StartsWith("2 servers"), HasSubstr("1 up")));
+}
+
+TEST(TopTableTest, RowsOfOneDomainAreToldApart) {
+  std::vector<ServerLoad> servers(2);
+  servers[0].address = "node1.cluster.example.org:7070";
+  servers[1].address = "node2.cluster.example.org:7070";
+  const std::vector<std::string> lines = TopLines(servers, false);
+  EXPECT_THAT(lines[1], StartsWith("node1:7070 "));
+  EXPECT_THAT(lines[2], StartsWith("node2:7070 "));
 }
 
 TEST(TopTableTest, ColumnsStandUnderTheirHeadings) {
