@@ -23,6 +23,20 @@ std::string ToString(const ListenAddress& address) {
                                               : absl::StrCat(address.host, ":", address.port);
 }
 
+using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+absl::StatusOr<Addresses> Resolve(const ListenAddress& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  int error = getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found);
+  if (error == 0) return Addresses(found, freeaddrinfo);
+  return absl::InvalidArgumentError(
+      absl::StrCat("listen on ", ToString(address), ": the host cannot be resolved (",
+                   gai_strerror(error), "); give an address or a name of this machine"));
+}
+
 absl::Status ExplainBindError(int error, const ListenAddress& address) {
   std::string where = ToString(address);
   if (error == EADDRINUSE) {
@@ -63,17 +77,10 @@ absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text) {
   return ListenAddress{.host = std::string(host), .port = static_cast<uint16_t>(port)};
 }
 
+absl::Status CheckListenHost(const ListenAddress& address) { return Resolve(address).status(); }
+
 absl::Status ProbeListenAddress(const ListenAddress& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  int error = getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found);
-  if (error != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("listen on ", ToString(address), ": ", gai_strerror(error)));
-  }
-  std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
+  PENSTOCK_ASSIGN_OR_RETURN(const Addresses found, Resolve(address));
   UniqueFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   // As gRPC does, so that connections of a server that has ended are not in the way.
   int yes = 1;

@@ -22,6 +22,9 @@ struct ListenAddress {
 // "127.0.0.1:7070", "[::1]:7070", "localhost:0". kInvalidArgument otherwise.
 absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text);
 
+// kInvalidArgument: the host is a name that cannot be resolved. May ask a name server.
+absl::Status CheckListenHost(const ListenAddress& address);
+
 // Binds `address` for a moment and says what stands in the way: kUnavailable with the process that
 // holds the port where /proc shows it; kPermissionDenied; kInvalidArgument for a host that is not
 // this machine's. OK when it is free.

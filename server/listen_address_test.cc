@@ -74,6 +74,16 @@ TEST(ListenAddressTest, RefusesAnAddressOfAnotherMachine) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("192.0.2.1")));
 }
 
+// Two dots are no name, so that no name server is asked.
+TEST(ListenAddressTest, RefusesAHostThatCannotBeResolved) {
+  for (const absl::Status& status : {CheckListenHost({.host = "no..host", .port = 70}),
+                                     ProbeListenAddress({.host = "no..host", .port = 70})}) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
+                                 AllOf(HasSubstr("no..host:70"), HasSubstr("cannot be resolved"))));
+  }
+  EXPECT_OK(CheckListenHost({.host = "0.0.0.0", .port = 70}));
+}
+
 TEST(ListenAddressTest, AFreePortIsFine) {
   EXPECT_OK(ProbeListenAddress({.host = "127.0.0.1", .port = 0}));
 }

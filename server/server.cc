@@ -46,7 +46,9 @@ absl::Status CheckTls(const ServerOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status CheckPlaintext(const ServerOptions& options) {
+// A host that is no host is said first: TLS would not help it.
+absl::Status CheckPlaintext(const ServerOptions& options, const ListenAddress& address) {
+  PENSTOCK_RETURN_IF_ERROR(Annotate(CheckListenHost(address), "--listen"));
   const std::string where =
       absl::StrCat("--listen ", options.listen, " can be reached from other machines");
   if (!options.token_file.empty()) {
@@ -81,7 +83,7 @@ absl::Status ServerOptions::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(CheckThreads("--read-threads", read_threads));
   PENSTOCK_RETURN_IF_ERROR(CheckTls(*this));
   if (!address->IsLoopback() && tls_cert.empty()) {
-    PENSTOCK_RETURN_IF_ERROR(CheckPlaintext(*this));
+    PENSTOCK_RETURN_IF_ERROR(CheckPlaintext(*this, *address));
   }
   if (data_root.empty()) {
     return absl::InvalidArgumentError("--data-root: give the folder that the shards lie beneath");

@@ -82,6 +82,7 @@ class ServerProgramTest(unittest.TestCase):
         for args, said in [(("--bogus",), "--bogus"), ((), "--data-root"),
                            ((*root, "--listen", "0.0.0.0:0"), "--insecure"),
                            ((*root, "--listen", "nonsense"), "--listen"),
+                           ((*root, "--listen", "no..host:0"), "cannot be resolved"),
                            ((*root, "--health-listen", "nonsense"), "--health-listen"),
                            ((*root, "--metrics-listen", "nonsense:x"), "--metrics-listen"),
                            ((*root, "--threads", "5000"), "--threads: '5000' is not a whole "
