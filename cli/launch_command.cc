@@ -111,10 +111,14 @@ absl::StatusOr<std::vector<LaunchHost>> Hosts(const LaunchFlags& flags) {
   return placed;
 }
 
-bool IsThisHost(const std::string& name) {
+std::string OwnHost() {
   char own[256] = {};
   gethostname(own, sizeof(own) - 1);
-  return name == "localhost" || name == "127.0.0.1" || name == own;
+  return own;
+}
+
+bool IsThisHost(const std::string& name) {
+  return name == "localhost" || name == "127.0.0.1" || name == OwnHost();
 }
 
 // "local", "mpirun" or "srun".
@@ -147,6 +151,17 @@ absl::StatusOr<std::vector<std::string>> Gpus(const LaunchFlags& flags, size_t r
   return gpus;
 }
 
+// What ranks get from whoever starts them. Those of an earlier start are told from those of this
+// one: mpirun and srun have no name for that.
+Environment CommonEnvironment(const LaunchFlags& flags, uint32_t generation) {
+  Environment environment = ProcessEnvironment();
+  environment["PATH"] = SearchPath(environment);
+  environment["PENSTOCK_JOB"] = absl::StrCat("penstock-launch-", OwnHost(), "-", getpid());
+  environment["PENSTOCK_GENERATION"] = absl::StrCat(generation);
+  if (!flags.interface.empty()) environment["PENSTOCK_INTERFACE"] = flags.interface;
+  return environment;
+}
+
 // As torchrun would, so that programs that know torchrun run under it too.
 absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& flags, uint32_t ranks,
                                                            uint32_t generation) {
@@ -155,8 +170,7 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   if (port == 0) {
     PENSTOCK_ASSIGN_OR_RETURN(port, FreePort());
   }
-  Environment common = ProcessEnvironment();
-  common["PATH"] = SearchPath(common);
+  Environment common = CommonEnvironment(flags, generation);
   common["WORLD_SIZE"] = common["LOCAL_WORLD_SIZE"] = absl::StrCat(ranks);
   common["MASTER_ADDR"] = "127.0.0.1";
   common["MASTER_PORT"] = absl::StrCat(port);
@@ -165,7 +179,6 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   // Nobody else can take this name, as they could the port.
   common["PENSTOCK_RENDEZVOUS"] =
       absl::StrCat("unix-abstract:penstock-launch-", getpid(), "-", generation);
-  if (!flags.interface.empty()) common["PENSTOCK_INTERFACE"] = flags.interface;
   std::vector<Environment> environments(ranks, common);
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     environments[rank]["RANK"] = environments[rank]["LOCAL_RANK"] = absl::StrCat(rank);
@@ -232,14 +245,12 @@ absl::StatusOr<std::vector<std::string>> RemoteLine(const LaunchFlags& flags,
 
 // mpirun and srun mark the lines, pass signals on and end all when one rank fails.
 absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& launcher,
-                                   const std::vector<LaunchHost>& hosts) {
+                                   const std::vector<LaunchHost>& hosts, uint32_t generation) {
   if (!flags.gpus.empty()) {
     return UsageError(
         "--gpus is for the ranks of this host; several hosts take a GPU by local rank");
   }
-  Environment environment = ProcessEnvironment();
-  environment["PATH"] = SearchPath(environment);
-  if (!flags.interface.empty()) environment["PENSTOCK_INTERFACE"] = flags.interface;
+  const Environment environment = CommonEnvironment(flags, generation);
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> line,
                             RemoteLine(flags, launcher, hosts, environment));
   if (flags.verbose) absl::FPrintF(stderr, "%s\n", absl::StrJoin(line, " "));
@@ -293,8 +304,9 @@ absl::Status Launch(const LaunchFlags& flags) {
                             ChooseLauncher(flags, hosts, ProcessEnvironment()));
   for (uint32_t attempt = 0;; ++attempt) {
     const bool local = launcher == "local";
-    PENSTOCK_ASSIGN_OR_RETURN(const RanksEnd end, local ? RunLocal(flags, hosts[0].slots, attempt)
-                                                        : RunRemote(flags, launcher, hosts));
+    PENSTOCK_ASSIGN_OR_RETURN(const RanksEnd end, local
+                                                      ? RunLocal(flags, hosts[0].slots, attempt)
+                                                      : RunRemote(flags, launcher, hosts, attempt));
     const absl::Status status =
         ToStatus(end, local && end.failure.has_value() ? absl::StrCat("rank ", end.failure->rank)
                                                        : launcher);

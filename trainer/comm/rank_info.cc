@@ -1,5 +1,6 @@
 #include "trainer/comm/rank_info.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -276,6 +277,18 @@ absl::StatusOr<RankInfo> FromEnvironment(const Environment& environment) {
   return RankInfo();
 }
 
+// What penstock launch, or a user, says whoever started the ranks.
+absl::Status TakeTold(const Environment& environment, RankInfo& info) {
+  Reader reader(environment);
+  auto take = [&](const char* name, std::string& value) {
+    if (std::string told = reader.Optional(name); !told.empty()) value = std::move(told);
+  };
+  take("PENSTOCK_RENDEZVOUS", info.rendezvous);
+  take("PENSTOCK_JOB", info.job);
+  info.generation = reader.OptionalNumber("PENSTOCK_GENERATION", info.generation);
+  return reader.status();
+}
+
 }  // namespace
 
 std::string FirstHost(absl::string_view node_list) {
@@ -294,10 +307,7 @@ absl::StatusOr<RankInfo> FindRank(const RankOptions& options, const Environment&
   const bool told = options.rank.has_value() || options.world_size.has_value();
   PENSTOCK_ASSIGN_OR_RETURN(RankInfo info,
                             told ? FromOptions(options) : FromEnvironment(environment));
-  if (const auto it = environment.find("PENSTOCK_RENDEZVOUS");
-      it != environment.end() && !it->second.empty()) {
-    info.rendezvous = it->second;
-  }
+  PENSTOCK_RETURN_IF_ERROR(TakeTold(environment, info));
   if (!options.rendezvous.empty()) info.rendezvous = options.rendezvous;
   if (info.world_size == 0 || info.rank >= info.world_size) {
     return absl::InvalidArgumentError(absl::StrCat(info.source, ": rank ", info.rank, " of ",

@@ -37,7 +37,7 @@ struct RankOptions {
 
 // The command line's ranks if it names any, else the first complete set of torchrun, Open MPI,
 // Slurm, PMI, Horovod and TF_CONFIG, else one rank alone. --rendezvous, then PENSTOCK_RENDEZVOUS,
-// replaces the address of any set.
+// replaces the address of any set; PENSTOCK_JOB and PENSTOCK_GENERATION replace those of any.
 //
 // kInvalidArgument: no set is complete but one is begun, naming what is missing; a number that is
 // none, or a rank beyond the world.

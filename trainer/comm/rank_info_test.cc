@@ -70,6 +70,19 @@ TEST(RankInfoTest, AToldRendezvousReplacesTheLaunchers) {
             "unix-abstract:x");
 }
 
+TEST(RankInfoTest, JobAndStartMayBeToldToRanksOfAnyLauncher) {
+  for (const Environment& set : {kOpenMpi, kSlurm}) {
+    ASSERT_OK_AND_ASSIGN(
+        const RankInfo info,
+        Find(With(set, {{"PENSTOCK_JOB", "launch-7"}, {"PENSTOCK_GENERATION", "2"}})));
+    EXPECT_EQ(info.job, "launch-7");
+    EXPECT_EQ(info.generation, 2u);
+  }
+  EXPECT_THAT(
+      Find(With(kOpenMpi, {{"PENSTOCK_GENERATION", "x"}})),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("PENSTOCK_GENERATION=x is not")));
+}
+
 TEST(RankInfoTest, OpenMpiOnOneHostNeedsNoAddress) {
   ASSERT_OK_AND_ASSIGN(const RankInfo info, Find(kOpenMpi));
   EXPECT_EQ(info.rank, 1u);
