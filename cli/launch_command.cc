@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/launch_end.h"
 #include "cli/launch_line.h"
 #include "cli/rank_processes.h"
 #include "cli/remote_launch.h"
@@ -197,26 +197,6 @@ void PrintLine(size_t, bool is_error, absl::string_view line) {
   std::fflush(is_error ? stderr : stdout);
 }
 
-std::string Describe(const RanksEnd::Failure& failure, absl::string_view who) {
-  std::string text = failure.code > 128
-                         ? absl::StrCat(who, " was ended by signal ", failure.code - 128, " (",
-                                        strsignal(failure.code - 128), ")")
-                         : absl::StrCat(who, " failed with exit code ", failure.code);
-  if (!failure.last_lines.empty()) {
-    absl::StrAppend(&text, "; its last lines:\n  ", absl::StrJoin(failure.last_lines, "\n  "));
-  }
-  return text;
-}
-
-absl::Status ToStatus(const RanksEnd& end, absl::string_view who) {
-  if (!end.failure.has_value()) return absl::OkStatus();
-  const int code = end.failure->code;
-  if (code == 2) return UsageError(Describe(*end.failure, who));
-  absl::Status status = absl::AbortedError(Describe(*end.failure, who));
-  if (code > 128) status.SetPayload(kSignalPayload, absl::Cord(absl::StrCat(code - 128)));
-  return status;
-}
-
 absl::StatusOr<RanksEnd> RunLocal(const LaunchFlags& flags, uint32_t ranks, uint32_t generation) {
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<Environment> environments,
                             LocalEnvironments(flags, ranks, generation));
@@ -255,12 +235,8 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
                             RemoteLine(flags, launcher, hosts, environment));
   if (flags.verbose) absl::FPrintF(stderr, "%s\n", absl::StrJoin(line, " "));
   RankProcesses processes(line, {environment}, PrintLine);
-  // Of SIGINT mpirun ends its ranks at once, and srun asks for a second one; of SIGTERM srun kills
-  // them, and SIGUSR1 is passed on.
-  const bool by_srun = launcher == "srun";
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    processes.PassOn(signal, by_srun ? SIGUSR1 : SIGTERM);
-  }
+  // Of SIGTERM both kill their ranks, mpirun a second later; SIGUSR1 they pass on.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) processes.PassOn(signal, SIGUSR1);
   return processes.Run();
 }
 
@@ -307,9 +283,7 @@ absl::Status Launch(const LaunchFlags& flags) {
     PENSTOCK_ASSIGN_OR_RETURN(const RanksEnd end, local
                                                       ? RunLocal(flags, hosts[0].slots, attempt)
                                                       : RunRemote(flags, launcher, hosts, attempt));
-    const absl::Status status =
-        ToStatus(end, local && end.failure.has_value() ? absl::StrCat("rank ", end.failure->rank)
-                                                       : launcher);
+    const absl::Status status = ToStatus(end, launcher);
     // Neither a wrong command line nor a wish to stop gets better by trying again.
     if (status.ok() || end.signal != 0 || attempt >= flags.restarts || ExitCode(status) == 2) {
       return status;

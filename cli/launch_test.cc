@@ -1,5 +1,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/command.h"
+#include "cli/launch_end.h"
 #include "cli/launch_line.h"
 #include "cli/remote_launch.h"
 #include "gmock/gmock.h"
@@ -79,7 +81,7 @@ RemoteLaunch TwoHosts() {
 TEST(RemoteLaunchTest, MpirunIsToldHostsRendezvousAndVariables) {
   EXPECT_EQ(absl::StrJoin(MpirunLine(TwoHosts()), " "),
             "mpirun -np 4 -H a:2,b:2 --bind-to none --tag-output "
-            "-mca odls_base_sigkill_timeout 600 -x PATH -x PENSTOCK_TOKEN_FILE "
+            "-x PATH -x PENSTOCK_TOKEN_FILE "
             "-x PENSTOCK_RENDEZVOUS=a:29400 penstock-train --lr 0.1");
   RemoteLaunch launch = TwoHosts();
   launch.as_root = true;
@@ -103,6 +105,36 @@ TEST(RemoteLaunchTest, SrunRefusesUnequalHosts) {
   launch.hosts[1].slots = 1;
   EXPECT_THAT(SrunLine(launch), StatusIs(absl::StatusCode::kInvalidArgument,
                                          AllOf(HasSubstr("a has 2"), HasSubstr("b 1"))));
+}
+
+TEST(LaunchEndTest, TheRankThatALauncherBlamesIsFound) {
+  EXPECT_EQ(FindBlame({"[1,0]<stderr>:rank 2 died",
+                       "mpirun noticed that process rank 1 with PID 0 "
+                       "on node a exited on signal 9 (Killed)."}),
+            Blame{1});
+  EXPECT_EQ(FindBlame({"  Process name: [[12410,1],13]", "  Exit code:    7"}), Blame{13});
+  EXPECT_EQ(FindBlame({"srun: error: tasks 0-1: Killed", "[1,0]<stdout>:task 4: done"}),
+            std::nullopt);
+}
+
+TEST(LaunchEndTest, SrunSaysHowATaskEnded) {
+  EXPECT_EQ(FindBlame({"srun: error: a: task 3: Killed", "srun: error: a: task 0: Terminated"}),
+            (Blame{3, 137}));
+  EXPECT_EQ(FindBlame({"srun: error: a: task 1: Exited with exit code 7"}), (Blame{1, 7}));
+  EXPECT_EQ(FindBlame({"srun: error: a: task 1: Out Of Memory"}), Blame{1});
+}
+
+TEST(LaunchEndTest, TheEndIsToldWithItsCode) {
+  EXPECT_OK(ToStatus({}, "local"));
+  EXPECT_THAT(ToStatus({.failure = RanksEnd::Failure{2, 7, {"no disk"}}}, "local"),
+              StatusIs(absl::StatusCode::kAborted,
+                       "rank 2 failed with exit code 7; its last lines:\n  no disk"));
+  const absl::Status killed =
+      ToStatus({.failure = RanksEnd::Failure{0, 143, {"srun: error: a: task 3: Killed"}}}, "srun");
+  EXPECT_EQ(ExitCode(killed), 137);
+  EXPECT_THAT(std::string(killed.message()),
+              testing::StartsWith("srun: rank 3 was ended by signal 9 (Killed)"));
+  EXPECT_EQ(ExitCode(ToStatus({.failure = RanksEnd::Failure{0, 2, {}}}, "mpirun")), 2);
 }
 
 }  // namespace

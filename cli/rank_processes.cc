@@ -98,7 +98,7 @@ absl::Status RankProcesses::Start(size_t rank) {
 
 void RankProcesses::Execute(size_t rank, const int (&out)[2], const int (&err)[2]) const {
   setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  prctl(PR_SET_PDEATHSIG, PassedOnAs(SIGTERM));
   dup2(out[1], STDOUT_FILENO);
   dup2(err[1], STDERR_FILENO);
   if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
@@ -153,8 +153,7 @@ void RankProcesses::ReadSignals() {
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGCHLD) continue;
     end_.signal = static_cast<int>(info.ssi_signo);
-    const auto as = passed_on_as_.find(end_.signal);
-    SendToAll(as == passed_on_as_.end() ? end_.signal : as->second);
+    SendToAll(PassedOnAs(end_.signal));
   }
 }
 
@@ -210,7 +209,8 @@ void RankProcesses::Ended(pid_t pid, int status) {
   }
   if (is_first && end_.signal == 0) SendToAll(SIGTERM);
   // One that ended of the signal that was passed on has not failed: others may still be saving.
-  const bool as_told = end_.signal != 0 && (code == 128 + end_.signal || code == 128 + SIGTERM);
+  const bool as_told = end_.signal != 0 && (code == 128 + end_.signal || code == 128 + SIGTERM ||
+                                            code == 128 + PassedOnAs(end_.signal));
   if (!as_told && !kill_at_.has_value()) kill_at_ = Clock::now() + grace_;
 }
 
@@ -226,6 +226,11 @@ void RankProcesses::EndWhatIsLeft() {
   if (!running_.empty() || groups_.empty() || kill_at_.has_value() || end_.signal != 0) return;
   SendToAll(SIGTERM);
   kill_at_ = Clock::now() + grace_;
+}
+
+int RankProcesses::PassedOnAs(int signal) const {
+  const auto as = passed_on_as_.find(signal);
+  return as == passed_on_as_.end() ? signal : as->second;
 }
 
 // A number stays a group's while any of its processes lives.

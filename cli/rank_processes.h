@@ -34,7 +34,7 @@ struct RanksEnd {
 // so that a terminal's Ctrl-C reaches it once, and gets every signal as a group. SIGINT and SIGTERM
 // are passed on to all, SIGHUP as SIGTERM. The first rank that fails ends the others: by SIGTERM,
 // and after `grace` by SIGKILL; so do ranks that have ended what they left behind. If this process
-// dies they get SIGTERM.
+// dies they get what SIGTERM is passed on as.
 // Not thread-safe; one at a time, in a process without other children.
 class RankProcesses {
  public:
@@ -77,6 +77,7 @@ class RankProcesses {
   void ForgetEmptyGroups();
   void EndWhatIsLeft();
   void SendToAll(int signal);
+  int PassedOnAs(int signal) const;
   void Drain();
 
   const std::vector<std::string> program_;

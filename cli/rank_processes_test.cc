@@ -83,6 +83,18 @@ TEST_F(RankProcessesTest, SignalsArePassedOn) {
   EXPECT_THAT(lines_, Contains("1 out saved"));
 }
 
+TEST_F(RankProcessesTest, ASignalMayBePassedOnAsAnother) {
+  RankProcesses processes(
+      {"/bin/sh", "-c", "trap 'echo saved; exit 0' USR1; echo ready; while :; do sleep 0.05; done"},
+      {{{"PATH", "/usr/bin:/bin"}}}, [this](size_t, bool, absl::string_view line) {
+        lines_.emplace_back(line);
+        if (line == "ready") kill(getpid(), SIGTERM);
+      });
+  processes.PassOn(SIGTERM, SIGUSR1);
+  EXPECT_FALSE(processes.Run()->failure.has_value());
+  EXPECT_THAT(lines_, Contains("saved"));
+}
+
 TEST_F(RankProcessesTest, SignalsReachWhatAScriptStarted) {
   on_line_ = [](absl::string_view line) {
     if (line == "ready") kill(getpid(), SIGHUP);

@@ -39,8 +39,6 @@ std::vector<std::string> MpirunLine(const RemoteLaunch& launch) {
   }));
   // Ranks have threads of their own; one core each would starve them.
   Append(line, {"--bind-to", "none", "--tag-output"});
-  // Between SIGTERM and SIGKILL; its default of a second is too short to save in.
-  Append(line, {"-mca", "odls_base_sigkill_timeout", "600"});
   if (launch.ssh_port != 0) {
     Append(line, {"-mca", "plm_rsh_args", absl::StrCat("-p ", launch.ssh_port)});
   }

@@ -72,7 +72,7 @@ class LaunchSlurmTest(SlurmTestCase):
         self.assertEqual(state, "FAILED", self.log(job))
         self.assertNotEqual(code, 0, self.log(job))
         self.assertRegex(self.log(job), r"task 1: Exited with exit code 7")
-        self.assertRegex(self.log(job), r"srun .*; its last lines:")
+        self.assertRegex(self.log(job), r"srun: rank 1 failed with exit code 7; its last lines:")
 
     def test_a_signal_saves_and_ends_well(self):
         # The launcher's SIGTERM, and what Slurm sends to all. Slurm's SIGTERM would reach srun too,

@@ -1,8 +1,7 @@
-"""penstock launch with real ranks: output, failures, restarts, signals, mpirun."""
+"""penstock launch with real ranks: output, failures, restarts, signals."""
 
 import os
 import pathlib
-import shutil
 import signal
 import time
 import unittest
@@ -73,15 +72,6 @@ class LaunchTest(RanksTestCase):
         self.end_well([job])
         self.assertIn("[0] stopped after step", job.out)
         self.newest(folder)
-
-    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
-    def test_ranks_by_mpirun(self):
-        folder = self.folder / "of-2"
-        job = self.launch("-np", 2, "-H", "localhost:2", "--launcher", "mpirun", "--verbose", "--",
-                          "penstock-train", *self.train_args("--checkpoint-dir", folder))
-        self.end_well([job])
-        self.assertIn("2 ranks (Open MPI)", job.out)
-        self.assertEqual(numbers(self.newest(folder)), self.one_rank(self.STEPS))
 
     def test_wrong_lines_are_usage_errors(self):
         for args, says in ((["-np", 2], "which program?"), (["--", "true"], "-np is required"),

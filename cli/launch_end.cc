@@ -1,0 +1,94 @@
+#include "cli/launch_end.h"
+
+#include <csignal>
+#include <cstring>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/command.h"
+
+namespace penstock {
+namespace {
+
+// The number that follows `mark`.
+std::optional<size_t> NumberAfter(absl::string_view line, absl::string_view mark) {
+  const size_t at = line.find(mark);
+  if (at == absl::string_view::npos) return std::nullopt;
+  absl::string_view digits = line.substr(at + mark.size());
+  size_t length = 0;
+  while (length < digits.size() && absl::ascii_isdigit(digits[length])) ++length;
+  size_t number = 0;
+  if (!absl::SimpleAtoi(digits.substr(0, length), &number)) return std::nullopt;
+  return number;
+}
+
+// "Exited with exit code 7", "Killed": srun itself ends with the highest code of all ranks, which
+// may be that of one that it ended.
+std::optional<int> CodeOfTask(absl::string_view how) {
+  if (const std::optional<size_t> code = NumberAfter(how, "Exited with exit code ")) {
+    return static_cast<int>(*code);
+  }
+  for (int signal = 1; signal < SIGRTMIN; ++signal) {
+    if (absl::StartsWith(how, strsignal(signal))) return 128 + signal;
+  }
+  return std::nullopt;
+}
+
+std::optional<Blame> BlameOf(absl::string_view line) {
+  std::optional<size_t> rank;
+  // "mpirun noticed that process rank 1 with PID 0 on node a exited on signal 9 (Killed)."
+  if (absl::StartsWith(line, "mpirun noticed")) rank = NumberAfter(line, "process rank ");
+  // "  Process name: [[12410,1],1]", below "The first process to do so was:".
+  if (absl::StartsWith(line, "  Process name: [[")) rank = NumberAfter(line, "],");
+  if (rank.has_value()) return Blame{*rank};
+  // "srun: error: a: task 1: Exited with exit code 7"
+  if (!absl::StartsWith(line, "srun: error: ")) return std::nullopt;
+  rank = NumberAfter(line, ": task ");
+  if (!rank.has_value()) return std::nullopt;
+  return Blame{*rank, CodeOfTask(line.substr(line.rfind(": ") + 2))};
+}
+
+std::string Describe(const RanksEnd::Failure& failure, absl::string_view who) {
+  std::string text = failure.code > 128
+                         ? absl::StrCat(who, " was ended by signal ", failure.code - 128, " (",
+                                        strsignal(failure.code - 128), ")")
+                         : absl::StrCat(who, " failed with exit code ", failure.code);
+  if (!failure.last_lines.empty()) {
+    absl::StrAppend(&text, "; its last lines:\n  ", absl::StrJoin(failure.last_lines, "\n  "));
+  }
+  return text;
+}
+
+absl::Status ToStatus(const RanksEnd::Failure& failure, absl::string_view who) {
+  const std::string text = Describe(failure, who);
+  if (failure.code == 2) return UsageError(text);
+  absl::Status status = absl::AbortedError(text);
+  if (failure.code > 128) {
+    status.SetPayload(kSignalPayload, absl::Cord(absl::StrCat(failure.code - 128)));
+  }
+  return status;
+}
+
+}  // namespace
+
+std::optional<Blame> FindBlame(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    if (const std::optional<Blame> blame = BlameOf(line)) return blame;
+  }
+  return std::nullopt;
+}
+
+absl::Status ToStatus(const RanksEnd& end, absl::string_view launcher) {
+  if (!end.failure.has_value()) return absl::OkStatus();
+  RanksEnd::Failure failure = *end.failure;
+  if (launcher == "local") return ToStatus(failure, absl::StrCat("rank ", failure.rank));
+  const std::optional<Blame> blame = FindBlame(failure.last_lines);
+  if (!blame.has_value()) return ToStatus(failure, launcher);
+  failure.code = blame->code.value_or(failure.code);
+  return ToStatus(failure, absl::StrCat(launcher, ": rank ", blame->rank));
+}
+
+}  // namespace penstock
