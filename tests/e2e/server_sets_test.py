@@ -1,7 +1,9 @@
 """file: and dns:/// server sets with real processes: servers join and leave a running stream."""
 
 import json
+import os
 import signal
+import subprocess
 import time
 import unittest
 
@@ -91,6 +93,42 @@ class ServerSetsTest(ProcessTestCase):
         result = self.stream(f"dns:///localhost:{port}")
         self.assertEqual(result["digest"], self.stream("local:")["digest"])
         self.assertIn(f"127.0.0.1:{port}", [s["address"] for s in result["servers"]])
+
+    def with_hosts(self, hosts):
+        """A command that executes another one, which has `hosts` as its /etc/hosts."""
+        mine = ["--map-root-user"] if os.geteuid() != 0 else []
+        prefix = ["unshare", "--mount", *mine, "sh", "-c",
+                  'mount --bind "$0" /etc/hosts && exec "$@"', hosts]
+        try:
+            subprocess.run([*map(str, prefix), "true"], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.skipTest(f"no mount namespaces here ({error})")
+        return prefix
+
+    def test_a_name_is_followed_as_it_changes(self):
+        hosts = self.folder / "hosts"
+        hosts.write_text("127.0.0.1 pool\n")
+        prefix = self.with_hosts(hosts)
+        one = self.start_server("--threads", 1)
+        port = one.address.rpartition(":")[2]
+        two, three = (self.start_server("--threads", 1, listen=f"127.0.0.{host}:{port}")
+                      for host in (2, 3))
+        ids = self.folder / "ids"
+        client = self.spawn("penstock", *self.stream_args(
+            f"dns:///pool:{port}", "--ids", ids, "--pace", 40_000, "--look-ahead", "8MiB",
+            epochs=20), prefix=prefix)
+        self.read_rows(client, ids, 2_000)
+        hosts.write_text("127.0.0.2 pool\n127.0.0.3 pool\n")  # In place: the mount is of this file.
+        for server in (two, three):
+            self.wait_until(lambda: self.serves_rows(server), "a server that joined is not used")
+        self.wait_until(lambda: "client left" in one.log(), "a server that left is still used")
+        one.kill()
+        out, err = client.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(client.returncode, 0, err)
+        result = json.loads(out)
+        self.assertEqual(result["digest"], self.stream("local:", epochs=20)["digest"])
+        self.assertEqual({server["address"]: server["rows"] > 0 for server in result["servers"]},
+                         {server.address: True for server in (one, two, three)})
 
     def test_a_name_that_is_unknown_is_named_with_the_reason(self):
         result = run("penstock", *self.stream_args("dns:///penstock.invalid:7070",
