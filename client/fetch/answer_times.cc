@@ -24,6 +24,10 @@ void AnswerTimes::Forget(uint32_t server) {
   if (server < servers_.size()) servers_[server] = Recent();
 }
 
+bool AnswerTimes::Knows(uint32_t server) const {
+  return server < servers_.size() && servers_[server].count > 0;
+}
+
 absl::Duration AnswerTimes::Usual(uint32_t rows) const { return Scaled(usual_, rows); }
 
 absl::Duration AnswerTimes::Usual(uint32_t rows, std::span<const absl::Duration> ages) {

@@ -21,6 +21,8 @@ class AnswerTimes {
   // It is no measure any more.
   void Forget(uint32_t server);
   size_t count() const { return count_; }
+  // Whether it has a sample of it.
+  bool Knows(uint32_t server) const;
   // For as many rows as samples have on average, or in proportion for more. Of two servers the
   // faster one's. Brought up to date by every eighth sample, or more seldom if there are many
   // servers; 0 without samples.

@@ -150,6 +150,7 @@ class FetchScheduler {
   absl::Time LateAt(const RequestEntry& request) const;
   bool LeavesSoonerRowsUnasked(const ServerEntry& server) const;
   bool OthersKeepItWaitingToo(const RequestEntry& request);
+  void CollectAges(const ServerEntry& late);
   void Avoid(WindowEntry& window, const ServerEntry& server);
   bool IsSilent(const ServerEntry& server) const;
   bool MayBeSlow(const ServerEntry& server) const;

@@ -69,17 +69,26 @@ bool FetchScheduler::LeavesSoonerRowsUnasked(const ServerEntry& server) const {
 }
 
 // Other ranks may be behind this one, and all servers busy with what those need first: then it is
-// usual to wait. One that is up and has nothing to do keeps nobody waiting, though it was never
-// asked: without it a plan of few lanes would know the late server alone.
+// usual to wait.
 bool FetchScheduler::OthersKeepItWaitingToo(const RequestEntry& request) {
-  ages_.clear();
+  CollectAges(servers_[request.stream.server]);
+  return now_ < DueBy(request, 4 * answers_.Usual(request.rows, ages_));
+}
+
+// What each server is known to need at least. Where none but `late` was ever asked, as in a plan of
+// few lanes, one that is up and has nothing to do would keep nobody waiting.
+void FetchScheduler::CollectAges(const ServerEntry& late) {
+  ages_.assign(servers_.size(), absl::ZeroDuration());
+  bool compared = false;
+  std::optional<uint32_t> idle;
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& server = servers_[i];
     const RequestEntry* oldest = server.first_request;
-    const bool idle = oldest == nullptr && server.state == ServerState::kUp && !server.slow;
-    ages_.push_back(oldest != nullptr ? now_ - SinceWhen(*oldest) : idle * absl::Nanoseconds(1));
+    if (oldest != nullptr) ages_[i] = now_ - SinceWhen(*oldest);
+    compared |= &server != &late && (oldest != nullptr || answers_.Knows(i));
+    if (oldest == nullptr && server.state == ServerState::kUp && !server.slow) idle = i;
   }
-  return now_ < DueBy(request, 4 * answers_.Usual(request.rows, ages_));
+  if (!compared && idle) ages_[*idle] = absl::Nanoseconds(1);
 }
 
 // Finds requests that missed their deadline; when to look again.
