@@ -37,6 +37,7 @@ absl::Duration AnswerTimes::Usual(uint32_t rows, std::span<const absl::Duration>
 absl::Duration AnswerTimes::Median(std::span<const absl::Duration> ages) {
   longest_.clear();
   for (size_t i = 0; i < std::max(servers_.size(), ages.size()); ++i) {
+    if (i < ages.size() && ages[i] == kLeftOut) continue;
     absl::Duration longest = i < servers_.size() ? servers_[i].Longest() : absl::ZeroDuration();
     if (i < ages.size()) longest = std::max(longest, ages[i]);
     if (longest > absl::ZeroDuration()) longest_.push_back(longest);

@@ -17,6 +17,8 @@ namespace penstock {
 // them are slow, these do not raise it, however much each of them answers. Not thread-safe.
 class AnswerTimes {
  public:
+  static constexpr absl::Duration kLeftOut = -absl::InfiniteDuration();
+
   void Add(uint32_t server, uint32_t rows, absl::Duration time);
   // It is no measure any more.
   void Forget(uint32_t server);
@@ -27,7 +29,8 @@ class AnswerTimes {
   // faster one's. Brought up to date by every eighth sample, or more seldom if there are many
   // servers; 0 without samples.
   absl::Duration Usual(uint32_t rows) const;
-  // The same where server i is known to need at least ages[i] for what it has not answered yet.
+  // The same where server i is known to need at least ages[i] for what it has not answered yet, or
+  // is left out.
   absl::Duration Usual(uint32_t rows, std::span<const absl::Duration> ages);
 
  private:

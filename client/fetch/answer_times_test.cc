@@ -36,6 +36,15 @@ TEST(AnswerTimesTest, AnAnswerInNoTimeIsASample) {
             absl::Nanoseconds(1));
 }
 
+TEST(AnswerTimesTest, WhoIsLeftOutIsNoMeasure) {
+  AnswerTimes times;
+  times.Add(0, kRows, absl::Seconds(1));
+  times.Add(1, kRows, absl::Milliseconds(1));
+  const std::vector ages = {absl::ZeroDuration(), AnswerTimes::kLeftOut};
+  EXPECT_EQ(times.Usual(kRows, ages), absl::Seconds(1));
+  EXPECT_EQ(times.Usual(kRows, std::vector(2, AnswerTimes::kLeftOut)), absl::ZeroDuration());
+}
+
 TEST(AnswerTimesTest, SlowServersCountOnceHoweverMuchTheyAnswer) {
   AnswerTimes times;
   for (uint32_t server = 0; server < 5; ++server) times.Add(server, kRows, absl::Milliseconds(3));

@@ -151,6 +151,7 @@ class FetchScheduler {
   bool LeavesSoonerRowsUnasked(const ServerEntry& server) const;
   bool OthersKeepItWaitingToo(const RequestEntry& request);
   void CollectAges(const ServerEntry& late);
+  void LeaveOutSilent();
   void Avoid(WindowEntry& window, const ServerEntry& server);
   bool IsSilent(const ServerEntry& server) const;
   bool MayBeSlow(const ServerEntry& server) const;

@@ -71,8 +71,15 @@ bool FetchScheduler::LeavesSoonerRowsUnasked(const ServerEntry& server) const {
 // Other ranks may be behind this one, and all servers busy with what those need first: then it is
 // usual to wait.
 bool FetchScheduler::OthersKeepItWaitingToo(const RequestEntry& request) {
-  CollectAges(servers_[request.stream.server]);
-  return now_ < DueBy(request, 4 * answers_.Usual(request.rows, ages_));
+  const ServerEntry& server = servers_[request.stream.server];
+  CollectAges(server);
+  if (now_ >= DueBy(request, 4 * answers_.Usual(request.rows, ages_))) return false;
+  if (!IsSilent(server)) return true;
+  // Most of them may have stopped at one moment: then those that still answer are the measure, with
+  // more patience, for among many servers some are always quick.
+  LeaveOutSilent();
+  const absl::Duration usual = answers_.Usual(request.rows, ages_);
+  return usual == absl::ZeroDuration() || now_ < DueBy(request, 16 * usual);
 }
 
 // What each server is known to need at least. Where none but `late` was ever asked, as in a plan of
@@ -89,6 +96,16 @@ void FetchScheduler::CollectAges(const ServerEntry& late) {
     if (oldest == nullptr && server.state == ServerState::kUp && !server.slow) idle = i;
   }
   if (!compared && idle) ages_[*idle] = absl::Nanoseconds(1);
+}
+
+// What is left are servers that have answered and owe nothing, or are answering.
+void FetchScheduler::LeaveOutSilent() {
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    const ServerEntry& server = servers_[i];
+    const bool usable = server.state == ServerState::kUp && !server.slow && answers_.Knows(i);
+    const bool answers = server.first_request == nullptr || !IsSilent(server);
+    if (!usable || !answers) ages_[i] = AnswerTimes::kLeftOut;
+  }
 }
 
 // Finds requests that missed their deadline; when to look again.

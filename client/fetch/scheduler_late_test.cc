@@ -58,6 +58,15 @@ TEST_F(SchedulerTest, ASilentServerIsLeftThoughOthersAreSlow) {
   EXPECT_LT(fleet.longest_wait(), absl::Seconds(1));
 }
 
+// More than half of them, so that what is usual is to say nothing.
+TEST_F(SchedulerTest, MostServersMayBeSilentAtOnce) {
+  MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
+  FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});
+  for (uint32_t i = 0; i < 3; ++i) fleet.StallAt(absl::Milliseconds(500), i);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_LT(fleet.longest_wait(), absl::Milliseconds(600));
+}
+
 TEST_F(SchedulerTest, ASlowServerThatRecoversIsUsedAgain) {
   MakePlan(Chunks(2000, 40), {.lanes = 16, .window_chunks = 8});
   FakeFleet& fleet = MakeFleet({.servers = 4, .consume = absl::Milliseconds(5)});

@@ -259,6 +259,24 @@ void DrawLateness(Dice& dice, Scenario& scenario) {
   }
 }
 
+// More than half of the servers, but not all, at one moment: they stop, or become slow.
+void DrawMajority(Dice& dice, Scenario& scenario) {
+  const auto servers = static_cast<uint32_t>(scenario.first_servers.size());
+  if (servers < 3) return;
+  const uint32_t late = dice.Between(servers / 2 + 1, servers - 1);
+  const uint32_t first = dice.Between(0u, servers - 1);
+  Fault fault;
+  const absl::Duration at = dice.Seconds(0.3, 3);
+  fault.lasts = dice.Seconds(0.1, 100);
+  fault.kind = dice.Chance(0.5) ? FaultKind::kStall : FaultKind::kManners;
+  fault.manners.slow = dice.LogBetween(5, 1'000);
+  for (uint32_t i = 0; i < late; ++i) {
+    fault.at = at + dice.Seconds(0.001, 0.1);
+    fault.server = scenario.first_servers[(first + i) % servers];
+    scenario.faults.push_back(fault);
+  }
+}
+
 constexpr std::array<const char*, static_cast<size_t>(FaultKind::kNumKinds)> kFaultNames = {
     "kill", "vanish", "stall", "drain", "cut", "break", "manners", "leave"};
 
@@ -292,6 +310,15 @@ Scenario DrawLateServers(uint64_t seed) {
   }
   Dice dice(DeriveKey(0x1a7e, seed));
   DrawLateness(dice, scenario);
+  return scenario;
+}
+
+Scenario DrawHiccup(uint64_t seed) {
+  Scenario scenario = DrawLateServers(seed);
+  scenario.faults.clear();
+  scenario.rank.scheduler.silence_timeout = absl::Seconds(10);
+  Dice dice(DeriveKey(0x41cc, seed));
+  DrawMajority(dice, scenario);
   return scenario;
 }
 

@@ -64,6 +64,10 @@ Scenario DrawScenario(uint64_t seed);
 // while or become slow. No silence is long enough to take one for lost.
 Scenario DrawLateServers(uint64_t seed);
 
+// Likewise, but more than half of them, not all, at one moment, as where a switch hiccups; and
+// their silence is taken for a loss after 10 s.
+Scenario DrawHiccup(uint64_t seed);
+
 // "shuffled, 12 lanes of 230 chunks; 3 ranks, batch 77; 4 servers, 6 faults: ..."
 std::string ToString(const Scenario& scenario);
 

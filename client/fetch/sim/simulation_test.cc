@@ -59,6 +59,21 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LateServersTest, ::testing::Range<uint64_t>(0, 2
                                                (shard.param + 1) * kSeeds - 1);
                          });
 
+// One that still answers does what the silent ones do not, but for few lanes that it was never
+// asked for: the remaining seed's. Before, 9 of 500 waited until the silent ones were taken for
+// lost.
+TEST(HiccupTest, MostServersMayStopAtOneMoment) {
+  uint64_t waited_long = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Scenario scenario = DrawHiccup(seed);
+    const Outcome outcome = Simulate(scenario);
+    EXPECT_EQ(outcome.violation, "") << "seed " << seed;
+    scenario.faults.clear();
+    waited_long += outcome.longest_wait > Simulate(scenario).longest_wait + absl::Seconds(2);
+  }
+  EXPECT_LE(waited_long, 1 + kSeeds / 500);
+}
+
 // Servers that were never asked, or answered within the same moment as they said ready, were once
 // no measure for the one that is late; or it was asked for so much that it could not be late.
 TEST(SimulationReplayTest, LateServersThatOnceWereWaitedFor) {
