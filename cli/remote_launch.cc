@@ -32,7 +32,7 @@ uint32_t RemoteLaunch::ranks() const {
 
 std::vector<std::string> MpirunLine(const RemoteLaunch& launch) {
   std::vector<std::string> line = {"mpirun"};
-  if (launch.as_root) line.push_back("--allow-run-as-root");
+  if (launch.as_root) Append(line, {"--allow-run-as-root"});
   Append(line, {"-np", absl::StrCat(launch.ranks()), "-H"});
   line.push_back(absl::StrJoin(launch.hosts, ",", [](std::string* out, const LaunchHost& host) {
     absl::StrAppend(out, host.name, ":", host.slots);
