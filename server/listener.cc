@@ -219,6 +219,8 @@ void Listener::Meet(Silent& silent) {
     }
     // gRPC answers in plaintext, which tells the client.
   }
+  // What gRPC says of a handshake that fails does not name the client.
+  if (speaks_tls_) spdlog::debug("tls handshake begins peer={}", silent.peer);
   hand_over_(std::move(connection));
 }
 

@@ -83,11 +83,12 @@ class TlsTest(SecurityTestCase):
         self.stream(server.address, *self.tls("--tls-server-name", "penstock.example"))
 
     def test_wrong_ca(self):
-        server = self.tls_server(*self.ca.issue("server"))
+        server = self.tls_server(*self.ca.issue("server"), "--log-level", "debug")
         other = Authority(self.folder, "other")
         self.refused(server, *self.tls(ca=other),
                      says=["signed by a CA", str(other.pem), "--tls-ca"])
-        self.wait_for_log(server, "tls handshake failed", "does not know the CA")
+        self.wait_for_log(server, "tls handshake begins peer=127.0.0.1:", "tls handshake failed",
+                          "does not know the CA")
 
     def test_the_systems_roots_do_not_know_our_ca(self):
         server = self.tls_server(*self.ca.issue("server"))
