@@ -11,7 +11,6 @@
 #include "records/base/sha256.h"
 #include "tests/status_matchers.h"
 #include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/diagnostic_input.h"
 #include "trainer/model/initialize.h"
 #include "trainer/testing/memory_input.h"
 
@@ -288,23 +287,38 @@ TEST_F(TrainLoopTest, KeepsTheBestAndStopsWhenNoEvaluationIsBetter) {
   EXPECT_EQ(again.positions, 0u);
 }
 
-TEST_F(TrainLoopTest, PhasesAddUpToTheWallTime) {
+TEST_F(TrainLoopTest, EveryPhaseThatATrainingHasIsCharged) {
   auto backend = MakeBackend();
-  double missing = 1;
-  // Once is enough: on a busy machine this thread may stand still between the reads of the clock.
-  for (int attempt = 0; attempt < 50 && missing > 0.02; ++attempt) {
-    const auto start = std::chrono::steady_clock::now();
-    ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, WithHoldout()));
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    const std::chrono::duration<double> sum = summary.times.total();
-    ASSERT_LE(sum.count(), wall.count());
-    missing = 1 - sum / wall;
-    for (Phase phase : {Phase::kInput, Phase::kCompute, Phase::kOutput, Phase::kOther}) {
-      EXPECT_GT(summary.times[phase].count(), 0) << PhaseName(phase);
-    }
-    EXPECT_GT(summary.times.share(Phase::kCompute), 0.3);
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, WithHoldout()));
+  EXPECT_LE(summary.times.total(), std::chrono::steady_clock::now() - start);
+  for (Phase phase : {Phase::kInput, Phase::kCompute, Phase::kOutput, Phase::kOther}) {
+    EXPECT_GT(summary.times[phase].count(), 0) << PhaseName(phase);
   }
-  EXPECT_LE(missing, 0.02);
+}
+
+// From one report to the next, by a clock of the test's own. A step reports shortly before its
+// end: on a busy machine the thread may stand still in between, but seldom.
+TEST_F(TrainLoopTest, PhasesOfMostStepsAddUpToTheirWallTime) {
+  constexpr size_t kSteps = 60;
+  auto backend = MakeBackend();
+  StepRecorder recorder;
+  std::vector<std::chrono::steady_clock::time_point> reported;
+  TrainLoopOptions options{.recorder = &recorder};
+  options.on_step = [&](const StepReport&) {
+    reported.push_back(std::chrono::steady_clock::now());
+  };
+  MemoryInput input(16 * kSteps, 16);
+  ASSERT_OK(TrainLoop(*backend, reader_, input, {.model = kModel}, options).Run().status());
+  const std::vector<StepRecorder::Step> steps = recorder.Newest();
+  ASSERT_THAT(steps, SizeIs(kSteps));
+  size_t close = 0;
+  for (size_t i = 1; i < kSteps; ++i) {
+    const std::chrono::duration<double> wall = reported[i] - reported[i - 1];
+    const std::chrono::duration<double> sum = steps[i].times.total();
+    close += std::abs(sum / wall - 1) <= 0.02;
+  }
+  EXPECT_GE(close, kSteps * 3 / 4);
 }
 
 TEST_F(TrainLoopTest, TracesTheStepsAskedFor) {
