@@ -257,16 +257,16 @@ absl::Status RunToItsEnd(std::vector<std::string> line) {
 // What penstock-train can do, it says itself.
 absl::Status PrintBuild() {
   const std::string path = SearchPath(ProcessEnvironment());
-  auto mark = [&](const char* program) {
-    const std::string found = FindProgram(program, path);
+  auto mark = [](const char* program, const std::string& found) {
     return found.empty() ? absl::StrCat("[ ] ", program)
                          : absl::StrCat("[X] ", program, ": ", found);
   };
-  absl::PrintF("penstock %s (commit %s)\n\nLaunchers:\n    [X] local\n    %s\n    %s\n\n",
-               PENSTOCK_VERSION, PENSTOCK_COMMIT, mark("mpirun"), mark("srun"));
-  absl::PrintF("Programs:\n    %s\n\n", mark("penstock-train"));
-  std::fflush(stdout);
   const std::string trainer = FindProgram("penstock-train", path);
+  absl::PrintF("penstock %s (commit %s)\n\nLaunchers:\n    [X] local\n    %s\n    %s\n\n",
+               PENSTOCK_VERSION, PENSTOCK_COMMIT, mark("mpirun", FindProgram("mpirun", path)),
+               mark("srun", FindProgram("srun", path)));
+  absl::PrintF("Programs:\n    %s\n\n", mark("penstock-train", trainer));
+  std::fflush(stdout);
   return trainer.empty() ? absl::OkStatus() : RunToItsEnd({trainer, "devices"});
 }
 
