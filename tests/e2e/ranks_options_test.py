@@ -49,7 +49,9 @@ class LateTest(RanksTestCase):
             late = re.compile(r"rank 2 at step \d+, bucket \d+ is late: others wait at "
                               r"step \d+, bucket \d+ for 1s or longer")
             for rank in ranks[:2]:
-                while not late.search(rank.err):
+                # And what that rank itself was at.
+                while not (late.search(rank.err) and
+                           re.search(r"here step \d+ took .*; since then .*, now in ", rank.err)):
                     self.assertIsNone(rank.process.poll(), rank.err)
                     pause()
         finally:

@@ -17,6 +17,7 @@
 #include "records/format/tfrecord.h"
 #include "tests/status_matchers.h"
 #include "trainer/app/event_file.h"
+#include "trainer/app/late_report.h"
 #include "trainer/app/options.h"
 #include "trainer/app/predict_command.h"
 #include "trainer/app/progress_line.h"
@@ -174,6 +175,21 @@ TEST(ProfileOptionsTest, StepRangesAreTwoNumbers) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("500:520")))
         << wrong;
   }
+}
+
+TEST(LateReportTest, AddsWhatThisRankDidOnceThereAreSteps) {
+  LateReport late("rank 1: ");
+  const std::string line = "penstock-train: rank 1: rank 0 is late\n";
+  EXPECT_EQ(late.Lines("rank 0 is late"), line);
+  StepRecorder recorder;
+  late.Watch(&recorder);
+  EXPECT_EQ(late.Lines("rank 0 is late"), line);
+  recorder.Start(1);
+  recorder.EndStep(1);
+  EXPECT_THAT(late.Lines("rank 0 is late"),
+              testing::StartsWith(line + "penstock-train: rank 1: here step 1 took "));
+  late.Watch(nullptr);
+  EXPECT_EQ(late.Lines("rank 0 is late"), line);
 }
 
 TEST_F(OptionsTest, ADiagnosisSavesNothing) {

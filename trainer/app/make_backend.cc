@@ -84,10 +84,11 @@ Communicator& HostRanks(RankGroup& ranks, GatedCommunicator* gate) {
 absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& options,
                                                          const BoardModelConfig& model,
                                                          RankGroup& ranks, GatedCommunicator* gate,
+                                                         const LateReport& late,
                                                          std::unique_ptr<Device> device) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
                             ConnectGpus(ranks, *device, options.device.allow_shared_gpu,
-                                        ToGroupOptions(options.ranks, options.rank).gloo));
+                                        ToGroupOptions(options.ranks, late).gloo));
   if (gate != nullptr && gradient_ranks != nullptr) {
     gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks), gate->last());
   }
@@ -104,14 +105,15 @@ BoardFormat FormatOf(const TrainerOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const BoardModelConfig& model,
-                                                     RankGroup& ranks, GatedCommunicator* gate) {
+                                                     RankGroup& ranks, GatedCommunicator* gate,
+                                                     const LateReport& late) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, FindDevice(options));
   // Before those with a GPU wait for one of each rank.
   PENSTOCK_RETURN_IF_ERROR(
       CompareSettings(ranks.communicator(), {{"the device", device ? "a GPU" : "the CPU"}}));
   if (device == nullptr) PENSTOCK_RETURN_IF_ERROR(options.device.CheckForCpu());
   if (device == nullptr) return MakeCpuBackend(options, model, HostRanks(ranks, gate));
-  return MakeCudaBackend(options, model, ranks, gate, std::move(device));
+  return MakeCudaBackend(options, model, ranks, gate, late, std::move(device));
 }
 
 }  // namespace penstock

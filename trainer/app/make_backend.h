@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "trainer/app/late_report.h"
 #include "trainer/app/options.h"
 #include "trainer/backend/backend.h"
 #include "trainer/comm/gated_communicator.h"
@@ -16,12 +17,13 @@ namespace penstock {
 // Of --dtype.
 BoardFormat FormatOf(const TrainerOptions& options);
 
-// `ranks` and `gate`, around its communicator, must outlive the backend; where there is a gate,
-// gradients go through one like it. Of a GPU, rank 0 prints what memory it will take. An error
-// names the option. kFailedPrecondition: there is no such device, and why.
+// `ranks`, `gate`, around its communicator, and `late` must outlive the backend; where there is a
+// gate, gradients go through one like it. Of a GPU, rank 0 prints what memory it will take. An
+// error names the option. kFailedPrecondition: there is no such device, and why.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const BoardModelConfig& model,
-                                                     RankGroup& ranks, GatedCommunicator* gate);
+                                                     RankGroup& ranks, GatedCommunicator* gate,
+                                                     const LateReport& late);
 
 }  // namespace penstock
 

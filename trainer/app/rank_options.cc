@@ -97,15 +97,13 @@ std::string RankMark(const RankInfo& info) {
   return info.world_size == 1 ? "" : absl::StrCat("rank ", info.rank, ": ");
 }
 
-RankGroupOptions ToGroupOptions(const RankFlags& flags, const RankInfo& info) {
+RankGroupOptions ToGroupOptions(const RankFlags& flags, const LateReport& late) {
   RankGroupOptions options;
   options.join_timeout = *ParseTimeout(flags.rendezvous_timeout);
   options.gloo.interface = flags.interface;
   options.gloo.timeout = *ParseTimeout(flags.collective_timeout);
   options.gloo.late_after = *ParseTimeout(flags.late_after);
-  options.gloo.report = [mark = RankMark(info)](absl::string_view line) {
-    absl::FPrintF(stderr, "penstock-train: %s%s\n", mark, line);
-  };
+  options.gloo.report = [&late](absl::string_view line) { late.Tell(line); };
   return options;
 }
 

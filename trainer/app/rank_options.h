@@ -6,6 +6,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "trainer/app/late_report.h"
 #include "trainer/comm/half.h"
 #include "trainer/comm/rank_group.h"
 #include "trainer/comm/rank_info.h"
@@ -43,8 +44,8 @@ void AddRankOptions(CLI::App& app, RankFlags& flags);
 // "rank 2: ", or nothing where one rank is alone: what its lines on stderr begin with.
 std::string RankMark(const RankInfo& info);
 
-// Of this rank, which tells on stderr who is late. REQUIRES: valid.
-RankGroupOptions ToGroupOptions(const RankFlags& flags, const RankInfo& info);
+// `late`, which must outlive the group, tells who is. REQUIRES: valid.
+RankGroupOptions ToGroupOptions(const RankFlags& flags, const LateReport& late);
 
 }  // namespace penstock
 

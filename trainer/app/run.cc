@@ -48,9 +48,10 @@ constexpr char kProgram[] = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainerOptions& options)
-      : options_(options), watcher_([this] { stopper_.Stop(); }) {}
+      : options_(options), watcher_([this] { stopper_.Stop(); }), late_(RankMark(options.rank)) {}
 
-  ~TrainingRun() { stopper_.Watch(nullptr); }  // A signal may come until the watcher is gone.
+  // A signal may come until the watcher is gone, and ranks be late until they have left.
+  ~TrainingRun() { stopper_.Watch(nullptr), late_.Watch(nullptr); }
 
   absl::StatusOr<RunResult> Run();
 
@@ -83,6 +84,7 @@ class TrainingRun {
   const TrainerOptions& options_;
   Stopper stopper_;
   SignalWatcher watcher_;
+  LateReport late_;
   std::unique_ptr<RankGroup> ranks_;
   v1::DecodeSpec spec_;
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
@@ -101,7 +103,7 @@ class TrainingRun {
 };
 
 absl::Status TrainingRun::JoinRanks() {
-  RankGroupOptions join = ToGroupOptions(options_.ranks, options_.rank);
+  RankGroupOptions join = ToGroupOptions(options_.ranks, late_);
   join.should_stop = [this] { return stopper_.stopping(); };
   PENSTOCK_ASSIGN_OR_RETURN(ranks_, RankGroup::Join(options_.rank, join));
   return absl::OkStatus();
@@ -141,7 +143,8 @@ absl::Status TrainingRun::MakeBackend() {
   info_.model.attention_bias = options_.attention_bias;
   if (options_.profile.no_allreduce) gate_.emplace(ranks_->communicator(), (TotalSteps() + 1) / 2);
   GatedCommunicator* gate = gate_.has_value() ? &*gate_ : nullptr;
-  PENSTOCK_ASSIGN_OR_RETURN(backend_, penstock::MakeBackend(options_, info_.model, *ranks_, gate));
+  PENSTOCK_ASSIGN_OR_RETURN(backend_,
+                            penstock::MakeBackend(options_, info_.model, *ranks_, gate, late_));
   return absl::OkStatus();
 }
 
@@ -333,6 +336,7 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   PENSTOCK_RETURN_IF_ERROR(MakeBackend());
   watch_.emplace(options_.profile, backend_->Describe().threads);
   watch_->Watch(*backend_, Leads());
+  late_.Watch(&watch_->recorder());
   PENSTOCK_RETURN_IF_ERROR(OpenInTurn(
       options_.rank, ranks_->store(), [this] { return stopper_.stopping(); },
       [this] { return OpenData(); }));

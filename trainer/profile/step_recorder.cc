@@ -15,19 +15,23 @@ void StepRecorder::Trace(uint64_t next_step, Clock::time_point now) {
 }
 
 void StepRecorder::Start(uint64_t next_step, Clock::time_point now) {
-  entered_ = now;
-  phase_ = Phase::kOther;
-  current_ = total_ = {};
-  steps_ = 0;
+  total_ = {};
+  {
+    MutexLock lock(&mutex_);
+    started_ = true;
+    entered_ = now;
+    phase_ = Phase::kOther;
+    current_ = {};
+    steps_ = 0;
+  }
   Trace(next_step, now);
   EndRanges();
   BeginRanges(next_step);
 }
 
-// A step, and in it the phase.
 void StepRecorder::BeginRanges(uint64_t step) {
   NvtxPush("step", step);
-  NvtxPush(PhaseName(phase_));
+  NvtxPush(PhaseName(Phase::kOther));
   in_ranges_ = true;
 }
 
@@ -39,23 +43,31 @@ void StepRecorder::EndRanges() {
 }
 
 Phase StepRecorder::Enter(Phase phase, Clock::time_point now) {
-  const std::chrono::nanoseconds time = now - entered_;
-  current_[phase_] += time;
-  total_[phase_] += time;
-  if (tracer_ != nullptr && tracer_->active() && time.count() > 0) {
-    tracer_->Add(0, PhaseName(phase_), entered_, now);
+  Phase before;
+  Clock::time_point entered;
+  {
+    MutexLock lock(&mutex_);
+    before = std::exchange(phase_, phase);
+    entered = std::exchange(entered_, now);
+    current_[before] += now - entered;
   }
-  entered_ = now;
+  total_[before] += now - entered;
+  if (tracer_ != nullptr && tracer_->active() && now > entered) {
+    tracer_->Add(0, PhaseName(before), entered, now);
+  }
   if (in_ranges_) {
     NvtxPop();
     NvtxPush(PhaseName(phase));
   }
-  return std::exchange(phase_, phase);
+  return before;
 }
 
 void StepRecorder::EndStep(uint64_t step, Clock::time_point now) {
   Enter(Phase::kOther, now);
-  ring_[steps_++ % kRing] = {step, std::exchange(current_, {})};
+  {
+    MutexLock lock(&mutex_);
+    ring_[steps_++ % kRing] = {step, std::exchange(current_, {})};
+  }
   EndRanges();
   BeginRanges(step + 1);
   if (tracer_ == nullptr) return;
@@ -69,8 +81,27 @@ void StepRecorder::Stop(Clock::time_point now) {
   if (tracer_ != nullptr) tracer_->SetActive(false);
 }
 
-std::vector<StepRecorder::Step> StepRecorder::Newest() const {
-  const uint64_t count = std::min<uint64_t>(steps_, kRing);
+PhaseTimes StepRecorder::current() const {
+  MutexLock lock(&mutex_);
+  return current_;
+}
+
+uint64_t StepRecorder::steps() const {
+  MutexLock lock(&mutex_);
+  return steps_;
+}
+
+std::optional<StepRecorder::Now> StepRecorder::Underway(Clock::time_point now) const {
+  MutexLock lock(&mutex_);
+  if (!started_) return std::nullopt;
+  Now underway{.times = current_, .phase = phase_, .in_it = now - entered_};
+  underway.times[phase_] += underway.in_it;
+  return underway;
+}
+
+std::vector<StepRecorder::Step> StepRecorder::Newest(size_t most) const {
+  MutexLock lock(&mutex_);
+  const uint64_t count = std::min<uint64_t>({steps_, kRing, most});
   std::vector<Step> newest;
   newest.reserve(count);
   for (uint64_t i = steps_ - count; i < steps_; ++i) newest.push_back(ring_[i % kRing]);

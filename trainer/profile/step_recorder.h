@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "records/base/mutex.h"
 #include "trainer/profile/phase.h"
 #include "trainer/profile/tracer.h"
 
@@ -14,7 +16,7 @@ namespace penstock {
 // Charges time to the phase that was entered last, so that the phases of all steps add up to the
 // time since Start(). A step ends where the next one begins. One read of the clock a phase. Steps
 // and phases are NVTX's ranges too (nvtx.h).
-// Not thread-safe: the thread that drives the steps.
+// For the thread that drives the steps; Newest() and Underway() for any.
 class StepRecorder {
  public:
   using Clock = std::chrono::steady_clock;
@@ -23,6 +25,13 @@ class StepRecorder {
   struct Step {
     uint64_t step = 0;
     PhaseTimes times;
+  };
+
+  // What has not ended yet.
+  struct Now {
+    PhaseTimes times;                     // Since the last step ended, until now.
+    Phase phase = Phase::kOther;          // Entered last,
+    std::chrono::nanoseconds in_it = {};  // and so long ago.
   };
 
   // Track 0 of `tracer`, which may be null, gets the phases.
@@ -41,26 +50,34 @@ class StepRecorder {
   void Stop(Clock::time_point now = Clock::now());
 
   // Of the step in progress, up to the last Enter().
-  const PhaseTimes& current() const { return current_; }
+  PhaseTimes current() const;
   // Since Start(), up to the last call.
   const PhaseTimes& total() const { return total_; }
-  uint64_t steps() const { return steps_; }
-  // The newest kRing at most, oldest first.
-  std::vector<Step> Newest() const;
+  uint64_t steps() const;
+  // The newest `most` steps that have ended, oldest first.
+  std::vector<Step> Newest(size_t most = kRing) const;
+  // nullopt before Start().
+  std::optional<Now> Underway(Clock::time_point now = Clock::now()) const;
 
  private:
   void Trace(uint64_t next_step, Clock::time_point now);
+  // A step, and in it Phase::kOther.
   void BeginRanges(uint64_t step);
   void EndRanges();
 
   Tracer* tracer_;
   uint64_t trace_first_ = 0, trace_last_ = 0;
   bool in_ranges_ = false;
-  Phase phase_ = Phase::kOther;
-  Clock::time_point entered_{}, step_began_{};
-  PhaseTimes current_, total_;
-  uint64_t steps_ = 0;
-  std::vector<Step> ring_ = std::vector<Step>(kRing);
+  Clock::time_point step_began_{};
+  PhaseTimes total_;
+  // Hardly ever contended: a lock costs what a read of the clock does.
+  mutable Mutex mutex_;
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
+  Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kOther;
+  Clock::time_point entered_ ABSL_GUARDED_BY(mutex_) = {};
+  PhaseTimes current_ ABSL_GUARDED_BY(mutex_);
+  uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<Step> ring_ ABSL_GUARDED_BY(mutex_) = std::vector<Step>(kRing);
 };
 
 // Enters a phase, and on destruction the one before. `recorder` may be null.

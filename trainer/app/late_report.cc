@@ -1,0 +1,21 @@
+#include "trainer/app/late_report.h"
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "trainer/profile/recent_steps.h"
+
+namespace penstock {
+
+std::string LateReport::Lines(absl::string_view late) const {
+  std::string lines = absl::StrCat("penstock-train: ", mark_, late, "\n");
+  MutexLock lock(&mutex_);
+  const std::string steps = recorder_ == nullptr ? "" : DescribeRecentSteps(*recorder_);
+  if (!steps.empty()) absl::StrAppend(&lines, "penstock-train: ", mark_, "here ", steps, "\n");
+  return lines;
+}
+
+void LateReport::Tell(absl::string_view late) const { absl::FPrintF(stderr, "%s", Lines(late)); }
+
+}  // namespace penstock
