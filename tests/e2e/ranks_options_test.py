@@ -70,12 +70,15 @@ class BucketTest(RanksTestCase):
                                            self.folder / name, *args))
         self.assertEqual(numbers(newest(self.folder / "whole")),
                          numbers(newest(self.folder / "cut")))
-        events = json.loads(trace.read_text())["traceEvents"]
-        track = next(event["tid"] for event in events if event["name"] == "thread_name"
-                     and event["args"]["name"] == "exchange between ranks")
-        spans = [event["name"] for event in events if event["ph"] == "X" and event["tid"] == track]
-        self.assertGreater(len(spans), 2 * 4)
-        self.assertEqual(spans, 2 * [f"bucket {i}" for i in range(len(spans) // 2)])
+        for rank, file in enumerate([trace, self.folder / "trace.rank1.json"]):
+            events = json.loads(file.read_text())["traceEvents"]
+            self.assertEqual({event["pid"] for event in events}, {rank + 1})
+            track = next(event["tid"] for event in events if event["name"] == "thread_name"
+                         and event["args"]["name"] == "exchange between ranks")
+            spans = [event["name"] for event in events
+                     if event["ph"] == "X" and event["tid"] == track]
+            self.assertGreater(len(spans), 2 * 4)
+            self.assertEqual(spans, 2 * [f"bucket {i}" for i in range(len(spans) // 2)])
 
     def test_sizes_must_agree(self):
         ranks = self.start_ranks(2, own=lambda rank: ["--bucket-size", f"{rank + 1}MiB"])

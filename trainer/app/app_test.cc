@@ -177,6 +177,15 @@ TEST(ProfileOptionsTest, StepRangesAreTwoNumbers) {
   }
 }
 
+TEST(ProfileOptionsTest, EachRankHasAFileOfItsOwn) {
+  for (const auto& [file, of_rank_2] : {std::pair{"a.b/trace.json", "a.b/trace.rank2.json"},
+                                        std::pair{"a.b/trace", "a.b/trace.rank2"}}) {
+    const ProfileOptions options{.file = file};
+    EXPECT_EQ(options.FileOf(0), file);
+    EXPECT_EQ(options.FileOf(2), of_rank_2);
+  }
+}
+
 TEST(LateReportTest, AddsWhatThisRankDidOnceThereAreSteps) {
   LateReport late("rank 1: ");
   const std::string line = "penstock-train: rank 1: rank 0 is late\n";

@@ -132,7 +132,7 @@ TEST_F(DeviceCuptiTraceTest, ATrainingThatIsBrokenOffWithinItsTraceLeavesNothing
   {
     const ProfileOptions profile{.steps = "1:3"};
     TrainingWatch watch(profile, /*threads=*/1);
-    watch.Watch(*backend, /*device=*/true);
+    watch.Watch(*backend);
     ASSERT_OK(backend->Step(boards.rows(), {}).status());
     EXPECT_TRUE(fake_.recording());
     waited = false;

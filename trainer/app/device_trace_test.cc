@@ -72,7 +72,7 @@ TEST(DeviceTraceTest, ABackendOutlivesItsTrace) {
   const RandomBoards boards(1);
   const ProfileOptions profile{.steps = "1:3"};
   auto watch = std::make_unique<TrainingWatch>(profile, /*threads=*/1);
-  watch->Watch(*backend, /*device=*/true);
+  watch->Watch(*backend);
   ASSERT_OK(backend->Step(boards.rows(), {}).status());
   watch.reset();
   EXPECT_OK(backend->Step(boards.rows(), {}).status());

@@ -35,8 +35,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const TrainerOptions& options
   PENSTOCK_ASSIGN_OR_RETURN(const size_t gpus, CountGpus());
   PENSTOCK_ASSIGN_OR_RETURN(const size_t gpu, ChooseGpu(choice, options.rank.local_rank, gpus,
                                                         options.device.allow_shared_gpu));
-  const bool traced = !options.profile.steps.empty() && options.rank.rank == 0;
-  return OpenGpu(gpu, traced);
+  return OpenGpu(gpu, /*traced=*/!options.profile.steps.empty());
 }
 
 // Null: the CPU.

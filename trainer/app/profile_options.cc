@@ -1,5 +1,6 @@
 #include "trainer/app/profile_options.h"
 
+#include <filesystem>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -20,6 +21,12 @@ absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseStepRange(absl::string_view t
   return std::make_pair(first, last);
 }
 
+std::string ProfileOptions::FileOf(uint32_t rank) const {
+  if (rank == 0) return file;
+  std::filesystem::path path = file;
+  return path.replace_extension(absl::StrCat("rank", rank, path.extension().string()));
+}
+
 absl::Status ProfileOptions::Validate() const {
   if (!steps.empty()) PENSTOCK_RETURN_IF_ERROR(ParseStepRange(steps).status());
   if (int{synthetic_data} + int{replay_batches > 0} + int{no_allreduce} > 1) {
@@ -33,7 +40,8 @@ void AddProfileOptions(CLI::App& app, ProfileOptions& options) {
   app.add_option("--profile-steps", options.steps,
                  "Steps FIRST:LAST (500:520) to trace, the last left out");
   app.add_option("--profile-file", options.file,
-                 "Where the trace of --profile-steps goes; ui.perfetto.dev opens it");
+                 "Where the trace of --profile-steps goes; ui.perfetto.dev opens it. Of rank 1 to "
+                 "trace.rank1.json where this is trace.json");
   app.add_flag("--synthetic-data", options.synthetic_data,
                "Diagnosis: train half of the steps on made up records, and compare");
   app.add_option(

@@ -20,6 +20,9 @@ struct ProfileOptions {
   uint64_t replay_batches = 0;
   bool no_allreduce = false;
 
+  // Where a rank's trace goes: rank 0's to `file`; of "trace.json" rank 1's to "trace.rank1.json".
+  std::string FileOf(uint32_t rank) const;
+
   // Half of the steps are no training: nothing may be saved.
   bool diagnoses() const { return synthetic_data || replay_batches > 0 || no_allreduce; }
 

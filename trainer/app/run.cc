@@ -334,8 +334,8 @@ absl::StatusOr<RunResult> TrainingRun::Run() {
 
 absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   PENSTOCK_RETURN_IF_ERROR(MakeBackend());
-  watch_.emplace(options_.profile, backend_->Describe().threads);
-  watch_->Watch(*backend_, Leads());
+  watch_.emplace(options_.profile, backend_->Describe().threads, options_.rank.rank);
+  watch_->Watch(*backend_);
   late_.Watch(&watch_->recorder());
   PENSTOCK_RETURN_IF_ERROR(OpenInTurn(
       options_.rank, ranks_->store(), [this] { return stopper_.stopping(); },
@@ -362,7 +362,7 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   progress_->Clear();
   stopper_.Watch(nullptr);
   PENSTOCK_RETURN_IF_ERROR(summary.status());
-  if (Leads()) PENSTOCK_RETURN_IF_ERROR(WriteResults(*summary));
+  PENSTOCK_RETURN_IF_ERROR(Leads() ? WriteResults(*summary) : watch_->WriteTrace());
   return RunResult{*std::move(summary), watcher_.received()};
 }
 

@@ -10,16 +10,9 @@
 #include "trainer/profile/device_spans.h"
 
 namespace penstock {
-namespace {
 
-void Tell(const std::string& note) {
-  if (!note.empty()) absl::FPrintF(stderr, "penstock-train: --profile-steps: %s\n", note);
-}
-
-}  // namespace
-
-TrainingWatch::TrainingWatch(const ProfileOptions& options, size_t threads)
-    : options_(options), recorder_(options.steps.empty() ? nullptr : &tracer_) {
+TrainingWatch::TrainingWatch(const ProfileOptions& options, size_t threads, uint32_t rank)
+    : options_(options), rank_(rank), recorder_(options.steps.empty() ? nullptr : &tracer_) {
   if (options.steps.empty()) return;
   const auto [first, last] = *ParseStepRange(options.steps);
   recorder_.TraceSteps(first, last);
@@ -35,11 +28,16 @@ TrainingWatch::~TrainingWatch() {
   watched_->set_tracer(nullptr);
 }
 
-void TrainingWatch::Watch(Backend& backend, bool device) {
+void TrainingWatch::Tell(const std::string& note) const {
+  if (note.empty()) return;
+  absl::FPrintF(stderr, "penstock-train: %s--profile-steps: %s\n",
+                rank_ == 0 ? "" : absl::StrCat("rank ", rank_, ": "), note);
+}
+
+void TrainingWatch::Watch(Backend& backend) {
   if (options_.steps.empty()) return;
   watched_ = &backend;
   backend.set_tracer(&tracer_);
-  if (!device) return;
   const auto [first, last] = *ParseStepRange(options_.steps);
   device_.emplace(first, last);
   backend.set_device_profile(&*device_);
@@ -100,19 +98,25 @@ std::string TrainingWatch::Comparison() const {
 absl::Status TrainingWatch::WriteTrace() {
   if (options_.steps.empty()) return absl::OkStatus();
   AddDevice();
-  const std::string json = tracer_.ToJson("penstock-train");
-  PENSTOCK_RETURN_IF_ERROR(
-      Annotate(WriteFileAtomically(options_.file,
-                                   {reinterpret_cast<const uint8_t*>(json.data()), json.size()}),
-               "--profile-file"));
+  const std::string name =
+      rank_ == 0 ? "penstock-train" : absl::StrCat("penstock-train, rank ", rank_);
+  const std::string json = tracer_.ToJson(name, rank_ + 1);
+  const std::string file = options_.FileOf(rank_);
+  PENSTOCK_RETURN_IF_ERROR(Annotate(
+      WriteFileAtomically(file, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}),
+      "--profile-file"));
+  if (rank_ == 0) PrintTrace(file);
+  return absl::OkStatus();
+}
+
+void TrainingWatch::PrintTrace(const std::string& file) const {
   absl::PrintF("trace of steps %s: %d spans in %s; ui.perfetto.dev opens it\n", options_.steps,
-               tracer_.num_spans(), options_.file);
+               tracer_.num_spans(), file);
   if (tracer_.num_left_out() > 0) {
     absl::PrintF("%d more spans are left out of it: fewer steps at a time have room\n",
                  tracer_.num_left_out());
   }
   if (device_times_.has_value()) absl::PrintF("%s\n", DeviceTimesLine(*device_times_));
-  return absl::OkStatus();
 }
 
 }  // namespace penstock

@@ -24,8 +24,9 @@ namespace penstock {
 // Not thread-safe, except for what it lends.
 class TrainingWatch {
  public:
-  // REQUIRES: options.Validate(). `threads` compute beside the one that drives the steps.
-  TrainingWatch(const ProfileOptions& options, size_t threads);
+  // REQUIRES: options.Validate(). `threads` compute beside the one that drives the steps. Rank 0
+  // says on stdout what there is to say.
+  TrainingWatch(const ProfileOptions& options, size_t threads, uint32_t rank = 0);
   // The backend is told nothing more to record, once what it has queued is done.
   ~TrainingWatch();
   TrainingWatch(const TrainingWatch&) = delete;
@@ -33,9 +34,9 @@ class TrainingWatch {
 
   StepRecorder& recorder() { return recorder_; }
 
-  // Traces `backend`, if steps are to be; `device`: its streams as well, or a line on stderr says
-  // why not. It must outlive this.
-  void Watch(Backend& backend, bool device);
+  // Traces `backend`, if steps are to be, and a device's streams, or a line on stderr says why not.
+  // It must outlive this.
+  void Watch(Backend& backend);
 
   // Of a diagnosis: half of `total_steps` are normal. The others take no batches of `inner`, or
   // exchange no gradients; then Diagnose() is null.
@@ -48,16 +49,19 @@ class TrainingWatch {
 
   // The diagnosis as a line; empty if there was none.
   std::string Comparison() const;
-  // Writes --profile-file, if steps were to be traced, and what it holds on stdout; what a device's
-  // recorder had to say, on stderr. REQUIRES: the training has ended.
+  // Writes this rank's file, if steps were to be traced, and what it holds on stdout; what a
+  // device's recorder had to say, on stderr. REQUIRES: the training has ended.
   absl::Status WriteTrace();
   // Of the steps that were traced on a device; none before WriteTrace(), or without one.
   const std::optional<DeviceTimes>& device_times() const { return device_times_; }
 
  private:
   void AddDevice();
+  void Tell(const std::string& note) const;
+  void PrintTrace(const std::string& file) const;
 
   const ProfileOptions& options_;
+  const uint32_t rank_;
   Tracer tracer_;
   StepRecorder recorder_;
   Backend* watched_ = nullptr;

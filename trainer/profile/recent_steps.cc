@@ -29,8 +29,7 @@ std::string TimesText(const PhaseTimes& times) {
 
 }  // namespace
 
-std::string DescribeRecentSteps(const StepRecorder& recorder,
-                                StepRecorder::Clock::time_point now) {
+std::string DescribeRecentSteps(const StepRecorder& recorder, StepRecorder::Clock::time_point now) {
   const std::optional<StepRecorder::Now> underway = recorder.Underway(now);
   if (!underway.has_value()) return "";
   std::vector<std::string> steps;

@@ -16,7 +16,7 @@ double Microseconds(std::chrono::nanoseconds time) {
 
 Json NameEvent(const char* what, uint32_t track, absl::string_view name) {
   return {{"ph", "M"},
-          {"pid", 1},
+          {"pid", 0},
           {"tid", track},
           {"name", what},
           {"args", {{"name", std::string(name)}}}};
@@ -24,7 +24,7 @@ Json NameEvent(const char* what, uint32_t track, absl::string_view name) {
 
 Json SpanEvent(const Tracer::Span& span) {
   Json event{{"ph", "X"},
-             {"pid", 1},
+             {"pid", 0},
              {"tid", span.track},
              {"name", span.name},
              {"ts", Microseconds(span.begin.time_since_epoch())},
@@ -36,7 +36,7 @@ Json SpanEvent(const Tracer::Span& span) {
 // `phase`: "s" where an arrow starts, "f" where it ends; each lies in the span that began with it.
 Json FlowEvent(const char* phase, const Tracer::Span& span, uint64_t id) {
   Json event{{"ph", phase},
-             {"pid", 1},
+             {"pid", 0},
              {"tid", span.track},
              {"name", "launch"},
              {"cat", "launch"},
@@ -72,7 +72,7 @@ uint64_t Tracer::num_left_out() const {
   return left_out_;
 }
 
-std::string Tracer::ToJson(absl::string_view process) const {
+std::string Tracer::ToJson(absl::string_view process, uint32_t pid) const {
   MutexLock lock(&mutex_);
   Json events = Json::array();
   events.push_back(NameEvent("process_name", 0, process));
@@ -88,6 +88,7 @@ std::string Tracer::ToJson(absl::string_view process) const {
     if (span->flow_out != 0) events.push_back(FlowEvent("s", *span, span->flow_out));
     if (span->flow_in != 0) events.push_back(FlowEvent("f", *span, span->flow_in));
   }
+  for (Json& event : events) event["pid"] = pid;
   return Json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump();
 }
 

@@ -45,7 +45,8 @@ class Tracer {
   uint64_t num_left_out() const;  // Those beyond kMaxSpans.
   // The Trace Event Format, "JSON Object Format", with complete events in order of their begin, of
   // those that begin together the longest first.
-  std::string ToJson(absl::string_view process) const;
+  // Files whose `pid` differ can be shown together.
+  std::string ToJson(absl::string_view process, uint32_t pid = 1) const;
 
  private:
   std::atomic<bool> active_{false};

@@ -61,7 +61,7 @@ absl::Status TracedTraining::Run(std::unique_ptr<Device> device, CudaBackendOpti
   PENSTOCK_RETURN_IF_ERROR(backend->SetState(std::move(state)));
   const ProfileOptions profile{.steps = traced, .file = file_};
   TrainingWatch watch(profile, backend->Describe().threads);
-  watch.Watch(*backend, /*device=*/true);
+  watch.Watch(*backend);
   MemoryInput input(/*records=*/2 * steps * kRows, /*batch_size=*/kRows);
   BoardReader reader;
   TrainLoopOptions loop;
