@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,16 +37,18 @@ void AddDamaged(std::span<const Damage> damaged, OpenWindow& message) {
   }
 }
 
-// Of the manifest; absent: it does not know it.
+// Of the manifest; absent: it does not know it. Chunks of a shard are side by side, by offset.
 std::optional<ChunkInfo> ChunkOf(const Manifest& manifest, const ShardPaths& shards,
                                  const Damage& damage) {
-  for (uint32_t number = 0; number < manifest.num_chunks(); ++number) {
-    const ChunkInfo chunk = manifest.chunk(number);
-    if (chunk.offset == damage.chunk_offset && shards.paths[chunk.shard] == damage.shard) {
-      return chunk;
-    }
-  }
-  return std::nullopt;
+  const auto path = std::find(shards.paths.begin(), shards.paths.end(), damage.shard);
+  if (path == shards.paths.end()) return std::nullopt;
+  const auto [first, end] = manifest.shard_chunks(path - shards.paths.begin());
+  const auto numbers = std::views::iota(first, end);
+  const auto at = std::ranges::lower_bound(numbers, damage.chunk_offset, {}, [&](size_t number) {
+    return manifest.chunk(number).offset;
+  });
+  if (at == numbers.end() || manifest.chunk(*at).offset != damage.chunk_offset) return std::nullopt;
+  return manifest.chunk(*at);
 }
 
 }  // namespace
