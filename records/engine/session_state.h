@@ -31,8 +31,6 @@ template <typename T>
 class NeededOrder {
  public:
   bool empty() const { return items_.empty(); }
-  // The earliest needed. REQUIRES: not empty.
-  T* front() const { return items_.back(); }
   // The earliest needed, or that of those for which `holds`; null if there is none.
   T* first() const { return items_.empty() ? nullptr : items_.back(); }
   template <typename Holds>

@@ -118,7 +118,7 @@ bool Turns::FitsSession(const SessionState& session, size_t capacity) const {
 bool Turns::HasWork(const SessionState& session, JobSet set) const {
   if (NextWindow(session, set) != nullptr) return true;
   if (set == JobSet::kLoads || session.runnable.empty()) return false;
-  return MayRun(session, *session.runnable.front());
+  return MayRun(session, *session.runnable.first());
 }
 
 bool Turns::AnyWork(JobSet set) const {
@@ -167,8 +167,7 @@ void Turns::BeginRounds(JobSet set, int64_t rounds) {
 
 bool Turns::TakeFrom(SessionState& session, JobSet set, Job& job) {
   WindowState* window = NextWindow(session, set);
-  const bool decodes = set != JobSet::kLoads && !session.runnable.empty();
-  RequestState* request = decodes ? session.runnable.front() : nullptr;
+  RequestState* request = set != JobSet::kLoads ? session.runnable.first() : nullptr;
   if (request != nullptr && !MayRun(session, *request)) request = nullptr;
   if (window != nullptr && (request == nullptr || window->needed_at <= request->needed_at)) {
     return TakeFromWindow(session, *window, job);
@@ -232,7 +231,7 @@ void Turns::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
   for (WindowState* window : leader.window->shared->readers) {
     SessionState& session = *window->session;
     while (jobs.size() < kMaxFollowers && !session.runnable.empty()) {
-      RequestState& request = *session.runnable.front();
+      RequestState& request = *session.runnable.first();
       if (request.window != window || request.decoding != leader.request->decoding) break;
       if (session.deficit <= -kMaxDebt || !MayFollow(session, request)) break;
       const Job next = NextPart(session, request);
