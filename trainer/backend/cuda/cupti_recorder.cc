@@ -172,7 +172,7 @@ absl::StatusOr<DeviceRecords> Recorder::Stop() {
                                          " buffers of records: the trace lacks what is in them"));
   }
   if (clock.was_set()) {
-    records.notes.push_back(
+    records.notes.emplace_back(
         "the system's clock was set while steps were recorded: the streams' "
         "tracks may be shifted against the host's");
   }
