@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
+#include "trainer/app/report.h"
 #include "trainer/app/testing/traced_training.h"
 #include "trainer/app/training_watch.h"
 #include "trainer/backend/cuda/testing/emulated_device.h"
@@ -13,7 +14,9 @@
 namespace penstock {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::SizeIs;
 
@@ -56,6 +59,22 @@ TEST(DeviceTraceTest, ALaunchOfSeveralStepsIsOneSpan) {
   EXPECT_THAT(trace.StepsOf("compute"), ElementsAre(1, 4));
   EXPECT_EQ(trace.tracks.at("compute")[0]["name"], "steps");
   EXPECT_EQ(training.device_times()->sum.steps, 6u);
+}
+
+// Whatever its emulation took: the times are a small step's on a GPU.
+TEST(DeviceVerdictTest, ATrainingOnADeviceIsJudgedAsAGpus) {
+  TracedTraining training;
+  ASSERT_OK(training.Run(Emulated(), {}, /*steps=*/7, /*traced=*/""));
+  TrainSummary summary = training.summary();
+  ASSERT_EQ(summary.step - summary.first_step, 7u);
+  summary.times = {};
+  summary.times[Phase::kCompute] = std::chrono::microseconds(7 * 100);
+  EXPECT_THAT(JudgeTraining(summary, training.backend(), /*packed=*/true).text,
+              AllOf(HasSubstr("compute-bound"), HasSubstr("another GPU")));
+  summary.times[Phase::kLaunch] = std::chrono::microseconds(7 * 50);
+  const Verdict verdict = JudgeTraining(summary, training.backend(), /*packed=*/true);
+  EXPECT_EQ(verdict.limit, Limit::kTooSmallForGpu);
+  EXPECT_THAT(SummaryJson(summary, {}, verdict), HasSubstr("too-small-for-a-gpu"));
 }
 
 TEST(DeviceTraceTest, ATrainingThatEndsBeforeItsTraceWritesWhatThereIs) {

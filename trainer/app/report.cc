@@ -103,6 +103,13 @@ void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluati
                      {"holdout/below_mean_percent", evaluation.below_mean_percent()}});
 }
 
+Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend, bool packed) {
+  return Judge({.times = summary.times,
+                .steps = summary.step - summary.first_step,
+                .gpu = backend.gpu,
+                .packed = packed});
+}
+
 std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
                         const Verdict& verdict, const std::optional<DeviceTimes>& device) {
   Json json{{"first_step", summary.first_step},

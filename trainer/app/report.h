@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/app/event_file.h"
+#include "trainer/backend/backend.h"
 #include "trainer/input.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/profile/device_gaps.h"
@@ -26,6 +27,8 @@ std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
 // The same as scalars for TensorBoard.
 void WriteStep(EventFile& board, const StepReport& report);
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation);
+// `packed`: records travelled so.
+Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend, bool packed);
 // The object that --json writes; one field a line. `device`: of the steps of --profile-steps.
 std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
                         const Verdict& verdict = {},

@@ -320,9 +320,7 @@ std::vector<MemoryUse> TrainingRun::MemoryUses() const {
 }
 
 Verdict TrainingRun::JudgeRun(const TrainSummary& summary) const {
-  return Judge({.times = summary.times,
-                .steps = summary.step - summary.first_step,
-                .packed = options_.dtype == "packed"});
+  return JudgeTraining(summary, backend_->Describe(), options_.dtype == "packed");
 }
 
 absl::StatusOr<RunResult> TrainingRun::Run() {

@@ -44,6 +44,7 @@ struct BackendDescription {
   std::string gemm_plan;     // "onednn sgemm, isa 0xfef"
   size_t block_rows = 0;     // Samples computed together.
   size_t threads = 0;        // Tracks of the tracer beside track 0.
+  bool gpu = false;          // A device's, beside the host.
 };
 
 // Not thread-safe.

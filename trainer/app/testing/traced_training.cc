@@ -11,7 +11,6 @@
 #include "gtest/gtest.h"
 #include "records/base/status.h"
 #include "trainer/app/training_watch.h"
-#include "trainer/loop/train_loop.h"
 #include "trainer/model/initialize.h"
 #include "trainer/testing/memory_input.h"
 
@@ -67,8 +66,9 @@ absl::Status TracedTraining::Run(std::unique_ptr<Device> device, CudaBackendOpti
   TrainLoopOptions loop;
   loop.total_steps = steps;
   loop.recorder = &watch.recorder();
-  PENSTOCK_RETURN_IF_ERROR(
-      TrainLoop(*backend, reader, input, {.model = kSmall}, loop).Run().status());
+  PENSTOCK_ASSIGN_OR_RETURN(summary_,
+                            TrainLoop(*backend, reader, input, {.model = kSmall}, loop).Run());
+  backend_ = backend->Describe();
   PENSTOCK_RETURN_IF_ERROR(watch.WriteTrace());
   device_times_ = watch.device_times();
   PENSTOCK_ASSIGN_OR_RETURN(const TrainState* trained, backend->State());

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "nlohmann/json.hpp"
 #include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/loop/train_loop.h"
 #include "trainer/profile/device_gaps.h"
 
 namespace penstock {
@@ -39,12 +40,16 @@ class TracedTraining {
   const std::string& file() const { return file_; }
   ReadTrace Read() const;
   const std::optional<DeviceTimes>& device_times() const { return device_times_; }
+  const TrainSummary& summary() const { return summary_; }
+  const BackendDescription& backend() const { return backend_; }
   // At the end.
   const std::vector<float>& parameters() const { return parameters_; }
 
  private:
   const std::string folder_, file_;
   std::optional<DeviceTimes> device_times_;
+  TrainSummary summary_;
+  BackendDescription backend_;
   std::vector<float> parameters_;
 };
 

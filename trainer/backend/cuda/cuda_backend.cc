@@ -369,7 +369,8 @@ BackendDescription CudaBackend::Describe() const {
           .math_library = device_->info().math_library,
           .gemm_plan = device_->GemmPlan(),
           .block_rows = slot_.rows(),
-          .threads = 1};
+          .threads = 1,
+          .gpu = true};
 }
 
 }  // namespace penstock
