@@ -122,10 +122,13 @@ std::string Describe(const BoardModelConfig& model) {
 
 absl::Status CheckModel(const BoardModelConfig& found, const BoardModelConfig& wanted) {
   if (found == wanted) return absl::OkStatus();
-  absl::string_view advice = "";
+  std::string advice;
+  if (found.name != wanted.name) {
+    advice = absl::StrCat("; give --model ", found.name, ", or another folder or file");
+  }
   if (found.attention_bias != wanted.attention_bias) {
-    advice = found.attention_bias ? "; --attention-bias was given then"
-                                  : "; --attention-bias was not given then";
+    absl::StrAppend(&advice, found.attention_bias ? "; --attention-bias was given then"
+                                                  : "; --attention-bias was not given then");
   }
   return absl::FailedPreconditionError(
       absl::StrCat("of the model ", Describe(found), ", not of ", Describe(wanted), advice));

@@ -31,6 +31,21 @@ void RemoveUnfinished(const std::string& folder) {
   }
 }
 
+// What is left, and what to do. A file in `folder` is whole.
+absl::Status WithCure(const absl::Status& failed, const CheckpointFolder& folder) {
+  if (failed.ok()) return failed;
+  const absl::StatusOr<std::vector<std::string>> paths = folder.List();
+  std::string cure = "no earlier checkpoint is there";
+  if (paths.ok() && !paths->empty()) {
+    cure = absl::StrCat(paths->back(), " is whole, --resume auto goes on from it");
+  }
+  if (absl::IsResourceExhausted(failed)) {
+    absl::StrAppend(&cure,
+                    "; make room there, or raise the limit of a file (ulimit -f) or a quota");
+  }
+  return {failed.code(), absl::StrCat(failed.message(), "; ", cure)};
+}
+
 }  // namespace
 
 absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string folder, size_t keep) {
@@ -61,13 +76,13 @@ std::string CheckpointFolder::best_path() const { return absl::StrCat(folder_, "
 
 absl::Status CheckpointFolder::SaveBest(const CheckpointInfo& info, const ParameterTable& table,
                                         const TrainState& state) const {
-  return SaveCheckpoint(best_path(), info, table, state);
+  return WithCure(SaveCheckpoint(best_path(), info, table, state), *this);
 }
 
 absl::Status CheckpointFolder::Save(const CheckpointInfo& info, const ParameterTable& table,
                                     const TrainState& state) const {
   const std::string path = absl::StrFormat("%s/step-%09d.ckpt", folder_, info.step);
-  PENSTOCK_RETURN_IF_ERROR(SaveCheckpoint(path, info, table, state));
+  PENSTOCK_RETURN_IF_ERROR(WithCure(SaveCheckpoint(path, info, table, state), *this));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
   // Steps beyond this one belong to a run that was given up; they count, but this one stays.
   for (size_t i = 0; i + keep_ < paths.size(); ++i) {

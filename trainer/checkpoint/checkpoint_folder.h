@@ -19,7 +19,7 @@ class CheckpointFolder {
   // first checkpoint. `keep` newest files stay, at least one, and the best.
   static absl::StatusOr<CheckpointFolder> Open(std::string folder, size_t keep);
 
-  // Saves, then removes the oldest beyond `keep`.
+  // Saves, then removes the oldest beyond `keep`. An error names the newest that is whole.
   absl::Status Save(const CheckpointInfo& info, const ParameterTable& table,
                     const TrainState& state) const;
 

@@ -23,6 +23,7 @@
 namespace penstock {
 namespace {
 
+using testing::AllOf;
 using testing::AnyOf;
 using testing::ElementsAre;
 using testing::EndsWith;
@@ -197,7 +198,8 @@ TEST_F(CheckpointTest, RefusesAnotherModelAndNamesBoth) {
   ASSERT_OK(Save());
   EXPECT_THAT(LoadCheckpoint(path_, BoardModelConfig::Named("tiny").value()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       testing::AllOf(HasSubstr("\"small\""), HasSubstr("\"tiny\""))));
+                       AllOf(HasSubstr("\"small\""), HasSubstr("\"tiny\""),
+                             HasSubstr("give --model small, or another folder"))));
 }
 
 class BiasedCheckpointTest : public CheckpointTest {
@@ -238,13 +240,13 @@ TEST_F(BiasedCheckpointTest, AModelWithoutItIsAnotherAndTheOptionIsNamed) {
   ASSERT_OK(Save());
   EXPECT_THAT(LoadCheckpoint(path_, biased_),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       testing::AllOf(HasSubstr("hidden 8, with attention bias)"),
-                                      HasSubstr("--attention-bias was not given then"))));
+                       AllOf(HasSubstr("hidden 8, with attention bias)"),
+                             HasSubstr("--attention-bias was not given then"))));
   SaveBiased();
   EXPECT_THAT(LoadCheckpoint(path_, kModel),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       testing::AllOf(HasSubstr("of the model \"small\""),
-                                      HasSubstr("--attention-bias was given then"))));
+                       AllOf(HasSubstr("of the model \"small\""),
+                             HasSubstr("--attention-bias was given then"))));
 }
 
 TEST_F(CheckpointTest, SaysWhichFileIsMissing) {
@@ -253,17 +255,29 @@ TEST_F(CheckpointTest, SaysWhichFileIsMissing) {
 }
 
 // A limit on file size stands in for a full disk.
+class FullDisk {
+ public:
+  FullDisk() {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{100, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
 TEST_F(CheckpointTest, AFullDiskLeavesTheOldFileWhole) {
   ASSERT_OK(Save());
   const std::string before = ReadBytes();
-  signal(SIGXFSZ, SIG_IGN);
-  rlimit old_limit;
-  getrlimit(RLIMIT_FSIZE, &old_limit);
-  const rlimit limit{before.size() / 2, old_limit.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &limit);
   info_.step = 42;
-  const absl::Status status = Save();
-  setrlimit(RLIMIT_FSIZE, &old_limit);
+  absl::Status status;
+  {
+    const FullDisk full;
+    status = Save();
+  }
   EXPECT_THAT(status,
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("saving a checkpoint")));
   EXPECT_EQ(ReadBytes(), before);
@@ -279,6 +293,23 @@ TEST_F(CheckpointTest, FolderKeepsTheNewest) {
   }
   EXPECT_THAT(folder.List(), IsOkAndHolds(ElementsAre(EndsWith("step-000000009.ckpt"),
                                                       EndsWith("step-000000010.ckpt"))));
+}
+
+TEST_F(CheckpointTest, AFullDiskIsToldWithWhatIsWholeAndWhatToDo) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 2));
+  std::vector<std::string> said;
+  for (const uint64_t step : {41, 42}) {
+    info_.step = step;
+    {
+      const FullDisk full;
+      said.emplace_back(folder.Save(info_, table_, state_).message());
+      EXPECT_TRUE(absl::IsResourceExhausted(folder.SaveBest(info_, table_, state_)));
+    }
+    ASSERT_OK(folder.Save(info_, table_, state_));
+  }
+  EXPECT_THAT(said[0], AllOf(HasSubstr("no earlier checkpoint"), HasSubstr("make room")));
+  EXPECT_THAT(said[1], AllOf(HasSubstr("step-000000041.ckpt is whole, --resume auto"),
+                             HasSubstr("ulimit -f")));
 }
 
 TEST_F(CheckpointTest, AFolderThatNobodyMayWriteInIsRefused) {
