@@ -1,10 +1,34 @@
 #include "trainer/profile/comparison.h"
 
+#include <cmath>
+
 #include "absl/strings/str_format.h"
 #include "records/base/text.h"
 
 namespace penstock {
 namespace {
+
+constexpr double kWorthALook = 0.05;  // Of a step.
+
+const char* NameOf(Phase left_out) {
+  return left_out == Phase::kCollective ? "communication" : "input";
+}
+
+// A run that waits for a share of its time is that much slower than one that never does. One after
+// the other, two runs differ by what else the machine did as well.
+std::string Finding(double ratio, double waited, Phase left_out) {
+  const double expected = waited < 1 ? 1 / (1 - waited) : HUGE_VAL;
+  const bool costs = ratio >= 1 + kWorthALook;
+  if (costs != (expected >= 1 + kWorthALook) && std::abs(ratio - expected) > kWorthALook) {
+    return absl::StrFormat(
+        "not shown: %s was waited for %.1f %% of the time, which would be %.2f times; the machine "
+        "was not as fast all the time, or %s takes cores that computation needs: train more "
+        "--steps, "
+        "on a machine that does nothing else",
+        NameOf(left_out), 100 * waited, expected, NameOf(left_out));
+  }
+  return absl::StrFormat("%s %s", NameOf(left_out), costs ? "costs that much" : "is not the limit");
+}
 
 std::string RateText(const RunRate& run) {
   return Grouped(static_cast<uint64_t>(run.rows_per_second())) + " positions/s";
@@ -24,11 +48,10 @@ std::string CompareRuns(const RunRate& normal, const RunRate& other, const std::
                            other.rows);
   }
   const double ratio = other.rows_per_second() / normal.rows_per_second();
-  const char* name = left_out == Phase::kCollective ? "communication" : "input";
-  return absl::StrFormat("normal %s (%s %.1f %% of the time), with %s %s: %.2f times: %s %s",
-                         RateText(normal), name, 100 * normal.times.share(left_out), what,
-                         RateText(other), ratio, name,
-                         ratio >= 1.05 ? "costs that much" : "is not the limit");
+  const double waited = normal.times.share(left_out);
+  return absl::StrFormat("normal %s (%s %.1f %% of the time), with %s %s: %.2f times: %s",
+                         RateText(normal), NameOf(left_out), 100 * waited, what, RateText(other),
+                         ratio, Finding(ratio, waited, left_out));
 }
 
 }  // namespace penstock

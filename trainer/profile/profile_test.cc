@@ -218,6 +218,27 @@ TEST(ComparisonTest, SaysWhatInputCosts) {
               HasSubstr("1.02 times: communication is not the limit"));
 }
 
+// What is said of a training that waits `waited` ms in 100 and is `ratio` times as fast without.
+std::string FindingOf(int waited, double ratio) {
+  RunRate normal{.rows = 10000}, other{.rows = static_cast<uint64_t>(10000 * ratio)};
+  normal.times[Phase::kInput] = milliseconds(waited);
+  normal.times[Phase::kCompute] = milliseconds(100 - waited);
+  other.times[Phase::kCompute] = milliseconds(100);
+  return CompareRuns(normal, other, "synthetic data");
+}
+
+// A machine that does something else for a while makes any two runs differ.
+TEST(ComparisonTest, WhatTheWaitDoesNotExplainIsNotShown) {
+  EXPECT_THAT(FindingOf(0, 1.21),
+              HasSubstr("1.21 times: not shown: input was waited for 0.0 % of the time, which "
+                        "would be 1.00 times"));
+  EXPECT_THAT(FindingOf(20, 1.01), HasSubstr("not shown: input was waited for 20.0 %"));
+  EXPECT_THAT(FindingOf(20, 1.5), HasSubstr("input costs that much"));
+  EXPECT_THAT(FindingOf(4, 1.06), HasSubstr("input costs that much"));
+  EXPECT_THAT(FindingOf(6, 1.04), HasSubstr("input is not the limit"));
+  EXPECT_THAT(FindingOf(0, 0.8), HasSubstr("input is not the limit"));
+}
+
 TEST(MemoryTableTest, AddsUp) {
   EXPECT_EQ(MemoryTable("memory", {{"parameters", 1 << 20, ""}, {"moments", 3 << 19, "m and v"}}),
             "memory\n"
