@@ -1,8 +1,8 @@
 """Whether the GPU trains right: the part `bits` of bench/gpu/run.
 
 Losses of each step beside those of the CPU on the same records, and weights that must not depend on
-graphs, on the run, on a stop between, or on how many steps are launched at once. A difference is a
-failure.
+graphs, on the run, on a stop between, on how many steps are launched at once, or on how many ranks
+share the work. A difference is a failure.
 """
 import dataclasses
 import hashlib
@@ -16,6 +16,9 @@ from training import train
 MODELS = {"tiny": (512, 12), "default": (64, 6), "large": (16, 4)}
 # The same weights as a run with none of these options.
 SAME_BITS = {"again": (), "no_graph": ("--no-graph",), "steps_per_launch": ("--steps-per-launch", 3)}
+RANKS = {"ranks_2": 2, "ranks_4": 4}
+# Said by programs that only train alone (docs/portable.md).
+NO_RANKS = "this build has no Gloo"
 # A loss that jumps about would make much of a rounding.
 GENTLY = ("--seed", 5, "--clip-norm", 1, "--lr", 1e-4, "--warmup-steps", 10)
 # Of a step's loss: rounding in bf16, and what AdamW makes of it. In fp32 only the order of additions
@@ -38,21 +41,21 @@ class Runs:
         self.setting, self.model, self.seconds_left = setting, model, seconds_left
         self.batch, self.steps = MODELS[model]
 
-    def losses(self, setting, *options, steps=None):
+    def losses(self, setting, *options, steps=None, ranks=1):
         """Of each step. Raises RuntimeError: why there are none."""
         found = train(setting, self.model, self.batch, steps or self.steps, *GENTLY, *options,
-                      timeout=min(90, self.seconds_left()))
+                      timeout=min(90, self.seconds_left()), ranks=ranks)
         if "left_out" in found:
             raise RuntimeError(found["left_out"])
         return [step["loss"] for step in found["step_events"]]
 
-    def weights(self, *options, stop_at=None):
+    def weights(self, *options, stop_at=None, ranks=1):
         """(losses of the last run, (step, hash)) of a training; `stop_at`: in two runs."""
         with tempfile.TemporaryDirectory(prefix="penstock-bits-") as folder:
             args = ("--checkpoint-dir", folder, *options)
             if stop_at:
                 self.losses(self.setting, *args, steps=stop_at)
-            losses = self.losses(self.setting, *args)
+            losses = self.losses(self.setting, *args, ranks=ranks)
             return losses, weights_hash(folder)
 
 
@@ -66,6 +69,8 @@ def outcome(compare):
     try:
         return compare()
     except RuntimeError as error:
+        if NO_RANKS in str(error):
+            return {"left_out": "ranks: not in portable programs"}
         return {"passed": False, "error": str(error)}
 
 
@@ -76,8 +81,8 @@ def beside_cpu(runs, cpu, setting):
     return {"passed": found <= most, "largest_relative_difference": found, "at_most": most}
 
 
-def same_bits(runs, plain, *options, stop_at=None):
-    losses, weights = runs.weights(*options, stop_at=stop_at)
+def same_bits(runs, plain, *options, **how):
+    losses, weights = runs.weights(*options, **how)
     same = weights == plain[1] and losses == plain[0][-len(losses):]
     return {"passed": same, "weights": weights[1]}
 
@@ -97,6 +102,8 @@ def compare_model(setting, model, seconds_left, variants):
     found[f"{setting.precision}_beside_cpu"] = outcome(lambda: beside_cpu(runs, expected, setting))
     for name, options in variants.items():
         found[name] = outcome(lambda options=options: same_bits(runs, plain, *options))
+    for name, ranks in RANKS.items():
+        found[name] = outcome(lambda ranks=ranks: same_bits(runs, plain, ranks=ranks))
     found["resumed"] = outcome(lambda: same_bits(runs, plain, stop_at=runs.steps // 2))
     return found
 
@@ -110,7 +117,7 @@ def compare_all(setting, seconds_left, variants=None):
             continue
         found = compare_model(setting, model, seconds_left, SAME_BITS if variants is None else variants)
         results[model] = found
-        failed = [name for name, one in found.items() if not one["passed"]]
+        failed = [name for name, one in found.items() if not one.get("passed", "left_out" in one)]
         passed &= not failed
         print(f"bits {model}: {'FAILED: ' + ', '.join(failed) if failed else 'passed'}", flush=True)
     return results, passed

@@ -1,6 +1,7 @@
 """penstock-train, as bench/gpu runs it, and its data."""
 import dataclasses
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -35,15 +36,28 @@ def index(programs, sample, folder, records):
     return folder / "manifest.pb"
 
 
-def train(setting, model, batch, steps, *options, timeout, servers="local:"):
+def launched(setting, ranks):
+    """How so many ranks are started, and what they are told: they share one GPU."""
+    if ranks == 1:
+        return [], []
+    launch = [setting.programs / "penstock", "launch", "-np", ranks]
+    if setting.device != "cuda":
+        return [*launch, "--"], []
+    gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    return [*launch, "--gpus", ",".join([gpu] * ranks), "--"], ["--allow-shared-gpu"]
+
+
+def train(setting, model, batch, steps, *options, timeout, servers="local:", ranks=1):
     """A training's summary, its "step_events" and what it printed; or why it was "left_out"."""
+    launch, shared = launched(setting, ranks)
     with tempfile.TemporaryDirectory(prefix="penstock-train-") as folder:
         folder = pathlib.Path(folder)
         summary, events = folder / "summary.json", folder / "events.jsonl"
-        command = [setting.programs / "penstock-train", "--manifest", setting.manifest, "--servers",
-                   servers, "--device", setting.device, "--precision", setting.precision, "--model",
-                   model, "--global-batch-size", batch, "--steps", steps, "--json", summary,
-                   "--events", events, "--profile-file", folder / "trace.json", *options]
+        command = [*launch, setting.programs / "penstock-train", *shared, "--manifest",
+                   setting.manifest, "--servers", servers, "--device", setting.device, "--precision",
+                   setting.precision, "--model", model, "--global-batch-size", batch, "--steps",
+                   steps, "--json", summary, "--events", events, "--profile-file",
+                   folder / "trace.json", *options]
         try:
             ended = subprocess.run([*map(str, command)], capture_output=True, text=True,
                                    timeout=max(timeout, 1), check=False)

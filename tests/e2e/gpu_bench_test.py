@@ -57,6 +57,7 @@ class ProgramsTestCase(unittest.TestCase):
         program.write_text(f'#!/bin/sh\ncase "$*" in *"{condition}"*) {commands} ;; esac\n'
                            f'exec {BIN}/penstock-train "$@"\n')
         program.chmod(0o755)
+        (folder / "penstock").symlink_to(BIN / "penstock")
         return training.Setting(folder, self.setting.manifest, "cpu", "fp32")
 
 
@@ -113,18 +114,42 @@ class BitsTest(ProgramsTestCase):
 
     def compare(self, setting):
         found, passed = bits.compare_all(setting, left, self.VARIANTS)
-        return {name: one["passed"] for name, one in found["tiny"].items()}, passed
+        return {name: one.get("passed", one) for name, one in found["tiny"].items()}, passed
 
     def test_equal_weights_and_losses_pass(self):
         found, passed = self.compare(self.setting)
         self.assertTrue(passed, found)
-        self.assertEqual(set(found), {"fp32_beside_cpu", "again", "no_graph", "resumed"})
+        self.assertEqual(set(found), {"fp32_beside_cpu", "again", "no_graph", "ranks_2", "ranks_4",
+                                      "resumed"})
 
     def test_other_weights_fail_and_are_named(self):
         setting = self.setting_where("--no-graph", 'set -- "$@" --weight-decay 0.02')
         found, passed = self.compare(setting)
         self.assertFalse(passed)
         self.assertEqual([name for name, same in found.items() if not same], ["no_graph"])
+
+    def test_ranks_with_other_weights_fail_and_are_named(self):
+        setting = self.setting_where(
+            "--json", '[ "$WORLD_SIZE" != 2 ] || set -- "$@" --weight-decay 0.02')
+        found, passed = self.compare(setting)
+        self.assertFalse(passed)
+        self.assertEqual([name for name, same in found.items() if not same], ["ranks_2"])
+
+    def test_programs_that_only_train_alone_say_so_and_pass(self):
+        setting = self.setting_where(
+            "--json", '[ -z "$WORLD_SIZE" ] || { echo "this build has no Gloo" >&2; exit 1; }')
+        found, passed = self.compare(setting)
+        self.assertTrue(passed, found)
+        self.assertEqual(found["ranks_4"], {"left_out": "ranks: not in portable programs"})
+        self.assertIn("bits.tiny.ranks_2", report.incomplete({"bits": {"tiny": found}}))
+
+    def test_ranks_share_the_gpu_that_one_rank_has(self):
+        setting = training.Setting(BIN, self.setting.manifest, "cuda")
+        with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="3,1"):
+            launch, told = training.launched(setting, 2)
+        self.assertEqual(launch[-3:], ["--gpus", "3,3", "--"])
+        self.assertEqual(told, ["--allow-shared-gpu"])
+        self.assertEqual(training.launched(setting, 1), ([], []))
 
     def test_a_loss_that_is_not_the_cpus_fails(self):
         losses = bits.Runs.losses

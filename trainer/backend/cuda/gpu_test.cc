@@ -12,9 +12,13 @@
 #include "tests/status_matchers.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/cuda_device.h"
+#include "trainer/backend/cuda/gpu_ranks.h"
 #include "trainer/backend/cuda/testing/forwarding_device.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/backend/testing/reference_model.h"
+#include "trainer/comm/gloo_communicator.h"
+#include "trainer/comm/row_gather.h"
+#include "trainer/comm/testing/rank_threads.h"
 #include "trainer/profile/device_gaps.h"
 
 namespace penstock {
@@ -23,6 +27,7 @@ namespace {
 const BoardModelConfig kSmall{"small", 2, 32, 2, 48};
 const BoardModelConfig kBiased{"small", 2, 32, 2, 48, /*attention_bias=*/true};
 constexpr size_t kRows = 32;
+constexpr size_t kSteps = 6;
 
 class GpuTest : public testing::Test {
  protected:
@@ -59,7 +64,7 @@ class GpuTest : public testing::Test {
     return std::sqrt(error / size);
   }
   static TrainState Train(CudaBackend& backend) {
-    for (size_t step = 0; step < 6; ++step) {
+    for (size_t step = 0; step < kSteps; ++step) {
       EXPECT_OK(backend.Step(RandomBoards(kRows, step).rows(), {.clip_norm = 0.1}).status());
     }
     return **backend.State();
@@ -108,6 +113,45 @@ TEST_F(GpuTest, GraphsAndRunsDoNotChangeTheBits) {
       const TrainState state = Train(bf16, /*graphs=*/true, model);
       EXPECT_EQ(Train(bf16, /*graphs=*/true, model).parameters, state.parameters);
       EXPECT_EQ(Train(bf16, /*graphs=*/false, model).parameters, state.parameters);
+    }
+  }
+}
+
+// A rank of several that have the GPU together: what they exchange goes through the host.
+void TrainShared(RankGroup& group, bool bf16, TrainState& state) {
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Device> device, OpenGpu(0));
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Communicator> gradient_ranks,
+                       ConnectGpus(group, *device, /*allow_shared_gpu=*/true, {}));
+  EXPECT_FALSE(gradient_ranks->CanQueue());
+  Communicator& ranks = group.communicator();
+  const CudaBackendOptions options{
+      .shards = 4, .global_rows = kRows, .bf16 = bf16, .ranks = &ranks};
+  ASSERT_OK_AND_ASSIGN(auto backend, CudaBackend::Create(kSmall, options, std::move(device),
+                                                         std::move(gradient_ranks)));
+  TrainState start(backend->table().arena_size());
+  start.parameters = InitialParameters(backend->table());
+  ASSERT_OK(backend->SetState(std::move(start)));
+  const size_t first = FirstRowOf(ranks.rank(), ranks.size(), kRows);
+  const size_t last = FirstRowOf(ranks.rank() + 1, ranks.size(), kRows);
+  for (size_t step = 0; step < kSteps; ++step) {
+    const RandomBoards boards(kRows, step);
+    ASSERT_OK(backend
+                  ->Step(boards.rows().Slice(first, last - first),
+                         {.clip_norm = 0.1, .global_rows = kRows})
+                  .status());
+  }
+  state = **backend->State();
+}
+
+TEST_F(GpuTest, TwoRanksThatShareItHaveTheBitsOfOne) {
+  if (!HasGloo()) GTEST_SKIP() << "this build has no Gloo: one rank alone trains";
+  for (const bool bf16 : {false, true}) {
+    std::vector<TrainState> states(2);
+    RunRanks(2, [&](RankGroup& group) { TrainShared(group, bf16, states[group.info().rank]); });
+    const TrainState alone = Train(bf16, /*graphs=*/true);
+    for (const TrainState& state : states) {
+      EXPECT_EQ(state.parameters, alone.parameters);
+      EXPECT_EQ(state.v, alone.v);
     }
   }
 }
