@@ -78,6 +78,8 @@ class Backend {
     if (batches == 0) staged_.reset();
   }
   virtual absl::StatusOr<StepResult> Finish();
+  // Whether a device still computes the batch whose Finish() is next.
+  virtual bool IsBusy() { return false; }
   // For the slots of the input: batches are sent from its memory without a copy on the host. Null:
   // any memory is as good. Lives as long as the backend.
   virtual SlotAllocator* slot_allocator() { return nullptr; }

@@ -64,8 +64,21 @@ absl::Status BatchPipeline::Give(PipelinedBatch next) {
 }
 
 absl::Status BatchPipeline::StageWhatIsReady() {
-  while (CanStage() && input_.Ready()) PENSTOCK_RETURN_IF_ERROR(Stage());
+  while (CanStage() && input_.Ready()) {
+    PENSTOCK_RETURN_IF_ERROR(DoBeside([this] { return Stage(); }));
+  }
   return absl::OkStatus();
+}
+
+// Of several ranks what the device waits for is the exchange, as well.
+absl::Status BatchPipeline::DoBeside(absl::FunctionRef<absl::Status()> work) {
+  if (ranks_.size() > 1) return work();
+  recorder_.Enter(Phase::kOther);
+  const PhaseTimes before = recorder_.current();
+  const absl::Status status = work();
+  recorder_.Enter(Phase::kOther);
+  if (backend_.IsBusy()) recorder_.MoveSince(before, Phase::kCompute);
+  return status;
 }
 
 absl::Status BatchPipeline::Begin() {
@@ -99,7 +112,7 @@ absl::Status BatchPipeline::GoAhead() {
   PENSTOCK_RETURN_IF_ERROR(StageWhatIsReady());
   if (ranks_.size() > 1 || staged_.empty() || CanStage() || DueUnderWay()) return absl::OkStatus();
   if (ended_ == Intent::kStop) return absl::OkStatus();
-  PENSTOCK_RETURN_IF_ERROR(Begin());
+  PENSTOCK_RETURN_IF_ERROR(DoBeside([this] { return Begin(); }));
   return StageWhatIsReady();
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/backend/backend.h"
@@ -71,6 +72,8 @@ class BatchPipeline {
   // What can be done for the batches after current().
   absl::Status GoAhead();
   bool DueUnderWay() const;
+  // Does `work` for a later batch, in time that a device which is busy to its end does not miss.
+  absl::Status DoBeside(absl::FunctionRef<absl::Status()> work);
 
   Backend& backend_;
   BoardReader& reader_;

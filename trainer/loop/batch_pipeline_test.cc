@@ -1,5 +1,6 @@
 #include "trainer/loop/batch_pipeline.h"
 
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <string>
@@ -16,6 +17,9 @@ namespace {
 
 using testing::ElementsAre;
 
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::microseconds kLaunchTakes(100);
+
 // Writes down what it is told. Has two groups of `launch` batches.
 class RecordingBackend final : public Backend {
  public:
@@ -26,7 +30,12 @@ class RecordingBackend final : public Backend {
         absl::StrCat("stage ", ++staged_, " of ", rows.rows, " at ", update.learning_rate));
     return absl::OkStatus();
   }
+  // In the device's time, or in time of the step.
+  bool IsBusy() override { return busy; }
   absl::Status Begin() override {
+    const PhaseScope phase(recorder_, Phase::kLaunch);
+    for (const auto start = Clock::now(); Clock::now() - start < kLaunchTakes;) {
+    }
     calls.push_back(absl::StrCat("begin ", staged_ - begun_));
     begun_ = staged_;
     return absl::OkStatus();
@@ -49,7 +58,7 @@ class RecordingBackend final : public Backend {
   absl::Status SetState(TrainState) override { return absl::OkStatus(); }
   absl::StatusOr<const TrainState*> State() override { return &state_; }
   uint64_t steps() const override { return finished_; }
-  void set_recorder(StepRecorder*) override {}
+  void set_recorder(StepRecorder* recorder) override { recorder_ = recorder; }
   void set_tracer(Tracer*) override {}
   std::vector<MemoryUse> MemoryUses(BoardFormat, size_t) override { return {}; }
   const ParameterTable& table() const override { return table_; }
@@ -59,9 +68,11 @@ class RecordingBackend final : public Backend {
   std::span<const float> global_scores() const override { return {}; }
 
   std::vector<std::string> calls;
+  bool busy = false;
 
  private:
   const size_t launch_;
+  StepRecorder* recorder_ = nullptr;
   size_t staged_ = 0, begun_ = 0, finished_ = 0;
   TrainState state_;
   ParameterTable table_ = ParameterTable::ForBoard({"small", 1, 16, 1, 16});
@@ -98,6 +109,8 @@ class BatchPipelineTest : public testing::Test {
   // Until the end; what the backend was told.
   std::vector<std::string> Run(size_t launch, PipelineOptions options, Communicator& ranks) {
     RecordingBackend backend(launch);
+    backend.busy = busy_;
+    backend.set_recorder(&recorder_);
     options.update = [](uint64_t steps) {
       return UpdateOptions{.learning_rate = static_cast<double>(steps)};
     };
@@ -115,6 +128,7 @@ class BatchPipelineTest : public testing::Test {
     return backend.calls;
   }
 
+  bool busy_ = false;
   StepRecorder recorder_;
   BoardReader reader_;
   PacedInput input_{3};
@@ -165,6 +179,19 @@ TEST_F(BatchPipelineTest, WhatWasSentAheadIsNotBegunAfterAStop) {
   int asked = 0;
   EXPECT_THAT(Run(1, {.should_stop = [&] { return asked++ >= 2; }}, two),
               ElementsAre("stage 1 of 4 at 0", "begin 1", "stage 2 of 4 at 1", "finish 1"));
+}
+
+TEST_F(BatchPipelineTest, WhatIsDoneWhileTheDeviceComputesIsComputation) {
+  busy_ = true;
+  Run(1, {}, alone_);
+  EXPECT_GE(recorder_.total()[Phase::kCompute], 2 * kLaunchTakes);
+  EXPECT_GE(recorder_.total()[Phase::kLaunch], kLaunchTakes);  // The first waits for nothing.
+}
+
+TEST_F(BatchPipelineTest, WhatADeviceThatIsDoneWaitsForIsCharged) {
+  Run(1, {}, alone_);
+  EXPECT_GE(recorder_.total()[Phase::kLaunch], 3 * kLaunchTakes);
+  EXPECT_EQ(recorder_.total()[Phase::kCompute].count(), 0);
 }
 
 TEST_F(BatchPipelineTest, BatchesOfAStepShareItsNumber) {

@@ -52,6 +52,24 @@ TEST(StepRecorderTest, AScopeGoesBackToThePhaseBefore) {
   const PhaseScope nothing(nullptr, Phase::kCollective);
 }
 
+TEST(StepRecorderTest, WhatWasChargedCanBeMoved) {
+  StepRecorder recorder;
+  recorder.Start(0, At(0));
+  recorder.Enter(Phase::kLaunch, At(1));
+  recorder.Enter(Phase::kOther, At(3));
+  const PhaseTimes before = recorder.current();
+  recorder.Enter(Phase::kLaunch, At(4));
+  recorder.Enter(Phase::kInput, At(9));
+  recorder.Enter(Phase::kOther, At(20));
+  recorder.MoveSince(before, Phase::kCompute);
+  for (const PhaseTimes& times : {recorder.current(), recorder.total()}) {
+    EXPECT_EQ(times[Phase::kOther], milliseconds(1));
+    EXPECT_EQ(times[Phase::kLaunch], milliseconds(2));
+    EXPECT_EQ(times[Phase::kInput], milliseconds(0));
+    EXPECT_EQ(times[Phase::kCompute], milliseconds(17));
+  }
+}
+
 TEST(StepRecorderTest, KeepsTheNewestSteps) {
   StepRecorder recorder;
   recorder.Start(0, At(0));

@@ -62,6 +62,17 @@ Phase StepRecorder::Enter(Phase phase, Clock::time_point now) {
   return before;
 }
 
+void StepRecorder::MoveSince(const PhaseTimes& before, Phase to) {
+  MutexLock lock(&mutex_);
+  for (size_t i = 0; i < kPhases; ++i) {
+    const std::chrono::nanoseconds moved = current_.times[i] - before.times[i];
+    for (PhaseTimes* times : {&current_, &total_}) {
+      times->times[i] -= moved;
+      (*times)[to] += moved;
+    }
+  }
+}
+
 void StepRecorder::EndStep(uint64_t step, Clock::time_point now) {
   Enter(Phase::kOther, now);
   {

@@ -44,6 +44,8 @@ class StepRecorder {
   void Start(uint64_t next_step, Clock::time_point now = Clock::now());
   // Returns the phase that it ends. REQUIRES: Start().
   Phase Enter(Phase phase, Clock::time_point now = Clock::now());
+  // What was charged since current() was `before`, in the same step, is charged to `to` instead.
+  void MoveSince(const PhaseTimes& before, Phase to);
   // Ends step `step`; step + 1 begins, in Phase::kOther.
   void EndStep(uint64_t step, Clock::time_point now = Clock::now());
   // Charges what is left to no step, but to total().

@@ -195,6 +195,13 @@ absl::StatusOr<StepResult> CudaBackend::FinishFirst(const Sent& batch) {
   return result;
 }
 
+// An error is for Finish() to find.
+bool CudaBackend::IsBusy() {
+  if (begun_.empty()) return false;
+  const absl::StatusOr<bool> done = device_->Done(DoneOf(GroupOf(begun_.front().slot)));
+  return done.ok() && !*done;
+}
+
 absl::StatusOr<StepResult> CudaBackend::Finish() {
   if (begun_.empty()) return absl::InternalError("a batch is finished that was not begun");
   absl::StatusOr<StepResult> result = FinishFirst(begun_.front());

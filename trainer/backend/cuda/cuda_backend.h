@@ -82,6 +82,7 @@ class CudaBackend final : public Backend {
   absl::Status Begin() override;
   void Unstage(size_t batches) override;
   absl::StatusOr<StepResult> Finish() override;
+  bool IsBusy() override;
   size_t room() const override;
   // Page-locked where that can be had.
   SlotAllocator* slot_allocator() override { return &pinned_slots_; }

@@ -13,6 +13,7 @@
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/testing/checking_device.h"
 #include "trainer/backend/cuda/testing/emulated_device.h"
+#include "trainer/backend/cuda/testing/paced_device.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/backend/testing/reference_model.h"
 #include "trainer/loop/train_loop.h"
@@ -139,6 +140,26 @@ TEST(DevicePipelineTest, TheNextBatchIsSentBeforeTheStepIsOver) {
   ASSERT_OK(backend->Finish().status());
   EXPECT_OK(backend->State().status());  // The second batch was only sent.
   EXPECT_EQ(backend->steps(), 1u);
+}
+
+TEST(DevicePipelineTest, IsBusyUntilTheOldestBatchIsComputed) {
+  bool stalls = true;
+  auto backend = CudaBackend::Create(
+      kSmall, {.shards = 2, .global_rows = kRows, .bf16 = true},
+      std::make_unique<StallingDevice>(std::make_unique<EmulatedDevice>(), [&] { return stalls; }));
+  ASSERT_OK(backend.status());
+  const TrainState state((*backend)->table().arena_size());
+  ASSERT_OK((*backend)->SetState(state));
+  const RandomBoards boards(kRows);
+  ASSERT_OK((*backend)->Stage(boards.rows(), {}, true));
+  EXPECT_FALSE((*backend)->IsBusy());
+  ASSERT_OK((*backend)->Begin());
+  ASSERT_OK((*backend)->Stage(boards.rows(), {}, true));
+  EXPECT_TRUE((*backend)->IsBusy());
+  stalls = false;
+  EXPECT_FALSE((*backend)->IsBusy());
+  ASSERT_OK((*backend)->Finish().status());
+  EXPECT_FALSE((*backend)->IsBusy());
 }
 
 // Boards whose planes are in memory of the backend's allocator.
