@@ -3,10 +3,8 @@
 #ifndef PENSTOCK_CLI_COMMANDS_H_
 #define PENSTOCK_CLI_COMMANDS_H_
 
-#include <string>
-#include <vector>
-
 #include "cli/command.h"
+#include "cli/launch_line.h"
 
 namespace penstock {
 
@@ -15,8 +13,8 @@ void AddChessCommand(CLI::App& app, absl::Status& outcome);
 void AddDecodeCommand(CLI::App& app, absl::Status& outcome);
 void AddIndexCommand(CLI::App& app, absl::Status& outcome);
 void AddInspectCommand(CLI::App& app, absl::Status& outcome);
-// `program`: what it starts, which is not for CLI11 to read (see launch_line.h).
-void AddLaunchCommand(CLI::App& app, absl::Status& outcome, std::vector<std::string> program);
+// `line`: what it starts, and options that are not for CLI11 to read.
+void AddLaunchCommand(CLI::App& app, absl::Status& outcome, LaunchLine line);
 void AddPackCommand(CLI::App& app, absl::Status& outcome);
 void AddStreamCommand(CLI::App& app, absl::Status& outcome);
 void AddTopCommand(CLI::App& app, absl::Status& outcome);

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -18,10 +18,14 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/find_program.h"
 #include "cli/launch_end.h"
 #include "cli/launch_line.h"
+#include "cli/rank_files.h"
 #include "cli/rank_processes.h"
 #include "cli/remote_launch.h"
 #include "penstock_version.h"
@@ -44,29 +48,13 @@ struct LaunchFlags {
   bool verbose = false;
   bool gloo = false;
   bool mpi = false;
-  std::vector<std::string> program;
+  uint32_t start_timeout_s = 0;
+  std::vector<std::string> variables;  // NAME or NAME=VALUE.
+  std::string output_folder;
+  bool timestamps = false;
+  std::string ssh_key;
+  LaunchLine line;
 };
-
-std::string OwnFolder() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
-}
-
-// The path of a program that execvp() would run; empty: none.
-std::string FindProgram(const std::string& name, const std::string& path) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
-  for (const absl::string_view folder : absl::StrSplit(path, ':')) {
-    const std::string candidate = absl::StrCat(folder, "/", name);
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return "";
-}
-
-// penstock-train is found beside this program, in PATH or not.
-std::string SearchPath(const Environment& environment) {
-  const auto it = environment.find("PATH");
-  return absl::StrCat(it == environment.end() ? "/usr/bin:/bin" : it->second, ":", OwnFolder());
-}
 
 // One that nothing listens at now.
 absl::StatusOr<uint16_t> FreePort() {
@@ -159,6 +147,14 @@ Environment CommonEnvironment(const LaunchFlags& flags, uint32_t generation) {
   environment["PENSTOCK_JOB"] = absl::StrCat("penstock-launch-", OwnHost(), "-", getpid());
   environment["PENSTOCK_GENERATION"] = absl::StrCat(generation);
   if (!flags.interface.empty()) environment["PENSTOCK_INTERFACE"] = flags.interface;
+  if (flags.start_timeout_s != 0) {
+    environment["PENSTOCK_RENDEZVOUS_TIMEOUT"] = absl::StrCat(flags.start_timeout_s, "s");
+  }
+  for (const std::string& variable : flags.variables) {
+    const size_t equals = variable.find('=');
+    if (equals == std::string::npos) continue;
+    environment[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
   return environment;
 }
 
@@ -187,20 +183,34 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   return environments;
 }
 
-void PrintRankLine(size_t rank, bool is_error, absl::string_view line) {
-  absl::FPrintF(is_error ? stderr : stdout, "[%d] %s\n", rank, line);
-  std::fflush(is_error ? stderr : stdout);
+std::set<std::string> NamesPassedOn(const LaunchFlags& flags) {
+  std::set<std::string> names;
+  for (const std::string& variable : flags.variables) {
+    names.insert(variable.substr(0, variable.find('=')));
+  }
+  return names;
 }
 
-void PrintLine(size_t, bool is_error, absl::string_view line) {
-  absl::FPrintF(is_error ? stderr : stdout, "%s\n", line);
-  std::fflush(is_error ? stderr : stdout);
+// Prints lines; of "local" ones with their rank, which others have put there.
+RankProcesses::Sink Print(const LaunchFlags& flags, absl::string_view launcher, RankFiles& files) {
+  return [&flags, local = launcher == "local", &files](size_t rank, bool is_error,
+                                                       absl::string_view line) {
+    std::string mark = local ? absl::StrCat("[", rank, "] ") : "";
+    if (flags.timestamps) {
+      mark.insert(0, absl::FormatTime("%Y-%m-%d %H:%M:%S ", absl::Now(), absl::LocalTimeZone()));
+    }
+    absl::FPrintF(is_error ? stderr : stdout, "%s%s\n", mark, line);
+    std::fflush(is_error ? stderr : stdout);
+    files.Write(rank, is_error, line);
+  };
 }
 
-absl::StatusOr<RanksEnd> RunLocal(const LaunchFlags& flags, uint32_t ranks, uint32_t generation) {
+absl::StatusOr<RanksEnd> RunLocal(const LaunchFlags& flags, uint32_t ranks, uint32_t generation,
+                                  RankFiles& files) {
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<Environment> environments,
                             LocalEnvironments(flags, ranks, generation));
-  return RankProcesses(flags.program, std::move(environments), PrintRankLine).Run();
+  return RankProcesses(flags.line.program, std::move(environments), Print(flags, "local", files))
+      .Run();
 }
 
 absl::StatusOr<std::vector<std::string>> RemoteLine(const LaunchFlags& flags,
@@ -210,10 +220,14 @@ absl::StatusOr<std::vector<std::string>> RemoteLine(const LaunchFlags& flags,
   RemoteLaunch launch{.hosts = std::move(hosts),
                       .port = flags.port,
                       .ssh_port = flags.ssh_port,
+                      .ssh_key = flags.ssh_key,
                       .interface = flags.interface,
                       .as_root = geteuid() == 0,
                       .environment = environment,
-                      .program = flags.program};
+                      .passed_on = NamesPassedOn(flags),
+                      .output_folder = flags.output_folder,
+                      .mpirun = flags.line.mpirun,
+                      .program = flags.line.program};
   if (launch.port == 0) {
     PENSTOCK_ASSIGN_OR_RETURN(launch.port, FreePort());
   }
@@ -225,7 +239,8 @@ absl::StatusOr<std::vector<std::string>> RemoteLine(const LaunchFlags& flags,
 
 // mpirun and srun mark the lines, pass signals on and end all when one rank fails.
 absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& launcher,
-                                   const std::vector<LaunchHost>& hosts, uint32_t generation) {
+                                   const std::vector<LaunchHost>& hosts, uint32_t generation,
+                                   RankFiles& files) {
   if (!flags.gpus.empty()) {
     return UsageError(
         "--gpus is for the ranks of this host; several hosts take a GPU by local rank");
@@ -234,7 +249,7 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> line,
                             RemoteLine(flags, launcher, hosts, environment));
   if (flags.verbose) absl::FPrintF(stderr, "%s\n", absl::StrJoin(line, " "));
-  RankProcesses processes(line, {environment}, PrintLine);
+  RankProcesses processes(line, {environment}, Print(flags, launcher, files));
   // Of SIGTERM both kill their ranks, mpirun a second later; SIGUSR1 they pass on.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) processes.PassOn(signal, SIGUSR1);
   return processes.Run();
@@ -270,19 +285,31 @@ absl::Status PrintBuild() {
   return trainer.empty() ? absl::OkStatus() : RunToItsEnd({trainer, "devices"});
 }
 
-absl::Status Launch(const LaunchFlags& flags) {
-  if (flags.check_build) return PrintBuild();
-  if (flags.program.empty()) {
-    return UsageError("which program? penstock launch -np 2 -- penstock-train ...");
+void TellNotes(const LaunchFlags& flags, absl::string_view launcher) {
+  std::vector<std::string> notes = flags.line.notes;
+  if (launcher != "mpirun" && !flags.line.mpirun.empty()) {
+    notes.push_back(absl::StrCat(absl::StrJoin(flags.line.mpirun, " "),
+                                 ": taken, has no effect here: mpirun does not start these ranks (",
+                                 "--mpi has it start them)"));
   }
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<LaunchHost> hosts, Hosts(flags));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string launcher,
-                            ChooseLauncher(flags, hosts, ProcessEnvironment()));
+  if (launcher == "srun" && !flags.output_folder.empty()) {
+    notes.push_back("--output-filename: taken, has no effect by srun: use sbatch --output");
+  }
+  for (const std::string& name : NamesPassedOn(flags)) {
+    if (!CommonEnvironment(flags, 0).contains(name)) {
+      notes.push_back(absl::StrCat("-x ", name, ": no such variable is set here"));
+    }
+  }
+  for (const std::string& note : notes) absl::FPrintF(stderr, "penstock launch: %s\n", note);
+}
+
+absl::Status RunWithRestarts(const LaunchFlags& flags, const std::string& launcher,
+                             const std::vector<LaunchHost>& hosts, RankFiles& files) {
   for (uint32_t attempt = 0;; ++attempt) {
-    const bool local = launcher == "local";
-    PENSTOCK_ASSIGN_OR_RETURN(const RanksEnd end, local
-                                                      ? RunLocal(flags, hosts[0].slots, attempt)
-                                                      : RunRemote(flags, launcher, hosts, attempt));
+    PENSTOCK_ASSIGN_OR_RETURN(const RanksEnd end,
+                              launcher == "local"
+                                  ? RunLocal(flags, hosts[0].slots, attempt, files)
+                                  : RunRemote(flags, launcher, hosts, attempt, files));
     const absl::Status status = ToStatus(end, launcher);
     // Neither a wrong command line nor a wish to stop gets better by trying again.
     if (status.ok() || end.signal != 0 || attempt >= flags.restarts || ExitCode(status) == 2) {
@@ -293,20 +320,41 @@ absl::Status Launch(const LaunchFlags& flags) {
   }
 }
 
+absl::Status Launch(const LaunchFlags& flags) {
+  if (flags.check_build) return PrintBuild();
+  if (!flags.line.status.ok()) return UsageError(flags.line.status.message());
+  if (flags.line.program.empty()) {
+    return UsageError("which program? penstock launch -np 2 -- penstock-train ...");
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<LaunchHost> hosts, Hosts(flags));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string launcher,
+                            ChooseLauncher(flags, hosts, ProcessEnvironment()));
+  TellNotes(flags, launcher);
+  RankFiles files;
+  if (launcher == "local" && !flags.output_folder.empty()) {  // Elsewhere mpirun writes them.
+    PENSTOCK_ASSIGN_OR_RETURN(files, RankFiles::Create(flags.output_folder, hosts[0].slots));
+  }
+  const absl::Status status = RunWithRestarts(flags, launcher, hosts, files);
+  if (const absl::Status written = files.Flush(); !written.ok()) {
+    absl::FPrintF(stderr, "penstock launch: %s\n", written.message());
+  }
+  return status;
+}
+
 }  // namespace
 
-void AddLaunchCommand(CLI::App& app, absl::Status& outcome, std::vector<std::string> program) {
+void AddLaunchCommand(CLI::App& app, absl::Status& outcome, LaunchLine line) {
   CLI::App& command = AddCommand(
       app, "launch",
       "Start a program as several ranks of one training: on this host by itself, on several by\n"
-      "mpirun or srun. The first rank that fails ends all; signals are passed on. Takes the "
-      "common\n"
-      "options of horovodrun, perseusrun and mpirun (-np, -hostfile, -cb; -- may be left out).",
+      "mpirun or srun. The first rank that fails ends all; signals are passed on. Takes the lines "
+      "of\n"
+      "horovodrun, perseusrun and mpirun; says which of their options have no effect here.",
       "penstock launch -np 4 -- penstock-train --manifest data/manifest.pb --servers a:7070\n"
       "penstock launch -np 4 -H node1:2,node2:2 -- penstock-train --manifest data/manifest.pb\n"
       "penstock launch --check-build");
   auto flags = std::make_shared<LaunchFlags>();
-  flags->program = std::move(program);
+  flags->line = std::move(line);
   command.add_option("--np,--num-proc", flags->ranks, "Ranks (-np); 0: every slot of the hosts");
   command.add_option("-H,--hosts", flags->hosts, "HOST:SLOTS,HOST:SLOTS; empty: this host");
   command.add_option("--hostfile", flags->hostfile, "File of hosts: \"name slots=2\" a line");
@@ -318,6 +366,15 @@ void AddLaunchCommand(CLI::App& app, absl::Status& outcome, std::vector<std::str
   command.add_option("-p,--ssh-port", flags->ssh_port, "Of the other hosts, for mpirun; 0: usual");
   command.add_option("--network-interface,--network-interfaces", flags->interface,
                      "Network between the ranks, and of mpirun's own messages");
+  command.add_option("-i,--ssh-identity-file", flags->ssh_key, "Key for the other hosts");
+  command.add_option("--start-timeout", flags->start_timeout_s,
+                     "Seconds until all ranks must have met; 0: penstock-train's 2m");
+  command.add_option("-x", flags->variables, "NAME or NAME=VALUE, a variable for all ranks")
+      ->allow_extra_args(false);
+  command.add_option("--output-filename", flags->output_folder,
+                     "Folder for what each rank prints, too: rank.0/stdout, rank.0/stderr, ...");
+  command.add_flag("--prefix-output-with-timestamp", flags->timestamps,
+                   "Begin every line of output with the time");
   command.add_flag("--check-build", flags->check_build, "Print what this build starts and finds");
   command.add_flag("--verbose", flags->verbose, "Print the line that mpirun or srun is started by");
   command.add_flag("--gloo", flags->gloo, "For horovodrun's lines: ranks on CPUs always use Gloo");

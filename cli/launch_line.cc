@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "cli/foreign_options.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -20,6 +23,11 @@ std::string Spelled(const std::string& argument) {
   if (argument == "-hostfile" || argument == "-machinefile") return "--hostfile";
   if (argument == "-cb") return "--check-build";
   if (argument == "-host" || argument == "--host") return "--hosts";
+  if (argument == "-prefix-timestamp" || argument == "--timestamp-output" ||
+      argument == "-timestamp-output") {
+    return "--prefix-output-with-timestamp";
+  }
+  if (argument == "-output-filename") return "--output-filename";
   return argument;
 }
 
@@ -35,9 +43,64 @@ bool TakesValue(const std::string& argument) {
                                                             "--launcher",
                                                             "-p",
                                                             "--ssh-port",
+                                                            "-i",
+                                                            "--ssh-identity-file",
+                                                            "-x",
+                                                            "--start-timeout",
+                                                            "--output-filename",
                                                             "--network-interface",
                                                             "--network-interfaces"};
   return with_value->contains(argument);
+}
+
+// `value` as a shell would split it, but for quotes.
+absl::Status AppendWords(absl::string_view option, absl::string_view value,
+                         std::vector<std::string>& words) {
+  if (value.find_first_of("'\"\\") != absl::string_view::npos) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        option, ": quotes are not understood in it; give mpirun's options themselves, ",
+        "as -mca NAME VALUE"));
+  }
+  for (absl::string_view word : absl::StrSplit(value, ' ', absl::SkipEmpty())) {
+    words.emplace_back(word);
+  }
+  return absl::OkStatus();
+}
+
+// `values` follow the option.
+absl::Status Take(const ForeignOption& option, const std::vector<std::string>& values,
+                  LaunchLine& line) {
+  switch (option.kind) {
+    case ForeignOption::Kind::kNoEffect:
+      if (option.why.empty()) return absl::OkStatus();
+      line.notes.push_back(absl::StrCat(option.name, ": taken, has no effect here: ", option.why));
+      return absl::OkStatus();
+    case ForeignOption::Kind::kMpirun:
+      line.mpirun.emplace_back(option.name);
+      line.mpirun.insert(line.mpirun.end(), values.begin(), values.end());
+      return absl::OkStatus();
+    case ForeignOption::Kind::kMpirunText:
+      return AppendWords(option.name, absl::StrJoin(values, " "), line.mpirun);
+    case ForeignOption::Kind::kRefused:
+      return absl::InvalidArgumentError(absl::StrCat(option.name, ": ", option.why));
+  }
+  return absl::OkStatus();
+}
+
+// If arguments[i] is one: takes it with its values, "--name=value" or the words that follow, and
+// leaves i at the last of them.
+bool TakeForeign(const std::vector<std::string>& arguments, size_t& i, LaunchLine& line) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(arguments[i], absl::MaxSplits('=', 1));
+  const ForeignOption* option = FindForeignOption(parts.first);
+  if (option == nullptr) return false;
+  std::vector<std::string> values;
+  if (parts.first.size() < arguments[i].size()) values.push_back(parts.second);
+  while (values.size() < static_cast<size_t>(option->values) && i + 1 < arguments.size()) {
+    values.push_back(arguments[++i]);
+  }
+  line.status.Update(Take(*option, values, line));
+  return true;
 }
 
 absl::StatusOr<LaunchHost> ParseHost(absl::string_view name, absl::string_view slots) {
@@ -70,6 +133,7 @@ LaunchLine SplitLaunchLine(const std::vector<std::string>& arguments) {
       break;
     }
     if (argument.empty() || argument[0] != '-') break;
+    if (TakeForeign(arguments, i, line)) continue;
     line.arguments.push_back(argument);
     if (TakesValue(argument) && i + 1 < arguments.size()) {
       line.arguments.push_back(arguments[++i]);

@@ -6,16 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace penstock {
 
 struct LaunchLine {
-  std::vector<std::string> arguments;  // For CLI11: "-np" and the like written with two dashes.
-  std::vector<std::string> program;    // What follows "--", or the first word that is no option.
+  std::vector<std::string> arguments;    // For CLI11: "-np" and the like written with two dashes.
+  std::vector<std::string> program;      // What follows "--", or the first word that is no option.
+  std::vector<std::string> mpirun = {};  // Options that are mpirun's alone.
+  std::vector<std::string> notes = {};   // To be told: options that have no effect here.
+  absl::Status status = {};              // kInvalidArgument: an option that cannot be followed.
 };
 
+// Options of horovodrun, perseusrun and mpirun included (see foreign_options.h).
 // `arguments` without the program's name; those of other commands are left as they are.
 LaunchLine SplitLaunchLine(const std::vector<std::string>& arguments);
 

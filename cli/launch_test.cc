@@ -38,6 +38,47 @@ TEST(LaunchLineTest, TheLinesOfHorovodrunAndMpirun) {
   EXPECT_THAT(Split("launch -cb").arguments, ElementsAre("launch", "--check-build"));
 }
 
+TEST(LaunchLineTest, OptionsOfHorovodrunWithoutEffectAreToldOf) {
+  const LaunchLine line = Split(
+      "launch --log-level DEBUG --fusion-threshold-mb=32 --disable-cache -np 2 --tcp -- train");
+  EXPECT_THAT(line.arguments, ElementsAre("launch", "--np", "2"));
+  EXPECT_THAT(line.program, ElementsAre("train"));
+  EXPECT_THAT(line.notes, ElementsAre(HasSubstr("--log-level: taken, has no effect here: "),
+                                      HasSubstr("--bucket-size")));
+  EXPECT_OK(line.status);
+}
+
+TEST(LaunchLineTest, ThoseWithAMeaningHereStay) {
+  const LaunchLine line = Split(
+      "launch --start-timeout 60 -x A -x B=1 -output-filename out -prefix-timestamp -i key x");
+  EXPECT_THAT(line.arguments, ElementsAre("launch", "--start-timeout", "60", "-x", "A", "-x", "B=1",
+                                          "--output-filename", "out",
+                                          "--prefix-output-with-timestamp", "-i", "key"));
+  EXPECT_THAT(line.program, ElementsAre("x"));
+  EXPECT_THAT(line.notes, IsEmpty());
+}
+
+TEST(LaunchLineTest, OptionsOfMpirunAreForIt) {
+  const LaunchLine line = SplitLaunchLine(
+      {"launch", "-bind-to", "none", "--map-by", "slot", "-mca", "btl", "^openib",
+       "--allow-run-as-root", "--mpi-args=--mca pml ob1", "--binding-args", "--rankfile f", "x"});
+  EXPECT_EQ(absl::StrJoin(line.mpirun, " "),
+            "--bind-to none --map-by slot --mca btl ^openib --mca pml ob1 --rankfile f");
+  EXPECT_THAT(line.program, ElementsAre("x"));
+  EXPECT_THAT(SplitLaunchLine({"launch", "--mpi-args=-x A='b c'", "x"}).status,
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("quotes")));
+}
+
+TEST(LaunchLineTest, ElasticOptionsAreRefusedWithTheReason) {
+  for (const char* text : {"launch --min-np 2 -np 4 x", "launch --host-discovery-script ./d x",
+                           "launch --blacklist-cooldown-range 1 2 --reset-limit=3 x"}) {
+    const LaunchLine line = Split(text);
+    EXPECT_THAT(line.status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--restarts")))
+        << text;
+    EXPECT_THAT(line.program, ElementsAre("x"));
+  }
+}
+
 TEST(LaunchLineTest, OtherCommandsAndNoneAreLeftAlone) {
   EXPECT_THAT(Split("stream -n 2 -- x").arguments, ElementsAre("stream", "-n", "2", "--", "x"));
   EXPECT_THAT(SplitLaunchLine({}).arguments, IsEmpty());
@@ -80,16 +121,22 @@ RemoteLaunch TwoHosts() {
 
 TEST(RemoteLaunchTest, MpirunIsToldHostsRendezvousAndVariables) {
   EXPECT_EQ(absl::StrJoin(MpirunLine(TwoHosts()), " "),
-            "mpirun -np 4 -H a:2,b:2 --bind-to none --tag-output "
+            "mpirun -np 4 -H a:2,b:2 --tag-output --bind-to none "
             "-x PATH -x PENSTOCK_TOKEN_FILE "
             "-x PENSTOCK_RENDEZVOUS=a:29400 penstock-train --lr 0.1");
   RemoteLaunch launch = TwoHosts();
   launch.as_root = true;
   launch.ssh_port = 2222;
+  launch.ssh_key = "key";
   launch.interface = "eth0";
+  launch.passed_on = {"HOME"};
+  launch.output_folder = "out";
+  launch.mpirun = {"--bind-to", "core"};
   EXPECT_THAT(absl::StrJoin(MpirunLine(launch), " "),
-              AllOf(HasSubstr("--allow-run-as-root"), HasSubstr("-mca plm_rsh_args -p 2222"),
-                    HasSubstr("-mca oob_tcp_if_include eth0"), Not(HasSubstr("HOME"))));
+              AllOf(HasSubstr("--allow-run-as-root"), HasSubstr("-mca plm_rsh_args -p 2222 -i key"),
+                    HasSubstr("-mca oob_tcp_if_include eth0"), HasSubstr("-x HOME"),
+                    HasSubstr("--output-filename out"), Not(HasSubstr("--bind-to none")),
+                    HasSubstr("--bind-to core penstock-train")));
 }
 
 TEST(RemoteLaunchTest, SrunIsToldNodesAndTasks) {

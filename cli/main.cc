@@ -37,8 +37,9 @@ int main(int argc, char** argv) {
   penstock::AddWhichCommand(app, outcome);
   penstock::AddBenchCommand(app, outcome);
   penstock::LaunchLine line = penstock::SplitLaunchLine({argv + 1, argv + argc});
-  penstock::AddLaunchCommand(app, outcome, std::move(line.program));
+  const std::vector<std::string> words = std::move(line.arguments);
+  penstock::AddLaunchCommand(app, outcome, std::move(line));
   std::vector<const char*> arguments = {argv[0]};
-  for (const std::string& argument : line.arguments) arguments.push_back(argument.c_str());
+  for (const std::string& word : words) arguments.push_back(word.c_str());
   return penstock::RunApp(app, outcome, static_cast<int>(arguments.size()), arguments.data());
 }

@@ -1,5 +1,6 @@
 #include "cli/remote_launch.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +17,13 @@ bool IsPassedOn(const std::string& name) {
   if (name == "PENSTOCK_RENDEZVOUS") return false;  // Set anew.
   return name == "PATH" || name == "LD_LIBRARY_PATH" || name == "PYTHONPATH" ||
          absl::StartsWith(name, "PENSTOCK_");
+}
+
+std::string SshOptions(const RemoteLaunch& launch) {
+  std::vector<std::string> options;
+  if (launch.ssh_port != 0) options.push_back(absl::StrCat("-p ", launch.ssh_port));
+  if (!launch.ssh_key.empty()) options.push_back(absl::StrCat("-i ", launch.ssh_key));
+  return absl::StrJoin(options, " ");
 }
 
 void Append(std::vector<std::string>& line, std::initializer_list<std::string> words) {
@@ -37,19 +45,22 @@ std::vector<std::string> MpirunLine(const RemoteLaunch& launch) {
   line.push_back(absl::StrJoin(launch.hosts, ",", [](std::string* out, const LaunchHost& host) {
     absl::StrAppend(out, host.name, ":", host.slots);
   }));
+  Append(line, {"--tag-output"});
   // Ranks have threads of their own; one core each would starve them.
-  Append(line, {"--bind-to", "none", "--tag-output"});
-  if (launch.ssh_port != 0) {
-    Append(line, {"-mca", "plm_rsh_args", absl::StrCat("-p ", launch.ssh_port)});
+  if (!absl::c_linear_search(launch.mpirun, "--bind-to")) Append(line, {"--bind-to", "none"});
+  if (const std::string ssh = SshOptions(launch); !ssh.empty()) {
+    Append(line, {"-mca", "plm_rsh_args", ssh});
   }
+  if (!launch.output_folder.empty()) Append(line, {"--output-filename", launch.output_folder});
   if (!launch.interface.empty()) {
     Append(line, {"-mca", "oob_tcp_if_include", launch.interface, "-mca", "btl_tcp_if_include",
                   launch.interface});
   }
   for (const auto& [name, value] : launch.environment) {
-    if (IsPassedOn(name)) Append(line, {"-x", name});
+    if (IsPassedOn(name) || launch.passed_on.contains(name)) Append(line, {"-x", name});
   }
   Append(line, {"-x", Rendezvous(launch)});
+  line.insert(line.end(), launch.mpirun.begin(), launch.mpirun.end());
   line.insert(line.end(), launch.program.begin(), launch.program.end());
   return line;
 }

@@ -3,6 +3,7 @@
 #define PENSTOCK_CLI_REMOTE_LAUNCH_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,14 @@ struct RemoteLaunch {
   std::vector<LaunchHost> hosts;  // As PlaceRanks() returns them.
   uint16_t port = 0;              // Where rank 0 listens, on the first host.
   uint16_t ssh_port = 0;          // 0: the usual one.
+  std::string ssh_key = {};       // A file; empty: the usual ones.
   std::string interface = {};     // For the launcher's own messages; empty: it chooses.
   bool as_root = false;
   std::map<std::string, std::string> environment = {};  // Of the caller; part of it is passed on.
+  std::set<std::string> passed_on = {};                 // Names of more of them.
+  std::string output_folder =
+      {};  // For files of what each rank prints; empty: none. mpirun's only.
+  std::vector<std::string> mpirun = {};  // More options of it.
   std::vector<std::string> program;
 
   uint32_t ranks() const;

@@ -75,6 +75,17 @@ class LaunchMpirunTest(RanksTestCase):
         self.assertEqual(job.wait(), 2, job.err)
         self.assertIn("--no-such-option", job.err)
 
+    def test_options_of_mpirun_are_passed_on(self):
+        folder = self.folder / "out"
+        job = self.launch("--verbose", "-x", "WORD=hi", "-map-by", "slot", "-mca", "btl", "self",
+                          "--mpi-args=--report-bindings", "--output-filename", folder,
+                          "sh", "-c", "echo $WORD")
+        self.end_well([job])
+        self.assertIn("--map-by slot --mca btl self --report-bindings sh -c", job.err)
+        self.assertIn("[1,1]<stdout>:hi", job.out)
+        self.assertEqual(sorted(path.read_text() for path in folder.glob("*/rank.*/stdout")),
+                         ["[1,0]<stdout>:hi\n", "[1,1]<stdout>:hi\n"])
+
     def test_signals_save_and_end_well(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(number):

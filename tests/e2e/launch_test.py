@@ -77,10 +77,35 @@ class LaunchTest(RanksTestCase):
         for args, says in ((["-np", 2], "which program?"), (["--", "true"], "-np is required"),
                            (["-np", 4, "-H", "localhost:2", "--", "true"], "2 slots"),
                            (["-np", 2, "--gpus", "0", "true"], "--gpus 0"),
-                           (["-np", 2, "penstock-train"], "--manifest is required")):
+                           (["-np", 2, "penstock-train"], "--manifest is required"),
+                           (["-np", 2, "--min-np", 1, "true"], "--min-np: ranks do not join"),
+                           (["-np", 2, "--config-file", "f", "true"], "--config-file: give its")):
             result = run("penstock", "launch", *args)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(says, result.stderr)
+
+    def test_a_line_of_horovodrun(self):
+        folder = self.folder / "out"
+        result = self.check_run("penstock", "launch", "-np", 2, "-H", "localhost:2", "--log-level",
+                                "INFO", "--timeline-filename=t.json", "-map-by", "slot", "-x", "WORD=hi",
+                                "-x", "NOT_HERE", "--output-filename", folder, "-prefix-timestamp",
+                                "sh", "-c", "echo $WORD; echo $RANK >&2")
+        time_of_day = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
+        self.assertRegex(result.stdout, rf"(?m)^{time_of_day}\[1\] hi$")
+        self.assertEqual((folder / "rank.0/stdout").read_text(), "hi\n")
+        self.assertEqual((folder / "rank.1/stderr").read_text(), "1\n")
+        for note in ("--log-level: taken, has no effect here: ",
+                     "--timeline-filename: taken, has no effect here: use penstock-train --profile",
+                     "--map-by slot: taken, has no effect here: mpirun does not start these ranks",
+                     "-x NOT_HERE: no such variable is set here"):
+            self.assertIn(f"penstock launch: {note}", result.stderr)
+
+    def test_start_timeout_is_when_all_ranks_must_have_met(self):
+        train = " ".join(map(str, [BIN / "penstock-train", *self.train_args()]))
+        job = self.launch("-np", 2, "--start-timeout", 1, "sh", "-c",
+                          f"[ $RANK = 1 ] && exec sleep 600; exec {train}")
+        self.assertEqual(job.wait(), 1)
+        self.assertIn("rank 1 of 2 did not join within 1s", job.err)
 
     def test_gpus_are_bound_by_local_rank(self):
         result = run("penstock", "launch", "-np", 2, "--gpus", "5,3", "sh", "-c",

@@ -65,8 +65,8 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
   app.add_option("--local-size", flags.ranks.local_size, "Ranks of this host")->configurable(false);
   app.add_option("--rendezvous", flags.ranks.rendezvous,
                  "HOST:PORT where rank 0 listens and all ranks meet");
-  app.add_option("--rendezvous-timeout", flags.rendezvous_timeout,
-                 "Fail if ranks are missing then");
+  app.add_option("--rendezvous-timeout", flags.rendezvous_timeout, "Fail if ranks are missing then")
+      ->envname("PENSTOCK_RENDEZVOUS_TIMEOUT");
   app.add_option("--collective-timeout", flags.collective_timeout,
                  "Fail if another rank is silent for so long");
   app.add_option("--late-after", flags.late_after,
