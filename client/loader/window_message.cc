@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,13 +41,18 @@ std::optional<ChunkInfo> ChunkOf(const Manifest& manifest, const ShardPaths& sha
                                  const Damage& damage) {
   const auto path = std::find(shards.paths.begin(), shards.paths.end(), damage.shard);
   if (path == shards.paths.end()) return std::nullopt;
-  const auto [first, end] = manifest.shard_chunks(path - shards.paths.begin());
-  const auto numbers = std::views::iota(first, end);
-  const auto at = std::ranges::lower_bound(numbers, damage.chunk_offset, {}, [&](size_t number) {
-    return manifest.chunk(number).offset;
-  });
-  if (at == numbers.end() || manifest.chunk(*at).offset != damage.chunk_offset) return std::nullopt;
-  return manifest.chunk(*at);
+  auto [first, end] = manifest.shard_chunks(path - shards.paths.begin());
+  while (first < end) {
+    const size_t middle = first + (end - first) / 2;
+    const ChunkInfo chunk = manifest.chunk(middle);
+    if (chunk.offset == damage.chunk_offset) return chunk;
+    if (chunk.offset < damage.chunk_offset) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
