@@ -19,8 +19,7 @@ constexpr char kNoMpi[] = "ranks do not speak MPI with each other";
 constexpr char kLog[] = "there are no log levels: errors and warnings are always printed";
 constexpr char kElastic[] =
     "ranks do not join or leave a training that runs; give -np, and --restarts N to start all "
-    "again "
-    "from the last checkpoint";
+    "again from the last checkpoint";
 
 constexpr ForeignOption kOptions[] = {
     // horovodrun and perseusrun.

@@ -295,8 +295,9 @@ void TellNotes(const LaunchFlags& flags, absl::string_view launcher) {
   if (launcher == "srun" && !flags.output_folder.empty()) {
     notes.push_back("--output-filename: taken, has no effect by srun: use sbatch --output");
   }
+  const Environment environment = CommonEnvironment(flags, 0);
   for (const std::string& name : NamesPassedOn(flags)) {
-    if (!CommonEnvironment(flags, 0).contains(name)) {
+    if (!environment.contains(name)) {
       notes.push_back(absl::StrCat("-x ", name, ": no such variable is set here"));
     }
   }

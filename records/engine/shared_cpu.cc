@@ -15,13 +15,24 @@
 namespace penstock {
 namespace {
 
-bool MayRunOn(int cpu, const MachineLimitsSource& source) {
-  if (source.affinity_cores > 0) return cpu < static_cast<int>(source.affinity_cores);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  // Fails with more CPUs than fit the set: then all count.
-  return ::sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_ISSET(cpu, &set);
-}
+// The CPUs that this process may use.
+class Affinity {
+ public:
+  explicit Affinity(const MachineLimitsSource& source) : told_(source.affinity_cores) {
+    CPU_ZERO(&set_);
+    // Fails with more CPUs than fit the set: then all count.
+    all_ = ::sched_getaffinity(0, sizeof(set_), &set_) != 0;
+  }
+  bool Contains(int cpu) const {
+    if (told_ > 0) return cpu < static_cast<int>(told_);
+    return all_ || CPU_ISSET(cpu, &set_);
+  }
+
+ private:
+  const uint32_t told_;
+  cpu_set_t set_;
+  bool all_ = false;
+};
 
 // A line of proc_stat(5): "cpu3 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ...", in ticks. What
 // a hypervisor stole could not be used either.
@@ -47,11 +58,12 @@ std::optional<CpuLine> ParseCpuLine(const std::string& line) {
 
 SharedCpu ReadMachine(const MachineLimitsSource& source) {
   const double tick = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const Affinity affinity(source);
   SharedCpu machine;
   std::ifstream file(source.stat);
   for (std::string line; std::getline(file, line);) {
     const std::optional<CpuLine> parsed = ParseCpuLine(line);
-    if (!parsed || !MayRunOn(parsed->cpu, source)) continue;
+    if (!parsed || !affinity.Contains(parsed->cpu)) continue;
     machine.cores += 1;
     machine.busy_seconds += tick * parsed->busy_ticks;
   }
