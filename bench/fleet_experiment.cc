@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client/fetch/sim/fleet.h"
+#include "client/fetch/sim/scale_server.h"
 #include "client/plan/plan.h"
 #include "client/plan/steps.h"
 
@@ -16,21 +17,8 @@ namespace {
 
 constexpr uint32_t kChunkRows = 64;
 constexpr uint32_t kWindowChunks = 16;
-constexpr uint64_t kRowBytes = 4096;
 constexpr double kServerRowsPerSecond = 2'000;
 constexpr absl::Duration kBackAfter = absl::Seconds(15);
-
-sim::ServerModel MakeServer() {
-  sim::ServerModel server;
-  server.cores = 2;
-  server.row_cost = absl::Milliseconds(1);
-  server.store = {.parallel_loads = 4, .seek = absl::Milliseconds(5), .rows_per_second = 1e5};
-  server.part_rows = 256;
-  server.row_bytes = kRowBytes;
-  server.credit_bytes = 64 << 20;
-  server.content = false;
-  return server;
-}
 
 double Milliseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
@@ -80,7 +68,7 @@ class Experiment {
   static sim::FleetModel MakeFleet(const ExperimentOptions& options) {
     sim::FleetModel model;
     const bool spare = options.trouble == Trouble::kJoin || options.trouble == Trouble::kLeave;
-    model.servers.assign(options.servers + spare, MakeServer());
+    model.servers.assign(options.servers + spare, sim::ScaleServer());
     model.link.jitter = absl::Microseconds(100);
     model.link.rank_bytes_per_second = 12e9;
     model.seed = options.seed;
@@ -95,14 +83,14 @@ class Experiment {
     const double rows = 1.5 * Capacity() * seconds + 40.0 * options_.rank_batch * options_.ranks;
     const auto chunks = static_cast<uint32_t>(rows / kChunkRows) + 1;
     return {std::vector<uint32_t>(chunks, kChunkRows),
-            std::vector<uint32_t>(chunks, kChunkRows * kRowBytes), options_.seed};
+            std::vector<uint32_t>(chunks, kChunkRows * sim::kScaleRowBytes), options_.seed};
   }
 
   void AddRank(uint32_t rank) {
     sim::RankOptions options;
     options.scheduler.servers = Addresses();
     options.scheduler.num_slots = 32;
-    options.scheduler.row_bytes = kRowBytes;
+    options.scheduler.row_bytes = sim::kScaleRowBytes;
     options.scheduler.seed = options_.seed + rank;
     options.check = false;
     options.stopwatch = rank == 0;
@@ -228,7 +216,7 @@ class Experiment {
     for (const sim::LoadRecord& load : loads_) {
       const bool again = !windows.insert(load.window).second;
       (load.at < middle_ ? lane_before : lane_after)[load.window.lane] = load.server;
-      if (again && load.at >= middle_) result.reloaded_bytes += load.rows * kRowBytes;
+      if (again && load.at >= middle_) result.reloaded_bytes += load.rows * sim::kScaleRowBytes;
     }
     if (windows.empty()) return;
     result.loads_per_window = static_cast<double>(loads_.size()) / windows.size();

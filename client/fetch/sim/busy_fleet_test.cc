@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client/fetch/sim/fleet.h"
+#include "client/fetch/sim/scale_server.h"
 #include "client/plan/plan.h"
 #include "client/plan/steps.h"
 #include "gtest/gtest.h"
@@ -16,18 +17,10 @@ constexpr uint32_t kServers = 32;
 constexpr uint32_t kRanks = 32;
 constexpr uint32_t kRankBatch = 512;
 constexpr uint32_t kChunkRows = 64;
-constexpr uint64_t kRowBytes = 4096;
 
 FleetModel MakeModel() {
-  ServerModel server;
-  server.row_cost = absl::Milliseconds(1);
-  server.store = {.parallel_loads = 4, .seek = absl::Milliseconds(5), .rows_per_second = 1e5};
-  server.part_rows = 256;
-  server.row_bytes = kRowBytes;
-  server.credit_bytes = 64 << 20;
-  server.content = false;
   FleetModel model;
-  model.servers.assign(kServers, server);
+  model.servers.assign(kServers, ScaleServer());
   model.link.jitter = absl::Microseconds(100);
   return model;
 }
@@ -36,7 +29,7 @@ RankOptions MakeRank(uint32_t rank) {
   RankOptions options;
   for (uint32_t i = 0; i < kServers; ++i) options.scheduler.servers.push_back(Fleet::Address(i));
   options.scheduler.num_slots = 32;
-  options.scheduler.row_bytes = kRowBytes;
+  options.scheduler.row_bytes = kScaleRowBytes;
   options.scheduler.seed = rank;
   options.check = false;
   return options;
@@ -45,7 +38,7 @@ RankOptions MakeRank(uint32_t rank) {
 // Small batches: at first a rank has asked some servers and not the others.
 TEST(BusyFleetTest, ReadsNearlyEveryWindowOnce) {
   const Plan plan = *Plan::Create({std::vector<uint32_t>(20'000, kChunkRows),
-                                   std::vector<uint32_t>(20'000, kChunkRows * kRowBytes), 1},
+                                   std::vector<uint32_t>(20'000, kChunkRows * kScaleRowBytes), 1},
                                   {.lanes = 4 * kServers, .window_chunks = 16, .strip_rows = 16});
   Fleet fleet(MakeModel());
   std::vector<LoadRecord> loads;
