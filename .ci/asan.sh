@@ -5,4 +5,4 @@ cd "$(dirname "$0")/.."
 .ci/build.sh asan
 export UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$PWD/.ci/lsan.supp:print_suppressions=0
-ctest --test-dir build/asan --output-on-failure -j "$(nproc)" "$@"
+.ci/ctest.sh asan "$@"

@@ -16,10 +16,12 @@ run $bin/strip_cache_bench --dtypes i8 --runs 1 --chunks 64 --steps 8
 run $bin/pipeline_bench --records 20000 --seconds 0.2
 run $bin/fleet_sim --only ranks
 run $bin/service_speed --records 20000 --mib 16
+# A step of the large model takes as long as all else here.
+run $bin/trainer_bench --benchmark_min_time=0.001 --benchmark_filter=-Train/large
 
 for bench in $bin/*_bench; do
   case $bench in
-    */pipeline_bench | */mixing_bench | */strip_cache_bench) continue ;;
+    */pipeline_bench | */mixing_bench | */strip_cache_bench | */trainer_bench) continue ;;
   esac
   run "$bench" --benchmark_min_time=0.001
 done

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds one preset (default: release): warnings are errors with gcc and with clang.
+# Builds one preset (default: release), or of it what is named: .ci/build.sh asan --target fuzzers
+# Warnings are errors with gcc and with clang.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
@@ -9,4 +10,4 @@ cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 || {
   exit 1
 }
 grep -e '^-- CUDA: ' "build/$preset.configure.log" || true  # Built, or why not.
-cmake --build --preset "$preset" -- --quiet
+cmake --build --preset "$preset" "${@:2}" -- --quiet

@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-10}
-.ci/build.sh fuzz
-findings=build/fuzz/findings
+.ci/build.sh asan --target fuzzers
+findings=build/asan/findings
 mkdir -p "$findings"
 fuzz() {
   "$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$3/$(basename "$1")-" \
@@ -12,5 +12,5 @@ fuzz() {
   echo "$(basename "$1"): $(grep -a '^Done' "$3/$(basename "$1").log")"
 }
 export -f fuzz
-find build/fuzz/bin -name '*_fuzzer' | sort |
+find build/asan/bin -name '*_fuzzer' | sort |
   xargs -P "$(nproc)" -I{} bash -c "fuzz {} $seconds $findings"

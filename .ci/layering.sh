@@ -8,11 +8,12 @@ git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
     below["proto"] = "proto"
     below["kernels"] = "kernels"
     below["records"] = "records proto"
+    below["flags"] = "flags records"
     below["metrics"] = "metrics records"
-    below["client"] = "client metrics records proto"
-    below["server"] = "server metrics records proto"
-    below["trainer"] = "trainer client metrics records kernels proto"
-    below["cli"] = "cli client metrics records proto"
+    below["client"] = "client flags metrics records proto"
+    below["server"] = "server flags metrics records proto"
+    below["trainer"] = "trainer flags client metrics records kernels proto"
+    below["cli"] = "cli flags client metrics records proto"
     count = split("base io tls format dataset chess decode engine wire", order, " ")
     for (i = 1; i <= count; ++i) floor[order[i]] = i
   }

@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/build.sh release
-ctest --test-dir build/release --no-tests=error --output-on-failure -j "$(nproc)" "$@"
+.ci/ctest.sh release "$@"

@@ -6,8 +6,9 @@
 // windows (about 0.4 GB, removed at the end unless --folder keeps it). Each run starts a
 // penstock-server, whose memory is then empty, and a client process that loads the manifest, opens
 // a Loader with the default look-ahead and takes one batch; a second client follows while the
-// server is warm. Files are in the page cache. Times from the client process's start; memory is
-// the most that it had resident, of "make" that of building and saving the manifest.
+// server is warm. Then the same of a second server by `penstock stream --steps 1`, from the start
+// of its process to its end. Files are in the page cache. Times from the client process's start;
+// memory is the most that it had resident, of "make" that of building and saving the manifest.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +31,8 @@
 #include "bench/big_dataset.h"
 #include "bench/server_process.h"
 #include "client/loader/loader.h"
+#include "flags/command_line.h"
+#include "flags/number_flags.h"
 #include "nlohmann/json.hpp"
 #include "records/base/status.h"
 #include "records/decode/spec.h"
@@ -47,6 +50,14 @@ struct Options {
   std::string json_file;
 };
 
+absl::StatusOr<int> MaxRssMib(pid_t pid) {
+  int status = 0;
+  rusage usage;
+  wait4(pid, &status, 0, &usage);
+  if (status != 0) return absl::InternalError(absl::StrCat("a client ended with ", status));
+  return static_cast<int>(usage.ru_maxrss / 1024);
+}
+
 // Runs `work` in a process of its own and adds its "max_rss_mib". Before any thread is started.
 absl::StatusOr<ordered_json> InProcess(const std::function<absl::StatusOr<ordered_json>()>& work) {
   int fds[2];
@@ -63,13 +74,29 @@ absl::StatusOr<ordered_json> InProcess(const std::function<absl::StatusOr<ordere
   char buffer[4096];
   for (ssize_t n; (n = read(fds[0], buffer, sizeof buffer)) > 0;) text.append(buffer, n);
   close(fds[0]);
-  int status = 0;
-  rusage usage;
-  wait4(pid, &status, 0, &usage);
-  if (status != 0) return absl::InternalError(text);
+  const absl::StatusOr<int> max_rss_mib = MaxRssMib(pid);
+  if (!max_rss_mib.ok()) return Annotate(max_rss_mib.status(), text);
   ordered_json result = ordered_json::parse(text);
-  result["max_rss_mib"] = usage.ru_maxrss / 1024;
+  result["max_rss_mib"] = *max_rss_mib;
   return result;
+}
+
+absl::StatusOr<ordered_json> StreamOneStep(const std::string& folder, const std::string& address) {
+  const std::string program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "penstock";
+  const std::string manifest = folder + "/manifest.pb";
+  const absl::Time start = absl::Now();
+  const pid_t pid = fork();
+  if (pid < 0) return ErrnoToStatus(errno, "fork");
+  if (pid == 0) {
+    if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(1);
+    execl(program.c_str(), "penstock", "stream", manifest.c_str(), "--servers", address.c_str(),
+          "--steps", "1", nullptr);
+    _exit(127);
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const int max_rss_mib, MaxRssMib(pid));
+  return ordered_json{{"command_ms", absl::ToDoubleMilliseconds(absl::Now() - start)},
+                      {"max_rss_mib", max_rss_mib}};
 }
 
 absl::StatusOr<ordered_json> FirstBatch(const std::string& folder, const std::string& address,
@@ -100,12 +127,14 @@ absl::StatusOr<ordered_json> RunOnce(const std::string& folder) {
   };
   PENSTOCK_ASSIGN_OR_RETURN(ordered_json cold, client());
   PENSTOCK_ASSIGN_OR_RETURN(ordered_json warm, client());
-  return ordered_json{{"cold_server", cold}, {"warm_server", warm}};
+  PENSTOCK_ASSIGN_OR_RETURN(auto second, ServerProcess::Start(folder));
+  PENSTOCK_ASSIGN_OR_RETURN(ordered_json command, StreamOneStep(folder, second->address()));
+  return ordered_json{{"cold_server", cold}, {"warm_server", warm}, {"stream_command", command}};
 }
 
-double MedianFirstBatch(const ordered_json& runs, const char* kind) {
+double Median(const ordered_json& runs, const char* kind, const char* what) {
   std::vector<double> values;
-  for (const ordered_json& run : runs) values.push_back(run[kind]["first_batch_ms"]);
+  for (const ordered_json& run : runs) values.push_back(run[kind][what]);
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
@@ -131,20 +160,23 @@ absl::StatusOr<ordered_json> Run(const Options& options, const std::string& fold
     result["runs"].push_back(run);
   }
   result["median_first_batch_ms"] = {
-      {"cold_server", MedianFirstBatch(result["runs"], "cold_server")},
-      {"warm_server", MedianFirstBatch(result["runs"], "warm_server")}};
+      {"cold_server", Median(result["runs"], "cold_server", "first_batch_ms")},
+      {"warm_server", Median(result["runs"], "warm_server", "first_batch_ms")}};
+  result["median_stream_command_ms"] = Median(result["runs"], "stream_command", "command_ms");
   return result;
 }
 
 int Main(int argc, char** argv) {
   Options options;
   CLI::App app("How long a new client of a very large data set waits for its first batch.");
-  app.add_option("--records", options.records, "Of the manifest")->check(CLI::PositiveNumber);
-  app.add_option("--shards", options.shards)->check(CLI::Range(1, 1'000'000));
-  app.add_option("--runs", options.runs)->check(CLI::Range(1, 1000));
+  app.option_defaults()->always_capture_default();
+  app.add_option("--records", options.records, "Of the manifest")->check(WholeNumber(1));
+  app.add_option("--shards", options.shards, "That they lie in")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--runs", options.runs, "New clients, one after the other")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--folder", options.folder, "Make the data set here and keep it");
   app.add_option("--json", options.json_file, "Write here instead of to standard output");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = ParseCommandLine(app, "cold_start", argc, argv)) return *code;
 
   std::string folder = options.folder;
   if (folder.empty())

@@ -15,6 +15,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "bench/fleet_experiment.h"
+#include "flags/command_line.h"
 #include "nlohmann/json.hpp"
 
 namespace penstock {
@@ -169,11 +170,11 @@ int Main(int argc, char** argv) {
   CLI::App app("The fetch scheduler in simulated fleets of 1 to 4,096 servers");
   Options options;
   app.add_flag("--full", options.full, "up to 4,096 servers and 1,024 ranks; some minutes");
-  app.add_option("--seed", options.seed)->capture_default_str();
+  app.add_option("--seed", options.seed, "Of the fleets' troubles")->capture_default_str();
   app.add_option("--only", options.only, "one group of experiments")
       ->check(CLI::IsMember({"servers", "ranks", "trouble", "membership"}));
   app.add_option("--json", options.json_file, "write the results to this file");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = ParseCommandLine(app, "fleet_sim", argc, argv)) return *code;
   return Run(options);
 }
 

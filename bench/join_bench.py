@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--dtype", default="i8")
-    parser.add_argument("--copies", type=int, default=25, help="of the sample, 10,000 records each")
+    parser.add_argument("--copies", type=int, default=25, help="of the sample, 20,000 records each")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     seconds = {}

@@ -19,6 +19,7 @@
 #include "CLI/CLI.hpp"
 #include "bench/position_mixing.h"
 #include "client/plan/testing/mixing.h"
+#include "flags/command_line.h"
 #include "nlohmann/json.hpp"
 #include "records/base/status.h"
 #include "records/dataset/open_dataset.h"
@@ -103,10 +104,11 @@ int Main(int argc, char** argv) {
   uint32_t chunks = 8192;
   std::string positions, file;
   CLI::App app("How well the plan mixes.");
+  app.option_defaults()->always_capture_default();
   app.add_option("--chunks", chunks, "Of the simulated data")->check(CLI::Range(256, 1 << 17));
   app.add_option("--positions", positions, "MANIFEST or DIR of chess records");
   app.add_option("--json", file, "Write here instead of to standard output");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = ParseCommandLine(app, "mixing_bench", argc, argv)) return *code;
 
   ordered_json result = {{"batch", kBatch}};
   result["simulated"] = {{"homogeneous_chunks", Simulate({chunks, kChunkRows, kChunkRows})},

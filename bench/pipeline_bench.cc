@@ -31,6 +31,8 @@
 #include "bench/server_process.h"
 #include "client/fetch/scheduler.h"
 #include "client/loader/loader.h"
+#include "flags/command_line.h"
+#include "flags/number_flags.h"
 #include "nlohmann/json.hpp"
 #include "records/base/counter_rng.h"
 #include "records/base/keep_freed_memory.h"
@@ -302,7 +304,7 @@ int Main(int argc, char** argv) {
   app.option_defaults()->always_capture_default();
   app.add_option("--records", options.records, "Records to make, 217 bytes each");
   app.add_option("--batch", options.batch, "Rows of a batch");
-  app.add_option("--seconds", options.seconds, "Of each measurement")->check(CLI::PositiveNumber);
+  app.add_option("--seconds", options.seconds, "Of each measurement")->check(Number(0.001));
   app.add_option("--connections", options.connections,
                  "To the server; 0: as a Loader has by default");
   app.add_flag("--checksums", options.checksums, "Of every part on its way from the server");
@@ -314,7 +316,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::IsMember({"engine", "local", "raw", "grpc", "shm"}));
   app.add_option("--json", options.json_file, "File for the figures; they are printed anyway");
   app.footer("Example:\n  pipeline_bench --records 200000 --seconds 2 --json out.json");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = ParseCommandLine(app, "pipeline_bench", argc, argv)) return *code;
 
   return PrintReport("pipeline_bench", Run(options), options.json_file);
 }

@@ -16,6 +16,7 @@
 #include "CLI/CLI.hpp"
 #include "bench/raw_grpc_stream.h"
 #include "client/transport/grpc/grpc_transport.h"
+#include "flags/command_line.h"
 #include "nlohmann/json.hpp"
 #include "records/base/bounded_queue.h"
 #include "records/base/keep_freed_memory.h"
@@ -168,7 +169,7 @@ int Main(int argc, char** argv) {
   app.add_option("--mib", mib, "MiB that each measurement moves");
   bool mutual_tls = false;
   app.add_flag("--mutual-tls", mutual_tls, "Measure each dtype with mutual TLS too");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = ParseCommandLine(app, "service_speed", argc, argv)) return *code;
   spdlog::set_level(spdlog::level::err);
 
   constexpr uint32_t kRecordsPerChunk = 1071;  // 256 KiB.

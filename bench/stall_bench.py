@@ -151,7 +151,7 @@ def main():
     parser.add_argument("--share", type=float, default=0.6, help="of the capacity")
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--dtype", default="i8")
-    parser.add_argument("--copies", type=int, default=25, help="of the sample, 10,000 records each")
+    parser.add_argument("--copies", type=int, default=25, help="of the sample, 20,000 records each")
     parser.add_argument("--probe-steps", type=int, default=2000)
     parser.add_argument("--check", action="store_true",
                         help="compare each stream with one without servers (slower: it is hashed)")

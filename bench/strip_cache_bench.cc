@@ -22,6 +22,8 @@
 #include "bench/report.h"
 #include "bench/shared_jobs.h"
 #include "bench/shared_service.h"
+#include "flags/command_line.h"
+#include "flags/number_flags.h"
 #include "nlohmann/json.hpp"
 #include "records/base/status.h"
 #include "records/dataset/indexer.h"
@@ -178,19 +180,18 @@ int Main(int argc, char** argv) {
   app.add_option("--cases", options.cases, "What to measure of each dtype")
       ->delimiter(',')
       ->check(CLI::IsMember({"lanes", "strips", "server"}));
-  app.add_option("--runs", options.runs, "Of each measurement")->check(CLI::PositiveNumber);
+  app.add_option("--runs", options.runs, "Of each measurement")->check(WholeNumber(1));
   app.add_option("--chunks", options.chunks, "Of 256 KiB to make")->check(CLI::Range(64, 65536));
-  app.add_option("--steps", options.steps, "Of each job, from the server")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--steps", options.steps, "Of each job, from the server")->check(WholeNumber(1));
   app.add_option("--batch", options.batch, "Rows of a job's step, from the server")
-      ->check(CLI::PositiveNumber);
+      ->check(WholeNumber(1));
   app.add_option("--max-ranks", options.max_ranks, "Jobs have 1 to so many")
       ->check(CLI::Range(1, 64));
   app.add_option("--strip-cache", options.strip_cache, "Of the server, e.g. 256MiB");
   app.add_option("--threads", options.threads, "Of the engine")->check(CLI::Range(1, 1024));
   app.add_option("--json", options.json_file, "File for the figures; they are printed anyway");
   app.footer("Example:\n  strip_cache_bench --dtypes i8 --cases lanes --runs 1 --json out.json");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = ParseCommandLine(app, "strip_cache_bench", argc, argv)) return *code;
 
   return PrintReport("strip_cache_bench", Run(options), options.json_file);
 }

@@ -17,17 +17,18 @@
 #include "cli/dataset_argument.h"
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
-#include "cli/number_flags.h"
 #include "client/loader/link_probe.h"
 #include "client/servers/server_list.h"
 #include "client/transport/grpc/server_channel.h"
 #include "client/transport/grpc/stats_call.h"
+#include "flags/number_flags.h"
 #include "records/base/byte_size.h"
+#include "records/base/json_text.h"
+#include "records/base/machine_limits.h"
 #include "records/base/process_stats.h"
+#include "records/base/shared_cpu.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
-#include "records/engine/machine_limits.h"
-#include "records/engine/shared_cpu.h"
 
 namespace penstock {
 namespace {
@@ -146,6 +147,9 @@ BenchSetup SetupOf(const LoaderOptions& options, const LoaderStats& stats) {
                    .shared_memory = options.network.shared_memory,
                    .threads = options.local_threads};
   for (const LoaderStats::Server& server : stats.servers) {
+    if (!server.no_further_connection.empty()) {
+      setup.no_connection_because = server.no_further_connection;
+    }
     if (server.shared_memory.empty() || server.shared_memory == "ok") continue;
     setup.no_shared_memory_because = server.shared_memory;
   }
@@ -165,7 +169,7 @@ absl::Status TooSoon(const LoaderOptions& options) {
 // The first batch and a tenth of the time are not counted: connections, first reads.
 absl::StatusOr<BenchFigures> MeasureStream(const LoaderOptions& options, absl::Duration time) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(options));
-  CloseOnInterrupt close(*loader);
+  PENSTOCK_ASSIGN_OR_RETURN(const auto close, CloseOnInterrupt::Start(*loader));
   {
     Batch first;
     PENSTOCK_RETURN_IF_ERROR(loader->Next(first).status());
@@ -281,7 +285,7 @@ absl::Status RunBench(const BenchFlags& flags) {
   PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
   const BenchVerdict verdict = Judge(*figures);
   if (flags.json) {
-    absl::PrintF("%s\n", ToJson(*figures, verdict).dump(2));
+    absl::PrintF("%s\n", JsonText(ToJson(*figures, verdict), 2));
   } else {
     Print(*figures, verdict);
   }

@@ -67,6 +67,15 @@ std::string UseSharedMemory(const BenchSetup& setup) {
   return absl::StrCat("see to it that shared memory works (", setup.no_shared_memory_because, ")");
 }
 
+std::string MoreConnections(const BenchSetup& setup) {
+  if (setup.path == Path::kSharedMemory || setup.connections > 1) return "";
+  if (!setup.no_connection_because.empty()) {
+    return absl::StrCat("see to it that a further connection can be had (",
+                        setup.no_connection_because, ")");
+  }
+  return absl::StrCat("open more connections (--connections ", setup.connections == 1 ? 2 : 4, ")");
+}
+
 bool SameMachine(const BenchSetup& setup) {
   return setup.path == Path::kSharedMemory || setup.path == Path::kLoopback;
 }
@@ -146,20 +155,15 @@ BenchVerdict JudgeMachine(const BenchFigures& figures) {
 
 BenchVerdict JudgeLink(const BenchFigures& figures) {
   const BenchSetup& setup = figures.setup;
-  const bool grpc = setup.path != Path::kSharedMemory;
-  return {
-      Limit::kLink,
-      absl::StrCat(
-          setup.path == Path::kSharedMemory ? "Shared memory"
-          : setup.path == Path::kLoopback   ? "The loopback connection"
-                                            : "The link",
-          " limits: ", FormatByteRate(figures.bytes_per_second), " of the ",
-          FormatByteRate(figures.link_bytes_per_second), " that it carries.",
-          Advice({FewerBytes(setup), UseSharedMemory(setup),
-                  grpc && setup.connections == 1   ? "open more connections (--connections 2)"
-                  : grpc && setup.connections == 0 ? "open more connections (--connections 4)"
-                                                   : "",
-                  SameMachine(setup) ? "use servers on other machines" : "use a faster network"}))};
+  return {Limit::kLink,
+          absl::StrCat(setup.path == Path::kSharedMemory ? "Shared memory"
+                       : setup.path == Path::kLoopback   ? "The loopback connection"
+                                                         : "The link",
+                       " limits: ", FormatByteRate(figures.bytes_per_second), " of the ",
+                       FormatByteRate(figures.link_bytes_per_second), " that it carries.",
+                       Advice({FewerBytes(setup), UseSharedMemory(setup), MoreConnections(setup),
+                               SameMachine(setup) ? "use servers on other machines"
+                                                  : "use a faster network"}))};
 }
 
 BenchVerdict JudgeProcess(const BenchFigures& figures, double cores) {

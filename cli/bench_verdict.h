@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "records/base/dtype.h"
-#include "records/engine/shared_cpu.h"
+#include "records/base/shared_cpu.h"
 
 namespace penstock {
 
@@ -52,6 +52,7 @@ struct BenchSetup {
   uint32_t connections = 0;                   // 0: as many as it takes.
   bool shared_memory = true;                  // False: --no-shm.
   std::string no_shared_memory_because = {};  // kLoopback: it was offered and does not work.
+  std::string no_connection_because = {};     // A further one was tried in vain.
   uint32_t threads = 0;                       // kLocal: --threads.
 };
 

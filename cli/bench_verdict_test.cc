@@ -207,6 +207,9 @@ TEST(BenchVerdictTest, AdvisesNothingThatIsDone) {
   EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kPacked}), Not(HasSubstr("--dtype")));
   EXPECT_THAT(LinkAdvice({.connections = 2}), Not(HasSubstr("--connections")));
   EXPECT_THAT(LinkAdvice({.connections = 0}), HasSubstr("--connections 4"));
+  EXPECT_THAT(LinkAdvice({.no_connection_because = "refused"}),
+              AllOf(HasSubstr("a further connection can be had (refused)"),
+                    Not(HasSubstr("--connections"))));
   EXPECT_THAT(LinkAdvice({.path = Path::kLoopback, .shared_memory = false}),
               AllOf(HasSubstr("leave out --no-shm"), Not(HasSubstr("--shm-socket"))));
   EXPECT_THAT(LinkAdvice({.path = Path::kLoopback, .no_shared_memory_because = "no such file"}),

@@ -7,9 +7,9 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/number_flags.h"
 #include "cli/position_generator.h"
 #include "cli/progress.h"
+#include "flags/number_flags.h"
 #include "records/base/status.h"
 #include "records/io/atomic_file.h"
 
@@ -30,11 +30,16 @@ absl::Status WriteText(const std::string& path, const std::string& text) {
 }
 
 absl::Status CheckOutput(const GenerateOptions& options) {
-  if (!options.force && access(options.output.c_str(), F_OK) == 0) {
-    return absl::AlreadyExistsError(absl::StrCat(options.output, " exists; --force replaces it"));
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckReplaces(options.output, options.force));
   // Hours of games must not end at a folder that cannot be written.
   return AtomicFile::Create(options.output).status();
+}
+
+// `path`, or with a number where earlier runs left something.
+std::string FreeName(const std::string& path) {
+  std::string name = path;
+  for (int i = 2; access(name.c_str(), F_OK) == 0; ++i) name = absl::StrCat(path, "-", i);
+  return name;
 }
 
 // What whole games gave is kept, but not under the name of a finished file.
@@ -42,7 +47,7 @@ absl::Status SavePartial(const GenerateOptions& options, const GeneratedPosition
   if (positions.num_positions == 0) {
     return Annotate(positions.status, "before a whole game was played; nothing is saved");
   }
-  const std::string path = absl::StrCat(options.output, ".partial");
+  const std::string path = FreeName(absl::StrCat(options.output, ".partial"));
   PENSTOCK_RETURN_IF_ERROR(WriteText(path, positions.lines));
   return Annotate(positions.status,
                   absl::StrCat("after ", positions.num_positions, " of ",

@@ -130,6 +130,7 @@ absl::StatusOr<ShardWriter> WriteShard(const std::string& path, const ShardWrite
     }
     on_records(stride.size());
   }
+  PENSTOCK_RETURN_IF_ERROR(writer.Close());  // There may be more shards than descriptors.
   return writer;
 }
 
@@ -185,7 +186,9 @@ absl::StatusOr<ReadPositionsResult> ReadPositions(const std::vector<std::string>
 }
 
 uint64_t NumShards(uint64_t records, uint64_t records_per_shard) {
-  if (records_per_shard > 0) return (records + records_per_shard - 1) / records_per_shard;
+  if (records_per_shard > 0) {
+    return records / records_per_shard + (records % records_per_shard != 0);
+  }
   const uint64_t by_size = (records + kMaxShardRecords - 1) / kMaxShardRecords;
   return std::max({by_size, std::min(kUsualShards, records / kMinShardRecords), uint64_t{1}});
 }

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <csignal>
@@ -18,6 +17,7 @@
 #include "records/format/example.h"
 #include "records/format/tfrecord_reader.h"
 #include "records/io/file_source.h"
+#include "tests/resource_limit.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -168,17 +168,19 @@ TEST_F(ChessPackerTest, LeavesFilesOfOtherNamesAlone) {
 // A limit on the size of files makes write() fail as a full disk does.
 class FullDisk {
  public:
-  explicit FullDisk(rlim_t bytes) {
-    signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit = {bytes, old_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &old_); }
+  explicit FullDisk(rlim_t bytes) : limit_(RLIMIT_FSIZE, bytes) { signal(SIGXFSZ, SIG_IGN); }
 
  private:
-  rlimit old_;
+  ResourceLimit limit_;
 };
+
+TEST_F(ChessPackerTest, WritesMoreShardsThanItMayOpenFiles) {
+  options_.records_per_shard = 1;
+  ResourceLimit descriptors(RLIMIT_NOFILE, 32);
+  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(Numbered(100), options_, Ignore));
+  EXPECT_EQ(FilesWritten().size(), 100u);
+  EXPECT_THAT(Scores(written.paths[99]), ElementsAre(100));
+}
 
 TEST_F(ChessPackerTest, LeavesNothingOnAFullDisk) {
   options_.records_per_shard = 600;  // The second shard is the one that does not fit.

@@ -2,9 +2,11 @@
 #ifndef PENSTOCK_CLI_CLOSE_ON_INTERRUPT_H_
 #define PENSTOCK_CLI_CLOSE_ON_INTERRUPT_H_
 
+#include <memory>
 #include <thread>
 
 #include "client/loader/loader.h"
+#include "records/io/unique_fd.h"
 
 namespace penstock {
 
@@ -12,13 +14,17 @@ namespace penstock {
 // it. REQUIRES: an InterruptGuard lives at least as long. Not thread-safe.
 class CloseOnInterrupt {
  public:
-  explicit CloseOnInterrupt(Loader& loader);
+  // kResourceExhausted: a thread or a descriptor cannot be had.
+  static absl::StatusOr<std::unique_ptr<CloseOnInterrupt>> Start(Loader& loader);
   ~CloseOnInterrupt();
   CloseOnInterrupt(const CloseOnInterrupt&) = delete;
   CloseOnInterrupt& operator=(const CloseOnInterrupt&) = delete;
 
  private:
-  int end_;  // eventfd(2): readable when the thread has to end.
+  CloseOnInterrupt();
+  void Run(Loader& loader) const;
+
+  UniqueFd end_;  // eventfd(2): readable when the thread has to end.
   std::jthread thread_;
 };
 

@@ -1,8 +1,10 @@
 #include "cli/command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,7 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
-#include "cli/number_flags.h"
+#include "flags/command_line.h"
+#include "records/base/standard_streams.h"
 
 namespace penstock {
 namespace {
@@ -25,12 +28,6 @@ std::string Footer(const std::string& example) {
     if (c == '\n') footer += "  ";
   }
   return footer;
-}
-
-int ReportParseError(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version.
-  std::fprintf(stderr, "penstock: %s\nRun with --help for the options.\n", error.what());
-  return 2;
 }
 
 }  // namespace
@@ -55,10 +52,20 @@ absl::Status UsageError(absl::string_view message) {
 
 int ExitCode(const absl::Status& status) {
   if (status.ok()) return 0;
-  const absl::optional<absl::Cord> signal = status.GetPayload(kSignalPayload);
-  int number = 0;
-  if (signal.has_value() && absl::SimpleAtoi(std::string(*signal), &number)) return 128 + number;
+  auto number_of = [&](const char* name) {
+    const absl::optional<absl::Cord> payload = status.GetPayload(name);
+    int number = 0;
+    return payload.has_value() && absl::SimpleAtoi(std::string(*payload), &number) ? number : 0;
+  };
+  if (const int signal = number_of(kSignalPayload); signal != 0) return 128 + signal;
+  if (const int code = number_of(kExitCodePayload); code != 0) return code;
   return status.GetPayload(kUsagePayload).has_value() ? 2 : 1;
+}
+
+void PrintWarnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    std::fprintf(stderr, "penstock: %s\n", warning.c_str());
+  }
 }
 
 int ReportAndExitCode(const absl::Status& status) {
@@ -70,29 +77,6 @@ int ReportAndExitCode(const absl::Status& status) {
 
 namespace {
 
-// Of options that have no check of their own.
-void CheckWholeNumbers(CLI::App& app) {
-  for (CLI::Option* option : app.get_options()) {
-    if (option->get_type_name() == "UINT") option->check(WholeNumber());
-  }
-  for (CLI::App* command : app.get_subcommands({})) CheckWholeNumbers(*command);
-}
-
-// How many letters to insert, remove or replace (Levenshtein).
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 // UsageError() if the first argument is to be a command and there is none of that name.
 absl::Status CheckCommandName(CLI::App& app, int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-') return absl::OkStatus();
@@ -100,31 +84,27 @@ absl::Status CheckCommandName(CLI::App& app, int argc, const char* const* argv) 
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   if (names.empty() || std::count(names.begin(), names.end(), name) > 0) return absl::OkStatus();
-  const auto nearest = std::min_element(names.begin(), names.end(), [&](auto& a, auto& b) {
-    return EditDistance(name, a) < EditDistance(name, b);
-  });
-  const bool alike = EditDistance(name, *nearest) <= std::max<size_t>(1, nearest->size() / 3);
-  return UsageError(absl::StrCat("there is no command '", name, "'",
-                                 alike ? absl::StrCat("; did you mean '", *nearest, "'?") : ".",
-                                 " The commands are: ", absl::StrJoin(names, ", ")));
+  const std::string nearest = Nearest(name, names);
+  return UsageError(
+      absl::StrCat("there is no command '", name, "'",
+                   nearest.empty() ? "." : absl::StrCat("; did you mean '", nearest, "'?"),
+                   " The commands are: ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace
+
+absl::Status CheckReplaces(const std::string& path, bool force) {
+  if (force || access(path.c_str(), F_OK) != 0) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(path, " exists; --force replaces it"));
+}
 
 int RunApp(CLI::App& app, const absl::Status& outcome, int argc, const char* const* argv) {
   if (absl::Status known = CheckCommandName(app, argc, argv); !known.ok()) {
     return ReportAndExitCode(known);
   }
-  CheckWholeNumbers(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return ReportParseError(app, error);
-  }
-  if (std::fflush(stdout) != 0 && outcome.ok()) {
-    return ReportAndExitCode(absl::UnavailableError("standard output cannot be written"));
-  }
-  return ReportAndExitCode(outcome);
+  if (const std::optional<int> code = ParseCommandLine(app, "penstock", argc, argv)) return *code;
+  const absl::Status printed = FlushStandardOutput();
+  return ReportAndExitCode(outcome.ok() ? printed : outcome);
 }
 
 }  // namespace penstock

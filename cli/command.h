@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
@@ -32,12 +33,20 @@ absl::Status UsageError(absl::string_view message);
 
 // Names the payload of a status that a signal caused: the signal's number in decimal.
 inline constexpr char kSignalPayload[] = "penstock/signal";
+// Of a program that was run and ended with this code, which the command then ends with too.
+inline constexpr char kExitCodePayload[] = "penstock/exit_code";
 
-// 0, 1, 2 for UsageError(), or 128 + N if signal N caused it.
+// 0, 1, 2 for UsageError(), 128 + N if signal N caused it, or that of kExitCodePayload.
 int ExitCode(const absl::Status& status);
+
+// kAlreadyExists: there is something at `path`, and it is not to be replaced (`force`, --force).
+absl::Status CheckReplaces(const std::string& path, bool force);
 
 // Prints "penstock: MESSAGE" to stderr unless `status` is OK; returns ExitCode(status).
 int ReportAndExitCode(const absl::Status& status);
+
+// On stderr, a line each.
+void PrintWarnings(const std::vector<std::string>& warnings);
 
 // Parses the command line and runs the subcommand it names, whose result is in `outcome`.
 // Prints help, version and errors; returns the exit code.

@@ -2,12 +2,14 @@
 
 #include <csignal>
 #include <memory>
+#include <thread>
 
 #include "cli/interrupt.h"
-#include "cli/number_flags.h"
+#include "flags/number_flags.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/base/status.h"
+#include "records/base/stop_signals.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -95,6 +97,13 @@ TEST_F(CommandTest, SuggestsTheCommandThatWasMeant) {
             "penstock: there is no command 'spill'. The commands are: pour\n");
 }
 
+TEST_F(CommandTest, SuggestsTheOptionThatWasMeant) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Run("pour", "--cup", "3"), 2);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("penstock: there is no option --cup; did you mean --cups?\n"));
+}
+
 TEST_F(CommandTest, HelpShowsDefaultsAndTheExample) {
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(Run("pour", "--help"), 0);
@@ -111,6 +120,14 @@ TEST(InterruptGuardTest, TurnsASignalIntoAStatus) {
               StatusIs(absl::StatusCode::kCancelled, HasSubstr("SIGTERM")));
 }
 
+TEST(InterruptGuardTest, ASecondSignalAtOnceIsTheFirst) {
+  signal(SIGHUP, SIG_DFL);  // Tests may run under nohup.
+  InterruptGuard guard;
+  std::raise(SIGHUP);
+  std::raise(SIGHUP);
+  EXPECT_THAT(InterruptGuard::Check(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("SIGHUP")));
+}
+
 TEST(InterruptGuardTest, StartsAfresh) {
   {
     InterruptGuard guard;
@@ -118,6 +135,18 @@ TEST(InterruptGuardTest, StartsAfresh) {
   }
   InterruptGuard guard;
   EXPECT_OK(InterruptGuard::Check());
+}
+
+TEST(InterruptGuardDeathTest, ASecondSignalLaterEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        InterruptGuard guard;
+        std::raise(SIGINT);
+        std::this_thread::sleep_for(StopSignals::kOneRequest);
+        std::raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "");
 }
 
 }  // namespace

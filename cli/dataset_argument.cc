@@ -28,8 +28,8 @@ class IndexBar {
     };
   }
 
-  void Finish(const std::string& manifest_path) {
-    if (bar_ != nullptr) bar_->Finish(absl::StrCat("saved as ", manifest_path));
+  void Finish(const std::string& result) {
+    if (bar_ != nullptr) bar_->Finish(result);
   }
 
  private:
@@ -39,11 +39,20 @@ class IndexBar {
 
 }  // namespace
 
-absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path) {
-  IndexOptions options;
+absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path, IndexOptions options) {
   IndexBar bar(options);
+  options.on_wait = [&path, told = false]() mutable {
+    if (!std::exchange(told, true)) {
+      std::fprintf(stderr, "another run is indexing %s; waiting for it\n", path.c_str());
+    }
+    return InterruptGuard::Check();
+  };
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDataset(path, options));
-  if (dataset.indexed) bar.Finish(dataset.manifest_path);
+  if (dataset.indexed) {
+    bar.Finish(options.in_memory
+                   ? absl::StrCat("not saved; penstock index ", path, " makes a manifest")
+                   : absl::StrCat("saved as ", dataset.manifest_path));
+  }
   return dataset;
 }
 
@@ -66,7 +75,7 @@ absl::StatusOr<IndexResult> BuildIndexWithProgress(const std::vector<std::string
                                                    IndexOptions options) {
   IndexBar bar(options);
   PENSTOCK_ASSIGN_OR_RETURN(IndexResult result, BuildIndex(paths, options));
-  if (result.saved) bar.Finish(options.output);
+  if (result.saved) bar.Finish(absl::StrCat("saved as ", options.output));
   return result;
 }
 

@@ -15,7 +15,8 @@ namespace penstock {
 
 // OpenDataset() with a progress bar; tells on stderr where a manifest was saved. A signal ends it.
 // REQUIRES: no other InterruptGuard lives.
-absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path);
+absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path,
+                                                  IndexOptions options = {});
 
 // What the argument of a command that reads from servers means: OpenDatasetArgument(), or of
 // server:PATH the manifest that options.servers have. UsageError(): they cannot have it.

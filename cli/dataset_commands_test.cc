@@ -38,6 +38,8 @@ TEST_F(DatasetCommandsTest, IndexesAFolder) {
   EXPECT_EQ(Json()["manifest"], folder_.File("manifest.pb"));
   ASSERT_EQ(Run({"index", folder_.path(), "--update"}), 0) << error_;
   EXPECT_THAT(out_, HasSubstr("read 0 shards, kept 1"));
+  ASSERT_EQ(Run({"index", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr(" held out by 'd', as before; --holdout 0: none)"));
 }
 
 TEST_F(DatasetCommandsTest, VerifyingDamageExitsWithOne) {
@@ -59,6 +61,8 @@ TEST_F(DatasetCommandsTest, WrongFlagsExitWithTwo) {
   EXPECT_EQ(Run({"index", folder_.File("a.tfrecord")}), 2);
   EXPECT_EQ(Run({"index", folder_.path(), "--holdout", "200%"}), 2);
   EXPECT_EQ(Run({"index", folder_.path(), "--chunk-size", "many"}), 2);
+  EXPECT_EQ(Run({"index", folder_.path(), "--chunk-size", "256"}), 2);
+  EXPECT_THAT(error_, HasSubstr("give a unit"));
   EXPECT_EQ(Run({"index", folder_.path(), "--chunk-size", "1GiB"}), 2);
   EXPECT_THAT(error_, HasSubstr("--chunk-size"));
   EXPECT_EQ(Run({"index", folder_.path(), "--threads", "5000"}), 2);
@@ -67,13 +71,15 @@ TEST_F(DatasetCommandsTest, WrongFlagsExitWithTwo) {
   EXPECT_EQ(Run({"decode", folder_.File("a.tfrecord"), "-o", "x", "--dtype", "bf16"}), 2);
 }
 
-TEST_F(DatasetCommandsTest, InspectsAFolderAfterIndexingIt) {
+TEST_F(DatasetCommandsTest, InspectsAFolderAndWritesNothing) {
   folder_.Write("a.tfrecord", ChessShard(100).text());
   ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
-  EXPECT_THAT(error_, HasSubstr("saved as " + folder_.File("manifest.pb")));
+  EXPECT_THAT(error_, HasSubstr("not saved; penstock index " + folder_.path()));
+  EXPECT_EQ(folder_.NumEntries(), 1u);
   EXPECT_THAT(
       out_, AllOf(HasSubstr("records   100\n"), HasSubstr("d: bytes, length 194"),
                   HasSubstr("a.tfrecord, record 0, "), HasSubstr("scores of 100 of 100 records")));
+  ASSERT_EQ(Run({"index", folder_.path()}), 0);
   ASSERT_EQ(Run({"inspect", folder_.File("manifest.pb"), "--json"}), 0);
   EXPECT_EQ(Json()["kind"], "manifest");
   EXPECT_EQ(Json()["scores"]["records"], 100);
@@ -112,7 +118,8 @@ TEST_F(DatasetCommandsTest, SaysWhatADamagedRecordOfACompressedShardTakesWithIt)
                                           "--exclude-corrupt"};
   ASSERT_EQ(Run(index), 0) << error_;
   EXPECT_THAT(out_, AllOf(HasSubstr("record 130 at offset"), HasSubstr("with 100 records, up to"),
-                          HasSubstr("left out  1 damaged place: ")));
+                          HasSubstr("left out  1 damaged place: "),
+                          HasSubstr("with 100 records = 33.3 % of the bytes\n")));
   ASSERT_EQ(Run({"inspect", folder_.File("m.pb")}), 0) << error_;
   EXPECT_THAT(out_, HasSubstr("with at least 100 records\n"));
 }
@@ -125,7 +132,8 @@ TEST_F(DatasetCommandsTest, SaysThatAllBehindAMemberThatCannotBeUnpackedIsLost) 
   EXPECT_EQ(Run(index), 1);
   EXPECT_THAT(out_, AllOf(HasSubstr("record 100 at offset"),
                           HasSubstr("with at least 1 record, to the end of the file\n")));
-  EXPECT_THAT(error_, AllOf(HasSubstr("1 damaged place: "), HasSubstr("with at least 1 record; ")));
+  EXPECT_THAT(error_, AllOf(HasSubstr("1 damaged place: "),
+                            HasSubstr("with at least 1 record = 66.7 % of the bytes; ")));
   index.insert(index.end(), {"--exclude-corrupt", "--json"});
   ASSERT_EQ(Run(index), 0) << error_;
   const uint64_t lost = text.size() - Json()["damage"][0]["offset"].get<uint64_t>();
@@ -134,6 +142,30 @@ TEST_F(DatasetCommandsTest, SaysThatAllBehindAMemberThatCannotBeUnpackedIsLost) 
   EXPECT_EQ(Json()["damage"][0]["to_end_of_file"], true);
   ASSERT_EQ(Run({"inspect", folder_.File("m.pb"), "--json"}), 0) << error_;
   EXPECT_EQ(Json()["excluded_bytes"], lost);
+}
+
+TEST_F(DatasetCommandsTest, SaysThatDamageTookAWholeShard) {
+  ShardBuilder bad = ChessShard(100);
+  bad.FlipBitInPayload(30);
+  bad.Compress(Compression::kZstd);
+  folder_.Write("a.tfrecord.zst", bad.text());
+  const std::string sound = ChessShard(100).text();
+  folder_.Write("b.tfrecord", sound);
+  ASSERT_EQ(Run({"index", folder_.path(), "--exclude-corrupt"}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr(" = all of 1 of 2 shards, "));
+  ASSERT_EQ(Run({"index", folder_.path(), "--exclude-corrupt", "--json"}), 0) << error_;
+  EXPECT_EQ(Json()["lost_shards"], 1);
+  EXPECT_EQ(Json()["shard_bytes"], Json()["damaged_bytes"].get<uint64_t>() + sound.size());
+}
+
+TEST_F(DatasetCommandsTest, NamesShardsThatAreEmpty) {
+  folder_.Write("a.tfrecord", ChessShard(10).text());
+  ASSERT_EQ(Run({"index", folder_.path()}), 0);
+  EXPECT_EQ(error_.find("is empty"), std::string::npos);
+  folder_.Write("b.tfrecord", "");
+  folder_.Write("c.tfrecord", "");
+  ASSERT_EQ(Run({"index", folder_.path()}), 0);
+  EXPECT_THAT(error_, HasSubstr("b.tfrecord is empty, as are 1 more of 3 shards"));
 }
 
 TEST_F(DatasetCommandsTest, InspectNamesAShardThatChanged) {
@@ -157,6 +189,17 @@ TEST_F(DatasetCommandsTest, DecodesToArrays) {
   std::memcpy(&last, s.data() + s.size() - 8, 8);
   EXPECT_EQ(last, 1499 - 50);
   EXPECT_THAT(folder_.Read("packed/d.npy"), HasSubstr("(1500, 194)"));
+}
+
+TEST_F(DatasetCommandsTest, DecodeReplacesArraysWithForceAlone) {
+  const std::string shard = folder_.Write("a.tfrecord", ChessShard(3).text());
+  folder_.Write("score.npy", "mine");
+  EXPECT_EQ(Run({"decode", shard, "-o", folder_.path()}), 1);
+  EXPECT_THAT(error_, HasSubstr("/score.npy exists; --force replaces it"));
+  EXPECT_EQ(folder_.Read("score.npy"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("planes.npy")));
+  ASSERT_EQ(Run({"decode", shard, "-o", folder_.path(), "--force"}), 0) << error_;
+  EXPECT_THAT(folder_.Read("score.npy"), StartsWith("\x93NUMPY"));
 }
 
 TEST_F(DatasetCommandsTest, DecodeNamesTheRecordThatDoesNotFit) {

@@ -25,12 +25,24 @@ struct DecodeFlags {
   std::string output;
   std::string spec = "chess";
   std::string dtype = "i8";
+  bool force = false;
 };
+
+// NAME.npy of a tensor in the folder.
+absl::StatusOr<std::string> ArrayFile(const DecodeFlags& flags, const std::string& tensor) {
+  if (absl::StrContains(tensor, "/") || tensor.find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensor '", tensor, "' cannot be a file's name"));
+  }
+  std::string path = absl::StrCat(flags.output, "/", tensor, ".npy");
+  PENSTOCK_RETURN_IF_ERROR(CheckReplaces(path, flags.force));
+  return path;
+}
 
 // Collects rows of features, and decodes and writes them in blocks.
 class ArrayWriter {
  public:
-  static absl::StatusOr<ArrayWriter> Create(const Program& program, const std::string& folder) {
+  static absl::StatusOr<ArrayWriter> Create(const Program& program, const DecodeFlags& flags) {
     std::vector<FeatureSpec> specs;
     for (const FeatureUse& use : program.features()) {
       specs.push_back({use.name, use.type, use.count});
@@ -38,13 +50,9 @@ class ArrayWriter {
     PENSTOCK_ASSIGN_OR_RETURN(FeatureFinder finder, FeatureFinder::Create(std::move(specs)));
     ArrayWriter writer(program, std::move(finder));
     for (const TensorInfo& tensor : program.tensors()) {
-      if (absl::StrContains(tensor.name, "/") || tensor.name.find('\0') != std::string::npos) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("tensor '", tensor.name, "' cannot be a file's name"));
-      }
+      PENSTOCK_ASSIGN_OR_RETURN(const std::string path, ArrayFile(flags, tensor.name));
       PENSTOCK_ASSIGN_OR_RETURN(NpyWriter file,
-                                NpyWriter::Create(absl::StrCat(folder, "/", tensor.name, ".npy"),
-                                                  tensor.dtype, tensor.shape));
+                                NpyWriter::Create(path, tensor.dtype, tensor.shape));
       writer.files_.push_back(std::move(file));
     }
     return writer;
@@ -128,7 +136,7 @@ absl::Status Decode(const DecodeFlags& flags) {
   std::error_code error;
   std::filesystem::create_directories(flags.output, error);
   if (error) return ErrnoToStatus(error.value(), flags.output);
-  PENSTOCK_ASSIGN_OR_RETURN(ArrayWriter writer, ArrayWriter::Create(program, flags.output));
+  PENSTOCK_ASSIGN_OR_RETURN(ArrayWriter writer, ArrayWriter::Create(program, flags));
 
   InterruptGuard interrupts;
   Progress progress({.label = "decoding"});
@@ -164,6 +172,7 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
   command.add_option("--spec", flags->spec, "A built-in decode spec or a textproto file");
   command.add_option("--dtype", flags->dtype, "What planes and flags become")
       ->check(CLI::IsMember({"packed", "i8", "f32", "f64"}));
+  command.add_flag("--force", flags->force, "Replace existing arrays of these names");
   OnRun(command, outcome, [flags] { return Decode(*flags); });
 }
 

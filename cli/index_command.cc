@@ -1,4 +1,7 @@
 // penstock index: shards to a manifest.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -6,15 +9,17 @@
 #include <iostream>
 #include <memory>
 #include <span>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/dataset_argument.h"
-#include "cli/number_flags.h"
+#include "flags/number_flags.h"
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
+#include "records/base/json_text.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 
@@ -23,6 +28,8 @@ namespace {
 
 // Servers take chunks of at most 64 MiB, and a chunk may be larger than it was to be by a record.
 constexpr uint64_t kMaxChunkTarget = uint64_t{32} << 20;
+// What the smallest data gets by itself; who asks for less has forgotten the unit.
+constexpr uint64_t kMinChunkTarget = uint64_t{4} << 10;
 
 struct IndexFlags {
   std::vector<std::string> inputs;
@@ -36,10 +43,11 @@ struct IndexFlags {
 absl::Status SetOptions(IndexFlags& flags) {
   IndexOptions& index = flags.index;
   for (const std::string& input : flags.inputs) {
-    if (!std::filesystem::exists(input)) return ErrnoToStatus(ENOENT, input);
+    if (access(input.c_str(), F_OK) != 0) return ErrnoToStatus(errno, input);
   }
   if (index.output.empty()) {
-    if (flags.inputs.size() != 1 || !std::filesystem::is_directory(flags.inputs[0])) {
+    std::error_code ignored;
+    if (flags.inputs.size() != 1 || !std::filesystem::is_directory(flags.inputs[0], ignored)) {
       return UsageError("-o is needed where the input is not one folder");
     }
     index.output = (std::filesystem::path(flags.inputs[0]) / kManifestName).string();
@@ -51,7 +59,7 @@ absl::Status SetOptions(IndexFlags& flags) {
         *threshold == 0 ? HoldoutInfo{} : HoldoutInfo{flags.holdout_feature, *threshold};
   }
   if (!flags.chunk_size.empty()) {
-    absl::StatusOr<uint64_t> bytes = ParseByteSize(flags.chunk_size);
+    absl::StatusOr<uint64_t> bytes = ParseByteSizeFrom(flags.chunk_size, kMinChunkTarget);
     if (!bytes.ok()) return UsageError(absl::StrCat("--chunk-size: ", bytes.status().message()));
     if (*bytes > kMaxChunkTarget) {
       return UsageError(absl::StrCat("--chunk-size: ", flags.chunk_size, " is more than ",
@@ -94,9 +102,38 @@ void PrintDamage(const DamagedRange& damage) {
                             : absl::StrCat("up to offset ", damage.offset + damage.bytes).c_str());
 }
 
-std::string DescribeAll(const std::vector<DamagedRange>& damage) {
-  return absl::StrCat(Counted(damage.size(), "damaged place", "damaged places"), ": ",
-                      Describe(LossOf(damage)));
+// Shards of which nothing is left, and the bytes of all.
+struct Extent {
+  size_t lost_shards = 0;
+  uint64_t bytes = 0;
+};
+
+Extent ExtentOf(const Manifest& manifest) {
+  Extent extent;
+  for (size_t i = 0; i < manifest.shards().size(); ++i) {
+    const auto [begin, end] = manifest.shard_chunks(i);
+    extent.lost_shards += begin == end && manifest.shards()[i].excluded_records > 0;
+    extent.bytes += manifest.shards()[i].size;
+  }
+  return extent;
+}
+
+// "all of 1 of 4 shards, 25 % of the bytes": a byte of a compressed shard can take all of it.
+std::string ShareLost(const IndexResult& result) {
+  const Extent extent = ExtentOf(result.manifest);
+  std::string whole;
+  if (extent.lost_shards > 0) {
+    whole = absl::StrCat("all of ", extent.lost_shards, " of ",
+                         Counted(result.manifest.shards().size(), "shard", "shards"), ", ");
+  }
+  const double share = 100.0 * static_cast<double>(LossOf(result.damage).bytes) /
+                       static_cast<double>(std::max<uint64_t>(extent.bytes, 1));
+  return absl::StrFormat("%s%.3g %% of the bytes", whole, share);
+}
+
+std::string DescribeAll(const IndexResult& result) {
+  return absl::StrCat(Counted(result.damage.size(), "damaged place", "damaged places"), ": ",
+                      Describe(LossOf(result.damage)), " = ", ShareLost(result));
 }
 
 void PrintText(const IndexResult& result, const std::string& output) {
@@ -106,14 +143,15 @@ void PrintText(const IndexResult& result, const std::string& output) {
               result.saved ? "" : "not saved: ", output.c_str(), manifest.shards().size(),
               manifest.num_records(Split::kAll));
   if (manifest.holdout().threshold > 0) {
-    std::printf(" (%" PRIu64 " held out by '%s')", manifest.num_records(Split::kHoldout),
-                manifest.holdout().feature.c_str());
+    std::printf(" (%" PRIu64 " held out by '%s'%s)", manifest.num_records(Split::kHoldout),
+                manifest.holdout().feature.c_str(),
+                result.kept_holdout ? ", as before; --holdout 0: none" : "");
   }
   std::printf(", %s in %zu chunks; read %" PRIu64 " shards, kept %" PRIu64 "\n",
               FormatByteSize(manifest.num_bytes()).c_str(), manifest.num_chunks(),
               result.read_shards, result.reused_shards);
   if (result.saved && !result.damage.empty()) {
-    std::printf("left out  %s\n", DescribeAll(result.damage).c_str());
+    std::printf("left out  %s\n", DescribeAll(result).c_str());
   }
 }
 
@@ -131,6 +169,7 @@ void PrintJson(const IndexResult& result, const std::string& output) {
                       {"reason", range.reason}});
   }
   const Loss loss = LossOf(result.damage);
+  const Extent extent = ExtentOf(manifest);
   const nlohmann::json summary = {
       {"manifest", output},
       {"saved", result.saved},
@@ -143,11 +182,25 @@ void PrintJson(const IndexResult& result, const std::string& output) {
       {"bytes", manifest.num_bytes()},
       {"content", absl::StrFormat("%016x", manifest.content_fingerprint())},
       {"damaged_bytes", loss.bytes},
+      {"shard_bytes", extent.bytes},
+      {"lost_shards", extent.lost_shards},
       {"damaged_records", loss.records},
       {"all_damaged_records_counted", loss.all_counted},
       {"damage", damage}};
-  // A path need not be UTF-8.
-  std::cout << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  std::cout << JsonText(summary, 2) << std::endl;
+}
+
+// An empty shard is no error: a writer may have been given nothing to write.
+void WarnOfEmptyShards(const Manifest& manifest) {
+  std::vector<std::string> empty;
+  for (size_t i = 0; i < manifest.shards().size(); ++i) {
+    if (manifest.shards()[i].size == 0) empty.push_back(manifest.ShardPath(i));
+  }
+  if (empty.empty()) return;
+  absl::FPrintF(stderr, "penstock: %s is empty%s\n", empty[0],
+                empty.size() == 1 ? ""
+                                  : absl::StrCat(", as are ", empty.size() - 1, " more of ",
+                                                 manifest.shards().size(), " shards"));
 }
 
 absl::Status Index(IndexFlags flags) {
@@ -159,10 +212,13 @@ absl::Status Index(IndexFlags flags) {
         "; --verify lists all damage, --exclude-corrupt leaves it out of the manifest"));
   }
   PENSTOCK_RETURN_IF_ERROR(result.status());
+  WarnOfEmptyShards(result->manifest);
   flags.json ? PrintJson(*result, flags.index.output) : PrintText(*result, flags.index.output);
   if (result->saved) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat(DescribeAll(result->damage), "; --exclude-corrupt leaves them out"));
+      absl::StrCat(DescribeAll(*result), flags.index.exclude_corrupt
+                                             ? "; no record would be left, so nothing is saved"
+                                             : "; --exclude-corrupt leaves them out"));
 }
 
 }  // namespace
@@ -185,15 +241,17 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
                      "The manifest; empty: manifest.pb in the one folder given");
   command.add_option("--holdout", flags->holdout,
                      "Share of records to hold out, such as 5% or 0.05, by a hash of one feature; "
-                     "empty: none, or with --update the old manifest's");
+                     "0: none; empty: what the manifest that is there already holds out");
   command.add_option("--holdout-feature", flags->holdout_feature,
                      "The bytes feature that decides: records that agree in it stay together");
   command.add_flag("--verify", index.verify,
                    "Parse every record too, list all damage by file, offset and reason, and fail");
   command.add_flag("--exclude-corrupt", index.exclude_corrupt,
                    "List damage and leave it out of the manifest");
-  command.add_flag("--update", index.update,
-                   "Read only shards that are new or whose size or time changed");
+  command.add_flag(
+      "--update", index.update,
+      "Read only shards that are new or whose size or time changed; with --verify all of "
+      "them, for the old manifest's holdout and size of chunks");
   command.add_flag("--absolute", index.absolute, "Name shards by absolute paths");
   command.add_option("--chunk-size", flags->chunk_size,
                      "Bytes read at once, such as 256KiB; empty: by the size of the data");

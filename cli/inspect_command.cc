@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -18,6 +19,7 @@
 #include "cli/score_histogram.h"
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
+#include "records/base/json_text.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "records/chess/board_text.h"
@@ -200,13 +202,14 @@ void PrintJson(const Report& report) {
                      {"mates_stored_as_zero", scores.mates_stored_as_zero()},
                      {"histogram", rows}};
   }
-  // Paths and names need not be UTF-8.
-  std::cout << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  std::cout << JsonText(out, 2) << std::endl;
 }
 
 absl::Status InspectManifest(uint64_t limit, Report& report) {
-  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(report.path));
-  report.path = dataset.manifest_path;
+  IndexOptions index;
+  index.in_memory = true;
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(report.path, index));
+  if (!dataset.indexed) report.path = dataset.manifest_path;
   report.manifest = std::move(dataset.manifest);
   const Manifest& manifest = *report.manifest;
   report.records = manifest.num_records(Split::kAll);
@@ -235,7 +238,8 @@ absl::Status InspectShard(const FileSource& source, Report& report) {
 absl::Status Inspect(const InspectFlags& flags) {
   Report report;
   report.path = flags.input;
-  if (std::filesystem::is_directory(flags.input)) {
+  std::error_code ignored;  // Then it cannot be opened either.
+  if (std::filesystem::is_directory(flags.input, ignored)) {
     PENSTOCK_RETURN_IF_ERROR(InspectManifest(flags.records, report));
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(flags.input));
@@ -253,7 +257,8 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "inspect",
       "Show what a manifest, a folder of shards or one shard holds: counts, features, the first\n"
-      "record and, for chess records, a histogram of the scores.",
+      "record and, for chess records, a histogram of the scores. Nothing is written: a folder\n"
+      "without a manifest is read whole each time.",
       "penstock inspect data\n"
       "penstock inspect data/chess-00000-of-00004.tfrecord --json");
   auto flags = std::make_shared<InspectFlags>();

@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM as a status, so that destructors run: temporary files go, children end.
+// Ctrl-C, SIGTERM and SIGHUP as a status, so that destructors run: temporary files go, children
+// end.
 #ifndef PENSTOCK_CLI_INTERRUPT_H_
 #define PENSTOCK_CLI_INTERRUPT_H_
 
@@ -6,9 +7,9 @@
 
 namespace penstock {
 
-// While one lives, the first SIGINT or SIGTERM is only remembered; a second one ends the
-// process as usual. Blocking system calls of the thread that receives it return EINTR. One at
-// a time. Not thread-safe, except for Check().
+// While one lives, the first SIGINT, SIGTERM or SIGHUP is only remembered; one that asks to end at
+// once (StopSignals) ends the process as usual. Blocking system calls of the thread that receives
+// it return EINTR. One at a time. Not thread-safe, except for Check().
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -13,6 +13,8 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -131,12 +133,27 @@ absl::StatusOr<std::string> ChooseLauncher(const LaunchFlags& flags,
 absl::StatusOr<std::vector<std::string>> Gpus(const LaunchFlags& flags, size_t ranks) {
   if (flags.gpus.empty()) return std::vector<std::string>();
   std::vector<std::string> gpus = absl::StrSplit(flags.gpus, ',');
+  if (absl::c_linear_search(gpus, "")) {
+    return UsageError(absl::StrCat("--gpus ", flags.gpus, ": a name is empty; give e.g. 0,1"));
+  }
   if (gpus.size() < ranks) {
     return UsageError(absl::StrCat("--gpus ", flags.gpus, " names ", gpus.size(), " for ", ranks,
                                    " ranks on a host; name one for each, the same twice if two "
                                    "shall share it"));
   }
   return gpus;
+}
+
+// Of every host, each of whose ranks takes the one of its local rank; CUDA wants none twice.
+absl::Status CheckGpusOfHosts(const LaunchFlags& flags, const std::vector<LaunchHost>& hosts) {
+  uint32_t ranks = 0;
+  for (const LaunchHost& host : hosts) ranks = std::max(ranks, host.slots);
+  if (!absl::StrContains(flags.gpus, ',')) return absl::OkStatus();  // None, or one for all.
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> gpus, Gpus(flags, ranks));
+  const std::set<std::string> distinct(gpus.begin(), gpus.end());
+  if (distinct.size() == gpus.size()) return absl::OkStatus();
+  return UsageError(absl::StrCat("--gpus ", flags.gpus, " names a GPU twice: with mpirun and srun ",
+                                 "ranks share one where it is the only one, --gpus ", gpus[0]));
 }
 
 // What ranks get from whoever starts them. Those of an earlier start are told from those of this
@@ -191,26 +208,48 @@ std::set<std::string> NamesPassedOn(const LaunchFlags& flags) {
   return names;
 }
 
+// What ranks print.
+struct Outputs {
+  LineOutput out{STDOUT_FILENO};
+  LineOutput err{STDERR_FILENO};
+};
+
 // Prints lines; of "local" ones with their rank, which others have put there.
-RankProcesses::Sink Print(const LaunchFlags& flags, absl::string_view launcher, RankFiles& files) {
-  return [&flags, local = launcher == "local", &files](size_t rank, bool is_error,
-                                                       absl::string_view line) {
+RankProcesses::Sink Print(const LaunchFlags& flags, absl::string_view launcher, RankFiles& files,
+                          Outputs& outputs) {
+  return [&flags, local = launcher == "local", &files, &outputs](size_t rank, bool is_error,
+                                                                 absl::string_view line) {
     std::string mark = local ? absl::StrCat("[", rank, "] ") : "";
     if (flags.timestamps) {
       mark.insert(0, absl::FormatTime("%Y-%m-%d %H:%M:%S ", absl::Now(), absl::LocalTimeZone()));
     }
-    absl::FPrintF(is_error ? stderr : stdout, "%s%s\n", mark, line);
-    std::fflush(is_error ? stderr : stdout);
+    (is_error ? outputs.err : outputs.out).Add(absl::StrCat(mark, line));
     files.Write(rank, is_error, line);
   };
+}
+
+absl::StatusOr<RanksEnd> RunAndPrint(RankProcesses& processes, Outputs& outputs) {
+  std::fflush(stdout);
+  processes.WriteTo(outputs.out);
+  processes.WriteTo(outputs.err);
+  absl::StatusOr<RanksEnd> end = processes.Run();
+  for (const LineOutput* output : {&outputs.out, &outputs.err}) {
+    const bool ended_well = end.ok() && !end->failure.has_value() && end->signal == 0;
+    if (ended_well && output->error() != 0) {
+      return ErrnoToStatus(output->error(), "what the ranks print cannot be written");
+    }
+  }
+  return end;
 }
 
 absl::StatusOr<RanksEnd> RunLocal(const LaunchFlags& flags, uint32_t ranks, uint32_t generation,
                                   RankFiles& files) {
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<Environment> environments,
                             LocalEnvironments(flags, ranks, generation));
-  return RankProcesses(flags.line.program, std::move(environments), Print(flags, "local", files))
-      .Run();
+  Outputs outputs;
+  RankProcesses processes(flags.line.program, std::move(environments),
+                          Print(flags, "local", files, outputs));
+  return RunAndPrint(processes, outputs);
 }
 
 absl::StatusOr<std::vector<std::string>> RemoteLine(const LaunchFlags& flags,
@@ -228,6 +267,7 @@ absl::StatusOr<std::vector<std::string>> RemoteLine(const LaunchFlags& flags,
                       .output_folder = flags.output_folder,
                       .mpirun = flags.line.mpirun,
                       .program = flags.line.program};
+  if (!flags.gpus.empty()) launch.passed_on.insert("CUDA_VISIBLE_DEVICES");
   if (launch.port == 0) {
     PENSTOCK_ASSIGN_OR_RETURN(launch.port, FreePort());
   }
@@ -241,18 +281,17 @@ absl::StatusOr<std::vector<std::string>> RemoteLine(const LaunchFlags& flags,
 absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& launcher,
                                    const std::vector<LaunchHost>& hosts, uint32_t generation,
                                    RankFiles& files) {
-  if (!flags.gpus.empty()) {
-    return UsageError(
-        "--gpus is for the ranks of this host; several hosts take a GPU by local rank");
-  }
-  const Environment environment = CommonEnvironment(flags, generation);
+  PENSTOCK_RETURN_IF_ERROR(CheckGpusOfHosts(flags, hosts));
+  Environment environment = CommonEnvironment(flags, generation);
+  if (!flags.gpus.empty()) environment["CUDA_VISIBLE_DEVICES"] = flags.gpus;
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> line,
                             RemoteLine(flags, launcher, hosts, environment));
   if (flags.verbose) absl::FPrintF(stderr, "%s\n", absl::StrJoin(line, " "));
-  RankProcesses processes(line, {environment}, Print(flags, launcher, files));
+  Outputs outputs;
+  RankProcesses processes(line, {environment}, Print(flags, launcher, files, outputs));
   // Of SIGTERM both kill their ranks, mpirun a second later; SIGUSR1 they pass on.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) processes.PassOn(signal, SIGUSR1);
-  return processes.Run();
+  return RunAndPrint(processes, outputs);
 }
 
 absl::Status RunToItsEnd(std::vector<std::string> line) {
@@ -359,7 +398,7 @@ void AddLaunchCommand(CLI::App& app, absl::Status& outcome, LaunchLine line) {
   command.add_option("--np,--num-proc", flags->ranks, "Ranks (-np); 0: every slot of the hosts");
   command.add_option("-H,--hosts", flags->hosts, "HOST:SLOTS,HOST:SLOTS; empty: this host");
   command.add_option("--hostfile", flags->hostfile, "File of hosts: \"name slots=2\" a line");
-  command.add_option("--gpus", flags->gpus, "GPU of each rank of this host, as 0,1,2,3");
+  command.add_option("--gpus", flags->gpus, "GPU of each rank of a host, as 0,1,2,3");
   command.add_option("--restarts", flags->restarts, "Times to start all again when one failed");
   command.add_option("--launcher", flags->launcher, "Who starts the ranks")
       ->check(CLI::IsMember({"auto", "local", "mpirun", "srun"}));

@@ -66,9 +66,7 @@ absl::Status ToStatus(const RanksEnd::Failure& failure, absl::string_view who) {
   const std::string text = Describe(failure, who);
   if (failure.code == 2) return UsageError(text);
   absl::Status status = absl::AbortedError(text);
-  if (failure.code > 128) {
-    status.SetPayload(kSignalPayload, absl::Cord(absl::StrCat(failure.code - 128)));
-  }
+  status.SetPayload(kExitCodePayload, absl::Cord(absl::StrCat(failure.code)));
   return status;
 }
 

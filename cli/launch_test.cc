@@ -176,6 +176,7 @@ TEST(LaunchEndTest, TheEndIsToldWithItsCode) {
   EXPECT_THAT(ToStatus({.failure = RanksEnd::Failure{2, 7, {"no disk"}}}, "local"),
               StatusIs(absl::StatusCode::kAborted,
                        "rank 2 failed with exit code 7; its last lines:\n  no disk"));
+  EXPECT_EQ(ExitCode(ToStatus({.failure = RanksEnd::Failure{2, 7, {}}}, "local")), 7);
   const absl::Status killed =
       ToStatus({.failure = RanksEnd::Failure{0, 143, {"srun: error: a: task 3: Killed"}}}, "srun");
   EXPECT_EQ(ExitCode(killed), 137);

@@ -10,8 +10,10 @@
 #include "cli/launch_line.h"
 #include "penstock_version.h"
 #include "records/base/keep_freed_memory.h"
+#include "records/base/standard_streams.h"
 
 int main(int argc, char** argv) {
+  penstock::HoldStandardStreams();
   penstock::KeepFreedMemory();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);

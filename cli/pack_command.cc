@@ -11,10 +11,11 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/number_flags.h"
 #include "cli/progress.h"
+#include "flags/number_flags.h"
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
+#include "records/base/json_text.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -53,8 +54,7 @@ void PrintJson(const ReadPositionsResult& read, const WrittenShards& written,
                             {"compression", options.compression},
                             {"shards", written.paths}};
   if (written.chunk_bytes > 0) summary["chunk_bytes"] = written.chunk_bytes;
-  // A path need not be UTF-8.
-  std::cout << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  std::cout << JsonText(summary, 2) << std::endl;
 }
 
 std::string Summary(const WrittenShards& written) {

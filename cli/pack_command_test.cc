@@ -46,6 +46,15 @@ TEST_F(PackCommandTest, SkipsAndReportsInvalidLinesOnRequest) {
   EXPECT_EQ(summary["bytes"], std::filesystem::file_size(summary["shards"][0].get<std::string>()));
 }
 
+TEST_F(PackCommandTest, MoreRecordsAShardThanThereAreMakeOne) {
+  for (const char* records : {"2", "3", "18446744073709551615"}) {
+    EXPECT_EQ(Run({"pack", input_, "-o", folder_ + "/out", "--skip-invalid", "--force",
+                   "--records-per-shard", records}),
+              0);
+    EXPECT_TRUE(std::filesystem::exists(folder_ + "/out/games-00000-of-00001.tfrecord"));
+  }
+}
+
 TEST_F(PackCommandTest, ExitsWithTwoOnWrongFlags) {
   EXPECT_EQ(Run({"pack", input_}), 2);
   EXPECT_EQ(Run({"pack", "-o", folder_}), 2);

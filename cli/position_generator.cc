@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "records/base/counter_rng.h"
 #include "records/base/mutex.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/chess/fen.h"
 
@@ -134,10 +135,15 @@ GeneratedPositions GeneratePositions(const GeneratorOptions& options,
   Ledger ledger(options, on_positions);
   std::vector<std::jthread> players;
   for (int i = 0; i < options.num_engines; ++i) {
-    players.emplace_back([&] {
+    auto player = StartThread("that plays games", [&] {
       const absl::Status status = PlayGames(options, ledger);
       if (!status.ok()) ledger.Fail(status);
     });
+    if (player.ok()) {
+      players.push_back(*std::move(player));
+    } else {
+      ledger.Fail(player.status());
+    }
   }
   players.clear();  // Joins.
   return ledger.TakeResult();

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "records/chess/tsv_line.h"
 #include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
 
 namespace penstock {
 namespace {
@@ -38,7 +38,7 @@ class PositionGeneratorTest : public ::testing::Test {
   }
   // The engine ends once it was sent so many lines.
   void EndEngineAfter(int commands) {
-    const std::string path = ::testing::TempDir() + "position_generator_test.engine";
+    const std::string path = folder_.File("engine");
     std::ofstream(path) << "#!/bin/sh\n"
                         << "for i in $(seq " << commands << "); do\n"
                         << "  read -r line; echo \"$line\"\n"
@@ -47,6 +47,7 @@ class PositionGeneratorTest : public ::testing::Test {
     options_.engine.path = path;
   }
 
+  const TempFolder folder_;
   GeneratorOptions options_;
 };
 

@@ -22,12 +22,9 @@ namespace {
 
 constexpr size_t kMaxLine = 64 * 1024;  // Longer ones are told in parts.
 constexpr int kTurns = 8;               // Reads of one pipe before the others are looked at.
-constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP};
 
 sigset_t HandledSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : kPassedOn) sigaddset(&set, signal);
+  sigset_t set = StopSignals::Set();
   sigaddset(&set, SIGCHLD);
   return set;
 }
@@ -62,7 +59,7 @@ absl::StatusOr<RanksEnd> RankProcesses::Run() {
   signals_ = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   absl::Status status = signals_ < 0 ? ErrnoToStatus(errno, "signalfd") : absl::OkStatus();
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // What ranks leave behind is ours to wait for.
-  for (size_t rank = 0; rank < environments_.size() && status.ok(); ++rank) status = Start(rank);
+  if (status.ok()) status = StartAll();
   if (status.ok()) status = Loop();
   prctl(PR_SET_CHILD_SUBREAPER, 0);
   sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -72,6 +69,17 @@ absl::StatusOr<RanksEnd> RankProcesses::Run() {
     end_.failure->last_lines.assign(lines.begin(), lines.end());
   }
   return end_;
+}
+
+// One that fails, or a signal, is not kept waiting until all are started, which may be many.
+absl::Status RankProcesses::StartAll() {
+  for (size_t rank = 0; rank < environments_.size(); ++rank) {
+    PENSTOCK_RETURN_IF_ERROR(Start(rank));
+    ReadSignals();
+    Reap();
+    if (end_.signal != 0 || end_.failure.has_value()) break;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RankProcesses::Start(size_t rank) {
@@ -125,17 +133,8 @@ void RankProcesses::Execute(size_t rank, const int (&out)[2], const int (&err)[2
 
 absl::Status RankProcesses::Loop() {
   while (!groups_.empty()) {
-    std::vector<pollfd> polled = {{signals_, POLLIN, 0}};
-    for (const Pipe& pipe : pipes_) polled.push_back({pipe.fd, POLLIN, 0});
     const bool wakes_by_itself = !kill_at_.has_value() && !running_.empty();
-    if (poll(polled.data(), polled.size(), wakes_by_itself ? -1 : 100) < 0 && errno != EINTR) {
-      return ErrnoToStatus(errno, "poll");
-    }
-    for (size_t i = 0; i < pipes_.size(); ++i) {
-      if (polled[i + 1].revents != 0) ReadPipe(pipes_[i]);
-    }
-    std::erase_if(pipes_, [](const Pipe& pipe) { return pipe.fd < 0; });
-    if (polled[0].revents != 0) ReadSignals();
+    PENSTOCK_RETURN_IF_ERROR(MoveLines(wakes_by_itself ? -1 : 100).status());
     Reap();
     ForgetEmptyGroups();
     EndWhatIsLeft();
@@ -145,6 +144,48 @@ absl::Status RankProcesses::Loop() {
     }
   }
   Drain();
+  return WriteTheRest();
+}
+
+absl::StatusOr<bool> RankProcesses::MoveLines(int timeout_ms) {
+  const bool reads = MayRead();
+  std::vector<pollfd> polled = {{signals_, POLLIN, 0}};  // A descriptor of -1 is passed over.
+  for (const LineOutput* output : outputs_) {
+    polled.push_back({output->empty() ? -1 : output->fd(), POLLOUT, 0});
+  }
+  for (const Pipe& pipe : pipes_) polled.push_back({reads ? pipe.fd : -1, POLLIN, 0});
+  const int ready = poll(polled.data(), polled.size(), timeout_ms);
+  if (ready < 0 && errno != EINTR) return ErrnoToStatus(errno, "poll");
+  if (ready <= 0) return false;
+  const pollfd* next = polled.data() + 1;
+  for (LineOutput* output : outputs_) {
+    if (next++->revents != 0) output->Write();
+  }
+  for (Pipe& pipe : pipes_) {
+    if (next++->revents != 0) ReadPipe(pipe);
+  }
+  std::erase_if(pipes_, [](const Pipe& pipe) { return pipe.fd < 0; });
+  if (polled[0].revents != 0) ReadSignals();
+  return true;
+}
+
+bool RankProcesses::MayRead() {
+  const bool ending = end_.signal != 0 || end_.failure.has_value();
+  bool may_read = true;
+  for (LineOutput* output : outputs_) {
+    if (ending && output->full()) output->Clear();
+    may_read = may_read && !output->full();
+  }
+  return may_read;
+}
+
+// Who reads slowly gets all of it, unless a signal came: then a second of standstill ends it.
+absl::Status RankProcesses::WriteTheRest() {
+  const auto is_empty = [](const LineOutput* output) { return output->empty(); };
+  while (!std::all_of(outputs_.begin(), outputs_.end(), is_empty)) {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool moved, MoveLines(end_.signal == 0 ? -1 : 1000));
+    if (!moved && end_.signal != 0) break;
+  }
   return absl::OkStatus();
 }
 
@@ -152,8 +193,10 @@ void RankProcesses::ReadSignals() {
   signalfd_siginfo info;
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGCHLD) continue;
-    end_.signal = static_cast<int>(info.ssi_signo);
-    SendToAll(PassedOnAs(end_.signal));
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (stop_signals_.Receive(signal) == StopSignals::Meaning::kNothing) continue;
+    end_.signal = signal;
+    SendToAll(PassedOnAs(signal));
   }
 }
 

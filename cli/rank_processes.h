@@ -16,7 +16,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "cli/line_output.h"
 #include "records/base/environment.h"
+#include "records/base/stop_signals.h"
 
 namespace penstock {
 
@@ -31,10 +33,11 @@ struct RanksEnd {
 };
 
 // Runs until all ranks have ended, with all that they started: each is a process group of its own,
-// so that a terminal's Ctrl-C reaches it once, and gets every signal as a group. SIGINT and SIGTERM
-// are passed on to all, SIGHUP as SIGTERM. The first rank that fails ends the others: by SIGTERM,
-// and after `grace` by SIGKILL; so do ranks that have ended what they left behind. If this process
-// dies they get what SIGTERM is passed on as.
+// so that a terminal's Ctrl-C reaches it once, and gets every signal as a group. What StopSignals
+// takes for a wish is passed on to all, SIGHUP as SIGTERM. The first rank that fails ends the
+// others: by SIGTERM, and after `grace` by SIGKILL; so do ranks that have ended what they left
+// behind. If this process dies they get what SIGTERM is passed on as. Ranks wait for who reads what
+// they print, signals do not: once ranks are told to end, lines that find no place are dropped.
 // Not thread-safe; one at a time, in a process without other children.
 class RankProcesses {
  public:
@@ -53,6 +56,10 @@ class RankProcesses {
   // For programs that take another signal for the wish to end.
   void PassOn(int signal, int as) { passed_on_as_[signal] = as; }
 
+  // What the sink adds to `output`, which must outlive Run(), is written when it can be; while it
+  // is full ranks are not read.
+  void WriteTo(LineOutput& output) { outputs_.push_back(&output); }
+
   // Errors: a system call that failed. A program that cannot be run is a rank that fails with 127.
   absl::StatusOr<RanksEnd> Run();
 
@@ -65,9 +72,14 @@ class RankProcesses {
     std::string partial;  // Of the line that has not ended.
   };
 
+  absl::Status StartAll();
   absl::Status Start(size_t rank);
   [[noreturn]] void Execute(size_t rank, const int (&out)[2], const int (&err)[2]) const;
   absl::Status Loop();
+  // Lines from ranks to outputs, until `timeout_ms` passed or something happened; false: nothing.
+  absl::StatusOr<bool> MoveLines(int timeout_ms);
+  bool MayRead();
+  absl::Status WriteTheRest();
   void ReadSignals();
   void ReadPipe(Pipe& pipe);
   void Tell(const Pipe& pipe, absl::string_view line);
@@ -85,10 +97,12 @@ class RankProcesses {
   const Sink sink_;
   const std::chrono::milliseconds grace_;
   int signals_ = -1;  // A signalfd.
+  StopSignals stop_signals_;
   std::map<pid_t, size_t> running_;
   std::set<pid_t> groups_;  // Of ranks that run, and of those that left processes behind.
   std::map<int, int> passed_on_as_;
   std::vector<Pipe> pipes_;
+  std::vector<LineOutput*> outputs_;
   std::vector<std::deque<std::string>> last_lines_;
   RanksEnd end_;
   bool first_was_killed_ = false;

@@ -83,6 +83,31 @@ TEST_F(RankProcessesTest, SignalsArePassedOn) {
   EXPECT_THAT(lines_, Contains("1 out saved"));
 }
 
+TEST_F(RankProcessesTest, OnesThatAreNotStartedYetAreNotAfterAFailureOrASignal) {
+  RanksEnd end = Run("echo started; [ $RANK != 0 ] || kill -TERM $PPID; exec sleep 600", 2000);
+  EXPECT_EQ(end.signal, SIGTERM);
+  EXPECT_LT(lines_.size(), 1000u);
+  lines_.clear();
+  end = Run("echo started; [ $RANK != 0 ] || exit 3; exec sleep 600", 2000);
+  ASSERT_TRUE(end.failure.has_value());
+  EXPECT_EQ(end.failure->code, 3);
+  EXPECT_LT(lines_.size(), 1000u);
+}
+
+TEST_F(RankProcessesTest, ASecondSignalAtOnceIsNotPassedOn) {
+  on_line_ = [](absl::string_view line) {
+    if (line != "ready") return;
+    kill(getpid(), SIGTERM);
+    kill(getpid(), SIGINT);
+  };
+  const RanksEnd end =
+      Run("trap 'echo told; told=1' INT TERM; echo ready; while [ -z $told ]; do sleep 0.05; done; "
+          "sleep 0.2",
+          1);
+  EXPECT_FALSE(end.failure.has_value());
+  EXPECT_THAT(lines_, ElementsAre("0 out ready", "0 out told"));
+}
+
 TEST_F(RankProcessesTest, ASignalMayBePassedOnAsAnother) {
   RankProcesses processes(
       {"/bin/sh", "-c", "trap 'echo saved; exit 0' USR1; echo ready; while :; do sleep 0.05; done"},
@@ -96,6 +121,7 @@ TEST_F(RankProcessesTest, ASignalMayBePassedOnAsAnother) {
 }
 
 TEST_F(RankProcessesTest, SignalsReachWhatAScriptStarted) {
+  signal(SIGHUP, SIG_DFL);  // Tests may run under nohup.
   on_line_ = [](absl::string_view line) {
     if (line == "ready") kill(getpid(), SIGHUP);
   };
@@ -121,6 +147,29 @@ TEST_F(RankProcessesTest, OneThatWritesWithoutAPauseHearsSignals) {
   };
   const RanksEnd end = Run("exec yes", 1);
   EXPECT_EQ(end.signal, SIGTERM);
+}
+
+TEST_F(RankProcessesTest, SignalsAreHeardWhileNobodyReadsWhatIsPrinted) {
+  int unread[2];
+  ASSERT_EQ(pipe(unread), 0);
+  LineOutput output(unread[1]);
+  size_t most = 0;
+  RankProcesses processes(
+      {"/bin/sh", "-c", "trap 'exit 3' TERM; while :; do echo 0123456789012345678901234567; done"},
+      {{{"PATH", "/usr/bin:/bin"}}}, [&](size_t, bool, absl::string_view line) {
+        output.Add(line);
+        most += line.size() + 1;
+      });
+  processes.WriteTo(output);
+  // Not a line more is read then, so that nothing but a timer tells of it.
+  signal(SIGALRM, [](int) { kill(getpid(), SIGTERM); });
+  alarm(3);
+  const RanksEnd end = processes.Run().value();
+  EXPECT_EQ(end.signal, SIGTERM);
+  EXPECT_EQ(end.failure->code, 3) << "the rank was not let go on to its end";
+  EXPECT_LT(most, 3 * LineOutput::kFullBytes);
+  close(unread[0]);
+  close(unread[1]);
 }
 
 TEST_F(RankProcessesTest, AProgramThatIsNotThereIsNamed) {

@@ -22,17 +22,22 @@ const Move& RandomMove(const std::vector<Move>& moves, CounterRng& rng) {
   return moves[rng.Below(moves.size())];
 }
 
+struct Opening {
+  Position position;
+  int plies;
+};
+
 // Random games that are over before the opening is are played again.
-Position RandomOpening(const SelfPlayOptions& options, CounterRng& rng) {
+Opening RandomOpening(const SelfPlayOptions& options, CounterRng& rng) {
   while (true) {
     Position position = chess::ParseFen(chess::kStartFen).value();
     const uint64_t spread = options.max_opening_plies - options.min_opening_plies + 1;
-    int left = options.min_opening_plies + static_cast<int>(rng.Below(spread));
+    const int plies = options.min_opening_plies + static_cast<int>(rng.Below(spread));
     std::vector<Move> moves = LegalMoves(position);
-    for (; left > 0 && !moves.empty(); --left, moves = LegalMoves(position)) {
+    for (int left = plies; left > 0 && !moves.empty(); --left, moves = LegalMoves(position)) {
       position = Play(position, RandomMove(moves, rng));
     }
-    if (!moves.empty()) return position;
+    if (!moves.empty()) return {position, plies};
   }
 }
 
@@ -53,8 +58,8 @@ absl::StatusOr<std::vector<ScoredPosition>> PlayGame(const SelfPlayOptions& opti
                                                      const Evaluator& evaluate) {
   CounterRng rng(key);
   std::vector<ScoredPosition> game;
-  Position position = RandomOpening(options, rng);
-  int plies_left = options.max_plies - options.min_opening_plies;
+  auto [position, opening_plies] = RandomOpening(options, rng);
+  int plies_left = options.max_plies - opening_plies;
   for (; plies_left > 0 && !IsDraw(position); --plies_left) {
     const std::vector<Move> moves = LegalMoves(position);
     if (moves.empty()) {

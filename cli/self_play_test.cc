@@ -63,6 +63,18 @@ TEST(SelfPlayTest, EndsAtItsLength) {
   EXPECT_THAT(PlayGame(options, 3, FirstMove), IsOkAndHolds(::testing::SizeIs(6)));
 }
 
+TEST(SelfPlayTest, ItsLengthIncludesTheOpeningThatWasPlayed) {
+  const SelfPlayOptions options = {
+      .min_opening_plies = 0, .max_opening_plies = 9, .max_plies = 10, .random_moves = 0};
+  for (uint64_t key = 0; key < 20; ++key) {
+    ASSERT_OK_AND_ASSIGN(const auto game, PlayGame(options, key, FirstMove));
+    ASSERT_FALSE(game.empty());
+    const Position& last = game.back().position;
+    const int plies = 2 * (last.fullmove_number - 1) + (last.side_to_move == chess::kBlack);
+    EXPECT_EQ(plies, 9);  // Played before it; its own move makes ten.
+  }
+}
+
 TEST(SelfPlayTest, RefusesAnIllegalMove) {
   const auto cheat = [](const Position&) -> absl::StatusOr<Evaluation> {
     return Evaluation{false, 1, "e1e8"};

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -11,17 +12,19 @@
 #include "cli/commands.h"
 #include "cli/dataset_argument.h"
 #include "cli/interrupt.h"
+#include "cli/line_file.h"
 #include "cli/loader_flags.h"
-#include "cli/number_flags.h"
 #include "cli/pace.h"
 #include "cli/progress.h"
 #include "cli/row_digest.h"
 #include "cli/wait_times.h"
 #include "client/metrics/loader_metrics.h"
+#include "flags/number_flags.h"
 #include "metrics/metrics_flags.h"
 #include "records/base/byte_size.h"
+#include "records/base/json_text.h"
 #include "records/base/status.h"
-#include "records/engine/messages.h"
+#include "records/base/text.h"
 
 namespace penstock {
 namespace {
@@ -34,54 +37,6 @@ struct StreamFlags {
   double pace = 0;
   bool digest = false;
   bool json = false;
-};
-
-// A file of lines of text.
-class LineFile {
- public:
-  // `followed`: others read each line as soon as it is written.
-  static absl::StatusOr<LineFile> Create(const std::string& path, bool followed) {
-    std::FILE* file = std::fopen(path.c_str(), "w");
-    if (file == nullptr) return ErrnoToStatus(errno, path);
-    if (followed) std::setvbuf(file, nullptr, _IOLBF, BUFSIZ);
-    return LineFile(path, file);
-  }
-
-  // "SHARD<TAB>NUMBER" of each row; "<TAB>replaced" where it stands for a damaged one.
-  absl::Status WriteIds(std::span<const uint64_t> ids, const Manifest& manifest) {
-    for (uint64_t id : ids) {
-      const auto [chunk, index] = manifest.Locate(id & ~kReplacedRecord);
-      const std::string& shard = manifest.shards()[manifest.chunk_shard(chunk)].path;
-      const uint64_t number = manifest.chunk(chunk).first_record + index;
-      absl::FPrintF(file_.get(), "%s\t%d%s\n", shard, number,
-                    (id & kReplacedRecord) != 0 ? "\treplaced" : "");
-    }
-    return Check();
-  }
-
-  // "SECONDS<TAB>WAITED": when a batch arrived, after how long a wait.
-  absl::Status WriteWait(absl::Duration arrived, absl::Duration wait) {
-    absl::FPrintF(file_.get(), "%.6f\t%.6f\n", absl::ToDoubleSeconds(arrived),
-                  absl::ToDoubleSeconds(wait));
-    return Check();
-  }
-
-  absl::Status Finish() {
-    return std::fflush(file_.get()) == 0 ? absl::OkStatus() : ErrnoToStatus(errno, path_);
-  }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  LineFile(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
-
-  absl::Status Check() const {
-    return std::ferror(file_.get()) ? ErrnoToStatus(errno, path_) : absl::OkStatus();
-  }
-
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
 };
 
 // What becomes of the batches. The manifest outlives it.
@@ -97,10 +52,10 @@ struct Sinks {
     Sinks sinks = {.manifest = &manifest, .progress = &progress};
     if (flags.digest) sinks.digest.emplace();
     if (!flags.ids.empty()) {
-      PENSTOCK_ASSIGN_OR_RETURN(sinks.ids, LineFile::Create(flags.ids, /*followed=*/false));
+      PENSTOCK_ASSIGN_OR_RETURN(sinks.ids, LineFile::CreateForIds(flags.ids, manifest));
     }
     if (!flags.waits.empty()) {
-      PENSTOCK_ASSIGN_OR_RETURN(sinks.waits, LineFile::Create(flags.waits, /*followed=*/true));
+      PENSTOCK_ASSIGN_OR_RETURN(sinks.waits, LineFile::CreateForWaits(flags.waits));
     }
     return sinks;
   }
@@ -110,11 +65,6 @@ struct Sinks {
     progress->Add(batch.rows());
     return ids ? ids->WriteIds(batch.record_ids(), *manifest) : absl::OkStatus();
   }
-
-  absl::Status Finish() {
-    if (ids) PENSTOCK_RETURN_IF_ERROR(ids->Finish());
-    return waits ? waits->Finish() : absl::OkStatus();
-  }
 };
 
 struct StreamResult {
@@ -122,6 +72,7 @@ struct StreamResult {
   LoaderStats stats;
   std::string cursor;
   std::string digest;
+  uint64_t left_out = 0;       // Rows of an epoch, over all ranks, that make no full step.
   absl::Duration first_batch;  // From the first request for a batch until it was there.
   WaitTimes waits;             // Of the batches after the first.
 };
@@ -146,6 +97,8 @@ absl::Status ReadBatches(Loader& loader, Pace pace, absl::Time start, Sinks& sin
     PENSTOCK_RETURN_IF_ERROR(sinks.Take(batch));
     result.cursor = batch.cursor().ToString();
     pace.Work(arrived, batch.rows());
+    // Else what was fetched ahead would be taken before Close() comes.
+    if (!InterruptGuard::Check().ok()) return absl::OkStatus();
   }
 }
 
@@ -154,8 +107,6 @@ absl::Status ReadAll(Loader& loader, const StreamFlags& flags, Sinks& sinks, Str
   result.cursor = flags.loader.cursor;
   const absl::Time start = absl::Now();
   absl::Status status = ReadBatches(loader, Pace(flags.pace), start, sinks, result);
-  // Also after a failure: the cursor that is told belongs to the lines that are there.
-  status.Update(sinks.Finish());
   result.elapsed = absl::Now() - start;
   result.stats = loader.stats();
   if (sinks.digest) result.digest = sinks.digest->Hex();
@@ -184,6 +135,7 @@ nlohmann::json ToJson(const StreamResult& result) {
                        {"backoffs", server.backoffs},
                        {"stream_breaks", server.stream_breaks},
                        {"shared_memory", server.shared_memory},
+                       {"no_further_connection", server.no_further_connection},
                        {"connected", server.connected},
                        {"problem", server.problem}});
   }
@@ -195,6 +147,7 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"bytes_per_second", result.stats.bytes / seconds},
                          {"wait_seconds", absl::ToDoubleSeconds(result.stats.wait)},
                          {"first_batch_seconds", absl::ToDoubleSeconds(result.first_batch)},
+                         {"rows_left_out_per_epoch", result.left_out},
                          {"batch_wait_seconds", WaitsToJson(result.waits)},
                          {"cursor", result.cursor},
                          {"replaced_records", result.stats.replaced_records},
@@ -212,9 +165,15 @@ std::string Through(const LoaderStats::Server& server) {
   if (!server.connected && !server.problem.empty()) {
     return absl::StrCat("; not connected: ", server.problem);
   }
-  if (server.shared_memory.empty()) return "";
   if (server.shared_memory == "ok") return ", through shared memory";
-  return absl::StrCat("; no shared memory: ", server.shared_memory);
+  std::string without;
+  if (!server.shared_memory.empty()) {
+    absl::StrAppend(&without, "; no shared memory: ", server.shared_memory);
+  }
+  if (!server.no_further_connection.empty()) {
+    absl::StrAppend(&without, "; no further connection: ", server.no_further_connection);
+  }
+  return without;
 }
 
 void Print(const StreamResult& result) {
@@ -222,6 +181,10 @@ void Print(const StreamResult& result) {
   const LoaderStats& stats = result.stats;
   absl::PrintF("rows     %d in %d steps, %s\n", stats.rows, stats.batches,
                FormatByteSize(stats.bytes));
+  if (result.left_out > 0) {
+    absl::PrintF("left out %s of each epoch, too few for a step: --remainder short or carry\n",
+                 Counted(result.left_out, "row", "rows"));
+  }
   absl::PrintF("rate     %.0f positions/s, %s/s\n", stats.rows / seconds,
                FormatByteSize(static_cast<uint64_t>(stats.bytes / seconds)));
   absl::PrintF("waited   %.3f s of %.3f s for input\n", absl::ToDoubleSeconds(stats.wait), seconds);
@@ -244,7 +207,11 @@ void Print(const StreamResult& result) {
 // What the loader refuses of the flags is wrong usage.
 absl::StatusOr<std::unique_ptr<Loader>> OpenLoaderOf(LoaderOptions options) {
   absl::StatusOr<std::unique_ptr<Loader>> loader = Loader::Open(std::move(options));
-  if (absl::IsInvalidArgument(loader.status())) return UsageError(loader.status().message());
+  if (absl::IsInvalidArgument(loader.status())) {
+    const absl::string_view why = loader.status().message();
+    const bool too_few = absl::StrContains(why, "has no full step");
+    return UsageError(absl::StrCat(why, too_few ? ", or --remainder short" : ""));
+  }
   return loader;
 }
 
@@ -267,24 +234,28 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   options.record_ids = !flags.ids.empty();
   const std::shared_ptr<const Manifest> manifest = options.manifest;
+  const Split split = options.plan.split;
   InterruptGuard interrupts;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, OpenLoaderOf(std::move(options)));
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsEndpoint> metrics,
                             StartMetricsOf(*loader, flags.metrics));
-  const uint64_t rows_per_step = flags.loader.global_batch_size / flags.loader.world_size;
-  const uint64_t steps = flags.loader.steps != 0 ? flags.loader.steps
-                                                 : flags.loader.epochs * loader->steps_per_epoch();
-  Progress progress({.label = "streaming", .total = steps * rows_per_step});
+  Progress progress(
+      {.label = "streaming", .total = RowsToRead(flags.loader, loader->steps_left())});
   PENSTOCK_ASSIGN_OR_RETURN(Sinks sinks, Sinks::Create(flags, *manifest, progress));
-  CloseOnInterrupt close(*loader);
+  PENSTOCK_ASSIGN_OR_RETURN(const auto close, CloseOnInterrupt::Start(*loader));
   StreamResult result;
+  const uint64_t steps = flags.loader.steps;
+  const bool whole_epochs = steps == 0 || steps >= loader->steps_per_epoch();
+  if (flags.loader.remainder == "drop" && (flags.loader.epochs == 0 || whole_epochs)) {
+    result.left_out = manifest->num_records(split) % flags.loader.global_batch_size;
+  }
   const absl::Status status = ReadAll(*loader, flags, sinks, result);
   const absl::Status interrupted = InterruptGuard::Check();
   // What was read before a failure is told too: its cursor is where to go on.
   if (!status.ok() && interrupted.ok() && result.stats.rows == 0) return status;
   progress.Finish("");
   if (flags.json) {
-    absl::PrintF("%s\n", ToJson(result).dump(2));
+    absl::PrintF("%s\n", JsonText(ToJson(result), 2));
   } else {
     Print(result);
   }
@@ -304,7 +275,10 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
   auto flags = std::make_shared<StreamFlags>();
   AddLoaderFlags(command, flags->loader);
   command.add_flag("--digest", flags->digest, "Print the SHA-256 of the rows in order");
-  command.add_option("--ids", flags->ids, "Write each row's shard and record number to FILE")
+  command
+      .add_option("--ids", flags->ids,
+                  "Write each row's shard and record number to FILE, which may\n"
+                  "be there from a run before")
       ->default_str("");
   command
       .add_option("--waits", flags->waits,

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "cli/loader_flags.h"
 #include "cli/testing/command_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -101,6 +102,27 @@ TEST_F(StreamCommandTest, ContinuesAtACursor) {
   EXPECT_EQ(Ids({"--seed", "3", "--global-batch-size", "50", "--cursor", cursor}), whole);
 }
 
+// Each batch's lines are smaller than a buffer of stdio, which would take many of them.
+TEST_F(StreamCommandTest, TellsNoCursorOfIdsThatCouldNotBeWritten) {
+  EXPECT_EQ(Stream({"--global-batch-size", "10", "--ids", "/dev/full"}), 1);
+  EXPECT_THAT(error_, HasSubstr("No space left"));
+  EXPECT_EQ(Json()["cursor"], "");
+}
+
+TEST(RowsToReadTest, IsWhatIsLeftOfTheEpochsAndOfTheSteps) {
+  LoaderFlags flags;
+  flags.global_batch_size = 512;
+  flags.world_size = 2;
+  EXPECT_EQ(RowsToRead(flags, 9), 9u * 256);
+  flags.steps = 100;
+  EXPECT_EQ(RowsToRead(flags, 9), 9u * 256);
+  flags.steps = 3;
+  EXPECT_EQ(RowsToRead(flags, 9), 3u * 256);
+  EXPECT_EQ(RowsToRead(flags, ~uint64_t{0}), 3u * 256);
+  flags.steps = 0;
+  EXPECT_EQ(RowsToRead(flags, ~uint64_t{0}), 0u);
+}
+
 TEST_F(StreamCommandTest, RanksShareEachStep) {
   std::multiset<std::string> both;
   for (const char* rank : {"0", "1"}) {
@@ -138,10 +160,15 @@ TEST_F(StreamCommandTest, APaceHoldsItBackAndChangesNothing) {
 TEST_F(StreamCommandTest, AnInterruptEndsAPace) {
   std::jthread interrupter([this] {
     while (!std::ifstream(scratch_.File("waits"))) std::this_thread::yield();
+    std::ifstream waits(scratch_.File("waits"));
+    while (waits.peek() == std::ifstream::traits_type::eof()) waits.clear();
     kill(getpid(), SIGINT);
   });
-  EXPECT_EQ(Stream({"--pace", "0.001", "--waits", scratch_.File("waits")}), 128 + SIGINT);
+  EXPECT_EQ(
+      Stream({"--global-batch-size", "10", "--pace", "0.001", "--waits", scratch_.File("waits")}),
+      128 + SIGINT);
   EXPECT_THAT(error_, HasSubstr("interrupted by SIGINT"));
+  EXPECT_EQ(Json()["rows"], 10);  // What was fetched ahead is not taken.
 }
 
 TEST_F(StreamCommandTest, WaitsAreWrittenAndSummedUp) {
@@ -161,17 +188,52 @@ TEST_F(StreamCommandTest, WaitsAreWrittenAndSummedUp) {
   EXPECT_LE(Json()["batch_wait_seconds"]["p50"], Json()["batch_wait_seconds"]["p99"]);
 }
 
+TEST_F(StreamCommandTest, SaysHowManyRowsMakeNoFullStep) {
+  ASSERT_EQ(Run({"stream", data_.path(), "--global-batch-size", "300"}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr("left out 100 rows of each epoch"));
+  ASSERT_EQ(Stream({"--global-batch-size", "300", "--remainder", "drop"}), 0) << error_;
+  EXPECT_EQ(Json()["rows_left_out_per_epoch"], 100);
+  ASSERT_EQ(Stream({"--global-batch-size", "300", "--remainder", "carry"}), 0) << error_;
+  EXPECT_EQ(Json()["rows_left_out_per_epoch"], 0);
+}
+
+TEST_F(StreamCommandTest, ReplacesNoFileThatItHasNotWritten) {
+  const std::vector<std::string> others = {"# Read me\n", "rnbqkbnr/8 w - -\t36\n", "one line",
+                                           std::string(9000, 'x')};
+  for (const std::string& content : others) {
+    const std::string path = scratch_.Write("notes", content);
+    for (const char* option : {"--ids", "--waits"}) {
+      EXPECT_EQ(Stream({option, path}), 1);
+      EXPECT_THAT(error_, AllOf(HasSubstr(option), HasSubstr("notes exists")));
+    }
+    EXPECT_EQ(scratch_.Read("notes"), content);
+  }
+  for (const char* option : {"--ids", "--waits"}) {
+    const std::string path = scratch_.Write(option, "");
+    EXPECT_EQ(Stream({option, path}), 0) << error_;
+    EXPECT_EQ(Stream({option, path}), 0) << error_;
+  }
+}
+
 TEST_F(StreamCommandTest, WrongUseExitsWithTwo) {
   const std::vector<std::vector<std::string>> wrong = {
-      {"--dtype", "i9"},   {"--servers", "nowhere"},
-      {"--cursor", "bad"}, {"--global-batch-size", "2", "--world-size", "3"},
-      {"--rank", "1"},     {"--look-ahead", "much"},
-      {"--pace", "-1"},    {"--global-batch-size", "1001", "--remainder", "drop"}};
+      {"--dtype", "i9"},      {"--servers", "nowhere"},
+      {"--cursor", "bad"},    {"--global-batch-size", "2", "--world-size", "3"},
+      {"--rank", "1"},        {"--look-ahead", "much"},
+      {"--look-ahead", "64"}, {"--memory-budget", "100"},
+      {"--pace", "-1"},       {"--global-batch-size", "1001", "--remainder", "drop"}};
   for (const std::vector<std::string>& flags : wrong) {
     EXPECT_EQ(Stream(flags), 2) << flags[0] << " " << flags[1];
     EXPECT_EQ(out_, "");
   }
-  EXPECT_THAT(error_, HasSubstr("no full step of 1001"));
+  EXPECT_THAT(error_, HasSubstr("no full step of 1001 rows: choose a smaller --global-batch-size, "
+                                "or --remainder short"));
+}
+
+TEST_F(StreamCommandTest, NamesAManifestWithoutRecords) {
+  scratch_.Write("empty.tfrecord", "");
+  EXPECT_EQ(Run({"stream", scratch_.path()}), 1);
+  EXPECT_THAT(error_, HasSubstr("the manifest in " + scratch_.path() + ": it lists no records"));
 }
 
 TEST_F(StreamCommandTest, FailuresExitWithOneAndSayWhy) {
@@ -183,7 +245,13 @@ TEST_F(StreamCommandTest, FailuresExitWithOneAndSayWhy) {
   EXPECT_THAT(error_, HasSubstr("nothing"));
   EXPECT_EQ(Stream({"--ids", "/dev/full"}), 1);
   EXPECT_THAT(error_, HasSubstr("No space left"));
-  EXPECT_EQ(Stream({"--servers", "127.0.0.1:1,127.0.0.1:2", "--server-timeout", "300ms"}), 1);
+  EXPECT_EQ(Stream({"--threads", "1", "--memory-budget", "64MiB", "--steps", "1"}), 0);
+  EXPECT_EQ(error_.find("without effect"), std::string::npos);
+  EXPECT_EQ(Stream({"--servers", "127.0.0.1:1,127.0.0.1:2", "--server-timeout", "300ms",
+                    "--threads", "1", "--memory-budget", "64MiB"}),
+            1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("--threads is for local:, without effect here"),
+                            HasSubstr("--memory-budget is for local:")));
   EXPECT_THAT(error_,
               AllOf(HasSubstr("300ms"), HasSubstr("127.0.0.1:1: "), HasSubstr("127.0.0.1:2: ")));
 }

@@ -13,11 +13,13 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/loader_flags.h"
 #include "cli/top_table.h"
+#include "client/flags/network_flags.h"
 #include "client/servers/server_list.h"
 #include "client/servers/server_source.h"
 #include "client/transport/grpc/stats_call.h"
+#include "records/base/json_text.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
 
@@ -28,7 +30,8 @@ constexpr absl::Duration kAnswerTimeout = absl::Seconds(2);
 constexpr absl::Duration kFindTimeout = absl::Seconds(10);  // For names and files of --servers.
 
 struct TopFlags {
-  LoaderFlags network;  // Of these, the servers and how they are reached.
+  std::string servers;
+  NetworkFlags network;
   std::string interval = "1s";
   bool once = false;
   bool clients = false;
@@ -37,12 +40,18 @@ struct TopFlags {
 
 using Answers = std::vector<absl::StatusOr<v1::ServerStats>>;
 
-// All at once: one that does not answer costs the others nothing.
+// All at once, if there are threads to be had: one that does not answer costs the others nothing.
 Answers AskAll(const std::vector<std::unique_ptr<StatsCaller>>& callers) {
   Answers answers(callers.size(), absl::UnknownError(""));
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < callers.size(); ++i) {
-    threads.emplace_back([&, i] { answers[i] = callers[i]->Ask(kAnswerTimeout); });
+    const auto ask = [&, i] { answers[i] = callers[i]->Ask(kAnswerTimeout); };
+    auto thread = StartThread("that asks a server", ask);
+    if (thread.ok()) {
+      threads.push_back(*std::move(thread));
+    } else {
+      ask();
+    }
   }
   threads.clear();
   return answers;
@@ -86,18 +95,18 @@ std::string NowText() {
 }
 
 // One object a line.
-void PrintJson(const std::vector<ServerLoad>& loads) {
-  nlohmann::json servers = nlohmann::json::array();
-  for (const ServerLoad& load : loads) servers.push_back(ToJson(load));
-  // Text of servers need not be UTF-8.
-  std::puts(nlohmann::json({{"time", NowText()}, {"servers", servers}})
-                .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                .c_str());
+void PrintJson(const std::vector<ServerLoad>& loads, const absl::Status& missing) {
+  nlohmann::json json = {{"time", NowText()}, {"servers", nlohmann::json::array()}};
+  for (const ServerLoad& load : loads) json["servers"].push_back(ToJson(load));
+  if (!missing.ok()) json["missing"] = std::string(missing.message());
+  std::puts(JsonText(json).c_str());
 }
 
 // On a terminal in place of what was there before.
-void PrintTable(const std::vector<ServerLoad>& loads, const TopFlags& flags, bool terminal) {
-  const std::vector<std::string> lines = TopLines(loads, flags.clients);
+void PrintTable(const std::vector<ServerLoad>& loads, const absl::Status& missing,
+                const TopFlags& flags, bool terminal) {
+  std::vector<std::string> lines = TopLines(loads, flags.clients);
+  if (!missing.ok()) lines.push_back(absl::StrCat("servers may be missing: ", missing.message()));
   if (!terminal) {
     std::printf("%s%s\n", flags.once ? "" : (NowText() + "\n").c_str(),
                 absl::StrJoin(lines, "\n").c_str());
@@ -113,8 +122,9 @@ void WaitFor(absl::Duration time) {
   poll(&signal, 1, static_cast<int>(absl::ToInt64Milliseconds(time)));
 }
 
-absl::Status Watch(const std::vector<std::unique_ptr<StatsCaller>>& callers, const TopFlags& flags,
-                   absl::Duration interval) {
+// `missing`: why there may be more servers.
+absl::Status Watch(const std::vector<std::unique_ptr<StatsCaller>>& callers,
+                   const absl::Status& missing, const TopFlags& flags, absl::Duration interval) {
   InterruptGuard interrupts;
   const bool terminal = isatty(STDOUT_FILENO) && !flags.once && !flags.json;
   if (terminal) std::fputs("\x1b[2J", stdout);
@@ -122,7 +132,9 @@ absl::Status Watch(const std::vector<std::unique_ptr<StatsCaller>>& callers, con
   size_t down = 0;
   do {
     WaitFor(interval);
-    if (!InterruptGuard::Check().ok()) break;
+    if (absl::Status interrupted = InterruptGuard::Check(); !interrupted.ok()) {
+      return flags.once ? interrupted : absl::OkStatus();  // That is how a person ends it.
+    }
     Answers now = AskAll(callers);
     std::vector<ServerLoad> loads;
     down = 0;
@@ -130,32 +142,43 @@ absl::Status Watch(const std::vector<std::unique_ptr<StatsCaller>>& callers, con
       loads.push_back(LoadBetween(callers[i]->address(), before[i], now[i]));
       down += !now[i].ok();
     }
-    flags.json ? PrintJson(loads) : PrintTable(loads, flags, terminal);
+    flags.json ? PrintJson(loads, missing) : PrintTable(loads, missing, flags, terminal);
     if (std::fflush(stdout) != 0) return ErrnoToStatus(errno, "standard output");
     before = std::move(now);
   } while (!flags.once && InterruptGuard::Check().ok());
-  if (!flags.once || down == 0) return absl::OkStatus();
+  if (!flags.once) return absl::OkStatus();
+  if (down == 0) return Annotate(missing, "servers may be missing");
   return absl::UnavailableError(
       absl::StrCat(down, " of ", callers.size(), " servers did not answer"));
 }
 
+absl::StatusOr<NetworkOptions> CheckedNetwork(const NetworkFlags& flags) {
+  absl::StatusOr<NetworkOptions> network = ToNetworkOptions(flags);
+  absl::Status status = network.status();
+  std::vector<std::string> warnings;
+  if (status.ok()) status = CheckNetworkFiles(*network, warnings);
+  if (!status.ok()) return UsageError(status.message());
+  PrintWarnings(warnings);
+  return network;
+}
+
 absl::Status Top(const TopFlags& flags) {
-  const absl::Status valid = ParseServerList(flags.network.servers).status();
+  const absl::Status valid = ParseServerList(flags.servers).status();
   if (!valid.ok()) return UsageError(valid.message());
-  if (flags.network.servers == "local:") {
+  if (flags.servers == "local:") {
     return UsageError("--servers: local: is inside the reading process; give HOST:PORT");
   }
   absl::StatusOr<absl::Duration> interval = ParseTimeout(flags.interval);
   if (!interval.ok()) return UsageError(absl::StrCat("--interval: ", interval.status().message()));
   if (*interval > absl::Hours(24)) return UsageError("--interval: at most 24h");
-  PENSTOCK_ASSIGN_OR_RETURN(const NetworkOptions network, ToNetworkOptions(flags.network));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
-                            FindServers(flags.network.servers, kFindTimeout));
+  PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
+  PENSTOCK_ASSIGN_OR_RETURN(const NetworkOptions network, CheckedNetwork(flags.network));
+  PENSTOCK_ASSIGN_OR_RETURN(const ServerSet set, FindServers(flags.servers, kFindTimeout));
   std::vector<std::unique_ptr<StatsCaller>> callers;
-  for (const std::string& address : addresses) {
+  for (const std::string& address : set.addresses) {
     callers.push_back(MakeStatsCaller(address, network));
   }
-  return Watch(callers, flags, *interval);
+  return Watch(callers, set.problem, flags, *interval);
 }
 
 }  // namespace
@@ -172,14 +195,15 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "penstock top --servers 127.0.0.1:7070 --once --json | jq '.servers[].rows_per_second'");
   auto flags = std::make_shared<TopFlags>();
   command
-      .add_option("--servers", flags->network.servers,
+      .add_option("--servers", flags->servers,
                   "A list of HOST:PORT, dns:///HOST:PORT and file:PATH, as they are at the start")
       ->required()
       ->default_str("");
   command.add_option("--interval", flags->interval, "Time between two looks, e.g. 500ms");
   command.add_flag(
       "--once", flags->once,
-      "Look twice, --interval apart; print once and end, with 1 if a server did not answer");
+      "Look twice, --interval apart; print once and end, with 1 if a server did not answer or\n"
+      "a name or file of --servers could not be read");
   command.add_flag("--clients", flags->clients, "Also a line for each client of a server");
   command.add_flag("--json", flags->json, "Print one JSON object a line, clients included");
   AddNetworkFlags(command, flags->network);

@@ -12,7 +12,9 @@
 #include "cli/loader_flags.h"
 #include "client/loader/loader_plan.h"
 #include "client/plan/step_rows.h"
+#include "records/base/json_text.h"
 #include "records/base/status.h"
+#include "records/engine/messages.h"
 
 namespace penstock {
 namespace {
@@ -23,13 +25,19 @@ struct WhichFlags {
   bool json = false;
 };
 
-// The step and, for each of this rank's rows, its record's number in its shard.
+struct NamedRecord {
+  uint64_t chunk = 0;
+  uint64_t number = 0;    // In its shard.
+  bool replaced = false;  // It stands for a damaged one, maybe of another chunk of the window.
+};
+
+// The step and, for each of this rank's rows, its record.
 struct StepRecords {
   uint64_t number = 0;
   uint64_t num_steps = 0;  // 2^64 - 1: without end.
   Step step;
   std::vector<StepRow> rows;
-  std::vector<uint64_t> records;
+  std::vector<NamedRecord> records;
   Cursor next;
 };
 
@@ -43,17 +51,20 @@ bool AllOfTheirChunks(const std::vector<StepRow>& rows, const Manifest& manifest
   return true;
 }
 
-std::vector<uint64_t> NumbersByThePlan(const std::vector<StepRow>& rows, const Manifest& manifest) {
-  std::vector<uint64_t> numbers;
+std::vector<NamedRecord> RecordsByThePlan(const std::vector<StepRow>& rows,
+                                          const Manifest& manifest) {
+  std::vector<NamedRecord> records;
   for (const StepRow& row : rows) {
-    numbers.push_back(manifest.chunk(row.record.chunk).first_record + row.record.row);
+    const auto [chunk, index] = row.record;
+    records.push_back({chunk, manifest.chunk(chunk).first_record + index});
   }
-  return numbers;
+  return records;
 }
 
 // Which records of a chunk are in a split is known from their bytes: the step is read once.
-absl::StatusOr<std::vector<uint64_t>> NumbersByReading(LoaderOptions options, const Cursor& cursor,
-                                                       const std::vector<StepRow>& rows) {
+absl::StatusOr<std::vector<NamedRecord>> RecordsByReading(LoaderOptions options,
+                                                          const Cursor& cursor,
+                                                          const std::vector<StepRow>& rows) {
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   options.start = cursor;
   options.max_steps = 1;
@@ -63,13 +74,17 @@ absl::StatusOr<std::vector<uint64_t>> NumbersByReading(LoaderOptions options, co
   Batch batch;
   PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader->Next(batch));
   if (!more || batch.rows() != rows.size()) return absl::InternalError("the step was not read");
-  std::vector<uint64_t> numbers;
+  std::vector<NamedRecord> records;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const auto [chunk, index] = manifest->Locate(batch.record_ids()[i]);
-    if (chunk != rows[i].record.chunk) return absl::InternalError("plan and rows disagree");
-    numbers.push_back(manifest->chunk(chunk).first_record + index);
+    const uint64_t id = batch.record_ids()[i];
+    const bool replaced = (id & kReplacedRecord) != 0;
+    const auto [chunk, index] = manifest->Locate(id & ~kReplacedRecord);
+    if (!replaced && chunk != rows[i].record.chunk) {
+      return absl::InternalError("plan and rows disagree");
+    }
+    records.push_back({chunk, manifest->chunk(chunk).first_record + index, replaced});
   }
-  return numbers;
+  return records;
 }
 
 absl::StatusOr<StepRecords> FindRecords(LoaderOptions options, uint64_t number) {
@@ -85,17 +100,17 @@ absl::StatusOr<StepRecords> FindRecords(LoaderOptions options, uint64_t number) 
   StepRecords found = {number, steps.num_steps(), step, RowsOfStep(plan, step), {}, {}};
   found.next = {plan.fingerprint(), step.end.epoch, step.end.position};
   if (AllOfTheirChunks(found.rows, *manifest, split)) {
-    found.records = NumbersByThePlan(found.rows, *manifest);
+    found.records = RecordsByThePlan(found.rows, *manifest);
     return found;
   }
   const Cursor begin = {plan.fingerprint(), step.begin.epoch, step.begin.position};
-  absl::StatusOr<std::vector<uint64_t>> numbers =
-      NumbersByReading(std::move(options), begin, found.rows);
-  if (!numbers.ok()) {
-    return Annotate(numbers.status(),
+  absl::StatusOr<std::vector<NamedRecord>> records =
+      RecordsByReading(std::move(options), begin, found.rows);
+  if (!records.ok()) {
+    return Annotate(records.status(),
                     "chunks hold records of both splits, so the step has to be read");
   }
-  found.records = *std::move(numbers);
+  found.records = *std::move(records);
   return found;
 }
 
@@ -107,10 +122,11 @@ void Print(const StepRecords& found, const Manifest& manifest) {
   absl::PrintF("# shard\trecord\tchunk_offset\trow\tlane\twindow\n");
   for (size_t i = 0; i < found.rows.size(); ++i) {
     const StepRow& row = found.rows[i];
-    absl::PrintF("%s\t%d\t%d\t%d\t%d\t%d\n",
-                 manifest.shards()[manifest.chunk_shard(row.record.chunk)].path, found.records[i],
-                 manifest.chunk(row.record.chunk).offset, row.row, row.window.lane,
-                 row.window.index);
+    const NamedRecord& record = found.records[i];
+    absl::PrintF("%s\t%d\t%d\t%d\t%d\t%d%s\n",
+                 manifest.shards()[manifest.chunk_shard(record.chunk)].path, record.number,
+                 manifest.chunk(record.chunk).offset, row.row, row.window.lane, row.window.index,
+                 record.replaced ? "\treplaced" : "");
   }
 }
 
@@ -118,10 +134,12 @@ nlohmann::json ToJson(const StepRecords& found, const Manifest& manifest) {
   nlohmann::json rows = nlohmann::json::array();
   for (size_t i = 0; i < found.rows.size(); ++i) {
     const StepRow& row = found.rows[i];
+    const NamedRecord& record = found.records[i];
     rows.push_back({{"row", row.row},
-                    {"shard", manifest.shards()[manifest.chunk_shard(row.record.chunk)].path},
-                    {"record", found.records[i]},
-                    {"chunk_offset", manifest.chunk(row.record.chunk).offset},
+                    {"shard", manifest.shards()[manifest.chunk_shard(record.chunk)].path},
+                    {"record", record.number},
+                    {"replaced", record.replaced},
+                    {"chunk_offset", manifest.chunk(record.chunk).offset},
                     {"epoch", row.window.epoch},
                     {"position", row.position},
                     {"lane", row.window.lane},
@@ -143,7 +161,7 @@ absl::Status Which(const WhichFlags& flags) {
   if (absl::IsInvalidArgument(found.status())) return UsageError(found.status().message());
   PENSTOCK_RETURN_IF_ERROR(found.status());
   if (flags.json) {
-    absl::PrintF("%s\n", ToJson(*found, *manifest).dump(2));
+    absl::PrintF("%s\n", JsonText(ToJson(*found, *manifest), 2));
   } else {
     Print(*found, *manifest);
   }
@@ -157,7 +175,8 @@ void AddWhichCommand(CLI::App& app, absl::Status& outcome) {
       app, "which",
       "Print the records that form a step, by shard and number in the shard, in the order of the\n"
       "rows. It follows from the manifest and the plan alone; only where chunks hold records of\n"
-      "both splits the step is read too. Steps count from 0, or from --cursor on.",
+      "both splits the step is read too, and what --on-error replace puts in the place of damaged\n"
+      "records is marked \"replaced\". Steps count from 0, or from --cursor on.",
       "penstock which --manifest data/manifest.pb --seed 7 --step 1000\n"
       "penstock which data/manifest.pb --seed 7 --step 1000 --rank 3 --world-size 8 --json");
   auto flags = std::make_shared<WhichFlags>();

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -16,6 +17,7 @@
 namespace penstock {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Words = std::vector<std::string>;
@@ -34,7 +36,7 @@ class WhichCommandTest : public CommandFixture {
     first.insert(first.end(), more.begin(), more.end());
     return first;
   }
-  // "SHARD<TAB>NUMBER" of each row of `step`, as which prints them.
+  // "SHARD<TAB>NUMBER" of each row of `step`, as which prints them, and "<TAB>replaced".
   Words Which(uint64_t step, const Words& flags) {
     EXPECT_EQ(Run(Joined({"which", "--manifest", path_, "--step", absl::StrCat(step)}, flags)), 0)
         << error_;
@@ -42,7 +44,8 @@ class WhichCommandTest : public CommandFixture {
     for (absl::string_view line : absl::StrSplit(out_, '\n', absl::SkipEmpty())) {
       if (line.front() == '#') continue;
       const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
-      rows.push_back(absl::StrCat(columns[0], "\t", columns[1]));
+      rows.push_back(absl::StrCat(columns[0], "\t", columns[1],
+                                  columns.size() > 6 ? absl::StrCat("\t", columns[6]) : ""));
     }
     return rows;
   }
@@ -54,6 +57,11 @@ class WhichCommandTest : public CommandFixture {
               0)
         << error_;
     return absl::StrSplit(scratch_.Read("ids"), '\n', absl::SkipEmpty());
+  }
+  void Damage(const std::string& shard, size_t at) {
+    std::string bytes = data_.Read(shard);
+    bytes[at] ^= 1;
+    data_.Write(shard, bytes);
   }
   void ExpectTheSame(uint64_t steps, const Words& flags) {
     Words found;
@@ -84,6 +92,27 @@ TEST_F(WhichCommandTest, ReadsTheStepWhereTheManifestDoesNotTellTheSplit) {
   ExpectTheSame(2, {"--split", "holdout", "--seed", "3", "--global-batch-size", "50"});
 }
 
+// Records in the middle of a chunk, for which others of it stand, and a whole chunk, for which
+// another of the window does.
+TEST_F(WhichCommandTest, MarksWhatStandsForADamagedRecord) {
+  path_ = scratch_.File("manifest.pb");
+  ASSERT_EQ(Run({"index", data_.path(), "--holdout", "30%", "--absolute", "-o", path_}), 0)
+      << error_;
+  Damage("0.tfrecord", 8);
+  for (size_t at = 10'000; at < 50'000; at += 10'000) Damage("2.tfrecord", at);
+  const Words flags = {"--split", "train",   "--on-error", "replace", "--global-batch-size",
+                       "100",     "--lanes", "4"};
+  ExpectTheSame(5, flags);
+  Words replaced;
+  for (uint64_t step = 0; step < 5; ++step) {
+    for (const std::string& row : Which(step, flags)) {
+      if (absl::EndsWith(row, "\treplaced")) replaced.push_back(row);
+    }
+  }
+  EXPECT_THAT(replaced, Contains(HasSubstr("2.tfrecord\t")));
+  EXPECT_GT(replaced.size(), 2u);
+}
+
 // The data is not there, and not missed.
 TEST_F(WhichCommandTest, NeedsNothingButTheManifest) {
   path_ = scratch_.File("manifest.pb");
@@ -104,6 +133,7 @@ TEST_F(WhichCommandTest, PrintsJson) {
   ASSERT_EQ(json["rows"].size(), 50u);
   EXPECT_EQ(json["rows"][0]["row"], 50);
   EXPECT_EQ(json["rows"][0]["position"], 150);
+  EXPECT_EQ(json["rows"][0]["replaced"], false);
   for (size_t i = 0; i < 50; ++i) {
     const nlohmann::json& row = json["rows"][i];
     EXPECT_EQ(absl::StrCat(std::string(row["shard"]), "\t", uint64_t{row["record"]}), rows[i]);

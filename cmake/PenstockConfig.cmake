@@ -1,5 +1,5 @@
 # find_package(Penstock) gives penstock::loader: link it, include "client/loader/loader.h"; and
-# penstock::trainer_ranks: "trainer/comm/verbs.h" (which also needs nlohmann-json3-dev).
+# penstock::trainer_ranks: "trainer/comm/verbs.h".
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
 find_dependency(absl)
@@ -7,8 +7,8 @@ find_dependency(Protobuf)
 find_dependency(gRPC)
 find_dependency(ZLIB)
 find_dependency(OpenSSL)
+find_dependency(nlohmann_json)
 find_dependency(PkgConfig)
-find_package(nlohmann_json QUIET)
 if(NOT TARGET PkgConfig::isal)
   pkg_check_modules(isal REQUIRED IMPORTED_TARGET libisal)
 endif()

@@ -1,5 +1,6 @@
 # cmake --install puts the programs into bin/, and what find_package(Penstock) needs beside them:
-# the libraries of records/, client/ and proto/ with their headers, and those of trainer/comm.
+# the libraries of records/, client/ and proto/ with their headers, and of trainer/comm those that
+# know no GPU.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -7,7 +8,7 @@ get_property(all_libraries GLOBAL PROPERTY PENSTOCK_LIBRARIES)
 foreach(library IN LISTS all_libraries)
   get_target_property(folder ${library} SOURCE_DIR)
   if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(records|client|proto)" AND
-      NOT folder MATCHES "/client/metrics$")  # It would ask for prometheus-cpp.
+      NOT folder MATCHES "/client/(flags|metrics)$")  # They would ask for CLI11, prometheus-cpp.
     list(APPEND exported ${library})
   endif()
 endforeach()
@@ -21,7 +22,8 @@ foreach(folder records client proto trainer/comm)
   foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
     install(DIRECTORY ${root}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/${parent}
       FILES_MATCHING PATTERN "*.h" PATTERN CMakeFiles EXCLUDE PATTERN testing EXCLUDE
-      PATTERN example EXCLUDE PATTERN metrics EXCLUDE)
+      PATTERN example EXCLUDE PATTERN flags EXCLUDE PATTERN metrics EXCLUDE
+      REGEX "trainer/comm/(connect_devices|cuda_|device_|nccl_|staged_)" EXCLUDE)
   endforeach()
 endforeach()
 

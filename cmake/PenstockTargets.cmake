@@ -1,10 +1,14 @@
-# penstock_library(name SOURCES ... [PUBLIC ...] [PRIVATE ...])
-#   PUBLIC: libraries that appear in our headers. Alias: penstock::name.
-# penstock_test(name [OPTIMIZED] SOURCES ... [DEPS ...] [LABELS ...] [PREFIX ...])
+# penstock_library(name [COLD] SOURCES ... [PUBLIC ...] [PRIVATE ...])
+#   PUBLIC: libraries that appear in our headers. Alias: penstock::name. COLD: it computes little, and
+#   is mostly templates of others: where there are sanitizers it is compiled without optimization,
+#   which takes half the time.
+# penstock_test(name [OPTIMIZED] [SEQUENTIAL] SOURCES ... [DEPS ...] [LABELS ...] [PREFIX ...])
 #   PREFIX: of the tests' names. OPTIMIZED: as libraries are; else its own files, not what they test,
-#   are compiled without, which takes half the time.
+#   are compiled without, which takes half the time. SEQUENTIAL: what it tests has no threads, so
+#   that TSan has nothing to find there.
 # penstock_benchmark(name SOURCES ... [DEPS ...])
 # penstock_fuzzer(name SOURCES ... [DEPS ...])   of the target `fuzzers`, with -DPENSTOCK_FUZZERS=ON
+# penstock_program(name SOURCES ... [DEPS ...])  for those who change or measure Penstock
 # penstock_binary(name SOURCES ... [DEPS ...])   installed to bin/
 
 set(PENSTOCK_TEST_OPTIONS -O0)
@@ -31,13 +35,20 @@ function(penstock_compile_options target)
       $<$<CXX_COMPILER_ID:Clang>:-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizers_ignore.txt>)
     target_link_options(${target} PUBLIC -fsanitize=${PENSTOCK_SANITIZE})
   endif()
-  if(PENSTOCK_FUZZERS)
-    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+endfunction()
+
+# `cold`: whether it may be compiled without optimization where there are sanitizers.
+function(penstock_reuse_precompiled target cold)
+  if(cold AND PENSTOCK_SANITIZE AND PENSTOCK_TESTS)
+    target_compile_options(${target} PRIVATE ${PENSTOCK_TEST_OPTIONS})
+    target_precompile_headers(${target} REUSE_FROM penstock_precompiled_tests)
+  else()
+    target_precompile_headers(${target} REUSE_FROM penstock_precompiled)
   endif()
 endfunction()
 
 function(penstock_library name)
-  cmake_parse_arguments(A "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(A "COLD" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(penstock_${name} STATIC ${A_SOURCES})
   add_library(penstock::${name} ALIAS penstock_${name})
   set_target_properties(penstock_${name} PROPERTIES EXPORT_NAME ${name})
@@ -47,15 +58,15 @@ function(penstock_library name)
     $<INSTALL_INTERFACE:include/penstock>)
   target_link_libraries(penstock_${name} PUBLIC ${A_PUBLIC} PRIVATE ${A_PRIVATE})
   penstock_compile_options(penstock_${name})
-  target_precompile_headers(penstock_${name} REUSE_FROM penstock_precompiled)
+  penstock_reuse_precompiled(penstock_${name} ${A_COLD})
   set_property(GLOBAL APPEND PROPERTY PENSTOCK_LIBRARIES penstock_${name})
 endfunction()
 
 function(penstock_test name)
-  if(NOT PENSTOCK_TESTS)
+  cmake_parse_arguments(A "OPTIMIZED;SEQUENTIAL" "PREFIX" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT PENSTOCK_TESTS OR (A_SEQUENTIAL AND PENSTOCK_TSAN_ONLY))
     return()
   endif()
-  cmake_parse_arguments(A "OPTIMIZED" "PREFIX" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(${name} PRIVATE ${A_DEPS} GTest::gmock GTest::gtest_main)
@@ -66,19 +77,40 @@ function(penstock_test name)
     target_compile_options(${name} PRIVATE ${PENSTOCK_TEST_OPTIONS})
     target_precompile_headers(${name} REUSE_FROM penstock_precompiled_tests)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${A_PREFIX}"
-    PROPERTIES TIMEOUT 300 LABELS "${A_LABELS}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
+    TEST_PREFIX "${A_PREFIX}" PROPERTIES TIMEOUT 1800 LABELS "${A_LABELS}")
+endfunction()
+
+function(penstock_program name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_link_libraries(${name} PRIVATE ${A_DEPS})
+  penstock_compile_options(${name})
+  penstock_reuse_precompiled(${name} ON)
 endfunction()
 
 function(penstock_benchmark name)
-  if(NOT PENSTOCK_BENCHMARKS)
+  if(PENSTOCK_BENCHMARKS)
+    penstock_program(${name} ${ARGN} benchmark::benchmark)
+  endif()
+endfunction()
+
+# Lets libFuzzer see the branches that a library and those below it take.
+set(PENSTOCK_SHOW_BRANCHES
+  -fsanitize-coverage=edge,indirect-calls,inline-8bit-counters,pc-table,trace-cmp)
+function(penstock_show_branches library)
+  get_target_property(target ${library} ALIASED_TARGET)
+  get_target_property(shown ${target} PENSTOCK_SHOWS_BRANCHES)
+  if(shown)
     return()
   endif()
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
-  add_executable(${name} ${A_SOURCES})
-  target_link_libraries(${name} PRIVATE ${A_DEPS} benchmark::benchmark)
-  penstock_compile_options(${name})
-  target_precompile_headers(${name} REUSE_FROM penstock_precompiled)
+  set_target_properties(${target} PROPERTIES PENSTOCK_SHOWS_BRANCHES ON)
+  target_compile_options(${target} PRIVATE ${PENSTOCK_SHOW_BRANCHES})
+  get_target_property(below ${target} LINK_LIBRARIES)
+  list(FILTER below INCLUDE REGEX "^penstock::")
+  foreach(next IN LISTS below)
+    penstock_show_branches(${next})
+  endforeach()
 endfunction()
 
 function(penstock_fuzzer name)
@@ -90,16 +122,16 @@ function(penstock_fuzzer name)
   target_link_libraries(${name} PRIVATE ${A_DEPS})
   penstock_compile_options(${name})
   target_precompile_headers(${name} REUSE_FROM penstock_precompiled)
+  target_compile_options(${name} PRIVATE ${PENSTOCK_SHOW_BRANCHES})
+  foreach(library IN LISTS A_DEPS)
+    penstock_show_branches(${library})
+  endforeach()
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers ${name})
 endfunction()
 
 function(penstock_binary name)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
-  add_executable(${name} ${A_SOURCES})
-  target_link_libraries(${name} PRIVATE ${A_DEPS})
-  penstock_compile_options(${name})
-  target_precompile_headers(${name} REUSE_FROM penstock_precompiled)
+  penstock_program(${name} ${ARGN})
   if(PENSTOCK_PORTABLE)
     target_link_libraries(${name} PRIVATE penstock_older_glibc)
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections

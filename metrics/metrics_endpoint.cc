@@ -1,9 +1,11 @@
 #include "metrics/metrics_endpoint.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "prometheus/collectable.h"
 #include "prometheus/exposer.h"
@@ -12,6 +14,26 @@
 
 namespace penstock {
 namespace {
+
+// A connection that says nothing holds a thread until the time-out. Nor may one that was answered:
+// a scraper comes again in seconds.
+std::vector<std::string> HttpOptions(absl::string_view listen) {
+  return {"listening_ports",    std::string(listen),
+          "num_threads",        absl::StrCat(MetricsEndpoint::kThreads),
+          "request_timeout_ms", "2000",
+          "enable_keep_alive",  "no"};
+}
+
+// What the exposer's exception says is no more than that it failed.
+absl::Status ExplainFailure(absl::string_view listen) {
+  const absl::string_view ipv6 =
+      listen[0] == '[' ? "; or civetweb, which serves them, has no IPv6, as Debian's: give an IPv4 "
+                         "address, e.g. 0.0.0.0:9464 for all"
+                       : "";
+  return absl::UnavailableError(absl::StrCat("cannot listen on ", listen,
+                                             " for metrics: the port is in use, or the address ",
+                                             "is not this machine's", ipv6));
+}
 
 class CollectingFunction final : public prometheus::Collectable {
  public:
@@ -30,10 +52,12 @@ class CollectingFunction final : public prometheus::Collectable {
 }  // namespace
 
 absl::Status MetricsEndpoint::CheckAddress(absl::string_view listen) {
-  const size_t colon = listen.rfind(':');
-  if (colon != absl::string_view::npos && colon != 0 && IsPort(listen.substr(colon + 1))) {
-    return absl::OkStatus();
-  }
+  const size_t colon = std::min(listen.rfind(':'), listen.size());
+  const absl::string_view host = listen.substr(0, colon);
+  const bool is_bare_ipv6 = absl::StrContains(host, ':') && host[0] != '[';
+  const bool has_port = colon < listen.size() && IsPort(listen.substr(colon + 1));
+  const bool is_one = !absl::StrContains(listen, ',');
+  if (!host.empty() && has_port && is_one && !is_bare_ipv6) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("\"", listen, "\" is no address for metrics; give HOST:PORT"));
 }
@@ -44,14 +68,12 @@ absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Start(absl::st
   std::unique_ptr<MetricsEndpoint> endpoint(new MetricsEndpoint());
   endpoint->collectable_ = std::make_shared<CollectingFunction>(std::move(collect));
   try {
-    endpoint->exposer_ = std::make_unique<prometheus::Exposer>(std::string(listen));
+    endpoint->exposer_ = std::make_unique<prometheus::Exposer>(HttpOptions(listen));
     endpoint->exposer_->RegisterCollectable(endpoint->collectable_);
     endpoint->address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":",
                                       endpoint->exposer_->GetListeningPorts().at(0));
-  } catch (const std::exception&) {  // Its text says no more than that it failed.
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", listen,
-                     " for metrics: the port is in use, or the address is not this machine's"));
+  } catch (const std::exception&) {
+    return ExplainFailure(listen);
   }
   return endpoint;
 }

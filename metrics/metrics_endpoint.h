@@ -17,11 +17,13 @@ class Exposer;
 
 namespace penstock {
 
-// Plain HTTP on two threads of its own; a scrape asks `collect` and costs nothing between scrapes.
-// Thread-safe.
+// Plain HTTP on threads of its own; a scrape asks `collect` and costs nothing between scrapes. Who
+// connects and asks nothing is let go after 2 s. Thread-safe.
 class MetricsEndpoint {
  public:
-  // Called on any of its threads, two at once at most; must be thread-safe.
+  static constexpr int kThreads = 8;
+
+  // Called on any of its threads, on all at once at most; must be thread-safe.
   using Collect = std::function<void(MetricFamilies&)>;
 
   // kInvalidArgument: `listen` is not HOST:PORT.

@@ -2,11 +2,23 @@
 
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "records/base/number_range.h"
 #include "records/base/status.h"
 
 namespace penstock {
+
+namespace {
+
+// 0: `address` is empty, or leaves it to the machine.
+uint32_t PortOf(absl::string_view address) {
+  uint32_t port = 0;
+  const size_t colon = address.rfind(':');
+  return absl::SimpleAtoi(address.substr(colon + 1), &port) ? port : 0;
+}
+
+}  // namespace
 
 absl::Status MetricsFlags::Validate() const {
   if (port != "off" && !IsPort(port)) {
@@ -18,18 +30,26 @@ absl::Status MetricsFlags::Validate() const {
         "--metrics-port and --metrics-listen: give one of them; --metrics-port N listens on "
         "127.0.0.1:N");
   }
-  if (listen.empty()) return absl::OkStatus();
-  return Annotate(MetricsEndpoint::CheckAddress(listen), "--metrics-listen");
+  if (!listen.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(Annotate(MetricsEndpoint::CheckAddress(listen), "--metrics-listen"));
+  }
+  if (PortOf(address()) <= 65535) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(port == "off" ? "--metrics-listen" : "--metrics-port", ": process ", offset,
+                   " of this machine would take port ", PortOf(address()), "; give a lower one"));
 }
 
 std::string MetricsFlags::address() const {
-  return port == "off" ? listen : absl::StrCat("127.0.0.1:", port);
+  const std::string first = port == "off" ? listen : absl::StrCat("127.0.0.1:", port);
+  const uint32_t number = PortOf(first);
+  if (number == 0) return first;
+  return absl::StrCat(first.substr(0, first.rfind(':') + 1), number + offset);
 }
 
 void AddMetricsFlags(CLI::App& command, MetricsFlags& flags) {
   command.add_option("--metrics-port", flags.port,
                      "Serve Prometheus metrics on 127.0.0.1:PORT/metrics; 0 takes a free port; "
-                     "off: none");
+                     "off: none. penstock-train adds its local rank to PORT");
   command.add_option("--metrics-listen", flags.listen,
                      "The same on HOST:PORT, for a Prometheus on another machine: plain HTTP "
                      "without credentials, which tells counts and sizes, no names and no data");

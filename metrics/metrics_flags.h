@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_METRICS_METRICS_FLAGS_H_
 #define PENSTOCK_METRICS_METRICS_FLAGS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,8 @@ namespace penstock {
 struct MetricsFlags {
   std::string port = "off";
   std::string listen;
+  // Added to a port that is not 0: for programs of which several run on a machine.
+  uint32_t offset = 0;
 
   // kInvalidArgument names the flag.
   absl::Status Validate() const;

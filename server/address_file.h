@@ -8,31 +8,62 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "records/io/atomic_file.h"
+#include "records/io/file_stamp.h"
+#include "records/io/text_file.h"
+#include "server/listen_address.h"
 
 namespace penstock {
 
-// Appears whole, with one line "HOST:PORT"; the destructor removes it. Not thread-safe.
+// Appears whole, with one line "HOST:PORT"; the destructor removes it, unless another server has
+// put its own in its place: a restart may start the new one first. Not thread-safe.
 class AddressFile {
  public:
   AddressFile() = default;
   AddressFile(const AddressFile&) = delete;
   AddressFile& operator=(const AddressFile&) = delete;
   ~AddressFile() {
-    if (!path_.empty()) unlink(path_.c_str());
+    if (!path_.empty() && IsOurs()) unlink(path_.c_str());
   }
 
+  // kAlreadyExists: what lies there is no such file, nor empty; it is left alone.
   absl::Status Write(std::string path, const std::string& address) {
+    if (!MayReplace(path)) {
+      return absl::AlreadyExistsError(absl::StrCat(
+          path, ": lies there and is no address file; remove it or choose another path"));
+    }
     std::string line = absl::StrCat(address, "\n");
     absl::Status status =
         WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(line.data()), line.size()});
-    if (status.ok()) path_ = std::move(path);
+    if (!status.ok()) return status;
+    written_ = FileStamp::At(path);
+    path_ = std::move(path);
     return status;
   }
 
  private:
+  static bool MayReplace(const std::string& path) {
+    constexpr uint64_t kMaxLine = 1024;
+    const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxLine);
+    if (!text.ok()) return absl::IsNotFound(text.status());
+    const absl::string_view line = absl::StripSuffix(*text, "\n");
+    return line.empty() ||
+           (line.find_first_of(" \t\n") == line.npos && ParseListenAddress(line).ok());
+  }
+
+  // The time too: the number of a file that is gone is given to another one. Not the time of
+  // its last change, which a chmod sets.
+  bool IsOurs() const {
+    const FileStamp now = FileStamp::At(path_);
+    return now.device == written_.device && now.inode == written_.inode &&
+           now.modified_ns == written_.modified_ns;
+  }
+
   std::string path_;
+  FileStamp written_;
 };
 
 }  // namespace penstock

@@ -21,9 +21,9 @@ class EngineSessions final : public SessionSource {
   explicit EngineSessions(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   absl::StatusOr<Opened> Open(const StreamOptions& options, SessionEvents& events) override {
-    PENSTOCK_ASSIGN_OR_RETURN(ServerInfo info, engine_->Describe(options));
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                               engine_->OpenSession(options, events));
+    const ServerInfo info = session->info();
     return Opened{
         .session = std::move(session),
         .info = info,

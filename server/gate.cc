@@ -21,6 +21,22 @@ absl::string_view AuthorizationOf(const grpc::CallbackServerContext& context) {
   return {found->second.data(), found->second.size()};
 }
 
+struct Limit {
+  absl::string_view what;
+  size_t all;
+  size_t of_host;
+  absl::string_view advice, advice_of_host;  // Behind the numbers.
+};
+
+Limit LimitOf(CallKind kind, const ServiceLimits& limits) {
+  if (kind == CallKind::kStream) {
+    return {"streams", limits.max_streams, limits.max_streams_per_host,
+            " (--max-streams of penstock-server)", " (--max-streams-per-host of penstock-server)"};
+  }
+  return {kind == CallKind::kManifest ? "Manifest calls" : "Stats calls", limits.max_calls,
+          limits.max_calls_per_host, ": ask again", ": ask again"};
+}
+
 }  // namespace
 
 Gate::Pass::Pass(Pass&& other) noexcept { *this = std::move(other); }
@@ -85,46 +101,31 @@ absl::StatusOr<Gate::Pass> Gate::TryAdmit(const grpc::CallbackServerContext& con
 }
 
 absl::Status Gate::Count(CallKind kind, const std::string& host) {
+  const Limit limit = LimitOf(kind, limits_);
   MutexLock lock(&mutex_);
-  if (kind == CallKind::kCall) {
-    if (num_calls_ >= limits_.max_calls) {
-      return absl::ResourceExhaustedError(absl::StrCat(num_calls_,
-                                                       " calls are being answered; the limit is ",
-                                                       limits_.max_calls, ": ask again"));
-    }
-    ++num_calls_;
-    return absl::OkStatus();
+  Open& open = open_[kind];
+  if (open.all >= limit.all) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        open.all, " ", limit.what, " are open; the limit is ", limit.all, limit.advice));
   }
-  if (num_streams_ >= limits_.max_streams) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(num_streams_, " streams are open; the limit is ", limits_.max_streams));
-  }
-  size_t& of_host = streams_of_host_[host];
-  if (of_host >= limits_.max_streams_per_host) {
-    return absl::ResourceExhaustedError(absl::StrCat(of_host, " streams of ", host,
+  size_t& of_host = open.of_host[host];
+  if (of_host >= limit.of_host) {
+    return absl::ResourceExhaustedError(absl::StrCat(of_host, " ", limit.what, " of ", host,
                                                      " are open; the limit of one host is ",
-                                                     limits_.max_streams_per_host));
+                                                     limit.of_host, limit.advice_of_host));
   }
   ++of_host;
-  ++num_streams_;
+  ++open.all;
   return absl::OkStatus();
 }
 
 void Gate::Leave(const Pass& pass) {
   MutexLock lock(&mutex_);
   definition_bytes_ -= pass.definition_bytes_;
-  if (pass.kind_ == CallKind::kCall) {
-    --num_calls_;
-    return;
-  }
-  --num_streams_;
-  auto of_host = streams_of_host_.find(pass.host_);
-  if (--of_host->second == 0) streams_of_host_.erase(of_host);
-}
-
-size_t Gate::num_calls() const {
-  MutexLock lock(&mutex_);
-  return num_calls_;
+  Open& open = open_[pass.kind_];
+  --open.all;
+  const auto of_host = open.of_host.find(pass.host_);
+  if (--of_host->second == 0) open.of_host.erase(of_host);
 }
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -18,7 +19,7 @@
 
 namespace penstock {
 
-enum class CallKind { kStream, kCall };
+enum class CallKind { kStream, kManifest, kStats };
 
 // Checks the token and counts what is open. Thread-safe.
 class Gate {
@@ -35,6 +36,8 @@ class Gate {
     // Counts the definition of a window. kResourceExhausted: a limit, with the numbers.
     absl::Status AddDefinition(uint64_t bytes);
     void RemoveDefinition(uint64_t bytes);
+    // As Gate::AllowLog(): whoever is refused may come again at once.
+    std::optional<uint64_t> AllowLog(absl::string_view kind) const { return gate_->AllowLog(kind); }
     // What it was let in by; null: no tokens are asked for.
     const std::shared_ptr<const Grant>& grant() const { return grant_; }
 
@@ -44,7 +47,7 @@ class Gate {
         : gate_(gate), kind_(kind), host_(std::move(host)), grant_(std::move(grant)) {}
 
     Gate* gate_ = nullptr;
-    CallKind kind_ = CallKind::kCall;
+    CallKind kind_ = CallKind::kStream;
     std::string host_;
     std::shared_ptr<const Grant> grant_;  // Null: no tokens are asked for.
     uint64_t definition_bytes_ = 0;
@@ -58,24 +61,28 @@ class Gate {
   // Refusals are logged, at most one of a kind every 10 s.
   absl::StatusOr<Pass> Admit(const grpc::CallbackServerContext& context, CallKind kind);
 
+  // Of what is refused behind the gate: as LogLimiter::Allow().
+  std::optional<uint64_t> AllowLog(absl::string_view kind) { return log_.Allow(kind); }
+
   // Whether who comes with this grant today is let in. The token file is read if it has changed.
   bool StillGrants(const Grant& grant) const { return tokens_->StillGrants(grant); }
-
-  size_t num_calls() const;
 
  private:
   absl::StatusOr<Pass> TryAdmit(const grpc::CallbackServerContext& context, CallKind kind);
   absl::Status Count(CallKind kind, const std::string& host);
+  // Of what is open, one count for each kind of call.
+  struct Open {
+    size_t all = 0;
+    std::map<std::string, size_t> of_host;
+  };
   void Leave(const Pass& pass);
 
   const ServiceLimits limits_;
   const std::unique_ptr<TokenFile> tokens_;
   LogLimiter log_;
   mutable Mutex mutex_;
-  size_t num_streams_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t num_calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<CallKind, Open> open_ ABSL_GUARDED_BY(mutex_);
   uint64_t definition_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<std::string, size_t> streams_of_host_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock

@@ -1,33 +1,57 @@
 #include "server/health_port.h"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
+#include "records/base/process_stats.h"
 #include "records/base/status.h"
+#include "server/connection_limits.h"
+#include "server/hand_over.h"
 #include "server/listen_address.h"
+#include "server/listener.h"
 
 namespace penstock {
+namespace {
 
-absl::StatusOr<std::unique_ptr<HealthPort>> HealthPort::Start(const std::string& listen) {
-  PENSTOCK_ASSIGN_OR_RETURN(const ListenAddress parsed, ParseListenAddress(listen));
-  PENSTOCK_RETURN_IF_ERROR(ProbeListenAddress(parsed));
-  std::unique_ptr<HealthPort> health(new HealthPort);
-  grpc::ServerBuilder builder;
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  int port = 0;
-  builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&health->health_);
-  health->grpc_ = builder.BuildAndStart();
-  if (health->grpc_ == nullptr || port == 0) {
-    PENSTOCK_RETURN_IF_ERROR(ProbeListenAddress(parsed));
-    return absl::UnavailableError(absl::StrCat("listen on ", listen, ": gRPC could not start"));
-  }
-  health->address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port);
+// The name of a service.
+constexpr int kMaxRequestBytes = 4 << 10;
+
+ListenerOptions OptionsOfHealth() {
+  const uint64_t share = std::max<uint64_t>(DescriptorLimit() / 8, 1);
+  return {.cure_of_tls = "it is --health-listen, let the probe speak plaintext",
+          .max_connections = std::min(HealthPort::kMaxConnections, share)};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HealthPort>> HealthPort::Start(const std::string& listen,
+                                                              const ServiceLimits& limits) {
+  std::unique_ptr<HealthPort> health(new HealthPort(limits));
+  PENSTOCK_RETURN_IF_ERROR(health->Listen(listen));
   return health;
 }
 
+HealthPort::HealthPort(const ServiceLimits& limits) : health_(limits) {}
+
+absl::Status HealthPort::Listen(const std::string& listen) {
+  PENSTOCK_ASSIGN_OR_RETURN(const ListenAddress parsed, ParseListenAddress(listen));
+  PENSTOCK_ASSIGN_OR_RETURN(listener_, Listener::Bind(parsed));
+  grpc::ServerBuilder builder;
+  LimitConnections(builder);
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  Listener::HandOver hand_over = HandOverTo(builder, grpc::InsecureServerCredentials());
+  builder.RegisterService(&health_);
+  grpc_ = builder.BuildAndStart();
+  if (grpc_ == nullptr) return absl::InternalError("gRPC could not start a server");
+  address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", listener_->port());
+  return listener_->Start(OptionsOfHealth(), std::move(hand_over));
+}
+
 HealthPort::~HealthPort() {
+  listener_.reset();
   if (grpc_ != nullptr) grpc_->Shutdown(std::chrono::system_clock::now());
 }
 

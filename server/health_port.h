@@ -3,11 +3,13 @@
 #ifndef PENSTOCK_SERVER_HEALTH_PORT_H_
 #define PENSTOCK_SERVER_HEALTH_PORT_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "server/health_service.h"
+#include "server/service_limits.h"
 
 namespace grpc {
 class Server;
@@ -15,21 +17,30 @@ class Server;
 
 namespace penstock {
 
-// Serves until destroyed. Thread-safe.
+class Listener;
+
+// Serves until destroyed. Takes few descriptors, whoever connects: the others are for those who
+// come for data. Thread-safe.
 class HealthPort {
  public:
+  // Or an eighth of the descriptors, if that is less.
+  static constexpr uint64_t kMaxConnections = 256;
+
   // HOST:PORT; port 0 takes a free one. Errors as Server::Start().
-  static absl::StatusOr<std::unique_ptr<HealthPort>> Start(const std::string& listen);
+  static absl::StatusOr<std::unique_ptr<HealthPort>> Start(const std::string& listen,
+                                                           const ServiceLimits& limits);
   ~HealthPort();
 
   const std::string& address() const { return address_; }
   void SetServing(bool serving) { health_.SetServing(serving); }
 
  private:
-  HealthPort() = default;
+  explicit HealthPort(const ServiceLimits& limits);
+  absl::Status Listen(const std::string& listen);
 
   HealthService health_;
   std::unique_ptr<grpc::Server> grpc_;
+  std::unique_ptr<Listener> listener_;
   std::string address_;
 };
 

@@ -1,6 +1,8 @@
 #include "server/health_service.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/refusing_reactor.h"
 
 namespace penstock {
 
@@ -10,6 +12,7 @@ using grpc::health::v1::HealthCheckResponse;
 namespace {
 
 constexpr absl::string_view kLiveness = "liveness";
+constexpr size_t kMaxServiceName = 256;
 
 // Of one status with the whole server.
 bool IsServer(absl::string_view service) {
@@ -62,6 +65,7 @@ class HealthWatch final : public grpc::ServerWriteReactor<HealthCheckResponse> {
   void OnDone() override {
     {
       MutexLock lock(&service_.mutex_);
+      --service_.num_watches_;
       service_.watches_.erase(this);
     }
     delete this;
@@ -109,7 +113,17 @@ grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* cont
 
 grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(
     grpc::CallbackServerContext*, const HealthCheckRequest* request) {
+  using Refusing = RefusingReactor<grpc::ServerWriteReactor<HealthCheckResponse>>;
+  // gRPC keeps the request for as long as the call lasts.
+  if (request->service().size() > kMaxServiceName) {
+    return new Refusing(absl::InvalidArgumentError("that is no name of a service"));
+  }
   MutexLock lock(&mutex_);
+  if (num_watches_ >= max_watches_) {
+    return new Refusing(absl::ResourceExhaustedError(absl::StrCat(
+        num_watches_, " health watches are open; the limit is ", max_watches_, ": use Check")));
+  }
+  ++num_watches_;
   if (IsServer(request->service())) {
     return *watches_.insert(new HealthWatch(*this, ToStatus(serving_))).first;
   }

@@ -3,10 +3,12 @@
 #ifndef PENSTOCK_SERVER_HEALTH_SERVICE_H_
 #define PENSTOCK_SERVER_HEALTH_SERVICE_H_
 
+#include <cstddef>
 #include <set>
 
 #include "proto/health.grpc.pb.h"
 #include "records/base/mutex.h"
+#include "server/service_limits.h"
 
 namespace penstock {
 
@@ -17,12 +19,15 @@ class HealthWatch;
 // Thread-safe.
 class HealthService final : public grpc::health::v1::Health::CallbackService {
  public:
+  explicit HealthService(const ServiceLimits& limits) : max_watches_(limits.max_health_watches) {}
+
   // SERVING until told otherwise.
   void SetServing(bool serving);
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
                                   const grpc::health::v1::HealthCheckRequest* request,
                                   grpc::health::v1::HealthCheckResponse* response) override;
+  // RESOURCE_EXHAUSTED: too many are open already. Nobody needs a token here.
   grpc::ServerWriteReactor<grpc::health::v1::HealthCheckResponse>* Watch(
       grpc::CallbackServerContext* context,
       const grpc::health::v1::HealthCheckRequest* request) override;
@@ -30,9 +35,11 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
  private:
   friend class HealthWatch;
 
+  const size_t max_watches_;
   Mutex mutex_;
   bool serving_ ABSL_GUARDED_BY(mutex_) = true;
-  std::set<HealthWatch*> watches_ ABSL_GUARDED_BY(mutex_);
+  size_t num_watches_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<HealthWatch*> watches_ ABSL_GUARDED_BY(mutex_);  // Of the server's own status.
 };
 
 }  // namespace penstock

@@ -21,10 +21,11 @@ using ::testing::HasSubstr;
 
 class HealthTest : public ::testing::Test {
  protected:
-  void Start() {
+  void Start(ServiceLimits limits = {}) {
     ASSERT_OK_AND_ASSIGN(server_, Server::Start({.listen = "127.0.0.1:0",
                                                  .health_listen = "127.0.0.1:0",
-                                                 .data_root = folder_.path()},
+                                                 .data_root = folder_.path(),
+                                                 .limits = limits},
                                                 std::make_unique<FakeSessions>(FakeBehaviour())));
   }
   static std::shared_ptr<grpc::Channel> Channel(const std::string& address) {
@@ -44,6 +45,17 @@ class HealthTest : public ::testing::Test {
     }
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.status();
+  }
+
+  // OK once it has told a status; `context` ends it.
+  static grpc::Status Watch(const std::string& address, grpc::ClientContext& context,
+                            const std::string& service) {
+    HealthCheckRequest request;
+    request.set_service(service);
+    HealthCheckResponse response;
+    const auto stub = grpc::health::v1::Health::NewStub(Channel(address));
+    const auto watch = stub->Watch(&context, request);
+    return watch->Read(&response) ? grpc::Status::OK : watch->Finish();
   }
 
   TempFolder folder_;
@@ -81,6 +93,34 @@ TEST_F(HealthTest, ADrainingServerIsAliveAndNotServing) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+TEST_F(HealthTest, WatchesAreLimitedOnEachPortAndThoseThatEndMakeRoom) {
+  Start({.max_health_watches = 2});
+  for (const std::string& address : {server_->address(), server_->health_address()}) {
+    grpc::ClientContext known, unknown, third;
+    EXPECT_TRUE(Watch(address, known, "").ok());
+    EXPECT_TRUE(Watch(address, unknown, "other").ok());
+    const grpc::Status refused = Watch(address, third, "liveness");
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_THAT(refused.error_message(), HasSubstr("2 health watches are open; the limit is 2"));
+    EXPECT_EQ(Check(address, ""), HealthCheckResponse::SERVING);
+    unknown.TryCancel();
+    // Counted until the server has noticed, which is a moment later.
+    grpc::Status status = refused;
+    while (!status.ok()) {
+      grpc::ClientContext again;
+      status = Watch(address, again, "");
+      ASSERT_TRUE(status.ok() || status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+    }
+  }
+}
+
+TEST_F(HealthTest, AWatchOfALongNameIsRefused) {
+  Start();
+  grpc::ClientContext context;
+  EXPECT_EQ(Watch(server_->address(), context, std::string(257, 'x')).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
 TEST_F(HealthTest, TheHealthPortAnswersNothingElse) {
   Start();
   grpc::ClientContext context;
@@ -97,6 +137,14 @@ TEST_F(HealthTest, SaysWhichOptionHasTheBadAddress) {
       {.listen = "127.0.0.1:0", .health_listen = "nonsense", .data_root = folder_.path()},
       std::make_unique<FakeSessions>(FakeBehaviour()));
   EXPECT_THAT(server, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--health-listen")));
+}
+
+TEST_F(HealthTest, ThePortsAreTwo) {
+  const auto server = Server::Start(
+      {.listen = "127.0.0.1:70", .health_listen = "0.0.0.0:70", .data_root = folder_.path()},
+      std::make_unique<FakeSessions>(FakeBehaviour()));
+  EXPECT_THAT(server, StatusIs(absl::StatusCode::kInvalidArgument,
+                               HasSubstr("--health-listen would share a port, 70")));
 }
 
 }  // namespace

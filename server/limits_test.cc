@@ -1,7 +1,9 @@
 // What a client may take of a server, and what it needs to be let in.
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -10,7 +12,9 @@
 #include "proto/health.grpc.pb.h"
 #include "proto/pieces.grpc.pb.h"
 #include "records/wire/limits.h"
+#include "server/failure_log.h"
 #include "server/server.h"
+#include "server/testing/captured_log.h"
 #include "server/testing/fake_sessions.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
@@ -19,7 +23,9 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 absl::Status ToStatus(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
@@ -29,12 +35,13 @@ class LimitsTest : public ::testing::Test {
  protected:
   using PieceStream = grpc::ClientReaderWriter<v1::ClientMessage, v1::ServerMessage>;
 
-  void StartServer(ServiceLimits limits, const std::string& token_file = "") {
+  void StartServer(ServiceLimits limits, const std::string& token_file = "",
+                   FakeBehaviour behaviour = {}) {
     ServerOptions options{.listen = "127.0.0.1:0", .data_root = folder_.path()};
     options.limits = limits;
     options.token_file = token_file;
-    ASSERT_OK_AND_ASSIGN(server_,
-                         Server::Start(options, std::make_unique<FakeSessions>(FakeBehaviour{})));
+    ASSERT_OK_AND_ASSIGN(
+        server_, Server::Start(options, std::make_unique<FakeSessions>(std::move(behaviour))));
     channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
     stub_ = v1::PieceService::NewStub(channel_);
   }
@@ -96,6 +103,65 @@ class LimitsTest : public ::testing::Test {
   std::unique_ptr<v1::PieceService::Stub> stub_;
 };
 
+TEST_F(LimitsTest, ManifestsThatAreNotThereDoNotFillTheLog) {
+  CapturedLog log;
+  StartServer({});
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_THAT(AskManifest(std::string(200, 'x')),
+                StatusIs(absl::StatusCode::kNotFound, HasSubstr("No such file")));
+  }
+  EXPECT_FALSE(AskManifest(std::string(4000, 'x')).ok());
+  server_.reset();
+  EXPECT_THAT(log.LinesWith("manifest refused"), ElementsAre(HasSubstr("No such file")));
+}
+
+TEST_F(LimitsTest, NorDoStreamsThatAreRefused) {
+  CapturedLog log;
+  StartServer({});
+  for (int i = 0; i < 30; ++i) {
+    grpc::ClientContext context;
+    auto stream = stub_->Pieces(&context);
+    stream->Write(Window(1, 0));
+    EXPECT_THAT(End(*stream), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Hello")));
+  }
+  grpc::ClientContext context;
+  auto stream = stub_->Pieces(&context);
+  v1::ClientMessage hello = Hello();
+  hello.mutable_hello()->set_protocol_version(wire::kProtocolVersion + 1);
+  stream->Write(hello);
+  EXPECT_THAT(End(*stream), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("version")));
+  server_.reset();
+  EXPECT_THAT(log.LinesWith("stream refused"),
+              ElementsAre(AllOf(HasSubstr("must be Hello"), HasSubstr("left_out=0")),
+                          HasSubstr("protocol version")));
+}
+
+TEST_F(LimitsTest, WindowsThatFailedAreForgottenWhenThereAreMany) {
+  StartServer({.max_stream_definition_bytes = 150'000}, "",
+              {.on_window = [](SessionEvents& events, const OpenWindow& window) {
+                StreamError error;
+                error.window = window.window;
+                error.status = absl::NotFoundError("none");
+                events.OnError(error);
+                return absl::OkStatus();
+              }});
+  grpc::ClientContext context;
+  auto stream = Begin(context);
+  v1::ServerMessage answer;
+  for (uint64_t window = 0; window < 2500; ++window) {
+    stream->Write(Window(window, 0, std::string(100, 'a')));
+    ASSERT_TRUE(stream->Read(&answer)) << window;
+    ASSERT_EQ(answer.error().code(), grpc::StatusCode::NOT_FOUND);
+  }
+  // Nor does a number that is used again count twice.
+  for (uint64_t i = 0; i < 2500; ++i) {
+    stream->Write(Window(2499, 0, std::string(100, 'a')));
+    ASSERT_TRUE(stream->Read(&answer)) << i;
+  }
+  stream->WritesDone();
+  EXPECT_OK(End(*stream));
+}
+
 TEST_F(LimitsTest, AStreamWithoutAHelloIsEnded) {
   StartServer({.hello_timeout = absl::Milliseconds(100)});
   grpc::ClientContext context;
@@ -104,11 +170,27 @@ TEST_F(LimitsTest, AStreamWithoutAHelloIsEnded) {
 }
 
 TEST_F(LimitsTest, AStreamWithAHelloMayBeSilent) {
-  StartServer({.hello_timeout = absl::Milliseconds(20)});
+  StartServer({.hello_timeout = absl::Milliseconds(800)});
   grpc::ClientContext context;
   auto stream = Begin(context);
   grpc::ClientContext silent_context;
   EXPECT_FALSE(End(*stub_->Pieces(&silent_context)).ok());  // It came later and has gone.
+  stream->WritesDone();
+  EXPECT_OK(End(*stream));
+}
+
+TEST_F(LimitsTest, AStreamWhoseWindowsWaitForMemoryHearsOfIt) {
+  std::atomic<bool> starved = true;
+  const auto stats = [&starved] { return SessionStats{.starved_windows = starved ? 1u : 0u}; };
+  StartServer({.hello_timeout = absl::Milliseconds(800)}, "", {.on_stats = stats});
+  grpc::ClientContext context;
+  auto stream = Begin(context);
+  for (int i = 0; i < 3; ++i) {
+    v1::ServerMessage said;
+    ASSERT_TRUE(stream->Read(&said));
+    EXPECT_EQ(said.credit().bytes(), FakeSessions::kCredit);
+  }
+  starved = false;
   stream->WritesDone();
   EXPECT_OK(End(*stream));
 }
@@ -120,7 +202,8 @@ TEST_F(LimitsTest, StreamsOfOneHostAreLimitedBeforeTheirHello) {
   auto second = Begin(contexts[1]);
   EXPECT_THAT(End(*stub_->Pieces(&contexts[2])),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       AllOf(HasSubstr("2 streams of ipv4:127.0.0.1"), HasSubstr("is 2"))));
+                       AllOf(HasSubstr("2 streams of ipv4:127.0.0.1"),
+                             HasSubstr("is 2 (--max-streams-per-host"))));
   second->WritesDone();
   EXPECT_OK(End(*second));
   // Counted until the server has cleaned up, which is a moment later.
@@ -140,7 +223,8 @@ TEST_F(LimitsTest, StreamsAreLimitedInAll) {
   grpc::ClientContext contexts[2];
   auto first = Begin(contexts[0]);
   EXPECT_THAT(End(*stub_->Pieces(&contexts[1])),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the limit is 1")));
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("the limit is 1 (--max-streams of")));
 }
 
 TEST_F(LimitsTest, ALargeHelloIsRefused) {
@@ -202,6 +286,20 @@ TEST_F(LimitsTest, CallsAreLimitedAndOneThatTakesNothingIsEnded) {
     status = AskManifest("small");
     ASSERT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
   }
+}
+
+TEST_F(LimitsTest, ManifestsOfOneHostAreLimitedAndLeaveRoomForStats) {
+  WriteBigFile();
+  StartServer({.max_calls = 2, .max_calls_per_host = 1});
+  grpc::ClientContext context;
+  auto stalled = BeginBigManifest(context);
+  EXPECT_THAT(AskManifest("big"),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("1 Manifest calls of ipv4:127.0.0.1"),
+                             HasSubstr("the limit of one host is 1: ask again"))));
+  grpc::ClientContext stats_context;
+  v1::ServerStats stats;
+  EXPECT_OK(ToStatus(stub_->Stats(&stats_context, {}, &stats)));
 }
 
 TEST_F(LimitsTest, ADrainEndsManifestsToo) {
@@ -293,6 +391,26 @@ TEST_F(TokenTest, AWindowOutsideOfTheRootsIsRefusedBeforeTheSessionSeesIt) {
   EXPECT_EQ(answer.error().request(), 9);
   stream->WritesDone();
   EXPECT_OK(End(*stream));
+}
+
+TEST_F(TokenTest, WindowsOutsideOfTheRootsAreCountedAndLoggedAsThoseThatFail) {
+  CapturedLog log;
+  grpc::ClientContext context;
+  context.AddMetadata("authorization", "Bearer 0123456789-someone");
+  auto stream = Begin(context);
+  v1::ServerMessage answer;
+  for (uint64_t window = 1; window <= 50; ++window) {
+    stream->Write(Window(window, 0, "closed/a"));
+    ASSERT_TRUE(stream->Read(&answer));
+    v1::ClientMessage release;
+    release.mutable_release()->set_window(window);
+    stream->Write(release);
+  }
+  EXPECT_EQ(server_->stats().totals().failed_windows(), 50);
+  stream->WritesDone();
+  EXPECT_OK(End(*stream));
+  server_.reset();
+  EXPECT_THAT(log.LinesWith("window refused"), SizeIs(FailureLog::kMaxLogged));
 }
 
 }  // namespace

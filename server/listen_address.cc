@@ -1,5 +1,6 @@
 #include "server/listen_address.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -7,12 +8,13 @@
 #include <climits>
 #include <memory>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "records/base/status.h"
-#include "records/io/unique_fd.h"
 #include "server/port_owner.h"
 
 namespace penstock {
@@ -23,40 +25,27 @@ std::string ToString(const ListenAddress& address) {
                                               : absl::StrCat(address.host, ":", address.port);
 }
 
-using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
-
-absl::StatusOr<Addresses> Resolve(const ListenAddress& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  int error = getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found);
-  if (error == 0) return Addresses(found, freeaddrinfo);
-  return absl::InvalidArgumentError(
-      absl::StrCat("listen on ", ToString(address), ": the host cannot be resolved (",
-                   gai_strerror(error), "); give an address or a name of this machine"));
+// Of the hosts that an address of all of the machine's has in it. That of IPv6 has IPv4, too.
+bool Covers(const std::string& all, const std::string& host) {
+  return all == "::" || (all == "0.0.0.0" && !absl::StrContains(host, ':')) ||
+         (all == "localhost" && (host == "127.0.0.1" || host == "::1"));
 }
 
-absl::Status ExplainBindError(int error, const ListenAddress& address) {
-  std::string where = ToString(address);
-  if (error == EADDRINUSE) {
-    std::string owner = DescribePortOwner(address.port);
-    return absl::UnavailableError(absl::StrCat(
-        where, ": the port is in use", owner.empty() ? "" : absl::StrCat(" by ", owner),
-        "; stop that process, or choose another port (0 takes a free one)"));
-  }
-  if (error == EADDRNOTAVAIL) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(where, ": no network interface of this machine has that address"));
-  }
-  return ErrnoToStatus(error, absl::StrCat("listen on ", where));
+bool IsIpv6(absl::string_view host) {
+  in6_addr address;
+  return inet_pton(AF_INET6, std::string(host).c_str(), &address) == 1;
+}
+
+// Looser than DNS, which knows no underscore.
+bool IsHostName(absl::string_view host) {
+  constexpr size_t kMaxName = 253;
+  return !host.empty() && host.size() <= kMaxName && host.front() != '-' && host.front() != '.' &&
+         absl::c_all_of(host, [](unsigned char c) {
+           return absl::ascii_isalnum(c) || c == '.' || c == '-' || c == '_';
+         });
 }
 
 }  // namespace
-
-bool ListenAddress::IsLoopback() const {
-  return host == "localhost" || host == "::1" || absl::StartsWith(host, "127.");
-}
 
 absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text) {
   auto bad = [text] {
@@ -77,18 +66,49 @@ absl::StatusOr<ListenAddress> ParseListenAddress(absl::string_view text) {
   return ListenAddress{.host = std::string(host), .port = static_cast<uint16_t>(port)};
 }
 
-absl::Status CheckListenHost(const ListenAddress& address) { return Resolve(address).status(); }
+bool Overlap(const ListenAddress& a, const ListenAddress& b) {
+  if (a.port != b.port || a.port == 0) return false;
+  return a.host == b.host || Covers(a.host, b.host) || Covers(b.host, a.host);
+}
 
-absl::Status ProbeListenAddress(const ListenAddress& address) {
-  PENSTOCK_ASSIGN_OR_RETURN(const Addresses found, Resolve(address));
-  UniqueFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // As gRPC does, so that connections of a server that has ended are not in the way.
-  int yes = 1;
-  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), 1) != 0) {
-    return ExplainBindError(errno, address);
+absl::StatusOr<ResolvedAddresses> ResolveListenHost(const ListenAddress& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  int error = getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found);
+  if (error == 0) return ResolvedAddresses(found, freeaddrinfo);
+  return absl::InvalidArgumentError(
+      absl::StrCat("listen on ", ToString(address), ": the host cannot be resolved (",
+                   gai_strerror(error), "); give an address or a name of this machine"));
+}
+
+absl::Status CheckListenHost(const ListenAddress& address) {
+  return ResolveListenHost(address).status();
+}
+
+absl::Status ExplainBindError(int error, const ListenAddress& address) {
+  std::string where = ToString(address);
+  if (error == EADDRINUSE) {
+    std::string owner = DescribePortOwner(address.port);
+    return absl::UnavailableError(absl::StrCat(
+        where, ": the port is in use", owner.empty() ? "" : absl::StrCat(" by ", owner),
+        "; stop that process, or choose another port (0 takes a free one)"));
   }
-  return absl::OkStatus();
+  if (error == EADDRNOTAVAIL) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": no network interface of this machine has that address"));
+  }
+  return ErrnoToStatus(error, absl::StrCat("listen on ", where));
+}
+
+absl::Status CheckReachableHost(absl::string_view host) {
+  absl::string_view bare = host;
+  const bool bracketed = absl::ConsumePrefix(&bare, "[") && absl::ConsumeSuffix(&bare, "]");
+  if (bracketed ? IsIpv6(bare) : IsIpv6(host) || IsHostName(host)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("\"", host,
+                                                 "\" is no host: give a name or an address without "
+                                                 "a port, e.g. node7, 10.0.0.7 or fd00::7"));
 }
 
 std::string ReachableAddress(const std::string& address, absl::string_view host) {

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/io/unique_fd.h"
+#include "server/listener.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -53,16 +54,34 @@ TEST(ListenAddressTest, KnowsLoopback) {
   for (const char* text : {"127.0.0.1:1", "127.1.2.3:1", "localhost:1", "[::1]:1"}) {
     EXPECT_TRUE(ParseListenAddress(text)->IsLoopback()) << text;
   }
-  for (const char* text : {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example.com:1"}) {
+  for (const char* text :
+       {"0.0.0.0:1", "[::]:1", "10.0.0.1:1", "example.com:1", "127.example.com:1"}) {
     EXPECT_FALSE(ParseListenAddress(text)->IsLoopback()) << text;
   }
+}
+
+bool OverlapWhenParsed(const char* a, const char* b) {
+  return Overlap(*ParseListenAddress(a), *ParseListenAddress(b)) &&
+         Overlap(*ParseListenAddress(b), *ParseListenAddress(a));
+}
+
+TEST(ListenAddressTest, KnowsWhichCannotBothBeHad) {
+  EXPECT_TRUE(OverlapWhenParsed("127.0.0.1:70", "127.0.0.1:70"));
+  EXPECT_TRUE(OverlapWhenParsed("127.0.0.1:70", "0.0.0.0:70"));
+  EXPECT_TRUE(OverlapWhenParsed("[::]:70", "0.0.0.0:70"));
+  EXPECT_TRUE(OverlapWhenParsed("[::]:70", "node7:70"));
+  EXPECT_TRUE(OverlapWhenParsed("localhost:70", "[::1]:70"));
+  EXPECT_FALSE(OverlapWhenParsed("127.0.0.1:70", "127.0.0.1:71"));
+  EXPECT_FALSE(OverlapWhenParsed("127.0.0.1:0", "127.0.0.1:0"));
+  EXPECT_FALSE(OverlapWhenParsed("127.0.0.1:70", "127.0.0.2:70"));
+  EXPECT_FALSE(OverlapWhenParsed("[::1]:70", "0.0.0.0:70"));
 }
 
 TEST(ListenAddressTest, NamesTheProcessThatHoldsThePort) {
   uint16_t port = 0;
   UniqueFd listener = ListenSomewhere(port);
   EXPECT_THAT(
-      ProbeListenAddress({.host = "127.0.0.1", .port = port}),
+      Listener::Bind({.host = "127.0.0.1", .port = port}),
       StatusIs(absl::StatusCode::kUnavailable,
                AllOf(HasSubstr(absl::StrCat("127.0.0.1:", port)),
                      HasSubstr(absl::StrCat("process ", getpid())), HasSubstr("another port"))));
@@ -70,14 +89,14 @@ TEST(ListenAddressTest, NamesTheProcessThatHoldsThePort) {
 
 TEST(ListenAddressTest, RefusesAnAddressOfAnotherMachine) {
   // 192.0.2.0/24 is reserved for documentation (RFC 5737).
-  EXPECT_THAT(ProbeListenAddress({.host = "192.0.2.1", .port = 0}),
+  EXPECT_THAT(Listener::Bind({.host = "192.0.2.1", .port = 0}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("192.0.2.1")));
 }
 
 // Two dots are no name, so that no name server is asked.
 TEST(ListenAddressTest, RefusesAHostThatCannotBeResolved) {
   for (const absl::Status& status : {CheckListenHost({.host = "no..host", .port = 70}),
-                                     ProbeListenAddress({.host = "no..host", .port = 70})}) {
+                                     Listener::Bind({.host = "no..host", .port = 70}).status()}) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
                                  AllOf(HasSubstr("no..host:70"), HasSubstr("cannot be resolved"))));
   }
@@ -85,7 +104,47 @@ TEST(ListenAddressTest, RefusesAHostThatCannotBeResolved) {
 }
 
 TEST(ListenAddressTest, AFreePortIsFine) {
-  EXPECT_OK(ProbeListenAddress({.host = "127.0.0.1", .port = 0}));
+  EXPECT_OK(Listener::Bind({.host = "127.0.0.1", .port = 0}));
+}
+
+// A host of 127.0.0.3, where no other test listens, once more 127.0.0.3, and `last`, all at `port`.
+class SomeAddresses {
+ public:
+  SomeAddresses(const char* last, uint16_t port) {
+    for (size_t i = 0; i < 3; ++i) {
+      sockets_[i].sin_family = AF_INET;
+      sockets_[i].sin_port = htons(port);
+      inet_pton(AF_INET, i < 2 ? "127.0.0.3" : last, &sockets_[i].sin_addr);
+      entries_[i].ai_family = AF_INET;
+      entries_[i].ai_addr = reinterpret_cast<sockaddr*>(&sockets_[i]);
+      entries_[i].ai_addrlen = sizeof sockets_[i];
+      entries_[i].ai_next = i < 2 ? &entries_[i + 1] : nullptr;
+    }
+  }
+  const addrinfo* first() const { return entries_; }
+
+ private:
+  sockaddr_in sockets_[3] = {};
+  addrinfo entries_[3] = {};
+};
+
+TEST(ListenAddressTest, AHostIsHeardAtAllOfItsAddressesOrNotAtAll) {
+  uint16_t port = 0;
+  UniqueFd taken = ListenSomewhere(port);
+  taken.Reset();
+  const SomeAddresses other("127.0.0.2", port);
+  ASSERT_OK_AND_ASSIGN(auto listener, Listener::Bind({.host = "127.0.0.2", .port = port}));
+  EXPECT_THAT(Listener::Bind({.host = "both", .port = port}, other.first()),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       AllOf(HasSubstr(absl::StrCat("127.0.0.2:", port, ": the port is in use")),
+                             HasSubstr(absl::StrCat("process ", getpid())))));
+  listener.reset();
+  EXPECT_OK(Listener::Bind({.host = "both", .port = port}, other.first()));
+}
+
+TEST(ListenAddressTest, AnAddressThatThisMachineLacksIsLeftOut) {
+  const SomeAddresses foreign("192.0.2.1", 0);
+  EXPECT_OK(Listener::Bind({.host = "both", .port = 0}, foreign.first()));
 }
 
 TEST(ReachableAddressTest, NamesThisMachineForAllAddresses) {
@@ -94,6 +153,19 @@ TEST(ReachableAddressTest, NamesThisMachineForAllAddresses) {
   EXPECT_EQ(ReachableAddress("0.0.0.0:70", ""), absl::StrCat(name, ":70"));
   EXPECT_EQ(ReachableAddress("[::]:70", ""), absl::StrCat(name, ":70"));
   EXPECT_EQ(ReachableAddress("127.0.0.1:70", ""), "127.0.0.1:70");
+}
+
+TEST(ReachableAddressTest, KnowsWhatIsAHost) {
+  for (const char* host :
+       {"node7", "node-7.example.com", "my_host", "10.0.0.7", "fd00::7", "[fd00::7]", "::1"}) {
+    EXPECT_OK(CheckReachableHost(host)) << host;
+  }
+  for (const char* host : {"", "host:7070", "10.0.0.7:70", "[fd00::7]:70", "[fd00::7", "fd00::7]",
+                           "[node7]", "my host", "x,y", "a/b", "-x", ".x", "a\nb", "x:y"}) {
+    EXPECT_THAT(CheckReachableHost(host),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without a port")))
+        << host;
+  }
 }
 
 TEST(ReachableAddressTest, TakesTheHostThatIsGiven) {

@@ -5,7 +5,6 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,6 +13,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/process_stats.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
@@ -22,6 +23,7 @@ namespace penstock {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
+constexpr int kFreePorts = 16;  // That are tried.
 constexpr uint8_t kTlsHandshake = 0x16;
 constexpr uint8_t kHttp2 = 'P';  // "PRI * HTTP/2.0"
 
@@ -38,12 +40,6 @@ std::string PeerOf(int connection) {
   return absl::StrCat(host, ":", port);
 }
 
-uint64_t DescriptorLimit() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_cur;
-}
-
 UniqueFd OpenSpare() { return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 void SetUp(int socket) {
@@ -53,6 +49,24 @@ void SetUp(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   const int user_timeout_ms = 20'000;
   setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
+}
+
+std::string HostOf(const addrinfo& entry) {
+  char host[NI_MAXHOST];
+  const int error =
+      getnameinfo(entry.ai_addr, entry.ai_addrlen, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  return error == 0 ? host : "unknown";
+}
+
+// A file of hosts may say the same twice.
+bool IsRepeated(const addrinfo* found, const addrinfo* entry) {
+  for (const addrinfo* before = found; before != entry; before = before->ai_next) {
+    if (before->ai_addrlen == entry->ai_addrlen &&
+        std::memcmp(before->ai_addr, entry->ai_addr, entry->ai_addrlen) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 uint16_t PortOf(int socket) {
@@ -67,44 +81,63 @@ uint16_t PortOf(int socket) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const ListenAddress& address) {
-  PENSTOCK_RETURN_IF_ERROR(ProbeListenAddress(address));
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found) != 0) {
-    return absl::UnavailableError(absl::StrCat("listen on ", address.host, ": cannot be resolved"));
+  PENSTOCK_ASSIGN_OR_RETURN(const ResolvedAddresses found, ResolveListenHost(address));
+  return Bind(address, found.get());
+}
+
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const ListenAddress& address,
+                                                         const addrinfo* found) {
+  std::unique_ptr<Listener> listener;
+  absl::Status added;
+  // A free port of the first address may be taken at the second.
+  for (int attempts = address.port == 0 ? kFreePorts : 1; attempts > 0; --attempts) {
+    listener.reset(new Listener);
+    added = listener->AddAll(address, found);
+    if (!absl::IsUnavailable(added)) break;
   }
-  std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
-  std::unique_ptr<Listener> listener(new Listener);
-  absl::Status last;
-  for (addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-    absl::Status added = listener->Add(entry->ai_family, entry->ai_addr, entry->ai_addrlen);
-    if (!added.ok()) last = added;  // "localhost" may have an IPv6 address that the kernel lacks.
-  }
-  if (listener->sockets_.empty()) return Annotate(last, absl::StrCat("listen on ", address.host));
+  PENSTOCK_RETURN_IF_ERROR(added);
   listener->wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC));
   listener->spare_ = OpenSpare();
   return listener;
 }
 
-absl::Status Listener::Add(int family, const void* address, size_t size) {
-  UniqueFd fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return ErrnoToStatus(errno, "socket");
+absl::Status Listener::AddAll(const ListenAddress& address, const addrinfo* found) {
+  int lacking = 0;
+  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    if (IsRepeated(found, entry)) continue;
+    const int error = Add(*entry);
+    if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) {
+      lacking = error;  // "localhost" may have an IPv6 address that the kernel lacks.
+    } else if (error != 0) {
+      return ExplainBindError(error,
+                              {.host = HostOf(*entry), .port = port_ == 0 ? address.port : port_});
+    }
+  }
+  return sockets_.empty() ? ExplainBindError(lacking, address) : absl::OkStatus();
+}
+
+// 0, or errno.
+int Listener::Add(const addrinfo& entry) {
+  UniqueFd fd(socket(entry.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return errno;
   SetUp(fd.get());
   sockaddr_storage bound{};
-  std::memcpy(&bound, address, size);
+  std::memcpy(&bound, entry.ai_addr, entry.ai_addrlen);
   // The second address of a host takes the port that the first one got.
   const uint16_t port = htons(port_);
-  if (port_ != 0 && family == AF_INET) reinterpret_cast<sockaddr_in&>(bound).sin_port = port;
-  if (port_ != 0 && family == AF_INET6) reinterpret_cast<sockaddr_in6&>(bound).sin6_port = port;
-  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&bound), static_cast<socklen_t>(size)) != 0 ||
+  if (port_ != 0 && entry.ai_family == AF_INET) {
+    reinterpret_cast<sockaddr_in&>(bound).sin_port = port;
+  }
+  if (port_ != 0 && entry.ai_family == AF_INET6) {
+    reinterpret_cast<sockaddr_in6&>(bound).sin6_port = port;
+  }
+  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&bound), entry.ai_addrlen) != 0 ||
       listen(fd.get(), SOMAXCONN) != 0) {
-    return ErrnoToStatus(errno, "bind");
+    return errno;
   }
   port_ = PortOf(fd.get());
   sockets_.push_back(std::move(fd));
-  return absl::OkStatus();
+  return 0;
 }
 
 Listener::~Listener() {
@@ -112,10 +145,11 @@ Listener::~Listener() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Listener::Start(bool speaks_tls, HandOver hand_over) {
-  speaks_tls_ = speaks_tls;
+absl::Status Listener::Start(ListenerOptions options, HandOver hand_over) {
+  options_ = options;
   hand_over_ = std::move(hand_over);
-  thread_ = std::jthread([this] { Run(); });
+  PENSTOCK_ASSIGN_OR_RETURN(thread_, StartThread("that accepts connections", [this] { Run(); }));
+  return absl::OkStatus();
 }
 
 void Listener::Run() {
@@ -152,9 +186,11 @@ void Listener::Accept(int listener) {
     return;
   }
   if (!HasRoom(connection.get())) return;
-  // The oldest makes room: whoever has to say something has said it by now.
-  if (silent_.size() >= kMaxSilent) silent_.erase(silent_.begin());
   std::string peer = PeerOf(connection.get());
+  const bool full = IsFull();
+  if (full && silent_.empty()) return SayFull(peer);
+  // The oldest makes room: whoever has to say something has said it by now.
+  if (full || silent_.size() >= kMaxSilent) silent_.erase(silent_.begin());
   silent_.push_back({std::move(connection), std::move(peer), Clock::now() + kPatience});
 }
 
@@ -165,6 +201,20 @@ bool Listener::HasRoom(int descriptor) {
   if (static_cast<uint64_t>(descriptor) + kept < limit) return true;
   OnAcceptError(EMFILE);
   return false;
+}
+
+bool Listener::IsFull() {
+  if (options_.max_connections == ListenerOptions::kAnyNumber) return false;
+  return silent_.size() + handed_over_.Count() >= options_.max_connections;
+}
+
+void Listener::SayFull(const std::string& peer) {
+  if (std::optional<uint64_t> left_out = log_.Allow("full")) {
+    spdlog::warn(
+        "connection refused peer={} cause=\"{} connections to this port are open, its limit\" "
+        "left_out={}",
+        peer, options_.max_connections, *left_out);
+  }
 }
 
 void Listener::RefuseOne(int listener) {
@@ -200,7 +250,7 @@ void Listener::Meet(Silent& silent) {
   UniqueFd connection = std::move(silent.connection);
   uint8_t first = 0;
   if (recv(connection.get(), &first, 1, MSG_PEEK) != 1) return;  // Gone without a word.
-  if (speaks_tls_ && first == kHttp2) {
+  if (options_.speaks_tls && first == kHttp2) {
     if (std::optional<uint64_t> left_out = log_.Allow("plain")) {
       spdlog::warn(
           "connection refused peer={} cause=\"the client speaks plaintext, this port speaks TLS: "
@@ -209,18 +259,18 @@ void Listener::Meet(Silent& silent) {
     }
     return;
   }
-  if (!speaks_tls_ && first == kTlsHandshake) {
+  if (!options_.speaks_tls && first == kTlsHandshake) {
     if (std::optional<uint64_t> left_out = log_.Allow("tls")) {
       spdlog::warn(
           "connection refused peer={} cause=\"the client speaks TLS, this port speaks plaintext: "
-          "give this server --tls-cert and --tls-key, or start the client without --tls\" "
-          "left_out={}",
-          silent.peer, *left_out);
+          "{}\" left_out={}",
+          silent.peer, options_.cure_of_tls, *left_out);
     }
     // gRPC answers in plaintext, which tells the client.
   }
   // What gRPC says of a handshake that fails does not name the client.
-  if (speaks_tls_) spdlog::debug("tls handshake begins peer={}", silent.peer);
+  if (options_.speaks_tls) spdlog::debug("tls handshake begins peer={}", silent.peer);
+  if (options_.max_connections != ListenerOptions::kAnyNumber) handed_over_.Add(connection.get());
   hand_over_(std::move(connection));
 }
 

@@ -1,10 +1,12 @@
-// The server's port: accepts connections and looks at who comes before gRPC does.
+// A port of the server: accepts connections and looks at who comes before gRPC does.
 #ifndef PENSTOCK_SERVER_LISTENER_H_
 #define PENSTOCK_SERVER_LISTENER_H_
 
+#include <netdb.h>
 #include <poll.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,8 +18,22 @@
 #include "records/io/unique_fd.h"
 #include "server/listen_address.h"
 #include "server/log_limiter.h"
+#include "server/open_connections.h"
 
 namespace penstock {
+
+struct ListenerOptions {
+  static constexpr size_t kAnyNumber = SIZE_MAX;
+
+  // Of the port, to tell a client that comes the other way.
+  bool speaks_tls = false;
+  // For a client that speaks TLS to a plain port.
+  const char* cure_of_tls =
+      "give this server --tls-cert and --tls-key, or start the client without --tls";
+  // That are open, those with gRPC among them. Beyond it the oldest that has said nothing is
+  // closed, or else the new one.
+  size_t max_connections = kAnyNumber;
+};
 
 // gRPC 1.51 would listen by itself, but stops for good when accept() fails once, as it does at the
 // limit of descriptors; and it tells nobody that a client spoke TLS to a plain port.
@@ -33,15 +49,19 @@ class Listener {
   // Gets connections, on the listener's thread.
   using HandOver = std::function<void(UniqueFd connection)>;
 
-  // Every address that the host has. kUnavailable, kInvalidArgument as ProbeListenAddress() says.
+  // Every address that the host has, but those that the kernel or this machine lacks. Errors as
+  // ResolveListenHost() and ExplainBindError() say.
   static absl::StatusOr<std::unique_ptr<Listener>> Bind(const ListenAddress& address);
+  // `found`: what the host was resolved to.
+  static absl::StatusOr<std::unique_ptr<Listener>> Bind(const ListenAddress& address,
+                                                        const addrinfo* found);
   // Accepts no more.
   ~Listener();
 
   uint16_t port() const { return port_; }
 
-  // Once. `speaks_tls`: of the port, to tell a client that comes the other way.
-  void Start(bool speaks_tls, HandOver hand_over);
+  // Once. kResourceExhausted: a thread could not be started.
+  absl::Status Start(ListenerOptions options, HandOver hand_over);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -52,12 +72,15 @@ class Listener {
   };
 
   Listener() = default;
-  absl::Status Add(int family, const void* address, size_t size);
+  absl::Status AddAll(const ListenAddress& address, const addrinfo* found);
+  int Add(const addrinfo& entry);
   void Run();
   int TimeoutMs() const;
   void Accept(int listener);
   void OnAcceptError(int error);
   bool HasRoom(int descriptor);
+  bool IsFull();
+  void SayFull(const std::string& peer);
   void RefuseOne(int listener);
   void Rest();
   // What was said first, or nothing more will be.
@@ -68,11 +91,12 @@ class Listener {
   uint16_t port_ = 0;
   UniqueFd wake_;
   UniqueFd spare_;  // Given up for a moment to accept, and close, one that there is no room for.
-  bool speaks_tls_ = false;
+  ListenerOptions options_;
   HandOver hand_over_;
   LogLimiter log_;
-  std::vector<Silent> silent_;  // Oldest first.
-  std::jthread thread_;         // Last: it uses all of the above.
+  std::vector<Silent> silent_;   // Oldest first.
+  OpenConnections handed_over_;  // Counted where there is a limit.
+  std::jthread thread_;          // Last: it uses all of the above.
 };
 
 }  // namespace penstock

@@ -40,9 +40,9 @@ void TakeValue(absl::string_view& text, Field& field) {
   field.quoted = !text.empty() && text[0] == '"';
   size_t at = field.quoted ? 1 : 0;
   for (; at < text.size() && text[at] != (field.quoted ? '"' : ' '); ++at) {
-    if (field.quoted && text[at] == '\\' && at + 1 < text.size()) ++at;
-    field.value.push_back(field.quoted && text[at - 1] == '\\' && text[at] == 'n' ? '\n'
-                                                                                  : text[at]);
+    const bool escaped = field.quoted && text[at] == '\\' && at + 1 < text.size();
+    if (escaped) ++at;
+    field.value.push_back(escaped && text[at] == 'n' ? '\n' : text[at]);
   }
   text.remove_prefix(std::min(at + field.quoted, text.size()));
 }
@@ -117,6 +117,14 @@ std::string Quoted(absl::string_view text) {
     }
   }
   return quoted + '"';
+}
+
+std::string Shortened(absl::string_view text) {
+  constexpr size_t kMost = 512;
+  constexpr absl::string_view kGap = " ... ";
+  if (text.size() <= kMost) return std::string(text);
+  constexpr size_t kHalf = (kMost - kGap.size()) / 2;
+  return absl::StrCat(text.substr(0, kHalf), kGap, text.substr(text.size() - kHalf));
 }
 
 std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_point time,

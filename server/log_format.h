@@ -20,6 +20,10 @@ enum class LogFormat {
 // In quotes, with \" \\ and \n escaped and "?" for what else is not printable ASCII.
 std::string Quoted(absl::string_view text);
 
+// `text` of strangers for a log line: of more than 512 bytes the middle is left out, for a path
+// comes before what is wrong with it.
+std::string Shortened(absl::string_view text);
+
 // One line without its end. A `message` that is not of the form above becomes one event as it is.
 std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_point time,
                           absl::string_view level, absl::string_view message);

@@ -25,15 +25,22 @@ TEST(LogFormatTest, JsonHasTheWordsAndTheFields) {
 }
 
 TEST(LogFormatTest, WhatIsQuotedComesBackInJson) {
-  const std::string strange = "a \"b\" \\ c=d\nnext";
+  const std::string strange = "a \"b\" \\ c=d\nnext x\\n";
   EXPECT_THAT(Json("refused why=" + Quoted(strange)),
-              ::testing::HasSubstr("\"why\":\"a \\\"b\\\" \\\\ c=d\\nnext\""));
+              ::testing::HasSubstr("\"why\":\"a \\\"b\\\" \\\\ c=d\\nnext x\\\\n\""));
 }
 
 TEST(LogFormatTest, AStrangersTextCannotEndALineOrAddAField) {
   const std::string quoted = Quoted("x\"\nlevel=error \x1b[2J\xff");
   EXPECT_EQ(quoted, "\"x\\\"\\nlevel=error ?[2J?\"");
   EXPECT_THAT(Json("refused client=" + quoted), ::testing::HasSubstr("\"level\":\"info\""));
+}
+
+TEST(LogFormatTest, LongTextLosesItsMiddle) {
+  EXPECT_EQ(Shortened(std::string(512, 'x')), std::string(512, 'x'));
+  const std::string shortened = Shortened(std::string(4000, 'x') + ": No such file");
+  EXPECT_LE(shortened.size(), 512u);
+  EXPECT_THAT(shortened, ::testing::EndsWith("x: No such file"));
 }
 
 TEST(LogFormatTest, AnyMessageBecomesOneLine) {

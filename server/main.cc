@@ -1,5 +1,6 @@
 // penstock-server: decodes records beneath a folder for trainers that ask for them.
 #include <cstdio>
+#include <optional>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
@@ -7,13 +8,18 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "flags/command_line.h"
+#include "flags/number_flags.h"
 #include "google/protobuf/stubs/logging.h"
 #include "metrics/metrics_flags.h"
 #include "penstock_version.h"
 #include "records/base/byte_size.h"
 #include "records/base/keep_freed_memory.h"
-#include "records/base/number_range.h"
+#include "records/base/machine_limits.h"
+#include "records/base/process_stats.h"
+#include "records/base/standard_streams.h"
 #include "records/base/status.h"
+#include "records/base/stop_signals.h"
 #include "server/address_file.h"
 #include "server/grpc_log.h"
 #include "server/listen_address.h"
@@ -25,9 +31,6 @@
 
 namespace penstock {
 namespace {
-
-// No window fits into less; who gives less has forgotten the unit.
-constexpr uint64_t kMinMemoryBudget = uint64_t{64} << 10;
 
 struct Flags {
   ServerOptions server;
@@ -46,9 +49,9 @@ constexpr char kExample[] =
     "Example:\n"
     "  penstock-server --data-root /data/chess --listen 127.0.0.1:7070\n"
     "  penstock stream /data/chess/manifest.pb --servers 127.0.0.1:7070 --steps 100\n\n"
-    "SIGTERM or Ctrl-C drains: streams are told, new ones refused, what was asked for is\n"
-    "answered, and the process ends with the last stream or after --grace. A second Ctrl-C\n"
-    "ends it at once.";
+    "SIGTERM, SIGHUP or Ctrl-C drains: streams are told, new ones refused, what was asked for\n"
+    "is answered, and the process ends with the last stream or after --grace. A second Ctrl-C,\n"
+    "a second or more after the first signal, ends it at once. SIGUSR1 has no effect.";
 
 void AddOptions(CLI::App& app, Flags& flags) {
   app.option_defaults()->always_capture_default();
@@ -57,11 +60,7 @@ void AddOptions(CLI::App& app, Flags& flags) {
   app.add_option("--listen", flags.server.listen, "HOST:PORT; port 0 takes a free one");
   app.add_option("--health-listen", flags.server.health_listen,
                  "HOST:PORT of a second port that answers health checks alone, without TLS");
-  const CLI::Validator threads(
-      [](std::string& text) {
-        return std::string(CheckWholeNumber(text, 0, EngineOptions::kMaxThreads).message());
-      },
-      absl::StrCat("0..", EngineOptions::kMaxThreads));
+  const CLI::Validator threads = WholeNumber(0, EngineOptions::kMaxThreads);
   app.add_option("--threads", flags.server.threads,
                  "Threads that load and decode; 0: the cores this process may use")
       ->check(threads);
@@ -79,8 +78,9 @@ void AddOptions(CLI::App& app, Flags& flags) {
       "Of --memory-budget, at most an eighth of it: memory for decoded rows that several "
       "clients on the same plan are sent; 0: rows are decoded for each");
   app.add_option("--address-file", flags.address_file,
-                 "File that gets the address once it is served, and goes when the server ends; a "
-                 "folder of such files is what --servers file:FOLDER reads");
+                 "File that gets the address once it is served, and goes when the server ends, "
+                 "unless another one has replaced it; what lies there and is no address is left "
+                 "alone, an error; a folder of such files is what --servers file:FOLDER reads");
   AddMetricsFlags(app, flags.metrics);
   app.add_option("--advertise", flags.advertise,
                  "Host for --address-file, if others know this machine by another than --listen's; "
@@ -90,6 +90,13 @@ void AddOptions(CLI::App& app, Flags& flags) {
                  "Unix socket that clients of this machine fetch shared memory from");
   app.add_option("--shm-group", flags.server.shm_group,
                  "Group that may connect to --shm-socket, beside this user");
+  app.add_option("--max-streams", flags.server.limits.max_streams,
+                 "Streams at a time: a loader has one for each of its connections, and a trainer a "
+                 "second loader while it evaluates")
+      ->check(WholeNumber(1, ServiceLimits::kMostStreams));
+  app.add_option("--max-streams-per-host", flags.server.limits.max_streams_per_host,
+                 "Of these, of one client address")
+      ->check(WholeNumber(1, ServiceLimits::kMostStreams));
   app.add_flag("--insecure", flags.server.insecure,
                "Allow --listen on an address that other machines reach, without TLS");
   app.add_option("--tls-cert", flags.server.tls_cert,
@@ -115,13 +122,9 @@ void AddOptions(CLI::App& app, Flags& flags) {
 
 // Values that are wrong whatever the machine is like: exit code 2.
 absl::Status Complete(Flags& flags, absl::Duration& grace) {
-  absl::StatusOr<uint64_t> budget = ParseByteSize(flags.memory_budget);
+  absl::StatusOr<uint64_t> budget =
+      ParseByteSizeOrZero(flags.memory_budget, EngineOptions::kMinMemoryBudget);
   if (!budget.ok()) return Annotate(budget.status(), "--memory-budget");
-  if (*budget > 0 && *budget < kMinMemoryBudget) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--memory-budget: ", flags.memory_budget, " is ", *budget, " bytes, less than ",
-        FormatByteSize(kMinMemoryBudget), "; give a unit, e.g. 4GiB, or 0"));
-  }
   flags.server.memory_budget = *budget;
   absl::StatusOr<uint64_t> strip_cache = ParseByteSize(flags.strip_cache);
   if (!strip_cache.ok()) return Annotate(strip_cache.status(), "--strip-cache");
@@ -130,6 +133,13 @@ absl::Status Complete(Flags& flags, absl::Duration& grace) {
       grace > absl::Hours(24)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--grace: \"", flags.grace, "\" is no duration of at most 24h; give e.g. 30s or 2m"));
+  }
+  if (!flags.advertise.empty() && flags.address_file.empty()) {
+    return absl::InvalidArgumentError(
+        "--advertise is written to --address-file: give that as well");
+  }
+  if (!flags.advertise.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(Annotate(CheckReachableHost(flags.advertise), "--advertise"));
   }
   PENSTOCK_RETURN_IF_ERROR(flags.metrics.Validate());
   return flags.server.Validate();
@@ -144,16 +154,47 @@ std::string DescribeOptions(const CLI::App& app) {
     const absl::string_view name = absl::StripAsciiWhitespace(option.first);
     if (name.empty() || name[0] == '#' || name[0] == '[') continue;
     absl::string_view value = option.second;
-    if (absl::ConsumePrefix(&value, "\"")) absl::ConsumeSuffix(&value, "\"");
+    // CLI11 puts a string into "", and one of a single letter into ''.
+    for (const char* quote : {"\"", "'"}) {
+      if (absl::ConsumePrefix(&value, quote)) absl::ConsumeSuffix(&value, quote);
+    }
     absl::StrAppend(&fields, " ", name, "=", Quoted(value));
   }
   return fields;
+}
+
+// SIGUSR1 is not for servers: Slurm sends it to all steps of a job, and trainers go on until they
+// have saved. A supervisor that says SIGTERM twice does not end it at once, a person does.
+absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(Server& server, absl::Duration grace) {
+  return SignalThread::Start([&server, grace, stop = std::make_shared<StopSignals>()](int signal) {
+    if (signal == SIGUSR1) return;
+    const StopSignals::Meaning meaning = stop->Receive(signal);
+    if (meaning == StopSignals::Meaning::kStopAtOnce && signal == SIGINT) {
+      spdlog::warn("ending at once signal={}", sigabbrev_np(signal));
+      server.Stop();
+    }
+    if (meaning != StopSignals::Meaning::kStop) return;
+    spdlog::info("draining signal={} grace={} streams={}", sigabbrev_np(signal),
+                 absl::FormatDuration(grace), server.num_streams());
+    server.Drain(grace);
+  });
+}
+
+// It would be ended for it some day, without a word.
+void WarnOfTooLargeABudget(uint64_t budget) {
+  const uint64_t memory = ReadMachineLimits().memory_bytes;
+  if (memory == 0 || budget <= memory) return;
+  spdlog::warn("memory budget is more than this process may use budget={} memory={}",
+               Quoted(FormatByteSize(budget)), Quoted(FormatByteSize(memory)));
 }
 
 absl::Status Serve(const Flags& flags, const std::string& described, absl::Duration grace) {
   absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(flags.server);
   PENSTOCK_RETURN_IF_ERROR(started.status());
   Server& server = **started;
+  // Before anybody is told that it serves.
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<SignalThread> signals,
+                            HandleSignals(server, grace));
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsEndpoint> metrics,
                             StartMetrics(flags.metrics, [&server](MetricFamilies& families) {
                               AddServerMetrics(server.stats(), families);
@@ -168,23 +209,11 @@ absl::Status Serve(const Flags& flags, const std::string& described, absl::Durat
                server.address(), Quoted(server.options().data_root), server.options().threads,
                FormatByteSize(server.options().memory_budget), PENSTOCK_VERSION, PENSTOCK_COMMIT);
   spdlog::info("options{}", described);
+  WarnOfTooLargeABudget(server.options().memory_budget);
   if (metrics != nullptr) spdlog::info("metrics address={}", metrics->address());
   if (!server.health_address().empty()) {
     spdlog::info("health address={}", server.health_address());
   }
-  bool draining = false;
-  SignalThread signals([&](int signal) {
-    if (draining && signal == SIGINT) {
-      spdlog::warn("ending at once signal={}", sigabbrev_np(signal));
-      server.Stop();
-      return;
-    }
-    if (draining) return;
-    draining = true;
-    spdlog::info("draining signal={} grace={} streams={}", sigabbrev_np(signal),
-                 absl::FormatDuration(grace), server.num_streams());
-    server.Drain(grace);
-  });
   server.Wait();
   spdlog::info("ended");
   return absl::OkStatus();
@@ -196,26 +225,27 @@ int Fail(const absl::Status& status, int exit_code) {
 }
 
 int Main(int argc, char** argv) {
+  HoldStandardStreams();
   KeepFreedMemory();
   CLI::App app("Decodes records beneath a folder for the trainers that ask for them.",
                "penstock-server");
   Flags flags;
   AddOptions(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version.
-    std::fprintf(stderr, "penstock-server: %s\nRun with --help for the options.\n", error.what());
-    return 2;
+  if (const std::optional<int> code = ParseCommandLine(app, "penstock-server", argc, argv)) {
+    return *code;
   }
   if (flags.print_config) {
     std::fputs(app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str(),
                stdout);
-    return 0;
+    const absl::Status printed = FlushStandardOutput();
+    return printed.ok() ? 0 : Fail(printed, 1);
   }
   absl::Duration grace;
   if (absl::Status status = Complete(flags, grace); !status.ok()) return Fail(status, 2);
   std::signal(SIGPIPE, SIG_IGN);
+  // Nor may the log's file end the server by growing to the limit of a file.
+  std::signal(SIGXFSZ, SIG_IGN);
+  RaiseDescriptorLimit();
   BlockEndSignals();
   SetUpLog(flags.log_level, flags.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
   SendGrpcLogToSpdlog();

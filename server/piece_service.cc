@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "server/grpc_status.h"
 #include "server/log_format.h"
+#include "server/refusing_reactor.h"
 #include "server/server_stats.h"
 #include "spdlog/spdlog.h"
 
@@ -95,19 +98,6 @@ class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart>,
   grpc::CallbackServerContext* context_ ABSL_GUARDED_BY(mutex_);  // Null once it may be gone.
 };
 
-namespace {
-
-template <typename Base>
-class RefusingReactor final : public Base {
- public:
-  explicit RefusingReactor(const absl::Status& status) { this->Finish(ToGrpcStatus(status)); }
-
- private:
-  void OnDone() override { delete this; }
-};
-
-}  // namespace
-
 PieceService::PieceService(SessionSource& source, const Root& root, Gate& gate,
                            const ServiceLimits& limits, SharedMemoryDoor* door,
                            std::function<void()> on_stream_end)
@@ -116,8 +106,13 @@ PieceService::PieceService(SessionSource& source, const Root& root, Gate& gate,
       gate_(gate),
       limits_(limits),
       door_(door),
-      on_stream_end_(std::move(on_stream_end)),
-      deadlines_([this] { RunDeadlines(); }) {}
+      on_stream_end_(std::move(on_stream_end)) {}
+
+absl::Status PieceService::Start() {
+  PENSTOCK_ASSIGN_OR_RETURN(deadlines_,
+                            StartThread("that ends silent streams", [this] { RunDeadlines(); }));
+  return absl::OkStatus();
+}
 
 PieceService::~PieceService() {
   MutexLock lock(&mutex_);
@@ -147,12 +142,15 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PieceService::Piece
 grpc::ServerWriteReactor<v1::ManifestPart>* PieceService::Manifest(
     grpc::CallbackServerContext* context, const v1::ManifestRequest* request) {
   using Refusing = RefusingReactor<grpc::ServerWriteReactor<v1::ManifestPart>>;
-  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kCall);
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kManifest);
   if (!pass.ok()) return new Refusing(pass.status());
   absl::StatusOr<std::unique_ptr<FileSource>> file = OpenManifest(*pass, request->path());
   if (!file.ok()) {
-    spdlog::warn("manifest refused peer={} path={} error={}", context->peer(),
-                 Quoted(request->path()), Quoted(file.status().ToString()));
+    if (const std::optional<uint64_t> left_out = gate_.AllowLog("manifest")) {
+      spdlog::warn("manifest refused peer={} path={} error={} left_out={}", context->peer(),
+                   Quoted(Shortened(request->path())), Quoted(Shortened(file.status().ToString())),
+                   *left_out);
+    }
     return new Refusing(file.status());
   }
   std::shared_ptr<FileReactor> reactor =
@@ -182,7 +180,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> PieceService::OpenManifest(const Gat
 grpc::ServerUnaryReactor* PieceService::Stats(grpc::CallbackServerContext* context,
                                               const v1::StatsRequest*, v1::ServerStats* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kCall);
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStats);
   if (pass.ok()) *response = stats();
   reactor->Finish(ToGrpcStatus(pass.status()));
   return reactor;
@@ -252,20 +250,30 @@ void PieceService::RunDeadlines() {
     }
     EndSilentOnes();
     EndRevokedOnes();
+    TellStarvedOnes();
   }
 }
 
-void PieceService::EndSilentOnes() {
+std::vector<std::shared_ptr<StreamReactor>> PieceService::Streams() const {
+  MutexLock lock(&mutex_);
   std::vector<std::shared_ptr<StreamReactor>> streams;
+  for (const auto& [stream, grant] : streams_) streams.push_back(stream->shared_from_this());
+  return streams;
+}
+
+void PieceService::EndSilentOnes() {
   std::vector<std::shared_ptr<FileReactor>> files;
   {
     MutexLock lock(&mutex_);
-    for (const auto& [stream, grant] : streams_) streams.push_back(stream->shared_from_this());
     for (FileReactor* file : files_) files.push_back(file->shared_from_this());
   }
   // Without the lock: their end calls us.
-  for (const auto& stream : streams) stream->EndIfSilent(limits_.hello_timeout);
+  for (const auto& stream : Streams()) stream->EndIfSilent(limits_.hello_timeout);
   for (const auto& file : files) file->EndIfSilent(limits_.call_timeout);
+}
+
+void PieceService::TellStarvedOnes() {
+  for (const auto& stream : Streams()) stream->TellIfStarved();
 }
 
 void PieceService::EndRevokedOnes() {

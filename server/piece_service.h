@@ -38,6 +38,9 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
                SharedMemoryDoor* door, std::function<void()> on_stream_end);
   ~PieceService() override;
 
+  // Once, before the grpc::Server does. kResourceExhausted: a thread could not be started.
+  absl::Status Start();
+
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Pieces(
       grpc::CallbackServerContext* context) override;
   grpc::ServerWriteReactor<v1::ManifestPart>* Manifest(grpc::CallbackServerContext* context,
@@ -57,13 +60,16 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
  private:
   friend class FileReactor;
 
+  std::vector<std::shared_ptr<StreamReactor>> Streams() const;
   void OnStreamDone(StreamReactor* stream) override;
   void OnFileDone(FileReactor* file);
   absl::StatusOr<std::unique_ptr<FileSource>> OpenManifest(const Gate::Pass& pass,
                                                            const std::string& path);
-  // Ends those that have been silent for too long, or whose token was taken back.
+  // Ends those that have been silent for too long, or whose token was taken back; tells those that
+  // wait for memory.
   void RunDeadlines();
   void EndSilentOnes();
+  void TellStarvedOnes();
   void EndRevokedOnes();
 
   SessionSource& source_;

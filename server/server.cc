@@ -4,11 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/wire/limits.h"
+#include "server/connection_limits.h"
 #include "server/credentials.h"
 #include "server/engine_sessions.h"
 #include "server/gate.h"
+#include "server/hand_over.h"
 #include "server/health_port.h"
 #include "server/health_service.h"
 #include "server/listen_address.h"
@@ -21,19 +24,9 @@ namespace penstock {
 namespace {
 
 void Configure(grpc::ServerBuilder& builder) {
+  LimitConnections(builder);
   builder.SetMaxReceiveMessageSize(wire::kMaxClientMessageBytes);
   builder.SetMaxSendMessageSize(wire::kMaxServerMessageBytes);
-  // Of TLS and of HTTP/2's first frames. Whoever then asks for nothing is let go after a minute.
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60'000);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
-  // A client that vanished without a word is noticed within 20 s, and may ask the same of us.
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1'000);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }
 
 absl::Status CheckTls(const ServerOptions& options) {
@@ -64,6 +57,16 @@ absl::Status CheckPlaintext(const ServerOptions& options, const ListenAddress& a
                    "--tls-key, or listen on 127.0.0.1, or give --insecure to accept that"));
 }
 
+absl::Status CheckHealthListen(const ServerOptions& options, const ListenAddress& address) {
+  if (options.health_listen.empty()) return absl::OkStatus();
+  absl::StatusOr<ListenAddress> health = ParseListenAddress(options.health_listen);
+  if (!health.ok()) return Annotate(health.status(), "--health-listen");
+  if (!Overlap(address, *health)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--listen and --health-listen would share a port, ", address.port,
+                   ": give them two; --listen answers health, too"));
+}
+
 absl::Status CheckThreads(const char* flag, uint32_t threads) {
   if (threads <= EngineOptions::kMaxThreads) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -75,10 +78,7 @@ absl::Status CheckThreads(const char* flag, uint32_t threads) {
 absl::Status ServerOptions::Validate() const {
   absl::StatusOr<ListenAddress> address = ParseListenAddress(listen);
   if (!address.ok()) return Annotate(address.status(), "--listen");
-  if (!health_listen.empty()) {
-    PENSTOCK_RETURN_IF_ERROR(
-        Annotate(ParseListenAddress(health_listen).status(), "--health-listen"));
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckHealthListen(*this, *address));
   PENSTOCK_RETURN_IF_ERROR(CheckThreads("--threads", threads));
   PENSTOCK_RETURN_IF_ERROR(CheckThreads("--read-threads", read_threads));
   PENSTOCK_RETURN_IF_ERROR(CheckTls(*this));
@@ -102,7 +102,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
                       .threads = options.threads,
                       .read_threads = options.read_threads,
                       .memory_budget = options.memory_budget,
-                      .strip_cache = options.strip_cache});
+                      .strip_cache = options.strip_cache,
+                      .limits = {.max_sessions = options.limits.max_streams}});
+  if (absl::IsResourceExhausted(engine.status())) return engine.status();
   if (!engine.ok()) return Annotate(engine.status(), "--data-root");
   options.threads = (*engine)->options().threads;
   options.memory_budget = (*engine)->options().memory_budget;
@@ -112,12 +114,14 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
                                                       std::unique_ptr<SessionSource> sessions) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
+  PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
   absl::StatusOr<Root> root = Root::Open(options.data_root);
   if (!root.ok()) return Annotate(root.status(), "--data-root");
   std::unique_ptr<Server> server(
       new Server(std::move(options), *std::move(root), std::move(sessions)));
   if (const std::string& listen = server->options_.health_listen; !listen.empty()) {
-    absl::StatusOr<std::unique_ptr<HealthPort>> port = HealthPort::Start(listen);
+    absl::StatusOr<std::unique_ptr<HealthPort>> port =
+        HealthPort::Start(listen, server->options_.limits);
     if (!port.ok()) return Annotate(port.status(), "--health-listen");
     server->health_port_ = *std::move(port);
   }
@@ -131,7 +135,7 @@ Server::Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> 
     : options_(std::move(options)),
       root_(std::move(root)),
       sessions_(std::move(sessions)),
-      health_(std::make_unique<HealthService>()) {}
+      health_(std::make_unique<HealthService>(options_.limits)) {}
 
 absl::Status Server::LoadCredentials() {
   credentials_ = grpc::InsecureServerCredentials();
@@ -152,7 +156,7 @@ absl::Status Server::LoadCredentials() {
                                               MutexLock lock(&mutex_);
                                               changed_.NotifyAll();
                                             });
-  return absl::OkStatus();
+  return service_->Start();
 }
 
 absl::Status Server::OpenDoor() {
@@ -167,21 +171,14 @@ absl::Status Server::Listen(const std::string& address) {
   PENSTOCK_ASSIGN_OR_RETURN(listener_, Listener::Bind(parsed));
   grpc::ServerBuilder builder;
   Configure(builder);
-  std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor =
-      builder.experimental().AddExternalConnectionAcceptor(
-          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials_);
+  Listener::HandOver hand_over = HandOverTo(builder, credentials_);
   builder.RegisterService(service_.get());
   builder.RegisterService(health_.get());
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return absl::InternalError("gRPC could not start a server");
   address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", listener_->port());
-  listener_->Start(!options_.tls_cert.empty(), [acceptor](UniqueFd connection) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
-    parameters.fd = connection.Release();
-    acceptor->HandleNewConnection(&parameters);
-  });
-  ender_ = std::jthread([this] { RunUntilEnd(); });
-  return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(ender_, StartThread("that ends the server", [this] { RunUntilEnd(); }));
+  return listener_->Start({.speaks_tls = !options_.tls_cert.empty()}, std::move(hand_over));
 }
 
 Server::~Server() {

@@ -67,7 +67,8 @@ struct ServerOptions {
 class Server {
  public:
   // kNotFound, kPermissionDenied: the data root, a TLS or token file. kInvalidArgument: what is in
-  // such a file, too. kUnavailable: the address is in use.
+  // such a file, too. kUnavailable: the address is in use. kResourceExhausted: a thread could not
+  // be started.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
   // With another engine than the real one.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options,

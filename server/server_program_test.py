@@ -1,6 +1,8 @@
 """penstock-server as a process: its address file, its exit codes, draining."""
+import contextlib
 import os
 import pathlib
+import resource
 import signal
 import socket
 import stat
@@ -11,13 +13,31 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests/e2e"))
 
-from servers import obey_permissions  # noqa: E402
+from servers import TIMEOUT_S, die_with_parent, obey_permissions, wait_until  # noqa: E402
 
 SERVER = os.path.join(os.environ["PENSTOCK_BIN"], "penstock-server")
 
 
+HTTP2_CLIENT = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+
+
+def connect(address):
+    host, port = address.rsplit(":", 1)
+    return socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
+
+
+def speaks_http2(address):
+    """Whether who listens there answers."""
+    with connect(address) as connection:
+        try:
+            connection.sendall(HTTP2_CLIENT)
+            return len(connection.recv(9)) > 0
+        except ConnectionError:
+            return False
+
+
 def run(*args, **options):
-    done = subprocess.run([SERVER, *args], capture_output=True, text=True, timeout=60, **options)
+    done = subprocess.run([SERVER, *args], capture_output=True, text=True, timeout=TIMEOUT_S, **options)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -27,12 +47,12 @@ class ServerProgramTest(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.address_file = os.path.join(self.folder.name, "address")
 
-    def start(self, *args):
+    def start(self, *args, preexec_fn=die_with_parent):
         """A server that serves; its log line tells so, after the address file is there."""
         process = subprocess.Popen(
             [SERVER, "--data-root", self.folder.name, "--listen", "127.0.0.1:0",
              "--address-file", self.address_file, "--threads", "1", *args],
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True, preexec_fn=preexec_fn)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -45,13 +65,67 @@ class ServerProgramTest(unittest.TestCase):
             host, port = file.read().strip().rsplit(":", 1)
         socket.create_connection((host, int(port)), timeout=10).close()
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(timeout=30), 0)
+        self.assertEqual(process.wait(TIMEOUT_S), 0)
         self.assertFalse(os.path.exists(self.address_file))
 
-    def test_ctrl_c_drains_too(self):
+    def test_raises_its_soft_limit_of_descriptors(self):
+        def few_descriptors():
+            die_with_parent()
+            resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200))
+
+        process = self.start(preexec_fn=few_descriptors)
+        self.assertEqual(resource.prlimit(process.pid, resource.RLIMIT_NOFILE), (200, 200))
+
+    def check_health_connections_leave_room(self, says):
+        def few_descriptors():
+            die_with_parent()
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+        process = self.start("--health-listen", "127.0.0.1:0", preexec_fn=few_descriptors)
+        line = ""
+        while "health address=" not in line:
+            line = process.stderr.readline()
+            self.assertTrue(line, "the server ended")
+        health = line.split("address=")[1].strip()
+        connections = [connect(health) for _ in range(220)]
+        try:
+            for connection in connections:
+                with contextlib.suppress(ConnectionError):
+                    connection.sendall(says)
+            self.assertTrue(speaks_http2(pathlib.Path(self.address_file).read_text().strip()))
+            self.assertLess(len(os.listdir(f"/proc/{process.pid}/fd")), 100)
+        finally:
+            for connection in connections:
+                connection.close()
+        wait_until(lambda: speaks_http2(health), "the health port")
+        process.send_signal(signal.SIGTERM)
+        self.assertNotIn("out of descriptors", process.stderr.read())
+
+    def test_silent_connections_to_the_health_port_leave_room_for_others(self):
+        self.check_health_connections_leave_room(says=b"")
+
+    def test_so_do_those_that_speak(self):
+        self.check_health_connections_leave_room(says=HTTP2_CLIENT)
+
+    def test_a_budget_beyond_the_memory_is_warned_of(self):
+        for budget, warned in (("1MiB", False), ("1000000GiB", True)):
+            process = self.start("--memory-budget", budget)
+            process.send_signal(signal.SIGTERM)
+            log = process.stderr.read()  # communicate() loses what readline() has read ahead.
+            self.assertEqual("memory budget is more than this process may use" in log, warned, log)
+
+    def test_ctrl_c_and_a_closed_terminal_drain_too(self):
+        for number in (signal.SIGINT, signal.SIGHUP):
+            process = self.start()
+            process.send_signal(number)
+            self.assertEqual(process.wait(TIMEOUT_S), 0)
+
+    def test_sigusr1_has_no_effect(self):
         process = self.start()
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=30), 0)
+        process.send_signal(signal.SIGUSR1)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(TIMEOUT_S), 0)
+        self.assertIn("draining signal=TERM", process.stderr.read())
 
     def test_a_port_in_use_names_its_holder(self):
         process = self.start()
@@ -89,7 +163,10 @@ class ServerProgramTest(unittest.TestCase):
                                                           "number from 0 to 1024"),
                            ((*root, "--threads", ""), "--threads"),
                            ((*root, "--memory-budget", "x"), "--memory-budget"),
-                           ((*root, "--memory-budget", "4"), "--memory-budget: 4 is 4 bytes"),
+                           ((*root, "--memory-budget", "4"), "--memory-budget: '4' is 4 bytes"),
+                           ((*root, "--advertise", "a"), "--address-file"),
+                           ((*root, "--address-file", self.address_file,
+                             "--advertise", "host:7070"), "--advertise: \"host:7070\" is no host"),
                            ((*root, "--grace", "soon"), "--grace"),
                            ((*root, "--log-level", "loud"), "--log-level")]:
             code, _, error = run(*args)

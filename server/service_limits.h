@@ -10,10 +10,13 @@
 namespace penstock {
 
 struct ServiceLimits {
+  static constexpr size_t kMostStreams = 65536;
   // A stream counts from its call on, before its Hello too.
   size_t max_streams = 1024;
   size_t max_streams_per_host = 512;  // Of one client address.
-  size_t max_calls = 16;              // Manifest and Stats.
+  size_t max_calls = 16;              // Of Manifest, and of Stats.
+  size_t max_calls_per_host = 8;
+  size_t max_health_watches = 256;  // Of each port.
   // How long a stream may be without a Hello, and a call's answer without a part that was taken.
   absl::Duration hello_timeout = absl::Seconds(10);
   absl::Duration call_timeout = absl::Seconds(30);

@@ -9,16 +9,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "records/base/byte_size.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/engine/part_buffer.h"
 #include "records/wire/shared_memory.h"
 #include "server/log_format.h"
+#include "server/log_limiter.h"
 #include "server/unix_listener.h"
 #include "spdlog/spdlog.h"
 
@@ -124,11 +127,19 @@ class SharedMemoryDoor::Connections {
       if (pool.ok()) {
         Reply(peer.fd.get(), wire::kPoolGranted, (*pool)->fd());
       } else {
-        spdlog::warn("shared memory refused error={}", Quoted(pool.status().ToString()));
+        TellOfRefusal(pool.status());
         Reply(peer.fd.get(), pool.status().message().substr(0, wire::kMaxDoorReplyBytes), -1);
       }
     }
     peer.fd.Reset();
+  }
+
+  // Whoever may connect may say tickets of no stream without end.
+  void TellOfRefusal(const absl::Status& status) {
+    if (std::optional<uint64_t> left_out = log_.Allow(absl::StatusCodeToString(status.code()))) {
+      spdlog::warn("shared memory refused error={} left_out={}", Quoted(status.ToString()),
+                   *left_out);
+    }
   }
 
   void Accept() {
@@ -148,6 +159,7 @@ class SharedMemoryDoor::Connections {
   }
 
   SharedMemoryDoor& door_;
+  LogLimiter log_;
   std::vector<Peer> peers_;
   std::vector<pollfd> polled_;
   Clock::time_point rest_until_ = Clock::time_point::min();
@@ -161,20 +173,29 @@ absl::StatusOr<std::unique_ptr<SharedMemoryDoor>> SharedMemoryDoor::Open(
   if (!listener.ok()) return Annotate(listener.status(), "--shm-socket");
   UniqueFd wake(eventfd(0, EFD_CLOEXEC));
   if (!wake.valid()) return ErrnoToStatus(errno, "eventfd");
-  return std::unique_ptr<SharedMemoryDoor>(
+  std::unique_ptr<SharedMemoryDoor> door(
       new SharedMemoryDoor(std::move(options), *std::move(listener), std::move(wake)));
+  PENSTOCK_ASSIGN_OR_RETURN(door->thread_, StartThread("that hands out shared memory",
+                                                       [door = door.get()] { door->Run(); }));
+  return door;
 }
 
 SharedMemoryDoor::SharedMemoryDoor(SharedMemoryDoorOptions options, UniqueFd listener,
                                    UniqueFd wake)
-    : options_(std::move(options)), listener_(std::move(listener)), wake_(std::move(wake)) {
-  thread_ = std::jthread([this] { Run(); });
-}
+    : options_(std::move(options)),
+      listener_(std::move(listener)),
+      bound_(FileStamp::At(options_.socket)),
+      wake_(std::move(wake)) {}
 
 SharedMemoryDoor::~SharedMemoryDoor() {
-  unlink(options_.socket.c_str());
+  if (IsOurs()) unlink(options_.socket.c_str());
   eventfd_write(wake_.get(), 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool SharedMemoryDoor::IsOurs() const {
+  const FileStamp now = FileStamp::At(options_.socket);
+  return now.device == bound_.device && now.inode == bound_.inode;
 }
 
 void SharedMemoryDoor::Run() {

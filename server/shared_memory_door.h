@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "records/base/mutex.h"
+#include "records/io/file_stamp.h"
 #include "records/io/unique_fd.h"
 #include "server/shared_pool.h"
 
@@ -58,9 +59,11 @@ class SharedMemoryDoor {
   };
 
   // kInvalidArgument: an option; kUnavailable: another process listens there; else why the socket
-  // could not be made. What a process that is gone left behind is replaced.
+  // could not be made, or that there is no thread. What a process that is gone left behind is
+  // replaced.
   static absl::StatusOr<std::unique_ptr<SharedMemoryDoor>> Open(SharedMemoryDoorOptions options);
-  // REQUIRES: no lease is left. Pools may be. Removes the socket.
+  // REQUIRES: no lease is left. Pools may be. Removes the socket, unless another server has put its
+  // own in its place.
   ~SharedMemoryDoor();
 
   const std::string& socket() const { return options_.socket; }
@@ -73,13 +76,16 @@ class SharedMemoryDoor {
 
   SharedMemoryDoor(SharedMemoryDoorOptions options, UniqueFd listener, UniqueFd wake);
   void Run();
+  // While the listener is open nobody else gets the number of its file.
+  bool IsOurs() const;
   // A pool for who says `ticket`, which is used up.
   absl::StatusOr<std::shared_ptr<SharedPool>> Redeem(absl::string_view ticket);
   absl::StatusOr<std::shared_ptr<SharedPool>> MakePool();
 
   const SharedMemoryDoorOptions options_;
   const UniqueFd listener_;
-  const UniqueFd wake_;  // An eventfd: written to, the thread ends.
+  const FileStamp bound_;  // Where the listener was bound.
+  const UniqueFd wake_;    // An eventfd: written to, the thread ends.
   // Shared with the pools, which may outlive the door.
   const std::shared_ptr<std::atomic<size_t>> bytes_ = std::make_shared<std::atomic<size_t>>(0);
 

@@ -12,12 +12,14 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/testing/captured_log.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
 namespace penstock {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A peer of the door, honest or not.
@@ -120,6 +122,16 @@ TEST_F(SharedMemoryDoorTest, RefusesTicketsOfNoStream) {
   }
 }
 
+TEST_F(SharedMemoryDoorTest, TicketsOfNoStreamDoNotFillTheLog) {
+  CapturedLog log;
+  Open();
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_THAT(Peer(path_).Ask("a ticket of nobody"), HasSubstr("no stream"));
+  }
+  door_.reset();
+  EXPECT_THAT(log.LinesWith("shared memory refused"), ElementsAre(HasSubstr("left_out=0")));
+}
+
 TEST_F(SharedMemoryDoorTest, TicketsDiffer) {
   Open();
   auto first = door_->MakeLease(), second = door_->MakeLease();
@@ -213,6 +225,16 @@ TEST_F(SharedMemoryDoorTest, RemovesItsSocketAndReplacesAnOldOne) {
   ASSERT_EQ(bind(old.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   old.Reset();
   Open();
+  auto lease = door_->MakeLease();
+  EXPECT_EQ(Peer(path_).Ask(lease->ticket()), "ok");
+}
+
+TEST_F(SharedMemoryDoorTest, LeavesTheSocketOfAnotherServer) {
+  Open();
+  std::unique_ptr<SharedMemoryDoor> first = std::move(door_);
+  std::filesystem::remove(path_);
+  Open();
+  first.reset();
   auto lease = door_->MakeLease();
   EXPECT_EQ(Peer(path_).Ask(lease->ticket()), "ok");
 }

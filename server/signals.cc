@@ -7,34 +7,33 @@
 
 #include <utility>
 
+#include "records/base/start_thread.h"
+#include "records/base/status.h"
+#include "records/base/stop_signals.h"
+
 namespace penstock {
-namespace {
-
-sigset_t EndSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  return set;
-}
-
-}  // namespace
 
 void BlockEndSignals() {
-  sigset_t set = EndSignals();
+  const sigset_t set = StopSignals::Set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
+absl::StatusOr<std::unique_ptr<SignalThread>> SignalThread::Start(std::function<void(int)> handle) {
+  std::unique_ptr<SignalThread> signals(new SignalThread(std::move(handle)));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      signals->thread_, StartThread("that waits for signals", [it = signals.get()] { it->Run(); }));
+  return signals;
+}
+
 SignalThread::SignalThread(std::function<void(int)> handle) : handle_(std::move(handle)) {
-  sigset_t set = EndSignals();
+  const sigset_t set = StopSignals::Set();
   signals_ = UniqueFd(signalfd(-1, &set, SFD_CLOEXEC));
   end_ = UniqueFd(eventfd(0, EFD_CLOEXEC));
-  thread_ = std::jthread([this] { Run(); });
 }
 
 SignalThread::~SignalThread() {
   eventfd_write(end_.get(), 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void SignalThread::Run() {

@@ -1,9 +1,10 @@
-// SIGTERM and SIGINT, handled on a thread.
+// Signals that ask to stop, handled on a thread.
 #ifndef PENSTOCK_SERVER_SIGNALS_H_
 #define PENSTOCK_SERVER_SIGNALS_H_
 
 #include <csignal>
 #include <functional>
+#include <memory>
 #include <thread>
 
 #include "absl/status/statusor.h"
@@ -11,18 +12,20 @@
 
 namespace penstock {
 
-// Keeps SIGTERM and SIGINT from ending the process. Call it before any thread is started: threads
-// inherit it.
+// Keeps those of StopSignals::Set() from ending the process. Call it before any thread is started:
+// threads inherit it.
 void BlockEndSignals();
 
 // Calls `handle(signal)` on its own thread for each blocked signal that arrives. The destructor
 // returns when no call can follow. Not thread-safe.
 class SignalThread {
  public:
-  explicit SignalThread(std::function<void(int)> handle);
+  // kResourceExhausted: a thread could not be started.
+  static absl::StatusOr<std::unique_ptr<SignalThread>> Start(std::function<void(int)> handle);
   ~SignalThread();
 
  private:
+  explicit SignalThread(std::function<void(int)> handle);
   void Run();
 
   const std::function<void(int)> handle_;

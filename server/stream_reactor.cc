@@ -5,15 +5,14 @@
 #include <utility>
 #include <variant>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
-#include "records/wire/part_header.h"
 #include "records/wire/shared_memory.h"
 #include "server/grpc_status.h"
 #include "server/log_format.h"
+#include "server/part_message.h"
 #include "spdlog/spdlog.h"
 
 namespace penstock {
@@ -22,39 +21,6 @@ namespace {
 grpc::ByteBuffer ToByteBuffer(const std::string& message) {
   grpc::Slice slice(message);
   return grpc::ByteBuffer(&slice, 1);
-}
-
-wire::PartHeader HeaderOf(const PartBuffer& part) {
-  return {.request = part.request,
-          .first_row = part.first_row,
-          .rows = part.rows,
-          .crc32c = part.crc32c};
-}
-
-// A part whose pieces gRPC is sending.
-struct LentPart {
-  PartBuffer part;
-  std::atomic<size_t> pieces;
-
-  static void ReturnPiece(void* lent) {
-    auto* self = static_cast<LentPart*>(lent);
-    if (self->pieces.fetch_sub(1, std::memory_order_acq_rel) == 1) delete self;
-  }
-};
-
-// The header is copied into its slice; the tensor bytes are lent until gRPC has sent them.
-grpc::ByteBuffer ToByteBuffer(const wire::PartHeader& header, PartBuffer part) {
-  uint8_t start[wire::kMaxPartHeaderBytes];
-  const size_t start_size = wire::WritePartHeader(header, start);
-  absl::InlinedVector<grpc::Slice, 5> slices = {grpc::Slice(start, start_size)};
-  if (part.size() > 0) {
-    const size_t num_pieces = part.pieces().size();
-    auto* lent = new LentPart{std::move(part), num_pieces};
-    for (const std::span<uint8_t> piece : lent->part.pieces()) {
-      slices.emplace_back(piece.data(), piece.size(), &LentPart::ReturnPiece, lent);
-    }
-  }
-  return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
 double Seconds(std::chrono::steady_clock::duration time) {
@@ -78,7 +44,9 @@ StreamReactor::StreamReactor(SessionSource& source, StreamOwner& owner, Gate::Pa
       owner_(owner),
       pass_(std::move(pass)),
       door_(wire::IsLoopbackPeer(peer) ? door : nullptr),
-      peer_(std::move(peer)) {}
+      peer_(std::move(peer)),
+      windows_(pass_),
+      failures_(peer_) {}
 
 void StreamReactor::Start() { StartRead(&incoming_); }
 
@@ -106,11 +74,19 @@ void StreamReactor::OnReadDone(bool ok) {
     ReadOn();
     return;
   }
-  spdlog::warn("stream refused peer={} client={} error={}", peer_, Quoted(client_),
-               Quoted(status.ToString()));
+  TellOfRefusal(status);
   refused_ = true;
   CloseSession();
   End(status);
+}
+
+// Of each code, so that what a stranger repeats does not hide a client of another version.
+void StreamReactor::TellOfRefusal(const absl::Status& status) const {
+  const std::string kind = absl::StrCat("stream refused ", absl::StatusCodeToString(status.code()));
+  if (std::optional<uint64_t> left_out = pass_.AllowLog(kind)) {
+    spdlog::warn("stream refused peer={} client={} error={} left_out={}", peer_, Quoted(client_),
+                 Quoted(Shortened(status.ToString())), *left_out);
+  }
 }
 
 // The session's destructor waits for jobs under way, which stats() must not.
@@ -138,6 +114,20 @@ void StreamReactor::EndIfSilent(absl::Duration timeout) {
   if (said_hello_ || Clock::now() - started_ < absl::ToChronoNanoseconds(timeout)) return;
   End(absl::DeadlineExceededError(
       absl::StrCat("no Hello within ", absl::FormatDuration(timeout), " of the call")));
+}
+
+void StreamReactor::TellIfStarved() {
+  uint64_t credit = 0;
+  {
+    MutexLock lock(&session_mutex_);
+    if (session_ == nullptr || session_->stats().starved_windows == 0) return;
+    credit = credit_bytes_;
+  }
+  {
+    MutexLock lock(&mutex_);
+    if (writing_) return;
+  }
+  Say(wire::Credit{credit});
 }
 
 absl::Status StreamReactor::Handle(wire::ClientHello hello) {
@@ -179,25 +169,13 @@ wire::ServerHello StreamReactor::MakeHello(const ServerInfo& info) {
 
 absl::Status StreamReactor::Handle(OpenWindow window) {
   ++num_windows_;
-  auto [entry, is_new] = windows_.try_emplace(window.window);
-  PENSTOCK_RETURN_IF_ERROR(pass_.AddDefinition(incoming_bytes_));
-  entry->second.bytes += incoming_bytes_;
-  absl::Status refused = CheckRoots(window);
-  // Otherwise the session knows whether the number may be used again.
-  if (!is_new && refused.ok() != entry->second.refused.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("window ", window.window, " is open already"));
-  }
-  entry->second.refused = std::move(refused);
-  if (entry->second.refused.ok()) return session_->OpenWindow(std::move(window));
-  if (windows_.size() > kMaxRefusedWindows) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(windows_.size(), " windows are open; the limit is ", kMaxRefusedWindows));
-  }
-  spdlog::warn("window refused peer={} client={} error={}", peer_, Quoted(client_),
-               Quoted(entry->second.refused.ToString()));
+  const absl::Status refused = CheckRoots(window);
+  PENSTOCK_RETURN_IF_ERROR(windows_.Add(window.window, incoming_bytes_, refused));
+  if (refused.ok()) return session_->OpenWindow(std::move(window));
   StreamError error;
   error.window = window.window;
-  error.status = entry->second.refused;
+  error.status = refused;
+  failures_.Add(error, client_);
   Say(error);
   return absl::OkStatus();
 }
@@ -216,15 +194,13 @@ absl::Status StreamReactor::CheckRoots(const OpenWindow& window) const {
 
 absl::Status StreamReactor::Handle(Fetch fetch) {
   ++num_requests_;
-  auto window = windows_.find(fetch.window);
-  if (window != windows_.end() && !window->second.refused.ok()) {
-    StreamError error;
-    error.request = fetch.request;
-    error.status = window->second.refused;
-    Say(error);
-    return absl::OkStatus();
-  }
-  return session_->Fetch(fetch);
+  absl::Status refused = windows_.Refusal(fetch.window);
+  if (refused.ok()) return session_->Fetch(fetch);
+  StreamError error;
+  error.request = fetch.request;
+  error.status = std::move(refused);
+  Say(error);
+  return absl::OkStatus();
 }
 
 absl::Status StreamReactor::Handle(wire::Cancel cancel) {
@@ -238,12 +214,7 @@ absl::Status StreamReactor::Handle(wire::Cancel cancel) {
 }
 
 absl::Status StreamReactor::Handle(wire::Release release) {
-  auto window = windows_.find(release.window);
-  if (window == windows_.end()) return session_->Release(release.window);  // Its own refusal.
-  const Definition definition = std::move(window->second);
-  windows_.erase(window);
-  pass_.RemoveDefinition(definition.bytes);
-  return definition.refused.ok() ? session_->Release(release.window) : absl::OkStatus();
+  return windows_.Remove(release.window) ? session_->Release(release.window) : absl::OkStatus();
 }
 
 absl::Status StreamReactor::Handle(wire::Ack ack) {
@@ -308,32 +279,9 @@ void StreamReactor::OnWindowReady(uint64_t window, uint64_t read_bytes) {
 }
 
 void StreamReactor::OnError(StreamError error) {
-  LogFailure(error);
+  failures_.Add(error, client_);
+  if (error.window.has_value()) windows_.OnFailed(*error.window);
   Say(error);
-}
-
-// What is wrong with a window, once: its requests fail for the same reason. Only that windows do
-// not fit together is an error of requests alone.
-void StreamReactor::LogFailure(const StreamError& error) {
-  const bool memory = absl::IsResourceExhausted(error.status);
-  if (!error.window.has_value()) {
-    if (!memory || told_of_memory_.exchange(true)) return;
-    spdlog::warn("windows refused peer={} client={} error={}", peer_, Quoted(client_),
-                 Quoted(error.status.ToString()));
-    return;
-  }
-  if (memory) told_of_memory_ = true;
-  if (error.damage.has_value()) ++num_damaged_windows_;
-  if (num_failed_windows_.fetch_add(1) >= kMaxLoggedFailures) return;
-  if (const std::optional<Damage>& damage = error.damage) {
-    spdlog::warn(
-        "damage found shard={} chunk_offset={} chunk_record={} rest_of_chunk={} peer={} error={}",
-        Quoted(damage->shard), damage->chunk_offset, damage->record, damage->rest_of_chunk, peer_,
-        Quoted(error.status.message()));
-  } else {
-    spdlog::warn("window {} window={} peer={} error={}", memory ? "refused" : "failed",
-                 *error.window, peer_, Quoted(error.status.ToString()));
-  }
 }
 
 void StreamReactor::OnPart(PartBuffer part) {
@@ -360,7 +308,7 @@ void StreamReactor::Write(Outbox::Item item) {
     num_rows_.fetch_add(part->rows, std::memory_order_relaxed);
     num_parts_.fetch_add(1, std::memory_order_relaxed);
     num_bytes_.fetch_add(part->size(), std::memory_order_relaxed);
-    outgoing_ = ToMessage(std::move(*part));
+    outgoing_ = MessageOf(std::move(*part));
   } else {
     outgoing_ = ToByteBuffer(std::get<std::string>(item));
   }
@@ -368,18 +316,18 @@ void StreamReactor::Write(Outbox::Item item) {
 }
 
 // A part in the stream's pool stays there until the client's Ack; any other travels.
-grpc::ByteBuffer StreamReactor::ToMessage(PartBuffer part) {
+grpc::ByteBuffer StreamReactor::MessageOf(PartBuffer part) {
   const std::span<const uint8_t> bytes = part.pieces()[0];
   wire::PartHeader header = HeaderOf(part);
   MutexLock lock(&mutex_);
   if (pool_ == nullptr || bytes.empty() || !pool_->Holds(bytes.data())) {
     header.data_size = part.size();
-    return ToByteBuffer(header, std::move(part));
+    return ToMessage(header, std::move(part));
   }
   header.shared_offset = pool_->OffsetOf(bytes.data());
   header.shared_size = static_cast<uint32_t>(bytes.size());
   lent_.insert_or_assign(header.shared_offset, std::move(part));
-  return ToByteBuffer(header, PartBuffer());
+  return ToMessage(header, PartBuffer());
 }
 
 void StreamReactor::FinishIfDue() {
@@ -423,7 +371,7 @@ void StreamReactor::OnDone() {
         "failed_windows={}",
         peer_, Quoted(client_), std::llround(Seconds(Clock::now() - started_)), num_windows_.load(),
         num_requests_.load(), num_rows_.load(), num_parts_.load(), num_bytes_.load(),
-        num_failed_windows_.load());
+        failures_.failed_windows());
   }
   const std::shared_ptr<StreamReactor> self = std::move(self_);
   pass_ = {};
@@ -439,8 +387,8 @@ v1::StreamStats StreamReactor::stats() const {
   stats.set_rows(num_rows_.load(std::memory_order_relaxed));
   stats.set_parts(num_parts_.load(std::memory_order_relaxed));
   stats.set_bytes(num_bytes_.load(std::memory_order_relaxed));
-  stats.set_failed_windows(num_failed_windows_.load(std::memory_order_relaxed));
-  stats.set_damaged_windows(num_damaged_windows_.load(std::memory_order_relaxed));
+  stats.set_failed_windows(failures_.failed_windows());
+  stats.set_damaged_windows(failures_.damaged_windows());
   {
     MutexLock lock(&mutex_);
     Clock::duration under_way = writing_ ? Clock::now() - write_start_ : Clock::duration{};

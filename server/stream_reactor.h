@@ -19,6 +19,8 @@
 #include "records/engine/session.h"
 #include "records/wire/client_message.h"
 #include "records/wire/server_message.h"
+#include "server/defined_windows.h"
+#include "server/failure_log.h"
 #include "server/gate.h"
 #include "server/outbox.h"
 #include "server/session_source.h"
@@ -48,11 +50,6 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
                             private SessionEvents {
  public:
   static constexpr size_t kMaxQueuedControl = 1024;
-  // Windows of one stream whose failure is logged; the rest are counted in its last line.
-  static constexpr uint64_t kMaxLoggedFailures = 20;
-  // The session limits those that it knows.
-  static constexpr size_t kMaxRefusedWindows = 1024;
-
   // All outlive it; `door` may be null.
   static StreamReactor* Create(SessionSource& source, StreamOwner& owner, Gate::Pass pass,
                                SharedMemoryDoor* door, std::string peer);
@@ -64,6 +61,9 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   void End(const absl::Status& status);
   // Ends a stream that has been without a Hello for so long.
   void EndIfSilent(absl::Duration timeout);
+  // Says the credit again where windows wait for memory and nothing else is on its way: so that the
+  // client does not take this server for stopped.
+  void TellIfStarved();
   v1::StreamStats stats() const;
   // Ended because of what the client said. Valid in OnStreamDone().
   bool refused() const { return refused_; }
@@ -93,15 +93,15 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   absl::Status Handle(wire::SharedMemoryMapped mapped);
   absl::Status HandleIncoming();
   absl::Status CheckRoots(const OpenWindow& window) const;
+  void TellOfRefusal(const absl::Status& status) const;
   void CloseSession();
 
-  void LogFailure(const StreamError& error);
   void Say(const wire::ServerMessage& message);
   void ReadOn();
   // What to write now, if a write may start; the caller passes it to Write().
   std::optional<Outbox::Item> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Write(Outbox::Item item);
-  grpc::ByteBuffer ToMessage(PartBuffer part);
+  grpc::ByteBuffer MessageOf(PartBuffer part);
   wire::ServerHello MakeHello(const ServerInfo& info);
   // Never called from a session's event: it may end in OnDone(), which waits for those.
   void FinishIfDue();
@@ -121,13 +121,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   std::atomic<bool> said_hello_{false};
   bool refused_ = false;
 
-  // A window that may not be read is known to us alone: its requests get errors, as those of one
-  // that the session gave up do.
-  struct Definition {
-    uint64_t bytes = 0;
-    absl::Status refused;
-  };
-  std::map<uint64_t, Definition> windows_;
+  DefinedWindows windows_;
 
   // Changed by the read side alone, which holds this lock while it does; stats() holds it too.
   mutable Mutex session_mutex_;
@@ -138,9 +132,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 
   std::atomic<uint64_t> num_windows_{0};
   std::atomic<uint64_t> num_requests_{0};
-  std::atomic<uint64_t> num_failed_windows_{0};
-  std::atomic<uint64_t> num_damaged_windows_{0};
-  std::atomic<bool> told_of_memory_{false};  // That what it asks for does not fit.
+  FailureLog failures_;
 
   // Of the write side: touched by whoever set writing_.
   grpc::ByteBuffer outgoing_;

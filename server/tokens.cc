@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -14,7 +15,7 @@
 #include "absl/strings/strip.h"
 #include "records/base/sha256.h"
 #include "records/base/status.h"
-#include "records/io/file_source.h"
+#include "records/io/text_file.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
 
@@ -91,13 +92,13 @@ absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
         absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
     if (words.empty() || words[0][0] == '#') continue;
     if (absl::Status token = CheckToken(words[0]); !token.ok()) return Annotate(token, where);
-    if (table.Find(words[0]) != nullptr) {
+    const Digest digest = DigestOf(words[0]);
+    if (!table.places_.emplace(digest, table.entries_.size()).second) {
       return absl::InvalidArgumentError(absl::StrCat(where, ": this token was there before"));
     }
     absl::StatusOr<Grant> grant = ParseRoots(words);
     if (!grant.ok()) return Annotate(grant.status(), where);
-    table.entries_.push_back(
-        {DigestOf(words[0]), std::make_shared<const Grant>(*std::move(grant))});
+    table.entries_.push_back({digest, std::make_shared<const Grant>(*std::move(grant))});
   }
   if (table.entries_.empty()) {
     return absl::InvalidArgumentError("holds no token; give one a line: TOKEN [ROOT...]");
@@ -105,13 +106,15 @@ absl::StatusOr<TokenTable> TokenTable::Parse(absl::string_view text) {
   return table;
 }
 
+const TokenTable::Entry* TokenTable::At(const Digest& digest) const {
+  const auto found = places_.find(digest);
+  return found == places_.end() ? nullptr : &entries_[found->second];
+}
+
 void TokenTable::KeepGrantsOf(const TokenTable& before) {
   for (Entry& entry : entries_) {
-    for (const Entry& old : before.entries_) {
-      if (old.digest == entry.digest && old.grant->roots == entry.grant->roots) {
-        entry.grant = old.grant;
-      }
-    }
+    const Entry* old = before.At(entry.digest);
+    if (old != nullptr && old->grant->roots == entry.grant->roots) entry.grant = old->grant;
   }
 }
 
@@ -142,20 +145,12 @@ absl::StatusOr<std::unique_ptr<TokenFile>> TokenFile::Open(std::string path) {
 }
 
 absl::Status TokenFile::ReadIfChanged() {
-  struct stat info;
-  if (stat(path_.c_str(), &info) != 0) info = {};
-  auto ns = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
-  const Stamp stamp = {static_cast<int64_t>(info.st_dev), static_cast<int64_t>(info.st_ino),
-                       info.st_size, ns(info.st_mtim), ns(info.st_ctim)};
-  if (stamp == seen_ && table_.size() > 0) return absl::OkStatus();
-  seen_ = stamp;  // Also when it fails, so that each fault is told once.
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> file, FileSource::Open(path_));
-  if (file->size() > kMaxFileBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": ", file->size(), " bytes; at most ", kMaxFileBytes));
-  }
-  std::string text(file->size(), '\0');
-  PENSTOCK_RETURN_IF_ERROR(file->ReadAt(0, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
+  const FileStamp stamp = FileStamp::At(path_);
+  if (stamp == seen_) return absl::OkStatus();
+  // A file that could not be read may be readable a moment later, with the same stamp.
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path_, kMaxFileBytes));
+  seen_ = stamp;
+  said_.clear();
   absl::StatusOr<TokenTable> table = TokenTable::Parse(text);
   if (!table.ok()) return Annotate(table.status(), path_);
   if (table_.size() > 0) spdlog::info("token file read again tokens={}", table->size());
@@ -165,10 +160,10 @@ absl::Status TokenFile::ReadIfChanged() {
 }
 
 void TokenFile::Refresh() {
-  if (absl::Status status = ReadIfChanged(); !status.ok()) {
-    spdlog::error("token file not usable, keeping the old tokens error={}",
-                  Quoted(status.message()));
-  }
+  absl::Status status = ReadIfChanged();
+  if (status.ok() || status.message() == said_) return;
+  said_ = std::string(status.message());
+  spdlog::error("token file not usable, keeping the old tokens error={}", Quoted(said_));
 }
 
 bool TokenFile::StillGrants(const Grant& grant) {

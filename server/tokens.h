@@ -5,12 +5,15 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "records/base/mutex.h"
+#include "records/io/file_stamp.h"
 
 namespace penstock {
 
@@ -47,11 +50,16 @@ class TokenTable {
     Digest digest;
     std::shared_ptr<const Grant> grant;  // Shared with the streams that were opened by it.
   };
+  // The entry of this very token; by its digest, so not in constant time.
+  const Entry* At(const Digest& digest) const;
+
   std::vector<Entry> entries_;
+  absl::flat_hash_map<Digest, size_t> places_;  // Indices into entries_.
 };
 
 // A token file that is read again when it has changed. While it cannot be used, that is logged
-// once and the tokens that it had go on. Thread-safe.
+// once and the tokens that it had go on; one that cannot be read is tried again at each look.
+// Thread-safe.
 class TokenFile {
  public:
   // kNotFound, kPermissionDenied; kInvalidArgument names file and line.
@@ -66,8 +74,6 @@ class TokenFile {
   bool StillGrants(const Grant& grant);
 
  private:
-  using Stamp = std::array<int64_t, 5>;  // Device, inode, size, modified, changed.
-
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
   absl::Status ReadIfChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The same; a fault is logged.
@@ -75,7 +81,9 @@ class TokenFile {
 
   const std::string path_;
   Mutex mutex_;
-  Stamp seen_ ABSL_GUARDED_BY(mutex_) = {};
+  // Of the file that was read last, usable or not; none was at first.
+  std::optional<FileStamp> seen_ ABSL_GUARDED_BY(mutex_);
+  std::string said_ ABSL_GUARDED_BY(mutex_);  // The fault that was logged last.
   TokenTable table_ ABSL_GUARDED_BY(mutex_);
 };
 

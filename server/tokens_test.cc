@@ -2,11 +2,19 @@
 
 #include <cstdio>
 #include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/grpc_log.h"
 #include "server/log_limiter.h"
+#include "spdlog/sinks/ostream_sink.h"
+#include "spdlog/spdlog.h"
+#include "tests/resource_limit.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
@@ -14,6 +22,7 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -54,6 +63,20 @@ TEST(GrantTest, ARootIsAFolderOrAFileNotAPrefixOfText) {
                            "other/chess/2024/a"}) {
     EXPECT_FALSE(grant.Allows(path)) << path;
   }
+}
+
+// As many as a file may hold: what takes the square of them would be noticed.
+TEST(TokenTableTest, ManyTokensAreReadAgainWithTheirGrants) {
+  std::string text;
+  for (int i = 0; i < 60'000; ++i) absl::StrAppend(&text, 1'000'000'000'000'000 + i, "\n");
+  ASSERT_OK_AND_ASSIGN(const TokenTable before, TokenTable::Parse(text));
+  ASSERT_OK_AND_ASSIGN(TokenTable after, TokenTable::Parse(absl::StrCat(text, kToken, "\n")));
+  after.KeepGrantsOf(before);
+  EXPECT_EQ(after.Find("1000000000059999"), before.Find("1000000000059999"));
+  EXPECT_EQ(before.Find(kToken), nullptr);
+  EXPECT_NE(after.Find(kToken), nullptr);
+  EXPECT_THAT(TokenTable::Parse(absl::StrCat(text, "1000000000000000\n")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 60001: this token")));
 }
 
 class TokenFileTest : public ::testing::Test {
@@ -105,6 +128,38 @@ TEST_F(TokenFileTest, AGrantEndsWithItsTokenOrItsRoots) {
   Write("short\n");
   ASSERT_OK_AND_ASSIGN(second, file->Check("Bearer 0123456789-second"));
   EXPECT_TRUE(file->StillGrants(*second));
+}
+
+TEST_F(TokenFileTest, AFileThatCouldNotBeReadIsReadWhenItCanBe) {
+  Write("0123456789-first\n");
+  ASSERT_OK_AND_ASSIGN(auto file, TokenFile::Open(path_));
+  ASSERT_OK_AND_ASSIGN(const auto revoked, file->Check("Bearer 0123456789-first"));
+  Write("0123456789-second\n");
+  {
+    const ResourceLimit descriptors(RLIMIT_NOFILE, 0);
+    EXPECT_OK(file->Check("Bearer 0123456789-first").status());
+    EXPECT_TRUE(file->StillGrants(*revoked));
+  }
+  EXPECT_FALSE(file->StillGrants(*revoked));
+  EXPECT_FALSE(file->Check("Bearer 0123456789-first").ok());
+  EXPECT_OK(file->Check("Bearer 0123456789-second").status());
+}
+
+TEST_F(TokenFileTest, AFaultIsLoggedOnceHoweverOftenItIsMet) {
+  Write("0123456789-first\n");
+  ASSERT_OK_AND_ASSIGN(auto file, TokenFile::Open(path_));
+  std::remove(path_.c_str());
+  std::ostringstream log;
+  const auto logger = std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(logger);
+  for (int look = 0; look < 3; ++look) EXPECT_OK(file->Check("Bearer 0123456789-first").status());
+  Write("short\n");
+  for (int look = 0; look < 3; ++look) EXPECT_OK(file->Check("Bearer 0123456789-first").status());
+  spdlog::set_default_logger(before);
+  const std::vector<std::string> lines = absl::StrSplit(log.str(), '\n', absl::SkipEmpty());
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("No such file"), HasSubstr("line 1")));
 }
 
 TEST_F(TokenFileTest, AMissingFileIsAnErrorAtTheStart) {

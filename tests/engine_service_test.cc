@@ -198,6 +198,38 @@ TEST_F(EngineServiceTest, AMissingShardIsAnErrorOfItsWindow) {
   }
 }
 
+TEST_F(EngineServiceTest, AWindowThatFailedLongAgoMayBeReleased) {
+  RecordingEvents events;
+  auto stream = Connect(events);
+  OpenWindow window = data_.Window(1, {0});
+  window.shards[0].path = "none.tfrecord";
+  for (; window.window <= 1200; ++window.window) {
+    stream->OpenWindow(window);
+    EXPECT_EQ(events.Next<StreamError>().window, window.window);
+  }
+  stream->Release(1);
+  stream->OpenWindow(data_.Window(window.window, {0}));
+  events.Next<SaidWindowReady>();
+}
+
+// Names of files are bytes.
+TEST_F(EngineServiceTest, ErrorsNameShardsWhoseNamesAreNotUtf8) {
+  OpenWindow window = data_.Window(1, {0});
+  std::string bytes = folder_.Read(window.shards[0].path);
+  bytes[window.chunks[0].offset + 20] ^= 1;
+  RecordingEvents events;
+  auto stream = Connect(events);
+  for (const std::string path : {"none\xff.tfrecord", "damaged\xff.tfrecord"}) {
+    if (path[0] == 'd') folder_.Write(path, bytes);
+    window.shards[0].path = path;
+    stream->OpenWindow(window);
+    const auto error = events.Next<StreamError>();
+    EXPECT_THAT(error.status.message(), HasSubstr(path));
+    EXPECT_EQ(error.damage.value_or(Damage{.shard = "none"}).shard,
+              path[0] == 'd' ? path : std::string("none"));
+  }
+}
+
 TEST_F(EngineServiceTest, ABadSpecIsRefusedWithItsReason) {
   StreamOptions options = data_.Stream();
   options.spec.mutable_tensor(0)->clear_op();

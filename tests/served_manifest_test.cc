@@ -104,6 +104,8 @@ TEST_F(ServedManifestTest, PathsThatAreNotThereOrLeadOutNameServerAndCause) {
   EXPECT_THAT(Fetch("server:manifest.pb"),
               StatusIs(absl::StatusCode::kNotFound,
                        AllOf(HasSubstr(server_->address()), HasSubstr("manifest.pb: No such"))));
+  EXPECT_THAT(Fetch("server:m\xff.pb"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("m\xff.pb: No such")));
   EXPECT_THAT(Fetch("server:../outside.pb"),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(server_->address())));
   EXPECT_THAT(Fetch("server:link.pb"), StatusIs(absl::StatusCode::kPermissionDenied,

@@ -4,6 +4,7 @@
 
 #include <openssl/ec.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
 #include <cstdio>
@@ -34,11 +35,14 @@ class TestAuthority {
 
   // `hosts` as OpenSSL's subjectAltName: "IP:127.0.0.1,DNS:a.example". Negative days: expired.
   void Issue(const std::string& name, const std::string& hosts, int days = 30) {
-    EVP_PKEY* key = EVP_EC_gen("P-256");
-    X509* certificate = Make(name, key, days, hosts);
-    Write(name, certificate, key);
-    X509_free(certificate);
-    EVP_PKEY_free(key);
+    Issue(name, hosts, days, EVP_EC_gen("P-256"), EVP_sha256());
+  }
+  // OpenSSL lets TLS use neither: a short key, a signature with SHA-1.
+  void IssueShort(const std::string& name, const std::string& hosts) {
+    Issue(name, hosts, 30, EVP_RSA_gen(1024), EVP_sha256());
+  }
+  void IssueSha1(const std::string& name, const std::string& hosts) {
+    Issue(name, hosts, 30, EVP_EC_gen("P-256"), EVP_sha1());
   }
 
   std::string cert() const { return cert(name_); }
@@ -50,7 +54,16 @@ class TestAuthority {
   }
 
  private:
-  X509* Make(const std::string& name, EVP_PKEY* key, int days, const std::string& hosts) {
+  // Takes `key`.
+  void Issue(const std::string& name, const std::string& hosts, int days, EVP_PKEY* key,
+             const EVP_MD* digest) {
+    X509* certificate = Make(name, key, days, hosts, digest);
+    Write(name, certificate, key);
+    X509_free(certificate);
+    EVP_PKEY_free(key);
+  }
+  X509* Make(const std::string& name, EVP_PKEY* key, int days, const std::string& hosts,
+             const EVP_MD* digest = EVP_sha256()) {
     X509* made = X509_new();
     X509_set_version(made, X509_VERSION_3);
     ASN1_INTEGER_set(X509_get_serialNumber(made), ++serial_);
@@ -62,7 +75,7 @@ class TestAuthority {
     X509_set_issuer_name(made, X509_get_subject_name(hosts.empty() ? made : certificate_));
     Extend(made, hosts.empty() ? NID_basic_constraints : NID_subject_alt_name,
            hosts.empty() ? "critical,CA:TRUE" : hosts);
-    X509_sign(made, key_, EVP_sha256());
+    X509_sign(made, key_, digest);
     return made;
   }
   static void Extend(X509* certificate, int nid, const std::string& value) {

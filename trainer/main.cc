@@ -2,13 +2,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "flags/command_line.h"
 #include "penstock_version.h"
 #include "records/base/keep_freed_memory.h"
+#include "records/base/standard_streams.h"
 #include "trainer/app/devices_command.h"
 #include "trainer/app/export_command.h"
 #include "trainer/app/input_options.h"
@@ -22,6 +24,12 @@ namespace {
 int Fail(int code, const std::string& message) {
   std::fprintf(stderr, "penstock-train: %s\n", message.c_str());
   return code;
+}
+
+// Code to exit with where all went well but perhaps the printing.
+int Printed() {
+  const absl::Status status = penstock::FlushStandardOutput();
+  return status.ok() ? 0 : Fail(1, std::string(status.message()));
 }
 
 constexpr char kExample[] =
@@ -45,21 +53,18 @@ int Run(penstock::TrainerOptions options) {
   }
   const absl::StatusOr<penstock::RunResult> result = penstock::RunTraining(options);
   if (!result.ok()) {
-    if (absl::IsCancelled(result.status())) return Fail(130, "interrupted before the first step");
     return Fail(1, penstock::RankMark(options.rank) + std::string(result.status().message()));
   }
-  return result->signal == SIGINT ? 130 : 0;
-}
-
-// Code to exit with, if the command line asks for that at once.
-std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version.
-    return Fail(2, std::string(error.what()) + "\nRun with --help for the options.");
+  const bool stopped = result->summary.stopped;
+  const int code = result->signal == SIGINT ? 130
+                   : stopped                ? static_cast<int>(options.stopped_exit_code)
+                                            : 0;
+  if (stopped && result->summary.step == 0) {
+    return Fail(code, penstock::RankMark(options.rank) + "interrupted before the first step" +
+                          (result->why.empty() ? "" : ": " + result->why));
   }
-  return std::nullopt;
+  const int printed = Printed();
+  return code == 0 ? printed : code;
 }
 
 int Train(int argc, char** argv) {
@@ -69,11 +74,13 @@ int Train(int argc, char** argv) {
                        "penstock-train " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
   app.footer(kExample);
   penstock::AddOptions(app, options);
-  if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
+  const std::vector<std::string> commands = {"devices", "export", "predict", "products"};
+  if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv, commands))
+    return *code;
   if (options.print_config) {
     std::fputs(app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str(),
                stdout);
-    return 0;
+    return Printed();
   }
   options.config = app.config_to_str(/*default_also=*/true, /*write_description=*/false);
   return Run(std::move(options));
@@ -86,14 +93,15 @@ int Command(int argc, char** argv, const char* name, const char* about,
   Options options;
   CLI::App app(about, std::string("penstock-train ") + name);
   add_options(app, options);
-  if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
+  if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv)) return *code;
   const absl::Status status = run(options);
-  return status.ok() ? 0 : Fail(1, std::string(status.message()));
+  return status.ok() ? Printed() : Fail(1, std::string(status.message()));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  penstock::HoldStandardStreams();
   penstock::KeepFreedMemory();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -10,7 +10,7 @@ import pathlib
 import struct
 import tempfile
 
-from training import train
+from training import LeftOut, train
 
 # Batch and steps; the CPU has to keep up.
 MODELS = {"tiny": (512, 12), "default": (64, 6), "large": (16, 4)}
@@ -42,11 +42,15 @@ class Runs:
         self.batch, self.steps = MODELS[model]
 
     def losses(self, setting, *options, steps=None, ranks=1):
-        """Of each step. Raises RuntimeError: why there are none."""
+        """Of each step. Raises LeftOut, or RuntimeError: it failed."""
         found = train(setting, self.model, self.batch, steps or self.steps, *GENTLY, *options,
-                      timeout=min(90, self.seconds_left()), ranks=ranks)
+                      seconds_left=self.seconds_left, ranks=ranks)
         if "left_out" in found:
-            raise RuntimeError(found["left_out"])
+            raise LeftOut(found["left_out"])
+        if NO_RANKS in found.get("failed", ""):
+            raise LeftOut("ranks: not in portable programs")
+        if "failed" in found:
+            raise RuntimeError(found["failed"])
         return [step["loss"] for step in found["step_events"]]
 
     def weights(self, *options, stop_at=None, ranks=1):
@@ -68,9 +72,9 @@ def outcome(compare):
     """What `compare` found, with "passed"; or why it was left out, which is no success."""
     try:
         return compare()
+    except LeftOut as why:
+        return {"left_out": str(why)}
     except RuntimeError as error:
-        if NO_RANKS in str(error):
-            return {"left_out": "ranks: not in portable programs"}
         return {"passed": False, "error": str(error)}
 
 
@@ -93,11 +97,10 @@ def compare_model(setting, model, seconds_left, variants):
     fp32 = dataclasses.replace(setting, precision="fp32")
     cpu = dataclasses.replace(fp32, device="cpu")
     found = {}
-    try:
-        expected = runs.losses(cpu)
-        plain = runs.weights()
-    except RuntimeError as error:
-        return {"runs": {"passed": False, "error": str(error)}}
+    first = outcome(lambda: {"passed": True, "cpu": runs.losses(cpu), "plain": runs.weights()})
+    if not first.get("passed"):
+        return {"runs": first}
+    expected, plain = first["cpu"], first["plain"]
     found["fp32_beside_cpu"] = outcome(lambda: beside_cpu(runs, expected, fp32))
     found[f"{setting.precision}_beside_cpu"] = outcome(lambda: beside_cpu(runs, expected, setting))
     for name, options in variants.items():

@@ -13,7 +13,7 @@ import tempfile
 import time
 
 from model import MODELS, WARM_UP
-from training import train
+from training import missing, train
 
 STARTS_WITHIN = 60  # Seconds.
 WAYS = {"grpc": ("--no-shm",), "shared_memory": ()}
@@ -70,12 +70,12 @@ def measure(setting, model, way, seconds_left):
                 server(setting, folder) as (process, address):
             before = cpu_seconds(process.pid)
             found = train(setting, model, batch, steps, *WAYS[way], servers=address,
-                          timeout=min(90, seconds_left()))
-            if "left_out" in found:
+                          seconds_left=seconds_left)
+            if missing(found):
                 return found
             return figures(found, model, cpu_seconds(process.pid) - before)
     except (OSError, RuntimeError) as error:
-        return {"left_out": str(error)}
+        return {"failed": str(error)}
 
 
 def measure_all(setting, seconds_left):

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import tempfile
 
-from training import train
+from training import NO_MEMORY, LIMIT, missing, no_end, train
 
 # layers, dim, hidden; batch; steps.
 MODELS = {"tiny": (4, 64, 128, 16384, 60), "default": (8, 256, 512, 16384, 30),
@@ -34,12 +34,12 @@ def flops_per_position(layers, dim, hidden):
     return 3 * (layers * block + 2 * tokens * features * dim + head)
 
 
-def measure(setting, model, reduction, shards, timeout):
+def measure(setting, model, reduction, shards, seconds_left):
     """One training's figures, or why there are none."""
     layers, dim, hidden, batch, steps = MODELS[model]
     found = train(setting, model, batch, steps, "--reduction", reduction, "--virtual-shards", shards,
-                  timeout=timeout)
-    if "left_out" in found:
+                  seconds_left=seconds_left)
+    if missing(found):
         return found
     seconds = [sum(step["times_s"].values()) for step in found["step_events"]][WARM_UP:]
     rate = batch / statistics.median(seconds)
@@ -56,8 +56,8 @@ def measure_reduction(setting, model, reduction, seconds_left):
     for shards in REDUCTIONS[reduction]:
         if seconds_left() < 10:
             return {"left_out": "out of time"}
-        found = measure(setting, model, reduction, shards, min(90, seconds_left()))
-        if "training takes" not in found.get("left_out", ""):
+        found = measure(setting, model, reduction, shards, seconds_left)
+        if NO_MEMORY not in found.get("left_out", ""):
             break
     return found
 
@@ -79,8 +79,8 @@ def trace(setting, model, seconds_left):
         return {"left_out": "out of time"}
     first, last = WARM_UP + 1, WARM_UP + 1 + TRACED
     found = train(setting, model, MODELS[model][3], last, "--profile-steps", f"{first}:{last}",
-                  timeout=min(60, seconds_left()))
-    if "left_out" in found:
+                  seconds_left=seconds_left)
+    if missing(found):
         return found
     notes = [line for line in found["stderr"].splitlines() if "--profile-steps: " in line]
     if "device" not in found:
@@ -91,18 +91,19 @@ def trace(setting, model, seconds_left):
 def products(setting, model, seconds_left):
     """What cuBLASLt reaches with the model's products alone, of one shard of the deterministic step."""
     batch, (shards, *_) = MODELS[model][3], REDUCTIONS["deterministic"]
+    seconds = seconds_left()
     with tempfile.TemporaryDirectory(prefix="penstock-products-") as folder:
         found = pathlib.Path(folder) / "products.json"
         try:
             ended = subprocess.run(
                 [setting.programs / "penstock-train", "products", "--model", model, "--samples",
                  str(batch // shards), "--precision", setting.precision, "--device", setting.device,
-                 "--json", found], capture_output=True, text=True, timeout=max(seconds_left(), 1),
+                 "--json", found], capture_output=True, text=True, timeout=max(min(LIMIT, seconds), 1),
                 check=False)
         except subprocess.TimeoutExpired:
-            return {"left_out": "out of time"}
+            return no_end(LIMIT, seconds)
         if ended.returncode != 0:
-            return {"left_out": " ".join(ended.stderr.split())[-300:]}
+            return {"failed": " ".join(ended.stderr.split())[-300:]}
         return json.loads(found.read_text())
 
 

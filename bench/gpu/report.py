@@ -21,12 +21,21 @@ class Report:
             earlier = json.loads(self.path.read_text())
         except (OSError, ValueError):
             return {}
-        same = all(earlier.get(key) == facts[key] for key in ("commit", "kernels_hash"))
+        if facts["commit"].endswith("-dirty"):
+            return {}  # Two trees with changes have the same name.
+        # A fact that nobody could tell is not in the file.
+        same = all(earlier.get(key, "") == facts[key] for key in ("commit", "kernels_hash"))
         return earlier if same else {}
+
+    def forget(self, part):
+        """What an earlier run said of it is no longer so."""
+        self.found.pop(part, None)
 
     def add(self, **parts):
         """Writes them, so that they are there whatever ends the next part."""
         self.found |= parts
+        measured = {key: self.found[key] for key in ("date", "command") if key in self.found}
+        self.found["runs"] = self.found.get("runs", {}) | {part: measured for part in parts}
         self.found["times_the_best_peer"] = times_the_peer(self.found)
         self.found["incomplete"] = incomplete(self.found)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,13 +55,24 @@ def times_the_peer(report):
 
 
 def incomplete(found):
-    """What is not in the report, or says that it was "left_out" or is "incomplete"."""
+    """What is not in the report, or says that it was "left_out", "failed" or is "incomplete"."""
     return [part for part in WHOLE if part not in found] + sorted(gaps(found))
 
 
-def gaps(found, path=""):
-    if "left_out" in found or found.get("incomplete") is True:
+def gaps(found):
+    return paths_where(
+        lambda part: {"left_out", "failed"} & set(part) or part.get("incomplete") is True, found)
+
+
+def failures(found):
+    """What says that it "failed"."""
+    return list(paths_where(lambda part: "failed" in part, found))
+
+
+def paths_where(condition, found, path=""):
+    """Of the dictionaries in `found`, as "model.large.fast"."""
+    if condition(found):
         yield path
     for name, value in found.items():
         if isinstance(value, dict):
-            yield from gaps(value, f"{path}.{name}" if path else name)
+            yield from paths_where(condition, value, f"{path}.{name}" if path else name)

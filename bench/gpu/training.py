@@ -9,6 +9,14 @@ import tempfile
 
 PRECISION = "bf16"
 SAMPLE_RECORDS = 20_000
+# Of a training that a smaller GPU has no room for: no failure.
+NO_MEMORY = "training takes"
+# Seconds that a training may take; one that takes longer hangs.
+LIMIT = 90
+
+
+class LeftOut(Exception):
+    """Why something was not measured, though nothing failed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +55,22 @@ def launched(setting, ranks):
     return [*launch, "--gpus", ",".join([gpu] * ranks), "--"], ["--allow-shared-gpu"]
 
 
-def train(setting, model, batch, steps, *options, timeout, servers="local:", ranks=1):
-    """A training's summary, its "step_events" and what it printed; or why it was "left_out"."""
+def missing(found):
+    """Whether `found` says why there are no figures."""
+    return "left_out" in found or "failed" in found
+
+
+def no_end(limit, seconds_left):
+    """Of what did not end: it "failed" if it had its whole limit, else time was short."""
+    if seconds_left >= limit:
+        return {"failed": f"no end within {limit:.0f} s"}
+    return {"left_out": "out of time"}
+
+
+def train(setting, model, batch, steps, *options, seconds_left, servers="local:", ranks=1):
+    """A training's summary, its "step_events" and what it printed; or why it was "left_out" or
+    "failed"."""
+    seconds = seconds_left()
     launch, shared = launched(setting, ranks)
     with tempfile.TemporaryDirectory(prefix="penstock-train-") as folder:
         folder = pathlib.Path(folder)
@@ -60,11 +82,12 @@ def train(setting, model, batch, steps, *options, timeout, servers="local:", ran
                    folder / "trace.json", *options]
         try:
             ended = subprocess.run([*map(str, command)], capture_output=True, text=True,
-                                   timeout=max(timeout, 1), check=False)
+                                   timeout=max(min(LIMIT, seconds), 1), check=False)
         except subprocess.TimeoutExpired:
-            return {"left_out": f"no end within {timeout:.0f} s"}
+            return no_end(LIMIT, seconds)
         if ended.returncode != 0:
-            return {"left_out": " ".join(ended.stderr.split())[-600:]}
+            said = " ".join(ended.stderr.split())[-600:]
+            return {"left_out" if NO_MEMORY in said else "failed": said}
         lines = [json.loads(line) for line in events.read_text().splitlines()]
         return {**json.loads(summary.read_text()), "stderr": ended.stderr,
                 "step_events": [line for line in lines if line["event"] == "step"]}

@@ -74,6 +74,7 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
   server->heard_at = now;
   if (!servers_.AcceptHello(*server, info)) {
     CloseStreamOf(*server);
+    Refuse(*server);
     return NoteAway(*server);
   }
   server->up_at = now;
@@ -100,6 +101,8 @@ void FetchScheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr) return;
   server->heard_at = now;
+  const bool again = std::exchange(server->credited, true) && bytes == server->credit_bytes;
+  if (again && !ended_) NoteStarved(*server);
   server->credit_bytes = bytes;
   MarkForPump(*server);
 }
@@ -131,11 +134,10 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
   RequestEntry* request = requests_.Find(number);
   if (request == nullptr || !(request->stream == stream)) return copies_;
   const bool within = first_row < request->rows && rows <= request->rows - first_row;
-  if (within && rows > 0 && request->Overlaps(first_row, rows) &&
-      request->Contains(first_row, rows)) {
+  if (within && rows > 0 && request->received.Contains(first_row, rows)) {
     return copies_;  // An answer that came twice.
   }
-  if (!within || rows == 0 || request->Overlaps(first_row, rows)) {
+  if (!within || rows == 0 || request->received.Overlaps(first_row, rows)) {
     Lose(*server, absl::FailedPreconditionError(absl::StrCat(
                       "answered rows [", first_row, ", ", uint64_t{first_row} + rows,
                       ") of a request for ", request->rows, " rows, or some of them twice")));
@@ -143,7 +145,7 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
   }
   servers_.MarkProductive(*server);
   NoteBack(*server);
-  request->received.push_back({first_row, rows});
+  request->received.Add(first_row, rows);
   request->active_at = now;
   for (const Range& range : request->RangesFrom(first_row)) {
     if (range.at >= first_row + rows) break;
@@ -168,9 +170,12 @@ void FetchScheduler::OnPartCopied(std::span<const RowCopy> copies) {
   if (!ended_) DeliverReady();
 }
 
-void FetchScheduler::OnServersChanged(absl::Time now, std::span<const std::string> addresses) {
+void FetchScheduler::OnServersChanged(absl::Time now, std::span<const std::string> addresses,
+                                      bool all_known) {
   now_ = now;
   if (ended_) return;
+  set_changes_ = true;
+  all_known_ = all_known;
   std::vector<bool> kept(servers_.size());
   for (const std::string& address : addresses) {
     ServerEntry& server = servers_[servers_.Add(address)];

@@ -94,8 +94,10 @@ class FetchScheduler {
                                   uint32_t first_row, uint32_t rows);
   void OnPartCopied(std::span<const RowCopy> copies);
   // The set of servers, from now on. Those that are no longer in it finish what they were asked and
-  // are left; an address that comes back has its old index. Addresses must differ.
-  void OnServersChanged(absl::Time now, std::span<const std::string> addresses);
+  // are left; an address that comes back has its old index. Addresses must differ. `all_known`:
+  // no name or file of servers is still to be read.
+  void OnServersChanged(absl::Time now, std::span<const std::string> addresses,
+                        bool all_known = true);
   // The consumer can go on only with this step (ReadyStep::index): it is fetched at once.
   void OnConsumerWaiting(absl::Time now, uint64_t step);
   // The consumer is done with a delivered slot.
@@ -120,6 +122,7 @@ class FetchScheduler {
   void Connect(ServerEntry& server);
   // `silent`: its stream did not break, it is given up.
   void Lose(ServerEntry& server, absl::Status status, bool silent = false);
+  void Refuse(ServerEntry& server);
   // A person is told once of a server that stays away, and when it is back.
   void NoteAway(ServerEntry& server);
   void NoteBack(ServerEntry& server);
@@ -130,6 +133,7 @@ class FetchScheduler {
   void CloseDrained();
   void CloseAll();
   void CheckAlone();
+  bool OthersMayCome() const;
   void Fail(absl::Status status);
 
   // placing.cc
@@ -138,6 +142,7 @@ class FetchScheduler {
   void FollowPlacement();
   uint32_t PlaceOf(const WindowEntry& window) const;
   std::optional<uint32_t> ServerOf(const WindowEntry& window) const;
+  bool Avoids(const WindowEntry& window, uint32_t server, bool all_addresses) const;
 
   // late.cc
   absl::Duration AnswerLimit(uint32_t rows) const;
@@ -191,6 +196,8 @@ class FetchScheduler {
   void OpenOn(ServerEntry& server, WindowEntry& window);
   void EarnExtraLoads(const WindowEntry& window);
   bool MakeRoomFor(ServerEntry& server, const WindowEntry& window);
+  std::pair<bool, uint64_t> IdleOrder(const WindowEntry& window) const;
+  void NoteIdle(const WindowEntry& window);
   void CancelOn(ServerEntry& server, WindowEntry& window);
   void TakeAway(WindowEntry& window);
   void ReleaseIfDone(WindowEntry& window);
@@ -207,11 +214,20 @@ class FetchScheduler {
   void EndRequest(RequestEntry& request);
   void DeliverReady();
 
+  // memory.cc
+  void NoteStarved(ServerEntry& server);
+  bool WaitsForMemory(const ServerEntry& server, const RequestEntry& refused);
+  bool ReadsBefore(const ServerEntry& server, const RequestEntry& refused);
+  WindowEntry* LastReadAhead(const ServerEntry& server, const WindowEntry& window);
+
   // trouble.cc
+  void ReportFailure(const ServerEntry& server, const absl::Status& status);
+  bool FailedForGood(const ServerEntry& server, WindowEntry& window, absl::StatusCode code) const;
   void GiveUpOn(WindowEntry& window, StreamId stream);
   void OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error);
   bool AwaitsSecondOpinion(const ServerEntry& server, const WindowEntry& window,
                            const Damage& damage) const;
+  bool NoOtherCanBeAsked(const ServerEntry& server, const WindowEntry& window) const;
   bool AnotherMayCome(const ServerEntry& server) const;
   void Agree(const DamageDoubt& doubt, const ServerEntry& second, WindowEntry& window);
   std::string NameOf(const Damage& damage) const;
@@ -220,6 +236,7 @@ class FetchScheduler {
 
   // quarantine.cc
   void PumpSuspects();
+  void NoteSuspect(const WindowEntry& window);
   void PumpSuspect(WindowEntry& window);
   void Isolate(ServerEntry& server);
   void LetGo(ServerEntry& server);
@@ -245,7 +262,10 @@ class FetchScheduler {
   ServerTable servers_;
   IndexedHeap<ServerEntry> timers_;
   std::vector<ServerEntry*> draining_;
-  std::optional<absl::Time> alone_since_;  // No server has been usable since then.
+  bool set_changes_ = false;                             // OnServersChanged() was called.
+  bool all_known_ = true;                                // As it said.
+  std::optional<absl::Time> alone_since_;                // No server has been usable since then.
+  absl::Time report_failure_at_ = absl::InfinitePast();  // Not before.
 
   LanePlacement placement_;
   std::vector<uint32_t> placed_servers_;          // By index in the placement.
@@ -272,6 +292,7 @@ class FetchScheduler {
   IndexedHeap<WindowEntry> waiting_;   // Opened, but not yet worth a request; by need.
   IndexedHeap<WindowEntry> suspects_;  // By need.
   std::deque<absl::Time> breaks_;      // Of streams that were up, lately.
+  absl::Time tell_suspects_at_ = absl::InfinitePast();
   WindowEntry* quarantined_ = nullptr;
   ServerEntry* quarantine_ = nullptr;       // The server that is kept free for it.
   std::vector<ServerEntry*> to_pump_;       // Something changed that may allow a request.

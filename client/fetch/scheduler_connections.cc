@@ -20,8 +20,10 @@ bool IsRefusal(absl::StatusCode code) {
          code == absl::StatusCode::kNotFound;
 }
 
-// Streams of a server that ended so, before it is not asked any more.
+// Streams of one process that ended so, before it is refused; from then on for each further one.
 constexpr uint32_t kMaxNonsense = 3;
+// Someone may have mended what it was refused for: a token, a release.
+constexpr absl::Duration kAskRefusedAfter = absl::Seconds(30);
 // Most servers that restart are back before. One that was up for so long is no longer the one that
 // was away.
 constexpr absl::Duration kTellAfter = absl::Seconds(5);
@@ -41,7 +43,7 @@ void FetchScheduler::Arm(ServerEntry& server, absl::Time time) {
 }
 
 void FetchScheduler::FireTimers() {
-  if (servers_.AllRefused()) {
+  if (servers_.AllRefused() && !OthersMayCome()) {
     return Fail(absl::Status(servers_.FirstRefusal().code(),
                              absl::StrCat("no server can be used: ", servers_.Reasons())));
   }
@@ -55,6 +57,7 @@ void FetchScheduler::FireTimers() {
 // Does what is due; when to look again.
 absl::Time FetchScheduler::CheckServer(ServerEntry& server) {
   switch (server.state) {
+    case ServerState::kRefused:
     case ServerState::kBackoff:
       if (server.retry_at > now_) return server.retry_at;
       Connect(server);
@@ -69,7 +72,6 @@ absl::Time FetchScheduler::CheckServer(ServerEntry& server) {
     case ServerState::kUp:
     case ServerState::kDraining:
       return CheckUp(server);
-    case ServerState::kRefused:
     case ServerState::kRemoved:
       break;
   }
@@ -95,8 +97,8 @@ absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
   if (now_ >= silent_at) complaint = "silent";
   if (now_ >= server.drain_by) complaint = "not done with what it was asked before its grace ended";
   for (const RequestEntry* r = server.first_request; r != nullptr; r = r->later) {
-    const absl::Time since =
-        r->window->ready() ? r->active_at : std::max(r->active_at, server.loaded_at);
+    const absl::Time heard = r->window->ready() ? r->active_at : server.loaded_at;
+    const absl::Time since = std::max({r->active_at, heard, server.starved_at});
     if (now_ >= since + 3 * options_.silence_timeout) complaint = "leaving a request unanswered";
   }
   if (!complaint.empty()) {
@@ -109,7 +111,8 @@ absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
     return server.retry_at;
   }
   // It may load for long, but not for ever: then it no longer keeps the job alive.
-  const absl::Time first_row_by = server.up_at + 3 * options_.silence_timeout;
+  const absl::Time first_row_by =
+      std::max(server.up_at, server.starved_at) + 3 * options_.silence_timeout;
   if (!server.productive && server.barren == 0) {
     if (now_ >= first_row_by) servers_.MarkBarren(server);
     next = std::min(next, first_row_by);
@@ -125,6 +128,7 @@ void FetchScheduler::Connect(ServerEntry& server) {
   server.away_since = std::min(server.away_since, now_);
   server.drain_by = absl::InfiniteFuture();
   server.credit_bytes = options_.fetch_bytes;  // Until the server says more.
+  server.credited = false;
   server.open_windows = 0;
   actions_.OpenStream(servers_.stream(server.index), server.address);
 }
@@ -152,12 +156,13 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
     }
   }
   server.nonsense += nonsense;
-  const bool refused = (!was_up && IsRefusal(status.code())) || server.nonsense >= kMaxNonsense;
+  const bool refused =
+      (!was_up && IsRefusal(status.code())) || (nonsense && server.nonsense >= kMaxNonsense);
   server.counted.breaks += was_up;
   if (was_up && now_ >= server.up_at + kTellAfter) server.away_since = absl::InfiniteFuture();
   server.away_since = std::min(server.away_since, silent ? server.heard_at : now_);
   servers_.BackOff(server, now_, std::move(status));
-  if (refused) servers_.SetState(server, ServerState::kRefused);
+  if (refused) Refuse(server);
   if (server.removed) Remove(server);
   NoteAway(server);
   CloseStreamOf(server);
@@ -170,20 +175,27 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   }
 }
 
-// Where all are refused, the job ends and says so.
+void FetchScheduler::Refuse(ServerEntry& server) {
+  servers_.SetState(server, ServerState::kRefused);
+  server.retry_at = now_ + kAskRefusedAfter;
+  Arm(server, server.retry_at);
+}
+
+// Where that ends the job, its error says so.
 void FetchScheduler::NoteAway(ServerEntry& server) {
   if (server.removed) return;
   using Told = ServerEntry::Told;
   const Told news = server.state == ServerState::kRefused ? Told::kRefused : Told::kAway;
   if (server.told == news) return;
   const absl::Duration away = absl::Trunc(now_ - server.away_since, absl::Seconds(1));
-  if (news == Told::kRefused ? servers_.AllRefused() : away < kTellAfter) return;
+  const bool ends = servers_.AllRefused() && !OthersMayCome();
+  if (news == Told::kRefused ? ends : away < kTellAfter) return;
   server.told = news;
-  actions_.Report(
-      absl::StrCat(ServerTable::Reason(server),
-                   news == Told::kRefused
-                       ? ": it is not asked again"
-                       : absl::StrCat(": away for ", absl::FormatDuration(away), ", still tried")));
+  actions_.Report(absl::StrCat(
+      ServerTable::Reason(server),
+      news == Told::kRefused
+          ? absl::StrCat(": asked again every ", absl::FormatDuration(kAskRefusedAfter))
+          : absl::StrCat(": away for ", absl::FormatDuration(away), ", still tried")));
 }
 
 // Its rows have come. Hello alone is no news: it may die of what it is asked next.
@@ -270,6 +282,12 @@ void FetchScheduler::CloseAll() {
   }
 }
 
+// Beside those that refuse: a name or file is still to be read, or one that was up is out of the
+// set, maybe only for one look.
+bool FetchScheduler::OthersMayCome() const {
+  return set_changes_ && (!all_known_ || settle_by_.has_value());
+}
+
 void FetchScheduler::CheckAlone() {
   if (servers_.AnyUsable()) return alone_since_.reset();
   if (!alone_since_) alone_since_ = now_;
@@ -284,6 +302,7 @@ absl::Time FetchScheduler::NextAdvance() const {
   for (const ServerEntry* server : draining_) {
     if (server->outstanding_requests == 0) return now_;
   }
+  if (!alone_since_ && !servers_.AnyUsable()) return now_;  // That time runs from now on.
   absl::Time wake = place_at_;
   if (!timers_.empty()) {
     wake = std::min(wake, absl::FromUnixNanos(static_cast<int64_t>(timers_.front_key())));

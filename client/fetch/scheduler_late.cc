@@ -170,7 +170,8 @@ bool FetchScheduler::MayBeSlow(const ServerEntry& server) const {
   return 2 * slow <= servers_.NumUp() || (IsSilent(server) && slow < servers_.NumUp());
 }
 
-// False: there is no other server for it, or extra loads are used up but for `reserve`.
+// False: there is no other server for it, or, where that is charged, extra loads are used up but
+// for `reserve`. Counted in any case.
 bool FetchScheduler::HandOver(WindowEntry& window, bool charge, double reserve) {
   ServerEntry& from = servers_[window.opened_on->server];
   const std::optional<uint32_t> to = ServerOf(window);
@@ -178,7 +179,7 @@ bool FetchScheduler::HandOver(WindowEntry& window, bool charge, double reserve) 
   if (charge && !extra_loads_.Take(reserve)) return false;
   TakeAway(window);
   ++from.counted.handed_over;
-  servers_[*to].counted.extra_loads += charge;
+  ++servers_[*to].counted.extra_loads;
   Requeue(window);
   return true;
 }

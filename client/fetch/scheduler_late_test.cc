@@ -7,13 +7,21 @@
 namespace penstock {
 namespace {
 
-// Handed over because their server was late, over all servers.
+// Handed over because their server was late or silent, over all servers.
 uint64_t ExtraLoads(FakeFleet& fleet) {
   uint64_t extra = 0;
   for (uint32_t s = 0; s < fleet.scheduler().servers().size(); ++s) {
     extra += fleet.scheduler().servers()[s].counted.extra_loads;
   }
   return extra;
+}
+
+uint64_t HandedOver(FakeFleet& fleet) {
+  uint64_t handed_over = 0;
+  for (uint32_t s = 0; s < fleet.scheduler().servers().size(); ++s) {
+    handed_over += fleet.scheduler().servers()[s].counted.handed_over;
+  }
+  return handed_over;
 }
 
 TEST_F(SchedulerTest, AServerThatBecomesSlowLosesItsWindows) {
@@ -65,6 +73,16 @@ TEST_F(SchedulerTest, MostServersMayBeSilentAtOnce) {
   for (uint32_t i = 0; i < 3; ++i) fleet.StallAt(absl::Milliseconds(500), i);
   EXPECT_TRUE(fleet.Run()) << fleet.violation();
   EXPECT_LT(fleet.longest_wait(), absl::Milliseconds(600));
+}
+
+// They are not bounded, for it is as good as lost.
+TEST_F(SchedulerTest, TheWindowsOfASilentServerAreExtraLoadsToo) {
+  MakePlan(Chunks(4000, 40), {.lanes = 64, .window_chunks = 8});
+  FakeFleet& fleet = MakeFleet({.servers = 2, .consume = absl::Milliseconds(5)});
+  fleet.StallAt(absl::Milliseconds(500), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_GT(HandedOver(fleet), 0u);
+  EXPECT_EQ(ExtraLoads(fleet), HandedOver(fleet));
 }
 
 TEST_F(SchedulerTest, ASlowServerThatRecoversIsUsedAgain) {

@@ -52,20 +52,26 @@ uint32_t FetchScheduler::PlaceOf(const WindowEntry& window) const {
   return plan_.shuffle() ? window.id.lane : window.id.index % placement_.lanes();
 }
 
+// All addresses of a process that could not give it are avoided while there is another process.
 std::optional<uint32_t> FetchScheduler::ServerOf(const WindowEntry& window) const {
   if (lane_server_.empty()) return std::nullopt;
   const uint32_t lane = PlaceOf(window);
   const uint32_t placed = lane_server_[lane];
-  const auto& avoid = window.avoid;
-  if (std::find(avoid.begin(), avoid.end(), placed) == avoid.end()) return placed;
-  std::vector<uint32_t> avoided;  // By index in the placement.
-  for (uint32_t i = 0; i < placed_servers_.size(); ++i) {
-    if (std::find(avoid.begin(), avoid.end(), placed_servers_[i]) != avoid.end()) {
-      avoided.push_back(i);
+  for (const bool all_addresses : {true, false}) {
+    if (!Avoids(window, placed, all_addresses)) return placed;
+    std::vector<uint32_t> avoided;  // By index in the placement.
+    for (uint32_t i = 0; i < placed_servers_.size(); ++i) {
+      if (Avoids(window, placed_servers_[i], all_addresses)) avoided.push_back(i);
     }
+    if (const auto next = placement_.Best(lane, avoided)) return placed_servers_[*next];
   }
-  const std::optional<uint32_t> next = placement_.Best(lane, avoided);
-  return next ? placed_servers_[*next] : placed;
+  return placed;
+}
+
+bool FetchScheduler::Avoids(const WindowEntry& window, uint32_t server, bool all_addresses) const {
+  return std::any_of(window.avoid.begin(), window.avoid.end(), [&](uint32_t avoided) {
+    return all_addresses ? servers_.AreOne(avoided, server) : avoided == server;
+  });
 }
 
 }  // namespace penstock

@@ -98,22 +98,17 @@ void FetchScheduler::Link(ServerEntry& server, RequestEntry& request) {
 void FetchScheduler::ReturnClaims(RequestEntry& request, bool broken) {
   WindowEntry& window = *request.window;
   for (const Range& range : request.ranges) {
-    for (uint32_t row = 0; row < range.rows;) {
-      const bool arrived = request.Overlaps(range.at + row, 1);
-      uint32_t end = row + 1;
-      while (end < range.rows && request.Overlaps(range.at + end, 1) == arrived) ++end;
-      if (!arrived) {
-        Range wanted = range;
-        wanted.first_row += row;
-        wanted.slot_row += row;
-        wanted.needed_at += row;
-        wanted.rows = end - row;
-        wanted.breaks += broken;
-        window.wanted_rows += wanted.rows;
-        window.wanted.InsertByNeed(wanted);
-      }
-      row = end;
-    }
+    request.received.ForEachGap(range.at, range.rows, [&](uint32_t at, uint32_t rows) {
+      const uint32_t skipped = at - range.at;
+      Range wanted = range;
+      wanted.first_row += skipped;
+      wanted.slot_row += skipped;
+      wanted.needed_at += skipped;
+      wanted.rows = rows;
+      wanted.breaks += broken;
+      window.wanted_rows += rows;
+      window.wanted.InsertByNeed(wanted);
+    });
   }
   request.ranges.clear();
   Requeue(window);
@@ -131,6 +126,7 @@ void FetchScheduler::EndRequest(RequestEntry& request) {
   MarkForPump(server);
   requests_.Free(request);
   --window.requests;
+  if (window.requests == 0 && window.opened_on && !window.done()) NoteIdle(window);
   ReleaseIfDone(window);
 }
 

@@ -18,6 +18,9 @@ constexpr uint32_t kSuspectAfter = 3;
 constexpr absl::Duration kLately = absl::Minutes(1);
 constexpr size_t kMaxProofs = 10;
 
+// Between two lines about suspects.
+constexpr absl::Duration kTellSuspectsAfter = absl::Seconds(10);
+
 }  // namespace
 
 bool FetchScheduler::IsStillSuspect(const WindowEntry& window) const {
@@ -47,14 +50,23 @@ bool FetchScheduler::LoadsSuspect(const ServerEntry& server) const {
   return quarantined_->opened_on == servers_.stream(server.index) && !quarantined_->ready();
 }
 
+// Where servers break for other reasons there may be hundreds, one after the other.
+void FetchScheduler::NoteSuspect(const WindowEntry& window) {
+  if (now_ < tell_suspects_at_) return;
+  tell_suspects_at_ = now_ + kTellSuspectsAfter;
+  actions_.Report(
+      absl::StrCat("streams broke again and again while window ", window.number,
+                   " was in flight: it is asked for alone, and so are others while that "
+                   "goes on"));
+}
+
 // One suspect after the other, before anything else is opened: what a server loads when it is
 // emptied for the next one is taken away, and if that is what kills it nobody would know.
 void FetchScheduler::PumpSuspects() {
   while (quarantined_ != nullptr || !suspects_.empty()) {
     if (quarantined_ == nullptr) {
       quarantined_ = &suspects_.front();
-      actions_.Report(absl::StrCat("streams broke again and again while window ",
-                                   quarantined_->number, " was in flight: it is asked for alone"));
+      NoteSuspect(*quarantined_);
     }
     PumpSuspect(*quarantined_);
     if (quarantined_ != nullptr) return;  // It waits for something.

@@ -67,7 +67,7 @@ TEST_F(SchedulerTest, TellsOfAServerThatIsBackAndRefuses) {
   scheduler.OnBroken(now, {1, 7}, absl::UnauthenticatedError("no token"));
   EXPECT_THAT(fleet.reports(),
               ElementsAre("10.0.0.2:7070: connection refused: away for 5s, still tried",
-                          "10.0.0.2:7070: no token: it is not asked again"));
+                          "10.0.0.2:7070: no token: asked again every 30s"));
 }
 
 // Hello is no news of it.
@@ -93,7 +93,111 @@ TEST_F(SchedulerTest, TellsOfAServerThatRefuses) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   fleet.scheduler().Advance(absl::UnixEpoch());
   fleet.scheduler().OnBroken(absl::UnixEpoch(), {1, 1}, absl::UnauthenticatedError("no token"));
-  EXPECT_THAT(fleet.reports(), ElementsAre("10.0.0.2:7070: no token: it is not asked again"));
+  EXPECT_THAT(fleet.reports(), ElementsAre("10.0.0.2:7070: no token: asked again every 30s"));
+}
+
+TEST_F(SchedulerTest, ServersThatAllRefuseEndTheJobAtOnce) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.scheduler().Advance(absl::UnixEpoch());
+  fleet.scheduler().OnBroken(absl::UnixEpoch(), {0, 1}, absl::UnauthenticatedError("no token"));
+  fleet.scheduler().Advance(absl::UnixEpoch());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnauthenticated,
+                                        "no server can be used: 10.0.0.1:7070: no token"));
+  EXPECT_THAT(fleet.reports(), IsEmpty());
+}
+
+TEST_F(SchedulerTest, WhereServersAreStillUnknownARefusalEndsNothing) {
+  FakeFleet& fleet = MakeFleet({.servers = 2, .listed = 1});
+  FetchScheduler& scheduler = fleet.scheduler();
+  const std::vector<std::string> addresses = {"10.0.0.1:7070"};
+  scheduler.OnServersChanged(absl::UnixEpoch(), addresses, /*all_known=*/false);
+  scheduler.Advance(absl::UnixEpoch());
+  scheduler.OnBroken(absl::UnixEpoch(), {0, 1}, absl::UnauthenticatedError("no token"));
+  scheduler.Advance(absl::UnixEpoch());
+  EXPECT_OK(fleet.failure());
+  EXPECT_THAT(fleet.reports(), ElementsAre("10.0.0.1:7070: no token: asked again every 30s"));
+  scheduler.OnServersChanged(absl::UnixEpoch(), addresses);
+  scheduler.Advance(absl::UnixEpoch());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("no token")));
+}
+
+// The one that was up may be missing for one look.
+TEST_F(SchedulerTest, ARefusedServerThatIsLeftAloneEndsTheJobAfterItsTimeout) {
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  FetchScheduler& scheduler = fleet.scheduler();
+  absl::Time now = absl::UnixEpoch();
+  const std::vector<std::string> both = {"10.0.0.1:7070", "10.0.0.2:7070"};
+  scheduler.OnServersChanged(now, both);
+  scheduler.Advance(now);
+  scheduler.OnBroken(now, {0, 1}, absl::UnauthenticatedError("no token"));
+  scheduler.OnHello(now, {1, 1}, {.cores = 1});
+  scheduler.OnServersChanged(now, std::vector<std::string>{"10.0.0.1:7070"});
+  // It has nothing to answer and is left at once, from when on time is counted.
+  EXPECT_EQ(scheduler.Advance(now), now);
+  EXPECT_EQ(scheduler.servers()[1].state, ServerState::kRemoved);
+  scheduler.Advance(now);
+  scheduler.Advance(now += absl::Seconds(29));
+  EXPECT_OK(fleet.failure());
+  scheduler.Advance(now += absl::Seconds(1));
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnavailable,
+                                        AllOf(HasSubstr("30s"), HasSubstr("no token"))));
+}
+
+// Of one server, once it is asked: says Hello as process `instance`, then its stream ends.
+void SayHelloAndBreak(FetchScheduler& scheduler, absl::Time& now, uint32_t server,
+                      uint64_t instance, const absl::Status& end) {
+  while (!scheduler.servers()[server].has_stream()) scheduler.Advance(now += absl::Seconds(1));
+  const StreamId stream = {server, scheduler.servers()[server].generation};
+  scheduler.OnHello(now, stream, {.instance = instance, .cores = 1});
+  scheduler.OnBroken(now, stream, end);
+}
+
+TEST_F(SchedulerTest, OnlyNonsenseIsRefusedForNonsense) {
+  scheduler_.server_timeout = absl::Hours(1);
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  FetchScheduler& scheduler = fleet.scheduler();
+  const ServerEntry& server = scheduler.servers()[1];
+  const absl::Status nonsense = absl::FailedPreconditionError("rows nobody asked for");
+  absl::Time now = absl::UnixEpoch();
+  scheduler.Advance(now);
+  for (int i = 0; i < 3; ++i) SayHelloAndBreak(scheduler, now, 1, 7, nonsense);
+  EXPECT_EQ(server.state, ServerState::kRefused);
+  SayHelloAndBreak(scheduler, now, 1, 7, absl::UnavailableError("connection reset"));
+  EXPECT_EQ(server.state, ServerState::kBackoff);
+  SayHelloAndBreak(scheduler, now, 1, 7, nonsense);
+  EXPECT_EQ(server.state, ServerState::kRefused);
+}
+
+TEST_F(SchedulerTest, ANewProcessHasTalkedNoNonsense) {
+  scheduler_.server_timeout = absl::Hours(1);
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  FetchScheduler& scheduler = fleet.scheduler();
+  const absl::Status nonsense = absl::FailedPreconditionError("rows nobody asked for");
+  absl::Time now = absl::UnixEpoch();
+  scheduler.Advance(now);
+  for (int i = 0; i < 3; ++i) SayHelloAndBreak(scheduler, now, 1, 7, nonsense);
+  for (int i = 0; i < 2; ++i) {
+    SayHelloAndBreak(scheduler, now, 1, 8, nonsense);
+    EXPECT_EQ(scheduler.servers()[1].state, ServerState::kBackoff);
+  }
+  SayHelloAndBreak(scheduler, now, 1, 8, nonsense);
+  EXPECT_EQ(scheduler.servers()[1].state, ServerState::kRefused);
+}
+
+TEST_F(SchedulerTest, AServerThatRefusedIsAskedAgainLater) {
+  scheduler_.server_timeout = absl::Hours(1);
+  FakeFleet& fleet = MakeFleet({.servers = 2});
+  FetchScheduler& scheduler = fleet.scheduler();
+  absl::Time now = absl::UnixEpoch();
+  scheduler.Advance(now);
+  for (uint32_t times = 1; times <= 3; ++times) {
+    scheduler.OnBroken(now, {1, times}, absl::UnauthenticatedError("no token"));
+    scheduler.Advance(now + absl::Seconds(29));
+    EXPECT_EQ(fleet.connects(1), times);
+    scheduler.Advance(now += absl::Seconds(30));
+    EXPECT_EQ(fleet.connects(1), times + 1);
+  }
+  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("10.0.0.2:7070: no token")).Times(1));
 }
 
 TEST_F(SchedulerTest, WithoutServersNamesEachAndItsReason) {

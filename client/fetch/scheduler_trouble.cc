@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/fetch/scheduler.h"
 #include "records/base/status.h"
 
@@ -15,10 +16,9 @@ bool MayPass(absl::StatusCode code) {
          code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
 }
 
-// Of a window, in a row. A server's limit that stands after a second or so will not pass.
-uint32_t MaxFailures(absl::StatusCode code) {
-  return code == absl::StatusCode::kResourceExhausted ? 5 : 10;
-}
+// Of a window, in a row: 1.5 s.
+constexpr uint32_t kFewFailures = 5;
+constexpr absl::Duration kFailureReports = absl::Seconds(10);
 
 // Reports of damage in a window without two that agree.
 constexpr uint32_t kMaxDamageReports = 20;
@@ -33,6 +33,17 @@ absl::Duration WindowBackoff(uint32_t failures) {
 bool SameRecord(const Damage& a, const Damage& b) {
   return a.shard == b.shard && a.chunk_offset == b.chunk_offset && a.record == b.record &&
          a.rest_of_chunk == b.rest_of_chunk;
+}
+
+// What ends the job, as `address` says it.
+absl::Status WithAdvice(const absl::Status& status, const std::string& address) {
+  const absl::Status named = Annotate(status, absl::StripSuffix(address, ":"));
+  if (!absl::IsNotFound(status)) return named;
+  const absl::string_view advice =
+      address == "local:" ? "; shards are looked for in the manifest's folder, or in --data-root"
+                          : "; is this the manifest of the data that lies beneath the servers' "
+                            "--data-root? Shards are looked for there";
+  return absl::NotFoundError(absl::StrCat(named.message(), advice));
 }
 
 }  // namespace
@@ -59,12 +70,31 @@ void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError&
   if (code == absl::StatusCode::kDataLoss && error.damage) {
     return OnDamage(*server, *window, error);
   }
-  if (!MayPass(code) || ++window->failures >= MaxFailures(code)) {
-    return Fail(Annotate(error.status, server->address));
+  const bool full = request != nullptr && code == absl::StatusCode::kResourceExhausted;
+  if (full && WaitsForMemory(*server, *request)) return GiveUpOn(*window, stream);
+  if (!MayPass(code) || FailedForGood(*server, *window, code)) {
+    return Fail(WithAdvice(error.status, server->address));
   }
+  if (window->failures >= kFewFailures) ReportFailure(*server, error.status);
   window->retry_at = now + WindowBackoff(window->failures);
   window->avoid.assign(1, stream.server);
   GiveUpOn(*window, stream);
+}
+
+// That windows are asked for again and again.
+void FetchScheduler::ReportFailure(const ServerEntry& server, const absl::Status& status) {
+  if (now_ < report_failure_at_) return;
+  report_failure_at_ = now_ + kFailureReports;
+  actions_.Report(absl::StrCat(server.address, ": ", status.message(), ": still asked again"));
+}
+
+// A limit of the only server that stands after a second or so will not pass.
+bool FetchScheduler::FailedForGood(const ServerEntry& server, WindowEntry& window,
+                                   absl::StatusCode code) const {
+  if (window.failures++ == 0) window.failing_since = now_;
+  if (window.failures < kFewFailures) return false;
+  if (code == absl::StatusCode::kResourceExhausted && !AnotherMayCome(server)) return true;
+  return now_ >= window.failing_since + options_.server_timeout;
 }
 
 // The server could not give it: what it was asked for is wanted again.
@@ -77,8 +107,8 @@ void FetchScheduler::GiveUpOn(WindowEntry& window, StreamId stream) {
   Requeue(window);
 }
 
-// A server never replaces by itself, and none is believed alone: another one is asked, or the only
-// one a second time.
+// A server never replaces by itself, and none is believed alone, at however many addresses: another
+// one is asked, or the only one a second time.
 void FetchScheduler::OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error) {
   const Damage& damage = *error.damage;
   if (AwaitsSecondOpinion(server, window, damage)) {
@@ -95,7 +125,7 @@ void FetchScheduler::OnDamage(ServerEntry& server, WindowEntry& window, const St
   for (const DamageDoubt& doubt : window.doubts) {
     if (!SameRecord(doubt.damage, damage)) continue;
     // It was to be avoided: no other could be asked.
-    if (doubt.server != server.index || ServerOf(window) == server.index) {
+    if (!servers_.AreOne(doubt.server, server.index) || NoOtherCanBeAsked(server, window)) {
       Agree(DamageDoubt(doubt), server, window);
       return ended_ ? void() : GiveUpOn(window, stream);
     }
@@ -103,19 +133,25 @@ void FetchScheduler::OnDamage(ServerEntry& server, WindowEntry& window, const St
   }
   if (known == nullptr) window.doubts.push_back({damage, server.index, error.status, now_});
   window.avoid.push_back(server.index);
-  if (ServerOf(window) == server.index) window.avoid.assign(1, server.index);  // All had a turn.
+  if (NoOtherCanBeAsked(server, window)) window.avoid.assign(1, server.index);  // All had a turn.
   GiveUpOn(window, stream);
+}
+
+// The window would be asked of this one again, though it is to be avoided.
+bool FetchScheduler::NoOtherCanBeAsked(const ServerEntry& server, const WindowEntry& window) const {
+  const std::optional<uint32_t> next = ServerOf(window);
+  return next && servers_.AreOne(*next, server.index);
 }
 
 // It said so before and is asked again only because the others are on their way.
 bool FetchScheduler::AwaitsSecondOpinion(const ServerEntry& server, const WindowEntry& window,
                                          const Damage& damage) const {
   const auto said = [&](const DamageDoubt& doubt) {
-    return SameRecord(doubt.damage, damage) && doubt.server == server.index &&
+    return SameRecord(doubt.damage, damage) && servers_.AreOne(doubt.server, server.index) &&
            now_ < doubt.since + kSecondOpinionWait;
   };
   return std::any_of(window.doubts.begin(), window.doubts.end(), said) &&
-         ServerOf(window) == server.index && AnotherMayCome(server);
+         NoOtherCanBeAsked(server, window) && AnotherMayCome(server);
 }
 
 // Up, or in time, again.
@@ -125,7 +161,7 @@ bool FetchScheduler::AnotherMayCome(const ServerEntry& server) const {
     const bool coming = other.state == ServerState::kConnecting ||
                         other.state == ServerState::kBackoff ||
                         (other.state == ServerState::kUp && other.slow);
-    if (i != server.index && coming && !other.removed) return true;
+    if (!servers_.AreOne(i, server.index) && coming && !other.removed) return true;
   }
   return false;
 }
@@ -133,7 +169,7 @@ bool FetchScheduler::AnotherMayCome(const ServerEntry& server) const {
 void FetchScheduler::Agree(const DamageDoubt& doubt, const ServerEntry& second,
                            WindowEntry& window) {
   const std::string& first = servers_[doubt.server].address;
-  const std::string agree = doubt.server == second.index
+  const std::string agree = servers_.AreOne(doubt.server, second.index)
                                 ? absl::StrCat(first, " says so twice, and no other could be asked")
                                 : absl::StrCat(first, " and ", second.address, " agree");
   if (options_.on_error == OnError::kFail) {

@@ -8,7 +8,10 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(SchedulerTest, DamageFailsTheJobNamingTheServer) {
   FakeFleet& fleet = MakeFleet({.servers = 1});
@@ -40,12 +43,76 @@ TEST_F(SchedulerTest, AWindowThatKeepsFailingEndsTheJob) {
   EXPECT_GE(fleet.elapsed(), absl::Seconds(1));
 }
 
+TEST_F(SchedulerTest, AWindowThatCannotBeReadIsAskedForAsLongAsServersAreWaitedFor) {
+  for (const bool comes_back : {true, false}) {
+    FakeFleet& fleet = MakeFleet({.servers = 1});
+    fleet.FailWindows(0, comes_back ? 100 : 1'000'000, absl::UnavailableError("i/o error"));
+    EXPECT_EQ(fleet.Run(), comes_back) << fleet.violation() << fleet.failure();
+    EXPECT_GE(fleet.elapsed(), comes_back ? absl::Milliseconds(50) : scheduler_.server_timeout);
+  }
+}
+
+// Of a server that has no room for all windows that are read. 16 lanes.
+class FullServerTest : public SchedulerTest {
+ protected:
+  FakeFleet& WithRoomFor(uint32_t windows, uint32_t servers, uint32_t window_rows = 400) {
+    MakePlan(Chunks(25'600 / window_rows, window_rows), {.lanes = 16, .window_chunks = 1});
+    return MakeFleet({.servers = servers, .windows_in_use = windows});
+  }
+};
+
+TEST_F(FullServerTest, WhatIsReadAheadNeedNotFit) {
+  FakeFleet& fleet = WithRoomFor(20, 1, /*window_rows=*/40);  // The look-ahead is three of a lane.
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+}
+
+TEST_F(FullServerTest, WhatIsReadSideBySideMust) {
+  FakeFleet& fleet = WithRoomFor(12, 1);
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kResourceExhausted, "10.0.0.1:7070: windows do not fit"));
+  EXPECT_LE(fleet.elapsed(), absl::Seconds(10));
+}
+
+TEST_F(FullServerTest, AServerThatIsAwayIsWaitedForWhereTheOtherIsFull) {
+  FakeFleet& fleet = WithRoomFor(12, 2);
+  fleet.KillAt(absl::Milliseconds(20), 1);
+  fleet.RestartAt(absl::Seconds(15), 1);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_THAT(fleet.reports(), Contains("10.0.0.1:7070: windows do not fit: still asked again"));
+}
+
+TEST_F(FullServerTest, AServerThatStaysAwayIsNotWaitedForWithoutEnd) {
+  FakeFleet& fleet = WithRoomFor(12, 2);
+  fleet.KillAt(absl::Milliseconds(20), 1);
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("do not fit")));
+  EXPECT_GE(fleet.elapsed(), scheduler_.server_timeout);
+}
+
+// Late ones are asked for rows again that nobody waits for, while others are refused.
+TEST_F(FullServerTest, ServersThatAreLateBesidesAreNotMistaken) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    MakePlan(Chunks(1'600, 40), {.lanes = 16, .window_chunks = 1});
+    FakeFleet& fleet = MakeFleet({.servers = 2, .seed = seed, .windows_in_use = 10});
+    for (int i = 0; i < 8; ++i) {
+      const uint32_t server = (seed + i) % 2;
+      fleet.SlowDownAt(absl::Milliseconds(50 + 400 * i), server, 200);
+      fleet.SlowDownAt(absl::Milliseconds(250 + 400 * i), server, 1);
+    }
+    EXPECT_TRUE(fleet.Run()) << seed << fleet.violation() << fleet.failure();
+  }
+}
+
 TEST_F(SchedulerTest, AMissingShardEndsTheJobAtOnce) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   fleet.FailWindows(1, 1, absl::NotFoundError("a.tfrecord: no such file"));
   EXPECT_FALSE(fleet.Run());
   EXPECT_THAT(fleet.failure(),
-              StatusIs(absl::StatusCode::kNotFound, "10.0.0.2:7070: a.tfrecord: no such file"));
+              StatusIs(absl::StatusCode::kNotFound,
+                       "10.0.0.2:7070: a.tfrecord: no such file; is this the manifest of the data "
+                       "that lies beneath the servers' --data-root? Shards are looked for there"));
   EXPECT_LT(fleet.elapsed(), absl::Seconds(1));
 }
 
@@ -62,6 +129,24 @@ Damage Record(uint32_t record) { return {"a.tfrecord", 65536, record, false}; }
 
 // A window that every run of the fixture's plan needs.
 constexpr WindowId kWindow{0, 3, 1};
+
+// Other clients have the memory for minutes.
+TEST_F(SchedulerTest, AServerThatSaysItIsShortOfMemoryIsWaitedFor) {
+  FleetOptions starved{
+      .servers = 1, .load = absl::Minutes(20), .credit_every = absl::Milliseconds(2500)};
+  FakeFleet& fleet = MakeFleet(starved);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_EQ(fleet.connects(0), 1u);
+  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("10.0.0.1:7070: has no memory")));
+  EXPECT_LE(fleet.reports().size(), fleet.elapsed() / absl::Minutes(1) + 1);
+}
+
+TEST_F(SchedulerTest, AServerThatIsAsSlowAndSaysNothingEndsTheJob) {
+  FakeFleet& fleet = MakeFleet({.servers = 1, .load = absl::Minutes(20)});
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_TRUE(absl::IsUnavailable(fleet.failure())) << fleet.failure();
+  EXPECT_THAT(fleet.reports(), Each(Not(HasSubstr("has no memory"))));
+}
 
 class SchedulerDamageTest : public SchedulerTest {
  protected:
@@ -116,6 +201,75 @@ TEST_F(SchedulerDamageTest, AServerThatStandsAloneIsNotBelieved) {
     FakeFleet& fleet = Damaged(3, {liar});
     EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
     EXPECT_TRUE(fleet.scheduler().replaced().empty());
+  }
+}
+
+// Servers of these instances, of which those of instance 7 find a record damaged.
+class SchedulerInstanceTest : public SchedulerDamageTest {
+ protected:
+  FakeFleet& Instances(std::initializer_list<uint64_t> instances,
+                       OnError on_error = OnError::kFail) {
+    FakeFleet& fleet = Damaged(static_cast<uint32_t>(instances.size()), {}, on_error);
+    uint32_t server = 0;
+    for (const uint64_t instance : instances) {
+      if (instance == 7) fleet.DamageWindow(server, kWindow, Record(7));
+      fleet.SetInstance(server++, instance);
+    }
+    return fleet;
+  }
+};
+
+// As of a name that stands for the IPv4 and the IPv6 address of one process.
+TEST_F(SchedulerInstanceTest, AServerIsNotItsOwnSecondOpinion) {
+  for (const auto& instances :
+       {std::initializer_list<uint64_t>{7, 7, 8}, {7, 8, 7}, {8, 7, 7}, {7, 7, 7, 8}}) {
+    for (const OnError on_error : {OnError::kFail, OnError::kReplace}) {
+      FakeFleet& fleet = Instances(instances, on_error);
+      EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+      EXPECT_TRUE(fleet.scheduler().replaced().empty());
+    }
+  }
+}
+
+TEST_F(SchedulerInstanceTest, TheOnlyServerIsAskedTwiceAtWhicheverAddress) {
+  FakeFleet& fleet = Instances({7, 7, 7});
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss,
+                                        HasSubstr("says so twice, and no other could be asked")));
+  FakeFleet& replacing = Instances({7, 7, 7}, OnError::kReplace);
+  EXPECT_TRUE(replacing.Run()) << replacing.violation() << replacing.failure();
+  EXPECT_EQ(replacing.scheduler().replaced().size(), 1u);
+}
+
+TEST_F(SchedulerInstanceTest, AnotherServerIsWaitedForBeforeTheOnlyOneIsBelieved) {
+  FakeFleet& fleet = Instances({7, 7, 8});
+  fleet.KillAt(absl::ZeroDuration(), 2);
+  fleet.RestartAt(absl::Seconds(2), 2);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+}
+
+// One of the addresses is away when windows are first placed.
+TEST_F(SchedulerInstanceTest, AnAddressThatCameLaterIsNoSecondOpinionEither) {
+  for (const auto& instances : {std::initializer_list<uint64_t>{7, 7, 8}, {7, 8, 7}, {8, 7, 7}}) {
+    for (uint32_t later = 0; later < 3; ++later) {
+      FakeFleet& fleet = Instances(instances);
+      fleet.KillAt(absl::ZeroDuration(), later);
+      fleet.RestartAt(absl::Milliseconds(25), later);
+      EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+    }
+  }
+}
+
+TEST_F(SchedulerInstanceTest, AnotherAddressOfTheOnlyServerIsNotWaitedFor) {
+  constexpr WindowId kReadLater{0, 3, 2};
+  for (const uint32_t lost : {0, 1}) {
+    FakeFleet& fleet = Instances({9, 9});
+    for (const uint32_t s : {0, 1}) fleet.DamageWindow(s, kReadLater, Record(7));
+    fleet.KillAt(absl::Milliseconds(10), lost);
+    EXPECT_FALSE(fleet.Run());
+    EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("says so twice")));
+    EXPECT_GT(fleet.elapsed(), absl::Milliseconds(10));
+    EXPECT_LT(fleet.elapsed(), absl::Seconds(4));
   }
 }
 

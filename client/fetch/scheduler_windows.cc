@@ -54,6 +54,7 @@ void FetchScheduler::OpenOn(ServerEntry& server, WindowEntry& window) {
   window.asked = false;
   ++server.open_windows;
   if (!std::exchange(window.counted, true)) EarnExtraLoads(window);
+  NoteIdle(window);
   actions_.OpenWindow(*window.opened_on,
                       {window.number, window.id, window.order.get(), NeededAt(window), agreed_});
   Requeue(window);
@@ -68,21 +69,30 @@ void FetchScheduler::EarnExtraLoads(const WindowEntry& window) {
   extra_loads_.Grow(kExtraLoadsOfLane);
 }
 
+// Of windows that are asked for nothing: those to make room first are last.
+std::pair<bool, uint64_t> FetchScheduler::IdleOrder(const WindowEntry& window) const {
+  return {window.wanted.empty(), NeededAt(window)};
+}
+
+void FetchScheduler::NoteIdle(const WindowEntry& window) {
+  ServerEntry& server = servers_[window.opened_on->server];
+  server.last_idle = std::max(server.last_idle, IdleOrder(window));
+}
+
 // A window that is needed now takes the place of the one that is needed last: first of those of
 // which no row is wanted, for of them the next row is still to be walked to.
 bool FetchScheduler::MakeRoomFor(ServerEntry& server, const WindowEntry& window) {
   if (server.open_windows < options_.max_open_windows) return true;
   if (window.wanted.empty()) return false;
+  if (server.last_idle <= IdleOrder(window)) return false;
   const StreamId stream = servers_.stream(server.index);
-  const auto order = [this](const WindowEntry& entry) {
-    return std::pair(entry.wanted.empty(), NeededAt(entry));
-  };
   WindowEntry* last = nullptr;
   windows_.ForEach([&](WindowEntry& other) {
     if (!(other.opened_on == stream) || other.requests > 0) return;
-    if (last == nullptr || order(other) > order(*last)) last = &other;
+    if (last == nullptr || IdleOrder(other) > IdleOrder(*last)) last = &other;
   });
-  if (last == nullptr || order(*last) <= order(window)) return false;
+  server.last_idle = last == nullptr ? std::pair(false, uint64_t{0}) : IdleOrder(*last);
+  if (server.last_idle <= IdleOrder(window)) return false;
   TakeAway(*last);
   Requeue(*last);
   return true;

@@ -71,6 +71,11 @@ ServerEntry* ServerTable::Find(StreamId stream) {
   return server.generation == stream.generation && server.has_stream() ? &server : nullptr;
 }
 
+bool ServerTable::AreOne(size_t i, size_t j) const {
+  const uint64_t instance = servers_[i].info.instance;
+  return i == j || (instance != 0 && instance == servers_[j].info.instance);
+}
+
 void ServerTable::BackOff(ServerEntry& server, absl::Time now, absl::Status reason) {
   const bool was_up = server.state == ServerState::kUp || server.state == ServerState::kDraining;
   server.barren += was_up && !server.productive;
@@ -86,7 +91,6 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
   server.settled = true;
   if (!decoder_) decoder_ = Decoder{server.address, info.decoder_version, info.spec_fingerprint};
   if (decoder_->version != info.decoder_version || decoder_->fingerprint != info.spec_fingerprint) {
-    SetState(server, ServerState::kRefused);
     server.last_error = absl::FailedPreconditionError(absl::StrCat(
         "decodes differently from ", decoder_->address, " (decoder version ", info.decoder_version,
         ", not ", decoder_->version, "): run the same release on every server"));
@@ -96,6 +100,7 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
   if (server.known && server.info.instance != info.instance) {
     server.penalty = absl::ZeroDuration();
     server.slow = false;
+    server.nonsense = 0;
   }
   server.known = true;
   server.info = info;

@@ -25,7 +25,7 @@ enum class ServerState : uint8_t {
   kUp,
   kDraining,  // Answers what was asked; gets nothing new.
   kBackoff,   // Has no stream until retry_at.
-  kRefused,   // Never asked again: its answers would differ.
+  kRefused,   // Said no, or answers otherwise than others; asked again later.
   kRemoved,   // No longer in the set.
 };
 
@@ -48,7 +48,7 @@ struct ServerEntry {
   bool settled = false;     // It said Hello or failed at least once.
   bool known = false;       // It said Hello once, so that its share of the lanes is known.
   bool productive = false;  // This stream has brought rows.
-  uint32_t nonsense = 0;    // Streams on which it answered what was not asked.
+  uint32_t nonsense = 0;    // Streams on which this process answered what was not asked.
   uint32_t barren = 0;      // Streams in a row that said Hello and brought none.
   absl::Time up_at = absl::InfinitePast();  // When this stream's Hello came.
   bool counts = false;                      // As usable.
@@ -64,11 +64,17 @@ struct ServerEntry {
   uint64_t outstanding_bytes = 0;
   uint32_t outstanding_requests = 0;
   uint32_t open_windows = 0;
+  // No window that is open and asked for nothing is later in IdleOrder().
+  std::pair<bool, uint64_t> last_idle = {};
   RequestEntry* first_request = nullptr;
   RequestEntry* last_request = nullptr;
   // Of its last event, or of the first request after a pause.
   absl::Time heard_at = absl::InfinitePast();
   absl::Time loaded_at = absl::InfinitePast();  // A window, whichever.
+  // It last said that what it was asked for waits for memory there, and the user was last told so.
+  absl::Time starved_at = absl::InfinitePast();
+  absl::Time told_starved_at = absl::InfinitePast();
+  bool credited = false;  // It has said its credit.
   // heard_at, when all was taken away from it for its silence.
   absl::Time silent_from = absl::InfiniteFuture();
 
@@ -111,6 +117,9 @@ class ServerTable {
   // The entry whose stream this is; null when the stream is no longer of interest.
   ServerEntry* Find(StreamId stream);
   StreamId stream(size_t i) const { return {static_cast<uint32_t>(i), servers_[i].generation}; }
+  // Whether they are one address, or lead to one process as their last Hellos say: a name may stand
+  // for several addresses of it.
+  bool AreOne(size_t i, size_t j) const;
 
   void SetState(ServerEntry& server, ServerState state);
   // Rows came: it need not prove itself any more.

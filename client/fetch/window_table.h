@@ -15,6 +15,7 @@
 #include "client/fetch/indexed_heap.h"
 #include "client/fetch/numbered_table.h"
 #include "client/fetch/range_queue.h"
+#include "client/fetch/received_rows.h"
 #include "client/fetch/scheduler_actions.h"
 
 namespace penstock {
@@ -46,7 +47,8 @@ struct WindowEntry {
   uint32_t requests = 0;     // Outstanding, on whatever stream.
   bool walked_past = false;  // No further row of it will be wanted.
 
-  uint32_t failures = 0;  // In a row.
+  uint32_t failures = 0;                            // In a row.
+  absl::Time failing_since = absl::InfinitePast();  // The first of them.
   absl::Time retry_at = absl::InfinitePast();
   std::vector<uint32_t> avoid;      // Servers that could not give it.
   std::vector<DamageDoubt> doubts;  // What they said of its records.
@@ -86,11 +88,7 @@ struct RequestEntry {
   absl::Time sent_at = absl::InfinitePast();
   absl::Time active_at = absl::InfinitePast();  // Sent, or its last part arrived.
   bool late = false;
-  struct Interval {
-    uint32_t first = 0;
-    uint32_t rows = 0;
-  };
-  std::vector<Interval> received;  // Disjoint, in the order of arrival.
+  ReceivedRows received;
 
   void Reset() {
     stream = {};
@@ -98,7 +96,7 @@ struct RequestEntry {
     earlier = later = nullptr;
     late = false;
     ranges.clear();  // Keeps its memory.
-    received.clear();
+    received.Clear();
   }
   void Claim(std::span<const Range> claimed) {
     ranges.assign(claimed.begin(), claimed.end());
@@ -114,18 +112,6 @@ struct RequestEntry {
     const auto after = std::partition_point(ranges.begin(), ranges.end(),
                                             [at](const Range& range) { return range.at <= at; });
     return {after - 1, ranges.end()};
-  }
-  bool Contains(uint32_t first, uint32_t count) const {
-    for (uint32_t row = first; row < first + count; ++row) {
-      if (!Overlaps(row, 1)) return false;
-    }
-    return true;
-  }
-  bool Overlaps(uint32_t first, uint32_t count) const {
-    for (const Interval& interval : received) {
-      if (first < interval.first + interval.rows && interval.first < first + count) return true;
-    }
-    return false;
   }
 };
 

@@ -20,19 +20,20 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   return *this;
 }
 
-uint64_t Batch::step() const { return slot_->step; }
-uint64_t Batch::epoch() const { return slot_->epoch; }
-uint64_t Batch::position() const { return slot_->position; }
-uint64_t Batch::first_row() const { return slot_->first_row; }
-size_t Batch::global_rows() const { return slot_->global_rows; }
-size_t Batch::rows() const { return slot_ == nullptr ? 0 : slot_->rows; }
-std::span<const TensorView> Batch::tensors() const {
-  return slot_ == nullptr ? std::span<const TensorView>() : slot_->tensors;
+const Batch::Slot& Batch::slot() const {
+  static const auto* nothing = new Slot;
+  return slot_ == nullptr ? *nothing : *slot_;
 }
-const Cursor& Batch::cursor() const { return slot_->cursor; }
-std::span<const uint64_t> Batch::record_ids() const {
-  return slot_ == nullptr ? std::span<const uint64_t>() : slot_->record_ids;
-}
+
+uint64_t Batch::step() const { return slot().step; }
+uint64_t Batch::epoch() const { return slot().epoch; }
+uint64_t Batch::position() const { return slot().position; }
+uint64_t Batch::first_row() const { return slot().first_row; }
+size_t Batch::global_rows() const { return slot().global_rows; }
+size_t Batch::rows() const { return slot().rows; }
+std::span<const TensorView> Batch::tensors() const { return slot().tensors; }
+const Cursor& Batch::cursor() const { return slot().cursor; }
+std::span<const uint64_t> Batch::record_ids() const { return slot().record_ids; }
 
 const TensorView* Batch::tensor(absl::string_view name) const {
   for (const TensorView& tensor : tensors()) {

@@ -65,8 +65,8 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
   const size_t bytes = std::max<size_t>(layout.slot_bytes(), 1);
   absl::StatusOr<uint8_t*> memory = allocator->Allocate(count * bytes);
   if (!memory.ok()) {
-    return Annotate(memory.status(), absl::StrCat(count, " slots of ", bytes,
-                                                  " bytes each; lower look_ahead_bytes"));
+    return Annotate(memory.status(),
+                    absl::StrCat(count, " slots of ", bytes, " bytes each; lower --look-ahead"));
   }
   std::unique_ptr<SlotSet> set(new SlotSet(*allocator, *memory, bytes));
   set->slots_.reserve(count);

@@ -20,6 +20,8 @@
 namespace penstock {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class ConnectionsTest : public ::testing::Test {
@@ -60,11 +62,12 @@ class ConnectionsTest : public ::testing::Test {
   absl::Status ReadAll(std::unique_ptr<Transport> server) {
     std::vector<std::unique_ptr<Transport>> servers;
     servers.push_back(std::move(server));
+    options_.report = [this](absl::string_view line) { reports_.emplace_back(line); };
     auto loader = OpenWithTransports(options_, std::move(servers)).value();
     Batch batch;
     while (true) {
       absl::StatusOr<bool> more = loader->Next(batch);
-      breaks_ = loader->stats().servers[0].stream_breaks;
+      server_ = loader->stats().servers[0];
       if (!more.ok()) return more.status();
       if (!*more) return absl::OkStatus();
       digest_.Add(batch);
@@ -80,7 +83,8 @@ class ConnectionsTest : public ::testing::Test {
   LoaderOptions options_ = data_.Options();
   std::vector<std::unique_ptr<Transport>> ways_;
   BatchDigest digest_;
-  uint64_t breaks_ = 0;
+  LoaderStats::Server server_;
+  std::vector<std::string> reports_;  // Complete when ReadAll() returns.
   std::atomic<int> hellos_ = 0;
 };
 
@@ -88,7 +92,7 @@ TEST_F(ConnectionsTest, ThreeBringWhatOneWould) {
   for (int i = 0; i < 3; ++i) AddConnection({.disguise = BeServerSeven});
   EXPECT_THAT(ReadAll(), IsOk());
   ExpectEverythingWasRead();
-  EXPECT_EQ(breaks_, 0);
+  EXPECT_EQ(server_.stream_breaks, 0);
 }
 
 TEST_F(ConnectionsTest, OneThatBreaksEndsThemAllAndNothingIsLost) {
@@ -96,7 +100,41 @@ TEST_F(ConnectionsTest, OneThatBreaksEndsThemAllAndNothingIsLost) {
   AddConnection({.break_after_parts = 5, .disguise = BeServerSeven});
   EXPECT_THAT(ReadAll(), IsOk());
   ExpectEverythingWasRead();
-  EXPECT_GT(breaks_, 0);
+  EXPECT_GT(server_.stream_breaks, 0);
+}
+
+// A server that restarts without shared memory, and to which a further connection is possible now.
+TEST_F(ConnectionsTest, WhatIsToldOfItsWaysIsOfTheLastStream) {
+  AddConnection({.break_after_parts = 50, .add = [this](StreamEvents& events) {
+                   if (hellos_++ > 0) return;
+                   events.OnSharedMemory(absl::OkStatus());
+                   events.OnConnectionGivenUp(absl::UnavailableError("a:1: no more of them"));
+                 }});
+  EXPECT_THAT(ReadAll(std::move(ways_[0])), IsOk());
+  EXPECT_GT(server_.stream_breaks, 0);
+  EXPECT_THAT(reports_, Contains(HasSubstr("no more of them")));
+  EXPECT_EQ(server_.shared_memory, "");
+  EXPECT_EQ(server_.no_further_connection, "");
+}
+
+TEST_F(ConnectionsTest, WhoIsToldMayAskForMore) {
+  AddConnection({.add = [](StreamEvents& events) {
+    events.OnConnectionGivenUp(absl::UnavailableError("a:1: no more of them"));
+  }});
+  std::atomic<Loader*> told = nullptr;
+  std::atomic<uint64_t> slots = 0;
+  options_.report = [&](absl::string_view) {
+    while (told == nullptr) std::this_thread::yield();
+    slots = told.load()->stats().slots;
+  };
+  auto loader = OpenWithTransports(options_, std::move(ways_)).value();
+  told = loader.get();
+  Batch batch;
+  while (loader->Next(batch).value()) {
+  }
+  batch = Batch();
+  loader.reset();
+  EXPECT_GT(slots, 0u);
 }
 
 TEST_F(ConnectionsTest, ToDifferentServersAreRefused) {
@@ -110,7 +148,7 @@ TEST_F(ConnectionsTest, MoreAreTakenWhileThoseInUseAreSaturated) {
   EXPECT_THAT(ReadAll(Growing(0)), IsOk());
   ExpectEverythingWasRead();
   EXPECT_EQ(hellos_, 3);
-  EXPECT_EQ(breaks_, 0);
+  EXPECT_EQ(server_.stream_breaks, 0);
 }
 
 TEST_F(ConnectionsTest, OneIsEnoughForWhatItCarries) {
@@ -127,7 +165,10 @@ TEST_F(ConnectionsTest, AFurtherOneThatReachesAnotherServerIsLeftAlone) {
   EXPECT_THAT(ReadAll(Growing(0)), IsOk());
   ExpectEverythingWasRead();
   EXPECT_EQ(hellos_, 2);
-  EXPECT_EQ(breaks_, 0);
+  EXPECT_EQ(server_.stream_breaks, 0);
+  EXPECT_EQ(server_.no_further_connection, "it reaches another server");
+  EXPECT_THAT(reports_, ElementsAre("a:1: goes on without a further connection: it reaches another "
+                                    "server"));
 }
 
 // A server that says what it is, and that it ends.
@@ -202,7 +243,8 @@ TEST_F(ConnectionsTest, AFurtherOneThatIsRefusedIsLeftAlone) {
   EXPECT_THAT(ReadAll(Growing(0)), IsOk());
   ExpectEverythingWasRead();
   EXPECT_EQ(hellos_, 1);
-  EXPECT_EQ(breaks_, 0);
+  EXPECT_EQ(server_.stream_breaks, 0);
+  EXPECT_THAT(reports_, ElementsAre(HasSubstr("a:1: goes on without a further connection: ")));
 }
 
 TEST_F(ConnectionsTest, AFurtherOneThatBreaksInUseEndsThemAllAndNothingIsLost) {
@@ -210,7 +252,7 @@ TEST_F(ConnectionsTest, AFurtherOneThatBreaksInUseEndsThemAllAndNothingIsLost) {
   AddWay(7, {.break_after_parts = 1});
   EXPECT_THAT(ReadAll(Growing(0)), IsOk());
   ExpectEverythingWasRead();
-  EXPECT_GT(breaks_, 0);
+  EXPECT_GT(server_.stream_breaks, 0);
 }
 
 }  // namespace

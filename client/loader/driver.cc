@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/base/streaming_copy.h"
 
@@ -37,10 +38,24 @@ absl::Status WrongSize(uint64_t bytes, uint64_t rows, const SlotLayout& layout) 
 }
 
 // Without the address, which is said beside it.
-std::string ProblemOf(const ServerEntry& server) {
-  absl::string_view problem = server.last_error.message();
-  if (absl::ConsumePrefix(&problem, server.address)) absl::ConsumePrefix(&problem, ": ");
+std::string ProblemOf(absl::string_view address, const absl::Status& status) {
+  absl::string_view problem = status.message();
+  if (absl::ConsumePrefix(&problem, address)) absl::ConsumePrefix(&problem, ": ");
   return std::string(problem);
+}
+
+// What the scheduler knows; `stats` has what was counted where parts arrive.
+void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
+  stats.address = server.address;
+  stats.connected = server.state == ServerState::kUp || server.state == ServerState::kDraining;
+  stats.problem = stats.connected ? "" : ProblemOf(server.address, server.last_error);
+  stats.requests_in_flight = server.has_stream() ? server.outstanding_requests : 0;
+  stats.lost_requests = server.counted.lost_requests;
+  stats.stream_breaks = server.counted.breaks;
+  stats.backoffs = server.counted.backoffs;
+  stats.late_requests = server.counted.late_requests;
+  stats.windows_handed_over = server.counted.handed_over;
+  stats.extra_loads = server.counted.extra_loads;
 }
 
 }  // namespace
@@ -64,13 +79,16 @@ Driver::~Driver() {
   incoming_.Close();
 }
 
-void Driver::Start(SlotSet& slots, std::unique_ptr<ServerSource> source) {
+absl::Status Driver::Start(SlotSet& slots, std::unique_ptr<ServerSource> source) {
   slots_ = &slots;
   source_ = std::move(source);
   if (source_ != nullptr) {
-    source_->Start([this](const ServerSet& servers) { incoming_.Push({{}, servers}); });
+    PENSTOCK_RETURN_IF_ERROR(source_->Start([this](const ServerSet& servers) {
+      incoming_.Push({{}, servers});
+    }));
   }
-  thread_ = std::jthread([this] { Run(); });
+  PENSTOCK_ASSIGN_OR_RETURN(thread_, StartThread("that drives the loader", [this] { Run(); }));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<uint32_t>> Driver::Next() {
@@ -85,8 +103,8 @@ absl::StatusOr<std::optional<uint32_t>> Driver::Next() {
   MutexLock lock(&mutex_);
   waiting_since_.reset();
   stats_.wait += SteadyNow() - start;
-  if (closed_) return absl::CancelledError("the loader was closed");
   if (!slot.has_value() && !ready_.status().ok()) return ready_.status();
+  if (closed_) return absl::CancelledError("the loader was closed");
   if (slot.has_value()) {
     ++stats_.batches;
     stats_.rows += (*slots_)[*slot].rows;
@@ -106,9 +124,15 @@ void Driver::Close() {
 void Driver::Release(uint32_t slot) { incoming_.Push({{}, IncomingSlotReleased{slot}}); }
 
 LoaderStats Driver::stats() const {
+  MutexLock work_lock(&work_mutex_);
   MutexLock lock(&mutex_);
   LoaderStats stats = stats_;
   if (waiting_since_.has_value()) stats.wait += SteadyNow() - *waiting_since_;
+  stats.scheduling = scheduling_;
+  stats.servers.resize(scheduler_.servers().size());
+  for (size_t i = 0; i < stats.servers.size(); ++i) {
+    Describe(scheduler_.servers()[i], stats.servers[i]);
+  }
   return stats;
 }
 
@@ -117,23 +141,37 @@ void Driver::Run() {
   for (absl::Time wake = HandleAll(incoming); incoming_.TakeAll(wake, incoming);) {
     wake = HandleAll(incoming);
   }
+  // Their last events end before anything else does.
+  std::vector<std::unique_ptr<Connection>> connections;
   std::vector<std::unique_ptr<Connection>> closing;
   MutexLock lock(&work_mutex_);
-  closing.swap(connections_);
+  connections.swap(connections_);
+  closing.swap(closing_);
 }
 
 absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
   // Destroyed after the lock, streams before the transports that they came through.
   std::vector<std::unique_ptr<Transport>> unused;
   std::vector<std::unique_ptr<Connection>> closing;
+  std::vector<std::string> reports;
+  const absl::Time wake = Work(incoming, unused, closing, reports);
+  for (const std::string& message : reports) job_.report(message);
+  return wake;
+}
+
+absl::Time Driver::Work(std::vector<Incoming>& incoming,
+                        std::vector<std::unique_ptr<Transport>>& unused,
+                        std::vector<std::unique_ptr<Connection>>& closing,
+                        std::vector<std::string>& reports) {
   MutexLock lock(&work_mutex_);
   const absl::Time now = SteadyNow();
   for (Incoming& item : incoming) Handle(now, item, scheduler_);
   wake_ = scheduler_.Advance(now);
   scheduling_ += SteadyNow() - now;
-  PublishServers();
+  if (num_replaced_ < scheduler_.replaced().size()) PublishReplaced();
   unused = TakeUnusedTransports();
   closing.swap(closing_);
+  reports.swap(reports_);
   return wake_;
 }
 
@@ -147,6 +185,9 @@ void Driver::Handle(absl::Time now, Incoming& incoming, FetchScheduler& schedule
           [&](const IncomingCredit& credit) { scheduler.OnCredit(now, id, credit.bytes); },
           [&](const IncomingDraining& draining) { scheduler.OnDraining(now, id, draining.grace); },
           [&](const IncomingSharedMemory& shared) { NoteSharedMemory(id.server, shared.status); },
+          [&](const IncomingConnectionGivenUp& given) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+            NoteConnectionGivenUp(scheduler.servers()[id.server].address, id.server, given.why);
+          },
           [&](absl::Status& status) { HandleBroken(now, id, std::move(status), scheduler); },
           [&](const IncomingSlotReleased& slot) { scheduler.OnSlotReleased(slot.slot); },
           [&](const IncomingConsumerWaiting& waiting) {
@@ -168,7 +209,9 @@ void Driver::HandleBroken(absl::Time now, StreamId id, absl::Status status,
 
 void Driver::HandleServers(absl::Time now, const ServerSet& servers, FetchScheduler& scheduler) {
   servers_problem_ = servers.problem;
-  scheduler.OnServersChanged(now, servers.addresses);
+  // With a problem some may be missing as well.
+  const bool all_known = servers.complete && servers.problem.ok();
+  scheduler.OnServersChanged(now, servers.addresses, all_known);
   MutexLock lock(&mutex_);
   stats_.servers_problem = std::string(servers.problem.message());
 }
@@ -256,8 +299,9 @@ void Driver::FinishPart(std::vector<RowCopy> copies) {
 }
 
 void Driver::WakeIfDue() {
-  if (closing_.empty() && scheduler_.NextAdvance() >= wake_) return;
-  wake_ = absl::InfinitePast();  // Once is enough.
+  if (wake_ == absl::InfinitePast()) return;  // Once is enough.
+  if (closing_.empty() && reports_.empty() && scheduler_.NextAdvance() >= wake_) return;
+  wake_ = absl::InfinitePast();
   incoming_.Push({{}, IncomingDue()});
 }
 
@@ -275,32 +319,19 @@ void Driver::NoteSharedMemory(uint32_t server, const absl::Status& status) {
   stats_.servers[server].shared_memory = status.ok() ? "ok" : std::string(status.message());
 }
 
-void Driver::PublishServers() {
+void Driver::NoteConnectionGivenUp(const std::string& address, uint32_t server,
+                                   const absl::Status& why) {
+  std::string problem = ProblemOf(address, why);
+  Report(absl::StrCat(address, ": goes on without a further connection: ", problem));
   MutexLock lock(&mutex_);
-  stats_.scheduling = scheduling_;
-  stats_.servers.resize(scheduler_.servers().size());
-  for (size_t i = 0; i < stats_.servers.size(); ++i) {
-    const ServerEntry& server = scheduler_.servers()[i];
-    LoaderStats::Server& published = stats_.servers[i];
-    if (published.address.empty()) published.address = server.address;
-    published.connected =
-        server.state == ServerState::kUp || server.state == ServerState::kDraining;
-    published.problem = published.connected ? "" : ProblemOf(server);
-    published.requests_in_flight = server.has_stream() ? server.outstanding_requests : 0;
-    published.lost_requests = server.counted.lost_requests;
-    published.stream_breaks = server.counted.breaks;
-    published.backoffs = server.counted.backoffs;
-    published.late_requests = server.counted.late_requests;
-    published.windows_handed_over = server.counted.handed_over;
-    published.extra_loads = server.counted.extra_loads;
-  }
-  if (stats_.damaged.size() < scheduler_.replaced().size()) PublishReplaced();
+  stats_.servers[server].no_further_connection = std::move(problem);
 }
 
 void Driver::PublishReplaced() {
+  MutexLock lock(&mutex_);
   const auto damaged = scheduler_.replaced();
-  while (stats_.damaged.size() < damaged.size()) {
-    const Damage& damage = damaged[stats_.damaged.size()];
+  while (num_replaced_ < damaged.size()) {
+    const Damage& damage = damaged[num_replaced_++];
     stats_.replaced_records += CountDamaged(job_.manifest, job_.shards, damage);
     stats_.damaged.push_back(NameDamage(job_.manifest, job_.shards, damage));
   }
@@ -342,6 +373,9 @@ void Driver::OpenStream(StreamId id, const std::string& address) {
   {
     MutexLock lock(&mutex_);
     if (id.server >= stats_.servers.size()) stats_.servers.resize(id.server + 1);
+    // They were of the stream before it; its server may have restarted with other flags.
+    stats_.servers[id.server].shared_memory.clear();
+    stats_.servers[id.server].no_further_connection.clear();
   }
   auto connection =
       std::make_unique<Connection>(id, incoming_, incoming_limits_, static_cast<PartTaker*>(this));
@@ -398,7 +432,7 @@ std::string Driver::NameChunks(std::span<const uint32_t> chunks) const {
 }
 
 void Driver::Report(absl::string_view message) {
-  if (job_.report) job_.report(message);
+  if (job_.report) reports_.emplace_back(message);
 }
 
 void Driver::Finish() { ready_.Close(); }

@@ -52,8 +52,8 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
 
   // Starts. `slots` must outlive the driver; as many as the scheduler's options say. The servers
   // are those of the transports and, if it is not null, what `source` tells from then on, which
-  // needs a factory.
-  void Start(SlotSet& slots, std::unique_ptr<ServerSource> source = nullptr);
+  // needs a factory. kResourceExhausted: a thread could not be started.
+  absl::Status Start(SlotSet& slots, std::unique_ptr<ServerSource> source = nullptr);
 
   // The next filled slot; none after the last step. Blocks.
   absl::StatusOr<std::optional<uint32_t>> Next();
@@ -77,6 +77,10 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   void Run();
   // When to look at the scheduler again.
   absl::Time HandleAll(std::vector<Incoming>& incoming);
+  // The part of it under the lock, and what is left to do without.
+  absl::Time Work(std::vector<Incoming>& incoming, std::vector<std::unique_ptr<Transport>>& unused,
+                  std::vector<std::unique_ptr<Connection>>& closing,
+                  std::vector<std::string>& reports);
   // `scheduler` is scheduler_, which lambdas are not seen to hold the lock of.
   void Handle(absl::Time now, Incoming& incoming, FetchScheduler& scheduler)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
@@ -95,10 +99,11 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   void WakeIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void CountPart(uint32_t server, uint32_t rows, absl::Duration copying);
   void NoteSharedMemory(uint32_t server, const absl::Status& status);
-  void PublishServers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void NoteConnectionGivenUp(const std::string& address, uint32_t server, const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   std::vector<std::unique_ptr<Transport>> TakeUnusedTransports()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void PublishReplaced() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_, mutex_);
+  void PublishReplaced() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   // The way to a server, made when it is first needed.
   absl::StatusOr<Transport*> TransportOf(uint32_t server, const std::string& address);
   // Null: the stream has ended.
@@ -118,7 +123,7 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   void Finish() override;
   void Fail(absl::Status status) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   std::string NameChunks(std::span<const uint32_t> chunks) const override;
-  void Report(absl::string_view message) override;
+  void Report(absl::string_view message) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
 
   const DriverJob job_;
   SlotSet* slots_ = nullptr;
@@ -127,16 +132,19 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   const IncomingLimits incoming_limits_;
 
   // Never held where a stream ends, for its events may wait for it.
-  Mutex work_mutex_;
+  mutable Mutex work_mutex_;  // Before mutex_.
   FetchScheduler scheduler_ ABSL_GUARDED_BY(work_mutex_);
   // By server; null: none.
   std::vector<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::unique_ptr<Connection>> closing_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::vector<RowCopy>> spare_copies_ ABSL_GUARDED_BY(work_mutex_);
+  // For job_.report, which may ask for stats().
+  std::vector<std::string> reports_ ABSL_GUARDED_BY(work_mutex_);
   // When the thread will look at the scheduler by itself.
   absl::Time wake_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   // ServerSet::problem of the last set.
   absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
+  size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;  // Of the scheduler's, in stats_.
   absl::Duration scheduling_ ABSL_GUARDED_BY(work_mutex_) = absl::ZeroDuration();
 
   mutable Mutex mutex_;

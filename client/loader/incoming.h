@@ -32,6 +32,9 @@ struct IncomingDraining {
 struct IncomingSharedMemory {
   absl::Status status;
 };
+struct IncomingConnectionGivenUp {
+  absl::Status why;
+};
 struct IncomingSlotReleased {
   uint32_t slot = 0;
 };
@@ -45,8 +48,8 @@ struct IncomingDue {};
 struct Incoming {
   StreamId stream;
   std::variant<ServerInfo, IncomingWindowReady, ReceivedPart, StreamError, IncomingCredit,
-               IncomingDraining, absl::Status, IncomingSharedMemory, IncomingSlotReleased,
-               IncomingConsumerWaiting, ServerSet, IncomingDue>
+               IncomingDraining, absl::Status, IncomingSharedMemory, IncomingConnectionGivenUp,
+               IncomingSlotReleased, IncomingConsumerWaiting, ServerSet, IncomingDue>
       what;
 };
 
@@ -114,6 +117,10 @@ class StreamListener final : public StreamEvents {
   // At most once a stream, maybe beside another event: not counted.
   void OnSharedMemory(absl::Status status) override {
     queue_.Push({stream_, IncomingSharedMemory{std::move(status)}});
+  }
+  // One for each further connection at most.
+  void OnConnectionGivenUp(absl::Status why) override {
+    queue_.Push({stream_, IncomingConnectionGivenUp{std::move(why)}});
   }
   void OnBroken(absl::Status status) override { Push(0, std::move(status)); }
 

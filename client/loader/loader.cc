@@ -66,8 +66,7 @@ class DrivenLoader final : public Loader {
   absl::Status Start() {
     PENSTOCK_ASSIGN_OR_RETURN(slots_, SlotSet::Allocate(layout_, scheduler_options_.num_slots,
                                                         options_.slot_allocator, driver_));
-    driver_.Start(*slots_, std::move(source_));
-    return absl::OkStatus();
+    return driver_.Start(*slots_, std::move(source_));
   }
 
   absl::StatusOr<bool> Next(Batch& batch) override {
@@ -81,6 +80,7 @@ class DrivenLoader final : public Loader {
   LoaderStats stats() const override { return driver_.stats(); }
   uint64_t order_fingerprint() const override { return plan_.fingerprint(); }
   uint64_t steps_per_epoch() const override { return steps_.steps_per_epoch(); }
+  uint64_t steps_left() const override { return steps_.num_steps(); }
 
  private:
   const LoaderOptions options_;
@@ -99,6 +99,18 @@ class DrivenLoader final : public Loader {
 
 absl::Status LoaderOptions::Validate() const {
   if (manifest == nullptr) return absl::InvalidArgumentError("manifest is missing");
+  if (spec.tensor().empty()) {
+    return absl::InvalidArgumentError(
+        "spec has no tensor; LoadSpec(\"chess\") gives a built-in one");
+  }
+  if (dtype < WireDtype::kPacked || dtype > WireDtype::kF64) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("dtype ", static_cast<int>(dtype), " is none of WireDtype"));
+  }
+  if (plan.split > Split::kHoldout) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("split ", static_cast<int>(plan.split), " is none of Split"));
+  }
   if (look_ahead_bytes == 0) {
     return absl::InvalidArgumentError("look_ahead_bytes is 0; usually 64 MiB");
   }

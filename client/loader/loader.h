@@ -1,7 +1,9 @@
 // Batches for one rank of a training: open a Loader, call Next() until it returns false.
 //
 //   penstock::LoaderOptions options;
-//   options.manifest = *penstock::Manifest::Load("data/manifest.pb");
+//   PENSTOCK_ASSIGN_OR_RETURN(auto manifest, penstock::Manifest::Load("data/manifest.pb"));
+//   options.manifest = std::make_shared<const penstock::Manifest>(std::move(manifest));
+//   PENSTOCK_ASSIGN_OR_RETURN(options.spec, penstock::LoadSpec("chess"));
 //   options.servers = "10.0.0.1:7070,10.0.0.2:7070";
 //   options.global_batch_size = 4096;
 //   PENSTOCK_ASSIGN_OR_RETURN(auto loader, penstock::Loader::Open(std::move(options)));
@@ -37,6 +39,9 @@
 
 namespace penstock {
 
+// The least --look-ahead of programs: not even a batch. Less is a number without its unit.
+inline constexpr uint64_t kMinLookAheadBytes = uint64_t{64} << 10;
+
 struct LoaderOptions {
   // Shared with whoever loaded it; immutable. FetchManifest() asks the servers for it.
   std::shared_ptr<const Manifest> manifest;
@@ -48,7 +53,7 @@ struct LoaderOptions {
   NetworkOptions network;  // TLS, token, shared memory of servers that are not "local:".
   // Folder of the shards for "local:"; empty: the manifest's own folder.
   std::string data_root;
-  v1::DecodeSpec spec;
+  v1::DecodeSpec spec;  // Of one tensor at least: LoadSpec() of records/decode/spec.h.
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan;
   uint64_t global_batch_size = 512;
@@ -65,15 +70,16 @@ struct LoaderOptions {
   // What becomes of a record that two servers agree was damaged after it was indexed.
   OnError on_error = OnError::kFail;
   // Told in one line what an operator should know: replaced records, servers that are late or away.
-  // On a thread of the loader's; must not block.
+  // On a thread of the loader's, which waits for it; it may call stats() and Close().
   std::function<void(absl::string_view)> report = nullptr;
-  uint64_t look_ahead_bytes = uint64_t{64} << 20;     // Memory of all slots together.
+  uint64_t look_ahead_bytes = uint64_t{64} << 20;     // Memory of all slots; two at the least.
   absl::Duration server_timeout = absl::Seconds(30);  // Without any server: fail after this.
   uint32_t local_threads = 0;               // "local:" only; 0: the cores this process may use.
   uint64_t local_memory_budget = 0;         // "local:" only; 0: a quarter of the memory limit.
   SlotAllocator* slot_allocator = nullptr;  // Null: plain memory. Must outlive the loader.
 
-  // kInvalidArgument names the option and the values it accepts.
+  // What Open() looks at before all else. kInvalidArgument names the option and the values it
+  // accepts. Numbers that depend on the data Open() judges.
   absl::Status Validate() const;
 };
 
@@ -85,8 +91,9 @@ struct TensorView {
   std::span<const uint8_t> bytes;   // rows * product(shape) * DtypeSize(dtype).
 };
 
-// One rank's rows of one step. Owns its slot until destroyed or passed to Next() again; it must
-// not outlive the loader. Move-only. Thread-compatible.
+// One rank's rows of one step, or nothing: as it is made, and as Next() leaves it at the end or
+// with an error; then all numbers are 0. Owns its slot until destroyed or passed to Next() again;
+// it must not outlive the loader. Move-only. Thread-compatible.
 class Batch {
  public:
   Batch();
@@ -99,7 +106,7 @@ class Batch {
   uint64_t position() const;   // In the epoch, of the global batch's first row.
   uint64_t first_row() const;  // In the global batch, of this rank's first row.
   size_t global_rows() const;  // Of the global batch.
-  size_t rows() const;         // 0 of a batch that holds nothing; it has no tensors either.
+  size_t rows() const;
   std::span<const TensorView> tensors() const;
   // The tensor of that name, or null.
   const TensorView* tensor(absl::string_view name) const;
@@ -112,6 +119,7 @@ class Batch {
 
  private:
   friend class Loader;
+  const Slot& slot() const;
   Slot* slot_ = nullptr;
 };
 
@@ -134,6 +142,8 @@ struct LoaderStats {
     uint64_t extra_loads = 0;          // Windows that it loaded after another one had to.
     // "ok": parts come through shared memory; empty: it was not offered; else why they do not.
     std::string shared_memory;
+    // Why a further connection, which it has work for, is done without; empty: it is not.
+    std::string no_further_connection;
     std::string problem;  // Of a server that is not connected: why, where that is known.
   };
   std::vector<Server> servers;
@@ -159,11 +169,13 @@ struct LoaderStats {
 // by one thread at a time.
 class Loader {
  public:
+  // kResourceExhausted, beside what Validate() says: memory of a slot, or a thread, cannot be had.
   static absl::StatusOr<std::unique_ptr<Loader>> Open(LoaderOptions options);
   // Every batch must have been destroyed before.
   virtual ~Loader() = default;
 
-  // Returns:
+  // Blocks until a batch is ready; for ever, if all stats().slots of them are held and none is
+  // released. Returns:
   //   true   `batch` holds the next rows (what it held before is released first)
   //   false  the last step was handed out
   //   error  it ends the loader: every later call returns it too
@@ -172,7 +184,8 @@ class Loader {
   //     kDataLoss            a damaged record: shard, offset, record, and which servers agree
   //     kAborted             a window that makes servers break, with its chunks
   //     kFailedPrecondition  a shard changed since it was indexed, or servers disagree
-  //     kCancelled           Close() was called
+  //     kResourceExhausted   servers without memory for a window, or a thread that cannot be had
+  //     kCancelled           Close() was called before any of these
   virtual absl::StatusOr<bool> Next(Batch& batch) = 0;
 
   // Whether Next() would return at once. By the thread that calls Next().
@@ -187,6 +200,8 @@ class Loader {
   virtual uint64_t order_fingerprint() const = 0;
   // Full and short steps of one epoch.
   virtual uint64_t steps_per_epoch() const = 0;
+  // Those that `epochs` leave from the start on, whatever max_steps is; 2^64 - 1: without end.
+  virtual uint64_t steps_left() const = 0;
 
  protected:
   // The batch that owns a filled slot.

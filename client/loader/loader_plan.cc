@@ -18,7 +18,11 @@ absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
 }  // namespace
 
 absl::StatusOr<Plan> MakePlan(const LoaderOptions& options) {
-  return Plan::Create(MakeChunkTable(*options.manifest, options.plan.split), options.plan);
+  const Manifest& manifest = *options.manifest;
+  absl::StatusOr<Plan> plan =
+      Plan::Create(MakeChunkTable(manifest, options.plan.split), options.plan);
+  if (!absl::IsFailedPrecondition(plan.status()) || manifest.base_dir().empty()) return plan;
+  return Annotate(plan.status(), absl::StrCat("the manifest in ", manifest.base_dir()));
 }
 
 absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan) {

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "records/base/counter_rng.h"
 #include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
 
 namespace penstock {
 namespace {
@@ -289,14 +290,49 @@ TEST_F(LoaderTest, NamesAShardThatIsMissing) {
   absl::StatusOr<bool> more = true;
   while (more.ok() && *more) more = loader->Next(batch);
   EXPECT_FALSE(more.ok());
-  EXPECT_THAT(std::string(more.status().message()), HasSubstr("tfrecord"));
+  EXPECT_THAT(std::string(more.status().message()),
+              AllOf(HasSubstr("local: shard '"), HasSubstr("tfrecord")));
   EXPECT_EQ(loader->Next(batch).status(), more.status());
+  loader->Close();
+  EXPECT_EQ(loader->Next(batch).status(), more.status());
+}
+
+TEST_F(LoaderTest, ABatchThatHoldsNothingIsZeros) {
+  auto loader = Loader::Open(options_).value();
+  Batch batch;
+  while (loader->Next(batch).value()) {
+  }
+  EXPECT_EQ(batch.rows(), 0u);
+  EXPECT_EQ(batch.step() + batch.epoch() + batch.position() + batch.first_row(), 0u);
+  EXPECT_EQ(batch.global_rows(), 0u);
+  EXPECT_EQ(batch.cursor(), Cursor());
+  EXPECT_TRUE(batch.tensors().empty() && batch.record_ids().empty());
+}
+
+TEST_F(LoaderTest, NamesTheFolderThatHasNoShards) {
+  const TempFolder empty;
+  options_.data_root = empty.path();
+  auto loader = Loader::Open(options_).value();
+  Batch batch;
+  EXPECT_THAT(loader->Next(batch),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("local: shard '"), HasSubstr(" in " + empty.path() + "; "),
+                             HasSubstr("--data-root"))));
 }
 
 TEST_F(LoaderTest, RefusesWrongOptions) {
   LoaderOptions bad = options_;
   bad.manifest = nullptr;
   EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("manifest")));
+  bad = options_;
+  bad.spec.Clear();
+  EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("LoadSpec")));
+  bad = options_;
+  bad.dtype = static_cast<WireDtype>(99);
+  EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("dtype 99")));
+  bad = options_;
+  bad.plan.split = static_cast<Split>(9);
+  EXPECT_THAT(OpenStatus(bad), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("split 9")));
   bad = options_;
   bad.global_batch_size = 2;
   bad.world_size = 3;

@@ -21,12 +21,12 @@ bool MayPass(const absl::Status& status) {
 }  // namespace
 
 absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source) {
-  source->Start([this](const ServerSet& set) {
+  PENSTOCK_RETURN_IF_ERROR(source->Start([this](const ServerSet& set) {
     MutexLock lock(&mutex_);
     set_ = set;
     changed_.NotifyAll();
-  });
-  began_ = Clock::now();
+  }));
+  began_ = alive_ = options_.now();
   absl::Duration pause = kMinPause;
   while (true) {
     const ServerSet known = Known();
@@ -37,7 +37,7 @@ absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source
       absl::StatusOr<Manifest> manifest = Ask(address, left);
       if (manifest.ok()) return manifest;
       if (options_.check != nullptr) PENSTOCK_RETURN_IF_ERROR(options_.check());
-      failures_[address] = manifest.status();
+      OnFailure(address, manifest.status());
     }
     if (known.complete && !known.addresses.empty() && Askable(known).empty()) return Refused(known);
     if (options_.check != nullptr) PENSTOCK_RETURN_IF_ERROR(options_.check());
@@ -53,7 +53,19 @@ absl::StatusOr<Manifest> ManifestFetch::Run(std::unique_ptr<ServerSource> source
 }
 
 absl::Duration ManifestFetch::Left() const {
-  return options_.timeout - absl::FromChrono(Clock::now() - began_);
+  return options_.timeout - absl::FromChrono(options_.now() - alive_);
+}
+
+void ManifestFetch::OnFailure(const std::string& address, absl::Status failure) {
+  if (absl::IsResourceExhausted(failure)) {
+    // Many ranks that start at once take turns, however long the manifest of all of them takes.
+    alive_ = options_.now();
+    if (!told_of_wait_ && absl::FromChrono(alive_ - began_) > options_.timeout && options_.report) {
+      told_of_wait_ = true;
+      options_.report(absl::StrCat("still waiting, asked again: ", failure.message()));
+    }
+  }
+  failures_[address] = std::move(failure);
 }
 
 ServerSet ManifestFetch::Known() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/servers/server_source.h"
 #include "records/base/mutex.h"
@@ -24,8 +25,13 @@ struct ManifestFetchOptions {
   std::function<absl::StatusOr<std::string>(const std::string& address, absl::Duration patience)>
       ask;
   size_t first = 0;  // Which server is asked first, of those known then, modulo their number.
-  absl::Duration timeout = absl::Seconds(30);  // Without any server that could be used.
+  // Without any server that could be used. One that is busy with others can be: it is asked again
+  // for as long as it takes.
+  absl::Duration timeout = absl::Seconds(30);
   std::function<absl::Status()> check;
+  // Told once, when such a wait gets longer than `timeout`.
+  std::function<void(absl::string_view)> report = nullptr;
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
 // Not thread-safe.
@@ -44,6 +50,7 @@ class ManifestFetch {
 
   // Until the timeout, which may be without end.
   absl::Duration Left() const;
+  void OnFailure(const std::string& address, absl::Status failure);
   ServerSet Known();
   // Until `deadline`, or the servers are others than `known`.
   void WaitForOthers(const ServerSet& known, Clock::time_point deadline);
@@ -58,6 +65,8 @@ class ManifestFetch {
   std::map<std::string, absl::Status> failures_;  // The last one of each server that was asked.
   std::string giver_;
   Clock::time_point began_;
+  Clock::time_point alive_;  // When a server was known to live last; at first the beginning.
+  bool told_of_wait_ = false;
   Mutex mutex_;
   CondVar changed_;
   ServerSet set_ ABSL_GUARDED_BY(mutex_);

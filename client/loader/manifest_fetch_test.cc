@@ -2,6 +2,7 @@
 #include "client/loader/manifest_fetch.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -27,9 +28,10 @@ using ::testing::Le;
 class TellingServers final : public ServerSource {
  public:
   TellingServers(ServerSet first, OnSet& tell) : first_(std::move(first)), tell_(tell) {}
-  void Start(OnSet on_set) override {
+  absl::Status Start(OnSet on_set) override {
     tell_ = std::move(on_set);
     tell_(first_);
+    return absl::OkStatus();
   }
   void Refresh() override {}
 
@@ -50,7 +52,7 @@ class ManifestFetchTest : public ::testing::Test {
   static absl::Status Missing(const std::string& address) {
     return absl::NotFoundError(address + ": m.pb: No such file or directory");
   }
-  std::string Bytes() const { return data_.manifest()->Serialize(); }
+  std::string Bytes() const { return data_.manifest()->Serialize().value(); }
 
   absl::StatusOr<Manifest> Fetch(std::unique_ptr<ServerSource> source, size_t first = 0,
                                  absl::Duration timeout = absl::Minutes(1)) {
@@ -67,6 +69,8 @@ class ManifestFetchTest : public ::testing::Test {
     options.first = first;
     options.timeout = timeout;
     options.check = [this] { return stop_; };
+    options.report = [this](absl::string_view line) { told_.emplace_back(line); };
+    options.now = [this] { return std::chrono::steady_clock::now() + now_; };
     ManifestFetch fetch(std::move(options));
     absl::StatusOr<Manifest> manifest = fetch.Run(std::move(source));
     if (manifest.ok()) giver_ = fetch.WhoGaveIt();
@@ -82,7 +86,9 @@ class ManifestFetchTest : public ::testing::Test {
   std::vector<std::string> asked_;
   std::vector<absl::Duration> patience_;
   std::function<void()> when_asked_;
-  ServerSource::OnSet tell_;  // Of TellingServers.
+  ServerSource::OnSet tell_;     // Of TellingServers.
+  std::chrono::seconds now_{0};  // Ahead of the clock.
+  std::vector<std::string> told_;
   std::string giver_;
   absl::Status stop_;
 };
@@ -119,6 +125,22 @@ TEST_F(ManifestFetchTest, WhoCannotBeReachedIsAskedAgain) {
   EXPECT_OK(FetchOf({"a:1", "b:1"}));
   // A server that has no such file is not asked again.
   EXPECT_THAT(asked_, ElementsAre("a:1", "b:1", "a:1", "a:1"));
+}
+
+TEST_F(ManifestFetchTest, AServerThatIsBusyIsWaitedForLongerThanTheTimeout) {
+  const auto busy = absl::ResourceExhaustedError("a:1: 16 Manifest calls are open");
+  Answers("a:1", {busy, busy, busy, Bytes()});
+  when_asked_ = [this] { now_ += std::chrono::seconds(40); };
+  EXPECT_OK(FetchOf({"a:1"}, 0, absl::Minutes(1)));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("still waiting, asked again: a:1: 16 Manifest calls")));
+}
+
+TEST_F(ManifestFetchTest, OneThatWasBusyAndIsGoneIsNot) {
+  Answers("a:1", {absl::ResourceExhaustedError("a:1: 16 calls"), Gone("a:1")});
+  when_asked_ = [this] { now_ += std::chrono::seconds(40); };
+  EXPECT_THAT(FetchOf({"a:1"}, 0, absl::Minutes(1)),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("Connection refused")));
+  EXPECT_EQ(asked_.size(), 3);
 }
 
 TEST_F(ManifestFetchTest, WhenAllRefuseItEndsAtOnceAndNamesEach) {

@@ -56,6 +56,11 @@ absl::StatusOr<std::shared_ptr<const Manifest>> FetchManifest(absl::string_view 
   fetch_options.first = options.rank;
   fetch_options.timeout = options.server_timeout;
   fetch_options.check = check;
+  if (options.report) {
+    fetch_options.report = [&](absl::string_view line) {
+      options.report(absl::StrCat(name, ": ", line));
+    };
+  }
   ManifestFetch fetch(std::move(fetch_options));
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ServerSource> source,
                             MakeServerSource(options.servers));

@@ -30,9 +30,10 @@ using ::testing::HasSubstr;
 // What a test tells, and how often it was asked to look again. Outlives its source. Thread-safe.
 class Told {
  public:
-  void Tell(std::vector<std::string> addresses, absl::Status problem = absl::OkStatus()) {
+  void Tell(std::vector<std::string> addresses, absl::Status problem = absl::OkStatus(),
+            bool complete = true) {
     MutexLock lock(&mutex_);
-    set_ = {std::move(addresses), std::move(problem)};
+    set_ = {std::move(addresses), std::move(problem), complete};
     if (on_set_) on_set_(set_);
   }
   int refreshes() {
@@ -49,10 +50,11 @@ class Told {
       MutexLock lock(&told_.mutex_);
       told_.on_set_ = nullptr;
     }
-    void Start(OnSet on_set) override {
+    absl::Status Start(OnSet on_set) override {
       MutexLock lock(&told_.mutex_);
       told_.on_set_ = std::move(on_set);
       told_.on_set_(told_.set_);
+      return absl::OkStatus();
     }
     void Refresh() override {
       MutexLock lock(&told_.mutex_);
@@ -84,7 +86,9 @@ class ServerSetsTest : public ::testing::Test {
       engine.data_root = data_.folder();
       engine.threads = 1;
       engine.memory_budget = uint64_t{64} << 20;
-      const Faults faults = {.break_after_parts = break_after_parts_};
+      const Faults faults = {.break_after_parts = break_after_parts_,
+                             .refuse = address == "closed:1",
+                             .refusal = absl::StatusCode::kUnauthenticated};
       return std::make_unique<FaultyTransport>(address, MakeLocalTransport(engine).value(), faults);
     };
     loader_ = OpenWithSource(options_, factory, told_.MakeSource()).value();
@@ -125,6 +129,11 @@ class ServerSetsTest : public ::testing::Test {
       std::this_thread::yield();
     }
     return false;
+  }
+  void WaitForProblem() {
+    while (loader_->stats().servers.empty() || loader_->stats().servers[0].problem.empty()) {
+      std::this_thread::yield();
+    }
   }
   uint64_t RowsOf(const std::string& address) {
     for (const LoaderStats::Server& server : loader_->stats().servers) {
@@ -207,6 +216,29 @@ TEST_F(ServerSetsTest, WaitsForTheFirstServer) {
   told_.Tell({"a:1"});
   ExpectEverythingIsRead();
   EXPECT_EQ(loader_->stats().servers_problem, "");
+}
+
+TEST_F(ServerSetsTest, AServerThatRefusesEndsNothingBeforeTheOthersAreKnown) {
+  told_.Tell({"closed:1"}, absl::OkStatus(), /*complete=*/false);
+  Open();
+  WaitForProblem();
+  told_.Tell({"a:1", "closed:1"});
+  ExpectEverythingIsRead();
+}
+
+TEST_F(ServerSetsTest, NorWhereANameCouldNotBeResolved) {
+  told_.Tell({"closed:1"}, absl::UnavailableError("dns:///pool:1: try again"));
+  Open();
+  WaitForProblem();
+  told_.Tell({"a:1", "closed:1"});
+  ExpectEverythingIsRead();
+}
+
+TEST_F(ServerSetsTest, AWholeSetThatRefusesEndsTheJob) {
+  told_.Tell({"closed:1"});
+  Open();
+  EXPECT_THAT(Read(1),
+              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("no server can be used")));
 }
 
 TEST_F(ServerSetsTest, WithoutAnyServerTheErrorSaysWhyNoneWasFound) {

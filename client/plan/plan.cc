@@ -15,9 +15,14 @@ namespace penstock {
 namespace {
 
 absl::Status Validate(const PlanOptions& options) {
-  if (options.lanes == 0) return absl::InvalidArgumentError("lanes is 0; at least 1, usually 64");
+  if (options.lanes == 0) return absl::InvalidArgumentError("--lanes is 0; at least 1, usually 64");
   if (options.window_chunks == 0) {
-    return absl::InvalidArgumentError("window_chunks is 0; at least 1, usually 16");
+    return absl::InvalidArgumentError("--window-chunks is 0; at least 1, usually 16");
+  }
+  if (options.window_chunks > kMaxWindowChunks) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--window-chunks is ", options.window_chunks, "; servers take windows of ",
+        kMaxWindowChunks, " chunks: index with a larger --chunk-size, or have more lanes instead"));
   }
   if (options.max_window_bytes == 0) {
     return absl::InvalidArgumentError("max_window_bytes is 0; usually 64 MiB");
@@ -38,8 +43,13 @@ absl::Status Validate(const ChunkTable& table) {
 }
 
 absl::Status NoRows(Split split, size_t num_chunks) {
-  const absl::string_view advice =
-      split == Split::kHoldout ? ": index with --holdout, or choose another split" : "";
+  if (num_chunks == 0) {
+    return absl::FailedPreconditionError(
+        "it lists no records: the shards were empty when they were indexed");
+  }
+  const absl::string_view advice = split == Split::kHoldout
+                                       ? ": index with --holdout, or choose another split"
+                                       : ": penstock index --holdout has put all into 'holdout'";
   return absl::FailedPreconditionError(absl::StrCat(
       "the split '", SplitName(split), "' has no records in ", num_chunks, " chunks", advice));
 }

@@ -8,12 +8,15 @@
 
 namespace penstock {
 
+// More, servers refuse.
+inline constexpr uint32_t kMaxWindowChunks = 4096;
+
 struct PlanOptions {
   Split split = Split::kTrain;
   uint64_t seed = 0;
   bool shuffle = true;
   uint32_t lanes = 64;          // L
-  uint32_t window_chunks = 16;  // K
+  uint32_t window_chunks = 16;  // K, at most kMaxWindowChunks
   uint32_t strip_rows = 0;      // S; 0: min(16, mean window rows / 16), at least 1.
   // A window also closes before it would pass this many bytes.
   uint64_t max_window_bytes = uint64_t{64} << 20;

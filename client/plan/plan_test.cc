@@ -173,7 +173,7 @@ TEST(PlanTest, RefusesASplitWithoutRecords) {
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("'holdout' has no records in 2 chunks: index with --holdout")));
   EXPECT_THAT(Plan::Create({}, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in 0 chunks")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lists no records")));
 }
 
 TEST(PlanTest, RefusesOptionsThatAreZero) {
@@ -183,9 +183,11 @@ TEST(PlanTest, RefusesOptionsThatAreZero) {
     return Plan::Create({{1}, {10}, 1}, options);
   };
   EXPECT_THAT(create([](PlanOptions& o) { o.lanes = 0; }),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("lanes is 0")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--lanes is 0")));
   EXPECT_THAT(create([](PlanOptions& o) { o.window_chunks = 0; }),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("window_chunks is 0")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--window-chunks is 0")));
+  EXPECT_THAT(create([](PlanOptions& o) { o.window_chunks = 4097; }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--window-chunks is 4097")));
   EXPECT_THAT(create([](PlanOptions& o) { o.max_window_bytes = 0; }),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("max_window_bytes is 0")));
 }

@@ -27,6 +27,11 @@ TEST(AddressLinesTest, PrintsBytesThatAreNoText) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("\\x01\\xff")));
 }
 
+TEST(AddressLinesTest, AHostIsAscii) {
+  EXPECT_THAT(ParseAddressLines("a:1\nb\xff:7070\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: 'b\\xff:7070'")));
+}
+
 // Each prefix of a file is either refused or names some of its servers, whole.
 TEST(AddressLinesTest, NoPrefixNamesAnotherServer) {
   const std::string text = "10.0.0.1:7070\n10.0.0.2:7071\n";

@@ -64,7 +64,7 @@ class DnsSourceTest : public ::testing::Test {
   }
   void Start(const std::string& servers) {
     source_ = MakeServerSource(servers, options_).value();
-    source_->Start(recorder_.Listener());
+    ASSERT_OK(source_->Start(recorder_.Listener()));
   }
 
   std::shared_ptr<FakeResolver> resolver_ = std::make_shared<FakeResolver>();

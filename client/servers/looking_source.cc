@@ -7,6 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "records/base/start_thread.h"
+#include "records/base/status.h"
+
 namespace penstock {
 namespace {
 
@@ -27,9 +30,12 @@ LookingSource::~LookingSource() {
   Refresh();
 }
 
-void LookingSource::Start(OnSet on_set) {
+absl::Status LookingSource::Start(OnSet on_set) {
   on_set_ = std::move(on_set);
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  PENSTOCK_ASSIGN_OR_RETURN(
+      thread_,
+      StartThread("that looks for servers", [this](const std::stop_token& stop) { Run(stop); }));
+  return absl::OkStatus();
 }
 
 void LookingSource::Refresh() { eventfd_write(wake_.get(), 1); }

@@ -26,7 +26,7 @@ class LookingSource final : public ServerSource {
   LookingSource(std::unique_ptr<ServerLook> look, const LookTimes& times);
   ~LookingSource() override;
 
-  void Start(OnSet on_set) override;
+  absl::Status Start(OnSet on_set) override;
   void Refresh() override;
 
  private:

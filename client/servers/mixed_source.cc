@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/status.h"
 
 namespace penstock {
 namespace {
@@ -30,11 +31,13 @@ ServerSet Union(const std::vector<ServerSet>& sets) {
 
 }  // namespace
 
-void MixedSource::Start(OnSet on_set) {
+absl::Status MixedSource::Start(OnSet on_set) {
   on_set_ = std::move(on_set);
   for (size_t i = 0; i < sources_.size(); ++i) {
-    sources_[i]->Start([this, i](const ServerSet& set) { Update(i, set); });
+    PENSTOCK_RETURN_IF_ERROR(
+        sources_[i]->Start([this, i](const ServerSet& set) { Update(i, set); }));
   }
+  return absl::OkStatus();
 }
 
 void MixedSource::Refresh() {

@@ -20,7 +20,7 @@ class MixedSource final : public ServerSource {
       : sets_(sources.size(), ServerSet{{}, absl::OkStatus(), false}),
         sources_(std::move(sources)) {}
 
-  void Start(OnSet on_set) override;
+  absl::Status Start(OnSet on_set) override;
   void Refresh() override;
 
  private:

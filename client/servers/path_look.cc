@@ -23,8 +23,6 @@ struct CloseDir {
   void operator()(DIR* dir) const { closedir(dir); }
 };
 
-int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
-
 absl::StatusOr<std::string> ReadText(int fd, size_t max_bytes) {
   std::string text;
   char buffer[16 << 10];
@@ -106,11 +104,11 @@ absl::Status PathLook::LookAtFile(const std::string& name, const std::string& pa
     return absl::OkStatus();
   }
   if (!S_ISREG(info.st_mode)) return absl::OkStatus();
-  const Stamp stamp = {info.st_dev, info.st_ino, info.st_size, Nanoseconds(info.st_mtim),
-                       Nanoseconds(info.st_ctim)};
+  const FileStamp stamp = FileStamp::Of(info);
   if (stamp != file.stamp || reread_) {
-    file.stamp = stamp;
     absl::StatusOr<std::string> text = ReadText(fd.get(), kMaxFileBytes);
+    // One that could not be read is tried again at the next look.
+    file.stamp = text.ok() ? stamp : FileStamp();
     absl::StatusOr<std::vector<std::string>> addresses =
         text.ok() ? ParseAddressLines(*text) : text.status();
     file.problem = Annotate(addresses.status(), "file:" + path);

@@ -2,7 +2,7 @@
 #ifndef PENSTOCK_CLIENT_SERVERS_PATH_LOOK_H_
 #define PENSTOCK_CLIENT_SERVERS_PATH_LOOK_H_
 
-#include <cstdint>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "client/servers/path_watch.h"
 #include "client/servers/server_look.h"
+#include "records/io/file_stamp.h"
 
 namespace penstock {
 
@@ -29,14 +30,8 @@ class PathLook final : public ServerLook {
   int descriptor() const override { return watch_.descriptor(); }
 
  private:
-  // What tells whether a file is as it was.
-  struct Stamp {
-    uint64_t device = 0, inode = 0;
-    int64_t size = -1, modified_ns = 0, changed_ns = 0;
-    friend bool operator==(const Stamp&, const Stamp&) = default;
-  };
   struct File {
-    Stamp stamp;
+    FileStamp stamp;                     // When it was read last.
     std::vector<std::string> addresses;  // As they could be read last.
     absl::Status problem;
   };

@@ -127,7 +127,7 @@ class PathSourceTest : public ::testing::Test {
  protected:
   void Start(const std::string& path) {
     source_ = MakeServerSource(absl::StrCat("file:", path), options_).value();
-    source_->Start(recorder_.Listener());
+    ASSERT_OK(source_->Start(recorder_.Listener()));
   }
   // Only inotify is left.
   void NeverPoll() {

@@ -20,7 +20,7 @@ bool IsHost(absl::string_view host) {
   if (bracketed) host = host.substr(1, host.size() - 2);
   for (char c : host) {
     if (c == ':' && bracketed) continue;
-    if (absl::StrContains(":/[],", c) || absl::ascii_isspace(c) || absl::ascii_iscntrl(c)) {
+    if (absl::StrContains(":/[],", c) || absl::ascii_isspace(c) || !absl::ascii_isprint(c)) {
       return false;
     }
   }

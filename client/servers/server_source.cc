@@ -22,7 +22,10 @@ class FixedSource final : public ServerSource {
     set_.addresses = std::move(addresses);
     std::sort(set_.addresses.begin(), set_.addresses.end());
   }
-  void Start(OnSet on_set) override { on_set(set_); }
+  absl::Status Start(OnSet on_set) override {
+    on_set(set_);
+    return absl::OkStatus();
+  }
   void Refresh() override {}
 
  private:
@@ -69,26 +72,34 @@ absl::StatusOr<std::unique_ptr<ServerSource>> MakeServerSource(absl::string_view
   return std::make_unique<MixedSource>(std::move(sources));
 }
 
-absl::StatusOr<std::vector<std::string>> FindServers(absl::string_view servers,
-                                                     absl::Duration timeout) {
+absl::StatusOr<ServerSet> FindServers(absl::string_view servers, absl::Duration timeout) {
   struct {
     Mutex mutex;
     CondVar changed;
     ServerSet set ABSL_GUARDED_BY(mutex);
   } found;
   PENSTOCK_ASSIGN_OR_RETURN(const auto source, MakeServerSource(servers));
-  source->Start([&found](const ServerSet& set) {
+  PENSTOCK_RETURN_IF_ERROR(source->Start([&found](const ServerSet& set) {
     MutexLock lock(&found.mutex);
     found.set = set;
     found.changed.NotifyAll();
-  });
+  }));
   const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
   MutexLock lock(&found.mutex);
-  while (found.set.addresses.empty() && found.changed.WaitUntil(&found.mutex, deadline)) continue;
-  if (!found.set.addresses.empty()) return found.set.addresses;
-  return absl::UnavailableError(absl::StrCat("no server was found for ",
-                                             absl::FormatDuration(timeout), "; ",
-                                             found.set.problem.message()));
+  while ((found.set.addresses.empty() || !found.set.complete) &&
+         found.changed.WaitUntil(&found.mutex, deadline)) {
+    continue;
+  }
+  if (found.set.addresses.empty()) {
+    return absl::UnavailableError(absl::StrCat("no server was found for ",
+                                               absl::FormatDuration(timeout), "; ",
+                                               found.set.problem.message()));
+  }
+  if (!found.set.complete && found.set.problem.ok()) {
+    found.set.problem = absl::UnavailableError(
+        absl::StrCat(servers, ": not all of it was known after ", absl::FormatDuration(timeout)));
+  }
+  return found.set;
 }
 
 }  // namespace penstock

@@ -34,7 +34,8 @@ class ServerSource {
 
   // `on_set` is called whenever the set or its problem has changed and, soon, once at first: on
   // the source's own threads or before Start() returns, never twice at a time. It must not block.
-  virtual void Start(OnSet on_set) = 0;
+  // kResourceExhausted: a thread could not be started.
+  virtual absl::Status Start(OnSet on_set) = 0;
   // A server was lost: look again soon.
   virtual void Refresh() = 0;
 };
@@ -58,10 +59,10 @@ absl::StatusOr<std::unique_ptr<ServerSource>> MakeServerSource(
 // Always the same servers, told inside Start().
 std::unique_ptr<ServerSource> MakeFixedServers(std::vector<std::string> addresses);
 
-// The servers that there are now: waits for the first ones. kInvalidArgument: `servers`;
-// kUnavailable: none were found within `timeout`, and why.
-absl::StatusOr<std::vector<std::string>> FindServers(absl::string_view servers,
-                                                     absl::Duration timeout);
+// The servers that there are now: waits until each term has told its own and there is one at all,
+// or for `timeout`; the set's problem then says what is missing. kInvalidArgument: `servers`;
+// kUnavailable: none were found, and why.
+absl::StatusOr<ServerSet> FindServers(absl::string_view servers, absl::Duration timeout);
 
 }  // namespace penstock
 

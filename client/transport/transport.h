@@ -46,9 +46,9 @@ struct ReceivedPart {
   std::unique_ptr<PartPayload, PartPayloadRecycler> payload;
 };
 
-// What a server says. Called on the transport's threads, never two at once for one stream but for
-// OnPart(), which may come several times at once and beside the others; must not wait for anything
-// but short locks and must not destroy the stream.
+// What a server says. Called on the transport's threads, or inside Connect(), never two at once for
+// one stream but for OnPart(), which may come several times at once and beside the others; must not
+// wait for anything but short locks and must not destroy the stream.
 class StreamEvents {
  public:
   virtual ~StreamEvents() = default;
@@ -65,6 +65,8 @@ class StreamEvents {
   // The server offered shared memory. OK: parts come through it from now on; otherwise why they
   // travel inside the stream. Unlike the others it may come at the same time as another event.
   virtual void OnSharedMemory(absl::Status) {}
+  // The server is asked over fewer connections than would help: why a further one is done without.
+  virtual void OnConnectionGivenUp(absl::Status) {}
   // The last event but for parts that are under way. Never OK: kUnavailable when the server went
   // away.
   virtual void OnBroken(absl::Status status) = 0;

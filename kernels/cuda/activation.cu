@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/geometry.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/simt/items.h"
 #include "kernels/simt/simt.h"
 
 namespace penstock::cuda {
@@ -57,9 +58,8 @@ struct SumOf {
 template <typename T, typename Function>
 PENSTOCK_KERNEL void MapKernel(const T* x, size_t count, T* y) {
   constexpr size_t kSize = Vector<T>::kSize;
-  const size_t stride = size_t{simt::GridX()} * simt::Threads() * kSize;
-  for (size_t at = (size_t{simt::BlockX()} * simt::Threads() + simt::Thread()) * kSize; at < count;
-       at += stride) {
+  const size_t stride = simt::ItemStride() * kSize;
+  for (size_t at = simt::FirstItem() * kSize; at < count; at += stride) {
     Floats<T> v = LoadUpTo(x, at, count);
     PENSTOCK_UNROLL for (float& value : v.values) value = Function::Value(value);
     StoreUpTo(v, y, at, count);
@@ -69,9 +69,8 @@ PENSTOCK_KERNEL void MapKernel(const T* x, size_t count, T* y) {
 template <typename T, typename Function>
 PENSTOCK_KERNEL void MapPairsKernel(const T* a, const T* b, size_t count, T* y) {
   constexpr size_t kSize = Vector<T>::kSize;
-  const size_t stride = size_t{simt::GridX()} * simt::Threads() * kSize;
-  for (size_t at = (size_t{simt::BlockX()} * simt::Threads() + simt::Thread()) * kSize; at < count;
-       at += stride) {
+  const size_t stride = simt::ItemStride() * kSize;
+  for (size_t at = simt::FirstItem() * kSize; at < count; at += stride) {
     Floats<T> v = LoadUpTo(a, at, count);
     const Floats<T> w = LoadUpTo(b, at, count);
     PENSTOCK_UNROLL for (int i = 0; i < Vector<T>::kSize; ++i) {

@@ -5,6 +5,7 @@
 #include "kernels/cuda/block_sum.h"
 #include "kernels/cuda/geometry.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/simt/items.h"
 #include "kernels/simt/simt.h"
 
 namespace penstock::cuda {
@@ -79,8 +80,7 @@ PENSTOCK_KERNEL void AdamwKernel(const UpdateScalars* update, const double* norm
   const double n = *norm;
   if (!(n < INFINITY)) return;
   const float scale = GradientScale(u, n);
-  for (size_t at = (size_t{simt::BlockX()} * simt::Threads() + simt::Thread()) * kSize; at < count;
-       at += size_t{simt::GridX()} * simt::Threads() * kSize) {
+  for (size_t at = simt::FirstItem() * kSize; at < count; at += simt::ItemStride() * kSize) {
     const Scales scales{scale, decays[at / kDecayRun] != 0 ? u.adamw.decay : 1.0f};
     const Floats<float> g = LoadUpTo(gradient, at, count);
     Floats<float> p = LoadUpTo(parameter, at, count), first = LoadUpTo(m, at, count),

@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/geometry.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/simt/items.h"
 #include "kernels/simt/simt.h"
 
 namespace penstock::cuda {
@@ -42,8 +43,7 @@ template <typename Source, typename T>
 PENSTOCK_KERNEL void BoardKernel(Source source, size_t samples, unsigned stride, T* features) {
   const unsigned vectors = stride / Vector<T>::kSize;  // Of a square.
   const size_t count = samples * kBoardSquares * vectors;
-  for (size_t i = size_t{simt::BlockX()} * simt::Threads() + simt::Thread(); i < count;
-       i += size_t{simt::GridX()} * simt::Threads()) {
+  for (size_t i = simt::FirstItem(); i < count; i += simt::ItemStride()) {
     const size_t token = i / vectors, sample = token / kBoardSquares;
     const auto square = static_cast<unsigned>(token % kBoardSquares);
     const auto first = static_cast<unsigned>(i % vectors) * Vector<T>::kSize;

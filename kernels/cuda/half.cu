@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/geometry.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/simt/items.h"
 #include "kernels/simt/simt.h"
 
 namespace penstock::cuda {
@@ -13,8 +14,7 @@ constexpr int kFour = Vector<float>::kSize;
 template <typename Half>
 PENSTOCK_KERNEL void NarrowKernel(const float* from, size_t count, Half* to) {
   constexpr int kSize = Vector<Half>::kSize;
-  for (size_t at = (size_t{simt::BlockX()} * simt::Threads() + simt::Thread()) * kSize; at < count;
-       at += size_t{simt::GridX()} * simt::Threads() * kSize) {
+  for (size_t at = simt::FirstItem() * kSize; at < count; at += simt::ItemStride() * kSize) {
     const Floats<float> low = LoadUpTo(from, at, count), high = LoadUpTo(from, at + kFour, count);
     Floats<Half> x;
     PENSTOCK_UNROLL for (int i = 0; i < kFour; ++i) {
@@ -28,8 +28,7 @@ PENSTOCK_KERNEL void NarrowKernel(const float* from, size_t count, Half* to) {
 template <typename Half>
 PENSTOCK_KERNEL void WidenKernel(const Half* from, size_t count, float* to) {
   constexpr int kSize = Vector<Half>::kSize;
-  for (size_t at = (size_t{simt::BlockX()} * simt::Threads() + simt::Thread()) * kSize; at < count;
-       at += size_t{simt::GridX()} * simt::Threads() * kSize) {
+  for (size_t at = simt::FirstItem() * kSize; at < count; at += simt::ItemStride() * kSize) {
     const Floats<Half> x = LoadUpTo(from, at, count);
     Floats<float> low, high;
     PENSTOCK_UNROLL for (int i = 0; i < kFour; ++i) {

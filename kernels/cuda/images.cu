@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/geometry.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/simt/items.h"
 #include "kernels/simt/simt.h"
 
 namespace penstock::cuda {
@@ -19,8 +20,7 @@ PENSTOCK_KERNEL void ImageKernel(const uint8_t* images, reference::ImageShape sh
   const unsigned patches = across * (static_cast<unsigned>(shape.height) / patch);
   const unsigned values = patch * patch * kChannels;
   const size_t count = shape.samples * patches * vectors;
-  for (size_t i = size_t{simt::BlockX()} * simt::Threads() + simt::Thread(); i < count;
-       i += size_t{simt::GridX()} * simt::Threads()) {
+  for (size_t i = simt::FirstItem(); i < count; i += simt::ItemStride()) {
     const size_t sample = i / vectors / patches;
     const auto p = static_cast<unsigned>(i / vectors % patches);
     const unsigned first = static_cast<unsigned>(i % vectors) * Vector<T>::kSize;

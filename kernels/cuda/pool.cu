@@ -2,20 +2,16 @@
 
 #include "kernels/cuda/geometry.h"
 #include "kernels/cuda/vector.h"
+#include "kernels/simt/items.h"
 #include "kernels/simt/simt.h"
 
 namespace penstock::cuda {
 namespace {
 
-PENSTOCK_DEVICE size_t FirstItem() {
-  return size_t{simt::BlockX()} * simt::Threads() + simt::Thread();
-}
-PENSTOCK_DEVICE size_t ItemStride() { return size_t{simt::GridX()} * simt::Threads(); }
-
 template <typename T>
 PENSTOCK_KERNEL void AddPositionKernel(const float* position, size_t samples, size_t size, T* x) {
   const size_t vectors = size / Vector<T>::kSize;  // Of a sample.
-  for (size_t i = FirstItem(); i < samples * vectors; i += ItemStride()) {
+  for (size_t i = simt::FirstItem(); i < samples * vectors; i += simt::ItemStride()) {
     const float* p = position + i % vectors * Vector<T>::kSize;
     Floats<T> v = LoadVector(x + i * Vector<T>::kSize);
     PENSTOCK_UNROLL for (int n = 0; n < Vector<T>::kSize; ++n) v.values[n] += p[n];
@@ -32,7 +28,8 @@ PENSTOCK_KERNEL void MeanPoolKernel(const T* x, size_t samples, size_t tokens, s
   constexpr int kSize = Vector<T>::kSize;
   const unsigned lane = simt::Thread() % simt::kWarp, group = lane / kPoolLanes;
   const size_t vectors = dim / kSize, warps = (vectors + kPoolLanes - 1) / kPoolLanes;
-  for (size_t w = FirstItem() / simt::kWarp; w < samples * warps; w += ItemStride() / simt::kWarp) {
+  for (size_t w = simt::FirstItem() / simt::kWarp; w < samples * warps;
+       w += simt::ItemStride() / simt::kWarp) {
     const size_t sample = w / warps, vector = w % warps * kPoolLanes + lane % kPoolLanes;
     Floats<T> sum = {};
     for (size_t t = group; t < tokens && vector < vectors; t += kPoolGroups) {
@@ -53,7 +50,7 @@ template <typename T>
 PENSTOCK_KERNEL void MeanPoolBackwardKernel(const T* dy, size_t samples, size_t tokens, size_t dim,
                                             T* dx) {
   const size_t vectors = dim / Vector<T>::kSize;
-  for (size_t i = FirstItem(); i < samples * tokens * vectors; i += ItemStride()) {
+  for (size_t i = simt::FirstItem(); i < samples * tokens * vectors; i += simt::ItemStride()) {
     const size_t sample = i / vectors / tokens;
     Floats<T> v = LoadVector(dy + sample * dim + i % vectors * Vector<T>::kSize);
     PENSTOCK_UNROLL for (float& value : v.values) value /= static_cast<float>(tokens);

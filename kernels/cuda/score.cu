@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/geometry.h"
 #include "kernels/numeric/bf16.h"
+#include "kernels/simt/items.h"
 #include "kernels/simt/simt.h"
 
 namespace penstock::cuda {
@@ -11,8 +12,7 @@ namespace {
 
 template <typename T>
 PENSTOCK_KERNEL void ScoreKernel(const T* scores, size_t stride, size_t rows, float* prediction) {
-  for (size_t r = size_t{simt::BlockX()} * simt::Threads() + simt::Thread(); r < rows;
-       r += size_t{simt::GridX()} * simt::Threads()) {
+  for (size_t r = simt::FirstItem(); r < rows; r += simt::ItemStride()) {
     prediction[r] = tanhf(ToFloat(scores[r * stride]));
   }
 }
@@ -22,8 +22,7 @@ template <typename T>
 PENSTOCK_KERNEL void ScoreBackwardKernel(const float* prediction, const float* target,
                                          const float* weight, size_t rows, size_t stride,
                                          T* dscores) {
-  for (size_t i = size_t{simt::BlockX()} * simt::Threads() + simt::Thread(); i < rows * stride;
-       i += size_t{simt::GridX()} * simt::Threads()) {
+  for (size_t i = simt::FirstItem(); i < rows * stride; i += simt::ItemStride()) {
     const size_t r = i / stride;
     float gradient = 0;
     if (i % stride == 0) {

@@ -8,19 +8,37 @@
 #if __has_feature(address_sanitizer)
 #define PENSTOCK_ASAN
 #endif
+#if __has_feature(thread_sanitizer)
+#define PENSTOCK_TSAN
+#endif
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #define PENSTOCK_ASAN
 #endif
+#if defined(__SANITIZE_THREAD__)
+#define PENSTOCK_TSAN
+#endif
 
+// NOLINTBEGIN: the sanitizers' names.
 #if defined(PENSTOCK_ASAN)
 #include <sanitizer/common_interface_defs.h>
 #else
-// NOLINTBEGIN: the sanitizer's names.
 static void __sanitizer_start_switch_fiber(void**, const void*, size_t) {}
 static void __sanitizer_finish_switch_fiber(void*, const void**, size_t*) {}
-// NOLINTEND
 #endif
+#if defined(PENSTOCK_TSAN)
+#include <sanitizer/tsan_interface.h>
+// What a fiber that is done never leaves: else each start would leave a few calls on what TSan
+// holds to be its stack.
+#define PENSTOCK_NOT_SEEN_BY_TSAN __attribute__((disable_sanitizer_instrumentation))
+#else
+#define PENSTOCK_NOT_SEEN_BY_TSAN
+static void* __tsan_get_current_fiber() { return nullptr; }
+static void* __tsan_create_fiber(unsigned) { return nullptr; }
+static void __tsan_destroy_fiber(void*) {}
+static void __tsan_switch_to_fiber(void*, unsigned) {}
+#endif
+// NOLINTEND
 
 // Saves the registers that a call preserves and the stack pointer at *from, takes those at `to`.
 extern "C" void penstock_switch_stack(void** from, void* to);
@@ -54,7 +72,9 @@ Fiber* starting = nullptr;
 
 }  // namespace
 
-Fiber::Fiber() : stack_(new char[kStackBytes]) {}
+Fiber::Fiber() : stack_(new char[kStackBytes]), own_thread_(__tsan_create_fiber(0)) {}
+
+Fiber::~Fiber() { __tsan_destroy_fiber(own_thread_); }
 
 void Fiber::Start(std::function<void()> body) {
   body_ = std::move(body);
@@ -72,20 +92,23 @@ void Fiber::Resume() {
   starting = this;
   void* fake_stack = nullptr;
   __sanitizer_start_switch_fiber(&fake_stack, stack_.get(), kStackBytes);
+  caller_thread_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(own_thread_, 0);
   penstock_switch_stack(&caller_, own_);
   __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 }
 
-void Fiber::GiveWay() {
+PENSTOCK_NOT_SEEN_BY_TSAN void Fiber::GiveWay() {
   __sanitizer_start_switch_fiber(done_ ? nullptr : &own_fake_stack_, caller_stack_,
                                  caller_stack_bytes_);
+  __tsan_switch_to_fiber(caller_thread_, 0);
   penstock_switch_stack(&own_, caller_);
   __sanitizer_finish_switch_fiber(own_fake_stack_, &caller_stack_, &caller_stack_bytes_);
 }
 
-void Fiber::Enter() { starting->Run(); }
+PENSTOCK_NOT_SEEN_BY_TSAN void Fiber::Enter() { starting->Run(); }
 
-void Fiber::Run() {
+PENSTOCK_NOT_SEEN_BY_TSAN void Fiber::Run() {
   __sanitizer_finish_switch_fiber(nullptr, &caller_stack_, &caller_stack_bytes_);
   body_();
   done_ = true;

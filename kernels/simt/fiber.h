@@ -12,6 +12,9 @@ namespace penstock::simt {
 class Fiber {
  public:
   Fiber();
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
 
   // Begins anew with `body`, which Resume() then runs. REQUIRES: done().
   void Start(std::function<void()> body);
@@ -35,6 +38,9 @@ class Fiber {
   void* own_fake_stack_ = nullptr;
   const void* caller_stack_ = nullptr;
   size_t caller_stack_bytes_ = 0;
+  // Of ThreadSanitizer, to which each stack is a thread.
+  void* own_thread_;
+  void* caller_thread_ = nullptr;
 };
 
 }  // namespace penstock::simt

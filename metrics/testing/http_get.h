@@ -4,7 +4,12 @@
 
 #include <string>
 
+#include "records/io/unique_fd.h"
+
 namespace penstock {
+
+// To 127.0.0.1:PORT (of `address`), patient for a minute; not valid when nobody listens there.
+UniqueFd Connect(const std::string& address);
 
 // The answer's status line, headers and body; empty when 127.0.0.1:PORT (of `address`) does not
 // answer within a minute.

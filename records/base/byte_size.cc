@@ -39,6 +39,19 @@ absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text) {
   return static_cast<uint64_t>(value * *factor);
 }
 
+absl::StatusOr<uint64_t> ParseByteSizeFrom(absl::string_view text, uint64_t least) {
+  absl::StatusOr<uint64_t> bytes = ParseByteSize(text);
+  if (!bytes.ok() || *bytes >= least) return bytes;
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is ", *bytes, " bytes, less than ",
+                                                 FormatByteSize(least), "; give a unit, as in ",
+                                                 "64MiB"));
+}
+
+absl::StatusOr<uint64_t> ParseByteSizeOrZero(absl::string_view text, uint64_t least) {
+  const absl::StatusOr<uint64_t> bytes = ParseByteSize(text);
+  return bytes.ok() && *bytes == 0 ? bytes : ParseByteSizeFrom(text, least);
+}
+
 std::string FormatByteSize(uint64_t bytes) {
   static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024) return absl::StrCat(bytes, " B");

@@ -14,6 +14,12 @@ namespace penstock {
 // K, M, G, T is binary. kInvalidArgument otherwise, with an example.
 absl::StatusOr<uint64_t> ParseByteSize(absl::string_view text);
 
+// The same; kInvalidArgument, too, for less than `least`: the unit was forgotten.
+absl::StatusOr<uint64_t> ParseByteSizeFrom(absl::string_view text, uint64_t least);
+
+// The same, where 0 has a meaning of its own.
+absl::StatusOr<uint64_t> ParseByteSizeOrZero(absl::string_view text, uint64_t least);
+
 // "0 B", "217 B", "4.0 KiB", "1.5 GiB".
 std::string FormatByteSize(uint64_t bytes);
 

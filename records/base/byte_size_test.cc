@@ -23,6 +23,22 @@ TEST(ByteSizeTest, RefusesTheRest) {
   }
 }
 
+TEST(ByteSizeTest, RefusesASizeWithoutItsUnit) {
+  EXPECT_THAT(ParseByteSizeFrom("4KiB", 4096), IsOkAndHolds(4096u));
+  EXPECT_THAT(ParseByteSizeFrom("64", 4096),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("'64' is 64 bytes, less than 4.0 KiB; give a unit")));
+  EXPECT_THAT(ParseByteSizeFrom("much", 4096),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("256KiB")));
+}
+
+TEST(ByteSizeTest, ZeroMayMeanSomethingElse) {
+  EXPECT_THAT(ParseByteSizeOrZero("0", 4096), IsOkAndHolds(0u));
+  EXPECT_THAT(ParseByteSizeOrZero("4KiB", 4096), IsOkAndHolds(4096u));
+  EXPECT_THAT(ParseByteSizeOrZero("64", 4096), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                        ::testing::HasSubstr("less than 4.0 KiB")));
+}
+
 TEST(ByteSizeTest, FormatsWithOneDigit) {
   EXPECT_EQ(FormatByteSize(217), "217 B");
   EXPECT_EQ(FormatByteSize(4096), "4.0 KiB");

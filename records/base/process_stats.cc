@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 namespace penstock {
 namespace {
@@ -50,15 +52,35 @@ double StartTime() {
   return Now(CLOCK_REALTIME) - Now(CLOCK_BOOTTIME) + since_boot;
 }
 
-uint32_t OpenFiles() {
-  std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
-  if (folder == nullptr) return 0;
+// But "." and "..". None: the folder cannot be opened.
+std::optional<uint32_t> EntriesOf(const char* path) {
+  std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path), closedir);
+  if (folder == nullptr) return std::nullopt;
   uint32_t entries = 0;
   while (readdir(folder.get()) != nullptr) ++entries;
-  return entries > 3 ? entries - 3 : 0;  // ".", ".." and the folder itself.
+  return std::max(entries, 2u) - 2;
+}
+
+// To count them takes a descriptor: where there is none left all are in use.
+uint32_t OpenFiles(uint32_t limit) {
+  const std::optional<uint32_t> entries = EntriesOf("/proc/self/fd");
+  if (!entries.has_value()) return errno == EMFILE ? limit : 0;
+  return std::max(*entries, 1u) - 1;  // But the folder itself.
 }
 
 }  // namespace
+
+uint64_t DescriptorLimit() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 ProcessStats ReadProcessStats() {
   ProcessStats stats;
@@ -66,14 +88,12 @@ ProcessStats ReadProcessStats() {
   if (getrusage(RUSAGE_SELF, &usage) == 0) {
     stats.cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
   }
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    stats.open_files_limit = static_cast<uint32_t>(std::min<rlim_t>(limit.rlim_cur, UINT32_MAX));
-  }
+  stats.open_files_limit = static_cast<uint32_t>(std::min<uint64_t>(DescriptorLimit(), UINT32_MAX));
   static const double start_time = StartTime();
   stats.start_time_seconds = start_time;
   stats.resident_bytes = ResidentBytes();
-  stats.open_files = OpenFiles();
+  stats.threads = EntriesOf("/proc/self/task").value_or(0);
+  stats.open_files = OpenFiles(stats.open_files_limit);
   return stats;
 }
 

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/resource_limit.h"
 
 namespace penstock {
 namespace {
@@ -18,6 +20,18 @@ TEST(ProcessStatsTest, CountsDescriptors) {
   close(fd);
   EXPECT_EQ(ReadProcessStats().open_files, before);
   EXPECT_GT(ReadProcessStats().open_files_limit, before);
+}
+
+TEST(ProcessStatsTest, CountsDescriptorsWhereNoneIsLeft) {
+  const uint64_t before = DescriptorLimit();
+  {
+    const ResourceLimit few(RLIMIT_NOFILE, 32);
+    std::vector<int> opened;
+    for (int fd; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) opened.push_back(fd);
+    EXPECT_EQ(ReadProcessStats().open_files, 32u);
+    for (const int fd : opened) close(fd);
+  }
+  EXPECT_EQ(DescriptorLimit(), before);
 }
 
 TEST(ProcessStatsTest, ResidentMemoryGrowsWhereItIsTouched) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "records/base/status.h"
 #include "records/dataset/list_shards.h"
 #include "records/format/tfrecord.h"
@@ -33,23 +36,49 @@ absl::StatusOr<std::vector<uint8_t>> ReadAll(const std::string& path) {
   return bytes;
 }
 
+// Why the file beside the manifest cannot be made, and what to do where data may only be read.
+absl::Status CannotOpen(int error_number, const std::string& path) {
+  const absl::Status status = ErrnoToStatus(error_number, path);
+  if (error_number != EACCES && error_number != EROFS && error_number != EPERM) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(status.message(),
+                   ": the manifest would be written there. Make it elsewhere, penstock index -o F "
+                   "(in a folder above the shards; in any with --absolute), and give F"));
+}
+
+// False: another run has it, or had it until just now and has removed it.
+absl::StatusOr<bool> TryLock(const UniqueFd& fd, const std::string& path) {
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    return ErrnoToStatus(errno, absl::StrCat(path, ": flock"));
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return ErrnoToStatus(errno, path);
+  return status.st_nlink > 0;
+}
+
 }  // namespace
 
 absl::StatusOr<IndexJournal> IndexJournal::Open(const std::string& manifest_path,
-                                                const std::string& key) {
+                                                const std::function<absl::Status()>& on_wait) {
   const std::string path = JournalPath(manifest_path);
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!fd.valid()) return ErrnoToStatus(errno, path);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    return absl::UnavailableError(
-        absl::StrCat(path, ": another run is indexing for ", manifest_path));
+  while (true) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (!fd.valid()) return CannotOpen(errno, path);
+    PENSTOCK_ASSIGN_OR_RETURN(const bool locked, TryLock(fd, path));
+    if (locked) return IndexJournal(std::move(fd), path);
+    if (!on_wait) {
+      return absl::UnavailableError(
+          absl::StrCat(path, ": another run is indexing for ", manifest_path));
+    }
+    PENSTOCK_RETURN_IF_ERROR(on_wait());
+    // A flock() that waits has no time limit and ends for no on_wait().
+    absl::SleepFor(absl::Milliseconds(100));
   }
-  IndexJournal journal(std::move(fd), path);
-  PENSTOCK_RETURN_IF_ERROR(journal.Recover(key));
-  return journal;
 }
 
-absl::Status IndexJournal::Recover(const std::string& key) {
+absl::Status IndexJournal::Begin(const std::string& key) {
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadAll(path_));
   Frame frame;
   size_t end = 0;
@@ -69,7 +98,10 @@ absl::Status IndexJournal::Recover(const std::string& key) {
   return end == 0 ? AppendRecord(key) : absl::OkStatus();
 }
 
-absl::Status IndexJournal::Append(const Manifest& shard) { return AppendRecord(shard.Serialize()); }
+absl::Status IndexJournal::Append(const Manifest& shard) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::string bytes, shard.Serialize());
+  return AppendRecord(bytes);
+}
 
 absl::Status IndexJournal::AppendRecord(const std::string& payload) {
   std::vector<uint8_t> bytes;

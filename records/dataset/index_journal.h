@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_RECORDS_DATASET_INDEX_JOURNAL_H_
 #define PENSTOCK_RECORDS_DATASET_INDEX_JOURNAL_H_
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -16,10 +17,15 @@ namespace penstock {
 // Thread-compatible.
 class IndexJournal {
  public:
-  // Opens or begins the journal of the manifest at `manifest_path`; one of another key starts anew.
-  // kUnavailable: another run holds it.
+  // Opens the journal of the manifest at `manifest_path`, for this run alone. While another run has
+  // it, on_wait() is called every 100 ms, and what it returns but OK is the result. Without
+  // on_wait: kUnavailable at once.
   static absl::StatusOr<IndexJournal> Open(const std::string& manifest_path,
-                                           const std::string& key);
+                                           const std::function<absl::Status()>& on_wait);
+
+  // Goes on with what an interrupted run with the same key has finished, or begins anew. Once,
+  // before what follows here.
+  absl::Status Begin(const std::string& key);
 
   // The finished shards, by path as in the manifest.
   const std::map<std::string, Manifest>& finished() const { return finished_; }
@@ -32,7 +38,6 @@ class IndexJournal {
 
  private:
   IndexJournal(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  absl::Status Recover(const std::string& key);
   absl::Status AppendRecord(const std::string& payload);
 
   UniqueFd fd_;

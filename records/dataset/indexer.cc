@@ -7,7 +7,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/machine_limits.h"
 #include "records/base/mutex.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/dataset/chunk_size.h"
 #include "records/dataset/index_journal.h"
@@ -35,7 +37,7 @@ absl::StatusOr<Job> MakeJob(const std::string& file, const IndexOptions& options
   job.info.modified_ns = source->identity().modified_ns;
   job.info.absolute = options.absolute;
   if (options.absolute) {
-    job.info.path = std::filesystem::absolute(file).lexically_normal().string();
+    job.info.path = NormalPath(file);
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(job.info.path, PathBeneath(FolderOfFile(options.output), file));
   }
@@ -45,6 +47,15 @@ absl::StatusOr<Job> MakeJob(const std::string& file, const IndexOptions& options
 bool Unchanged(const ShardInfo& before, const ShardInfo& now) {
   return before.path == now.path && before.absolute == now.absolute && before.size == now.size &&
          before.modified_ns == now.modified_ns;
+}
+
+// Whether servers read its chunks; older manifests may have others.
+bool ChunksFit(const Manifest& manifest, size_t shard, uint64_t max_bytes) {
+  const auto [begin, end] = manifest.shard_chunks(shard);
+  for (size_t i = begin; i < end; ++i) {
+    if (manifest.chunk(i).raw_size > max_bytes) return false;
+  }
+  return true;
 }
 
 void AddChunks(const Manifest& manifest, size_t shard, ManifestBuilder& builder) {
@@ -90,12 +101,29 @@ void MergeFeatures(std::span<const FeatureInfo> from, std::vector<FeatureInfo>& 
   }
 }
 
+// Whatever else lies there, a shard perhaps, is not to be replaced.
+absl::Status CheckOutput(const std::string& output) {
+  std::error_code ignored;  // Then it cannot be written either.
+  if (!std::filesystem::exists(output, ignored)) return absl::OkStatus();
+  if (std::filesystem::is_directory(output, ignored)) {
+    return absl::InvalidArgumentError(absl::StrCat(output,
+                                                   ": is a folder; give the manifest's own name, ",
+                                                   NormalPath(output), "/manifest.pb"));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(output));
+  PENSTOCK_ASSIGN_OR_RETURN(const bool manifest, IsManifestFile(*source));
+  if (manifest || source->size() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      output, ": is there and is no manifest: it is not replaced; give the manifest another name"));
+}
+
 // One run of BuildIndex().
 class IndexRun {
  public:
   explicit IndexRun(const IndexOptions& options) : options_(options) {}
 
   absl::StatusOr<IndexResult> Run(const std::vector<std::string>& paths) {
+    PENSTOCK_RETURN_IF_ERROR(CheckOutput(options_.output));
     PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::string> files, ListShards(paths));
     uint64_t total = 0;
     for (const std::string& file : files) {
@@ -112,19 +140,12 @@ class IndexRun {
  private:
   // The scan's options, the old manifest and the journal.
   absl::Status SetUp(uint64_t total) {
-    if (options_.update && std::filesystem::exists(options_.output)) {
-      PENSTOCK_ASSIGN_OR_RETURN(Manifest old, Manifest::Load(options_.output));
-      old_ = std::move(old);
-    }
+    if (!options_.in_memory) PENSTOCK_RETURN_IF_ERROR(OpenJournal());
+    PENSTOCK_RETURN_IF_ERROR(TakeOldManifest());
     uint64_t target = options_.chunk_bytes;
     if (target == 0)
       target = old_ && old_->chunk_target() > 0 ? old_->chunk_target() : ChunkTarget(total);
     scan_.chunk_target = std::min(target, uint64_t{1} << 30);
-    if (options_.holdout.has_value()) {
-      scan_.holdout = *options_.holdout;
-    } else if (old_.has_value()) {
-      scan_.holdout = old_->holdout();
-    }
     scan_.parse_records = options_.verify;
     scan_.collect_damage = options_.verify || options_.exclude_corrupt;
     scan_.max_raw_chunk_bytes = options_.max_raw_chunk_bytes;
@@ -132,29 +153,72 @@ class IndexRun {
     const bool same = old_.has_value() && old_->chunk_target() == scan_.chunk_target &&
                       old_->holdout() == scan_.holdout;
     if (!same) old_.reset();
-    const std::string key = absl::StrCat(
-        "penstock index ", Manifest::kVersion, " chunk ", scan_.chunk_target, " verify ",
-        options_.verify, " holdout ", scan_.holdout.threshold, " ", scan_.holdout.feature);
-    PENSTOCK_ASSIGN_OR_RETURN(IndexJournal journal, IndexJournal::Open(options_.output, key));
+    return BeginJournal();
+  }
+
+  absl::Status OpenJournal() {
+    PENSTOCK_ASSIGN_OR_RETURN(IndexJournal journal,
+                              IndexJournal::Open(options_.output, options_.on_wait));
+    std::error_code ignored;
+    if (options_.keep && std::filesystem::exists(options_.output, ignored)) {
+      journal.Remove();
+      return absl::AlreadyExistsError(absl::StrCat(options_.output, ": is there"));
+    }
     MutexLock lock(&mutex_);
     journal_.emplace(std::move(journal));
+    return absl::OkStatus();
+  }
+
+  absl::Status BeginJournal() {
+    MutexLock lock(&mutex_);
+    if (!journal_.has_value()) return absl::OkStatus();
+    return journal_->Begin(absl::StrCat(
+        "penstock index ", Manifest::kVersion, " chunk ", scan_.chunk_target, " verify ",
+        options_.verify, " holdout ", scan_.holdout.threshold, " ", scan_.holdout.feature));
+  }
+
+  // Its holdout, and with `update` the rest of it.
+  absl::Status TakeOldManifest() {
+    if (options_.holdout.has_value()) scan_.holdout = *options_.holdout;
+    std::error_code error;
+    const bool there = std::filesystem::file_size(options_.output, error) > 0 && !error;
+    if (!there || (options_.holdout.has_value() && !options_.update)) return absl::OkStatus();
+    absl::StatusOr<Manifest> old = Manifest::Load(options_.output);
+    if (!old.ok() && !options_.update) {
+      return absl::Status(old.status().code(),
+                          absl::StrCat(old.status().message(),
+                                       ". It may hold records out, which shall not be lost: give "
+                                       "--holdout again, 0 for none"));
+    }
+    PENSTOCK_RETURN_IF_ERROR(old.status());
+    if (!options_.holdout.has_value()) {
+      scan_.holdout = old->holdout();
+      kept_holdout_ = old->holdout().threshold > 0;
+    }
+    if (options_.update) old_ = *std::move(old);
     return absl::OkStatus();
   }
 
   void ReuseShards() {
     MutexLock lock(&mutex_);
     std::map<std::string, size_t> old_shards;
-    for (size_t i = 0; old_ && i < old_->shards().size(); ++i) {
+    // Whether the old manifest's run parsed the records, and what has rotted since, it cannot say.
+    const bool keep = old_.has_value() && !options_.verify;
+    for (size_t i = 0; keep && i < old_->shards().size(); ++i) {
       old_shards[old_->shards()[i].path] = i;
     }
+    static const std::map<std::string, Manifest> kNone;
+    const std::map<std::string, Manifest>& done = journal_ ? journal_->finished() : kNone;
+    // Damage that the old manifest leaves out shall be listed again, or may have been mended since.
     for (Job& job : jobs_) {
-      const auto finished = journal_->finished().find(job.info.path);
+      const auto finished = done.find(job.info.path);
       const auto old = old_shards.find(job.info.path);
-      if (finished != journal_->finished().end() &&
-          Unchanged(finished->second.shards()[0], job.info)) {
+      if (finished != done.end() && Unchanged(finished->second.shards()[0], job.info)) {
         job.reused = &finished->second;
         job.reused_shard = 0;
-      } else if (old != old_shards.end() && Unchanged(old_->shards()[old->second], job.info)) {
+      } else if (old != old_shards.end() && Unchanged(old_->shards()[old->second], job.info) &&
+                 old_->shards()[old->second].excluded_records == 0 &&
+                 ChunksFit(*old_, old->second, scan_.max_raw_chunk_bytes)) {
         job.reused = &*old_;
         job.reused_shard = old->second;
       }
@@ -165,13 +229,17 @@ class IndexRun {
     uint64_t to_read = 0;
     for (const Job& job : jobs_) to_read += job.reused == nullptr ? job.info.size : 0;
     if (options_.on_total) options_.on_total(to_read);
-    const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    const size_t wanted = options_.threads > 0 ? static_cast<size_t>(options_.threads) : cores;
+    const size_t wanted =
+        options_.threads > 0 ? static_cast<size_t>(options_.threads) : ReadMachineLimits().cores;
     {
-      std::vector<std::jthread> threads;
-      for (size_t i = 0; i < std::min(wanted, jobs_.size()); ++i) {
-        threads.emplace_back([this] { ScanSome(); });
+      // This thread is one of them, and does without those that cannot be started.
+      std::vector<std::jthread> others;
+      while (others.size() + 1 < std::min(wanted, jobs_.size())) {
+        absl::StatusOr<std::jthread> other = StartThread("that indexes", [this] { ScanSome(); });
+        if (!other.ok()) break;
+        others.push_back(*std::move(other));
       }
+      ScanSome();
     }
     MutexLock lock(&mutex_);
     return status_;
@@ -203,7 +271,7 @@ class IndexRun {
     }
     PENSTOCK_ASSIGN_OR_RETURN(job.scan, ScanShard(*source, scan_));
     // Damage is not in the journal, and shall be listed again.
-    if (!job.scan.damage.empty()) return absl::OkStatus();
+    if (!job.scan.damage.empty() || options_.in_memory) return absl::OkStatus();
     ManifestBuilder builder;
     AddShard(job, builder);
     builder.SetHoldout(scan_.holdout);
@@ -235,11 +303,12 @@ class IndexRun {
     builder.SetChunkTarget(static_cast<uint32_t>(scan_.chunk_target));
     PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, builder.Build());
     manifest.set_base_dir(FolderOfFile(options_.output));
-    const bool save = damage.empty() || options_.exclude_corrupt;
+    const bool excludes = options_.exclude_corrupt && manifest.num_records(Split::kAll) > 0;
+    const bool save = !options_.in_memory && (damage.empty() || excludes);
     if (save) PENSTOCK_RETURN_IF_ERROR(manifest.Save(options_.output));
     MutexLock lock(&mutex_);
-    journal_->Remove();
-    return IndexResult{std::move(manifest),   save,   std::move(damage),
+    if (journal_) journal_->Remove();
+    return IndexResult{std::move(manifest),   save,   kept_holdout_, std::move(damage),
                        jobs_.size() - reused, reused, read_bytes_};
   }
 
@@ -247,6 +316,7 @@ class IndexRun {
   std::vector<Job> jobs_;  // Each is one thread's while it scans.
   ScanOptions scan_;
   std::optional<Manifest> old_;
+  bool kept_holdout_ = false;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
 

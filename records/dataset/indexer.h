@@ -15,31 +15,44 @@
 namespace penstock {
 
 struct IndexOptions {
-  // Where the manifest goes; shards are named relative to its folder. Not empty.
+  // Where the manifest goes; shards are named relative to its folder. Not empty; a file that is
+  // there already is a manifest or empty.
   std::string output;
   bool absolute = false;  // Absolute shard paths instead.
-  // Which records are held out. With `update` and none given, the old manifest's.
+  // Which records are held out. None given: those that the manifest at `output` holds out; a new
+  // one would train on them.
   std::optional<HoldoutInfo> holdout;
   // Parses every record, and lists all damage instead of stopping at the first.
   bool verify = false;
   // Leaves damage out, and lists it.
   bool exclude_corrupt = false;
-  // Takes shards whose size and time are those in the manifest at `output` from there.
+  // Takes shards whose size and time are those in the manifest at `output` from there; with
+  // `verify` only its holdout and its chunks' size.
   bool update = false;
+  // kAlreadyExists where there is a manifest at `output`, also where another run made it meanwhile.
+  bool keep = false;
+  // Nothing is written: no manifest, and nothing to go on from. `output` names the shards all the
+  // same.
+  bool in_memory = false;
   uint64_t chunk_bytes = 0;  // 0: ChunkTarget() of all shards, or the old manifest's.
-  uint64_t max_raw_chunk_bytes = uint64_t{64} << 20;
+  uint64_t max_raw_chunk_bytes = uint64_t{64} << 20;  // As in ScanOptions.
   int threads = 0;  // 0: one for each core. Shards are read in parallel.
   // Called once, with the bytes that will be read, before any is.
   std::function<void(uint64_t bytes)> on_total;
   // Bytes read since the last call; on any thread, one call at a time. A status other than OK ends
   // the run with it.
   std::function<absl::Status(uint64_t bytes)> progress;
+  // Called every 100 ms while another run indexes for `output`, which is waited for. A status other
+  // than OK ends the run with it. Without it: kUnavailable at once.
+  std::function<absl::Status()> on_wait;
 };
 
 struct IndexResult {
   Manifest manifest;
-  // False: damage was found without `exclude_corrupt`, so nothing was saved.
+  // False: damage was found without `exclude_corrupt`, or leaves no record, so nothing was saved;
+  // or it is `in_memory`.
   bool saved = false;
+  bool kept_holdout = false;         // The old manifest's, as no other was given.
   std::vector<DamagedRange> damage;  // In the order of the shards.
   uint64_t read_shards = 0;
   uint64_t reused_shards = 0;  // From the old manifest, or from an interrupted run.
@@ -49,6 +62,7 @@ struct IndexResult {
 // Indexes the files and folders at `paths` (see ListShards()), each shard read once, and saves the
 // manifest. What an interrupted run with the same options has finished is not read again: it stands
 // in a hidden file beside `output` until a run comes to its end.
+// kInvalidArgument, before anything is read: what lies at `output` is no manifest.
 // Without `verify` and `exclude_corrupt`: kDataLoss at the first damage, naming file, record and
 // offset; further errors as ListShards(), PathBeneath() and ScanShard().
 absl::StatusOr<IndexResult> BuildIndex(const std::vector<std::string>& paths,

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "records/dataset/chunk_size.h"
-#include "records/dataset/open_dataset.h"
 #include "records/format/testing/shard_builder.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
@@ -63,7 +62,7 @@ TEST_F(IndexerTest, TheSavedManifestIsTheResult) {
   options_.holdout = HoldoutInfo{"d", 1u << 30};
   ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
   ASSERT_OK_AND_ASSIGN(Manifest loaded, Manifest::Load(options_.output));
-  EXPECT_EQ(loaded.Serialize(), result.manifest.Serialize());
+  EXPECT_EQ(loaded.Serialize().value(), result.manifest.Serialize().value());
   EXPECT_GT(loaded.num_records(Split::kHoldout), 0u);
   EXPECT_EQ(loaded.features().size(), 2u);
   EXPECT_EQ(folder_.NumEntries(), 4u);  // No journal is left.
@@ -75,7 +74,7 @@ TEST_F(IndexerTest, ThreadsDoNotChangeTheManifest) {
   ASSERT_OK_AND_ASSIGN(IndexResult one, Index());
   options_.threads = 4;
   ASSERT_OK_AND_ASSIGN(IndexResult four, Index());
-  EXPECT_EQ(one.manifest.Serialize(), four.manifest.Serialize());
+  EXPECT_EQ(one.manifest.Serialize().value(), four.manifest.Serialize().value());
 }
 
 TEST_F(IndexerTest, NamesShardsAbsolutelyOnRequest) {
@@ -93,6 +92,68 @@ TEST_F(IndexerTest, RefusesShardsThatTheManifestCannotName) {
                                 AllOf(HasSubstr("s0.tfrecord"), HasSubstr("--absolute"))));
 }
 
+TEST_F(IndexerTest, ReplacesManifestsAlone) {
+  WriteShards(2);
+  const std::string shard = folder_.Read("s0.tfrecord");
+  options_.progress = [](uint64_t) { return absl::InternalError("a shard was read"); };
+  options_.output = folder_.File("s0.tfrecord");
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                AllOf(HasSubstr("s0.tfrecord: "), HasSubstr("no manifest"))));
+  EXPECT_EQ(folder_.Read("s0.tfrecord"), shard);
+  options_.output = folder_.path();
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                AllOf(HasSubstr("is a folder"), HasSubstr("/manifest.pb"))));
+  EXPECT_EQ(folder_.NumEntries(), 2u);  // No journal is left.
+  options_.progress = nullptr;
+  options_.output = folder_.Write("made_by_mktemp", "");
+  EXPECT_OK(Index());
+  EXPECT_OK(Index());
+}
+
+TEST_F(IndexerTest, WritesNothingWhereItIsToStayInMemory) {
+  WriteShards(2);
+  options_.in_memory = true;
+  ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
+  EXPECT_FALSE(result.saved);
+  EXPECT_EQ(result.manifest.num_records(Split::kAll), 200u);
+  EXPECT_EQ(result.manifest.ShardPath(1), folder_.File("s1.tfrecord"));
+  EXPECT_EQ(folder_.NumEntries(), 2u);
+}
+
+TEST_F(IndexerTest, SaysWhatToDoWhereNothingCanBeWritten) {
+  WriteShards(1);
+  options_.absolute = true;
+  options_.output = "/sys/manifest.pb";  // Also root may not.
+  EXPECT_THAT(std::string(Index().status().message()),
+              AllOf(HasSubstr("/sys/.manifest.pb.partial: "), HasSubstr("penstock index -o F")));
+}
+
+TEST_F(IndexerTest, IndexingAgainKeepsWhatIsHeldOut) {
+  WriteShards(2);
+  options_.holdout = HoldoutInfo{"d", 1u << 30};
+  ASSERT_OK_AND_ASSIGN(IndexResult first, Index());
+  EXPECT_FALSE(first.kept_holdout);
+  options_.holdout.reset();
+  ASSERT_OK_AND_ASSIGN(IndexResult again, Index());
+  EXPECT_TRUE(again.kept_holdout);
+  EXPECT_EQ(again.read_shards, 2u);
+  EXPECT_EQ(again.manifest.Serialize().value(), first.manifest.Serialize().value());
+  options_.holdout = HoldoutInfo{};
+  ASSERT_OK_AND_ASSIGN(IndexResult none, Index());
+  EXPECT_EQ(none.manifest.num_records(Split::kHoldout), 0u);
+}
+
+TEST_F(IndexerTest, ADamagedManifestIsReplacedOnceItIsSaidWhatToHoldOut) {
+  WriteShards(1);
+  ASSERT_OK(Index());
+  std::string bytes = folder_.Read("manifest.pb");
+  bytes.back() ^= 1;
+  folder_.Write("manifest.pb", bytes);
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("give --holdout again")));
+  options_.holdout = HoldoutInfo{};
+  EXPECT_OK(Index());
+}
+
 TEST_F(IndexerTest, AnEmptyShardIsListedAndAnEmptyFolderIsAnError) {
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no files *.tfrecord*")));
   folder_.Write("empty.tfrecord", "");
@@ -108,6 +169,14 @@ TEST_F(IndexerTest, NamesMissingAndRepeatedFiles) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("none")));
   EXPECT_THAT(BuildIndex({file, folder_.path() + "/./s0.tfrecord"}, options_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("named twice")));
+}
+
+TEST_F(IndexerTest, ALinkDoesNotMakeTwoShardsOfOne) {
+  folder_.Write("2024/s.tfrecord", ChessShard(10).text());
+  std::filesystem::create_directory_symlink("2024", folder_.File("latest"));
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                AllOf(HasSubstr("latest/s.tfrecord: is the same file as"),
+                                      HasSubstr("2024/s.tfrecord"))));
 }
 
 TEST_F(IndexerTest, StopsAtDamageAndSavesNothing) {
@@ -149,6 +218,38 @@ TEST_F(IndexerTest, ExcludingLeavesDamageOut) {
   EXPECT_EQ(result.manifest.chunk(chunk).first_record + index, 4u);
 }
 
+TEST_F(IndexerTest, NothingIsSavedWhereExcludingLeavesNothing) {
+  WriteShards(2);
+  ASSERT_OK(Index());
+  options_.exclude_corrupt = true;
+  options_.holdout = HoldoutInfo{"no_such_feature", 1u << 30};
+  ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
+  EXPECT_FALSE(result.saved);
+  EXPECT_THAT(result.damage[0].reason, HasSubstr("no_such_feature"));
+  ASSERT_OK_AND_ASSIGN(const Manifest kept, Manifest::Load(options_.output));
+  EXPECT_EQ(kept.num_records(Split::kAll), 200u);
+}
+
+// Its size and time may be those of before: `cp -p` and `rsync -t` keep them.
+TEST_F(IndexerTest, UpdateReadsAShardAgainOfWhichSomeWasLeftOut) {
+  ShardBuilder shard = ChessShard(100);
+  const std::string whole = shard.text();
+  shard.FlipBitInPayload(3);
+  const std::string path = folder_.Write("s.tfrecord", shard.text());
+  const auto time = std::filesystem::last_write_time(path);
+  options_.exclude_corrupt = true;
+  ASSERT_OK(Index());
+  options_.update = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult still, Index());
+  EXPECT_EQ(still.damage.size(), 1u);
+  options_.exclude_corrupt = false;
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("s.tfrecord")));
+  folder_.Write("s.tfrecord", whole);
+  std::filesystem::last_write_time(path, time);
+  ASSERT_OK_AND_ASSIGN(const IndexResult mended, Index());
+  EXPECT_EQ(mended.manifest.num_records(Split::kAll), 100u);
+}
+
 TEST_F(IndexerTest, UpdateReadsOnlyNewAndChangedShards) {
   WriteShards(3);
   options_.holdout = HoldoutInfo{"d", 1u << 30};
@@ -164,7 +265,36 @@ TEST_F(IndexerTest, UpdateReadsOnlyNewAndChangedShards) {
   options_.update = false;
   options_.holdout = HoldoutInfo{"d", 1u << 30};
   ASSERT_OK_AND_ASSIGN(IndexResult anew, Index());
-  EXPECT_EQ(anew.manifest.Serialize(), second.manifest.Serialize());
+  EXPECT_EQ(anew.manifest.Serialize().value(), second.manifest.Serialize().value());
+}
+
+TEST_F(IndexerTest, VerifyingReadsWhatAnUpdateWouldKeep) {
+  ShardBuilder shard = ChessShard(100);
+  const std::string path = folder_.Write("s0.tfrecord", shard.text());
+  options_.holdout = HoldoutInfo{"d", 1u << 30};
+  ASSERT_OK(Index());
+  const auto time = std::filesystem::last_write_time(path);
+  shard.FlipBitInPayload(7);
+  folder_.Write("s0.tfrecord", shard.text());
+  std::filesystem::last_write_time(path, time);
+  options_.holdout.reset();
+  options_.update = true;
+  options_.verify = true;
+  ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
+  EXPECT_EQ(result.read_shards, 1u);
+  EXPECT_FALSE(result.saved);
+  ASSERT_EQ(result.damage.size(), 1u);
+  EXPECT_EQ(result.damage[0].record, 7u);
+  EXPECT_EQ(result.manifest.holdout(), (HoldoutInfo{"d", 1u << 30}));
+}
+
+TEST_F(IndexerTest, UpdatingDoesNotKeepChunksThatServersRefuse) {
+  WriteShards(1);
+  ASSERT_OK(Index());
+  options_.update = true;
+  options_.max_raw_chunk_bytes = 100;  // Less than one record.
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kResourceExhausted,
+                                HasSubstr("s0.tfrecord: record 0 at offset 0: has ")));
 }
 
 // A run that is ended by `progress` after the third shard.
@@ -190,7 +320,7 @@ TEST_F(InterruptedIndexTest, ContinuesWhereItWas) {
   EXPECT_FALSE(std::filesystem::exists(Journal()));
   ASSERT_OK_AND_ASSIGN(IndexResult anew, Index());
   EXPECT_EQ(anew.reused_shards, 0u);
-  EXPECT_EQ(anew.manifest.Serialize(), rest.manifest.Serialize());
+  EXPECT_EQ(anew.manifest.Serialize().value(), rest.manifest.Serialize().value());
 }
 
 TEST_F(InterruptedIndexTest, ATornJournalLosesOnlyItsEnd) {
@@ -233,21 +363,6 @@ TEST_F(IndexerTest, AKilledRunIsContinued) {
   ASSERT_OK_AND_ASSIGN(IndexResult rest, Index());
   EXPECT_EQ(rest.reused_shards, 3u);
   EXPECT_EQ(rest.manifest.num_records(Split::kAll), 500u);
-}
-
-TEST_F(IndexerTest, AFolderIsIndexedOnceAndAgainWhenItChanged) {
-  WriteShards(2);
-  ASSERT_OK_AND_ASSIGN(OpenedDataset first, OpenDataset(folder_.path() + "/"));
-  EXPECT_TRUE(first.indexed);
-  EXPECT_EQ(first.manifest_path, folder_.File("manifest.pb"));
-  ASSERT_OK_AND_ASSIGN(OpenedDataset second, OpenDataset(folder_.path()));
-  EXPECT_FALSE(second.indexed);
-  WriteShards(3);
-  ASSERT_OK_AND_ASSIGN(OpenedDataset third, OpenDataset(folder_.path()));
-  EXPECT_TRUE(third.indexed);
-  EXPECT_EQ(third.manifest.num_records(Split::kAll), 300u);
-  ASSERT_OK_AND_ASSIGN(OpenedDataset by_name, OpenDataset(third.manifest_path));
-  EXPECT_EQ(by_name.manifest.content_fingerprint(), third.manifest.content_fingerprint());
 }
 
 TEST_F(IndexerTest, IndexesFilesThatTensorFlowWrote) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "absl/strings/match.h"
@@ -18,19 +19,46 @@ bool LooksLikeShard(const fs::path& path) {
   return name[0] != '.' && absl::StrContains(name, ".tfrecord");
 }
 
+// Whether `path` is one of the folders that it lies in, as a link can be: all of their shards would
+// be listed again, as often as the kernel follows links. The folders' places are compared.
+bool LeadsToItself(const fs::path& path) {
+  std::error_code error;
+  const fs::path place = fs::canonical(path, error);
+  if (error) return false;
+  for (fs::path above = path; above.has_relative_path();) {
+    above = above.parent_path();
+    std::error_code unknown;
+    if (fs::canonical(above.empty() ? fs::path(".") : above, unknown) == place && !unknown) {
+      return true;
+    }
+  }
+  return false;
+}
+
 absl::Status ListFolder(const std::string& folder, std::vector<std::string>& out) {
   std::error_code error;
   const size_t before = out.size();
+  std::string entered = folder;  // The last one that was to be.
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
                                       error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
     if (it->is_directory(error)) {
-      if (it->path().filename().string()[0] == '.') it.disable_recursion_pending();
+      if (it->path().filename().string()[0] == '.') {
+        it.disable_recursion_pending();
+        continue;
+      }
+      entered = it->path().string();
+      if (it->is_symlink(error) && LeadsToItself(it->path())) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(entered,
+                         ": is a link to a folder that it lies in: its shards would be "
+                         "read again and again; remove it"));
+      }
     } else if (LooksLikeShard(it->path())) {
       out.push_back(it->path().string());
     }
   }
-  if (error) return ErrnoToStatus(error.value(), folder);
+  if (error) return ErrnoToStatus(error.value(), entered);
   if (out.size() == before) {
     return absl::NotFoundError(absl::StrCat(folder, ": has no files *.tfrecord*"));
   }
@@ -38,12 +66,30 @@ absl::Status ListFolder(const std::string& folder, std::vector<std::string>& out
   return absl::OkStatus();
 }
 
-fs::path Normal(const std::string& path) {
-  fs::path normal = fs::absolute(path).lexically_normal();
-  return normal.has_filename() ? normal : normal.parent_path();
+// Two names of one file, through links too: its records would be read twice.
+absl::Status CheckDistinct(const std::vector<std::string>& paths) {
+  std::map<std::string, const std::string*> by_place;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const fs::path place = fs::canonical(path, error);
+    const auto [known, is_new] = by_place.emplace(error ? NormalPath(path) : place.string(), &path);
+    if (is_new) continue;
+    return absl::InvalidArgumentError(
+        NormalPath(*known->second) == NormalPath(path)
+            ? absl::StrCat(path, ": is named twice")
+            : absl::StrCat(path, ": is the same file as ", *known->second,
+                           ", so its records would be read twice; name one of them"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
+
+std::string NormalPath(const std::string& path) {
+  std::error_code ignored;
+  const fs::path normal = fs::absolute(path, ignored).lexically_normal();
+  return (normal.has_filename() ? normal : normal.parent_path()).string();
+}
 
 absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string> paths) {
   if (paths.empty()) return absl::InvalidArgumentError("no folder and no files to index");
@@ -58,16 +104,13 @@ absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string>
       out.push_back(path);
     }
   }
-  std::vector<std::string> sorted;
-  for (const std::string& path : out) sorted.push_back(Normal(path).string());
-  std::sort(sorted.begin(), sorted.end());
-  auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice == sorted.end()) return out;
-  return absl::InvalidArgumentError(absl::StrCat(*twice, ": is named twice"));
+  PENSTOCK_RETURN_IF_ERROR(CheckDistinct(out));
+  return out;
 }
 
 absl::StatusOr<std::string> PathBeneath(const std::string& folder, const std::string& file) {
-  const std::string relative = Normal(file).lexically_relative(Normal(folder)).generic_string();
+  const std::string relative =
+      fs::path(NormalPath(file)).lexically_relative(NormalPath(folder)).generic_string();
   if (!relative.empty() && relative != "." && relative != ".." &&
       !absl::StartsWith(relative, "../")) {
     return relative;

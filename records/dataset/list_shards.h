@@ -20,6 +20,10 @@ absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string>
 // kInvalidArgument: it does not lie beneath.
 absl::StatusOr<std::string> PathBeneath(const std::string& folder, const std::string& file);
 
+// Absolute, without "." and "..", without a slash at the end. Empty where it is relative to a
+// working folder that is gone: then it cannot be opened either.
+std::string NormalPath(const std::string& path);
+
 // The folder part of a file's path, "." if it has none.
 std::string FolderOfFile(const std::string& path);
 

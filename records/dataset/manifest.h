@@ -70,7 +70,11 @@ class Manifest {
   // `bytes` as in the file; base_dir() is empty.
   static absl::StatusOr<Manifest> Parse(std::span<const uint8_t> bytes);
 
-  std::string Serialize() const;
+  // What protobuf writes and reads at most.
+  static constexpr uint64_t kMaxPayloadBytes = (uint64_t{1} << 31) - 1;
+
+  // kResourceExhausted: its payload would pass `max_bytes`.
+  absl::StatusOr<std::string> Serialize(uint64_t max_bytes = kMaxPayloadBytes) const;
   // The file appears whole or not at all.
   absl::Status Save(const std::string& path) const;
 

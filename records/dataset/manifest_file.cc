@@ -1,5 +1,7 @@
 // Manifest's bytes: docs/manifest_format.md.
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -158,7 +160,7 @@ absl::StatusOr<Manifest> FromProto(const v1::ManifestProto& proto) {
 
 }  // namespace
 
-std::string Manifest::Serialize() const {
+absl::StatusOr<std::string> Manifest::Serialize(uint64_t max_bytes) const {
   v1::ManifestProto proto;
   for (size_t i = 0; i < shards_.size(); ++i) AddChunks(*this, i, *AddShard(shards_[i], proto));
   if (!holdout_.feature.empty()) {
@@ -175,7 +177,12 @@ std::string Manifest::Serialize() const {
   proto.set_chunk_target(chunk_target_);
 
   std::string bytes(sizeof(Header), '\0');
-  proto.AppendToString(&bytes);
+  const uint64_t size = proto.ByteSizeLong();
+  if (size > max_bytes || !proto.AppendToString(&bytes)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "a manifest of ", num_chunks(), " chunks would have ", size, " bytes, at most ", max_bytes,
+        " can be read: use larger chunks (--chunk-size)"));
+  }
   Header header{kMagic, kVersion, Crc32c(Bytes(bytes).subspan(sizeof(Header))),
                 bytes.size() - sizeof(Header)};
   std::memcpy(bytes.data(), &header, sizeof(header));
@@ -183,7 +190,9 @@ std::string Manifest::Serialize() const {
 }
 
 absl::Status Manifest::Save(const std::string& path) const {
-  return WriteFileAtomically(path, Bytes(Serialize()));
+  absl::StatusOr<std::string> bytes = Serialize();
+  if (!bytes.ok()) return Annotate(bytes.status(), path);
+  return WriteFileAtomically(path, Bytes(*bytes));
 }
 
 absl::StatusOr<Manifest> Manifest::Parse(std::span<const uint8_t> bytes) {
@@ -205,7 +214,9 @@ absl::StatusOr<bool> IsManifestFile(const ByteSource& source) {
 
 absl::StatusOr<Manifest> Manifest::Load(const std::string& path) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
-  std::vector<uint8_t> bytes(source->size());
+  // Of another file, a shard perhaps, as much as it takes to say so.
+  PENSTOCK_ASSIGN_OR_RETURN(const bool is_manifest, IsManifestFile(*source));
+  std::vector<uint8_t> bytes(std::min<uint64_t>(source->size(), is_manifest ? UINT64_MAX : 64));
   PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
   absl::StatusOr<Manifest> manifest = Parse(bytes);
   if (!manifest.ok()) return Annotate(manifest.status(), path);

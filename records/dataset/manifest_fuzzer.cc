@@ -18,7 +18,7 @@ void Check(std::span<const uint8_t> bytes) {
     if (chunk.offset + chunk.size > manifest->shards()[chunk.shard].size) abort();
     if (manifest->Locate(chunk.ordinal).first != i) abort();
   }
-  const std::string again = manifest->Serialize();
+  const std::string again = manifest->Serialize().value();
   absl::StatusOr<penstock::Manifest> parsed =
       penstock::Manifest::Parse({reinterpret_cast<const uint8_t*>(again.data()), again.size()});
   if (!parsed.ok() || parsed->content_fingerprint() != manifest->content_fingerprint()) abort();

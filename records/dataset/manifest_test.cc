@@ -1,5 +1,7 @@
 #include "records/dataset/manifest.h"
 
+#include <filesystem>
+
 #include "gtest/gtest.h"
 #include "records/base/counter_rng.h"
 #include "tests/status_matchers.h"
@@ -59,7 +61,7 @@ TEST(ManifestTest, RecordsLeftOutLateKeepTheNumbersBefore) {
     builder.AddChunk({.size = 300, .records = 10, .first_record = first});
   }
   ASSERT_OK_AND_ASSIGN(Manifest built, builder.Build());
-  std::string bytes = built.Serialize();
+  std::string bytes = built.Serialize().value();
   ASSERT_OK_AND_ASSIGN(Manifest manifest, Manifest::Parse(Bytes(bytes)));
   EXPECT_EQ(manifest.chunk(2).first_record, 20u);
   EXPECT_EQ(manifest.chunk(3).first_record, 33u);
@@ -89,7 +91,7 @@ TEST(ManifestTest, SurvivesItsFile) {
   Manifest saved = SmallManifest();
   EXPECT_OK(saved.Save(folder.File("manifest.pb")));
   ASSERT_OK_AND_ASSIGN(Manifest loaded, Manifest::Load(folder.File("manifest.pb")));
-  EXPECT_EQ(loaded.Serialize(), saved.Serialize());
+  EXPECT_EQ(loaded.Serialize().value(), saved.Serialize().value());
   EXPECT_EQ(loaded.content_fingerprint(), saved.content_fingerprint());
   EXPECT_EQ(loaded.base_dir(), folder.path());
   EXPECT_EQ(loaded.ShardPath(0), folder.File("a.tfrecord"));
@@ -100,7 +102,7 @@ TEST(ManifestTest, SurvivesItsFile) {
 
 TEST(ManifestTest, AnEmptyManifestSurvives) {
   ASSERT_OK_AND_ASSIGN(Manifest empty, ManifestBuilder().Build());
-  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(Bytes(empty.Serialize())));
+  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(Bytes(empty.Serialize().value())));
   EXPECT_EQ(parsed.num_records(Split::kAll), 0u);
 }
 
@@ -134,11 +136,28 @@ TEST(ManifestTest, AChunkCostsAtMost32Bytes) {
                       .first_record = record});
   }
   ASSERT_OK_AND_ASSIGN(Manifest manifest, builder.Build());
-  EXPECT_LE(manifest.Serialize().size(), 10'000u * 32);
+  EXPECT_LE(manifest.Serialize().value().size(), 10'000u * 32);
+}
+
+TEST(ManifestTest, RefusesToBeLongerThanReadersTake) {
+  const Manifest manifest = SmallManifest();
+  const uint64_t payload = manifest.Serialize().value().size() - 24;
+  EXPECT_OK(manifest.Serialize(payload));
+  EXPECT_THAT(manifest.Serialize(payload - 1),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("of 3 chunks"), HasSubstr("larger chunks"))));
+}
+
+TEST(ManifestTest, OfALargeFileThatIsNoneLittleIsRead) {
+  const TempFolder folder;
+  const std::string path = folder.Write("s.tfrecord", "");
+  std::filesystem::resize_file(path, uint64_t{1} << 36);
+  EXPECT_THAT(Manifest::Load(path),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a Penstock manifest")));
 }
 
 TEST(ManifestTest, ReportsACutAtEveryByte) {
-  std::string bytes = SmallManifest().Serialize();
+  std::string bytes = SmallManifest().Serialize().value();
   EXPECT_THAT(Manifest::Parse({}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a Penstock manifest")));
   for (size_t size = 1; size < bytes.size(); ++size) {
@@ -149,7 +168,7 @@ TEST(ManifestTest, ReportsACutAtEveryByte) {
 }
 
 TEST(ManifestTest, ReportsEveryFlippedBit) {
-  const std::string bytes = SmallManifest().Serialize();
+  const std::string bytes = SmallManifest().Serialize().value();
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
@@ -159,7 +178,7 @@ TEST(ManifestTest, ReportsEveryFlippedBit) {
 
 TEST(ManifestTest, NamesTheFileAndItsNewerVersion) {
   TempFolder folder;
-  std::string bytes = SmallManifest().Serialize();
+  std::string bytes = SmallManifest().Serialize().value();
   bytes[8] = 9;
   folder.Write("new.pb", bytes);
   EXPECT_THAT(Manifest::Load(folder.File("new.pb")),
@@ -213,7 +232,7 @@ TEST(ManifestTest, KeepsNamesThatAreNotUtf8) {
   ManifestBuilder builder;
   builder.AddShard({.path = "caf\xe9.tfrecord"});
   ASSERT_OK_AND_ASSIGN(Manifest manifest, builder.Build());
-  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(Bytes(manifest.Serialize())));
+  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(Bytes(manifest.Serialize().value())));
   EXPECT_EQ(parsed.shards()[0].path, "caf\xe9.tfrecord");
 }
 

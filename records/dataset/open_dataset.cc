@@ -1,33 +1,57 @@
 #include "records/dataset/open_dataset.h"
 
 #include <filesystem>
+#include <set>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "records/base/status.h"
 #include "records/dataset/list_shards.h"
-#include "records/io/file_source.h"
 
 namespace penstock {
 namespace {
 
-// Whether `manifest` lists exactly `files`, as they are now.
-bool IsUpToDate(const Manifest& manifest, const std::vector<std::string>& files) {
-  if (manifest.shards().size() != files.size()) return false;
-  for (size_t i = 0; i < files.size(); ++i) {
-    const ShardInfo& shard = manifest.shards()[i];
-    absl::StatusOr<std::string> path = PathBeneath(manifest.base_dir(), files[i]);
-    absl::StatusOr<std::unique_ptr<FileSource>> source = FileSource::Open(files[i]);
-    if (!path.ok() || !source.ok() || shard.absolute || shard.path != *path) return false;
-    if ((*source)->identity() != FileIdentity{shard.size, shard.modified_ns}) return false;
+// How the shards that `manifest` lists differ from `files`; empty if they do not. Their order is
+// the manifest's affair, and their times are nobody's: a copy of the data has others.
+std::string Difference(const Manifest& manifest, const std::vector<std::string>& files) {
+  std::set<std::string> listed;
+  for (size_t i = 0; i < manifest.shards().size(); ++i) {
+    const std::string path = manifest.ShardPath(i);
+    std::error_code error;
+    const uint64_t size = std::filesystem::file_size(path, error),
+                   expected = manifest.shards()[i].size;
+    if (error) return absl::StrCat("it lists ", path, ": ", error.message());
+    if (size != expected) {
+      return absl::StrCat(path, " has ", size, " bytes, the manifest says ", expected);
+    }
+    listed.insert(NormalPath(path));
   }
-  return true;
+  for (const std::string& file : files) {
+    if (!listed.contains(NormalPath(file))) return absl::StrCat("it leaves out ", file);
+  }
+  return "";
+}
+
+// It is not brought up to date here: whoever left shards out of it, or has cursors of its order,
+// would lose that.
+absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(path));
+  absl::StatusOr<std::vector<std::string>> files = ListShards({&folder, 1});
+  if (absl::IsNotFound(files.status())) files.emplace();  // The manifest's have other names.
+  PENSTOCK_RETURN_IF_ERROR(files.status());
+  const std::string difference = Difference(manifest, *files);
+  if (difference.empty()) return OpenedDataset{std::move(manifest), path, false};
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, ": does not fit its folder: ", difference, "; penstock index --update ", folder,
+      " brings it up to date (another order); to use it as it is, give ", path));
 }
 
 }  // namespace
 
 absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions options) {
-  if (!std::filesystem::is_directory(path)) {
+  std::error_code ignored;  // Then it cannot be read either, which says why.
+  if (!std::filesystem::is_directory(path, ignored)) {
     PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(path));
     return OpenedDataset{std::move(manifest), path, false};
   }
@@ -35,16 +59,13 @@ absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions 
   while (folder.size() > 1 && absl::ConsumeSuffix(&folder, "/")) {
   }
   options.output = absl::StrCat(folder, "/", kManifestName);
-  options.update = true;
-  if (std::filesystem::exists(options.output)) {
-    PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(options.output));
-    PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::string> files, ListShards({&path, 1}));
-    if (IsUpToDate(manifest, files)) {
-      return OpenedDataset{std::move(manifest), options.output, false};
-    }
-  }
-  PENSTOCK_ASSIGN_OR_RETURN(IndexResult result, BuildIndex({path}, options));
-  return OpenedDataset{std::move(result.manifest), options.output, true};
+  options.keep = true;
+  if (!options.on_wait) options.on_wait = [] { return absl::OkStatus(); };
+  if (std::filesystem::exists(options.output, ignored)) return LoadOfFolder(path, options.output);
+  absl::StatusOr<IndexResult> result = BuildIndex({path}, options);
+  if (absl::IsAlreadyExists(result.status())) return LoadOfFolder(path, options.output);
+  PENSTOCK_RETURN_IF_ERROR(result.status());
+  return OpenedDataset{std::move(result->manifest), options.output, true};
 }
 
 }  // namespace penstock

@@ -13,16 +13,17 @@ namespace penstock {
 struct OpenedDataset {
   Manifest manifest;
   std::string manifest_path;
-  bool indexed = false;  // The manifest was made or brought up to date just now, and saved.
+  bool indexed = false;  // The manifest was made just now, and saved.
 };
 
 // The name of the manifest that a folder holds.
 constexpr char kManifestName[] = "manifest.pb";
 
-// A file is loaded as a manifest. Of a folder, its manifest.pb is used where it lists exactly the
-// shards beneath the folder, with their sizes and times; otherwise the folder is indexed, what is
-// unchanged is kept, and the manifest saved. `options` gives the callbacks; output and update are
-// set here. Errors as Manifest::Load() and BuildIndex().
+// A file is loaded as a manifest. Of a folder, its manifest.pb is used, and made if there is none;
+// where another run is making it, that one is waited for. `options` gives the callbacks, output and
+// keep are set here. kFailedPrecondition: the folder's manifest
+// leaves out a shard beneath it, or one has another size than listed or is gone. Further errors as
+// Manifest::Load() and BuildIndex().
 absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions options = {});
 
 }  // namespace penstock

@@ -1,5 +1,7 @@
 // The scan of a gzip or zstd shard.
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "records/base/byte_size.h"
@@ -21,16 +23,18 @@ class CompressedScan {
         options_(options),
         state_(state),
         window_(source, options.progress),
-        decompressor_(state.scan.compression) {}
+        decompressor_(state.scan.compression),
+        end_(source.size()) {}
 
   absl::Status Run() {
     state_.Close(open_, 0);
-    while (offset_ < source_.size()) {
+    while (offset_ < end_) {
       absl::Status member = ReadMember();
       if (absl::IsDataLoss(member)) return EndDamaged(member, source_.size(), 0);
       PENSTOCK_RETURN_IF_ERROR(member);
+      PENSTOCK_RETURN_IF_ERROR(LeaveOutPadding());
       TakeRecords();
-      const bool last = offset_ == source_.size();
+      const bool last = offset_ == end_;
       if (why_.ok() && last && parsed_ < raw_.size()) {
         why_ = DiagnoseRecord();
       }
@@ -50,7 +54,7 @@ class CompressedScan {
     decompressor_.Reset();
     for (bool ended = false; !ended;) {
       PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> data, window_.Peek(offset_, 1));
-      PENSTOCK_ASSIGN_OR_RETURN(std::span<uint8_t> room, Room());
+      std::span<uint8_t> room = Room();
       const size_t room_before = room.size();
       std::span<const uint8_t> in = data;
       absl::StatusOr<bool> step = decompressor_.Step(in, room);
@@ -58,10 +62,11 @@ class CompressedScan {
       const size_t produced = room_before - room.size();
       raw_.resize(raw_.size() - room.size());
       open_.chunk.crc32c = Crc32c(data.first(used), open_.chunk.crc32c);
+      behind_crc32c_ = Crc32c(data.first(used), behind_crc32c_);
       offset_ += used;
-      if (!step.ok()) {
-        return Annotate(step.status(), absl::StrCat("compressed byte ", offset_));
-      }
+      if (!step.ok()) return StepFailed(step.status());
+      if (IsTooLarge() && good_.records > 0) EndChunkBefore();
+      if (IsTooLarge()) return TooLarge();
       ended = *step;
       if (!ended && used == 0 && produced == 0) {
         return absl::DataLossError(absl::StrCat("cut after compressed byte ", source_.size()));
@@ -70,19 +75,53 @@ class CompressedScan {
     return absl::OkStatus();
   }
 
+  // The end is here if only zeros follow this gzip member: tapes and block devices pad with them,
+  // and `gzip -d` takes no notice.
+  absl::Status LeaveOutPadding() {
+    if (decompressor_.compression() != Compression::kGzip || offset_ == end_) {
+      return absl::OkStatus();
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> next, window_.Peek(offset_, 1));
+    if (next[0] != 0) return absl::OkStatus();
+    // Not through the window, which cannot go back if this is no padding.
+    std::vector<uint8_t> bytes;
+    for (uint64_t at = offset_; at < end_; at += bytes.size()) {
+      bytes.resize(std::min<uint64_t>(end_ - at, uint64_t{1} << 20));
+      PENSTOCK_RETURN_IF_ERROR(source_.ReadAt(at, bytes));
+      if (std::any_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b != 0; })) {
+        return absl::OkStatus();
+      }
+      if (options_.progress) PENSTOCK_RETURN_IF_ERROR(options_.progress(bytes.size()));
+    }
+    end_ = offset_;
+    return absl::OkStatus();
+  }
+
+  // ScanState names the file where it is damage.
+  absl::Status StepFailed(const absl::Status& status) const {
+    const std::string place = absl::StrCat("compressed byte ", offset_);
+    if (absl::IsDataLoss(status)) return Annotate(status, place);
+    return Annotate(status, absl::StrCat(source_.name(), ": ", place));
+  }
+
+  bool IsTooLarge() const {
+    return std::max<uint64_t>(raw_.size(), offset_ - open_.begin) > options_.max_raw_chunk_bytes;
+  }
+
+  absl::Status TooLarge() const {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(source_.name(), ": the ", CompressionName(decompressor_.compression()),
+                     " stream from ", "offset ", open_.begin, " on holds more than the limit of ",
+                     FormatByteSize(options_.max_raw_chunk_bytes),
+                     " without a member that ends with a record; decompress the file (",
+                     decompressor_.compression() == Compression::kGzip ? "gzip -d" : "zstd -d",
+                     " '", source_.name(), "') and index it again"));
+  }
+
   // Space at the end of raw_; the caller takes back what it does not fill.
-  absl::StatusOr<std::span<uint8_t>> Room() {
+  std::span<uint8_t> Room() {
     constexpr size_t kStep = size_t{256} << 10;
     const size_t used = raw_.size();
-    if (used > options_.max_raw_chunk_bytes) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(source_.name(), ": the ", CompressionName(decompressor_.compression()),
-                       " stream from ", "offset ", open_.begin, " on holds more than the limit of ",
-                       FormatByteSize(options_.max_raw_chunk_bytes),
-                       " without a member that ends with a record; decompress the file (",
-                       decompressor_.compression() == Compression::kGzip ? "gzip -d" : "zstd -d",
-                       " '", source_.name(), "') and index it again"));
-    }
     raw_.resize(used + kStep);
     return std::span(raw_).subspan(used);
   }
@@ -120,6 +159,7 @@ class CompressedScan {
     good_ = open_.chunk;
     good_.size = static_cast<uint32_t>(offset_ - open_.begin);
     good_.raw_size = static_cast<uint32_t>(raw_.size());
+    behind_crc32c_ = 0;
   }
 
   // Ends the open chunk where it was good last; the next one begins there.
@@ -131,6 +171,20 @@ class CompressedScan {
     raw_.clear();
     parsed_ = 0;
     good_ = {};
+  }
+
+  // The same, and what was read behind that is the beginning of the next one.
+  void EndChunkBefore() {
+    const ManifestBuilder::Chunk whole = open_.chunk;
+    const ManifestBuilder::Chunk good = good_;
+    const size_t parsed = parsed_;
+    std::vector<uint8_t> rest(raw_.begin() + good.raw_size, raw_.end());
+    EndChunk();
+    open_.chunk.records = whole.records - good.records;
+    open_.chunk.holdout = whole.holdout - good.holdout;
+    open_.chunk.crc32c = behind_crc32c_;
+    raw_ = std::move(rest);
+    parsed_ = parsed - good.raw_size;
   }
 
   // Records from the damaged one to the end of raw_; 0 if their lengths do not lead there.
@@ -173,10 +227,12 @@ class CompressedScan {
   Decompressor decompressor_;
   ScanState::OpenChunk open_;
   ManifestBuilder::Chunk good_;  // The open chunk up to its last member that ended with a record.
+  uint32_t behind_crc32c_ = 0;   // Of what was read of the open chunk behind that.
   std::vector<uint8_t> raw_;     // Of the open chunk.
   size_t parsed_ = 0;            // Of raw_.
   absl::Status why_;             // The open chunk cannot be used.
   uint64_t offset_ = 0;
+  uint64_t end_;  // Of the last member, as far as is known.
 };
 
 }  // namespace

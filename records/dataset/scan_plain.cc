@@ -1,5 +1,6 @@
 // The scan of a shard without compression.
 #include "absl/strings/str_cat.h"
+#include "records/base/byte_size.h"
 #include "records/base/crc32c.h"
 #include "records/base/status.h"
 #include "records/dataset/forward_window.h"
@@ -8,9 +9,6 @@
 
 namespace penstock {
 namespace {
-
-// A chunk's size, below its target before its last record, then fits in 32 bits.
-constexpr uint64_t kMaxFrameBytes = uint64_t{1} << 31;
 
 class PlainScan {
  public:
@@ -43,8 +41,14 @@ class PlainScan {
     Frame frame;
     bool held;
     while (TryParseFrame(data, at, Verify::kPayload, frame)) {
-      why = state_.CheckRecord(frame.payload, held);
+      why = CheckLength(frame.payload.size());
+      if (why.ok()) why = state_.CheckRecord(frame.payload, held);
       if (!why.ok()) break;
+      if (offset_ + at + frame.size() - open_.begin > options_.max_raw_chunk_bytes) {
+        Sum(data.subspan(summed, at - summed));
+        summed = at;
+        state_.Close(open_, offset_ + at);
+      }
       at += frame.size();
       ++state_.number;
       ++open_.chunk.records;
@@ -57,6 +61,13 @@ class PlainScan {
     }
     Sum(data.subspan(summed, at - summed));
     return at;
+  }
+
+  absl::Status CheckLength(uint64_t length) const {
+    if (length + kFrameOverhead <= options_.max_raw_chunk_bytes) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "has ", length, " bytes, a chunk may have ", FormatByteSize(options_.max_raw_chunk_bytes),
+        ": write shorter records, or leave it out (--exclude-corrupt)"));
   }
 
   // Adds bytes to the open chunk and its checksum.
@@ -73,12 +84,8 @@ class PlainScan {
     if (left < kFrameOverhead || length > left - kFrameOverhead) {
       return SkipRest(CutFrameError(offset_, length, left - kFrameHeaderBytes));
     }
+    if (absl::Status why = CheckLength(length); !why.ok()) return SkipRecord(data, why);
     const uint64_t size = length + kFrameOverhead;
-    if (size > kMaxFrameBytes) {
-      return absl::ResourceExhaustedError(absl::StrCat(source_.name(), ": record at offset ",
-                                                       offset_, ": has ", length,
-                                                       " bytes, the limit is 2 GiB"));
-    }
     if (data.size() >= size) {
       return SkipRecord(data, ParseFrame(data, 0, Verify::kPayload, offset_).status());
     }

@@ -34,7 +34,7 @@ struct ScanOptions {
   bool parse_records = false;
   // Goes on after damage and lists it; without it the first damage is the scan's error.
   bool collect_damage = false;
-  // A chunk that would hold more after decompression is refused.
+  // What servers take at once: no chunk has more, after decompression too. Below 4 GiB.
   uint64_t max_raw_chunk_bytes = uint64_t{64} << 20;
   // Bytes read since the last call. A status other than OK ends the scan with it.
   std::function<absl::Status(uint64_t bytes)> progress;
@@ -52,9 +52,11 @@ struct ShardScan {
 
 // Reads `source` once, from beginning to end. Chunks end at the first record (for a compressed
 // shard: at the first member or frame that ends with a record) at which they have chunk_target
-// bytes. kDataLoss: damaged, or no TFRecord file; kInvalidArgument: the holdout feature is missing
-// from a record; kResourceExhausted: a compressed shard has no place to cut within
-// max_raw_chunk_bytes.
+// bytes, or before one with which they would pass max_raw_chunk_bytes. A record that is longer by
+// itself is treated as damage, but its error is kResourceExhausted. kDataLoss: damaged, or no
+// TFRecord file; kInvalidArgument: the holdout feature is missing from a record;
+// kResourceExhausted: a compressed shard has no place to cut within max_raw_chunk_bytes, or cannot
+// be decompressed with the memory allowed (Decompressor::Step()).
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options);
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "records/base/crc32c.h"
 #include "records/format/testing/shard_builder.h"
+#include "records/format/tfrecord.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -71,6 +72,39 @@ TEST(ShardScanTest, RecordsLongerThanTheWindowStayWhole) {
   ASSERT_EQ(scan.chunks.size(), 2u);
   EXPECT_EQ(scan.chunks[1].size, 17 + (2u << 20) + 16);
   EXPECT_EQ(scan.chunks[1].crc32c, Crc32c(std::span(shard.bytes()).subspan((3 << 20) + 16)));
+}
+
+TEST(ShardScanTest, NoChunkPassesTheLimit) {
+  ShardBuilder shard = SmallShard(10);
+  ScanOptions options = Target(1000);
+  options.max_raw_chunk_bytes = 299;
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), options));
+  ASSERT_EQ(scan.chunks.size(), 5u);
+  EXPECT_EQ(scan.chunks[1].size, 200u);
+  EXPECT_EQ(scan.chunks[1].crc32c, Crc32c(std::span(shard.bytes()).subspan(200, 200)));
+  EXPECT_EQ(scan.chunks[4].first_record, 8u);
+}
+
+TEST(ShardScanTest, ARecordBeyondTheLimitIsNamedOrLeftOut) {
+  // The first is seen whole in the window, the second by its length only.
+  for (const size_t length : {5000, 3 << 20}) {
+    ShardBuilder shard({std::string(84, 'a'), std::string(length, 'b'), std::string(84, 'c')});
+    ScanOptions options = Target(300);
+    options.max_raw_chunk_bytes = length + kFrameOverhead - 1;
+    EXPECT_THAT(ScanShard(shard.source(), options),
+                StatusIs(absl::StatusCode::kResourceExhausted,
+                         AllOf(HasSubstr("shard: record 1 at offset 100: has "),
+                               HasSubstr(absl::StrCat(length, " bytes, a chunk may have")))));
+    options.collect_damage = true;
+    ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), options));
+    EXPECT_EQ(Records(scan), 2u);
+    ASSERT_EQ(scan.damage.size(), 1u);
+    EXPECT_EQ(scan.damage[0].bytes, length + kFrameOverhead);
+    EXPECT_TRUE(scan.damage[0].all_counted);
+    options.max_raw_chunk_bytes = length + kFrameOverhead;
+    ASSERT_OK_AND_ASSIGN(scan, ScanShard(shard.source(), options));
+    EXPECT_EQ(Records(scan), 3u);
+  }
 }
 
 TEST(ShardScanTest, AnEmptyShardHasNoChunks) {
@@ -189,6 +223,20 @@ TEST(ShardScanTest, CountsEveryByteOnce) {
   EXPECT_EQ(read, shard.bytes().size());
 }
 
+TEST(ShardScanTest, AZstdWindowBeyondTheLimitIsNoDamage) {
+  // A frame of one raw block that wants a window of 2^28 bytes.
+  std::vector<uint8_t> frame = {
+      0x28, 0xb5, 0x2f, 0xfd, 0x00, (28 - 10) << 3, (100 << 3 & 0xff) | 1, 100 >> 5, 0};
+  const std::vector<uint8_t> record = SmallShard(1).bytes();
+  frame.insert(frame.end(), record.begin(), record.end());
+  EXPECT_THAT(ScanShard(MemorySource("a.zst", frame), Collecting(100)),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("a.zst: compressed byte"), HasSubstr("without --long"))));
+  frame[5] = (27 - 10) << 3;
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("a.zst", frame), Collecting(100)));
+  EXPECT_EQ(Records(scan), 1u);
+}
+
 class CompressedScanTest : public ::testing::TestWithParam<Compression> {};
 
 TEST_P(CompressedScanTest, ChunksAreMembersUpToTheTarget) {
@@ -238,6 +286,34 @@ TEST_P(CompressedScanTest, RefusesABombByItsLimit) {
                        AllOf(HasSubstr("bomb.gz"), HasSubstr("1.0 MiB"), HasSubstr(" -d"))));
 }
 
+TEST_P(CompressedScanTest, TheLimitHoldsToTheByte) {
+  const std::vector<uint8_t> members = Members(GetParam(), 1, 10);
+  ScanOptions options = Target(10'000);
+  options.max_raw_chunk_bytes = 1000;
+  EXPECT_OK(ScanShard(MemorySource("s", members), options));
+  options.max_raw_chunk_bytes = 999;
+  EXPECT_THAT(ScanShard(MemorySource("s", members), options),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit of 999")));
+}
+
+// 500 bytes are below the target, 1000 above the limit.
+TEST_P(CompressedScanTest, AChunkEndsBeforeAMemberWithWhichItWouldPassTheLimit) {
+  const std::vector<uint8_t> members = Members(GetParam(), 6, 5);
+  ScanOptions options = Target(600);
+  options.max_raw_chunk_bytes = 999;
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", members), options));
+  ASSERT_EQ(scan.chunks.size(), 6u);
+  const size_t size = members.size() / 6;
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(scan.chunks[i].first_record, 5 * i);
+    EXPECT_EQ(scan.chunks[i].records, 5u);
+    EXPECT_EQ(scan.chunks[i].raw_size, 500u);
+    EXPECT_EQ(scan.chunks[i].size, size);
+    EXPECT_EQ(scan.chunks[i].gap, 0u);
+    EXPECT_EQ(scan.chunks[i].crc32c, Crc32c(std::span(members).subspan(i * size, size)));
+  }
+}
+
 TEST_P(CompressedScanTest, ADamagedRecordTakesItsChunkWithIt) {
   std::vector<uint8_t> members = Members(GetParam(), 1, 5);
   ShardBuilder bad = SmallShard(5);
@@ -267,6 +343,25 @@ TEST_P(CompressedScanTest, AMemberThatCannotBeReadTakesTheRestWithIt) {
   EXPECT_EQ(scan.damage[0].bytes, members.size() - second);
   EXPECT_TRUE(scan.damage[0].to_end);
   EXPECT_FALSE(scan.damage[0].all_counted);
+}
+
+TEST(ShardScanTest, ZerosBehindTheLastGzipMemberArePadding) {
+  const std::vector<uint8_t> members = Members(Compression::kGzip, 3, 5);
+  for (const size_t zeros : {1, 512, 2 << 20}) {
+    std::vector<uint8_t> padded = members;
+    padded.resize(padded.size() + zeros);
+    // In one chunk, and a chunk each.
+    for (const uint64_t target : {10'000, 500}) {
+      ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", padded), Target(target)));
+      EXPECT_EQ(Records(scan), 15u);
+      uint64_t bytes = 0;
+      for (const auto& chunk : scan.chunks) bytes += chunk.size;
+      EXPECT_EQ(bytes, members.size());
+    }
+    padded.push_back(1);
+    EXPECT_THAT(ScanShard(MemorySource("s", padded), Target(500)),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("incorrect header check")));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CompressedScanTest,

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "records/base/counter_rng.h"
+#include "records/base/load.h"
 
 namespace penstock {
 namespace {
@@ -15,12 +16,6 @@ constexpr uint64_t kKey0 = 0xa0761d6478bd642full;
 constexpr uint64_t kKey1 = 0xe7037ed1a0b428dbull;
 constexpr uint64_t kKey2 = 0x8ebc6af09c88c6e3ull;
 constexpr uint64_t kKey3 = 0x589965cc75374cc3ull;
-
-uint64_t Load64(const uint8_t* p) {
-  uint64_t value;
-  std::memcpy(&value, p, sizeof(value));
-  return value;
-}
 
 // The two halves of the 128-bit product, exclusive-ored.
 uint64_t Fold(uint64_t a, uint64_t b) {

@@ -11,8 +11,6 @@ namespace {
 
 constexpr size_t kLane = 16;
 constexpr size_t kMaxPeriod = 64;
-// 2 KiB each; past this the cache would suffer more than the element-wise path does.
-constexpr size_t kMaxByteTables = 64;
 
 uint32_t ByteOf(const BitSource& element) { return element.bit / 8; }
 uint8_t MaskOf(const BitSource& element) { return uint8_t{0x80} >> (element.bit % 8); }
@@ -136,16 +134,18 @@ std::array<uint64_t, 256> MakeByteTable(const ByteUse& use) {
 // Shares byte tables between groups.
 class ByteTables {
  public:
-  explicit ByteTables(std::vector<std::array<uint64_t, 256>>& tables) : tables_(tables) {}
+  ByteTables(size_t most, std::vector<std::array<uint64_t, 256>>& tables)
+      : most_(most), tables_(tables) {}
 
   std::optional<uint32_t> Find(const ByteUse& use) {
     if (const auto it = known_.find(use); it != known_.end()) return it->second;
-    if (tables_.size() == kMaxByteTables) return std::nullopt;
+    if (tables_.size() == most_) return std::nullopt;
     tables_.push_back(MakeByteTable(use));
     return known_[use] = static_cast<uint32_t>(tables_.size() - 1);
   }
 
  private:
+  const size_t most_;
   std::vector<std::array<uint64_t, 256>>& tables_;
   std::map<ByteUse, uint32_t> known_;
 };
@@ -182,7 +182,13 @@ void FillGroups(ByteTables& tables, BitBlock& block) {
 
 }  // namespace
 
-BitTable BuildBitTable(std::span<const BitSource> elements, uint32_t row_bytes) {
+size_t BitTable::bytes() const {
+  return sizeof(BitTable) + period.capacity() * sizeof(BitBlock) +
+         byte_tables.capacity() * sizeof(byte_tables[0]);
+}
+
+BitTable BuildBitTable(std::span<const BitSource> elements, uint32_t row_bytes,
+                       size_t max_byte_tables) {
   BitTable table;
   table.size = elements.size();
   table.tail_size = elements.size() % kBitBlock;
@@ -190,13 +196,14 @@ BitTable BuildBitTable(std::span<const BitSource> elements, uint32_t row_bytes) 
   table.tail = table.tail_size == 0 ? BitBlock{} : MakeBlock(elements.last(table.tail_size));
 
   const size_t last_move = table.repeats == 0 ? 0 : (table.repeats - 1) * table.stride;
-  ByteTables byte_tables(table.byte_tables);
+  ByteTables byte_tables(max_byte_tables, table.byte_tables);
   for (BitBlock& block : table.period) {
     PlaceLanes(last_move, row_bytes, block);
     FillGroups(byte_tables, block);
   }
   PlaceLanes(0, row_bytes, table.tail);
   FillGroups(byte_tables, table.tail);
+  table.byte_tables.shrink_to_fit();
   return table;
 }
 

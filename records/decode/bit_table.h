@@ -19,6 +19,10 @@ struct BitSource {
 
 inline constexpr size_t kBitBlock = 64;
 
+// The byte tables of a spec, 2 KiB each; past this the cache would suffer more than the
+// element-wise path does.
+inline constexpr size_t kMaxByteTables = 64;
+
 // Eight neighbouring output elements as the OR of look-ups: one table a source byte.
 struct ByteGroup {
   static constexpr uint32_t kMaxBytes = 4;
@@ -53,11 +57,14 @@ struct BitTable {
   size_t tail_size = 0;
   size_t size = 0;  // elements
   std::vector<std::array<uint64_t, 256>> byte_tables;
+
+  size_t bytes() const;  // of memory
 };
 
 // REQUIRES: every bit < 8 * row_bytes. Takes O(elements) time for each divisor of the number of
-// blocks up to 64, and about 12 bytes an element where nothing repeats.
-BitTable BuildBitTable(std::span<const BitSource> elements, uint32_t row_bytes);
+// blocks up to 64, and about 14 bytes an element where nothing repeats, beside its byte tables.
+BitTable BuildBitTable(std::span<const BitSource> elements, uint32_t row_bytes,
+                       size_t max_byte_tables = kMaxByteTables);
 
 }  // namespace penstock
 

@@ -20,7 +20,7 @@ constexpr size_t kMaxNameLength = 128;
 constexpr size_t kMaxFeatureNameLength = 256;
 constexpr int kMaxAxes = 8;
 constexpr size_t kMaxRowBytes = size_t{64} << 20;
-// Of all tensors of a spec together: the tables take about 12 bytes an element.
+// Of all tensors of a spec together: the tables take about 14 bytes an element.
 constexpr size_t kMaxBits = size_t{1} << 20;
 
 absl::Status RefuseUnknownFields(const google::protobuf::Message& message) {
@@ -128,32 +128,6 @@ absl::StatusOr<std::vector<uint32_t>> CheckedShape(const v1::Bits& bits, size_t 
   return std::vector<uint32_t>(bits.shape().begin(), bits.shape().end());
 }
 
-// For each output element in order, where it is stored. Everything has been checked.
-std::vector<BitSource> MapElements(const v1::Bits& bits, size_t size,
-                                   std::span<const uint32_t> transpose) {
-  const size_t axes = transpose.size();
-  std::vector<uint32_t> stride(axes, 1);  // of the stored axes
-  for (size_t i = axes - 1; i > 0; --i) {
-    stride[i - 1] = stride[i] * bits.dims(static_cast<int>(i));
-  }
-  std::vector<bool> negative(bits.dims(static_cast<int>(bits.sign_axis())));
-  for (const uint32_t index : bits.negative()) negative[index] = true;
-
-  std::vector<BitSource> elements(size);
-  std::vector<uint32_t> index(axes);  // on the stored axes
-  for (BitSource& element : elements) {
-    element.bit = bits.first_bit();
-    for (size_t i = 0; i < axes; ++i) element.bit += index[i] * stride[i];
-    element.negative = negative[index[bits.sign_axis()]];
-    for (size_t i = axes; i-- > 0;) {
-      const uint32_t axis = transpose[i];
-      if (++index[axis] < bits.dims(static_cast<int>(axis))) break;
-      index[axis] = 0;
-    }
-  }
-  return elements;
-}
-
 Dtype BitsDtype(WireDtype wire_dtype) {
   switch (wire_dtype) {
     case WireDtype::kBf16:
@@ -198,7 +172,8 @@ uint64_t Fingerprint(const v1::DecodeSpec& spec) {
 // Fills a plan, tensor by tensor. Not thread-safe.
 class Compiler {
  public:
-  Compiler(WireDtype wire_dtype, Program::Plan& plan) : wire_dtype_(wire_dtype), plan_(plan) {}
+  Compiler(WireDtype wire_dtype, SpecTables& tables, Program::Plan& plan)
+      : wire_dtype_(wire_dtype), tables_(tables), plan_(plan) {}
 
   absl::Status Add(const v1::TensorSpec& tensor) {
     PENSTOCK_RETURN_IF_ERROR(CheckTensorName(tensor.name()));
@@ -258,7 +233,7 @@ class Compiler {
     PENSTOCK_RETURN_IF_ERROR(CheckSigns(bits));
     PENSTOCK_ASSIGN_OR_RETURN(std::vector<uint32_t> shape, CheckedShape(bits, size, transpose));
     if (packed()) return absl::OkStatus();
-    BitsStep step{column, BuildBitTable(MapElements(bits, size, transpose), bits.feature_bytes())};
+    BitsStep step{column, tables_.Get(num_tables_++, bits, size, transpose)};
     return AddTensor(name, BitsDtype(wire_dtype_), std::move(shape), std::move(step));
   }
 
@@ -375,15 +350,23 @@ class Compiler {
   }
 
   WireDtype wire_dtype_;
+  SpecTables& tables_;
   Program::Plan& plan_;
   std::set<std::string> names_;
   size_t num_bits_ = 0;
+  size_t num_tables_ = 0;
   size_t feature_bytes_ = 0;
 };
 
 }  // namespace
 
 absl::StatusOr<Program> Program::Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype) {
+  SpecTables tables;
+  return Compile(spec, wire_dtype, tables);
+}
+
+absl::StatusOr<Program> Program::Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype,
+                                         SpecTables& tables) {
   PENSTOCK_RETURN_IF_ERROR(Annotate(RefuseUnknownFields(spec), "decode spec"));
   if (spec.tensor().empty()) {
     return absl::InvalidArgumentError("decode spec: has no tensor");
@@ -393,7 +376,7 @@ absl::StatusOr<Program> Program::Compile(const v1::DecodeSpec& spec, WireDtype w
                                                      " tensors; the limit is ", kMaxTensors));
   }
   auto plan = std::make_shared<Plan>();
-  Compiler compiler(wire_dtype, *plan);
+  Compiler compiler(wire_dtype, tables, *plan);
   for (int i = 0; i < spec.tensor_size(); ++i) {
     const std::string where =
         absl::StrCat("decode spec: tensor ", i, " '", spec.tensor(i).name(), "'");

@@ -46,6 +46,38 @@ void ExpectOverLimit(const std::string& text, const std::string& message) {
   ExpectRefused(text, absl::StatusCode::kResourceExhausted, message);
 }
 
+// Of bits that lie anywhere, with signs that no other byte has: all that a table can take.
+v1::DecodeSpec SpecOfScatteredBits(int tensors) {
+  v1::DecodeSpec spec;
+  for (int t = 0; t < tensors; ++t) {
+    spec.add_tensor()->set_name(absl::StrCat("t", t));
+    v1::Bits& bits = *spec.mutable_tensor(t)->mutable_bits();
+    bits.set_feature("d");
+    bits.set_feature_bytes(64);
+    bits.add_dims(512);
+    for (uint32_t bit = 0; bit < 512; ++bit) {
+      if ((bit / 8 + 1) >> (bit % 8) & 1) bits.add_negative(bit);
+    }
+  }
+  return spec;
+}
+
+TEST(CompileTest, TheDtypesOfASpecShareItsTables) {
+  SpecTables tables;
+  const v1::DecodeSpec spec = SpecOfScatteredBits(2);
+  ASSERT_OK(Program::Compile(spec, WireDtype::kF64, tables));
+  const size_t bytes = tables.bytes();
+  EXPECT_GT(bytes, 2u * 512);
+  ASSERT_OK(Program::Compile(spec, WireDtype::kI8, tables));
+  EXPECT_EQ(tables.bytes(), bytes);
+}
+
+TEST(CompileTest, ASpecOfManyTensorsKeepsFewByteTables) {
+  SpecTables tables;
+  ASSERT_OK(Program::Compile(SpecOfScatteredBits(256), WireDtype::kI8, tables));
+  EXPECT_LT(tables.bytes(), size_t{256} * 512 * 20 + size_t{64} * 2048);
+}
+
 TEST(CompileTest, PlansChess) {
   ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec spec, LoadSpec("chess"));
   ASSERT_OK_AND_ASSIGN(const Program program, Program::Compile(spec, WireDtype::kI8));

@@ -57,6 +57,11 @@ size_t RowBytes(Dtype dtype, std::span<const uint32_t> row_shape) {
   return bytes;
 }
 
+// A process's own: two that write the same array do not write into one file.
+std::string PartialPath(absl::string_view path) {
+  return absl::StrCat(path, ".", ::getpid(), ".partial");
+}
+
 }  // namespace
 
 absl::StatusOr<NpyWriter> NpyWriter::Create(absl::string_view path, Dtype dtype,
@@ -70,7 +75,7 @@ absl::StatusOr<NpyWriter> NpyWriter::Create(absl::string_view path, Dtype dtype,
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": a row has at most ", kMaxShapeAxes, " axes, none of size 0"));
   }
-  const std::string partial = absl::StrCat(path, ".partial");
+  const std::string partial = PartialPath(path);
   const int fd = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return ErrnoToStatus(errno, absl::StrCat("creating ", partial));
   return NpyWriter(std::string(path), fd, dtype, row_shape);
@@ -111,7 +116,7 @@ NpyWriter& NpyWriter::operator=(NpyWriter&& other) noexcept {
 
 NpyWriter::~NpyWriter() { Abandon(); }
 
-std::string NpyWriter::partial_path() const { return path_ + ".partial"; }
+std::string NpyWriter::partial_path() const { return PartialPath(path_); }
 
 absl::Status NpyWriter::Append(std::span<const uint8_t> rows) {
   PENSTOCK_RETURN_IF_ERROR(status_);
@@ -147,7 +152,10 @@ absl::Status NpyWriter::FinishFile() {
     return failed;
   }
   if (::rename(partial_path().c_str(), path_.c_str()) != 0) {
-    return ErrnoToStatus(errno, absl::StrCat("renaming ", partial_path(), " to ", path_));
+    const absl::Status failed =
+        ErrnoToStatus(errno, absl::StrCat("renaming ", partial_path(), " to ", path_));
+    ::unlink(partial_path().c_str());
+    return failed;
   }
   return absl::OkStatus();
 }

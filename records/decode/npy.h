@@ -17,7 +17,7 @@
 namespace penstock {
 
 // Appends rows to an array [rows, row_shape...] whose number of rows is known only at the end.
-// The file is written as PATH.partial and gets its name in Finish(), so PATH is always whole.
+// The file is written as PATH.PID.partial and gets its name in Finish(), so PATH is always whole.
 //
 //   PENSTOCK_ASSIGN_OR_RETURN(NpyWriter writer, NpyWriter::Create("planes.npy", Dtype::kI8,
 //   shape)); PENSTOCK_RETURN_IF_ERROR(writer.Append(rows));

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
 
 namespace penstock {
 namespace {
@@ -20,9 +21,12 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 std::string TestPath(const std::string& name) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/npy_test_", getpid(), "_", name);
-  ::unlink(path.c_str());
-  return path;
+  static const TempFolder folder;
+  return folder.File(name);
+}
+
+std::string Partial(const std::string& path) {
+  return absl::StrCat(path, ".", ::getpid(), ".partial");
 }
 
 std::string ReadFile(const std::string& path) {
@@ -94,26 +98,26 @@ TEST(NpyWriterTest, LeavesNothingWithoutFinish) {
   {
     ASSERT_OK_AND_ASSIGN(NpyWriter writer, NpyWriter::Create(path, Dtype::kU8, {}));
     ASSERT_OK(writer.Append(std::vector<uint8_t>(1 << 20)));
-    EXPECT_TRUE(Exists(path + ".partial"));
+    EXPECT_TRUE(Exists(Partial(path)));
   }
   EXPECT_FALSE(Exists(path));
-  EXPECT_FALSE(Exists(path + ".partial"));
+  EXPECT_FALSE(Exists(Partial(path)));
 }
 
 TEST(NpyWriterTest, ReportsAFullDiskAndKeepsTheOldFile) {
   const std::string path = TestPath("full.npy");
   std::ofstream(path) << "old";
-  ASSERT_EQ(::symlink("/dev/full", (path + ".partial").c_str()), 0);
+  ASSERT_EQ(::symlink("/dev/full", Partial(path).c_str()), 0);
   ASSERT_OK_AND_ASSIGN(NpyWriter writer, NpyWriter::Create(path, Dtype::kU8, {}));
   EXPECT_OK(writer.Append(std::vector<uint8_t>(100)));
   EXPECT_THAT(writer.Finish(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(path)));
   EXPECT_EQ(ReadFile(path), "old");
-  EXPECT_FALSE(Exists(path + ".partial"));
+  EXPECT_FALSE(Exists(Partial(path)));
 }
 
 TEST(NpyWriterTest, StaysFailedOnceTheDiskWasFull) {
   const std::string path = TestPath("failed.npy");
-  ASSERT_EQ(::symlink("/dev/full", (path + ".partial").c_str()), 0);
+  ASSERT_EQ(::symlink("/dev/full", Partial(path).c_str()), 0);
   ASSERT_OK_AND_ASSIGN(NpyWriter writer, NpyWriter::Create(path, Dtype::kU8, {}));
   const auto full = StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("No space left"));
   EXPECT_THAT(writer.Append(std::vector<uint8_t>(1 << 20)), full);
@@ -136,7 +140,7 @@ TEST(NpyWriterTest, RefusesBf16) {
 
 TEST(NpyWriterTest, NamesTheFileItCannotCreate) {
   EXPECT_THAT(NpyWriter::Create("/nonexistent/x.npy", Dtype::kU8, {}),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent/x.npy.partial")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(Partial("/nonexistent/x.npy"))));
 }
 
 TEST(NpyWriterTest, FinishesOnce) {
@@ -144,6 +148,14 @@ TEST(NpyWriterTest, FinishesOnce) {
   ASSERT_OK(writer.Finish());
   EXPECT_THAT(writer.Finish(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("already")));
+}
+
+TEST(NpyWriterTest, LeavesNothingBesideANameThatIsAFolder) {
+  const std::string path = TestPath("folder.npy");
+  ASSERT_EQ(::mkdir(path.c_str(), 0777), 0);
+  ASSERT_OK_AND_ASSIGN(NpyWriter writer, NpyWriter::Create(path, Dtype::kU8, {}));
+  EXPECT_THAT(writer.Finish(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path)));
+  EXPECT_FALSE(Exists(Partial(path)));
 }
 
 }  // namespace

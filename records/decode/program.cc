@@ -63,7 +63,7 @@ void Run(const BitsStep& step, const TensorInfo& tensor, const Tile& tile, uint8
          DecodeCounters&) {
   const uint8_t* const* rows = tile.rows(step.column);
   const auto expand = [&](Stores stores, size_t first, size_t n, uint8_t* to) {
-    ExpandBits(step.table, tensor.dtype, tile.options.level, stores, rows + first, n, to);
+    ExpandBits(*step.table, tensor.dtype, tile.options.level, stores, rows + first, n, to);
   };
   if (StreamsBits(tile.options.level, out, tensor.row_bytes)) {
     return expand(tile.options.stores, 0, tile.size, out);

@@ -14,6 +14,7 @@
 #include "records/base/dtype.h"
 #include "records/decode/bits.h"
 #include "records/decode/simd_level.h"
+#include "records/decode/spec_tables.h"
 #include "records/format/example.h"
 
 namespace penstock {
@@ -69,6 +70,9 @@ class Program {
   // kInvalidArgument names the tensor and the reason; kResourceExhausted a limit of
   // docs/decode_spec.md; kFailedPrecondition: the spec uses fields that this version lacks.
   static absl::StatusOr<Program> Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype);
+  // The same, with what other programs of `spec` left in `tables`.
+  static absl::StatusOr<Program> Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype,
+                                         SpecTables& tables);
 
   // The distinct features needed, in order of first use; DecodeRows() takes a column for each.
   std::span<const FeatureUse> features() const;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace penstock {
 // `column` is an index into features().
 struct BitsStep {
   size_t column = 0;
-  BitTable table;
+  std::shared_ptr<const BitTable> table;  // Shared by the programs of the spec.
 };
 
 struct MateScoreStep {

@@ -1,11 +1,11 @@
 #include "records/decode/spec.h"
 
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
 
 namespace penstock {
 namespace {
@@ -14,9 +14,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string WriteFile(const std::string& name, const std::string& text) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
+  static const TempFolder folder;
+  return folder.Write(name, text);
 }
 
 TEST(LoadSpecTest, KnowsChess) {

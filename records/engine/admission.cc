@@ -1,40 +1,90 @@
 #include "records/engine/admission.h"
 
-#include <algorithm>
 #include <tuple>
 
 namespace penstock {
 
 void Admission::Enqueue(WindowState& window) {
   window.phase = WindowState::Phase::kWaiting;
-  waiting_.push_back(&window);
+  window.queued = true;
+  window.fits_at = 0;
+  (window.session->*QueueOf(window)).Insert(&window);
+  ++num_waiting_;
+  changed_ = true;
+}
+
+void Admission::Dequeue(WindowState& window) {
+  (window.session->*QueueOf(window)).Remove(&window);
+  window.queued = false;
+  --num_waiting_;
+}
+
+void Admission::Use(WindowState& window, Clock::time_point now) {
+  const bool queued = window.queued;
+  if (queued) Dequeue(window);
+  window.in_use = true;
+  if (queued) Enqueue(window);
+  const bool loads =
+      window.phase == WindowState::Phase::kLoading || window.phase == WindowState::Phase::kBuilding;
+  if (loads) SetAwaited(window, true);
+  if (window.ready_in == nullptr) return;
+  used_.splice(used_.end(), announced_, window.ready_at);
+  announced_bytes_ -= window.bytes;
+  window.session->ready_bytes += window.bytes;
+  window.ready_in = &used_;
+  window.last_used = now;
+}
+
+void Admission::SetAwaited(WindowState& window, bool awaited) {
+  if (window.awaited == awaited) return;
+  window.awaited = awaited;
+  window.session->num_awaited += awaited ? 1 : -1;
+  changed_ = true;  // A stay may begin, or others may take what is ready.
+}
+
+void Admission::SetReady(WindowState& window, Clock::time_point now) {
+  window.phase = WindowState::Phase::kReady;
+  window.ready_in = window.in_use ? &used_ : &announced_;
+  window.ready_at = window.ready_in->insert(window.ready_in->end(), &window);
+  window.last_used = now;
+  (window.in_use ? window.session->ready_bytes : announced_bytes_) += window.bytes;
+  SetAwaited(window, false);
+  if (!window.in_use) changed_ = true;  // It can yield.
+}
+
+void Admission::Touch(WindowState& window, Clock::time_point now) {
+  window.last_used = now;
+  Windows* list = window.ready_in;
+  if (list != nullptr) list->splice(list->end(), *list, window.ready_at);
 }
 
 void Admission::Withdraw(WindowState& window) {
-  if (window.phase == WindowState::Phase::kWaiting) std::erase(waiting_, &window);
+  if (window.queued) {
+    Dequeue(window);
+    changed_ = true;  // Others may have waited behind it.
+  }
   Unpin(window);
 }
 
+void Admission::LetGo(uint64_t bytes) {
+  store_.LetGo(bytes);
+  changed_ = true;
+}
+
 void Admission::Unpin(WindowState& window) {
+  SetAwaited(window, false);
+  if (window.ready_in != nullptr) {
+    (window.in_use ? window.session->ready_bytes : announced_bytes_) -= window.bytes;
+    window.ready_in->erase(window.ready_at);
+  }
+  window.ready_in = nullptr;
   if (window.chunks.empty()) return;
   for (ChunkEntry* chunk : window.chunks) std::erase(chunk->waiters, &window);
   SharedWindows::Leave(window);
   store_.Unpin(window.chunks, window.table_bytes);
   window.chunks.clear();
   window.missing = 0;
-}
-
-WindowState* Admission::BestUntried() const {
-  const auto rank = [](const WindowState* window) {
-    return std::tuple(!window->in_use, window->session->last_admission, window->needed_at,
-                      window->sequence);
-  };
-  WindowState* best = nullptr;
-  for (WindowState* window : waiting_) {
-    if (window->tried == round_) continue;
-    if (best == nullptr || rank(window) < rank(best)) best = window;
-  }
-  return best;
+  changed_ = true;
 }
 
 // What clients define must not keep them from reading it; that of windows which are only announced
@@ -45,13 +95,19 @@ uint64_t Admission::RoomFor(const WindowState& window) const {
   return budget - std::min(budget, store_.held_bytes());
 }
 
+// What others pin may be the window's chunks too, but then it takes as much as they do: only what
+// is unpinned makes a window fit that did not.
 bool Admission::TryAdmit(WindowState& window) {
+  if (store_.unpinned_bytes() < window.fits_at) return false;
   SessionState& session = *window.session;
-  if (!store_.Pin(window.definition, session.layout, window.table_bytes, RoomFor(window),
-                  window.chunks)) {
+  ++num_looks_;
+  const uint64_t pinned = store_.PinnedWith(window.definition, *session.layout, window.table_bytes);
+  if (pinned > RoomFor(window)) {
+    window.fits_at = store_.unpinned_bytes() + pinned - std::min(pinned, store_.budget_bytes());
     return false;
   }
-  std::erase(waiting_, &window);
+  Dequeue(window);
+  store_.Pin(window.definition, session.layout, window.table_bytes, window.chunks);
   for (ChunkEntry* chunk : window.chunks) {
     if (chunk->state == ChunkEntry::State::kResident) continue;
     chunk->waiters.push_back(&window);
@@ -59,52 +115,200 @@ bool Admission::TryAdmit(WindowState& window) {
   }
   window.next_load = 0;
   window.phase = window.missing > 0 ? WindowState::Phase::kLoading : WindowState::Phase::kBuilding;
+  if (window.in_use) SetAwaited(window, true);
   session.last_admission = ++admissions_;
   session.window_work.Insert(&window);
   return true;
 }
 
-template <typename MayYield>
-bool Admission::AdmitByYielding(WindowState& window, std::span<SessionState* const> sessions,
-                                const MayYield& may_yield) {
-  for (SessionState* session : sessions) {
-    for (auto& [number, other] : session->windows) {
-      if (!other->idle() || !may_yield(*other)) continue;
-      Unpin(*other);
-      other->phase = WindowState::Phase::kYielded;
-      ++num_yielded_;
-      if (TryAdmit(window)) return true;
-    }
+uint64_t Admission::Lacks(const WindowState& window) const {
+  return window.fits_at - std::min(window.fits_at, store_.unpinned_bytes());
+}
+
+WindowState* Admission::LongestUnread() const {
+  if (used_.empty() || announced_.empty()) {
+    const Windows& windows = used_.empty() ? announced_ : used_;
+    return windows.empty() ? nullptr : windows.front();
+  }
+  return used_.front()->last_used <= announced_.front()->last_used ? used_.front()
+                                                                   : announced_.front();
+}
+
+Admission::Clock::time_point Admission::next_yield() const {
+  const WindowState* window = LongestUnread();
+  return window == nullptr ? Clock::time_point::max() : window->last_used + idle_pin_;
+}
+
+void Admission::Yield(WindowState& window) {
+  Unpin(window);
+  window.phase = WindowState::Phase::kYielded;
+  ++num_yielded_;
+}
+
+bool Admission::MayYieldUnread(const WindowState& window, const Turns& turns) {
+  if (window.active > 0) return false;
+  return window.requests == 0 || turns.AwaitedBytes(*window.session) > 0;
+}
+
+void Admission::YieldUsed(WindowState& window, const Turns& turns) {
+  SessionState& session = *window.session;
+  const size_t awaited = window.requests > 0 ? turns.AwaitedBytes(session) : 0;
+  Yield(window);
+  session.runnable.MoveTo(window.pending, [&window](const RequestState& request) {
+    return request.window == &window && request.refusal.ok();
+  });
+  if (window.pending.empty()) return;
+  if (awaited == 0 && session.stalled_at_bytes == 0) return Requeue(window);
+  if (session.stalled_at_bytes == 0) stalled_.push_back(&session);
+  session.stalled_at_bytes = std::max<size_t>(awaited, 1);
+}
+
+void Admission::Resume(const Turns& turns) {
+  std::erase_if(stalled_, [this, &turns](SessionState* session) {
+    if (!turns.MayHave(*session, session->stalled_at_bytes)) return false;
+    Requeue(*session);
+    return true;
+  });
+}
+
+void Admission::Requeue(SessionState& session) {
+  session.stalled_at_bytes = 0;
+  for (auto& [number, window] : session.windows) {
+    if (window->phase == WindowState::Phase::kYielded && !window->pending.empty()) Requeue(*window);
+  }
+}
+
+void Admission::Requeue(WindowState& window) {
+  window.needed_at = window.pending.front()->needed_at;
+  for (const RequestState* request : window.pending) {
+    window.needed_at = std::min(window.needed_at, request->needed_at);
+  }
+  Enqueue(window);
+}
+
+bool Admission::MayLose(const SessionState& session, Clock::time_point now) {
+  return now >= session.keeps_until;
+}
+
+void Admission::UpdateStays(const Turns& turns, Clock::time_point now) {
+  for (SessionState* session : turns.sessions()) {
+    if (!session->gathers) continue;
+    const bool whole = session->waiting_used.empty() && session->num_awaited == 0;
+    if (!whole && now < session->keeps_until) continue;
+    session->gathers = false;
+    session->keeps_until = whole ? now + stay_ : now;
+  }
+}
+
+void Admission::CountLosable(const Turns& turns, Clock::time_point now) {
+  losable_bytes_ = 0;
+  for (const SessionState* session : turns.sessions()) {
+    if (MayLose(*session, now)) losable_bytes_ += session->ready_bytes;
+  }
+}
+
+uint64_t Admission::FindCandidates(const SessionState& session, Clock::time_point now) {
+  uint64_t bytes = announced_bytes_;
+  candidates_.assign(announced_.rbegin(), announced_.rend());
+  const auto first_used = static_cast<std::ptrdiff_t>(candidates_.size());
+  for (WindowState* window : used_) {
+    if (window->session == &session || window->active > 0) continue;
+    if (!MayLose(*window->session, now)) continue;
+    candidates_.push_back(window);
+    bytes += window->bytes;
+  }
+  std::stable_sort(candidates_.begin() + first_used, candidates_.end(),
+                   [](const WindowState* a, const WindowState* b) {
+                     return a->session->keeps_until < b->session->keeps_until;
+                   });
+  return bytes;
+}
+
+bool Admission::AdmitInTheirPlace(WindowState& window, const Turns& turns, Clock::time_point now) {
+  SessionState& session = *window.session;
+  const bool may_lose = MayLose(session, now);
+  const uint64_t lacks = Lacks(window);
+  const uint64_t own_bytes = may_lose ? session.ready_bytes : 0;
+  if (announced_bytes_ + losable_bytes_ - own_bytes < lacks) return false;
+  if (FindCandidates(session, now) < lacks) return false;
+  bool admitted = false;
+  for (size_t i = 0; i < candidates_.size() && !admitted; ++i) {
+    YieldUsed(*candidates_[i], turns);
+    admitted = TryAdmit(window);
+  }
+  if (may_lose) {
+    session.gathers = true;
+    session.keeps_until = now + idle_pin_;
+  }
+  CountLosable(turns, now);
+  return admitted;
+}
+
+bool Admission::AdmitBeforeAnnounced(WindowState& window) {
+  if (announced_bytes_ < Lacks(window)) return false;
+  while (!announced_.empty()) {
+    Yield(*announced_.back());
+    if (TryAdmit(window)) return true;
   }
   return false;
 }
 
-void Admission::Run(std::span<SessionState* const> sessions, Clock::time_point now) {
-  const auto announced_only = [](const WindowState& window) { return !window.in_use; };
-  const auto unread = [&](const WindowState& window) {
-    return now - window.last_used >= idle_pin_;
-  };
-  ++round_;
-  while (WindowState* window = BestUntried()) {
-    window->tried = round_;
-    if (TryAdmit(*window)) continue;
-    if (window->in_use && AdmitByYielding(*window, sessions, announced_only)) continue;
-    if (AdmitByYielding(*window, sessions, unread)) continue;
-    // Smaller windows may not overtake, or a large one would wait for ever; those that a client
-    // waits for may: it cannot release what it has before it gets them.
-    if (!window->in_use) break;
+bool Admission::Admit(WindowState& window, const Turns& turns, Clock::time_point now) {
+  if (TryAdmit(window)) return true;
+  if (window.in_use && AdmitBeforeAnnounced(window)) return true;
+  while (now >= next_yield()) {
+    WindowState& unread = *LongestUnread();
+    if (!MayYieldUnread(unread, turns)) {
+      Touch(unread, now);
+      continue;
+    }
+    YieldUsed(unread, turns);
+    if (TryAdmit(window)) return true;
   }
-  FindNextYield(sessions);
+  return window.in_use && AdmitInTheirPlace(window, turns, now);
 }
 
-void Admission::FindNextYield(std::span<SessionState* const> sessions) {
-  next_yield_ = Clock::time_point::max();
-  if (waiting_.empty()) return;
-  for (SessionState* session : sessions) {
-    for (auto& [number, window] : session->windows) {
-      if (window->idle()) next_yield_ = std::min(next_yield_, window->last_used + idle_pin_);
+void Admission::RunInTurn(Waiting waiting, const Turns& turns, Clock::time_point now) {
+  // Those whose stay it is, then those whose last one was longest ago.
+  const auto rank = [waiting, now](const SessionState* session) {
+    const WindowState& window = *(session->*waiting).first();
+    const bool stays = !MayLose(*session, now);
+    return std::tuple(!stays, stays ? Clock::time_point() : session->keeps_until,
+                      session->last_admission, window.needed_at, window.sequence);
+  };
+  const auto later = [&rank](const SessionState* a, const SessionState* b) {
+    return rank(a) > rank(b);
+  };
+  in_turn_.clear();
+  for (SessionState* session : turns.sessions()) {
+    if (!(session->*waiting).empty()) in_turn_.push_back(session);
+  }
+  std::make_heap(in_turn_.begin(), in_turn_.end(), later);
+  while (!in_turn_.empty()) {
+    std::pop_heap(in_turn_.begin(), in_turn_.end(), later);
+    NeededOrder<WindowState>& windows = in_turn_.back()->*waiting;
+    const bool admitted = Admit(*windows.first(), turns, now);
+    // Smaller windows may not overtake, or a large one would wait for ever; those that a client
+    // waits for may overtake another client's: it cannot release what it has before it gets them.
+    if (!admitted && waiting == &SessionState::waiting_announced) return;
+    if (!admitted || windows.empty()) {
+      in_turn_.pop_back();
+    } else {
+      std::push_heap(in_turn_.begin(), in_turn_.end(), later);
     }
   }
+}
+
+void Admission::Run(const Turns& turns, Clock::time_point now) {
+  UpdateStays(turns, now);
+  CountLosable(turns, now);
+  RunInTurn(&SessionState::waiting_used, turns, now);
+  RunInTurn(&SessionState::waiting_announced, turns, now);
+  next_stay_end_ = Clock::time_point::max();
+  for (const SessionState* session : turns.sessions()) {
+    if (!MayLose(*session, now)) next_stay_end_ = std::min(next_stay_end_, session->keeps_until);
+  }
+  changed_ = false;
 }
 
 }  // namespace penstock

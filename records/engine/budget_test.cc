@@ -106,9 +106,9 @@ TEST_F(BudgetTest, WindowsOpenedAheadMakeRoomForTheOneThatIsRead) {
   ExpectAnswer(client, first, FetchAll(first, 1));
 }
 
-TEST_F(BudgetTest, AnIdlePinYieldsToAnotherClient) {
+TEST_F(BudgetTest, AWindowThatIsNotReadYieldsToAnotherClient) {
   MakeData();
-  StartWithRoomFor(1.5, {.idle_pin = std::chrono::milliseconds(30)});
+  StartWithRoomFor(1.5);
   Recorder slow, other;
   auto one = Open(slow), two = Open(other);
   OpenAndFetch(*one, slow, 1, 0);
@@ -117,6 +117,62 @@ TEST_F(BudgetTest, AnIdlePinYieldsToAnotherClient) {
   const OpenWindow window = data_->Window(1, {0});
   ASSERT_OK(one->Fetch(FetchAll(window, 2)));
   ExpectAnswer(slow, window, FetchAll(window, 2));
+}
+
+TEST_F(BudgetTest, WhatAClientAsksForAndDoesNotReadYieldsToAnother) {
+  const ChessData& data = MakeData({.shards = 1, .chunks_per_shard = 2, .records_per_chunk = 2000});
+  StartWithRoomFor(
+      1.5, {.session_part_bytes = uint64_t{1} << 20, .idle_pin = std::chrono::milliseconds(30)});
+  Recorder stopped, other;
+  auto one = Open(stopped), two = Open(other);
+  stopped.HoldParts();
+  const OpenWindow window = data.Window(1, {0});
+  ASSERT_OK(one->OpenWindow(window));
+  ASSERT_OK(one->Fetch(FetchAll(window, 1)));
+  ASSERT_TRUE(stopped.WaitParts(1));
+  OpenAndFetch(*two, other, 1, 1);
+  EXPECT_EQ(engine_->stats().windows_yielded, 1u);
+  EXPECT_EQ(stopped.order().size(), 1u);
+  // What it asks for in the meantime waits too.
+  ASSERT_OK(one->Fetch(FetchAll(window, 2)));
+  EXPECT_EQ(engine_->stats().waiting_windows, 0u);
+  stopped.DropParts();
+  ExpectAnswer(stopped, window, FetchAll(window, 1));
+  ExpectAnswer(stopped, window, FetchAll(window, 2));
+}
+
+TEST_F(BudgetTest, AClientWhoseRowsWaitForMemoryIsCountedAsStarved) {
+  const ChessData& data = MakeData();
+  StartWithRoomFor(1.5, {.stay = std::chrono::hours(1)});
+  Recorder starved, other;
+  auto one = Open(starved), two = Open(other);
+  OpenAndFetch(*one, starved, 1, 0);
+  EXPECT_EQ(one->stats().starved_windows, 0u);
+  OpenAndFetch(*two, other, 1, 1);  // In its place, and it stays.
+  ASSERT_OK(one->Fetch(FetchAll(data.Window(1, {0}), 2)));
+  EXPECT_EQ(one->stats().starved_windows, 1u);
+  EXPECT_EQ(two->stats().starved_windows, 0u);
+  ASSERT_OK(two->Release(1));
+  ExpectAnswer(starved, data.Window(1, {0}), FetchAll(data.Window(1, {0}), 2));
+  EXPECT_EQ(one->stats().starved_windows, 0u);
+}
+
+// Nobody looks for it any more.
+TEST_F(BudgetTest, AClientThatStoppedReadingMayLeave) {
+  const ChessData& data = MakeData({.shards = 1, .chunks_per_shard = 2, .records_per_chunk = 2000});
+  StartWithRoomFor(
+      1.5, {.session_part_bytes = uint64_t{1} << 20, .idle_pin = std::chrono::milliseconds(1)});
+  Recorder stopped, other;
+  auto one = Open(stopped), two = Open(other);
+  stopped.HoldParts();
+  ASSERT_OK(one->OpenWindow(data.Window(1, {0})));
+  ASSERT_OK(one->Fetch(FetchAll(data.Window(1, {0}), 1)));
+  ASSERT_TRUE(stopped.WaitParts(1));
+  OpenAndFetch(*two, other, 1, 1);
+  one = nullptr;
+  stopped.DropParts();
+  ASSERT_OK(two->Release(1));
+  OpenAndFetch(*two, other, 2, 0);
 }
 
 TEST_F(BudgetTest, UnpinnedChunksMakeRoomOldestFirst) {
@@ -163,15 +219,47 @@ TEST_F(BudgetTest, DefinitionsBeyondTheirLimitAreRefusedWithTheNumbers) {
     status = session->OpenWindow(data.Window(w, {0}));
   }
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
-                               AllOf(HasSubstr("definitions of open windows take"),
+                               AllOf(HasSubstr("definitions of open windows and decode specs take"),
                                      HasSubstr("the limit is 97.7 KiB"))));
   session = nullptr;
   EXPECT_OK(second->OpenWindow(data.Window(1, {0})));
 }
 
+// Its tables take about 1 MB.
+StreamOptions LargeSpec(const std::string& feature) {
+  StreamOptions options;
+  options.spec.add_tensor()->set_name("x");
+  v1::Bits& bits = *options.spec.mutable_tensor(0)->mutable_bits();
+  bits.set_feature(feature);
+  bits.set_feature_bytes(8192);
+  bits.add_dims(65536);
+  for (uint32_t bit = 0; bit < 65536; ++bit) {
+    if (uint64_t{bit} * bit / 7 % 3 == 0) bits.add_negative(bit);
+  }
+  return options;
+}
+
+TEST_F(BudgetTest, SpecsCountAsDefinitionsOnceForAllTheirClients) {
+  MakeData();
+  Start({.limits = {.max_definition_bytes = 1'900'000}});
+  Recorder client;
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK_AND_ASSIGN(auto session, engine_->OpenSession(LargeSpec("a"), client));
+    sessions.push_back(std::move(session));
+  }
+  EXPECT_THAT(engine_->OpenSession(LargeSpec("b"), client),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("decode specs take"), HasSubstr("the limit is 1.8 MiB"))));
+  EXPECT_GT(engine_->stats().resident_bytes, 800'000u);
+  sessions.clear();
+  EXPECT_EQ(engine_->stats().resident_bytes, 0u);
+  EXPECT_OK(engine_->OpenSession(LargeSpec("b"), client));
+}
+
 TEST_F(BudgetTest, TwoClientsThatNeedMoreThanThereIsBothFinish) {
   const ChessData& data = MakeData();
-  StartWithRoomFor(2.5, {.idle_pin = std::chrono::milliseconds(1)});
+  StartWithRoomFor(2.5, {.stay = std::chrono::milliseconds(1)});
   Recorder first, second;
   auto one = Open(first), two = Open(second);
   for (uint64_t round = 0; round < 20; ++round) {

@@ -116,6 +116,8 @@ std::optional<Chunk> ChunkLoader::Load(const ShardRef& shard, const ChunkRef& ch
   if (!bytes.ok()) return fail(bytes.status());
   auto raw = Decompressed(shard, chunk, *bytes);
   if (!raw.ok()) {
+    // Sound bytes can be too much for the decompressor.
+    if (checksum_holds && !absl::IsDataLoss(raw.status())) return fail(raw.status());
     error = RecordDamaged(shard, chunk, 0, /*rest_of_chunk=*/true, raw.status());
     return std::nullopt;
   }

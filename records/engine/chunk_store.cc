@@ -50,14 +50,15 @@ uint64_t ChunkStore::WindowBytes(const OpenWindow& window, const ChunkLayout& la
   return bytes;
 }
 
-uint64_t ChunkStore::NewlyPinnedBytes(const OpenWindow& window, const ChunkLayout* layout) const {
-  uint64_t bytes = 0;
+uint64_t ChunkStore::PinnedWith(const OpenWindow& window, const ChunkLayout& layout,
+                                uint64_t table_bytes) const {
+  uint64_t bytes = AddSaturated(pinned_bytes_, table_bytes);
   for (uint32_t i = 0; i < window.chunks.size(); ++i) {
     const ChunkRef& chunk = window.chunks[i];
     const ShardRef& shard = window.shards[chunk.shard];
-    auto found = entries_.find(MakeKey(shard, chunk, layout, DamageOf(window, i)));
+    auto found = entries_.find(MakeKey(shard, chunk, &layout, DamageOf(window, i)));
     if (found != entries_.end() && found->second->pins > 0) continue;
-    bytes = AddSaturated(bytes, EntryBytes(shard, chunk, *layout));
+    bytes = AddSaturated(bytes, EntryBytes(shard, chunk, layout));
   }
   return bytes;
 }
@@ -83,10 +84,8 @@ ChunkEntry& ChunkStore::FindOrAdd(const OpenWindow& window, uint32_t i,
   return *entry;
 }
 
-bool ChunkStore::Pin(const OpenWindow& window, const std::shared_ptr<const ChunkLayout>& layout,
-                     uint64_t table_bytes, uint64_t room, std::vector<ChunkEntry*>& entries) {
-  const uint64_t more = AddSaturated(NewlyPinnedBytes(window, layout.get()), table_bytes);
-  if (AddSaturated(pinned_bytes_, more) > room) return false;
+void ChunkStore::Pin(const OpenWindow& window, const std::shared_ptr<const ChunkLayout>& layout,
+                     uint64_t table_bytes, std::vector<ChunkEntry*>& entries) {
   for (uint32_t i = 0; i < window.chunks.size(); ++i) {
     ChunkEntry& entry = FindOrAdd(window, i, layout);
     if (entry.pins++ == 0) {
@@ -98,7 +97,6 @@ bool ChunkStore::Pin(const OpenWindow& window, const std::shared_ptr<const Chunk
   pinned_bytes_ += table_bytes;
   total_bytes_ += table_bytes;
   EvictTo(budget_bytes_);
-  return true;
 }
 
 void ChunkStore::Hold(uint64_t bytes) {
@@ -114,10 +112,12 @@ void ChunkStore::LetGo(uint64_t bytes) {
 
 void ChunkStore::Unpin(std::span<ChunkEntry* const> entries, uint64_t table_bytes) {
   pinned_bytes_ -= table_bytes;
+  unpinned_bytes_ += table_bytes;
   total_bytes_ -= table_bytes;
   for (ChunkEntry* entry : entries) {
     if (--entry->pins > 0) continue;
     pinned_bytes_ -= entry->bytes;
+    unpinned_bytes_ += entry->bytes;
     if (entry->state == ChunkEntry::State::kResident) {
       LinkNewest(*entry);
     } else if (entry->state != ChunkEntry::State::kLoading) {

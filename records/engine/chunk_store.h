@@ -56,11 +56,13 @@ class ChunkStore {
   static uint64_t WindowBytes(const OpenWindow& window, const ChunkLayout& layout,
                               uint64_t table_bytes);
 
-  // Pins all chunks of a window and reserves `table_bytes` beside them, making room by evicting,
-  // or does nothing and returns false where that would pin more than `room`. New entries are
-  // kQueued.
-  bool Pin(const OpenWindow& window, const std::shared_ptr<const ChunkLayout>& layout,
-           uint64_t table_bytes, uint64_t room, std::vector<ChunkEntry*>& entries);
+  // What pinned_bytes() would be with the chunks of a window and its `table_bytes`; saturates.
+  uint64_t PinnedWith(const OpenWindow& window, const ChunkLayout& layout,
+                      uint64_t table_bytes) const;
+  // Pins all chunks of a window and reserves `table_bytes` beside them, making room by evicting.
+  // New entries are kQueued.
+  void Pin(const OpenWindow& window, const std::shared_ptr<const ChunkLayout>& layout,
+           uint64_t table_bytes, std::vector<ChunkEntry*>& entries);
   // Takes memory of something else from the budget; chunks that nobody pins make room. It leaves
   // Pin() no less: pins and this may exceed the budget together.
   void Hold(uint64_t bytes);
@@ -77,6 +79,8 @@ class ChunkStore {
   uint64_t budget_bytes() const { return budget_bytes_; }
   uint64_t total_bytes() const { return total_bytes_; }
   uint64_t pinned_bytes() const { return pinned_bytes_; }
+  // All that Unpin() ever took from pinned_bytes().
+  uint64_t unpinned_bytes() const { return unpinned_bytes_; }
   uint64_t held_bytes() const { return held_bytes_; }
   const ChunkStoreStats& stats() const { return stats_; }
 
@@ -98,8 +102,6 @@ class ChunkStore {
   static Key MakeKey(const ShardRef& shard, const ChunkRef& chunk, const ChunkLayout* layout,
                      ListedDamage damage);
   static Key MakeKey(const ChunkEntry& entry);
-  // Bytes that pinning `window` would add to the pinned ones.
-  uint64_t NewlyPinnedBytes(const OpenWindow& window, const ChunkLayout* layout) const;
   // Of chunk i of the window.
   ChunkEntry& FindOrAdd(const OpenWindow& window, uint32_t i,
                         const std::shared_ptr<const ChunkLayout>& layout);
@@ -111,6 +113,7 @@ class ChunkStore {
   const uint64_t budget_bytes_;
   uint64_t total_bytes_ = 0;
   uint64_t pinned_bytes_ = 0;
+  uint64_t unpinned_bytes_ = 0;
   uint64_t held_bytes_ = 0;
   std::unordered_map<Key, std::unique_ptr<ChunkEntry>, KeyHash> entries_;
   std::vector<std::unique_ptr<ChunkEntry>> failed_;  // Pinned still.

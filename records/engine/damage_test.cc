@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "records/base/crc32c.h"
 #include "records/engine/testing/engine_fixture.h"
 #include "records/format/tfrecord.h"
 
@@ -91,6 +92,24 @@ TEST_F(DamageTest, ADamagedMemberLosesTheChunk) {
     ASSERT_TRUE(error.damage);
     EXPECT_EQ(error.damage->record, 0u);
     EXPECT_TRUE(error.damage->rest_of_chunk);
+  }
+}
+
+TEST_F(DamageTest, WhatTheDecompressorRefusesIsDamageOnlyIfTheChecksumSaysSo) {
+  for (bool sound : {false, true}) {
+    const ChessData& data = MakeData({.compression = Compression::kZstd});
+    OpenWindow window = data.Window(1, {1});
+    ChunkRef& chunk = window.chunks[0];
+    std::string shard = folder_.Read(kShard);
+    shard.replace(chunk.offset, 6, std::string("\x28\xb5\x2f\xfd\x00\x90", 6));  // Window: 2^28.
+    folder_.Write(kShard, shard);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(shard.data()) + chunk.offset;
+    if (sound) chunk.crc32c = Crc32c({bytes, chunk.size});
+    const StreamError error = OpenAndFail(window);
+    EXPECT_EQ(error.status.code(),
+              sound ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kDataLoss)
+        << error.status;
+    EXPECT_EQ(error.damage.has_value(), !sound);
   }
 }
 

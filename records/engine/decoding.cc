@@ -19,8 +19,9 @@ constexpr size_t kBlockBytes = size_t{1000} << 10;
 constexpr uint32_t kBlockMultiple = 16;
 constexpr size_t kMaxSharedTensors = 8;
 
-absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtype) {
-  PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(options.spec, dtype));
+absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtype,
+                                    SpecTables& tables) {
+  PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(options.spec, dtype, tables));
   const size_t row_bytes = PieceRowBytes(program, options.record_ids);
   if (row_bytes > PartBuffer::kMaxPartBytes) {
     return absl::ResourceExhaustedError(
@@ -39,11 +40,12 @@ absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtyp
 
 absl::StatusOr<Decodings> Decodings::Compile(const StreamOptions& options) {
   Decodings decodings;
+  SpecTables tables;
   absl::Status error;
   for (WireDtype dtype :
        {WireDtype::kF64, WireDtype::kF32, WireDtype::kBf16, WireDtype::kI8, WireDtype::kPacked}) {
     const auto index = static_cast<size_t>(dtype);
-    decodings.by_dtype_[index] = CompileFor(options, dtype);
+    decodings.by_dtype_[index] = CompileFor(options, dtype, tables);
     if (decodings.by_dtype_[index].ok()) {
       decodings.any_ = index;
     } else {
@@ -51,6 +53,8 @@ absl::StatusOr<Decodings> Decodings::Compile(const StreamOptions& options) {
     }
   }
   if (decodings.any_ == 0) return error;
+  // What names it, and the names in each dtype's program.
+  decodings.bytes_ = tables.bytes() + 4 * options.spec.ByteSizeLong();
   return decodings;
 }
 

@@ -16,6 +16,8 @@
 
 namespace penstock {
 
+inline constexpr size_t kNumWireDtypes = 5;
+
 // What a fetch decodes with. Immutable.
 struct Decoding {
   Program program;
@@ -39,13 +41,16 @@ class Decodings {
   // The same for all dtypes.
   std::span<const FeatureUse> features() const { return Any().program.features(); }
   uint64_t fingerprint() const { return Any().program.fingerprint(); }
+  // Of memory, about.
+  uint64_t bytes() const { return bytes_; }
 
  private:
   Decodings() = default;
   const Decoding& Any() const { return *by_dtype_[any_]; }
 
-  std::array<absl::StatusOr<Decoding>, 6> by_dtype_;
+  std::array<absl::StatusOr<Decoding>, kNumWireDtypes + 1> by_dtype_;  // By WireDtype, from 1 on.
   size_t any_ = 0;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace penstock

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <random>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/machine_limits.h"
+#include "records/base/process_stats.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/engine/decoding.h"
-#include "records/engine/machine_limits.h"
 #include "records/engine/record_packer.h"
 #include "records/engine/worker.h"
 
@@ -47,6 +48,9 @@ EngineOptions Completed(EngineOptions options) {
   if (options.memory_budget == 0) options.memory_budget = machine.memory_bytes / 4;
   options.limits.cached_part_bytes =
       std::max(options.limits.cached_part_bytes, options.threads * (uint64_t{2} << 20));
+  // Most are for connections, and for the files that are read at the moment.
+  options.limits.max_open_files =
+      std::clamp<size_t>(DescriptorLimit() / 4, 1, options.limits.max_open_files);
   options.strip_cache = std::min(options.strip_cache, options.memory_budget / 8);
   EngineLimits& limits = options.limits;
   limits.engine_part_bytes = std::clamp(options.memory_budget / kPartShare,
@@ -89,8 +93,8 @@ absl::Status EngineOptions::Validate() const {
 // The server's reactor and the local transport speak to a client through this.
 class Engine::EngineSession final : public Session {
  public:
-  EngineSession(Scheduler& scheduler, PartPool& pool, SessionState& state)
-      : scheduler_(scheduler), pool_(pool), state_(state) {}
+  EngineSession(Scheduler& scheduler, PartPool& pool, SessionState& state, const ServerInfo& info)
+      : scheduler_(scheduler), pool_(pool), state_(state), info_(info) {}
   ~EngineSession() override {
     scheduler_.EndSession(state_);
     state_.home.reset();
@@ -105,6 +109,7 @@ class Engine::EngineSession final : public Session {
   }
   void Cancel(uint64_t request) override { scheduler_.Cancel(state_, request); }
   absl::Status Release(uint64_t window) override { return scheduler_.Release(state_, window); }
+  ServerInfo info() const override { return info_; }
   SessionStats stats() const override { return scheduler_.stats(state_); }
   void UsePartMemory(std::shared_ptr<PartMemory> memory) override {
     scheduler_.LimitParts(state_, memory->size());
@@ -115,12 +120,15 @@ class Engine::EngineSession final : public Session {
   Scheduler& scheduler_;
   PartPool& pool_;
   SessionState& state_;
+  const ServerInfo info_;
 };
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
   PENSTOCK_ASSIGN_OR_RETURN(Root root, Root::Open(options.data_root));
-  return std::unique_ptr<Engine>(new Engine(Completed(options), std::move(root)));
+  std::unique_ptr<Engine> engine(new Engine(Completed(options), std::move(root)));
+  PENSTOCK_RETURN_IF_ERROR(engine->StartThreads());
+  return engine;
 }
 
 Engine::Engine(EngineOptions options, Root root)
@@ -135,8 +143,15 @@ Engine::Engine(EngineOptions options, Root root)
           options_.strip_cache, [this] { scheduler_.PartReturned(); })),
       scheduler_(StoreBudget(options_), options_.limits, pool_->ledger(), options_.strip_cache > 0,
                  speed_),
-      strips_(*pool_, options_.strip_cache) {
-  for (uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { RunThread(); });
+      strips_(*pool_, options_.strip_cache) {}
+
+absl::Status Engine::StartThreads() {
+  while (threads_.size() < options_.threads) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::jthread thread,
+                              StartThread("that loads and decodes", [this] { RunThread(); }));
+    threads_.push_back(std::move(thread));
+  }
+  return absl::OkStatus();
 }
 
 Engine::~Engine() {
@@ -158,11 +173,10 @@ void Engine::RunThread() {
 // Where storage is fast there are none. Those that cannot be started are done without: what is read
 // ahead must not end a server.
 void Engine::StartReaders() {
-  try {
-    while (readers_.size() < options_.read_threads) {
-      readers_.emplace_back([this] { RunReader(); });
-    }
-  } catch (const std::system_error&) {
+  while (readers_.size() < options_.read_threads) {
+    absl::StatusOr<std::jthread> reader = StartThread("that reads", [this] { RunReader(); });
+    if (!reader.ok()) return;
+    readers_.push_back(*std::move(reader));
   }
 }
 
@@ -202,7 +216,7 @@ std::shared_ptr<const ChunkLayout> Engine::Intern(ChunkLayout layout) {
 }
 
 absl::StatusOr<std::shared_ptr<const Decodings>> Engine::DecodingsFor(
-    const StreamOptions& options) const {
+    const StreamOptions& options) {
   const std::string key = absl::StrCat(options.record_ids, ":", options.spec.SerializeAsString());
   {
     MutexLock lock(&mutex_);
@@ -226,7 +240,7 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const Decodings> decodings, DecodingsFor(options));
   ChunkLayout layout(decodings->features(), options.holdout_feature, options.holdout_threshold);
   PENSTOCK_RETURN_IF_ERROR(RecordPacker::Create(layout).status());
-  auto state = std::make_unique<SessionState>(events, std::move(decodings));
+  auto state = std::make_unique<SessionState>(events, decodings);
   state->layout = Intern(std::move(layout));
   state->record_ids = options.record_ids;
   state->checksums = options.checksums;
@@ -234,16 +248,15 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   state->share_parts = !state->decodes_rows;
   state->home = pool_->MakeHome();
   PENSTOCK_ASSIGN_OR_RETURN(SessionState * added, scheduler_.AddSession(std::move(state)));
-  return std::make_unique<EngineSession>(scheduler_, *pool_, *added);
+  return std::make_unique<EngineSession>(scheduler_, *pool_, *added, Describe(*decodings));
 }
 
-absl::StatusOr<ServerInfo> Engine::Describe(const StreamOptions& options) const {
-  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<const Decodings> decodings, DecodingsFor(options));
-  return ServerInfo{.instance = instance_,
-                    .cores = options_.threads,
-                    .decoder_version = kDecoderVersion,
-                    .spec_fingerprint = decodings->fingerprint(),
-                    .memory_budget = options_.memory_budget};
+ServerInfo Engine::Describe(const Decodings& decodings) const {
+  return {.instance = instance_,
+          .cores = options_.threads,
+          .decoder_version = kDecoderVersion,
+          .spec_fingerprint = decodings.fingerprint(),
+          .memory_budget = options_.memory_budget};
 }
 
 }  // namespace penstock

@@ -37,7 +37,8 @@ namespace penstock {
 // Thread-safe.
 class Engine {
  public:
-  // kInvalidArgument: an option; kNotFound, kPermissionDenied: the data root.
+  // kInvalidArgument: an option; kNotFound, kPermissionDenied: the data root; kResourceExhausted: a
+  // thread could not be started.
   static absl::StatusOr<std::unique_ptr<Engine>> Create(const EngineOptions& options);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -46,13 +47,10 @@ class Engine {
 
   // `events` must outlive the session, and the session must go before the engine does, but not
   // from inside an event.
-  // kInvalidArgument: the decode spec or the split; kResourceExhausted: too many clients, or one
-  // row is larger than a part whatever the dtype.
+  // kInvalidArgument: the decode spec or the split; kResourceExhausted: too many clients, no memory
+  // for the definition of another spec, or one row is larger than a part whatever the dtype.
   absl::StatusOr<std::unique_ptr<Session>> OpenSession(const StreamOptions& options,
                                                        SessionEvents& events);
-
-  // What a Hello answers to a client that says `options`. Errors as OpenSession().
-  absl::StatusOr<ServerInfo> Describe(const StreamOptions& options) const;
 
   // Takes the lock of the jobs for as long as adding up the sessions takes.
   EngineStats stats() const;
@@ -63,13 +61,15 @@ class Engine {
   class EngineSession;
 
   Engine(EngineOptions options, Root root);
+  absl::Status StartThreads();
   void RunThread();
   void RunReader();
   // As many as can be had. By one thread, once.
   void StartReaders();
   std::shared_ptr<const ChunkLayout> Intern(ChunkLayout layout);
   // Compiled once for all sessions that say the same.
-  absl::StatusOr<std::shared_ptr<const Decodings>> DecodingsFor(const StreamOptions& options) const;
+  absl::StatusOr<std::shared_ptr<const Decodings>> DecodingsFor(const StreamOptions& options);
+  ServerInfo Describe(const Decodings& decodings) const;
 
   const EngineOptions options_;
   const uint64_t instance_;
@@ -90,7 +90,7 @@ class Engine {
   std::unordered_map<std::string, std::weak_ptr<const ChunkLayout>> layouts_
       ABSL_GUARDED_BY(mutex_);
 
-  mutable std::unordered_map<std::string, std::weak_ptr<const Decodings>> decodings_
+  std::unordered_map<std::string, std::weak_ptr<const Decodings>> decodings_
       ABSL_GUARDED_BY(mutex_);
 
   // Last: they use all of the above.

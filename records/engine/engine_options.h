@@ -26,9 +26,10 @@ struct EngineLimits {
   // Of these, as many as caches near the processors hold: this, or 2 MiB a thread if that is more.
   uint64_t cached_part_bytes = uint64_t{4} << 20;
   uint64_t engine_part_bytes = uint64_t{128} << 20;
-  // Memory of the definitions of all open windows. Engine::Create() lowers it to a quarter of the
-  // budget, or to 64 MiB.
+  // Memory of the definitions of all open windows, and of the decode specs of all sessions, each
+  // spec once. Engine::Create() lowers it to a quarter of the budget, or to 64 MiB.
   uint64_t max_definition_bytes = uint64_t{512} << 20;
+  // Kept open. Engine::Create() lowers it to a quarter of the process's descriptors.
   size_t max_open_files = 256;
   // Chunks that are read at a time while storage is slow, in bytes as they are read and unpacked:
   // one more is begun below that.
@@ -37,10 +38,15 @@ struct EngineLimits {
   std::chrono::steady_clock::duration slow_read = std::chrono::microseconds(200);
   // A window that was not read for so long makes room for others, and is loaded again when it is.
   std::chrono::steady_clock::duration idle_pin = std::chrono::seconds(30);
+  // Where the windows that clients read do not fit together, each has its own for so long, once all
+  // are loaded.
+  std::chrono::steady_clock::duration stay = std::chrono::seconds(1);
 };
 
 struct EngineOptions {
   static constexpr uint32_t kMaxThreads = 1024;
+  // No window fits into less; who gives less has forgotten the unit.
+  static constexpr uint64_t kMinMemoryBudget = uint64_t{64} << 10;
 
   std::string data_root = {};  // Shards are opened beneath it.
   uint32_t threads = 0;        // 0: the cores of this process's control group.

@@ -168,7 +168,8 @@ TEST_F(EngineTest, RefusesSessionsBeyondTheLimit) {
 TEST_F(EngineTest, DescribesItself) {
   MakeData();
   Start({.threads = 3});
-  ASSERT_OK_AND_ASSIGN(const ServerInfo info, engine_->Describe(data_->Stream()));
+  Recorder client;
+  const ServerInfo info = Open(client)->info();
   EXPECT_EQ(info.cores, 3u);
   EXPECT_EQ(info.decoder_version, kDecoderVersion);
   EXPECT_NE(info.spec_fingerprint, 0u);

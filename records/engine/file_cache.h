@@ -14,7 +14,8 @@
 
 namespace penstock {
 
-// The least recently used file is closed first, once its last reader is done. Thread-safe.
+// The least recently used file is closed first, once its last reader is done. Where the process has
+// no descriptor left the older half is given up for the one that is needed. Thread-safe.
 class FileCache {
  public:
   // `root` must outlive it. REQUIRES: capacity > 0.
@@ -33,6 +34,10 @@ class FileCache {
   };
 
   std::shared_ptr<const FileSource> Find(const std::string& path);
+  absl::StatusOr<std::shared_ptr<const FileSource>> OpenNew(const std::string& path);
+  // False: there was none.
+  bool DropOlderHalf();
+  void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Root& root_;
   const size_t capacity_;

@@ -25,6 +25,12 @@ uint64_t DefinitionBytes(const OpenWindow& definition) {
 // Of one request.
 constexpr uint64_t kRequestBytes = sizeof(RequestState) + 64;
 
+// Of a spec's tables. Small ones are as the rest of a session, whose number bounds them.
+uint64_t SpecBytes(const Decodings& spec) {
+  constexpr uint64_t kCounted = uint64_t{64} << 10;
+  return spec.bytes() < kCounted ? 0 : spec.bytes();
+}
+
 absl::Status UnknownWindow(uint64_t window) {
   return absl::InvalidArgumentError(absl::StrCat("window ", window, " is not open"));
 }
@@ -35,7 +41,7 @@ Scheduler::Scheduler(uint64_t budget_bytes, const EngineLimits& limits, PartLedg
                      bool share_parts, const StorageSpeed& speed)
     : limits_(limits),
       speed_(speed),
-      admission_(budget_bytes, limits.idle_pin),
+      admission_(budget_bytes, limits.idle_pin, limits.stay),
       parts_(parts),
       turns_(limits, parts, share_parts) {}
 
@@ -46,6 +52,7 @@ absl::StatusOr<SessionState*> Scheduler::AddSession(std::unique_ptr<SessionState
         absl::StrCat(sessions_.size(), " clients are connected; the limit is ",
                      limits_.max_sessions, "; try again when one has left"));
   }
+  PENSTOCK_RETURN_IF_ERROR(HoldSpec(*session->decodings));
   SessionState* state = session.get();
   sessions_.emplace(state, std::move(session));
   turns_.Add(*state);
@@ -55,22 +62,31 @@ absl::StatusOr<SessionState*> Scheduler::AddSession(std::unique_ptr<SessionState
 void Scheduler::EndSession(SessionState& session) {
   MutexLock lock(&mutex_);
   turns_.Remove(session);
+  admission_.Forget(session);
   while (!session.requests.empty()) EndRequest(*session.requests.begin()->second);
   while (!session.windows.empty()) {
     Remove(std::move(session.windows.extract(session.windows.begin()).mapped()));
   }
-  AdmitSoon();
+  work_.NotifyOne();
   while (session.active > 0) ended_.Wait(&mutex_);
 }
 
 void Scheduler::ForgetSession(SessionState& session) {
   MutexLock lock(&mutex_);
-  admission_.store().LetGo(session.all_requests.size() * kRequestBytes);
+  admission_.LetGo(session.all_requests.size() * kRequestBytes);
+  LetGoOfSpec(*session.decodings);
+  work_.NotifyOne();
   sessions_.erase(&session);
 }
 
 absl::Status Scheduler::OpenWindow(SessionState& session, penstock::OpenWindow definition) {
-  PENSTOCK_RETURN_IF_ERROR(CheckWindow(definition, session.layout->has_holdout(), limits_));
+  const absl::Status fits = CheckWindow(definition, session.layout->has_holdout(), limits_);
+  if (!fits.ok()) {
+    if (!absl::IsResourceExhausted(fits)) return fits;
+    definition.shards.clear();  // Nothing of it will be read.
+    definition.chunks.clear();
+    definition.damaged.clear();
+  }
   SortDamage(definition);
   const uint64_t number = definition.window;
   auto window = std::make_unique<WindowState>();
@@ -83,10 +99,15 @@ absl::Status Scheduler::OpenWindow(SessionState& session, penstock::OpenWindow d
 
   MutexLock lock(&mutex_);
   PENSTOCK_RETURN_IF_ERROR(MakeRoomFor(session, number));
-  PENSTOCK_RETURN_IF_ERROR(HoldDefinition(*window));
+  PENSTOCK_RETURN_IF_ERROR(
+      HoldDefinition(window->definition_bytes, absl::StrCat("window ", number)));
   window->sequence = ++sequence_;
   WindowState& added = *window;
   session.windows.emplace(number, std::move(window));
+  if (!fits.ok()) {
+    Fail(added, {fits, std::nullopt});
+    return absl::OkStatus();
+  }
   const uint64_t budget = admission_.store().budget_bytes();
   if (added.bytes > budget) {
     Fail(added, {absl::ResourceExhaustedError(absl::StrCat(
@@ -97,27 +118,45 @@ absl::Status Scheduler::OpenWindow(SessionState& session, penstock::OpenWindow d
     return absl::OkStatus();
   }
   admission_.Enqueue(added);
-  AdmitSoon();
+  work_.NotifyOne();
   return absl::OkStatus();
 }
 
-absl::Status Scheduler::HoldDefinition(const WindowState& window) {
-  if (definition_bytes_ + window.definition_bytes > limits_.max_definition_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the definitions of open windows take ", FormatByteSize(definition_bytes_),
-                     " of this server, window ", window.definition.window, " another ",
-                     FormatByteSize(window.definition_bytes), "; the limit is ",
-                     FormatByteSize(limits_.max_definition_bytes),
-                     ": use fewer lanes or clients a server, or raise --memory-budget"));
+absl::Status Scheduler::HoldDefinition(uint64_t bytes, absl::string_view what) {
+  if (definition_bytes_ + bytes > limits_.max_definition_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the definitions of open windows and decode specs take ", FormatByteSize(definition_bytes_),
+        " of this server, ", what, " another ", FormatByteSize(bytes), "; the limit is ",
+        FormatByteSize(limits_.max_definition_bytes),
+        ": use fewer lanes or clients a server, or raise --memory-budget"));
   }
-  definition_bytes_ += window.definition_bytes;
-  admission_.store().Hold(window.definition_bytes);
+  definition_bytes_ += bytes;
+  admission_.store().Hold(bytes);
   return absl::OkStatus();
+}
+
+void Scheduler::LetGoOfDefinition(uint64_t bytes) {
+  definition_bytes_ -= bytes;
+  admission_.LetGo(bytes);
+}
+
+absl::Status Scheduler::HoldSpec(const Decodings& spec) {
+  if (!spec_sessions_.contains(&spec)) {
+    PENSTOCK_RETURN_IF_ERROR(HoldDefinition(SpecBytes(spec), "the spec of this client"));
+  }
+  ++spec_sessions_[&spec];
+  return absl::OkStatus();
+}
+
+void Scheduler::LetGoOfSpec(const Decodings& spec) {
+  const auto found = spec_sessions_.find(&spec);
+  if (--found->second > 0) return;
+  spec_sessions_.erase(found);
+  LetGoOfDefinition(SpecBytes(spec));
 }
 
 void Scheduler::Delete(WindowState* window) {
-  definition_bytes_ -= window->definition_bytes;
-  admission_.store().LetGo(window->definition_bytes);
+  LetGoOfDefinition(window->definition_bytes);
   delete window;
 }
 
@@ -188,11 +227,11 @@ absl::Status Scheduler::AddRequest(SessionState& session, WindowState& window,
     return absl::OkStatus();
   }
   window.pending.push_back(&request);
-  if (window.phase == Phase::kYielded) {
+  if (window.phase == Phase::kYielded && session.stalled_at_bytes == 0) {
     window.needed_at = fetch.needed_at;
     admission_.Enqueue(window);
   }
-  AdmitSoon();
+  work_.NotifyOne();
   return absl::OkStatus();
 }
 
@@ -203,14 +242,15 @@ absl::Status Scheduler::UseWindow(WindowState& window) {
   SessionState& session = *window.session;
   const uint64_t budget = admission_.store().budget_bytes();
   if (session.in_use_bytes + window.bytes > budget) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the windows that this client reads side by side take ",
-                     FormatByteSize(session.in_use_bytes), ", window ", window.definition.window,
-                     " another ", FormatByteSize(window.bytes),
-                     "; the server's budget for windows is ", FormatByteSize(budget),
-                     ": use fewer lanes or smaller windows, add servers, or raise the budget"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the windows that this client reads side by side take ",
+        FormatByteSize(session.in_use_bytes), ", window ", window.definition.window, " another ",
+        FormatByteSize(window.bytes), "; the server's budget for windows is ",
+        FormatByteSize(budget),
+        ": use fewer lanes, smaller windows or a smaller --look-ahead, add servers, or raise the "
+        "budget"));
   }
-  window.in_use = true;
+  admission_.Use(window, Admission::Clock::now());
   session.in_use_bytes += window.bytes;
   return absl::OkStatus();
 }
@@ -224,9 +264,9 @@ void Scheduler::Cancel(SessionState& session, uint64_t request) {
 absl::Status Scheduler::Release(SessionState& session, uint64_t number) {
   MutexLock lock(&mutex_);
   auto found = session.windows.find(number);
-  if (found == session.windows.end()) return UnknownWindow(number);
+  if (found == session.windows.end()) return absl::OkStatus();  // It failed, and made room.
   Remove(std::move(session.windows.extract(found).mapped()));
-  AdmitSoon();
+  work_.NotifyOne();
   return absl::OkStatus();
 }
 
@@ -273,17 +313,12 @@ void Scheduler::Fail(WindowState& window, const LoadError& error) {
   window.phase = Phase::kFailed;
   window.error = Unshared(error);
   session.window_work.Insert(&window);
-  AdmitSoon();
+  work_.NotifyOne();
 }
 
 void Scheduler::StartPending(WindowState& window) {
   for (RequestState* request : window.pending) window.session->runnable.Insert(request);
   window.pending.clear();
-}
-
-void Scheduler::AdmitSoon() {
-  admit_ = true;
-  work_.NotifyOne();
 }
 
 void Scheduler::PartReturned() {
@@ -322,6 +357,7 @@ EngineStats Scheduler::stats() const {
 SessionStats Scheduler::stats(const SessionState& session) const {
   MutexLock lock(&mutex_);
   return {.windows = session.windows.size(),
+          .starved_windows = session.waiting_used.size(),
           .waiting_requests = session.requests.size(),
           .waiting_bytes = session.waiting_bytes,
           .part_bytes = session.home->part_bytes()};

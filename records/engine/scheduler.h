@@ -73,8 +73,13 @@ class Scheduler {
   // Makes sure that the session may open a window of this number.
   absl::Status MakeRoomFor(SessionState& session, uint64_t window)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the memory of its definition from the budget.
-  absl::Status HoldDefinition(const WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes the memory of `what` from the budget, until LetGoOfDefinition().
+  absl::Status HoldDefinition(uint64_t bytes, absl::string_view what)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LetGoOfDefinition(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The same, once for all sessions of a spec.
+  absl::Status HoldSpec(const Decodings& spec) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LetGoOfSpec(const Decodings& spec) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Delete(WindowState* window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status UseWindow(WindowState& window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndRequest(RequestState& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -93,8 +98,6 @@ class Scheduler {
   void WakeReader() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until there may be a job again.
   void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // More windows may fit.
-  void AdmitSoon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const EngineLimits limits_;
   const StorageSpeed& speed_;
@@ -114,7 +117,7 @@ class Scheduler {
   uint32_t idle_readers_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t reading_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of the loads under way.
   uint64_t definition_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool admit_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unordered_map<const Decodings*, size_t> spec_sessions_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   EngineStats counts_ ABSL_GUARDED_BY(mutex_);
 };

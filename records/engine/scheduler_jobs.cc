@@ -53,11 +53,10 @@ bool Scheduler::NextLoad(Work& work) {
 }
 
 void Scheduler::Admit() {
-  const bool waits = admission_.anyone_waits();
-  if (waits && (admit_ || Admission::Clock::now() >= admission_.next_yield())) {
-    admission_.Run(turns_.sessions(), Admission::Clock::now());
-  }
-  admit_ = false;
+  admission_.Resume(turns_);
+  if (!admission_.anyone_waits()) return;
+  const auto now = Admission::Clock::now();
+  if (admission_.MayAdmit(now)) admission_.Run(turns_, now);
 }
 
 JobSet Scheduler::Shared() const {
@@ -80,8 +79,9 @@ void Scheduler::WakeReader() {
 
 void Scheduler::WaitForWork() {
   ++idle_threads_;
-  if (admission_.anyone_waits() && admission_.next_yield() != Admission::Clock::time_point::max()) {
-    work_.WaitUntil(&mutex_, admission_.next_yield());
+  if (admission_.anyone_waits() &&
+      admission_.next_change() != Admission::Clock::time_point::max()) {
+    work_.WaitUntil(&mutex_, admission_.next_change());
   } else {
     work_.Wait(&mutex_);
   }
@@ -133,11 +133,9 @@ void Scheduler::FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> 
   MutexLock lock(&mutex_);
   WindowState& window = *job.window;
   SharedWindows::Join(window, std::move(shared));
-  window.phase = Phase::kReady;
+  admission_.SetReady(window, Admission::Clock::now());
   window.announced = true;
-  window.last_used = Admission::Clock::now();
   StartPending(window);
-  if (admission_.anyone_waits()) admit_ = true;  // This window can yield from now on.
   work_.NotifyOne();
   LetGo(job);
 }
@@ -148,7 +146,7 @@ void Scheduler::Finish(const Work& work) {
   counts_.strip_rows_decoded += work.decoded.block_rows;
   const auto now = Admission::Clock::now();
   for (const Job& job : work.jobs) {
-    job.window->last_used = now;
+    admission_.Touch(*job.window, now);
     counts_.rows_decoded += job.rows;
     counts_.bytes_out += job.bytes();
     ++counts_.parts;
@@ -180,9 +178,7 @@ void Scheduler::LetGo(const Job& job) {
     if (window->released) {
       admission_.Withdraw(*window);
       Delete(window);
-      AdmitSoon();
-    } else if (window->idle() && admission_.anyone_waits()) {
-      AdmitSoon();  // Its memory may go to one that waits.
+      work_.NotifyOne();
     }
   }
   if (--session.active == 0) ended_.NotifyAll();

@@ -34,6 +34,7 @@ class SessionEvents {
 // What a session has asked for and not received.
 struct SessionStats {
   uint64_t windows = 0;           // Open.
+  uint64_t starved_windows = 0;   // Of these: rows were asked for, and wait for memory.
   uint64_t waiting_requests = 0;  // That have not ended.
   uint64_t waiting_bytes = 0;     // Of their rows that are not taken to be decoded.
   uint64_t part_bytes = 0;        // Of parts that have not returned.
@@ -59,8 +60,11 @@ class Session {
   virtual absl::Status Fetch(const Fetch& fetch) = 0;
   // Unknown requests are ignored: their answer may have crossed this message.
   virtual void Cancel(uint64_t request) = 0;
-  // Ends its requests too. kInvalidArgument: unknown window.
+  // Ends its requests too. Unknown windows are ignored: one that failed may have made room for
+  // others.
   virtual absl::Status Release(uint64_t window) = 0;
+  // What a Hello answers to its client.
+  virtual ServerInfo info() const { return {}; }
   virtual SessionStats stats() const { return {}; }
   // From now on parts are decoded into `memory`, which outlives them, and take no more than its
   // size; one that finds no room there goes into ordinary memory. At most once.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -31,6 +32,7 @@ template <typename T>
 class NeededOrder {
  public:
   bool empty() const { return items_.empty(); }
+  size_t size() const { return items_.size(); }
   // The earliest needed, or that of those for which `holds`; null if there is none.
   T* first() const { return items_.empty() ? nullptr : items_.back(); }
   template <typename Holds>
@@ -44,6 +46,15 @@ class NeededOrder {
     items_.insert(std::lower_bound(items_.begin(), items_.end(), item, Later), item);
   }
   void Remove(const T* item) { std::erase(items_, item); }
+  // Moves those for which `holds` to `out`.
+  template <typename Holds>
+  void MoveTo(std::vector<T*>& out, const Holds& holds) {
+    std::erase_if(items_, [&](T* item) {
+      if (!holds(*item)) return false;
+      out.push_back(item);
+      return true;
+    });
+  }
 
  private:
   static bool Later(const T* a, const T* b) {
@@ -95,13 +106,16 @@ struct WindowState {
   bool in_use = false;     // Was fetched from.
   bool told = false;       // OnError was called, when kFailed.
   bool released = false;   // Deleted with the last job.
-  uint64_t tried = 0;      // The admission round that found no room for it.
   uint32_t active = 0;     // Jobs that hold this window.
   uint32_t requests = 0;   // That have not ended.
   std::chrono::steady_clock::time_point last_used;
-  std::vector<RequestState*> pending;  // Until kReady.
-
-  bool idle() const { return phase == Phase::kReady && active == 0 && requests == 0; }
+  std::vector<RequestState*> pending;  // Until kReady, again where it yielded.
+  // The admission's:
+  bool queued = false;
+  bool awaited = false;                         // In use, has its memory and is not ready.
+  uint64_t fits_at = 0;                         // Below so many ChunkStore::unpinned_bytes() not.
+  std::list<WindowState*>* ready_in = nullptr;  // Null: it is not ready.
+  std::list<WindowState*>::iterator ready_at;   // There.
 };
 
 struct SessionState {
@@ -125,11 +139,23 @@ struct SessionState {
   std::vector<RequestState*> free_requests;
   NeededOrder<WindowState> window_work;  // With chunks to load, rows to build, an error to tell.
   NeededOrder<RequestState> runnable;    // With rows to decode.
+  // Windows that wait for memory: those that were fetched from, and the others.
+  NeededOrder<WindowState> waiting_used;
+  NeededOrder<WindowState> waiting_announced;
   uint64_t in_use_bytes = 0;
   uint64_t waiting_bytes = 0;            // Of the rows of `requests` that are not taken.
   uint64_t max_part_bytes = UINT64_MAX;  // Beside the engine's limit.
   int64_t deficit = 0;                   // Bytes it may take before the next session's turn.
+  // The admission's:
   uint64_t last_admission = 0;
+  uint64_t ready_bytes = 0;  // Of windows that are in use and ready.
+  uint32_t num_awaited = 0;  // Windows.
+  bool gathers = false;      // It took memory of others, and not all its windows are ready yet.
+  // Until then others may not take that of its windows in use.
+  std::chrono::steady_clock::time_point keeps_until = {};
+  // Not 0: windows of it yielded although it had asked for their rows, for it did not read. They
+  // wait for memory again when a part of this size may be outside.
+  size_t stalled_at_bytes = 0;
   uint32_t active = 0;  // Jobs that hold this session.
 };
 

@@ -1,5 +1,6 @@
 // What a client may do wrong, cut short or leave undone.
 #include <memory>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -41,8 +42,7 @@ TEST_F(SessionTest, RefusesAnUnknownWindow) {
   auto session = Open(client);
   EXPECT_THAT(session->Fetch({.window = 9, .rows = 1}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("window 9 is not open")));
-  EXPECT_THAT(session->Release(9),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("window 9 is not open")));
+  EXPECT_OK(session->Release(9));
   session->Cancel(9);
 }
 
@@ -58,6 +58,23 @@ TEST_F(SessionTest, AMillionWindowsMeetTheLimit) {
   }
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted,
                                HasSubstr("1024 windows are open; the limit is 1024")));
+}
+
+// It is the client's plan that does not fit, not the stream that is broken.
+TEST_F(SessionTest, AWindowBeyondTheLimitFailsAlone) {
+  const ChessData& data = MakeData();
+  Start({.limits = {.max_chunks_per_window = 3}});
+  Recorder client;
+  auto session = Open(client);
+  ASSERT_OK(session->OpenWindow(data.Window(0, {0, 1, 2, 3})));
+  ASSERT_TRUE(client.WaitErrors(1));
+  EXPECT_EQ(client.errors()[0].window, 0u);
+  EXPECT_THAT(client.errors()[0].status,
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the limit is 3")));
+  ASSERT_OK(session->Release(0));
+  ASSERT_OK(session->OpenWindow(data.Window(1, {0})));
+  ASSERT_OK(session->Fetch({.request = 1, .window = 1, .rows = 1}));
+  EXPECT_TRUE(client.WaitRows(1, 1));
 }
 
 TEST_F(SessionTest, RequestsMeetTheLimit) {
@@ -137,6 +154,30 @@ TEST_F(SessionTest, WhereOthersHoldAllPartsAreSmall) {
   ExpectAnswer(other, window, FetchAll(window, 1));
   greedy.DropParts();
   ExpectAnswer(greedy, window, FetchAll(window, 1));
+}
+
+TEST_F(SessionTest, BlocksThatSessionsShareAreWithinTheEnginesLimit) {
+  strip_cache_ = uint64_t{8} << 20;
+  const ChessData& data = MakeLargeData();
+  Start({.limits = {.session_part_bytes = uint64_t{2} << 20,
+                    .engine_part_bytes = uint64_t{2} << 20}});
+  const OpenWindow window = data.Window(0, {0, 1, 2, 3});
+  constexpr size_t kClients = 10;
+  Recorder clients[kClients];
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (Recorder& client : clients) {
+    client.HoldParts();
+    sessions.push_back(Open(client));
+    ASSERT_OK(sessions.back()->OpenWindow(window));
+    ASSERT_TRUE(client.WaitReady(0));
+  }
+  for (uint32_t i = 0; i < kClients; ++i) {  // Of another block each.
+    const Fetch fetch = {.request = 1, .window = 0, .first_row = 8 + i * 656, .rows = 40};
+    ASSERT_OK(sessions[i]->Fetch(fetch));
+    ExpectAnswer(clients[i], window, fetch);
+  }
+  EXPECT_LE(engine_->stats().part_bytes, (uint64_t{2} << 20) + (kClients - 2) * (64 << 10));
+  for (Recorder& client : clients) client.DropParts();
 }
 
 TEST_F(SessionTest, ReleaseAndCancelWhileLoading) {

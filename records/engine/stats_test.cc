@@ -27,7 +27,7 @@ TEST_F(StatsTest, TellsWhereTheTimeOfTheThreadsWent) {
   EXPECT_LE(stats.load_seconds + stats.build_seconds + stats.decode_seconds + stats.send_seconds,
             stats.capacity_seconds);
   EXPECT_EQ(stats.threads, 2u);
-  EXPECT_EQ(stats.instance, engine_->Describe(data.Stream())->instance);
+  EXPECT_EQ(stats.instance, session->info().instance);
 }
 
 TEST_F(StatsTest, TimeInsideAnEventIsSendingNotDecoding) {

@@ -51,8 +51,6 @@ class StripCache {
   StripCache(PartPool& pool, size_t budget_bytes) : pool_(pool), budget_bytes_(budget_bytes) {}
   ~StripCache();
 
-  bool enabled() const { return budget_bytes_ > 0; }
-
   // `memory` for the block of `jobs`, unless kWaiting; it stays until Release(). REQUIRES: not
   // empty.
   Answer Claim(const Key& key, std::span<const Job> jobs, std::span<uint8_t>& memory);

@@ -64,23 +64,29 @@ uint64_t Turns::RowsPerPart(const Decoding& decoding) const {
                               decoding.rows_per_part);
 }
 
-size_t Turns::NextBytes(const SessionState& session, const RequestState& request) const {
+bool Turns::IsLent(const SessionState& session, const RequestState& request, bool leads) const {
+  if (!share_parts_ || !IsShared(session, request)) return false;
+  return !leads || parts_.bytes() < limits_.engine_part_bytes;
+}
+
+size_t Turns::NextBytes(const SessionState& session, const RequestState& request,
+                        bool leads) const {
   const Decoding& decoding = *request.decoding;
   const uint64_t rows =
-      share_parts_ && IsShared(session, request)
+      IsLent(session, request, leads)
           ? decoding.block_rows
           : std::min(RowsPerPart(decoding), request.pattern.size() - request.next_row);
   return rows * decoding.row_bytes;
 }
 
-Job Turns::NextPart(SessionState& session, RequestState& request) const {
+Job Turns::NextPart(SessionState& session, RequestState& request, bool leads) const {
   Job job = {.kind = Job::Kind::kDecode,
              .session = &session,
              .window = request.window,
              .request = &request,
              .begin = request.next_row};
   const uint64_t left = request.pattern.size() - request.next_row;
-  if (share_parts_ && IsShared(session, request)) {
+  if (IsLent(session, request, leads)) {
     job.block = BlockOf(request.pattern, job.begin, request.decoding->block_rows,
                         request.window->definition.rows);
     job.rows = RowsInBlock(request.pattern, job.begin, job.block);
@@ -92,14 +98,25 @@ Job Turns::NextPart(SessionState& session, RequestState& request) const {
 
 bool Turns::MayRun(const SessionState& session, const RequestState& request) const {
   if (Refused(request)) return true;
-  const size_t capacity = PartPool::Capacity(NextBytes(session, request));
+  return MayHave(session, PartPool::Capacity(NextBytes(session, request, /*leads=*/true)));
+}
+
+bool Turns::MayHave(const SessionState& session, size_t capacity) const {
   if (Fits(session, capacity)) return true;
   parts_.Await();
   return Fits(session, capacity);
 }
 
+size_t Turns::AwaitedBytes(const SessionState& session) const {
+  if (session.runnable.empty() || Refused(*session.runnable.first())) return 0;
+  const RequestState& request = *session.runnable.first();
+  const size_t capacity = PartPool::Capacity(NextBytes(session, request, /*leads=*/true));
+  return MayHave(session, capacity) ? 0 : capacity;
+}
+
 bool Turns::MayFollow(const SessionState& session, const RequestState& request) const {
-  return !Refused(request) && FitsSession(session, PartPool::Capacity(NextBytes(session, request)));
+  if (Refused(request)) return false;
+  return FitsSession(session, PartPool::Capacity(NextBytes(session, request, /*leads=*/false)));
 }
 
 bool Turns::Fits(const SessionState& session, size_t capacity) const {
@@ -209,7 +226,7 @@ void Turns::TakeRows(SessionState& session, RequestState& request, bool leads, J
            .window = request.window,
            .request = &request};
   } else {
-    job = NextPart(session, request);
+    job = NextPart(session, request, leads);
   }
   session.waiting_bytes -= request.waiting_bytes();
   request.next_row = refused ? request.pattern.size() : request.next_row + job.rows;
@@ -234,7 +251,7 @@ void Turns::TakeFollowers(const Job& leader, std::vector<Job>& jobs) {
       RequestState& request = *session.runnable.first();
       if (request.window != window || request.decoding != leader.request->decoding) break;
       if (session.deficit <= -kMaxDebt || !MayFollow(session, request)) break;
-      const Job next = NextPart(session, request);
+      const Job next = NextPart(session, request, /*leads=*/false);
       if (next.block.rows == 0 || next.block.first_row != leader.block.first_row) break;
       TakeRows(session, request, /*leads=*/false, jobs.emplace_back());
       session.deficit -= Cost(jobs.back());

@@ -36,6 +36,11 @@ class Turns {
   bool Take(JobSet set, std::vector<Job>& jobs);
   // Whether Take() may find something.
   bool AnyWork(JobSet set) const;
+  // The memory of a part that `session` gets when parts have returned, and not before; 0 if it may
+  // have its next. `parts` is awaited then.
+  size_t AwaitedBytes(const SessionState& session) const;
+  // Whether a part of so much memory may be outside; otherwise `parts` is awaited.
+  bool MayHave(const SessionState& session, size_t capacity) const;
 
  private:
   bool HasWork(const SessionState& session, JobSet set) const;
@@ -48,10 +53,13 @@ class Turns {
   bool Fits(const SessionState& session, size_t capacity) const;
   // Within those of its session.
   bool FitsSession(const SessionState& session, size_t capacity) const;
+  // Whether the next rows of `request` are lent from a block. Where other sessions' parts leave no
+  // room none is begun: `leads` is false of what is answered from one that is.
+  bool IsLent(const SessionState& session, const RequestState& request, bool leads) const;
   // Memory that NextPart() takes, at most.
-  size_t NextBytes(const SessionState& session, const RequestState& request) const;
+  size_t NextBytes(const SessionState& session, const RequestState& request, bool leads) const;
   // What would answer the next rows of `request`.
-  Job NextPart(SessionState& session, RequestState& request) const;
+  Job NextPart(SessionState& session, RequestState& request, bool leads) const;
   bool TakeOne(JobSet set, Job& job);
   // Adds the jobs that answer from the same block as `leader`, of sessions whose earliest needed
   // rows lie there: what they cost is their sessions' turn. Not all if there are many.

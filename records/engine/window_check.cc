@@ -31,8 +31,10 @@ absl::Status CheckExtent(const ChunkRef& chunk, const ShardRef& shard, const Eng
   if (std::max(chunk.raw_size, chunk.size) > limits.max_chunk_bytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("shard '", shard.path, "': a chunk of ", std::max(chunk.raw_size, chunk.size),
-                     " bytes; the limit is ", limits.max_chunk_bytes,
-                     ": repack with penstock pack, which compresses chunk by chunk"));
+                     " bytes; the limit is ", limits.max_chunk_bytes, ": ",
+                     shard.compression == Compression::kNone
+                         ? "index it again with smaller chunks"
+                         : "repack with penstock pack, which compresses chunk by chunk"));
   }
   return absl::OkStatus();
 }

@@ -50,6 +50,17 @@ TEST_F(WindowCheckTest, RefusesChunksBeyondTheirShard) {
   ExpectInvalid("4000 bytes at 6001 are no part of shard 'a.tfrecord' of 10000 bytes");
 }
 
+TEST_F(WindowCheckTest, SaysWhatMakesAChunkSmaller) {
+  window_.shards[0].size = kMax64;
+  chunk().size = 1000;
+  chunk().raw_size = EngineLimits().max_chunk_bytes + 1;
+  window_.shards[0].compression = Compression::kZstd;
+  EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("penstock pack")));
+  window_.shards[0].compression = Compression::kNone;
+  chunk().size = chunk().raw_size;
+  EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("index it again")));
+}
+
 TEST_F(WindowCheckTest, RefusesOffsetsNearTheEndOfNumbers) {
   chunk().offset = kMax64 - 10;
   ExpectInvalid("are no part of shard");

@@ -15,6 +15,11 @@ bool Selects(Split split, bool in_holdout) {
   return split == Split::kAll || in_holdout == (split == Split::kHoldout);
 }
 
+size_t NumRows(const Chunk& chunk, Split split) {
+  if (split == Split::kAll) return chunk.num_records();
+  return split == Split::kHoldout ? chunk.num_holdout() : chunk.num_records() - chunk.num_holdout();
+}
+
 template <typename T>
 std::vector<T> Permuted(const std::vector<T>& values, std::span<const uint32_t> perm) {
   std::vector<T> result(values.size());
@@ -107,11 +112,11 @@ class Selection {
 
 absl::StatusOr<WindowRows> WindowRows::Build(std::span<const WindowChunk> chunks, size_t row_bytes,
                                              const WindowOrder& order, bool record_ids) {
-  size_t records = 0;
-  for (const WindowChunk& chunk : chunks) records += chunk.chunk->num_records();
+  size_t rows = 0;
+  for (const WindowChunk& chunk : chunks) rows += NumRows(*chunk.chunk, order.split);
   WindowRows result;
-  result.rows_.reserve(records);
-  if (record_ids) result.record_ids_.reserve(records);
+  result.rows_.reserve(rows);
+  if (record_ids) result.record_ids_.reserve(rows);
   const Selection selection(chunks, row_bytes, order.split);
   const absl::Status status = selection.ForEach([&](const Row& row) {
     result.rows_.push_back(row.features);

@@ -40,6 +40,10 @@ class WindowRows {
   static constexpr uint64_t Bytes(uint64_t rows, bool record_ids) {
     return rows * (sizeof(const uint8_t*) + (record_ids ? sizeof(int64_t) : 0));
   }
+  // What these take.
+  uint64_t bytes() const {
+    return rows_.capacity() * sizeof(rows_[0]) + record_ids_.capacity() * sizeof(int64_t);
+  }
 
   size_t size() const { return rows_.size(); }
   // Each row's packed features.

@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <limits>
@@ -98,6 +99,19 @@ absl::Status CompressMember(Compression compression, std::span<const uint8_t> da
   return compression == Compression::kGzip ? CompressGzip(data, out) : CompressZstd(data, out);
 }
 
+// What sound bytes can fail with too is no damage.
+absl::Status ZstdFailed(size_t result) {
+  switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_frameParameter_windowTooLarge:
+      return absl::ResourceExhaustedError(
+          "zstd: the frame refers back over more than 128 MiB: compress it without --long");
+    case ZSTD_error_memory_allocation:
+      return absl::ResourceExhaustedError("zstd: no memory for a decompressor");
+    default:
+      return absl::DataLossError(absl::StrCat("zstd: ", ZSTD_getErrorName(result)));
+  }
+}
+
 struct Decompressor::State {
   explicit State(Compression c) : compression(c) {
     if (c == Compression::kGzip) inflate_ready = inflateInit2(&stream, kGzipWindowBits) == Z_OK;
@@ -133,6 +147,7 @@ absl::StatusOr<bool> Decompressor::State::StepGzip(std::span<const uint8_t>& in,
   }
   // Z_BUF_ERROR: no progress without more input or output; not an error of the data.
   if (result == Z_OK || result == Z_BUF_ERROR) return false;
+  if (result == Z_MEM_ERROR) return absl::ResourceExhaustedError("zlib: no memory to decompress");
   return absl::DataLossError(
       absl::StrCat("gzip: ", stream.msg != nullptr ? stream.msg : "not a gzip member"));
 }
@@ -148,7 +163,7 @@ absl::StatusOr<bool> Decompressor::State::StepZstd(std::span<const uint8_t>& in,
     size_t result = ZSTD_decompressStream(context, &target, &source);
     if (ZSTD_isError(result)) {
       in = in.subspan(source.pos);
-      return absl::DataLossError(absl::StrCat("zstd: ", ZSTD_getErrorName(result)));
+      return ZstdFailed(result);
     }
     ended = result == 0;
     if (source.pos + target.pos == before) break;

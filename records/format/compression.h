@@ -45,12 +45,13 @@ class Decompressor {
 
   // Takes bytes from the front of `in` and writes to the front of `out`, advancing both, until one
   // is empty or a member ends. True: a member ended, and the next one may follow.
-  // kDataLoss: the bytes are no such member; `in` then begins near the damage.
+  // kDataLoss: the bytes are no such member; `in` then begins near the damage. kResourceExhausted:
+  // no memory, or a zstd frame that needs a window of more than 128 MiB (zstd's own limit).
   absl::StatusOr<bool> Step(std::span<const uint8_t>& in, std::span<uint8_t>& out);
 
   // Decompresses `in`, whole members, to exactly out.size() bytes.
   // kDataLoss: damaged or cut (with the offset in `in`), or the members hold another number of
-  // bytes; never more than out.size() are written.
+  // bytes; never more than out.size() are written. kResourceExhausted: as Step().
   absl::Status DecompressExactly(std::span<const uint8_t> in, std::span<uint8_t> out);
 
  private:

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 std::vector<uint8_t> SomeBytes(size_t size) {
   std::vector<uint8_t> bytes(size);
@@ -99,6 +100,19 @@ INSTANTIATE_TEST_SUITE_P(All, CompressionTest,
                          [](const auto& instance) {
                            return std::string(CompressionName(instance.param));
                          });
+
+// What `zstd --long=28` makes of three bytes from a pipe: a window of 256 MiB and one raw block.
+std::vector<uint8_t> FrameWithLongWindow() {
+  return {0x28, 0xb5, 0x2f, 0xfd, 0x00, (28 - 10) << 3, (3 << 3) | 1, 0, 0, 'a', 'b', 'c'};
+}
+
+TEST(ZstdWindowTest, ALongerWindowThanTheLimitIsNoDamage) {
+  std::vector<uint8_t> frame = FrameWithLongWindow(), out(3);
+  EXPECT_THAT(Decompressor(Compression::kZstd).DecompressExactly(frame, out),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("without --long")));
+  frame[5] = (27 - 10) << 3;
+  EXPECT_THAT(Decompress(Compression::kZstd, frame, 100), IsOkAndHolds(SizeIs(3)));
+}
 
 TEST(DetectCompressionTest, ARecordLengthThatLooksLikeGzipIsARecord) {
   std::vector<uint8_t> data;

@@ -7,12 +7,6 @@ namespace {
 
 constexpr uint8_t LengthDelimited(uint32_t field) { return static_cast<uint8_t>(field << 3 | 2); }
 
-size_t VarintSize(uint64_t value) {
-  size_t size = 1;
-  while (value >>= 7) ++size;
-  return size;
-}
-
 // The tag and length of a field of `size` bytes.
 void AppendHeader(uint32_t field, size_t size, std::vector<uint8_t>& out) {
   out.push_back(LengthDelimited(field));

@@ -6,15 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "records/base/load.h"
 
 namespace penstock {
 namespace {
-
-uint64_t Load64(const uint8_t* p) {
-  uint64_t value;
-  std::memcpy(&value, p, sizeof(value));
-  return value;
-}
 
 // How many varints end in `run`.
 size_t CountVarints(std::span<const uint8_t> run) {

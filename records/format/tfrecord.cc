@@ -1,26 +1,14 @@
 #include "records/format/tfrecord.h"
 
 #include <array>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/crc32c.h"
+#include "records/base/load.h"
 
 namespace penstock {
 namespace {
-
-uint64_t Load64(const uint8_t* p) {
-  uint64_t value;
-  std::memcpy(&value, p, sizeof(value));
-  return value;
-}
-
-uint32_t Load32(const uint8_t* p) {
-  uint32_t value;
-  std::memcpy(&value, p, sizeof(value));
-  return value;
-}
 
 // tables[k][b]: the CRC of byte b followed by k zero bytes.
 constexpr std::array<std::array<uint32_t, 256>, 8> MakeTables() {

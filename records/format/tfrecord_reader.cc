@@ -96,6 +96,12 @@ absl::Status TfRecordReader::ReadCompressed(size_t room) {
       read_ += input_.size();
     }
     std::span<const uint8_t> in = std::span<const uint8_t>(input_).subspan(input_begin_);
+    // Padding, which `gzip -d` ignores too. No member begins with a zero.
+    while (compression_ == Compression::kGzip && !inside_member_ && !in.empty() && in[0] == 0) {
+      in = in.subspan(1);
+      ++input_begin_;
+    }
+    if (in.empty()) continue;
     absl::StatusOr<bool> ended = decompressor_->Step(in, out);
     input_begin_ = input_.size() - in.size();
     inside_member_ = ended.ok() && !*ended;

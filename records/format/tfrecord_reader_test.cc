@@ -75,6 +75,19 @@ TEST(TfRecordReaderTest, ReportsACutAtEveryByteOfThreeRecords) {
   }
 }
 
+TEST(TfRecordReaderTest, ZerosBehindTheLastGzipMemberArePadding) {
+  ShardBuilder shard({"alpha", "beta"});
+  shard.Compress(Compression::kGzip);
+  std::vector<uint8_t> bytes = shard.bytes();
+  bytes.resize(bytes.size() + (3 << 20));
+  Outcome outcome = ReadAll(MemorySource("s", bytes));
+  EXPECT_OK(outcome.status);
+  EXPECT_THAT(outcome.payloads, ElementsAre("alpha", "beta"));
+  bytes.insert(bytes.end(), 2, 1);
+  EXPECT_THAT(ReadAll(MemorySource("s", bytes)).status,
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("incorrect header check")));
+}
+
 TEST(TfRecordReaderTest, NamesATextFileForWhatItIs) {
   MemorySource source("notes.tfrecord", std::vector<uint8_t>(100, 'x'));
   EXPECT_THAT(ReadAll(source).status,

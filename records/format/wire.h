@@ -3,6 +3,7 @@
 #ifndef PENSTOCK_RECORDS_FORMAT_WIRE_H_
 #define PENSTOCK_RECORDS_FORMAT_WIRE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -29,6 +30,13 @@ inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t&
     if (byte < 0x80) return p;
   }
   return nullptr;
+}
+
+// Bytes that `value` takes as a varint.
+inline size_t VarintSize(uint64_t value) {
+  size_t size = 1;
+  while (value >>= 7) ++size;
+  return size;
 }
 
 // To a string or a vector of bytes.

@@ -1,12 +1,14 @@
 #include "records/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
 
@@ -25,6 +27,19 @@ std::string TemporaryName(const std::string& path) {
                       counter.fetch_add(1));
 }
 
+// rename() would put a file in the place of /dev/null, or of the link /dev/stdout.
+absl::Status CheckReplaceable(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return absl::OkStatus();
+  if (S_ISDIR(info.st_mode)) return ErrnoToStatus(EISDIR, path);
+  const bool special = absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/");
+  if (S_ISREG(info.st_mode) && !special) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path,
+                   ": is no regular file; give the name of one, which is written and then "
+                   "put in its place"));
+}
+
 absl::Status SyncFolderOf(const std::string& path) {
   std::string folder = FolderOf(path);
   if (folder.empty()) folder = ".";
@@ -39,6 +54,7 @@ absl::Status SyncFolderOf(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
+  PENSTOCK_RETURN_IF_ERROR(CheckReplaceable(path));
   while (true) {
     std::string temporary = TemporaryName(path);
     UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -73,10 +89,15 @@ absl::Status AtomicFile::Write(std::span<const uint8_t> data) {
   return absl::OkStatus();
 }
 
-absl::Status AtomicFile::Commit() {
+absl::Status AtomicFile::Close() {
   if (::fsync(fd_.get()) != 0) return ErrnoToStatus(errno, absl::StrCat(path_, ": flush"));
   // close() is where network file systems report a full disk.
   if (::close(fd_.Release()) != 0) return ErrnoToStatus(errno, absl::StrCat(path_, ": close"));
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Commit() {
+  if (fd_.valid()) PENSTOCK_RETURN_IF_ERROR(Close());
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return ErrnoToStatus(errno, absl::StrCat(path_, ": rename"));
   }

@@ -18,6 +18,7 @@ namespace penstock {
 // Not thread-safe.
 class AtomicFile {
  public:
+  // kInvalidArgument: `path` is a folder, a device or a pipe.
   static absl::StatusOr<AtomicFile> Create(const std::string& path);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&& other) noexcept;
@@ -25,7 +26,10 @@ class AtomicFile {
 
   // Appends. kResourceExhausted: the disk is full.
   absl::Status Write(std::span<const uint8_t> data);
-  // Flushes to the disk, renames, flushes the folder. Once.
+  // Flushes to the disk and gives the descriptor back: for many files that get their names
+  // together. Nothing may be written after it.
+  absl::Status Close();
+  // Closes what is open, renames, flushes the folder. Once.
   absl::Status Commit();
   // Removes the file; nothing may follow.
   void Discard();

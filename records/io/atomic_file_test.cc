@@ -1,6 +1,7 @@
 #include "records/io/atomic_file.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -59,6 +60,17 @@ TEST(AtomicFileTest, AFailedWriteLeavesTheOldFileWhole) {
 TEST(AtomicFileTest, NamesAMissingFolder) {
   EXPECT_THAT(AtomicFile::Create("/nonexistent-folder/x"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent-folder/x")));
+}
+
+TEST(AtomicFileTest, ReplacesNothingButFiles) {
+  TempFolder folder;
+  const std::string pipe = folder.File("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, folder.path(), std::string("/dev/null")}) {
+    EXPECT_THAT(AtomicFile::Create(path),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path)));
+  }
+  EXPECT_EQ(folder.NumEntries(), 1u);
 }
 
 TEST(AtomicFileTest, MovedFromFilesRemoveNothing) {

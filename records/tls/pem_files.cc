@@ -2,14 +2,17 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/stat.h>
 
+#include <cstddef>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "records/base/status.h"
-#include "records/io/file_source.h"
+#include "records/io/text_file.h"
 #include "records/tls/certificate_text.h"
 
 namespace penstock {
@@ -26,17 +29,11 @@ struct Freer {
 };
 using X509Ptr = std::unique_ptr<X509, Freer<X509_free>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
+using ContextPtr = std::unique_ptr<SSL_CTX, Freer<SSL_CTX_free>>;
 using BioPtr = std::unique_ptr<BIO, Freer<BIO_free>>;
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> file, FileSource::Open(path));
-  if (file->size() > kMaxFileBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", file->size(), " bytes; a PEM file has at most ", kMaxFileBytes));
-  }
-  std::string text(file->size(), '\0');
-  PENSTOCK_RETURN_IF_ERROR(file->ReadAt(0, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
-  return text;
+  return ReadTextFile(path, kMaxFileBytes, "a PEM file has at most");
 }
 
 BioPtr Reader(const std::string& text) {
@@ -46,12 +43,51 @@ BioPtr Reader(const std::string& text) {
 // Never asks at the terminal.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
-absl::StatusOr<X509Ptr> ParseCertificate(const std::string& text, const std::string& path) {
-  X509Ptr certificate(PEM_read_bio_X509(Reader(text).get(), nullptr, NoPassphrase, nullptr));
+// Of the first error, the cause; those after it say where it was met.
+std::string TakeOpenSslError() {
+  const char* reason = ERR_reason_error_string(ERR_peek_error());
   ERR_clear_error();
-  if (certificate != nullptr) return certificate;
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": holds no PEM certificate (\"-----BEGIN CERTIFICATE-----\") that OpenSSL can read"));
+  return reason != nullptr ? reason : "OpenSSL does not say why";
+}
+
+bool AtEndOfPem() {
+  const unsigned long error = ERR_peek_last_error();
+  return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
+// Lines that end a certificate; one whose first line is damaged is text between others to OpenSSL.
+size_t CountEnds(absl::string_view text) {
+  constexpr absl::string_view kEnd = "\n-----END CERTIFICATE-----";
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(kEnd, at)) != text.npos; at += kEnd.size()) ++count;
+  return count;
+}
+
+// All of the file's, of which there is one or more: gRPC 1.51 drops all from a damaged one on.
+absl::StatusOr<std::vector<X509Ptr>> ParseCertificates(const std::string& text,
+                                                       const std::string& path) {
+  ERR_clear_error();  // gRPC leaves some of its connections behind.
+  std::vector<X509Ptr> all;
+  const BioPtr reader = Reader(text);
+  while (X509* next = PEM_read_bio_X509(reader.get(), nullptr, NoPassphrase, nullptr)) {
+    all.emplace_back(next);
+  }
+  if (!AtEndOfPem()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": certificate ", all.size() + 1,
+                                                   " cannot be read (", TakeOpenSslError(),
+                                                   "): the file is damaged, write it again"));
+  }
+  ERR_clear_error();
+  if (all.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        ": holds no PEM certificate (\"-----BEGIN CERTIFICATE-----\") that OpenSSL can read"));
+  }
+  const size_t ends = CountEnds(text);
+  if (ends <= all.size()) return all;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": ends ", ends, " certificates and begins ", all.size(),
+                   ": a line \"-----BEGIN CERTIFICATE-----\" is damaged, write the file again"));
 }
 
 absl::StatusOr<KeyPtr> ParseKey(const std::string& text, const std::string& path) {
@@ -82,18 +118,44 @@ void WarnOfReaders(const std::string& path, PemTexts& texts) {
       absl::StrCat(path, ": every user of this machine can read this key; chmod 600 it"));
 }
 
-absl::Status LoadPair(const PemPaths& paths, absl::Time now, PemTexts& texts) {
+absl::Status Refused(const std::string& path, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": OpenSSL refuses ", what, ": ", TakeOpenSslError(),
+                   "; issue it with a key of P-256, or RSA of 2048 bits, and SHA-256"));
+}
+
+// OpenSSL reads more than it lets TLS use: its security level wants long keys and good digests.
+absl::Status UsePair(const std::vector<X509Ptr>& chain, EVP_PKEY* key, const PemPaths& paths,
+                     SSL_CTX* context) {
+  if (context == nullptr) {
+    ERR_clear_error();
+    return absl::InternalError(
+        absl::StrCat(paths.cert, ": OpenSSL makes no TLS context; is its openssl.cnf in order?"));
+  }
+  for (size_t i = 0; i < chain.size(); ++i) {
+    X509* certificate = chain[i].get();
+    const long used = i == 0 ? SSL_CTX_use_certificate(context, certificate)
+                             : SSL_CTX_add1_chain_cert(context, certificate);
+    if (used != 1) return Refused(paths.cert, absl::StrCat("certificate ", i + 1));
+  }
+  if (SSL_CTX_use_PrivateKey(context, key) != 1) return Refused(paths.key, "the key");
+  return absl::OkStatus();
+}
+
+absl::Status LoadPair(const PemPaths& paths, absl::Time now, SSL_CTX* context, PemTexts& texts) {
   PENSTOCK_ASSIGN_OR_RETURN(texts.cert, ReadText(paths.cert));
   PENSTOCK_ASSIGN_OR_RETURN(texts.key, ReadText(paths.key));
-  PENSTOCK_ASSIGN_OR_RETURN(X509Ptr certificate, ParseCertificate(texts.cert, paths.cert));
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<X509Ptr> chain, ParseCertificates(texts.cert, paths.cert));
   PENSTOCK_ASSIGN_OR_RETURN(KeyPtr key, ParseKey(texts.key, paths.key));
-  const bool fit = X509_check_private_key(certificate.get(), key.get()) == 1;
+  X509* certificate = chain.front().get();
+  const bool fit = X509_check_private_key(certificate, key.get()) == 1;
   ERR_clear_error();
   if (!fit) {
     return absl::InvalidArgumentError(
         absl::StrCat(paths.key, ": is not the key of the certificate ", paths.cert));
   }
-  WarnOfDates(certificate.get(), paths.cert, now, texts);
+  PENSTOCK_RETURN_IF_ERROR(UsePair(chain, key.get(), paths, context));
+  WarnOfDates(certificate, paths.cert, now, texts);
   WarnOfReaders(paths.key, texts);
   return absl::OkStatus();
 }
@@ -101,31 +163,29 @@ absl::Status LoadPair(const PemPaths& paths, absl::Time now, PemTexts& texts) {
 }  // namespace
 
 absl::StatusOr<PemTexts> LoadPemFiles(const PemPaths& paths, absl::Time now) {
+  const ContextPtr trial(paths.cert.empty() ? nullptr : SSL_CTX_new(TLS_method()));
+  return UsePemFiles(paths, now, trial.get());
+}
+
+absl::StatusOr<PemTexts> UsePemFiles(const PemPaths& paths, absl::Time now, SSL_CTX* context) {
   PemTexts texts;
-  if (!paths.cert.empty()) PENSTOCK_RETURN_IF_ERROR(LoadPair(paths, now, texts));
   if (!paths.ca.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(texts.ca, ReadText(paths.ca));
-    PENSTOCK_ASSIGN_OR_RETURN(X509Ptr authority, ParseCertificate(texts.ca, paths.ca));
-    WarnOfDates(authority.get(), paths.ca, now, texts);
+    PENSTOCK_ASSIGN_OR_RETURN(std::vector<X509Ptr> authorities,
+                              ParseCertificates(texts.ca, paths.ca));
+    WarnOfDates(authorities.front().get(), paths.ca, now, texts);
   }
+  // Last: `context` gets nothing where the other file is of no use.
+  if (!paths.cert.empty()) PENSTOCK_RETURN_IF_ERROR(LoadPair(paths, now, context, texts));
   return texts;
 }
 
-std::array<PemWatcher::Stamp, 3> PemWatcher::Stamps() const {
-  std::array<Stamp, 3> stamps{};
-  const std::string* paths[] = {&paths_.cert, &paths_.key, &paths_.ca};
-  for (size_t i = 0; i < stamps.size(); ++i) {
-    struct stat info;
-    if (paths[i]->empty() || stat(paths[i]->c_str(), &info) != 0) continue;
-    auto ns = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
-    stamps[i] = {static_cast<int64_t>(info.st_dev), static_cast<int64_t>(info.st_ino), info.st_size,
-                 ns(info.st_mtim), ns(info.st_ctim)};
-  }
-  return stamps;
+std::array<FileStamp, 3> PemWatcher::Stamps() const {
+  return {FileStamp::At(paths_.cert), FileStamp::At(paths_.key), FileStamp::At(paths_.ca)};
 }
 
 absl::StatusOr<std::optional<PemTexts>> PemWatcher::Poll() {
-  const std::array<Stamp, 3> stamps = Stamps();  // First: a change while reading is seen next time.
+  const auto stamps = Stamps();  // First: a change while reading is seen next time.
   if (seen_ == stamps) return std::nullopt;
   PENSTOCK_ASSIGN_OR_RETURN(PemTexts texts, LoadPemFiles(paths_, absl::Now()));
   seen_ = stamps;

@@ -3,6 +3,8 @@
 #ifndef PENSTOCK_RECORDS_TLS_PEM_FILES_H_
 #define PENSTOCK_RECORDS_TLS_PEM_FILES_H_
 
+#include <openssl/types.h>
+
 #include <array>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "records/io/file_stamp.h"
 
 namespace penstock {
 
@@ -31,8 +34,14 @@ struct PemTexts {
 
 // Every error names the file.
 // kNotFound, kPermissionDenied: it cannot be read. kInvalidArgument: it holds no certificate or
-// key, more than 1 MiB, a key with a passphrase, or a key that is not the certificate's.
+// key, a damaged certificate behind others too, more than 1 MiB, a key with a passphrase, a key
+// that is not the certificate's, or a certificate that OpenSSL lets no TLS use: its key is too
+// short, or it was signed with SHA-1. kInternal: OpenSSL does nothing at all.
 absl::StatusOr<PemTexts> LoadPemFiles(const PemPaths& paths, absl::Time now);
+
+// As LoadPemFiles(); then `context` uses the certificate and its key, but not `ca`. After an error
+// it has no key, and shows no certificate.
+absl::StatusOr<PemTexts> UsePemFiles(const PemPaths& paths, absl::Time now, SSL_CTX* context);
 
 // Notices that files were replaced. A certificate and its key cannot be replaced at once; while
 // they do not fit, Poll() gives the error and looks again at the next call. Not thread-safe.
@@ -44,11 +53,10 @@ class PemWatcher {
   absl::StatusOr<std::optional<PemTexts>> Poll();
 
  private:
-  using Stamp = std::array<int64_t, 5>;  // Device, inode, size, modified, changed.
-  std::array<Stamp, 3> Stamps() const;
+  std::array<FileStamp, 3> Stamps() const;
 
   const PemPaths paths_;
-  std::optional<std::array<Stamp, 3>> seen_;
+  std::optional<std::array<FileStamp, 3>> seen_;
 };
 
 }  // namespace penstock

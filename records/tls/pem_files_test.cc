@@ -1,9 +1,13 @@
 #include "records/tls/pem_files.h"
 
+#include <openssl/err.h>
 #include <sys/stat.h>
 
 #include <fstream>
+#include <iterator>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -30,6 +34,10 @@ class PemFilesTest : public ::testing::Test {
     const std::string path = folder_.path() + "/" + name;
     std::ofstream(path) << text;
     return path;
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
   }
   PemPaths Pair(const std::string& name) { return {.cert = ca_.cert(name), .key = ca_.key(name)}; }
 
@@ -63,6 +71,74 @@ TEST_F(PemFilesTest, NamesTheFileThatIsMissingOrNoPem) {
   paths = {.ca = Text("empty.pem", "")};
   EXPECT_THAT(LoadPemFiles(paths, absl::Now()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("empty.pem")));
+}
+
+TEST_F(PemFilesTest, ReadsEveryCertificateOfAFile) {
+  PemPaths paths = Pair("a");
+  const std::string ca = Read(ca_.cert());
+  paths.cert = Text("chain.pem", absl::StrCat(Read(ca_.cert("a")), "A CA:\r\n", ca, "\n \n"));
+  paths.ca = Text("bundle.pem", absl::StrCat(ca, Read(ca_.cert("b")), Read(ca_.key("b")), ca));
+  EXPECT_OK(LoadPemFiles(paths, absl::Now()).status());
+}
+
+TEST_F(PemFilesTest, FindsDamageBehindTheFirstCertificate) {
+  const std::string good = Read(ca_.cert());
+  const std::string letters = absl::StrReplaceAll(good, {{"\nMII", "\n!II"}});
+  const std::string bytes = absl::StrReplaceAll(good, {{"\nMII", "\nAAA"}});
+  for (const std::string& damaged : {letters, bytes, good.substr(0, good.size() / 2)}) {
+    for (const std::string& behind : {std::string(), good}) {
+      const std::string bundle = Text("bundle.pem", absl::StrCat(good, damaged, behind));
+      EXPECT_THAT(LoadPemFiles({.ca = bundle}, absl::Now()),
+                  StatusIs(absl::StatusCode::kInvalidArgument,
+                           HasSubstr("bundle.pem: certificate 2 cannot be read (")));
+    }
+  }
+  PemPaths paths = Pair("a");
+  paths.cert = Text("chain.pem", absl::StrCat(Read(ca_.cert("a")), letters));
+  EXPECT_THAT(LoadPemFiles(paths, absl::Now()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("chain.pem: certificate 2 cannot be read (")));
+}
+
+TEST_F(PemFilesTest, TellsDamageFromOlderErrorsOfTheThread) {
+  const std::string good = Read(ca_.cert());
+  const std::string bundle =
+      Text("bundle.pem", absl::StrCat(good, absl::StrReplaceAll(good, {{"\nMII", "\n!II"}})));
+  ERR_raise(ERR_LIB_SSL, ERR_R_MALLOC_FAILURE);
+  EXPECT_THAT(LoadPemFiles({.ca = bundle}, absl::Now()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("(bad base64 decode)")));
+  EXPECT_OK(LoadPemFiles({.ca = ca_.cert()}, absl::Now()).status());
+}
+
+TEST_F(PemFilesTest, FindsACertificateWhoseFirstLineIsDamaged) {
+  const std::string good = Read(ca_.cert());
+  const std::string bundle = Text("bundle.pem", absl::StrCat(good, good.substr(1)));
+  EXPECT_THAT(LoadPemFiles({.ca = bundle}, absl::Now()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("bundle.pem: ends 2 certificates and begins 1")));
+}
+
+TEST_F(PemFilesTest, NamesTheCertificateThatOpenSslRefuses) {
+  ca_.IssueShort("short", "DNS:short");
+  EXPECT_THAT(LoadPemFiles(Pair("short"), absl::Now()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("short.pem: OpenSSL refuses certificate 1: ee key too small")));
+  ca_.IssueSha1("sha1", "DNS:sha1");
+  EXPECT_THAT(LoadPemFiles(Pair("sha1"), absl::Now()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("sha1.pem: OpenSSL refuses certificate 1: ca md too weak")));
+  PemPaths paths = Pair("a");
+  paths.cert = Text("chain.pem",
+                    absl::StrCat(Read(ca_.cert("a")), Read(ca_.cert()), Read(ca_.cert("short"))));
+  EXPECT_THAT(LoadPemFiles(paths, absl::Now()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("chain.pem: OpenSSL refuses certificate 3: ca key too small")));
+}
+
+TEST_F(PemFilesTest, AnyCertificateMayBeTheCaOfOthers) {
+  // What it signed is looked at when somebody shows it.
+  ca_.IssueShort("short", "DNS:short");
+  EXPECT_OK(LoadPemFiles({.ca = ca_.cert("short")}, absl::Now()).status());
 }
 
 TEST_F(PemFilesTest, AKeyOfAnotherCertificateIsRefused) {

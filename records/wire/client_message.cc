@@ -5,9 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "proto/pieces.pb.h"
 #include "records/base/status.h"
+#include "records/engine/decoding.h"
 
 namespace penstock::wire {
 namespace {
+
+// An engine has a program for each, by number.
+static_assert(v1::PieceDtype_MAX == kNumWireDtypes);
 
 void ToProto(const ClientHello& hello, v1::ClientMessage& message) {
   v1::ClientHello& out = *message.mutable_hello();

@@ -54,7 +54,7 @@ TEST(ClientMessageTest, HelloSurvivesTheWire) {
   hello.options.record_ids = true;
   hello.options.holdout_feature = "d";
   hello.options.holdout_threshold = 12345;
-  hello.options.client = "rank 3";
+  hello.options.client = "rank \xff";
   hello.options.checksums = true;
   ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(hello)));
   const auto& out = std::get<ClientHello>(parsed);
@@ -63,7 +63,7 @@ TEST(ClientMessageTest, HelloSurvivesTheWire) {
   EXPECT_TRUE(out.options.record_ids);
   EXPECT_EQ(out.options.holdout_feature, "d");
   EXPECT_EQ(out.options.holdout_threshold, 12345u);
-  EXPECT_EQ(out.options.client, "rank 3");
+  EXPECT_EQ(out.options.client, "rank \xff");
   EXPECT_TRUE(out.options.checksums);
 }
 

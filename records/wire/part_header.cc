@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "records/format/wire.h"
 
 namespace penstock::wire {
 namespace {
@@ -15,12 +16,6 @@ constexpr uint64_t kCrcTag = 4 << 3 | 5;
 constexpr uint64_t kSharedOffsetTag = 5 << 3 | 0;
 constexpr uint64_t kSharedSizeTag = 6 << 3 | 0;
 constexpr uint64_t kDataTag = 15 << 3 | 2;
-
-size_t VarintSize(uint64_t value) {
-  size_t size = 1;
-  while (value >>= 7) ++size;
-  return size;
-}
 
 uint8_t* WriteVarint(uint64_t value, uint8_t* out) {
   for (; value >= 0x80; value >>= 7) *out++ = static_cast<uint8_t>(value) | 0x80;

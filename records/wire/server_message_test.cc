@@ -30,9 +30,9 @@ TEST(ServerMessageTest, HelloSurvivesTheWire) {
                   .decoder_version = 3,
                   .spec_fingerprint = 4,
                   .memory_budget = 5};
-  ASSERT_OK_AND_ASSIGN(
-      ServerMessage parsed,
-      Parse(Encode(ServerHello{.info = info, .shm_socket = "/run/p.sock", .shm_ticket = "t1"})));
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed,
+                       Parse(Encode(ServerHello{
+                           .info = info, .shm_socket = "/run/p\xff.sock", .shm_ticket = "t1"})));
   const auto& hello = std::get<ServerHello>(parsed);
   EXPECT_EQ(hello.protocol_version, kProtocolVersion);
   EXPECT_EQ(hello.info.instance, ~uint64_t{0});
@@ -40,7 +40,7 @@ TEST(ServerMessageTest, HelloSurvivesTheWire) {
   EXPECT_EQ(hello.info.decoder_version, 3u);
   EXPECT_EQ(hello.info.spec_fingerprint, 4u);
   EXPECT_EQ(hello.info.memory_budget, 5u);
-  EXPECT_EQ(hello.shm_socket, "/run/p.sock");
+  EXPECT_EQ(hello.shm_socket, "/run/p\xff.sock");
   EXPECT_EQ(hello.shm_ticket, "t1");
 }
 

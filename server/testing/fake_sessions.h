@@ -52,6 +52,7 @@ struct FakeBehaviour {
   std::function<void(SessionEvents&, uint64_t)> on_cancel = nullptr;
   std::function<absl::Status(SessionEvents&, uint64_t)> on_release = nullptr;
   std::function<void(std::shared_ptr<PartMemory>)> on_memory = nullptr;
+  std::function<SessionStats()> on_stats = nullptr;
   std::function<void()> on_close = nullptr;
 };
 
@@ -74,6 +75,9 @@ class FakeSession final : public Session {
   }
   absl::Status Release(uint64_t window) override {
     return behaviour_.on_release ? behaviour_.on_release(events_, window) : absl::OkStatus();
+  }
+  SessionStats stats() const override {
+    return behaviour_.on_stats ? behaviour_.on_stats() : SessionStats{};
   }
   void UsePartMemory(std::shared_ptr<PartMemory> memory) override {
     if (behaviour_.on_memory) behaviour_.on_memory(std::move(memory));

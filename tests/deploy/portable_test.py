@@ -113,12 +113,16 @@ class PortableTest(unittest.TestCase):
             "train", "--dtype", "packed", "--digest", "--json", *options))
         said = self.run_in_root("penstock-train", "--manifest", "data/manifest.pb", "--servers",
                                 "file:address", "--device", "cpu", "--digest", "--json",
-                                "summary.json", *options)
+                                "summary.json", "--checkpoint-dir", "saved", *options)
         self.assertIn("no oneDNN: OpenBLAS multiplies", said)
         self.assertIn("no Gloo: one rank alone", said)
         summary = json.loads((self.work / "summary.json").read_text())
         self.assertEqual(summary["steps"], 3)
         self.assertEqual(summary["digest"], streamed["digest"])
+        predicted = json.loads(self.run_in_root(
+            "penstock-train", "predict", "--checkpoint", "saved/best.ckpt", "--json", "--fen",
+            "8/8/8/4k3/8/4K3/4P3/8 w - - 0 1"))
+        self.assertLess(abs(predicted[0]["score"]), 1)
         server.terminate()
         self.assertEqual(server.wait(TIMEOUT_S), 0)
 

@@ -1,6 +1,7 @@
 """Bad input at the command line: exit code 1 and a message that says what, where and what to do."""
 
 import gzip
+import json
 import os
 import pathlib
 import tempfile
@@ -56,15 +57,18 @@ class BadInputTest(ProcessTestCase):
         data[20 * size + 100] ^= 1
         data[30 * size + 100] ^= 1
         self.write("flipped.tfrecord", bytes(data))
-        result = run("penstock", "index", "--verify", self.bad)
+        result = run("penstock", "index", "--verify", "--json", self.bad)
         self.assertEqual(result.returncode, 1)
-        listed = result.stdout + result.stderr
-        self.assertIn("flipped.tfrecord", listed)
-        # Every record before was shorter or of the same size: only ask for two offsets.
-        self.assertGreaterEqual(listed.count("offset"), 2)
+        damage = json.loads(result.stdout)["damage"]
+        self.assertEqual([(entry["record"], entry["records"]) for entry in damage],
+                         [(20, 1), (30, 1)])
+        for entry in damage:
+            self.assertIn("flipped.tfrecord", entry["file"])
+            self.assertIn(f"{entry['file']}: record {entry['record']} at offset {entry['offset']}",
+                          run("penstock", "index", "--verify", self.bad).stdout)
         self.check_run("penstock", "index", "--exclude-corrupt", self.bad)
         inspected = self.check_run("penstock", "inspect", self.bad / "manifest.pb", "--json")
-        self.assertIn("48", inspected.stdout)
+        self.assertEqual(json.loads(inspected.stdout)["records"], 48)
 
     def index_and_stream(self):
         self.check_run("penstock", "index", self.bad, "-o", self.bad / "manifest.pb")

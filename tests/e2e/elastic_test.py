@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from processes import ProcessTestCase
+from processes import TIMEOUT_S, ProcessTestCase
 
 BATCH = 250  # No multiple of the ranks below.
 
@@ -17,7 +17,7 @@ class ElasticTest(ProcessTestCase):
             "--ids", ids[rank], *args, epochs=epochs)) for rank in range(world_size)]
         told = []
         for child in ranks:
-            out, err = child.communicate(timeout=240)
+            out, err = child.communicate(timeout=TIMEOUT_S)
             self.assertEqual(child.returncode, 0, err)
             told.append(json.loads(out))
         return told, [path.read_text().splitlines() for path in ids]

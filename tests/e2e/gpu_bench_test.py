@@ -79,7 +79,7 @@ class ModelTest(ProgramsTestCase):
             self.assertAlmostEqual(found["tflops"], found["positions_per_second"] * 63.775104e-6)
         self.assertIn("deterministic_cost", figures)
         self.assertEqual(figures["traced"], {"left_out": "no GPU was traced"})
-        self.assertIn("--device cpu", figures["products"]["left_out"])
+        self.assertIn("--device cpu", figures["products"]["failed"])
 
     def test_a_batch_that_memory_has_no_room_for_is_cut(self):
         setting = self.setting_where("--virtual-shards 1", "echo training takes 9 GiB >&2; exit 1")
@@ -97,7 +97,7 @@ class ModelTest(ProgramsTestCase):
     def test_what_cannot_be_measured_says_why(self):
         setting = training.Setting(BIN, self.setting.manifest, "cpu", "fp64")
         for found in model.measure_all(setting, left)["tiny"].values():
-            self.assertIn("--precision", found["left_out"])
+            self.assertIn("--precision", found["failed"])
 
     def test_a_step_is_held_against_its_products(self):
         setting = self.setting_where(
@@ -160,6 +160,25 @@ class BitsTest(ProgramsTestCase):
         self.assertFalse(passed)
         self.assertFalse(found["fp32_beside_cpu"])
 
+    def test_running_out_of_time_is_no_difference(self):
+        losses = bits.Runs.losses
+
+        def late(runs, where, *options, **other):
+            if "--no-graph" in options:
+                found = training.train(where, "tiny", 64, 10**6, seconds_left=lambda: 1)
+                raise training.LeftOut(found["left_out"])
+            return losses(runs, where, *options, **other)
+        self.patch(bits.Runs, losses=late)
+        found, passed = self.compare(self.setting)
+        self.assertTrue(passed, found)
+        self.assertEqual(found["no_graph"], {"left_out": "out of time"})
+
+    def test_a_training_that_hangs_fails(self):
+        self.patch(training, LIMIT=1)
+        hanging = self.setting_where("tiny", f"exec sleep {TIMEOUT_S}")
+        with self.assertRaisesRegex(RuntimeError, "no end within 1 s"):
+            bits.Runs(hanging, "tiny", left).losses(hanging)
+
     def test_a_training_that_ends_early_is_no_success(self):
         found, passed = self.compare(self.setting_where("--no-graph", "echo lost >&2; exit 1"))
         self.assertFalse(passed)
@@ -184,7 +203,7 @@ class FedTest(ProgramsTestCase):
 
     def test_a_server_that_ends_says_why(self):
         setting = training.Setting(self.folder, self.setting.manifest, "cpu", "fp32")
-        self.assertIn("penstock-server", fed.measure(setting, "tiny", "grpc", left)["left_out"])
+        self.assertIn("penstock-server", fed.measure(setting, "tiny", "grpc", left)["failed"])
 
     def test_a_server_that_never_serves_is_left(self):
         self.patch(fed, STARTS_WITHIN=0)
@@ -193,7 +212,7 @@ class FedTest(ProgramsTestCase):
         server.write_text("#!/bin/sh\nexec sleep 60\n")
         server.chmod(0o755)
         setting = training.Setting(folder, self.setting.manifest, "cpu", "fp32")
-        self.assertIn("did not start", fed.measure(setting, "tiny", "grpc", left)["left_out"])
+        self.assertIn("did not start", fed.measure(setting, "tiny", "grpc", left)["failed"])
 
 
 class ReportTest(unittest.TestCase):
@@ -218,6 +237,30 @@ class ReportTest(unittest.TestCase):
         self.assertNotIn("checks", self.read())
         self.open(commit="def", kernels_hash="2").add(model={})
         self.assertNotIn("fed", self.read())
+
+    def test_nothing_of_a_tree_with_changes_is_kept(self):
+        self.open(commit="abc-dirty").add(checks=[1])
+        self.open(commit="abc-dirty").add(fed={})
+        self.assertNotIn("checks", self.read())
+
+    def test_without_git_the_kernels_tell_which_sources_they_are(self):
+        self.open(commit="").add(checks=[1])
+        self.open(commit="").add(fed={})
+        self.assertEqual(self.read()["checks"], [1])
+        self.open(commit="", kernels_hash="2").add(model={})
+        self.assertNotIn("checks", self.read())
+
+    def test_each_part_has_its_date_and_command(self):
+        self.open(date="2026-01-01", command="run --parts checks").add(checks=[1])
+        self.open(date="2026-01-02", command="run --parts fed").add(fed={})
+        self.assertEqual(self.read()["runs"], {
+            "checks": {"date": "2026-01-01", "command": "run --parts checks"},
+            "fed": {"date": "2026-01-02", "command": "run --parts fed"}})
+
+    def test_what_failed_is_no_gap_alone(self):
+        found = {"model": {"tiny": {"fast": {"failed": "lost"}, "traced": {"left_out": "late"}}}}
+        self.assertEqual(report.failures(found), ["model.tiny.fast"])
+        self.assertEqual(list(report.gaps(found)), ["model.tiny.fast", "model.tiny.traced"])
 
     def test_what_is_missing_is_listed(self):
         self.open().add(checks=[1], model={"large": {"fast": {"left_out": "out of time"}}},
@@ -325,6 +368,17 @@ class RunTest(unittest.TestCase):
             self.assertEqual((found["bits"], found["model"], found["fed"]),
                              ({"tiny": {}}, {"tiny": True}, {}))
 
+    def test_a_training_that_fails_fails_the_run(self):
+        run = load_run()
+        with tempfile.TemporaryDirectory() as folder:
+            options = types.SimpleNamespace(parts=("model",), programs=BIN, budget=TIMEOUT_S,
+                                            python=sys.executable)
+            written = report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS)
+            lost = {"tiny": {"fast": {"failed": "lost"}}}
+            with mock.patch.object(run.model, "records", return_value=1), mock.patch.object(
+                    run.model, "measure_all", return_value=lost), mock.patch.dict(os.environ):
+                self.assertEqual(run.run_parts(options, written), 1)
+
     def test_without_a_compiler_the_other_parts_are_measured(self):
         run = load_run()
         with tempfile.TemporaryDirectory() as folder:
@@ -334,8 +388,24 @@ class RunTest(unittest.TestCase):
             with mock.patch.object(run, "build", side_effect=FileNotFoundError("no cmake")), \
                     mock.patch.object(run, "run_peers", return_value={"best": {}}):
                 self.assertEqual(run.run_parts(options, written), 1)
-            self.assertEqual(written.found["build"], {"left_out": "no cmake"})
+            self.assertEqual(written.found["build"], {"failed": "no cmake"})
             self.assertEqual(written.found["peers"], {"best": {}})
+
+    def test_a_build_that_failed_before_is_forgotten(self):
+        run = load_run()
+        with tempfile.TemporaryDirectory() as folder:
+            runner = pathlib.Path(folder) / "bin" / "kernels_runner"
+            runner.parent.mkdir()
+            runner.write_text('#!/bin/sh\necho \'{"checks": [1]}\' > "$3"\n')
+            runner.chmod(0o755)
+            options = types.SimpleNamespace(parts=("checks",), programs=None, build=folder, budget=9)
+            report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS).add(
+                build={"left_out": "no cmake"})
+            written = report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS)
+            with mock.patch.object(run, "build"):
+                self.assertEqual(run.run_parts(options, written), 0)
+            self.assertEqual(written.found["checks"], [1])
+            self.assertNotIn("build", json.loads(written.path.read_text()))
 
     def test_programs_that_are_missing_are_left_out_and_said(self):
         run = load_run()

@@ -65,10 +65,19 @@ class LaunchMpirunTest(RanksTestCase):
     def test_a_rank_that_fails_is_told_with_its_last_lines(self):
         job = self.launch("sh", "-c", "[ $OMPI_COMM_WORLD_RANK = 0 ] && exec sleep 600; "
                           "echo no disk >&2; exit 7")
-        self.assertEqual(job.wait(), 1, job.err)
+        self.assertEqual(job.wait(), 7, job.err)
         # Of one that fails while others are being started mpirun does not say which it was.
         self.assertRegex(job.err, r"(?s)mpirun(: rank 1)? failed with exit code 7; its last lines:"
                                   r".*  \[1,1\]<stderr>:no disk\n")
+
+    def test_every_host_has_the_gpus_that_were_named(self):
+        job = self.launch("--gpus", "5,3", "sh", "-c", "echo gpus $CUDA_VISIBLE_DEVICES")
+        self.end_well([job])
+        self.assertEqual(job.out.count("gpus 5,3"), 2, job.out)
+        for gpus, says in (("5,3,5", "twice"), ("5,", "--gpus 5,")):
+            job = self.launch("--gpus", gpus, "true")
+            self.assertEqual(job.wait(), 2, job.err)
+            self.assertIn(says, job.err)
 
     def test_a_wrong_line_of_the_program_is_told(self):
         job = self.launch("penstock-train", "--no-such-option")

@@ -2,12 +2,15 @@
 
 import os
 import pathlib
+import select
 import signal
+import subprocess
 import time
 import unittest
 
 from processes import pause, run
 from rank_runs import BIN, RanksTestCase, numbers
+from servers import BY_TIMEOUT, TIMEOUT_S
 
 
 class LaunchTest(RanksTestCase):
@@ -53,7 +56,7 @@ class LaunchTest(RanksTestCase):
         while "resuming from" not in job.out:
             self.assertIsNone(job.process.poll(), job.err)
             pause()
-        self.wait_for_steps(events, 2, [job])
+        self.wait_for_steps(events, events.read_text().count('"step","step"') + 2, [job])
         begin = time.monotonic()
         os.kill(self.process_of(job, 0), signal.SIGKILL)
         self.assertEqual(job.wait(), 128 + 9)
@@ -62,14 +65,53 @@ class LaunchTest(RanksTestCase):
         at = int(self.newest(folder).stem.split("-")[1])
         self.assertEqual(numbers(self.newest(folder)), self.one_rank(at))
 
+    def save_and_end(self, number, prefix=()):
+        folder, events = self.folder / "parts", self.folder / "events.jsonl"
+        job = self.start_rank([*prefix, BIN / "penstock", "launch", "-np", 2, "penstock-train",
+                               *self.train_args("--checkpoint-dir", folder, "--events", events,
+                                                steps=10**6)])
+        self.wait_for_steps(events, 3, [job])
+        job.process.send_signal(number)
+        self.end_well([job])
+        self.assertIn("[0] stopped after step", job.out)
+        self.newest(folder)
+
     def test_sigterm_saves_and_ends_well(self):
+        self.save_and_end(signal.SIGTERM)
+
+    def test_the_second_signal_of_timeout_lets_it_save(self):
+        self.save_and_end(signal.SIGTERM, BY_TIMEOUT)
+
+    def test_nohup_lets_it_run(self):
+        script = "trap 'echo told' TERM; kill -HUP $PPID; sleep 1"
+        job = self.start_rank(["nohup", BIN / "penstock", "launch", "-np", 1, "--", "sh", "-c", script])
+        self.end_well([job])
+        self.assertNotIn("told", job.out)
+
+    def test_sigterm_is_heard_while_nobody_reads(self):
+        told = self.folder / "told"
+        script = f"trap 'echo x > {told}; exit 0' TERM; while :; do echo nobody reads this; done"
+        read, write = os.pipe()
+        with open(read, "rb"), open(write, "wb") as full:
+            job = subprocess.Popen(
+                [BIN / "penstock", "launch", "-np", "1", "--", "sh", "-c", script],
+                stdout=full, stderr=subprocess.DEVNULL)
+            self.addCleanup(job.kill)
+            while select.select([], [write], [], 0)[1]:
+                self.assertIsNone(job.poll())
+                pause()
+            job.send_signal(signal.SIGTERM)
+            self.assertEqual(job.wait(timeout=TIMEOUT_S), 0)
+        self.assertTrue(told.exists())
+
+    def test_the_code_of_stopped_ranks_is_that_of_the_launch(self):
         folder, events = self.folder / "parts", self.folder / "events.jsonl"
         job = self.launch("-np", 2, "penstock-train",
                           *self.train_args("--checkpoint-dir", folder, "--events", events,
-                                           steps=10**6))
+                                           "--stopped-exit-code", 75, steps=10**6))
         self.wait_for_steps(events, 3, [job])
         job.process.send_signal(signal.SIGTERM)
-        self.end_well([job])
+        self.assertEqual(job.wait(), 75, job.err)
         self.assertIn("[0] stopped after step", job.out)
         self.newest(folder)
 
@@ -106,6 +148,13 @@ class LaunchTest(RanksTestCase):
                           f"[ $RANK = 1 ] && exec sleep 600; exec {train}")
         self.assertEqual(job.wait(), 1)
         self.assertIn("rank 1 of 2 did not join within 1s", job.err)
+
+    def test_output_that_cannot_be_written_is_told(self):
+        with open("/dev/full", "w") as full:
+            job = subprocess.run([BIN / "penstock", "launch", "-np", "1", "--", "echo", "lost"],
+                                 stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(job.returncode, 1, job.stderr)
+        self.assertIn("what the ranks print cannot be written", job.stderr)
 
     def test_gpus_are_bound_by_local_rank(self):
         result = run("penstock", "launch", "-np", 2, "--gpus", "5,3", "sh", "-c",

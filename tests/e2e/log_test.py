@@ -5,7 +5,7 @@ import pathlib
 import signal
 import unittest
 
-from processes import ProcessTestCase, run
+from processes import TIMEOUT_S, ProcessTestCase, run
 
 
 class LogTest(ProcessTestCase):
@@ -18,7 +18,7 @@ class LogTest(ProcessTestCase):
 
     def end(self, server):
         server.send_signal(signal.SIGTERM)
-        self.assertEqual(server.wait(timeout=60), 0)
+        self.assertEqual(server.wait(timeout=TIMEOUT_S), 0)
 
     def test_one_line_an_event_with_its_numbers(self):
         server = self.start_server("--log-format", "json", "--grace", "7s")

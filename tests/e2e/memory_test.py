@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import signal
 import statistics
 import time
 import unittest
@@ -38,13 +37,11 @@ class MemoryTest(ProcessTestCase):
                        "--chunk-size", chunk_size)
 
     def pause_a_client(self, server):
-        """A client that has stopped reading, once the server has done all that it can for it."""
+        """A client that takes nothing, once the server has done all that it can for it. One that
+        was sent SIGSTOP would answer no pings, and be given up after 20 s."""
         self._paused = getattr(self, "_paused", 0) + 1
-        waits = self.folder / f"paused{self._paused}"
-        client = self.spawn("penstock", *self.stream_args(
-            server.address, "--dtype", "f32", "--look-ahead", "64MiB", "--waits", waits, epochs=0))
-        wait_until(lambda: waits.exists() and waits.stat().st_size > 1000, "batches")
-        client.send_signal(signal.SIGSTOP)
+        client = self.spawn("paused_client", self.manifest, server.address, f"paused{self._paused}")
+        self.assertEqual(client.stdout.readline(), "asked\n")
         idle_since = [time.monotonic(), cpu_ticks(server)]
 
         def idle():
@@ -52,7 +49,14 @@ class MemoryTest(ProcessTestCase):
                 idle_since[:] = time.monotonic(), cpu_ticks(server)
             return time.monotonic() - idle_since[0] > 0.5
         wait_until(idle, "the server to have nothing to do")
-        return client
+
+    def check_all_are_paused(self, server):
+        """That the server still has every client that was paused, and owes it more."""
+        top = self.check_run("penstock", "top", "--servers", server.address, "--interval", "100ms",
+                             "--once", "--json")
+        owed = {client["client"] for client in json.loads(top.stdout)["servers"][0]["clients"]
+                if client["waiting_requests"] > 0}
+        self.assertLessEqual({f"paused{i + 1}" for i in range(self._paused)}, owed)
 
     def test_a_client_that_stops_reading_costs_a_bounded_number_of_bytes(self):
         server = self.start_server("--memory-budget", "64MiB")
@@ -61,6 +65,7 @@ class MemoryTest(ProcessTestCase):
         self.pause_a_client(server)
         # Its parts, and what it asked for of a data set that is small.
         self.assertLess(memory(server, "VmRSS") - one, STREAM + 16 * MIB)
+        self.check_all_are_paused(server)
 
     def test_memory_stays_within_the_budget_over_a_hundred_thousand_windows(self):
         self.multiply_shards(300, "6KiB")  # 625 MB, more than fits: chunks come and go.
@@ -81,6 +86,7 @@ class MemoryTest(ProcessTestCase):
             self.assertEqual(client.returncode, 0, err)
             windows = max(windows, json.loads(out)["servers"][0]["windows"])
         self.assertGreaterEqual(windows, 100_000)
+        self.check_all_are_paused(server)
         peak = memory(server, "VmHWM")
         print(f"{windows} windows; server {idle}, at most {peak} bytes: {peak / BUDGET:.3f} of the "
               "budget", flush=True)

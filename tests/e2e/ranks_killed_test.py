@@ -5,13 +5,13 @@ import unittest
 
 from processes import pause
 from rank_runs import RanksTestCase, numbers
+from servers import wait_until
 
 BOUND_S = 60  # docs/ranks.md promises 10, on a machine that is not loaded.
 
 
 class RanksKilledTest(RanksTestCase):
-    def assert_others_end(self, ranks, killed, says):
-        begin = time.monotonic()
+    def kill_and_wait(self, ranks, killed, says):
         ranks[killed].process.kill()
         for number, rank in enumerate(ranks):
             if number == killed:
@@ -19,6 +19,10 @@ class RanksKilledTest(RanksTestCase):
             self.assertEqual(rank.wait(), 1, rank.err)
             self.assertRegex(rank.err, says)
             self.assertIn(f"rank {number}: ", rank.err)
+
+    def assert_others_end(self, ranks, killed, says):
+        begin = time.monotonic()
+        self.kill_and_wait(ranks, killed, says)
         self.assertLess(time.monotonic() - begin, BOUND_S)
 
     def test_some_time_after_the_start(self):
@@ -54,6 +58,19 @@ class RanksKilledTest(RanksTestCase):
         whole = self.folder / "whole"
         self.check_run("penstock-train", *self.train_args("--checkpoint-dir", whole, steps=steps))
         self.assertEqual(numbers(self.newest(folder)), numbers(self.newest(whole)))
+
+    def test_while_the_others_wait_for_a_server(self):
+        """One that does not answer, and would be waited for longer than this test waits."""
+        server = self.start_server()
+        server.stop()
+        for killed in (1, 0):
+            events = self.folder / f"events-{killed}.jsonl"
+            ranks = self.start_ranks(2, "--server-timeout", "1h", "--events", events,
+                                     servers=server.address)
+            # Rank 0 makes it when all ranks are about to read their first batch.
+            wait_until(events.exists, f"the first step: {ranks[0].err}{ranks[1].err}")
+            self.kill_and_wait(ranks, killed, rf"rank {killed} .*died")
+            self.assertNotIn("no server was reachable", ranks[1 - killed].err)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,9 @@ class AccumulateTest(RanksTestCase):
         result = run("penstock-train", *self.train_args(
             "--checkpoint-dir", self.folder / "one", "--require-same-bits", steps=8))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("the reduction was deterministic of 2 batches a step, is deterministic",
-                      result.stderr)
+        self.assertIn("--accumulate was 2, is 1", result.stderr)
+        self.end_well(self.start_ranks(2, *args, self.folder / "one", "--require-same-bits",
+                                       steps=8))
 
 
 class LateTest(RanksTestCase):
@@ -46,7 +47,7 @@ class LateTest(RanksTestCase):
         self.wait_for_steps(events, 2, ranks)
         ranks[2].process.send_signal(signal.SIGSTOP)
         try:
-            late = re.compile(r"rank 2 at step \d+, bucket \d+ is late: others wait at "
+            late = re.compile(r"rank 2 at step \d+, bucket \d+ (is|are) late: others wait at "
                               r"step \d+, bucket \d+ for 1s or longer")
             for rank in ranks[:2]:
                 # And what that rank itself was at.
@@ -79,6 +80,14 @@ class BucketTest(RanksTestCase):
                      if event["ph"] == "X" and event["tid"] == track]
             self.assertGreater(len(spans), 2 * 4)
             self.assertEqual(spans, 2 * [f"bucket {i}" for i in range(len(spans) // 2)])
+
+    def test_every_rank_looks_at_its_trace_file_before_the_first_step(self):
+        (self.folder / "trace.rank1.json").mkdir()
+        ranks = self.start_ranks(2, "--profile-steps", "2:4", "--profile-file",
+                                 self.folder / "trace.json", steps=10**6)
+        for rank in ranks:
+            self.assertEqual(rank.wait(), 1)
+            self.assertIn("trace.rank1.json", rank.err)
 
     def test_sizes_must_agree(self):
         ranks = self.start_ranks(2, own=lambda rank: ["--bucket-size", f"{rank + 1}MiB"])

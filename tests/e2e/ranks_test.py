@@ -1,6 +1,8 @@
 """Several ranks as real processes: the same bits at any world size, and what ends them."""
 
+import errno
 import os
+import re
 import shutil
 import signal
 import time
@@ -8,12 +10,29 @@ import unittest
 
 from processes import run
 from rank_runs import BIN, RanksTestCase, free_port, numbers
+from servers import REPOSITORY, has_signal, wait_until, wait_until_handled
 
 # A rank that is killed ends the others within so many seconds.
 END_S = 10
+CHESS_SPEC = REPOSITORY / "records" / "decode" / "specs" / "chess.textproto"
+
+
+def open_read_pipe(path, rank):
+    """The descriptor to write to it by, once `rank` reads it; None before."""
+    assert rank.process.poll() is None, rank.err
+    try:
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return None
 
 
 class RanksTest(RanksTestCase):
+    def setUp(self):
+        super().setUp()
+        self._pipes = 0
+
     def one_rank(self, steps):
         """The checkpoint that one rank alone ends with, against local:."""
         folder = self.folder / f"one-{steps}"
@@ -74,6 +93,81 @@ class RanksTest(RanksTestCase):
         at = int(self.newest(folder).stem.split("-")[1])
         self.assertEqual(numbers(self.newest(folder)), self.one_rank(at))
 
+    def test_sigterm_while_an_evaluation_waits_for_its_server_saves_and_ends_all_well(self):
+        """All train batches are there by the eighth step; the held-out records never come."""
+        server = self.start_server()
+        folder, events = self.folder / "parts", self.folder / "events.jsonl"
+        ranks = self.start_ranks(2, "--checkpoint-dir", folder, "--events", events, "--eval-every",
+                                 20, "--server-timeout", "10m", steps=40, servers=server.address)
+        self.wait_for_steps(events, 8, ranks)
+        server.stop()
+        self.wait_for_steps(events, 20, ranks)
+        for rank in ranks:
+            rank.process.send_signal(signal.SIGTERM)
+        self.end_well(ranks)
+        self.assertIn("stopped after step", ranks[0].out)
+        self.assertGreaterEqual(int(self.newest(folder).stem.split("-")[1]), 20)
+
+    def test_sigterm_on_all_ranks_before_the_first_step_is_a_stop_of_all(self):
+        """Rank 0 asks for the data at a server that does not answer."""
+        server = self.start_server()
+        server.stop()
+        ranks = self.start_ranks(2, "--server-timeout", "1h", "--stopped-exit-code", 75,
+                                 servers=server.address, manifest=lambda rank: "server:manifest.pb")
+        for rank in ranks:
+            wait_until_handled(rank.process, signal.SIGTERM)
+        for rank in ranks:
+            rank.process.send_signal(signal.SIGTERM)
+        for number, rank in enumerate(ranks):
+            self.assertEqual(rank.wait(), 75, rank.err)
+            self.assertIn(f"rank {number}: interrupted before the first step", rank.err)
+
+    def start_with_pipe(self, reader, *args):
+        """Ranks of which one reads its spec from a pipe, when all have met, and can do nothing
+        meanwhile; and a call that ends this."""
+        self._pipes += 1
+        path = self.folder / f"spec-{self._pipes}"
+        os.mkfifo(path)
+        ranks = self.start_ranks(2, "--stopped-exit-code", 75, *args,
+                                 own=lambda rank: ["--spec", path] if rank == reader else [])
+        pipe = wait_until(lambda: open_read_pipe(path, ranks[reader]), "a rank to read its spec")
+
+        def go_on():
+            with open(pipe, "wb") as file:
+                file.write(CHESS_SPEC.read_bytes())
+
+        return ranks, go_on
+
+    def test_sigterm_on_one_rank_before_the_first_step_is_a_stop_of_all(self):
+        for stopped, other in ((0, 1), (1, 0)):
+            ranks, go_on = self.start_with_pipe(reader=other)
+            ranks[stopped].process.send_signal(signal.SIGTERM)
+            self.assertEqual(ranks[stopped].wait(), 75, ranks[stopped].err)
+            go_on()
+            self.assertEqual(ranks[other].wait(), 75, ranks[other].err)
+            self.assertRegex(ranks[other].err, rf"rank {other}: interrupted before the first step: "
+                                               rf"rank {stopped} \(pid .*\) was interrupted")
+
+    def test_a_stopped_rank_is_stopped_though_another_dies_before_the_first_step(self):
+        """As by a launcher that does not wait."""
+        ranks, go_on = self.start_with_pipe(reader=1)
+        ranks[1].process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not has_signal(ranks[1].process, "ShdPnd", signal.SIGTERM), "the signal")
+        ranks[0].process.kill()
+        ranks[0].wait()
+        go_on()
+        self.assertEqual(ranks[1].wait(), 75, ranks[1].err)
+        self.assertIn("rank 1: interrupted before the first step", ranks[1].err)
+
+    def test_a_rank_whose_data_does_not_open_is_named(self):
+        says = r"rank %d: rank %d has not opened its data: others wait for it, for \d+s or longer"
+        for late, other in ((0, 1), (1, 0)):
+            ranks, go_on = self.start_with_pipe(late, "--late-after", "1s")
+            wait_until(lambda: len(re.findall(says % (other, late), ranks[other].err)) > 1,
+                       "two lines about the rank that is waited for")
+            go_on()
+            self.end_well(ranks)
+
     def test_missing_ranks_are_named(self):
         result = run("penstock-train", *self.train_args(
             "--rank", 0, "--world-size", 4, "--rendezvous", "127.0.0.1:0",
@@ -113,7 +207,8 @@ class RanksTest(RanksTestCase):
         result = run("penstock-train", *self.train_args("--checkpoint-dir", folder,
                                                         "--require-same-bits"))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("the reduction was fast bf16, is deterministic", result.stderr)
+        self.assertIn("--reduction was fast, is deterministic", result.stderr)
+        self.assertIn("--compression was bf16, is none", result.stderr)
 
     def test_ranks_of_torchrun(self):
         port = free_port()

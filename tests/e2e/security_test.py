@@ -119,6 +119,18 @@ class TlsTest(SecurityTestCase):
                      says=["client.pem: the certificate expired on"])
         self.wait_for_log(server, "tls handshake failed", "client's certificate is not accepted")
 
+    def test_client_certificate_that_openssl_refuses(self):
+        server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
+        pem, key = self.ca.issue("client", "DNS:client", rsa_bits=1024)
+        args = self.tls("--tls-cert", pem, "--tls-key", key)
+        says = "client.pem: OpenSSL refuses certificate 1: ee key too small"
+        result = run("penstock", *self.stream_args(server.address, *args))
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(says, result.stderr)
+        top = run("penstock", "top", "--servers", server.address, "--once", "--json", *args)
+        self.assertEqual(top.returncode, 1, top.stderr)
+        self.assertIn(says, top.stdout)
+
     def test_plain_client_on_a_tls_port(self):
         server = self.tls_server(*self.ca.issue("server"))
         self.refused(server, says=["the server speaks TLS", "--tls"])
@@ -148,6 +160,15 @@ class TlsTest(SecurityTestCase):
         self.stream(server.address, *self.tls())
         self.wait_for_log(server, "keeping the old", "is not the key of the certificate")
 
+    def test_a_certificate_that_openssl_refuses_keeps_the_old_one(self):
+        server = self.tls_server(*self.ca.issue("server"))
+        self.stream(server.address, *self.tls())
+        self.ca.issue("server", rsa_bits=1024)
+        self.stream(server.address, *self.tls())
+        self.wait_for_log(server, "keeping the old",
+                          "server.pem: OpenSSL refuses certificate 1: ee key too small")
+        self.assertNotIn("tls files read again", self.log_of(server))
+
     def test_a_waiting_client_takes_the_new_ca(self):
         server = self.tls_server(*self.ca.issue("server"))
         given = self.write("given.pem", Authority(self.folder, "other").pem.read_text())
@@ -162,11 +183,13 @@ class TlsTest(SecurityTestCase):
     def test_files_are_checked_at_the_start(self):
         pem, key = self.ca.issue("server")
         _, other_key = self.ca.issue("other")
+        short, short_key = self.ca.issue("short", rsa_bits=1024)
         text = self.write("text.pem", "no certificate\n")
         for cert, its_key, says in ((self.folder / "none.pem", key, "none.pem"),
                                     (text, key, "text.pem: holds no PEM certificate"),
                                     (pem, text, "text.pem: holds no PEM private key"),
-                                    (pem, other_key, "other.key: is not the key of")):
+                                    (pem, other_key, "other.key: is not the key of"),
+                                    (short, short_key, "short.pem: OpenSSL refuses certificate")):
             result = run("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
                          "--tls-cert", cert, "--tls-key", its_key)
             self.assertEqual(result.returncode, 1, result.stderr)
@@ -175,6 +198,19 @@ class TlsTest(SecurityTestCase):
                 "127.0.0.1:1", *self.tls("--tls-cert", cert, "--tls-key", its_key)))
             self.assertIn(result.returncode, (1, 2), result.stderr)
             self.assertIn(says, result.stderr)
+
+    def test_damage_behind_the_first_certificate_is_found_at_the_start(self):
+        pem, key = self.ca.issue("server")
+        good = self.ca.pem.read_text()
+        bundle = self.write("bundle.pem", good + good.replace("\nMII", "\n!II"))
+        says = "bundle.pem: certificate 2 cannot be read ("
+        result = run("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
+                     "--tls-cert", pem, "--tls-key", key, "--tls-client-ca", bundle)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn(says, result.stderr)
+        result = run("penstock", *self.stream_args("127.0.0.1:1", "--tls", "--tls-ca", bundle))
+        self.assertIn(result.returncode, (1, 2), result.stderr)
+        self.assertIn(says, result.stderr)
 
     def test_a_key_that_all_can_read_is_warned_of(self):
         pem, key = self.ca.issue("server")

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import re
 import select
 import signal
 import subprocess
@@ -10,11 +11,15 @@ import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("PENSTOCK_BIN", REPOSITORY / "build/release/bin"))
-TIMEOUT_S = 120
+# For what hangs: no test waits so long, however busy the machine.
+TIMEOUT_S = 600
+# A prefix: what timeout(1) is sent it sends its child, and then its group, the child among it.
+BY_TIMEOUT = ("timeout", TIMEOUT_S, "setpriv", "--pdeathsig", "KILL")
 
 
 def die_with_parent():
     """For preexec_fn: no process outlives the test, however that ends."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # Tests may run under nohup.
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
@@ -38,6 +43,17 @@ def wait_until(condition, what, timeout=TIMEOUT_S):
             raise TimeoutError(f"waited {timeout} s for {what}")
         pause()
     return value
+
+
+def has_signal(child, kind, number):
+    """Whether the process's set has it: SigCgt, of those handled; ShdPnd, not delivered yet."""
+    status = pathlib.Path(f"/proc/{child.pid}/status").read_text()
+    return int(re.search(rf"{kind}:\s*(\w+)", status)[1], 16) >> (number - 1) & 1
+
+
+def wait_until_handled(child, number):
+    """Until the process `child` handles the signal, which would have ended it before."""
+    wait_until(lambda: has_signal(child, "SigCgt", number), f"a handler of {number.name}")
 
 
 class Server:

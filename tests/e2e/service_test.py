@@ -7,6 +7,7 @@ import unittest
 import urllib.request
 
 from processes import ProcessTestCase, pause, run
+from servers import BY_TIMEOUT, TIMEOUT_S, wait_until
 
 
 def closed_port():
@@ -58,9 +59,11 @@ class ServiceTest(ProcessTestCase):
         self.assertIn("No such file", refused["servers"][0]["shared_memory"])
         self.assertEqual(refused["digest"], local)
 
-    def lose_a_server(self, how):
+    def lose_a_server(self, how, prefix=()):
         """Streams from two servers, signals one of them in mid-stream; returns the digest."""
-        first, second = self.start_server(), self.start_server()
+        first, second = self.make_server(prefix=prefix), self.start_server()
+        first.start()
+        first.wait_serving()
         ids = self.folder / "ids"
         client = self.spawn("penstock", *self.stream_args(
             f"{first.address},{second.address}", "--ids", ids, epochs=60))
@@ -69,7 +72,7 @@ class ServiceTest(ProcessTestCase):
             pause()
         first.send_signal(how)
         self.assertIsNone(client.poll(), "the stream ended before a server was lost")
-        out, err = client.communicate(timeout=120)
+        out, err = client.communicate(timeout=TIMEOUT_S)
         self.assertEqual(client.returncode, 0, err)
         return first, out
 
@@ -80,7 +83,26 @@ class ServiceTest(ProcessTestCase):
     def test_a_drained_server_changes_nothing_and_exits_with_0(self):
         server, out = self.lose_a_server(signal.SIGTERM)
         self.assertIn(self.stream("local:", epochs=60)["digest"], out)
-        self.assertEqual(server.wait(timeout=60), 0)
+        self.assertEqual(server.wait(timeout=TIMEOUT_S), 0)
+
+    def test_the_second_signal_of_timeout_lets_a_server_drain(self):
+        server, out = self.lose_a_server(signal.SIGINT, BY_TIMEOUT)
+        self.assertIn(self.stream("local:", epochs=60)["digest"], out)
+        self.assertEqual(server.wait(timeout=TIMEOUT_S), 0)
+        self.assertIn("draining signal=INT", server.log())
+        self.assertNotIn("at once", server.log())
+
+    def test_a_stream_prints_its_cursor_whatever_signal_ends_it(self):
+        ids = self.folder / "ids"
+        for number, prefix in ((signal.SIGHUP, ()), (signal.SIGTERM, BY_TIMEOUT)):
+            ids.unlink(missing_ok=True)
+            client = self.spawn("penstock", *self.stream_args("local:", "--ids", ids, epochs=1000),
+                                prefix=prefix)
+            wait_until(lambda: ids.exists() and ids.stat().st_size > 0, "rows")
+            client.send_signal(number)
+            out, err = client.communicate(timeout=TIMEOUT_S)
+            self.assertEqual(client.returncode, 128 + number, err)
+            self.assertIn('"cursor"', out)
 
     def test_a_cursor_continues_where_the_stream_ended(self):
         server = self.start_server()

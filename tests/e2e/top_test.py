@@ -6,6 +6,7 @@ import socket
 import unittest
 
 from processes import TIMEOUT_S, ProcessTestCase, pause, run
+from servers import wait_until_handled
 
 
 class TopTest(ProcessTestCase):
@@ -54,6 +55,24 @@ class TopTest(ProcessTestCase):
         for line in table.splitlines():
             self.assertLessEqual(len(line), 80, line)
 
+    def test_shows_the_servers_of_a_file_beside_a_fixed_one(self):
+        fixed, listed = self.start_server(), self.start_server()
+        (self.folder / "addr").write_text(listed.address + "\n")
+        servers = f"{fixed.address},file:{self.folder / 'addr'}"
+        shown = json.loads(self.top(servers, "--once", "--json"))
+        self.assertEqual([row["address"] for row in shown["servers"]],
+                         sorted([fixed.address, listed.address]))
+        self.assertNotIn("missing", shown)
+
+    def test_says_that_servers_may_be_missing(self):
+        server = self.start_server()
+        servers = f"{server.address},file:{self.folder / 'nothing'}"
+        result = run("penstock", "top", "--servers", servers, "--interval", "300ms", "--once")
+        self.assertEqual(result.returncode, 1)
+        for text in (result.stdout, result.stderr):
+            self.assertIn("servers may be missing: file:", text)
+        self.assertIn(server.address, result.stdout)
+
     def why_down(self, address):
         """After the default interval, in which gRPC tries again and says less."""
         result = run("penstock", "top", "--servers", address, "--once", "--json")
@@ -81,8 +100,18 @@ class TopTest(ProcessTestCase):
         for _ in range(3):
             self.assertEqual(json.loads(top.stdout.readline())["servers"][0]["state"], "up")
         top.send_signal(signal.SIGINT)
-        top.communicate(timeout=60)
+        top.communicate(timeout=TIMEOUT_S)
         self.assertEqual(top.returncode, 0)
+
+    def test_one_look_that_is_interrupted_says_so(self):
+        server = self.start_server()
+        top = self.spawn("penstock", "top", "--servers", server.address, "--once", "--json",
+                         "--interval", "1h")
+        wait_until_handled(top, signal.SIGTERM)
+        top.send_signal(signal.SIGTERM)
+        shown, told = top.communicate(timeout=TIMEOUT_S)
+        self.assertEqual((top.returncode, shown), (143, ""))
+        self.assertIn("interrupted by SIGTERM", told)
 
     def test_wrong_usage_exits_with_2(self):
         for args in (["top"], ["top", "--servers", "local:"], ["top", "--servers", "nowhere"],

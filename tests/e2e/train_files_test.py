@@ -90,6 +90,13 @@ class WeightsTest(WeightsTestCase):
         self.assert_fails("export", "--checkpoint", weights, "--to", self.folder / "x",
                           says=["not a checkpoint"], code=1)
         self.assert_fails("export", "--to", "x", says=["--checkpoint"], code=2)
+        checkpoint = self.checkpoints("a")[-1]
+        link = self.folder / "link"
+        link.symlink_to(checkpoint)
+        for target in (checkpoint, self.folder / "new.ckpt", link):
+            self.assert_fails("export", "--checkpoint", checkpoint, "--to", target,
+                              says=["is a checkpoint"], code=1)
+        self.export(checkpoint)
 
 
 class AttentionBiasTest(WeightsTestCase):
@@ -140,6 +147,27 @@ class CheckpointTest(TrainingTestCase):
         self.assertIn("--virtual-shards was 8, is 4: the bits may differ", result.stderr)
         self.train("--checkpoint-dir", folder, "--require-same-bits", "--virtual-shards", 4,
                    steps=14)
+
+    def test_other_targets_are_told_and_no_evaluation_of_them_is_compared(self):
+        folder = self.folder / "a"
+        spec = self.folder / "flat.textproto"
+        chess = REPOSITORY / "records" / "decode" / "specs" / "chess.textproto"
+        spec.write_text(chess.read_text().replace("k: 400", "k: 4000"))
+        self.train("--checkpoint-dir", folder, steps=4)
+        self.assertLess(0.1, read_checkpoint(folder / "best.ckpt")[0]["best"]["loss"])
+        args = ["--checkpoint-dir", folder, "--spec", spec]
+        says = "the mate_score of --spec was a 0.8, b 11, k 400, is a 0.8, b 11, k 4000"
+        self.assert_fails(*self.train_args(*args, "--require-same-bits", steps=6), says=[says],
+                          code=1)
+        result = self.check_run("penstock-train", *self.train_args(*args, "--lr", 0.5, steps=6))
+        self.assertIn(says, result.stderr)
+        self.assertIn("the best so far, of step 4, does not count", result.stderr)
+        best, _ = read_checkpoint(folder / "best.ckpt")
+        self.assertEqual(best["step"], 6)
+        self.assertEqual(best["score_count"], 2 * 64)
+        # The same targets in other words.
+        spec.write_text("# of the same\n" + spec.read_text())
+        self.train(*args, "--require-same-bits", steps=7)
 
     def test_bf16_is_written_down_and_learns_the_same(self):
         result = run("penstock-train", *self.train_args("--precision", "bf16", "--checkpoint-dir",

@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import unittest
 
 from processes import pause, run
+from servers import BY_TIMEOUT, TIMEOUT_S, wait_until, wait_until_handled
 from training import STEPS, TrainingTestCase
 
 
@@ -50,20 +52,104 @@ class TrainTest(TrainingTestCase):
         self.train("--checkpoint-dir", parts)
         self.assertEqual(self.checkpoint("whole"), self.checkpoint("parts"))
 
-    def test_sigterm_saves_and_the_run_can_be_continued(self):
+    def test_a_folder_holds_one_training(self):
+        folder = self.folder / "one"
+        self.train("--checkpoint-dir", folder, "--resume", "never", steps=2)
+        self.assert_fails(*self.train_args("--checkpoint-dir", folder, "--resume", "never", steps=1),
+                          says=["never begins anew, but", "step-000000002.ckpt is later"], code=1)
+        self.assertEqual(len(self.checkpoints("one")), 1)
+
+    def test_a_checkpoint_of_other_data_is_named_with_the_cure(self):
+        folder = self.folder / "a"
+        self.train("--checkpoint-dir", folder, steps=2)
+        self.assert_fails(*self.train_args("--checkpoint-dir", folder, "--lanes", 8),
+                          says=[f"going on from {self.checkpoints('a')[-1]}: the cursor",
+                                "or a new --checkpoint-dir"], code=1)
+
+    def test_a_best_without_its_training_is_not_replaced(self):
+        folder = self.folder / "a"
+        args = ["--checkpoint-dir", folder]
+        self.train(*args, steps=2)
+        kept = self.checkpoints("a")[0].rename(folder / "step-000000002-keep.ckpt")
+        best = folder / "best.ckpt"
+        before = best.read_bytes()
+        for resume in ("auto", "never"):
+            self.assert_fails(*self.train_args(*args, "--resume", resume, steps=4),
+                              says=[f"{best} is there", "a new --checkpoint-dir"], code=1)
+        self.assertEqual(best.read_bytes(), before)
+        self.train(*args, "--resume", best, steps=4)
+        self.assertTrue(kept.exists())
+
+    def train_epoch(self, *args):
+        """One pass in steps of the size that `args` say."""
+        return ["--manifest", self.manifest, "--servers", "local:", "--device", "cpu", "--seed", 3,
+                "--epochs", 1, "--json", self.folder / "summary.json", *args]
+
+    def test_an_epoch_goes_on_to_its_end_with_larger_steps(self):
+        parts = self.folder / "parts"
+        self.train("--checkpoint-dir", parts, steps=100)
+        result = self.check_run("penstock-train", *self.train_epoch(
+            "--checkpoint-dir", parts, "--global-batch-size", 256))
+        records = int(re.search(r"([\d,]+) records to train on", result.stdout)[1].replace(",", ""))
+        summary = json.loads((self.folder / "summary.json").read_text())
+        self.assertIn(f"{records % 256} records of each epoch left out", result.stdout)
+        left = records - 100 * 64
+        self.assertEqual(summary["positions"], left // 256 * 256)
+        self.assertEqual(summary["steps"], 100 + left // 256)
+
+    def test_a_step_of_more_batches_than_an_epoch_has_is_refused(self):
+        self.assert_fails(*self.train_epoch("--global-batch-size", 256, "--accumulate", 1000),
+                          says=["--accumulate 1000: a step takes more batches than the"], code=1)
+
+    def stop_and_go_on(self, number, prefix=()):
         whole, parts = self.folder / "whole", self.folder / "parts"
         self.train("--checkpoint-dir", whole, steps=40)
         events = self.folder / "events.jsonl"
         child = self.spawn("penstock-train", *self.train_args(
-            "--checkpoint-dir", parts, "--events", events, steps=40))
+            "--checkpoint-dir", parts, "--events", events, steps=40), prefix=prefix)
         while not events.exists() or events.read_text().count('"step"') < 3:
             self.assertIsNone(child.poll(), "the training ended before the signal")
             pause()
-        child.send_signal(signal.SIGTERM)
-        child.communicate(timeout=60)
+        child.send_signal(number)
+        child.communicate(timeout=TIMEOUT_S)
         self.assertEqual(child.returncode, 0)
         self.train("--checkpoint-dir", parts, steps=40)
         self.assertEqual(self.checkpoint("whole"), self.checkpoint("parts"))
+
+    def test_sigterm_saves_and_the_run_can_be_continued(self):
+        self.stop_and_go_on(signal.SIGTERM)
+
+    def test_the_second_signal_of_timeout_lets_it_save(self):
+        self.stop_and_go_on(signal.SIGTERM, BY_TIMEOUT)
+
+    def test_a_closed_terminal_lets_it_save(self):
+        self.stop_and_go_on(signal.SIGHUP)
+
+    def test_what_a_signal_stops_ends_with_the_code_asked_for(self):
+        events = self.folder / "events.jsonl"
+        child = self.spawn("penstock-train", *self.train_args(
+            "--events", events, "--stopped-exit-code", 75, steps=10**6))
+        wait_until(lambda: events.exists() and '"step"' in events.read_text(), "a step")
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(child.returncode, 75)
+        self.assertEqual(self.train("--stopped-exit-code", 75, steps=1)["steps"], 1)  # Not stopped.
+
+    def stop_before_the_first_step(self, number, *args):
+        """The exit code of a rank that waits for another one."""
+        child = self.spawn("penstock-train", *self.train_args(
+            "--rank", 0, "--world-size", 2, "--rendezvous", "127.0.0.1:0", *args))
+        wait_until_handled(child, signal.SIGTERM)
+        child.send_signal(number)
+        _, err = child.communicate(timeout=TIMEOUT_S)
+        self.assertIn("interrupted before the first step", err)
+        return child.returncode
+
+    def test_a_signal_before_the_first_step_is_no_other_than_one_after_it(self):
+        self.assertEqual(self.stop_before_the_first_step(signal.SIGTERM), 0)
+        self.assertEqual(self.stop_before_the_first_step(signal.SIGINT), 130)
+        self.assertEqual(
+            self.stop_before_the_first_step(signal.SIGTERM, "--stopped-exit-code", 75), 75)
 
     def test_a_cut_checkpoint_is_refused(self):
         folder = self.folder / "cut"
@@ -72,7 +158,7 @@ class TrainTest(TrainingTestCase):
         last.write_bytes(last.read_bytes()[:1000])
         self.assert_fails(*self.train_args("--resume", last), says=[last.name], code=1)
         self.assert_fails(*self.train_args("--checkpoint-dir", folder),
-                          says=[last.name, "--resume never"], code=1)
+                          says=[last.name, "a new --checkpoint-dir"], code=1)
 
     def test_a_damaged_checkpoint_makes_way_for_the_one_before(self):
         whole, parts = self.folder / "whole", self.folder / "parts"

@@ -1,8 +1,11 @@
 """What a person is told of a training: phases, verdict, trace, diagnoses."""
 
 import json
+import os
+import pathlib
 import unittest
 
+from servers import die_with_parent
 from training import TrainingTestCase
 
 PHASES = ["input", "host_to_device", "launch", "compute", "collective", "output", "other"]
@@ -27,6 +30,22 @@ class WatchTest(TrainingTestCase):
                      "2 threads", "slots", "MiB"]:
             self.assertIn(what, table)
 
+    def test_threads_follow_the_control_group(self):
+        group = pathlib.Path(f"/sys/fs/cgroup/cpu/penstock-test-{os.getpid()}")  # Version 1.
+        try:
+            group.mkdir()
+        except OSError as error:
+            self.skipTest(f"no control group can be made: {error}")
+        self.addCleanup(group.rmdir)
+        (group / "cpu.cfs_quota_us").write_text((group / "cpu.cfs_period_us").read_text())  # A core.
+
+        def enter():
+            die_with_parent()
+            (group / "cgroup.procs").write_text("0")
+
+        result = self.check_run("penstock-train", *self.train_args(steps=1), preexec_fn=enter)
+        self.assertIn("; 1 thread;", result.stdout)
+
     def test_a_trace_holds_the_steps_asked_for(self):
         path = self.folder / "trace.json"
         self.train("--profile-steps", "3:5", "--profile-file", path, "--threads", 2)
@@ -45,6 +64,24 @@ class WatchTest(TrainingTestCase):
             self.assertGreaterEqual(span["ts"], begin - 1)
             self.assertLessEqual(span["ts"] + span["dur"], end + 1)
         self.assert_fails(*self.train_args("--profile-steps", "5:3"), says=["500:520"], code=2)
+
+    def test_a_trace_of_no_step_is_told_at_the_start(self):
+        trace = ["--profile-file", self.folder / "trace.json", "--profile-steps"]
+        result = self.check_run("penstock-train", *self.train_args(*trace, "13:20"))
+        self.assertIn("--profile-steps: nothing will be traced: this run has steps 1 to 12",
+                      result.stderr)
+        result = self.check_run("penstock-train", *self.train_args(*trace, "12:20"))
+        self.assertNotIn("nothing will be traced", result.stderr)
+
+    def test_where_it_is_saved_is_told(self):
+        result = self.check_run("penstock-train", *self.train_args(steps=2))
+        self.assertIn("nothing is saved: no --checkpoint-dir", result.stderr)
+        self.assertIn("\nnot saved\n", result.stdout)
+        args = ["--checkpoint-dir", self.folder / "a"]
+        for _ in range(2):  # The second time there is nothing left to do.
+            result = self.check_run("penstock-train", *self.train_args(*args, steps=2))
+            self.assertNotIn("saved", result.stderr)
+            self.assertIn(f"\nsaved as {self.checkpoints('a')[-1]}\n", result.stdout)
 
     def test_diagnoses_compare_with_the_normal_run(self):
         for args, words in [(["--synthetic-data"], "synthetic data"),

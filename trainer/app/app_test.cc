@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,12 +11,15 @@
 #include <thread>
 
 #include "CLI/CLI.hpp"
+#include "flags/command_line.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "records/base/stop_signals.h"
 #include "records/base/text.h"
 #include "records/format/tfrecord.h"
 #include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
 #include "trainer/app/event_file.h"
 #include "trainer/app/late_report.h"
 #include "trainer/app/options.h"
@@ -25,7 +29,7 @@
 #include "trainer/app/restore.h"
 #include "trainer/app/signal_watcher.h"
 #include "trainer/app/training_watch.h"
-#include "trainer/testing/memory_input.h"
+#include "trainer/input/testing/memory_input.h"
 
 namespace penstock {
 namespace {
@@ -50,35 +54,46 @@ TEST_F(OptionsTest, HelpShowsEveryDefault) {
 }
 
 TEST_F(OptionsTest, NegativeCountsAreRefused) {
-  for (const char* arguments : {"--steps -1", "--global-batch-size -8", "--threads -2",
-                                "--keep-checkpoints -1", "--seed -7", "--epochs=-1"}) {
+  for (const char* argument : {"--steps=-1", "--global-batch-size=-8", "--threads=-2",
+                               "--keep-checkpoints=-1", "--seed=-7", "--epochs=-1", "--lr=nan"}) {
     CLI::App app;
     TrainerOptions options;
     AddOptions(app, options);
-    EXPECT_THROW(app.parse(arguments), CLI::ParseError) << arguments;
+    const char* argv[] = {"penstock-train", argument};
+    EXPECT_EQ(ParseCommandLine(app, "penstock-train", 2, argv), kUsageExitCode) << argument;
   }
 }
 
 TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
   app_.parse("--lr 0.5 --no-shuffle --model large --steps 500");
   const std::string config = app_.config_to_str(true, false);
-  const std::string path = std::string(testing::TempDir()) + "/options_test.ini";
-  std::ofstream(path) << config;
+  const TempFolder folder;
   TrainerOptions again;
   CLI::App app;
   AddOptions(app, again);
-  app.parse("--config " + path);
+  app.parse("--config " + folder.Write("options.ini", config));
   EXPECT_EQ(again.learning_rate, 0.5);
-  EXPECT_TRUE(again.no_shuffle);
+  EXPECT_TRUE(again.source.no_shuffle);
   EXPECT_EQ(again.EpochLimit(), 0u);
   EXPECT_EQ(again.model, "large");
-  std::filesystem::remove(path);
+}
+
+TEST_F(OptionsTest, OutputsOfOneNameAreRefused) {
+  app_.parse("--manifest m --json x --events x");
+  EXPECT_THAT(options_.Validate(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                            HasSubstr("--json and --events are both x")));
 }
 
 TEST_F(OptionsTest, ABatchThatShardsDoNotDivideNamesItsNeighbours) {
   app_.parse("--manifest m --global-batch-size 100");
   EXPECT_THAT(options_.Validate(), StatusIs(absl::StatusCode::kInvalidArgument,
                                             HasSubstr("the nearest are 96 and 104")));
+}
+
+TEST_F(OptionsTest, ALookAheadWithoutItsUnitIsRefused) {
+  app_.parse("--manifest m --look-ahead 64");
+  EXPECT_THAT(options_.Validate(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                            HasSubstr("--look-ahead: '64' is 64 bytes")));
 }
 
 TEST_F(OptionsTest, OneEpochUnlessStepsOrEpochsSayOtherwise) {
@@ -92,16 +107,14 @@ TEST_F(OptionsTest, OneEpochUnlessStepsOrEpochsSayOtherwise) {
 TEST_F(OptionsTest, APrintedDefaultConfigChangesNothing) {
   app_.parse("");
   const std::string config = app_.config_to_str(true, false);
-  const std::string path = std::string(testing::TempDir()) + "/default_options_test.ini";
-  std::ofstream(path) << config;
+  const TempFolder folder;
   TrainerOptions again;
   CLI::App app;
   AddOptions(app, again);
-  app.parse("--config " + path);
+  app.parse("--config " + folder.Write("options.ini", config));
   EXPECT_EQ(app.config_to_str(true, false), config);
-  EXPECT_FALSE(again.no_shuffle);
+  EXPECT_FALSE(again.source.no_shuffle);
   EXPECT_EQ(again.EpochLimit(), 1u);
-  std::filesystem::remove(path);
 }
 
 TEST_F(OptionsTest, UnknownWordsAreRefused) {
@@ -265,8 +278,19 @@ TEST(ReportTest, SummaryHoldsTheEvaluationOnlyIfThereWasOne) {
 }
 
 TEST(EventLogTest, SaysThatAFolderIsMissing) {
-  EXPECT_THAT(EventLog::Open("/no/such/folder/events.jsonl"),
+  EXPECT_THAT(EventLog::Open("/no/such/folder/events.jsonl", /*goes_on=*/false),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("events.jsonl")));
+}
+
+TEST(EventLogTest, ATrainingThatGoesOnAddsToWhatIsThere) {
+  const TempFolder folder;
+  const std::string path = folder.File("events.jsonl");
+  for (const auto& [line, goes_on] : {std::pair{"old", false}, {"first", false}, {"more", true}}) {
+    ASSERT_OK_AND_ASSIGN(EventLog log, EventLog::Open(path, goes_on));
+    log.Write([line = line] { return std::string(line); });
+  }
+  std::ifstream in(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "first\nmore\n");
 }
 
 TEST(EventFileTest, AnEventIsTheBytesThatItsProtoSays) {
@@ -281,12 +305,11 @@ TEST(EventFileTest, AnEventIsTheBytesThatItsProtoSays) {
 }
 
 TEST(EventFileTest, FramesAreWhatATfRecordReaderTakes) {
-  const std::string folder = std::string(testing::TempDir()) + "/event_file_test";
-  std::filesystem::remove_all(folder);
-  ASSERT_OK_AND_ASSIGN(EventFile file, EventFile::Open(folder));
+  const TempFolder folder;
+  ASSERT_OK_AND_ASSIGN(EventFile file, EventFile::Open(folder.path()));
   file.Write(7, {{"train/loss", 1.5}});
   ASSERT_OK(file.status());
-  const std::string path = std::filesystem::directory_iterator(folder)->path();
+  const std::string path = std::filesystem::directory_iterator(folder.path())->path();
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   std::vector<std::span<const uint8_t>> frames;
@@ -295,7 +318,13 @@ TEST(EventFileTest, FramesAreWhatATfRecordReaderTakes) {
   ASSERT_EQ(frames.size(), 2u);
   const std::string second(frames[1].begin(), frames[1].end());
   EXPECT_THAT(second, HasSubstr("train/loss"));
-  std::filesystem::remove_all(folder);
+}
+
+TEST(EventLogTest, APipeThatNobodyReadsIsNotWaitedFor) {
+  const TempFolder folder;
+  const std::string pipe = folder.File("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(EventLog::Open(pipe, false).status().message(), HasSubstr(pipe));
 }
 
 TEST(EventFileTest, SaysThatAFolderCannotBeMade) {
@@ -320,16 +349,16 @@ TEST(SignalWatcherTest, ASignalIsReportedOnce) {
   std::mutex mutex;
   std::condition_variable called;
   int calls = 0;
-  SignalWatcher watcher([&] {
-    std::lock_guard lock(mutex);
-    ++calls;
-    called.notify_all();
-  });
-  EXPECT_EQ(watcher.received(), 0);
+  ASSERT_OK_AND_ASSIGN(const auto watcher, SignalWatcher::Start([&] {
+                         std::lock_guard lock(mutex);
+                         ++calls;
+                         called.notify_all();
+                       }));
+  EXPECT_EQ(watcher->received(), 0);
   kill(getpid(), SIGTERM);
   std::unique_lock lock(mutex);
   called.wait(lock, [&] { return calls == 1; });
-  EXPECT_EQ(watcher.received(), SIGTERM);
+  EXPECT_EQ(watcher->received(), SIGTERM);
 }
 
 // Returns when the watcher's thread has it.
@@ -344,24 +373,36 @@ void Deliver(int signal) {
 TEST(SignalWatcherTest, SigUsr1IsNeverTheSecondSignal) {
   for (const int first : {SIGTERM, SIGUSR1}) {
     std::atomic<int> calls = 0;
-    SignalWatcher watcher([&] {
-      ++calls;
-      calls.notify_all();
-    });
+    ASSERT_OK_AND_ASSIGN(const auto watcher, SignalWatcher::Start([&] {
+                           ++calls;
+                           calls.notify_all();
+                         }));
     Deliver(first);
     calls.wait(0);
-    EXPECT_EQ(watcher.received(), first);
+    EXPECT_EQ(watcher->received(), first);
     Deliver(first == SIGTERM ? SIGUSR1 : SIGTERM);
     Deliver(SIGUSR1);
     EXPECT_EQ(calls, 1);
   }
 }
 
-TEST(SignalWatcherDeathTest, ASecondSignalEndsTheProcess) {
+// As timeout(1) sends them.
+TEST(SignalWatcherTest, ASecondSignalAtOnceIsTheFirst) {
+  signal(SIGHUP, SIG_DFL);  // Tests may run under nohup.
+  ASSERT_OK_AND_ASSIGN(const auto watcher, SignalWatcher::Start([] {}));
+  Deliver(SIGHUP);
+  Deliver(SIGHUP);
+  EXPECT_EQ(watcher->received(), SIGHUP);
+}
+
+TEST(SignalWatcherDeathTest, ASecondSignalLaterEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        SignalWatcher watcher([] { kill(getpid(), SIGINT); });
+        const auto watcher = SignalWatcher::Start([] {
+          std::this_thread::sleep_for(StopSignals::kOneRequest);
+          kill(getpid(), SIGINT);
+        });
         kill(getpid(), SIGINT);
         for (;;) pause();
       },

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "records/base/json_text.h"
 #include "records/engine/messages.h"
 #include "records/io/atomic_file.h"
 
@@ -38,11 +39,11 @@ std::string DivergenceJson(const Divergence& divergence, const Manifest& manifes
     }
     rows.push_back(std::move(entry));
   }
-  return Json{{"step", divergence.step},
-              {"position", divergence.batch.first_position},
-              {"problem", std::string(divergence.problem)},
-              {"rows", std::move(rows)}}
-             .dump(2) +
+  return JsonText(Json{{"step", divergence.step},
+                       {"position", divergence.batch.first_position},
+                       {"problem", std::string(divergence.problem)},
+                       {"rows", std::move(rows)}},
+                  2) +
          "\n";
 }
 

@@ -1,7 +1,10 @@
 #include "trainer/app/export_command.h"
 
+#include <filesystem>
 #include <map>
+#include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/status.h"
@@ -26,6 +29,17 @@ std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
   return metadata;
 }
 
+// The trainings' own files are theirs: a slip of the keyboard must not cost one.
+absl::Status CheckTarget(const ExportOptions& options) {
+  std::error_code none;
+  if (!absl::EndsWith(options.to, ".ckpt") &&
+      !std::filesystem::equivalent(options.checkpoint, options.to, none)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--to ", options.to, " is a checkpoint: name a file of weights, as weights.safetensors"));
+}
+
 }  // namespace
 
 void AddExportOptions(CLI::App& app, ExportOptions& options) {
@@ -37,6 +51,7 @@ void AddExportOptions(CLI::App& app, ExportOptions& options) {
 }
 
 absl::Status RunExport(const ExportOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckTarget(options));
   PENSTOCK_ASSIGN_OR_RETURN(const Checkpoint checkpoint, LoadCheckpoint(options.checkpoint));
   const ParameterTable table = ParameterTable::ForBoard(checkpoint.info.model);
   PENSTOCK_RETURN_IF_ERROR(

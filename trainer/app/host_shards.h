@@ -14,7 +14,7 @@
 #include "trainer/app/options.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/comm/rank_info.h"
-#include "trainer/input.h"
+#include "trainer/input/input.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
 #include "trainer/comm/testing/rank_threads.h"
-#include "trainer/testing/memory_input.h"
+#include "trainer/input/testing/memory_input.h"
 
 namespace penstock {
 namespace {

@@ -1,73 +1,81 @@
 #include "trainer/app/input_options.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/loader/served_manifest.h"
 #include "client/servers/server_list.h"
-#include "client/transport/grpc/server_channel.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
-#include "records/base/timeout.h"
 
 namespace penstock {
 
 absl::Status CheckInput(const TrainerOptions& options) {
   if (IsServedManifest(options.manifest)) {
     PENSTOCK_RETURN_IF_ERROR(
-        Annotate(CheckServedManifest(options.manifest, options.servers), "--manifest"));
+        Annotate(CheckServedManifest(options.manifest, options.source.servers), "--manifest"));
   }
-  if (options.token_file.empty() || options.servers == kLocalServer) return absl::OkStatus();
-  return Annotate(ReadTokenFile(options.token_file).status(), "--token-file");
+  LoaderOptions loader;
+  PENSTOCK_RETURN_IF_ERROR(FillLoaderOptions(options.source, loader));
+  std::vector<std::string> warnings;
+  PENSTOCK_RETURN_IF_ERROR(CheckSource(loader, warnings));
+  for (const std::string& warning : warnings) {
+    absl::FPrintF(stderr, "penstock-train: %s%s\n", RankMark(options.rank), warning);
+  }
+  return absl::OkStatus();
 }
 
 LoaderOptions ToLoaderOptions(const TrainerOptions& options,
                               std::shared_ptr<const Manifest> manifest,
                               const v1::DecodeSpec& spec) {
   LoaderOptions loader;
+  FillLoaderOptions(options.source, loader).IgnoreError();  // Validate() has found none.
   loader.manifest = std::move(manifest);
-  loader.servers = options.servers;
-  loader.data_root = options.data_root;
   loader.spec = spec;
   loader.dtype = *ParseWireDtype(options.dtype);  // The command line took no other word.
   loader.global_batch_size = options.global_batch_size;
   loader.rank = options.rank.rank;
   loader.world_size = options.rank.world_size;
-  // Validate() has parsed both.
-  loader.look_ahead_bytes = *ParseByteSize(options.look_ahead);
-  loader.checksums = options.checksums;
-  loader.server_timeout = *ParseTimeout(options.server_timeout);
-  loader.on_error = options.on_error == "replace" ? OnError::kReplace : OnError::kFail;
   loader.report = [&options](absl::string_view line) {
     absl::FPrintF(stderr, "penstock: %s%s\n", RankMark(options.rank), line);
   };
-  if (options.tls) {
-    loader.network.tls = TlsOptions{.ca_file = options.tls_ca,
-                                    .cert_file = options.tls_cert,
-                                    .key_file = options.tls_key,
-                                    .server_name = options.tls_server_name};
-  }
-  loader.network.token_file = options.token_file;
-  loader.network.shared_memory = !options.no_shm;
-  loader.network.connections = options.connections;
   loader.record_ids = true;  // Named when a step diverges.
   loader.plan.seed = options.seed;
-  loader.plan.lanes = options.lanes;
-  loader.plan.window_chunks = options.window_chunks;
-  loader.plan.strip_rows = options.strip_rows;
+  if (options.source.servers == kLocalServer) ShareHost(options.rank, ReadMachineLimits(), loader);
   return loader;
+}
+
+void ShareHost(const RankInfo& rank, const MachineLimits& machine, LoaderOptions& loader) {
+  const uint32_t ranks = std::max<uint32_t>(1, rank.local_size);
+  loader.local_threads = std::max<uint32_t>(1, machine.cores / ranks);
+  loader.local_memory_budget = machine.memory_bytes / 4 / ranks;
+}
+
+void HalveForEvaluation(LoaderOptions& loader) { loader.local_memory_budget /= 2; }
+
+MemoryUse EngineUse(const TrainerOptions& options, const Manifest& manifest) {
+  if (options.source.servers != kLocalServer) return {"records", 0, "kept by servers"};
+  LoaderOptions loader;
+  ShareHost(options.rank, ReadMachineLimits(), loader);
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < manifest.num_chunks(); ++i) bytes += manifest.chunk(i).raw_size;
+  return {"records", std::min(bytes, loader.local_memory_budget),
+          absl::StrCat("decoded here, at most ", FormatByteSize(loader.local_memory_budget),
+                       "; half of it more while evaluating")};
 }
 
 MemoryUse SlotUse(const TrainerOptions& options, const LoaderStats& stats) {
   return {"slots", stats.slots * stats.slot_bytes,
-          absl::StrCat(stats.slots, " batches of --look-ahead ", options.look_ahead)};
+          absl::StrCat(stats.slots, " batches of --look-ahead ", options.source.look_ahead)};
 }
 
 void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats) {
   const std::string warning = LaunchesLackSlots(
-      options.device.steps_per_launch, *ParseByteSize(options.look_ahead), stats.slot_bytes);
+      options.device.steps_per_launch, *ParseByteSize(options.source.look_ahead), stats.slot_bytes);
   if (!warning.empty()) absl::FPrintF(stderr, "penstock-train: %s\n", warning);
 }
 
@@ -78,8 +86,9 @@ absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,
     return MateScoreParams{tensor.mate_score().a(), tensor.mate_score().b(),
                            tensor.mate_score().k()};
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--spec ", options.spec, " has no mate_score called score: the board model predicts that"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--spec ", options.source.spec,
+                   " has no mate_score called score: the board model predicts that"));
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "client/loader/loader.h"
+#include "records/base/machine_limits.h"
 #include "records/dataset/manifest.h"
 #include "records/decode/score.h"
 #include "trainer/app/options.h"
@@ -20,8 +21,15 @@ absl::Status CheckInput(const TrainerOptions& options);
 LoaderOptions ToLoaderOptions(const TrainerOptions& options,
                               std::shared_ptr<const Manifest> manifest, const v1::DecodeSpec& spec);
 
-// What the loader's slots take of the host's memory.
+// What each rank's own engine of "local:" may take, where a host's ranks share cores and memory:
+// all its engines together have the cores, and a quarter of the memory for training; half of that
+// more while they evaluate, each with an engine of its own.
+void ShareHost(const RankInfo& rank, const MachineLimits& machine, LoaderOptions& loader);
+void HalveForEvaluation(LoaderOptions& loader);
+
+// What the loader's slots take of the host's memory, and what "local:" does, at most.
 MemoryUse SlotUse(const TrainerOptions& options, const LoaderStats& stats);
+MemoryUse EngineUse(const TrainerOptions& options, const Manifest& manifest);
 // On stderr, where --steps-per-launch has no effect for want of them.
 void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats);
 

@@ -6,11 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/status.h"
+#include "trainer/app/end_soon.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/cuda/cuda_device.h"
 #include "trainer/backend/cuda/gpu_ranks.h"
+#include "trainer/backend/cuda/patient_device.h"
 
 namespace penstock {
 namespace {
@@ -85,14 +87,20 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
                                                          RankGroup& ranks, GatedCommunicator* gate,
                                                          const LateReport& late,
                                                          std::unique_ptr<Device> device) {
+  const WaitOptions waits = ToGroupOptions(options.ranks, late).gloo;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
-                            ConnectGpus(ranks, *device, options.device.allow_shared_gpu,
-                                        ToGroupOptions(options.ranks, late).gloo));
+                            ConnectGpus(ranks, *device, options.device.allow_shared_gpu, waits));
   if (gate != nullptr && gradient_ranks != nullptr) {
     gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks), gate->last());
   }
   const CudaBackendOptions cuda = CudaOptions(options, *device, HostRanks(ranks, gate));
-  return CudaBackend::Create(model, cuda, std::move(device), std::move(gradient_ranks));
+  // Whatever waits for a GPU that hangs: until then the other ranks can hear why.
+  auto end_soon = [mark = RankMark(options.rank)](const absl::Status& why) {
+    EndProcessWithin(absl::Seconds(15), absl::StrCat("penstock-train: ", mark, why.message()));
+  };
+  return CudaBackend::Create(
+      model, cuda, std::make_unique<PatientDevice>(std::move(device), waits, std::move(end_soon)),
+      std::move(gradient_ranks));
 }
 
 }  // namespace

@@ -1,37 +1,87 @@
 #include "trainer/app/open_in_turn.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
+#include "absl/strings/str_join.h"
 #include "records/base/status.h"
+#include "trainer/comm/poll.h"
 
 namespace penstock {
 namespace {
 
 std::string Key(size_t rank) { return absl::StrCat("rank ", rank, " has opened its data"); }
 
+// One rank's wait for others.
+class Turn {
+ public:
+  Turn(const RankInfo& info, StoreClient& store, const OpenInTurnOptions& options)
+      : info_(info), store_(store), options_(options), patience_(options.late_after) {}
+
+  absl::Status WaitFor(size_t rank);
+
+ private:
+  std::vector<size_t> NotOpened() const;
+  void TellIfLate();
+
+  const RankInfo& info_;
+  StoreClient& store_;
+  const OpenInTurnOptions& options_;
+  Patience patience_;
+  int told_ = 0;
+};
+
 // In slices, so that a signal is heard.
-absl::Status WaitForRank(size_t rank, StoreClient& store,
-                         const std::function<bool()>& should_stop) {
+absl::Status Turn::WaitFor(size_t rank) {
   while (true) {
-    const absl::Status status = store.Get(Key(rank), absl::Milliseconds(100)).status();
+    const absl::Status status = store_.Get(Key(rank), absl::Milliseconds(100)).status();
+    if (status.ok()) return status;
+    // First: others that are stopped too may have ended.
+    if (options_.should_stop && options_.should_stop()) return absl::CancelledError("interrupted");
     if (!absl::IsDeadlineExceeded(status)) return status;
-    if (should_stop()) return absl::CancelledError("interrupted");
+    TellIfLate();
   }
+}
+
+// Rank 0 alone where it is its turn.
+std::vector<size_t> Turn::NotOpened() const {
+  std::vector<size_t> ranks;
+  for (size_t rank = 0; rank < info_.world_size; ++rank) {
+    if (store_.Get(Key(rank), absl::ZeroDuration()).ok()) continue;
+    ranks.push_back(rank);
+    if (rank == 0) break;
+  }
+  return ranks;
+}
+
+void Turn::TellIfLate() {
+  if (!options_.report || !patience_.ended()) return;
+  patience_.Renew();
+  ++told_;
+  const std::vector<size_t> late = NotOpened();
+  if (late.empty()) return;
+  const std::string waited = absl::FormatDuration(told_ * options_.late_after);
+  options_.report(
+      late.size() == 1
+          ? absl::StrCat("rank ", late[0], " has not opened its data: others wait for it, for ",
+                         waited, " or longer; its output or its disk may say why")
+          : absl::StrCat("ranks ", absl::StrJoin(late, ", "),
+                         " have not opened their data: others wait for them, for ", waited,
+                         " or longer; their output or their disks may say why"));
 }
 
 }  // namespace
 
-absl::Status OpenInTurn(const RankInfo& info, StoreClient* store,
-                        const std::function<bool()>& should_stop,
+absl::Status OpenInTurn(const RankInfo& info, StoreClient* store, const OpenInTurnOptions& options,
                         absl::FunctionRef<absl::Status()> open) {
   if (store == nullptr) return open();
-  if (info.rank != 0) PENSTOCK_RETURN_IF_ERROR(WaitForRank(0, *store, should_stop));
+  if (info.rank != 0) PENSTOCK_RETURN_IF_ERROR(Turn(info, *store, options).WaitFor(0));
   PENSTOCK_RETURN_IF_ERROR(open());
   PENSTOCK_RETURN_IF_ERROR(store->Put(Key(info.rank), ""));
+  Turn turn(info, *store, options);
   for (size_t rank = 0; rank < info.world_size; ++rank) {
-    PENSTOCK_RETURN_IF_ERROR(WaitForRank(rank, *store, should_stop));
+    PENSTOCK_RETURN_IF_ERROR(turn.WaitFor(rank));
   }
   return absl::OkStatus();
 }

@@ -23,6 +23,12 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(
   index.on_total = [&options](uint64_t bytes) {
     absl::FPrintF(stderr, "indexing %s: %s bytes\n", options.manifest, Grouped(bytes));
   };
+  index.on_wait = [&options, &may_go_on, told = false]() mutable {
+    if (!std::exchange(told, true)) {
+      absl::FPrintF(stderr, "another run is indexing %s; waiting for it\n", options.manifest);
+    }
+    return may_go_on();
+  };
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDataset(options.manifest, std::move(index)));
   if (dataset.indexed) absl::PrintF("indexed; saved %s\n", dataset.manifest_path);
   return std::make_shared<const Manifest>(std::move(dataset.manifest));

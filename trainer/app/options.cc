@@ -1,15 +1,13 @@
 #include "trainer/app/options.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cstdint>
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/transport/network_options.h"
-#include "records/base/byte_size.h"
-#include "records/base/number_range.h"
+#include "flags/number_flags.h"
 #include "records/base/status.h"
-#include "records/base/timeout.h"
 #include "trainer/comm/shard_merge.h"
 
 namespace penstock {
@@ -20,48 +18,9 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
                  "Manifest of the data (penstock index), its folder, or server:PATH: the manifest "
                  "at PATH beneath the --data-root of --servers; server:DIR/ is "
                  "DIR/manifest.pb there, server: is manifest.pb");
-  app.add_option("--servers", o.servers,
-                 "HOST:PORT,HOST:PORT, dns:///HOST:PORT, file:PATH, or local: to decode in this "
-                 "process");
-  app.add_option("--data-root", o.data_root,
-                 "Folder of the shards for local:; empty: the manifest's");
-  app.add_option("--spec", o.spec, "Decode spec: chess, or a textproto file of the same tensors");
+  AddSourceFlags(app, o.source);
   app.add_option("--dtype", o.dtype, "How records travel; packed is expanded here")
       ->check(CLI::IsMember({"packed", "i8", "f32"}));
-  app.add_flag("--no-shuffle", o.no_shuffle, "Read every epoch in file order");
-  app.add_option("--lanes", o.lanes, "L of the plan: windows read side by side");
-  app.add_option("--window-chunks", o.window_chunks, "K of the plan: chunks of a window");
-  app.add_option("--strip-rows", o.strip_rows, "S of the plan; 0: chosen from the data");
-  app.add_option("--look-ahead", o.look_ahead, "Memory for batches fetched ahead");
-  app.add_option("--connections", o.connections,
-                 "To each server; 0: one, and a second when it is saturated");
-  app.add_flag("--no-shm", o.no_shm,
-               "Take parts over gRPC even where a server offers shared memory");
-  app.add_flag("--checksums", o.checksums, "Verify a checksum of every part that servers send");
-  app.add_option("--server-timeout", o.server_timeout, "Fail after so long without any server");
-  app.add_option("--on-error", o.on_error,
-                 "A record damaged since it was indexed, when two servers agree")
-      ->check(CLI::IsMember({"fail", "replace"}));
-  app.add_flag("--tls", o.tls, "Speak TLS to servers");
-  app.add_option("--tls-ca", o.tls_ca,
-                 "PEM file of who may sign a server's certificate; empty: the system's roots");
-  app.add_option("--tls-cert", o.tls_cert, "This client's certificate, for servers that want one");
-  app.add_option("--tls-key", o.tls_key, "The key of --tls-cert");
-  app.add_option("--tls-server-name", o.tls_server_name,
-                 "Name in the servers' certificates, where it is not the address's host");
-  app.add_option("--token-file", o.token_file, "File of the bearer token that servers ask for")
-      ->envname("PENSTOCK_TOKEN_FILE");
-}
-
-absl::Status ValidateTls(const TrainerOptions& o) {
-  if (o.tls_cert.empty() != o.tls_key.empty()) {
-    return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
-  }
-  if (!o.tls && !(o.tls_ca.empty() && o.tls_cert.empty() && o.tls_server_name.empty())) {
-    return absl::InvalidArgumentError(
-        "--tls-ca, --tls-cert, --tls-key and --tls-server-name need --tls");
-  }
-  return absl::OkStatus();
 }
 
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
@@ -76,7 +35,7 @@ void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
          "--precision", o.precision,
          "Of the operands of matrix products, on a GPU of activations too; all else is fp32")
       ->check(CLI::IsMember({"fp32", "bf16"}));
-  app.add_option("--threads", o.threads, "Threads that compute; 0: every core of this process");
+  app.add_option("--threads", o.threads, "Threads that compute; 0: the cores of its control group");
   app.add_option("--virtual-shards", o.virtual_shards,
                  "Row blocks of a batch whose gradients are merged in a fixed tree");
 }
@@ -110,33 +69,39 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--keep-checkpoints", o.keep_checkpoints, "Newest files that stay");
   app.add_option("--resume", o.resume,
                  "auto: from the newest in --checkpoint-dir that is whole; never; or a checkpoint "
-                 "file");
+                 "file. The last two want no later checkpoints in --checkpoint-dir");
   app.add_flag("--require-same-bits", o.require_same_bits,
                "Resume only where the next step has the bits it would have had");
+  app.add_option("--stopped-exit-code", o.stopped_exit_code,
+                 "What a run ends with that a signal stopped before its end, on all ranks; 130 "
+                 "after Ctrl-C");
   app.add_flag("--digest", o.digest,
-               "SHA-256 over the rows trained on, in order: that of penstock stream --digest");
+               "SHA-256 over the rows trained on, in order: that of penstock stream --digest with "
+               "--split train and this --dtype, --seed and --global-batch-size");
   app.add_option("--json", o.json, "Write a summary for programs to this file");
-  app.add_option("--events", o.events, "Write a line of JSON a step to this file");
+  app.add_option("--events", o.events,
+                 "Write a line of JSON a step to this file; a training that goes on adds to it");
   app.add_option("--tensorboard", o.tensorboard,
                  "Write an event file for TensorBoard into this folder");
   AddMetricsFlags(app, o.metrics);
   AddProfileOptions(app, o.profile);
 }
 
-// Otherwise -1 would be read as 2^64 - 1, what is too large as the largest, and NaN as a number.
-// Without names of their own, the checks leave the help as it is.
-void CheckNumbers(CLI::App& app) {
-  const CLI::Validator whole(
-      [](std::string& text) {
-        return std::string(CheckWholeNumber(text, 0, UINT64_MAX).message());
-      },
-      "");
-  const CLI::Validator number(
-      [](std::string& text) { return std::string(CheckNumber(text, 0, DBL_MAX).message()); }, "");
-  for (CLI::Option* option : app.get_options()) {
-    if (option->get_type_name() == "UINT") option->check(whole);
-    if (option->get_type_name() == "FLOAT") option->check(number);
+// One would take the place of the other.
+absl::Status CheckFilesDiffer(const TrainerOptions& o) {
+  std::map<std::string, const char*> flags;
+  const std::pair<const char*, std::string> files[] = {
+      {"--json", o.json},
+      {"--events", o.events},
+      {"--profile-file", o.profile.steps.empty() ? "" : o.profile.file}};
+  for (const auto& [flag, file] : files) {
+    if (file.empty()) continue;
+    const auto [known, is_new] = flags.emplace(file, flag);
+    if (is_new) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(known->second, " and ", flag, " are both ", file, "; give each its own"));
   }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -148,7 +113,6 @@ void AddOptions(CLI::App& app, TrainerOptions& options) {
   AddTrainingOptions(app, options);
   AddRankOptions(app, options.ranks);
   AddOutputOptions(app, options);
-  CheckNumbers(app);
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "Read options from this file; --print-config writes one");
   app.add_flag("--print-config", options.print_config, "Print all options as a file and exit")
@@ -190,14 +154,6 @@ absl::Status TrainerOptions::Validate() const {
         "--accumulate: without --synthetic-data, --replay-batches and --no-allreduce");
   }
   if (threads > 1024) return absl::InvalidArgumentError("--threads must be at most 1024");
-  if (lanes == 0) return absl::InvalidArgumentError("--lanes must be positive; usually 64");
-  if (window_chunks == 0) {
-    return absl::InvalidArgumentError("--window-chunks must be positive; usually 16");
-  }
-  if (connections > NetworkOptions::kMaxConnections) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--connections must be at most ", NetworkOptions::kMaxConnections));
-  }
   if (keep_checkpoints == 0) {
     return absl::InvalidArgumentError("--keep-checkpoints must be positive");
   }
@@ -208,9 +164,8 @@ absl::Status TrainerOptions::Validate() const {
   if (clip_norm < 0 || weight_decay < 0) {
     return absl::InvalidArgumentError("--clip-norm and --weight-decay must not be negative");
   }
-  PENSTOCK_RETURN_IF_ERROR(Annotate(ParseByteSize(look_ahead).status(), "--look-ahead"));
-  PENSTOCK_RETURN_IF_ERROR(Annotate(ParseTimeout(server_timeout).status(), "--server-timeout"));
-  PENSTOCK_RETURN_IF_ERROR(ValidateTls(*this));
+  LoaderOptions ignored;
+  PENSTOCK_RETURN_IF_ERROR(FillLoaderOptions(source, ignored));
   PENSTOCK_RETURN_IF_ERROR(metrics.Validate());
   PENSTOCK_RETURN_IF_ERROR(ranks.Validate());
   PENSTOCK_RETURN_IF_ERROR(profile.Validate());
@@ -224,6 +179,10 @@ absl::Status TrainerOptions::Validate() const {
     return absl::InvalidArgumentError(
         "--synthetic-data, --replay-batches and --no-allreduce begin with the first step: without "
         "--resume");
+  }
+  PENSTOCK_RETURN_IF_ERROR(CheckFilesDiffer(*this));
+  if (stopped_exit_code > 125) {
+    return absl::InvalidArgumentError("--stopped-exit-code must be at most 125");
   }
   if (resume.empty()) {
     return absl::InvalidArgumentError("--resume takes auto, never or a checkpoint file");

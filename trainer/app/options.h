@@ -7,6 +7,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "client/flags/source_flags.h"
 #include "metrics/metrics_flags.h"
 #include "trainer/app/device_options.h"
 #include "trainer/app/profile_options.h"
@@ -17,26 +18,8 @@ namespace penstock {
 
 struct TrainerOptions {
   std::string manifest;
-  std::string servers = "local:";
-  std::string data_root;
-  std::string spec = "chess";
+  SourceFlags source;
   std::string dtype = "packed";
-  bool no_shuffle = false;
-  uint32_t lanes = 64;  // L, K and S of the plan (docs/shuffling.md).
-  uint32_t window_chunks = 16;
-  uint32_t strip_rows = 0;
-  uint32_t connections = 0;
-  bool no_shm = false;
-  std::string look_ahead = "64MiB";
-  std::string server_timeout = "30s";
-  std::string on_error = "fail";
-  bool tls = false;
-  std::string tls_ca;
-  std::string tls_cert;
-  std::string tls_key;
-  std::string tls_server_name;
-  std::string token_file;
-  bool checksums = false;
 
   std::string model = "tiny";
   bool attention_bias = false;
@@ -65,6 +48,7 @@ struct TrainerOptions {
   uint64_t keep_checkpoints = 3;
   std::string resume = "auto";
   bool require_same_bits = false;
+  uint64_t stopped_exit_code = 0;
 
   RankFlags ranks;
   RankInfo rank;  // Set by Complete().

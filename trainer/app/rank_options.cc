@@ -68,9 +68,10 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
   app.add_option("--rendezvous-timeout", flags.rendezvous_timeout, "Fail if ranks are missing then")
       ->envname("PENSTOCK_RENDEZVOUS_TIMEOUT");
   app.add_option("--collective-timeout", flags.collective_timeout,
-                 "Fail if another rank is silent for so long");
+                 "Fail if another rank, or the GPU, is silent for so long");
   app.add_option("--late-after", flags.late_after,
-                 "Say on every rank who keeps the others waiting for so long, and where it is");
+                 "Say on every rank who keeps the others waiting for so long, and where it is; "
+                 "or that the GPU does");
   app.add_option("--interface", flags.interface,
                  "Network interface between ranks; empty: the one towards --rendezvous")
       ->envname("PENSTOCK_INTERFACE");
@@ -80,8 +81,8 @@ void AddRankOptions(CLI::App& app, RankFlags& flags) {
   app.add_option("--compression", flags.compression, "How gradients travel with --reduction fast")
       ->check(CLI::IsMember({"none", "bf16", "fp16"}));
   app.add_option("--bucket-size", flags.bucket_size,
-                 "Gradients that travel together on the CPU, while others are computed; 0: all, "
-                 "after the backward pass");
+                 "Gradients that travel together, on CPUs and by NCCL, while others are computed; "
+                 "0: all, after the backward pass");
   app.add_option("--shard-by", flags.shard_by,
                  "rank: all ranks share the data of --manifest; local-rank: each host has its own, "
                  "which its ranks share")

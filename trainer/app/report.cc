@@ -1,10 +1,14 @@
 #include "trainer/app/report.h"
 
+#include <fcntl.h>
+
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "records/base/json_text.h"
 #include "records/base/status.h"
+#include "records/io/unique_fd.h"
 
 namespace penstock {
 namespace {
@@ -64,28 +68,26 @@ Json DeviceJson(const DeviceTimes& times) {
 }  // namespace
 
 std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers) {
-  return Json{{"event", "step"},
-              {"step", report.step},
-              {"steps", report.total_steps},
-              {"rows", report.rows},
-              {"loss", report.loss},
-              {"learning_rate", report.learning_rate},
-              {"gradient_norm", report.gradient_norm},
-              {"input_wait_s", Seconds(report.wait)},
-              {"compute_s", Seconds(report.compute)},
-              {"times_s", TimesJson(report.times)},
-              {"servers", ServersJson(servers)}}
-      .dump();
+  return JsonText(Json{{"event", "step"},
+                       {"step", report.step},
+                       {"steps", report.total_steps},
+                       {"rows", report.rows},
+                       {"loss", report.loss},
+                       {"learning_rate", report.learning_rate},
+                       {"gradient_norm", report.gradient_norm},
+                       {"input_wait_s", Seconds(report.wait)},
+                       {"compute_s", Seconds(report.compute)},
+                       {"times_s", TimesJson(report.times)},
+                       {"servers", ServersJson(servers)}});
 }
 
 std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation) {
-  return Json{{"event", "evaluation"},
-              {"step", step},
-              {"records", evaluation.records},
-              {"loss", evaluation.loss},
-              {"baseline", evaluation.train_mean_loss},
-              {"own_mean_baseline", evaluation.own_mean_loss}}
-      .dump();
+  return JsonText(Json{{"event", "evaluation"},
+                       {"step", step},
+                       {"records", evaluation.records},
+                       {"loss", evaluation.loss},
+                       {"baseline", evaluation.train_mean_loss},
+                       {"own_mean_baseline", evaluation.own_mean_loss}});
 }
 
 void WriteStep(EventFile& board, const StepReport& report) {
@@ -140,15 +142,22 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
     json["best_holdout_loss"] = summary.best->loss;
   }
   if (device.has_value()) json["device"] = DeviceJson(*device);
-  return json.dump(2) + "\n";
+  return JsonText(json, 2) + "\n";
 }
 
-absl::StatusOr<EventLog> EventLog::Open(const std::string& path) {
+absl::StatusOr<EventLog> EventLog::Open(const std::string& path, bool goes_on) {
   EventLog log;
   if (path.empty()) return log;
   log.path_ = path;
-  log.file_.reset(std::fopen(path.c_str(), "we"));
+  // A pipe that nobody reads is an error, and not waited for.
+  const int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (goes_on ? O_APPEND : O_TRUNC);
+  UniqueFd fd(open(path.c_str(), how, 0666));
+  if (!fd.valid() || fcntl(fd.get(), F_SETFL, how & O_APPEND) != 0) {
+    return ErrnoToStatus(errno, absl::StrCat("opening ", path));
+  }
+  log.file_.reset(fdopen(fd.get(), goes_on ? "a" : "w"));
   if (log.file_ == nullptr) return ErrnoToStatus(errno, absl::StrCat("opening ", path));
+  (void)fd.Release();
   return log;
 }
 

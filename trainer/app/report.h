@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "trainer/app/event_file.h"
 #include "trainer/backend/backend.h"
-#include "trainer/input.h"
+#include "trainer/input/input.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/profile/device_gaps.h"
 #include "trainer/profile/verdict.h"
@@ -37,8 +37,8 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
 // Appends lines to a file, each flushed. Not thread-safe.
 class EventLog {
  public:
-  // An empty path: nothing is written. The file is emptied first.
-  static absl::StatusOr<EventLog> Open(const std::string& path);
+  // An empty path: nothing is written. Unless the training `goes_on`, the file is emptied first.
+  static absl::StatusOr<EventLog> Open(const std::string& path, bool goes_on);
   // Calls `line` only if lines are wanted.
   void Write(absl::FunctionRef<std::string()> line);
   // What went wrong since Open().

@@ -5,28 +5,34 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "records/base/status.h"
 #include "trainer/checkpoint/same_bits.h"
 
 namespace penstock {
 namespace {
 
-// "DIR/step-000000012.ckpt" is 12; another name 0.
-uint64_t StepOfName(const std::string& path) {
-  const std::string stem = std::filesystem::path(path).stem().string();
-  uint64_t step = 0;
-  return absl::SimpleAtoi(absl::StripPrefix(stem, "step-"), &step) ? step : 0;
+// The best alone is that of another training, or what its user kept of it: a new one would
+// replace it with its own.
+absl::Status CheckNoBestAlone(const CheckpointFolder& folder) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
+  if (!paths.empty() || !std::filesystem::exists(folder.best_path())) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(folder.best_path(),
+                   " is there, and no checkpoint to go on from: a training that begins anew "
+                   "would replace it; move it, give a new --checkpoint-dir, or --resume ",
+                   folder.best_path()));
 }
 
 absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder& folder,
                                                           const BoardModelConfig& model) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
-  if (paths.empty()) return std::nullopt;
+  if (paths.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckNoBestAlone(folder));
+    return std::nullopt;
+  }
   absl::Status damaged;
   for (size_t i = paths.size(); i-- > 0;) {
     absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(paths[i], model);
@@ -41,16 +47,16 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder
   }
   return Annotate(damaged,
                   absl::StrCat("none of the ", paths.size(), " checkpoints in ", folder.folder(),
-                               " can be read; --resume never begins anew"));
+                               " can be read; to begin anew give a new --checkpoint-dir"));
 }
 
-// What two trainings from one file left in one folder could not be told apart.
-absl::Status CheckNothingLater(const CheckpointFolder& folder, const std::string& resume,
-                               uint64_t step) {
+// What two trainings left in one folder could not be told apart.
+absl::Status CheckNothingLater(const CheckpointFolder& folder, uint64_t step,
+                               const std::string& what) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
-  if (paths.empty() || StepOfName(paths.back()) <= step) return absl::OkStatus();
+  if (paths.empty() || StepOfFile(paths.back()) <= step) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "--resume ", resume, " is of step ", step, ", but ", paths.back(),
+      "--resume ", what, ", but ", paths.back(),
       " is later: a next start with --resume auto would go on from that, and not from what is "
       "trained now; give a new --checkpoint-dir, or move the later files out of this one"));
 }
@@ -60,14 +66,22 @@ absl::Status CheckNothingLater(const CheckpointFolder& folder, const std::string
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
                                                               const CheckpointFolder* folder,
                                                               const BoardModelConfig& model) {
-  if (resume == "never") return std::nullopt;
+  if (resume == "never") {
+    if (folder != nullptr) {
+      PENSTOCK_RETURN_IF_ERROR(CheckNothingLater(*folder, 0, "never begins anew"));
+      PENSTOCK_RETURN_IF_ERROR(CheckNoBestAlone(*folder));
+    }
+    return std::nullopt;
+  }
   if (resume == "auto") {
     if (folder == nullptr) return std::nullopt;
     return FindNewest(*folder, model);
   }
   PENSTOCK_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(resume, model));
   if (folder != nullptr) {
-    PENSTOCK_RETURN_IF_ERROR(CheckNothingLater(*folder, resume, checkpoint.info.step));
+    const uint64_t step = checkpoint.info.step;
+    PENSTOCK_RETURN_IF_ERROR(
+        CheckNothingLater(*folder, step, absl::StrCat(resume, " is of step ", step)));
   }
   return FoundCheckpoint{resume, std::move(checkpoint)};
 }
@@ -76,8 +90,43 @@ bool KnowsGemmPlan(const CheckpointInfo& then, const BackendDescription& now) {
   return then.libraries == now.math_library && then.numerics == now.numerics;
 }
 
+std::string DescribeTargets(const MateScoreParams& params) {
+  return absl::StrFormat("a %.15g, b %.15g, k %.15g", params.a, params.b, params.k);
+}
+
+void TellOfLaterBest(const CheckpointFolder& folder, const CheckpointInfo& now) {
+  const std::optional<BestEvaluation> kept = folder.BetterThan(now);
+  if (!kept.has_value()) return;
+  absl::FPrintF(
+      stderr,
+      "penstock-train: %s is of step %d with loss %.6g, better than any up to step %d: it "
+      "stays until an evaluation is as good\n",
+      folder.best_path(), kept->step, kept->loss, now.step);
+}
+
+void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now) {
+  if (then.targets.empty() || then.targets == now.targets) return;
+  now.score_sum = 0;
+  now.score_count = 0;
+  now.judged_step = 0;
+  if (!now.best.has_value()) return;
+  now.best.reset();
+  absl::FPrintF(stderr,
+                "penstock-train: other targets: the best so far, of step %d, does not count; the "
+                "next evaluation replaces best.ckpt\n",
+                then.best->step);
+}
+
 void AdoptGemmPlan(const CheckpointInfo& then, Backend& backend) {
   if (KnowsGemmPlan(then, backend.Describe())) (void)backend.AdoptGemmPlan(then.gemm_plan);
+}
+
+absl::Status AboutCheckpoint(const absl::Status& failed, const std::string& path) {
+  if (!absl::IsFailedPrecondition(failed) && !absl::IsInvalidArgument(failed)) return failed;
+  return {failed.code(), absl::StrCat("going on from ", path.empty() ? "rank 0's checkpoint" : path,
+                                      ": ", failed.message(),
+                                      "; if another run made it, give that run's data and "
+                                      "options, or a new --checkpoint-dir")};
 }
 
 absl::Status CheckSameBits(const CheckpointInfo& then, const CheckpointInfo& now, bool required) {

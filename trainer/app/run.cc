@@ -11,18 +11,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/metrics/loader_metrics.h"
 #include "penstock_version.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
-#include "records/decode/spec.h"
+#include "records/base/timeout.h"
 #include "records/io/atomic_file.h"
 #include "trainer/app/divergence_report.h"
 #include "trainer/app/host_shards.h"
 #include "trainer/app/input_options.h"
 #include "trainer/app/make_backend.h"
 #include "trainer/app/open_in_turn.h"
-#include "trainer/app/open_manifest.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/app/rank_memory.h"
@@ -31,10 +29,10 @@
 #include "trainer/app/run_lines.h"
 #include "trainer/app/signal_watcher.h"
 #include "trainer/app/stopper.h"
+#include "trainer/app/training_inputs.h"
 #include "trainer/app/training_watch.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/comm/gated_communicator.h"
-#include "trainer/loader_input.h"
 #include "trainer/model/initialize.h"
 #include "trainer/profile/memory_table.h"
 #include "trainer/profile/verdict.h"
@@ -42,21 +40,21 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kDiagnosisSteps = 200;  // Unless --steps says how many.
 constexpr char kProgram[] = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
 
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainerOptions& options)
-      : options_(options), watcher_([this] { stopper_.Stop(); }), late_(RankMark(options.rank)) {}
+      : options_(options), late_(RankMark(options.rank)), inputs_(options, stopper_) {}
 
-  // A signal may come until the watcher is gone, and ranks be late until they have left.
-  ~TrainingRun() { stopper_.Watch(nullptr), late_.Watch(nullptr); }
+  // Ranks may be late until they have left.
+  ~TrainingRun() { late_.Watch(nullptr); }
 
   absl::StatusOr<RunResult> Run();
 
  private:
   absl::Status JoinRanks();
+  absl::StatusOr<RunResult> JoinAndRun();
   absl::StatusOr<RunResult> RunJoined();
   // Rank 0 prints, saves and writes what is asked for.
   bool Leads() const { return options_.rank.rank == 0; }
@@ -64,6 +62,8 @@ class TrainingRun {
   absl::Status CompareData();
   // An error: interrupted, or a rank was lost.
   absl::Status MayGoOn() const;
+  // Whether a signal ended it before its first step, here or on a rank that then told this one.
+  bool WasInterrupted(const absl::Status& status) const;
   absl::Status OpenData();
   absl::Status MakeBackend();
   // Rank 0's, on all ranks.
@@ -73,39 +73,44 @@ class TrainingRun {
   // Weights of --init-from, or of the seed.
   absl::Status Initialize(TrainState& state) const;
   void DescribeRun();
-  absl::Status OpenTrainInput();
-  uint64_t TotalSteps() const;
+  absl::Status OpenTrain();
   std::vector<MemoryUse> MemoryUses() const;
   absl::StatusOr<TrainLoopOptions> LoopOptions();
   absl::Status OpenOutputs();
   absl::Status WriteResults(const TrainSummary& summary);
+  // The newest checkpoint, if it is of `step`; else empty.
+  std::string SavedAs(uint64_t step) const;
+  absl::Status EndTogether(const TrainSummary& summary);
   Verdict JudgeRun(const TrainSummary& summary) const;
 
   const TrainerOptions& options_;
   Stopper stopper_;
-  SignalWatcher watcher_;
+  std::unique_ptr<SignalWatcher> watcher_;  // Set by Run().
   LateReport late_;
   std::unique_ptr<RankGroup> ranks_;
-  v1::DecodeSpec spec_;
-  std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
-  std::optional<GatedCommunicator> gate_;     // Of --no-allreduce.
+  std::optional<GatedCommunicator> gate_;  // Of --no-allreduce.
   std::unique_ptr<Backend> backend_;
   std::optional<CheckpointFolder> checkpoints_;
+  std::string resumed_from_;  // The checkpoint's file; of rank 0.
   CheckpointInfo info_;
+  MateScoreParams targets_;
   HostShards shards_;
-  std::unique_ptr<LoaderInput> input_;
+  TrainingInputs inputs_;
   std::optional<TrainingWatch> watch_;
-  std::unique_ptr<MetricsEndpoint> metrics_;  // Of input_. May be null.
   std::optional<EventLog> events_;
   std::optional<EventFile> board_;  // Of TensorBoard.
   std::vector<std::vector<uint64_t>> memory_of_ranks_;
   std::optional<ProgressLine> progress_;
+  bool steps_began_ = false;
 };
 
 absl::Status TrainingRun::JoinRanks() {
   RankGroupOptions join = ToGroupOptions(options_.ranks, late_);
   join.should_stop = [this] { return stopper_.stopping(); };
   PENSTOCK_ASSIGN_OR_RETURN(ranks_, RankGroup::Join(options_.rank, join));
+  if (ranks_->store() == nullptr) return absl::OkStatus();
+  // A rank that waits for input is in no exchange that would tell it. stopper_ outlives the store.
+  ranks_->store()->OnLost(&stopper_, [this](const absl::Status& why) { stopper_.Fail(why); });
   return absl::OkStatus();
 }
 
@@ -116,15 +121,14 @@ absl::Status TrainingRun::CompareRanks() {
   settings["the program"] = kProgram;
   settings["the arithmetic"] = backend.numerics;
   settings["the library"] = backend.math_library;
-  settings["the decode spec"] = spec_.ShortDebugString();
+  settings["the decode spec"] = inputs_.spec().ShortDebugString();
   return CompareSettings(ranks_->communicator(), settings);
 }
 
 absl::Status TrainingRun::CompareData() {
   PENSTOCK_RETURN_IF_ERROR(
-      shards_.CompareOrders(ranks_->communicator(), input_->loader().order_fingerprint()));
-  return shards_.CompareCounts(ranks_->communicator(), TotalSteps(),
-                               manifest_->num_records(Split::kHoldout) > 0);
+      shards_.CompareOrders(ranks_->communicator(), inputs_.loader().order_fingerprint()));
+  return shards_.CompareCounts(ranks_->communicator(), inputs_.TotalSteps(), inputs_.has_holdout());
 }
 
 absl::Status TrainingRun::MayGoOn() const {
@@ -133,15 +137,20 @@ absl::Status TrainingRun::MayGoOn() const {
 }
 
 absl::Status TrainingRun::OpenData() {
-  PENSTOCK_ASSIGN_OR_RETURN(spec_, LoadSpec(options_.spec));
-  PENSTOCK_ASSIGN_OR_RETURN(manifest_, OpenManifest(options_, spec_, [this] { return MayGoOn(); }));
-  return absl::OkStatus();
+  OpenInTurnOptions turn;
+  turn.should_stop = [this] { return stopper_.stopping(); };
+  turn.late_after = *ParseTimeout(options_.ranks.late_after);  // Validate() has parsed it.
+  turn.report = [this](absl::string_view line) { late_.Tell(line); };
+  return OpenInTurn(options_.rank, ranks_->store(), turn,
+                    [this] { return inputs_.OpenManifest([this] { return MayGoOn(); }); });
 }
 
 absl::Status TrainingRun::MakeBackend() {
   PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
   info_.model.attention_bias = options_.attention_bias;
-  if (options_.profile.no_allreduce) gate_.emplace(ranks_->communicator(), (TotalSteps() + 1) / 2);
+  if (options_.profile.no_allreduce) {
+    gate_.emplace(ranks_->communicator(), (inputs_.TotalSteps() + 1) / 2);
+  }
   GatedCommunicator* gate = gate_.has_value() ? &*gate_ : nullptr;
   PENSTOCK_ASSIGN_OR_RETURN(backend_,
                             penstock::MakeBackend(options_, info_.model, *ranks_, gate, late_));
@@ -153,13 +162,10 @@ void TrainingRun::DescribeRun() {
   info_.global_batch_size = options_.global_batch_size;
   info_.virtual_shards = options_.virtual_shards;
   info_.reduction = options_.ranks.reduction;
-  if (options_.ranks.compression != "none") {
-    absl::StrAppend(&info_.reduction, " ", options_.ranks.compression);
-  }
-  if (options_.accumulate > 1) {
-    absl::StrAppend(&info_.reduction, " of ", options_.accumulate, " batches a step");
-  }
+  info_.compression = options_.ranks.compression;
+  info_.accumulate = options_.accumulate;
   info_.world_size = options_.rank.world_size;
+  info_.targets = DescribeTargets(targets_);
   const BackendDescription backend = backend_->Describe();
   info_.block_rows = backend.block_rows;
   info_.numerics = backend.numerics;
@@ -174,10 +180,15 @@ absl::Status TrainingRun::Resume(FoundCheckpoint found, TrainState& state) {
   absl::PrintF("resuming from %s: step %d, cursor %s\n", found.path, then.step, then.cursor);
   if (!options_.init_from.empty()) absl::PrintF("--init-from is not used: training goes on\n");
   info_ = then;
+  resumed_from_ = found.path;
   AdoptGemmPlan(then, *backend_);
   DescribeRun();
   state = std::move(found.checkpoint.state);
-  return Annotate(CheckSameBits(then, info_, options_.require_same_bits), found.path);
+  PENSTOCK_RETURN_IF_ERROR(
+      Annotate(CheckSameBits(then, info_, options_.require_same_bits), found.path));
+  ForgetOtherTargets(then, info_);
+  if (checkpoints_.has_value()) TellOfLaterBest(*checkpoints_, info_);
+  return absl::OkStatus();
 }
 
 absl::Status TrainingRun::Initialize(TrainState& state) const {
@@ -213,52 +224,17 @@ absl::Status TrainingRun::RestoreOrInitialize(TrainState& state) {
   return Initialize(state);
 }
 
-absl::Status TrainingRun::OpenTrainInput() {
-  LoaderOptions loader = ToLoaderOptions(options_, manifest_, spec_);
-  loader.plan.split = Split::kTrain;
-  loader.plan.shuffle = !options_.no_shuffle;
-  // An epoch has at least one step, so this many are enough for --steps alone.
-  loader.epochs =
-      options_.EpochLimit() == 0 ? options_.steps * options_.accumulate : options_.EpochLimit();
-  // Nothing is fetched that will not be trained on.
-  if (options_.steps > info_.step) {
-    loader.max_steps = (options_.steps - info_.step) * options_.accumulate;
-  }
-  if (options_.profile.diagnoses()) {
-    loader.epochs = 0;
-    loader.max_steps = watch_->InputSteps(TotalSteps());
-  }
-  if (!info_.cursor.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(loader.start, shards_.OwnCursor(info_.cursor));
-  }
-  shards_.Divide(loader);
-  loader.slot_allocator = backend_->slot_allocator();
-  PENSTOCK_ASSIGN_OR_RETURN(input_, LoaderInput::Open(std::move(loader)));
-  WarnOfFewSlots(options_, input_->loader().stats());
-  stopper_.Watch(input_.get());
-  if (options_.rank.local_rank != 0) return absl::OkStatus();  // One port a host.
-  PENSTOCK_ASSIGN_OR_RETURN(metrics_,
-                            StartMetrics(options_.metrics, [this](MetricFamilies& families) {
-                              AddLoaderMetrics(input_->loader().stats(), families);
-                            }));
-  if (metrics_ != nullptr) {
-    absl::FPrintF(stderr, "metrics on http://%s/metrics\n", metrics_->address());
-  }
+absl::Status TrainingRun::OpenTrain() {
+  const absl::Status opened =
+      inputs_.OpenTrain(info_, shards_, *watch_, backend_->slot_allocator());
+  if (!opened.ok()) return info_.cursor.empty() ? opened : AboutCheckpoint(opened, resumed_from_);
+  watch_->TellOfNoSteps(info_.step + 1, inputs_.TotalSteps());
   return absl::OkStatus();
-}
-
-uint64_t TrainingRun::TotalSteps() const {
-  if (options_.profile.diagnoses()) return options_.steps == 0 ? kDiagnosisSteps : options_.steps;
-  const uint64_t by_epochs =
-      options_.EpochLimit() * input_->loader().steps_per_epoch() / options_.accumulate;
-  if (options_.steps == 0) return by_epochs;
-  if (options_.EpochLimit() == 0) return options_.steps;
-  return std::min(options_.steps, by_epochs);
 }
 
 absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   TrainLoopOptions loop;
-  loop.total_steps = TotalSteps();
+  loop.total_steps = inputs_.TotalSteps();
   loop.accumulate = options_.accumulate;
   PENSTOCK_ASSIGN_OR_RETURN(loop.schedule.shape, ParseLearningRateShape(options_.lr_schedule));
   loop.schedule.peak = options_.learning_rate;
@@ -279,24 +255,17 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
     return shards_.GatherCursors(ranks_->communicator(), own);
   };
   loop.recorder = &watch_->recorder();
-  if (manifest_->num_records(Split::kHoldout) > 0 && !options_.profile.diagnoses()) {
-    loop.open_holdout = [this]() -> absl::StatusOr<std::unique_ptr<Input>> {
-      LoaderOptions holdout = ToLoaderOptions(options_, manifest_, spec_);
-      holdout.plan.split = Split::kHoldout;
-      holdout.plan.shuffle = false;
-      holdout.remainder = Remainder::kShort;
-      shards_.Divide(holdout);
-      return LoaderInput::Open(std::move(holdout));
-    };
+  if (inputs_.has_holdout() && !options_.profile.diagnoses()) {
+    loop.open_holdout = [this] { return inputs_.OpenHoldout(shards_); };
   }
   loop.should_stop = [this] { return stopper_.stopping(); };
   loop.on_divergence = [this](const Divergence& divergence) {
-    return ReportDivergence(divergence, *manifest_, options_.checkpoint_dir,
+    return ReportDivergence(divergence, inputs_.manifest(), options_.checkpoint_dir,
                             Leads() ? "" : absl::StrCat("-rank-", options_.rank.rank));
   };
   if (!Leads()) return loop;
   loop.on_step = [this](const StepReport& report) {
-    events_->Write([&] { return StepEvent(report, input_->servers()); });
+    events_->Write([&] { return StepEvent(report, inputs_.train().servers()); });
     WriteStep(*board_, report);
     progress_->Add(report);
     watch_->Count(report);
@@ -315,7 +284,8 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
 std::vector<MemoryUse> TrainingRun::MemoryUses() const {
   std::vector<MemoryUse> uses =
       backend_->MemoryUses(FormatOf(options_), options_.global_batch_size);
-  uses.push_back(SlotUse(options_, input_->loader().stats()));
+  uses.push_back(SlotUse(options_, inputs_.loader().stats()));
+  uses.push_back(EngineUse(options_, inputs_.manifest()));
   return uses;
 }
 
@@ -324,10 +294,38 @@ Verdict TrainingRun::JudgeRun(const TrainSummary& summary) const {
 }
 
 absl::StatusOr<RunResult> TrainingRun::Run() {
+  PENSTOCK_ASSIGN_OR_RETURN(watcher_, SignalWatcher::Start([this] { stopper_.Stop(); }));
+  absl::StatusOr<RunResult> result = JoinAndRun();
+  if (!WasInterrupted(result.status())) return result;
+  RunResult stopped;
+  stopped.summary.stopped = true;
+  stopped.signal = watcher_->received();
+  if (stopped.signal == 0 || !absl::IsCancelled(result.status())) {
+    stopped.why = std::string(result.status().message());
+  }
+  return stopped;
+}
+
+bool TrainingRun::WasInterrupted(const absl::Status& status) const {
+  // A call that a server cancelled is no interruption.
+  if (absl::IsCancelled(status)) return ranks_ == nullptr || absl::IsCancelled(MayGoOn());
+  // Ranks that are stopped together end in any order: before the steps they do not agree on it.
+  return absl::IsUnavailable(status) && watcher_->received() != 0 && !steps_began_;
+}
+
+absl::StatusOr<RunResult> TrainingRun::JoinAndRun() {
   PENSTOCK_RETURN_IF_ERROR(JoinRanks());
   absl::StatusOr<RunResult> result = RunJoined();
-  if (!result.ok()) ranks_->Fail(result.status());
+  if (result.ok()) return result;
+  const bool failed = absl::IsCancelled(result.status()) && !WasInterrupted(result.status());
+  ranks_->Fail(failed ? absl::UnknownError(result.status().message()) : result.status());
   return result;
+}
+
+// All ranks end alike, and a launcher ends those that are left behind one that did not end with 0.
+absl::Status TrainingRun::EndTogether(const TrainSummary& summary) {
+  if (!summary.stopped || options_.stopped_exit_code == 0) return absl::OkStatus();
+  return ranks_->communicator().Barrier();
 }
 
 absl::StatusOr<RunResult> TrainingRun::RunJoined() {
@@ -335,59 +333,71 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   watch_.emplace(options_.profile, backend_->Describe().threads, options_.rank.rank);
   watch_->Watch(*backend_);
   late_.Watch(&watch_->recorder());
-  PENSTOCK_RETURN_IF_ERROR(OpenInTurn(
-      options_.rank, ranks_->store(), [this] { return stopper_.stopping(); },
-      [this] { return OpenData(); }));
-  PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParamsOf(options_, spec_));
+  PENSTOCK_RETURN_IF_ERROR(OpenData());
+  PENSTOCK_ASSIGN_OR_RETURN(targets_, ScoreParamsOf(options_, inputs_.spec()));
   PENSTOCK_RETURN_IF_ERROR(CompareRanks());
   PENSTOCK_ASSIGN_OR_RETURN(shards_, HostShards::Find(ranks_->communicator(), options_));
   PENSTOCK_RETURN_IF_ERROR(ShareStart());
-  PENSTOCK_RETURN_IF_ERROR(OpenTrainInput());
+  PENSTOCK_RETURN_IF_ERROR(OpenTrain());
   PENSTOCK_RETURN_IF_ERROR(CompareData());
   PENSTOCK_ASSIGN_OR_RETURN(TrainLoopOptions loop_options, LoopOptions());
   PENSTOCK_ASSIGN_OR_RETURN(memory_of_ranks_, GatherMemory(ranks_->communicator(), MemoryUses()));
+  PENSTOCK_RETURN_IF_ERROR(watch_->CheckTraceFile());
   if (Leads()) PENSTOCK_RETURN_IF_ERROR(OpenOutputs());
   progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);
 
-  BoardReader reader(params);
-  const std::unique_ptr<Input> joined = shards_.Join(*input_, options_, info_.step);
-  Input& normal = joined == nullptr ? *input_ : *joined;
+  BoardReader reader(targets_);
+  const std::unique_ptr<Input> joined = shards_.Join(inputs_.train(), options_, info_.step);
+  Input& normal = joined == nullptr ? inputs_.train() : *joined;
   const std::unique_ptr<Input> diagnostic =
-      options_.profile.diagnoses() ? watch_->Diagnose(normal, TotalSteps()) : nullptr;
+      options_.profile.diagnoses() ? watch_->Diagnose(normal, inputs_.TotalSteps()) : nullptr;
   Input& input = diagnostic == nullptr ? normal : *diagnostic;
   TrainLoop loop(*backend_, reader, input, info_, std::move(loop_options));
+  steps_began_ = true;
   absl::StatusOr<TrainSummary> summary = loop.Run();
   progress_->Clear();
-  stopper_.Watch(nullptr);
   PENSTOCK_RETURN_IF_ERROR(summary.status());
   PENSTOCK_RETURN_IF_ERROR(Leads() ? WriteResults(*summary) : watch_->WriteTrace());
-  return RunResult{*std::move(summary), watcher_.received()};
+  PENSTOCK_RETURN_IF_ERROR(EndTogether(*summary));
+  return RunResult{*std::move(summary), watcher_->received()};
 }
 
 absl::Status TrainingRun::OpenOutputs() {
-  PENSTOCK_ASSIGN_OR_RETURN(events_, EventLog::Open(options_.events));
+  PENSTOCK_ASSIGN_OR_RETURN(events_, EventLog::Open(options_.events, info_.step > 0));
   PENSTOCK_ASSIGN_OR_RETURN(board_, EventFile::Open(options_.tensorboard));
   // Whether it can be written is better known before the training than after it.
   if (!options_.json.empty()) PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(options_.json).status());
   PrintStart(options_, {.backend = *backend_,
                         .memory = MemoryUses(),
                         .memory_of_ranks = memory_of_ranks_,
-                        .train_records = manifest_->num_records(Split::kTrain),
-                        .holdout_records = manifest_->num_records(Split::kHoldout),
-                        .reduction = info_.reduction});
+                        .train_records = inputs_.manifest().num_records(Split::kTrain),
+                        .holdout_records = inputs_.manifest().num_records(Split::kHoldout)});
   return absl::OkStatus();
+}
+
+std::string TrainingRun::SavedAs(uint64_t step) const {
+  if (!checkpoints_.has_value()) return "";
+  const absl::StatusOr<std::vector<std::string>> paths = checkpoints_->List();
+  if (!paths.ok()) return "";
+  const auto found = std::find_if(paths->begin(), paths->end(), [step](const std::string& path) {
+    return StepOfFile(path) == step;
+  });
+  return found == paths->end() ? "" : *found;
 }
 
 absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   const Verdict verdict = JudgeRun(summary);
-  PrintEnd(summary, verdict, watch_->Comparison());
-  PENSTOCK_RETURN_IF_ERROR(watch_->WriteTrace());
-  PENSTOCK_RETURN_IF_ERROR(events_->status());
-  PENSTOCK_RETURN_IF_ERROR(board_->status());
-  if (options_.json.empty()) return absl::OkStatus();
-  const std::string json = SummaryJson(summary, input_->servers(), verdict, watch_->device_times());
-  return WriteFileAtomically(options_.json,
-                             {reinterpret_cast<const uint8_t*>(json.data()), json.size()});
+  PrintEnd(summary, verdict, watch_->Comparison(), SavedAs(summary.step));
+  // A file that fails is no reason to leave others out.
+  absl::Status status = watch_->WriteTrace();
+  status.Update(events_->status());
+  status.Update(board_->status());
+  if (options_.json.empty()) return status;
+  const std::string json =
+      SummaryJson(summary, inputs_.train().servers(), verdict, watch_->device_times());
+  status.Update(WriteFileAtomically(options_.json,
+                                    {reinterpret_cast<const uint8_t*>(json.data()), json.size()}));
+  return status;
 }
 
 }  // namespace

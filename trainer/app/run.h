@@ -2,6 +2,8 @@
 #ifndef PENSTOCK_TRAINER_APP_RUN_H_
 #define PENSTOCK_TRAINER_APP_RUN_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "trainer/app/options.h"
 #include "trainer/loop/train_loop.h"
@@ -9,8 +11,10 @@
 namespace penstock {
 
 struct RunResult {
+  // Of a run that a signal ended before its first step: only that it stopped.
   TrainSummary summary;
-  int signal = 0;  // That stopped it; 0: none.
+  int signal = 0;        // That this rank got; 0: none.
+  std::string why = {};  // Of such a run, where it is not this rank's signal alone: of which rank.
 };
 
 // Trains as `options` say; progress on stderr, results on stdout. Blocks SIGINT, SIGTERM and

@@ -11,9 +11,10 @@ namespace penstock {
 namespace {
 
 void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {
-  absl::PrintF("%d ranks (%s), %d virtual shards each, reduction %s\n", options.rank.world_size,
+  const std::string& compression = options.ranks.compression;
+  absl::PrintF("%d ranks (%s), %d virtual shards each, reduction %s%s\n", options.rank.world_size,
                options.rank.source, start.backend.shards() / options.rank.world_size,
-               start.reduction);
+               options.ranks.reduction, compression == "none" ? "" : " " + compression);
   if (options.ranks.by_local_rank()) {
     absl::PrintF("each host trains on its own data, this one's are the records above\n");
   }
@@ -33,6 +34,11 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
                options.model, options.attention_bias ? " with attention bias" : "",
                Grouped(start.backend.table().parameter_count()), start.backend.Describe().place,
                Grouped(start.train_records), Grouped(start.holdout_records));
+  const uint64_t left_out = start.train_records % options.global_batch_size;
+  if (left_out > 0 && !options.ranks.by_local_rank()) {
+    absl::PrintF("%s of each epoch left out: too few for a batch of %d\n",
+                 Counted(left_out, "record", "records"), options.global_batch_size);
+  }
   if (options.rank.world_size > 1) PrintRanks(options, start);
   absl::PrintF("%s", options.rank.world_size > 1
                          ? RanksMemoryTable(start.memory, start.memory_of_ranks)
@@ -41,9 +47,13 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
     absl::PrintF("no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
   }
   std::fflush(stdout);
+  if (options.checkpoint_dir.empty() && !options.profile.diagnoses()) {
+    absl::FPrintF(stderr, "penstock-train: nothing is saved: no --checkpoint-dir\n");
+  }
 }
 
-void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::string& comparison) {
+void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::string& comparison,
+              const std::string& saved) {
   absl::PrintF(
       "%s after step %d: %s positions in %.1f s, %s positions/s, waiting for input "
       "%.2f %% of the time\n",
@@ -57,6 +67,7 @@ void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::st
   }
   if (summary.positions > 0)
     absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
+  absl::PrintF("%s\n", saved.empty() ? "not saved" : absl::StrCat("saved as ", saved));
   absl::PrintF("cursor %s\n", summary.cursor);
   if (!summary.digest.empty()) absl::PrintF("sha256 %s\n", summary.digest);
   if (!comparison.empty()) absl::PrintF("diagnosis: %s\n", comparison);

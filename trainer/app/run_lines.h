@@ -19,12 +19,13 @@ struct StartOfRun {
   std::vector<std::vector<uint64_t>> memory_of_ranks;  // As GatherMemory() has it.
   uint64_t train_records = 0;
   uint64_t holdout_records = 0;
-  std::string reduction;
 };
 
 void PrintStart(const TrainerOptions& options, const StartOfRun& start);
-// `comparison` of a diagnosis; empty if there was none.
-void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::string& comparison);
+// `comparison` of a diagnosis; empty if there was none. `saved` is the checkpoint; empty: none has
+// what was trained.
+void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::string& comparison,
+              const std::string& saved);
 
 }  // namespace penstock
 

@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM and SIGUSR1 as a request to stop, so that the step in progress is finished and
-// saved.
+// SIGINT, SIGTERM, SIGHUP and SIGUSR1 as a request to stop, so that the step in progress is
+// finished and saved.
 #ifndef PENSTOCK_TRAINER_APP_SIGNAL_WATCHER_H_
 #define PENSTOCK_TRAINER_APP_SIGNAL_WATCHER_H_
 
@@ -7,18 +7,23 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
+#include <memory>
 #include <thread>
+
+#include "absl/status/statusor.h"
 
 namespace penstock {
 
-// While one lives, the first signal calls `on_signal` on a thread of its own; a second one ends
-// the process at once with 128 + its number. SIGUSR1 is what srun passes on of a wish to end, and
-// what Slurm's --signal=USR1@120 sends, perhaps beside a SIGTERM: it ends nothing at once. Signals
-// are blocked in the thread that makes it and in those that this one starts meanwhile. One at a
-// time. received() is thread-safe.
+// While one lives, the first signal calls `on_signal` on a thread of its own; one that asks to end
+// at once (StopSignals) ends the process with 128 + its number. SIGUSR1 is what srun passes on of a
+// wish to end, and what Slurm's --signal=USR1@120 sends, perhaps beside a SIGTERM. Signals are
+// blocked in the thread that makes it and in those that this one starts meanwhile. One at a time.
+// received() is thread-safe.
 class SignalWatcher {
  public:
-  explicit SignalWatcher(std::function<void()> on_signal);
+  // kResourceExhausted: a thread could not be started.
+  static absl::StatusOr<std::unique_ptr<SignalWatcher>> Start(std::function<void()> on_signal);
   ~SignalWatcher();
   SignalWatcher(const SignalWatcher&) = delete;
   SignalWatcher& operator=(const SignalWatcher&) = delete;
@@ -27,14 +32,14 @@ class SignalWatcher {
   int received() const;
 
  private:
+  explicit SignalWatcher(std::function<void()> on_signal);
   void Watch();
 
   std::function<void()> on_signal_;
+  const sigset_t signals_;
   std::atomic<bool> closing_{false};
   sigset_t old_mask_ = {};
-  struct sigaction old_int_ = {};
-  struct sigaction old_term_ = {};
-  struct sigaction old_usr1_ = {};
+  std::map<int, struct sigaction> old_;
   std::jthread thread_;
 };
 

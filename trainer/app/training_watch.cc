@@ -34,6 +34,14 @@ void TrainingWatch::Tell(const std::string& note) const {
                 rank_ == 0 ? "" : absl::StrCat("rank ", rank_, ": "), note);
 }
 
+void TrainingWatch::TellOfNoSteps(uint64_t first, uint64_t last) const {
+  if (options_.steps.empty() || rank_ != 0) return;
+  const auto [from, to] = *ParseStepRange(options_.steps);
+  if (from <= last && to > first) return;
+  Tell(absl::StrCat("nothing will be traced: this run has ",
+                    first > last ? "no step" : absl::StrCat("steps ", first, " to ", last)));
+}
+
 void TrainingWatch::Watch(Backend& backend) {
   if (options_.steps.empty()) return;
   watched_ = &backend;
@@ -93,6 +101,11 @@ std::string TrainingWatch::Comparison() const {
                      options_.synthetic_data
                          ? "synthetic data"
                          : absl::StrCat(options_.replay_batches, " batches from memory"));
+}
+
+absl::Status TrainingWatch::CheckTraceFile() const {
+  if (options_.steps.empty()) return absl::OkStatus();
+  return Annotate(AtomicFile::Create(options_.FileOf(rank_)).status(), "--profile-file");
 }
 
 absl::Status TrainingWatch::WriteTrace() {

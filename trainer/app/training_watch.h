@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "trainer/app/profile_options.h"
 #include "trainer/backend/backend.h"
-#include "trainer/diagnostic_input.h"
+#include "trainer/input/diagnostic_input.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/profile/comparison.h"
 #include "trainer/profile/device_gaps.h"
@@ -38,6 +38,9 @@ class TrainingWatch {
   // It must outlive this.
   void Watch(Backend& backend);
 
+  // Says on stderr where none of the steps from `first` to `last` is to be traced, on rank 0.
+  void TellOfNoSteps(uint64_t first, uint64_t last) const;
+
   // Of a diagnosis: half of `total_steps` are normal. The others take no batches of `inner`, or
   // exchange no gradients; then Diagnose() is null.
   uint64_t NormalSteps(uint64_t total_steps) const { return (total_steps + 1) / 2; }
@@ -49,6 +52,8 @@ class TrainingWatch {
 
   // The diagnosis as a line; empty if there was none.
   std::string Comparison() const;
+  // Whether this rank's file can be written is better known before the training than after it.
+  absl::Status CheckTraceFile() const;
   // Writes this rank's file, if steps were to be traced, and what it holds on stdout; what a
   // device's recorder had to say, on stderr. REQUIRES: the training has ended.
   absl::Status WriteTrace();

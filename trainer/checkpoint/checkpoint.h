@@ -43,8 +43,11 @@ struct CheckpointInfo {
   // What the bits of the next step depend on besides the state.
   uint64_t virtual_shards = 0;
   uint64_t block_rows = 0;
+  std::string targets = {};   // How scores become what is predicted: "a 0.8, b 11, k 400".
   std::string numerics = {};  // "cpu onednn avx512"
-  std::string reduction = "deterministic";
+  std::string reduction = "deterministic";  // Or "fast".
+  std::string compression = "none";
+  uint64_t accumulate = 1;  // Batches of a step.
   std::string precision = "fp32";
   std::string gemm_plan = {};  // How products are computed: an engine, or chosen algorithms.
   std::string libraries = {};  // "oneDNN 2.6.0"
@@ -54,6 +57,7 @@ struct CheckpointInfo {
   uint64_t score_count = 0;
   std::string version = {};  // Of the program that wrote it.
   std::optional<BestEvaluation> best = {};
+  uint64_t judged_step = 0;  // Of the newest evaluation that `best` knows of; 0: none.
 
   friend bool operator==(const CheckpointInfo&, const CheckpointInfo&) = default;
 };

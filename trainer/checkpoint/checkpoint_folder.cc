@@ -1,12 +1,17 @@
 #include "trainer/checkpoint/checkpoint_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
-#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "records/base/status.h"
 #include "records/io/atomic_file.h"
 
@@ -16,8 +21,18 @@ namespace {
 
 constexpr char kBest[] = "best.ckpt";
 
-bool IsStep(absl::string_view name) {
-  return absl::StartsWith(name, "step-") && absl::EndsWith(name, ".ckpt");
+std::string NameOf(uint64_t step) { return absl::StrFormat("step-%09d.ckpt", step); }
+
+// Held as long as the descriptor is open, so that no process leaves it behind.
+absl::StatusOr<UniqueFd> Lock(const std::string& folder) {
+  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoToStatus(errno, folder);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  if (errno != EWOULDBLOCK) return UniqueFd();
+  return absl::FailedPreconditionError(
+      absl::StrCat(folder,
+                   ": another penstock-train saves its checkpoints there; wait until it "
+                   "has ended, or give each training a --checkpoint-dir of its own"));
 }
 
 // Files that a process was writing when it was killed.
@@ -27,17 +42,18 @@ void RemoveUnfinished(const std::string& folder) {
        it.increment(error)) {
     const std::string name = UnfinishedFileName(it->path().filename().string());
     std::error_code ignored;
-    if (IsStep(name) || name == kBest) std::filesystem::remove(it->path(), ignored);
+    if (StepOfFile(name).has_value() || name == kBest) std::filesystem::remove(it->path(), ignored);
   }
 }
 
-// What is left, and what to do. A file in `folder` is whole.
-absl::Status WithCure(const absl::Status& failed, const CheckpointFolder& folder) {
+// What is left of steps up to this one, and what to do. Later files are those that could not be
+// read when this run began; others in `folder` are whole.
+absl::Status WithCure(const absl::Status& failed, const CheckpointFolder& folder, uint64_t step) {
   if (failed.ok()) return failed;
   const absl::StatusOr<std::vector<std::string>> paths = folder.List();
   std::string cure = "no earlier checkpoint is there";
-  if (paths.ok() && !paths->empty()) {
-    cure = absl::StrCat(paths->back(), " is whole, --resume auto goes on from it");
+  for (size_t i = 0; paths.ok() && i < paths->size() && StepOfFile((*paths)[i]) <= step; ++i) {
+    cure = absl::StrCat((*paths)[i], " is whole, --resume auto goes on from it");
   }
   if (absl::IsResourceExhausted(failed)) {
     absl::StrAppend(&cure,
@@ -48,14 +64,26 @@ absl::Status WithCure(const absl::Status& failed, const CheckpointFolder& folder
 
 }  // namespace
 
+std::optional<uint64_t> StepOfFile(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  absl::string_view digits = name;
+  uint64_t step = 0;
+  if (!absl::ConsumePrefix(&digits, "step-") || !absl::ConsumeSuffix(&digits, ".ckpt") ||
+      !absl::SimpleAtoi(digits, &step) || name != NameOf(step)) {
+    return std::nullopt;
+  }
+  return step;
+}
+
 absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string folder, size_t keep) {
   if (keep == 0) return absl::InvalidArgumentError("at least one checkpoint must be kept");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return ErrnoToStatus(error.value(), absl::StrCat("making the folder ", folder));
+  PENSTOCK_ASSIGN_OR_RETURN(UniqueFd lock, Lock(folder));
   RemoveUnfinished(folder);
   PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(absl::StrCat(folder, "/", kBest)).status());
-  return CheckpointFolder(std::move(folder), keep);
+  return CheckpointFolder(std::move(folder), keep, std::move(lock));
 }
 
 absl::StatusOr<std::vector<std::string>> CheckpointFolder::List() const {
@@ -63,11 +91,11 @@ absl::StatusOr<std::vector<std::string>> CheckpointFolder::List() const {
   std::error_code error;
   for (std::filesystem::directory_iterator it(folder_, error), end; !error && it != end;
        it.increment(error)) {
-    if (IsStep(it->path().filename().string())) paths.push_back(it->path().string());
+    if (StepOfFile(it->path().string()).has_value()) paths.push_back(it->path().string());
   }
   if (error) return ErrnoToStatus(error.value(), absl::StrCat("listing the folder ", folder_));
   std::sort(paths.begin(), paths.end(), [](const std::string& a, const std::string& b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;  // Steps beyond nine digits.
+    return StepOfFile(a) < StepOfFile(b);  // Steps beyond nine digits.
   });
   return paths;
 }
@@ -76,13 +104,35 @@ std::string CheckpointFolder::best_path() const { return absl::StrCat(folder_, "
 
 absl::Status CheckpointFolder::SaveBest(const CheckpointInfo& info, const ParameterTable& table,
                                         const TrainState& state) const {
-  return WithCure(SaveCheckpoint(best_path(), info, table, state), *this);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
+  if (paths.empty()) PENSTOCK_RETURN_IF_ERROR(Save(info, table, state));
+  if (BetterThan(info).has_value()) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(
+      WithCure(SaveCheckpoint(best_path(), info, table, state), *this, info.step));
+  best_ = info;
+  return absl::OkStatus();
+}
+
+const absl::StatusOr<CheckpointInfo>& CheckpointFolder::Best() const {
+  if (!best_.has_value()) {
+    absl::StatusOr<Checkpoint> kept = LoadCheckpoint(best_path());
+    best_ = kept.ok() ? std::move(kept->info) : absl::StatusOr<CheckpointInfo>(kept.status());
+  }
+  return *best_;
+}
+
+std::optional<BestEvaluation> CheckpointFolder::BetterThan(const CheckpointInfo& info) const {
+  const absl::StatusOr<CheckpointInfo>& kept = Best();
+  if (!kept.ok() || !kept->best.has_value()) return std::nullopt;
+  if (kept->targets != info.targets || !(kept->model == info.model)) return std::nullopt;
+  const bool better = !info.best.has_value() || kept->best->loss < info.best->loss;
+  return better ? kept->best : std::nullopt;
 }
 
 absl::Status CheckpointFolder::Save(const CheckpointInfo& info, const ParameterTable& table,
                                     const TrainState& state) const {
-  const std::string path = absl::StrFormat("%s/step-%09d.ckpt", folder_, info.step);
-  PENSTOCK_RETURN_IF_ERROR(WithCure(SaveCheckpoint(path, info, table, state), *this));
+  const std::string path = absl::StrCat(folder_, "/", NameOf(info.step));
+  PENSTOCK_RETURN_IF_ERROR(WithCure(SaveCheckpoint(path, info, table, state), *this, info.step));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
   // Steps beyond this one belong to a run that was given up; they count, but this one stays.
   for (size_t i = 0; i + keep_ < paths.size(); ++i) {

@@ -1,6 +1,10 @@
 #include "trainer/checkpoint/checkpoint_json.h"
 
+#include <vector>
+
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 
 namespace penstock {
@@ -26,16 +30,30 @@ nlohmann::json BestToJson(const BestEvaluation& best) {
   return {{"step", best.step}, {"loss", best.loss}, {"evaluations_since", best.evaluations_since}};
 }
 
-// What version 1 did not have.
-void ReadNewFields(const nlohmann::json& json, CheckpointInfo& info) {
+// Older files have all three in one text: "deterministic of 2 batches a step", "fast bf16".
+void ReadReduction(const nlohmann::json& json, CheckpointInfo& info) {
   info.reduction = json.value("reduction", info.reduction);
+  const std::vector<std::string> words = absl::StrSplit(info.reduction, ' ');
+  info.reduction = words[0];
+  if (words.size() == 2 || words.size() == 7) info.compression = words[1];
+  if (words.size() >= 6) (void)absl::SimpleAtoi(words[words.size() - 4], &info.accumulate);
+  info.compression = json.value("compression", info.compression);
+  info.accumulate = json.value("accumulate", info.accumulate);
+}
+
+// What older files do not have.
+void ReadNewFields(const nlohmann::json& json, CheckpointInfo& info) {
+  ReadReduction(json, info);
+  info.targets = json.value("targets", info.targets);
   info.precision = json.value("precision", info.precision);
   info.gemm_plan = json.value("gemm_plan", info.gemm_plan);
   info.libraries = json.value("libraries", info.libraries);
   info.world_size = json.value("world_size", info.world_size);
   if (const auto best = json.find("best"); best != json.end()) {
     info.best = {best->at("step"), best->at("loss"), best->at("evaluations_since")};
+    info.judged_step = info.best->step;  // Files that do not tell: no later one is certain.
   }
+  info.judged_step = json.value("judged_step", info.judged_step);
 }
 
 }  // namespace
@@ -53,15 +71,19 @@ std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTabl
                       {"global_batch_size", info.global_batch_size},
                       {"virtual_shards", info.virtual_shards},
                       {"block_rows", info.block_rows},
+                      {"targets", info.targets},
                       {"numerics", info.numerics},
                       {"reduction", info.reduction},
+                      {"compression", info.compression},
+                      {"accumulate", info.accumulate},
                       {"precision", info.precision},
                       {"gemm_plan", info.gemm_plan},
                       {"libraries", info.libraries},
                       {"world_size", info.world_size},
                       {"score_sum", info.score_sum},
                       {"score_count", info.score_count},
-                      {"version", info.version}};
+                      {"version", info.version},
+                      {"judged_step", info.judged_step}};
   if (info.best.has_value()) json["best"] = BestToJson(*info.best);
   return json.dump();
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <numeric>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -51,8 +52,11 @@ class CheckpointTest : public testing::Test {
              .global_batch_size = 256,
              .virtual_shards = 8,
              .block_rows = 4,
+             .targets = "a 0.8, b 11, k 400",
              .numerics = "cpu onednn avx512",
              .reduction = "fast",
+             .compression = "bf16",
+             .accumulate = 2,
              .precision = "bf16",
              .gemm_plan = "onednn",
              .libraries = "oneDNN 2.6.0",
@@ -60,7 +64,8 @@ class CheckpointTest : public testing::Test {
              .score_sum = 0.1,
              .score_count = 12,
              .version = "0.1.0",
-             .best = BestEvaluation{40, 0.02, 3}};
+             .best = BestEvaluation{37, 0.02, 3},
+             .judged_step = 40};
     state_.step = info_.step;
   }
   ~CheckpointTest() override { std::filesystem::remove_all(folder_); }
@@ -149,8 +154,8 @@ TEST_F(CheckpointTest, RefusesANewerVersion) {
 // Written by hand: header, the JSON that version 1 had, numbers, CRC.
 TEST_F(CheckpointTest, ReadsVersion1) {
   nlohmann::json json = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
-  for (const char* field :
-       {"reduction", "precision", "gemm_plan", "libraries", "world_size", "best"}) {
+  for (const char* field : {"reduction", "compression", "accumulate", "targets", "precision",
+                            "gemm_plan", "libraries", "world_size", "best", "judged_step"}) {
     ASSERT_EQ(json.erase(field), 1u) << field;
   }
   ASSERT_OK(Save());
@@ -167,6 +172,34 @@ TEST_F(CheckpointTest, ReadsVersion1) {
   EXPECT_EQ(loaded.info.reduction, "deterministic");
   EXPECT_EQ(loaded.info.precision, "fp32");
   EXPECT_FALSE(loaded.info.best.has_value());
+}
+
+TEST_F(CheckpointTest, AnOlderFileHasTheReductionInOneText) {
+  struct Case {
+    const char* text;
+    const char* reduction;
+    const char* compression;
+    uint64_t accumulate;
+  };
+  for (const Case& old : {Case{"deterministic", "deterministic", "none", 1},
+                          Case{"deterministic of 12 batches a step", "deterministic", "none", 12},
+                          Case{"fast fp16", "fast", "fp16", 1},
+                          Case{"fast bf16 of 2 batches a step", "fast", "bf16", 2}}) {
+    nlohmann::json json = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
+    json.erase("compression"), json.erase("accumulate");
+    json["reduction"] = old.text;
+    ASSERT_OK_AND_ASSIGN(const CheckpointInfo info, CheckpointInfoFromJson(json.dump()));
+    EXPECT_EQ(info.reduction, old.reduction);
+    EXPECT_EQ(info.compression, old.compression);
+    EXPECT_EQ(info.accumulate, old.accumulate);
+  }
+}
+
+TEST_F(CheckpointTest, AnOlderFileKnowsThatItsBestWasJudged) {
+  nlohmann::json json = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
+  ASSERT_EQ(json.erase("judged_step"), 1u);
+  ASSERT_OK_AND_ASSIGN(const CheckpointInfo old, CheckpointInfoFromJson(json.dump()));
+  EXPECT_EQ(old.judged_step, 37u);
 }
 
 TEST_F(CheckpointTest, TellsItsOwnModel) {
@@ -295,6 +328,26 @@ TEST_F(CheckpointTest, FolderKeepsTheNewest) {
                                                       EndsWith("step-000000010.ckpt"))));
 }
 
+TEST_F(CheckpointTest, FilesOfOtherNamesAreTheUsers) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  const std::vector<std::string> others = {"/step-000000005-keep.ckpt", "/step-good.ckpt",
+                                           "/step-7.ckpt", "/step-0000000007.ckpt",
+                                           "/step-00000001 .ckpt"};
+  for (const auto& name : others) std::ofstream(folder_ + name) << "a copy";
+  for (const uint64_t step : {5ul, 1'000'000'000ul}) {
+    info_.step = step;
+    ASSERT_OK(folder.Save(info_, table_, state_));
+  }
+  EXPECT_THAT(folder.List(), IsOkAndHolds(ElementsAre(EndsWith("/step-1000000000.ckpt"))));
+  for (const auto& name : others) EXPECT_TRUE(std::filesystem::exists(folder_ + name)) << name;
+}
+
+TEST_F(CheckpointTest, ABestIsNeverAlone) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  ASSERT_OK(folder.SaveBest(info_, table_, state_));
+  EXPECT_THAT(folder.List(), IsOkAndHolds(ElementsAre(EndsWith("/step-000000041.ckpt"))));
+}
+
 TEST_F(CheckpointTest, AFullDiskIsToldWithWhatIsWholeAndWhatToDo) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 2));
   std::vector<std::string> said;
@@ -314,6 +367,15 @@ TEST_F(CheckpointTest, AFullDiskIsToldWithWhatIsWholeAndWhatToDo) {
 
 TEST_F(CheckpointTest, AFolderThatNobodyMayWriteInIsRefused) {
   EXPECT_THAT(CheckpointFolder::Open("/proc", 1).status().message(), HasSubstr("/proc/"));
+}
+
+TEST_F(CheckpointTest, AFolderThatAnotherTrainingHasIsRefused) {
+  std::optional<CheckpointFolder> first = CheckpointFolder::Open(folder_, 1).value();
+  EXPECT_THAT(CheckpointFolder::Open(folder_, 1),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr(folder_), HasSubstr("another penstock-train"))));
+  first.reset();
+  EXPECT_OK(CheckpointFolder::Open(folder_, 1));
 }
 
 TEST_F(CheckpointTest, WhatAKilledProcessLeftIsRemoved) {
@@ -340,15 +402,35 @@ TEST_F(CheckpointTest, TheBestStaysBesideTheNewest) {
   EXPECT_EQ(best.info.step, 41u);
 }
 
+// A run was cut off after an evaluation that the next one has yet to reach.
+TEST_F(CheckpointTest, ABetterBestStaysUntilItIsReached) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  const auto save = [&](uint64_t step, double loss) {
+    info_.step = step;
+    info_.best = BestEvaluation{.step = step, .loss = loss};
+    EXPECT_OK(folder.SaveBest(info_, table_, state_));
+    return LoadCheckpoint(folder.best_path())->info.step;
+  };
+  EXPECT_EQ(save(35, 0.2), 35u);
+  EXPECT_EQ(save(10, 0.3), 35u);
+  EXPECT_EQ(folder.BetterThan(info_)->step, 35u);
+  EXPECT_EQ(save(36, 0.2), 36u);
+  EXPECT_EQ(folder.BetterThan(info_), std::nullopt);
+  info_.targets = "others";  // Of which a loss says nothing.
+  EXPECT_EQ(save(40, 0.5), 40u);
+}
+
 TEST_F(CheckpointTest, NamesEveryReasonWhyBitsDiffer) {
   CheckpointInfo now = info_;
   EXPECT_THAT(BitDifferences(info_, now), testing::IsEmpty());
   now.virtual_shards = 4;
+  now.targets = "a 0.8, b 11, k 4000";
   now.precision = "fp32";
   now.world_size = 3;
   EXPECT_THAT(BitDifferences(info_, now),
-              ElementsAre("--virtual-shards was 8, is 4", "--precision was bf16, is fp32",
-                          "the world size was 2, is 3"));
+              ElementsAre("--virtual-shards was 8, is 4",
+                          "the mate_score of --spec was a 0.8, b 11, k 400, is a 0.8, b 11, k 4000",
+                          "--precision was bf16, is fp32", "the world size was 2, is 3"));
 }
 
 TEST_F(CheckpointTest, TheWorldSizeDoesNotMatterToADeterministicReduction) {
@@ -356,6 +438,8 @@ TEST_F(CheckpointTest, TheWorldSizeDoesNotMatterToADeterministicReduction) {
   CheckpointInfo now = info_;
   now.world_size = 8;
   EXPECT_THAT(BitDifferences(info_, now), testing::IsEmpty());
+  now.accumulate = 3;
+  EXPECT_THAT(BitDifferences(info_, now), ElementsAre("--accumulate was 2, is 3"));
 }
 
 TEST_F(CheckpointTest, OfLongPlansWhereTheyDifferIsShown) {
@@ -370,7 +454,7 @@ TEST_F(CheckpointTest, OfLongPlansWhereTheyDifferIsShown) {
 
 TEST_F(CheckpointTest, WhatAnOldFileDoesNotTellIsNotCompared) {
   CheckpointInfo now = info_;
-  info_.gemm_plan = info_.libraries = "";
+  info_.gemm_plan = info_.libraries = info_.targets = "";
   EXPECT_THAT(BitDifferences(info_, now), testing::IsEmpty());
 }
 

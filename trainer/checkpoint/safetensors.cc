@@ -32,9 +32,7 @@ struct Tensor {
   uint64_t end = 0;
 };
 
-struct Contents {
-  std::map<std::string, Tensor> tensors;
-};
+using Contents = std::map<std::string, Tensor>;  // By their names.
 
 std::span<const uint8_t> BytesOf(const void* data, size_t size) {
   return {static_cast<const uint8_t*>(data), size};
@@ -69,7 +67,7 @@ absl::StatusOr<Contents> ParseHeader(const std::string& text, uint64_t base, uin
         return absl::DataLossError(absl::StrCat("tensor ", Printable(name), " ends at byte ", end,
                                                 " of ", file_size - base, ": the file was cut"));
       }
-      contents.tensors[name] = {entry.at("dtype"), entry.at("shape"), base + begin, base + end};
+      contents[name] = {entry.at("dtype"), entry.at("shape"), base + begin, base + end};
     }
   } catch (const nlohmann::json::exception& error) {
     return absl::DataLossError(absl::StrCat("not a safetensors header: ", error.what()));
@@ -113,13 +111,13 @@ absl::Status CheckTensor(const Parameter& parameter, const Tensor& tensor) {
 
 absl::Status CheckNames(const ParameterTable& table, const Contents& contents) {
   for (const Parameter& parameter : table.parameters()) {
-    if (!contents.tensors.contains(parameter.name)) {
+    if (!contents.contains(parameter.name)) {
       return absl::FailedPreconditionError(
           absl::StrCat("no tensor ", parameter.name, ": it is not of this model"));
     }
   }
   const std::vector<Parameter>& all = table.parameters();
-  for (const auto& entry : contents.tensors) {
+  for (const auto& entry : contents) {
     const auto is_it = [&](const Parameter& p) { return p.name == entry.first; };
     if (std::none_of(all.begin(), all.end(), is_it)) {
       return absl::FailedPreconditionError(
@@ -145,7 +143,7 @@ absl::Status Read(const FileSource& file, const ParameterTable& table, std::span
   PENSTOCK_RETURN_IF_ERROR(CheckNames(table, contents));
   std::fill(arena.begin(), arena.end(), 0.0f);
   for (const Parameter& parameter : table.parameters()) {
-    const Tensor& tensor = contents.tensors.at(parameter.name);
+    const Tensor& tensor = contents.at(parameter.name);
     PENSTOCK_RETURN_IF_ERROR(CheckTensor(parameter, tensor));
     PENSTOCK_RETURN_IF_ERROR(
         ReadTensor(file, tensor, arena.subspan(parameter.offset, parameter.count)));

@@ -28,10 +28,13 @@ std::vector<std::string> BitDifferences(const CheckpointInfo& then, const Checkp
   Differences differences;
   differences.Compare("--global-batch-size", then.global_batch_size, now.global_batch_size);
   differences.Compare("--virtual-shards", then.virtual_shards, now.virtual_shards);
+  differences.Compare("the mate_score of --spec", then.targets, now.targets);
   differences.Compare("the block size", then.block_rows, now.block_rows);
   differences.Compare("the arithmetic", then.numerics, now.numerics);
   differences.Compare("--precision", then.precision, now.precision);
-  differences.Compare("the reduction", then.reduction, now.reduction);
+  differences.Compare("--reduction", then.reduction, now.reduction);
+  differences.Compare("--compression", then.compression, now.compression);
+  differences.Compare("--accumulate", then.accumulate, now.accumulate);
   differences.Compare("the GEMM plan", then.gemm_plan, now.gemm_plan);
   differences.Compare("the library", then.libraries, now.libraries);
   if (now.reduction != "deterministic") {

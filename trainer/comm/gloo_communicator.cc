@@ -8,6 +8,7 @@
 #include "gloo/transport/tcp/device.h"
 #include "gloo/transport/unbound_buffer.h"
 #include "records/base/mutex.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "trainer/comm/gloo_mesh.h"
 #include "trainer/comm/late_watch.h"
@@ -26,22 +27,21 @@ struct Transfer {
 class GlooCommunicator final : public Communicator {
  public:
   GlooCommunicator(const RankInfo& info, StoreClient& store, const GlooOptions& options,
-                   std::shared_ptr<gloo::Context> context)
+                   std::shared_ptr<gloo::Context> context, std::unique_ptr<LateWatch> watch)
       : store_(store),
         context_(std::move(context)),
         timeout_(absl::ToChronoMilliseconds(options.timeout)),
         verdict_timeout_(options.verdict_timeout),
-        watch_(info, store,
-               {"gloo", absl::ToChronoMilliseconds(options.late_after), options.report}),
+        watch_(std::move(watch)),
         sent_(info.world_size),
         received_(info.world_size) {
-    store_.OnLost([this](const absl::Status& why) { Abort(why); });
+    store_.OnLost(this, [this](const absl::Status& why) { Abort(why); });
   }
-  ~GlooCommunicator() override { store_.OnLost(nullptr); }
+  ~GlooCommunicator() override { store_.OnLost(this, nullptr); }
 
   size_t rank() const override { return static_cast<size_t>(context_->rank); }
   size_t size() const override { return static_cast<size_t>(context_->size); }
-  void Mark(uint64_t step, uint32_t bucket) override { watch_.Mark(step, bucket); }
+  void Mark(uint64_t step, uint32_t bucket) override { watch_->Mark(step, bucket); }
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
 
  private:
@@ -56,7 +56,7 @@ class GlooCommunicator final : public Communicator {
   const std::shared_ptr<gloo::Context> context_;  // Shared with Gloo's own objects.
   const std::chrono::milliseconds timeout_;
   const absl::Duration verdict_timeout_;
-  LateWatch watch_;
+  const std::unique_ptr<LateWatch> watch_;
   std::vector<uint64_t> sent_, received_;  // Messages to and from each rank.
 
   Mutex mutex_;
@@ -83,13 +83,13 @@ absl::Status GlooCommunicator::Exchange(std::span<const Outgoing> out,
     PENSTOCK_RETURN_IF_ERROR(ended_);
     active_ = &transfers;
   }
-  watch_.Begin();
+  watch_->Begin();
   const absl::Status status = WaitForAll(transfers);
   {
     MutexLock lock(&mutex_);
     active_ = nullptr;
   }
-  watch_.End();
+  watch_->End();
   return status;
 }
 
@@ -134,12 +134,13 @@ void GlooCommunicator::Abort(const absl::Status& why) {
 
 absl::Status GlooCommunicator::Fail(size_t peer, const char* what) {
   const absl::Status verdict = store_.WaitForLost(verdict_timeout_);
+  const std::string late = watch_->Late();
   MutexLock lock(&mutex_);
   if (!verdict.ok()) {
     ended_ = verdict;
   } else if (ended_.ok()) {
-    ended_ =
-        absl::UnavailableError(absl::StrCat("the exchange with rank ", peer, " failed: ", what));
+    ended_ = absl::UnavailableError(absl::StrCat("the exchange with rank ", peer, " failed: ", what,
+                                                 late.empty() ? "" : "; ", late));
   }
   return ended_;
 }
@@ -156,6 +157,8 @@ absl::StatusOr<std::shared_ptr<gloo::Context>> Connect(const RankInfo& info, Sto
   try {
     status = mesh->Connect(gloo::transport::tcp::CreateDevice(attributes), store,
                            options.connect_timeout);
+  } catch (const std::system_error& error) {  // Of the thread that it starts.
+    status = NoThreadError("of Gloo", error.code());
   } catch (const std::exception& error) {
     status = absl::UnavailableError(error.what());
   }
@@ -176,7 +179,12 @@ bool HasGloo() { return true; }
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const RankInfo& info, StoreClient& store,
                                                           const GlooOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<gloo::Context> context, Connect(info, store, options));
-  return std::make_unique<GlooCommunicator>(info, store, options, std::move(context));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      std::unique_ptr<LateWatch> watch,
+      LateWatch::Start(info, store,
+                       {"gloo", absl::ToChronoMilliseconds(options.late_after), options.report}));
+  return std::make_unique<GlooCommunicator>(info, store, options, std::move(context),
+                                            std::move(watch));
 }
 
 }  // namespace penstock

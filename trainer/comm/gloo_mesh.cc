@@ -35,25 +35,23 @@ void GlooMesh::CreatePairs(std::shared_ptr<gloo::transport::Device> device,
   }
 }
 
-std::string GlooMesh::Addresses() const {
-  const int other = rank == 0 ? 1 : 0;
-  std::string addresses;
-  for (int peer = 0; peer < size; ++peer) {  // Its own, which nobody reads, is any.
-    const auto& pair = transportContext_->getPair(peer == rank ? other : peer);
-    const std::vector<char> bytes = pair->address().bytes();
-    addresses.append(bytes.begin(), bytes.end());
+std::vector<std::string> GlooMesh::Addresses() const {
+  std::vector<std::string> addresses(
+      static_cast<size_t>(size));  // Its own, which nobody reads, "".
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer == rank) continue;
+    const std::vector<char> bytes = transportContext_->getPair(peer)->address().bytes();
+    addresses[static_cast<size_t>(peer)].assign(bytes.begin(), bytes.end());
   }
   return addresses;
 }
 
 absl::Status GlooMesh::ConnectTo(int peer, StoreClient& store, absl::Duration timeout) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string all, store.Get(Key(peer), timeout));
-  const size_t bytes = all.size() / static_cast<size_t>(size);
-  const char* address = all.data() + static_cast<size_t>(rank) * bytes;
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, store.Get(Key(peer), timeout));
   if (!BeginWait()) return store.lost();
   absl::Status status;
   try {
-    transportContext_->getPair(peer)->connect({address, address + bytes});
+    transportContext_->getPair(peer)->connect({address.begin(), address.end()});
   } catch (const std::exception& error) {
     status = absl::UnavailableError(error.what());
   }
@@ -77,14 +75,15 @@ void GlooMesh::EndWait() {
 absl::Status GlooMesh::Connect(std::shared_ptr<gloo::transport::Device> device, StoreClient& store,
                                absl::Duration timeout) {
   CreatePairs(std::move(device), timeout);
-  const std::string addresses = Addresses();  // May throw: not while the store knows this mesh.
-  store.OnLost([this](const absl::Status&) { Abort(); });
-  absl::Status status = store.Put(Key(rank), addresses);
+  // May throw: not while the store knows this mesh.
+  const std::vector<std::string> addresses = Addresses();
+  store.OnLost(this, [this](const absl::Status&) { Abort(); });
+  absl::Status status = store.PutForEach(Key(rank), addresses);
   for (int peer = 0; status.ok() && peer < size; ++peer) {
     if (peer == rank) continue;
     status = Annotate(ConnectTo(peer, store, timeout), absl::StrCat("connecting to rank ", peer));
   }
-  store.OnLost(nullptr);
+  store.OnLost(this, nullptr);
   return status;
 }
 

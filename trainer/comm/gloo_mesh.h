@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -30,8 +31,8 @@ class GlooMesh final : public gloo::Context {
 
  private:
   void CreatePairs(std::shared_ptr<gloo::transport::Device> device, absl::Duration timeout);
-  // Where the others reach this rank: of each an address of its own, one after the other.
-  std::string Addresses() const;
+  // Where each of the others reaches this rank.
+  std::vector<std::string> Addresses() const;
   absl::Status ConnectTo(int peer, StoreClient& store, absl::Duration timeout);
   // False: no longer, because of Abort().
   bool BeginWait();

@@ -23,6 +23,12 @@ class AddressGiven final : public StoreClient {
   absl::Status Put(const std::string& key, const std::string& value) override {
     return store_.Put(key, value);
   }
+  absl::Status PutFor(uint32_t rank, const std::string& key, const std::string& value) override {
+    return store_.PutFor(rank, key, value);
+  }
+  absl::Status PutForEach(const std::string& key, const std::vector<std::string>& values) override {
+    return store_.PutForEach(key, values);
+  }
   absl::StatusOr<std::string> Get(const std::string&, absl::Duration) override {
     return absl::CancelledError("no further");
   }
@@ -31,8 +37,8 @@ class AddressGiven final : public StoreClient {
   absl::Status WaitForLost(absl::Duration timeout) const override {
     return store_.WaitForLost(timeout);
   }
-  void OnLost(std::function<void(const absl::Status&)> callback) override {
-    store_.OnLost(std::move(callback));
+  void OnLost(const void* owner, std::function<void(const absl::Status&)> callback) override {
+    store_.OnLost(owner, std::move(callback));
   }
 
  private:

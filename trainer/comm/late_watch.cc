@@ -9,13 +9,15 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "records/base/start_thread.h"
+#include "records/base/status.h"
 
 namespace penstock {
 namespace {
 
 using std::chrono::milliseconds;
 
-// Every entry goes to every rank: of many ranks each tells the others less often.
+// Rank 0 sends a message to every rank, of as many entries: of many ranks less often.
 std::chrono::steady_clock::duration IntervalFor(const RankInfo& info, milliseconds late_after) {
   const milliseconds often{2000 * std::max<uint32_t>(1, info.world_size / 16)};
   return std::max(milliseconds(1), std::min(often, late_after / 4));
@@ -101,12 +103,24 @@ std::string DescribeLate(Progresses ranks, milliseconds late_after) {
                       "; the output of who is late may say why");
 }
 
+absl::StatusOr<std::unique_ptr<LateWatch>> LateWatch::Start(const RankInfo& info,
+                                                            StoreClient& store,
+                                                            LateWatchOptions options) {
+  std::unique_ptr<LateWatch> watch(new LateWatch(info, store, std::move(options)));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      watch->thread_,
+      StartThread("that watches for late ranks",
+                  [it = watch.get()](const std::stop_token& stop) { it->Watch(stop); }));
+  return watch;
+}
+
 LateWatch::LateWatch(const RankInfo& info, StoreClient& store, LateWatchOptions options)
     : info_(info),
       store_(store),
       options_(std::move(options)),
       interval_(IntervalFor(info, options_.late_after)),
-      thread_([this](const std::stop_token& stop) { Watch(stop); }) {}
+      stale_after_(std::max<Clock::duration>(2 * interval_, options_.late_after / 2)),
+      words_(info.world_size) {}
 
 LateWatch::~LateWatch() {
   thread_.request_stop();
@@ -140,23 +154,58 @@ RankProgress LateWatch::Own() const {
   return own;
 }
 
-std::string LateWatch::Key(size_t rank) const {
-  return absl::StrCat("progress/", options_.name, "/", rank);
+std::string LateWatch::Key(absl::string_view whose) const {
+  return absl::StrCat("progress/", options_.name, "/", whose);
 }
 
 // A store that is gone is told of by others.
 void LateWatch::Publish() {
-  const std::string text = Own().ToText();
-  if (text != published_) (void)store_.Put(Key(info_.rank), text);
-  published_ = text;
+  if (info_.rank == 0) return ShareAll();
+  std::string text = Own().ToText();
+  if (text != published_) (void)store_.PutFor(0, Key(absl::StrCat(info_.rank)), text);
+  published_ = std::move(text);
+}
+
+void LateWatch::ShareAll() {
+  std::string text =
+      absl::StrJoin(All(), ",", [](std::string* out, const std::optional<RankProgress>& rank) {
+        if (rank.has_value()) out->append(rank->ToText());
+      });
+  if (text != shared_) (void)store_.Put(Key("all"), text);
+  shared_ = std::move(text);
+}
+
+std::vector<std::optional<RankProgress>> LateWatch::ToldToRank0() const {
+  std::vector<std::optional<RankProgress>> ranks(info_.world_size);
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const auto text = store_.Get(Key(absl::StrCat(r)), absl::ZeroDuration());
+    if (text.ok()) ranks[r] = Read(r, *text);
+  }
+  return ranks;
+}
+
+// What waits says for how long, in other words every time: one that goes on saying the same does
+// not run, and its wait is no news of now.
+std::optional<RankProgress> LateWatch::Read(size_t rank, absl::string_view word) const {
+  std::optional<RankProgress> progress = RankProgress::FromText(word);
+  const Clock::time_point now = Clock::now();
+  MutexLock lock(&mutex_);
+  if (words_[rank].text != word) words_[rank] = {std::string(word), now};
+  if (progress.has_value() && now - words_[rank].since > stale_after_) progress->waiting.reset();
+  return progress;
 }
 
 std::vector<std::optional<RankProgress>> LateWatch::All() const {
-  std::vector<std::optional<RankProgress>> ranks(info_.world_size);
-  for (size_t r = 0; r < ranks.size(); ++r) {
-    const absl::StatusOr<std::string> text = store_.Get(Key(r), absl::ZeroDuration());
-    if (text.ok()) ranks[r] = RankProgress::FromText(*text);
+  std::vector<std::optional<RankProgress>> ranks;
+  if (info_.rank == 0) {
+    ranks = ToldToRank0();
+  } else if (const auto all = store_.Get(Key("all"), absl::ZeroDuration()); all.ok()) {
+    for (absl::string_view text : absl::StrSplit(*all, ',')) {
+      // Rank 0 has judged the others' words.
+      ranks.push_back(ranks.empty() ? Read(0, text) : RankProgress::FromText(text));
+    }
   }
+  ranks.resize(info_.world_size);
   ranks[info_.rank] = Own();
   return ranks;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "records/base/mutex.h"
 #include "trainer/comm/rank_info.h"
@@ -45,12 +47,15 @@ struct LateWatchOptions {
   std::function<void(absl::string_view)> report = {};
 };
 
-// Publishes every few seconds through the store how far this rank is, and reads how far the others
-// are. Thread-safe; one wait at a time.
+// Tells rank 0 every few seconds through the store how far this rank is, and reads how far the
+// others are: rank 0 tells all of all, in a message each. A rank that waits says so again and
+// again; one that has stopped doing so is late, whatever it said last. Thread-safe; one wait at a
+// time.
 class LateWatch {
  public:
-  // `store` must outlive it.
-  LateWatch(const RankInfo& info, StoreClient& store, LateWatchOptions options);
+  // `store` must outlive it. kResourceExhausted: a thread could not be started.
+  static absl::StatusOr<std::unique_ptr<LateWatch>> Start(const RankInfo& info, StoreClient& store,
+                                                          LateWatchOptions options);
   ~LateWatch();
 
   void Mark(uint64_t step, uint32_t bucket);
@@ -63,21 +68,30 @@ class LateWatch {
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Word {
+    std::string text;
+    Clock::time_point since;
+  };
 
+  LateWatch(const RankInfo& info, StoreClient& store, LateWatchOptions options);
   void Watch(const std::stop_token& stop);
   RankProgress Own() const;
   void Publish();
+  void ShareAll();
   void Look();
   std::vector<std::optional<RankProgress>> All() const;
-  std::string Key(size_t rank) const;
+  std::vector<std::optional<RankProgress>> ToldToRank0() const;
+  std::optional<RankProgress> Read(size_t rank, absl::string_view word) const;
+  std::string Key(absl::string_view whose) const;
 
   const RankInfo info_;
   StoreClient& store_;
   const LateWatchOptions options_;
-  const Clock::duration interval_;
-  std::string published_, told_;  // Of the thread.
+  const Clock::duration interval_, stale_after_;
+  std::string published_, shared_, told_;  // Of the thread.
   mutable Mutex mutex_;
   CondVar changed_;
+  mutable std::vector<Word> words_ ABSL_GUARDED_BY(mutex_);  // Of each rank.
   RankProgress own_ ABSL_GUARDED_BY(mutex_);
   std::optional<Clock::time_point> since_ ABSL_GUARDED_BY(mutex_);  // Absent: no wait.
   std::jthread thread_;

@@ -1,7 +1,11 @@
 #include "trainer/comm/late_watch.h"
 
+#include <algorithm>
 #include <map>
+#include <thread>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
@@ -117,6 +121,110 @@ TEST(LateWatchTest, EveryRankIsToldWhoIsLateAndWhere) {
                 testing::Contains(HasSubstr("rank 2 at step 4, bucket 1 is late: others wait "
                                             "at step 5, bucket 1 for 200ms")))
         << "rank " << rank;
+  }
+}
+
+// What ranks tell each other, without a server; counts who tells how many.
+class FakeStores {
+ public:
+  explicit FakeStores(uint32_t ranks) : entries_(ranks), most_told_(ranks) {}
+
+  std::unique_ptr<StoreClient> ClientOf(uint32_t rank) {
+    return std::make_unique<Client>(*this, rank);
+  }
+  // Of one message of each rank, how many it went to at most.
+  std::vector<size_t> most_told() {
+    MutexLock lock(&mutex_);
+    return most_told_;
+  }
+
+ private:
+  struct Client final : StoreClient {
+    Client(FakeStores& all, uint32_t own) : stores(all), rank(own) {}
+    absl::Status Put(const std::string& key, const std::string& value) override {
+      MutexLock lock(&stores.mutex_);
+      for (auto& entries : stores.entries_) entries[key] = value;
+      stores.most_told_[rank] = stores.entries_.size();
+      return absl::OkStatus();
+    }
+    absl::Status PutForEach(const std::string&, const std::vector<std::string>&) override {
+      return absl::UnimplementedError("");
+    }
+    absl::Status PutFor(uint32_t to, const std::string& key, const std::string& value) override {
+      MutexLock lock(&stores.mutex_);
+      stores.entries_[to][key] = value;
+      stores.most_told_[rank] = std::max<size_t>(1, stores.most_told_[rank]);
+      return absl::OkStatus();
+    }
+    absl::StatusOr<std::string> Get(const std::string& key, absl::Duration) override {
+      MutexLock lock(&stores.mutex_);
+      const auto it = stores.entries_[rank].find(key);
+      if (it == stores.entries_[rank].end()) return absl::DeadlineExceededError(key);
+      return it->second;
+    }
+    void Leave(const absl::Status&) override {}
+    absl::Status lost() const override { return absl::OkStatus(); }
+    absl::Status WaitForLost(absl::Duration) const override { return absl::OkStatus(); }
+    void OnLost(const void*, std::function<void(const absl::Status&)>) override {}
+
+    FakeStores& stores;
+    const uint32_t rank;
+  };
+
+  Mutex mutex_;
+  std::vector<std::map<std::string, std::string>> entries_ ABSL_GUARDED_BY(mutex_);
+  std::vector<size_t> most_told_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Alone, and nobody else.
+void WaitUntilLate(const LateWatch& watch, absl::string_view who) {
+  while (!absl::StartsWith(watch.Late(), absl::StrCat(who, " is late: others wait"))) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+// Else rank 0 would send the square of the ranks, each time.
+TEST(LateWatchTest, RanksTellRank0AloneWhichTellsAll) {
+  constexpr uint32_t kRanks = 4;
+  FakeStores stores(kRanks);
+  std::vector<std::unique_ptr<StoreClient>> clients;
+  std::vector<std::unique_ptr<LateWatch>> watches;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    clients.push_back(stores.ClientOf(rank));
+    auto watch =
+        LateWatch::Start(TestRank(rank, kRanks), *clients.back(), {.late_after = milliseconds(4)});
+    ASSERT_OK(watch);
+    watches.push_back(*std::move(watch));
+    watches.back()->Mark(rank == 2 ? 6 : 7, 0);
+    if (rank != 2) watches.back()->Begin();
+  }
+  for (const auto& watch : watches) WaitUntilLate(*watch, "rank 2 at step 6, bucket 0");
+  watches.clear();
+  EXPECT_THAT(stores.most_told(), testing::ElementsAre(kRanks, 1, 1, 1));
+}
+
+// A process that is stopped, or whose host is, says nothing more: also not that it waits no longer.
+TEST(LateWatchTest, WhoHasStoppedSayingThatItWaitsIsLate) {
+  for (const uint32_t stopped : {2, 0}) {
+    FakeStores stores(3);
+    const auto silent = stores.ClientOf(stopped);
+    ASSERT_OK(silent->PutFor(0, "progress//2", "7 0 30"));
+    ASSERT_OK(silent->Put("progress//all", "7 0 30,7 0 30,7 0 30"));
+    std::vector<std::unique_ptr<StoreClient>> clients;
+    std::vector<std::unique_ptr<LateWatch>> watches;
+    for (const uint32_t rank : {0, 1}) {
+      if (rank == stopped) continue;
+      clients.push_back(stores.ClientOf(rank));
+      auto watch =
+          LateWatch::Start(TestRank(rank, 3), *clients.back(), {.late_after = milliseconds(100)});
+      ASSERT_OK(watch);
+      watches.push_back(*std::move(watch));
+      watches.back()->Mark(7, 0);
+      watches.back()->Begin();
+    }
+    for (const auto& watch : watches) {
+      WaitUntilLate(*watch, absl::StrCat("rank ", stopped, " at step 7, bucket 0"));
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,9 @@ std::string Numeric(const sockaddr* address, socklen_t size) {
 bool IsLoopback(const std::string& address) {
   return address.empty() || address == "::1" || absl::StartsWith(address, "127.");
 }
+
+// Whoever else was given this address would reach itself.
+bool NamesThisHost(const std::string& host) { return host == "localhost" || IsLoopback(host); }
 
 // What the kernel would send from. Nothing is sent.
 std::string SourceTowards(const addrinfo& target) {
@@ -72,7 +76,11 @@ absl::StatusOr<std::string> LocalAddress(const RankInfo& info) {
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
   std::string address = SourceTowards(*found);
-  if (IsLoopback(address) && !info.one_host()) address = FirstInterfaceAddress();
+  // What --local-size says by default is no sign that all ranks are on this host.
+  if (IsLoopback(address) && !NamesThisHost(host)) {
+    std::string outside = FirstInterfaceAddress();
+    if (!outside.empty() || !info.one_host()) address = std::move(outside);
+  }
   if (!address.empty()) return address;
   return absl::UnavailableError(absl::StrCat("no network leads to the rendezvous ", info.rendezvous,
                                              "; name one with --interface"));

@@ -9,8 +9,9 @@
 
 namespace penstock {
 
-// The numeric address that this host uses towards info.rendezvous. Where ranks of other hosts take
-// part it is never a loopback one, which Debian gives a host's own name.
+// The numeric address that this host uses towards info.rendezvous. It is a loopback one only where
+// that is, in so many words, or this host has no other and all ranks: Debian gives a host's own
+// name 127.0.1.1.
 absl::StatusOr<std::string> LocalAddress(const RankInfo& info);
 
 // This host's own name, or "this host".

@@ -3,12 +3,14 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "trainer/comm/late_watch.h"
 #include "trainer/comm/poll.h"
@@ -25,13 +27,7 @@ class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(const RankInfo& info, StoreClient& store, const NcclLibrary& nccl,
                    DeviceStream& stream, const WaitOptions& options)
-      : info_(info),
-        store_(store),
-        nccl_(nccl),
-        stream_(stream),
-        options_(options),
-        watch_(info, store,
-               {"nccl", absl::ToChronoMilliseconds(options.late_after), options.report}) {}
+      : info_(info), store_(store), nccl_(nccl), stream_(stream), options_(options) {}
   ~NcclCommunicator() override;
 
   absl::Status Connect();
@@ -39,7 +35,7 @@ class NcclCommunicator final : public Communicator {
   size_t rank() const override { return info_.rank; }
   size_t size() const override { return info_.world_size; }
   Memory memory() const override { return Memory::kDevice; }
-  void Mark(uint64_t step, uint32_t bucket) override { watch_.Mark(step, bucket); }
+  void Mark(uint64_t step, uint32_t bucket) override { watch_->Mark(step, bucket); }
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
   bool CanQueue() const override { return true; }
   absl::Status Queue(std::span<const Outgoing> out, std::span<const Incoming> in) override;
@@ -48,6 +44,7 @@ class NcclCommunicator final : public Communicator {
   absl::Status Barrier() override;
 
  private:
+  absl::Status StartThreads();
   absl::StatusOr<NcclId> ShareId();
   // Posts the messages, and waits until NCCL has taken them or, if `stream_too`, the stream has
   // done them.
@@ -70,19 +67,34 @@ class NcclCommunicator final : public Communicator {
   // Makes `status`, or the loss of a rank that may be behind it, what everything ends with.
   absl::Status End(const absl::Status& status);
   void Abort();
+  void Finalize();
 
   const RankInfo info_;
   StoreClient& store_;
   const NcclLibrary nccl_;
   DeviceStream& stream_;
   const WaitOptions options_;
-  LateWatch watch_;
+  std::unique_ptr<LateWatch> watch_;  // Set by Connect().
   NcclLibrary::Comm comm_ = nullptr;  // Null: not begun, or aborted.
   DeviceStream::Memory marks_;        // Of barriers: a byte a rank.
   bool has_queued_ = false;
   absl::Status ended_;
-  std::jthread aborting_;
+  NcclLibrary::Comm to_abort_ = nullptr;
+  std::counting_semaphore<2> abort_or_end_{0};
+  std::jthread aborting_;  // Waits for that: once an exchange breaks, there may be none to be had.
 };
+
+absl::Status NcclCommunicator::StartThreads() {
+  PENSTOCK_ASSIGN_OR_RETURN(aborting_, StartThread("that ends a broken exchange", [this] {
+                              abort_or_end_.acquire();
+                              if (to_abort_ != nullptr) (void)nccl_.abort(to_abort_);
+                            }));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      watch_,
+      LateWatch::Start(info_, store_,
+                       {"nccl", absl::ToChronoMilliseconds(options_.late_after), options_.report}));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<NcclId> NcclCommunicator::ShareId() {
   NcclId id = {};
@@ -106,22 +118,27 @@ absl::StatusOr<NcclId> NcclCommunicator::ShareId() {
 }
 
 absl::Status NcclCommunicator::Connect() {
+  PENSTOCK_RETURN_IF_ERROR(StartThreads());
   PENSTOCK_ASSIGN_OR_RETURN(marks_, stream_.Allocate(DeviceStream::Place::kDevice, size()));
   PENSTOCK_ASSIGN_OR_RETURN(const NcclId id, ShareId());
   NcclConfig config;
   const NcclResult result =
       nccl_.init_rank(&comm_, static_cast<int>(size()), id, static_cast<int>(rank()), &config);
   absl::Status status = nccl_.Check(result, "ncclCommInitRankConfig");
-  watch_.Begin();
+  watch_->Begin();
   if (status.ok()) status = Wait(options_.connect_timeout, /*stream_too=*/false);
-  watch_.End();
+  watch_->End();
   if (status.ok()) return status;
   return Annotate(End(status), "connecting the GPUs of the ranks");
 }
 
 // What other ranks still do keeps this one no longer than a few seconds.
 NcclCommunicator::~NcclCommunicator() {
-  if (comm_ == nullptr) return;
+  if (comm_ != nullptr) Finalize();
+  abort_or_end_.release();
+}
+
+void NcclCommunicator::Finalize() {
   absl::Status status = nccl_.Check(nccl_.finalize(comm_), "ncclCommFinalize");
   if (status.ok()) status = Wait(kFinalizeTimeout, /*stream_too=*/true);
   (void)(status.ok() ? nccl_.destroy(comm_) : nccl_.abort(comm_));
@@ -152,8 +169,8 @@ absl::Status NcclCommunicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<Queu
   auto done = [&]() -> absl::StatusOr<bool> {
     PENSTOCK_ASSIGN_OR_RETURN(const Queued queued, look());
     if (queued.place != last && queued.place.has_value()) {
-      watch_.Mark(queued.place->step, queued.place->bucket);
-      watch_.Begin();
+      watch_->Mark(queued.place->step, queued.place->bucket);
+      watch_->Begin();
       patience.Renew();
     }
     last = queued.place;
@@ -164,12 +181,12 @@ absl::Status NcclCommunicator::AwaitQueued(absl::FunctionRef<absl::StatusOr<Queu
 
 absl::Status NcclCommunicator::Watched(absl::FunctionRef<absl::Status()> wait) {
   PENSTOCK_RETURN_IF_ERROR(ended_);
-  watch_.Begin();
+  watch_->Begin();
   return EndWait(wait());
 }
 
 absl::Status NcclCommunicator::EndWait(const absl::Status& status) {
-  watch_.End();
+  watch_->End();
   if (status.ok() || absl::IsInvalidArgument(status)) return status;
   return End(status);
 }
@@ -230,7 +247,7 @@ absl::Status NcclCommunicator::Wait(const Patience& patience,
   };
   PENSTOCK_ASSIGN_OR_RETURN(const bool is_done, PollUntil(patience, look, kLookPause));
   if (is_done) return absl::OkStatus();
-  const std::string late = watch_.Late();
+  const std::string late = watch_->Late();
   return absl::UnavailableError(absl::StrCat("the GPUs of the ranks were not done within ",
                                              absl::FormatDuration(patience.timeout()),
                                              late.empty() ? "" : "; ", late));
@@ -253,8 +270,8 @@ void NcclCommunicator::Abandon(const absl::Status& why) {
 // left: those are ended by a caller who first must be told.
 void NcclCommunicator::Abort() {
   if (comm_ == nullptr) return;
-  aborting_ = std::jthread(
-      [nccl = nccl_, comm = std::exchange(comm_, nullptr)] { (void)nccl.abort(comm); });
+  to_abort_ = std::exchange(comm_, nullptr);
+  abort_or_end_.release();
   if (!has_queued_) aborting_.join();
 }
 

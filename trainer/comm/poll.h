@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_TRAINER_COMM_POLL_H_
 #define PENSTOCK_TRAINER_COMM_POLL_H_
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -15,7 +16,8 @@ namespace penstock {
 // How long something may take without getting on.
 class Patience {
  public:
-  explicit Patience(absl::Duration timeout) : timeout_(absl::ToChronoMilliseconds(timeout)) {
+  explicit Patience(absl::Duration timeout)
+      : timeout_(absl::ToChronoMilliseconds(std::min(timeout, kForEver))) {
     Renew();
   }
   // It got on: the time counts from now.
@@ -25,6 +27,7 @@ class Patience {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr absl::Duration kForEver = absl::Hours(24 * 365);  // The clock can add that.
 
   const std::chrono::milliseconds timeout_;
   Clock::time_point end_;

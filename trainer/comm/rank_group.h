@@ -40,8 +40,8 @@ class RankGroup {
   // Null where one rank is alone.
   StoreClient* store() { return store_.get(); }
 
-  // Tells the others that this rank ends with an error, and why; they end with it. Says nothing
-  // where `why` is that another rank was lost.
+  // Tells the others that this rank ends with an error, and why; they end with it. kCancelled: that
+  // it was interrupted. Says nothing where `why` is that another rank was lost.
   void Fail(const absl::Status& why);
 
  private:

@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
+#include "trainer/comm/local_address.h"
 
 namespace penstock {
 namespace {
@@ -195,6 +196,23 @@ TEST(RankInfoTest, TheCommandLineComesFirst) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--world-size")));
   EXPECT_THAT(Find({}, {.rank = 1, .world_size = 2}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--rendezvous")));
+}
+
+// As where --local-size is not given. The number is 127.0.0.1, by a name that does not say so.
+TEST(LocalAddressTest, ALoopbackAddressIsForRendezvousThatSaySo) {
+  auto address = [](const char* rendezvous, uint32_t local_size) {
+    return LocalAddress({.world_size = 2, .local_size = local_size, .rendezvous = rendezvous});
+  };
+  for (const char* here : {"127.0.0.1:29400", "localhost:29400", "unix-abstract:x"}) {
+    EXPECT_THAT(address(here, 2), IsOkAndHolds("127.0.0.1")) << here;
+  }
+  const absl::StatusOr<std::string> outside = address("2130706433:29400", 1);
+  if (!outside.ok()) {
+    EXPECT_THAT(address("2130706433:29400", 2), IsOkAndHolds("127.0.0.1"));
+    GTEST_SKIP() << "this host has no network";
+  }
+  EXPECT_NE(*outside, "127.0.0.1");
+  EXPECT_EQ(address("2130706433:29400", 2), outside);
 }
 
 TEST(RankInfoTest, FirstHostOfASlurmList) {

@@ -11,8 +11,7 @@
 namespace penstock {
 namespace {
 
-// Slices begin at multiples of so many floats: 64 bytes.
-constexpr size_t kAlignment = 16;
+size_t BlocksOf(size_t count) { return (count + kSliceBlock - 1) / kSliceBlock; }
 
 // The largest power of two up to `limit` that divides `shards`.
 size_t LargestDivisor(size_t shards, size_t limit) {
@@ -63,6 +62,15 @@ absl::Status CheckShardsAndRanks(size_t shards, size_t ranks) {
       (shards + power - 1) / power * power, " with ", power, " ranks"));
 }
 
+size_t SliceBegin(size_t rank, size_t ranks, size_t count) {
+  return std::min(count, rank * BlocksOf(count) / ranks * kSliceBlock);
+}
+
+// A smaller count may end in a fuller block than a larger one.
+size_t LargestSlice(size_t ranks, size_t count) {
+  return (BlocksOf(count) + ranks - 1) / ranks * kSliceBlock;
+}
+
 ShardMerge::ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards,
                        size_t size, WireFloat wire)
     : ranks_(ranks),
@@ -71,12 +79,6 @@ ShardMerge::ShardMerge(Communicator& ranks, std::span<const ShardAddition> tree,
       own_(shards / ranks.size()),
       first_(ranks.rank() * own_),
       wire_(plan_.open.size() == ranks.size() ? wire : WireFloat::kFp32) {}
-
-ShardMerge::Range ShardMerge::SliceOf(size_t rank, size_t count) const {
-  const size_t blocks = (count + kAlignment - 1) / kAlignment;
-  auto begin = [&](size_t r) { return std::min(count, r * blocks / ranks_.size() * kAlignment); };
-  return {begin(rank), begin(rank + 1) - begin(rank)};
-}
 
 absl::Status ShardMerge::Run(float* gradients, Range range, Add add) {
   AddOwn(gradients, range, add);

@@ -43,6 +43,13 @@ std::vector<ShardAddition> FastTree(size_t shards, size_t ranks);
 // are right: kInvalidArgument unless the ranks are a power of two that divides the shards.
 absl::Status CheckShardsAndRanks(size_t shards, size_t ranks);
 
+// Of `count` numbers rank r adds [SliceBegin(r), SliceBegin(r + 1)), wherever they lie: whole
+// blocks of so many, 64 bytes of floats, as evenly as that goes.
+inline constexpr size_t kSliceBlock = 16;
+size_t SliceBegin(size_t rank, size_t ranks, size_t count);
+// The most numbers of a slice, of `count` or fewer.
+size_t LargestSlice(size_t ranks, size_t count);
+
 // Not thread-safe.
 class ShardMerge {
  public:
@@ -75,8 +82,10 @@ class ShardMerge {
 
  private:
   bool Owns(size_t shard) const { return shard >= first_ && shard < first_ + own_; }
-  // What `rank` adds of so many floats.
-  Range SliceOf(size_t rank, size_t count) const;
+  Range SliceOf(size_t rank, size_t count) const {
+    const size_t begin = SliceBegin(rank, ranks_.size(), count);
+    return {begin, SliceBegin(rank + 1, ranks_.size(), count) - begin};
+  }
   // Of `count` floats of each shard; `gradients` points to the first of this rank's first shard.
   absl::Status ExchangeSlices(float* gradients, size_t count);
   void AddSlices(float* gradients, size_t count, Add add);

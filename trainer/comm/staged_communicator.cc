@@ -31,8 +31,21 @@ absl::Status StagedCommunicator::WaitForStream() {
       absl::StrCat("the GPU was not done within ", absl::FormatDuration(timeout_)));
 }
 
+absl::Status StagedCommunicator::Barrier() {
+  PENSTOCK_RETURN_IF_ERROR(ended_);
+  return host_.Barrier();
+}
+
 absl::Status StagedCommunicator::Exchange(std::span<const Outgoing> out,
                                           std::span<const Incoming> in) {
+  PENSTOCK_RETURN_IF_ERROR(ended_);
+  const absl::Status status = RunExchange(out, in);
+  if (!absl::IsInvalidArgument(status)) ended_ = status;
+  return status;
+}
+
+absl::Status StagedCommunicator::RunExchange(std::span<const Outgoing> out,
+                                             std::span<const Incoming> in) {
   size_t bytes = 0;
   for (const Outgoing& message : out) bytes += message.bytes.size();
   for (const Incoming& message : in) bytes += message.bytes.size();

@@ -22,9 +22,10 @@ class StagedCommunicator final : public Communicator {
   Memory memory() const override { return Memory::kDevice; }
   void Mark(uint64_t step, uint32_t bucket) override { host_.Mark(step, bucket); }
   absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
-  absl::Status Barrier() override { return host_.Barrier(); }
+  absl::Status Barrier() override;
 
  private:
+  absl::Status RunExchange(std::span<const Outgoing> out, std::span<const Incoming> in);
   absl::Status Reserve(size_t bytes);
   absl::Status Copy(std::span<const uint8_t> from, uint8_t* to);
   absl::Status WaitForStream();
@@ -34,6 +35,7 @@ class StagedCommunicator final : public Communicator {
   const absl::Duration timeout_;  // Of what is on the stream before an exchange.
   DeviceStream::Memory pinned_;
   size_t capacity_ = 0;
+  absl::Status ended_;  // Copies may be under way still.
 };
 
 }  // namespace penstock

@@ -14,6 +14,7 @@
 #include "grpcpp/client_context.h"
 #include "proto/rank_store.grpc.pb.h"
 #include "records/base/mutex.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "trainer/comm/local_address.h"
 #include "trainer/comm/store_channel.h"
@@ -25,6 +26,8 @@ using Clock = std::chrono::steady_clock;
 
 // How often a wait looks at what no condition variable tells.
 constexpr std::chrono::milliseconds kLook{50};
+// Within which a broken connection is known to be one.
+constexpr absl::Duration kVerdictTimeout = absl::Seconds(5);
 
 Clock::time_point DeadlineAfter(absl::Duration timeout) {
   return Clock::now() + absl::ToChronoMilliseconds(timeout);
@@ -56,6 +59,8 @@ class GrpcStoreClient final : public StoreClient {
                      Clock::time_point deadline, const std::function<bool()>& should_stop);
 
   absl::Status Put(const std::string& key, const std::string& value) override;
+  absl::Status PutForEach(const std::string& key, const std::vector<std::string>& values) override;
+  absl::Status PutFor(uint32_t rank, const std::string& key, const std::string& value) override;
   absl::StatusOr<std::string> Get(const std::string& key, absl::Duration timeout) override;
   void Leave(const absl::Status& why) override;
   absl::Status lost() const override {
@@ -63,15 +68,18 @@ class GrpcStoreClient final : public StoreClient {
     return lost_;
   }
   absl::Status WaitForLost(absl::Duration timeout) const override;
-  void OnLost(std::function<void(const absl::Status&)> callback) override;
+  void OnLost(const void* owner, std::function<void(const absl::Status&)> callback) override;
 
  private:
+  absl::Status StartListening();
   void Listen();
   void Take(const v1::StoreMessage& message);
   void Lose(const absl::Status& why);
   void EndStream(const grpc::Status& status);
   void WaitForEnd(std::chrono::milliseconds timeout);
   absl::Status Write(const v1::RankMessage& message);
+  // Says of a connection that broke which rank was lost.
+  absl::Status WriteEntry(const v1::RankMessage& message);
   absl::Status NotAllHere(absl::Duration timeout) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const RankInfo info_;
@@ -87,8 +95,12 @@ class GrpcStoreClient final : public StoreClient {
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);  // The stream's end.
   bool leaving_ ABSL_GUARDED_BY(mutex_) = false;
-  Mutex callback_mutex_;  // Held while the callback runs.
-  std::function<void(const absl::Status&)> callback_ ABSL_GUARDED_BY(callback_mutex_);
+  struct Callback {
+    const void* owner;
+    std::function<void(const absl::Status&)> call;
+  };
+  Mutex callback_mutex_;  // Held while callbacks run.
+  std::vector<Callback> callbacks_ ABSL_GUARDED_BY(callback_mutex_);
   std::jthread listener_;
 };
 
@@ -96,6 +108,13 @@ absl::Status GrpcStoreClient::Write(const v1::RankMessage& message) {
   MutexLock lock(&write_mutex_);
   if (stream_->Write(message)) return absl::OkStatus();
   return absl::UnavailableError("the connection to rank 0's store broke");
+}
+
+absl::Status GrpcStoreClient::WriteEntry(const v1::RankMessage& message) {
+  const absl::Status status = Write(message);
+  if (status.ok()) return status;
+  const absl::Status why = WaitForLost(kVerdictTimeout);
+  return why.ok() ? status : why;
 }
 
 absl::Status GrpcStoreClient::Start(const std::shared_ptr<grpc::Channel>& channel,
@@ -111,14 +130,15 @@ absl::Status GrpcStoreClient::Start(const std::shared_ptr<grpc::Channel>& channe
   hello.mutable_hello()->set_host(LocalHostName());
   hello.mutable_hello()->set_pid(static_cast<uint32_t>(getpid()));
   (void)Write(hello);  // A broken stream tells why when it is read.
-  listener_ = std::jthread([this] { Listen(); });
+  PENSTOCK_RETURN_IF_ERROR(StartListening());
 
   MutexLock lock(&mutex_);
   while (!(missing_.has_value() && missing_->empty())) {
-    if (ended_.has_value()) return *ended_;
-    if (!lost_.ok()) return Annotate(lost_, "while ranks were joining");
+    // First: others that are stopped too may have ended.
     if (should_stop && should_stop())
       return absl::CancelledError("stopped while ranks were joining");
+    if (ended_.has_value()) return *ended_;
+    if (!lost_.ok()) return Annotate(lost_, "while ranks were joining");
     const Clock::time_point now = Clock::now();
     if (now >= deadline) return NotAllHere(timeout);
     changed_.WaitUntil(&mutex_, std::min(deadline, now + kLook));
@@ -136,6 +156,17 @@ absl::Status GrpcStoreClient::NotAllHere(absl::Duration timeout) const {
                    ": look at their own output; they must reach rank 0 at ", info_.rendezvous));
 }
 
+absl::Status GrpcStoreClient::StartListening() {
+  auto listener = StartThread("that listens to rank 0", [this] { Listen(); });
+  if (listener.ok()) {
+    listener_ = *std::move(listener);
+  } else {
+    context_.TryCancel();
+    EndStream(stream_->Finish());
+  }
+  return listener.status();
+}
+
 void GrpcStoreClient::Listen() {
   for (v1::StoreMessage message; stream_->Read(&message);) Take(message);
   EndStream(stream_->Finish());
@@ -143,13 +174,17 @@ void GrpcStoreClient::Listen() {
 
 void GrpcStoreClient::Take(const v1::StoreMessage& message) {
   if (message.kind_case() == v1::StoreMessage::kLost) {
-    return Lose(absl::UnavailableError(message.lost().why()));
+    const std::string& why = message.lost().why();
+    return Lose(message.lost().interrupted() ? absl::CancelledError(why)
+                                             : absl::UnavailableError(why));
   }
   MutexLock lock(&mutex_);
   if (message.kind_case() == v1::StoreMessage::kPut) {
     entries_[message.put().key()] = message.put().value();
   } else if (message.kind_case() == v1::StoreMessage::kMissing) {
     missing_.emplace(message.missing().rank().begin(), message.missing().rank().end());
+  } else if (message.kind_case() == v1::StoreMessage::kJoined && missing_.has_value()) {
+    std::erase(*missing_, message.joined().rank());
   }
   changed_.NotifyAll();
 }
@@ -182,22 +217,39 @@ void GrpcStoreClient::Lose(const absl::Status& why) {
     changed_.NotifyAll();
   }
   MutexLock lock(&callback_mutex_);
-  if (callback_) std::exchange(callback_, nullptr)(why);
+  for (const Callback& callback : std::exchange(callbacks_, {})) callback.call(why);
 }
 
-void GrpcStoreClient::OnLost(std::function<void(const absl::Status&)> callback) {
+void GrpcStoreClient::OnLost(const void* owner, std::function<void(const absl::Status&)> callback) {
   MutexLock lock(&callback_mutex_);
-  callback_ = std::move(callback);
-  if (const absl::Status why = lost(); callback_ && !why.ok()) {
-    std::exchange(callback_, nullptr)(why);
-  }
+  std::erase_if(callbacks_, [owner](const Callback& other) { return other.owner == owner; });
+  if (!callback) return;
+  if (const absl::Status why = lost(); !why.ok()) return callback(why);
+  callbacks_.push_back({owner, std::move(callback)});
 }
 
 absl::Status GrpcStoreClient::Put(const std::string& key, const std::string& value) {
   v1::RankMessage message;
   message.mutable_put()->set_key(key);
   message.mutable_put()->set_value(value);
-  return Write(message);
+  return WriteEntry(message);
+}
+
+absl::Status GrpcStoreClient::PutForEach(const std::string& key,
+                                         const std::vector<std::string>& values) {
+  v1::RankMessage message;
+  message.mutable_put()->set_key(key);
+  message.mutable_put()->mutable_values()->Add(values.begin(), values.end());
+  return WriteEntry(message);
+}
+
+absl::Status GrpcStoreClient::PutFor(uint32_t rank, const std::string& key,
+                                     const std::string& value) {
+  v1::RankMessage message;
+  message.mutable_put()->set_key(key);
+  message.mutable_put()->set_value(value);
+  message.mutable_put()->set_to(rank);
+  return WriteEntry(message);
 }
 
 absl::StatusOr<std::string> GrpcStoreClient::Get(const std::string& key, absl::Duration timeout) {
@@ -221,6 +273,7 @@ void GrpcStoreClient::Leave(const absl::Status& why) {
   }
   v1::RankMessage message;
   message.mutable_leave()->set_error(std::string(why.message()));
+  message.mutable_leave()->set_interrupted(absl::IsCancelled(why));
   (void)Write(message);  // A store that is gone needs no telling.
 }
 

@@ -54,11 +54,10 @@ class Attendance final : public grpc::ServerBidiReactor<v1::RankMessage, v1::Sto
       }
       case v1::RankMessage::kPut:
         if (!rank_.has_value()) return absl::InvalidArgumentError("no hello");
-        table_.Put(received_.put());
-        return absl::OkStatus();
+        return table_.Put(received_.put());
       case v1::RankMessage::kLeave:
         if (!rank_.has_value()) return absl::InvalidArgumentError("no hello");
-        table_.Leave(*rank_, received_.leave().error());
+        table_.Leave(*rank_, received_.leave());
         return absl::OkStatus();
       case v1::RankMessage::KIND_NOT_SET:
         break;

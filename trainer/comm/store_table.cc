@@ -42,14 +42,14 @@ absl::Status StoreTable::Check(const v1::RankHello& hello) const {
 absl::Status StoreTable::Join(const v1::RankHello& hello, StoreMember& member) {
   MutexLock lock(&mutex_);
   if (absl::Status status = Check(hello); !status.ok()) return status;
+  // Before it is one of them: all are told of each rank, and not of all that are missing still.
+  v1::StoreMessage joined;
+  joined.mutable_joined()->set_rank(hello.rank());
+  TellAll(joined);
   ranks_[hello.rank()] = {&member, absl::StrCat("pid ", hello.pid(), " on ", hello.host()), false};
-  for (const auto& [key, value] : entries_) {
-    v1::StoreMessage message;
-    message.mutable_put()->set_key(key);
-    message.mutable_put()->set_value(value);
-    member.Tell(message);
-  }
-  TellMissing();
+  for (const auto& [key, entry] : entries_) TellEntry(hello.rank(), entry);
+  if (ranks_.size() == world_size_) entries_.clear();  // Nobody is to come.
+  TellMissing(member);
   if (lost_.has_value()) {
     v1::StoreMessage message;
     *message.mutable_lost() = *lost_;
@@ -58,18 +58,31 @@ absl::Status StoreTable::Join(const v1::RankHello& hello, StoreMember& member) {
   return absl::OkStatus();
 }
 
-void StoreTable::Put(const v1::StoreEntry& entry) {
+absl::Status StoreTable::Put(const v1::StoreEntry& entry) {
+  const auto values = static_cast<uint32_t>(entry.values_size());
+  if (values != 0 && values != world_size_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", entry.key(), "\" has ", values, " values for ", world_size_, " ranks"));
+  }
   MutexLock lock(&mutex_);
-  entries_[entry.key()] = entry.value();
-  v1::StoreMessage message;
-  *message.mutable_put() = entry;
-  TellAll(message);
+  if (entry.has_to()) {
+    if (!ranks_.contains(entry.to())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", entry.key(), "\" is for rank ", entry.to(), ", which is not here"));
+    }
+    TellEntry(entry.to(), entry);
+    return absl::OkStatus();
+  }
+  if (ranks_.size() < world_size_) entries_[entry.key()] = entry;
+  for (const auto& [number, rank] : ranks_) TellEntry(number, entry);
+  return absl::OkStatus();
 }
 
-void StoreTable::Leave(uint32_t rank, const std::string& error) {
+void StoreTable::Leave(uint32_t rank, const v1::RankLeave& leave) {
   MutexLock lock(&mutex_);
   ranks_[rank].left = true;
-  if (!error.empty()) Lose(rank, absl::StrCat("failed: ", error));
+  if (leave.interrupted()) return Lose(rank, "was interrupted", true);
+  if (!leave.error().empty()) Lose(rank, absl::StrCat("failed: ", leave.error()));
 }
 
 void StoreTable::Remove(uint32_t rank) {
@@ -98,20 +111,31 @@ void StoreTable::TellAll(const v1::StoreMessage& message) {
   }
 }
 
-void StoreTable::TellMissing() {
+void StoreTable::TellEntry(uint32_t rank, const v1::StoreEntry& entry) {
+  StoreMember* const member = ranks_[rank].member;
+  if (member == nullptr) return;
+  v1::StoreMessage message;
+  message.mutable_put()->set_key(entry.key());
+  message.mutable_put()->set_value(entry.values().empty() ? entry.value()
+                                                          : entry.values(static_cast<int>(rank)));
+  member->Tell(message);
+}
+
+void StoreTable::TellMissing(StoreMember& member) {
   v1::StoreMessage message;
   message.mutable_missing();
   for (uint32_t rank = 0; rank < world_size_; ++rank) {
     if (!ranks_.contains(rank)) message.mutable_missing()->add_rank(rank);
   }
-  TellAll(message);
+  member.Tell(message);
 }
 
-void StoreTable::Lose(uint32_t rank, const std::string& why) {
+void StoreTable::Lose(uint32_t rank, const std::string& why, bool interrupted) {
   if (lost_.has_value()) return;
   lost_.emplace();
   lost_->set_rank(rank);
   lost_->set_why(absl::StrCat("rank ", rank, " (", ranks_[rank].process, ") ", why));
+  lost_->set_interrupted(interrupted);
   v1::StoreMessage message;
   *message.mutable_lost() = *lost_;
   TellAll(message);

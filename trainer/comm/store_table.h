@@ -33,10 +33,11 @@ class StoreTable {
 
   // Errors as proto/rank_store.proto has them; then `member` is not kept.
   absl::Status Join(const v1::RankHello& hello, StoreMember& member);
-  // Tells everyone, the sender too.
-  void Put(const v1::StoreEntry& entry);
-  // The rank says that it ends: done, or why it failed.
-  void Leave(uint32_t rank, const std::string& error);
+  // Tells everyone, the sender too; of `values` each rank its own; or one that has joined, `to`.
+  // kInvalidArgument: not as many values as ranks, or no such rank.
+  absl::Status Put(const v1::StoreEntry& entry);
+  // The rank says that it ends: done, interrupted, or why it failed.
+  void Leave(uint32_t rank, const v1::RankLeave& leave);
   // The rank's connection ended; without a Leave() before, it is lost.
   void Remove(uint32_t rank);
 
@@ -52,8 +53,10 @@ class StoreTable {
 
   absl::Status Check(const v1::RankHello& hello) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellAll(const v1::StoreMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TellMissing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Lose(uint32_t rank, const std::string& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellEntry(uint32_t rank, const v1::StoreEntry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellMissing(StoreMember& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Lose(uint32_t rank, const std::string& why, bool interrupted = false)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string job_;
   const uint64_t generation_;
@@ -61,7 +64,8 @@ class StoreTable {
   Mutex mutex_;
   CondVar changed_;
   std::map<uint32_t, Rank> ranks_ ABSL_GUARDED_BY(mutex_);  // That have joined.
-  std::map<std::string, std::string> entries_ ABSL_GUARDED_BY(mutex_);
+  // By their keys; for ranks that have not joined yet.
+  std::map<std::string, v1::StoreEntry> entries_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::RankLost> lost_ ABSL_GUARDED_BY(mutex_);  // The first.
 };
 

@@ -3,14 +3,18 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "records/base/mutex.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "trainer/comm/gather.h"
 #include "trainer/comm/reduction.h"
@@ -32,7 +36,12 @@ bool RankHandle::done() const {
 // Runs operations in the order they came; ends once all are done.
 class RankVerbs::Worker {
  public:
-  explicit Worker(Communicator& ranks) : ranks_(ranks), thread_([this] { Serve(); }) {}
+  static absl::StatusOr<std::unique_ptr<Worker>> Start(Communicator& ranks) {
+    std::unique_ptr<Worker> worker(new Worker(ranks));
+    PENSTOCK_ASSIGN_OR_RETURN(worker->thread_, StartThread("that runs operations of ranks",
+                                                           [it = worker.get()] { it->Serve(); }));
+    return worker;
+  }
   ~Worker() {
     MutexLock lock(&mutex_);
     closing_ = true;
@@ -46,6 +55,7 @@ class RankVerbs::Worker {
   }
 
  private:
+  explicit Worker(Communicator& ranks) : ranks_(ranks) {}
   std::shared_ptr<RankHandle::Operation> Take() {
     MutexLock lock(&mutex_);
     while (waiting_.empty() && !closing_) changed_.Wait(&mutex_);
@@ -95,15 +105,40 @@ absl::Status RankVerbs::Init(const RankOptions& rank, const RankGroupOptions& op
 absl::Status RankVerbs::Init(const RankInfo& info, const RankGroupOptions& options) {
   if (IsInitialized()) return absl::FailedPreconditionError("initialized already");
   IgnoreBrokenPipes();
-  PENSTOCK_ASSIGN_OR_RETURN(group_, RankGroup::Join(info, options));
-  worker_ = std::make_unique<Worker>(group_->communicator());
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<size_t> local_ranks, GatherSizes(info.local_rank));
-  cross_ = FindCrossPlace(local_ranks, info.rank);
+  PENSTOCK_ASSIGN_OR_RETURN(auto group, RankGroup::Join(info, options));
+  absl::StatusOr<std::unique_ptr<Worker>> worker = Worker::Start(group->communicator());
+  if (!worker.ok()) group->Fail(worker.status());
+  PENSTOCK_ASSIGN_OR_RETURN(worker_, std::move(worker));
+  group_ = std::move(group);
+  const absl::StatusOr<std::vector<size_t>> local_ranks = GatherSizes(info.local_rank);
+  if (!local_ranks.ok()) {
+    (void)Shutdown(local_ranks.status());
+    return local_ranks.status();
+  }
+  cross_ = FindCrossPlace(*local_ranks, info.rank);
   return absl::OkStatus();
 }
 
+absl::Status RankVerbs::CheckInitialized() const {
+  if (IsInitialized()) return absl::OkStatus();
+  return absl::FailedPreconditionError("these ranks are not initialized: call Init() first");
+}
+
+const RankInfo& RankVerbs::info() const {
+  if (const absl::Status status = CheckInitialized(); !status.ok()) {
+    std::fprintf(stderr, "penstock::RankVerbs: %s\n", std::string(status.message()).c_str());
+    std::abort();
+  }
+  return group_->info();
+}
+
+const CrossPlace& RankVerbs::cross() const {
+  (void)info();  // Ends the program where there is none.
+  return cross_;
+}
+
 absl::Status RankVerbs::Shutdown(const absl::Status& why) {
-  if (!IsInitialized()) return absl::FailedPreconditionError("not initialized");
+  PENSTOCK_RETURN_IF_ERROR(CheckInitialized());
   if (!why.ok()) group_->Fail(why);
   worker_.reset();
   group_.reset();
@@ -119,12 +154,20 @@ CrossPlace FindCrossPlace(std::span<const size_t> local_ranks, size_t rank) {
 RankHandle RankVerbs::Start(std::function<absl::Status(Communicator&)> run) {
   RankHandle handle;
   handle.operation_ = std::make_shared<RankHandle::Operation>();
+  if (absl::Status status = CheckInitialized(); !status.ok()) {
+    MutexLock lock(&handle.operation_->mutex);
+    handle.operation_->status = std::move(status);
+    return handle;
+  }
   handle.operation_->run = std::move(run);
   worker_->Add(handle.operation_);
   return handle;
 }
 
 absl::Status RankVerbs::Wait(const RankHandle& handle) {
+  if (handle.operation_ == nullptr) {
+    return absl::InvalidArgumentError("a handle of no operation is waited for");
+  }
   RankHandle::Operation& operation = *handle.operation_;
   MutexLock lock(&operation.mutex);
   while (!operation.status.has_value()) operation.finished.Wait(&operation.mutex);
@@ -174,6 +217,7 @@ absl::StatusOr<std::vector<T>> RankVerbs::Allgather(std::span<const T> values) {
 template <typename T>
 absl::StatusOr<std::vector<T>> RankVerbs::Alltoall(std::span<const T> values,
                                                    std::span<const size_t> splits) {
+  PENSTOCK_RETURN_IF_ERROR(CheckInitialized());
   if (splits.size() != Size() ||
       std::accumulate(splits.begin(), splits.end(), size_t{0}) != values.size()) {
     return absl::InvalidArgumentError(
@@ -215,6 +259,7 @@ absl::StatusOr<std::vector<T>> RankVerbs::Reducescatter(std::span<const T> value
 }
 
 absl::Status RankVerbs::BroadcastBytes(std::span<uint8_t> bytes, size_t root) {
+  PENSTOCK_RETURN_IF_ERROR(CheckInitialized());
   if (root >= Size()) {
     return absl::InvalidArgumentError(absl::StrCat("there is no rank ", root, " of ", Size()));
   }

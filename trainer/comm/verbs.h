@@ -60,7 +60,7 @@ class RankHandle {
 // bits on all of them, and in every run with as many ranks. T is float, double, int32_t or int64_t.
 //
 // An error ends all later operations too; one of another rank names that rank.
-// REQUIRES, but for Init() and IsInitialized(): initialized. Used by one thread.
+// kFailedPrecondition: before Init(), or after Shutdown(). Used by one thread.
 class RankVerbs {
  public:
   RankVerbs();
@@ -68,7 +68,8 @@ class RankVerbs {
   RankVerbs(const RankVerbs&) = delete;
   RankVerbs& operator=(const RankVerbs&) = delete;
 
-  // The rank that the environment says (see FindRank()); returns once all ranks are here.
+  // The rank that the environment says (see FindRank()); returns once all ranks are here. After an
+  // error it is as before, and may be tried again.
   absl::Status Init(const RankOptions& rank = {}, const RankGroupOptions& options = {});
   // As this rank.
   absl::Status Init(const RankInfo& info, const RankGroupOptions& options);
@@ -76,13 +77,14 @@ class RankVerbs {
   // Waits for what is under way. `why`: tells the others that this rank failed; they end with it.
   absl::Status Shutdown(const absl::Status& why = absl::OkStatus());
 
+  // REQUIRES, of all of these: initialized; else the program ends with a word.
   size_t Rank() const { return info().rank; }
   size_t Size() const { return info().world_size; }
   size_t LocalRank() const { return info().local_rank; }
   size_t LocalSize() const { return info().local_size; }
   // Among the ranks with the same local rank, one of each host that has as many.
-  size_t CrossRank() const { return cross_.rank; }
-  size_t CrossSize() const { return cross_.size; }
+  size_t CrossRank() const { return cross().rank; }
+  size_t CrossSize() const { return cross().size; }
 
   // `values` become the reduction of all ranks' values.
   template <typename T>
@@ -102,7 +104,7 @@ class RankVerbs {
   template <typename T>
   RankHandle GroupedAllreduceAsync(std::vector<std::span<T>> arrays,
                                    const AllreduceOptions& options = {});
-  // Blocks until it is done. Again: the same result.
+  // Blocks until it is done. Again: the same result. kInvalidArgument: no operation was started.
   absl::Status Wait(const RankHandle& handle);
 
   // All ranks' values, rank after rank; each may have another number of them.
@@ -133,7 +135,9 @@ class RankVerbs {
  private:
   class Worker;
 
-  const RankInfo& info() const { return group_->info(); }
+  absl::Status CheckInitialized() const;
+  const RankInfo& info() const;
+  const CrossPlace& cross() const;
   RankHandle Start(std::function<absl::Status(Communicator&)> run);
   absl::Status BroadcastBytes(std::span<uint8_t> bytes, size_t root);
   absl::StatusOr<std::vector<size_t>> GatherSizes(size_t own);

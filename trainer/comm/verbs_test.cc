@@ -8,10 +8,12 @@
 namespace penstock {
 namespace {
 
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 // Calls body(ranks) as each of `size` ranks, in threads.
 void RunVerbs(uint32_t size, const std::function<void(RankVerbs&)>& body) {
@@ -62,7 +64,22 @@ TEST(RankVerbsTest, ReducesInEveryWay) {
     EXPECT_THAT(reduced({.op = ReduceOp::kMin}), Each(2.0f));
     EXPECT_THAT(reduced({.op = ReduceOp::kMax}), Each(4.0f));
     EXPECT_THAT(reduced({.op = ReduceOp::kProduct}), Each(24.0f));
-    EXPECT_THAT(reduced({.op = ReduceOp::kSum, .prescale = 2, .postscale = 0.5}), Each(9.0f));
+    EXPECT_THAT(reduced({.op = ReduceOp::kSum, .prescale = 2, .postscale = 3}), Each(54.0f));
+    // A factor before a product counts once for every rank.
+    EXPECT_THAT(reduced({.op = ReduceOp::kProduct, .prescale = 2, .postscale = 3}), Each(576.0f));
+  });
+}
+
+TEST(RankVerbsTest, ArraysOfAGroupMayHaveDifferentLengths) {
+  RunVerbs(3, [](RankVerbs& ranks) {
+    const auto own = static_cast<float>(ranks.Rank());
+    std::vector<float> few = {own, 10 * own}, many(7, 1 + own), none;
+    ASSERT_OK(ranks.GroupedAllreduce<float>({few, none, many}, {.op = ReduceOp::kSum}));
+    EXPECT_THAT(few, ElementsAre(3, 30));
+    EXPECT_THAT(many, AllOf(SizeIs(7), Each(6.0f)));
+    ASSERT_OK(ranks.Wait(ranks.GroupedAllreduceAsync<float>({many, few})));
+    EXPECT_THAT(few, ElementsAre(3, 30));
+    EXPECT_THAT(many, Each(6.0f));
   });
 }
 
@@ -149,6 +166,75 @@ TEST(RankVerbsTest, AFailureIsToldToTheOthers) {
   absl::Status told = ranks.Init(TestRank(0, 2), {});
   if (told.ok()) told = ranks.Barrier();
   EXPECT_THAT(told, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no more data")));
+}
+
+// Rank 1 ends after all have met and before they gather who is where.
+TEST(RankVerbsTest, AnInitThatFailedCanBeTriedAgain) {
+  std::jthread failing([info = TestRank(1, 2)] {
+    ASSERT_OK_AND_ASSIGN(const auto group, RankGroup::Join(info, {}));
+    group->Fail(absl::DataLossError("no more data"));
+  });
+  RankVerbs ranks;
+  EXPECT_THAT(ranks.Init(TestRank(0, 2), {}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no more data")));
+  EXPECT_FALSE(ranks.IsInitialized());
+  EXPECT_THAT(ranks.Barrier(), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Init")));
+  failing.join();
+  std::jthread again([info = TestRank(1, 2)] {
+    RankVerbs other;
+    ASSERT_OK(other.Init(info, {}));
+    EXPECT_OK(other.Barrier());
+  });
+  ASSERT_OK(ranks.Init(TestRank(0, 2), {}));
+  EXPECT_OK(ranks.Barrier());
+  EXPECT_EQ(ranks.Size(), 2u);
+}
+
+// Every operation of `ranks`, which is not initialized, says so.
+void ExpectAllRefuse(RankVerbs& ranks) {
+  const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("call Init()"));
+  std::vector<float> values = {1, 2};
+  const std::span<const float> constant = values;
+  const std::span<float> arrays[] = {values};
+  const std::vector<size_t> splits = {2};
+  std::string object = "kept";
+  const RankHandle handle = ranks.AllreduceAsync(std::span(values));
+  EXPECT_TRUE(handle.done());
+  EXPECT_THAT(ranks.Wait(handle), refused);
+  EXPECT_THAT(ranks.Allreduce(std::span(values)), refused);
+  EXPECT_THAT(ranks.GroupedAllreduce<float>({values}), refused);
+  EXPECT_THAT(ranks.Allgather(constant), refused);
+  EXPECT_THAT(ranks.Broadcast(std::span(values), 0), refused);
+  EXPECT_THAT(ranks.BroadcastParameters(arrays, 0), refused);
+  EXPECT_THAT(ranks.BroadcastObject(object, 0), refused);
+  EXPECT_THAT(ranks.Alltoall(constant, splits), refused);
+  EXPECT_THAT(ranks.Reducescatter(constant), refused);
+  EXPECT_THAT(ranks.Barrier(), refused);
+  EXPECT_THAT(ranks.MetricAverage(1), refused);
+  EXPECT_THAT(ranks.Shutdown(), refused);
+  EXPECT_THAT(values, ElementsAre(1, 2));
+  EXPECT_EQ(object, "kept");
+}
+
+TEST(RankVerbsTest, OperationsBeforeInitAndAfterShutdownAreRefused) {
+  RankVerbs ranks;
+  ExpectAllRefuse(ranks);
+  ASSERT_OK(ranks.Init(RankInfo(), {}));
+  const RankHandle last = [&ranks] {
+    std::vector<float> values = {1};
+    const RankHandle handle = ranks.AllreduceAsync(std::span(values));
+    EXPECT_OK(ranks.Shutdown());
+    return handle;
+  }();
+  EXPECT_OK(ranks.Wait(last));
+  ExpectAllRefuse(ranks);
+}
+
+TEST(RankVerbsDeathTest, APlaceBeforeInitEndsTheProgramWithAWord) {
+  const RankVerbs ranks;
+  EXPECT_DEATH((void)ranks.Rank(), "call Init\\(\\) first");
+  EXPECT_DEATH((void)ranks.LocalSize(), "call Init\\(\\) first");
+  EXPECT_DEATH((void)ranks.CrossSize(), "call Init\\(\\) first");
 }
 
 TEST(DistributedOptimizerTest, AppliesTheMeanOfRanksOnceAllPassesAreIn) {

@@ -16,7 +16,7 @@ struct WaitOptions {
   // How long a broken connection waits for the store to say which rank ended first.
   absl::Duration verdict_timeout = absl::Seconds(5);
   // Who keeps others waiting for `late_after` is told of once, in one line, on every rank that has
-  // a `report`. On another thread.
+  // a `report`. On another thread, or the one that waits for a GPU.
   absl::Duration late_after = absl::Seconds(60);
   std::function<void(absl::string_view)> report = nullptr;
 };

@@ -35,6 +35,13 @@ absl::Status NotTogether(size_t rank, const Vote& zero, const Vote& other) {
                                           place(other), ": the ranks' data is not the same"));
 }
 
+// The first bytes of `text`, cut before a character of UTF-8, not within one.
+absl::string_view CutTo(absl::string_view text, size_t size) {
+  if (text.size() <= size) return text;
+  while (size > 0 && (text[size] & 0xC0) == 0x80) --size;
+  return text.substr(0, size);
+}
+
 std::span<const uint8_t> Bytes(const std::vector<float>& values) {
   return {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(float)};
 }
@@ -44,8 +51,8 @@ std::span<const uint8_t> Bytes(const std::vector<float>& values) {
 absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t position,
                              const absl::Status& status, uint64_t batches) {
   Vote own{.position = intent == Intent::kGo ? position : 0, .batches = batches, .intent = intent};
-  const absl::string_view message = status.message();
-  std::copy_n(message.begin(), std::min(message.size(), sizeof(own.message) - 1), own.message);
+  const absl::string_view message = CutTo(status.message(), sizeof(own.message) - 1);
+  std::copy(message.begin(), message.end(), own.message);
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Vote> votes, GatherOne(ranks, own));
   for (size_t r = 0; r < votes.size(); ++r) {
     if (votes[r].intent != Intent::kFailed) continue;

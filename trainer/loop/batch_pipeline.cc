@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "trainer/loop/read_batch.h"
 
 namespace penstock {
 
@@ -25,20 +26,10 @@ bool BatchPipeline::CanStage() const {
   return staged_.empty() || !staged_.back().due;
 }
 
-Intent BatchPipeline::Read(InputBatch& batch) {
-  if (Stops()) return Intent::kStop;
-  const absl::StatusOr<bool> more = input_.Next(batch);
-  if (more.ok()) return *more ? Intent::kGo : Intent::kEnd;
-  // A closed input is how a wait for it is interrupted.
-  if (absl::IsCancelled(more.status()) && Stops()) return Intent::kStop;
-  input_status_ = more.status();
-  return Intent::kFailed;
-}
-
 absl::Status BatchPipeline::Stage() {
   PipelinedBatch next;
   recorder_.Enter(Phase::kInput);
-  const Intent intent = Read(next.batch);
+  const Intent intent = ReadBatch(input_, options_.should_stop, next.batch, input_status_);
   recorder_.Enter(Phase::kOther);
   if (intent != Intent::kGo) {
     ended_ = intent;

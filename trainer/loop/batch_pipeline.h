@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/backend/backend.h"
-#include "trainer/board_reader.h"
 #include "trainer/comm/communicator.h"
-#include "trainer/input.h"
+#include "trainer/input/board_reader.h"
+#include "trainer/input/input.h"
 #include "trainer/loop/agreement.h"
 #include "trainer/profile/step_recorder.h"
 
@@ -57,7 +57,6 @@ class BatchPipeline {
  private:
   bool Stops() const { return options_.should_stop && options_.should_stop(); }
   bool CanStage() const;
-  Intent Read(InputBatch& batch);
   // Reads a batch and has the backend take it; or finds the end.
   absl::Status Stage();
   absl::Status StageWhatIsReady();

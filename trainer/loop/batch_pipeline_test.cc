@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
-#include "trainer/testing/memory_input.h"
+#include "trainer/input/testing/memory_input.h"
 
 namespace penstock {
 namespace {

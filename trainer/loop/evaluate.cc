@@ -8,6 +8,7 @@
 #include "trainer/comm/gather.h"
 #include "trainer/comm/row_gather.h"
 #include "trainer/loop/agreement.h"
+#include "trainer/loop/read_batch.h"
 
 namespace penstock {
 
@@ -96,24 +97,20 @@ absl::Status PredictOwn(Backend& backend, BoardReader& reader, const InputBatch&
   return absl::OkStatus();
 }
 
-Intent ReadBatch(Input& input, const std::function<bool()>& should_stop, InputBatch& batch,
-                 absl::Status& status) {
-  if (should_stop && should_stop()) return Intent::kStop;
-  const absl::StatusOr<bool> more = input.Next(batch);
-  if (more.ok()) return *more ? Intent::kGo : Intent::kEnd;
-  status = more.status();
-  return Intent::kFailed;
+// What ends an evaluation early on all ranks; `own` is this rank's.
+absl::Status EndTogether(const Agreed& agreed, const absl::Status& own, bool* together) {
+  if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
+  if (agreed.intent != Intent::kFailed) return absl::OkStatus();
+  if (together != nullptr) *together = true;
+  return own.ok() ? absl::UnavailableError(agreed.why) : own;
 }
 
 // After a batch: whether all ranks are `done`.
 absl::StatusOr<bool> AgreeOnEnd(Communicator& ranks, Intent intent, bool done,
-                                const absl::Status& status) {
+                                const absl::Status& status, bool* together) {
   if (intent == Intent::kEnd) intent = Intent::kGo;  // Others need not be there yet.
   PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(ranks, intent, 0, status));
-  if (agreed.intent == Intent::kFailed) {
-    return status.ok() ? absl::UnavailableError(agreed.why) : status;
-  }
-  if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
+  PENSTOCK_RETURN_IF_ERROR(EndTogether(agreed, status, together));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> all,
                             GatherOne(ranks, static_cast<uint8_t>(done)));
   return std::find(all.begin(), all.end(), 0) == all.end();
@@ -123,7 +120,7 @@ absl::StatusOr<bool> AgreeOnEnd(Communicator& ranks, Intent intent, bool done,
 
 absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input& input,
                                     double train_mean, const std::function<bool()>& should_stop,
-                                    Communicator* ranks) {
+                                    Communicator* ranks, bool* together) {
   SingleCommunicator alone;
   Communicator& all = ranks == nullptr ? alone : *ranks;
   BatchPredictor predictor(backend, reader, all);
@@ -132,10 +129,7 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input
     absl::Status status;
     const Intent own = ReadBatch(input, should_stop, batch, status);
     PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(all, own, batch.first_position, status));
-    if (agreed.intent == Intent::kFailed) {
-      return status.ok() ? absl::UnavailableError(agreed.why) : status;
-    }
-    if (agreed.intent == Intent::kStop) return absl::CancelledError("the evaluation was stopped");
+    PENSTOCK_RETURN_IF_ERROR(EndTogether(agreed, status, together));
     if (agreed.intent == Intent::kEnd) return sums.Result();
     PENSTOCK_RETURN_IF_ERROR(predictor.Run(batch));
     sums.Add(predictor.predictions, predictor.scores, train_mean);
@@ -145,7 +139,7 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input
 absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BoardReader& reader, Input& input,
                                          double train_mean,
                                          const std::function<bool()>& should_stop,
-                                         Communicator& ranks) {
+                                         Communicator& ranks, bool* together) {
   Sums own;
   std::vector<float> predictions;
   for (bool own_done = false, all_done = false; !all_done;) {
@@ -158,7 +152,7 @@ absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BoardReader& reader, 
       status = PredictOwn(backend, reader, batch, ranks.size(), train_mean, predictions, own);
       if (!status.ok()) intent = Intent::kFailed;
     }
-    PENSTOCK_ASSIGN_OR_RETURN(all_done, AgreeOnEnd(ranks, intent, own_done, status));
+    PENSTOCK_ASSIGN_OR_RETURN(all_done, AgreeOnEnd(ranks, intent, own_done, status, together));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Sums> parts, GatherOne(ranks, own));
   Sums all;

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "trainer/backend/backend.h"
-#include "trainer/board_reader.h"
 #include "trainer/comm/communicator.h"
-#include "trainer/input.h"
+#include "trainer/input/board_reader.h"
+#include "trainer/input/input.h"
 
 namespace penstock {
 
@@ -30,19 +30,21 @@ struct Evaluation {
 
 // Reads `input` to its end: every row counts once, summed in double in row order, over the rows of
 // all `ranks` (null: of this one alone), which all get the same result.
-// `should_stop`, unless empty, is asked between batches; one rank's yes stops all.
+// `should_stop`, unless empty, is asked between batches, and of an `input` that was closed; one
+// rank's yes stops all. `together`, unless null, becomes whether all ranks end here with this
+// error: it is of an input, of whichever rank.
 // kFailedPrecondition: there are no rows; kCancelled: should_stop() said so.
 absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input& input,
                                     double train_mean,
                                     const std::function<bool()>& should_stop = {},
-                                    Communicator* ranks = nullptr);
+                                    Communicator* ranks = nullptr, bool* together = nullptr);
 
 // The same where each rank reads rows of its own, as many as it has: added up over all ranks in
 // their order. A rank that has read all its own goes along, batch by batch, until the others have.
 absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BoardReader& reader, Input& input,
                                          double train_mean,
                                          const std::function<bool()>& should_stop,
-                                         Communicator& ranks);
+                                         Communicator& ranks, bool* together = nullptr);
 
 }  // namespace penstock
 

@@ -1,6 +1,5 @@
 // The training loop on several ranks, which are threads here.
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -9,18 +8,20 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/comm/testing/rank_threads.h"
+#include "trainer/input/testing/memory_input.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/model/initialize.h"
-#include "trainer/testing/memory_input.h"
 
 namespace penstock {
 namespace {
 
 using testing::AllOf;
 using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -37,13 +38,6 @@ using Adapt = std::function<void(size_t rank, TrainLoopOptions&)>;
 
 class RankLoopTest : public testing::Test {
  protected:
-  RankLoopTest()
-      : folder_(std::string(testing::TempDir()) + "/rank_loop_test." +
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove_all(folder_);
-  }
-  ~RankLoopTest() override { std::filesystem::remove_all(folder_); }
-
   // One rank's training on 101 records in steps of 16: the last has 5 rows, for 8 shards.
   static Outcome TrainOne(Communicator& ranks, const Adapt& adapt = {},
                           CpuBackendOptions cpu = {}) {
@@ -75,7 +69,8 @@ class RankLoopTest : public testing::Test {
     return outcomes;
   }
 
-  std::string folder_;
+  const TempFolder temp_;
+  const std::string folder_ = temp_.File("checkpoints");
 };
 
 class RankBitsTest : public RankLoopTest, public testing::WithParamInterface<uint32_t> {};
@@ -224,8 +219,12 @@ TEST_F(RankLoopTest, WeightsThatDifferAreNotSaved) {
   });
 }
 
-TEST_F(RankLoopTest, ARankWithoutInputEndsAllWithItsReason) {
+TEST_F(RankLoopTest, ARankWithoutHeldOutRecordsEndsAllWithItsReasonAndWhatWasTrained) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 9));
   const std::vector<Outcome> ranks = Train(2, [&](size_t rank, TrainLoopOptions& options) {
+    options.rank_0_saves = true;
+    options.eval_every = 3;
+    options.checkpoints = rank == 0 ? &folder : nullptr;
     if (rank != 1) return;
     options.open_holdout = []() -> absl::StatusOr<std::unique_ptr<Input>> {
       return absl::UnavailableError("no server for 30 s");
@@ -235,6 +234,7 @@ TEST_F(RankLoopTest, ARankWithoutInputEndsAllWithItsReason) {
     EXPECT_THAT(rank.summary,
                 StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no server for 30 s")));
   }
+  EXPECT_THAT(folder.List(), IsOkAndHolds(ElementsAre(HasSubstr("step-000000003"))));
 }
 
 // Counts its batches; the one after `good` fails.
@@ -293,12 +293,15 @@ TEST_F(RankLoopTest, RanksAtDifferentPlacesAreNamed) {
     EXPECT_THAT(Agree(ranks, Intent::kGo, 64 * ranks.rank(), absl::OkStatus()),
                 StatusIs(absl::StatusCode::kInternal,
                          HasSubstr("rank 0 is at position 0, rank 1 at position 64")));
-    const auto agreed =
-        Agree(ranks, ranks.rank() == 1 ? Intent::kFailed : Intent::kGo, 0,
-              ranks.rank() == 1 ? absl::DataLossError(std::string(500, 'x')) : absl::OkStatus());
-    ASSERT_OK(agreed);
-    EXPECT_EQ(agreed->intent, Intent::kFailed);
-    EXPECT_THAT(agreed->why, AllOf(HasSubstr("rank 1 failed: xxx"), SizeIs(246 + 15)));
+    // A longer reason is cut, between two characters.
+    for (const size_t kept : {246, 245}) {
+      const std::string why = std::string(kept, 'x') + (kept == 246 ? "xx" : "\u00e9x");
+      const auto agreed = Agree(ranks, ranks.rank() == 1 ? Intent::kFailed : Intent::kGo, 0,
+                                ranks.rank() == 1 ? absl::DataLossError(why) : absl::OkStatus());
+      ASSERT_OK(agreed);
+      EXPECT_EQ(agreed->intent, Intent::kFailed);
+      EXPECT_EQ(agreed->why, "rank 1 failed: " + std::string(kept, 'x'));
+    }
   });
 }
 

@@ -9,6 +9,45 @@
 #include "records/base/status.h"
 
 namespace penstock {
+namespace {
+
+// Of held-out records that one rank could not open: all ranks are told, as of a batch.
+class NoInput final : public Input {
+ public:
+  explicit NoInput(absl::Status why) : why_(std::move(why)) {}
+  absl::StatusOr<bool> Next(InputBatch&) override { return why_; }
+
+ private:
+  const absl::Status why_;
+};
+
+bool AllFinite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+// A weight whose square is no float: the next products overflow.
+bool IsTooLarge(float value) { return !std::isfinite(value * value); }
+
+// So that a training that diverged pushes out no good checkpoint: its next step would tell, but
+// that comes too late.
+absl::Status CheckCanGoOn(const ParameterTable& table, const TrainState& state) {
+  std::string what;
+  if (!AllFinite(state.m) || !AllFinite(state.v)) what = "AdamW's moments are not finite";
+  for (const Parameter& parameter : table.parameters()) {
+    const auto begin = state.parameters.begin() + static_cast<ptrdiff_t>(parameter.offset);
+    const auto end = begin + static_cast<ptrdiff_t>(parameter.count);
+    const auto found = std::find_if(begin, end, IsTooLarge);
+    if (found == end) continue;
+    what = absl::StrCat("a weight of ", parameter.name, " is ", *found);
+    break;
+  }
+  if (what.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "after step ", state.step, ": ", what, ": the training diverged; this is not saved; lower ",
+      "--lr or --clip-norm, or raise --warmup-steps"));
+}
+
+}  // namespace
 
 double TrainSummary::positions_per_second() const {
   return seconds() > 0 ? static_cast<double>(positions) / seconds() : 0;
@@ -56,7 +95,8 @@ absl::StatusOr<TrainSummary> TrainLoop::Run() {
 }
 
 absl::Status TrainLoop::RunSteps() {
-  while (!IsDone()) {
+  if (!IsDone()) PENSTOCK_RETURN_IF_ERROR(CatchUp());
+  while (!IsDone() && !summary_.stopped) {
     PENSTOCK_ASSIGN_OR_RETURN(const bool more, RunStep());
     if (!more) break;
     recorder_.Enter(Phase::kOutput);
@@ -184,44 +224,68 @@ void TrainLoop::Record(const StepReport& report) {
   if (options_.on_step) options_.on_step(report);
 }
 
+bool TrainLoop::EvaluationIsDue() const {
+  return options_.eval_every != 0 && info_.step % options_.eval_every == 0;
+}
+
+absl::Status TrainLoop::CatchUp() {
+  if (!EvaluationIsDue() || info_.judged_step == info_.step) return absl::OkStatus();
+  recorder_.Enter(Phase::kOutput);
+  return RunEvaluation();
+}
+
 // The evaluation first, so that the checkpoint knows of it.
 absl::Status TrainLoop::RunSchedules() {
-  if (options_.eval_every != 0 && info_.step % options_.eval_every == 0) {
-    PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
-  }
+  if (EvaluationIsDue()) PENSTOCK_RETURN_IF_ERROR(RunEvaluation());
   if (options_.checkpoint_every != 0 && info_.step % options_.checkpoint_every == 0) return Save();
   return absl::OkStatus();
 }
 
+absl::StatusOr<Evaluation> TrainLoop::EvaluateHoldout(bool& together) {
+  absl::StatusOr<std::unique_ptr<Input>> opened = options_.open_holdout();
+  const std::unique_ptr<Input> holdout =
+      opened.ok() ? *std::move(opened) : std::make_unique<NoInput>(opened.status());
+  const double mean = info_.score_sum / static_cast<double>(info_.score_count);
+  if (options_.holdout_apart) {
+    return EvaluateApart(backend_, reader_, *holdout, mean, options_.should_stop, ranks_,
+                         &together);
+  }
+  return Evaluate(backend_, reader_, *holdout, mean, options_.should_stop, &ranks_, &together);
+}
+
 absl::Status TrainLoop::RunEvaluation() {
   if (!options_.open_holdout || info_.score_count == 0) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Input> holdout, options_.open_holdout());
-  const double mean = info_.score_sum / static_cast<double>(info_.score_count);
-  absl::StatusOr<Evaluation> evaluation =
-      options_.holdout_apart
-          ? EvaluateApart(backend_, reader_, *holdout, mean, options_.should_stop, ranks_)
-          : Evaluate(backend_, reader_, *holdout, mean, options_.should_stop, options_.ranks);
+  bool together = false;
+  const absl::StatusOr<Evaluation> evaluation = EvaluateHoldout(together);
+  if (together) return InputFailed(evaluation.status());
   if (absl::IsCancelled(evaluation.status())) {  // By should_stop(), of this rank or another.
     summary_.stopped = true;
     return absl::OkStatus();
   }
   PENSTOCK_RETURN_IF_ERROR(evaluation.status());
+  if (!std::isfinite(evaluation->loss)) return EvaluationDiverged(*evaluation);
   summary_.evaluation = *evaluation;
   evaluated_step_ = info_.step;
   if (options_.on_evaluation) options_.on_evaluation(info_.step, *summary_.evaluation);
-  // The weights that the run before this one ended with were judged then.
-  const bool judged_before = info_.best.has_value() && info_.step == summary_.first_step;
-  return judged_before ? absl::OkStatus() : Judge(*evaluation);
+  // The run before this one may have judged the weights that it ended with.
+  return info_.judged_step == info_.step ? absl::OkStatus() : Judge(*evaluation);
+}
+
+absl::Status TrainLoop::EvaluationDiverged(const Evaluation& evaluation) {
+  unsaved_ = false;  // It would push out a good checkpoint.
+  return absl::FailedPreconditionError(absl::StrCat(
+      "after step ", info_.step, ": the held-out loss is ", evaluation.loss, ": the training ",
+      "diverged; nothing more is saved; lower --lr or --clip-norm, or raise --warmup-steps"));
 }
 
 absl::Status TrainLoop::Judge(const Evaluation& evaluation) {
-  const bool better = std::isfinite(evaluation.loss) &&
-                      (!info_.best.has_value() || evaluation.loss < info_.best->loss);
+  const bool better = !info_.best.has_value() || evaluation.loss < info_.best->loss;
   if (better) {
     info_.best = BestEvaluation{.step = info_.step, .loss = evaluation.loss};
   } else if (info_.best.has_value()) {
     ++info_.best->evaluations_since;
   }
+  info_.judged_step = info_.step;
   unsaved_ = true;
   summary_.best = info_.best;
   return better ? SaveBy(&CheckpointFolder::SaveBest) : absl::OkStatus();
@@ -238,6 +302,7 @@ absl::Status TrainLoop::SaveBy(SaveMethod save) {
   if (!options_.rank_0_saves && options_.checkpoints == nullptr) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const TrainState* state, backend_.State());
   if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, *state));
+  PENSTOCK_RETURN_IF_ERROR(CheckCanGoOn(backend_.table(), *state));
   CheckpointInfo info = info_;
   if (options_.gather_cursors) {
     PENSTOCK_ASSIGN_OR_RETURN(info.cursor, options_.gather_cursors(info_.cursor));

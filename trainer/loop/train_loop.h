@@ -14,11 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "trainer/backend/backend.h"
-#include "trainer/batch_digest.h"
-#include "trainer/board_reader.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/comm/communicator.h"
-#include "trainer/input.h"
+#include "trainer/input/batch_digest.h"
+#include "trainer/input/board_reader.h"
+#include "trainer/input/input.h"
 #include "trainer/loop/batch_pipeline.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/optimizer/learning_rate.h"
@@ -114,8 +114,9 @@ class TrainLoop {
 
   // Trains to the end of the input, to total_steps, until evaluations get no better or until
   // should_stop(); saves and evaluates at the end (a stopped run is saved, not evaluated). A run
-  // that its input ends with an error is saved too; one that diverged is not, so that it pushes out
-  // no good checkpoint. The lowest held-out loss is saved as the best.
+  // that its input or the held-out records end with an error is saved too; one that diverged, by a
+  // step, an evaluation or its weights, is not, so that it pushes out no good checkpoint. The
+  // lowest held-out loss is saved as the best.
   absl::StatusOr<TrainSummary> Run();
 
  private:
@@ -130,8 +131,14 @@ class TrainLoop {
   absl::Status TrainOn(const PipelinedBatch& next, StepReport& report);
   PipelineOptions ForPipeline();
   bool IsDue(uint64_t step) const;
+  bool EvaluationIsDue() const;
+  // What the run before this one was to do after its last step, and was stopped in.
+  absl::Status CatchUp();
   absl::Status RunSchedules();
   absl::Status RunEvaluation();
+  // `together` as Evaluate() has it.
+  absl::StatusOr<Evaluation> EvaluateHoldout(bool& together);
+  absl::Status EvaluationDiverged(const Evaluation& evaluation);
   // Keeps the best, and counts how often in a row there was none better.
   absl::Status Judge(const Evaluation& evaluation);
   absl::Status Diverged(const absl::Status& status, const InputBatch& batch) const;

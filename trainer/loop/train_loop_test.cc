@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -10,49 +9,13 @@
 #include "gtest/gtest.h"
 #include "records/base/sha256.h"
 #include "tests/status_matchers.h"
-#include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/model/initialize.h"
-#include "trainer/testing/memory_input.h"
+#include "trainer/loop/testing/train_loop_fixture.h"
 
 namespace penstock {
 namespace {
 
 using testing::HasSubstr;
 using testing::SizeIs;
-
-const BoardModelConfig kModel{"small", 1, 32, 2, 32};
-
-std::unique_ptr<CpuBackend> MakeBackend(size_t threads = 2) {
-  auto backend = CpuBackend::Create(kModel, {.threads = threads}).value();
-  InitializeParameters(backend->table(), 5, backend->state().parameters);
-  return backend;
-}
-
-class TrainLoopTest : public testing::Test {
- protected:
-  TrainLoopTest()
-      : folder_(std::string(testing::TempDir()) + "/train_loop_test." +
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove_all(folder_);
-  }
-  ~TrainLoopTest() override { std::filesystem::remove_all(folder_); }
-
-  // Trains `backend` on the records after `info`'s cursor.
-  absl::StatusOr<TrainSummary> Train(CpuBackend& backend, TrainLoopOptions options,
-                                     CheckpointInfo info = {.model = kModel}) {
-    MemoryInput input(/*records=*/128, /*batch_size=*/16, /*seed=*/1, info.cursor);
-    return TrainLoop(backend, reader_, input, std::move(info), std::move(options)).Run();
-  }
-  TrainLoopOptions WithHoldout(TrainLoopOptions options = {}) {
-    options.open_holdout = []() -> absl::StatusOr<std::unique_ptr<Input>> {
-      return std::make_unique<MemoryInput>(/*records=*/37, /*batch_size=*/16, /*seed=*/9);
-    };
-    return options;
-  }
-
-  std::string folder_;
-  BoardReader reader_;
-};
 
 TEST_F(TrainLoopTest, ReportsEveryStep) {
   auto backend = MakeBackend();
@@ -165,18 +128,6 @@ TEST_F(TrainLoopTest, ResumeContinuesBitForBit) {
   EXPECT_EQ(second->state().v, whole->state().v);
 }
 
-TEST_F(TrainLoopTest, SavesAndEvaluatesOnSchedule) {
-  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 10));
-  auto backend = MakeBackend();
-  std::vector<uint64_t> evaluated;
-  TrainLoopOptions options = WithHoldout({.checkpoint_every = 3, .eval_every = 4});
-  options.checkpoints = &folder;
-  options.on_evaluation = [&](uint64_t step, const Evaluation&) { evaluated.push_back(step); };
-  ASSERT_OK(Train(*backend, options));
-  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // After steps 3, 6 and 8.
-  EXPECT_THAT(evaluated, testing::ElementsAre(4, 8));
-}
-
 TEST_F(TrainLoopTest, EndsAtTotalSteps) {
   auto backend = MakeBackend();
   ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, {.total_steps = 5}));
@@ -225,22 +176,6 @@ TEST_F(TrainLoopTest, WhatWasTrainedIsSavedWhenTheInputFails) {
   EXPECT_THAT(folder.List(), IsOkAndHolds(testing::ElementsAre(HasSubstr("step-000000003"))));
 }
 
-TEST_F(TrainLoopTest, AStopDuringTheEvaluationKeepsTheSavedTraining) {
-  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
-  auto backend = MakeBackend();
-  bool evaluating = false;
-  TrainLoopOptions options{.total_steps = 2, .checkpoints = &folder};
-  options.open_holdout = [&]() -> absl::StatusOr<std::unique_ptr<Input>> {
-    evaluating = true;
-    return std::make_unique<MemoryInput>(37, 16);
-  };
-  options.should_stop = [&] { return evaluating; };
-  ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, options));
-  EXPECT_TRUE(summary.stopped);
-  EXPECT_FALSE(summary.evaluation.has_value());
-  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(1)));
-}
-
 TEST_F(TrainLoopTest, DivergenceIsNotSaved) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
   auto backend = MakeBackend();
@@ -252,39 +187,31 @@ TEST_F(TrainLoopTest, DivergenceIsNotSaved) {
   EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(0)));
 }
 
+// By the last step before a save, so that no loss has told yet.
+TEST_F(TrainLoopTest, WeightsThatNoStepCanGoOnFromAreNotSaved) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  TrainLoopOptions options{.total_steps = 1, .checkpoints = &folder};
+  auto good = MakeBackend();
+  ASSERT_OK(Train(*good, options));
+  options.schedule.peak = 1e38;
+  auto bad = MakeBackend();
+  EXPECT_THAT(Train(*bad, options), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                             testing::ContainsRegex("after step 1: a weight of")));
+  options.schedule.peak = 1e-3;
+  options.on_step = [&](const StepReport&) { good->state().v[5] = INFINITY; };
+  EXPECT_THAT(Train(*good, options), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                              HasSubstr("AdamW's moments are not finite")));
+  EXPECT_THAT(folder.List(), IsOkAndHolds(testing::ElementsAre(HasSubstr("step-000000001"))));
+}
+
 TEST_F(TrainLoopTest, DivergenceNamesTheRows) {
   auto backend = MakeBackend();
   backend->state().parameters[3] = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(Train(*backend, {}),
-              StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("training on the 16 rows from position 0: step 0: the loss is")));
-}
-
-TEST_F(TrainLoopTest, KeepsTheBestAndStopsWhenNoEvaluationIsBetter) {
-  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
-  auto backend = MakeBackend();
-  std::vector<std::pair<uint64_t, double>> losses;
-  // A rate at which training soon makes it worse.
-  TrainLoopOptions options = WithHoldout({.schedule = {.peak = 1.0}, .eval_every = 1});
-  options.early_stop = 2;
-  options.checkpoints = &folder;
-  options.on_evaluation = [&](uint64_t step, const Evaluation& evaluation) {
-    losses.emplace_back(step, evaluation.loss);
-  };
-  ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, options));
-  ASSERT_TRUE(summary.early_stopped);
-  ASSERT_GE(losses.size(), 3u);
-  const auto best = *std::min_element(losses.begin(), losses.end(),
-                                      [](auto& a, auto& b) { return a.second < b.second; });
-  EXPECT_EQ(summary.best, (BestEvaluation{best.first, best.second, 2}));
-  EXPECT_EQ(summary.step, best.first + 2);
-  ASSERT_OK_AND_ASSIGN(const Checkpoint kept, LoadCheckpoint(folder.best_path(), kModel));
-  EXPECT_EQ(kept.info.step, best.first);
-  // What was saved last knows that it is over.
-  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
-  ASSERT_OK_AND_ASSIGN(const Checkpoint last, LoadCheckpoint(files.back(), kModel));
-  ASSERT_OK_AND_ASSIGN(const TrainSummary again, Train(*backend, options, last.info));
-  EXPECT_EQ(again.positions, 0u);
+  EXPECT_THAT(
+      Train(*backend, {}),
+      StatusIs(
+          absl::StatusCode::kFailedPrecondition,
+          HasSubstr("training on the 16 rows from position 0: after step 0: the next one's loss")));
 }
 
 TEST_F(TrainLoopTest, EveryPhaseThatATrainingHasIsCharged) {
@@ -346,7 +273,7 @@ TEST_F(TrainLoopTest, DivergenceIsReportedWithItsBatch) {
     EXPECT_EQ(divergence.batch.rows, 16u);
     EXPECT_EQ(divergence.predictions.size(), 16u);
     EXPECT_TRUE(std::isnan(divergence.predictions[0]));
-    EXPECT_THAT(std::string(divergence.problem), HasSubstr("the loss is"));
+    EXPECT_THAT(std::string(divergence.problem), HasSubstr("the next one's loss is"));
     return std::string("; see over there");
   };
   EXPECT_THAT(Train(*backend, options),

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/fetch/sim/scenario.h"
 #include "client/fetch/sim/simulation.h"
+#include "flags/command_line.h"
 
 namespace penstock::sim {
 namespace {
@@ -65,7 +66,7 @@ int Main(int argc, char** argv) {
                "servers are late and nothing else; what a consumer waits is checked");
   app.add_flag("--quiet", quiet, "with --seed: the outcome only");
   app.footer("Example:\n  penstock-sim --first 2000 --seeds 2000\n  penstock-sim --seed 58790");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = ParseCommandLine(app, "penstock-sim", argc, argv)) return *code;
   return one->count() > 0 ? Replay(seed, late, quiet) : RunMany(first, seeds, late);
 }
 

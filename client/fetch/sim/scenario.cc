@@ -55,6 +55,9 @@ void DrawManyLanes(Dice& dice, Scenario& scenario) {
   scenario.plan.lanes = dice.Between(300u, 1'500u);
   scenario.plan.window_chunks = 1;
   scenario.rank.scheduler.num_slots = dice.Between(16u, 200u);
+  // It was drawn for other slots; one that holds them all waits for ever, and nobody is to blame.
+  uint32_t& hold = scenario.rank.consumer.hold;
+  hold = std::min(hold, scenario.rank.scheduler.num_slots - 2);
 }
 
 void DrawSteps(Dice& dice, Scenario& scenario) {
@@ -63,6 +66,14 @@ void DrawSteps(Dice& dice, Scenario& scenario) {
   scenario.steps.remainder = static_cast<Remainder>(dice.Between(1u, 2u));
   scenario.steps.epochs = dice.Chance(0.6) ? 1 : dice.Between(2u, 3u);
   scenario.start = dice.Chance(0.3) ? dice.Between(0.0, 1.0) : 0;
+}
+
+// Drawn last, so that what seeds drew before it stays as it was.
+void DrawEnd(Dice& dice, Scenario& scenario) {
+  if (dice.Chance(0.4)) scenario.steps.remainder = Remainder::kDrop;
+  if (dice.Chance(0.15)) {
+    scenario.rank.scheduler.max_steps = static_cast<uint64_t>(dice.LogBetween(1, 500));
+  }
 }
 
 void DrawRank(Dice& dice, Scenario& scenario, absl::Duration length) {
@@ -294,6 +305,7 @@ Scenario DrawScenario(uint64_t seed) {
   DrawFleet(dice, scenario);
   DrawFaults(dice, scenario, length);
   if (dice.Chance(0.1)) DrawBadData(dice, scenario);
+  DrawEnd(dice, scenario);
   return scenario;
 }
 

@@ -70,6 +70,8 @@ class Run {
       absl::StatusOr<Steps> steps = Steps::Create(plan_->rows(), step_options, {0, start});
       if (!steps.ok()) return false;
       expected_steps_ = steps->num_steps();
+      const uint64_t max_steps = scenario_.rank.scheduler.max_steps;
+      if (max_steps > 0) expected_steps_ = std::min(expected_steps_, max_steps);
       options.scheduler.seed = DeriveKey(scenario_.rank.scheduler.seed, rank);
       fleet_.AddRank(*plan_, *steps, options);
     }
@@ -213,15 +215,16 @@ class Run {
   bool MayFail(const SimRank& rank) {
     const std::vector<absl::StatusCode>& may = scenario_.may_end_with;
     if (std::find(may.begin(), may.end(), rank.failure().code()) != may.end()) return true;
+    const bool all_may_be_refused =
+        std::all_of(rank.addresses().begin(), rank.addresses().end(), [&](const auto& address) {
+          return fleet_.server(fleet_.ServerAt(address)).talked_nonsense();
+        });
     if (absl::StrContains(rank.failure().message(), "no server can be used")) {
-      return std::all_of(rank.addresses().begin(), rank.addresses().end(),
-                         [&](const auto& address) {
-                           return fleet_.server(fleet_.ServerAt(address)).talked_nonsense();
-                         });
+      return all_may_be_refused;
     }
     return absl::StrContains(rank.failure().message(), "no server could be used for") &&
-           rank.healthy_before_failure() <=
-               scenario_.rank.scheduler.silence_timeout + absl::Seconds(5);
+           (all_may_be_refused || rank.healthy_before_failure() <=
+                                      scenario_.rank.scheduler.silence_timeout + absl::Seconds(5));
   }
 
   // Three before a window is suspected and at most ten that prove it; and each time before it is

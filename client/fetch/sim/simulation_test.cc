@@ -1,13 +1,17 @@
 #include "client/fetch/sim/simulation.h"
 
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "client/fetch/sim/scenario.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace penstock::sim {
 namespace {
+
+using ::testing::ElementsAre;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PENSTOCK_SANITIZED 1
@@ -88,6 +92,26 @@ TEST(SimulationReplayTest, SeedsThatOnceBrokeAPromise) {
   for (uint64_t seed : {56325, 58790, 83987, 89436, 98473}) {
     EXPECT_EQ(Simulate(DrawScenario(seed)).violation, "") << ReplayCommand(seed);
   }
+}
+
+// A consumer that keeps every slot but one waits for ever, and no server can help.
+TEST(ScenarioTest, LeavesEveryConsumerTheSlotsItNeeds) {
+  for (uint64_t seed : {uint64_t{8'004'360}, uint64_t{0}, uint64_t{1}, uint64_t{2}}) {
+    const RankOptions rank = DrawScenario(seed).rank;
+    EXPECT_LE(rank.consumer.hold + 2, rank.scheduler.num_slots) << ReplayCommand(seed);
+  }
+}
+
+TEST(ScenarioTest, DrawsEveryEndOfAnEpochAndOfAJob) {
+  std::set<Remainder> remainders;
+  uint64_t limited = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const Scenario scenario = DrawScenario(seed);
+    remainders.insert(scenario.steps.remainder);
+    limited += scenario.rank.scheduler.max_steps > 0;
+  }
+  EXPECT_THAT(remainders, ElementsAre(Remainder::kDrop, Remainder::kShort, Remainder::kCarry));
+  EXPECT_GT(limited, 0u);
 }
 
 TEST(SimulationReplayTest, ASeedGivesTheSameRunToTheLastEvent) {

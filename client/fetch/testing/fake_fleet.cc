@@ -147,10 +147,18 @@ void FakeFleet::OpenStream(StreamId stream, const std::string& address) {
     server.generation = stream.generation;
     server.draining = false;
     ServerInfo info;
+    info.instance = server.instance;
     info.cores = 2;
     scheduler_.OnHello(now_, stream, info);
-    scheduler_.OnCredit(now_, stream, options_.credit_bytes);
+    SayCredit(stream);
   });
+}
+
+void FakeFleet::SayCredit(StreamId stream) {
+  if (!Serves(stream) || servers_[stream.server].stalled) return;
+  scheduler_.OnCredit(now_, stream, options_.credit_bytes);
+  if (options_.credit_every == absl::InfiniteDuration()) return;
+  At(options_.credit_every, [this, stream] { SayCredit(stream); });
 }
 
 void FakeFleet::CloseStream(StreamId stream) {
@@ -228,6 +236,11 @@ void FakeFleet::Fetch(StreamId stream, const FetchRequest& fetch) {
   CheckDraining(server);
   CheckCredit(server, fetch);
   if (server.stalled || server.forget_all || std::exchange(server.forget_next, false)) return;
+  if (!window->second.in_use && IsFull(server) && server.fail_next.ok()) {
+    server.fail_next = absl::ResourceExhaustedError("windows do not fit");
+  } else {
+    window->second.in_use = true;
+  }
   const bool window_failed = server.failed.contains(fetch.window);
   if (window_failed || !server.fail_next.ok()) {
     StreamError error;
@@ -239,6 +252,13 @@ void FakeFleet::Fetch(StreamId stream, const FetchRequest& fetch) {
   }
   if (DiesOf(stream, fetch, window->second.id)) return;
   if (!RefuseForDamage(stream, fetch, window->second)) Answer(stream, fetch, window->second);
+}
+
+bool FakeFleet::IsFull(const FakeServer& server) const {
+  const auto in_use = [](const auto& window) { return window.second.in_use; };
+  return options_.windows_in_use > 0 &&
+         std::count_if(server.windows.begin(), server.windows.end(), in_use) >=
+             static_cast<std::ptrdiff_t>(options_.windows_in_use);
 }
 
 bool FakeFleet::DiesOf(StreamId stream, const FetchRequest& fetch, WindowId window) {

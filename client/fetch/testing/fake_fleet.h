@@ -31,6 +31,10 @@ struct FleetOptions {
   absl::Duration consume = absl::Milliseconds(1);  // Per step.
   uint64_t credit_bytes = 1 << 20;
   absl::Duration copying = absl::ZeroDuration();  // Of a part, beside all else that happens.
+  // Windows of which rows were asked for; of more it refuses rows. 0: no limit.
+  uint32_t windows_in_use = 0;
+  // Servers say their credit so often, as where windows wait for memory. Infinite: once.
+  absl::Duration credit_every = absl::InfiniteDuration();
   uint32_t hold = 0;  // Steps that the consumer keeps while it asks for the next.
 };
 
@@ -57,6 +61,8 @@ class FakeFleet final : public SchedulerActions {
   void DieOfRow(uint32_t server, WindowId window, uint32_t row);
   // After so many deaths of rows, over all servers, nobody dies of them any more.
   void DieOnlyTimes(int times) { deaths_left_ = times; }
+  // It is that process, at one address of several; 0, as without this: it does not say.
+  void SetInstance(uint32_t server, uint64_t instance) { servers_[server].instance = instance; }
   // It finds this record of the window damaged, until it is told to replace it.
   void DamageWindow(uint32_t server, WindowId window, Damage damage);
   // It answers the next fetch with this.
@@ -112,10 +118,12 @@ class FakeFleet final : public SchedulerActions {
     bool stalled = false;
     bool draining = false;    // It has said so: its stream is closed when it has answered.
     uint32_t generation = 0;  // Of the stream it serves; 0: none.
+    uint64_t instance = 0;
     struct Window {
       WindowId id;
       absl::Time ready_at;
       std::vector<Damage> damaged;  // That it was told of.
+      bool in_use = false;
     };
     std::map<uint64_t, Window> windows;
     double slowness = 1;
@@ -145,9 +153,11 @@ class FakeFleet final : public SchedulerActions {
   void At(absl::Duration delay, std::function<void()> action);
   absl::Duration Jitter(absl::Duration mean) { return mean * 2 * rng_.Uniform(); }
   bool Serves(StreamId stream) const;
+  void SayCredit(StreamId stream);
   void Answer(StreamId stream, const FetchRequest& fetch, const FakeServer::Window& window);
   bool RefuseForDamage(StreamId stream, const FetchRequest& fetch,
                        const FakeServer::Window& window);
+  bool IsFull(const FakeServer& server) const;
   bool DiesOf(StreamId stream, const FetchRequest& fetch, WindowId window);
   void PartArrives(StreamId stream, uint64_t request, uint32_t first,
                    const std::vector<Location>& rows);

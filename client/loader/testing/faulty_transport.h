@@ -20,11 +20,14 @@ struct Faults {
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
   uint64_t break_after_parts = kNever;  // Of each stream: it breaks then.
   uint64_t mute_after_parts = kNever;   // Of each stream: it says nothing from then on.
-  bool refuse = false;                  // No stream gets through.
+  bool refuse = false;                  // No stream gets through, with this code:
+  absl::StatusCode refusal = absl::StatusCode::kUnavailable;
   // Changes a part before it is passed on.
   std::function<void(ReceivedPart&)> tamper = nullptr;
   // Changes what the server says of itself.
   std::function<void(ServerInfo&)> disguise = nullptr;
+  // Says more, after Hello.
+  std::function<void(StreamEvents&)> add = nullptr;
 };
 
 // Thread-safe.
@@ -46,7 +49,8 @@ class FaultyTransport final : public Transport {
         : address_(address), faults_(faults), events_(events) {
       if (faults.refuse) {
         broken_ = true;
-        events.OnBroken(absl::UnavailableError(absl::StrCat(address, ": connection refused")));
+        events.OnBroken(
+            absl::Status(faults.refusal, absl::StrCat(address, ": connection refused")));
         return;
       }
       inner_ = inner.Connect(options, *this);
@@ -69,6 +73,7 @@ class FaultyTransport final : public Transport {
       ServerInfo said = info;
       if (faults_.disguise) faults_.disguise(said);
       events_.OnHello(said);
+      if (faults_.add) faults_.add(events_);
     }
     void OnWindowReady(uint64_t window, uint64_t bytes) override {
       if (!broken_ && parts_ < faults_.mute_after_parts) events_.OnWindowReady(window, bytes);

@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "records/base/mutex.h"
+#include "records/base/start_thread.h"
 
 namespace penstock {
 namespace {
@@ -132,10 +133,13 @@ class BundleStream final : public Stream {
     return !enough_ && taken_ < members_.size() && members_[taken_ - 1]->usable();
   }
   // On a thread of its own: the end of a stream waits for threads that may wait for our caller.
+  // Where there is none to be had, it waits for our end.
   void CloseWhatWasLeft() {
     Member& last = *members_[taken_ - 1];
     if (last.state != Member::State::kLeft || last.stream == nullptr) return;
-    closer_ = std::jthread([stream = std::move(last.stream)]() mutable { stream.reset(); });
+    left_ = std::move(last.stream);
+    auto closer = StartThread("that closes a connection", [this] { left_.reset(); });
+    if (closer.ok()) closer_ = *std::move(closer);
   }
   Member& LeastUsed() {
     Member* least = members_.front().get();
@@ -158,7 +162,10 @@ class BundleStream final : public Stream {
     MutexLock lock(&mutex_);
     if (broken_) return;
     if (num_hellos_ == 0) instance_ = info.instance;
-    if (info.instance != instance_ && member.extra) return LeaveAlone(member);
+    if (info.instance != instance_ && member.extra) {
+      return LeaveAlone(member, absl::FailedPreconditionError(absl::StrCat(
+                                    route_->ways[0]->address(), ": it reaches another server")));
+    }
     if (info.instance != instance_) {
       return BreakLocked(absl::FailedPreconditionError(
           absl::StrCat(route_->ways[0]->address(),
@@ -167,8 +174,11 @@ class BundleStream final : public Stream {
     member.state = Member::State::kUsable;
     if (++num_hellos_ == route_->growth.first) events_.OnHello(info);
   }
+  // Of one that was left alone it would repeat the sum, which says that the server is short of
+  // memory.
   void TakeCredit(Member& member, uint64_t bytes) {
     MutexLock lock(&mutex_);
+    if (!member.usable()) return;
     member.credit_bytes = bytes;
     uint64_t sum = 0;
     for (const auto& each : members_) sum += each->usable() ? each->credit_bytes : 0;
@@ -176,13 +186,14 @@ class BundleStream final : public Stream {
   }
   void Break(Member& member, absl::Status status) {
     MutexLock lock(&mutex_);
-    if (!member.usable()) return LeaveAlone(member);
-    BreakLocked(std::move(status));
+    if (member.usable()) return BreakLocked(std::move(status));
+    if (member.state == Member::State::kConnecting) LeaveAlone(member, std::move(status));
   }
   // The ways that are in use do.
-  void LeaveAlone(Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void LeaveAlone(Member& member, absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     member.state = Member::State::kLeft;
     enough_ = true;
+    if (!broken_) events_.OnConnectionGivenUp(std::move(why));
   }
   void BreakLocked(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!broken_.exchange(true)) events_.OnBroken(std::move(status));
@@ -202,7 +213,8 @@ class BundleStream final : public Stream {
   uint64_t instance_ ABSL_GUARDED_BY(mutex_) = 0;
 
   std::vector<std::unique_ptr<Member>> members_;
-  std::jthread closer_;  // Last: it ends a member's stream.
+  std::unique_ptr<Stream> left_;  // Of a member that is left alone; closer_ ends it.
+  std::jthread closer_;
 };
 
 class BundleTransport final : public Transport {

@@ -70,6 +70,13 @@ absl::Status BrokenStatus(absl::string_view address, const grpc::Status& status)
     return absl::UnavailableError(absl::StrCat(address, ": ", kSilentServer));
   }
   if (absl::StrContains(message, "http1.x server")) return NotAServer(address, "it speaks HTTP/1");
+  if (absl::StrContains(message, "Failed parsing HTTP/2")) {
+    // Not NotAServer(): a server that speaks TLS looks like it, until it is asked which.
+    return absl::UnavailableError(absl::StrCat(
+        address,
+        ": it does not speak gRPC (Failed parsing HTTP/2): the metrics port, or another "
+        "program's; give a penstock-server's --listen port"));
+  }
   bool lost = IsTransportFailure(status.error_code()) || absl::StrContains(message, "RST_STREAM");
   auto code =
       lost ? absl::StatusCode::kUnavailable : static_cast<absl::StatusCode>(status.error_code());

@@ -41,8 +41,17 @@ TEST(BrokenStatusTest, SaysThatAServerIsSilent) {
                      "failed to connect to all addresses; last error: UNAVAILABLE: connection "
                      "attempt timed out before receiving SETTINGS frame"),
               StatusIs(absl::StatusCode::kUnavailable,
-                       "h:1: it accepts connections and says nothing: it is stopped, or "
-                       "overloaded"));
+                       "h:1: it accepts connections and says nothing: it is stopped, "
+                       "overloaded, or no --listen port"));
+}
+
+TEST(BrokenStatusTest, TellsOfAPortThatSpeaksNoGrpc) {
+  EXPECT_THAT(Broken(grpc::StatusCode::UNAVAILABLE,
+                     "failed to connect to all addresses; last error: UNAVAILABLE: "
+                     "ipv4:127.0.0.1:9464: Failed parsing HTTP/2"),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       ::testing::AllOf(HasSubstr("h:1: it does not speak gRPC"),
+                                        HasSubstr("--listen port"))));
 }
 
 TEST(BrokenStatusTest, AnEndWithoutAnErrorIsUnavailable) {

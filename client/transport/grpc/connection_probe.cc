@@ -185,7 +185,7 @@ class Handshake {
     static constexpr uint8_t kAlpn[] = {2, 'h', '2'};
     SSL_CTX_set_alpn_protos(context_.get(), kAlpn, sizeof kAlpn);
     if (verify) Verify();
-    if (!tls.cert_file.empty()) UseCertificate();
+    own_ = UsePemFiles({.cert = tls.cert_file, .key = tls.key_file}, absl::Now(), context_.get());
     SSL_CTX_set_cert_cb(context_.get(), NoteRequest, &certificate_wanted_);
     ssl_.reset(SSL_new(context_.get()));
     SSL_set_app_data(ssl_.get(), this);
@@ -241,10 +241,6 @@ class Handshake {
     static_cast<Handshake*>(SSL_get_app_data(ssl))->refused_.reset(certificate);
     return 0;
   }
-  void UseCertificate() {
-    SSL_CTX_use_certificate_chain_file(context_.get(), tls_.cert_file.c_str());
-    SSL_CTX_use_PrivateKey_file(context_.get(), tls_.key_file.c_str(), SSL_FILETYPE_PEM);
-  }
 
   std::string ExplainHandshake(int error) {
     if (refused_ != nullptr) {
@@ -269,16 +265,14 @@ class Handshake {
       return "the server wants a client certificate (its --tls-client-ca); give --tls-cert and "
              "--tls-key";
     }
-    absl::StatusOr<PemTexts> own =
-        LoadPemFiles({.cert = tls_.cert_file, .key = tls_.key_file}, absl::Now());
-    if (!own.ok()) return std::string(own.status().message());
-    for (const std::string& warning : own->warnings) {
+    if (!own_.ok()) return std::string(own_.status().message());
+    for (const std::string& warning : own_->warnings) {
       if (absl::StrContains(warning, "the certificate ")) {
         return absl::StrCat("the server refused this client's certificate: ", warning);
       }
     }
     return absl::StrCat("the server refused this client's certificate ", tls_.cert_file,
-                        " (issuer: ", CertificateIssuer(SSL_get_certificate(ssl_.get())),
+                        " (issuer: ", CertificateIssuer(SSL_CTX_get0_certificate(context_.get())),
                         "); its CA must be in the server's --tls-client-ca");
   }
 
@@ -286,7 +280,8 @@ class Handshake {
   const TlsOptions& tls_;
   bool certificate_wanted_ = false;
   bool got_alert_ = false;
-  X509Ptr refused_;  // The server's, which did not verify.
+  X509Ptr refused_;               // The server's, which did not verify.
+  absl::StatusOr<PemTexts> own_;  // Where it is not OK, the server was shown no certificate.
   ContextPtr context_;
   SslPtr ssl_;
 };

@@ -14,7 +14,7 @@ namespace penstock {
 
 // Of a server that takes a connection and then does nothing, in words for a person.
 inline constexpr absl::string_view kSilentServer =
-    "it accepts connections and says nothing: it is stopped, or overloaded";
+    "it accepts connections and says nothing: it is stopped, overloaded, or no --listen port";
 
 struct ProbedServer {
   // Numeric HOST:PORT; a name is not looked up again, and such a probe finds nothing.

@@ -35,19 +35,11 @@ void GrpcPayload::Recycle() {
   slices_.clear();
   // The pool may end with this reference, after it has taken the payload back.
   std::shared_ptr<GrpcPayloadPool> pool = std::move(pool_);
-  pool->Return(this);
+  pool->free_.Return(std::unique_ptr<GrpcPayload>(this));
 }
 
 GrpcPayloadPtr GrpcPayloadPool::Take(grpc::ByteBuffer& message) {
-  std::unique_ptr<GrpcPayload> payload;
-  {
-    MutexLock lock(&mutex_);
-    if (!free_.empty()) {
-      payload = std::move(free_.back());
-      free_.pop_back();
-    }
-  }
-  if (payload == nullptr) payload = std::make_unique<GrpcPayload>();
+  std::unique_ptr<GrpcPayload> payload = free_.Take();
   payload->pool_ = shared_from_this();
   payload->skipped_ = 0;
   payload->size_ = message.Length();
@@ -63,11 +55,6 @@ GrpcPayloadPtr GrpcPayloadPool::Take(grpc::ByteBuffer& message) {
 void GrpcPayloadPool::Skip(GrpcPayload& payload, size_t bytes) {
   payload.skipped_ += bytes;
   payload.size_ -= bytes;
-}
-
-void GrpcPayloadPool::Return(GrpcPayload* payload) {
-  MutexLock lock(&mutex_);
-  free_.emplace_back(payload);
 }
 
 }  // namespace penstock

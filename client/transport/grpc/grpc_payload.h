@@ -10,7 +10,7 @@
 #include "client/transport/transport.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/slice.h"
-#include "records/base/mutex.h"
+#include "records/base/free_list.h"
 
 namespace penstock {
 
@@ -47,10 +47,7 @@ class GrpcPayloadPool : public std::enable_shared_from_this<GrpcPayloadPool> {
  private:
   friend class GrpcPayload;
 
-  void Return(GrpcPayload* payload);
-
-  Mutex mutex_;
-  std::vector<std::unique_ptr<GrpcPayload>> free_ ABSL_GUARDED_BY(mutex_);
+  FreeList<GrpcPayload> free_;
 };
 
 }  // namespace penstock

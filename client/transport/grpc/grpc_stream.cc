@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/transport/grpc/broken_status.h"
-#include "client/transport/grpc/connection_probe.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/wire/shared_memory.h"
 
@@ -164,13 +164,18 @@ void GrpcStream::OnDone(const grpc::Status& status) {
     broken = absl::UnavailableError(broken.message());
   }
   if (said_hello_ || !MayBeTls(status)) return TellBroken(broken);
-  ProbedServer server = ProbedServerOf(address_, tls_, status);
+  if (!StartProbe(broken, ProbedServerOf(address_, tls_, status))) TellBroken(broken);
+}
+
+bool GrpcStream::StartProbe(const absl::Status& broken, ProbedServer server) {
   // Held until probe_ is set, for TellBroken() lets our destructor go on.
   MutexLock lock(&mutex_);
-  probe_ = std::jthread([this, broken, server = std::move(server)] {
+  auto probe = StartThread("that looks why", [this, broken, server = std::move(server)] {
     const std::string cause = ProbeConnection(server, tls_, kProbeTimeout, stop_probe_.get_token());
     TellBroken(WithCause(address_, broken, cause));
   });
+  if (probe.ok()) probe_ = *std::move(probe);
+  return probe.ok();
 }
 
 void GrpcStream::TellBroken(const absl::Status& status) {

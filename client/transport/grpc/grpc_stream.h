@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "client/transport/grpc/connection_probe.h"
 #include "client/transport/grpc/grpc_payload.h"
 #include "client/transport/network_options.h"
 #include "client/transport/shm/shared_memory_request.h"
@@ -70,6 +71,8 @@ class GrpcStream final : public Stream,
   absl::Status Handle(const wire::Credit& credit);
   absl::Status Handle(const wire::Draining& draining);
   void ReleaseHoldIfDue();
+  // True: TellBroken() follows, with what the thread has found out.
+  bool StartProbe(const absl::Status& broken, ProbedServer server);
   // The last event.
   void TellBroken(const absl::Status& status);
 

@@ -1,6 +1,5 @@
 #include "client/transport/grpc/grpc_transport.h"
 
-#include <thread>
 #include <utility>
 
 #include "client/transport/grpc/grpc_stream.h"
@@ -13,16 +12,12 @@ namespace {
 // A stream whose files could not be read.
 class BrokenStream final : public Stream {
  public:
-  BrokenStream(absl::Status status, StreamEvents& events)
-      : thread_([status = std::move(status), &events] { events.OnBroken(status); }) {}
+  BrokenStream(absl::Status status, StreamEvents& events) { events.OnBroken(std::move(status)); }
 
   void OpenWindow(const struct OpenWindow&) override {}
   void Fetch(const struct Fetch&) override {}
   void Cancel(uint64_t) override {}
   void Release(uint64_t) override {}
-
- private:
-  std::jthread thread_;  // Events come from threads of the transport's.
 };
 
 class GrpcTransport final : public Transport {

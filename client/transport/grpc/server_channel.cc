@@ -11,6 +11,7 @@
 #include "grpcpp/security/credentials.h"
 #include "records/base/status.h"
 #include "records/io/file_source.h"
+#include "records/io/loopback.h"
 #include "records/wire/limits.h"
 
 namespace penstock {
@@ -86,13 +87,7 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path) {
 
 bool IsLoopbackAddress(absl::string_view address) {
   const absl::string_view host = address.substr(0, address.rfind(':'));
-  if (host == "localhost" || host == "[::1]") return true;
-  const std::vector<absl::string_view> parts = absl::StrSplit(host, '.');
-  // A name such as 127.example.com is anybody's.
-  return parts.size() == 4 && parts[0] == "127" &&
-         std::all_of(parts.begin(), parts.end(), [](absl::string_view part) {
-           return !part.empty() && std::all_of(part.begin(), part.end(), absl::ascii_isdigit);
-         });
+  return host == "[::1]" || IsLoopbackHost(host);
 }
 
 ServerChannel::ServerChannel(std::string address, NetworkOptions options)

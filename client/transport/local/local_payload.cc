@@ -15,27 +15,14 @@ void LocalPayload::Recycle() {
   part_ = PartBuffer();
   // The pool may end with this reference, after it has taken the payload back.
   std::shared_ptr<LocalPayloadPool> pool = std::move(pool_);
-  pool->Return(this);
+  pool->free_.Return(std::unique_ptr<LocalPayload>(this));
 }
 
 std::unique_ptr<PartPayload, PartPayloadRecycler> LocalPayloadPool::Wrap(PartBuffer part) {
-  std::unique_ptr<LocalPayload> payload;
-  {
-    MutexLock lock(&mutex_);
-    if (!free_.empty()) {
-      payload = std::move(free_.back());
-      free_.pop_back();
-    }
-  }
-  if (payload == nullptr) payload = std::make_unique<LocalPayload>();
+  std::unique_ptr<LocalPayload> payload = free_.Take();
   payload->part_ = std::move(part);
   payload->pool_ = shared_from_this();
   return std::unique_ptr<PartPayload, PartPayloadRecycler>(payload.release());
-}
-
-void LocalPayloadPool::Return(LocalPayload* payload) {
-  MutexLock lock(&mutex_);
-  free_.emplace_back(payload);
 }
 
 }  // namespace penstock

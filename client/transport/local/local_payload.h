@@ -3,11 +3,10 @@
 #define PENSTOCK_CLIENT_TRANSPORT_LOCAL_LOCAL_PAYLOAD_H_
 
 #include <memory>
-#include <vector>
 
 #include "client/transport/transport.h"
 #include "records/base/crc32c.h"
-#include "records/base/mutex.h"
+#include "records/base/free_list.h"
 #include "records/engine/part_buffer.h"
 
 namespace penstock {
@@ -36,10 +35,7 @@ class LocalPayloadPool : public std::enable_shared_from_this<LocalPayloadPool> {
 
  private:
   friend class LocalPayload;
-  void Return(LocalPayload* payload);
-
-  Mutex mutex_;
-  std::vector<std::unique_ptr<LocalPayload>> free_ ABSL_GUARDED_BY(mutex_);
+  FreeList<LocalPayload> free_;
 };
 
 }  // namespace penstock

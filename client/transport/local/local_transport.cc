@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
 #include "client/transport/local/local_payload.h"
 #include "records/base/mutex.h"
 #include "records/base/status.h"
@@ -16,7 +17,9 @@ namespace {
 class LocalStream final : public Stream, private SessionEvents {
  public:
   LocalStream(Engine& engine, const StreamOptions& options, StreamEvents& events)
-      : payloads_(std::make_shared<LocalPayloadPool>()), events_(events) {
+      : payloads_(std::make_shared<LocalPayloadPool>()),
+        data_root_(engine.options().data_root),
+        events_(events) {
     absl::Status opened = Open(engine, options);
     if (!opened.ok()) Break(std::move(opened));
   }
@@ -37,10 +40,9 @@ class LocalStream final : public Stream, private SessionEvents {
  private:
   absl::Status Open(Engine& engine, StreamOptions options) {
     options.checksums = false;  // There is no wire to guard.
-    PENSTOCK_ASSIGN_OR_RETURN(const ServerInfo info, engine.Describe(options));
     PENSTOCK_ASSIGN_OR_RETURN(session_, engine.OpenSession(options, *this));
     MutexLock lock(&mutex_);
-    events_.OnHello(info);
+    events_.OnHello(session_->info());
     events_.OnCredit(engine.options().limits.session_part_bytes);
     return absl::OkStatus();
   }
@@ -66,11 +68,15 @@ class LocalStream final : public Stream, private SessionEvents {
   bool DecodesRows() const override { return events_.DecodesRows(); }
   void OnRows(RowSource& rows) override { events_.OnRows(rows); }
   void OnError(StreamError error) override {
+    if (absl::IsNotFound(error.status)) {
+      error.status = absl::NotFoundError(absl::StrCat(error.status.message(), " in ", data_root_));
+    }
     MutexLock lock(&mutex_);
     if (!broken_) events_.OnError(std::move(error));
   }
 
   const std::shared_ptr<LocalPayloadPool> payloads_;  // Shared with the payloads in use.
+  const std::string data_root_;
   Mutex mutex_;
   StreamEvents& events_;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/wire/shared_memory.h"
 
@@ -75,12 +76,17 @@ SharedMemoryRequest::SharedMemoryRequest(std::string socket, std::string ticket,
       ticket_(std::move(ticket)),
       done_(std::move(done)),
       stop_(eventfd(0, EFD_CLOEXEC)) {
-  thread_ = std::jthread([this] { done_(Fetch()); });
+  auto thread = StartThread("that asks for shared memory", [this] { done_(Fetch()); });
+  if (thread.ok()) {
+    thread_ = *std::move(thread);
+  } else {
+    done_(thread.status());
+  }
 }
 
 SharedMemoryRequest::~SharedMemoryRequest() {
   if (stop_.valid()) eventfd_write(stop_.get(), 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 absl::StatusOr<std::shared_ptr<const SharedMapping>> SharedMemoryRequest::Fetch() const {

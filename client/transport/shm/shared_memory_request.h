@@ -17,7 +17,8 @@ namespace penstock {
 // ends it early and returns when `done` has, if it was called at all. Thread-compatible.
 class SharedMemoryRequest {
  public:
-  // Called once, on the request's thread: the mapping, or why there is none.
+  // Called once, on the request's thread or, if there is none to be had, by the constructor: the
+  // mapping, or why there is none.
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<const SharedMapping>>)>;
 
   SharedMemoryRequest(std::string socket, std::string ticket, Done done);

@@ -25,15 +25,7 @@ absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> SharedPayloadP
                                                       offset, " of shared memory of ", all.size(),
                                                       " bytes"));
   }
-  std::unique_ptr<SharedPayload> payload;
-  {
-    MutexLock lock(&mutex_);
-    if (!free_.empty()) {
-      payload = std::move(free_.back());
-      free_.pop_back();
-    }
-  }
-  if (payload == nullptr) payload = std::make_unique<SharedPayload>();
+  std::unique_ptr<SharedPayload> payload = free_.Take();
   payload->offset_ = offset;
   payload->bytes_ = all.subspan(offset, size);
   payload->pool_ = shared_from_this();
@@ -41,10 +33,7 @@ absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> SharedPayloadP
 }
 
 void SharedPayloadPool::Return(SharedPayload* payload, uint64_t offset) {
-  {
-    MutexLock lock(&mutex_);
-    free_.emplace_back(payload);
-  }
+  free_.Return(std::unique_ptr<SharedPayload>(payload));
   MutexLock lock(&ack_mutex_);
   if (ack_) ack_(offset);
 }

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/transport/shm/shared_mapping.h"
 #include "client/transport/transport.h"
 #include "records/base/crc32c.h"
+#include "records/base/free_list.h"
 #include "records/base/mutex.h"
 
 namespace penstock {
@@ -52,8 +52,7 @@ class SharedPayloadPool : public std::enable_shared_from_this<SharedPayloadPool>
   void Return(SharedPayload* payload, uint64_t offset);
 
   const std::shared_ptr<const SharedMapping> mapping_;
-  Mutex mutex_;
-  std::vector<std::unique_ptr<SharedPayload>> free_ ABSL_GUARDED_BY(mutex_);
+  FreeList<SharedPayload> free_;
   Mutex ack_mutex_;  // Held while `ack` runs.
   Ack ack_ ABSL_GUARDED_BY(ack_mutex_);
 };

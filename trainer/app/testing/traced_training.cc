@@ -11,8 +11,8 @@
 #include "gtest/gtest.h"
 #include "records/base/status.h"
 #include "trainer/app/training_watch.h"
+#include "trainer/input/testing/memory_input.h"
 #include "trainer/model/initialize.h"
-#include "trainer/testing/memory_input.h"
 
 namespace penstock {
 namespace {

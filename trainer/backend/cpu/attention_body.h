@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "trainer/backend/cpu/transpose.h"
 #include "trainer/backend/cpu/vector.h"
 
 namespace penstock::cpu {
@@ -17,16 +18,18 @@ namespace penstock::cpu {
 inline constexpr int kTokens = 64;
 
 // to (kDim, 64) = from (64 tokens of row stride `stride`, kDim) transposed, times scale.
-template <int kDim>
+template <typename Vec, int kDim>
 PENSTOCK_INLINE void TransposeHead(const float* from, ptrdiff_t stride, float scale, float* to) {
   for (int token = 0; token < kTokens; token += kLanes) {
     for (int d = 0; d < kDim; d += kLanes) {
-      TransposeBlock(from + token * stride + d, stride, scale, to + d * kTokens + token, kTokens);
+      Transposer<Vec>::Block(from + token * stride + d, stride, scale, to + d * kTokens + token,
+                             kTokens);
     }
   }
 }
 
 // Replaces s (64 keys, 64 queries) by e^(s - largest of the column) and gives 1 / column sums.
+template <typename Vec>
 PENSTOCK_INLINE void ExpColumns(float* s, Vec inverse[4]) {
   Vec largest[4], sum[4];
   PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) {
@@ -37,7 +40,7 @@ PENSTOCK_INLINE void ExpColumns(float* s, Vec inverse[4]) {
     PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) {
       Vec x;
       Load(s + key * kTokens + n * kLanes, x);
-      largest[n] = x > largest[n] ? x : largest[n];
+      Raise(largest[n], x);
     }
   }
   for (int key = 0; key < kTokens; ++key) {
@@ -54,6 +57,7 @@ PENSTOCK_INLINE void ExpColumns(float* s, Vec inverse[4]) {
 }
 
 // sum += x times scale, (64, 64) each.
+template <typename Vec>
 PENSTOCK_INLINE void AddScaled(const float* x, float scale, float* sum) {
   for (int i = 0; i < kTokens * kTokens; i += kLanes) {
     Vec addend, total;
@@ -64,18 +68,19 @@ PENSTOCK_INLINE void AddScaled(const float* x, float scale, float* sum) {
 }
 
 // `bias` is as scores are kept, or null.
-template <int kRegisters, int kDim>
+template <typename Target, int kDim>
 PENSTOCK_INLINE void AttendHead(const float* q, const float* bias, ptrdiff_t width, float* out) {
+  using Vec = typename Target::Vec;
   alignas(64) float transposed[kDim * kTokens], s[kTokens * kTokens], inverse[kTokens];
   const ptrdiff_t stride = 3 * width;
   const float *k = q + width, *v = k + width;
-  TransposeHead<kDim>(q, stride, 1.0f / std::sqrt(static_cast<float>(kDim)), transposed);
-  Multiply64<kRegisters, 4>(k, stride, 1, kDim, transposed, kTokens, s, kTokens);
-  if (bias != nullptr) AddScaled(bias, 1.0f, s);
+  TransposeHead<Vec, kDim>(q, stride, 1.0f / std::sqrt(static_cast<float>(kDim)), transposed);
+  Multiply64<Target, 4>(k, stride, 1, kDim, transposed, kTokens, s, kTokens);
+  if (bias != nullptr) AddScaled<Vec>(bias, 1.0f, s);
   Vec inverses[4];
   ExpColumns(s, inverses);
   PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) Store(inverses[n], inverse + n * kLanes);
-  Multiply64<kRegisters, kDim / kLanes>(s, 1, kTokens, kTokens, v, stride, out, width);
+  Multiply64<Target, kDim / kLanes>(s, 1, kTokens, kTokens, v, stride, out, width);
   for (int token = 0; token < kTokens; ++token) {
     PENSTOCK_UNROLL for (int d = 0; d < kDim; d += kLanes) {
       Vec x;
@@ -87,6 +92,7 @@ PENSTOCK_INLINE void AttendHead(const float* q, const float* bias, ptrdiff_t wid
 }
 
 // p becomes the softmax, dp the gradient by the scores before scaling, times scale.
+template <typename Vec>
 PENSTOCK_INLINE void SoftmaxBackward(float* p, float* dp, const Vec inverse[4], float scale) {
   Vec mean[4];
   PENSTOCK_UNROLL for (int n = 0; n < 4; ++n) mean[n] = Vec{};
@@ -112,68 +118,71 @@ PENSTOCK_INLINE void SoftmaxBackward(float* p, float* dp, const Vec inverse[4], 
 }
 
 // `bias` and `dbias`, to which is added, are as scores are kept, or null.
-template <int kRegisters, int kDim>
+template <typename Target, int kDim>
 PENSTOCK_INLINE void AttendHeadBackward(const float* q, const float* bias, const float* dout,
                                         ptrdiff_t width, float* dq, float* dbias) {
+  using Vec = typename Target::Vec;
   constexpr int kVecs = kDim / kLanes;
   alignas(64) float transposed[kDim * kTokens], p[kTokens * kTokens], ds[kTokens * kTokens];
   const ptrdiff_t stride = 3 * width;
   const float scale = 1.0f / std::sqrt(static_cast<float>(kDim));
   const float *k = q + width, *v = k + width;
-  TransposeHead<kDim>(q, stride, scale, transposed);
-  Multiply64<kRegisters, 4>(k, stride, 1, kDim, transposed, kTokens, p, kTokens);
-  if (bias != nullptr) AddScaled(bias, 1.0f, p);
+  TransposeHead<Vec, kDim>(q, stride, scale, transposed);
+  Multiply64<Target, 4>(k, stride, 1, kDim, transposed, kTokens, p, kTokens);
+  if (bias != nullptr) AddScaled<Vec>(bias, 1.0f, p);
   Vec inverse[4];
   ExpColumns(p, inverse);
-  TransposeHead<kDim>(dout, width, 1.0f, transposed);
-  Multiply64<kRegisters, 4>(v, stride, 1, kDim, transposed, kTokens, ds, kTokens);
+  TransposeHead<Vec, kDim>(dout, width, 1.0f, transposed);
+  Multiply64<Target, 4>(v, stride, 1, kDim, transposed, kTokens, ds, kTokens);
   SoftmaxBackward(p, ds, inverse, scale);
-  if (dbias != nullptr) AddScaled(ds, 1.0f / scale, dbias);
+  if (dbias != nullptr) AddScaled<Vec>(ds, 1.0f / scale, dbias);
   float *dk = dq + width, *dv = dk + width;
-  Multiply64<kRegisters, kVecs>(p, kTokens, 1, kTokens, dout, width, dv, stride);
-  Multiply64<kRegisters, kVecs>(ds, kTokens, 1, kTokens, q, stride, dk, stride);
-  Multiply64<kRegisters, kVecs>(ds, 1, kTokens, kTokens, k, stride, dq, stride);
+  Multiply64<Target, kVecs>(p, kTokens, 1, kTokens, dout, width, dv, stride);
+  Multiply64<Target, kVecs>(ds, kTokens, 1, kTokens, q, stride, dk, stride);
+  Multiply64<Target, kVecs>(ds, 1, kTokens, kTokens, k, stride, dq, stride);
 }
 
 // Gives `transposed` with the head's bias; null if there is none.
+template <typename Vec>
 PENSTOCK_INLINE const float* TransposeBias(const float* bias, size_t head, float* transposed) {
   if (bias == nullptr) return nullptr;
-  TransposeHead<kTokens>(bias + head * kTokens * kTokens, kTokens, 1.0f, transposed);
+  TransposeHead<Vec, kTokens>(bias + head * kTokens * kTokens, kTokens, 1.0f, transposed);
   return transposed;
 }
 
-template <int kRegisters, int kDim>
+template <typename Target, int kDim>
 PENSTOCK_INLINE void AttendAll(const float* qkv, const float* bias, size_t samples, size_t heads,
                                float* out) {
+  using Vec = typename Target::Vec;
   alignas(64) float transposed[kTokens * kTokens];
   const size_t width = heads * kDim;
   for (size_t h = 0; h < heads; ++h) {
-    const float* head_bias = TransposeBias(bias, h, transposed);
+    const float* head_bias = TransposeBias<Vec>(bias, h, transposed);
     for (size_t b = 0; b < samples; ++b) {
-      AttendHead<kRegisters, kDim>(qkv + b * kTokens * 3 * width + h * kDim, head_bias,
-                                   static_cast<ptrdiff_t>(width),
-                                   out + b * kTokens * width + h * kDim);
+      AttendHead<Target, kDim>(qkv + b * kTokens * 3 * width + h * kDim, head_bias,
+                               static_cast<ptrdiff_t>(width), out + b * kTokens * width + h * kDim);
     }
   }
 }
 
-template <int kRegisters, int kDim>
+template <typename Target, int kDim>
 PENSTOCK_INLINE void AttendAllBackward(const float* qkv, const float* bias, const float* dout,
                                        size_t samples, size_t heads, float* dqkv, float* dbias) {
+  using Vec = typename Target::Vec;
   alignas(64) float transposed[kTokens * kTokens], sums[kTokens * kTokens];
   const size_t width = heads * kDim;
   for (size_t h = 0; h < heads; ++h) {
-    const float* head_bias = TransposeBias(bias, h, transposed);
+    const float* head_bias = TransposeBias<Vec>(bias, h, transposed);
     if (dbias != nullptr) std::fill(sums, sums + kTokens * kTokens, 0.0f);
     for (size_t b = 0; b < samples; ++b) {
       const size_t offset = b * kTokens * 3 * width + h * kDim;
-      AttendHeadBackward<kRegisters, kDim>(
+      AttendHeadBackward<Target, kDim>(
           qkv + offset, head_bias, dout + b * kTokens * width + h * kDim,
           static_cast<ptrdiff_t>(width), dqkv + offset, dbias == nullptr ? nullptr : sums);
     }
     if (dbias == nullptr) continue;
-    TransposeHead<kTokens>(sums, kTokens, 1.0f, transposed);
-    AddScaled(transposed, 1.0f, dbias + h * kTokens * kTokens);
+    TransposeHead<Vec, kTokens>(sums, kTokens, 1.0f, transposed);
+    AddScaled<Vec>(transposed, 1.0f, dbias + h * kTokens * kTokens);
   }
 }
 

@@ -2,10 +2,18 @@
 
 #include <utility>
 
+#include "records/base/start_thread.h"
+#include "records/base/status.h"
+
 namespace penstock {
 
-BucketThread::BucketThread(std::function<absl::Status(size_t)> task)
-    : task_(std::move(task)), thread_([this] { Serve(); }) {}
+absl::StatusOr<std::unique_ptr<BucketThread>> BucketThread::Start(
+    std::function<absl::Status(size_t)> task) {
+  std::unique_ptr<BucketThread> buckets(new BucketThread(std::move(task)));
+  PENSTOCK_ASSIGN_OR_RETURN(buckets->thread_, StartThread("that exchanges gradients",
+                                                          [it = buckets.get()] { it->Serve(); }));
+  return buckets;
+}
 
 BucketThread::~BucketThread() {
   MutexLock lock(&mutex_);

@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "records/base/mutex.h"
 
 namespace penstock {
@@ -15,8 +18,10 @@ namespace penstock {
 // Begin() and Wait() are of one thread, Finish() of any.
 class BucketThread {
  public:
-  // `task` is called on the thread, for one bucket after the other from 0 on.
-  explicit BucketThread(std::function<absl::Status(size_t bucket)> task);
+  // `task` is called on the thread, for one bucket after the other from 0 on. kResourceExhausted:
+  // it could not be started.
+  static absl::StatusOr<std::unique_ptr<BucketThread>> Start(
+      std::function<absl::Status(size_t bucket)> task);
   // REQUIRES: no round is under way.
   ~BucketThread();
 
@@ -29,6 +34,7 @@ class BucketThread {
   absl::Status Wait();
 
  private:
+  explicit BucketThread(std::function<absl::Status(size_t)> task) : task_(std::move(task)) {}
   void Serve();
 
   const std::function<absl::Status(size_t)> task_;

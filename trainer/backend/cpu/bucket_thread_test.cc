@@ -17,42 +17,42 @@ using testing::HasSubstr;
 
 TEST(BucketThreadTest, ABucketIsTakenUpWhileOthersAreUnfinished) {
   std::latch first{1};
-  BucketThread thread([&](size_t bucket) {
-    if (bucket == 0) first.count_down();
-    return absl::OkStatus();
-  });
-  thread.Begin(/*buckets=*/2, /*parts=*/1);
-  thread.Finish(0);
+  ASSERT_OK_AND_ASSIGN(const auto thread, BucketThread::Start([&](size_t bucket) {
+                         if (bucket == 0) first.count_down();
+                         return absl::OkStatus();
+                       }));
+  thread->Begin(/*buckets=*/2, /*parts=*/1);
+  thread->Finish(0);
   first.wait();
-  thread.Finish(1);
-  EXPECT_OK(thread.Wait());
+  thread->Finish(1);
+  EXPECT_OK(thread->Wait());
 }
 
 TEST(BucketThreadTest, EachBucketWaitsForAllPartsAndForThoseBefore) {
   constexpr size_t kBuckets = 50, kParts = 4;
   std::atomic<size_t> finished[kBuckets] = {};
   std::vector<size_t> taken;
-  BucketThread thread([&](size_t bucket) {
-    EXPECT_EQ(finished[bucket], kParts);
-    taken.push_back(bucket);
-    return absl::OkStatus();
-  });
+  ASSERT_OK_AND_ASSIGN(const auto thread, BucketThread::Start([&](size_t bucket) {
+                         EXPECT_EQ(finished[bucket], kParts);
+                         taken.push_back(bucket);
+                         return absl::OkStatus();
+                       }));
   for (size_t round = 0; round < 3; ++round) {
     for (auto& count : finished) count = 0;
     taken.clear();
-    thread.Begin(kBuckets, kParts);
+    thread->Begin(kBuckets, kParts);
     {
       std::vector<std::jthread> parts;
       for (size_t part = 0; part < kParts; ++part) {
         parts.emplace_back([&] {
           for (size_t bucket = 0; bucket < kBuckets; ++bucket) {
             ++finished[bucket];
-            thread.Finish(bucket);
+            thread->Finish(bucket);
           }
         });
       }
     }
-    EXPECT_OK(thread.Wait());
+    EXPECT_OK(thread->Wait());
     ASSERT_EQ(taken.size(), kBuckets);
     for (size_t i = 0; i < kBuckets; ++i) EXPECT_EQ(taken[i], i);
   }
@@ -61,15 +61,15 @@ TEST(BucketThreadTest, EachBucketWaitsForAllPartsAndForThoseBefore) {
 TEST(BucketThreadTest, AfterAnErrorNothingIsTakenUpUntilTheNextRound) {
   std::vector<size_t> taken;
   bool fails = true;
-  BucketThread thread([&](size_t bucket) -> absl::Status {
-    taken.push_back(bucket);
-    if (fails && bucket == 1) return absl::UnavailableError("rank 3 died");
-    return absl::OkStatus();
-  });
+  ASSERT_OK_AND_ASSIGN(const auto thread, BucketThread::Start([&](size_t bucket) -> absl::Status {
+                         taken.push_back(bucket);
+                         if (fails && bucket == 1) return absl::UnavailableError("rank 3 died");
+                         return absl::OkStatus();
+                       }));
   auto round = [&] {
-    thread.Begin(3, 1);
-    for (size_t bucket = 0; bucket < 3; ++bucket) thread.Finish(bucket);
-    return thread.Wait();
+    thread->Begin(3, 1);
+    for (size_t bucket = 0; bucket < 3; ++bucket) thread->Finish(bucket);
+    return thread->Wait();
   };
   EXPECT_THAT(round(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("rank 3 died")));
   EXPECT_THAT(taken, ElementsAre(0, 1));

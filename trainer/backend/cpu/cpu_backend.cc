@@ -1,7 +1,5 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/reference/adamw.h"
 #include "kernels/reference/loss.h"
+#include "records/base/machine_limits.h"
 #include "records/base/status.h"
 #include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/shard_tree.h"
@@ -20,12 +19,6 @@ namespace {
 
 // What one thread takes of an array at a time; part of the bits of the norm.
 constexpr size_t kSlice = 16384;
-
-size_t UsableCores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
 
 // Activations of tiny grow by 0.8 MB a row in training; two rows stay in 2 MB of L2. GEMMs keep 128
 // rows of the larger models, whose weights are then worth the packing.
@@ -46,16 +39,24 @@ void ForSlices(ThreadPool* pool, size_t size, absl::FunctionRef<void(size_t, siz
 absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const BoardModelConfig& config,
                                                                const CpuBackendOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(config.Validate());
+  PENSTOCK_RETURN_IF_ERROR(CheckGemmEngine(options.gemm));
   if (options.shards == 0) {
     return absl::InvalidArgumentError("a batch needs at least one virtual shard");
   }
   if (options.ranks != nullptr && !options.fast_reduction) {
     PENSTOCK_RETURN_IF_ERROR(CheckShardsAndRanks(options.shards, options.ranks->size()));
   }
-  return std::unique_ptr<CpuBackend>(new CpuBackend(config, options));
+  const size_t threads = options.threads == 0
+                             ? std::max<size_t>(1, ReadMachineLimits().cores / options.processes)
+                             : options.threads;
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, ThreadPool::Start(threads));
+  std::unique_ptr<CpuBackend> backend(new CpuBackend(config, options, std::move(pool)));
+  PENSTOCK_RETURN_IF_ERROR(backend->StartExchange());
+  return backend;
 }
 
-CpuBackend::CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options)
+CpuBackend::CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options,
+                       std::unique_ptr<ThreadPool> pool)
     : config_(config),
       table_(ParameterTable::ForBoard(config)),
       shards_(ShardsFor(options.shards, options.ranks == nullptr ? 1 : options.ranks->size(),
@@ -63,28 +64,31 @@ CpuBackend::CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& 
       block_rows_(options.block_rows == 0 ? DefaultBlockRows(config) : options.block_rows),
       gemm_(options.gemm),
       kernels_(options.kernels == nullptr ? *SupportedCpuKernels().front() : *options.kernels),
-      pool_(options.threads == 0 ? std::max<size_t>(1, UsableCores() / options.processes)
-                                 : options.threads),
+      pool_(std::move(pool)),
       ranks_(options.ranks == nullptr ? alone_ : *options.ranks),
       update_(BuildUpdate(table_, shards_)),
       merge_(ranks_, options.fast_reduction ? FastTree(shards_, ranks_.size()) : TreeOf(update_),
              shards_, table_.arena_size(),
              options.fast_reduction ? options.wire : WireFloat::kFp32),
       state_(table_.arena_size()),
-      activations_(pool_.threads()),
-      bucket_floats_(options.bucket_floats) {
-  if (ranks_.size() == 1) return;
-  exchange_.emplace([this](size_t bucket) {
+      activations_(pool_->threads()),
+      bucket_floats_(options.bucket_floats) {}
+
+absl::Status CpuBackend::StartExchange() {
+  if (ranks_.size() == 1) return absl::OkStatus();
+  auto merge = [this](size_t bucket) {
     ranks_.Mark(state_.step, static_cast<uint32_t>(bucket));
     const std::string name = absl::StrCat("bucket ", bucket);
     const TraceScope scope(tracer_, static_cast<uint32_t>(threads() + 1), name);
     return MergeBucket(buckets_[bucket]);
-  });
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(exchange_, BucketThread::Start(std::move(merge)));
+  return absl::OkStatus();
 }
 
 void CpuBackend::set_tracer(Tracer* tracer) {
   tracer_ = tracer;
-  if (tracer == nullptr || !exchange_.has_value()) return;
+  if (tracer == nullptr || exchange_ == nullptr) return;
   tracer->NameTrack(static_cast<uint32_t>(threads() + 1), "exchange between ranks");
 }
 
@@ -174,7 +178,7 @@ void CpuBackend::RunLastBlock(const BlockExecutor& executor, const BlockMemory<f
 void CpuBackend::RoundParameters() {
   if (gemm_ != GemmEngine::kOneDnnBf16 || parameters_are_rounded_) return;
   rounded_.resize(table_.arena_size());
-  ForSlices(&pool_, table_.arena_size(), [&](size_t first, size_t count) {
+  ForSlices(pool_.get(), table_.arena_size(), [&](size_t first, size_t count) {
     RoundToBf16(std::span<const float>(state_.parameters).subspan(first, count),
                 std::span(rounded_).subspan(first, count));
   });
@@ -184,7 +188,7 @@ void CpuBackend::RoundParameters() {
 void CpuBackend::RunShards(const StepProgram& program, const Part& part, float* gradients,
                            float* predictions) {
   RoundParameters();
-  pool_.ParallelFor(merge_.num_shards(), [&](size_t worker, size_t shard) {
+  pool_->ParallelFor(merge_.num_shards(), [&](size_t worker, size_t shard) {
     const TraceScope scope(tracer_, static_cast<uint32_t>(worker + 1),
                            gradients == nullptr ? "forward" : "forward and backward");
     RunShard(program, part, shard, worker, gradients, predictions);
@@ -246,7 +250,7 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BoardRows& rows, const UpdateO
   own_predictions_ = std::span<const float>(predictions_).subspan(part.first_row, rows.rows);
   const StepProgram& program = ProgramFor(Purpose::kTraining, rows.format);
   FindGradients(program);
-  if (last && exchange_.has_value()) {
+  if (last && exchange_ != nullptr) {
     buckets_ = cuts_;
     exchange_->Begin(buckets_.size(), merge_.num_shards());
   }
@@ -288,7 +292,7 @@ absl::StatusOr<double> CpuBackend::GatherLoss(const Part& part) {
 
 absl::Status CpuBackend::MergeGradients() {
   const TraceScope scope(tracer_, 0, "merge");
-  if (!exchange_.has_value()) return MergeBucket({0, table_.arena_size(), 0});
+  if (exchange_ == nullptr) return MergeBucket({0, table_.arena_size(), 0});
   const PhaseScope phase(recorder_, Phase::kCollective);
   const absl::Status status = exchange_->Wait();
   buckets_.clear();
@@ -300,10 +304,10 @@ absl::Status CpuBackend::MergeBucket(const GradientBucket& bucket) {
   auto add_own = [&](size_t first, size_t count) {
     merge_.AddOwn(gradients_.data(), {bucket.first + first, count}, kernels_.add);
   };
-  ForSlices(pool_is_free_ ? &pool_ : nullptr, bucket.count, add_own);
+  ForSlices(pool_is_free_ ? pool_.get() : nullptr, bucket.count, add_own);
   return merge_.AddOthers(gradients_.data(), {bucket.first, bucket.count},
                           [this](const float* addend, size_t count, float* sum) {
-                            ForSlices(pool_is_free_ ? &pool_ : nullptr, count,
+                            ForSlices(pool_is_free_ ? pool_.get() : nullptr, count,
                                       [&](size_t first, size_t size) {
                                         kernels_.add(addend + first, size, sum + first);
                                       });
@@ -312,7 +316,7 @@ absl::Status CpuBackend::MergeBucket(const GradientBucket& bucket) {
 
 double CpuBackend::GradientNorm() {
   std::vector<double> partial((table_.arena_size() + kSlice - 1) / kSlice);
-  ForSlices(&pool_, table_.arena_size(), [&](size_t first, size_t count) {
+  ForSlices(pool_.get(), table_.arena_size(), [&](size_t first, size_t count) {
     partial[first / kSlice] = kernels_.sum_squares(gradients_.data() + first, count);
   });
   double sum = 0;
@@ -325,7 +329,7 @@ void CpuBackend::ApplyUpdate(const UpdateOptions& update, double gradient_norm) 
   parameters_are_rounded_ = false;
   const bool clip = update.clip_norm > 0 && gradient_norm > update.clip_norm;
   const double scale = clip ? update.clip_norm / gradient_norm : 1.0;
-  pool_.ParallelFor(table_.parameters().size(), [&](size_t, size_t p) {
+  pool_->ParallelFor(table_.parameters().size(), [&](size_t, size_t p) {
     const Parameter& parameter = table_.parameters()[p];
     const double decay = parameter.decays() ? update.decay_rate : 0.0;
     const auto scalars = reference::AdamwScalars<float>::ForStep(

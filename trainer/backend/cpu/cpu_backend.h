@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,7 +44,7 @@ struct CpuBackendOptions {
   size_t processes = 1;   // That share them.
   size_t shards = 8;      // V.
   size_t block_rows = 0;  // Part of the bits; 0: chosen from the model alone.
-  GemmEngine gemm = GemmEngine::kOneDnn;
+  GemmEngine gemm = DefaultGemmEngine();
   const CpuKernels* kernels = nullptr;  // Null: the fastest of this processor.
   // Shares the shards: this rank has the rows of [rV/R, (r+1)V/R). Must outlive the backend. Null:
   // this process has all.
@@ -59,6 +58,8 @@ struct CpuBackendOptions {
 class CpuBackend final : public Backend {
  public:
   // kInvalidArgument: an impossible model, no shards, or ranks that cannot share them.
+  // kFailedPrecondition: the build does not have `gemm`.
+  // kResourceExhausted: a thread could not be started.
   static absl::StatusOr<std::unique_ptr<CpuBackend>> Create(const BoardModelConfig& config,
                                                             const CpuBackendOptions& options);
 
@@ -84,7 +85,7 @@ class CpuBackend final : public Backend {
   TrainState& state() { return state_; }
   const ParameterTable& table() const override { return table_; }
   const BoardModelConfig& config() const { return config_; }
-  size_t threads() const { return pool_.threads(); }
+  size_t threads() const { return pool_->threads(); }
   size_t shards() const override { return shards_; }
   size_t block_rows() const { return block_rows_; }
   BackendDescription Describe() const override;
@@ -96,7 +97,9 @@ class CpuBackend final : public Backend {
  private:
   enum class Purpose : uint8_t { kTraining, kInference };
 
-  CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options);
+  CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options,
+             std::unique_ptr<ThreadPool> pool);
+  absl::Status StartExchange();
 
   const StepProgram& ProgramFor(Purpose purpose, BoardFormat format);
   // This rank's rows, of so many.
@@ -143,7 +146,7 @@ class CpuBackend final : public Backend {
   StepRecorder* recorder_ = nullptr;
   Tracer* tracer_ = nullptr;
   const CpuKernels& kernels_;
-  ThreadPool pool_;
+  const std::unique_ptr<ThreadPool> pool_;
   SingleCommunicator alone_;
   Communicator& ranks_;
   StepProgram update_;
@@ -163,7 +166,7 @@ class CpuBackend final : public Backend {
   std::vector<GradientBucket> cuts_;
   std::vector<GradientBucket> buckets_;  // While they travel; empty: none does.
   std::atomic<bool> pool_is_free_{true};
-  std::optional<BucketThread> exchange_;  // Of several ranks.
+  std::unique_ptr<BucketThread> exchange_;  // Of several ranks, else null.
 };
 
 }  // namespace penstock

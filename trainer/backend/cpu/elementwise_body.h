@@ -11,6 +11,7 @@
 namespace penstock::cpu {
 
 // REQUIRES: dim % 16 == 0.
+template <typename Vec>
 PENSTOCK_INLINE void LayerNormRow(const float* x, const float* gain, const float* offset,
                                   float epsilon, size_t dim, float* y, float& mean, float& rstd) {
   Vec sum{}, squares{};
@@ -37,6 +38,7 @@ PENSTOCK_INLINE void LayerNormRow(const float* x, const float* gain, const float
 }
 
 // REQUIRES: dim % 16 == 0.
+template <typename Vec>
 PENSTOCK_INLINE void LayerNormBackwardRow(const float* dy, const float* x, const float* gain,
                                           float mean, float rstd, size_t dim, bool add, float* dx,
                                           float* dgain, float* doffset) {
@@ -69,6 +71,7 @@ PENSTOCK_INLINE void LayerNormBackwardRow(const float* dy, const float* x, const
 }
 
 // 0.5 (1 + tanh(u)) is 1 / (1 + e^(-2u)).
+template <typename Vec>
 PENSTOCK_INLINE void GeluGate(const Vec& x, Vec& gate) {
   constexpr float kC = 0.7978845608028654f;  // sqrt(2 / pi)
   gate = x * (-2.0f * kC) * (x * x * 0.044715f + 1.0f);
@@ -76,6 +79,7 @@ PENSTOCK_INLINE void GeluGate(const Vec& x, Vec& gate) {
   gate = 1.0f / (gate + 1.0f);
 }
 
+template <typename Vec>
 PENSTOCK_INLINE void GeluVec(const float* x, float* y) {
   Vec v, gate;
   Load(x, v);
@@ -83,6 +87,7 @@ PENSTOCK_INLINE void GeluVec(const float* x, float* y) {
   Store(v * gate, y);
 }
 
+template <typename Vec>
 PENSTOCK_INLINE void GeluBackwardVec(const float* x, float* dy) {
   constexpr float kC = 0.7978845608028654f;
   Vec v, d, gate;
@@ -93,23 +98,25 @@ PENSTOCK_INLINE void GeluBackwardVec(const float* x, float* dy) {
   Store(d * gate * (v * (1.0f - gate) * inner + 1.0f), dy);
 }
 
+template <typename Vec>
 PENSTOCK_INLINE void GeluAll(const float* x, size_t count, float* y) {
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) GeluVec(x + i, y + i);
+  for (; i + kLanes <= count; i += kLanes) GeluVec<Vec>(x + i, y + i);
   if (i == count) return;
   alignas(64) float tail[kLanes] = {};
   for (size_t j = i; j < count; ++j) tail[j - i] = x[j];
-  GeluVec(tail, tail);
+  GeluVec<Vec>(tail, tail);
   for (size_t j = i; j < count; ++j) y[j] = tail[j - i];
 }
 
+template <typename Vec>
 PENSTOCK_INLINE void GeluBackwardAll(const float* x, size_t count, float* dy) {
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) GeluBackwardVec(x + i, dy + i);
+  for (; i + kLanes <= count; i += kLanes) GeluBackwardVec<Vec>(x + i, dy + i);
   if (i == count) return;
   alignas(64) float tail[kLanes] = {}, gradient[kLanes] = {};
   for (size_t j = i; j < count; ++j) tail[j - i] = x[j], gradient[j - i] = dy[j];
-  GeluBackwardVec(tail, gradient);
+  GeluBackwardVec<Vec>(tail, gradient);
   for (size_t j = i; j < count; ++j) dy[j] = gradient[j - i];
 }
 
@@ -125,6 +132,7 @@ PENSTOCK_INLINE void FillRowsAll(const float* bias, const float* residual, size_
   }
 }
 
+template <typename Vec>
 PENSTOCK_INLINE void AddColumnSumsAll(const float* x, size_t rows, size_t columns, float* sums) {
   size_t i = 0;
   for (; i + 4 * kLanes <= columns; i += 4 * kLanes) {

@@ -32,15 +32,20 @@ void GemmOpenBlas(size_t m, size_t n, size_t k, const GemmOperand& a, const Gemm
 
 absl::string_view DefaultGemm() { return HasOneDnn() ? "onednn" : "openblas"; }
 
+GemmEngine DefaultGemmEngine() { return HasOneDnn() ? GemmEngine::kOneDnn : GemmEngine::kOpenBlas; }
+
+absl::Status CheckGemmEngine(GemmEngine engine) {
+  if (engine == GemmEngine::kOpenBlas || HasOneDnn()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "--gemm onednn: this build has no oneDNN; use --gemm openblas and --precision fp32");
+}
+
 absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name, absl::string_view precision) {
   if (name != "onednn" && name != "openblas") {
     return absl::InvalidArgumentError(
         absl::StrCat("no GEMM is called \"", name, "\"; there are onednn and openblas"));
   }
-  if (name == "onednn" && !HasOneDnn()) {
-    return absl::FailedPreconditionError(
-        "--gemm onednn: this build has no oneDNN; use --gemm openblas and --precision fp32");
-  }
+  if (name == "onednn") PENSTOCK_RETURN_IF_ERROR(CheckGemmEngine(GemmEngine::kOneDnn));
   if (precision == "fp32") return name == "onednn" ? GemmEngine::kOneDnn : GemmEngine::kOpenBlas;
   if (precision != "bf16") {
     return absl::InvalidArgumentError(

@@ -20,6 +20,11 @@ enum class GemmEngine : uint8_t {
 // "onednn", or "openblas" where the build has no oneDNN.
 absl::string_view DefaultGemm();
 
+// The same in fp32.
+GemmEngine DefaultGemmEngine();
+// kFailedPrecondition: the build does not have it.
+absl::Status CheckGemmEngine(GemmEngine engine);
+
 // "onednn" or "openblas" and "fp32" or "bf16"; kInvalidArgument names them. bf16 needs onednn.
 // kFailedPrecondition: this processor or build cannot.
 absl::StatusOr<GemmEngine> ParseGemmEngine(absl::string_view name,

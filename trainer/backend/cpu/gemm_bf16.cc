@@ -3,7 +3,9 @@
 #include <dnnl.h>
 #include <immintrin.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -17,11 +19,15 @@ extern "C" void omp_set_num_threads(int);
 namespace penstock {
 namespace {
 
+// Denormals become zero, as the instruction has it: a row's last elements are no exception, nor is
+// a processor without it.
 void RoundScalar(std::span<const float> from, uint16_t* to) {
-  for (size_t i = 0; i < from.size(); ++i) to[i] = ToBf16(from[i]);
+  for (size_t i = 0; i < from.size(); ++i) {
+    const bool denormal = std::abs(from[i]) < std::numeric_limits<float>::min();
+    to[i] = ToBf16(denormal ? std::copysign(0.0f, from[i]) : from[i]);
+  }
 }
 
-// The instruction takes denormals for zero.
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) void RoundAvx512(
     std::span<const float> from, uint16_t* to) {
   size_t i = 0;

@@ -15,7 +15,7 @@ namespace penstock {
 // kFailedPrecondition: oneDNN cannot multiply bfloat16 on this processor (it needs AVX-512).
 absl::Status CheckBf16Products();
 
-// Rounds to nearest, ties to even. REQUIRES: to.size() == from.size().
+// Rounds to nearest, ties to even; denormals to zero. REQUIRES: to.size() == from.size().
 void RoundToBf16(std::span<const float> from, std::span<uint16_t> to);
 
 // As Gemm(). REQUIRES: CheckBf16Products().

@@ -30,26 +30,38 @@ void SlowLayerNormBackward(const float* dy, const float* x, const float* gain, c
   reference::LayerNormBackward(dy, x, gain, mean, rstd, rows, dim, dx, dgain, doffset);
 }
 
-// One namespace a target. `registers` is how many sums of sixteen floats its registers hold
-// beside the operands.
-#define PENSTOCK_CPU_KERNELS(isa, target, registers)                                              \
+struct Avx512 {
+  using Vec = cpu::Vec16;
+  static constexpr int kSums = 16, kWidest = 4;
+};
+struct Avx2 {
+  using Vec = cpu::Pair<cpu::Vec8>;
+  static constexpr int kSums = 4, kWidest = 2;
+};
+struct Baseline {
+  using Vec = cpu::Pair<cpu::Pair<cpu::Vec4>>;
+  static constexpr int kSums = 2, kWidest = 1;
+};
+
+// One namespace a target.
+#define PENSTOCK_CPU_KERNELS(isa, Target, target)                                                 \
   namespace isa {                                                                                 \
   target void Attention(const float* qkv, const float* bias, size_t samples, size_t heads,        \
                         size_t head_dim, float* out) {                                            \
-    if (head_dim == 16) return cpu::AttendAll<registers, 16>(qkv, bias, samples, heads, out);     \
-    if (head_dim == 32) return cpu::AttendAll<registers, 32>(qkv, bias, samples, heads, out);     \
-    if (head_dim == 64) return cpu::AttendAll<registers, 64>(qkv, bias, samples, heads, out);     \
+    if (head_dim == 16) return cpu::AttendAll<Target, 16>(qkv, bias, samples, heads, out);        \
+    if (head_dim == 32) return cpu::AttendAll<Target, 32>(qkv, bias, samples, heads, out);        \
+    if (head_dim == 64) return cpu::AttendAll<Target, 64>(qkv, bias, samples, heads, out);        \
     SlowAttention(qkv, bias, samples, heads, head_dim, out);                                      \
   }                                                                                               \
   target void AttentionBackward(const float* qkv, const float* bias, const float* dout,           \
                                 size_t samples, size_t heads, size_t head_dim, float* dqkv,       \
                                 float* dbias) {                                                   \
     if (head_dim == 16)                                                                           \
-      return cpu::AttendAllBackward<registers, 16>(qkv, bias, dout, samples, heads, dqkv, dbias); \
+      return cpu::AttendAllBackward<Target, 16>(qkv, bias, dout, samples, heads, dqkv, dbias);    \
     if (head_dim == 32)                                                                           \
-      return cpu::AttendAllBackward<registers, 32>(qkv, bias, dout, samples, heads, dqkv, dbias); \
+      return cpu::AttendAllBackward<Target, 32>(qkv, bias, dout, samples, heads, dqkv, dbias);    \
     if (head_dim == 64)                                                                           \
-      return cpu::AttendAllBackward<registers, 64>(qkv, bias, dout, samples, heads, dqkv, dbias); \
+      return cpu::AttendAllBackward<Target, 64>(qkv, bias, dout, samples, heads, dqkv, dbias);    \
     SlowAttentionBackward(qkv, bias, dout, samples, heads, head_dim, dqkv, dbias);                \
   }                                                                                               \
   target void LayerNorm(const float* x, const float* gain, const float* offset, float epsilon,    \
@@ -57,7 +69,8 @@ void SlowLayerNormBackward(const float* dy, const float* x, const float* gain, c
     if (dim % cpu::kLanes != 0)                                                                   \
       return reference::LayerNorm(x, gain, offset, epsilon, rows, dim, y, mean, rstd);            \
     for (size_t r = 0; r < rows; ++r) {                                                           \
-      cpu::LayerNormRow(x + r * dim, gain, offset, epsilon, dim, y + r * dim, mean[r], rstd[r]);  \
+      cpu::LayerNormRow<Target::Vec>(x + r * dim, gain, offset, epsilon, dim, y + r * dim,        \
+                                     mean[r], rstd[r]);                                           \
     }                                                                                             \
   }                                                                                               \
   target void LayerNormBackward(const float* dy, const float* x, const float* gain,               \
@@ -66,20 +79,22 @@ void SlowLayerNormBackward(const float* dy, const float* x, const float* gain, c
     if (dim % cpu::kLanes != 0)                                                                   \
       return SlowLayerNormBackward(dy, x, gain, mean, rstd, rows, dim, add, dx, dgain, doffset);  \
     for (size_t r = 0; r < rows; ++r) {                                                           \
-      cpu::LayerNormBackwardRow(dy + r * dim, x + r * dim, gain, mean[r], rstd[r], dim, add,      \
-                                dx + r * dim, dgain, doffset);                                    \
+      cpu::LayerNormBackwardRow<Target::Vec>(dy + r * dim, x + r * dim, gain, mean[r], rstd[r],   \
+                                             dim, add, dx + r * dim, dgain, doffset);             \
     }                                                                                             \
   }                                                                                               \
-  target void Gelu(const float* x, size_t count, float* y) { cpu::GeluAll(x, count, y); }         \
+  target void Gelu(const float* x, size_t count, float* y) {                                      \
+    cpu::GeluAll<Target::Vec>(x, count, y);                                                       \
+  }                                                                                               \
   target void GeluBackward(const float* x, size_t count, float* dy) {                             \
-    cpu::GeluBackwardAll(x, count, dy);                                                           \
+    cpu::GeluBackwardAll<Target::Vec>(x, count, dy);                                              \
   }                                                                                               \
   target void FillRows(const float* bias, const float* residual, size_t rows, size_t columns,     \
                        float* y) {                                                                \
     cpu::FillRowsAll(bias, residual, rows, columns, y);                                           \
   }                                                                                               \
   target void AddColumnSums(const float* x, size_t rows, size_t columns, float* sums) {           \
-    cpu::AddColumnSumsAll(x, rows, columns, sums);                                                \
+    cpu::AddColumnSumsAll<Target::Vec>(x, rows, columns, sums);                                   \
   }                                                                                               \
   target void Add(const float* addend, size_t count, float* sum) {                                \
     cpu::AddAll(addend, count, sum);                                                              \
@@ -102,9 +117,9 @@ void SlowLayerNormBackward(const float* dy, const float* x, const float* gain, c
   __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512")))
 #endif
 
-PENSTOCK_CPU_KERNELS(avx512, PENSTOCK_TARGET_AVX512, 16)
-PENSTOCK_CPU_KERNELS(avx2, __attribute__((target("avx2,fma"))), 4)
-PENSTOCK_CPU_KERNELS(baseline, , 4)
+PENSTOCK_CPU_KERNELS(avx512, Avx512, PENSTOCK_TARGET_AVX512)
+PENSTOCK_CPU_KERNELS(avx2, Avx2, __attribute__((target("avx2,fma"))))
+PENSTOCK_CPU_KERNELS(baseline, Baseline, )
 
 std::vector<const CpuKernels*> FindSupported() {
   std::vector<const CpuKernels*> found;

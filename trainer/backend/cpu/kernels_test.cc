@@ -14,6 +14,7 @@
 #include "kernels/reference/attention.h"
 #include "kernels/reference/layer_norm.h"
 #include "records/base/counter_rng.h"
+#include "tests/status_matchers.h"
 #include "trainer/backend/cpu/gemm.h"
 #include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/cpu/thread_pool.h"
@@ -234,10 +235,10 @@ TEST_P(GemmTest, MultipliesEveryTransposition) {
 }
 
 TEST(ThreadPoolTest, VisitsEveryIndexOnce) {
-  ThreadPool pool(3);
+  ASSERT_OK_AND_ASSIGN(const auto pool, ThreadPool::Start(3));
   for (size_t count : {0, 1, 2, 1000}) {
     std::vector<std::atomic<int>> visits(count);
-    pool.ParallelFor(count, [&](size_t worker, size_t i) {
+    pool->ParallelFor(count, [&](size_t worker, size_t i) {
       EXPECT_LT(worker, 3u);
       ++visits[i];
     });
@@ -252,13 +253,16 @@ TEST(RoundToBf16Test, RoundsToNearestTiesToEven) {
                                    1.01171875f,  // 1 + 3 * 2^-8, a tie: up to even.
                                    1.004f,       // Just above the first.
                                    std::numeric_limits<float>::infinity(),
-                                   0.0f};
+                                   0.0f,
+                                   1e-40f,  // Denormals, in whole vectors and in the rest.
+                                   -1e-40f};
   std::vector<float> many;  // Long enough for whole vectors and a rest.
   for (int i = 0; i < 13; ++i) many.insert(many.end(), from.begin(), from.end());
   std::vector<uint16_t> to(many.size());
   RoundToBf16(many, to);
-  const std::vector<uint16_t> expected = {0x3f80, 0xc020, 0x3f80, 0x3f82, 0x3f81, 0x7f80, 0};
-  for (size_t i = 0; i < to.size(); ++i) EXPECT_EQ(to[i], expected[i % 7]) << i;
+  const std::vector<uint16_t> expected = {0x3f80, 0xc020, 0x3f80, 0x3f82, 0x3f81,
+                                          0x7f80, 0,      0,      0x8000};
+  for (size_t i = 0; i < to.size(); ++i) EXPECT_EQ(to[i], expected[i % expected.size()]) << i;
   const std::vector<float> nan(40, std::numeric_limits<float>::quiet_NaN());
   std::vector<uint16_t> rounded(40);
   RoundToBf16(nan, rounded);

@@ -1,11 +1,21 @@
 #include "trainer/backend/cpu/thread_pool.h"
 
+#include <utility>
+
+#include "records/base/start_thread.h"
+#include "records/base/status.h"
+
 namespace penstock {
 
-ThreadPool::ThreadPool(size_t threads) {
+absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::Start(size_t threads) {
+  std::unique_ptr<ThreadPool> pool(new ThreadPool);
   for (size_t worker = 1; worker < threads; ++worker) {
-    workers_.emplace_back([this, worker] { Serve(worker); });
+    PENSTOCK_ASSIGN_OR_RETURN(
+        std::jthread thread,
+        StartThread("that computes", [it = pool.get(), worker] { it->Serve(worker); }));
+    pool->workers_.push_back(std::move(thread));
   }
+  return pool;
 }
 
 ThreadPool::~ThreadPool() {

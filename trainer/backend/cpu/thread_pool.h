@@ -5,10 +5,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "records/base/mutex.h"
 
 namespace penstock {
@@ -16,8 +18,8 @@ namespace penstock {
 // The calling thread is one of the workers. Not thread-safe: one loop at a time.
 class ThreadPool {
  public:
-  // REQUIRES: threads > 0.
-  explicit ThreadPool(size_t threads);
+  // kResourceExhausted: a thread could not be started. REQUIRES: threads > 0.
+  static absl::StatusOr<std::unique_ptr<ThreadPool>> Start(size_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -30,6 +32,8 @@ class ThreadPool {
 
  private:
   using Body = absl::FunctionRef<void(size_t, size_t)>;
+
+  ThreadPool() = default;
 
   void Serve(size_t worker);
   void TakeIndices(size_t worker, const Body& body, size_t count);

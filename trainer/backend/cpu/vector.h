@@ -1,4 +1,8 @@
-// Sixteen floats as one value, lowered by the compiler to what the calling function's target has.
+// Sixteen floats as one value, in as many registers as the target needs for them.
+//
+// A type of the target's own width, or a Pair of one of half the lanes: compilers lower a vector
+// that is wider than the registers through memory. All give the same sums in the same order.
+//
 // Everything is always inlined and passes vectors by reference: a vector as a parameter would
 // have a calling convention that depends on the target.
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_VECTOR_H_
@@ -8,97 +12,154 @@
 #include <cstdint>
 
 #define PENSTOCK_INLINE inline __attribute__((always_inline))
-#ifdef __clang__
-#define PENSTOCK_UNROLL _Pragma("unroll")
-#else
+#ifndef __clang__
 #define PENSTOCK_UNROLL _Pragma("GCC unroll 16")
+#elif __has_feature(address_sanitizer)  // Each copy would have checks of its own.
+#define PENSTOCK_UNROLL
+#else
+#define PENSTOCK_UNROLL _Pragma("unroll")
 #endif
 
 namespace penstock::cpu {
 
 inline constexpr int kLanes = 16;
 
-typedef float Vec __attribute__((vector_size(64)));
-typedef uint32_t UintVec __attribute__((vector_size(64)));
-typedef float UnalignedVec __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float Vec4 __attribute__((vector_size(16)));
+typedef float Vec8 __attribute__((vector_size(32)));
+typedef float Vec16 __attribute__((vector_size(64)));
 
-PENSTOCK_INLINE void Load(const float* from, Vec& v) {
-  v = *reinterpret_cast<const UnalignedVec*>(from);
+template <typename Half>
+struct Pair {
+  Half low, high;
+};
+
+// kLanesOf<V>, and for types of a target's own width: Bits<V>, integers of as many lanes, and
+// Unaligned<V>, the same in memory.
+template <typename V>
+inline constexpr int kLanesOf = sizeof(V) / sizeof(float);
+
+template <typename V>
+struct Lanes;
+template <>
+struct Lanes<Vec4> {
+  typedef uint32_t Bits __attribute__((vector_size(16)));
+  typedef float Unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+};
+template <>
+struct Lanes<Vec8> {
+  typedef uint32_t Bits __attribute__((vector_size(32)));
+  typedef float Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+};
+template <>
+struct Lanes<Vec16> {
+  typedef uint32_t Bits __attribute__((vector_size(64)));
+  typedef float Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
+};
+
+// Those that a compiler has for types of a target's own width.
+#define PENSTOCK_PAIR_OPERATOR(op)                                          \
+  template <typename H>                                                     \
+  PENSTOCK_INLINE Pair<H> operator op(const Pair<H>& a, const Pair<H>& b) { \
+    return {a.low op b.low, a.high op b.high};                              \
+  }                                                                         \
+  template <typename H>                                                     \
+  PENSTOCK_INLINE Pair<H> operator op(const Pair<H>& a, float b) {          \
+    return {a.low op b, a.high op b};                                       \
+  }                                                                         \
+  template <typename H>                                                     \
+  PENSTOCK_INLINE Pair<H> operator op(float a, const Pair<H>& b) {          \
+    return {a op b.low, a op b.high};                                       \
+  }                                                                         \
+  template <typename H, typename B>                                         \
+  PENSTOCK_INLINE Pair<H>& operator op##=(Pair<H>& a, const B& b) {         \
+    return a = a op b;                                                      \
+  }
+PENSTOCK_PAIR_OPERATOR(+)
+PENSTOCK_PAIR_OPERATOR(-)
+PENSTOCK_PAIR_OPERATOR(*)
+PENSTOCK_PAIR_OPERATOR(/)
+#undef PENSTOCK_PAIR_OPERATOR
+
+template <typename V>
+PENSTOCK_INLINE void Load(const float* from, V& v) {
+  v = *reinterpret_cast<const typename Lanes<V>::Unaligned*>(from);
 }
-PENSTOCK_INLINE void Store(const Vec& v, float* to) { *reinterpret_cast<UnalignedVec*>(to) = v; }
+template <typename H>
+PENSTOCK_INLINE void Load(const float* from, Pair<H>& v) {
+  Load(from, v.low);
+  Load(from + kLanesOf<H>, v.high);
+}
 
-PENSTOCK_INLINE float Sum(const Vec& v) {
-  Vec x = v;
-  x += __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-  x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-  x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-  x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+template <typename V>
+PENSTOCK_INLINE void Store(const V& v, float* to) {
+  *reinterpret_cast<typename Lanes<V>::Unaligned*>(to) = v;
+}
+template <typename H>
+PENSTOCK_INLINE void Store(const Pair<H>& v, float* to) {
+  Store(v.low, to);
+  Store(v.high, to + kLanesOf<H>);
+}
+
+// largest = the larger in each lane; where x is NaN it stays.
+template <typename V>
+PENSTOCK_INLINE void Raise(V& largest, const V& x) {
+  largest = x > largest ? x : largest;
+}
+template <typename H>
+PENSTOCK_INLINE void Raise(Pair<H>& largest, const Pair<H>& x) {
+  Raise(largest.low, x.low);
+  Raise(largest.high, x.high);
+}
+
+// Halves are added until one lane is left.
+PENSTOCK_INLINE float Sum(const Vec4& v) {
+  Vec4 x = v;
+  x += __builtin_shufflevector(x, x, 2, 3, 0, 1);
+  x += __builtin_shufflevector(x, x, 1, 0, 3, 2);
   return x[0];
+}
+PENSTOCK_INLINE float Sum(const Vec8& v) {
+  return Sum(__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7));
+}
+PENSTOCK_INLINE float Sum(const Vec16& v) {
+  return Sum(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+             __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+template <typename H>
+PENSTOCK_INLINE float Sum(const Pair<H>& v) {
+  return Sum(v.low + v.high);
 }
 
 // x = e^x within 2 units in the last place for |x| <= 87; beyond, as at 87. NaN stays NaN.
 // Cephes' expf polynomial; the power of two comes from the mantissa of x * log2(e) + 1.5 * 2^23.
-PENSTOCK_INLINE void Exp(Vec& x) {
+template <typename V>
+PENSTOCK_INLINE void Exp(V& x) {
+  using Bits = typename Lanes<V>::Bits;
   constexpr float kRound = 12582912.0f;
-  const Vec low = Vec{} - 87.0f, high = Vec{} + 87.0f;
+  const V low = V{} - 87.0f, high = V{} + 87.0f;
   x = x < low ? low : x;
   x = x > high ? high : x;
-  const Vec shifted = x * 1.44269504088896341f + kRound;
-  const Vec n = shifted - kRound;
-  Vec r = x - n * 0.693359375f;
+  const V shifted = x * 1.44269504088896341f + kRound;
+  const V n = shifted - kRound;
+  V r = x - n * 0.693359375f;
   r = r + n * 2.12194440e-4f;
-  Vec p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  V p = r * 1.9875691500e-4f + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * (r * r) + (r + 1.0f);
-  x = reinterpret_cast<Vec>(reinterpret_cast<UintVec>(p) +
-                            (reinterpret_cast<UintVec>(shifted) << 23));
+  x = reinterpret_cast<V>(reinterpret_cast<Bits>(p) + (reinterpret_cast<Bits>(shifted) << 23));
 }
-
-// The 16 x 16 block at `from` (row stride `stride`), times `scale`, to `to` (row stride
-// `to_stride`) with rows and columns exchanged: blocks of 8, 4, 2, 1 change places.
-PENSTOCK_INLINE void TransposeBlock(const float* from, ptrdiff_t stride, float scale, float* to,
-                                    ptrdiff_t to_stride) {
-  Vec r[16];
-  PENSTOCK_UNROLL for (int i = 0; i < 16; ++i) {
-    Load(from + i * stride, r[i]);
-    r[i] *= scale;
-  }
-  PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
-    const Vec a = r[i], b = r[i + 8];
-    r[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-    r[i + 8] =
-        __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-  }
-  PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
-    const int j = i / 4 * 8 + i % 4;
-    const Vec a = r[j], b = r[j + 4];
-    r[j] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
-    r[j + 4] =
-        __builtin_shufflevector(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
-  }
-  PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
-    const int j = i / 2 * 4 + i % 2;
-    const Vec a = r[j], b = r[j + 2];
-    r[j] = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-    r[j + 2] =
-        __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-  }
-  PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
-    const int j = i * 2;
-    const Vec a = r[j], b = r[j + 1];
-    r[j] = __builtin_shufflevector(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30);
-    r[j + 1] =
-        __builtin_shufflevector(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
-  }
-  PENSTOCK_UNROLL for (int i = 0; i < 16; ++i) Store(r[i], to + i * to_stride);
+template <typename H>
+PENSTOCK_INLINE void Exp(Pair<H>& x) {
+  Exp(x.low);
+  Exp(x.high);
 }
 
 // c (kRows, 16 * kVecs; row stride c_stride) = a (kRows, depth) b (depth, 16 * kVecs), where
-// a(r, k) is a[r * a_row + k * a_depth]; kept in kRows * kVecs registers.
-template <int kRows, int kVecs>
+// a(r, k) is a[r * a_row + k * a_depth]; kept in kRows * kVecs values.
+template <typename Vec, int kRows, int kVecs>
 PENSTOCK_INLINE void MultiplyTile(const float* a, ptrdiff_t a_row, ptrdiff_t a_depth, int depth,
                                   const float* b, ptrdiff_t b_stride, float* c,
                                   ptrdiff_t c_stride) {
@@ -119,15 +180,20 @@ PENSTOCK_INLINE void MultiplyTile(const float* a, ptrdiff_t a_row, ptrdiff_t a_d
   }
 }
 
-// MultiplyTile over 64 rows. kRegisters: how many Vec sums the target can hold.
-template <int kRegisters, int kVecs>
+// MultiplyTile over 64 rows. Target::kSums: how many Target::Vec its registers hold as sums, beside
+// the operands; Target::kWidest: how many of them are to be side by side.
+template <typename Target, int kVecs>
 PENSTOCK_INLINE void Multiply64(const float* a, ptrdiff_t a_row, ptrdiff_t a_depth, int depth,
                                 const float* b, ptrdiff_t b_stride, float* c, ptrdiff_t c_stride) {
-  constexpr int kRows = kRegisters / kVecs;
-  static_assert(kRows > 0 && 64 % kRows == 0);
+  constexpr int kColumns = kVecs < Target::kWidest ? kVecs : Target::kWidest;
+  constexpr int kRows = Target::kSums / kColumns;
+  static_assert(64 % kRows == 0 && kVecs % kColumns == 0);
   for (int row = 0; row < 64; row += kRows) {
-    MultiplyTile<kRows, kVecs>(a + row * a_row, a_row, a_depth, depth, b, b_stride,
-                               c + row * c_stride, c_stride);
+    for (int n = 0; n < kVecs * kLanes; n += kColumns * kLanes) {
+      MultiplyTile<typename Target::Vec, kRows, kColumns>(a + row * a_row, a_row, a_depth, depth,
+                                                          b + n, b_stride, c + row * c_stride + n,
+                                                          c_stride);
+    }
   }
 }
 

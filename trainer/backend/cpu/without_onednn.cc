@@ -12,7 +12,7 @@ absl::Status CheckBf16Products() {
       "--precision bf16: this build has no oneDNN; use --precision fp32");
 }
 
-// ParseGemmEngine() lets nobody come here.
+// CheckGemmEngine() lets nobody come here.
 void SgemmOneDnn(size_t, size_t, size_t, const GemmOperand&, const GemmOperand&, float, float*) {
   std::abort();
 }

@@ -12,6 +12,8 @@ namespace {
 
 constexpr auto kComputeStream = static_cast<size_t>(DeviceQueue::kCompute);
 constexpr auto kCopyStream = static_cast<size_t>(DeviceQueue::kCopy);
+// For the end of what is queued behind an error.
+constexpr absl::Duration kWaitForBroken = absl::Minutes(1);
 
 }  // namespace
 
@@ -246,6 +248,7 @@ void CudaBackend::EndProfile() {
     PENSTOCK_RETURN_IF_ERROR(device_->Synchronize(DeviceQueue::kCopy));
     return device_->Synchronize(DeviceQueue::kCompute);
   });
+  if (device_->stuck()) return;  // What is recorded would be waited for.
   profile_->Stop();
 }
 
@@ -263,12 +266,14 @@ absl::Status CudaBackend::Drop(const absl::Status& why, bool broken) {
     state_lost_ = why;
     merge_->ranks().Abandon(why);
   }
+  if (broken) device_->LimitWaits(kWaitForBroken);
   const absl::Status ended = launcher_.Run([&]() -> absl::Status {
     const absl::Status copied = device_->Synchronize(DeviceQueue::kCopy);
     const absl::Status exchanged = device_->Synchronize(DeviceQueue::kExchange);
     PENSTOCK_RETURN_IF_ERROR(device_->Synchronize(DeviceQueue::kCompute));
     return copied.ok() ? exchanged : copied;
   });
+  device_->LimitWaits(std::nullopt);
   if (broken && Overlaps()) {
     EndGraphs();
     inference_list_ = Lists().Inference(EvaluationSlot());

@@ -25,6 +25,16 @@ absl::Status Check(cudaError_t error, absl::string_view what) {
   return CudaStatus(error, absl::StrCat("CUDA: ", what));
 }
 
+// Of a query.
+absl::StatusOr<bool> IsDone(cudaError_t state, absl::string_view what) {
+  if (state == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  PENSTOCK_RETURN_IF_ERROR(Check(state, what));
+  return true;
+}
+
 std::string PrintVersion(int version) {
   return absl::StrCat(version / 1000, ".", version % 1000 / 10);
 }
@@ -62,6 +72,7 @@ class CudaDevice final : public Device {
   absl::Status Synchronize(DeviceQueue queue) override;
   absl::Status Await(DeviceEvent event) override;
   absl::StatusOr<bool> Done(DeviceEvent event) override;
+  absl::StatusOr<bool> Done(DeviceQueue queue) override;
 
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
@@ -221,13 +232,12 @@ absl::Status CudaDevice::Await(DeviceEvent event) {
 
 absl::StatusOr<bool> CudaDevice::Done(DeviceEvent event) {
   PENSTOCK_RETURN_IF_ERROR(Use());
-  const cudaError_t state = cudaEventQuery(events_[event]);
-  if (state == cudaErrorNotReady) {
-    (void)cudaGetLastError();
-    return false;
-  }
-  PENSTOCK_RETURN_IF_ERROR(Check(state, "the work before an event"));
-  return true;
+  return IsDone(cudaEventQuery(events_[event]), "the work before an event");
+}
+
+absl::StatusOr<bool> CudaDevice::Done(DeviceQueue queue) {
+  PENSTOCK_RETURN_IF_ERROR(Use());
+  return IsDone(cudaStreamQuery(Stream(queue)), "the work of a stream");
 }
 
 // Thread-local: what other threads do meanwhile, communicators for one, does not end the capture.
@@ -243,7 +253,9 @@ absl::StatusOr<DeviceGraph> CudaDevice::EndCapture() {
   cudaGraphExec_t executable = nullptr;
   PENSTOCK_RETURN_IF_ERROR(
       Check(cudaStreamEndCapture(Stream(DeviceQueue::kCompute), &graph), "ending a graph"));
-  const absl::Status made = Check(cudaGraphInstantiate(&executable, graph, 0), "making a graph");
+  const absl::Status made =
+      Check(cudaGraphInstantiate(&executable, graph, cudaGraphInstantiateFlagUseNodePriority),
+            "making a graph");
   (void)cudaGraphDestroy(graph);
   PENSTOCK_RETURN_IF_ERROR(made);
   graphs_.push_back(executable);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "trainer/backend/cuda/device_op.h"
 #include "trainer/profile/device_recorder.h"
 
@@ -80,6 +82,13 @@ class Device {
   virtual absl::Status Await(DeviceEvent event) = 0;
   // Whether Await() would not have to wait.
   virtual absl::StatusOr<bool> Done(DeviceEvent event) = 0;
+  // Whether Synchronize() would not.
+  virtual absl::StatusOr<bool> Done(DeviceQueue stream) = 0;
+  // What is waited for is known to have failed: where there is a limit to waits, from now on it is
+  // this one if that is shorter. nullopt: its own again.
+  virtual void LimitWaits(std::optional<absl::Duration> limit) { (void)limit; }
+  // Whether a wait was given up: what is queued may happen at any time or never.
+  virtual bool stuck() const { return false; }
 
   // What is queued on kCompute in between becomes a graph, and does not happen; from when it waits
   // for an event of the graph what is queued on another stream too, until kCompute waits for an

@@ -13,8 +13,9 @@
 #include "gtest/gtest.h"
 #include "records/base/mutex.h"
 #include "tests/status_matchers.h"
+#include "trainer/backend/cuda/forwarding_device.h"
+#include "trainer/backend/cuda/patient_device.h"
 #include "trainer/backend/cuda/step_events.h"
-#include "trainer/backend/cuda/testing/forwarding_device.h"
 #include "trainer/backend/cuda/testing/nccl_rank.h"
 #include "trainer/backend/cuda/testing/paced_device.h"
 #include "trainer/backend/testing/boards.h"
@@ -311,6 +312,38 @@ TEST_F(DeviceExchangeTest, ARankWhoseDeviceIsSlowBeforeItsFirstBucketIsNamed) {
   });
   EXPECT_THAT(told, MatchesRegex("rank 1 at step [34], bucket [0-9]+ is late: "
                                  "others wait at step 4, bucket 0 for 200ms .*"));
+}
+
+// NCCL's abort would wait for what a device that hangs holds of it, graphs too, until the process
+// ends (EndProcessWithin()): here there are none, and it does go on.
+TEST_F(DeviceExchangeTest, ARankWhoseDeviceHangsEndsAndTellsTheOtherWhy) {
+  std::unique_ptr<Device> hung;  // Nobody else ends it.
+  RunRanks(2, [&](RankGroup& group) {
+    const bool hangs = group.info().rank == 1;
+    std::atomic<bool> stalls = false;
+    NcclRankOptions options = Options();
+    options.backend.graphs = false;
+    options.wrap = [&](std::unique_ptr<Device> device) -> std::unique_ptr<Device> {
+      device = std::make_unique<StallingDevice>(std::move(device), [&] { return stalls.load(); });
+      if (hangs) hung.reset(device.get());
+      WaitOptions waits;
+      waits.timeout = hangs ? absl::Seconds(1) : absl::Minutes(10);
+      return std::make_unique<PatientDevice>(std::move(device), waits,
+                                             [hangs](const absl::Status&) { EXPECT_TRUE(hangs); });
+    };
+    DeviceLog log;
+    NcclRank rank(group, options, log);
+    ASSERT_OK(RunStep(rank.backend(), rank.ranks(), 0).status());
+    stalls = hangs;
+    const absl::Status status = RunStep(rank.backend(), rank.ranks(), 1).status();
+    group.Fail(status);
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
+                                 HasSubstr("the GPU has not finished its work")));
+    if (!hangs) return;
+    for (size_t i = 0; i < kDeviceQueues; ++i) {
+      (void)hung->Synchronize(static_cast<DeviceQueue>(i));
+    }
+  });
 }
 
 TEST_F(DeviceExchangeTest, AnErrorOfNcclInAGraphNamesItsBucket) {

@@ -16,8 +16,8 @@
 #include "trainer/comm/row_gather.h"
 #include "trainer/comm/testing/nccl_hang.h"
 #include "trainer/comm/testing/rank_threads.h"
+#include "trainer/input/testing/memory_input.h"
 #include "trainer/loop/train_loop.h"
-#include "trainer/testing/memory_input.h"
 
 namespace penstock {
 namespace {

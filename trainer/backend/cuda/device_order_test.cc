@@ -10,9 +10,9 @@
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
 #include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/backend/cuda/forwarding_device.h"
 #include "trainer/backend/cuda/testing/checking_device.h"
 #include "trainer/backend/cuda/testing/emulated_device.h"
-#include "trainer/backend/cuda/testing/forwarding_device.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/backend/testing/reference_model.h"
 

@@ -1,16 +1,9 @@
 #include "trainer/backend/cuda/gradient_merge.h"
 
-#include <algorithm>
-
 #include "trainer/backend/cuda/device_half_merge.h"
 #include "trainer/backend/cuda/device_merge.h"
 
 namespace penstock {
-namespace {
-
-constexpr size_t kAlignment = 16;  // Slices begin at multiples of so many numbers.
-
-}  // namespace
 
 std::unique_ptr<GradientMerge> GradientMerge::Make(Communicator& ranks,
                                                    std::span<const ShardAddition> tree,
@@ -32,18 +25,6 @@ GradientMerge::GradientMerge(Communicator& ranks, std::span<const ShardAddition>
 void GradientMerge::AddMemory(MemoryPlan& plan, size_t largest) {
   largest_ = largest;
   AddRegions(plan);
-}
-
-GradientRange GradientMerge::SliceOf(size_t rank, size_t count) const {
-  const size_t blocks = (count + kAlignment - 1) / kAlignment;
-  auto begin = [&](size_t r) { return std::min(count, r * blocks / ranks_.size() * kAlignment); };
-  return {begin(rank), begin(rank + 1) - begin(rank)};
-}
-
-// A smaller range may end in a fuller block than a larger one.
-size_t GradientMerge::LargestSlice() const {
-  const size_t blocks = (largest_ + kAlignment - 1) / kAlignment;
-  return (blocks + ranks_.size() - 1) / ranks_.size() * kAlignment;
 }
 
 DeviceOp GradientMerge::AddOf(const float* addend, size_t count, float* sum) {

@@ -61,10 +61,13 @@ class GradientMerge {
 
   virtual void AddRegions(MemoryPlan& plan) = 0;
   // What `rank` adds of `count` floats.
-  GradientRange SliceOf(size_t rank, size_t count) const;
+  GradientRange SliceOf(size_t rank, size_t count) const {
+    const size_t begin = SliceBegin(rank, ranks_.size(), count);
+    return {begin, SliceBegin(rank + 1, ranks_.size(), count) - begin};
+  }
   GradientRange OwnSlice(size_t count) const { return SliceOf(ranks_.rank(), count); }
   // The most that OwnSlice() counts.
-  size_t LargestSlice() const;
+  size_t LargestSlice() const { return penstock::LargestSlice(ranks_.size(), largest_); }
   bool Owns(size_t shard) const { return shard >= first_ && shard < first_ + own_; }
   bool IsStaged() const { return ranks_.memory() == Communicator::Memory::kHost; }
   float* GradientsOf(size_t shard) const { return gradients_ + (shard - first_) * size_; }

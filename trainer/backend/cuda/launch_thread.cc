@@ -2,9 +2,14 @@
 
 #include <utility>
 
+#include "records/base/start_thread.h"
+
 namespace penstock {
 
-LaunchThread::LaunchThread() : thread_([this] { Serve(); }) {}
+LaunchThread::LaunchThread() {
+  auto thread = StartThread("that gives a device its work", [this] { Serve(); });
+  if (thread.ok()) thread_ = *std::move(thread);
+}
 
 LaunchThread::~LaunchThread() {
   MutexLock lock(&mutex_);
@@ -13,6 +18,7 @@ LaunchThread::~LaunchThread() {
 }
 
 absl::Status LaunchThread::Run(absl::FunctionRef<absl::Status()> work) {
+  if (!thread_.joinable()) return work();
   MutexLock lock(&mutex_);
   work_ = &work;
   changed_.NotifyAll();

@@ -10,7 +10,8 @@
 
 namespace penstock {
 
-// Run() by one thread at a time.
+// Run() by one thread at a time. Where the system starts no thread, work is done by who asks for
+// it.
 class LaunchThread {
  public:
   LaunchThread();

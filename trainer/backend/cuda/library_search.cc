@@ -45,6 +45,7 @@ class Folders {
     if (folder.empty()) return;
     Add(folder / "lib64");
     Add(folder / "lib");
+    Add(folder / "extras/CUPTI/lib64");
   }
   // `root` has lib/python3*/site-packages or dist-packages.
   void AddPython(const fs::path& root) {

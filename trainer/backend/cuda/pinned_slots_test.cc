@@ -7,8 +7,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
+#include "trainer/backend/cuda/forwarding_device.h"
 #include "trainer/backend/cuda/testing/emulated_device.h"
-#include "trainer/backend/cuda/testing/forwarding_device.h"
 
 namespace penstock {
 namespace {

@@ -453,10 +453,4 @@ const char* ncclGetErrorString(int result) {
   if (result == kRemoteError) return "remote process exited or there was a network error";
   return result == kInvalidUsage ? "invalid usage" : "unhandled system error";
 }
-
-// Of the table, and not called here.
-int ncclAllReduce() { return kInvalidUsage; }
-int ncclAllGather() { return kInvalidUsage; }
-int ncclReduceScatter() { return kInvalidUsage; }
-int ncclBroadcast() { return kInvalidUsage; }
 }

@@ -222,6 +222,12 @@ absl::StatusOr<bool> CheckingDevice::Done(DeviceEvent event) {
   return done;
 }
 
+absl::StatusOr<bool> CheckingDevice::Done(DeviceQueue queue) {
+  absl::StatusOr<bool> done = device().Done(queue);
+  if (done.ok() && *done) Advance(host_, streams_[static_cast<size_t>(queue)]);
+  return done;
+}
+
 absl::Status CheckingDevice::BeginCapture() {
   capturing_ = true;
   captured_.clear();

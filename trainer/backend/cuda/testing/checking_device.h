@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "trainer/backend/cuda/forwarding_device.h"
 #include "trainer/backend/cuda/testing/emulated_device.h"
-#include "trainer/backend/cuda/testing/forwarding_device.h"
 
 namespace penstock {
 
@@ -45,6 +45,7 @@ class CheckingDevice final : public ForwardingDevice {
   absl::Status Synchronize(DeviceQueue queue) override;
   absl::Status Await(DeviceEvent event) override;
   absl::StatusOr<bool> Done(DeviceEvent event) override;
+  absl::StatusOr<bool> Done(DeviceQueue queue) override;
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;

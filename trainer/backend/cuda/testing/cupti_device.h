@@ -11,9 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "trainer/backend/cuda/cupti_recorder.h"
+#include "trainer/backend/cuda/forwarding_device.h"
 #include "trainer/backend/cuda/testing/emulated_device.h"
 #include "trainer/backend/cuda/testing/fake_cupti.h"
-#include "trainer/backend/cuda/testing/forwarding_device.h"
 
 namespace penstock {
 

@@ -56,7 +56,7 @@ class EmulatedDevice final : public Device {
   absl::Status Synchronize(DeviceQueue queue) override { return streams_.Synchronize(queue); }
   absl::Status Await(DeviceEvent event) override { return streams_.Synchronize(event); }
   absl::StatusOr<bool> Done(DeviceEvent event) override { return streams_.Done(event); }
-  absl::StatusOr<bool> Done(DeviceQueue queue) { return streams_.Done(queue); }
+  absl::StatusOr<bool> Done(DeviceQueue queue) override { return streams_.Done(queue); }
   absl::Status BeginCapture() override;
   absl::StatusOr<DeviceGraph> EndCapture() override;
   absl::Status Launch(DeviceGraph graph) override;

@@ -8,17 +8,20 @@
 #include <thread>
 #include <utility>
 
-#include "trainer/backend/cuda/testing/forwarding_device.h"
+#include "trainer/backend/cuda/forwarding_device.h"
 
 namespace penstock {
 
-// While `stalls` says so nothing of what is queued happens for who asks Done().
+// While `stalls` says so nothing of what is queued happens for who asks Done(). Who waits waits on.
 class StallingDevice final : public ForwardingDevice {
  public:
   StallingDevice(std::unique_ptr<Device> device, std::function<bool()> stalls)
       : ForwardingDevice(std::move(device)), stalls_(std::move(stalls)) {}
   absl::StatusOr<bool> Done(DeviceEvent event) override {
     return stalls_() ? false : device().Done(event);
+  }
+  absl::StatusOr<bool> Done(DeviceQueue queue) override {
+    return stalls_() ? false : device().Done(queue);
   }
 
  private:

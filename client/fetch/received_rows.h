@@ -1,0 +1,70 @@
+// Which rows of an answer have arrived.
+#ifndef PENSTOCK_CLIENT_FETCH_RECEIVED_ROWS_H_
+#define PENSTOCK_CLIENT_FETCH_RECEIVED_ROWS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace penstock {
+
+// A set of rows, kept as few intervals: parts mostly arrive in order, and are one then. Allocates
+// only while it grows. Not thread-safe.
+class ReceivedRows {
+ public:
+  // REQUIRES, of all: first + rows does not overflow, and rows > 0.
+  // REQUIRES: none of them is in it.
+  void Add(uint32_t first, uint32_t rows) {
+    const auto after = intervals_.begin() + (EndingAfter(first) - intervals_.cbegin());
+    const bool joins_before = after != intervals_.begin() && (after - 1)->end == first;
+    const bool joins_after = after != intervals_.end() && after->begin == first + rows;
+    if (joins_before && joins_after) {
+      (after - 1)->end = after->end;
+      intervals_.erase(after);
+    } else if (joins_before) {
+      (after - 1)->end += rows;
+    } else if (joins_after) {
+      after->begin = first;
+    } else {
+      intervals_.insert(after, {first, first + rows});
+    }
+  }
+  // Whether all of them are in it.
+  bool Contains(uint32_t first, uint32_t rows) const {
+    const auto it = EndingAfter(first);
+    return it != intervals_.end() && it->begin <= first && first + rows <= it->end;
+  }
+  // Whether any of them is in it.
+  bool Overlaps(uint32_t first, uint32_t rows) const {
+    const auto it = EndingAfter(first);
+    return it != intervals_.end() && it->begin < first + rows;
+  }
+  // Calls missing(first, rows) for each run of them that is not in it, in order.
+  template <typename Missing>
+  void ForEachGap(uint32_t first, uint32_t rows, const Missing& missing) const {
+    uint32_t at = first;
+    for (auto it = EndingAfter(first); it != intervals_.end() && it->begin < first + rows; ++it) {
+      if (at < it->begin) missing(at, it->begin - at);
+      at = it->end;
+    }
+    if (at < first + rows) missing(at, first + rows - at);
+  }
+  // Keeps its memory.
+  void Clear() { intervals_.clear(); }
+
+ private:
+  struct Interval {
+    uint32_t begin;
+    uint32_t end;
+  };
+  std::vector<Interval>::const_iterator EndingAfter(uint32_t row) const {
+    return std::partition_point(intervals_.begin(), intervals_.end(),
+                                [row](const Interval& interval) { return interval.end <= row; });
+  }
+
+  std::vector<Interval> intervals_;  // In order; none touches the next.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_RECEIVED_ROWS_H_

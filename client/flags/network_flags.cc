@@ -1,0 +1,49 @@
+#include "client/flags/network_flags.h"
+
+#include "absl/time/clock.h"
+#include "client/transport/grpc/server_channel.h"
+#include "records/base/status.h"
+#include "records/tls/pem_files.h"
+
+namespace penstock {
+
+void AddNetworkFlags(CLI::App& app, NetworkFlags& flags) {
+  app.add_flag("--tls", flags.tls, "Speak TLS to servers");
+  app.add_option("--tls-ca", flags.tls_files.ca_file,
+                 "PEM file of who may sign a server's certificate; empty: the system's roots");
+  app.add_option("--tls-cert", flags.tls_files.cert_file,
+                 "This client's certificate, for servers that want one");
+  app.add_option("--tls-key", flags.tls_files.key_file, "The key of --tls-cert");
+  app.add_option("--tls-server-name", flags.tls_files.server_name,
+                 "Name in the servers' certificates, where it is not the address's host");
+  app.add_option("--token-file", flags.token_file, "File of the bearer token that servers ask for")
+      ->envname("PENSTOCK_TOKEN_FILE");
+}
+
+absl::StatusOr<NetworkOptions> ToNetworkOptions(const NetworkFlags& flags) {
+  NetworkOptions network{.token_file = flags.token_file};
+  const TlsOptions& files = flags.tls_files;
+  if (files.cert_file.empty() != files.key_file.empty()) {
+    return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
+  }
+  if (flags.tls) {
+    network.tls = files;
+  } else if (!files.ca_file.empty() || !files.cert_file.empty() || !files.server_name.empty()) {
+    return absl::InvalidArgumentError(
+        "--tls-ca, --tls-cert, --tls-key and --tls-server-name need --tls");
+  }
+  return network;
+}
+
+absl::Status CheckNetworkFiles(const NetworkOptions& network, std::vector<std::string>& warnings) {
+  if (network.tls.has_value()) {
+    const TlsOptions& files = *network.tls;
+    absl::StatusOr<PemTexts> texts = LoadPemFiles(
+        {.cert = files.cert_file, .key = files.key_file, .ca = files.ca_file}, absl::Now());
+    if (texts.ok()) warnings.insert(warnings.end(), texts->warnings.begin(), texts->warnings.end());
+  }
+  if (network.token_file.empty()) return absl::OkStatus();
+  return Annotate(ReadTokenFile(network.token_file).status(), "--token-file");
+}
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#include "client/flags/source_flags.h"
+
+#include "client/servers/server_list.h"
+#include "flags/number_flags.h"
+#include "records/base/byte_size.h"
+#include "records/base/status.h"
+#include "records/base/timeout.h"
+
+namespace penstock {
+namespace {
+
+void AddPlanFlags(CLI::App& app, SourceFlags& flags) {
+  app.add_flag("--no-shuffle", flags.no_shuffle, "Read every epoch in file order");
+  app.add_option("--lanes", flags.lanes, "L of the plan: windows read side by side")
+      ->check(WholeNumber(1));
+  app.add_option("--window-chunks", flags.window_chunks, "K of the plan: chunks of a window")
+      ->check(WholeNumber(1));
+  app.add_option("--strip-rows", flags.strip_rows, "S of the plan; 0: chosen from the data");
+}
+
+void FillPlan(const SourceFlags& flags, PlanOptions& plan) {
+  plan.shuffle = !flags.no_shuffle;
+  plan.lanes = flags.lanes;
+  plan.window_chunks = flags.window_chunks;
+  plan.strip_rows = flags.strip_rows;
+}
+
+}  // namespace
+
+void AddSourceFlags(CLI::App& app, SourceFlags& flags) {
+  app.add_option("--servers", flags.servers,
+                 "local:, to decode in this process, or a list of HOST:PORT, dns:///HOST:PORT\n"
+                 "(every address of the name) and file:PATH (a file of addresses, or a folder of\n"
+                 "the files of penstock-server --address-file); names and files are followed");
+  app.add_option("--data-root", flags.data_root,
+                 "Folder of the shards for local:; empty: the manifest's own");
+  app.add_option("--spec", flags.spec, "A built-in decode spec (chess) or a textproto file");
+  AddPlanFlags(app, flags);
+  app.add_option("--look-ahead", flags.look_ahead, "Memory for batches fetched ahead");
+  app.add_option("--server-timeout", flags.server_timeout, "Fail after so long without any server");
+  app.add_option("--on-error", flags.on_error,
+                 "A record damaged since it was indexed, when two servers agree")
+      ->check(CLI::IsMember({"fail", "replace"}));
+  app.add_flag("--checksums", flags.checksums, "Verify a checksum of every part that servers send");
+  app.add_option("--connections", flags.connections,
+                 "To each server; 0: one, and a second when it is saturated")
+      ->check(WholeNumber(0, NetworkOptions::kMaxConnections));
+  app.add_flag("--no-shm", flags.no_shm,
+               "Take parts over gRPC even where a server offers shared memory");
+  AddNetworkFlags(app, flags.network);
+}
+
+absl::Status FillLoaderOptions(const SourceFlags& flags, LoaderOptions& options) {
+  options.servers = flags.servers;
+  options.data_root = flags.data_root;
+  FillPlan(flags, options.plan);
+  const auto look_ahead = ParseByteSizeFrom(flags.look_ahead, kMinLookAheadBytes);
+  PENSTOCK_RETURN_IF_ERROR(Annotate(look_ahead.status(), "--look-ahead"));
+  options.look_ahead_bytes = *look_ahead;
+  const auto server_timeout = ParseTimeout(flags.server_timeout);
+  PENSTOCK_RETURN_IF_ERROR(Annotate(server_timeout.status(), "--server-timeout"));
+  options.server_timeout = *server_timeout;
+  options.on_error = flags.on_error == "replace" ? OnError::kReplace : OnError::kFail;
+  options.checksums = flags.checksums;
+  PENSTOCK_ASSIGN_OR_RETURN(options.network, ToNetworkOptions(flags.network));
+  options.network.connections = flags.connections;
+  options.network.shared_memory = !flags.no_shm;
+  return absl::OkStatus();
+}
+
+absl::Status CheckSource(const LoaderOptions& options, std::vector<std::string>& warnings) {
+  if (options.servers == kLocalServer) return absl::OkStatus();
+  if (!options.data_root.empty()) {
+    warnings.emplace_back("--data-root is for local:, without effect here");
+  }
+  return CheckNetworkFiles(options.network, warnings);
+}
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+#include "records/decode/spec_tables.h"
+
+namespace penstock {
+namespace {
+
+// For each output element in order, where it is stored. Everything has been checked.
+std::vector<BitSource> MapElements(const v1::Bits& bits, size_t size,
+                                   std::span<const uint32_t> transpose) {
+  const size_t axes = transpose.size();
+  std::vector<uint32_t> stride(axes, 1);  // of the stored axes
+  for (size_t i = axes - 1; i > 0; --i) {
+    stride[i - 1] = stride[i] * bits.dims(static_cast<int>(i));
+  }
+  std::vector<bool> negative(bits.dims(static_cast<int>(bits.sign_axis())));
+  for (const uint32_t index : bits.negative()) negative[index] = true;
+
+  std::vector<BitSource> elements(size);
+  std::vector<uint32_t> index(axes);  // on the stored axes
+  for (BitSource& element : elements) {
+    element.bit = bits.first_bit();
+    for (size_t i = 0; i < axes; ++i) element.bit += index[i] * stride[i];
+    element.negative = negative[index[bits.sign_axis()]];
+    for (size_t i = axes; i-- > 0;) {
+      const uint32_t axis = transpose[i];
+      if (++index[axis] < bits.dims(static_cast<int>(axis))) break;
+      index[axis] = 0;
+    }
+  }
+  return elements;
+}
+
+}  // namespace
+
+std::shared_ptr<const BitTable> SpecTables::Get(size_t place, const v1::Bits& bits, size_t size,
+                                                std::span<const uint32_t> transpose) {
+  if (place == tables_.size()) {
+    tables_.push_back(std::make_shared<const BitTable>(
+        BuildBitTable(MapElements(bits, size, transpose), bits.feature_bytes(),
+                      kMaxByteTables - num_byte_tables_)));
+    num_byte_tables_ += tables_.back()->byte_tables.size();
+  }
+  return tables_[place];
+}
+
+size_t SpecTables::bytes() const {
+  size_t bytes = 0;
+  for (const auto& table : tables_) bytes += table->bytes();
+  return bytes;
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+// What the programs of one spec share.
+#ifndef PENSTOCK_RECORDS_DECODE_SPEC_TABLES_H_
+#define PENSTOCK_RECORDS_DECODE_SPEC_TABLES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "proto/decode_spec.pb.h"
+#include "records/decode/bit_table.h"
+
+namespace penstock {
+
+// The bit tables of one spec, which are the same for every wire dtype. Not thread-safe.
+class SpecTables {
+ public:
+  // Of the spec's bits number `place`, counted from 0 without gaps; built the first time. Shared by
+  // programs. REQUIRES: `bits` has been checked, `size` are its elements, output axis i is stored
+  // axis transpose[i].
+  std::shared_ptr<const BitTable> Get(size_t place, const v1::Bits& bits, size_t size,
+                                      std::span<const uint32_t> transpose);
+  size_t bytes() const;  // of memory
+
+ private:
+  std::vector<std::shared_ptr<const BitTable>> tables_;
+  size_t num_byte_tables_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DECODE_SPEC_TABLES_H_

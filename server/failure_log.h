@@ -1,0 +1,40 @@
+// What the log says of one stream's windows that fail.
+#ifndef PENSTOCK_SERVER_FAILURE_LOG_H_
+#define PENSTOCK_SERVER_FAILURE_LOG_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "records/engine/session.h"
+
+namespace penstock {
+
+// One line for a window, as its requests fail for the same reason, and one for a stream whose
+// windows do not fit together. Thread-safe.
+class FailureLog {
+ public:
+  // The windows that get a line; the rest are counted.
+  static constexpr uint64_t kMaxLogged = 20;
+
+  explicit FailureLog(std::string peer) : peer_(std::move(peer)) {}
+
+  void Add(const StreamError& error, absl::string_view client);
+  uint64_t failed_windows() const { return num_failed_.load(std::memory_order_relaxed); }
+  uint64_t damaged_windows() const { return num_damaged_.load(std::memory_order_relaxed); }
+
+ private:
+  void TellOfMemory(const absl::Status& status, absl::string_view client);
+  void TellOfWindow(const StreamError& error) const;
+
+  const std::string peer_;
+  std::atomic<uint64_t> num_failed_{0};
+  std::atomic<uint64_t> num_damaged_{0};
+  std::atomic<bool> told_of_memory_{false};
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_FAILURE_LOG_H_

@@ -1,0 +1,153 @@
+"""Where the system starts no more threads, the programs say so, or do without."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from processes import BIN, TIMEOUT_S, ProcessTestCase
+from servers import die_with_parent, wait_until
+
+FEW_THREADS = os.environ.get("PENSTOCK_FEW_THREADS", str(
+    BIN.parent / "tests/libpenstock_few_threads.so"))
+MOST = 120  # More than any of these programs needs here.
+CAUSE = "can be started: Resource temporarily unavailable; this process has "
+CURE = ": raise the limit of threads (ulimit -u, "
+
+
+class ThreadsTestCase(ProcessTestCase):
+    def prefix(self, threads):
+        """A command that lets another one have so many threads, beside its first."""
+        raise NotImplementedError
+
+    def run_with(self, threads, program, *args):
+        return subprocess.run([*self.prefix(threads), str(BIN / program), *map(str, args)],
+                              capture_output=True, text=True, timeout=TIMEOUT_S,
+                              preexec_fn=die_with_parent)
+
+    def assert_says_why(self, code, text):
+        self.assertEqual(code, 1, text)
+        for part in ("no thread ", CAUSE, CURE):
+            self.assertIn(part, text)
+        self.assertNotIn("terminate", text)
+
+    def first_that_works(self, program, *args):
+        """With no thread, one, two, ...: the number that is enough, and the result. Until then
+        every thread of the program was once the first that could not be started."""
+        for threads in range(MOST):
+            result = self.run_with(threads, program, *args)
+            if result.returncode == 0:
+                self.assertGreater(threads, 0, "nothing limits them")
+                return threads, result
+            self.assert_says_why(result.returncode, result.stderr)
+        self.fail(f"{MOST} threads are not enough: {result.stderr}")
+
+    def digest_of(self, result):
+        return json.loads(result.stdout)["digest"]
+
+    def check_reader_that_decodes_itself(self):
+        _, result = self.first_that_works("penstock", *self.stream_args("local:", "--threads", 3))
+        self.assertEqual(self.digest_of(result), self.stream("local:")["digest"])
+
+    def check_reader_of_servers(self):
+        server = self.start_server()
+        _, result = self.first_that_works(
+            "penstock", *self.stream_args(f"{server.address},file:{self.address_files}"))
+        self.assertEqual(self.digest_of(result), self.stream("local:")["digest"])
+
+    def check_index(self):
+        made = self.data / "again.pb"
+        result = self.run_with(0, "penstock", "index", self.data, "--holdout", "5%", "-o", made)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(made.read_bytes(), self.manifest.read_bytes())
+
+    def check_server(self, *args):
+        for threads in range(MOST):
+            server = self.make_server("--threads", 3, *args, prefix=self.prefix(threads))
+            server.start()
+            wait_until(lambda: server.poll() is not None or server.address_file.exists(),
+                       "a server to serve, or to end")
+            if server.poll() is None:
+                break
+            self.assert_says_why(server.returncode, server.log())
+        self.assertGreater(threads, 3)
+        server.wait_serving()
+        self.assertEqual(self.stream(server.address)["digest"], self.stream("local:")["digest"])
+
+
+class OwnThreadsTest(ThreadsTestCase):
+    """The programs' own threads are limited, those of libraries are not."""
+
+    def prefix(self, threads):
+        return ["env", f"LD_PRELOAD={FEW_THREADS}", f"PENSTOCK_TEST_THREADS={threads}"]
+
+    def test_a_reader_that_decodes_itself(self):
+        self.check_reader_that_decodes_itself()
+
+    def test_a_reader_of_servers(self):
+        self.check_reader_of_servers()
+
+    def test_a_reader_does_without_shared_memory(self):
+        server = self.start_server("--shm-socket", self.folder / "shm.sock")
+        command = ["penstock", *self.stream_args(server.address)]
+        threads, without = self.first_that_works(*command)
+        self.assertEqual(self.digest_of(without), self.stream("local:")["digest"])
+        self.assertIn("no thread that asks for shared memory",
+                      json.loads(without.stdout)["servers"][0]["shared_memory"])
+        enough = self.run_with(threads + 1, *command)
+        self.assertEqual(json.loads(enough.stdout)["servers"][0]["shared_memory"], "ok")
+
+    def test_the_thread_there_is_indexes(self):
+        self.check_index()
+
+    def test_a_look_at_servers(self):
+        server = self.start_server()
+        _, result = self.first_that_works("penstock", "top", "--servers", server.address, "--once",
+                                          "--interval", "10ms", "--json")
+        self.assertEqual(json.loads(result.stdout)["servers"][0]["state"], "up")
+
+    def test_a_server(self):
+        self.check_server("--shm-socket", self.folder / "shm.sock")
+
+    def test_a_training(self):
+        self.first_that_works("penstock-train", "--manifest", self.manifest, "--servers", "local:",
+                              "--threads", 3, "--steps", 2)
+
+    def test_a_training_of_two_ranks(self):
+        self.first_that_works("penstock", "launch", "-np", 2, "--", "penstock-train", "--manifest",
+                              self.manifest, "--servers", "local:", "--threads", 1, "--steps", 2)
+
+
+class LimitTest(ThreadsTestCase):
+    """The system's limit, of a user that is nobody else. It does not bind root."""
+
+    def setUp(self):
+        if os.getuid() != 0:
+            self.skipTest("only root can become another user")
+        super().setUp()
+        for path in [self.folder, *self.folder.iterdir(), *self.data.iterdir()]:
+            path.chmod(0o777)
+        version = self.run_with(0, "penstock", "--version")
+        if version.returncode != 0:
+            self.skipTest(f"another user cannot run {BIN}/penstock: {version.stderr}")
+
+    def prefix(self, threads):
+        user = 100_000 + os.getpid()
+        return ["prlimit", f"--nproc={threads + 1}", "setpriv", f"--reuid={user}",
+                f"--regid={user}", "--clear-groups", "--pdeathsig", "KILL"]
+
+    def test_a_reader_that_decodes_itself(self):
+        self.check_reader_that_decodes_itself()
+
+    def test_a_reader_of_servers(self):
+        self.check_reader_of_servers()
+
+    def test_the_thread_there_is_indexes(self):
+        self.check_index()
+
+    def test_a_server(self):
+        self.check_server()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

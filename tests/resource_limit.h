@@ -1,0 +1,29 @@
+// Less of a resource of the process than it has, for a while.
+#ifndef PENSTOCK_TESTS_RESOURCE_LIMIT_H_
+#define PENSTOCK_TESTS_RESOURCE_LIMIT_H_
+
+#include <sys/resource.h>
+
+namespace penstock {
+
+// The soft limit is `value` while one lives. Under UBSan nothing is to be asserted while there are
+// no descriptors: it needs some for what it looks at.
+class ResourceLimit {
+ public:
+  ResourceLimit(__rlimit_resource resource, rlim_t value) : resource_(resource) {
+    getrlimit(resource_, &old_);
+    const rlimit limit = {value, old_.rlim_max};
+    setrlimit(resource_, &limit);
+  }
+  ~ResourceLimit() { setrlimit(resource_, &old_); }
+  ResourceLimit(const ResourceLimit&) = delete;
+  ResourceLimit& operator=(const ResourceLimit&) = delete;
+
+ private:
+  const __rlimit_resource resource_;
+  rlimit old_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TESTS_RESOURCE_LIMIT_H_

@@ -1,0 +1,98 @@
+#include "trainer/app/training_inputs.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "records/base/status.h"
+#include "records/decode/spec.h"
+#include "trainer/app/input_options.h"
+#include "trainer/app/open_manifest.h"
+
+namespace penstock {
+namespace {
+
+constexpr uint64_t kDiagnosisSteps = 200;  // Unless --steps says how many.
+
+}  // namespace
+
+absl::Status TrainingInputs::OpenManifest(const std::function<absl::Status()>& may_go_on) {
+  PENSTOCK_ASSIGN_OR_RETURN(spec_, LoadSpec(options_.source.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(manifest_, penstock::OpenManifest(options_, spec_, may_go_on));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<LoaderInput>> TrainingInputs::Open(LoaderOptions options) const {
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
+  return std::make_unique<StoppableInput>(std::move(loader), stopper_);
+}
+
+absl::Status TrainingInputs::OpenTrain(const CheckpointInfo& info, const HostShards& shards,
+                                       const TrainingWatch& watch, SlotAllocator* slots) {
+  steps_before_ = info.step;
+  LoaderOptions loader = ToLoaderOptions(options_, manifest_, spec_);
+  loader.plan.split = Split::kTrain;
+  // An epoch has at least one step, so this many are enough for --steps alone.
+  loader.epochs =
+      options_.EpochLimit() == 0 ? options_.steps * options_.accumulate : options_.EpochLimit();
+  // Nothing is fetched that will not be trained on.
+  if (options_.steps > info.step) {
+    loader.max_steps = (options_.steps - info.step) * options_.accumulate;
+  }
+  if (options_.profile.diagnoses()) {
+    loader.epochs = 0;
+    loader.max_steps = watch.InputSteps(TotalSteps());
+  }
+  if (!info.cursor.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(loader.start, shards.OwnCursor(info.cursor));
+  }
+  shards.Divide(loader);
+  loader.slot_allocator = slots;
+  PENSTOCK_ASSIGN_OR_RETURN(train_, Open(std::move(loader)));
+  WarnOfFewSlots(options_, train_->loader().stats());
+  PENSTOCK_RETURN_IF_ERROR(StartMetrics());
+  return CheckSteps();
+}
+
+absl::Status TrainingInputs::StartMetrics() {
+  MetricsFlags flags = options_.metrics;
+  flags.offset = options_.rank.local_rank;  // Each rank of a host waits for its own input.
+  PENSTOCK_ASSIGN_OR_RETURN(metrics_,
+                            penstock::StartMetrics(flags, [this](MetricFamilies& families) {
+                              AddLoaderMetrics(loader().stats(), families);
+                            }));
+  if (metrics_ != nullptr) {
+    absl::FPrintF(stderr, "metrics on http://%s/metrics\n", metrics_->address());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Input>> TrainingInputs::OpenHoldout(const HostShards& shards) const {
+  LoaderOptions loader = ToLoaderOptions(options_, manifest_, spec_);
+  loader.plan.split = Split::kHoldout;
+  loader.plan.shuffle = false;
+  loader.remainder = Remainder::kShort;
+  HalveForEvaluation(loader);
+  shards.Divide(loader);
+  return Open(std::move(loader));
+}
+
+uint64_t TrainingInputs::TotalSteps() const {
+  if (options_.profile.diagnoses()) return options_.steps == 0 ? kDiagnosisSteps : options_.steps;
+  if (options_.EpochLimit() == 0) return options_.steps;
+  // From where it goes on: the steps before may have been of another size.
+  const uint64_t by_epochs = steps_before_ + loader().steps_left() / options_.accumulate;
+  return options_.steps == 0 ? by_epochs : std::min(options_.steps, by_epochs);
+}
+
+absl::Status TrainingInputs::CheckSteps() const {
+  if (TotalSteps() > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--accumulate ", options_.accumulate, ": a step takes more batches than the ",
+      loader().steps_left(), " that --epochs ", options_.EpochLimit(),
+      " has; give fewer batches a step, a smaller --global-batch-size or more --epochs"));
+}
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+// The records of a training: those it trains on, and those that are held out.
+#ifndef PENSTOCK_TRAINER_APP_TRAINING_INPUTS_H_
+#define PENSTOCK_TRAINER_APP_TRAINING_INPUTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/loader/slot_allocator.h"
+#include "client/metrics/loader_metrics.h"
+#include "trainer/app/host_shards.h"
+#include "trainer/app/options.h"
+#include "trainer/app/stopper.h"
+#include "trainer/app/training_watch.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/input/loader_input.h"
+
+namespace penstock {
+
+// What it opens is closed when the training stops. `options` and `stopper` must outlive it, and so
+// must what OpenTrain() is given. Not thread-safe.
+class TrainingInputs {
+ public:
+  TrainingInputs(const TrainerOptions& options, Stopper& stopper)
+      : options_(options), stopper_(stopper) {}
+
+  // First. `may_go_on` is asked meanwhile; its error ends this.
+  absl::Status OpenManifest(const std::function<absl::Status()>& may_go_on);
+  // The batches from where `info` says on. kInvalidArgument: they make no step.
+  absl::Status OpenTrain(const CheckpointInfo& info, const HostShards& shards,
+                         const TrainingWatch& watch, SlotAllocator* slots);
+  // Anew each time.
+  absl::StatusOr<std::unique_ptr<Input>> OpenHoldout(const HostShards& shards) const;
+
+  const v1::DecodeSpec& spec() const { return spec_; }
+  const Manifest& manifest() const { return *manifest_; }
+  bool has_holdout() const { return manifest_->num_records(Split::kHoldout) > 0; }
+  LoaderInput& train() const { return *train_; }
+  const Loader& loader() const { return train_->loader(); }
+  // Of the whole training, what was done before it was resumed included. Of a diagnosis it is known
+  // from the start.
+  uint64_t TotalSteps() const;
+
+ private:
+  absl::StatusOr<std::unique_ptr<LoaderInput>> Open(LoaderOptions loader) const;
+  absl::Status CheckSteps() const;
+  absl::Status StartMetrics();
+
+  const TrainerOptions& options_;
+  Stopper& stopper_;
+  v1::DecodeSpec spec_;
+  std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
+  std::unique_ptr<LoaderInput> train_;
+  uint64_t steps_before_ = 0;                 // It was resumed.
+  std::unique_ptr<MetricsEndpoint> metrics_;  // Of train_. May be null.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_TRAINING_INPUTS_H_

@@ -1,0 +1,32 @@
+// SHA-256 over every row that was handed to the training, to be compared with the plan's own
+// (`penstock stream --digest`).
+#ifndef PENSTOCK_TRAINER_INPUT_BATCH_DIGEST_H_
+#define PENSTOCK_TRAINER_INPUT_BATCH_DIGEST_H_
+
+#include <string>
+
+#include "records/base/sha256.h"
+#include "trainer/input/input.h"
+
+namespace penstock {
+
+// Row by row, each row's tensors in the batch's order; so it depends on the order of the rows and
+// not on where batches end. Not thread-safe.
+class BatchDigest {
+ public:
+  void Add(const InputBatch& batch) {
+    for (size_t row = 0; row < batch.rows; ++row) {
+      for (const InputTensor& tensor : batch.tensors) {
+        hash_.Update(tensor.bytes.subspan(row * tensor.row_bytes, tensor.row_bytes));
+      }
+    }
+  }
+  std::string Hex() const { return hash_.Hex(); }
+
+ private:
+  Sha256 hash_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_INPUT_BATCH_DIGEST_H_

@@ -1,0 +1,82 @@
+#include "trainer/input/board_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/reference/board_features.h"
+
+namespace penstock {
+namespace {
+
+bool Is(const InputTensor* tensor, Dtype dtype, size_t row_bytes) {
+  return tensor != nullptr && tensor->dtype == dtype && tensor->row_bytes == row_bytes;
+}
+
+absl::Status Unsupported(const InputBatch& batch) {
+  std::string got;
+  for (const InputTensor& tensor : batch.tensors) {
+    absl::StrAppend(&got, got.empty() ? "" : ", ", tensor.name, " ", DtypeName(tensor.dtype),
+                    " of ", tensor.row_bytes, " bytes a row");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the board model cannot read these tensors: ", got,
+                   "; it takes packed d (u8, 194) and s (i64), or planes (64 x 24) and flags (10) "
+                   "as i8 or f32 with score (f32): use --dtype packed, i8 or f32"));
+}
+
+}  // namespace
+
+absl::StatusOr<BoardRows> BoardReader::Read(const InputBatch& batch) {
+  for (const InputTensor& tensor : batch.tensors) {
+    if (tensor.bytes.size() != batch.rows * tensor.row_bytes) {
+      return absl::InternalError(absl::StrCat("tensor ", tensor.name, " has ", tensor.bytes.size(),
+                                              " bytes for ", batch.rows, " rows of ",
+                                              tensor.row_bytes));
+    }
+  }
+  return batch.tensor("d") != nullptr ? ReadPacked(batch) : ReadDecoded(batch);
+}
+
+absl::StatusOr<BoardRows> BoardReader::ReadPacked(const InputBatch& batch) {
+  const InputTensor* d = batch.tensor("d");
+  const InputTensor* s = batch.tensor("s");
+  if (!Is(d, Dtype::kU8, reference::kPackedBoardBytes) || !Is(s, Dtype::kI64, sizeof(int64_t))) {
+    return Unsupported(batch);
+  }
+  scores_.resize(batch.rows);
+  for (size_t first = 0; first < batch.rows; first += kScoreBlock) {
+    const size_t count = std::min(kScoreBlock, batch.rows - first);
+    int64_t stored[kScoreBlock] = {};
+    uint8_t mates[kScoreBlock] = {};
+    double scores[kScoreBlock];
+    std::memcpy(stored, s->bytes.data() + first * sizeof(int64_t), count * sizeof(int64_t));
+    for (size_t i = 0; i < count; ++i) {
+      const uint8_t* record = d->bytes.data() + (first + i) * reference::kPackedBoardBytes;
+      mates[i] = reference::PackedBit(record, reference::kMateBit);
+    }
+    MateScores(params_, BestSimdLevel(), stored, mates, scores);
+    std::transform(scores, scores + count, scores_.begin() + static_cast<ptrdiff_t>(first),
+                   [](double score) { return static_cast<float>(score); });
+  }
+  return BoardRows{BoardFormat::kPacked, batch.rows, d->bytes.data(), nullptr, scores_.data()};
+}
+
+absl::StatusOr<BoardRows> BoardReader::ReadDecoded(const InputBatch& batch) {
+  const InputTensor *planes = batch.tensor("planes"), *flags = batch.tensor("flags");
+  const InputTensor* score = batch.tensor("score");
+  for (BoardFormat format : {BoardFormat::kI8, BoardFormat::kF32}) {
+    const Dtype dtype = format == BoardFormat::kI8 ? Dtype::kI8 : Dtype::kF32;
+    if (!Is(planes, dtype, BoardRows::BytesOfPlanes(format)) ||
+        !Is(flags, dtype, BoardRows::BytesOfFlags(format)) ||
+        !Is(score, Dtype::kF32, sizeof(float))) {
+      continue;
+    }
+    scores_.resize(batch.rows);
+    std::memcpy(scores_.data(), score->bytes.data(), score->bytes.size());
+    return BoardRows{format, batch.rows, planes->bytes.data(), flags->bytes.data(), scores_.data()};
+  }
+  return Unsupported(batch);
+}
+
+}  // namespace penstock

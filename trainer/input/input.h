@@ -1,0 +1,71 @@
+// Where batches come from, as the training sees it: the loader, or a test's memory.
+#ifndef PENSTOCK_TRAINER_INPUT_INPUT_H_
+#define PENSTOCK_TRAINER_INPUT_INPUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "records/base/dtype.h"
+
+namespace penstock {
+
+// One tensor of a batch: `rows` rows of row_bytes, one after the other.
+struct InputTensor {
+  absl::string_view name;
+  Dtype dtype;
+  size_t row_bytes = 0;
+  std::span<const uint8_t> bytes;
+};
+
+// Borrows its tensors from the input, as long as there are copies of `memory`; where that is null,
+// until the next call of Next(). Must not outlive the input.
+struct InputBatch {
+  std::shared_ptr<const void> memory = nullptr;
+  size_t rows = 0;
+  size_t global_rows = 0;       // Of all ranks together; 0: those of this one are all.
+  uint64_t first_position = 0;  // In the epoch.
+  std::string cursor = {};      // Where to resume once this batch is applied.
+  std::vector<InputTensor> tensors = {};
+  // Numbers of the rows' records over the manifest; empty where the input does not know them.
+  std::span<const uint64_t> record_ids = {};
+
+  const InputTensor* tensor(absl::string_view name) const {
+    for (const InputTensor& tensor : tensors) {
+      if (tensor.name == name) return &tensor;
+    }
+    return nullptr;
+  }
+};
+
+// What a server has done for this input so far.
+struct InputServer {
+  std::string address;
+  uint64_t parts = 0;
+  uint64_t requests_in_flight = 0;
+  uint64_t lost_requests = 0;
+};
+
+// Next() by one thread; Close() and servers() may be called meanwhile.
+class Input {
+ public:
+  virtual ~Input() = default;
+  // True: filled; false: the end; an error ends the input.
+  // What `batch` held before is released first.
+  virtual absl::StatusOr<bool> Next(InputBatch& batch) = 0;
+  // Whether Next() would return at once: a batch that outlives the next call, or the end, an error
+  // or that it is closed. By the thread that calls Next().
+  virtual bool Ready() const { return false; }
+  // Ends a blocked Next() with kCancelled.
+  virtual void Close() {}
+  virtual std::vector<InputServer> servers() const { return {}; }
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_INPUT_INPUT_H_
