@@ -45,9 +45,19 @@ FetchScheduler::FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOp
   for (uint32_t i = 0; i < servers_.size(); ++i) Arm(servers_[i], absl::UnixEpoch());
 }
 
+// Its clock stands while the process does, so that no time-out runs meanwhile.
+void FetchScheduler::SetNow(absl::Time now) {
+  const absl::Time expected_by = std::max(expected_by_, NextAdvance());
+  if (now > expected_by + kStoodStill) {
+    stood_still_ += now - expected_by;
+    expected_by_ = now;
+    resumed_at_ = now - stood_still_;
+  }
+  now_ = now - stood_still_;
+}
+
 absl::Time FetchScheduler::Advance(absl::Time now) {
-  if (now > expected_by_ + kStoodStill) resumed_at_ = now;
-  now_ = now;
+  SetNow(now);
   if (num_steps_ == 0 && !ended_) {
     ended_ = true;
     actions_.Finish();
@@ -63,44 +73,49 @@ absl::Time FetchScheduler::Advance(absl::Time now) {
 }
 
 void FetchScheduler::AskForMore(absl::Time now) {
-  now_ = now;
+  SetNow(now);
   if (!ended_) Pump();
 }
 
 void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& info) {
-  now_ = now;
+  SetNow(now);
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || ended_) return;
-  server->heard_at = now;
+  server->heard_at = now_;
+  if (IsAccusing(*server)) {
+    const bool lives = info.instance != 0 && info.instance == server->info.instance;
+    lives ? Withdraw() : Confirm();
+    if (ended_) return;
+  }
   if (!servers_.AcceptHello(*server, info)) {
     CloseStreamOf(*server);
     Refuse(*server);
     return NoteAway(*server);
   }
-  server->up_at = now;
-  if (server->slow) Arm(*server, now);
-  if (!settle_by_) settle_by_ = now + absl::Milliseconds(300);
-  if (!placed_once_) return PlaceBy(servers_.AllSettled() ? now : *settle_by_);
+  server->up_at = now_;
+  if (server->slow) Arm(*server, now_);
+  if (!settle_by_) settle_by_ = now_ + absl::Milliseconds(300);
+  if (!placed_once_) return PlaceBy(servers_.AllSettled() ? now_ : *settle_by_);
   // Several often join together.
-  PlaceBy(lane_server_.empty() ? now : now + absl::Milliseconds(100));
+  PlaceBy(lane_server_.empty() ? now_ : now_ + absl::Milliseconds(100));
 }
 
 void FetchScheduler::OnWindowReady(absl::Time now, StreamId stream, uint64_t number) {
-  now_ = now;
-  if (ServerEntry* server = servers_.Find(stream)) server->heard_at = now;
+  SetNow(now);
+  if (ServerEntry* server = servers_.Find(stream)) server->heard_at = now_;
   WindowEntry* window = windows_.Find(number);
   if (window == nullptr || !(window->opened_on == stream) || window->ready()) return;
-  window->ready_at = servers_[stream.server].loaded_at = now;
+  window->ready_at = servers_[stream.server].loaded_at = now_;
   window->load_breaks = 0;
-  loads_.Add(stream.server, window->rows, now - window->opened_at);
-  if (window->requests > 0) Arm(servers_[stream.server], now + AnswerLimit(1));
+  loads_.Add(stream.server, window->rows, now_ - window->opened_at);
+  if (window->requests > 0) Arm(servers_[stream.server], now_ + AnswerLimit(1));
 }
 
 void FetchScheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
-  now_ = now;
+  SetNow(now);
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr) return;
-  server->heard_at = now;
+  server->heard_at = now_;
   const bool again = std::exchange(server->credited, true) && bytes == server->credit_bytes;
   if (again && !ended_) NoteStarved(*server);
   server->credit_bytes = bytes;
@@ -108,29 +123,29 @@ void FetchScheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
 }
 
 void FetchScheduler::OnDraining(absl::Time now, StreamId stream, absl::Duration grace) {
-  now_ = now;
+  SetNow(now);
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || server->state != ServerState::kUp || ended_) return;
-  server->heard_at = now;
+  server->heard_at = now_;
   Drain(*server);
   if (grace <= absl::ZeroDuration()) return;
-  server->drain_by = now + grace;
+  server->drain_by = now_ + grace;
   Arm(*server, server->drain_by);
 }
 
 void FetchScheduler::OnBroken(absl::Time now, StreamId stream, absl::Status status) {
-  now_ = now;
+  SetNow(now);
   ServerEntry* server = servers_.Find(stream);
   if (server != nullptr && !ended_) Lose(*server, std::move(status));
 }
 
 std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream, uint64_t number,
                                                 uint32_t first_row, uint32_t rows) {
-  now_ = now;
+  SetNow(now);
   copies_.clear();
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || ended_) return copies_;
-  server->heard_at = now;
+  server->heard_at = now_;
   RequestEntry* request = requests_.Find(number);
   if (request == nullptr || !(request->stream == stream)) return copies_;
   const bool within = first_row < request->rows && rows <= request->rows - first_row;
@@ -146,7 +161,7 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
   servers_.MarkProductive(*server);
   NoteBack(*server);
   request->received.Add(first_row, rows);
-  request->active_at = now;
+  request->active_at = now_;
   for (const Range& range : request->RangesFrom(first_row)) {
     if (range.at >= first_row + rows) break;
     const uint32_t begin = std::max(range.at, first_row);
@@ -160,7 +175,7 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
     CountAnswer(*request);
     const bool probe = server->probe == request;
     EndRequest(*request);
-    if (probe) Trust(*server);
+    if (probe || IsForgiven(*server)) Trust(*server);
   }
   return copies_;
 }
@@ -172,7 +187,7 @@ void FetchScheduler::OnPartCopied(std::span<const RowCopy> copies) {
 
 void FetchScheduler::OnServersChanged(absl::Time now, std::span<const std::string> addresses,
                                       bool all_known) {
-  now_ = now;
+  SetNow(now);
   if (ended_) return;
   set_changes_ = true;
   all_known_ = all_known;
@@ -180,7 +195,7 @@ void FetchScheduler::OnServersChanged(absl::Time now, std::span<const std::strin
   for (const std::string& address : addresses) {
     ServerEntry& server = servers_[servers_.Add(address)];
     if (server.index < kept.size()) kept[server.index] = true;
-    Arm(server, now);
+    Arm(server, now_);
   }
   for (uint32_t i = 0; i < kept.size(); ++i) {
     ServerEntry& server = servers_[i];
@@ -190,12 +205,12 @@ void FetchScheduler::OnServersChanged(absl::Time now, std::span<const std::strin
     if (server.state == ServerState::kDraining) continue;
     if (server.has_stream()) CloseStreamOf(server);
     Remove(server);
-    PlaceBy(now);
+    PlaceBy(now_);
   }
 }
 
 void FetchScheduler::OnConsumerWaiting(absl::Time now, uint64_t step) {
-  now_ = now;
+  SetNow(now);
   if (step >= waited_for_ && step >= next_delivery_) waited_for_ = step + 1;
 }
 

@@ -114,7 +114,10 @@ class FetchScheduler {
     uint64_t rows_missing = 0;
   };
 
+  void SetNow(absl::Time now);
+
   // connections.cc
+  absl::Time NextCheck() const;
   void Arm(ServerEntry& server, absl::Time time);
   void FireTimers();
   absl::Time CheckServer(ServerEntry& server);
@@ -140,6 +143,7 @@ class FetchScheduler {
   void PlaceBy(absl::Time time);
   void Place();
   void FollowPlacement();
+  void OccupyIdle();
   uint32_t PlaceOf(const WindowEntry& window) const;
   std::optional<uint32_t> ServerOf(const WindowEntry& window) const;
   bool Avoids(const WindowEntry& window, uint32_t server, bool all_addresses) const;
@@ -172,6 +176,7 @@ class FetchScheduler {
   absl::Time ProbeDueBy(const RequestEntry& probe) const;
   void Probe(ServerEntry& server, const WindowEntry& like);
   const WindowEntry* WindowToProbe(const ServerEntry& server);
+  bool IsForgiven(const ServerEntry& server) const;
   void Trust(ServerEntry& server);
   void FailProbe(ServerEntry& server);
   void CancelProbe(ServerEntry& server);
@@ -222,7 +227,10 @@ class FetchScheduler {
 
   // trouble.cc
   void ReportFailure(const ServerEntry& server, const absl::Status& status);
-  bool FailedForGood(const ServerEntry& server, WindowEntry& window, absl::StatusCode code) const;
+  void CountFailure(ServerEntry& server, WindowEntry& window);
+  bool AskAnother(const ServerEntry& server, WindowEntry& window);
+  bool FailedForGood(const ServerEntry& server, const WindowEntry& window,
+                     absl::StatusCode code) const;
   void GiveUpOn(WindowEntry& window, StreamId stream);
   void OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error);
   bool AwaitsSecondOpinion(const ServerEntry& server, const WindowEntry& window,
@@ -245,6 +253,11 @@ class FetchScheduler {
   void CountBreak();
   bool ProvesDeadly(WindowEntry& window);
   bool LoadsSuspect(const ServerEntry& server) const;
+  void Accuse(const ServerEntry& server, const absl::Status& status);
+  bool IsAccusing(const ServerEntry& server) const;
+  void HearNothing();
+  void Confirm();
+  void Withdraw();
   absl::Status DeathOf(const ServerEntry& server, const absl::Status& status) const;
 
   const Plan& plan_;
@@ -255,9 +268,10 @@ class FetchScheduler {
   SchedulerActions& actions_;
   bool ended_ = false;
   bool closed_ = false;                              // Ended, and every stream is closed.
-  absl::Time now_ = absl::InfinitePast();            // Of the last event.
+  absl::Time now_ = absl::InfinitePast();            // Of the last event, less stood_still_.
   absl::Time expected_by_ = absl::InfiniteFuture();  // When Advance() wanted to be called.
-  absl::Time resumed_at_ = absl::InfinitePast();     // It was called much later than that.
+  absl::Duration stood_still_;                       // It was called so much later, in all.
+  absl::Time resumed_at_ = absl::InfinitePast();     // The last time that it was.
 
   ServerTable servers_;
   IndexedHeap<ServerEntry> timers_;
@@ -293,6 +307,14 @@ class FetchScheduler {
   IndexedHeap<WindowEntry> suspects_;  // By need.
   std::deque<absl::Time> breaks_;      // Of streams that were up, lately.
   absl::Time tell_suspects_at_ = absl::InfinitePast();
+  // That a window kills servers: to be seen by whether this one comes back as another process.
+  struct Accusation {
+    uint32_t server;
+    WindowEntry* window;
+    absl::Time since;
+    absl::Status death;  // What the job then ends with.
+  };
+  std::optional<Accusation> accusation_;
   WindowEntry* quarantined_ = nullptr;
   ServerEntry* quarantine_ = nullptr;       // The server that is kept free for it.
   std::vector<ServerEntry*> to_pump_;       // Something changed that may allow a request.

@@ -141,6 +141,9 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   const bool was_up = server.state != ServerState::kConnecting;
   // After Hello it means that the server's answers make no sense. Others may be better.
   const bool nonsense = was_up && status.code() == absl::StatusCode::kFailedPrecondition;
+  // As it does when it dies. One that says that it has had enough is well.
+  const bool broken =
+      was_up && !nonsense && !silent && status.code() != absl::StatusCode::kResourceExhausted;
   if (was_up && !nonsense && IsRefusal(status.code())) {
     // The transport may have named the server already.
     const bool named = absl::StartsWith(status.message(), server.address);
@@ -151,8 +154,8 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
     // One that says nothing may be bad for any other reason: the next one is asked.
     if (silent) {
       quarantined_->avoid.push_back(server.index);
-    } else if (ProvesDeadly(*quarantined_)) {
-      return Fail(DeathOf(server, status));
+    } else if (broken) {
+      Accuse(server, status);
     }
   }
   server.nonsense += nonsense;
@@ -162,13 +165,14 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   if (was_up && now_ >= server.up_at + kTellAfter) server.away_since = absl::InfiniteFuture();
   server.away_since = std::min(server.away_since, silent ? server.heard_at : now_);
   servers_.BackOff(server, now_, std::move(status));
+  if (IsAccusing(server)) HearNothing();
   if (refused) Refuse(server);
   if (server.removed) Remove(server);
   NoteAway(server);
   CloseStreamOf(server);
   Arm(server, server.retry_at);
   if (was_up) {
-    LoseWindowsOf(server, /*broken=*/!nonsense && !silent);
+    LoseWindowsOf(server, broken);
     PlaceBy(now_);
   } else if (!placed_once_ && servers_.AnyUp() && servers_.AllSettled()) {
     PlaceBy(now_);
@@ -176,6 +180,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
 }
 
 void FetchScheduler::Refuse(ServerEntry& server) {
+  if (IsAccusing(server)) Withdraw();
   servers_.SetState(server, ServerState::kRefused);
   server.retry_at = now_ + kAskRefusedAfter;
   Arm(server, server.retry_at);
@@ -207,6 +212,7 @@ void FetchScheduler::NoteBack(ServerEntry& server) {
 }
 
 void FetchScheduler::Remove(ServerEntry& server) {
+  if (IsAccusing(server)) accusation_.reset();  // Nobody will know.
   servers_.SetState(server, ServerState::kRemoved);
   server.away_since = absl::InfiniteFuture();
   server.told = ServerEntry::Told::kNothing;
@@ -292,12 +298,15 @@ void FetchScheduler::CheckAlone() {
   if (servers_.AnyUsable()) return alone_since_.reset();
   if (!alone_since_) alone_since_ = now_;
   if (now_ < *alone_since_ + options_.server_timeout) return;
+  if (accusation_) return Fail(accusation_->death);
   Fail(absl::UnavailableError(absl::StrCat("no server could be used for ",
                                            absl::FormatDuration(options_.server_timeout), ": ",
                                            servers_.Reasons())));
 }
 
-absl::Time FetchScheduler::NextAdvance() const {
+absl::Time FetchScheduler::NextAdvance() const { return NextCheck() + stood_still_; }
+
+absl::Time FetchScheduler::NextCheck() const {
   if (ended_) return closed_ ? absl::InfiniteFuture() : now_;
   for (const ServerEntry* server : draining_) {
     if (server->outstanding_requests == 0) return now_;

@@ -54,12 +54,15 @@ uint64_t FetchScheduler::StepOf(const RequestEntry& request) const {
   return request.ranges.empty() ? next_step_ : request.ranges.front().step;
 }
 
-// When it is late. Requests for later steps may wait: a server answers first what is needed first.
+// When it is late, or may be by then: its batch may be waited for from any moment on. Requests for
+// later steps may wait, for a server answers first what is needed first.
 absl::Time FetchScheduler::LateAt(const RequestEntry& request) const {
+  const absl::Time later = now_ + AnswerLimit(request.rows) / 4;
   if (StepOf(request) < Soon() || LeavesSoonerRowsUnasked(servers_[request.stream.server])) {
-    return DueBy(request);
+    const absl::Time due = DueBy(request);
+    return due <= now_ || StepOf(request) < waited_for_ ? due : std::min(due, later);
   }
-  return now_ + AnswerLimit(request.rows) / 4;
+  return later;
 }
 
 // It says nothing, and what it was asked leaves no room for rows that are needed soon.

@@ -91,6 +91,11 @@ void FetchScheduler::Probe(ServerEntry& server, const WindowEntry& like) {
                                   NeededAt(window)});
 }
 
+// Where extra loads are used up it keeps its windows, and is never free for a probe.
+bool FetchScheduler::IsForgiven(const ServerEntry& server) const {
+  return server.slow && server.probe == nullptr && server.in_time >= kForgiven;
+}
+
 void FetchScheduler::Trust(ServerEntry& server) {
   server.slow = false;
   PlaceBy(now_);

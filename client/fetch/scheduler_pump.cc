@@ -86,7 +86,9 @@ void FetchScheduler::Link(ServerEntry& server, RequestEntry& request) {
   if (server.outstanding_requests++ == 0 && server.heard_at != server.silent_from) {
     server.heard_at = now_;
   }
-  Arm(server, std::min(DueBy(request), server.heard_at + options_.silence_timeout));
+  // Its batch may be waited for by then.
+  const absl::Time look_at = now_ + (DueBy(request) - now_) / 2;
+  Arm(server, std::min(look_at, server.heard_at + options_.silence_timeout));
   server.outstanding_bytes += request.bytes;
   outstanding_bytes_ += request.bytes;
   request.earlier = server.last_request;

@@ -18,6 +18,9 @@ constexpr uint32_t kSuspectAfter = 3;
 constexpr absl::Duration kLately = absl::Minutes(1);
 constexpr size_t kMaxProofs = 10;
 
+// Most servers that restart are back before.
+constexpr absl::Duration kAwayForGood = absl::Seconds(5);
+
 // Between two lines about suspects.
 constexpr absl::Duration kTellSuspectsAfter = absl::Seconds(10);
 
@@ -36,7 +39,7 @@ void FetchScheduler::CountBreak() {
   breaks_.push_back(now_);
 }
 
-// Called when a server that was asked for this window alone is lost. Once may be chance, as where
+// Called when a server that was asked for this window alone has died. Once may be chance, as where
 // servers are restarted one after the other; twice is proof where streams break of nothing else,
 // and each that did so lately takes one more.
 bool FetchScheduler::ProvesDeadly(WindowEntry& window) {
@@ -63,6 +66,7 @@ void FetchScheduler::NoteSuspect(const WindowEntry& window) {
 // One suspect after the other, before anything else is opened: what a server loads when it is
 // emptied for the next one is taken away, and if that is what kills it nobody would know.
 void FetchScheduler::PumpSuspects() {
+  if (accusation_) return;
   while (quarantined_ != nullptr || !suspects_.empty()) {
     if (quarantined_ == nullptr) {
       quarantined_ = &suspects_.front();
@@ -111,6 +115,32 @@ void FetchScheduler::Isolate(ServerEntry& server) {
 void FetchScheduler::LetGo(ServerEntry& server) {
   server.isolated = false;
   MarkForPump(server);
+}
+
+// The server was asked for nothing but the suspect. It has died if it comes back as another
+// process, or stays away: where a network breaks all streams at one moment, none has.
+void FetchScheduler::Accuse(const ServerEntry& server, const absl::Status& status) {
+  accusation_ = {server.index, quarantined_, now_, DeathOf(server, status)};
+}
+
+bool FetchScheduler::IsAccusing(const ServerEntry& server) const {
+  return accusation_ && accusation_->server == server.index;
+}
+
+// It is still away. While all are, it may be the network.
+void FetchScheduler::HearNothing() {
+  if (now_ >= accusation_->since + kAwayForGood && servers_.AnyUp()) Confirm();
+}
+
+void FetchScheduler::Confirm() {
+  if (ProvesDeadly(*accusation_->window)) return Fail(accusation_->death);
+  accusation_.reset();
+}
+
+// Streams may break of it though their servers live: then it would be asked for without end.
+void FetchScheduler::Withdraw() {
+  if (++accusation_->window->withdrawn > kMaxProofs) return Fail(accusation_->death);
+  accusation_.reset();
 }
 
 // It has proved harmless, or its server is gone without it.

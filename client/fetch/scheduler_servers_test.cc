@@ -36,6 +36,23 @@ TEST_F(SchedulerTest, AServerThatComesBackIsUsedAgain) {
   EXPECT_GT(fleet.elapsed(), absl::Seconds(5));
 }
 
+// As by SIGSTOP, a debugger, or a virtual machine that is paused.
+TEST_F(SchedulerTest, AClientThatWasStoppedBlamesNobody) {
+  FakeFleet& fleet = MakeFleet({.servers = 8});
+  fleet.StopClientAt(absl::Milliseconds(30), absl::Seconds(20));
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_THAT(fleet.reports(), IsEmpty());
+  for (uint32_t s = 0; s < 8; ++s) EXPECT_EQ(fleet.connects(s), 1u);
+}
+
+TEST_F(SchedulerTest, TheTimeThatAClientWasStoppedIsNotTimeWithoutAServer) {
+  FakeFleet& fleet = MakeFleet({.servers = 1});
+  fleet.KillAt(absl::Milliseconds(30), 0);
+  fleet.StopClientAt(absl::Seconds(1), absl::Seconds(40));
+  fleet.RestartAt(absl::Seconds(20), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+}
+
 TEST_F(SchedulerTest, ADrainedServerLosesNothing) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   fleet.DrainAt(absl::Milliseconds(30), 0);
@@ -62,7 +79,7 @@ TEST_F(SchedulerTest, TellsOfAServerThatIsBackAndRefuses) {
   scheduler.Advance(now);
   for (uint32_t generation = 1; generation <= 6; ++generation) {
     scheduler.OnBroken(now, {1, generation}, absl::UnavailableError("connection refused"));
-    scheduler.Advance(now += absl::Milliseconds(1300));
+    AdvanceTo(scheduler, now += absl::Milliseconds(1300));
   }
   scheduler.OnBroken(now, {1, 7}, absl::UnauthenticatedError("no token"));
   EXPECT_THAT(fleet.reports(),
@@ -136,9 +153,9 @@ TEST_F(SchedulerTest, ARefusedServerThatIsLeftAloneEndsTheJobAfterItsTimeout) {
   EXPECT_EQ(scheduler.Advance(now), now);
   EXPECT_EQ(scheduler.servers()[1].state, ServerState::kRemoved);
   scheduler.Advance(now);
-  scheduler.Advance(now += absl::Seconds(29));
+  AdvanceTo(scheduler, now += absl::Seconds(29));
   EXPECT_OK(fleet.failure());
-  scheduler.Advance(now += absl::Seconds(1));
+  AdvanceTo(scheduler, now += absl::Seconds(1));
   EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kUnavailable,
                                         AllOf(HasSubstr("30s"), HasSubstr("no token"))));
 }
@@ -146,7 +163,7 @@ TEST_F(SchedulerTest, ARefusedServerThatIsLeftAloneEndsTheJobAfterItsTimeout) {
 // Of one server, once it is asked: says Hello as process `instance`, then its stream ends.
 void SayHelloAndBreak(FetchScheduler& scheduler, absl::Time& now, uint32_t server,
                       uint64_t instance, const absl::Status& end) {
-  while (!scheduler.servers()[server].has_stream()) scheduler.Advance(now += absl::Seconds(1));
+  while (!scheduler.servers()[server].has_stream()) AdvanceTo(scheduler, now += absl::Seconds(1));
   const StreamId stream = {server, scheduler.servers()[server].generation};
   scheduler.OnHello(now, stream, {.instance = instance, .cores = 1});
   scheduler.OnBroken(now, stream, end);
@@ -192,9 +209,9 @@ TEST_F(SchedulerTest, AServerThatRefusedIsAskedAgainLater) {
   scheduler.Advance(now);
   for (uint32_t times = 1; times <= 3; ++times) {
     scheduler.OnBroken(now, {1, times}, absl::UnauthenticatedError("no token"));
-    scheduler.Advance(now + absl::Seconds(29));
+    AdvanceTo(scheduler, now + absl::Seconds(29));
     EXPECT_EQ(fleet.connects(1), times);
-    scheduler.Advance(now += absl::Seconds(30));
+    AdvanceTo(scheduler, now += absl::Seconds(30));
     EXPECT_EQ(fleet.connects(1), times + 1);
   }
   EXPECT_THAT(fleet.reports(), Contains(HasSubstr("10.0.0.2:7070: no token")).Times(1));

@@ -16,9 +16,11 @@ bool MayPass(absl::StatusCode code) {
          code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
 }
 
-// Of a window, in a row: 1.5 s.
+// Of a window or of a server, in a row.
 constexpr uint32_t kFewFailures = 5;
 constexpr absl::Duration kFailureReports = absl::Seconds(10);
+// What does not pass meanwhile is taken for a limit.
+constexpr absl::Duration kMomentary = absl::Milliseconds(1500);
 
 // Reports of damage in a window without two that agree.
 constexpr uint32_t kMaxDamageReports = 20;
@@ -26,8 +28,9 @@ constexpr uint32_t kMaxDamageReports = 20;
 constexpr absl::Duration kSecondOpinionWait = absl::Seconds(5);
 constexpr absl::Duration kSecondOpinionRetry = absl::Milliseconds(250);
 
-absl::Duration WindowBackoff(uint32_t failures) {
-  return std::min(absl::Milliseconds(50) * (1 << std::min(failures, 6u)), absl::Seconds(2));
+// Once each server has had `turns`.
+absl::Duration WindowBackoff(uint32_t turns) {
+  return std::min(absl::Milliseconds(50) * (1 << std::min(turns, 6u)), absl::Seconds(2));
 }
 
 bool SameRecord(const Damage& a, const Damage& b) {
@@ -54,10 +57,10 @@ std::string DamageName(const Damage& damage) {
 }
 
 void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError& error) {
-  now_ = now;
+  SetNow(now);
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || ended_) return;
-  server->heard_at = now;
+  server->heard_at = now_;
   RequestEntry* request = error.request ? requests_.Find(*error.request) : nullptr;
   if (request != nullptr && !(request->stream == stream)) request = nullptr;
   WindowEntry* window = request != nullptr ? request->window
@@ -72,13 +75,32 @@ void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError&
   }
   const bool full = request != nullptr && code == absl::StatusCode::kResourceExhausted;
   if (full && WaitsForMemory(*server, *request)) return GiveUpOn(*window, stream);
+  CountFailure(*server, *window);
   if (!MayPass(code) || FailedForGood(*server, *window, code)) {
     return Fail(WithAdvice(error.status, server->address));
   }
-  if (window->failures >= kFewFailures) ReportFailure(*server, error.status);
-  window->retry_at = now + WindowBackoff(window->failures);
-  window->avoid.assign(1, stream.server);
+  if (std::max(window->failures, server->failures) >= kFewFailures) {
+    ReportFailure(*server, error.status);
+  }
+  window->retry_at = now_ + WindowBackoff(window->turns);
   GiveUpOn(*window, stream);
+}
+
+void FetchScheduler::CountFailure(ServerEntry& server, WindowEntry& window) {
+  ++server.failures;
+  if (window.failures++ == 0) {
+    window.turns = 0;
+    window.failing_since = now_;
+  }
+  window.turns += AskAnother(server, window);
+}
+
+// Whether all have had a turn, so that it begins anew.
+bool FetchScheduler::AskAnother(const ServerEntry& server, WindowEntry& window) {
+  Avoid(window, server);
+  const bool all = NoOtherCanBeAsked(server, window);
+  if (all) window.avoid.assign(1, server.index);
+  return all;
 }
 
 // That windows are asked for again and again.
@@ -88,13 +110,12 @@ void FetchScheduler::ReportFailure(const ServerEntry& server, const absl::Status
   actions_.Report(absl::StrCat(server.address, ": ", status.message(), ": still asked again"));
 }
 
-// A limit of the only server that stands after a second or so will not pass.
-bool FetchScheduler::FailedForGood(const ServerEntry& server, WindowEntry& window,
+// All were asked. A limit of each that stands after a second or so will not pass.
+bool FetchScheduler::FailedForGood(const ServerEntry& server, const WindowEntry& window,
                                    absl::StatusCode code) const {
-  if (window.failures++ == 0) window.failing_since = now_;
-  if (window.failures < kFewFailures) return false;
-  if (code == absl::StatusCode::kResourceExhausted && !AnotherMayCome(server)) return true;
-  return now_ >= window.failing_since + options_.server_timeout;
+  if (window.turns == 0) return false;
+  const bool limit = code == absl::StatusCode::kResourceExhausted && !AnotherMayCome(server);
+  return now_ >= window.failing_since + (limit ? kMomentary : options_.server_timeout);
 }
 
 // The server could not give it: what it was asked for is wanted again.
@@ -132,8 +153,7 @@ void FetchScheduler::OnDamage(ServerEntry& server, WindowEntry& window, const St
     known = &doubt;
   }
   if (known == nullptr) window.doubts.push_back({damage, server.index, error.status, now_});
-  window.avoid.push_back(server.index);
-  if (NoOtherCanBeAsked(server, window)) window.avoid.assign(1, server.index);  // All had a turn.
+  AskAnother(server, window);
   GiveUpOn(window, stream);
 }
 

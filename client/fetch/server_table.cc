@@ -42,7 +42,7 @@ void ServerTable::CountUsable(ServerEntry& server) {
 
 void ServerTable::MarkProductive(ServerEntry& server) {
   server.productive = true;
-  server.barren = 0;
+  server.barren = server.failures = 0;
   server.last_error = absl::OkStatus();
   server.backoff = absl::ZeroDuration();
   CountUsable(server);

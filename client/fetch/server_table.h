@@ -50,6 +50,7 @@ struct ServerEntry {
   bool productive = false;  // This stream has brought rows.
   uint32_t nonsense = 0;    // Streams on which this process answered what was not asked.
   uint32_t barren = 0;      // Streams in a row that said Hello and brought none.
+  uint32_t failures = 0;    // Of windows and requests, since rows came.
   absl::Time up_at = absl::InfinitePast();  // When this stream's Hello came.
   bool counts = false;                      // As usable.
   absl::Time retry_at = absl::InfinitePast();

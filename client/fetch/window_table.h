@@ -48,6 +48,7 @@ struct WindowEntry {
   bool walked_past = false;  // No further row of it will be wanted.
 
   uint32_t failures = 0;                            // In a row.
+  uint32_t turns = 0;                               // In these each server failed so many times.
   absl::Time failing_since = absl::InfinitePast();  // The first of them.
   absl::Time retry_at = absl::InfinitePast();
   std::vector<uint32_t> avoid;      // Servers that could not give it.
@@ -55,7 +56,8 @@ struct WindowEntry {
   uint32_t damage_reports = 0;      // Since the last one that servers agreed on.
   uint32_t load_breaks = 0;         // Streams that broke while they loaded it, in a row.
   uint32_t breaks = 0;              // Streams that broke while it was loaded or fetched there.
-  uint32_t breaks_alone = 0;        // And that were asked for nothing else.
+  uint32_t breaks_alone = 0;        // Servers that died and were asked for nothing else.
+  uint32_t withdrawn = 0;           // Breaks when a server was asked for nothing else, and lived.
   bool suspect = false;             // Servers may die of it: it is asked for alone.
 
   bool ready() const { return ready_at != absl::InfiniteFuture(); }

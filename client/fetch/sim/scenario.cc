@@ -154,10 +154,10 @@ Manners DrawManners(Dice& dice) {
       manners.empty = dice.LogBetween(1e-3, 0.3);
       break;
     case 10:
-      manners.refuse_window = dice.LogBetween(1e-3, 0.1);
+      manners.refuse_window = dice.Chance(0.3) ? 1 : dice.LogBetween(1e-3, 0.1);
       break;
     case 11:
-      manners.refuse_fetch = dice.LogBetween(1e-3, 0.1);
+      manners.refuse_fetch = dice.Chance(0.3) ? 1 : dice.LogBetween(1e-3, 0.1);
       break;
     case 12:
       manners.babble = dice.LogBetween(1e-2, 1);
@@ -289,7 +289,7 @@ void DrawMajority(Dice& dice, Scenario& scenario) {
 }
 
 constexpr std::array<const char*, static_cast<size_t>(FaultKind::kNumKinds)> kFaultNames = {
-    "kill", "vanish", "stall", "drain", "cut", "break", "manners", "leave"};
+    "kill", "vanish", "stall", "drain", "cut", "break", "manners", "leave", "flap", "stop"};
 
 }  // namespace
 

@@ -25,6 +25,8 @@ enum class FaultKind : uint8_t {
   kBreakStream,  // Of one rank.
   kManners,      // It misbehaves.
   kLeave,        // Taken from the set of servers.
+  kFlap,         // Every stream of every rank breaks, and no server dies.
+  kStopRank,     // Its process is stopped: what happens meanwhile it hears afterwards.
   kNumKinds,
 };
 
@@ -33,7 +35,7 @@ struct Fault {
   absl::Duration at;
   absl::Duration lasts;
   uint32_t server = 0;
-  uint32_t rank = 0;         // Of kCut and kBreakStream.
+  uint32_t rank = 0;         // Of kCut, kBreakStream and kStopRank.
   bool every_rank = false;   // Of kCut.
   bool to_server = true;     // Likewise.
   bool to_client = true;     // Likewise.

@@ -37,7 +37,15 @@ void SimRank::Post(std::function<void()> event) {
   queue_.After(rng_.Uniform() * options_.wake_delay, [this] { Wake(); });
 }
 
+void SimRank::Stop(absl::Duration lasts) {
+  goes_on_at_ = std::max(goes_on_at_, queue_.now() + lasts);
+}
+
 void SimRank::Wake() {
+  if (queue_.now() < goes_on_at_) {
+    wake_pending_ = true;
+    return queue_.At(goes_on_at_, [this] { Wake(); });
+  }
   wake_pending_ = false;
   for (auto& event : std::exchange(inbox_, {})) event();
   Advance();

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_SIM_RANK_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_SIM_RANK_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -81,6 +82,8 @@ class SimRank final : public SchedulerActions {
   void Start();
   void Receive(const std::shared_ptr<Session>& session, Message message);
   void ChangeServers(std::vector<std::string> addresses);
+  // Its process, from now on for so long.
+  void Stop(absl::Duration lasts);
 
   bool ended() const { return finished_ || !failure_.ok(); }
   bool finished() const { return finished_; }
@@ -88,7 +91,10 @@ class SimRank final : public SchedulerActions {
   // For how long it had had a healthy server when it failed.
   absl::Duration healthy_before_failure() const { return healthy_before_failure_; }
   // Since when the consumer has waited for a batch; none: it has one, or all.
-  std::optional<absl::Time> starving_since() const { return ended() ? std::nullopt : starving_; }
+  std::optional<absl::Time> starving_since() const {
+    if (ended() || !starving_) return std::nullopt;
+    return std::max(*starving_, goes_on_at_);
+  }
   const RankStats& stats() const { return stats_; }
   // Of the scheduler alone, on the wall's clock.
   std::chrono::nanoseconds scheduler_time() const { return stopwatch_.total(); }
@@ -154,6 +160,7 @@ class SimRank final : public SchedulerActions {
 
   std::vector<std::function<void()>> inbox_;
   bool wake_pending_ = false;
+  absl::Time goes_on_at_ = absl::InfinitePast();  // After it was stopped.
   absl::Time timer_ = absl::InfiniteFuture();
   uint64_t timer_number_ = 0;
   absl::Time last_advance_ = absl::InfinitePast();

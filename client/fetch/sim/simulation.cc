@@ -107,6 +107,10 @@ class Run {
         return change("misbehaves", [&] { server.manners() = fault.manners; });
       case FaultKind::kLeave:
         return change("leaves the set", [&] { SetMember(fault.server, false); });
+      case FaultKind::kFlap:
+        return Flap();
+      case FaultKind::kStopRank:
+        return fleet_.rank(fault.rank).Stop(fault.lasts);
       case FaultKind::kNumKinds:
         return;
     }
@@ -136,6 +140,16 @@ class Run {
           SetMember(fault.server, true);  // Also a way of joining.
       }
     });
+  }
+
+  void Flap() {
+    for (uint32_t server = 0; server < fleet_.num_servers(); ++server) {
+      fleet_.Change(server, "loses all streams", [&] {
+        for (uint32_t rank = 0; rank < fleet_.num_ranks(); ++rank) {
+          fleet_.server(server).Break(rank, absl::UnavailableError("connection reset by peer"));
+        }
+      });
+    }
   }
 
   void Cut(const Fault& fault) {
@@ -215,6 +229,11 @@ class Run {
   bool MayFail(const SimRank& rank) {
     const std::vector<absl::StatusCode>& may = scenario_.may_end_with;
     if (std::find(may.begin(), may.end(), rank.failure().code()) != may.end()) return true;
+    // Each refuses what it is asked for.
+    if (absl::StrContains(rank.failure().message(), Manners().refusal.message()) ||
+        absl::IsResourceExhausted(rank.failure())) {
+      return HadNoneForLong(rank);
+    }
     const bool all_may_be_refused =
         std::all_of(rank.addresses().begin(), rank.addresses().end(), [&](const auto& address) {
           return fleet_.server(fleet_.ServerAt(address)).talked_nonsense();
@@ -223,8 +242,13 @@ class Run {
       return all_may_be_refused;
     }
     return absl::StrContains(rank.failure().message(), "no server could be used for") &&
-           (all_may_be_refused || rank.healthy_before_failure() <=
-                                      scenario_.rank.scheduler.silence_timeout + absl::Seconds(5));
+           (all_may_be_refused || HadNoneForLong(rank));
+  }
+
+  // No healthy server, until a short time before it failed.
+  bool HadNoneForLong(const SimRank& rank) const {
+    return rank.healthy_before_failure() <=
+           scenario_.rank.scheduler.silence_timeout + absl::Seconds(5);
   }
 
   // Three before a window is suspected and at most ten that prove it; and each time before it is

@@ -120,6 +120,10 @@ void FakeFleet::FailWindows(uint32_t server, int times, absl::Status status) {
   servers_[server].fail_windows = std::move(status);
 }
 
+void FakeFleet::StopClientAt(absl::Duration when, absl::Duration lasts) {
+  At(when, [this, lasts] { now_ += lasts; });
+}
+
 size_t FakeFleet::open_windows() const {
   size_t open = 0;
   for (const FakeServer& server : servers_) open += server.draining ? 0 : server.windows.size();

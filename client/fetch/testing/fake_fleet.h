@@ -75,6 +75,8 @@ class FakeFleet final : public SchedulerActions {
   void ForgetFetches(uint32_t server) { servers_[server].forget_all = true; }
   // It dies of every window, right after Hello.
   void DieOfWindows(uint32_t server) { servers_[server].dies_of_windows = true; }
+  // The client's process is stopped then, for so long: what happens meanwhile it hears afterwards.
+  void StopClientAt(absl::Duration when, absl::Duration lasts);
   // The first `count` servers are the set from then on.
   void ServersAt(absl::Duration when, uint32_t count);
   // Its stream ends with this.

@@ -16,6 +16,12 @@ inline ChunkTable Chunks(uint32_t chunks, uint32_t rows) {
   return {std::vector<uint32_t>(chunks, rows), std::vector<uint32_t>(chunks, rows * 200), 1};
 }
 
+// Advances whenever it is asked to, as a client does that is never stopped, and then.
+inline void AdvanceTo(FetchScheduler& scheduler, absl::Time then) {
+  for (absl::Time next; (next = scheduler.NextAdvance()) < then;) scheduler.Advance(next);
+  scheduler.Advance(then);
+}
+
 // A plan, its steps and a fleet; run once.
 class SchedulerTest : public ::testing::Test {
  protected:
