@@ -95,6 +95,7 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
   server->up_at = now_;
   if (server->slow) Arm(*server, now_);
   if (!settle_by_) settle_by_ = now_ + absl::Milliseconds(300);
+  server->newcomer = placed_once_;
   if (!placed_once_) return PlaceBy(servers_.AllSettled() ? now_ : *settle_by_);
   // Several often join together.
   PlaceBy(lane_server_.empty() ? now_ : now_ + absl::Milliseconds(100));

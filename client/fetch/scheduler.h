@@ -143,7 +143,7 @@ class FetchScheduler {
   void PlaceBy(absl::Time time);
   void Place();
   void FollowPlacement();
-  void OccupyIdle();
+  void OccupyNew();
   uint32_t PlaceOf(const WindowEntry& window) const;
   std::optional<uint32_t> ServerOf(const WindowEntry& window) const;
   bool Avoids(const WindowEntry& window, uint32_t server, bool all_addresses) const;

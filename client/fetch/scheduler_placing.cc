@@ -43,20 +43,20 @@ void FetchScheduler::FollowPlacement() {
       HandOver(window, /*charge=*/true, /*reserve=*/extra_loads_.capacity() / 2);
     }
   });
-  OccupyIdle();
+  OccupyNew();
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     if (servers_[i].state == ServerState::kUp) MarkForPump(servers_[i]);
   }
 }
 
 // A consumer that takes little would take long to come to windows that were not asked for: a server
-// that has none is given one that is read now, of its lowest lane, so that all ranks choose alike.
-void FetchScheduler::OccupyIdle() {
+// that joins is given one that is read now, of its lowest lane, so that all ranks choose alike.
+void FetchScheduler::OccupyNew() {
   std::map<uint32_t, WindowEntry*> chosen;  // By server.
   windows_.ForEach([&](WindowEntry& window) {
     if (!window.opened_on || window.requests > 0 || window.suspect || window.walked_past) return;
     const std::optional<uint32_t> server = ServerOf(window);
-    if (!server || servers_[*server].open_windows > 0) return;
+    if (!server || !servers_[*server].newcomer || servers_[*server].open_windows > 0) return;
     WindowEntry*& its = chosen[*server];
     const auto order = [this](const WindowEntry& w) { return std::pair(PlaceOf(w), w.start); };
     if (its == nullptr || order(window) < order(*its)) its = &window;

@@ -20,12 +20,12 @@ uint64_t FetchScheduler::Soon() const {
   return std::max(num_released_ + std::max<uint64_t>(slots_.size() / 2, 1), waited_for_);
 }
 
-// A server that has brought no row yet is asked for whatever there is, to be known.
+// A newcomer is asked for whatever there is.
 bool FetchScheduler::WorthARequest(const WindowEntry& window) const {
   const ServerEntry& server = servers_[window.opened_on->server];
   return window.wanted_rows >= fetch_rows_ || window.walked_past ||
          window.wanted.front().step < Soon() ||
-         (!server.productive && server.outstanding_requests == 0);
+         (server.newcomer && server.outstanding_requests == 0);
 }
 
 void FetchScheduler::Requeue(WindowEntry& window) {

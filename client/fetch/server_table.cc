@@ -42,6 +42,7 @@ void ServerTable::CountUsable(ServerEntry& server) {
 
 void ServerTable::MarkProductive(ServerEntry& server) {
   server.productive = true;
+  server.newcomer = false;
   server.barren = server.failures = 0;
   server.last_error = absl::OkStatus();
   server.backoff = absl::ZeroDuration();

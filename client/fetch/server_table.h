@@ -48,6 +48,7 @@ struct ServerEntry {
   bool settled = false;     // It said Hello or failed at least once.
   bool known = false;       // It said Hello once, so that its share of the lanes is known.
   bool productive = false;  // This stream has brought rows.
+  bool newcomer = false;    // It came when lanes had been placed, and has brought none yet.
   uint32_t nonsense = 0;    // Streams on which this process answered what was not asked.
   uint32_t barren = 0;      // Streams in a row that said Hello and brought none.
   uint32_t failures = 0;    // Of windows and requests, since rows came.
