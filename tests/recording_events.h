@@ -3,13 +3,15 @@
 #define PENSTOCK_TESTS_RECORDING_EVENTS_H_
 
 #include <atomic>
+#include <chrono>
+#include <deque>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "client/transport/transport.h"
 #include "gtest/gtest.h"
-#include "records/base/bounded_queue.h"
+#include "records/base/mutex.h"
 
 namespace penstock {
 
@@ -32,28 +34,39 @@ struct SaidBroken {
 using Said = std::variant<SaidHello, SaidWindowReady, ReceivedPart, StreamError, SaidCredit,
                           SaidDraining, SaidBroken>;
 
-// Holds up to 100,000 events; fails the test when two come at once that may not. Parts may overtake
-// one another.
+// Fails the test when two events come at once that may not, and when it waits for one in vain:
+// after the stream broke, or for two minutes, once. Parts may overtake one another. Thread-safe.
 class RecordingEvents final : public StreamEvents {
  public:
   void OnHello(const ServerInfo& info) override { Add(SaidHello{info}); }
   void OnWindowReady(uint64_t window, uint64_t read_bytes) override {
     Add(SaidWindowReady{window, read_bytes});
   }
-  void OnPart(ReceivedPart part) override { events_.Push(std::move(part)); }
+  void OnPart(ReceivedPart part) override { Push(std::move(part)); }
   void OnError(StreamError error) override { Add(std::move(error)); }
   void OnCredit(uint64_t bytes) override { Add(SaidCredit{bytes}); }
   void OnDraining(uint32_t grace_ms) override { Add(SaidDraining{grace_ms}); }
-  void OnSharedMemory(absl::Status status) override { shared_memory_.Push(std::move(status)); }
+  void OnSharedMemory(absl::Status status) override {
+    MutexLock lock(&mutex_);
+    shared_memory_.push_back(std::move(status));
+    changed_.NotifyAll();
+  }
   void OnBroken(absl::Status status) override { Add(SaidBroken{std::move(status)}); }
 
-  // What became of the shared memory that a server offered.
-  absl::Status SharedMemory() { return *shared_memory_.Pop(); }
-  Said NextOfAnyKind() { return *events_.Pop(); }
+  // What became of the shared memory that a server offered; why nothing did.
+  absl::Status SharedMemory() {
+    MutexLock lock(&mutex_);
+    return WaitFor(shared_memory_) ? TakeFrom(shared_memory_) : end_;
+  }
+  // The next event; SaidBroken also if there is none.
+  Said NextOfAnyKind() {
+    MutexLock lock(&mutex_);
+    return WaitFor(events_) ? TakeFrom(events_) : SaidBroken{end_};
+  }
   // The next event, which must be a T.
   template <typename T>
   T Next() {
-    Said said = *events_.Pop();
+    Said said = NextOfAnyKind();
     if (auto* broken = std::get_if<SaidBroken>(&said)) {
       if (!std::is_same_v<T, SaidBroken>) ADD_FAILURE() << broken->status;
     }
@@ -64,13 +77,39 @@ class RecordingEvents final : public StreamEvents {
  private:
   void Add(Said said) {
     EXPECT_FALSE(busy_.exchange(true));
-    events_.Push(std::move(said));
+    Push(std::move(said));
     busy_ = false;
+  }
+  void Push(Said said) {
+    MutexLock lock(&mutex_);
+    if (const auto* broken = std::get_if<SaidBroken>(&said)) end_ = broken->status;
+    events_.push_back(std::move(said));
+    changed_.NotifyAll();
+  }
+
+  // False, and the test has failed: nothing will come.
+  template <typename T>
+  bool WaitFor(const std::deque<T>& queue) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (queue.empty() && end_.ok() && changed_.WaitUntil(&mutex_, deadline)) continue;
+    if (!queue.empty()) return true;
+    if (end_.ok()) end_ = absl::DeadlineExceededError("the stream has said nothing for 2 minutes");
+    ADD_FAILURE() << "nothing more comes: " << end_;
+    return false;
+  }
+  template <typename T>
+  T TakeFrom(std::deque<T>& queue) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    T first = std::move(queue.front());
+    queue.pop_front();
+    return first;
   }
 
   std::atomic<bool> busy_{false};
-  BoundedQueue<Said> events_{100'000};
-  BoundedQueue<absl::Status> shared_memory_{16};
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Said> events_ ABSL_GUARDED_BY(mutex_);
+  std::deque<absl::Status> shared_memory_ ABSL_GUARDED_BY(mutex_);
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // Why nothing follows what is in the queues.
 };
 
 // The whole of a part.

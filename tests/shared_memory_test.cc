@@ -9,6 +9,7 @@
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 #include "proto/pieces.grpc.pb.h"
+#include "records/base/bounded_queue.h"
 #include "records/engine/part_pool.h"
 #include "records/engine/testing/chess_data.h"
 #include "records/wire/client_message.h"
