@@ -3,11 +3,11 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "client/transport/grpc/grpc_transport.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/base/crc32c.h"
 #include "records/engine/testing/chess_data.h"
+#include "tests/connected_transport.h"
 #include "tests/recording_events.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
@@ -22,7 +22,7 @@ class EngineServiceTest : public ::testing::Test {
  protected:
   EngineServiceTest() : data_(folder_.path(), {}), cluster_(folder_.path()) {
     EXPECT_OK(cluster_.Add());
-    transport_ = MakeGrpcTransport(cluster_.address(0));
+    transport_ = ConnectedTransport(cluster_.address(0));
   }
 
   std::unique_ptr<Stream> Connect(RecordingEvents& events) {
@@ -245,7 +245,7 @@ TEST_F(EngineServiceTest, AKilledServerServesAgainAfterItsRestart) {
   cluster_.Kill(0);
   events.Next<SaidBroken>();
   ASSERT_OK(cluster_.Restart(0));
-  transport_ = MakeGrpcTransport(cluster_.address(0));
+  transport_ = ConnectedTransport(cluster_.address(0));
   RecordingEvents again;
   auto second = Connect(again);
   OpenWindow window = data_.Window(1, {3});

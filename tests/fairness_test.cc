@@ -4,12 +4,11 @@
 #include <numeric>
 #include <vector>
 
-#include "client/transport/grpc/grpc_transport.h"
 #include "gtest/gtest.h"
-#include "records/base/bounded_queue.h"
 #include "records/base/mutex.h"
 #include "records/base/status.h"
 #include "records/engine/testing/chess_data.h"
+#include "tests/connected_transport.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 #include "tests/test_cluster.h"
@@ -63,16 +62,10 @@ class Reader final : public StreamEvents {
         options_(data.Stream()),
         tally_(tally),
         rows_left_(depth),
-        transport_(MakeGrpcTransport(address)) {}
+        transport_(ConnectedTransport(address)) {}
 
-  // Returns once the server has said Hello; a machine under load may need several attempts.
-  void Connect() {
-    do {
-      stream_.reset();
-      stream_ = transport_->Connect(options_, *this);
-    } while (!*connected_.Pop());
-  }
   void Start() {
+    stream_ = transport_->Connect(options_, *this);
     stream_->OpenWindow(window_);
     for (uint64_t request = 0; request < rows_left_.size(); ++request) {
       rows_left_[request] = window_.rows;
@@ -80,10 +73,7 @@ class Reader final : public StreamEvents {
     }
   }
 
-  void OnHello(const ServerInfo&) override {
-    said_hello_ = true;
-    connected_.Push(true);
-  }
+  void OnHello(const ServerInfo&) override {}
   void OnWindowReady(uint64_t, uint64_t) override {}
   void OnPart(ReceivedPart part) override {
     MutexLock lock(&mutex_);  // Parts may come side by side.
@@ -97,10 +87,7 @@ class Reader final : public StreamEvents {
   void OnError(StreamError error) override { tally_.Fail(error.status); }
   void OnCredit(uint64_t) override {}
   void OnDraining(uint32_t) override {}
-  void OnBroken(absl::Status status) override {
-    if (said_hello_) return tally_.Fail(std::move(status));
-    connected_.Push(false);
-  }
+  void OnBroken(absl::Status status) override { tally_.Fail(std::move(status)); }
 
  private:
   void Ask(uint64_t request) {
@@ -116,8 +103,6 @@ class Reader final : public StreamEvents {
   const OpenWindow window_;
   const StreamOptions options_;
   Tally& tally_;
-  BoundedQueue<bool> connected_{1};
-  bool said_hello_ = false;  // Of the events alone.
   Mutex mutex_;
   std::vector<uint64_t> rows_left_;  // Of each request under way; of parts alone.
   std::unique_ptr<Transport> transport_;
@@ -136,7 +121,6 @@ absl::StatusOr<std::vector<uint64_t>> Serve(const std::vector<size_t>& depths, W
   for (size_t i = 0; i < depths.size(); ++i) {
     readers.push_back(
         std::make_unique<Reader>(i, depths[i], dtype, cluster.address(0), data, tally));
-    readers.back()->Connect();
   }
   for (const std::unique_ptr<Reader>& reader : readers) reader->Start();
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint64_t> begin, tally.WaitFor(0, 1));

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "server/server.h"
 #include "server/testing/fake_sessions.h"
+#include "tests/connected_transport.h"
 #include "tests/recording_events.h"
 #include "tests/status_matchers.h"
 
@@ -32,7 +33,7 @@ class GrpcTransportTest : public ::testing::Test {
                           .data_root = std::filesystem::temp_directory_path().string()};
     ASSERT_OK_AND_ASSIGN(
         server_, Server::Start(options, std::make_unique<FakeSessions>(std::move(behaviour))));
-    transport_ = MakeGrpcTransport(server_->address());
+    transport_ = ConnectedTransport(server_->address());
   }
   // A stream whose Hello and Credit have been taken from `events`.
   std::unique_ptr<Stream> Connect(RecordingEvents& events) {

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "client/transport/grpc/grpc_transport.h"
 #include "gmock/gmock.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/grpcpp.h"
@@ -18,6 +17,7 @@
 #include "records/base/counter_rng.h"
 #include "records/engine/testing/chess_data.h"
 #include "records/wire/client_message.h"
+#include "tests/connected_transport.h"
 #include "tests/recording_events.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
@@ -194,7 +194,7 @@ class HostileClientTest : public ::testing::Test {
   HostileClientTest() : data_(folder_.path(), {}), cluster_(folder_.path()) {
     EXPECT_OK(cluster_.Add(uint64_t{32} << 20));
     channel_ = grpc::CreateChannel(cluster_.address(0), grpc::InsecureChannelCredentials());
-    transport_ = MakeGrpcTransport(cluster_.address(0));
+    transport_ = ConnectedTransport(cluster_.address(0));
   }
 
   // What an honest client gets of one window, as one string.
@@ -336,7 +336,7 @@ TEST_F(SwappedLinkTest, NoBytesOfAManifestOutside) {
 class SwappedShardTest : public SwappedLinkTest {
  protected:
   SwappedShardTest()
-      : transport_(MakeGrpcTransport(cluster_.address(0))),
+      : transport_(ConnectedTransport(cluster_.address(0))),
         stream_(transport_->Connect(outside_data_.Stream(), events_)) {
     events_.Next<SaidHello>();
     events_.Next<SaidCredit>();

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <map>
 
-#include "client/transport/grpc/grpc_transport.h"
 #include "client/transport/shm/shared_memory_request.h"
 #include "gmock/gmock.h"
 #include "grpcpp/grpcpp.h"
@@ -14,6 +13,7 @@
 #include "records/engine/testing/chess_data.h"
 #include "records/wire/client_message.h"
 #include "server/server.h"
+#include "tests/connected_transport.h"
 #include "tests/recording_events.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
@@ -127,7 +127,7 @@ class SharedMemoryTest : public ::testing::Test {
     return all;
   }
   std::string Answer(bool shared_memory) {
-    auto transport = MakeGrpcTransport(server_->address(), {.shared_memory = shared_memory});
+    auto transport = ConnectedTransport(server_->address(), {.shared_memory = shared_memory});
     RecordingEvents events;
     auto stream = transport->Connect(data_.Stream(), events);
     events.Next<SaidHello>();
@@ -201,7 +201,7 @@ TEST_F(SharedMemoryTest, OffersNothingWithoutADoor) {
 
 TEST_F(SharedMemoryTest, ADoorThatIsGoneLeavesPartsInTheStream) {
   std::filesystem::remove(socket_);
-  auto transport = MakeGrpcTransport(server_->address());
+  auto transport = ConnectedTransport(server_->address());
   RecordingEvents events;
   auto stream = transport->Connect(data_.Stream(), events);
   events.Next<SaidHello>();
@@ -291,7 +291,7 @@ TEST_F(SharedMemoryTest, ClientsThatDieLeakNothing) {
 
 TEST_F(SharedMemoryTest, TwoHundredClientsLeakNoDescriptor) {
   auto visit = [this] {
-    auto transport = MakeGrpcTransport(server_->address());
+    auto transport = ConnectedTransport(server_->address());
     RecordingEvents events;
     auto stream = transport->Connect(data_.Stream(), events);
     EXPECT_OK(events.SharedMemory());

@@ -1,0 +1,45 @@
+// A transport whose connection stands, for tests of what is said over it.
+#ifndef PENSTOCK_TESTS_CONNECTED_TRANSPORT_H_
+#define PENSTOCK_TESTS_CONNECTED_TRANSPORT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "client/transport/grpc/grpc_transport.h"
+#include "gtest/gtest.h"
+#include "tests/recording_events.h"
+
+namespace penstock {
+
+// How a stream without a spec begins at the server: with its Hello, or broken.
+inline Said FirstWord(Transport& transport) {
+  RecordingEvents events;
+  const std::unique_ptr<Stream> stream = transport.Connect({}, events);
+  return events.NextOfAnyKind();
+}
+
+// A transport to a server that serves, connected: its streams begin at once. gRPC gives up an
+// attempt to connect after half a second, in which a server on a loaded machine may not come to
+// answer; then another one is made, for up to two minutes.
+inline std::unique_ptr<Transport> ConnectedTransport(const std::string& address,
+                                                     NetworkOptions options = {}) {
+  std::unique_ptr<Transport> transport = MakeGrpcTransport(address, std::move(options));
+  const absl::Time deadline = absl::Now() + absl::Minutes(2);
+  while (true) {
+    const Said said = FirstWord(*transport);
+    const auto* broken = std::get_if<SaidBroken>(&said);
+    // Whoever refuses the stream is connected, too.
+    if (broken == nullptr || !absl::IsUnavailable(broken->status)) return transport;
+    if (absl::Now() < deadline) continue;
+    ADD_FAILURE() << broken->status;
+    return transport;
+  }
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TESTS_CONNECTED_TRANSPORT_H_
