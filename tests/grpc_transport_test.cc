@@ -10,6 +10,7 @@
 #include "server/testing/fake_sessions.h"
 #include "tests/connected_transport.h"
 #include "tests/recording_events.h"
+#include "tests/reserved_port.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -29,7 +30,7 @@ OpenWindow Window(uint64_t number) {
 class GrpcTransportTest : public ::testing::Test {
  protected:
   void StartServer(FakeBehaviour behaviour = {}) {
-    ServerOptions options{.listen = "127.0.0.1:0",
+    ServerOptions options{.listen = port_.address(),
                           .data_root = std::filesystem::temp_directory_path().string()};
     ASSERT_OK_AND_ASSIGN(
         server_, Server::Start(options, std::make_unique<FakeSessions>(std::move(behaviour))));
@@ -53,6 +54,7 @@ class GrpcTransportTest : public ::testing::Test {
   }
 
   CountingHome home_;
+  ReservedPort port_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<Transport> transport_;
 };
@@ -224,12 +226,11 @@ TEST_F(GrpcTransportTest, AServerThatEndsIsUnavailable) {
 
 TEST_F(GrpcTransportTest, ConnectsAgainToARestartedServer) {
   StartServer();
-  std::string address = server_->address();
   RecordingEvents events;
   auto stream = Connect(events);
   server_.reset();
   events.Next<SaidBroken>();
-  ASSERT_OK_AND_ASSIGN(server_, Server::Start({.listen = address, .data_root = "/"},
+  ASSERT_OK_AND_ASSIGN(server_, Server::Start({.listen = port_.address(), .data_root = "/"},
                                               std::make_unique<FakeSessions>(FakeBehaviour{})));
   // The channel may still be backing off from the first failure, at most for a second.
   for (Said said = SaidBroken{}; std::holds_alternative<SaidBroken>(said);) {
