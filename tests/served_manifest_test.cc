@@ -162,12 +162,19 @@ TEST_F(ServedManifestTest, AServerThatKeepsSilentIsLeft) {
                        AllOf(HasSubstr(silent.address()), HasSubstr("says nothing"))));
 }
 
+// However early: the second time it asks is during the call, or once it has failed.
 TEST_F(ServedManifestTest, ACallEndsWhenItIsToldTo) {
   const SilentPort silent;
-  EXPECT_THAT(CallForManifest(silent.address(), {}, "m.pb",
-                              {.silence = absl::InfiniteDuration(),
-                               .check = [] { return absl::CancelledError("interrupted"); }}),
-              StatusIs(absl::StatusCode::kCancelled, HasSubstr("interrupted")));
+  for (const int in_time : {0, 1}) {
+    int asked = 0;
+    const auto check = [&] {
+      return asked++ < in_time ? absl::OkStatus() : absl::CancelledError("interrupted");
+    };
+    EXPECT_THAT(CallForManifest(silent.address(), {}, "m.pb",
+                                {.silence = absl::InfiniteDuration(), .check = check}),
+                StatusIs(absl::StatusCode::kCancelled, HasSubstr("interrupted")));
+    EXPECT_EQ(asked, in_time + 1);
+  }
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ struct ManifestLimits {
   absl::Duration silence = absl::Seconds(5);
   // 30 million chunks.
   uint64_t max_bytes = uint64_t{1} << 30;
-  // Asked several times a second while a call lasts; an error ends it. Null: nothing does.
+  // Asked before a call, several times a second while it lasts, and once it has failed; an error
+  // ends it. Null: nothing does.
   std::function<absl::Status()> check = nullptr;
 };
 

@@ -49,6 +49,7 @@ class ManifestCall {
     grpc::Status status;
     reader_->Finish(&status, nullptr);
     Done();
+    if (!status.ok()) Check();  // It may have failed before Done() came to ask.
     if (!silent_) return status;
     return {grpc::StatusCode::DEADLINE_EXCEEDED,
             absl::StrCat("no answer for ", absl::FormatDuration(limits_.silence))};
@@ -63,11 +64,15 @@ class ManifestCall {
     bool ok = false;
     while (queue_.AsyncNext(&tag, &ok, absl::ToChronoTime(absl::Now() + kLookEvery)) ==
            grpc::CompletionQueue::TIMEOUT) {
-      if (limits_.check != nullptr && ended_.ok()) ended_ = limits_.check();
+      Check();
       silent_ = silent_ || absl::Now() > deadline_;
       if (silent_ || !ended_.ok()) context_.TryCancel();
     }
     return ok;
+  }
+
+  void Check() {
+    if (limits_.check != nullptr && ended_.ok()) ended_ = limits_.check();
   }
 
   bool Take(const std::string& data, std::string& bytes) {
@@ -99,6 +104,7 @@ absl::StatusOr<std::string> CallForManifest(const std::string& address,
                                             const ManifestLimits& limits) {
   absl::StatusOr<ServerChannel::Way> way = ServerChannel(address, network).Get();
   if (!way.ok()) return Annotate(way.status(), address);
+  if (limits.check != nullptr) PENSTOCK_RETURN_IF_ERROR(Annotate(limits.check(), address));
   std::string bytes;
   ManifestCall call(*way, limits);
   const grpc::Status status = call.Run(path, bytes);
