@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/loader/testing/batch_digest.h"
 #include "client/loader/testing/chess_dataset.h"
@@ -24,6 +25,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // Takes connections into its backlog and says nothing. On a loopback port of its own.
 class SilentPort {
@@ -94,7 +96,8 @@ TEST_F(ServedManifestTest, ItsShardsAreWhereItLies) {
   options_.report = [&told](absl::string_view line) { told = std::string(line); };
   ASSERT_OK_AND_ASSIGN(const auto manifest, FetchManifest("server:games/", options_));
   EXPECT_EQ(manifest->shards()[0].path, "games/shard-0.tfrecord");
-  EXPECT_EQ(told, absl::StrCat("server:games/ came from ", server_->address()));
+  // Attempts that failed before, as on a loaded machine, are told of after that.
+  EXPECT_THAT(told, StartsWith(absl::StrCat("server:games/ came from ", server_->address())));
 }
 
 TEST_F(ServedManifestTest, PathsThatAreNotThereOrLeadOutNameServerAndCause) {
@@ -139,8 +142,14 @@ TEST_F(ServedManifestTest, TlsIsSpokenAsForStreams) {
   server_options_.tls_cert = ca.cert("server");
   server_options_.tls_key = ca.key("server");
   StartServer();
-  options_.server_timeout = absl::Milliseconds(1);
-  EXPECT_THAT(Fetch("server:games/"),
+  // A server on a loaded machine may not answer in time to be known for what it speaks.
+  absl::Status plaintext;
+  for (options_.server_timeout = absl::Milliseconds(1); options_.server_timeout < absl::Minutes(5);
+       options_.server_timeout *= 10) {
+    plaintext = Fetch("server:games/");
+    if (absl::StrContains(plaintext.message(), "the server speaks TLS")) break;
+  }
+  EXPECT_THAT(plaintext,
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the server speaks TLS")));
   options_.server_timeout = absl::Seconds(60);
   options_.network.tls.emplace().ca_file = ca.cert("ca");
