@@ -12,7 +12,6 @@ import contextlib
 import json
 import pathlib
 import re
-import socket
 import statistics
 import sys
 import tempfile
@@ -22,7 +21,7 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"))
 
 from sample_copies import make_copies  # noqa: E402
-from servers import Server, wait_until  # noqa: E402
+from servers import Server, reserve_port, wait_until  # noqa: E402
 from stall_bench import Stream  # noqa: E402
 
 
@@ -39,12 +38,6 @@ class Newcomer(Server):
                    if line.startswith("penstock_server_rows_decoded_total"))
 
 
-def free_address():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return "127.0.0.1:%d" % taken.getsockname()[1]
-
-
 def servers_of(kind, folder, first, second):
     """What --servers says of both before the second one exists."""
     return f"file:{folder}" if kind == "folder" else f"{first},{second}"
@@ -53,10 +46,12 @@ def servers_of(kind, folder, first, second):
 def measure(args, folder, data, kind):
     addresses = folder / "addresses"
     addresses.mkdir()
-    address = free_address()
+    reserved = reserve_port()
+    address = "%s:%d" % reserved.getsockname()
     old = Server(data, addresses / "old", folder / "old.log")
     new = Newcomer(data, addresses / "new", folder / "new.log", "--metrics-port", 0)
     with contextlib.ExitStack() as at_end:
+        at_end.enter_context(reserved)
         at_end.callback(old.end)
         at_end.callback(new.end)
         old.start()

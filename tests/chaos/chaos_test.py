@@ -40,9 +40,10 @@ class Timeline:
 
 
 class Victim:
-    """One server and what is to happen to it next; `tick()` does it when its time has come."""
+    """One server and what is to happen to it next; `tick()` does it when its time has come.
+    `new_address()` is another one that nobody else is given."""
 
-    def __init__(self, number, server, timeline, random_numbers):
+    def __init__(self, number, server, timeline, random_numbers, new_address):
         self.number = number
         self.server = server
         self.timeline = timeline
@@ -50,7 +51,8 @@ class Victim:
         self.then = self._starting  # What `tick()` does from `at` on; None: it serves, undisturbed.
         self.at = 0.0
         self.before = None  # Its address before it was started again.
-        server.start()
+        self.new_address = new_address
+        server.start(new_address())
 
     @property
     def idle(self):
@@ -124,7 +126,7 @@ class Victim:
     def _restart(self):
         self.before = self.server.address
         same = NEW_PORT_SHARE <= self.random.random()
-        self.server.start(self.before if same else "127.0.0.1:0")
+        self.server.start(self.before if same else self.new_address())
         self.then = self._starting
 
     def _starting(self):
@@ -145,8 +147,8 @@ class ChaosTest(RanksTestCase):
         self.deadline = time.monotonic() + 60 * OPTIONS.minutes * max(1, OPTIONS.kills / 100)
 
     def start_victims(self):
-        self.victims = [Victim(n, self.make_server("--threads", 1), self.timeline, self.random)
-                        for n in range(NUM_SERVERS)]
+        self.victims = [Victim(n, self.make_server("--threads", 1), self.timeline, self.random,
+                               self.reserve_address) for n in range(NUM_SERVERS)]
         self.run_until(lambda: all(victim.idle for victim in self.victims))
 
     def run_until(self, condition, act=lambda: None):

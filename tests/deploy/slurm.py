@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 
 from processes import SAMPLE, run  # noqa: E402
-from servers import TIMEOUT_S, die_with_parent, wait_until  # noqa: E402
+from servers import TIMEOUT_S, die_with_parent, reserve_port, wait_until  # noqa: E402
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
 
@@ -54,16 +54,6 @@ def why_not():
     return f"not installed: {', '.join(missing)}" if missing else ""
 
 
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
-
-
 class Slurm:
     """Its files are in `folder`, which goes with it; jobs may use it as theirs."""
 
@@ -74,7 +64,8 @@ class Slurm:
         self._configuration = self.folder / "slurm.conf"
         self._environment = {**os.environ, "SLURM_CONF": str(self._configuration)}
         host = socket.gethostname().split(".")[0]
-        ctld_port, slurmd_port = free_ports(2)
+        self._ports = [reserve_port() for _ in range(2)]
+        ctld_port, slurmd_port = (port.getsockname()[1] for port in self._ports)
         self._configuration.write_text(CONFIGURATION.format(
             folder=self.folder, host=host, ctld_port=ctld_port, slurmd_port=slurmd_port))
         for name in ("state", "spool"):
@@ -105,6 +96,8 @@ class Slurm:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
+        for port in self._ports:
+            port.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def run(self, *args, **environment):

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from processes import pause
-from rank_runs import BIN, RanksTestCase, free_port, newest, numbers
+from rank_runs import BIN, RanksTestCase, newest, numbers
 
 
 def rank_process(launcher, rank):
@@ -114,7 +114,8 @@ class LaunchMpirunTest(RanksTestCase):
         newest(self.folder / "parts")
 
     def test_a_restart_goes_on_and_refuses_the_start_before(self):
-        job = self.start_training("--restarts", 1, "--port", free_port())
+        job = self.start_training("--restarts", 1, "--port",
+                                  self.reserve_address().split(":")[1])
         pid, before = rank_process(job, 1)
         os.kill(pid, signal.SIGKILL)
         self.wait_for(lambda: "resuming from" in job.out, job)

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from servers import BIN, REPOSITORY, TIMEOUT_S, Server, die_with_parent, pause
+from servers import BIN, REPOSITORY, TIMEOUT_S, Server, die_with_parent, pause, reserve_port
 
 SAMPLE = pathlib.Path(os.environ.get("PENSTOCK_SAMPLE", REPOSITORY / "sample"))
 
@@ -67,6 +67,12 @@ class ProcessTestCase(unittest.TestCase):
                         self.folder / f"server{self._servers}.log", *args, **options)
         self.addCleanup(server.end)
         return server
+
+    def reserve_address(self):
+        """HOST:PORT where nobody listens until the test ends, but whom it starts there."""
+        reserved = reserve_port()
+        self.addCleanup(reserved.close)
+        return "%s:%d" % reserved.getsockname()
 
     def stream_args(self, servers, *args, epochs=2):
         batch = [] if "--global-batch-size" in args else ["--global-batch-size", 256]

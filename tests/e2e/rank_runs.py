@@ -1,18 +1,11 @@
 """Several processes of penstock-train that are the ranks of one training."""
 
 import os
-import socket
 import struct
 import subprocess
 
 from processes import ProcessTestCase, pause
 from servers import BIN, TIMEOUT_S, die_with_parent
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def numbers(checkpoint):

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from processes import run
-from rank_runs import BIN, RanksTestCase, free_port, numbers
+from rank_runs import BIN, RanksTestCase, numbers
 from servers import REPOSITORY, has_signal, wait_until, wait_until_handled
 
 # A rank that is killed ends the others within so many seconds.
@@ -211,11 +211,11 @@ class RanksTest(RanksTestCase):
         self.assertIn("--compression was bf16, is none", result.stderr)
 
     def test_ranks_of_torchrun(self):
-        port = free_port()
+        host, port = self.reserve_address().split(":")
         ranks = []
         for rank in range(2):
             env = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank),
-                   "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+                   "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": host, "MASTER_PORT": port}
             ranks.append(self.start_rank([BIN / "penstock-train", *self.train_args()], env))
         self.end_well(ranks)
         self.assertIn("2 ranks (torchrun)", ranks[0].out)

@@ -273,10 +273,11 @@ class TokenTest(SecurityTestCase):
         self.wait_for_log(server, "token file read again")
 
     def test_a_client_takes_a_changed_token_when_it_connects_again(self):
-        server = self.start_server("--token-file", self.tokens)
+        address = self.reserve_address()
+        server = self.start_server("--token-file", self.tokens, listen=address)
         given, ids = self.write("given", f"{TOKEN}\n"), self.folder / "ids"
         client = self.spawn("penstock", *self.stream_args(
-            server.address, "--token-file", given, "--ids", ids, epochs=60))
+            address, "--token-file", given, "--ids", ids, epochs=60))
         while not ids.exists() or ids.stat().st_size < 100_000:
             self.assertIsNone(client.poll(), "the stream ended early")
             pause()
@@ -285,7 +286,7 @@ class TokenTest(SecurityTestCase):
         server.kill()
         server.wait()
         self.assertIsNone(client.poll(), "the stream ended before its server was lost")
-        self.start_server("--token-file", self.tokens, listen=server.address)
+        self.start_server("--token-file", self.tokens, listen=address)
         _, err = client.communicate(timeout=TIMEOUT_S)
         self.assertEqual(client.returncode, 0, err)
 

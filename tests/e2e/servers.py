@@ -6,6 +6,7 @@ import pathlib
 import re
 import select
 import signal
+import socket
 import subprocess
 import time
 
@@ -43,6 +44,16 @@ def wait_until(condition, what, timeout=TIMEOUT_S):
             raise TimeoutError(f"waited {timeout} s for {what}")
         pause()
     return value
+
+
+def reserve_port():
+    """A socket that keeps a port of 127.0.0.1: while it is open the kernel gives the port to nobody
+    who asks for a free one. A program that is told to may listen there, as often as it starts."""
+    reserved = socket.socket()
+    # Two sockets may have the same port if both say so, and one listens at most.
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved
 
 
 def has_signal(child, kind, number):

@@ -2,18 +2,11 @@
 
 import re
 import signal
-import socket
 import unittest
 import urllib.request
 
 from processes import ProcessTestCase, pause, run
 from servers import BY_TIMEOUT, TIMEOUT_S, wait_until
-
-
-def closed_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 class ServiceTest(ProcessTestCase):
@@ -128,7 +121,7 @@ class ServiceTest(ProcessTestCase):
         self.assertEqual(merged, whole.read_text().splitlines())
 
     def test_no_server_names_each_address_and_its_reason(self):
-        nobody, noone = closed_port(), closed_port()
+        nobody, noone = self.reserve_address(), self.reserve_address()
         result = run("penstock", *self.stream_args(f"{nobody},{noone}", "--server-timeout", "1s"))
         self.assertEqual(result.returncode, 1)
         self.assertIn(nobody, result.stderr)
