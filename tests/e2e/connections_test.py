@@ -1,6 +1,5 @@
 """penstock stream --connections: several streams to a server, the same rows."""
 
-import json
 import pathlib
 import unittest
 
@@ -41,10 +40,8 @@ class ConnectionsTest(ProcessTestCase):
         while not ids.exists() or ids.stat().st_size == 0:
             self.assertIsNone(reader.poll(), "the stream ended")
             pause()
-        top = json.loads(self.check_run("penstock", "top", "--servers", server.address, "--once",
-                                        "--json", "--interval", "100ms").stdout)
-        self.assertEqual(len(top["servers"][0]["clients"]), 3)
-        self.assertEqual(len({client["peer"] for client in top["servers"][0]["clients"]}), 3)
+        [row] = self.top_until(lambda rows: len(rows[0]["clients"]) == 3, server.address)
+        self.assertEqual(len({client["peer"] for client in row["clients"]}), 3)
         self.assertEqual(connections_to(int(server.address.rsplit(":", 1)[1])), 3)
         reader.terminate()
         reader.communicate(timeout=TIMEOUT_S)

@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 from servers import BIN, REPOSITORY, TIMEOUT_S, Server, die_with_parent, pause, reserve_port
@@ -73,6 +74,19 @@ class ProcessTestCase(unittest.TestCase):
         reserved = reserve_port()
         self.addCleanup(reserved.close)
         return "%s:%d" % reserved.getsockname()
+
+    def top_until(self, shown, servers, interval="300ms"):
+        """The servers that `penstock top` shows, once `shown(servers)`: one on a loaded machine may
+        not have answered within an interval. Of one that is down, no clients."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            result = run("penstock", "top", "--servers", servers, "--interval", interval, "--once",
+                         "--json")
+            rows = [{"error": "", "clients": [], **row}
+                    for row in json.loads(result.stdout)["servers"]]
+            if shown(rows):
+                return rows
+            self.assertLess(time.monotonic(), deadline, rows)
 
     def stream_args(self, servers, *args, epochs=2):
         batch = [] if "--global-batch-size" in args else ["--global-batch-size", 256]

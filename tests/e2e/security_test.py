@@ -135,8 +135,8 @@ class TlsTest(SecurityTestCase):
         server = self.tls_server(*self.ca.issue("server"))
         self.refused(server, says=["the server speaks TLS", "--tls"])
         self.wait_for_log(server, "connection refused peer=127.0.0.1:", "speaks plaintext")
-        top = run("penstock", "top", "--servers", server.address, "--once", "--json")
-        self.assertIn("the server speaks TLS", top.stdout)
+        self.top_until(lambda rows: "the server speaks TLS" in rows[0]["error"], server.address,
+                       interval="1s")
 
     def test_tls_client_on_a_plain_port(self):
         server = self.start_server()
