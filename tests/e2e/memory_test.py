@@ -7,7 +7,7 @@ import statistics
 import time
 import unittest
 
-from processes import ProcessTestCase, pause
+from processes import TIMEOUT_S, ProcessTestCase, pause
 from servers import wait_until
 
 MIB = 1 << 20
@@ -80,7 +80,7 @@ class MemoryTest(ProcessTestCase):
             epochs=0)) for size in (1024, 512)]
         windows = 0
         for client in clients:
-            out, err = client.communicate(timeout=500)
+            out, err = client.communicate(timeout=5 * TIMEOUT_S)
             self.assertEqual(client.returncode, 0, err)
             windows = max(windows, json.loads(out)["servers"][0]["windows"])
         self.assertGreaterEqual(windows, 100_000)
