@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import unittest
 
 from processes import ProcessTestCase, run
@@ -14,9 +13,17 @@ class BenchTest(ProcessTestCase):
         return self.check_run("penstock", "bench", self.manifest, "--servers", servers,
                               "--seconds", 1, *args).stdout
 
+    def bench_until_all_worked(self, servers):
+        """On a loaded machine a server may have sent nothing within the second."""
+        for _ in range(20):
+            result = json.loads(self.bench(",".join(servers), "--json"))
+            if all(server.get("decode_share", 0) > 0 for server in result["servers"]):
+                break
+        return result
+
     def test_measures_stream_and_link(self):
         servers = [self.start_server("--threads", 1).address for _ in range(2)]
-        result = json.loads(self.bench(",".join(servers), "--json"))
+        result = self.bench_until_all_worked(servers)
         self.assertGreater(result["positions_per_second"], 0)
         self.assertEqual(round(result["bytes_per_second"] / result["positions_per_second"]), 1550)
         self.assertGreater(result["link_bytes_per_second"], 0)
@@ -46,13 +53,10 @@ class BenchTest(ProcessTestCase):
         self.assertEqual([line for line in left if " rows=0 " in line], [])
 
     def test_names_a_server_that_is_not_there(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            nobody = f"127.0.0.1:{probe.getsockname()[1]}"
-            server = self.start_server().address
-            screen = self.bench(f"{server},{nobody}")
-            read = self.check_run("penstock", "stream", self.manifest, "--servers",
-                                  f"{server},{nobody}", "--pace", 20000).stdout
+        nobody, server = self.reserve_address(), self.start_server().address
+        screen = self.bench(f"{server},{nobody}")
+        read = self.check_run("penstock", "stream", self.manifest, "--servers",
+                              f"{server},{nobody}", "--pace", 20000).stdout
         self.assertRegex(screen, f"server +{nobody} +not connected: .*Connection refused")
         self.assertRegex(read, f"server +{nobody} .*; not connected: .*Connection refused")
         self.assertNotRegex(read, f"server +{server} .*not connected")
