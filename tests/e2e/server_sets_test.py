@@ -30,42 +30,52 @@ class ServerSetsTest(ProcessTestCase):
             self.assertLess(time.monotonic(), deadline, otherwise)
             pause()
 
-    def read_rows(self, client, ids, rows):
-        """Waits until the running stream has read so many rows."""
-        def enough():
+    def read_more(self, client, ids, rows):
+        """Waits until the running stream has read so many rows more: 20 bytes a row are fewer than
+        there are."""
+        def num_bytes():
             self.assertIsNone(client.poll(), "the stream ended early")
-            return ids.exists() and ids.stat().st_size > rows * 20
-        self.wait_until(enough, "the stream stands still")
+            return ids.stat().st_size if ids.exists() else 0
+        begin = num_bytes()
+        self.wait_until(lambda: num_bytes() > begin + rows * 20, "the stream stands still")
 
-    def serves_rows(self, server):
-        result = run("penstock", "top", "--servers", server.address, "--once", "--json",
-                     "--interval", "100ms")
-        [row] = json.loads(result.stdout)["servers"]
-        return any(client["rows"] > 0 for client in row["clients"])
+    def wait_until_used(self, server):
+        self.top_until(lambda rows: any(client["rows"] > 0 for client in rows[0]["clients"]),
+                       server.address)
+
+    def start_endless(self, servers, ids, **options):
+        """A stream that is read until end_well(), with its ids in a file that tells how far it is.
+        Rows that are here already are not asked of servers that join: a short look-ahead."""
+        return self.spawn("penstock", *self.stream_args(
+            servers, "--ids", ids, "--pace", 40_000, "--look-ahead", "8MiB", epochs=0), **options)
+
+    def end_well(self, client):
+        """Interrupts the stream, which must be that of no servers; what it told of them."""
+        client.send_signal(signal.SIGINT)
+        out, err = client.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(client.returncode, 128 + signal.SIGINT, err)
+        result = json.loads(out)
+        alone = self.stream("local:", "--steps", result["steps"], epochs=0)
+        self.assertEqual(result["digest"], alone["digest"])
+        return result["servers"]
 
     def test_servers_join_and_leave_a_folder(self):
         self.add_server("one")
         ids = self.folder / "ids"
-        # A file that grows tells how far it is; 20 bytes a row are fewer than there are.
-        # Rows that are here already are not asked of servers that join: a short look-ahead.
-        client = self.spawn("penstock", *self.stream_args(
-            f"file:{self.servers}", "--ids", ids, "--pace", 40_000, "--look-ahead", "8MiB",
-            epochs=20))
-        self.read_rows(client, ids, 2_000)
+        client = self.start_endless(f"file:{self.servers}", ids)
+        self.read_more(client, ids, 2_000)
         two, three = self.add_server("two"), self.add_server("three")
         for server in (two, three):
-            self.wait_until(lambda: self.serves_rows(server), "a server that joined is not used")
+            self.wait_until_used(server)
         self.assertIsNone(client.poll(), "the stream ended early")
         two.send_signal(signal.SIGTERM)
         self.assertEqual(two.wait(timeout=TIMEOUT_S), 0)
         self.assertFalse((self.servers / "two").exists())
         three.kill()  # Its address file stays, and nobody listens there.
-        out, err = client.communicate(timeout=TIMEOUT_S)
-        self.assertEqual(client.returncode, 0, err)
-        result = json.loads(out)
-        self.assertEqual(result["digest"], self.stream("local:", epochs=20)["digest"])
-        self.assertEqual(len(result["servers"]), 3)
-        for server in result["servers"]:
+        self.read_more(client, ids, 100_000)
+        servers = self.end_well(client)
+        self.assertEqual(len(servers), 3)
+        for server in servers:
             self.assertGreater(server["rows"], 0, server)
 
     def test_the_address_file_is_rewritten_by_a_restart(self):
@@ -114,20 +124,16 @@ class ServerSetsTest(ProcessTestCase):
         two, three = (self.start_server("--threads", 1, listen=f"127.0.0.{host}:{port}")
                       for host in (2, 3))
         ids = self.folder / "ids"
-        client = self.spawn("penstock", *self.stream_args(
-            f"dns:///pool:{port}", "--ids", ids, "--pace", 40_000, "--look-ahead", "8MiB",
-            epochs=20), prefix=prefix)
-        self.read_rows(client, ids, 2_000)
+        client = self.start_endless(f"dns:///pool:{port}", ids, prefix=prefix)
+        self.read_more(client, ids, 2_000)
         hosts.write_text("127.0.0.2 pool\n127.0.0.3 pool\n")  # In place: the mount is of this file.
         for server in (two, three):
-            self.wait_until(lambda: self.serves_rows(server), "a server that joined is not used")
+            self.wait_until_used(server)
         self.wait_until(lambda: "client left" in one.log(), "a server that left is still used")
         one.kill()
-        out, err = client.communicate(timeout=TIMEOUT_S)
-        self.assertEqual(client.returncode, 0, err)
-        result = json.loads(out)
-        self.assertEqual(result["digest"], self.stream("local:", epochs=20)["digest"])
-        self.assertEqual({server["address"]: server["rows"] > 0 for server in result["servers"]},
+        self.read_more(client, ids, 100_000)
+        servers = self.end_well(client)
+        self.assertEqual({server["address"]: server["rows"] > 0 for server in servers},
                          {server.address: True for server in (one, two, three)})
 
     def test_a_name_that_is_unknown_is_named_with_the_reason(self):
