@@ -12,6 +12,8 @@ from processes import pause, run
 from rank_runs import BIN, RanksTestCase, numbers
 from servers import BY_TIMEOUT, TIMEOUT_S
 
+END_S = 60  # Of all ranks after one was killed; without load it is 10.
+
 
 class LaunchTest(RanksTestCase):
     def launch(self, *args):
@@ -60,7 +62,7 @@ class LaunchTest(RanksTestCase):
         begin = time.monotonic()
         os.kill(self.process_of(job, 0), signal.SIGKILL)
         self.assertEqual(job.wait(), 128 + 9)
-        self.assertLess(time.monotonic() - begin, 10)
+        self.assertLess(time.monotonic() - begin, END_S)
         self.assertIn("rank 0 was ended by signal 9 (Killed); its last lines:", job.err)
         at = int(self.newest(folder).stem.split("-")[1])
         self.assertEqual(numbers(self.newest(folder)), self.one_rank(at))
@@ -144,10 +146,10 @@ class LaunchTest(RanksTestCase):
 
     def test_start_timeout_is_when_all_ranks_must_have_met(self):
         train = " ".join(map(str, [BIN / "penstock-train", *self.train_args()]))
-        job = self.launch("-np", 2, "--start-timeout", 1, "sh", "-c",
+        job = self.launch("-np", 2, "--start-timeout", 5, "sh", "-c",
                           f"[ $RANK = 1 ] && exec sleep 600; exec {train}")
         self.assertEqual(job.wait(), 1)
-        self.assertIn("rank 1 of 2 did not join within 1s", job.err)
+        self.assertIn("rank 1 of 2 did not join within 5s", job.err)
 
     def test_output_that_cannot_be_written_is_told(self):
         with open("/dev/full", "w") as full:

@@ -4,8 +4,8 @@ import os
 import struct
 import subprocess
 
-from processes import ProcessTestCase, pause
-from servers import BIN, TIMEOUT_S, die_with_parent
+from processes import ProcessTestCase
+from servers import BIN, TIMEOUT_S, die_with_parent, wait_until
 
 
 def numbers(checkpoint):
@@ -87,7 +87,8 @@ class RanksTestCase(ProcessTestCase):
         return newest(self.folder / folder)
 
     def wait_for_steps(self, events, count, ranks):
-        while not events.exists() or events.read_text().count('"step","step"') < count:
+        def done():
             for rank in ranks:
                 self.assertIsNone(rank.process.poll(), f"ended too early: {rank.out}\n{rank.err}")
-            pause()
+            return events.exists() and events.read_text().count('"step","step"') >= count
+        wait_until(done, f"{count} steps")

@@ -29,7 +29,7 @@ class RanksKilledTest(RanksTestCase):
         """How far each has come by then is not known: one that had not joined is missing, perhaps
         with others; one that had died. Who comes when rank 0 has ended for that finds no one."""
         for killed, after_s in [(2, 0.0), (2, 0.06), (1, 0.12), (2, 0.2), (1, 0.35)]:
-            ranks = self.start_ranks(4, "--rendezvous-timeout", "3s", steps=10**6)
+            ranks = self.start_ranks(4, "--rendezvous-timeout", "5s", steps=10**6)
             time.sleep(after_s)  # Any is right.
             missing = rf"ranks? (\d+, )*{killed}(, \d+)* of 4 did not join"
             died = rf"rank {killed} \(pid \d+ on .*\) died"
@@ -38,7 +38,7 @@ class RanksKilledTest(RanksTestCase):
 
     def test_rank_0_some_time_after_the_start(self):
         for after_s in [0.05, 0.2]:
-            ranks = self.start_ranks(2, "--rendezvous-timeout", "3s", steps=10**6)
+            ranks = self.start_ranks(2, "--rendezvous-timeout", "5s", steps=10**6)
             time.sleep(after_s)  # Any is right.
             self.assert_others_end(ranks, 0, r"rank 0 (was not reached|.*died)")
 

@@ -12,8 +12,9 @@ from processes import run
 from rank_runs import BIN, RanksTestCase, numbers
 from servers import REPOSITORY, has_signal, wait_until, wait_until_handled
 
-# A rank that is killed ends the others within so many seconds.
-END_S = 10
+# A rank that is killed ends the others within so many seconds; docs/ranks.md promises 10, on a
+# machine that is not loaded.
+END_S = 60
 CHESS_SPEC = REPOSITORY / "records" / "decode" / "specs" / "chess.textproto"
 
 
@@ -171,9 +172,9 @@ class RanksTest(RanksTestCase):
     def test_missing_ranks_are_named(self):
         result = run("penstock-train", *self.train_args(
             "--rank", 0, "--world-size", 4, "--rendezvous", "127.0.0.1:0",
-            "--rendezvous-timeout", "1s"))
+            "--rendezvous-timeout", "5s"))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("rank 0: ranks 1, 2, 3 of 4 did not join within 1s", result.stderr)
+        self.assertIn("rank 0: ranks 1, 2, 3 of 4 did not join within 5s", result.stderr)
 
     def test_what_differs_between_ranks_is_named(self):
         ranks = self.start_ranks(2, own=lambda rank: ["--lr", 0.01 * (rank + 1)])
