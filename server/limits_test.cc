@@ -23,8 +23,9 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 using ::testing::SizeIs;
 
 absl::Status ToStatus(const grpc::Status& status) {
@@ -112,7 +113,9 @@ TEST_F(LimitsTest, ManifestsThatAreNotThereDoNotFillTheLog) {
   }
   EXPECT_FALSE(AskManifest(std::string(4000, 'x')).ok());
   server_.reset();
-  EXPECT_THAT(log.LinesWith("manifest refused"), ElementsAre(HasSubstr("No such file")));
+  const std::vector<std::string> lines = log.LinesWith("manifest refused");
+  ASSERT_THAT(lines, SizeIs(AllOf(Ge(1u), Le(log.MostOfAKind()))));
+  EXPECT_THAT(lines[0], HasSubstr("No such file"));
 }
 
 TEST_F(LimitsTest, NorDoStreamsThatAreRefused) {
@@ -131,9 +134,11 @@ TEST_F(LimitsTest, NorDoStreamsThatAreRefused) {
   stream->Write(hello);
   EXPECT_THAT(End(*stream), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("version")));
   server_.reset();
-  EXPECT_THAT(log.LinesWith("stream refused"),
-              ElementsAre(AllOf(HasSubstr("must be Hello"), HasSubstr("left_out=0")),
-                          HasSubstr("protocol version")));
+  const std::vector<std::string> lines = log.LinesWith("must be Hello");
+  ASSERT_THAT(lines, SizeIs(AllOf(Ge(1u), Le(log.MostOfAKind()))));
+  EXPECT_THAT(lines[0], AllOf(HasSubstr("stream refused"), HasSubstr("left_out=0")));
+  EXPECT_THAT(log.LinesWith("stream refused"), SizeIs(lines.size() + 1));
+  EXPECT_THAT(log.LinesWith("stream refused").back(), HasSubstr("protocol version"));
 }
 
 TEST_F(LimitsTest, WindowsThatFailedAreForgottenWhenThereAreMany) {
@@ -170,7 +175,7 @@ TEST_F(LimitsTest, AStreamWithoutAHelloIsEnded) {
 }
 
 TEST_F(LimitsTest, AStreamWithAHelloMayBeSilent) {
-  StartServer({.hello_timeout = absl::Milliseconds(800)});
+  StartServer({.hello_timeout = absl::Seconds(3)});
   grpc::ClientContext context;
   auto stream = Begin(context);
   grpc::ClientContext silent_context;
@@ -182,7 +187,7 @@ TEST_F(LimitsTest, AStreamWithAHelloMayBeSilent) {
 TEST_F(LimitsTest, AStreamWhoseWindowsWaitForMemoryHearsOfIt) {
   std::atomic<bool> starved = true;
   const auto stats = [&starved] { return SessionStats{.starved_windows = starved ? 1u : 0u}; };
-  StartServer({.hello_timeout = absl::Milliseconds(800)}, "", {.on_stats = stats});
+  StartServer({.hello_timeout = absl::Seconds(3)}, "", {.on_stats = stats});
   grpc::ClientContext context;
   auto stream = Begin(context);
   for (int i = 0; i < 3; ++i) {

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_SERVER_TESTING_CAPTURED_LOG_H_
 #define PENSTOCK_SERVER_TESTING_CAPTURED_LOG_H_
 
+#include <chrono>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "server/log_limiter.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "spdlog/spdlog.h"
 
@@ -30,8 +32,12 @@ class CapturedLog {
     std::erase_if(lines, [&](const auto& line) { return !absl::StrContains(line, words); });
     return lines;
   }
+  // So many lines of a kind LogLimiter lets through in the time that this has lived.
+  size_t MostOfAKind() const { return 1 + (Clock::now() - begin_) / LogLimiter::kPause; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin_ = Clock::now();
   std::ostringstream text_;
   const std::shared_ptr<spdlog::logger> before_;  // Shared with spdlog.
 };
