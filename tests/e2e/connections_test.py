@@ -20,13 +20,19 @@ class ConnectionsTest(ProcessTestCase):
     def connected(self, server):
         return pathlib.Path(server.log_path).read_text().count("client connected")
 
+    def assert_connected(self, times, connections, result):
+        """So many, and again where a machine under load broke one."""
+        breaks = result["servers"][0]["stream_breaks"]
+        self.assertTrue(connections <= times <= connections + breaks, (times, result["servers"]))
+
     def test_rows_are_those_of_one_connection(self):
         server = self.start_server()
         one = self.stream(server.address, "--connections", 1)
-        self.assertEqual(self.connected(server), 1)
+        first = self.connected(server)
+        self.assert_connected(first, 1, one)
         four = self.stream(server.address, "--connections", 4)
         self.assertEqual(four["digest"], one["digest"])
-        self.assertEqual(self.connected(server), 1 + 4)
+        self.assert_connected(self.connected(server) - first, 4, four)
         # Those of the same server are one in the report.
         self.assertEqual([s["address"] for s in four["servers"]], [server.address])
         self.assertEqual(four["servers"][0]["rows"], one["servers"][0]["rows"])
