@@ -22,7 +22,9 @@ using reference::AttentionShape;
 
 // As reference::AttentionOptions.
 struct AttentionOptions {
-  const float* bias = nullptr;  // (heads, 64, 64) or null. REQUIRES: 64 tokens.
+  // (heads, 64, 64) or null. -infinity excludes a key; a query without any gets NaN.
+  // REQUIRES: 64 tokens.
+  const float* bias = nullptr;
   Dropout dropout;
   const uint64_t* key = nullptr;  // In device memory; read if dropout is active.
   uint64_t first_sample = 0;

@@ -66,7 +66,7 @@ PENSTOCK_DEVICE void TakeBlock(const LeftRows<T, kDim>& q, const LeftRows<T, kDi
   }
 }
 
-// The softmax's sums over the keys seen so far, relative to 2^(Unit() largest): of the
+// The softmax's sums over the keys seen so far, relative to 2^(Unit() Base(largest)): of the
 // probabilities, and of probability times gradient.
 struct Softmax {
   RowPair largest = {{-INFINITY, -INFINITY}};
@@ -85,7 +85,7 @@ PENSTOCK_DEVICE void AddBlock(const ScoreBlock<T>& block, unsigned key, unsigned
   }
   PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
     largest.v[r] = MaxQuad(largest.v[r]);
-    const float shrink = simt::Exp2(E::Unit() * (softmax.largest.v[r] - largest.v[r]));
+    const float shrink = simt::Exp2(E::Unit() * (softmax.largest.v[r] - E::Base(largest.v[r])));
     softmax.sum.v[r] *= shrink;
     softmax.dot.v[r] *= shrink;
   }
@@ -94,7 +94,8 @@ PENSTOCK_DEVICE void AddBlock(const ScoreBlock<T>& block, unsigned key, unsigned
     if (key + n * 16 >= tokens) continue;
     PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
       const int r = i % 4 / 2;
-      const float p = simt::Exp2(E::Unit() * block.s[n].c[i / 4][i % 4] - E::Unit() * largest.v[r]);
+      const float p =
+          simt::Exp2(E::Unit() * block.s[n].c[i / 4][i % 4] - E::Unit() * E::Base(largest.v[r]));
       softmax.sum.v[r] += p;
       softmax.dot.v[r] += p * block.dp[n].c[i / 4][i % 4];
     }

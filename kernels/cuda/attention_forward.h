@@ -38,8 +38,7 @@ PENSTOCK_DEVICE void TakeScores(Square (&s)[kSize], unsigned first_query, unsign
   }
   PENSTOCK_UNROLL for (int r = 0; r < 2; ++r) {
     largest.v[r] = MaxQuad(largest.v[r]);
-    // A block of keys has at least one, so that the new largest is finite.
-    const float shrink = simt::Exp2(E::Unit() * (running.largest.v[r] - largest.v[r]));
+    const float shrink = simt::Exp2(E::Unit() * (running.largest.v[r] - E::Base(largest.v[r])));
     running.sum.v[r] *= shrink;
     PENSTOCK_UNROLL for (auto& step : running.out.steps) {
       PENSTOCK_UNROLL for (auto& c : step.c) {
@@ -58,7 +57,7 @@ PENSTOCK_DEVICE void AddValues(Square (&s)[kSquares<T>], unsigned first_query, u
     if (first_key + n * 16 >= extras.tokens) continue;
     PENSTOCK_UNROLL for (int i = 0; i < 8; ++i) {
       float& x = s[n].c[i / 4][i % 4];
-      x = simt::Exp2(E::Unit() * x - E::Unit() * running.largest.v[i % 4 / 2]);
+      x = simt::Exp2(E::Unit() * x - E::Unit() * E::Base(running.largest.v[i % 4 / 2]));
       running.sum.v[i % 4 / 2] += x;
       const unsigned key = first_key + n * 16 + i / 4 * 8 + ColumnOf(i % 4);
       x *= extras.Factor(first_query + RowOf(i % 4), key);

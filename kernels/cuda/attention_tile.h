@@ -124,6 +124,11 @@ struct Extras {
   static PENSTOCK_DEVICE constexpr float Unit() {
     return kExtras ? 1.0f : ScoreScale<kDim>() * kLog2E;
   }
+  // What exponents are relative to: the largest score, unless a bias of -infinity has excluded all
+  // keys so far. A block of keys has at least one, so that without a bias it is finite.
+  static PENSTOCK_DEVICE float Base(float largest) {
+    return kExtras && largest == -INFINITY ? 0.0f : largest;
+  }
   PENSTOCK_DEVICE float Score(float product, unsigned query, unsigned k) const {
     if constexpr (kExtras) {
       const float score = product * (ScoreScale<kDim>() * kLog2E);

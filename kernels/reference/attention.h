@@ -23,7 +23,9 @@ struct AttentionShape {
 // What attention may have besides queries, keys and values.
 template <typename T>
 struct AttentionOptions {
-  const T* bias = nullptr;  // (heads, tokens, tokens), added to the scaled scores, or null.
+  // (heads, tokens, tokens), added to the scaled scores, or null. -infinity excludes a key; a query
+  // without any gets NaN.
+  const T* bias = nullptr;
   // Of the probabilities. The factor of (sample b, head h, query i, key j) is that of index
   // (((first_sample + b) heads + h) tokens + i) tokens + j.
   Dropout dropout;

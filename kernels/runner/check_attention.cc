@@ -13,7 +13,8 @@ constexpr bool kEmulated = true;
 constexpr bool kEmulated = false;
 #endif
 
-constexpr uint64_t kKey = 12345, kFirstSample = 1000;
+// Indices of dropout need more than 32 bits.
+constexpr uint64_t kKey = 12345, kFirstSample = (uint64_t{1} << 40) + 1000;
 
 // Queries are `times` as large as keys and values.
 template <typename T>
@@ -25,22 +26,28 @@ std::vector<T> NoiseOf(const AttentionShape& s, float times) {
   return values;
 }
 
+std::vector<float> BiasNoise(const AttentionShape& s) {
+  return Noise<float>(s.heads * s.tokens * s.tokens, 3);
+}
+
 template <typename T>
 struct Case {
-  Case(const AttentionShape& s, bool with_bias, double dropout, float queries = 1.0f)
+  Case(const AttentionShape& s, const std::vector<float>& with_bias, double dropout,
+       float queries = 1.0f)
       : shape(s),
         qkv(NoiseOf<T>(s, queries)),
         dout(Noise<T>(s.samples * s.tokens * s.width(), 2)),
         out(dout.size()),
         dqkv(qkv.size()),
-        bias(Noise<float>(with_bias ? s.heads * s.tokens * s.tokens : 0, 3)),
-        dbias(bias.size()),
-        workspace(with_bias ? cuda::AttentionBiasWorkspace(s) : 0),
+        bias(with_bias),
+        dbias(Noise<float>(bias.size(), 4, 0.1)),  // Its gradient is added.
+        workspace(with_bias.empty() ? 0 : cuda::AttentionBiasWorkspace(s)),
         key(std::vector<uint64_t>{kKey}),
         host_bias(ToDoubles(bias.initial())),
-        options{with_bias ? bias.data() : nullptr, Dropout::OfRate(dropout), key.data(),
+        options{with_bias.empty() ? nullptr : bias.data(), Dropout::OfRate(dropout), key.data(),
                 kFirstSample},
-        host_options{with_bias ? host_bias.data() : nullptr, options.dropout, kKey, kFirstSample} {}
+        host_options{with_bias.empty() ? nullptr : host_bias.data(), options.dropout, kKey,
+                     kFirstSample} {}
 
   cudaError_t Forward() { return cuda::Attention(qkv.data(), shape, out.data(), options, nullptr); }
   cudaError_t Backward() {
@@ -71,7 +78,7 @@ Expected ExpectedOf(const Case<T>& c) {
   constexpr double kFloat = 256 * kRounding<float>;
   Expected e{std::vector<double>(dout.size()),
              std::vector<double>(qkv.size()),
-             std::vector<double>(c.host_bias.size()),
+             ToDoubles(c.dbias.initial()),
              kFloat,
              kFloat,
              kFloat};
@@ -81,6 +88,7 @@ Expected ExpectedOf(const Case<T>& c) {
   if constexpr (std::is_same_v<T, Bf16>) {
     auto plain = AttendPlainly(c.qkv.initial(), c.dout.initial(), c.shape, c.host_options);
     plain.dbias.resize(e.dbias.size());
+    for (size_t i = 0; i < e.dbias.size(); ++i) plain.dbias[i] += ToFloat(c.dbias.initial()[i]);
     // At least two roundings, where by chance a small case has no error.
     const auto bound = [](double error) { return 2 * std::max(error, kRounding<Bf16>); };
     e.out_bound = bound(LargestError(plain.out, e.out));
@@ -102,7 +110,7 @@ void CheckCase(Checker& checker, Case<T>& c, const Expected& e) {
 template <typename T>
 void CheckShape(Checker& checker, const AttentionShape& shape, bool with_bias = false,
                 double dropout = 0) {
-  Case<T> c(shape, with_bias, dropout);
+  Case<T> c(shape, with_bias ? BiasNoise(shape) : std::vector<float>(), dropout);
   CheckCase(checker, c, ExpectedOf(c));
 }
 
@@ -118,8 +126,8 @@ void CheckDim(Checker& checker, size_t dim) {
   if (begin("63_tokens")) CheckShape<T>(checker, {1, 63, 1, dim});
   if (begin("64_tokens")) CheckShape<T>(checker, {1, 64, 3, dim});
   if (begin("65_tokens")) CheckShape<T>(checker, {1, 65, 1, dim});
-  // In bf16 two parts, of five samples and of four.
-  if (begin("bias")) CheckShape<T>(checker, {sizeof(T) == 2 ? 9u : 3u, 64, 1, dim}, true);
+  // Two parts, of five samples and of four.
+  if (begin("bias")) CheckShape<T>(checker, {9, 64, dim == 16 ? 2u : 1u, dim}, true);
 }
 
 template <typename T>
@@ -139,17 +147,63 @@ template <typename T>
 void CheckLargeScores(Checker& checker, const AttentionShape& shape) {
   const std::string dim = std::to_string(shape.head_dim);
   if (!checker.Begin(std::string("attention/large_scores/") + NameOf<T>() + "/" + dim)) return;
-  Case<T> c(shape, false, 0, 1000.0f);
+  Case<T> c(shape, {}, 0, 1000.0f);
   Expected e = ExpectedOf(c);
   e.out_bound = e.dqkv_bound = std::is_same_v<T, Bf16> ? 4 * kRounding<Bf16> : 0.001;
   CheckCase(checker, c, e);
 }
 
+// All scores are near -300: relative to any number that no key has they would all vanish.
+template <typename T>
+void CheckLowScores(Checker& checker) {
+  const AttentionShape shape{1, 64, 1, 16};
+  if (!checker.Begin(std::string("attention/low_scores/") + NameOf<T>())) return;
+  std::vector<float> bias = BiasNoise(shape);
+  for (float& b : bias) b -= 300.0f;
+  Case<T> c(shape, bias, 0);
+  Expected e = ExpectedOf(c);
+  // A float near 300 log2(e) is off by up to 256 roundings; plain bf16 by a whole unit.
+  e.out_bound = e.dqkv_bound = e.dbias_bound =
+      std::is_same_v<T, Bf16> ? 4 * kRounding<Bf16> : 1024 * kRounding<float>;
+  CheckCase(checker, c, e);
+}
+
+// No query sees the first half of the keys, which in float is a block of them.
+template <typename T>
+void CheckExcludedKeys(Checker& checker) {
+  const AttentionShape shape{1, 64, 1, 16};
+  if (!checker.Begin(std::string("attention/excluded_keys/") + NameOf<T>())) return;
+  std::vector<float> bias = BiasNoise(shape);
+  for (size_t i = 0; i < bias.size(); ++i) {
+    if (i % 64 < 32) bias[i] = -INFINITY;
+  }
+  Case<T> c(shape, bias, 0);
+  CheckCase(checker, c, ExpectedOf(c));
+}
+
 template <typename Change>
 void Refuses(Checker& checker, const char* what, Change change) {
-  Case<float> c({1, 64, 1, 16}, true, 0);
+  const AttentionShape shape{1, 64, 1, 16};
+  Case<float> c(shape, BiasNoise(shape), 0);
   change(c);
   checker.True(what, c.Forward() == cudaErrorInvalidValue && c.Backward() == cudaErrorInvalidValue);
+}
+
+// Each array begins 4 bytes behind a multiple of 16.
+void CheckUnaligned(Checker& checker) {
+  Case<float> c({1, 16, 1, 16}, {}, 0);
+  auto forward = [&](size_t qkv, size_t out) {
+    return cuda::Attention(c.qkv.data() + qkv, c.shape, c.out.data() + out, c.options, nullptr);
+  };
+  auto backward = [&](size_t qkv, size_t dout, size_t dqkv) {
+    return cuda::AttentionBackward<float>(c.qkv.data() + qkv, c.dout.data() + dout, c.shape,
+                                          c.dqkv.data() + dqkv, c.options, nullptr, nullptr,
+                                          nullptr);
+  };
+  for (cudaError_t error :
+       {forward(1, 0), forward(0, 1), backward(1, 0, 0), backward(0, 1, 0), backward(0, 0, 1)}) {
+    checker.True("an array that is not aligned", error == cudaErrorInvalidValue);
+  }
 }
 
 void CheckRefusals(Checker& checker) {
@@ -158,6 +212,15 @@ void CheckRefusals(Checker& checker) {
   Refuses(checker, "257 tokens", [](C& c) { c.shape.tokens = 257; });
   Refuses(checker, "a head of 48", [](C& c) { c.shape.head_dim = 48; });
   Refuses(checker, "a bias of 63 tokens", [](C& c) { c.shape.tokens = 63; });
+  Refuses(checker, "more blocks than a grid has", [](C& c) {
+    c.shape.samples = size_t{1} << 30;
+    c.shape.heads = 2;
+  });
+  Refuses(checker, "more samples than 64 bits count", [](C& c) {
+    c.shape.samples = size_t{1} << 62;
+    c.shape.heads = 4;
+  });
+  CheckUnaligned(checker);
   Refuses(checker, "dropout without a key", [](C& c) {
     c.options.dropout = Dropout::OfRate(0.5);
     c.options.key = nullptr;
@@ -175,6 +238,10 @@ void CheckAttention(Checker& checker) {
   CheckLarge<float>(checker, kEmulated ? 16 : 64);
   for (size_t dim : {16, 32, 64}) CheckLargeScores<Bf16>(checker, {1, 65, 1, dim});
   CheckLargeScores<float>(checker, {1, 20, 1, 16});
+  CheckLowScores<Bf16>(checker);
+  CheckLowScores<float>(checker);
+  CheckExcludedKeys<Bf16>(checker);
+  CheckExcludedKeys<float>(checker);
   if (checker.Begin("attention/refuses")) CheckRefusals(checker);
 }
 
