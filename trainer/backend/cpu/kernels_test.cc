@@ -175,6 +175,16 @@ TEST_P(CpuKernelsTest, NanReachesTheOutput) {
   EXPECT_FALSE(std::isnan(y[16]));
 }
 
+// Whatever bits it has: those of one key of 64, whose scores make every output's sum.
+TEST_P(CpuKernelsTest, NanReachesTheOutputOfAttention) {
+  for (uint32_t bits : {0x7fc00000u, 0x7fffffffu, 0xffc00001u, 0xffffffffu}) {
+    Floats qkv = Noise(64 * 3 * 16, 1), out(64 * 16);
+    qkv[5 * 3 * 16 + 16] = std::bit_cast<float>(bits);
+    kernels_.attention(qkv.data(), nullptr, 1, 1, 16, out.data());
+    for (float x : out) ASSERT_TRUE(std::isnan(x)) << bits;
+  }
+}
+
 TEST_P(CpuKernelsTest, ColumnSumsAndFilledRowsTakeOddSizes) {
   constexpr size_t kRows = 3, kColumns = 131;
   const Floats bias = Noise(kColumns, 1), residual = Noise(kRows * kColumns, 2);

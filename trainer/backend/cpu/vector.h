@@ -149,7 +149,9 @@ PENSTOCK_INLINE void Exp(V& x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * (r * r) + (r + 1.0f);
-  x = reinterpret_cast<V>(reinterpret_cast<Bits>(p) + (reinterpret_cast<Bits>(shifted) << 23));
+  const V e =
+      reinterpret_cast<V>(reinterpret_cast<Bits>(p) + (reinterpret_cast<Bits>(shifted) << 23));
+  x = x == x ? e : x;  // Of a NaN's bits the sum may be any number.
 }
 template <typename H>
 PENSTOCK_INLINE void Exp(Pair<H>& x) {
