@@ -3,8 +3,9 @@
 // First a warp takes 16 queries over all keys: it finds the softmax's logarithmic sum and the mean
 // of the probabilities' gradients, keeps both in shared memory, and makes the queries' gradients.
 // Then it takes 16 keys over all queries, with scores transposed, and makes the gradients of keys
-// and values. Scores are computed twice up to 64 tokens, three times beyond; in turn no sum crosses
-// warps, so that there is nothing to wait for and one order of every sum.
+// and values. Scores are computed twice where one block holds all keys, up to 64 tokens in bf16 and
+// 32 in float, three times beyond; in turn no sum crosses warps, so that there is nothing to wait
+// for and one order of every sum (docs/adr/2026-11-23-attention-backward-computes-scores-twice.md).
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
 
@@ -40,7 +41,8 @@ PENSTOCK_DEVICE void LoadRows(const float* global, size_t stride, const float*, 
   }
 }
 
-// Scores of 16 queries and 64 keys, and the gradients by their probabilities.
+// Scores of 16 queries and a block of keys, 64 in bf16 and 32 in float, and the gradients by their
+// probabilities.
 template <typename T>
 struct ScoreBlock {
   Square s[kSquares<T>], dp[kSquares<T>];
@@ -129,7 +131,7 @@ PENSTOCK_DEVICE void ForBiasElements(unsigned query, Function function) {
   }
 }
 
-// dq += ds k for a block of 64 keys; block.s becomes ds.
+// dq += ds k for a block of keys; block.s becomes ds.
 template <typename T, int kDim, bool kExtras>
 PENSTOCK_DEVICE void AddQueryGradients(ScoreBlock<T>& block, const RowStatistics& rows,
                                        unsigned key, unsigned query, unsigned tokens,

@@ -1,6 +1,6 @@
 // The kernel of Attention(). A block has one sample and head, its keys, queries and values in
-// shared memory; a warp takes 16 queries at a time over blocks of 64 keys, with the running largest
-// score of Milakov and Gimelshein (arXiv:1805.02867).
+// shared memory; a warp takes 16 queries at a time over blocks of 64 keys (float: 32), with the
+// running largest score of Milakov and Gimelshein (arXiv:1805.02867).
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_FORWARD_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_FORWARD_H_
 
