@@ -187,7 +187,7 @@ absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
   return product;
 }
 
-absl::Status CublasGemm::Choose(Product& product) const {
+absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
   const Functions& f = *functions_;
   cublasLtMatmulPreference_t preference = nullptr;
   PENSTOCK_RETURN_IF_ERROR(Check(f.create_preference(&preference), "a preference"));
@@ -215,9 +215,10 @@ absl::Status CublasGemm::Choose(Product& product) const {
     const cublasStatus_t chosen =
         f.heuristic(static_cast<cublasLtHandle_t>(handle_), product.desc, product.a, product.b,
                     product.d, product.d, preference, 1, &found, &count);
-    // An epilogue that it does not have for these types is an invalid value to some releases.
-    status = Check(chosen == CUBLAS_STATUS_INVALID_VALUE ? CUBLAS_STATUS_NOT_SUPPORTED : chosen,
-                   "choosing an algorithm");
+    // A GELU that it does not have for these types is an invalid value to some releases; any other
+    // product's is our bug.
+    const bool lacks_it = gelu && chosen == CUBLAS_STATUS_INVALID_VALUE;
+    status = Check(lacks_it ? CUBLAS_STATUS_NOT_SUPPORTED : chosen, "choosing an algorithm");
   }
   f.destroy_preference(preference);
   PENSTOCK_RETURN_IF_ERROR(status);
@@ -235,7 +236,7 @@ absl::Status CublasGemm::Prepare(const DeviceOp& op) {
   const Key key = KeyOf(op);
   if (products_.contains(key)) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Product> product, Describe(op));
-  PENSTOCK_RETURN_IF_ERROR(Choose(*product));
+  PENSTOCK_RETURN_IF_ERROR(Choose(*product, gelu));
   products_[key] = std::move(product);
   return absl::OkStatus();
 }

@@ -53,7 +53,8 @@ class CublasGemm {
   static Key KeyOf(const DeviceOp& op);
   static std::string NameOf(const Key& key);
   absl::StatusOr<std::unique_ptr<Product>> Describe(const DeviceOp& op) const;
-  absl::Status Choose(Product& product) const;
+  // `gelu`: its epilogue is one of those that releases or types may lack.
+  absl::Status Choose(Product& product, bool gelu) const;
   // kFailedPrecondition: this GPU and library cannot run the cublasLtMatmulAlgo_t at `algorithm`.
   absl::Status CheckAlgorithm(const Product& product, const void* algorithm) const;
 
