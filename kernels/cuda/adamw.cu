@@ -34,7 +34,7 @@ PENSTOCK_KERNEL void NormKernel(const double* partial, unsigned parts, double* n
   double sum = 0;
   for (unsigned i = simt::Thread(); i < parts; i += simt::Threads()) sum += partial[i];
   sum = SumBlock(sum);
-  if (simt::Thread() == 0 && *norm < INFINITY) *norm = sqrt(sum);
+  if (simt::Thread() == 0 && *norm <= kLargestGradientNorm) *norm = sqrt(sum);
 }
 
 // What a vector of parameters is updated with.
@@ -78,7 +78,7 @@ PENSTOCK_KERNEL void AdamwKernel(const UpdateScalars* update, const double* norm
                                  float* parameter, float* m, float* v, Bf16* copy) {
   const UpdateScalars u = *update;
   const double n = *norm;
-  if (!(n < INFINITY)) return;
+  if (!(n <= kLargestGradientNorm)) return;
   const float scale = GradientScale(u, n);
   for (size_t at = simt::FirstItem() * kSize; at < count; at += simt::ItemStride() * kSize) {
     const Scales scales{scale, decays[at / kDecayRun] != 0 ? u.adamw.decay : 1.0f};

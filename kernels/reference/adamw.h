@@ -42,6 +42,10 @@ struct UpdateScalars {
   float clip_norm;  // Of the scaled gradient; 0: none.
 };
 
+// A step whose gradient has a larger norm, before clipping, has diverged: an element's square or
+// AdamW's v might be more than a float, and an infinite v would hold its parameter for ever.
+inline constexpr double kLargestGradientNorm = 1e18;
+
 // Parameters decay or not in runs of this many, as ParameterTable aligns them.
 inline constexpr size_t kDecayRun = 16;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/reference/adamw.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -33,7 +34,9 @@ absl::Status Backend::AdoptGemmPlan(const std::string& plan) {
 }
 
 absl::Status CheckFinite(uint64_t step, const StepResult& result) {
-  if (std::isfinite(result.loss) && std::isfinite(result.gradient_norm)) return absl::OkStatus();
+  const bool goes_on =
+      std::isfinite(result.loss) && result.gradient_norm <= reference::kLargestGradientNorm;
+  if (goes_on) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("after step ", step, ": the next one's loss is ", result.loss,
                    " and its gradient's norm ", result.gradient_norm,

@@ -130,7 +130,8 @@ class Backend {
   std::optional<Staged> staged_;
 };
 
-// kFailedPrecondition unless both numbers of step `step` are finite.
+// kFailedPrecondition unless the loss of step `step` is finite and its gradient's norm at most
+// reference::kLargestGradientNorm.
 absl::Status CheckFinite(uint64_t step, const StepResult& result);
 
 }  // namespace penstock

@@ -252,6 +252,17 @@ TEST(CpuBackendTest, StopsOnNanAndKeepsTheState) {
   EXPECT_EQ(backend->state().step, 0u);
 }
 
+// Its loss and its norm are finite.
+TEST(CpuBackendTest, StopsOnAGradientTooLargeToSquare) {
+  auto backend = MakeBackend(kSmall);
+  RandomBoards boards(8);
+  boards.scores[3] = 1e22f;
+  EXPECT_THAT(backend->Step(boards.rows(), {.clip_norm = 1}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("norm")));
+  EXPECT_EQ(backend->state().step, 0u);
+  EXPECT_THAT(backend->state().v, testing::Each(0.0f));
+}
+
 TEST(CpuBackendTest, RefusesAStepWithoutRows) {
   auto backend = MakeBackend(kSmall);
   EXPECT_THAT(backend->Step({}, {}),

@@ -267,6 +267,16 @@ TEST(CudaBackendTest, StopsOnNanAndKeepsTheState) {
   EXPECT_EQ(backend->ReadState().value().m, m);
 }
 
+TEST(CudaBackendTest, StopsOnAGradientTooLargeToSquare) {
+  auto backend = MakeBackend(Options(kFast));
+  RandomBoards boards(kRows);
+  boards.scores[1] = 1e22f;
+  EXPECT_THAT(backend->Step(boards.rows(), {.clip_norm = 1}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("norm")));
+  EXPECT_EQ(backend->steps(), 0u);
+  EXPECT_THAT(backend->ReadState().value().v, testing::Each(0.0f));
+}
+
 TEST(CudaBackendTest, RefusesRowsItWasNotMadeFor) {
   auto backend = MakeBackend(Options());
   EXPECT_THAT(backend->Step({}, {}),
