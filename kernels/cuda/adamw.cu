@@ -49,7 +49,7 @@ PENSTOCK_DEVICE void UpdateOne(const reference::AdamwScalars<float>& s, Scales s
   m = s.beta1 * m + (1.0f - s.beta1) * g;
   v = s.beta2 * v + (1.0f - s.beta2) * g * g;
   const float denominator = sqrtf(v) * s.sqrt_correction2 + s.epsilon;
-  parameter = parameter * scales.decay - s.learning_rate * (m * s.correction1) / denominator;
+  parameter -= scales.decay * parameter + s.learning_rate * (m * s.correction1) / denominator;
 }
 
 // The factor of the gradient: the scale, less where the scaled norm is above the clip.
@@ -81,7 +81,7 @@ PENSTOCK_KERNEL void AdamwKernel(const UpdateScalars* update, const double* norm
   if (!(n <= kLargestGradientNorm)) return;
   const float scale = GradientScale(u, n);
   for (size_t at = simt::FirstItem() * kSize; at < count; at += simt::ItemStride() * kSize) {
-    const Scales scales{scale, decays[at / kDecayRun] != 0 ? u.adamw.decay : 1.0f};
+    const Scales scales{scale, decays[at / kDecayRun] != 0 ? u.adamw.decay : 0.0f};
     const Floats<float> g = LoadUpTo(gradient, at, count);
     Floats<float> p = LoadUpTo(parameter, at, count), first = LoadUpTo(m, at, count),
                   second = LoadUpTo(v, at, count);

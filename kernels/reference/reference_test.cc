@@ -243,6 +243,31 @@ TEST(AdamwTest, FirstStepMovesByTheLearningRate) {
   EXPECT_NEAR(v[0], 0.009, 1e-15);
 }
 
+TEST(AdamwTest, ScalarsAreThoseOfTheStep) {
+  auto s = AdamwScalars<double>::ForStep(2, 0.003, 0.02, 0.25);
+  EXPECT_EQ(s.beta1, 0.9);
+  EXPECT_EQ(s.beta2, 0.999);
+  EXPECT_EQ(s.epsilon, 1e-8);
+  EXPECT_EQ(s.learning_rate, 0.003);
+  EXPECT_NEAR(s.decay, 6e-5, 1e-18);
+  EXPECT_EQ(s.gradient_scale, 0.25);
+  EXPECT_NEAR(s.correction1, 1 / (1 - 0.81), 1e-13);
+  EXPECT_NEAR(s.sqrt_correction2, 1 / std::sqrt(1 - 0.998001), 1e-10);
+  s = AdamwScalars<double>::ForStep(10, 0.0001, 0.1, 1);
+  EXPECT_NEAR(s.decay, 1e-5, 1e-18);
+  EXPECT_NEAR(s.correction1, 1 / (1 - 0.3486784401), 1e-13);
+  EXPECT_NEAR(s.sqrt_correction2, 1 / std::sqrt(1 - 0.990044880209748), 1e-10);
+}
+
+TEST(AdamwTest, EpsilonIsBesideTheRoot) {
+  const double gradient[] = {1e-8, 3e-8, 0.0};
+  double parameter[] = {1.0, 1.0, 1.0}, m[3] = {}, v[3] = {};
+  Adamw(AdamwScalars<double>::ForStep(1, 0.1, 0.5, 1.0), gradient, 3, parameter, m, v);
+  EXPECT_NEAR(parameter[0], 1 - 0.05 - 0.1 / 2, 1e-9);
+  EXPECT_NEAR(parameter[1], 1 - 0.05 - 0.1 * 3 / 4, 1e-9);
+  EXPECT_EQ(parameter[2], 1 - 0.05);
+}
+
 TEST(BoardFeaturesTest, PutsEachBitInItsPlane) {
   std::vector<uint8_t> record(kPackedBoardBytes);
   auto set = [&](size_t bit) { record[bit / 8] |= uint8_t(0x80 >> bit % 8); };

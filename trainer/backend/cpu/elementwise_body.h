@@ -178,7 +178,7 @@ PENSTOCK_INLINE void AdamwAll(const reference::AdamwScalars<float>& s, const flo
     m[i] = s.beta1 * m[i] + (1.0f - s.beta1) * g;
     v[i] = s.beta2 * v[i] + (1.0f - s.beta2) * g * g;
     const float denominator = std::sqrt(v[i]) * s.sqrt_correction2 + s.epsilon;
-    parameter[i] = parameter[i] * s.decay - rate * m[i] / denominator;
+    parameter[i] -= s.decay * parameter[i] + rate * m[i] / denominator;
   }
 }
 

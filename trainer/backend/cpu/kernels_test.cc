@@ -211,6 +211,18 @@ TEST_P(CpuKernelsTest, AdamwMatchesTheReference) {
   ExpectClose(v, wide_v, 4);
 }
 
+// The first step, of gradients near epsilon and of none.
+TEST_P(CpuKernelsTest, AdamwAddsItsEpsilonToTheRoot) {
+  Floats gradient = Noise(37, 1, 4e-8), parameter = Noise(37, 2), m(37), v(37);
+  gradient[20] = 0;
+  Doubles wide_parameter = Wide(parameter), wide_m(37), wide_v(37);
+  kernels_.adamw(reference::AdamwScalars<float>::ForStep(1, 0.1, 0.01, 1), gradient.data(), 37,
+                 parameter.data(), m.data(), v.data());
+  reference::Adamw(reference::AdamwScalars<double>::ForStep(1, 0.1, 0.01, 1), Wide(gradient).data(),
+                   37, wide_parameter.data(), wide_m.data(), wide_v.data());
+  for (size_t i = 0; i < 37; ++i) EXPECT_NEAR(parameter[i], wide_parameter[i], 1e-5) << i;
+}
+
 TEST_P(CpuKernelsTest, SumsSquares) {
   const Floats x = Noise(1003, 1);
   double expected = 0;
