@@ -114,8 +114,8 @@ TEST_P(CudaStepTest, MatchesTheDoubleReference) {
   EXPECT_NEAR(result.gradient_norm, Norm(model.gradients), 1e-5 * result.gradient_norm);
 }
 
-// Activations and products have eight bits: two parts in a hundred of the whole gradient, which a
-// wrong term would exceed by far; each element is a sum that may nearly cancel.
+// Activations and products have eight bits: two parts in a hundred of each parameter's gradient,
+// which a wrong term would exceed by far; each element is a sum that may nearly cancel.
 TEST(CudaBackendTest, Bf16StepIsNearTheReference) {
   const RandomBoards boards(kRows);
   ReferenceModel model(kBiased, boards);
@@ -124,10 +124,29 @@ TEST(CudaBackendTest, Bf16StepIsNearTheReference) {
   ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
   EXPECT_NEAR(result.loss, loss, 0.02 * loss);
   ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
-  std::vector<double> difference(gradients.size());
-  for (size_t i = 0; i < gradients.size(); ++i) difference[i] = gradients[i] - model.gradients[i];
-  EXPECT_GT(Norm(difference), 0);
-  EXPECT_LT(Norm(difference), 0.02 * Norm(model.gradients));
+  for (const Parameter& p : model.table.parameters()) {
+    const auto expected = std::span(model.gradients).subspan(p.offset, p.count);
+    std::vector<double> difference(p.count);
+    for (size_t i = 0; i < p.count; ++i) difference[i] = gradients[p.offset + i] - expected[i];
+    EXPECT_GT(Norm(difference), 0) << p.name;
+    EXPECT_LT(Norm(difference), 0.02 * Norm(expected)) << p.name;
+  }
+}
+
+// What a step computes with is what its state says: the bf16 copies of parameters follow them.
+TEST(CudaBackendTest, PredictsInBf16AsABackendOfItsState) {
+  auto trained = MakeBackend(Options(/*bf16=*/true));
+  for (uint64_t step = 0; step < 2; ++step) {
+    ASSERT_OK(trained->Step(RandomBoards(kRows, step).rows(), {.learning_rate = 0.01}).status());
+  }
+  auto fresh = MakeBackend(Options(/*bf16=*/true));
+  ASSERT_OK_AND_ASSIGN(TrainState state, trained->ReadState());
+  ASSERT_OK(fresh->SetState(std::move(state)));
+  const RandomBoards boards(kRows, 7);
+  std::vector<float> of_trained(kRows), of_fresh(kRows);
+  ASSERT_OK(trained->Predict(boards.rows(), of_trained, kRows));
+  ASSERT_OK(fresh->Predict(boards.rows(), of_fresh, kRows));
+  EXPECT_EQ(of_trained, of_fresh);
 }
 
 // From the device's own gradient, so that nothing but the update is compared.
