@@ -18,8 +18,8 @@ PENSTOCK_KERNEL void NarrowKernel(const float* from, size_t count, Half* to) {
     const Floats<float> low = LoadUpTo(from, at, count), high = LoadUpTo(from, at + kFour, count);
     Floats<Half> x;
     PENSTOCK_UNROLL for (int i = 0; i < kFour; ++i) {
-      x.values[i] = low.values[i];
-      x.values[i + kFour] = high.values[i];
+      x.values[i] = low.values[i] * kWireScale<Half>;
+      x.values[i + kFour] = high.values[i] * kWireScale<Half>;
     }
     StoreUpTo(x, to, at, count);
   }
@@ -32,8 +32,8 @@ PENSTOCK_KERNEL void WidenKernel(const Half* from, size_t count, float* to) {
     const Floats<Half> x = LoadUpTo(from, at, count);
     Floats<float> low, high;
     PENSTOCK_UNROLL for (int i = 0; i < kFour; ++i) {
-      low.values[i] = x.values[i];
-      high.values[i] = x.values[i + kFour];
+      low.values[i] = x.values[i] * (1.0f / kWireScale<Half>);
+      high.values[i] = x.values[i + kFour] * (1.0f / kWireScale<Half>);
     }
     StoreUpTo(low, to, at, count);
     StoreUpTo(high, to, at + kFour, count);

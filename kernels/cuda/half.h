@@ -1,16 +1,15 @@
-// Floats in 16 bits, as gradients may travel, and back. The rules of activation.h hold.
+// Gradients in 16 bits, as they may travel, and back. The rules of activation.h hold.
 #ifndef PENSTOCK_KERNELS_CUDA_HALF_H_
 #define PENSTOCK_KERNELS_CUDA_HALF_H_
 
 #include <cstddef>
 
-#include "kernels/numeric/bf16.h"
-#include "kernels/numeric/fp16.h"
+#include "kernels/numeric/wire.h"
 #include "kernels/simt/runtime.h"
 
 namespace penstock::cuda {
 
-// Half is Bf16 or Fp16: to[i] = the nearest of from[i].
+// Half is Bf16 or Fp16: ToWire() and FromWire() of each.
 template <typename Half>
 cudaError_t Narrow(const float* from, size_t count, Half* to, cudaStream_t stream);
 template <typename Half>

@@ -1,6 +1,6 @@
 #include "trainer/comm/half.h"
 
-#include "kernels/numeric/fp16.h"
+#include "kernels/numeric/wire.h"
 #include "records/base/bfloat16.h"
 
 namespace penstock {
@@ -9,7 +9,7 @@ void ToHalves(WireFloat wire, const float* from, size_t count, uint16_t* to) {
   if (wire == WireFloat::kBf16) {
     for (size_t i = 0; i < count; ++i) to[i] = ToBf16(from[i]);
   } else {
-    for (size_t i = 0; i < count; ++i) to[i] = FromFloat<Fp16>(from[i]).bits;
+    for (size_t i = 0; i < count; ++i) to[i] = ToWire<Fp16>(from[i]).bits;
   }
 }
 
@@ -17,7 +17,7 @@ void FromHalves(WireFloat wire, const uint16_t* from, size_t count, float* to) {
   if (wire == WireFloat::kBf16) {
     for (size_t i = 0; i < count; ++i) to[i] = FromBf16(from[i]);
   } else {
-    for (size_t i = 0; i < count; ++i) to[i] = ToFloat(Fp16{from[i]});
+    for (size_t i = 0; i < count; ++i) to[i] = FromWire(Fp16{from[i]});
   }
 }
 
