@@ -14,13 +14,14 @@ namespace {
 constexpr simt::Grid kSumGrid = {.threads = 1024, .shared = kSumBlockShared};
 
 template <typename T>
-PENSTOCK_KERNEL void SquaredErrorKernel(const T* prediction, const float* target, float weight,
-                                        size_t count, double* sum, T* dprediction) {
+PENSTOCK_KERNEL void SquaredErrorKernel(const T* prediction, const float* target,
+                                        const float* weight, size_t rows, double* sum,
+                                        T* dprediction) {
   double squares = 0;
-  for (size_t i = simt::Thread(); i < count; i += simt::Threads()) {
-    const float error = ToFloat(prediction[i]) - target[i];
+  for (size_t r = simt::Thread(); r < rows; r += simt::Threads()) {
+    const float w = weight[r], error = w == 0 ? 0.0f : ToFloat(prediction[r]) - target[r];
     squares += static_cast<double>(error) * static_cast<double>(error);
-    dprediction[i] = FromFloat<T>(2.0f * error * weight);
+    dprediction[r] = FromFloat<T>(2.0f * error * w);
   }
   squares = SumBlock(squares);
   if (simt::Thread() == 0) *sum = squares;
@@ -47,11 +48,16 @@ PENSTOCK_DEVICE float SumLanes(float x) {
 
 // A warp a sample.
 template <typename T>
-PENSTOCK_KERNEL void CrossEntropyKernel(const T* logits, const int32_t* labels, float weight,
+PENSTOCK_KERNEL void CrossEntropyKernel(const T* logits, const int32_t* labels, const float* weight,
                                         size_t samples, size_t classes, float* losses, T* dlogits) {
   const unsigned lane = simt::Thread() % simt::kWarp, warps = simt::Threads() / simt::kWarp;
   for (size_t b = size_t{simt::BlockX()} * warps + simt::Thread() / simt::kWarp; b < samples;
        b += size_t{simt::GridX()} * warps) {
+    if (weight[b] == 0) {
+      if (lane == 0) losses[b] = 0;
+      for (size_t c = lane; c < classes; c += simt::kWarp) dlogits[b * classes + c] = T{};
+      continue;
+    }
     const T* row = logits + b * classes;
     float largest = -INFINITY, sum = 0;
     for (size_t c = lane; c < classes; c += simt::kWarp) largest = fmaxf(largest, ToFloat(row[c]));
@@ -60,7 +66,7 @@ PENSTOCK_KERNEL void CrossEntropyKernel(const T* logits, const int32_t* labels, 
     sum = SumLanes(sum);
     const int32_t label = labels[b];
     const bool valid = label >= 0 && static_cast<size_t>(label) < classes;
-    const float factor = valid ? weight : NAN;
+    const float factor = valid ? weight[b] : NAN;
     if (lane == 0) losses[b] = valid ? largest + logf(sum) - ToFloat(row[label]) : NAN;
     for (size_t c = lane; c < classes; c += simt::kWarp) {
       const float p = expf(ToFloat(row[c]) - largest) / sum;
@@ -73,14 +79,14 @@ PENSTOCK_KERNEL void CrossEntropyKernel(const T* logits, const int32_t* labels, 
 }  // namespace
 
 template <typename T>
-cudaError_t SquaredError(const T* prediction, const float* target, float weight, size_t count,
+cudaError_t SquaredError(const T* prediction, const float* target, const float* weight, size_t rows,
                          double* sum, T* dprediction, cudaStream_t stream) {
-  return simt::Launch(SquaredErrorKernel<T>, kSumGrid, stream, prediction, target, weight, count,
+  return simt::Launch(SquaredErrorKernel<T>, kSumGrid, stream, prediction, target, weight, rows,
                       sum, dprediction);
 }
 
 template <typename T>
-cudaError_t SoftmaxCrossEntropy(const T* logits, const int32_t* labels, float weight,
+cudaError_t SoftmaxCrossEntropy(const T* logits, const int32_t* labels, const float* weight,
                                 size_t samples, size_t classes, double* sum, T* dlogits,
                                 float* workspace, cudaStream_t stream) {
   const cudaError_t error = simt::Launch(
@@ -90,10 +96,10 @@ cudaError_t SoftmaxCrossEntropy(const T* logits, const int32_t* labels, float we
   return simt::Launch(SumKernel, kSumGrid, stream, workspace, samples, sum);
 }
 
-#define PENSTOCK_INSTANTIATE(T)                                                             \
-  template cudaError_t SquaredError(const T*, const float*, float, size_t, double*, T*,     \
-                                    cudaStream_t);                                          \
-  template cudaError_t SoftmaxCrossEntropy(const T*, const int32_t*, float, size_t, size_t, \
+#define PENSTOCK_INSTANTIATE(T)                                                                    \
+  template cudaError_t SquaredError(const T*, const float*, const float*, size_t, double*, T*,     \
+                                    cudaStream_t);                                                 \
+  template cudaError_t SoftmaxCrossEntropy(const T*, const int32_t*, const float*, size_t, size_t, \
                                            double*, T*, float*, cudaStream_t);
 PENSTOCK_INSTANTIATE(float)
 PENSTOCK_INSTANTIATE(Bf16)

@@ -10,15 +10,15 @@
 
 namespace penstock::cuda {
 
-// *sum = the squared errors' sum; dprediction of sum * weight. Targets are float.
+// *sum = what reference::SquaredError() returns. Targets and weights are float.
 template <typename T>
-cudaError_t SquaredError(const T* prediction, const float* target, float weight, size_t count,
+cudaError_t SquaredError(const T* prediction, const float* target, const float* weight, size_t rows,
                          double* sum, T* dprediction, cudaStream_t stream);
 
-// *sum = the sum over the samples of -log softmax(logits)[label]; dlogits of sum * weight. A label
-// outside [0, classes) makes the sum and its sample's gradient NaN. workspace (samples).
+// *sum = what reference::SoftmaxCrossEntropy() returns. A label outside [0, classes) of a sample
+// that has a weight makes the sum and its sample's gradient NaN. workspace (samples).
 template <typename T>
-cudaError_t SoftmaxCrossEntropy(const T* logits, const int32_t* labels, float weight,
+cudaError_t SoftmaxCrossEntropy(const T* logits, const int32_t* labels, const float* weight,
                                 size_t samples, size_t classes, double* sum, T* dlogits,
                                 float* workspace, cudaStream_t stream);
 

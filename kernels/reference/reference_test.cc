@@ -188,22 +188,48 @@ TEST(SquaredErrorTest, BackwardMatchesDifferences) {
                  [&] { return 0.25 * SquaredErrorSum(prediction.data(), target.data(), 6); });
 }
 
+TEST(SquaredErrorTest, RowsWithoutWeightAreNotRead) {
+  Values prediction = Noise(4, 1), target = Noise(4, 2), gradient(4, 7.0), expected(4);
+  const Values weight = {0.25, 0, 0.5, 0};
+  prediction[1] = target[3] = std::nan("");
+  const double sum =
+      SquaredError(prediction.data(), target.data(), weight.data(), 4, gradient.data());
+  EXPECT_EQ(sum, SquaredErrorSum(&prediction[0], &target[0], 1) +
+                     SquaredErrorSum(&prediction[2], &target[2], 1));
+  SquaredErrorBackward(&prediction[0], &target[0], 0.25, 1, &expected[0]);
+  SquaredErrorBackward(&prediction[2], &target[2], 0.5, 1, &expected[2]);
+  EXPECT_EQ(gradient, expected);
+}
+
 TEST(SoftmaxCrossEntropyTest, BackwardMatchesDifferences) {
   constexpr size_t kSamples = 3, kClasses = 5;
   Values logits = Noise(kSamples * kClasses, 1), gradient(logits.size()), unused(logits.size());
   const int32_t labels[kSamples] = {4, 0, 2};
+  const Values weight(kSamples, 0.25);
   auto loss = [&](Values& d) {
-    return SoftmaxCrossEntropy(logits.data(), labels, 0.25, kSamples, kClasses, d.data());
+    return SoftmaxCrossEntropy(logits.data(), labels, weight.data(), kSamples, kClasses, d.data());
   };
   loss(gradient);
   ExpectGradient(logits, gradient, [&] { return 0.25 * loss(unused); });
+}
+
+TEST(SoftmaxCrossEntropyTest, RowsWithoutWeightAreNotRead) {
+  Values logits = Noise(3 * 5, 1), gradient(15, 7.0), expected(15);
+  const int32_t labels[] = {-1, 3, 5};
+  const Values weight = {0, 0.5, 0};
+  logits[2] = std::nan("");
+  const double loss =
+      SoftmaxCrossEntropy(logits.data(), labels, weight.data(), 3, 5, gradient.data());
+  EXPECT_EQ(loss, SoftmaxCrossEntropy(&logits[5], &labels[1], &weight[1], 1, 5, &expected[5]));
+  EXPECT_EQ(gradient, expected);
 }
 
 TEST(SoftmaxCrossEntropyTest, EqualLogitsCostTheLogarithmOfTheClasses) {
   const Values logits(2 * 7, 3.0);
   Values gradient(logits.size());
   const int32_t labels[2] = {0, 6};
-  EXPECT_NEAR(SoftmaxCrossEntropy(logits.data(), labels, 1.0, 2, 7, gradient.data()),
+  const Values weight(2, 1.0);
+  EXPECT_NEAR(SoftmaxCrossEntropy(logits.data(), labels, weight.data(), 2, 7, gradient.data()),
               2 * std::log(7.0), 1e-12);
 }
 

@@ -204,11 +204,12 @@ class Benchmarks {
     constexpr size_t kSamples = size_t{1} << 18, kClasses = 1000;
     DeviceArray<Bf16> logits(Filled<Bf16>(kSamples * kClasses)), gradient(kSamples * kClasses);
     DeviceArray<int32_t> labels(kSamples);
-    DeviceArray<float> workspace(kSamples);
+    DeviceArray<float> workspace(kSamples), weight(std::vector<float>(kSamples, 1.0f));
     DeviceArray<double> sum(1);
     Add("loss_cross_entropy/bf16", 4.0 * kSamples * kClasses, [&] {
-      return cuda::SoftmaxCrossEntropy(logits.data(), labels.data(), 1.0f, kSamples, kClasses,
-                                       sum.data(), gradient.data(), workspace.data(), nullptr);
+      return cuda::SoftmaxCrossEntropy(logits.data(), labels.data(), weight.data(), kSamples,
+                                       kClasses, sum.data(), gradient.data(), workspace.data(),
+                                       nullptr);
     });
   }
 
