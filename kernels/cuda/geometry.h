@@ -11,8 +11,13 @@
 namespace penstock::cuda {
 
 inline constexpr unsigned kThreads = 256;
-// Enough for any GPU to be full; beyond it a thread takes several items.
+// Enough for any GPU to be full; beyond it a thread takes several items. Two where emulated, so
+// that arrays of a test's size need that.
+#if defined(PENSTOCK_SIMT_EMULATION)
+inline constexpr size_t kMostBlocks = 2;
+#else
 inline constexpr size_t kMostBlocks = 1 << 16;
+#endif
 
 // Blocks of kThreads for `items`, one a thread.
 constexpr unsigned BlocksFor(size_t items) {

@@ -4,8 +4,8 @@
 namespace penstock::runner {
 namespace {
 
-// Past the last whole vector and the last whole block.
-constexpr size_t kCounts[] = {1, 7, 2048 + 8 + 3};
+// Past the last whole vector and the last whole block; several vectors a thread where emulated.
+constexpr size_t kCounts[] = {1, 7, 3 * 4096 + 8 + 3};
 
 template <typename T>
 struct Pair {
@@ -35,6 +35,36 @@ void CheckGelu(Checker& checker, reference::GeluForm form, size_t count) {
       a.dy);
   reference::GeluBackward(dy.data(), x.data(), form, count, expected.data());
   checker.Close("dx", a.dy.Read(), expected, kBound<T>);
+}
+
+// The largest error of each value relative to itself.
+template <typename T>
+double LargestRatio(const std::vector<T>& actual, const std::vector<double>& expected) {
+  double largest = 0;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const double error = std::abs(ToFloat(actual[i]) - expected[i]) / std::abs(expected[i]);
+    if (!(error <= largest)) largest = error;
+  }
+  return largest;
+}
+
+// Where GELU is nearly zero it is still a product, and no difference. Its exponent is up to 36 in
+// binary: 36 roundings, a few times.
+template <typename T>
+void CheckGeluTail(Checker& checker, reference::GeluForm form) {
+  std::vector<T> tail(1000);
+  for (size_t i = 0; i < tail.size(); ++i) tail[i] = FromFloat<T>(-6.0f + 0.003f * float(i));
+  DeviceArray<T> x(tail), y(tail.size()), dx(std::vector<T>(tail.size(), FromFloat<T>(1)));
+  Require(cuda::Gelu(x.data(), form, tail.size(), y.data(), nullptr), "gelu");
+  Require(cuda::GeluBackward(dx.data(), x.data(), form, tail.size(), dx.data(), nullptr), "gelu");
+  std::vector<double> value, slope;
+  for (double wide : ToDoubles(tail)) {  // In double 1 + tanh would keep six digits.
+    value.push_back(double(reference::GeluValue<long double>(wide, form)));
+    slope.push_back(double(reference::GeluSlope<long double>(wide, form)));
+  }
+  const double bound = kRounding<T> + 256 * kRounding<float>;
+  checker.Bound("y of the tail", LargestRatio(y.Read(), value), bound);
+  checker.Bound("slope of the tail", LargestRatio(dx.Read(), slope), bound);
 }
 
 template <typename T>
@@ -77,6 +107,11 @@ void CheckActivations(Checker& checker) {
   for (size_t count : kCounts) {
     CheckAll<float>(checker, count);
     CheckAll<Bf16>(checker, count);
+  }
+  for (auto form : {reference::GeluForm::kTanh, reference::GeluForm::kErf}) {
+    const std::string of = form == reference::GeluForm::kTanh ? "gelu_tanh/" : "gelu_erf/";
+    if (checker.Begin(of + "f32/tail")) CheckGeluTail<float>(checker, form);
+    if (checker.Begin(of + "bf16/tail")) CheckGeluTail<Bf16>(checker, form);
   }
   if (checker.Begin("gelu/refuses_addresses_between_vectors")) {
     DeviceArray<float> x(16);

@@ -29,7 +29,7 @@ void CheckShape(Checker& checker, const reference::ImageShape& shape, size_t str
 template <typename T>
 void CheckAll(Checker& checker) {
   const std::string of = NameOf<T>();
-  if (checker.Begin("images/patches/" + of)) CheckShape<T>(checker, {3, 12, 18, 6}, 112);
+  if (checker.Begin("images/patches/" + of)) CheckShape<T>(checker, {12, 12, 18, 6}, 112);
   if (checker.Begin("images/pixels/" + of)) CheckShape<T>(checker, {1, 5, 7, 1}, 8);
 }
 

@@ -8,12 +8,20 @@ namespace {
 template <typename T>
 constexpr double kBound = kRounding<T> + 64 * kRounding<float>;
 
+// Noise around `offset`.
+template <typename T>
+std::vector<T> NoiseAt(double offset, size_t count) {
+  std::vector<T> values = Noise<T>(count, 1, 2.0);
+  for (T& x : values) x = FromFloat<T>(ToFloat(x) + static_cast<float>(offset));
+  return values;
+}
+
 template <typename T>
 struct Case {
-  Case(size_t rows_, size_t dim_)
+  Case(size_t rows_, size_t dim_, double offset = 0)
       : rows(rows_),
         dim(dim_),
-        x(Noise<T>(rows * dim, 1, 2.0)),
+        x(NoiseAt<T>(offset, rows * dim)),
         residual(Noise<T>(rows * dim, 2, 2.0)),
         dy(Noise<T>(rows * dim, 3)),
         sum(rows * dim),
@@ -59,6 +67,22 @@ void CheckForward(Checker& checker, Case<T>& c, bool with_residual) {
   checker.Close("y", c.y.Read(), y, kBound<T>);
   checker.Close("mean", c.mean.Read(), mean, kBound<float>);
   checker.Close("rstd", c.rstd.Read(), rstd, kBound<float>);
+}
+
+// A mean of 1,000 and a deviation of 1: a difference of mean squares would keep nothing of it.
+void CheckLargeMean(Checker& checker, size_t dim) {
+  Case<float> c(5, dim, 1000);
+  Require(cuda::LayerNorm(c.x.data(), c.gamma.data(), c.beta.data(), float(kEpsilon), c.rows, c.dim,
+                          c.y.data(), c.mean.data(), c.rstd.data(), nullptr),
+          "layer norm");
+  std::vector<double> y(c.rows * dim), mean(c.rows), rstd(c.rows);
+  reference::LayerNorm(ToDoubles(c.x.initial()).data(), ToDoubles(c.gamma.initial()).data(),
+                       ToDoubles(c.beta.initial()).data(), kEpsilon, c.rows, dim, y.data(),
+                       mean.data(), rstd.data());
+  checker.Close("mean", c.mean.Read(), mean, kBound<float>);
+  checker.Close("rstd", c.rstd.Read(), rstd, kBound<float>);
+  // What rounding costs the mean is an error of every value: some roundings of 1,000.
+  checker.Close("y", c.y.Read(), y, 16 * 1000 * kRounding<float>);
 }
 
 // dx = `of` + ...; `of` is null, or the array that dx goes to.
@@ -111,6 +135,9 @@ void CheckLayerNorms(Checker& checker) {
       CheckAll<float>(checker, rows, dim);
       CheckAll<Bf16>(checker, rows, dim);
     }
+  }
+  for (size_t dim : {64, 1024}) {
+    if (checker.Begin("layer_norm/large_mean/" + std::to_string(dim))) CheckLargeMean(checker, dim);
   }
   if (checker.Begin("layer_norm/refuses_rows_of_part_vectors")) {
     Case<Bf16> c(1, 8);
