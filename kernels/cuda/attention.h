@@ -26,7 +26,8 @@ struct AttentionOptions {
   // REQUIRES: 64 tokens.
   const float* bias = nullptr;
   Dropout dropout;
-  const uint64_t* key = nullptr;  // In device memory; read if dropout is active.
+  // In device memory; read if dropout is active. A hash: see kernels/numeric/counter_random.h.
+  const uint64_t* key = nullptr;
   uint64_t first_sample = 0;
 };
 

@@ -55,6 +55,17 @@ TEST(RandomBitsTest, AreTheProjectsCounterRng) {
   }
 }
 
+// Why keys are hashed.
+TEST(RandomBitsTest, KeysThatAnIndexIsApartShareTheirBits) {
+  constexpr uint64_t kGamma = 0x9e3779b97f4a7c15;
+  for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(RandomBits(7 + 3 * kGamma, i), RandomBits(7, i + 3));
+  int shared = 0;
+  for (uint64_t i = 0; i < 100; ++i) {
+    shared += RandomBits(DeriveKey(7, 1), i) == RandomBits(DeriveKey(7, 0), i + 1);
+  }
+  EXPECT_EQ(shared, 0);
+}
+
 TEST(DropoutTest, KeepsTheMeanAndItsRate) {
   constexpr int kCount = 100000;
   for (double rate : {0.1, 0.5}) {

@@ -29,7 +29,7 @@ struct AttentionOptions {
   // Of the probabilities. The factor of (sample b, head h, query i, key j) is that of index
   // (((first_sample + b) heads + h) tokens + i) tokens + j.
   Dropout dropout;
-  uint64_t key = 0;
+  uint64_t key = 0;           // A hash: see kernels/numeric/counter_random.h.
   uint64_t first_sample = 0;  // So that a batch's parts drop what the whole would.
 };
 
