@@ -120,6 +120,34 @@ TEST_P(CpuKernelsTest, AttentionStandsLargeScores) {
   ExpectClose(out, expected, 0.02 / std::numeric_limits<float>::epsilon());
 }
 
+// All scores are near -300: relative to any number that no key has they would all vanish.
+TEST_P(CpuKernelsTest, AttentionStandsLowScores) {
+  const Floats qkv = Noise(64 * 3 * 16, 1);
+  Floats out(64 * 16), bias = Noise(64 * 64, 2);
+  for (float& b : bias) b -= 300;
+  Doubles expected(out.size());
+  const Doubles wide_bias = Wide(bias);
+  kernels_.attention(qkv.data(), bias.data(), 1, 1, 16, out.data());
+  reference::Attention<double>(Wide(qkv).data(), {1, 64, 1, 16}, expected.data(),
+                               {.bias = wide_bias.data(), .dropout = {}});
+  ExpectClose(out, expected, 512);  // Scores of 300 are themselves rounded to 3e-5.
+}
+
+// A difference of mean squares would keep nothing of the variance.
+TEST_P(CpuKernelsTest, LayerNormStandsALargeMean) {
+  constexpr size_t kRows = 5, kDim = 64;
+  Floats x = Noise(kRows * kDim, 1, 2), y(x.size()), mean(kRows), rstd(kRows);
+  for (float& value : x) value += 1000;
+  const Floats gain = Noise(kDim, 2), offset = Noise(kDim, 3);
+  kernels_.layer_norm(x.data(), gain.data(), offset.data(), 1e-5f, kRows, kDim, y.data(),
+                      mean.data(), rstd.data());
+  Doubles wy(x.size()), wmean(kRows), wrstd(kRows);
+  reference::LayerNorm(Wide(x).data(), Wide(gain).data(), Wide(offset).data(), 1e-5, kRows, kDim,
+                       wy.data(), wmean.data(), wrstd.data());
+  ExpectClose(rstd, wrstd, 16);
+  ExpectClose(y, wy, 4000);  // A mean of 1,000 is itself rounded to 6e-5.
+}
+
 TEST_P(CpuKernelsTest, LayerNormMatchesTheReference) {
   for (size_t dim : {10, 16, 64, 96}) {
     constexpr size_t kRows = 5;
@@ -164,6 +192,21 @@ TEST_P(CpuKernelsTest, GeluMatchesTheReferenceOverItsWholeRange) {
     const double wide = x[i], scale = std::max(1.0, std::abs(wide));
     EXPECT_NEAR(y[i], reference::GeluValue(wide, reference::GeluForm::kTanh), 5e-7 * scale) << wide;
     EXPECT_NEAR(dx[i], reference::GeluSlope(wide, reference::GeluForm::kTanh), 2e-6) << wide;
+  }
+}
+
+// Relative to each value itself: its exponent, up to 25, is rounded a few times.
+TEST_P(CpuKernelsTest, GeluKeepsItsPrecisionWhereItIsNearlyZero) {
+  Floats x(1000);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = -6.0f + 0.003f * static_cast<float>(i);
+  Floats y(x.size()), dx(x.size(), 1.0f);
+  kernels_.gelu(x.data(), x.size(), y.data());
+  kernels_.gelu_backward(x.data(), x.size(), dx.data());
+  for (size_t i = 0; i < x.size(); ++i) {  // In double 1 + tanh would keep six digits.
+    const auto value = reference::GeluValue<long double>(x[i], reference::GeluForm::kTanh);
+    const auto slope = reference::GeluSlope<long double>(x[i], reference::GeluForm::kTanh);
+    EXPECT_NEAR(y[i] / double(value), 1, 1.6e-5) << x[i];
+    EXPECT_NEAR(dx[i] / double(slope), 1, 1.6e-5) << x[i];
   }
 }
 
