@@ -94,9 +94,11 @@ absl::Status PathLook::LookAtFile(const std::string& name, const std::string& pa
                                   Files& files) const {
   File file;
   if (const auto known = files_.find(name); known != files_.end()) file = known->second;
+  struct stat info;
+  // Before it is opened: a socket, as of --shm-socket, cannot be, and not everybody may try.
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) return absl::OkStatus();
   // Not blocking: it may turn out to be a pipe.
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat info;
   if (!fd.valid() || fstat(fd.get(), &info) != 0) {
     if (errno == ENOENT && !name.empty()) return absl::OkStatus();  // Vanished meanwhile.
     file.problem = ErrnoToStatus(errno, "file:" + path);

@@ -1,5 +1,7 @@
 // file: sources over real files and folders.
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -10,6 +12,7 @@
 #include "client/servers/testing/set_recorder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "records/io/unique_fd.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
@@ -20,6 +23,16 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+// A socket as --shm-socket has one, and its descriptor.
+UniqueFd SocketAt(const std::string& path) {
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM, 0));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0) << path;
+  return fd;
+}
 
 // One look after the other, without threads.
 class PathLookTest : public ::testing::Test {
@@ -45,9 +58,18 @@ TEST_F(PathLookTest, ReadsTheFilesOfAFolder) {
   folder_.Write(".two.tmp-7-1", "hidden:1\n");
   folder_.Write("deeper/three", "deep:1\n");
   ASSERT_EQ(mkfifo(folder_.File("pipe").c_str(), 0600), 0);
+  const UniqueFd socket = SocketAt(folder_.File("shm"));
   const ServerSet set = Look(folder_.path() + "/");
   EXPECT_THAT(set.addresses, ElementsAre("a:1", "b:1"));
   EXPECT_THAT(set.problem, IsOk());
+}
+
+TEST_F(PathLookTest, ASocketIsNoAddressFile) {
+  const UniqueFd socket = SocketAt(folder_.File("shm"));
+  const ServerSet set = Look(folder_.File("shm"));
+  EXPECT_THAT(set.addresses, IsEmpty());
+  EXPECT_THAT(set.problem, StatusIs(absl::StatusCode::kInvalidArgument,
+                                    HasSubstr("neither a file nor a folder")));
 }
 
 TEST_F(PathLookTest, AFileThatVanishedNamesNobody) {
