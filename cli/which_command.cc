@@ -1,6 +1,7 @@
 // penstock which: the records that form a step.
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "client/plan/step_rows.h"
 #include "records/base/json_text.h"
 #include "records/base/status.h"
+#include "records/dataset/split.h"
 #include "records/engine/messages.h"
 
 namespace penstock {
@@ -33,8 +35,11 @@ struct NamedRecord {
 
 // The step and, for each of this rank's rows, its record.
 struct StepRecords {
+  // What the step's number counts in; a training's defaults are others than this command's.
+  std::string split;
+  uint64_t global_batch_size = 0;
+  uint64_t seed = 0;
   uint64_t number = 0;
-  uint64_t num_steps = 0;  // 2^64 - 1: without end.
   Step step;
   std::vector<StepRow> rows;
   std::vector<NamedRecord> records;
@@ -97,7 +102,13 @@ absl::StatusOr<StepRecords> FindRecords(LoaderOptions options, uint64_t number) 
                                    " steps, counted from 0"));
   }
   const Step step = steps.At(number);
-  StepRecords found = {number, steps.num_steps(), step, RowsOfStep(plan, step), {}, {}};
+  StepRecords found;
+  found.split = std::string(SplitName(split));
+  found.global_batch_size = options.global_batch_size;
+  found.seed = options.plan.seed;
+  found.number = number;
+  found.step = step;
+  found.rows = RowsOfStep(plan, step);
   found.next = {plan.fingerprint(), step.end.epoch, step.end.position};
   if (AllOfTheirChunks(found.rows, *manifest, split)) {
     found.records = RecordsByThePlan(found.rows, *manifest);
@@ -116,6 +127,8 @@ absl::StatusOr<StepRecords> FindRecords(LoaderOptions options, uint64_t number) 
 
 void Print(const StepRecords& found, const Manifest& manifest) {
   const Step& step = found.step;
+  absl::PrintF("# split %s, global batch %d, seed %d\n", found.split, found.global_batch_size,
+               found.seed);
   absl::PrintF("# step %d: epoch %d, %d rows from position %d on; %d of them, from row %d on:\n",
                found.number, step.begin.epoch, step.rows, step.begin.position, step.rank_rows,
                step.first_row);
@@ -145,7 +158,10 @@ nlohmann::json ToJson(const StepRecords& found, const Manifest& manifest) {
                     {"lane", row.window.lane},
                     {"window", row.window.index}});
   }
-  return {{"step", found.number},
+  return {{"split", found.split},
+          {"global_batch_size", found.global_batch_size},
+          {"seed", found.seed},
+          {"step", found.number},
           {"epoch", found.step.begin.epoch},
           {"position", found.step.begin.position},
           {"global_rows", found.step.rows},
@@ -176,7 +192,8 @@ void AddWhichCommand(CLI::App& app, absl::Status& outcome) {
       "Print the records that form a step, by shard and number in the shard, in the order of the\n"
       "rows. It follows from the manifest and the plan alone; only where chunks hold records of\n"
       "both splits the step is read too, and what --on-error replace puts in the place of damaged\n"
-      "records is marked \"replaced\". Steps count from 0, or from --cursor on.",
+      "records is marked \"replaced\". Steps count from 0, or from --cursor on. Of a training\n"
+      "give what it had: --split train, --global-batch-size and --seed.",
       "penstock which --manifest data/manifest.pb --seed 7 --step 1000\n"
       "penstock which data/manifest.pb --seed 7 --step 1000 --rank 3 --world-size 8 --json");
   auto flags = std::make_shared<WhichFlags>();

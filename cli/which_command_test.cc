@@ -20,6 +20,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 using Words = std::vector<std::string>;
 
 class WhichCommandTest : public CommandFixture {
@@ -128,6 +129,9 @@ TEST_F(WhichCommandTest, PrintsJson) {
                  "--step", "1", "--json"}),
             0);
   const nlohmann::json json = nlohmann::json::parse(out_);
+  EXPECT_EQ(json["split"], "all");
+  EXPECT_EQ(json["global_batch_size"], 100);
+  EXPECT_EQ(json["seed"], 0);
   EXPECT_EQ(json["step"], 1);
   EXPECT_EQ(json["position"], 100);
   ASSERT_EQ(json["rows"].size(), 50u);
@@ -140,6 +144,24 @@ TEST_F(WhichCommandTest, PrintsJson) {
   }
   EXPECT_EQ(Which(0, {"--global-batch-size", "100", "--cursor", std::string(json["next_cursor"])}),
             Which(2, {"--global-batch-size", "100"}));
+}
+
+// A training reads another split, in other batches, than this command does unless it is told.
+TEST_F(WhichCommandTest, SaysWhatItsStepsCountIn) {
+  ASSERT_EQ(Run({"which", path_, "--step", "1"}), 0) << error_;
+  EXPECT_THAT(out_, StartsWith("# split all, global batch 512, seed 0\n# step 1: "));
+  ASSERT_EQ(Run({"which", path_, "--split", "train", "--global-batch-size", "256", "--seed", "7",
+                 "--step", "1"}),
+            0);
+  EXPECT_THAT(out_, StartsWith("# split train, global batch 256, seed 7\n"));
+}
+
+TEST_F(WhichCommandTest, RefusesACursorOfAnotherSplit) {
+  ASSERT_EQ(Run({"which", path_, "--split", "train", "--step", "0", "--json"}), 0) << error_;
+  const std::string cursor = nlohmann::json::parse(out_)["next_cursor"];
+  EXPECT_EQ(Run({"which", path_, "--step", "0", "--cursor", cursor}), 1);
+  EXPECT_THAT(error_, HasSubstr("belongs to another order than this one"));
+  EXPECT_EQ(Run({"which", path_, "--split", "train", "--step", "0", "--cursor", cursor}), 0);
 }
 
 TEST_F(WhichCommandTest, WrongUseExitsWithTwo) {
