@@ -118,7 +118,10 @@ def measure(args, folder, data, count, case):
         first = CASES[case](stream, fleet, steps)
         result = stream.finish()
         waits = stream.waits_ms()
-        first = min(first, len(waits) - 1)  # The stream may have ended before it was disturbed.
+        if first >= len(waits):
+            if not args.check:
+                raise RuntimeError(f"{case}: the stream ended before that; it needs more --seconds")
+            first = len(waits) - 1
     if args.check:
         quiet = Stream(folder, data, "local:", *batch).finish()
         if quiet["digest"] != result["digest"]:

@@ -34,9 +34,11 @@ inline std::unique_ptr<Transport> ConnectedTransport(const std::string& address,
     const auto* broken = std::get_if<SaidBroken>(&said);
     // Whoever refuses the stream is connected, too.
     if (broken == nullptr || !absl::IsUnavailable(broken->status)) return transport;
-    if (absl::Now() < deadline) continue;
-    ADD_FAILURE() << broken->status;
-    return transport;
+    if (absl::Now() > deadline) {
+      ADD_FAILURE() << broken->status;
+      return transport;
+    }
+    absl::SleepFor(absl::Milliseconds(10));
   }
 }
 

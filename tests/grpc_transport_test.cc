@@ -238,6 +238,7 @@ TEST_F(GrpcTransportTest, ConnectsAgainToARestartedServer) {
     stream = transport_->Connect({}, again);
     said = again.NextOfAnyKind();
     stream.reset();
+    absl::SleepFor(absl::Milliseconds(10));
   }
 }
 

@@ -18,8 +18,8 @@ namespace penstock {
 class ReservedPort {
  public:
   ReservedPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int yes =
-        1;  // Two sockets may have the same port if both say so and one listens at most.
+    // Two sockets may have the same port if both say so and one listens at most.
+    const int yes = 1;
     EXPECT_EQ(setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;

@@ -47,8 +47,9 @@ FetchScheduler::FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOp
 
 // Its clock stands while the process does, so that no time-out runs meanwhile.
 void FetchScheduler::SetNow(absl::Time now) {
-  const absl::Time expected_by = std::max(expected_by_, NextAdvance());
+  absl::Time expected_by = std::max(expected_by_, NextAdvance());
   if (now > expected_by + kStoodStill) {
+    expected_by = std::max(expected_by, now_ + stood_still_);  // It never goes back.
     stood_still_ += now - expected_by;
     expected_by_ = now;
     resumed_at_ = now - stood_still_;
@@ -87,6 +88,8 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
     lives ? Withdraw() : Confirm();
     if (ended_) return;
   }
+  const bool returns = server->known && server->info.instance == info.instance;
+  server->newcomer = placed_once_ && !returns;
   if (!servers_.AcceptHello(*server, info)) {
     CloseStreamOf(*server);
     Refuse(*server);
@@ -95,7 +98,6 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
   server->up_at = now_;
   if (server->slow) Arm(*server, now_);
   if (!settle_by_) settle_by_ = now_ + absl::Milliseconds(300);
-  server->newcomer = placed_once_;
   if (!placed_once_) return PlaceBy(servers_.AllSettled() ? now_ : *settle_by_);
   // Several often join together.
   PlaceBy(lane_server_.empty() ? now_ : now_ + absl::Milliseconds(100));

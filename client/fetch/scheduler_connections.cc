@@ -141,7 +141,8 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   const bool was_up = server.state != ServerState::kConnecting;
   // After Hello it means that the server's answers make no sense. Others may be better.
   const bool nonsense = was_up && status.code() == absl::StatusCode::kFailedPrecondition;
-  // As it does when it dies. One that says that it has had enough is well.
+  // As it does when it dies. One that says that it has had enough is well, and one whose answer is
+  // too large for gRPC, too.
   const bool broken =
       was_up && !nonsense && !silent && status.code() != absl::StatusCode::kResourceExhausted;
   if (was_up && !nonsense && IsRefusal(status.code())) {
@@ -154,7 +155,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
     // One that says nothing may be bad for any other reason: the next one is asked.
     if (silent) {
       quarantined_->avoid.push_back(server.index);
-    } else if (broken) {
+    } else if (broken && IsStillSuspect(*quarantined_)) {
       Accuse(server, status);
     }
   }
@@ -165,8 +166,12 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
   if (was_up && now_ >= server.up_at + kTellAfter) server.away_since = absl::InfiniteFuture();
   server.away_since = std::min(server.away_since, silent ? server.heard_at : now_);
   servers_.BackOff(server, now_, std::move(status));
-  if (IsAccusing(server)) HearNothing();
-  if (refused) Refuse(server);
+  if (refused) {
+    Refuse(server);
+  } else if (IsAccusing(server)) {
+    HearNothing();
+  }
+  if (ended_) return;
   if (server.removed) Remove(server);
   NoteAway(server);
   CloseStreamOf(server);
@@ -298,10 +303,9 @@ void FetchScheduler::CheckAlone() {
   if (servers_.AnyUsable()) return alone_since_.reset();
   if (!alone_since_) alone_since_ = now_;
   if (now_ < *alone_since_ + options_.server_timeout) return;
-  if (accusation_) return Fail(accusation_->death);
-  Fail(absl::UnavailableError(absl::StrCat("no server could be used for ",
-                                           absl::FormatDuration(options_.server_timeout), ": ",
-                                           servers_.Reasons())));
+  Fail(absl::UnavailableError(absl::StrCat(
+      "no server could be used for ", absl::FormatDuration(options_.server_timeout), ": ",
+      servers_.Reasons(), accusation_ ? absl::StrCat("; ", accusation_->death.message()) : "")));
 }
 
 absl::Time FetchScheduler::NextAdvance() const { return NextCheck() + stood_still_; }

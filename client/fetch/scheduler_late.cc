@@ -149,14 +149,6 @@ void FetchScheduler::TakeLateWindows(ServerEntry& server) {
   }
 }
 
-// A window does not come back to a server that was late with it.
-void FetchScheduler::Avoid(WindowEntry& window, const ServerEntry& server) {
-  auto& avoid = window.avoid;
-  if (std::find(avoid.begin(), avoid.end(), server.index) == avoid.end()) {
-    avoid.push_back(server.index);
-  }
-}
-
 bool FetchScheduler::IsSilent(const ServerEntry& server) const {
   const absl::Time since = std::max(server.heard_at, resumed_at_);
   return now_ >= since + std::max(kMinSilence, AnswerLimit(1));

@@ -18,6 +18,8 @@ constexpr uint32_t kSuspectAfter = 3;
 constexpr absl::Duration kLately = absl::Minutes(1);
 constexpr size_t kMaxProofs = 10;
 
+// Breaks, one after the other, of servers that lived and were asked for nothing else.
+constexpr uint32_t kMaxWithdrawn = 10;
 // Most servers that restart are back before.
 constexpr absl::Duration kAwayForGood = absl::Seconds(5);
 
@@ -139,7 +141,7 @@ void FetchScheduler::Confirm() {
 
 // Streams may break of it though their servers live: then it would be asked for without end.
 void FetchScheduler::Withdraw() {
-  if (++accusation_->window->withdrawn > kMaxProofs) return Fail(accusation_->death);
+  if (++accusation_->window->withdrawn > kMaxWithdrawn) return Fail(accusation_->death);
   accusation_.reset();
 }
 

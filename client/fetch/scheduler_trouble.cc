@@ -28,8 +28,9 @@ constexpr uint32_t kMaxDamageReports = 20;
 constexpr absl::Duration kSecondOpinionWait = absl::Seconds(5);
 constexpr absl::Duration kSecondOpinionRetry = absl::Milliseconds(250);
 
-// Once each server has had `turns`.
+// Once each server has had so many turns; in the first nothing is waited for.
 absl::Duration WindowBackoff(uint32_t turns) {
+  if (turns == 0) return absl::ZeroDuration();
   return std::min(absl::Milliseconds(50) * (1 << std::min(turns, 6u)), absl::Seconds(2));
 }
 
@@ -93,6 +94,15 @@ void FetchScheduler::CountFailure(ServerEntry& server, WindowEntry& window) {
     window.failing_since = now_;
   }
   window.turns += AskAnother(server, window);
+}
+
+// The window comes back to a server that was late with it, or could not give it, only where there is
+// no other.
+void FetchScheduler::Avoid(WindowEntry& window, const ServerEntry& server) {
+  auto& avoid = window.avoid;
+  if (std::find(avoid.begin(), avoid.end(), server.index) == avoid.end()) {
+    avoid.push_back(server.index);
+  }
 }
 
 // Whether all have had a turn, so that it begins anew.

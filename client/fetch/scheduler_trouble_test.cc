@@ -355,6 +355,24 @@ TEST_F(SchedulerTest, ASuspectThatProvesHarmlessIsReadOn) {
   EXPECT_THAT(fleet.reports(), ::testing::Contains(HasSubstr("asked for alone")));
 }
 
+// The same processes are there again, each time; at last that is no network's fault either.
+TEST_F(SchedulerTest, StreamsThatBreakAreNoDeathsWhileTheirServersLive) {
+  for (const int breaks : {13, 14}) {
+    FakeFleet& fleet = MakeFleet({.servers = 3});
+    for (uint32_t s = 0; s < 3; ++s) {
+      fleet.SetInstance(s, 7 + s);
+      fleet.DieOfRow(s, kWindow, 5);
+    }
+    fleet.DieOnlyTimes(breaks);
+    EXPECT_EQ(fleet.Run(), breaks == 13) << fleet.violation() << fleet.failure();
+    EXPECT_THAT(fleet.reports(), Contains(HasSubstr("asked for alone")));
+    if (breaks == 14) {
+      EXPECT_THAT(fleet.failure(),
+                  StatusIs(absl::StatusCode::kAborted, HasSubstr("makes servers break")));
+    }
+  }
+}
+
 // As where servers are restarted one after the other.
 TEST_F(SchedulerTest, OneDeathMoreMayBeChance) {
   FakeFleet& fleet = MakeFleet({.servers = 4});

@@ -136,6 +136,7 @@ void FetchScheduler::ReleaseIfDone(WindowEntry& window) {
     MarkForPump(server);
   }
   if (quarantined_ == &window) EndQuarantine();
+  if (accusation_ && accusation_->window == &window) accusation_.reset();  // Nobody reads it.
   IndexedHeap<WindowEntry>::Leave(window);
   windows_.Free(window);
 }

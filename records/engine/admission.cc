@@ -1,6 +1,7 @@
 #include "records/engine/admission.h"
 
 #include <tuple>
+#include <utility>
 
 namespace penstock {
 
@@ -64,6 +65,10 @@ void Admission::Withdraw(WindowState& window) {
     changed_ = true;  // Others may have waited behind it.
   }
   Unpin(window);
+}
+
+void Admission::NoteIdle(WindowState& window) {
+  if (std::exchange(window.passed_over, false)) changed_ = true;  // It can yield.
 }
 
 void Admission::LetGo(uint64_t bytes) {
@@ -212,8 +217,11 @@ uint64_t Admission::FindCandidates(const SessionState& session, Clock::time_poin
   candidates_.assign(announced_.rbegin(), announced_.rend());
   const auto first_used = static_cast<std::ptrdiff_t>(candidates_.size());
   for (WindowState* window : used_) {
-    if (window->session == &session || window->active > 0) continue;
-    if (!MayLose(*window->session, now)) continue;
+    if (window->session == &session || !MayLose(*window->session, now)) continue;
+    if (window->active > 0) {
+      window->passed_over = true;
+      continue;
+    }
     candidates_.push_back(window);
     bytes += window->bytes;
   }

@@ -60,6 +60,8 @@ class Admission {
   void Touch(WindowState& window, Clock::time_point now);
   // Takes the window out of the queue, or its memory from it. REQUIRES: no job holds it.
   void Withdraw(WindowState& window);
+  // No job holds it any more.
+  void NoteIdle(WindowState& window);
   // Of what store().Hold() took.
   void LetGo(uint64_t bytes);
 

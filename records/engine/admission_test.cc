@@ -128,6 +128,23 @@ TEST_F(AdmissionTest, WindowsThatWereNotReadForAWhileYieldLongestFirst) {
   EXPECT_EQ(second.phase, Phase::kYielded);
 }
 
+// A client has heard of its rows before the job that brought them has ended.
+TEST_F(AdmissionTest, WhatAJobHeldYieldsOnceItEnds) {
+  SessionState &one = AddSession(), &two = AddSession();
+  WindowState& held = OpenAndUse(one, 3, 1);
+  Run();
+  admission_->SetReady(held, now_);
+  held.active = 1;
+  WindowState& waiting = OpenAndUse(two, 3, 1);
+  Run();
+  EXPECT_FALSE(IsAdmitted(waiting));
+  held.active = 0;
+  admission_->NoteIdle(held);
+  Run();
+  EXPECT_TRUE(IsAdmitted(waiting));
+  EXPECT_EQ(held.phase, Phase::kYielded);
+}
+
 // Two sessions that read two windows each, where three fit.
 TEST_F(AdmissionTest, SessionsWhoseWindowsDoNotFitTogetherHaveTheirsInTurns) {
   SetBudget(3);

@@ -179,6 +179,8 @@ void Scheduler::LetGo(const Job& job) {
       admission_.Withdraw(*window);
       Delete(window);
       work_.NotifyOne();
+    } else {
+      admission_.NoteIdle(*window);
     }
   }
   if (--session.active == 0) ended_.NotifyAll();

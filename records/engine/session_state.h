@@ -113,6 +113,7 @@ struct WindowState {
   // The admission's:
   bool queued = false;
   bool awaited = false;                         // In use, has its memory and is not ready.
+  bool passed_over = false;                     // It would have yielded, but for a job.
   uint64_t fits_at = 0;                         // Below so many ChunkStore::unpinned_bytes() not.
   std::list<WindowState*>* ready_in = nullptr;  // Null: it is not ready.
   std::list<WindowState*>::iterator ready_at;   // There.

@@ -147,7 +147,7 @@ TEST_P(FastMergeTest, IsTheSumWithinRoundingAndTheSameOnAllRanks) {
 }
 
 // Gradients are small: of 1e-7, where fp16's own numbers end, nothing is lost but its rounding, nor
-// of AdamW's epsilon more than a hundredth.
+// of AdamW's epsilon more than half a hundredth.
 TEST_P(FastMergeTest, SmallGradientsKeepTheirPrecisionInFp16) {
   for (const auto& [size, most] : {std::pair{1e-2, 5e-4}, {1e-7, 5e-4}, {1e-8, 5e-3}}) {
     auto make = [size = size](size_t first, size_t count) {

@@ -177,7 +177,7 @@ absl::Status CudaBackend::AwaitFirst(const Sent& batch) {
 
 // Where ranks exchange gradients behind the computation the loss is known before anything is
 // changed. Where it is all queued at once the kernel of the update leaves the state as it is if the
-// norm is not finite, and no loss is infinite without its gradient.
+// step has diverged, and no loss is infinite without its gradient.
 absl::StatusOr<StepResult> CudaBackend::FinishFirst(const Sent& batch) {
   ranks_.Mark(state_.step, 0);
   if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(state_.step, 0);
@@ -185,8 +185,9 @@ absl::StatusOr<StepResult> CudaBackend::FinishFirst(const Sent& batch) {
   PENSTOCK_RETURN_IF_ERROR(AwaitFirst(batch));
   for (Sent& begun : begun_) begun.done |= GroupOf(begun.slot) == GroupOf(batch.slot);
   PENSTOCK_ASSIGN_OR_RETURN(result.loss, GatherLoss(batch));
-  if (!batch.kind.last || ranks_.size() > 1) {
-    PENSTOCK_RETURN_IF_ERROR(CheckFinite(state_.step, {result.loss, result.loss}));
+  const bool told_first = !batch.kind.last || ranks_.size() > 1;
+  if (told_first && !std::isfinite(result.loss)) {
+    return CheckFinite(state_.step, {result.loss, result.loss});
   }
   if (!batch.kind.last) return result;
   if (ranks_.size() > 1 && !Overlaps()) PENSTOCK_RETURN_IF_ERROR(Update(batch));
