@@ -96,8 +96,8 @@ void FetchScheduler::CountFailure(ServerEntry& server, WindowEntry& window) {
   window.turns += AskAnother(server, window);
 }
 
-// The window comes back to a server that was late with it, or could not give it, only where there is
-// no other.
+// The window comes back to a server that was late with it, or could not give it, only where there
+// is no other.
 void FetchScheduler::Avoid(WindowEntry& window, const ServerEntry& server) {
   auto& avoid = window.avoid;
   if (std::find(avoid.begin(), avoid.end(), server.index) == avoid.end()) {
