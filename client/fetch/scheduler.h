@@ -253,6 +253,7 @@ class FetchScheduler {
   void CountBreak();
   bool ProvesDeadly(WindowEntry& window);
   bool LoadsSuspect(const ServerEntry& server) const;
+  void LoseSuspect(const ServerEntry& server, const absl::Status& status, bool silent);
   void Accuse(const ServerEntry& server, const absl::Status& status);
   bool IsAccusing(const ServerEntry& server) const;
   void HearNothing();

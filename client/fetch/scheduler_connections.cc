@@ -150,15 +150,7 @@ void FetchScheduler::Lose(ServerEntry& server, absl::Status status, bool silent)
     const bool named = absl::StartsWith(status.message(), server.address);
     return Fail(named ? status : Annotate(status, server.address));
   }
-  if (quarantine_ == &server && quarantined_->opened_on == servers_.stream(server.index) &&
-      quarantined_->requests == server.outstanding_requests) {
-    // One that says nothing may be bad for any other reason: the next one is asked.
-    if (silent) {
-      quarantined_->avoid.push_back(server.index);
-    } else if (broken && IsStillSuspect(*quarantined_)) {
-      Accuse(server, status);
-    }
-  }
+  if (silent || broken) LoseSuspect(server, status, silent);
   server.nonsense += nonsense;
   const bool refused =
       (!was_up && IsRefusal(status.code())) || (nonsense && server.nonsense >= kMaxNonsense);

@@ -119,6 +119,21 @@ void FetchScheduler::LetGo(ServerEntry& server) {
   MarkForPump(server);
 }
 
+// Whether its server is to blame, or it, that it was asked for alone. One that says nothing may be
+// bad for any other reason: the next one is asked.
+void FetchScheduler::LoseSuspect(const ServerEntry& server, const absl::Status& status,
+                                 bool silent) {
+  const bool alone = quarantine_ == &server &&
+                     quarantined_->opened_on == servers_.stream(server.index) &&
+                     quarantined_->requests == server.outstanding_requests;
+  if (!alone) return;
+  if (silent) {
+    Avoid(*quarantined_, server);
+  } else if (IsStillSuspect(*quarantined_)) {
+    Accuse(server, status);
+  }
+}
+
 // The server was asked for nothing but the suspect. It has died if it comes back as another
 // process, or stays away: where a network breaks all streams at one moment, none has.
 void FetchScheduler::Accuse(const ServerEntry& server, const absl::Status& status) {

@@ -105,7 +105,7 @@ absl::Status PathLook::LookAtFile(const std::string& name, const std::string& pa
     files[name] = std::move(file);
     return absl::OkStatus();
   }
-  if (!S_ISREG(info.st_mode)) return absl::OkStatus();
+  if (!S_ISREG(info.st_mode)) return absl::OkStatus();  // Replaced meanwhile.
   const FileStamp stamp = FileStamp::Of(info);
   if (stamp != file.stamp || reread_) {
     absl::StatusOr<std::string> text = ReadText(fd.get(), kMaxFileBytes);

@@ -1,8 +1,8 @@
 """penstock top against real servers."""
 
 import json
-import signal
 import re
+import signal
 import unittest
 
 from processes import TIMEOUT_S, ProcessTestCase, pause, run
@@ -19,7 +19,10 @@ class TopTest(ProcessTestCase):
         return wait_until(look, f"top to find {down} of {servers} down")
 
     def num_down(self, told):
-        return int(re.search(r"(\d+) of ", told)[1]) if told else 0
+        if not told:
+            return 0
+        self.assertRegex(told, r"\d+ of ")
+        return int(re.search(r"(\d+) of ", told)[1])
 
     def start_reader(self, server):
         ids = self.folder / "ids"
