@@ -129,7 +129,7 @@ void FetchScheduler::LoseSuspect(const ServerEntry& server, const absl::Status& 
   if (!alone) return;
   if (silent) {
     Avoid(*quarantined_, server);
-  } else if (IsStillSuspect(*quarantined_)) {
+  } else if (quarantined_->requests > 0 || !quarantined_->ready()) {
     Accuse(server, status);
   }
 }
