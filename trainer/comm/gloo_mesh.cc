@@ -1,5 +1,7 @@
 #include "trainer/comm/gloo_mesh.h"
 
+#include <signal.h>
+
 #include <chrono>
 #include <exception>
 #include <string>
@@ -19,6 +21,15 @@ namespace {
 constexpr int kGlooTimeouts = 5;
 
 std::string Key(int rank) { return absl::StrCat("gloo/", rank); }
+
+// Gloo writes to sockets of ranks that may have died; unless the program decided otherwise that is
+// an error and not the end.
+void IgnoreBrokenPipes() {
+  struct sigaction now;
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+    signal(SIGPIPE, SIG_IGN);
+  }
+}
 
 }  // namespace
 
@@ -74,6 +85,7 @@ void GlooMesh::EndWait() {
 
 absl::Status GlooMesh::Connect(std::shared_ptr<gloo::transport::Device> device, StoreClient& store,
                                absl::Duration timeout) {
+  IgnoreBrokenPipes();
   CreatePairs(std::move(device), timeout);
   // May throw: not while the store knows this mesh.
   const std::vector<std::string> addresses = Addresses();

@@ -21,11 +21,11 @@ class GlooMesh final : public gloo::Context {
  public:
   explicit GlooMesh(const RankInfo& info);
 
-  // Connects this rank with every other one, which call it too; a rank that `store` reports lost
-  // meanwhile ends it. Once. May throw what Gloo throws.
-  // kUnavailable: a rank was lost, or cannot be reached, naming it; kDeadlineExceeded: one has not
-  // come within `timeout`, which each in turn is granted anew, for its address and for its
-  // connection.
+  // Has SIGPIPE ignored where nobody decided otherwise. Connects this rank with every other one,
+  // which call it too; a rank that `store` reports lost meanwhile ends it. Once. May throw what
+  // Gloo throws. kUnavailable: a rank was lost, or cannot be reached, naming it; kDeadlineExceeded:
+  // one has not come within `timeout`, which each in turn is granted anew, for its address and for
+  // its connection.
   absl::Status Connect(std::shared_ptr<gloo::transport::Device> device, StoreClient& store,
                        absl::Duration timeout);
 

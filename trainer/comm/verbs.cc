@@ -1,7 +1,5 @@
 #include "trainer/comm/verbs.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -84,19 +82,6 @@ class RankVerbs::Worker {
 RankVerbs::RankVerbs() = default;
 RankVerbs::~RankVerbs() = default;
 
-namespace {
-
-// Gloo writes to sockets of ranks that may have died; unless the program decided otherwise that is
-// an error and not the end.
-void IgnoreBrokenPipes() {
-  struct sigaction now;
-  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
-    signal(SIGPIPE, SIG_IGN);
-  }
-}
-
-}  // namespace
-
 absl::Status RankVerbs::Init(const RankOptions& rank, const RankGroupOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const RankInfo info, FindRank(rank, ProcessEnvironment()));
   return Init(info, options);
@@ -104,7 +89,6 @@ absl::Status RankVerbs::Init(const RankOptions& rank, const RankGroupOptions& op
 
 absl::Status RankVerbs::Init(const RankInfo& info, const RankGroupOptions& options) {
   if (IsInitialized()) return absl::FailedPreconditionError("initialized already");
-  IgnoreBrokenPipes();
   PENSTOCK_ASSIGN_OR_RETURN(auto group, RankGroup::Join(info, options));
   absl::StatusOr<std::unique_ptr<Worker>> worker = Worker::Start(group->communicator());
   if (!worker.ok()) group->Fail(worker.status());

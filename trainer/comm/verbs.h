@@ -1,5 +1,6 @@
-// Data-parallel training with a loop of one's own, in the words of Horovod. Init() has SIGPIPE
-// ignored where nobody decided otherwise: a rank that dies is an error, not the end of the others.
+// Data-parallel training with a loop of one's own, in the words of Horovod. Several ranks have
+// SIGPIPE ignored where nobody decided otherwise: one that dies is an error, not the end of the
+// others.
 //
 //   penstock::RankVerbs ranks;
 //   PENSTOCK_RETURN_IF_ERROR(ranks.Init());           // Who am I? From the launcher's variables.
