@@ -30,6 +30,8 @@ class ReservedPort {
     address_ = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
   }
   const std::string& address() const { return address_; }
+  // The socket, bound; stays this object's.
+  int fd() const { return fd_.get(); }
 
  private:
   UniqueFd fd_;

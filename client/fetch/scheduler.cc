@@ -47,10 +47,9 @@ FetchScheduler::FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOp
 
 // Its clock stands while the process does, so that no time-out runs meanwhile.
 void FetchScheduler::SetNow(absl::Time now) {
-  absl::Time expected_by = std::max(expected_by_, NextAdvance());
-  if (now > expected_by + kStoodStill) {
-    expected_by = std::max(expected_by, now_ + stood_still_);  // It never goes back.
-    stood_still_ += now - expected_by;
+  if (now > expected_by_ + kStoodStill && now > NextAdvance() + kStoodStill) {
+    const absl::Time last = now_ + stood_still_;  // Nor does it go back.
+    stood_still_ += now - std::max({expected_by_, NextAdvance(), last});
     expected_by_ = now;
     resumed_at_ = now - stood_still_;
   }
@@ -83,12 +82,12 @@ void FetchScheduler::OnHello(absl::Time now, StreamId stream, const ServerInfo& 
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr || ended_) return;
   server->heard_at = now_;
+  const bool returns = server->known && server->info.instance == info.instance;
   if (IsAccusing(*server)) {
-    const bool lives = info.instance != 0 && info.instance == server->info.instance;
+    const bool lives = returns && info.instance != 0;
     lives ? Withdraw() : Confirm();
     if (ended_) return;
   }
-  const bool returns = server->known && server->info.instance == info.instance;
   server->newcomer = placed_once_ && !returns;
   if (!servers_.AcceptHello(*server, info)) {
     CloseStreamOf(*server);

@@ -1,7 +1,6 @@
 // Peers that are no penstock-server; tests/ has those that are.
 #include "client/transport/grpc/grpc_transport.h"
 
-#include <arpa/inet.h>
 #include <sys/socket.h>
 
 #include <thread>
@@ -13,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "records/io/unique_fd.h"
 #include "tests/recording_events.h"
+#include "tests/reserved_port.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -24,21 +24,12 @@ using ::testing::HasSubstr;
 // A port of 127.0.0.1 that answers what it is told to.
 class Peer {
  public:
-  Peer() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-    address_ = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
-  }
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return port_.address(); }
   // Sends `answer` to the first that connects.
   void Answer(std::string answer) {
-    ASSERT_EQ(listen(fd_.get(), 8), 0);
+    ASSERT_EQ(listen(port_.fd(), 8), 0);
     thread_ = std::jthread([this, answer = std::move(answer)] {
-      UniqueFd connection(accept(fd_.get(), nullptr, nullptr));
+      UniqueFd connection(accept(port_.fd(), nullptr, nullptr));
       char ignored[1024];
       EXPECT_GT(recv(connection.get(), ignored, sizeof ignored, 0), 0);
       EXPECT_EQ(send(connection.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
@@ -48,8 +39,7 @@ class Peer {
   }
 
  private:
-  UniqueFd fd_;
-  std::string address_;
+  ReservedPort port_;
   std::jthread thread_;
 };
 
