@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -104,6 +105,19 @@ absl::Status CheckFilesDiffer(const TrainerOptions& o) {
   return absl::OkStatus();
 }
 
+// Where each host has data of its own. Also a multiple of the virtual shards, so that it is not
+// refused for those next.
+absl::Status CheckEqualRows(const TrainerOptions& options) {
+  const uint64_t batch = options.global_batch_size, ranks = options.rank.world_size;
+  if (batch % ranks == 0) return absl::OkStatus();
+  const uint64_t unit = std::lcm(uint64_t{options.virtual_shards}, ranks);
+  const uint64_t below = std::max(batch / unit * unit, unit);
+  return absl::InvalidArgumentError(
+      absl::StrCat("--global-batch-size ", batch, " on ", ranks,
+                   " ranks: with --shard-by local-rank all have as many rows; the nearest are ",
+                   below, " and ", below + unit));
+}
+
 }  // namespace
 
 void AddOptions(CLI::App& app, TrainerOptions& options) {
@@ -128,12 +142,7 @@ absl::Status Complete(TrainerOptions& options) {
   }
   options.learning_rate *= options.ranks.LearningRateFactor(world_size);
   if (options.ranks.divide_steps) options.steps = (options.steps + world_size - 1) / world_size;
-  if (options.ranks.by_local_rank() && options.global_batch_size % world_size != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--global-batch-size ", options.global_batch_size, " on ", world_size,
-                     " ranks: with --shard-by local-rank all have as many rows; the nearest is ",
-                     (options.global_batch_size / world_size + 1) * world_size));
-  }
+  if (options.ranks.by_local_rank()) PENSTOCK_RETURN_IF_ERROR(CheckEqualRows(options));
   if (options.ranks.fast()) return absl::OkStatus();
   return CheckShardsAndRanks(options.virtual_shards, world_size);
 }

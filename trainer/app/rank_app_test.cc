@@ -145,6 +145,19 @@ TEST(CompleteTest, FastTakesAnyNumberOfRanks) {
   EXPECT_EQ(Completed("--reduction fast --compression fp16", 3).ranks.wire(), WireFloat::kFp16);
 }
 
+TEST(CompleteTest, AnEqualShareOfTheBatchIsOneThatTheShardsDivideToo) {
+  TrainerOptions options;
+  options.manifest = "m";
+  options.global_batch_size = 264;
+  options.ranks.reduction = "fast";
+  options.ranks.shard_by = "local-rank";
+  options.ranks.ranks = {.rank = 0, .world_size = 5, .rendezvous = "h:1"};
+  EXPECT_THAT(Complete(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("the nearest are 240 and 280")));
+  options.global_batch_size = 280;
+  EXPECT_OK(Complete(options));
+}
+
 TEST(CompleteTest, CompressionAndBitsExcludeEachOther) {
   TrainerOptions options;
   options.manifest = "m";
