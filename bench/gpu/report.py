@@ -55,8 +55,11 @@ def times_the_peer(report):
 
 
 def incomplete(found):
-    """What is not in the report, or says that it was "left_out", "failed" or is "incomplete"."""
-    return [part for part in WHOLE if part not in found] + sorted(gaps(found))
+    """What is not in the report, or says that it was "left_out", "failed" or is "incomplete"; and the
+    kernels' shapes that do not fit a block of this GPU."""
+    parts = {name: part for name, part in found.items() if name != "left_out"}
+    shapes = [shape["name"] for part in found.get("left_out", {}).values() for shape in part]
+    return [part for part in WHOLE if part not in found] + sorted([*gaps(parts), *shapes])
 
 
 def gaps(found):

@@ -4,8 +4,11 @@
 // forward keeps nothing for the backward, which recomputes the softmax. No atomics. bf16 runs on
 // the tensor cores with float sums, probabilities and their gradients being rounded to bf16 as
 // operands; float is float throughout. A shape whose rows do not fit a block's shared memory is
-// refused by the runtime: none does on sm_90; where a block has 163 KiB (sm_80), those are the
-// longest with heads of 64.
+// refused by the runtime. On sm_90 all fit; elsewhere, in tokens of the forward and the backward:
+//
+//   bytes of a block         bf16, heads of 64   float, heads of 64   float, heads of 32   others
+//   163 KiB (sm_80)          256, 240            192, 224             all                  all
+//   99 KiB (sm_86, sm_89)    224, 144            112, 144             224, 256             all
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_H_
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "kernels/cuda/attention_geometry.h"
@@ -89,6 +90,37 @@ TEST(GeometryTest, AttentionFitsSharedMemory) {
     // Eight rows begin in different banks of 16 bytes.
     EXPECT_EQ(RowStride<Bf16>(dim) * 2 / 16 % 2, 1u);
     EXPECT_EQ(RowStride<float>(dim) * 4 / 16 % 2, 1u);
+  }
+}
+
+// The most tokens, forward and backward, whose launches need no more than `most` bytes.
+template <typename T>
+std::pair<unsigned, unsigned> LongestIn(unsigned most, unsigned dim) {
+  std::pair<unsigned, unsigned> longest;
+  for (unsigned tokens = 1; tokens <= kMostTokens; ++tokens) {
+    if (ForwardShared<T>(tokens, dim) <= most) longest.first = tokens;
+    if (BackwardShared<T>(tokens, dim) <= most) longest.second = tokens;
+  }
+  return longest;
+}
+
+// A block has 163 KiB on sm_80 and sm_87, 99 KiB on sm_86, sm_89 and sm_120.
+TEST(GeometryTest, SmallerBlocksHaveShorterAttention) {
+  constexpr unsigned kA100 = 163 * 1024, kSmall = 99 * 1024;
+  const std::pair all(kMostTokens, kMostTokens);
+  for (unsigned dim : {16u, 32u}) {
+    EXPECT_EQ(LongestIn<Bf16>(kSmall, dim), all);
+    EXPECT_EQ(LongestIn<float>(kA100, dim), all);
+  }
+  EXPECT_EQ(LongestIn<float>(kSmall, 16), all);
+  EXPECT_EQ(LongestIn<float>(kSmall, 32), std::pair(224u, 256u));
+  EXPECT_EQ(LongestIn<Bf16>(kA100, 64), std::pair(256u, 240u));
+  EXPECT_EQ(LongestIn<float>(kA100, 64), std::pair(192u, 224u));
+  EXPECT_EQ(LongestIn<Bf16>(kSmall, 64), std::pair(224u, 144u));
+  EXPECT_EQ(LongestIn<float>(kSmall, 64), std::pair(112u, 144u));
+  for (unsigned dim : {16u, 32u, 64u}) {
+    EXPECT_LE(BackwardShared<Bf16>(kBiasTokens, dim) + kBiasShared, kSmall);
+    EXPECT_LE(BackwardShared<float>(kBiasTokens, dim) + kBiasShared, kSmall);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/cuda/activation.h"
 #include "kernels/cuda/adamw.h"
 #include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention_geometry.h"
 #include "kernels/cuda/board_features.h"
 #include "kernels/cuda/column_sum.h"
 #include "kernels/cuda/images.h"
@@ -69,6 +70,8 @@ std::vector<T> Filled(size_t count) {
 
 class Benchmarks {
  public:
+  explicit Benchmarks(BlockLimit& limit) : limit_(limit) {}
+
   std::vector<Measurement> Run() {
     Copy();
     // The models' shapes: tiny, default and large at 64 tokens, ViT's at 144 and 196; and heads of
@@ -93,6 +96,10 @@ class Benchmarks {
   void Add(std::string name, double bytes, const std::function<cudaError_t()>& launch) {
     results_.push_back(Time(std::move(name), bytes, launch));
   }
+  void AddIfFits(std::string name, size_t shared, double bytes,
+                 const std::function<cudaError_t()>& launch) {
+    if (limit_.Fits(name, shared)) Add(std::move(name), bytes, launch);
+  }
 
   void Copy() {
     constexpr size_t kBytes = size_t{1} << 30;
@@ -111,9 +118,10 @@ class Benchmarks {
     const size_t size = s.samples * s.tokens * s.width();
     const double bytes = static_cast<double>(size * sizeof(T));
     DeviceArray<T> qkv(Filled<T>(3 * size)), dqkv(3 * size), out(Filled<T>(size));
-    Add("attention/" + of, 4 * bytes,
-        [&] { return cuda::Attention(qkv.data(), s, out.data(), {}, nullptr); });
-    Add("attention_backward/" + of, 7 * bytes, [&] {
+    const auto tokens = static_cast<unsigned>(s.tokens), dim = static_cast<unsigned>(s.head_dim);
+    AddIfFits("attention/" + of, cuda::ForwardShared<T>(tokens, dim), 4 * bytes,
+              [&] { return cuda::Attention(qkv.data(), s, out.data(), {}, nullptr); });
+    AddIfFits("attention_backward/" + of, cuda::BackwardShared<T>(tokens, dim), 7 * bytes, [&] {
       return cuda::AttentionBackward(qkv.data(), out.data(), s, dqkv.data(), {}, nullptr, nullptr,
                                      nullptr);
     });
@@ -213,11 +221,12 @@ class Benchmarks {
     });
   }
 
+  BlockLimit& limit_;
   std::vector<Measurement> results_;
 };
 
 }  // namespace
 
-std::vector<Measurement> RunBenchmarks() { return Benchmarks().Run(); }
+std::vector<Measurement> RunBenchmarks(BlockLimit& limit) { return Benchmarks(limit).Run(); }
 
 }  // namespace penstock::runner

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/runner/block_limit.h"
+
 namespace penstock::runner {
 
 struct Measurement {
@@ -18,7 +20,7 @@ struct Measurement {
 
 // The first is "copy": device memory to device memory, bytes read and written counted. Arrays are
 // several times as large as a GPU's second-level cache.
-std::vector<Measurement> RunBenchmarks();
+std::vector<Measurement> RunBenchmarks(BlockLimit& limit);
 
 }  // namespace penstock::runner
 

@@ -14,6 +14,7 @@
 
 #include "kernels/numeric/bf16.h"
 #include "kernels/numeric/counter_random.h"
+#include "kernels/runner/block_limit.h"
 #include "kernels/runner/device_array.h"
 
 namespace penstock::runner {
@@ -70,11 +71,16 @@ void RunThreadsInReverse(bool reverse);
 // Collects outcomes. Thread-compatible.
 class Checker {
  public:
-  // `prefix` chooses the checks to run by the beginnings of their names.
-  explicit Checker(std::string prefix) : prefix_(std::move(prefix)) {}
+  // `prefix` chooses the checks to run by the beginnings of their names. `limit` must outlive this.
+  Checker(std::string prefix, BlockLimit& limit) : prefix_(std::move(prefix)), limit_(limit) {}
 
   // Begins a check; false if it is not wanted.
   bool Begin(const std::string& name);
+
+  // Whether a block has `shared` bytes of shared memory; if not, `what` of this check is left out.
+  bool Fits(const std::string& what, size_t shared) {
+    return limit_.Fits(name_ + "/" + what, shared);
+  }
 
   void Bound(const std::string& what, double error, double bound) {
     outcomes_.push_back({name_, what, error, bound});
@@ -119,6 +125,7 @@ class Checker {
   }
 
   std::string prefix_;
+  BlockLimit& limit_;
   std::string name_;
   std::vector<std::string> names_;
   std::vector<Outcome> outcomes_;

@@ -1,4 +1,5 @@
 #include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention_geometry.h"
 #include "kernels/runner/check.h"
 #include "kernels/runner/plain_bf16.h"
 
@@ -55,6 +56,13 @@ struct Case {
                                    bias.size() > 0 ? dbias.data() : nullptr, workspace.data(),
                                    nullptr);
   }
+  size_t ForwardShared() const { return cuda::ForwardShared<T>(tokens(), head_dim()); }
+  size_t BackwardShared() const {
+    return cuda::BackwardShared<T>(tokens(), head_dim()) +
+           (bias.size() > 0 ? cuda::kBiasShared : 0);
+  }
+  unsigned tokens() const { return static_cast<unsigned>(shape.tokens); }
+  unsigned head_dim() const { return static_cast<unsigned>(shape.head_dim); }
 
   AttentionShape shape;
   DeviceArray<T> qkv, dout, out, dqkv;
@@ -100,8 +108,11 @@ Expected ExpectedOf(const Case<T>& c) {
 
 template <typename T>
 void CheckCase(Checker& checker, Case<T>& c, const Expected& e) {
-  checker.RunTwice([&] { return c.Forward(); }, c.out);
-  checker.Close("out", c.out.Read(), e.out, e.out_bound);
+  if (checker.Fits("forward", c.ForwardShared())) {
+    checker.RunTwice([&] { return c.Forward(); }, c.out);
+    checker.Close("out", c.out.Read(), e.out, e.out_bound);
+  }
+  if (!checker.Fits("backward", c.BackwardShared())) return;
   checker.RunTwice([&] { return c.Backward(); }, c.dqkv, c.dbias);
   checker.Close("dqkv", c.dqkv.Read(), e.dqkv, e.dqkv_bound);
   checker.Close("dbias", c.dbias.Read(), e.dbias, e.dbias_bound);

@@ -1,14 +1,23 @@
-// kernels_runner [--check [PREFIX]] [--bench] [--json FILE]: checks the kernels against the
-// references in double, times them. Ends with 0 if all checks passed, 77 without a GPU (ctest:
-// skipped), 2 for a wrong option, else 1.
+// kernels_runner [--check [PREFIX]] [--bench] [--json FILE] [--most-shared BYTES]: checks the
+// kernels against the references in double, times them. What a block has too little shared memory
+// for is left out and named; --most-shared makes it less than it is. Ends with 0 if all checks
+// passed, 77 without a GPU (ctest: skipped), 2 for a wrong option, else 1.
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 
 #include "kernels/runner/bench.h"
 #include "kernels/runner/check.h"
 #include "kernels/runner/report.h"
+#include "kernels/simt/runtime.h"
+
+#if defined(PENSTOCK_SIMT_EMULATION)
+#include "kernels/simt/simt.h"
+#endif
 
 namespace penstock::runner {
 namespace {
@@ -18,7 +27,14 @@ constexpr int kSkipped = 77;
 struct Options {
   bool check = false, bench = false;
   std::string prefix, json;
+  unsigned most_shared = std::numeric_limits<unsigned>::max();
 };
+
+bool ReadNumber(const char* text, unsigned& number) {
+  const char* end = text + std::strlen(text);
+  const auto read = std::from_chars(text, end, number);
+  return read.ec == std::errc() && read.ptr == end;
+}
 
 std::optional<Options> Parse(int argc, char** argv) {
   Options options;
@@ -31,6 +47,8 @@ std::optional<Options> Parse(int argc, char** argv) {
       options.bench = true;
     } else if (std::strcmp(argv[i], "--json") == 0 && has_value) {
       options.json = argv[++i];
+    } else if (std::strcmp(argv[i], "--most-shared") == 0 && has_value) {
+      if (!ReadNumber(argv[++i], options.most_shared)) return std::nullopt;
     } else {
       return std::nullopt;
     }
@@ -41,7 +59,9 @@ std::optional<Options> Parse(int argc, char** argv) {
 
 #if defined(PENSTOCK_SIMT_EMULATION)
 std::optional<std::string> DeviceName() { return "emulation"; }
-std::vector<Measurement> Benchmarks() { return {}; }  // Its times would say nothing of a GPU.
+void LimitShared(unsigned bytes) { simt::SetMostShared(std::min(bytes, simt::kMostShared)); }
+// Its times would say nothing of a GPU.
+std::vector<Measurement> Benchmarks(BlockLimit&) { return {}; }
 #else
 std::optional<std::string> DeviceName() {
   cudaDeviceProp properties;
@@ -50,11 +70,21 @@ std::optional<std::string> DeviceName() {
   std::fprintf(stderr, "kernels_runner: skipped, no CUDA device: %s\n", cudaGetErrorString(error));
   return std::nullopt;
 }
-std::vector<Measurement> Benchmarks() { return RunBenchmarks(); }
+void LimitShared(unsigned) {}  // A GPU cannot be made smaller.
+std::vector<Measurement> Benchmarks(BlockLimit& limit) { return RunBenchmarks(limit); }
 #endif
 
-std::vector<Outcome> Checks(const std::string& prefix) {
-  Checker checker(prefix);
+// Bytes of shared memory that a block has: what the device says, `limit` at most.
+unsigned MostShared(unsigned limit) {
+  LimitShared(limit);
+  int bytes = 0;
+  Require(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0),
+          "asking for a block's shared memory");
+  return std::min(static_cast<unsigned>(bytes), limit);
+}
+
+std::vector<Outcome> Checks(const std::string& prefix, BlockLimit& limit) {
+  Checker checker(prefix, limit);
   CheckActivations(checker);
   CheckAttention(checker);
   CheckBoardFeatures(checker);
@@ -88,6 +118,32 @@ void PrintMeasurements(const std::vector<Measurement>& measurements) {
   }
 }
 
+void PrintLeftOut(const std::vector<LeftOut>& left_out) {
+  for (const LeftOut& l : left_out) {
+    std::printf("left out %s: needs %zu bytes of shared memory, a block has %zu\n", l.name.c_str(),
+                l.needed, l.most);
+  }
+}
+
+// The number of failures.
+int Check(const Options& options, unsigned most_shared, Findings& found) {
+  if (!options.check) return 0;
+  BlockLimit limit(most_shared);
+  found.checks = Checks(options.prefix, limit);
+  found.left_out_checks = limit.left_out();
+  PrintLeftOut(found.left_out_checks);
+  return PrintChecks(found.checks);
+}
+
+void Bench(const Options& options, unsigned most_shared, Findings& found) {
+  if (!options.bench) return;
+  BlockLimit limit(most_shared);
+  found.benchmarks = Benchmarks(limit);
+  found.left_out_benchmarks = limit.left_out();
+  PrintMeasurements(found.benchmarks);
+  PrintLeftOut(found.left_out_benchmarks);
+}
+
 bool Write(const std::string& path, const std::string& text) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) return false;
@@ -98,18 +154,19 @@ bool Write(const std::string& path, const std::string& text) {
 int Main(int argc, char** argv) {
   const std::optional<Options> options = Parse(argc, argv);
   if (!options) {
-    std::fprintf(stderr, "usage: kernels_runner [--check [PREFIX]] [--bench] [--json FILE]\n");
+    std::fprintf(stderr,
+                 "usage: kernels_runner [--check [PREFIX]] [--bench] [--json FILE] "
+                 "[--most-shared BYTES]\n");
     return 2;
   }
   const std::optional<std::string> device = DeviceName();
   if (!device) return kSkipped;
-  std::vector<Outcome> checks;
-  if (options->check) checks = Checks(options->prefix);
-  const int failures = options->check ? PrintChecks(checks) : 0;
-  std::vector<Measurement> measurements;
-  if (options->bench) measurements = Benchmarks();
-  PrintMeasurements(measurements);
-  if (!options->json.empty() && !Write(options->json, Report(*device, checks, measurements))) {
+  const unsigned most_shared = MostShared(options->most_shared);
+  Findings found;
+  found.device = *device;
+  const int failures = Check(*options, most_shared, found);
+  Bench(*options, most_shared, found);
+  if (!options->json.empty() && !Write(options->json, Report(found))) {
     std::fprintf(stderr, "kernels_runner: cannot write %s\n", options->json.c_str());
     return 1;
   }

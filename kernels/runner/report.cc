@@ -35,6 +35,11 @@ std::string Of(const Measurement& m) {
          ", \"gb_per_s\": " + Number(m.gb_per_s()) + "}";
 }
 
+std::string Of(const LeftOut& l) {
+  return "{\"name\": " + Quoted(l.name) + ", \"shared_bytes\": " + std::to_string(l.needed) +
+         ", \"most_shared_bytes\": " + std::to_string(l.most) + "}";
+}
+
 template <typename T>
 std::string List(const std::vector<T>& items) {
   std::string text = "[";
@@ -44,10 +49,11 @@ std::string List(const std::vector<T>& items) {
 
 }  // namespace
 
-std::string Report(const std::string& device, const std::vector<Outcome>& checks,
-                   const std::vector<Measurement>& measurements) {
-  return "{\"device\": " + Quoted(device) + ",\n\"checks\": " + List(checks) +
-         ",\n\"benchmarks\": " + List(measurements) + "}\n";
+std::string Report(const Findings& found) {
+  return "{\"device\": " + Quoted(found.device) + ",\n\"checks\": " + List(found.checks) +
+         ",\n\"benchmarks\": " + List(found.benchmarks) +
+         ",\n\"left_out\": {\"checks\": " + List(found.left_out_checks) +
+         ",\n\"benchmarks\": " + List(found.left_out_benchmarks) + "}}\n";
 }
 
 }  // namespace penstock::runner

@@ -30,6 +30,8 @@ namespace penstock::simt {
 // What a block may have at most on the GPUs that the kernels are for.
 inline constexpr unsigned kMostThreads = 1024;
 inline constexpr unsigned kMostShared = 227 * 1024;
+// A block has `bytes` of shared memory from now on, as on a smaller GPU.
+void SetMostShared(unsigned bytes);
 
 enum class Order { kForward, kReverse };
 void SetOrder(Order order);

@@ -13,6 +13,7 @@ enum cudaError_t {
 };
 using cudaStream_t = struct CUstream_st*;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum cudaDeviceAttr { cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
 
 inline const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaSuccess             ? "no error"
@@ -32,5 +33,7 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemc
   return cudaSuccess;
 }
 inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+// Needs the emulated device, whose blocks have what simt::SetMostShared() says.
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 
 #endif  // PENSTOCK_KERNELS_SIMT_EMULATED_RUNTIME_H_

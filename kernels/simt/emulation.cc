@@ -37,6 +37,7 @@ struct Block {
 
 Block block;
 Order run_order = Order::kForward;
+unsigned most_shared = kMostShared;
 
 [[noreturn]] void Die(const char* what) {
   std::fprintf(stderr, "kernel emulation: block (%u, %u), thread %u: %s\n", block.x, block.y,
@@ -115,8 +116,10 @@ void StartBlock(unsigned x, unsigned y, const std::function<void()>& thread) {
 
 void SetOrder(Order order) { run_order = order; }
 
+void SetMostShared(unsigned bytes) { most_shared = bytes; }
+
 cudaError_t RunGrid(const Grid& grid, const std::function<void()>& thread) {
-  if (grid.threads == 0 || grid.threads > kMostThreads || grid.shared > kMostShared) {
+  if (grid.threads == 0 || grid.threads > kMostThreads || grid.shared > most_shared) {
     return cudaErrorInvalidValue;
   }
   block.grid = grid;
@@ -233,3 +236,9 @@ void CopyAsyncWait() {
 }
 
 }  // namespace penstock::simt
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  if (attribute != cudaDevAttrMaxSharedMemoryPerBlockOptin) return cudaErrorInvalidValue;
+  *value = static_cast<int>(penstock::simt::most_shared);
+  return cudaSuccess;
+}

@@ -52,6 +52,24 @@ TEST(EmulationTest, RefusesMoreThanABlockCanHave) {
             cudaErrorInvalidValue);
 }
 
+void NoKernel(int) {}
+
+int SharedOfABlock() {
+  int bytes = 0;
+  EXPECT_EQ(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0),
+            cudaSuccess);
+  return bytes;
+}
+
+TEST(EmulationTest, ASmallerGpuRefusesEarlierAndSaysHowMuchItHas) {
+  EXPECT_EQ(SharedOfABlock(), int{kMostShared});
+  SetMostShared(1000);
+  EXPECT_EQ(SharedOfABlock(), 1000);
+  EXPECT_EQ(Launch(NoKernel, {.threads = 1, .shared = 1000}, nullptr, 0), cudaSuccess);
+  EXPECT_EQ(Launch(NoKernel, {.threads = 1, .shared = 1001}, nullptr, 0), cudaErrorInvalidValue);
+  SetMostShared(kMostShared);
+}
+
 void SumKernel(const int* x, int* sums) {
   int sum = x[Thread()];
   for (unsigned mask = 16; mask > 0; mask /= 2) sum += ShuffleXor(sum, mask);

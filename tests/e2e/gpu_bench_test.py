@@ -268,6 +268,11 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(self.read()["incomplete"],
                          ["benchmarks", "bits", "fed", "model.large.fast", "peers"])
 
+    def test_a_shape_that_does_not_fit_is_listed_by_its_name(self):
+        self.open().add(left_out={"checks": [], "benchmarks": [{"name": "attention/f32/long"}]})
+        self.assertIn("attention/f32/long", self.read()["incomplete"])
+        self.assertNotIn("", self.read()["incomplete"])
+
     def test_the_peer_is_the_best_of_the_same_model(self):
         found = {"model": {"tiny": {"deterministic": {"positions_per_second": 300}},
                            "large": {"deterministic": {"left_out": "out of time"}}},
@@ -391,21 +396,39 @@ class RunTest(unittest.TestCase):
             self.assertEqual(written.found["build"], {"failed": "no cmake"})
             self.assertEqual(written.found["peers"], {"best": {}})
 
-    def test_a_build_that_failed_before_is_forgotten(self):
+    @staticmethod
+    def run_runner(folder, part, checks=(), benchmarks=(), left_out=None):
+        """(Exit status, what is written) where the kernels' runner finds these."""
         run = load_run()
+        runner = pathlib.Path(folder) / "bin" / "kernels_runner"
+        runner.parent.mkdir(exist_ok=True)
+        found = {"device": "Card 1", "checks": checks, "benchmarks": benchmarks,
+                 "left_out": {"checks": [], "benchmarks": []} | (left_out or {})}
+        runner.write_text(f"#!/bin/sh\necho '{json.dumps(found)}' > \"$3\"\n")
+        runner.chmod(0o755)
+        options = types.SimpleNamespace(parts=(part,), programs=None, build=folder, budget=9)
+        written = report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS)
+        with mock.patch.object(run, "build"):
+            ended = run.run_parts(options, written)
+        return ended, json.loads(written.path.read_text())
+
+    def test_a_build_that_failed_before_is_forgotten(self):
         with tempfile.TemporaryDirectory() as folder:
-            runner = pathlib.Path(folder) / "bin" / "kernels_runner"
-            runner.parent.mkdir()
-            runner.write_text('#!/bin/sh\necho \'{"checks": [1]}\' > "$3"\n')
-            runner.chmod(0o755)
-            options = types.SimpleNamespace(parts=("checks",), programs=None, build=folder, budget=9)
             report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS).add(
                 build={"left_out": "no cmake"})
-            written = report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS)
-            with mock.patch.object(run, "build"):
-                self.assertEqual(run.run_parts(options, written), 0)
-            self.assertEqual(written.found["checks"], [1])
-            self.assertNotIn("build", json.loads(written.path.read_text()))
+            ended, found = self.run_runner(folder, "checks", checks=[1])
+        self.assertEqual((ended, found["checks"]), (0, [1]))
+        self.assertNotIn("build", found)
+
+    def test_what_does_not_fit_is_kept_by_part_and_fails_nothing(self):
+        long, wide = {"name": "attention/long"}, {"name": "attention/wide"}
+        with tempfile.TemporaryDirectory() as folder:
+            self.run_runner(folder, "checks", checks=[1], left_out={"checks": [long, wide]})
+            self.run_runner(folder, "kernels", benchmarks=[2], left_out={"benchmarks": [wide]})
+            ended, found = self.run_runner(folder, "checks", checks=[3], left_out={"checks": [long]})
+        self.assertEqual((ended, found["checks"], found["benchmarks"]), (0, [3], [2]))
+        self.assertEqual(found["left_out"], {"checks": [long], "benchmarks": [wide]})
+        self.assertLess({"attention/long", "attention/wide"}, set(found["incomplete"]))
 
     def test_programs_that_are_missing_are_left_out_and_said(self):
         run = load_run()
