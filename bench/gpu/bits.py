@@ -16,7 +16,7 @@ from training import LeftOut, train
 MODELS = {"tiny": (512, 12), "default": (64, 6), "large": (16, 4)}
 # The same weights as a run with none of these options.
 SAME_BITS = {"again": (), "no_graph": ("--no-graph",), "steps_per_launch": ("--steps-per-launch", 3)}
-RANKS = {"ranks_2": 2, "ranks_4": 4}
+RANKS = {f"ranks_{ranks}": ranks for ranks in (2, 4, 8)}
 # Said by programs that only train alone (docs/portable.md).
 NO_RANKS = "this build has no Gloo"
 # A loss that jumps about would make much of a rounding.

@@ -120,7 +120,7 @@ class BitsTest(ProgramsTestCase):
         found, passed = self.compare(self.setting)
         self.assertTrue(passed, found)
         self.assertEqual(set(found), {"fp32_beside_cpu", "again", "no_graph", "ranks_2", "ranks_4",
-                                      "resumed"})
+                                      "ranks_8", "resumed"})
 
     def test_other_weights_fail_and_are_named(self):
         setting = self.setting_where("--no-graph", 'set -- "$@" --weight-decay 0.02')
@@ -140,7 +140,7 @@ class BitsTest(ProgramsTestCase):
             "--json", '[ -z "$WORLD_SIZE" ] || { echo "this build has no Gloo" >&2; exit 1; }')
         found, passed = self.compare(setting)
         self.assertTrue(passed, found)
-        self.assertEqual(found["ranks_4"], {"left_out": "ranks: not in portable programs"})
+        self.assertEqual(found["ranks_8"], {"left_out": "ranks: not in portable programs"})
         self.assertIn("bits.tiny.ranks_2", report.incomplete({"bits": {"tiny": found}}))
 
     def test_ranks_share_the_gpu_that_one_rank_has(self):

@@ -1,4 +1,5 @@
 // Ranks as threads, each with an emulated device.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -43,7 +44,7 @@ struct Outcome {
   std::vector<double> losses;
 };
 
-// Two steps of 9 rows, so that 4 shards differ in size.
+// Two steps of 9 rows, so that 4 or 8 shards differ in size.
 void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome,
                std::unique_ptr<Communicator> gradient_ranks = nullptr) {
   options.ranks = &ranks;
@@ -70,10 +71,16 @@ void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome
 
 enum class Spans { kHost, kDevice };
 
+// Each rank has one at least.
+size_t ShardsOf(uint32_t world_size) { return std::max<size_t>(4, world_size); }
+
 std::vector<Outcome> Train(uint32_t world_size, Spans spans, bool fast = false,
                            WireFloat wire = WireFloat::kFp32) {
-  const CudaBackendOptions options{
-      .shards = 4, .global_rows = 9, .bf16 = true, .fast_reduction = fast, .wire = wire};
+  const CudaBackendOptions options{.shards = ShardsOf(world_size),
+                                   .global_rows = 9,
+                                   .bf16 = true,
+                                   .fast_reduction = fast,
+                                   .wire = wire};
   std::vector<Outcome> outcomes(world_size);
   RunRanks(world_size, [&](RankGroup& group) {
     std::unique_ptr<Communicator> device;
@@ -86,20 +93,21 @@ std::vector<Outcome> Train(uint32_t world_size, Spans spans, bool fast = false,
 class DeviceRanksTest : public testing::TestWithParam<std::tuple<uint32_t, Spans>> {};
 
 INSTANTIATE_TEST_SUITE_P(Ranks, DeviceRanksTest,
-                         testing::Combine(testing::Values(2, 4),
+                         testing::Combine(testing::Values(2, 4, 8),
                                           testing::Values(Spans::kHost, Spans::kDevice)));
 
 TEST_P(DeviceRanksTest, WorldSizeDoesNotChangeTheBits) {
+  const auto [world_size, spans] = GetParam();
   Outcome alone;
   SingleCommunicator single;
-  TrainRank(single, {.shards = 4, .global_rows = 9, .bf16 = true}, alone);
+  TrainRank(single, {.shards = ShardsOf(world_size), .global_rows = 9, .bf16 = true}, alone);
   ASSERT_EQ(alone.losses.size(), 2u);
   EXPECT_THAT(alone.log.problems, testing::IsEmpty());
-  for (const Outcome& rank : Train(std::get<0>(GetParam()), std::get<1>(GetParam()))) {
+  for (const Outcome& rank : Train(world_size, spans)) {
     EXPECT_EQ(rank.losses, alone.losses);
     EXPECT_EQ(rank.state.parameters, alone.state.parameters);
     EXPECT_EQ(rank.state.v, alone.state.v);
-    if (std::get<1>(GetParam()) == Spans::kHost) {
+    if (spans == Spans::kHost) {
       EXPECT_THAT(rank.log.problems, testing::IsEmpty());
     }
   }
