@@ -16,23 +16,15 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 
+from libraries_test import PROGRAMS, needed, output  # noqa: E402
 from processes import BIN, SAMPLE, TIMEOUT_S, die_with_parent, pause  # noqa: E402
 
 PORTABLE = pathlib.Path(os.environ.get("PENSTOCK_PORTABLE_BIN", "/none"))
-PROGRAMS = ("penstock", "penstock-server", "penstock-train")
 # Of glibc 2.35; some of these are empty since 2.34.
 GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
          "ld-linux-x86-64.so.2"}
 OLDEST_GLIBC = (2, 35)
 MOST_BYTES = 40_000_000
-
-
-def output(*command):
-    return subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
-def needed(program):
-    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", program)))
 
 
 def glibc(program):
