@@ -6,7 +6,7 @@
 set(PENSTOCK_CUDA AUTO CACHE STRING "Build the CUDA kernels: AUTO, ON or OFF")
 set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PENSTOCK_CUDA_ARCHITECTURES "90a-real;80-virtual" CACHE STRING
-  "As CMAKE_CUDA_ARCHITECTURES takes them; the preset portable adds 80-real")
+  "As CMAKE_CUDA_ARCHITECTURES takes them; the preset portable and the trainer's image add 80-real")
 
 set(PENSTOCK_WITH_CUDA OFF)
 if(PENSTOCK_CUDA)

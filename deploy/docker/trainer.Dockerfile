@@ -47,6 +47,7 @@ FROM build AS cuda-build
 RUN --mount=type=cache,target=/root/.cache/ccache \
     --mount=type=bind,from=cuda,source=/opt/cuda,target=/opt/cuda \
     CUDACXX=/opt/cuda/nvidia/cu13/bin/nvcc cmake --preset release -DPENSTOCK_CUDA=ON \
+      -DPENSTOCK_CUDA_ARCHITECTURES="80-real;90a-real;80-virtual" \
  && cmake --build --preset release --target penstock-train \
  && strip build/release/bin/penstock-train
 

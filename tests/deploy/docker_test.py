@@ -25,6 +25,12 @@ def arguments(recipe, instruction):
     return [rest for name, rest in instructions(recipe) if name == instruction]
 
 
+def presets():
+    """CMake's, by name."""
+    found = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+    return {preset["name"]: preset for preset in found}
+
+
 class RecipeTest(unittest.TestCase):
 
     @unittest.skipUnless(HADOLINT.exists(), "hadolint is not installed: run .ci/python.sh")
@@ -50,12 +56,16 @@ class RecipeTest(unittest.TestCase):
                         self.assertTrue((ROOT / source).exists(), f"{recipe}: {source}")
                         self.assertNotIn(source.split("/")[0], left_out)
 
+    def test_the_image_has_code_for_the_gpus_of_the_portable_programs(self):
+        gpus = presets()["portable"]["cacheVariables"]["PENSTOCK_CUDA_ARCHITECTURES"]
+        configured = [run for run in arguments("trainer", "RUN") if "-DPENSTOCK_CUDA=ON" in run]
+        self.assertEqual(len(configured), 1)
+        self.assertIn(f'-DPENSTOCK_CUDA_ARCHITECTURES="{gpus}"', configured[0].split())
+
     def test_presets_and_targets_are_this_projects(self):
-        presets = {preset["name"] for preset in
-                   json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
         for recipe in RECIPES:
             runs = " ".join(arguments(recipe, "RUN"))
-            self.assertLessEqual(set(re.findall(r"--preset (\S+)", runs)), presets)
+            self.assertLessEqual(set(re.findall(r"--preset (\S+)", runs)), set(presets()))
             targets = " ".join(re.findall(r"--target ((?:penstock\S* +)+)", runs)).split()
             self.assertGreater(len(targets), 1)
             for target in targets:
