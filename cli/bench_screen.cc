@@ -1,6 +1,7 @@
 #include "cli/bench_screen.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "absl/strings/str_cat.h"
@@ -22,15 +23,19 @@ std::string AwayLine(const ServerFigures& server) {
                          server.problem.empty() ? "no answer yet" : server.problem);
 }
 
+// "2", "1.5".
+std::string CoresText(double cores) { return absl::StrCat(std::round(10 * cores) / 10); }
+
 std::string RateLine(const ServerFigures& server) {
   std::string line = absl::StrFormat("server    %-24s %11s/s %11s", server.address,
                                      Grouped(static_cast<uint64_t>(server.rows_per_second)),
                                      FormatByteRate(server.bytes_per_second));
   if (!server.has_engine) return line;
   const EngineShares& engine = server.engine;
-  absl::StrAppendFormat(&line, "  %3.0f %%  %3.0f %%  %3.0f %%  %3.0f %%  %.1f of %d",
+  absl::StrAppendFormat(&line, "  %3.0f %%  %3.0f %%  %3.0f %%  %3.0f %%  %.1f of %s",
                         100 * engine.load, 100 * (engine.build + engine.decode), 100 * engine.send,
-                        100 * std::max(0.0, engine.idle()), server.cores_used, server.cores);
+                        100 * std::max(0.0, engine.idle()), server.cores_used,
+                        CoresText(server.cores));
   return line;
 }
 

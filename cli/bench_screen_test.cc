@@ -57,6 +57,12 @@ TEST(BenchScreenTest, ManyServersFitAScreen) {
                                HasSubstr("50 %"), HasSubstr("106.0 of 212")));
 }
 
+TEST(BenchScreenTest, AShareOfACoreIsShown) {
+  std::vector<ServerFigures> fleet = Fleet(1);
+  fleet[0].cores = 2.5;
+  EXPECT_THAT(ServerLines(fleet)[0], HasSubstr("2.0 of 2.5"));
+}
+
 TEST(BenchScreenTest, ServersThatTellNoCoresWeighNothing) {
   std::vector<ServerFigures> fleet = Fleet(64);
   for (ServerFigures& server : fleet) server.rows_per_second = 1000;

@@ -31,7 +31,7 @@ struct ServerFigures {
   bool has_engine = false;  // It told what follows.
   EngineShares engine = {};
   double cores_used = 0;
-  uint32_t cores = 0;
+  double cores = 0;                  // That it may use.
   double read_bytes_per_second = 0;  // From its files.
 };
 

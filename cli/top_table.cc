@@ -30,6 +30,13 @@ double BusySeconds(const v1::EngineStats& engine) {
          engine.send_seconds();
 }
 
+// What it is to be scaled by, over `seconds`.
+double BusyShare(const v1::ServerStats& before, const v1::ServerStats& now, double seconds) {
+  const double engine = Share(BusySeconds(now.engine()) - BusySeconds(before.engine()),
+                              now.engine().capacity_seconds() - before.engine().capacity_seconds());
+  return std::max(engine, Share(now.cpu_seconds() - before.cpu_seconds(), seconds * now.cores()));
+}
+
 // Streams that were open before have the same peer and have been connected longer.
 v1::StreamStats StreamBefore(const v1::ServerStats& before, const v1::StreamStats& now) {
   for (const v1::StreamStats& stream : before.stream()) {
@@ -151,8 +158,7 @@ ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::Serv
   load.waiting_requests = engine.waiting_requests();
   load.waiting_bytes = engine.waiting_bytes();
   load.hit_share = Share(hits, hits + loads);
-  load.busy_share = Share(BusySeconds(engine) - BusySeconds(from.engine()),
-                          engine.capacity_seconds() - from.engine().capacity_seconds());
+  load.busy_share = BusyShare(from, *now, seconds);
   load.cores_used = (now->cpu_seconds() - from.cpu_seconds()) * per_second;
   load.memory_bytes = engine.resident_bytes();
   load.memory_budget_bytes = engine.budget_bytes();

@@ -33,8 +33,10 @@ struct ServerLoad {
   double bytes_per_second = 0;  // Sent.
   uint64_t waiting_requests = 0;
   uint64_t waiting_bytes = 0;
-  double hit_share = 0;   // Of chunks that windows needed, those that were in memory: 0 to 1.
-  double busy_share = 0;  // Of the engine's threads: 0 to 1.
+  double hit_share = 0;  // Of chunks that windows needed, those that were in memory: 0 to 1.
+  // 0 to 1: of the time of the engine's threads or, where that is more, of the cores, which also
+  // serve gRPC and TLS.
+  double busy_share = 0;
   double cores_used = 0;  // By the process.
   uint64_t memory_bytes = 0;
   uint64_t memory_budget_bytes = 0;

@@ -42,6 +42,16 @@ TEST(TopTableTest, RatesAreOfTheTimeBetweenTwoAnswers) {
   EXPECT_EQ(load.state(), "up");
 }
 
+TEST(TopTableTest, AServerWhoseCoresServeTheNetworkIsBusy) {
+  const auto of_cores = [](double cores, double seconds) {
+    v1::ServerStats stats = StatsAt(seconds, 0);  // Uses 1.5 cores; its threads work for 75 %.
+    stats.set_cores(cores);
+    return stats;
+  };
+  EXPECT_DOUBLE_EQ(LoadBetween("a:1", of_cores(1.5, 10), of_cores(1.5, 12)).busy_share, 1);
+  EXPECT_DOUBLE_EQ(LoadBetween("a:1", of_cores(4, 10), of_cores(4, 12)).busy_share, 0.75);
+}
+
 TEST(TopTableTest, AFirstAnswerAndARestartedServerCountFromItsStart) {
   EXPECT_DOUBLE_EQ(LoadBetween("a:1", kNone, StatsAt(10, 3000)).rows_per_second, 300);
   v1::ServerStats before = StatsAt(5, 1'000'000);

@@ -94,7 +94,9 @@ void AddOutput(const v1::ServerStats& stats, MetricFamilies& families) {
                       stats.totals().write_wait_seconds());
 }
 
-// busy / capacity is the share of the server that is in use: the signal to scale by.
+// The share of the server that is in use, the signal to scale by, is the larger of busy / capacity
+// and of process_cpu_seconds_total / cores: threads wait for slow storage without CPU, and gRPC and
+// TLS, most of what a server uses, are not the engine's.
 void AddEngineTime(const v1::ServerStats& stats, MetricFamilies& families) {
   const v1::EngineStats& engine = stats.engine();
   const std::string busy = "penstock_server_engine_busy_seconds_total";
@@ -108,7 +110,9 @@ void AddEngineTime(const v1::ServerStats& stats, MetricFamilies& families) {
                       engine.capacity_seconds());
   families.AddGauge("penstock_server_engine_threads", "Threads that load and decode.",
                     stats.threads());
-  families.AddGauge("penstock_server_cores", "Cores that the process may use.", stats.cores());
+  families.AddGauge("penstock_server_cores",
+                    "Cores that the process may use: 1.5 where that is its control group's limit.",
+                    stats.cores());
 }
 
 }  // namespace

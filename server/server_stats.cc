@@ -43,7 +43,7 @@ v1::EngineStats ToProto(const EngineStats& from) {
 
 v1::ServerStats DescribeServer(const EngineStats& engine,
                                std::chrono::steady_clock::time_point started) {
-  static const uint32_t cores = ReadMachineLimits().cores;
+  static const double cores = ReadMachineLimits().exact_cores;
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - started;
   const ProcessStats process = ReadProcessStats();
   v1::ServerStats stats;

@@ -86,7 +86,7 @@ TEST_F(StatsTest, TellsOfTheProcess) {
   StartServer();
   const v1::ServerStats stats = Stats();
   EXPECT_THAT(stats.version(), ::testing::HasSubstr("commit"));
-  EXPECT_GE(stats.cores(), 1u);
+  EXPECT_GT(stats.cores(), 0);
   EXPECT_GT(stats.cpu_seconds(), 0);
   EXPECT_GT(stats.resident_bytes(), 1u << 20);
   EXPECT_GT(stats.open_files(), 0u);

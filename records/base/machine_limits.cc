@@ -47,7 +47,8 @@ MachineLimits ReadMachineLimits(const MachineLimitsSource& source) {
   }
   const uint32_t cores = source.affinity_cores > 0 ? source.affinity_cores : AffinityCores();
   const uint64_t memory = source.physical_memory > 0 ? source.physical_memory : PhysicalMemory();
-  return {static_cast<uint32_t>(std::max(1.0, std::min<double>(std::ceil(caps.cores), cores))),
+  const double exact_cores = std::min<double>(caps.cores, cores);
+  return {static_cast<uint32_t>(std::max(1.0, std::ceil(exact_cores))), exact_cores,
           std::min(caps.memory, memory)};
 }
 

@@ -8,7 +8,8 @@
 namespace penstock {
 
 struct MachineLimits {
-  uint32_t cores = 1;  // At least 1; a share of a core counts as one.
+  uint32_t cores = 1;      // At least 1; a share of a core counts as one.
+  double exact_cores = 1;  // Not rounded.
   uint64_t memory_bytes = 0;
 };
 

@@ -25,6 +25,7 @@ class MachineLimitsTest : public ::testing::Test {
 
 TEST_F(MachineLimitsTest, WithoutGroupsTheMachineItselfLimits) {
   EXPECT_EQ(Read().cores, 8u);
+  EXPECT_EQ(Read().exact_cores, 8);
   EXPECT_EQ(Read().memory_bytes, 1000u);
 }
 
@@ -33,6 +34,7 @@ TEST_F(MachineLimitsTest, Version2RoundsShareOfCoresUp) {
   File("box/cpu.max", "250000 100000");
   File("box/memory.max", "600");
   EXPECT_EQ(Read().cores, 3u);
+  EXPECT_EQ(Read().exact_cores, 2.5);
   EXPECT_EQ(Read().memory_bytes, 600u);
 }
 

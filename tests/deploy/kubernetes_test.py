@@ -12,6 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy" / "kubernetes"
+RULES = ROOT / "deploy/prometheus/penstock.rules.yml"
 VERSION = "1.31"
 
 # The packages of .ci/requirements.txt are in an environment of their own.
@@ -255,10 +256,17 @@ def series(metric, labels, share):
     return {"series": f'{metric}{{namespace="n",{labels}}}', "values": f"0+{60 * share:g}x10"}
 
 
+def consumption_of_the_dashboard():
+    panels = json.loads((ROOT / "deploy/grafana/penstock.json").read_text())["panels"]
+    panel = next(panel for panel in panels if panel["title"] == "Consumption / capacity")
+    return panel["targets"][0]["expr"].replace("$__rate_interval", "1m")
+
+
 @needs_yaml
 @unittest.skipUnless(shutil.which("promtool"), "needs Debian's package prometheus")
 class ScalingTest(unittest.TestCase):
-    """What the adapter's queries say, by Prometheus' own evaluation."""
+    """What the adapter's queries say, and the recorded series and the dashboard, by Prometheus' own
+    evaluation."""
 
     def setUp(self):
         self.rules = []
@@ -268,15 +276,18 @@ class ScalingTest(unittest.TestCase):
                                "expr": expression.replace("<<.GroupBy>>", "pod")})
 
     def promtool(self, series_of_time, expected):
-        """Fails unless each metric has these samples ({labels: value}) after ten minutes."""
-        tests = [{"expr": metric, "eval_time": "10m", "exp_samples": [
-            {"labels": metric + labels, "value": value} for labels, value in samples.items()]}
-            for metric, samples in expected.items()]
+        """Fails unless each metric or expression has these samples ({labels: value}) after ten
+        minutes."""
+        def name(expression):
+            return expression if re.fullmatch(r"[a-z_:]+", expression) else ""
+        tests = [{"expr": expression, "eval_time": "10m", "exp_samples": [
+            {"labels": name(expression) + labels, "value": value}
+            for labels, value in samples.items()]} for expression, samples in expected.items()]
         with tempfile.TemporaryDirectory() as folder:
             rules, test = pathlib.Path(folder, "rules.yml"), pathlib.Path(folder, "test.yml")
             rules.write_text(yaml.safe_dump({"groups": [{"name": "adapter", "rules": self.rules}]}))
             test.write_text(yaml.safe_dump({
-                "rule_files": [str(rules)], "evaluation_interval": "1m",
+                "rule_files": [str(rules), str(RULES)], "evaluation_interval": "1m",
                 "tests": [{"interval": "1m", "input_series": series_of_time,
                            "promql_expr_test": tests}]}))
             done = subprocess.run(["promtool", "test", "rules", str(test)], text=True,
@@ -284,10 +295,14 @@ class ScalingTest(unittest.TestCase):
                                   timeout=TIMEOUT_S)
         self.assertEqual(done.returncode, 0, done.stdout)
 
-    def servers(self, *loads):
-        """Servers of 4 threads that are busy for these shares of their time."""
+    def servers(self, *loads, cpu=0):
+        """Servers of 4 cores and threads; the threads are busy for these shares of their time, and
+        each server uses the share `cpu` of its cores."""
         found = []
         for number, load in enumerate(loads):
+            found.append(series("process_cpu_seconds_total", f'pod="s{number}"', 4 * cpu))
+            found.append({"series": f'penstock_server_cores{{namespace="n",pod="s{number}"}}',
+                          "values": "4x10"})
             for activity in ("load", "decode"):
                 found.append(series("penstock_server_engine_busy_seconds_total",
                                     f'pod="s{number}",activity="{activity}"', 4 * load / 2))
@@ -296,12 +311,26 @@ class ScalingTest(unittest.TestCase):
         return found
 
     def trainers(self, *waits):
-        return [series("penstock_client_wait_seconds_total", f'pod="t{number}"', wait)
-                for number, wait in enumerate(waits)]
+        """Ranks that wait for these shares of their time, and use as many cores as they like."""
+        return [series(metric, f'pod="t{number}"', share) for number, wait in enumerate(waits)
+                for metric, share in (("penstock_client_wait_seconds_total", wait),
+                                      ("process_cpu_seconds_total", 16))]
 
     def test_each_servers_consumption_is_divided_by_its_capacity(self):
         self.promtool(self.servers(0.25, 0.75), {"penstock_server_utilisation": {
             '{pod="s0"}': 0.25, '{pod="s1"}': 0.75}})
+
+    def test_a_server_is_as_busy_as_its_threads_or_its_cores(self):
+        for name, load, cpu in (("gRPC and TLS take the CPU", 0.25, 0.9375),
+                                ("threads wait for slow storage", 0.9375, 0.125)):
+            with self.subTest(name):
+                self.promtool(self.servers(load, load, cpu=cpu) + self.trainers(0.9375), {
+                    "penstock_server_utilisation": {'{pod="s0"}': 0.9375, '{pod="s1"}': 0.9375},
+                    "penstock_client_speedup_wanted": {"{}": 2},
+                    "penstock:server_utilisation": {"{}": 0.9375},
+                    consumption_of_the_dashboard(): {"{}": 0.9375}})
+        target = resource("HorizontalPodAutoscaler", "penstock-server")["spec"]["metrics"][0]
+        self.assertEqual(target["pods"]["target"]["averageValue"], "700m")
 
     def test_the_rank_that_waits_longest_says_how_much_faster_it_could_be(self):
         self.promtool(self.servers(1, 1) + self.trainers(0.125, 0.25),

@@ -54,7 +54,9 @@ def rule_expressions():
 
 class MetricsTestCase(ProcessTestCase):
     def metrics_address(self, server):
-        return re.search(r"metrics address=\"?([0-9.:]+)", pathlib.Path(server.log_path).read_text())[1]
+        def logged():  # It may serve rows before.
+            return re.search(r"metrics address=\"?([0-9.:]+)\"?\s", server.log())
+        return self.until("the address of the server's metrics", logged)[1]
 
     def start_reader(self, server):
         """A stream without end, at a trainer's pace; returns it and the address of its metrics."""
@@ -187,6 +189,13 @@ class PrometheusTest(MetricsTestCase):
             filled = expression.replace("$__rate_interval", "1m").replace("$instance", ".*")
             self.query(filled)  # Fails where Prometheus cannot read it.
         self.assertIsNone(reader.poll())
+
+    def test_what_the_engine_does_not_do_counts_too(self):
+        server = self.start_server("--metrics-port", 0)
+        self.start_prometheus({"server": self.metrics_address(server)})
+        # Nobody reads; it only answers Prometheus.
+        self.until("the signal", lambda: self.query("penstock:server_utilisation > 0"))
+        self.assertEqual(self.query("penstock:server_engine_share"), [0])
 
 
 if __name__ == "__main__":
