@@ -225,9 +225,7 @@ void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
                  figures.cpu.busy_cores, figures.cpu.cores,
                  figures.cpu.of_group ? ", its control group's limit" : "");
   }
-  if (!figures.servers.empty()) {
-    absl::PrintF("%72s\n", "load  decode    send    idle  cores");
-  }
+  if (!figures.servers.empty()) absl::PrintF("%s\n", ServerHeading());
   for (const std::string& line : ServerLines(figures.servers)) absl::PrintF("%s\n", line);
   absl::PrintF("%s\n", verdict.text);
 }

@@ -74,6 +74,11 @@ std::vector<std::string> AwayLines(std::span<const ServerFigures> away) {
 
 }  // namespace
 
+std::string ServerHeading() {
+  return absl::StrFormat("%60s%7s%7s%7s%7s  %s", "engine's threads:", "load", "decode", "send",
+                         "idle", "cores used");
+}
+
 std::vector<std::string> ServerLines(const std::vector<ServerFigures>& servers) {
   std::vector<std::string> lines;
   if (servers.size() <= kMaxServerLines) {

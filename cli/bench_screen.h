@@ -11,6 +11,9 @@ namespace penstock {
 
 inline constexpr size_t kMaxServerLines = 12;
 
+// Stands above them: the shares are of the engine's threads, whose idle time the network may use.
+std::string ServerHeading();
+
 // A line for each server, in their order. Of more than kMaxServerLines: those that are not
 // connected, the slowest, and the rest as a sum, so that a terminal of 24 lines holds all that
 // the command prints.

@@ -43,6 +43,20 @@ TEST(BenchScreenTest, FewServersHaveALineEachInTheirOrder) {
   EXPECT_THAT(lines[3], HasSubstr("not connected: Connection refused"));
 }
 
+TEST(BenchScreenTest, FiguresStandUnderTheHeading) {
+  ServerFigures server = Fleet(1)[0];
+  server.engine = {.load = 0.01, .build = 0, .decode = 0.2, .send = 0.3};
+  const std::string line = ServerLines({server})[0], heading = ServerHeading();
+  const auto end_of = [](const std::string& text, const char* word) {
+    return text.find(word) + std::string(word).size();
+  };
+  EXPECT_EQ(end_of(line, "1 %"), end_of(heading, "load"));
+  EXPECT_EQ(end_of(line, "20 %"), end_of(heading, "decode"));
+  EXPECT_EQ(end_of(line, "30 %"), end_of(heading, "send"));
+  EXPECT_EQ(end_of(line, "49 %"), end_of(heading, "idle"));
+  EXPECT_EQ(line.find("2.0 of 4"), heading.find("cores used"));
+}
+
 TEST(BenchScreenTest, ManyServersFitAScreen) {
   std::vector<ServerFigures> fleet = Fleet(64);
   TakeAway(fleet[40]);

@@ -19,6 +19,9 @@ std::string Percent(double share) { return absl::StrFormat("%.0f %%", 100 * shar
 struct Fleet {
   size_t servers = 0;
   EngineShares mean;
+  double cpu = 0;  // Share of its cores that a server uses.
+
+  double threads() const { return servers == 0 ? 0 : 1 - mean.idle(); }
 };
 
 Fleet FleetOf(const BenchFigures& figures) {
@@ -31,6 +34,7 @@ Fleet FleetOf(const BenchFigures& figures) {
     fleet.mean.decode += server.engine.decode;
     fleet.mean.send += server.engine.send;
     fleet.mean.reads += server.engine.reads;
+    if (server.cores > 0) fleet.cpu += server.cores_used / server.cores;
   }
   const double servers = fleet.servers == 0 ? 1 : static_cast<double>(fleet.servers);
   fleet.mean.load /= servers;
@@ -38,6 +42,7 @@ Fleet FleetOf(const BenchFigures& figures) {
   fleet.mean.decode /= servers;
   fleet.mean.send /= servers;
   fleet.mean.reads /= servers;
+  fleet.cpu /= servers;
   return fleet;
 }
 
@@ -80,20 +85,28 @@ bool SameMachine(const BenchSetup& setup) {
   return setup.path == Path::kSharedMemory || setup.path == Path::kLoopback;
 }
 
+// "their threads were busy 90 % of the time, 70 % decoding".
+std::string WorkOf(const Fleet& fleet) {
+  const std::string threads =
+      absl::StrCat("their threads were busy ", Percent(fleet.threads()), " of the time, ",
+                   Percent(fleet.mean.decode), " decoding");
+  if (fleet.cpu <= fleet.threads()) return threads;
+  return absl::StrCat("they used ", Percent(fleet.cpu), " of their cores; ", threads,
+                      ", and the rest of the CPU went to the network (gRPC, TLS)");
+}
+
 BenchVerdict JudgeServers(const BenchSetup& setup, const Fleet& fleet) {
   const EngineShares& mean = fleet.mean;
-  const double busy = 1 - mean.idle();
-  if (mean.load > busy / 2) {
+  if (mean.load > std::max(fleet.threads(), fleet.cpu) / 2) {
     return {Limit::kReading,
-            absl::StrCat("Reading limits: the servers' threads were busy ", Percent(busy),
-                         " of the time, ", Percent(mean.load),
+            absl::StrCat("Reading limits: the servers' threads were busy ",
+                         Percent(fleet.threads()), " of the time, ", Percent(mean.load),
                          " loading chunks. Raise the servers' --memory-budget until the data fits, "
                          "use faster disks, or add servers.")};
   }
   return {Limit::kServers,
           absl::StrCat(
-              "The servers' CPU limits: their threads were busy ", Percent(busy), " of the time, ",
-              Percent(mean.decode), " decoding.",
+              "The servers' CPU limits: ", WorkOf(fleet), ".",
               Advice({SameMachine(setup) ? "add servers on other machines" : "add servers or cores",
                       UseSharedMemory(setup),
                       setup.dtype == WireDtype::kPacked
@@ -235,14 +248,15 @@ BenchVerdict Judge(const BenchFigures& figures) {
   }
   const bool machine_busy = figures.cpu.share() >= kBusy;
   if (machine_busy && SameMachine(setup)) return JudgeMachine(figures);
+  const Fleet fleet = FleetOf(figures);
+  if (fleet.cpu >= kBusy) return JudgeServers(setup, fleet);
   const double link = figures.link_bytes_per_second;
   const bool disturbed = figures.link_probe_disturbed();
   if (!local && !disturbed && link > 0 && figures.bytes_per_second >= kLinkBusy * link) {
     return JudgeLink(figures);
   }
   if (machine_busy) return JudgeMachine(figures);
-  const Fleet fleet = FleetOf(figures);
-  if (fleet.servers > 0 && 1 - fleet.mean.idle() >= kBusy) return JudgeServers(setup, fleet);
+  if (fleet.threads() >= kBusy) return JudgeServers(setup, fleet);
   if (fleet.mean.reads >= kReading) return JudgeStorage(fleet);
   if (!local && disturbed) {
     return {Limit::kNothing,

@@ -89,10 +89,13 @@ struct BenchVerdict {
 //   this machine    all its programs together, servers here among them, use kBusy of the CPUs that
 //                   this process may use or of its control group's limit; before the link where
 //                   rows come from this machine, for there CPU is all that a link costs
+//   the servers     over a network or not, they use kBusy of their cores: engine, gRPC and TLS;
+//                   before the link, whose probe costs them the same CPU. Reading, where most of
+//                   it is loading chunks
 //   the link        at least kLinkBusy of what the same link carried without disk and copying
 //   this machine    the same where rows come over a network
 //   reading         servers are busy for kBusy of the time, most of it loading chunks
-//   the servers     servers are busy for kBusy of the time
+//   the servers     servers are busy for kBusy of the time, waits included
 //   reading         kReading reads that wait for storage are under way at a time, on average
 //   nothing         else: what is asked for ahead is too little for the time it takes to come
 // Servers that told nothing are not judged. What would help is said for this path and dtype.

@@ -130,6 +130,55 @@ TEST(BenchVerdictTest, ServersThatDecodeAllTheTimeNeedCompany) {
   EXPECT_THAT(Judge(figures).text, AllOf(HasSubstr("90 %"), HasSubstr("Add servers")));
 }
 
+// Servers on other machines whose CPU gRPC and TLS use up.
+BenchFigures BusyNetworkServers() {
+  BenchFigures figures = Easy();
+  figures.servers[0].engine = {.load = 0, .build = 0, .decode = 0.15, .send = 0.02};
+  figures.servers[0].cores_used = 0.9;
+  figures.servers[0].cores = 1;
+  return figures;
+}
+
+TEST(BenchVerdictTest, ServersWhoseCoresAreUsedUpAreTheLimitWhateverTheirThreadsDo) {
+  EXPECT_EQ(Judge(BusyNetworkServers()).limit, Limit::kServers);
+  EXPECT_THAT(Judge(BusyNetworkServers()).text,
+              AllOf(HasSubstr("90 % of their cores"), HasSubstr("busy 17 % of the time"),
+                    HasSubstr("15 % decoding"), HasSubstr("gRPC, TLS"), HasSubstr("Add servers"),
+                    HasSubstr("--dtype packed"), Not(HasSubstr("--look-ahead"))));
+}
+
+TEST(BenchVerdictTest, TheyAreJudgedBeforeTheLinkWhoseProbeCostsThemTheSame) {
+  BenchFigures figures = BusyNetworkServers();
+  figures.link_bytes_per_second = figures.bytes_per_second;
+  EXPECT_EQ(Judge(figures).limit, Limit::kServers);
+  figures.link_bytes_per_second = figures.bytes_per_second / 4;  // Disturbed.
+  EXPECT_EQ(Judge(figures).limit, Limit::kServers);
+  figures.servers[0].cores = 2;
+  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
+}
+
+TEST(BenchVerdictTest, CoresThatUnpackChunksNeedMemory) {
+  BenchFigures figures = BusyNetworkServers();
+  figures.servers[0].engine.load = 0.5;
+  EXPECT_EQ(Judge(figures).limit, Limit::kReading);
+}
+
+TEST(BenchVerdictTest, CoresOfTheFleetAreTheMeanOfThoseThatTold) {
+  BenchFigures figures = BusyNetworkServers();
+  figures.servers.push_back({.address = "b:1", .has_engine = false});
+  EXPECT_EQ(Judge(figures).limit, Limit::kServers);
+  figures.servers.push_back({.address = "c:1", .has_engine = true, .cores_used = 1, .cores = 2});
+  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
+}
+
+TEST(BenchVerdictTest, AShareOfACoreIsUsedUpToo) {
+  BenchFigures figures = BusyNetworkServers();
+  figures.servers[0].cores_used = 0.5;
+  EXPECT_EQ(Judge(figures).limit, Limit::kNothing);
+  figures.servers[0].cores = 0.5;
+  EXPECT_EQ(Judge(figures).limit, Limit::kServers);
+}
+
 TEST(BenchVerdictTest, ServersThatLoadAllTheTimeNeedMemory) {
   BenchFigures figures = Easy();
   figures.servers[0].engine = {.load = 0.6, .build = 0, .decode = 0.3, .send = 0};
