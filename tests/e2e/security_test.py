@@ -180,6 +180,34 @@ class TlsTest(SecurityTestCase):
         self.assertEqual(client.returncode, 0, err)
         self.assertIn(self.stream("local:")["digest"], out)
 
+    def test_a_renewed_client_ca_is_asked_without_a_restart(self):
+        client_ca = self.write("client-ca.pem", self.ca.pem.read_text())
+        server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", client_ca)
+        new = Authority(self.folder, "new")
+
+        def args(authority):
+            pem, key = authority.issue(f"{authority.name}-client", "DNS:client")
+            return self.tls("--tls-cert", pem, "--tls-key", key)
+        old_args, new_args = args(self.ca), args(new)
+        self.stream(server.address, *old_args)
+        self.refused(server, *new_args, says=["refused this client's certificate"])
+        self.write("client-ca.pem", new.pem.read_text())
+        self.stream(server.address, *new_args)
+        self.refused(server, *old_args, says=["refused this client's certificate"])
+        self.wait_for_log(server, "tls files read again")
+
+    def test_a_waiting_client_takes_its_new_certificate_and_key(self):
+        server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
+        pem, key = Authority(self.folder, "stranger").issue("client", "DNS:client")
+        client = self.spawn("penstock", *self.stream_args(
+            server.address, *self.tls("--tls-cert", pem, "--tls-key", key),
+            "--server-timeout", "100s"))
+        self.wait_for_log(server, "client's certificate is not accepted")
+        self.ca.issue("client", "DNS:client")
+        out, err = client.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(client.returncode, 0, err)
+        self.assertIn(self.stream("local:")["digest"], out)
+
     def test_files_are_checked_at_the_start(self):
         pem, key = self.ca.issue("server")
         _, other_key = self.ca.issue("other")
