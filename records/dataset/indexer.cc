@@ -87,6 +87,14 @@ void AddShard(const Job& job, ManifestBuilder& builder) {
   for (const ManifestBuilder::Chunk& chunk : job.scan.chunks) builder.AddChunk(chunk);
 }
 
+// The job's shard, which another process may have changed or replaced since it was listed.
+absl::StatusOr<std::unique_ptr<FileSource>> OpenUnchanged(const Job& job) {
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(job.file));
+  if (source->identity() == FileIdentity{job.info.size, job.info.modified_ns}) return source;
+  return absl::FailedPreconditionError(
+      absl::StrCat(job.file, ": is being written: it changed since this run began"));
+}
+
 void MergeFeatures(std::span<const FeatureInfo> from, std::vector<FeatureInfo>& into) {
   for (const FeatureInfo& feature : from) {
     auto known = std::find_if(into.begin(), into.end(), [&](const FeatureInfo& info) {
@@ -264,12 +272,13 @@ class IndexRun {
   }
 
   absl::Status Scan(Job& job) {
-    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(job.file));
-    if (source->identity() != FileIdentity{job.info.size, job.info.modified_ns}) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(job.file, ": is being written: it changed since this run began"));
+    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenUnchanged(job));
+    absl::StatusOr<ShardScan> scan = ScanShard(*source, scan_);
+    // Damage may be nothing but a writer's work.
+    if (scan.ok() || absl::IsDataLoss(scan.status())) {
+      PENSTOCK_RETURN_IF_ERROR(OpenUnchanged(job).status());
     }
-    PENSTOCK_ASSIGN_OR_RETURN(job.scan, ScanShard(*source, scan_));
+    PENSTOCK_ASSIGN_OR_RETURN(job.scan, std::move(scan));
     // Damage is not in the journal, and shall be listed again.
     if (!job.scan.damage.empty() || options_.in_memory) return absl::OkStatus();
     ManifestBuilder builder;

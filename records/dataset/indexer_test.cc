@@ -154,6 +154,29 @@ TEST_F(IndexerTest, ADamagedManifestIsReplacedOnceItIsSaidWhatToHoldOut) {
   EXPECT_OK(Index());
 }
 
+TEST_F(IndexerTest, RefusesAShardThatGrowsWhileItIsRead) {
+  WriteShards(1);
+  options_.progress = [&](uint64_t) {
+    folder_.Write("s0.tfrecord", ChessShard(101).text());
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                HasSubstr("s0.tfrecord: is being written")));
+  EXPECT_FALSE(std::filesystem::exists(options_.output));
+}
+
+TEST_F(IndexerTest, AShardRewrittenWhileItIsReadIsNotCalledDamaged) {
+  ShardBuilder shard = ChessShard(10'000);  // More than is read at once.
+  folder_.Write("s0.tfrecord", shard.text());
+  shard.FlipBitInPayload(9'999);
+  options_.progress = [&](uint64_t) {
+    folder_.Write("s0.tfrecord", shard.text());
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                HasSubstr("s0.tfrecord: is being written")));
+}
+
 TEST_F(IndexerTest, AnEmptyShardIsListedAndAnEmptyFolderIsAnError) {
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no files *.tfrecord*")));
   folder_.Write("empty.tfrecord", "");
