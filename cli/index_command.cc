@@ -218,7 +218,8 @@ absl::Status Index(IndexFlags flags) {
   return absl::DataLossError(
       absl::StrCat(DescribeAll(*result), flags.index.exclude_corrupt
                                              ? "; no record would be left, so nothing is saved"
-                                             : "; --exclude-corrupt leaves them out"));
+                                             : "; the same with --exclude-corrupt leaves them "
+                                               "out, and reads only damaged shards again"));
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -78,24 +80,32 @@ absl::StatusOr<IndexJournal> IndexJournal::Open(const std::string& manifest_path
   }
 }
 
-absl::Status IndexJournal::Begin(const std::string& key) {
+absl::Status IndexJournal::Begin(std::span<const std::string> keys) {
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadAll(path_));
+  const auto [end, last_key] = Take(bytes, keys);
+  if (::ftruncate(fd_.get(), static_cast<off_t>(end)) != 0) return ErrnoToStatus(errno, path_);
+  return last_key == keys[0] ? absl::OkStatus() : AppendRecord(keys[0]);
+}
+
+std::pair<size_t, std::string> IndexJournal::Take(std::span<const uint8_t> bytes,
+                                                  std::span<const std::string> keys) {
   Frame frame;
   size_t end = 0;
-  for (size_t record = 0; TryParseFrame(bytes, end, Verify::kPayload, frame); ++record) {
-    const bool key_matches =
-        record > 0 || std::string(frame.payload.begin(), frame.payload.end()) == key;
-    if (!key_matches) break;
-    if (record > 0) {
-      absl::StatusOr<Manifest> shard = Manifest::Parse(frame.payload);
-      if (!shard.ok() || shard->shards().size() != 1) break;
-      const std::string path = shard->shards()[0].path;
-      finished_.insert_or_assign(path, *std::move(shard));
+  std::string key;
+  for (; TryParseFrame(bytes, end, Verify::kPayload, frame); end += frame.size()) {
+    const absl::string_view text(reinterpret_cast<const char*>(frame.payload.data()),
+                                 frame.payload.size());
+    if (absl::StartsWith(text, kKeyStart)) {
+      key = std::string(text);
+      continue;
     }
-    end += frame.size();
+    absl::StatusOr<Manifest> shard = Manifest::Parse(frame.payload);
+    if (!shard.ok() || shard->shards().size() != 1) break;
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) continue;
+    const std::string path = shard->shards()[0].path;
+    finished_.insert_or_assign(path, *std::move(shard));
   }
-  if (::ftruncate(fd_.get(), static_cast<off_t>(end)) != 0) return ErrnoToStatus(errno, path_);
-  return end == 0 ? AppendRecord(key) : absl::OkStatus();
+  return {end, key};
 }
 
 absl::Status IndexJournal::Append(const Manifest& shard) {

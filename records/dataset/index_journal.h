@@ -4,28 +4,34 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "records/dataset/manifest.h"
 #include "records/io/unique_fd.h"
 
 namespace penstock {
 
-// The hidden file ".NAME.partial" beside the manifest NAME: a TFRecord file of the options' key and
-// then one manifest for each finished shard. A torn end, from a killed process, is cut off.
-// Thread-compatible.
+// The hidden file ".NAME.partial" beside the manifest NAME: a TFRecord file of sections, each a
+// run's key, which stands for its options, and then one manifest for each shard that it finished.
+// A torn end, from a killed process, is cut off. Thread-compatible.
 class IndexJournal {
  public:
+  // How keys begin, and manifests do not.
+  static constexpr absl::string_view kKeyStart = "penstock index ";
+
   // Opens the journal of the manifest at `manifest_path`, for this run alone. While another run has
   // it, on_wait() is called every 100 ms, and what it returns but OK is the result. Without
   // on_wait: kUnavailable at once.
   static absl::StatusOr<IndexJournal> Open(const std::string& manifest_path,
                                            const std::function<absl::Status()>& on_wait);
 
-  // Goes on with what an interrupted run with the same key has finished, or begins anew. Once,
-  // before what follows here.
-  absl::Status Begin(const std::string& key);
+  // Takes what earlier runs with any of these keys have finished; this run's is the first of them.
+  // Once, before what follows here.
+  absl::Status Begin(std::span<const std::string> keys);
 
   // The finished shards, by path as in the manifest.
   const std::map<std::string, Manifest>& finished() const { return finished_; }
@@ -33,11 +39,15 @@ class IndexJournal {
   // Adds a manifest of one shard.
   absl::Status Append(const Manifest& shard);
 
-  // Removes the file: the run has come to its end.
+  // Removes the file: there is nothing left to go on with.
   void Remove();
 
  private:
   IndexJournal(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  // Takes the whole records of `bytes` that fit; returns where they end, and the last section's
+  // key.
+  std::pair<size_t, std::string> Take(std::span<const uint8_t> bytes,
+                                      std::span<const std::string> keys);
   absl::Status AppendRecord(const std::string& payload);
 
   UniqueFd fd_;

@@ -180,9 +180,16 @@ class IndexRun {
   absl::Status BeginJournal() {
     MutexLock lock(&mutex_);
     if (!journal_.has_value()) return absl::OkStatus();
-    return journal_->Begin(absl::StrCat(
-        "penstock index ", Manifest::kVersion, " chunk ", scan_.chunk_target, " verify ",
-        options_.verify, " holdout ", scan_.holdout.threshold, " ", scan_.holdout.feature));
+    std::vector<std::string> keys = {JournalKey(options_.verify)};
+    // A shard that was whole to the stricter reading is to the other.
+    if (!options_.verify) keys.push_back(JournalKey(/*verify=*/true));
+    return journal_->Begin(keys);
+  }
+
+  std::string JournalKey(bool verify) const {
+    return absl::StrCat(IndexJournal::kKeyStart, Manifest::kVersion, " chunk ", scan_.chunk_target,
+                        " verify ", verify, " holdout ", scan_.holdout.threshold, " ",
+                        scan_.holdout.feature);
   }
 
   // Its holdout, and with `update` the rest of it.
@@ -316,7 +323,8 @@ class IndexRun {
     const bool save = !options_.in_memory && (damage.empty() || excludes);
     if (save) PENSTOCK_RETURN_IF_ERROR(manifest.Save(options_.output));
     MutexLock lock(&mutex_);
-    if (journal_) journal_->Remove();
+    // Not saved: the run that leaves the damage out, or reads what was mended, goes on from there.
+    if (journal_ && save) journal_->Remove();
     return IndexResult{std::move(manifest),   save,   kept_holdout_, std::move(damage),
                        jobs_.size() - reused, reused, read_bytes_};
   }

@@ -55,13 +55,14 @@ struct IndexResult {
   bool kept_holdout = false;         // The old manifest's, as no other was given.
   std::vector<DamagedRange> damage;  // In the order of the shards.
   uint64_t read_shards = 0;
-  uint64_t reused_shards = 0;  // From the old manifest, or from an interrupted run.
+  uint64_t reused_shards = 0;  // From the old manifest, or from a run that saved none.
   uint64_t read_bytes = 0;
 };
 
 // Indexes the files and folders at `paths` (see ListShards()), each shard read once, and saves the
-// manifest. What an interrupted run with the same options has finished is not read again: it stands
-// in a hidden file beside `output` until a run comes to its end.
+// manifest. What an interrupted run, or one that saved nothing, has finished with the same options
+// is not read again: it stands in a hidden file beside `output` until a manifest is saved. Without
+// `verify` what a run with it has finished counts too. Damaged shards are always read again.
 // kInvalidArgument, before anything is read: what lies at `output` is no manifest.
 // Without `verify` and `exclude_corrupt`: kDataLoss at the first damage, naming file, record and
 // offset; further errors as ListShards(), PathBeneath() and ScanShard().

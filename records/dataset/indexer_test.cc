@@ -253,6 +253,57 @@ TEST_F(IndexerTest, NothingIsSavedWhereExcludingLeavesNothing) {
   EXPECT_EQ(kept.num_records(Split::kAll), 200u);
 }
 
+TEST_F(IndexerTest, WhatAFailedVerifyHasReadIsNotReadAgain) {
+  WriteShards(5);
+  ShardBuilder bad = ChessShard(100);
+  bad.FlipBitInPayload(3);
+  folder_.Write("s3.tfrecord", bad.text());
+  options_.verify = true;
+  options_.holdout = HoldoutInfo{"d", 1u << 30};
+  ASSERT_OK_AND_ASSIGN(const IndexResult failed, Index());
+  ASSERT_FALSE(failed.saved);
+  options_.exclude_corrupt = true;
+  for (const bool verify : {false, true}) {
+    options_.verify = verify;
+    std::filesystem::copy(folder_.File(".manifest.pb.partial"), folder_.File(".kept"));
+    ASSERT_OK_AND_ASSIGN(const IndexResult rest, Index());
+    EXPECT_TRUE(rest.saved);
+    EXPECT_EQ(rest.read_shards, 1u);
+    EXPECT_EQ(rest.damage.size(), 1u);
+    EXPECT_FALSE(std::filesystem::exists(folder_.File(".manifest.pb.partial")));
+    std::filesystem::rename(folder_.File(".kept"), folder_.File(".manifest.pb.partial"));
+  }
+}
+
+TEST_F(IndexerTest, VerifyingTrustsNoRunThatDidNot) {
+  WriteShards(2);
+  folder_.Write("s1.tfrecord", ShardBuilder({"no example"}).text());
+  folder_.Write("s2.tfrecord", "only words");
+  options_.threads = 1;
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("s2.tfrecord")));
+  options_.verify = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult all, Index());
+  EXPECT_EQ(all.read_shards, 3u);
+  EXPECT_EQ(all.damage.size(), 2u);
+}
+
+TEST_F(IndexerTest, OtherOptionsInBetweenLoseNothing) {
+  WriteShards(3);
+  folder_.Write("s9.tfrecord", "only words");
+  options_.threads = 1;
+  const HoldoutInfo holdouts[] = {{"d", 1u << 30}, {}, {"d", 1u << 30}};
+  for (const HoldoutInfo& holdout : holdouts) {
+    options_.holdout = holdout;
+    EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("s9.tfrecord")));
+  }
+  std::filesystem::remove(folder_.File("s9.tfrecord"));
+  ASSERT_OK_AND_ASSIGN(const IndexResult rest, Index());
+  EXPECT_EQ(rest.reused_shards, 3u);
+  options_.holdout = HoldoutInfo{};
+  ASSERT_OK_AND_ASSIGN(const IndexResult anew, Index());
+  EXPECT_EQ(anew.reused_shards, 0u);
+}
+
 // Its size and time may be those of before: `cp -p` and `rsync -t` keep them.
 TEST_F(IndexerTest, UpdateReadsAShardAgainOfWhichSomeWasLeftOut) {
   ShardBuilder shard = ChessShard(100);
