@@ -150,18 +150,23 @@ class IndexRun {
   absl::Status SetUp(uint64_t total) {
     if (!options_.in_memory) PENSTOCK_RETURN_IF_ERROR(OpenJournal());
     PENSTOCK_RETURN_IF_ERROR(TakeOldManifest());
-    uint64_t target = options_.chunk_bytes;
-    if (target == 0)
-      target = old_ && old_->chunk_target() > 0 ? old_->chunk_target() : ChunkTarget(total);
-    scan_.chunk_target = std::min(target, uint64_t{1} << 30);
+    scan_.chunk_target = std::min(ChooseChunkTarget(total), uint64_t{1} << 30);
     scan_.parse_records = options_.verify;
     scan_.collect_damage = options_.verify || options_.exclude_corrupt;
     scan_.max_raw_chunk_bytes = options_.max_raw_chunk_bytes;
     scan_.progress = [this](uint64_t bytes) { return Progress(bytes); };
-    const bool same = old_.has_value() && old_->chunk_target() == scan_.chunk_target &&
-                      old_->holdout() == scan_.holdout;
+    // Asked-for chunks are cut anew; of the data's growth only what is read takes notice.
+    const bool same = old_.has_value() && old_->holdout() == scan_.holdout &&
+                      (options_.chunk_bytes == 0 || old_->chunk_target() == scan_.chunk_target);
     if (!same) old_.reset();
     return BeginJournal();
+  }
+
+  // Not the old manifest's if the data has outgrown it: a dataset that began small would have tiny
+  // chunks for ever.
+  uint64_t ChooseChunkTarget(uint64_t total) const {
+    if (options_.chunk_bytes > 0) return options_.chunk_bytes;
+    return std::max<uint64_t>(old_ ? old_->chunk_target() : 0, ChunkTarget(total));
   }
 
   absl::Status OpenJournal() {

@@ -26,15 +26,18 @@ struct IndexOptions {
   bool verify = false;
   // Leaves damage out, and lists it.
   bool exclude_corrupt = false;
-  // Takes shards whose size and time are those in the manifest at `output` from there; with
-  // `verify` only its holdout and its chunks' size.
+  // Takes shards whose size and time are those in the manifest at `output` from there, with their
+  // chunks as they are unless `chunk_bytes` asks for others; with `verify` only its holdout and its
+  // chunks' size.
   bool update = false;
   // kAlreadyExists where there is a manifest at `output`, also where another run made it meanwhile.
   bool keep = false;
   // Nothing is written: no manifest, and nothing to go on from. `output` names the shards all the
   // same.
   bool in_memory = false;
-  uint64_t chunk_bytes = 0;  // 0: ChunkTarget() of all shards, or the old manifest's.
+  // Of shards that are read. 0: ChunkTarget() of all shards, and with `update` no less than the old
+  // manifest's.
+  uint64_t chunk_bytes = 0;
   uint64_t max_raw_chunk_bytes = uint64_t{64} << 20;  // As in ScanOptions.
   int threads = 0;  // 0: one for each core. Shards are read in parallel.
   // Called once, with the bytes that will be read, before any is.

@@ -342,6 +342,38 @@ TEST_F(IndexerTest, UpdateReadsOnlyNewAndChangedShards) {
   EXPECT_EQ(anew.manifest.Serialize().value(), second.manifest.Serialize().value());
 }
 
+ShardBuilder LargeShard(int records) {
+  ShardBuilder shard;
+  for (int i = 0; i < records; ++i) shard.Add(std::string(4096, 'x'));
+  return shard;
+}
+
+TEST_F(IndexerTest, UpdatingCutsNewShardsByTheSizeOfAllData) {
+  folder_.Write("s0.tfrecord", LargeShard(10).text());
+  ASSERT_OK_AND_ASSIGN(const IndexResult small, Index());
+  ASSERT_EQ(small.manifest.num_chunks(), 10u);
+  folder_.Write("s1.tfrecord", LargeShard(10'000).text());
+  options_.update = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult grown, Index());
+  EXPECT_EQ(grown.reused_shards, 1u);
+  const auto [begin, end] = grown.manifest.shard_chunks(1);
+  EXPECT_EQ(begin, 10u);
+  EXPECT_LT(end - begin, 5'000u);
+  EXPECT_EQ(grown.manifest.chunk_target(), ChunkTarget(10'010 * (4096 + 16)));
+  std::filesystem::remove(folder_.File("s1.tfrecord"));
+  ASSERT_OK_AND_ASSIGN(const IndexResult shrunk, Index());
+  EXPECT_EQ(shrunk.manifest.chunk_target(), grown.manifest.chunk_target());
+}
+
+TEST_F(IndexerTest, UpdatingForChunksOfAnotherSizeReadsAll) {
+  WriteShards(2);
+  ASSERT_OK(Index());
+  options_.update = true;
+  options_.chunk_bytes = 8192;
+  ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
+  EXPECT_EQ(result.read_shards, 2u);
+}
+
 TEST_F(IndexerTest, VerifyingReadsWhatAnUpdateWouldKeep) {
   ShardBuilder shard = ChessShard(100);
   const std::string path = folder_.Write("s0.tfrecord", shard.text());
