@@ -55,6 +55,18 @@ TEST_F(DatasetCommandsTest, VerifyingDamageExitsWithOne) {
   EXPECT_EQ(Json()["damage"][0]["record"], 7);
 }
 
+TEST_F(DatasetCommandsTest, SaysHowMuchDamageIsNotListed) {
+  ShardBuilder shard = ChessShard(2010);
+  for (size_t i = 0; i < 2010; i += 2) shard.FlipBitInPayload(i);
+  folder_.Write("a.tfrecord", shard.text());
+  EXPECT_EQ(Run({"index", folder_.path(), "--verify"}), 1);
+  EXPECT_THAT(out_, HasSubstr("\nand 5 damaged places that are not listed\n"));
+  EXPECT_THAT(error_, HasSubstr("1,005 damaged places: "));
+  EXPECT_EQ(Run({"index", folder_.path(), "--verify", "--json"}), 1);
+  EXPECT_EQ(Json()["damage"].size(), 1000u);
+  EXPECT_EQ(Json()["damaged_places"], 1005);
+}
+
 TEST_F(DatasetCommandsTest, WrongFlagsExitWithTwo) {
   folder_.Write("a.tfrecord", ChessShard(1).text());
   EXPECT_EQ(Run({"index"}), 2);

@@ -70,25 +70,8 @@ absl::Status SetOptions(IndexFlags& flags) {
   return absl::OkStatus();
 }
 
-// What damage takes away.
-struct Loss {
-  uint64_t bytes = 0;
-  uint64_t records = 0;
-  bool all_counted = true;  // Else they are more, or at least may be.
-};
-
-Loss LossOf(std::span<const DamagedRange> damage) {
-  Loss loss;
-  for (const DamagedRange& range : damage) {
-    loss.bytes += range.bytes;
-    loss.records += range.records;
-    loss.all_counted = loss.all_counted && range.all_counted;
-  }
-  return loss;
-}
-
 // "340763 bytes (332.8 KiB) with at least 1 record"
-std::string Describe(const Loss& loss) {
+std::string Describe(const DamageLoss& loss) {
   return absl::StrCat(loss.bytes, " bytes (", FormatByteSize(loss.bytes), ") with ",
                       loss.all_counted ? "" : "at least ",
                       Counted(loss.records, "record", "records"));
@@ -97,7 +80,7 @@ std::string Describe(const Loss& loss) {
 void PrintDamage(const DamagedRange& damage) {
   std::printf("%s: record %" PRIu64 " at offset %" PRIu64 ": %s; unreadable: %s, %s\n",
               damage.file.c_str(), damage.record, damage.offset, damage.reason.c_str(),
-              Describe(LossOf({&damage, 1})).c_str(),
+              Describe({1, damage.bytes, damage.records, damage.all_counted}).c_str(),
               damage.to_end ? "to the end of the file"
                             : absl::StrCat("up to offset ", damage.offset + damage.bytes).c_str());
 }
@@ -126,19 +109,27 @@ std::string ShareLost(const IndexResult& result) {
     whole = absl::StrCat("all of ", extent.lost_shards, " of ",
                          Counted(result.manifest.shards().size(), "shard", "shards"), ", ");
   }
-  const double share = 100.0 * static_cast<double>(LossOf(result.damage).bytes) /
+  const double share = 100.0 * static_cast<double>(result.damage.loss().bytes) /
                        static_cast<double>(std::max<uint64_t>(extent.bytes, 1));
   return absl::StrFormat("%s%.3g %% of the bytes", whole, share);
 }
 
 std::string DescribeAll(const IndexResult& result) {
-  return absl::StrCat(Counted(result.damage.size(), "damaged place", "damaged places"), ": ",
-                      Describe(LossOf(result.damage)), " = ", ShareLost(result));
+  return absl::StrCat(Counted(result.damage.loss().places, "damaged place", "damaged places"), ": ",
+                      Describe(result.damage.loss()), " = ", ShareLost(result));
+}
+
+uint64_t NumNotListed(const DamageList& damage) {
+  return damage.loss().places - damage.listed().size();
 }
 
 void PrintText(const IndexResult& result, const std::string& output) {
   const Manifest& manifest = result.manifest;
-  for (const DamagedRange& damage : result.damage) PrintDamage(damage);
+  for (const DamagedRange& damage : result.damage.listed()) PrintDamage(damage);
+  if (const uint64_t more = NumNotListed(result.damage); more > 0) {
+    std::printf("and %s that %s not listed\n",
+                Counted(more, "damaged place", "damaged places").c_str(), more == 1 ? "is" : "are");
+  }
   std::printf("%s%s: %zu shards, %" PRIu64 " records",
               result.saved ? "" : "not saved: ", output.c_str(), manifest.shards().size(),
               manifest.num_records(Split::kAll));
@@ -158,7 +149,7 @@ void PrintText(const IndexResult& result, const std::string& output) {
 void PrintJson(const IndexResult& result, const std::string& output) {
   const Manifest& manifest = result.manifest;
   nlohmann::json damage = nlohmann::json::array();
-  for (const DamagedRange& range : result.damage) {
+  for (const DamagedRange& range : result.damage.listed()) {
     damage.push_back({{"file", range.file},
                       {"offset", range.offset},
                       {"bytes", range.bytes},
@@ -168,7 +159,7 @@ void PrintJson(const IndexResult& result, const std::string& output) {
                       {"to_end_of_file", range.to_end},
                       {"reason", range.reason}});
   }
-  const Loss loss = LossOf(result.damage);
+  const DamageLoss& loss = result.damage.loss();
   const Extent extent = ExtentOf(manifest);
   const nlohmann::json summary = {
       {"manifest", output},
@@ -181,6 +172,7 @@ void PrintJson(const IndexResult& result, const std::string& output) {
       {"chunks", manifest.num_chunks()},
       {"bytes", manifest.num_bytes()},
       {"content", absl::StrFormat("%016x", manifest.content_fingerprint())},
+      {"damaged_places", loss.places},
       {"damaged_bytes", loss.bytes},
       {"shard_bytes", extent.bytes},
       {"lost_shards", extent.lost_shards},

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -291,8 +292,11 @@ class IndexRun {
       PENSTOCK_RETURN_IF_ERROR(OpenUnchanged(job).status());
     }
     PENSTOCK_ASSIGN_OR_RETURN(job.scan, std::move(scan));
-    // Damage is not in the journal, and shall be listed again.
-    if (!job.scan.damage.empty() || options_.in_memory) return absl::OkStatus();
+    if (!job.scan.damage.empty()) {
+      BoundListed(job);
+      return absl::OkStatus();  // Not in the journal, and shall be listed again.
+    }
+    if (options_.in_memory) return absl::OkStatus();
     ManifestBuilder builder;
     AddShard(job, builder);
     builder.SetHoldout(scan_.holdout);
@@ -300,6 +304,21 @@ class IndexRun {
     PENSTOCK_ASSIGN_OR_RETURN(Manifest shard, builder.Build());
     MutexLock lock(&mutex_);
     return journal_->Append(shard);
+  }
+
+  // Drops from the lists of the shards scanned so far what cannot be among the first of all.
+  void BoundListed(Job& job) {
+    MutexLock lock(&mutex_);
+    listing_.insert(&job);
+    num_listed_ += job.scan.damage.listed().size();
+    while (true) {
+      Job& last = **listing_.rbegin();
+      const size_t without = num_listed_ - last.scan.damage.listed().size();
+      if (without < IndexResult::kMaxListed) return;
+      last.scan.damage.Forget();
+      listing_.erase(&last);
+      num_listed_ = without;
+    }
   }
 
   absl::Status Progress(uint64_t bytes) {
@@ -311,12 +330,12 @@ class IndexRun {
   absl::StatusOr<IndexResult> Finish() {
     ManifestBuilder builder;
     std::vector<FeatureInfo> features;
-    std::vector<DamagedRange> damage;
+    DamageList damage(IndexResult::kMaxListed);
     uint64_t reused = 0;
     for (Job& job : jobs_) {
       AddShard(job, builder);
       MergeFeatures(job.reused ? job.reused->features() : job.scan.features, features);
-      std::move(job.scan.damage.begin(), job.scan.damage.end(), std::back_inserter(damage));
+      damage.Append(std::move(job.scan.damage));
       reused += job.reused != nullptr;
     }
     builder.SetHoldout(scan_.holdout);
@@ -347,6 +366,8 @@ class IndexRun {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   size_t failed_job_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t read_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<Job*> listing_ ABSL_GUARDED_BY(mutex_);  // Of jobs_, in their order; scanned, damaged.
+  size_t num_listed_ ABSL_GUARDED_BY(mutex_) = 0;   // Their places.
 };
 
 }  // namespace

@@ -51,12 +51,15 @@ struct IndexOptions {
 };
 
 struct IndexResult {
+  static constexpr size_t kMaxListed = 10'000;
+
   Manifest manifest;
   // False: damage was found without `exclude_corrupt`, or leaves no record, so nothing was saved;
   // or it is `in_memory`.
   bool saved = false;
-  bool kept_holdout = false;         // The old manifest's, as no other was given.
-  std::vector<DamagedRange> damage;  // In the order of the shards.
+  bool kept_holdout = false;  // The old manifest's, as no other was given.
+  // In the order of the shards; at most ShardScan::kMaxListed of each are listed.
+  DamageList damage{kMaxListed};
   uint64_t read_shards = 0;
   uint64_t reused_shards = 0;  // From the old manifest, or from a run that saved none.
   uint64_t read_bytes = 0;

@@ -29,6 +29,13 @@ ShardBuilder ChessShard(int records, int first = 0) {
   return shard;
 }
 
+// Each second record, from the first on, has another payload than its checksum says.
+ShardBuilder AlternatelyDamaged(int records) {
+  ShardBuilder shard = ChessShard(records);
+  for (int i = 0; i < records; i += 2) shard.FlipBitInPayload(static_cast<size_t>(i));
+  return shard;
+}
+
 class IndexerTest : public ::testing::Test {
  protected:
   IndexerTest() { options_.output = folder_.File("manifest.pb"); }
@@ -221,10 +228,39 @@ TEST_F(IndexerTest, VerifyListsAllDamageAndSavesNothing) {
   options_.verify = true;
   ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
   EXPECT_FALSE(result.saved);
-  ASSERT_EQ(result.damage.size(), 3u);
-  EXPECT_EQ(result.damage[1].offset, bad.OffsetOf(50));
-  EXPECT_EQ(result.damage[2].file, folder_.File("text.tfrecord"));
+  ASSERT_EQ(result.damage.listed().size(), 3u);
+  EXPECT_EQ(result.damage.listed()[1].offset, bad.OffsetOf(50));
+  EXPECT_EQ(result.damage.listed()[2].file, folder_.File("text.tfrecord"));
   EXPECT_FALSE(std::filesystem::exists(options_.output));
+}
+
+TEST_F(IndexerTest, ListsTheFirstDamageAndCountsAll) {
+  for (const int i : {5, 6, 7, 8}) {
+    const std::string name = absl::StrCat("s", i, ".tfrecord");
+    folder_.Write(name, AlternatelyDamaged(4000).text());
+  }
+  options_.exclude_corrupt = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
+  EXPECT_EQ(result.damage.loss().places, 8000u);
+  EXPECT_EQ(result.damage.loss().records, 8000u);
+  EXPECT_EQ(result.manifest.num_records(Split::kAll), 8000u);
+  ASSERT_EQ(result.damage.listed().size(), 4000u);
+  EXPECT_EQ(result.damage.listed()[999].record, 1998u);
+  EXPECT_EQ(result.damage.listed()[1000].file, folder_.File("s6.tfrecord"));
+}
+
+// Shards are finished in any order.
+TEST_F(IndexerTest, WhatIsListedIsTheFirstDamageOfAll) {
+  for (int i = 10; i < 35; ++i) {
+    folder_.Write(absl::StrCat("s", i, ".tfrecord"), AlternatelyDamaged(2000).text());
+  }
+  options_.verify = true;
+  options_.threads = 8;
+  ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
+  EXPECT_EQ(result.damage.loss().places, 25'000u);
+  ASSERT_EQ(result.damage.listed().size(), 10'000u);
+  EXPECT_EQ(result.damage.listed().back().file, folder_.File("s19.tfrecord"));
+  EXPECT_EQ(result.damage.listed().back().record, 1998u);
 }
 
 TEST_F(IndexerTest, ExcludingLeavesDamageOut) {
@@ -234,7 +270,7 @@ TEST_F(IndexerTest, ExcludingLeavesDamageOut) {
   options_.exclude_corrupt = true;
   ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
   EXPECT_TRUE(result.saved);
-  EXPECT_EQ(result.damage.size(), 1u);
+  EXPECT_EQ(result.damage.listed().size(), 1u);
   EXPECT_EQ(result.manifest.num_records(Split::kAll), 99u);
   EXPECT_EQ(result.manifest.shards()[0].excluded_records, 1u);
   auto [chunk, index] = result.manifest.Locate(3);
@@ -248,7 +284,7 @@ TEST_F(IndexerTest, NothingIsSavedWhereExcludingLeavesNothing) {
   options_.holdout = HoldoutInfo{"no_such_feature", 1u << 30};
   ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
   EXPECT_FALSE(result.saved);
-  EXPECT_THAT(result.damage[0].reason, HasSubstr("no_such_feature"));
+  EXPECT_THAT(result.damage.listed()[0].reason, HasSubstr("no_such_feature"));
   ASSERT_OK_AND_ASSIGN(const Manifest kept, Manifest::Load(options_.output));
   EXPECT_EQ(kept.num_records(Split::kAll), 200u);
 }
@@ -269,7 +305,7 @@ TEST_F(IndexerTest, WhatAFailedVerifyHasReadIsNotReadAgain) {
     ASSERT_OK_AND_ASSIGN(const IndexResult rest, Index());
     EXPECT_TRUE(rest.saved);
     EXPECT_EQ(rest.read_shards, 1u);
-    EXPECT_EQ(rest.damage.size(), 1u);
+    EXPECT_EQ(rest.damage.listed().size(), 1u);
     EXPECT_FALSE(std::filesystem::exists(folder_.File(".manifest.pb.partial")));
     std::filesystem::rename(folder_.File(".kept"), folder_.File(".manifest.pb.partial"));
   }
@@ -284,7 +320,7 @@ TEST_F(IndexerTest, VerifyingTrustsNoRunThatDidNot) {
   options_.verify = true;
   ASSERT_OK_AND_ASSIGN(const IndexResult all, Index());
   EXPECT_EQ(all.read_shards, 3u);
-  EXPECT_EQ(all.damage.size(), 2u);
+  EXPECT_EQ(all.damage.listed().size(), 2u);
 }
 
 TEST_F(IndexerTest, OtherOptionsInBetweenLoseNothing) {
@@ -315,7 +351,7 @@ TEST_F(IndexerTest, UpdateReadsAShardAgainOfWhichSomeWasLeftOut) {
   ASSERT_OK(Index());
   options_.update = true;
   ASSERT_OK_AND_ASSIGN(const IndexResult still, Index());
-  EXPECT_EQ(still.damage.size(), 1u);
+  EXPECT_EQ(still.damage.listed().size(), 1u);
   options_.exclude_corrupt = false;
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("s.tfrecord")));
   folder_.Write("s.tfrecord", whole);
@@ -389,8 +425,8 @@ TEST_F(IndexerTest, VerifyingReadsWhatAnUpdateWouldKeep) {
   ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
   EXPECT_EQ(result.read_shards, 1u);
   EXPECT_FALSE(result.saved);
-  ASSERT_EQ(result.damage.size(), 1u);
-  EXPECT_EQ(result.damage[0].record, 7u);
+  ASSERT_EQ(result.damage.listed().size(), 1u);
+  EXPECT_EQ(result.damage.listed()[0].record, 7u);
   EXPECT_EQ(result.manifest.holdout(), (HoldoutInfo{"d", 1u << 30}));
 }
 

@@ -30,7 +30,7 @@ absl::Status ScanState::Damaged(DamagedRange range, const absl::Status& why) {
                                                  " at offset ", range.offset, ": ", reason));
   }
   scan.excluded_records += range.records;
-  scan.damage.push_back(std::move(range));
+  scan.damage.Add(std::move(range));
   return absl::OkStatus();
 }
 

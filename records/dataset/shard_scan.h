@@ -8,24 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "records/dataset/damage_list.h"
 #include "records/dataset/manifest.h"
 #include "records/io/byte_source.h"
 
 namespace penstock {
-
-// Bytes of a shard that hold no records that can be read.
-struct DamagedRange {
-  std::string file;
-  uint64_t offset = 0;  // In the file.
-  uint64_t bytes = 0;
-  uint64_t record = 0;  // Number in its file, where the framing before it was whole.
-  // Lost in these bytes; where they could not be told apart (broken framing, a member that cannot
-  // be decompressed) not all are counted.
-  uint64_t records = 0;
-  bool all_counted = false;
-  bool to_end = false;  // The shard's last bytes: nothing behind the damage could be read.
-  std::string reason;
-};
 
 struct ScanOptions {
   uint64_t chunk_target = uint64_t{256} << 10;
@@ -41,11 +28,13 @@ struct ScanOptions {
 };
 
 struct ShardScan {
+  static constexpr size_t kMaxListed = 1000;
+
   Compression compression = Compression::kNone;
   // Without what is in `damage`: a record whose payload is damaged; after broken framing everything
   // up to the next whole frame; of a compressed shard the whole chunk.
   std::vector<ManifestBuilder::Chunk> chunks;
-  std::vector<DamagedRange> damage;
+  DamageList damage{kMaxListed};
   uint64_t excluded_records = 0;
   std::vector<FeatureInfo> features;  // Of the first records that are tf.train.Examples.
 };

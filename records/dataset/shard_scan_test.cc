@@ -98,9 +98,9 @@ TEST(ShardScanTest, ARecordBeyondTheLimitIsNamedOrLeftOut) {
     options.collect_damage = true;
     ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), options));
     EXPECT_EQ(Records(scan), 2u);
-    ASSERT_EQ(scan.damage.size(), 1u);
-    EXPECT_EQ(scan.damage[0].bytes, length + kFrameOverhead);
-    EXPECT_TRUE(scan.damage[0].all_counted);
+    ASSERT_EQ(scan.damage.listed().size(), 1u);
+    EXPECT_EQ(scan.damage.listed()[0].bytes, length + kFrameOverhead);
+    EXPECT_TRUE(scan.damage.listed()[0].all_counted);
     options.max_raw_chunk_bytes = length + kFrameOverhead;
     ASSERT_OK_AND_ASSIGN(scan, ScanShard(shard.source(), options));
     EXPECT_EQ(Records(scan), 3u);
@@ -142,7 +142,7 @@ TEST(ShardScanTest, ReportsACutAtEveryByteOfThreeRecords) {
     EXPECT_EQ(scan.ok(), size % 100 == 0) << size;
     ASSERT_OK_AND_ASSIGN(ShardScan collected, ScanShard(shard.source(), Collecting(100)));
     EXPECT_EQ(Records(collected), size / 100);
-    EXPECT_EQ(collected.damage.size(), size % 100 == 0 ? 0u : 1u);
+    EXPECT_EQ(collected.damage.listed().size(), size % 100 == 0 ? 0u : 1u);
   }
 }
 
@@ -155,12 +155,12 @@ TEST(ShardScanTest, LeavesOnlyTheDamagedRecordOut) {
   EXPECT_EQ(scan.chunks[1].gap, 100u);
   EXPECT_EQ(scan.chunks[1].first_record, 5u);
   EXPECT_EQ(scan.excluded_records, 1u);
-  ASSERT_EQ(scan.damage.size(), 1u);
-  EXPECT_EQ(scan.damage[0].offset, 400u);
-  EXPECT_EQ(scan.damage[0].bytes, 100u);
-  EXPECT_EQ(scan.damage[0].record, 4u);
-  EXPECT_TRUE(scan.damage[0].all_counted);
-  EXPECT_FALSE(scan.damage[0].to_end);
+  ASSERT_EQ(scan.damage.listed().size(), 1u);
+  EXPECT_EQ(scan.damage.listed()[0].offset, 400u);
+  EXPECT_EQ(scan.damage.listed()[0].bytes, 100u);
+  EXPECT_EQ(scan.damage.listed()[0].record, 4u);
+  EXPECT_TRUE(scan.damage.listed()[0].all_counted);
+  EXPECT_FALSE(scan.damage.listed()[0].to_end);
 }
 
 TEST(ShardScanTest, FindsTheNextFrameAfterBrokenFraming) {
@@ -169,10 +169,10 @@ TEST(ShardScanTest, FindsTheNextFrameAfterBrokenFraming) {
     in_length ? shard.FlipBitInLength(4) : shard.FlipBitInLengthCrc(4);
     ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), Collecting(1000)));
     EXPECT_EQ(Records(scan), 9u);
-    ASSERT_EQ(scan.damage.size(), 1u);
-    EXPECT_EQ(scan.damage[0].bytes, 100u);
-    EXPECT_FALSE(scan.damage[0].all_counted);
-    EXPECT_THAT(scan.damage[0].reason, HasSubstr("length CRC"));
+    ASSERT_EQ(scan.damage.listed().size(), 1u);
+    EXPECT_EQ(scan.damage.listed()[0].bytes, 100u);
+    EXPECT_FALSE(scan.damage.listed()[0].all_counted);
+    EXPECT_THAT(scan.damage.listed()[0].reason, HasSubstr("length CRC"));
   }
 }
 
@@ -183,7 +183,7 @@ TEST(ShardScanTest, SaysThatATextFileIsNoTfRecord) {
                        AllOf(HasSubstr("notes.tfrecord"), HasSubstr("no TFRecord file"))));
   ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(text, Collecting(100)));
   EXPECT_TRUE(scan.chunks.empty());
-  EXPECT_THAT(scan.damage[0].reason, HasSubstr("no TFRecord file"));
+  EXPECT_THAT(scan.damage.listed()[0].reason, HasSubstr("no TFRecord file"));
 }
 
 TEST(ShardScanTest, ARecordWithoutTheHoldoutFeatureIsNamed) {
@@ -206,9 +206,27 @@ TEST(ShardScanTest, VerifyingFindsRecordsThatAreNoExamples) {
   ScanOptions options = Collecting(4096);
   options.parse_records = true;
   ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), options));
-  ASSERT_EQ(scan.damage.size(), 1u);
-  EXPECT_EQ(scan.damage[0].record, 150u);
-  EXPECT_THAT(scan.damage[0].reason, HasSubstr("no tf.train.Example"));
+  ASSERT_EQ(scan.damage.listed().size(), 1u);
+  EXPECT_EQ(scan.damage.listed()[0].record, 150u);
+  EXPECT_THAT(scan.damage.listed()[0].reason, HasSubstr("no tf.train.Example"));
+}
+
+TEST(ShardScanTest, DamagedRecordsInARowAreOnePlace) {
+  ShardBuilder shard = ChessShard(3);
+  for (int i = 0; i < 5; ++i) shard.Add("no example");
+  const uint64_t begin = shard.OffsetOf(3), end = shard.OffsetOf(8);
+  for (int i = 0; i < 2; ++i) shard.Add(ChessExample(static_cast<uint64_t>(i), 0));
+  ScanOptions options = Collecting(4096);
+  options.parse_records = true;
+  ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(shard.source(), options));
+  ASSERT_EQ(scan.damage.listed().size(), 1u);
+  const DamagedRange& place = scan.damage.listed()[0];
+  EXPECT_EQ(place.record, 3u);
+  EXPECT_EQ(place.records, 5u);
+  EXPECT_EQ(place.offset, begin);
+  EXPECT_EQ(place.bytes, end - begin);
+  EXPECT_FALSE(place.to_end);
+  EXPECT_EQ(scan.excluded_records, 5u);
 }
 
 TEST(ShardScanTest, CountsEveryByteOnce) {
@@ -272,7 +290,7 @@ TEST_P(CompressedScanTest, ReportsACutAtEveryByteOfItsLastMember) {
                          HasSubstr(absl::StrCat("cut after compressed byte ", size))));
     ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(cut, Collecting(10'000)));
     EXPECT_EQ(Records(scan), 10u);
-    EXPECT_EQ(scan.damage.size(), 1u);
+    EXPECT_EQ(scan.damage.listed().size(), 1u);
   }
 }
 
@@ -323,12 +341,12 @@ TEST_P(CompressedScanTest, ADamagedRecordTakesItsChunkWithIt) {
   members.insert(members.end(), good.begin(), good.end());
   ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", members), Collecting(400)));
   EXPECT_EQ(Records(scan), 10u);
-  ASSERT_EQ(scan.damage.size(), 1u);
-  EXPECT_EQ(scan.damage[0].record, 7u);
-  EXPECT_THAT(scan.damage[0].reason, HasSubstr("payload CRC"));
-  EXPECT_EQ(scan.damage[0].records, 5u);
-  EXPECT_TRUE(scan.damage[0].all_counted);
-  EXPECT_FALSE(scan.damage[0].to_end);
+  ASSERT_EQ(scan.damage.listed().size(), 1u);
+  EXPECT_EQ(scan.damage.listed()[0].record, 7u);
+  EXPECT_THAT(scan.damage.listed()[0].reason, HasSubstr("payload CRC"));
+  EXPECT_EQ(scan.damage.listed()[0].records, 5u);
+  EXPECT_TRUE(scan.damage.listed()[0].all_counted);
+  EXPECT_FALSE(scan.damage.listed()[0].to_end);
   EXPECT_EQ(scan.chunks.back().first_record, 10u);
 }
 
@@ -338,11 +356,11 @@ TEST_P(CompressedScanTest, AMemberThatCannotBeReadTakesTheRestWithIt) {
   members[second] ^= 0xff;
   ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", members), Collecting(400)));
   EXPECT_EQ(Records(scan), 5u);
-  ASSERT_EQ(scan.damage.size(), 1u);
-  EXPECT_EQ(scan.damage[0].offset, second);
-  EXPECT_EQ(scan.damage[0].bytes, members.size() - second);
-  EXPECT_TRUE(scan.damage[0].to_end);
-  EXPECT_FALSE(scan.damage[0].all_counted);
+  ASSERT_EQ(scan.damage.listed().size(), 1u);
+  EXPECT_EQ(scan.damage.listed()[0].offset, second);
+  EXPECT_EQ(scan.damage.listed()[0].bytes, members.size() - second);
+  EXPECT_TRUE(scan.damage.listed()[0].to_end);
+  EXPECT_FALSE(scan.damage.listed()[0].all_counted);
 }
 
 TEST(ShardScanTest, ZerosBehindTheLastGzipMemberArePadding) {
