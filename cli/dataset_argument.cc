@@ -22,6 +22,9 @@ class IndexBar {
       bar_ = std::make_unique<Progress>(
           ProgressOptions{.label = "indexing", .unit = "bytes", .total = total});
     };
+    options.listing.skipped = [](const std::string& folder) {
+      std::fprintf(stderr, "penstock: %s may not be read; it is left out\n", folder.c_str());
+    };
     options.progress = [this](uint64_t bytes) {
       bar_->Add(bytes);
       return InterruptGuard::Check();

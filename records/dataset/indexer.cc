@@ -14,7 +14,6 @@
 #include "records/base/status.h"
 #include "records/dataset/chunk_size.h"
 #include "records/dataset/index_journal.h"
-#include "records/dataset/list_shards.h"
 #include "records/io/file_source.h"
 
 namespace penstock {
@@ -133,7 +132,7 @@ class IndexRun {
 
   absl::StatusOr<IndexResult> Run(const std::vector<std::string>& paths) {
     PENSTOCK_RETURN_IF_ERROR(CheckOutput(options_.output));
-    PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::string> files, ListShards(paths));
+    PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::string> files, ListShards(paths, options_.listing));
     uint64_t total = 0;
     for (const std::string& file : files) {
       PENSTOCK_ASSIGN_OR_RETURN(Job job, MakeJob(file, options_));

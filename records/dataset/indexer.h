@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "records/dataset/list_shards.h"
 #include "records/dataset/manifest.h"
 #include "records/dataset/shard_scan.h"
 
@@ -45,6 +46,7 @@ struct IndexOptions {
   // Bytes read since the last call; on any thread, one call at a time. A status other than OK ends
   // the run with it.
   std::function<absl::Status(uint64_t bytes)> progress;
+  ListCallbacks listing;
   // Called every 100 ms while another run indexes for `output`, which is waited for. A status other
   // than OK ends the run with it. Without it: kUnavailable at once.
   std::function<absl::Status()> on_wait;

@@ -192,6 +192,53 @@ TEST_F(IndexerTest, AnEmptyShardIsListedAndAnEmptyFolderIsAnError) {
   EXPECT_EQ(result.manifest.num_chunks(), 0u);
 }
 
+// As a user other than root, who may read everything.
+class UnprivilegedIndexerTest : public IndexerTest {
+ protected:
+  static constexpr uid_t kNobody = 65534;
+
+  UnprivilegedIndexerTest() {
+    options_.in_memory = true;
+    options_.listing.skipped = [this](const std::string& folder) { skipped_.push_back(folder); };
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms::all);
+    BecomeUser(kNobody);
+  }
+  ~UnprivilegedIndexerTest() override {
+    BecomeUser(0);
+    for (const std::string& folder : locked_) {
+      std::filesystem::permissions(folder, std::filesystem::perms::all);
+    }
+  }
+
+  void WriteLocked(const std::string& folder) {
+    folder_.Write(folder + "/s.tfrecord", ChessShard(1).text());
+    locked_.push_back(folder_.File(folder));
+    std::filesystem::permissions(locked_.back(), std::filesystem::perms::none);
+  }
+
+  void BecomeUser(uid_t user) {
+    if (was_root_ && ::seteuid(user) != 0) abort();
+  }
+
+  const bool was_root_ = ::geteuid() == 0;
+  std::vector<std::string> locked_, skipped_;
+};
+
+TEST_F(UnprivilegedIndexerTest, LostAndFoundIsLeftOut) {
+  WriteShards(1);
+  WriteLocked("lost+found");
+  ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
+  EXPECT_EQ(result.manifest.shards().size(), 1u);
+  EXPECT_THAT(skipped_, ::testing::ElementsAre(folder_.File("lost+found")));
+}
+
+TEST_F(UnprivilegedIndexerTest, OtherFoldersAreNot) {
+  WriteShards(1);
+  WriteLocked("lost");
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("/lost")));
+  EXPECT_TRUE(skipped_.empty());
+}
+
 TEST_F(IndexerTest, NamesMissingAndRepeatedFiles) {
   WriteShards(1);
   const std::string file = folder_.File("s0.tfrecord");

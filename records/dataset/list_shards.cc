@@ -35,7 +35,15 @@ bool LeadsToItself(const fs::path& path) {
   return false;
 }
 
-absl::Status ListFolder(const std::string& folder, std::vector<std::string>& out) {
+bool IsUnreadableLostAndFound(const fs::path& folder) {
+  if (folder.filename() != "lost+found") return false;
+  std::error_code error;
+  const fs::directory_iterator entries(folder, error);
+  return error == std::errc::permission_denied;
+}
+
+absl::Status ListFolder(const std::string& folder, const ListCallbacks& callbacks,
+                        std::vector<std::string>& out) {
   std::error_code error;
   const size_t before = out.size();
   std::string entered = folder;  // The last one that was to be.
@@ -45,6 +53,11 @@ absl::Status ListFolder(const std::string& folder, std::vector<std::string>& out
     if (it->is_directory(error)) {
       if (it->path().filename().string()[0] == '.') {
         it.disable_recursion_pending();
+        continue;
+      }
+      if (IsUnreadableLostAndFound(it->path())) {
+        it.disable_recursion_pending();
+        if (callbacks.skipped) callbacks.skipped(it->path().string());
         continue;
       }
       entered = it->path().string();
@@ -91,7 +104,8 @@ std::string NormalPath(const std::string& path) {
   return (normal.has_filename() ? normal : normal.parent_path()).string();
 }
 
-absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string> paths) {
+absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string> paths,
+                                                    const ListCallbacks& callbacks) {
   if (paths.empty()) return absl::InvalidArgumentError("no folder and no files to index");
   std::vector<std::string> out;
   for (const std::string& path : paths) {
@@ -99,7 +113,7 @@ absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string>
     const fs::file_status status = fs::status(path, error);
     if (!fs::exists(status)) return absl::NotFoundError(absl::StrCat(path, ": is not there"));
     if (fs::is_directory(status)) {
-      PENSTOCK_RETURN_IF_ERROR(ListFolder(path, out));
+      PENSTOCK_RETURN_IF_ERROR(ListFolder(path, callbacks, out));
     } else {
       out.push_back(path);
     }

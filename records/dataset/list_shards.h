@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_RECORDS_DATASET_LIST_SHARDS_H_
 #define PENSTOCK_RECORDS_DATASET_LIST_SHARDS_H_
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,11 +11,19 @@
 
 namespace penstock {
 
+// May be empty.
+struct ListCallbacks {
+  // A folder lost+found that may not be read: each ext4 volume has one at its root, of the
+  // administrator's alone, and it is no part of the data.
+  std::function<void(const std::string& folder)> skipped;
+};
+
 // Each path that is a folder becomes the files *.tfrecord* beneath it, sorted by path, without
 // hidden ones; each that is a file stays.
-// kNotFound: a path that is not there, a folder without shards. kInvalidArgument: the same file
-// twice, or no paths.
-absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string> paths);
+// kNotFound: a path that is not there, a folder without shards. kPermissionDenied: a folder beneath
+// may not be read, lost+found excepted. kInvalidArgument: the same file twice, or no paths.
+absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string> paths,
+                                                    const ListCallbacks& callbacks = {});
 
 // `file` as a path relative to `folder`, both relative to the working folder or absolute.
 // kInvalidArgument: it does not lie beneath.

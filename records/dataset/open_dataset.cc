@@ -35,9 +35,10 @@ std::string Difference(const Manifest& manifest, const std::vector<std::string>&
 
 // It is not brought up to date here: whoever left shards out of it, or has cursors of its order,
 // would lose that.
-absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const std::string& path) {
+absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const IndexOptions& options) {
+  const std::string& path = options.output;
   PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Load(path));
-  absl::StatusOr<std::vector<std::string>> files = ListShards({&folder, 1});
+  absl::StatusOr<std::vector<std::string>> files = ListShards({&folder, 1}, options.listing);
   if (absl::IsNotFound(files.status())) files.emplace();  // The manifest's have other names.
   PENSTOCK_RETURN_IF_ERROR(files.status());
   const std::string difference = Difference(manifest, *files);
@@ -61,9 +62,9 @@ absl::StatusOr<OpenedDataset> OpenDataset(const std::string& path, IndexOptions 
   options.output = absl::StrCat(folder, "/", kManifestName);
   options.keep = true;
   if (!options.on_wait) options.on_wait = [] { return absl::OkStatus(); };
-  if (std::filesystem::exists(options.output, ignored)) return LoadOfFolder(path, options.output);
+  if (std::filesystem::exists(options.output, ignored)) return LoadOfFolder(path, options);
   absl::StatusOr<IndexResult> result = BuildIndex({path}, options);
-  if (absl::IsAlreadyExists(result.status())) return LoadOfFolder(path, options.output);
+  if (absl::IsAlreadyExists(result.status())) return LoadOfFolder(path, options);
   PENSTOCK_RETURN_IF_ERROR(result.status());
   return OpenedDataset{std::move(result->manifest), options.output, true};
 }
