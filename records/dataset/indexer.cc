@@ -14,7 +14,9 @@
 #include "records/base/status.h"
 #include "records/dataset/chunk_size.h"
 #include "records/dataset/index_journal.h"
+#include "records/dataset/open_in_root.h"
 #include "records/io/file_source.h"
+#include "records/io/root.h"
 
 namespace penstock {
 namespace {
@@ -32,9 +34,6 @@ struct Job {
 absl::StatusOr<Job> MakeJob(const std::string& file, const IndexOptions& options) {
   Job job;
   job.file = file;
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(file));
-  job.info.size = source->identity().size;
-  job.info.modified_ns = source->identity().modified_ns;
   job.info.absolute = options.absolute;
   if (options.absolute) {
     job.info.path = NormalPath(file);
@@ -133,12 +132,7 @@ class IndexRun {
   absl::StatusOr<IndexResult> Run(const std::vector<std::string>& paths) {
     PENSTOCK_RETURN_IF_ERROR(CheckOutput(options_.output));
     PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::string> files, ListShards(paths, options_.listing));
-    uint64_t total = 0;
-    for (const std::string& file : files) {
-      PENSTOCK_ASSIGN_OR_RETURN(Job job, MakeJob(file, options_));
-      total += job.info.size;
-      jobs_.push_back(std::move(job));
-    }
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t total, MakeJobs(files));
     PENSTOCK_RETURN_IF_ERROR(SetUp(total));
     ReuseShards();
     PENSTOCK_RETURN_IF_ERROR(ScanAll());
@@ -146,6 +140,29 @@ class IndexRun {
   }
 
  private:
+  // Returns the bytes of all shards.
+  absl::StatusOr<uint64_t> MakeJobs(std::span<const std::string> files) {
+    uint64_t total = 0;
+    std::optional<Root> root;
+    for (const std::string& file : files) {
+      PENSTOCK_ASSIGN_OR_RETURN(Job job, MakeJob(file, options_));
+      // What stays in memory is for no server.
+      if (!options_.in_memory && !root.has_value()) {
+        PENSTOCK_ASSIGN_OR_RETURN(
+            root, Root::Open(options_.absolute ? "/" : FolderOfFile(options_.output)));
+      }
+      PENSTOCK_ASSIGN_OR_RETURN(
+          const std::unique_ptr<FileSource> source,
+          root.has_value() ? OpenInRoot(*root, job.info.path.substr(options_.absolute), job.file)
+                           : FileSource::Open(job.file));
+      job.info.size = source->identity().size;
+      job.info.modified_ns = source->identity().modified_ns;
+      total += job.info.size;
+      jobs_.push_back(std::move(job));
+    }
+    return total;
+  }
+
   // The scan's options, the old manifest and the journal.
   absl::Status SetUp(uint64_t total) {
     if (!options_.in_memory) PENSTOCK_RETURN_IF_ERROR(OpenJournal());

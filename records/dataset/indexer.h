@@ -72,6 +72,8 @@ struct IndexResult {
 // is not read again: it stands in a hidden file beside `output` until a manifest is saved. Without
 // `verify` what a run with it has finished counts too. Damaged shards are always read again.
 // kInvalidArgument, before anything is read: what lies at `output` is no manifest.
+// kPermissionDenied: a shard lies behind a link that no server follows whose root is the manifest's
+// folder (with `absolute`: "/"), unless `in_memory`.
 // Without `verify` and `exclude_corrupt`: kDataLoss at the first damage, naming file, record and
 // offset; further errors as ListShards(), PathBeneath() and ScanShard().
 absl::StatusOr<IndexResult> BuildIndex(const std::vector<std::string>& paths,

@@ -256,6 +256,42 @@ TEST_F(IndexerTest, ALinkDoesNotMakeTwoShardsOfOne) {
                                       HasSubstr("2024/s.tfrecord"))));
 }
 
+TEST_F(IndexerTest, LinksWithinTheFolderAreFollowed) {
+  folder_.Write("data/.v1/s.tfrecord", ChessShard(10).text());
+  std::filesystem::create_directory_symlink(".v1", folder_.File("data/latest"));
+  EXPECT_OK(BuildIndex({folder_.File("data")}, options_));
+}
+
+TEST_F(IndexerTest, NamesALinkThatServersDoNotFollow) {
+  folder_.Write("elsewhere/s.tfrecord", ChessShard(10).text());
+  folder_.Write("data/a.tfrecord", ChessShard(10).text());
+  std::filesystem::create_directory_symlink("../elsewhere", folder_.File("data/link"));
+  const std::string data = folder_.File("data");
+  options_.output = data + "/manifest.pb";
+  EXPECT_THAT(BuildIndex({data}, options_),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       AllOf(HasSubstr(data + "/link: is a link to ../elsewhere"),
+                             HasSubstr("leads out of " + data))));
+  EXPECT_FALSE(std::filesystem::exists(options_.output));
+  options_.output = folder_.File("manifest.pb");
+  EXPECT_OK(BuildIndex({data}, options_));
+  options_.in_memory = true;
+  options_.output = data + "/manifest.pb";
+  EXPECT_OK(BuildIndex({data}, options_));
+}
+
+TEST_F(IndexerTest, NamesAnAbsoluteLinkAlsoAmongAbsolutePaths) {
+  const std::string shard = folder_.Write("data/v1", ChessShard(10).text());
+  std::filesystem::create_symlink(shard, folder_.File("data/s.tfrecord"));
+  for (const bool absolute : {false, true}) {
+    options_.absolute = absolute;
+    EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kPermissionDenied,
+                                  HasSubstr("/data/s.tfrecord: is a link to " + shard)));
+  }
+  std::filesystem::remove(folder_.File("data/s.tfrecord"));
+  EXPECT_OK(BuildIndex({shard}, options_));
+}
+
 TEST_F(IndexerTest, StopsAtDamageAndSavesNothing) {
   WriteShards(2);
   ShardBuilder bad = ChessShard(10);
