@@ -124,10 +124,16 @@ absl::Status CheckOutput(const std::string& output) {
       output, ": is there and is no manifest: it is not replaced; give the manifest another name"));
 }
 
+// Of shards that were compressed as a whole, over all threads.
+constexpr uint64_t kLargeBufferBytes = uint64_t{512} << 20;
+
 // One run of BuildIndex().
 class IndexRun {
  public:
-  explicit IndexRun(const IndexOptions& options) : options_(options) {}
+  explicit IndexRun(const IndexOptions& options)
+      : options_(options),
+        large_buffers_(std::max<uint64_t>(
+            kLargeBufferBytes / std::max<uint64_t>(options.max_raw_chunk_bytes, 1), 1)) {}
 
   absl::StatusOr<IndexResult> Run(const std::vector<std::string>& paths) {
     PENSTOCK_RETURN_IF_ERROR(CheckOutput(options_.output));
@@ -171,6 +177,7 @@ class IndexRun {
     scan_.parse_records = options_.verify;
     scan_.collect_damage = options_.verify || options_.exclude_corrupt;
     scan_.max_raw_chunk_bytes = options_.max_raw_chunk_bytes;
+    scan_.large_buffers = &large_buffers_;
     scan_.progress = [this](uint64_t bytes) { return Progress(bytes); };
     // Asked-for chunks are cut anew; of the data's growth only what is read takes notice.
     const bool same = old_.has_value() && old_->holdout() == scan_.holdout &&
@@ -370,6 +377,7 @@ class IndexRun {
   }
 
   const IndexOptions& options_;
+  LargeBuffers large_buffers_;
   std::vector<Job> jobs_;  // Each is one thread's while it scans.
   ScanOptions scan_;
   std::optional<Manifest> old_;

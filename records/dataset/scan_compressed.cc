@@ -1,5 +1,6 @@
 // The scan of a gzip or zstd shard.
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,8 @@ class CompressedScan {
   }
 
  private:
+  static constexpr size_t kStep = size_t{256} << 10;  // Decompressed at once.
+
   // Appends the next member to raw_.
   absl::Status ReadMember() {
     decompressor_.Reset();
@@ -120,10 +123,22 @@ class CompressedScan {
 
   // Space at the end of raw_; the caller takes back what it does not fill.
   std::span<uint8_t> Room() {
-    constexpr size_t kStep = size_t{256} << 10;
     const size_t used = raw_.size();
+    if (used + kStep > UsualBytes() && !large_) BecomeLarge();
     raw_.resize(used + kStep);
     return std::span(raw_).subspan(used);
+  }
+
+  // What chunks come to of shards whose members are no longer than those are to be.
+  uint64_t UsualBytes() const {
+    return std::max<uint64_t>(uint64_t{4} << 20, 2 * options_.chunk_target);
+  }
+
+  // From here on raw_ does not move: growing twofold, it would take up to three times its bytes.
+  void BecomeLarge() {
+    if (options_.large_buffers != nullptr) place_.emplace(*options_.large_buffers);
+    raw_.reserve(options_.max_raw_chunk_bytes + kStep);
+    large_ = true;
   }
 
   // Counts the whole records in raw_; sets why_ at the first damaged one.
@@ -162,14 +177,14 @@ class CompressedScan {
     behind_crc32c_ = 0;
   }
 
-  // Ends the open chunk where it was good last; the next one begins there.
+  // Ends the open chunk where it was good last; the next one begins there, and in raw_ too.
   void EndChunk() {
     const uint64_t end = open_.begin + good_.size;
     open_.chunk = good_;
     state_.number += good_.records;
     state_.Close(open_, end);
-    raw_.clear();
-    parsed_ = 0;
+    raw_.erase(raw_.begin(), raw_.begin() + good_.raw_size);
+    parsed_ -= good_.raw_size;
     good_ = {};
   }
 
@@ -177,14 +192,10 @@ class CompressedScan {
   void EndChunkBefore() {
     const ManifestBuilder::Chunk whole = open_.chunk;
     const ManifestBuilder::Chunk good = good_;
-    const size_t parsed = parsed_;
-    std::vector<uint8_t> rest(raw_.begin() + good.raw_size, raw_.end());
     EndChunk();
     open_.chunk.records = whole.records - good.records;
     open_.chunk.holdout = whole.holdout - good.holdout;
     open_.chunk.crc32c = behind_crc32c_;
-    raw_ = std::move(rest);
-    parsed_ = parsed - good.raw_size;
   }
 
   // Records from the damaged one to the end of raw_; 0 if their lengths do not lead there.
@@ -206,6 +217,8 @@ class CompressedScan {
   absl::Status EndDamaged(absl::Status why, uint64_t end, uint64_t left) {
     const uint64_t whole = open_.chunk.records - good_.records;
     EndChunk();
+    raw_.clear();
+    parsed_ = 0;
     DamagedRange range;
     range.offset = open_.begin;
     range.bytes = end - open_.begin;
@@ -228,9 +241,11 @@ class CompressedScan {
   ScanState::OpenChunk open_;
   ManifestBuilder::Chunk good_;  // The open chunk up to its last member that ended with a record.
   uint32_t behind_crc32c_ = 0;   // Of what was read of the open chunk behind that.
-  std::vector<uint8_t> raw_;     // Of the open chunk.
-  size_t parsed_ = 0;            // Of raw_.
-  absl::Status why_;             // The open chunk cannot be used.
+  std::optional<LargeBuffers::Place> place_;  // Of raw_, if it is large; given back behind it.
+  bool large_ = false;
+  std::vector<uint8_t> raw_;  // Of the open chunk.
+  size_t parsed_ = 0;         // Of raw_.
+  absl::Status why_;          // The open chunk cannot be used.
   uint64_t offset_ = 0;
   uint64_t end_;  // Of the last member, as far as is known.
 };

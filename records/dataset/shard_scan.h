@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "records/dataset/damage_list.h"
+#include "records/dataset/large_buffers.h"
 #include "records/dataset/manifest.h"
 #include "records/io/byte_source.h"
 
@@ -23,6 +24,9 @@ struct ScanOptions {
   bool collect_damage = false;
   // What servers take at once: no chunk has more, after decompression too. Below 4 GiB.
   uint64_t max_raw_chunk_bytes = uint64_t{64} << 20;
+  // Where the scan of a compressed shard waits for a place if it must hold much of it. Null: it
+  // does not wait.
+  LargeBuffers* large_buffers = nullptr;
   // Bytes read since the last call. A status other than OK ends the scan with it.
   std::function<absl::Status(uint64_t bytes)> progress;
 };

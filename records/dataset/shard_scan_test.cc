@@ -1,6 +1,10 @@
 #include "records/dataset/shard_scan.h"
 
+#include <atomic>
+#include <optional>
+#include <random>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -227,6 +231,55 @@ TEST(ShardScanTest, DamagedRecordsInARowAreOnePlace) {
   EXPECT_EQ(place.bytes, end - begin);
   EXPECT_FALSE(place.to_end);
   EXPECT_EQ(scan.excluded_records, 5u);
+}
+
+// One gzip member of 5 MiB that cannot be made smaller.
+ShardBuilder LargeStream() {
+  std::string noise(5 << 20, '\0');
+  std::mt19937_64 random(7);
+  for (char& byte : noise) byte = static_cast<char>(random());
+  ShardBuilder shard({noise, "last"});
+  shard.Compress(Compression::kGzip);
+  return shard;
+}
+
+TEST(ShardScanTest, WaitsBeforeItHoldsMuch) {
+  ShardBuilder shard = LargeStream();
+  LargeBuffers buffers(1);
+  std::optional<LargeBuffers::Place> other(buffers);
+  std::atomic<bool> free = false, done = false;
+  uint64_t read = 0;
+  ScanOptions options;
+  options.large_buffers = &buffers;
+  options.progress = [&](uint64_t bytes) {
+    read += bytes;
+    EXPECT_TRUE(free || read <= 5u << 20) << read;
+    return absl::OkStatus();
+  };
+  std::jthread scan([&] {
+    EXPECT_OK(ScanShard(shard.source(), options));
+    done = true;
+  });
+  while (buffers.num_waiting() == 0 && !done) std::this_thread::yield();
+  free = true;
+  other.reset();
+}
+
+TEST(ShardScanTest, GivesItsPlaceBack) {
+  ShardBuilder shard = LargeStream();
+  LargeBuffers buffers(1);
+  ScanOptions options;
+  options.large_buffers = &buffers;
+  uint64_t read = 0;
+  options.progress = [&](uint64_t bytes) {
+    read += bytes;
+    return read > 5u << 20 ? absl::CancelledError("interrupted") : absl::OkStatus();
+  };
+  EXPECT_THAT(ScanShard(shard.source(), options),
+              StatusIs(absl::StatusCode::kCancelled, "interrupted"));
+  options.progress = nullptr;
+  EXPECT_OK(ScanShard(shard.source(), options));
+  const LargeBuffers::Place place(buffers);
 }
 
 TEST(ShardScanTest, CountsEveryByteOnce) {
