@@ -22,6 +22,7 @@ class IndexBar {
       bar_ = std::make_unique<Progress>(
           ProgressOptions{.label = "indexing", .unit = "bytes", .total = total});
     };
+    options.listing.check = &InterruptGuard::Check;
     options.listing.skipped = [](const std::string& folder) {
       std::fprintf(stderr, "penstock: %s may not be read; it is left out\n", folder.c_str());
     };

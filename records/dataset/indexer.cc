@@ -151,6 +151,7 @@ class IndexRun {
     uint64_t total = 0;
     std::optional<Root> root;
     for (const std::string& file : files) {
+      PENSTOCK_RETURN_IF_ERROR(options_.listing.Check());
       PENSTOCK_ASSIGN_OR_RETURN(Job job, MakeJob(file, options_));
       // What stays in memory is for no server.
       if (!options_.in_memory && !root.has_value()) {

@@ -46,7 +46,7 @@ struct IndexOptions {
   // Bytes read since the last call; on any thread, one call at a time. A status other than OK ends
   // the run with it.
   std::function<absl::Status(uint64_t bytes)> progress;
-  ListCallbacks listing;
+  ListCallbacks listing;  // Before any shard is read.
   // Called every 100 ms while another run indexes for `output`, which is waited for. A status other
   // than OK ends the run with it. Without it: kUnavailable at once.
   std::function<absl::Status()> on_wait;

@@ -248,6 +248,23 @@ TEST_F(IndexerTest, NamesMissingAndRepeatedFiles) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("named twice")));
 }
 
+TEST_F(IndexerTest, CanBeStoppedWhileItListsShards) {
+  WriteShards(3);
+  options_.in_memory = true;
+  int calls = 0, stop = 0;
+  options_.listing.check = [&] {
+    return ++calls == stop ? absl::CancelledError("interrupted") : absl::OkStatus();
+  };
+  ASSERT_OK(Index());
+  const int all = calls;
+  EXPECT_GE(all, 9);  // Found, told apart and opened.
+  for (stop = 1; stop <= all; ++stop) {
+    calls = 0;
+    EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kCancelled, "interrupted"));
+    EXPECT_EQ(calls, stop);
+  }
+}
+
 TEST_F(IndexerTest, ALinkDoesNotMakeTwoShardsOfOne) {
   folder_.Write("2024/s.tfrecord", ChessShard(10).text());
   std::filesystem::create_directory_symlink("2024", folder_.File("latest"));

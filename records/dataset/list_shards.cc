@@ -50,6 +50,7 @@ absl::Status ListFolder(const std::string& folder, const ListCallbacks& callback
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
                                       error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    PENSTOCK_RETURN_IF_ERROR(callbacks.Check());
     if (it->is_directory(error)) {
       if (it->path().filename().string()[0] == '.') {
         it.disable_recursion_pending();
@@ -80,9 +81,10 @@ absl::Status ListFolder(const std::string& folder, const ListCallbacks& callback
 }
 
 // Two names of one file, through links too: its records would be read twice.
-absl::Status CheckDistinct(const std::vector<std::string>& paths) {
+absl::Status CheckDistinct(const std::vector<std::string>& paths, const ListCallbacks& callbacks) {
   std::map<std::string, const std::string*> by_place;
   for (const std::string& path : paths) {
+    PENSTOCK_RETURN_IF_ERROR(callbacks.Check());
     std::error_code error;
     const fs::path place = fs::canonical(path, error);
     const auto [known, is_new] = by_place.emplace(error ? NormalPath(path) : place.string(), &path);
@@ -118,7 +120,7 @@ absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string>
       out.push_back(path);
     }
   }
-  PENSTOCK_RETURN_IF_ERROR(CheckDistinct(out));
+  PENSTOCK_RETURN_IF_ERROR(CheckDistinct(out, callbacks));
   return out;
 }
 

@@ -13,9 +13,14 @@ namespace penstock {
 
 // May be empty.
 struct ListCallbacks {
+  // Called for each file and folder, which takes seconds for 10^5 of them. A status other than OK
+  // ends the listing with it.
+  std::function<absl::Status()> check;
   // A folder lost+found that may not be read: each ext4 volume has one at its root, of the
   // administrator's alone, and it is no part of the data.
   std::function<void(const std::string& folder)> skipped;
+
+  absl::Status Check() const { return check ? check() : absl::OkStatus(); }
 };
 
 // Each path that is a folder becomes the files *.tfrecord* beneath it, sorted by path, without

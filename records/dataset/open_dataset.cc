@@ -14,9 +14,12 @@ namespace {
 
 // How the shards that `manifest` lists differ from `files`; empty if they do not. Their order is
 // the manifest's affair, and their times are nobody's: a copy of the data has others.
-std::string Difference(const Manifest& manifest, const std::vector<std::string>& files) {
+absl::StatusOr<std::string> Difference(const Manifest& manifest,
+                                       const std::vector<std::string>& files,
+                                       const ListCallbacks& callbacks) {
   std::set<std::string> listed;
   for (size_t i = 0; i < manifest.shards().size(); ++i) {
+    PENSTOCK_RETURN_IF_ERROR(callbacks.Check());
     const std::string path = manifest.ShardPath(i);
     std::error_code error;
     const uint64_t size = std::filesystem::file_size(path, error),
@@ -41,7 +44,8 @@ absl::StatusOr<OpenedDataset> LoadOfFolder(const std::string& folder, const Inde
   absl::StatusOr<std::vector<std::string>> files = ListShards({&folder, 1}, options.listing);
   if (absl::IsNotFound(files.status())) files.emplace();  // The manifest's have other names.
   PENSTOCK_RETURN_IF_ERROR(files.status());
-  const std::string difference = Difference(manifest, *files);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string difference,
+                            Difference(manifest, *files, options.listing));
   if (difference.empty()) return OpenedDataset{std::move(manifest), path, false};
   return absl::FailedPreconditionError(absl::StrCat(
       path, ": does not fit its folder: ", difference, "; penstock index --update ", folder,

@@ -58,6 +58,22 @@ TEST_F(OpenDatasetTest, AFolderIsIndexedOnce) {
   EXPECT_EQ(by_name.manifest.content_fingerprint(), first.manifest.content_fingerprint());
 }
 
+TEST_F(OpenDatasetTest, CanBeStoppedWhileTheManifestIsComparedWithTheFolder) {
+  WriteShard(0);
+  ASSERT_OK(OpenDataset(folder_.path()));
+  int calls = 0, stop = 0;
+  IndexOptions options;
+  options.listing.check = [&] {
+    return ++calls == stop ? absl::CancelledError("interrupted") : absl::OkStatus();
+  };
+  ASSERT_OK(OpenDataset(folder_.path(), options));
+  EXPECT_GE(calls, 4);  // Two files found, one told apart and compared.
+  for (stop = std::exchange(calls, 0); stop > 0; --stop, calls = 0) {
+    EXPECT_THAT(OpenDataset(folder_.path(), options),
+                StatusIs(absl::StatusCode::kCancelled, "interrupted"));
+  }
+}
+
 TEST_F(OpenDatasetTest, ARunThatIndexesTheFolderIsWaitedFor) {
   WriteShard(0);
   std::promise<void> indexing, waited;

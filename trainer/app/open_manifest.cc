@@ -19,6 +19,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(
     return FetchManifest(options.manifest, ToLoaderOptions(options, nullptr, spec), may_go_on);
   }
   IndexOptions index;
+  index.listing.check = may_go_on;
   index.progress = [&may_go_on](uint64_t) { return may_go_on(); };
   index.on_total = [&options](uint64_t bytes) {
     absl::FPrintF(stderr, "indexing %s: %s bytes\n", options.manifest, Grouped(bytes));
