@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 ShardBuilder ChessShard(int records) {
@@ -53,6 +54,17 @@ TEST_F(DatasetCommandsTest, VerifyingDamageExitsWithOne) {
   EXPECT_EQ(Run({"index", folder_.path(), "--exclude-corrupt", "--json"}), 0);
   EXPECT_EQ(Json()["records"], 99);
   EXPECT_EQ(Json()["damage"][0]["record"], 7);
+}
+
+TEST_F(DatasetCommandsTest, DoesNotAdviseToLeaveOutRecordsForADamagedManifest) {
+  folder_.Write("a.tfrecord", ChessShard(100).text());
+  ASSERT_EQ(Run({"index", folder_.path()}), 0) << error_;
+  folder_.Write("manifest.pb", folder_.Read("manifest.pb").substr(0, 40));
+  for (const char* more : {"--verify", "--update"}) {
+    EXPECT_EQ(Run({"index", folder_.path(), more}), 1);
+    EXPECT_THAT(error_, AllOf(HasSubstr("manifest.pb: "), HasSubstr("give --holdout again"),
+                              Not(HasSubstr("--exclude-corrupt"))));
+  }
 }
 
 TEST_F(DatasetCommandsTest, SaysHowMuchDamageIsNotListed) {

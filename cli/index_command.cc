@@ -197,21 +197,16 @@ void WarnOfEmptyShards(const Manifest& manifest) {
 
 absl::Status Index(IndexFlags flags) {
   PENSTOCK_RETURN_IF_ERROR(SetOptions(flags));
-  absl::StatusOr<IndexResult> result = BuildIndexWithProgress(flags.inputs, flags.index);
-  if (absl::IsDataLoss(result.status())) {
-    return absl::DataLossError(absl::StrCat(
-        result.status().message(),
-        "; --verify lists all damage, --exclude-corrupt leaves it out of the manifest"));
-  }
-  PENSTOCK_RETURN_IF_ERROR(result.status());
-  WarnOfEmptyShards(result->manifest);
-  flags.json ? PrintJson(*result, flags.index.output) : PrintText(*result, flags.index.output);
-  if (result->saved) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const IndexResult result,
+                            BuildIndexWithProgress(flags.inputs, flags.index));
+  WarnOfEmptyShards(result.manifest);
+  flags.json ? PrintJson(result, flags.index.output) : PrintText(result, flags.index.output);
+  if (result.saved) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat(DescribeAll(*result), flags.index.exclude_corrupt
-                                             ? "; no record would be left, so nothing is saved"
-                                             : "; the same with --exclude-corrupt leaves them "
-                                               "out, and reads only damaged shards again"));
+      absl::StrCat(DescribeAll(result), flags.index.exclude_corrupt
+                                            ? "; no record would be left, so nothing is saved"
+                                            : "; the same with --exclude-corrupt leaves them "
+                                              "out, and reads only damaged shards again"));
 }
 
 }  // namespace

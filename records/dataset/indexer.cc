@@ -229,13 +229,14 @@ class IndexRun {
     const bool there = std::filesystem::file_size(options_.output, error) > 0 && !error;
     if (!there || (options_.holdout.has_value() && !options_.update)) return absl::OkStatus();
     absl::StatusOr<Manifest> old = Manifest::Load(options_.output);
-    if (!old.ok() && !options_.update) {
-      return absl::Status(old.status().code(),
-                          absl::StrCat(old.status().message(),
-                                       ". It may hold records out, which shall not be lost: give "
-                                       "--holdout again, 0 for none"));
+    if (!old.ok()) {
+      return absl::Status(
+          old.status().code(),
+          absl::StrCat(old.status().message(),
+                       ". It may hold records out, which shall not be lost: give --holdout again, "
+                       "0 for none",
+                       options_.update ? ", and leave out --update" : ""));
     }
-    PENSTOCK_RETURN_IF_ERROR(old.status());
     if (!options_.holdout.has_value()) {
       scan_.holdout = old->holdout();
       kept_holdout_ = old->holdout().threshold > 0;
@@ -314,6 +315,11 @@ class IndexRun {
     // Damage may be nothing but a writer's work.
     if (scan.ok() || absl::IsDataLoss(scan.status())) {
       PENSTOCK_RETURN_IF_ERROR(OpenUnchanged(job).status());
+    }
+    if (absl::IsDataLoss(scan.status())) {
+      return absl::DataLossError(absl::StrCat(
+          scan.status().message(),
+          "; penstock index --verify lists all damage, --exclude-corrupt leaves it out"));
     }
     PENSTOCK_ASSIGN_OR_RETURN(job.scan, std::move(scan));
     if (!job.scan.damage.empty()) {

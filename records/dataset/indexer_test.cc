@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ShardBuilder ChessShard(int records, int first = 0) {
   ShardBuilder shard;
@@ -156,8 +157,15 @@ TEST_F(IndexerTest, ADamagedManifestIsReplacedOnceItIsSaidWhatToHoldOut) {
   std::string bytes = folder_.Read("manifest.pb");
   bytes.back() ^= 1;
   folder_.Write("manifest.pb", bytes);
-  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("give --holdout again")));
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss,
+                                AllOf(HasSubstr("give --holdout again, 0 for none"),
+                                      Not(HasSubstr("--exclude-corrupt")))));
   options_.holdout = HoldoutInfo{};
+  options_.update = true;
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss,
+                                AllOf(HasSubstr("manifest.pb: "), HasSubstr("leave out --update"),
+                                      Not(HasSubstr("--exclude-corrupt")))));
+  options_.update = false;
   EXPECT_OK(Index());
 }
 
@@ -315,7 +323,8 @@ TEST_F(IndexerTest, StopsAtDamageAndSavesNothing) {
   bad.FlipBitInPayload(3);
   folder_.Write("s1.tfrecord", bad.text());
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kDataLoss,
-                                AllOf(HasSubstr("s1.tfrecord"), HasSubstr("record 3 at offset"))));
+                                AllOf(HasSubstr("s1.tfrecord"), HasSubstr("record 3 at offset"),
+                                      HasSubstr("penstock index --verify lists all damage"))));
   EXPECT_FALSE(std::filesystem::exists(options_.output));
 }
 
