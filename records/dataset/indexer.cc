@@ -108,10 +108,18 @@ void MergeFeatures(std::span<const FeatureInfo> from, std::vector<FeatureInfo>& 
   }
 }
 
+absl::Status CheckOutputName(const std::string& output) {
+  if (!IsShardName(output)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(output,
+                   ": is named as shards are, so the next run over its folder would take "
+                   "the manifest for one; give it a name without .tfrecord"));
+}
+
 // Whatever else lies there, a shard perhaps, is not to be replaced.
 absl::Status CheckOutput(const std::string& output) {
   std::error_code ignored;  // Then it cannot be written either.
-  if (!std::filesystem::exists(output, ignored)) return absl::OkStatus();
+  if (!std::filesystem::exists(output, ignored)) return CheckOutputName(output);
   if (std::filesystem::is_directory(output, ignored)) {
     return absl::InvalidArgumentError(absl::StrCat(output,
                                                    ": is a folder; give the manifest's own name, ",
@@ -119,7 +127,7 @@ absl::Status CheckOutput(const std::string& output) {
   }
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(output));
   PENSTOCK_ASSIGN_OR_RETURN(const bool manifest, IsManifestFile(*source));
-  if (manifest || source->size() == 0) return absl::OkStatus();
+  if (manifest || source->size() == 0) return CheckOutputName(output);
   return absl::InvalidArgumentError(absl::StrCat(
       output, ": is there and is no manifest: it is not replaced; give the manifest another name"));
 }

@@ -16,8 +16,8 @@
 namespace penstock {
 
 struct IndexOptions {
-  // Where the manifest goes; shards are named relative to its folder. Not empty; a file that is
-  // there already is a manifest or empty.
+  // Where the manifest goes; shards are named relative to its folder. Not empty, and not named as a
+  // shard; a file that is there already is a manifest or empty.
   std::string output;
   bool absolute = false;  // Absolute shard paths instead.
   // Which records are held out. None given: those that the manifest at `output` holds out; a new
@@ -71,7 +71,8 @@ struct IndexResult {
 // manifest. What an interrupted run, or one that saved nothing, has finished with the same options
 // is not read again: it stands in a hidden file beside `output` until a manifest is saved. Without
 // `verify` what a run with it has finished counts too. Damaged shards are always read again.
-// kInvalidArgument, before anything is read: what lies at `output` is no manifest.
+// kInvalidArgument, before anything is read: what lies at `output` is no manifest, or its name is a
+// shard's.
 // kPermissionDenied: a shard lies behind a link that no server follows whose root is the manifest's
 // folder (with `absolute`: "/"), unless `in_memory`.
 // Without `verify` and `exclude_corrupt`: kDataLoss at the first damage, naming file, record and

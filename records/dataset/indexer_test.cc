@@ -118,6 +118,15 @@ TEST_F(IndexerTest, ReplacesManifestsAlone) {
   EXPECT_OK(Index());
 }
 
+TEST_F(IndexerTest, AManifestIsNotNamedAsAShard) {
+  WriteShards(1);
+  options_.output = folder_.File("s.tfrecord.pb");
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                AllOf(HasSubstr("s.tfrecord.pb: is named as shards are"),
+                                      HasSubstr("without .tfrecord"))));
+  EXPECT_EQ(folder_.NumEntries(), 1u);
+}
+
 TEST_F(IndexerTest, WritesNothingWhereItIsToStayInMemory) {
   WriteShards(2);
   options_.in_memory = true;

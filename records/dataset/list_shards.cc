@@ -14,11 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool LooksLikeShard(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name[0] != '.' && absl::StrContains(name, ".tfrecord");
-}
-
 // Whether `path` is one of the folders that it lies in, as a link can be: all of their shards would
 // be listed again, as often as the kernel follows links. The folders' places are compared.
 bool LeadsToItself(const fs::path& path) {
@@ -68,7 +63,7 @@ absl::Status ListFolder(const std::string& folder, const ListCallbacks& callback
                          ": is a link to a folder that it lies in: its shards would be "
                          "read again and again; remove it"));
       }
-    } else if (LooksLikeShard(it->path())) {
+    } else if (IsShardName(it->path().string())) {
       out.push_back(it->path().string());
     }
   }
@@ -99,6 +94,11 @@ absl::Status CheckDistinct(const std::vector<std::string>& paths, const ListCall
 }
 
 }  // namespace
+
+bool IsShardName(absl::string_view path) {
+  const absl::string_view name = path.substr(path.rfind('/') + 1);
+  return !absl::StartsWith(name, ".") && absl::StrContains(name, ".tfrecord");
+}
 
 std::string NormalPath(const std::string& path) {
   std::error_code ignored;

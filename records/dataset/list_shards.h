@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace penstock {
 
@@ -29,6 +30,9 @@ struct ListCallbacks {
 // may not be read, lost+found excepted. kInvalidArgument: the same file twice, or no paths.
 absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string> paths,
                                                     const ListCallbacks& callbacks = {});
+
+// Whether ListShards() takes a file of this name for a shard.
+bool IsShardName(absl::string_view path);
 
 // `file` as a path relative to `folder`, both relative to the working folder or absolute.
 // kInvalidArgument: it does not lie beneath.
