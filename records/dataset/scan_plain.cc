@@ -115,7 +115,8 @@ class PlainScan {
   }
 
   // Where the next whole frame after offset_ begins: a right length CRC and a right payload CRC, so
-  // that chance finds one in 2^64 places. The source's size if there is none.
+  // that chance finds one in 2^64 places. One that is too long for a chunk is none: it is left out
+  // in any case, and to check its payload takes as much memory. The source's size if there is none.
   absl::StatusOr<uint64_t> NextFrame() {
     const uint64_t size = source_.size();
     for (uint64_t from = offset_ + 1; from + kFrameOverhead <= size;) {
@@ -125,7 +126,7 @@ class PlainScan {
       from += at;
       if (at + kFrameOverhead > data.size()) continue;
       const uint64_t length = FrameLength(data.subspan(at));
-      if (length <= size - from - kFrameOverhead) {
+      if (length <= size - from - kFrameOverhead && CheckLength(length).ok()) {
         PENSTOCK_ASSIGN_OR_RETURN(data, window_.Peek(from, length + kFrameOverhead));
         Frame frame;
         if (TryParseFrame(data, 0, Verify::kPayload, frame)) return from;

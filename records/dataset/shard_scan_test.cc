@@ -233,6 +233,37 @@ TEST(ShardScanTest, DamagedRecordsInARowAreOnePlace) {
   EXPECT_EQ(scan.excluded_records, 5u);
 }
 
+// Notes how much was read at once.
+class NotingSource : public ByteSource {
+ public:
+  explicit NotingSource(const ByteSource& source) : source_(source) {}
+  absl::string_view name() const override { return source_.name(); }
+  uint64_t size() const override { return source_.size(); }
+  absl::Status ReadAt(uint64_t offset, std::span<uint8_t> out) const override {
+    longest_read_ = std::max(longest_read_, out.size());
+    return source_.ReadAt(offset, out);
+  }
+  size_t longest_read() const { return longest_read_; }
+
+ private:
+  const ByteSource& source_;
+  mutable size_t longest_read_ = 0;
+};
+
+TEST(ShardScanTest, ReadsNoRecordBehindDamageThatIsTooLong) {
+  ShardBuilder shard({"damaged", std::string(8 << 20, 'x'), "good"});
+  shard.FlipBitInLength(0);
+  const NotingSource source(shard.source());
+  ScanOptions options = Collecting(4096);
+  options.max_raw_chunk_bytes = 1 << 20;
+  ASSERT_OK_AND_ASSIGN(const ShardScan scan, ScanShard(source, options));
+  EXPECT_LT(source.longest_read(), 2u << 20);
+  ASSERT_EQ(scan.chunks.size(), 1u);
+  EXPECT_EQ(scan.chunks[0].gap, shard.OffsetOf(2));
+  EXPECT_EQ(scan.damage.loss().places, 1u);
+  EXPECT_FALSE(scan.damage.loss().all_counted);
+}
+
 // One gzip member of 5 MiB that cannot be made smaller.
 ShardBuilder LargeStream() {
   std::string noise(5 << 20, '\0');
