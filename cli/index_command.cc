@@ -215,7 +215,9 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "index",
       "Write a manifest: the chunks, counts and checksums of TFRecord shards. Lengths and CRCs of\n"
-      "all records are checked. Interrupted, it continues where it was when called again.",
+      "all records are checked. Called again after it was interrupted or stopped at damage, it "
+      "does\n"
+      "not read again the shards that it had finished; one that it was reading begins anew.",
       "penstock index data --holdout 5%\n"
       "penstock index data/*.tfrecord -o data/manifest.pb --verify --exclude-corrupt");
   auto flags = std::make_shared<IndexFlags>();
