@@ -31,6 +31,13 @@ uint64_t SpecBytes(const Decodings& spec) {
   return spec.bytes() < kCounted ? 0 : spec.bytes();
 }
 
+// Windows whose rows wait for memory: the first of them was refused it. One that no thread has
+// looked at yet, because all of them read or send, waits for those.
+uint64_t StarvedWindows(const SessionState& session) {
+  const WindowState* first = session.waiting_used.first();
+  return first == nullptr || first->fits_at == 0 ? 0 : session.waiting_used.size();
+}
+
 absl::Status UnknownWindow(uint64_t window) {
   return absl::InvalidArgumentError(absl::StrCat("window ", window, " is not open"));
 }
@@ -357,7 +364,7 @@ EngineStats Scheduler::stats() const {
 SessionStats Scheduler::stats(const SessionState& session) const {
   MutexLock lock(&mutex_);
   return {.windows = session.windows.size(),
-          .starved_windows = session.waiting_used.size(),
+          .starved_windows = StarvedWindows(session),
           .waiting_requests = session.requests.size(),
           .waiting_bytes = session.waiting_bytes,
           .part_bytes = session.home->part_bytes()};

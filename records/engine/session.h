@@ -34,7 +34,7 @@ class SessionEvents {
 // What a session has asked for and not received.
 struct SessionStats {
   uint64_t windows = 0;           // Open.
-  uint64_t starved_windows = 0;   // Of these: rows were asked for, and wait for memory.
+  uint64_t starved_windows = 0;   // Of these: rows were asked for, and memory refused.
   uint64_t waiting_requests = 0;  // That have not ended.
   uint64_t waiting_bytes = 0;     // Of their rows that are not taken to be decoded.
   uint64_t part_bytes = 0;        // Of parts that have not returned.
