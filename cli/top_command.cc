@@ -80,12 +80,12 @@ nlohmann::json ToJson(const ServerLoad& server) {
                {"bytes_per_second", server.bytes_per_second},
                {"waiting_requests", server.waiting_requests},
                {"waiting_bytes", server.waiting_bytes},
-               {"hit_share", server.hit_share},
                {"busy_share", server.busy_share},
                {"cores_used", server.cores_used},
                {"memory_bytes", server.memory_bytes},
                {"memory_budget_bytes", server.memory_budget_bytes},
                {"clients", nlohmann::json::array()}});
+  json["hit_share"] = server.hit_share.has_value() ? nlohmann::json(*server.hit_share) : nullptr;
   for (const ClientLoad& client : server.clients) json["clients"].push_back(ToJson(client));
   return json;
 }

@@ -62,6 +62,15 @@ ClientLoad LoadOf(const v1::StreamStats& before, const v1::StreamStats& now) {
 
 std::string Percent(double share) { return absl::StrFormat("%.0f%%", 100 * share); }
 
+// At most 4 columns up to 10^7.
+std::string Whole(double count) {
+  return count < 9999.5 ? absl::StrFormat("%.0f", count) : absl::StrFormat("%.0fk", count / 1000);
+}
+
+std::string Cores(double cores) {
+  return cores < 99.95 ? absl::StrFormat("%.1f", cores) : Whole(cores);
+}
+
 // Divides `count` until it has three digits; returns how often, less than `units` times.
 size_t Scale(double& count, double base, size_t units) {
   size_t unit = 0;
@@ -73,7 +82,7 @@ size_t Scale(double& count, double base, size_t units) {
 // 80 columns.
 template <typename... Fields>
 std::string Row(const Fields&... fields) {
-  return Clipped(absl::StrFormat("%-21s %-8s %5s %5s %5s %4s %4s %4s %11s %3s", fields...));
+  return Clipped(absl::StrFormat("%-21s %-8s %5s %5s %5s %4s %4s %4s %11s %4s", fields...));
 }
 
 std::string MemoryText(const ServerLoad& server) {
@@ -97,15 +106,15 @@ std::string ServerLine(const ServerLoad& server, const std::string& address) {
   if (!server.status.ok()) return Row(address, server.state(), "", "", "", "", "", "", "", "");
   return Row(address, server.state(), ShortCount(server.rows_per_second),
              ShortBytes(server.bytes_per_second), ShortBytes(server.waiting_bytes),
-             Percent(server.hit_share), Percent(server.busy_share),
-             absl::StrFormat("%.1f", server.cores_used), MemoryText(server),
-             absl::StrCat(server.clients.size()));
+             server.hit_share.has_value() ? Percent(*server.hit_share) : "-",
+             Percent(server.busy_share), Cores(server.cores_used), MemoryText(server),
+             Whole(static_cast<double>(server.clients.size())));
 }
 
 std::string ClientLine(const ClientLoad& client) {
   const std::string name = client.client.empty() ? client.peer : client.client;
   return Clipped(absl::StrFormat(
-      "  %-28s %6s %6s %6s  %d waiting, reads slowly %s", CutInTheMiddle(name, 28),
+      "  %-28s %6s %6s %6s  %d waiting, slow %s", CutInTheMiddle(name, 28),
       ShortCount(client.rows_per_second), ShortBytes(client.bytes_per_second),
       ShortBytes(client.waiting_bytes), client.waiting_requests, Percent(client.slow_share)));
 }
@@ -125,8 +134,8 @@ std::string TotalLine(const std::vector<ServerLoad>& servers) {
   }
   return Row(absl::StrFormat("%d servers", servers.size()), absl::StrFormat("%d up", up),
              ShortCount(total.rows_per_second), ShortBytes(total.bytes_per_second),
-             ShortBytes(total.waiting_bytes), "", "", absl::StrFormat("%.1f", total.cores_used),
-             MemoryText(total), absl::StrCat(clients));
+             ShortBytes(total.waiting_bytes), "", "", Cores(total.cores_used), MemoryText(total),
+             Whole(static_cast<double>(clients)));
 }
 
 }  // namespace
@@ -157,7 +166,7 @@ ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::Serv
   load.bytes_per_second = (now->totals().bytes() - from.totals().bytes()) * per_second;
   load.waiting_requests = engine.waiting_requests();
   load.waiting_bytes = engine.waiting_bytes();
-  load.hit_share = Share(hits, hits + loads);
+  if (hits + loads > 0) load.hit_share = Share(hits, hits + loads);
   load.busy_share = BusyShare(from, *now, seconds);
   load.cores_used = (now->cpu_seconds() - from.cpu_seconds()) * per_second;
   load.memory_bytes = engine.resident_bytes();

@@ -4,6 +4,7 @@
 #define PENSTOCK_CLI_TOP_TABLE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ struct ServerLoad {
   double bytes_per_second = 0;  // Sent.
   uint64_t waiting_requests = 0;
   uint64_t waiting_bytes = 0;
-  double hit_share = 0;  // Of chunks that windows needed, those that were in memory: 0 to 1.
+  // Of chunks that windows needed, those that were in memory: 0 to 1; nothing if none was needed.
+  std::optional<double> hit_share = {};
   // 0 to 1: of the time of the engine's threads or, where that is more, of the cores, which also
   // serve gRPC and TLS.
   double busy_share = 0;
