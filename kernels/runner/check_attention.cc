@@ -8,12 +8,6 @@ namespace {
 
 using reference::AttentionShape;
 
-#if defined(PENSTOCK_SIMT_EMULATION)
-constexpr bool kEmulated = true;
-#else
-constexpr bool kEmulated = false;
-#endif
-
 // Indices of dropout need more than 32 bits.
 constexpr uint64_t kKey = 12345, kFirstSample = (uint64_t{1} << 40) + 1000;
 
@@ -132,8 +126,6 @@ void CheckDim(Checker& checker, size_t dim) {
   if (begin("1_token")) CheckShape<T>(checker, {3, 1, 1, dim});
   if (begin("17_tokens")) CheckShape<T>(checker, {1, 17, 3, dim});
   if (begin("dropout")) CheckShape<T>(checker, {2, 33, 1, dim}, false, 0.25);
-  // Emulated, a multiplication of float tiles is 64 shuffles.
-  if (kEmulated && sizeof(T) == 4 && dim > 16) return;
   if (begin("63_tokens")) CheckShape<T>(checker, {1, 63, 1, dim});
   if (begin("64_tokens")) CheckShape<T>(checker, {1, 64, 3, dim});
   if (begin("65_tokens")) CheckShape<T>(checker, {1, 65, 1, dim});
@@ -147,7 +139,6 @@ void CheckLarge(Checker& checker, size_t dim) {
   if (checker.Begin(of + "144_tokens_dropout")) {
     CheckShape<T>(checker, {1, 144, 1, dim}, false, 0.1);  // More tiles than warps.
   }
-  if (kEmulated && sizeof(T) == 4) return;
   if (checker.Begin(of + "256_tokens")) CheckShape<T>(checker, {1, 256, 1, dim});
   if (checker.Begin(of + "bias_dropout")) CheckShape<T>(checker, {2, 64, 2, dim}, true, 0.1);
 }
@@ -246,7 +237,7 @@ void CheckAttention(Checker& checker) {
     CheckDim<float>(checker, dim);
   }
   CheckLarge<Bf16>(checker, 64);
-  CheckLarge<float>(checker, kEmulated ? 16 : 64);
+  for (size_t dim : {16, 64}) CheckLarge<float>(checker, dim);
   for (size_t dim : {16, 32, 64}) CheckLargeScores<Bf16>(checker, {1, 65, 1, dim});
   CheckLargeScores<float>(checker, {1, 20, 1, 16});
   CheckLowScores<Bf16>(checker);
