@@ -129,9 +129,12 @@ absl::Status Check(cublasStatus_t status, absl::string_view what) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CublasGemm>> CublasGemm::Open() {
-  PENSTOCK_ASSIGN_OR_RETURN(
-      SharedLibrary library,
-      SharedLibrary::Open(CublasLtSpec(), LibraryFolders(LibraryEnvironment::FromProcess())));
+  return OpenFrom(CublasLtSpec(), LibraryFolders(LibraryEnvironment::FromProcess()));
+}
+
+absl::StatusOr<std::unique_ptr<CublasGemm>> CublasGemm::OpenFrom(
+    const LibrarySpec& spec, const std::vector<std::string>& folders) {
+  PENSTOCK_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::Open(spec, folders));
   std::unique_ptr<CublasGemm> gemm(new CublasGemm(std::move(library)));
   cublasLtHandle_t handle = nullptr;
   PENSTOCK_RETURN_IF_ERROR(Check(gemm->functions_->create(&handle), "cublasLtCreate"));

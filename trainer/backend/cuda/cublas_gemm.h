@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,6 +28,9 @@ class CublasGemm {
 
   // On the current GPU. The errors of SharedLibrary::Open(); kInternal: the library has one.
   static absl::StatusOr<std::unique_ptr<CublasGemm>> Open();
+  // The same, of `spec` and in `folders`.
+  static absl::StatusOr<std::unique_ptr<CublasGemm>> OpenFrom(
+      const LibrarySpec& spec, const std::vector<std::string>& folders);
   ~CublasGemm();
   CublasGemm(const CublasGemm&) = delete;
   CublasGemm& operator=(const CublasGemm&) = delete;

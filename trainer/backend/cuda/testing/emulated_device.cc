@@ -112,8 +112,10 @@ class EmulatedMarks final : public StreamMarks {
 
 }  // namespace
 
-EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options)
+EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options,
+                               std::unique_ptr<EmulatedProducts> products)
     : options_(options),
+      products_(std::move(products)),
       info_{.name = "emulated",
             .numerics = "emulated",
             .math_library = "plain products",
@@ -133,9 +135,12 @@ std::string EmulatedDevice::OtherUsers() const {
              : absl::StrCat(options_.used_by_others >> 20, " MiB in process 4711");
 }
 
-size_t EmulatedDevice::Workspace(const DeviceOp& op) { return KernelWorkspace(op); }
+size_t EmulatedDevice::Workspace(const DeviceOp& op) {
+  return products_ && IsGemm(op.kind) ? products_->Workspace(op) : KernelWorkspace(op);
+}
 
 absl::Status EmulatedDevice::Prepare(const DeviceOp& op) {
+  if (products_) return products_->Prepare(op);
   const bool can = options_.has_products &&
                    (op.kind != DeviceOpKind::kLinearGelu || options_.ends_in_gelu) &&
                    (op.kind != DeviceOpKind::kLinearBackwardGelu || options_.ends_in_gelu_backward);
@@ -143,6 +148,7 @@ absl::Status EmulatedDevice::Prepare(const DeviceOp& op) {
 }
 
 absl::Status EmulatedDevice::AdoptGemmPlan(absl::string_view plan) {
+  if (products_) return products_->Adopt(plan);
   if (!absl::StartsWith(plan, "plain")) return absl::FailedPreconditionError("products are plain");
   gemm_plan_ = std::string(plan);
   return absl::OkStatus();
@@ -184,10 +190,22 @@ absl::Status EmulatedDevice::Execute(const DeviceOp& op) {
   return absl::OkStatus();
 }
 
-void EmulatedDevice::Push(const DeviceOp& op, DeviceQueue queue) {
-  streams_.Push(queue, [this, op, queue] {
-    return watch_ ? watch_(op, queue, [&] { return Execute(op); }) : Execute(op);
-  });
+absl::StatusOr<EmulatedDevice::Work> EmulatedDevice::WorkOf(const DeviceOp& op) {
+  if (!products_ || !IsGemm(op.kind)) return [op] { return Execute(op); };
+  std::optional<FakeStream::Work> queued;
+  FakeStream stream;
+  stream.queue = [&](FakeStream::Work work) { queued = std::move(work); };
+  PENSTOCK_RETURN_IF_ERROR(products_->Run(op, stream));
+  if (!queued.has_value()) return absl::InternalError("a product that queued nothing");
+  return [start = queued->start] {
+    start();
+    return absl::OkStatus();
+  };
+}
+
+void EmulatedDevice::Push(const DeviceOp& op, DeviceQueue queue, const Work& work) {
+  streams_.Push(queue,
+                [this, op, queue, work] { return watch_ ? watch_(op, queue, work) : work(); });
 }
 
 void EmulatedDevice::Do(DeviceQueue queue, Captured work) {
@@ -201,7 +219,8 @@ void* EmulatedDevice::StreamOf(DeviceQueue queue) {
 }
 
 absl::Status EmulatedDevice::Run(const DeviceOp& op, DeviceQueue queue) {
-  Do(queue, [this, op, queue] { Push(op, queue); });
+  PENSTOCK_ASSIGN_OR_RETURN(const Work work, WorkOf(op));
+  Do(queue, [this, op, queue, work] { Push(op, queue, work); });
   return absl::OkStatus();
 }
 

@@ -1,5 +1,5 @@
 // A device on the CPU: our kernels' own source on the emulation of kernels/simt, and plain matrix
-// products in place of cuBLASLt; queued work runs late (late_streams.h).
+// products in place of cuBLASLt, or those of a library; queued work runs late (late_streams.h).
 #ifndef PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_EMULATED_DEVICE_H_
 #define PENSTOCK_TRAINER_BACKEND_CUDA_TESTING_EMULATED_DEVICE_H_
 
@@ -28,18 +28,33 @@ struct EmulatedDeviceOptions {
   std::optional<uint64_t> seed = std::nullopt;   // LateStreams' own.
 };
 
+// Matrix products of a library, which may differ from the plain ones.
+class EmulatedProducts {
+ public:
+  virtual ~EmulatedProducts() = default;
+  // As Device has them, of products alone.
+  virtual size_t Workspace(const DeviceOp& op) = 0;
+  virtual absl::Status Prepare(const DeviceOp& op) = 0;
+  virtual std::string Plan() const = 0;
+  virtual absl::Status Adopt(absl::string_view plan) = 0;
+  // Queues one piece of work on `stream`.
+  virtual absl::Status Run(const DeviceOp& op, FakeStream& stream) = 0;
+};
+
 // Memory begins as NaNs. Several may run in threads of their own: the emulation takes one launch at
 // a time.
 class EmulatedDevice final : public Device {
  public:
-  explicit EmulatedDevice(const EmulatedDeviceOptions& options = {});
+  // Without `products` they are plain.
+  explicit EmulatedDevice(const EmulatedDeviceOptions& options = {},
+                          std::unique_ptr<EmulatedProducts> products = nullptr);
 
   const DeviceInfo& info() const override { return info_; }
   std::string OtherUsers() const override;
   size_t Workspace(const DeviceOp& op) override;
   absl::Status Prepare(const DeviceOp& op) override;
-  std::string GemmPlan() const override { return gemm_plan_; }
-  // Takes any that begins with "plain", and multiplies as ever.
+  std::string GemmPlan() const override { return products_ ? products_->Plan() : gemm_plan_; }
+  // Plain products take any that begins with "plain", and multiply as ever.
   absl::Status AdoptGemmPlan(absl::string_view plan) override;
   absl::StatusOr<void*> Allocate(size_t bytes) override;
   absl::StatusOr<void*> AllocateHost(size_t bytes) override;
@@ -73,6 +88,9 @@ class EmulatedDevice final : public Device {
     void operator()(void* memory) const { std::free(memory); }
   };
   static absl::Status Execute(const DeviceOp& op);
+  using Work = std::function<absl::Status()>;
+  // What is to happen when it is the operation's turn.
+  absl::StatusOr<Work> WorkOf(const DeviceOp& op);
   // Of a graph; `push` queues it.
   using Captured = std::function<void()>;
   struct Capture {
@@ -93,9 +111,10 @@ class EmulatedDevice final : public Device {
   // Now, or by the graph.
   void Do(DeviceQueue queue, Captured work);
   absl::Status CaptureWait(DeviceEvent event, DeviceQueue queue);
-  void Push(const DeviceOp& op, DeviceQueue queue);
+  void Push(const DeviceOp& op, DeviceQueue queue, const Work& work);
 
   const EmulatedDeviceOptions options_;
+  const std::unique_ptr<EmulatedProducts> products_;
   DeviceInfo info_;
   std::vector<std::unique_ptr<void, Freer>> memory_;
   std::optional<Capture> capture_;

@@ -1,0 +1,118 @@
+// Whole steps whose matrix products are those of the GPU, by a fake cuBLASLt; the rest is emulated.
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/backend/cuda/cublas_gemm.h"
+#include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/backend/cuda/cuda_libraries.h"
+#include "trainer/backend/cuda/testing/checking_device.h"
+#include "trainer/backend/cuda/testing/emulated_device.h"
+#include "trainer/backend/cuda/testing/fake_cublaslt.h"
+#include "trainer/backend/testing/boards.h"
+#include "trainer/backend/testing/reference_model.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const BoardModelConfig kSmall{"small", 1, 32, 2, 48};
+constexpr size_t kRows = 4;
+
+class CublasProducts final : public EmulatedProducts {
+ public:
+  CublasProducts()
+      : gemm_(CublasGemm::OpenFrom(CublasLtSpec(), {PENSTOCK_FAKE_CUBLASLT}).value()) {}
+
+  size_t Workspace(const DeviceOp&) override { return CublasGemm::kWorkspaceBytes; }
+  absl::Status Prepare(const DeviceOp& op) override { return gemm_->Prepare(op); }
+  std::string Plan() const override { return gemm_->Plan(); }
+  absl::Status Adopt(absl::string_view plan) override { return gemm_->Adopt(plan); }
+  absl::Status Run(const DeviceOp& op, FakeStream& stream) override {
+    return gemm_->Run(op, reinterpret_cast<cudaStream_t>(&stream));
+  }
+
+ private:
+  const std::unique_ptr<CublasGemm> gemm_;
+};
+
+class CublasStepTest : public testing::Test {
+ protected:
+  CublasStepTest() { fake_.Reset(); }
+
+  absl::StatusOr<std::unique_ptr<CudaBackend>> Create(bool bf16, bool graphs = true,
+                                                      DeviceLog* log = nullptr) {
+    std::unique_ptr<Device> device;
+    auto emulated = std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{},
+                                                     std::make_unique<CublasProducts>());
+    if (log == nullptr) {
+      device = std::move(emulated);
+    } else {
+      device = std::make_unique<CheckingDevice>(std::move(emulated), *log);
+    }
+    return CudaBackend::Create(kSmall,
+                               {.shards = 2, .global_rows = kRows, .bf16 = bf16, .graphs = graphs},
+                               std::move(device));
+  }
+  static void Begin(CudaBackend& backend) {
+    TrainState state(backend.table().arena_size());
+    state.parameters = InitialParameters(backend.table());
+    ASSERT_OK(backend.SetState(std::move(state)));
+  }
+  // The error of a step's whole gradient, relative to its norm.
+  double GradientError(bool bf16, DeviceLog* log = nullptr) {
+    const RandomBoards boards(kRows);
+    ReferenceModel model(kSmall, boards);
+    const double loss = model.Run();
+    auto backend = Create(bf16, /*graphs=*/true, log).value();
+    Begin(*backend);
+    plan_ = backend->Describe().gemm_plan;
+    const absl::StatusOr<StepResult> result = backend->Step(boards.rows(), {});
+    EXPECT_OK(result.status()) << fake_.reason();
+    if (!result.ok()) return 1;
+    EXPECT_NEAR(result->loss, loss, (bf16 ? 0.02 : 1e-5) * loss);
+    const std::vector<float> gradients = backend->ReadGradients().value();
+    double error = 0, size = 0;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      error += std::pow(gradients[i] - model.gradients[i], 2);
+      size += std::pow(model.gradients[i], 2);
+    }
+    return std::sqrt(error / size);
+  }
+  static std::vector<float> Train(CudaBackend& backend, size_t steps) {
+    Begin(backend);
+    for (size_t step = 0; step < steps; ++step) {
+      EXPECT_OK(backend.Step(RandomBoards(kRows, step).rows(), {.clip_norm = 0.1}).status());
+    }
+    return (*backend.State())->parameters;
+  }
+
+  std::string plan_;  // Of the last one.
+  FakeCublasLt& fake_ = FakeCublasLt::At(PENSTOCK_FAKE_CUBLASLT "/libcublasLt.so.13");
+};
+
+// Tolerances as in gpu_test.cc.
+TEST_F(CublasStepTest, Fp32StepMatchesTheDoubleReference) {
+  DeviceLog log;
+  EXPECT_LT(GradientError(/*bf16=*/false, &log), 2e-5);
+  EXPECT_THAT(log.problems, IsEmpty());
+  EXPECT_THAT(plan_, Not(HasSubstr("GELU")));  // They are kernels.
+}
+
+TEST_F(CublasStepTest, AProductThatTheLibraryLacksIsNamed) {
+  fake_.Refuse(CUBLASLT_EPILOGUE_BIAS, CUBLAS_STATUS_NOT_SUPPORTED);
+  EXPECT_THAT(Create(/*bf16=*/true),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("linear of 128 rows, 40 to 32 columns: cuBLASLt")));
+}
+
+}  // namespace
+}  // namespace penstock
