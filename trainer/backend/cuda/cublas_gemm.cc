@@ -114,6 +114,14 @@ int64_t ColumnsBeforeGelu(const DeviceOp& op) {
   return static_cast<int64_t>(op.kind == DeviceOpKind::kLinearGelu ? op.out : op.in);
 }
 
+// Where the epilogue's vectors are said to lie when an algorithm is chosen or checked, for which
+// cuBLASLt takes their alignment from their addresses: at a multiple of 16 bytes and of no more, as
+// arenas promise, whatever the first operation of these numbers has.
+const void* PromisedAddress() {
+  alignas(32) static const char place[32] = {};
+  return place + 16;
+}
+
 bool HasResidual(const DeviceOp& op) {
   return op.kind == DeviceOpKind::kLinear && op.operands.size() > 4;
 }
@@ -177,14 +185,12 @@ absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
   PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, s.a_op));
   PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, s.b_op));
   PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
-  // An algorithm may depend on where the epilogue's vectors lie: at multiples of 16 bytes, here
-  // too.
   if (op.kind == DeviceOpKind::kLinear || op.kind == DeviceOpKind::kLinearGelu) {
-    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, op.operands[2].at));
+    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, PromisedAddress()));
   }
-  if (const void* before = BeforeGelu(op); before != nullptr) {
+  if (BeforeGelu(op) != nullptr) {
     PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, ColumnsBeforeGelu(op)));
-    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, before));
+    PENSTOCK_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, PromisedAddress()));
   }
   product->beta = accumulates || HasResidual(op) ? 1.0f : 0.0f;
   return product;

@@ -299,6 +299,20 @@ TEST_F(CublasGemmTest, TheFirstAlgorithmThatFitsArenasIsTaken) {
   EXPECT_THAT(fake_.used(), ElementsAre(7, 6, 8));
 }
 
+TEST_F(CublasGemmTest, AnAlgorithmIsChosenByNumbersAlone) {
+  for (const Kind kind : {Kind::kLinear, Kind::kLinearGelu, Kind::kLinearBackwardGelu}) {
+    SCOPED_TRACE(DeviceOpName(kind));
+    const Product well_aligned(kind, kWhole, true, false, /*alignment=*/256);
+    const Product product(kind, kWhole, true);
+    ASSERT_OK(gemm().Prepare(well_aligned.op()));
+    ASSERT_OK(gemm().Run(product.op(), nullptr)) << fake_.reason();
+    product.ExpectResults();
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CublasGemm> other, Open());
+    ASSERT_OK(other->Prepare(product.op()));
+    EXPECT_THAT(gemm().Plan(), HasSubstr(other->Plan()));
+  }
+}
+
 TEST_F(CublasGemmTest, AGeluThatTheLibraryLacksIsUnimplemented) {
   for (const cublasStatus_t status :
        {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_SUCCESS}) {

@@ -20,6 +20,7 @@
 namespace penstock {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -107,11 +108,44 @@ TEST_F(CublasStepTest, Fp32StepMatchesTheDoubleReference) {
   EXPECT_THAT(plan_, Not(HasSubstr("GELU")));  // They are kernels.
 }
 
+TEST_F(CublasStepTest, Bf16StepIsNearTheReference) {
+  DeviceLog log;
+  EXPECT_LT(GradientError(/*bf16=*/true, &log), 0.02);
+  EXPECT_THAT(log.problems, IsEmpty());
+  EXPECT_THAT(plan_, AllOf(HasSubstr("linear and GELU"), HasSubstr("and GELU backward")));
+}
+
+TEST_F(CublasStepTest, GelusThatTheLibraryLacksAreKernels) {
+  fake_.Refuse(CUBLASLT_EPILOGUE_DGELU, CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_LT(GradientError(/*bf16=*/true), 0.02);
+  EXPECT_THAT(plan_, AllOf(HasSubstr("linear and GELU"), Not(HasSubstr("and GELU backward"))));
+  fake_.Refuse(CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLAS_STATUS_NOT_SUPPORTED);
+  EXPECT_LT(GradientError(/*bf16=*/true), 0.02);
+  EXPECT_THAT(plan_, Not(HasSubstr("GELU")));
+}
+
 TEST_F(CublasStepTest, AProductThatTheLibraryLacksIsNamed) {
   fake_.Refuse(CUBLASLT_EPILOGUE_BIAS, CUBLAS_STATUS_NOT_SUPPORTED);
   EXPECT_THAT(Create(/*bf16=*/true),
               StatusIs(absl::StatusCode::kUnimplemented,
                        HasSubstr("linear of 128 rows, 40 to 32 columns: cuBLASLt")));
+}
+
+TEST_F(CublasStepTest, GraphsDoNotChangeTheBits) {
+  auto graphs = Create(/*bf16=*/true).value(), none = Create(true, /*graphs=*/false).value();
+  EXPECT_EQ(Train(*graphs, 5), Train(*none, 5));
+}
+
+TEST_F(CublasStepTest, AnAdoptedPlanHasItsBits) {
+  const FakeAlgorithm at_once{.id = 12}, in_parts{.id = 11, .parts = 2};
+  fake_.SetAlgorithms({in_parts, at_once});
+  auto first = Create(/*bf16=*/true).value();
+  fake_.SetAlgorithms({at_once, in_parts});
+  auto other = Create(/*bf16=*/true).value(), adopting = Create(/*bf16=*/true).value();
+  ASSERT_OK(adopting->AdoptGemmPlan(first->Describe().gemm_plan));
+  const std::vector<float> bits = Train(*first, 2);
+  EXPECT_NE(Train(*other, 2), bits);
+  EXPECT_EQ(Train(*adopting, 2), bits);
 }
 
 }  // namespace
