@@ -315,11 +315,14 @@ absl::Status CublasGemm::CheckAlgorithm(const Product& product, const void* algo
   const cublasStatus_t status = functions_->check(
       static_cast<cublasLtHandle_t>(handle_), product.desc, product.a, product.b, product.d,
       product.d, static_cast<const cublasLtMatmulAlgo_t*>(algorithm), &result);
-  if (status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= kWorkspaceBytes) {
-    return absl::OkStatus();
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cuBLASLt cannot run it here: status ", static_cast<int>(status)));
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("cuBLASLt cannot run it here: status ", static_cast<int>(status)));
+  if (result.workspaceSize <= kWorkspaceBytes) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("cuBLASLt takes ", result.workspaceSize,
+                                                    " bytes of workspace for it here, of ",
+                                                    kWorkspaceBytes));
 }
 
 absl::Status CublasGemm::Adopt(absl::string_view plan) {

@@ -431,6 +431,13 @@ TEST_F(AdoptionTest, NothingIsAdoptedOfAPlanThatOneProductCannotRun) {
   EXPECT_EQ(other_->Plan(), plan);
 }
 
+TEST_F(AdoptionTest, AnAlgorithmThatTakesTooMuchWorkspaceIsRefused) {
+  Prepare({{.id = 12}, {.id = 11, .parts = 1u << 20}});
+  ExpectRefused(gemm().Plan(),
+                AllOf(HasSubstr("linear fp32 5x40x32"),
+                      HasSubstr("671088640 bytes of workspace for it here, of 33554432")));
+}
+
 TEST_F(AdoptionTest, AnotherTextIsNoPlan) {
   Prepare({{.id = 12}});
   EXPECT_THAT(other_->Adopt("plain"), Not(IsOk()));
