@@ -2,7 +2,9 @@
 
 #include <cublasLt.h>
 
+#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -77,6 +79,9 @@ struct CublasGemm::Product {
 };
 
 namespace {
+
+// Of which the fastest one that can be used is taken; nearly always that is the first.
+constexpr int kMostResults = 8;
 
 // What cuBLASLt multiplies: (m, k) by (k, n), as stored.
 struct Stored {
@@ -218,12 +223,12 @@ absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
     status.Update(
         Check(f.set_preference(preference, attribute, &alignment, sizeof(alignment)), "alignment"));
   }
-  cublasLtMatmulHeuristicResult_t found = {};
+  std::array<cublasLtMatmulHeuristicResult_t, kMostResults> found = {};
   int count = 0;
   if (status.ok()) {
     const cublasStatus_t chosen =
         f.heuristic(static_cast<cublasLtHandle_t>(handle_), product.desc, product.a, product.b,
-                    product.d, product.d, preference, 1, &found, &count);
+                    product.d, product.d, preference, kMostResults, found.data(), &count);
     // A GELU that it does not have for these types is an invalid value to some releases; any other
     // product's is our bug.
     const bool lacks_it = gelu && chosen == CUBLAS_STATUS_INVALID_VALUE;
@@ -231,11 +236,12 @@ absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
   }
   f.destroy_preference(preference);
   PENSTOCK_RETURN_IF_ERROR(status);
-  if (count == 0 || found.state != CUBLAS_STATUS_SUCCESS || found.workspaceSize > kWorkspaceBytes) {
-    return absl::UnimplementedError("cuBLASLt has no algorithm for it");
+  for (const cublasLtMatmulHeuristicResult_t& result : std::span(found).first(size_t(count))) {
+    if (result.state != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kWorkspaceBytes) continue;
+    product.algorithm = result.algo;
+    return absl::OkStatus();
   }
-  product.algorithm = found.algo;
-  return absl::OkStatus();
+  return absl::UnimplementedError("cuBLASLt has no algorithm for it");
 }
 
 absl::Status CublasGemm::Prepare(const DeviceOp& op) {

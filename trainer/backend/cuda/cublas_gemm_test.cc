@@ -341,6 +341,12 @@ TEST_F(CublasGemmTest, AResultThatIsNoAlgorithmIsNotTaken) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("no algorithm")));
 }
 
+TEST_F(CublasGemmTest, AnAlgorithmBehindOneThatFailsIsTaken) {
+  fake_.SetAlgorithms({{.id = 8, .state = CUBLAS_STATUS_NOT_SUPPORTED}, {.id = 9}, {.id = 10}});
+  ExpectRight(Kind::kLinear, kWhole, /*bf16=*/true);
+  EXPECT_THAT(fake_.used(), ElementsAre(9));
+}
+
 // Whose objects the fixture counts.
 TEST_F(CublasGemmTest, AnErrorOfAnyFunctionIsPassedOnAndLeavesNothing) {
   for (const char* function :
