@@ -1,5 +1,4 @@
 // Whole steps whose matrix products are those of the GPU, by a fake cuBLASLt; the rest is emulated.
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -80,13 +79,7 @@ class CublasStepTest : public testing::Test {
     EXPECT_OK(result.status()) << fake_.reason();
     if (!result.ok()) return 1;
     EXPECT_NEAR(result->loss, loss, (bf16 ? 0.02 : 1e-5) * loss);
-    const std::vector<float> gradients = backend->ReadGradients().value();
-    double error = 0, size = 0;
-    for (size_t i = 0; i < gradients.size(); ++i) {
-      error += std::pow(gradients[i] - model.gradients[i], 2);
-      size += std::pow(model.gradients[i], 2);
-    }
-    return std::sqrt(error / size);
+    return model.ErrorOf(backend->ReadGradients().value());
   }
   static std::vector<float> Train(CudaBackend& backend, size_t steps) {
     Begin(backend);

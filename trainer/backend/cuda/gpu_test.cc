@@ -1,6 +1,5 @@
 // The CUDA backend on a GPU, against the same references as on the emulated device. Skipped without
 // one.
-#include <cmath>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -55,13 +54,7 @@ class GpuTest : public testing::Test {
     const absl::StatusOr<StepResult> result = backend->Step(boards.rows(), {});
     EXPECT_OK(result.status());
     EXPECT_NEAR(result->loss, loss, (bf16 ? 0.02 : 1e-5) * loss);
-    const std::vector<float> gradients = backend->ReadGradients().value();
-    double error = 0, size = 0;
-    for (size_t i = 0; i < gradients.size(); ++i) {
-      error += std::pow(gradients[i] - model.gradients[i], 2);
-      size += std::pow(model.gradients[i], 2);
-    }
-    return std::sqrt(error / size);
+    return model.ErrorOf(backend->ReadGradients().value());
   }
   static TrainState Train(CudaBackend& backend) {
     for (size_t step = 0; step < kSteps; ++step) {

@@ -3,6 +3,7 @@
 #define PENSTOCK_TRAINER_BACKEND_TESTING_REFERENCE_MODEL_H_
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "kernels/reference/loss.h"
@@ -57,6 +58,16 @@ class ReferenceModel {
     RunReference(program_, memory, targets_.size());
     return reference::SquaredErrorSum(predictions.data(), targets_.data(), targets_.size()) /
            double(targets_.size());
+  }
+
+  // Of the whole gradient, relative to its norm.
+  double ErrorOf(const std::vector<float>& other) const {
+    double error = 0, size = 0;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      error += std::pow(double(other[i]) - gradients[i], 2);
+      size += std::pow(gradients[i], 2);
+    }
+    return std::sqrt(error / size);
   }
 
   void FuseGelus() {
