@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kTile = kScoreBlock;
 // How many rows ahead of the tile memory is asked for.
 constexpr size_t kAhead = 16;
+// Rows expanded between two looks ahead.
+constexpr size_t kGroup = 4;
 // Farther into a feature than this the processor's own prefetcher follows.
 constexpr size_t kPrefetchBytes = 1024;
 constexpr size_t kCacheLine = 64;
@@ -27,9 +29,37 @@ struct Tile {
   size_t first = 0;
   size_t size = 0;
   const DecodeOptions& options;
+  // Rows to ask memory for while these are written, one for one: for all of a tile at once the
+  // processor would wait. Null: they were asked for before.
+  const Tile* ahead = nullptr;
 
   const uint8_t* const* rows(size_t column) const { return columns[column] + first; }
 };
+
+// Asks memory for row i of the tile, all features.
+void FetchRow(const Tile& tile, size_t i) {
+  uintptr_t asked = 0;  // Features mostly follow one another: the line that two share, once.
+  for (size_t c = 0; c < tile.columns.size(); ++c) {
+    const auto row = reinterpret_cast<uintptr_t>(tile.rows(c)[i]);
+    const uintptr_t end = row + std::min(tile.features[c].num_bytes(), kPrefetchBytes);
+    for (uintptr_t line = row / kCacheLine * kCacheLine; line < end; line += kCacheLine) {
+      if (line != asked) __builtin_prefetch(reinterpret_cast<const void*>(line));
+      asked = line;
+    }
+  }
+}
+
+void Fetch(const Tile& tile) {
+  for (size_t i = 0; i < tile.size; ++i) FetchRow(tile, i);
+}
+
+// Of the rows ahead, those that stand where rows [first, first + n) of the tile do.
+void FetchAhead(const Tile& tile, size_t first, size_t n) {
+  if (tile.ahead == nullptr) return;
+  for (const size_t end = std::min(first + n, tile.ahead->size); first < end; ++first) {
+    FetchRow(*tile.ahead, first);
+  }
+}
 
 template <typename T>
 T Load(const uint8_t* bytes) {
@@ -63,7 +93,13 @@ void Run(const BitsStep& step, const TensorInfo& tensor, const Tile& tile, uint8
          DecodeCounters&) {
   const uint8_t* const* rows = tile.rows(step.column);
   const auto expand = [&](Stores stores, size_t first, size_t n, uint8_t* to) {
-    ExpandBits(*step.table, tensor.dtype, tile.options.level, stores, rows + first, n, to);
+    const size_t most = tile.ahead == nullptr ? n : kGroup;
+    for (const size_t end = first + n; first < end; first += most) {
+      const size_t group = std::min(most, end - first);
+      FetchAhead(tile, first, group);
+      ExpandBits(*step.table, tensor.dtype, tile.options.level, stores, rows + first, group, to);
+      to += group * tensor.row_bytes;
+    }
   };
   if (StreamsBits(tile.options.level, out, tensor.row_bytes)) {
     return expand(tile.options.stores, 0, tile.size, out);
@@ -102,27 +138,22 @@ void Run(const NumberStep& step, const TensorInfo& tensor, const Tile& tile, uin
 void Run(const CopyStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
          DecodeCounters&) {
   const uint8_t* const* rows = tile.rows(step.column);
-  if (tensor.row_bytes == 8) {
+  if (tensor.row_bytes == sizeof(uint64_t)) {
     for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load<uint64_t>(rows[i]));
     return;
   }
   WriteRows(tile, tensor.row_bytes, out, [&](size_t first, size_t n, uint8_t* to) {
     for (size_t i = first; i < first + n; ++i, to += tensor.row_bytes) {
+      FetchAhead(tile, i, 1);
       std::memcpy(to, rows[i], tensor.row_bytes);
     }
   });
 }
 
-void Prefetch(const Tile& tile) {
-  for (size_t c = 0; c < tile.columns.size(); ++c) {
-    const size_t bytes = std::min(tile.features[c].num_bytes(), kPrefetchBytes);
-    for (size_t i = 0; i < tile.size; ++i) {
-      const uint8_t* row = tile.rows(c)[i];
-      const size_t lines =
-          (reinterpret_cast<uintptr_t>(row) % kCacheLine + bytes + kCacheLine - 1) / kCacheLine;
-      for (size_t line = 0; line < lines; ++line) __builtin_prefetch(row + line * kCacheLine);
-    }
-  }
+// Whether Run() of the step calls FetchAhead() as it goes through a tile.
+bool FetchesAhead(const DecodeStep& step, const TensorInfo& tensor) {
+  const bool copies = std::holds_alternative<CopyStep>(step);
+  return std::holds_alternative<BitsStep>(step) || (copies && tensor.row_bytes != sizeof(uint64_t));
 }
 
 }  // namespace
@@ -152,13 +183,15 @@ DecodeCounters Program::DecodeRows(std::span<const FeatureColumn> columns, size_
   const auto tile_at = [&](size_t first, size_t size) {
     return Tile{plan_->features, columns, first, size, options};
   };
+  const bool spread = !plan_->steps.empty() && FetchesAhead(plan_->steps[0], plan_->tensors[0]);
   const size_t end = n + options.rows_behind;
-  if (!options.fetched) Prefetch(tile_at(0, std::min(kAhead, end)));
+  if (!options.fetched) Fetch(tile_at(0, std::min(kAhead, end)));
   for (size_t first = 0; first < n; first += kTile) {
-    const Tile tile = tile_at(first, std::min(kTile, n - first));
-    const size_t ahead = std::min(first + kAhead, end);
-    Prefetch(tile_at(ahead, std::min(tile.size, end - ahead)));
-    for (size_t t = 0; t < plan_->steps.size(); ++t) {
+    Tile tile = tile_at(first, std::min(kTile, n - first));
+    const size_t next = std::min(first + kAhead, end);
+    const Tile ahead = tile_at(next, std::min(tile.size, end - next));
+    spread ? void(tile.ahead = &ahead) : Fetch(ahead);
+    for (size_t t = 0; t < plan_->steps.size(); ++t, tile.ahead = nullptr) {
       const TensorInfo& tensor = plan_->tensors[t];
       uint8_t* out = outputs[t] + first * tensor.row_bytes;
       std::visit([&](const auto& step) { Run(step, tensor, tile, out, counters); },
