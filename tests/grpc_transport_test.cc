@@ -1,9 +1,12 @@
 // Client and service over loopback, with a fake engine behind them.
 #include "client/transport/grpc/grpc_transport.h"
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
+#include "client/transport/bundle/bundle_transport.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/server.h"
@@ -240,6 +243,48 @@ TEST_F(GrpcTransportTest, ConnectsAgainToARestartedServer) {
     stream.reset();
     absl::SleepFor(absl::Milliseconds(10));
   }
+}
+
+// How many streams the server comes to have of a client that looks for another way at each request,
+// where `bytes_per_second` saturate one. Of 100 requests, and until it has `at_least`.
+class GrowthTest : public GrpcTransportTest {
+ protected:
+  int StreamsWhere(uint64_t bytes_per_second, int at_least) {
+    std::atomic<int> opened = 0;
+    FakeBehaviour behaviour = AnswersParts({100'000});
+    behaviour.on_open = [&opened](const StreamOptions&) {
+      ++opened;
+      return absl::OkStatus();
+    };
+    StartServer(std::move(behaviour));
+    std::vector<std::unique_ptr<Transport>> ways;
+    for (int i = 0; i < 3; ++i) ways.push_back(ConnectedTransport(server_->address()));
+    opened = 0;
+    BundleGrowth growth{.bytes_per_second = bytes_per_second};
+    growth.now = [now = BundleGrowth::Clock::time_point()]() mutable {
+      return now += std::chrono::seconds(1);
+    };
+    RecordingEvents events;
+    auto stream = MakeGrowingTransport(std::move(ways), std::move(growth))->Connect({}, events);
+    events.Next<SaidHello>();
+    for (uint64_t request = 0; request < 100 || opened < at_least; ++request) {
+      stream->OpenWindow(Window(request));
+      stream->Fetch({.request = request, .window = request});
+      // What else a further connection has to say: its credit.
+      while (!std::holds_alternative<ReceivedPart>(events.NextOfAnyKind())) continue;
+    }
+    stream.reset();
+    server_.reset();  // Before what its hook counts in.
+    return opened;
+  }
+};
+
+TEST_F(GrowthTest, ASaturatedConnectionGetsAnotherBesideIt) {
+  EXPECT_EQ(StreamsWhere(20'000, 3), 3);
+}
+
+TEST_F(GrowthTest, AConnectionThatCarriesLessStaysAlone) {
+  EXPECT_EQ(StreamsWhere(uint64_t{512} << 20, 1), 1);
 }
 
 TEST_F(GrpcTransportTest, NoEventFollowsTheDestructor) {
