@@ -1,11 +1,12 @@
 // How well the plan mixes, against a 10,000-record shuffle buffer and a full permutation, as JSON.
 // Deterministic; docs/shuffling.md explains the figures, bench/plot_mixing.py draws them.
 //
-//   mixing_bench [--chunks N] [--positions MANIFEST] [--json FILE]
+//   mixing_bench [--chunks N] [--fleets] [--positions MANIFEST] [--json FILE]
 //
 //   simulated   records in file order have one value per group: whole chunks, or games of 80. The
 //               variance of a batch's mean, relative to a full permutation's expectation.
 //   sweeps      the same while one of K, L, S and the chunk's records changes
+//   fleets      the same with lanes for N servers, in the least data that docs/shuffling.md advises
 //   positions   real chess records, if given: correlation of a batch's positions, entropy of its
 //               labels, distance between neighbours
 #include <cstdio>
@@ -77,6 +78,32 @@ ordered_json Sweeps(uint32_t chunks) {
   return sweeps;
 }
 
+// With four lanes a server, of as many chunks as two windows a lane take.
+ordered_json Fleet(uint32_t servers, uint32_t strip_rows, uint32_t batch) {
+  const uint32_t lanes = 4 * servers;
+  const uint32_t chunks = 2 * PlanOptions().window_chunks * lanes;
+  ordered_json fleet = {{"servers", servers}, {"S", strip_rows}, {"batch", batch}};
+  for (uint32_t group_rows : {kChunkRows, kGameRows}) {
+    const GroupedData data = {chunks, kChunkRows, group_rows};
+    const Plan plan = data.MakePlan({.lanes = lanes, .strip_rows = strip_rows});
+    fleet[group_rows == kGameRows ? "games_of_80" : "homogeneous_chunks"] =
+        RelativeVariance(PlanRecords(plan, /*epoch=*/0), data.Values(1), batch);
+  }
+  return fleet;
+}
+
+ordered_json Fleets() {
+  ordered_json fleets;
+  for (uint32_t servers : {16, 64, 256}) {
+    for (uint32_t batch : {kBatch, 8 * kBatch}) {
+      for (uint32_t strip_rows : {16, 4, 1}) {
+        fleets.push_back(Fleet(servers, strip_rows, batch));
+      }
+    }
+  }
+  return fleets;
+}
+
 ordered_json Describe(const RecordOrder& order, const Positions& positions) {
   return {{"position_correlation", PositionCorrelation(order, positions, kBatch)},
           {"label_entropy_bits", LabelEntropy(order, positions, kBatch)},
@@ -102,10 +129,12 @@ absl::StatusOr<ordered_json> MeasurePositions(const std::string& path) {
 
 int Main(int argc, char** argv) {
   uint32_t chunks = 8192;
+  bool fleets = false;
   std::string positions, file;
   CLI::App app("How well the plan mixes.");
   app.option_defaults()->always_capture_default();
   app.add_option("--chunks", chunks, "Of the simulated data")->check(CLI::Range(256, 1 << 17));
+  app.add_flag("--fleets", fleets, "Lanes for 16 to 256 servers, too (takes 2 GB and minutes)");
   app.add_option("--positions", positions, "MANIFEST or DIR of chess records");
   app.add_option("--json", file, "Write here instead of to standard output");
   if (const auto code = ParseCommandLine(app, "mixing_bench", argc, argv)) return *code;
@@ -114,6 +143,7 @@ int Main(int argc, char** argv) {
   result["simulated"] = {{"homogeneous_chunks", Simulate({chunks, kChunkRows, kChunkRows})},
                          {"games_of_80", Simulate({chunks, kChunkRows, kGameRows})}};
   result["sweeps"] = Sweeps(chunks);
+  if (fleets) result["fleets"] = Fleets();
   if (!positions.empty()) {
     absl::StatusOr<ordered_json> measured = MeasurePositions(positions);
     if (!measured.ok()) {
