@@ -91,6 +91,34 @@ class MemoryTest(ProcessTestCase):
         self.assertGreater(peak - idle, 0.7 * BUDGET)  # It uses what it was given.
         self.assertLess(peak, 1.1 * BUDGET)
 
+    def pack_large_shards(self):
+        """1.8 GB of records in shards of 3,600 chunks of the default size."""
+        lines = [f"8/8/8/8/8/8/8/K{n}k{6 - n} w - - 0 1\t{n}\n" for n in range(1, 6)]
+        tsv = self.folder / "positions.tsv"
+        tsv.write_text("".join(lines) * 200_000)
+        for shard in self.data.glob("*.tfrecord"):
+            shard.unlink()
+        self.check_run("penstock", "pack", "--from", "chess-tsv", tsv, "-o", self.data)
+        self.multiply_shards(7, "256KiB")
+
+    def test_memory_stays_within_the_budget_with_chunks_of_the_default_size(self):
+        self.pack_large_shards()
+        server = self.start_server("--memory-budget", f"{BUDGET}", "--threads", 16)
+        clients = [self.spawn("penstock", *self.stream_args(
+            server.address, "--dtype", "packed", "--global-batch-size", size, "--steps",
+            16_000_000 // size, "--server-timeout", "100s", epochs=0)) for size in (1024, 512)]
+        windows = 0
+        for client in clients:
+            out, err = client.communicate(timeout=5 * TIMEOUT_S)
+            self.assertEqual(client.returncode, 0, err)
+            windows = max(windows, json.loads(out)["servers"][0]["windows"])
+        self.assertGreater(windows, 500)
+        peak = memory(server, "VmHWM")
+        print(f"{windows} windows; at most {peak} bytes: {peak / BUDGET:.3f} of the budget",
+              flush=True)
+        self.assertGreater(peak, 0.7 * BUDGET)
+        self.assertLess(peak, 1.1 * BUDGET)
+
     def watch(self, client, server):
         """VmRSS of both, again and again until the client ends: [(client, server), ...]."""
         samples = []
