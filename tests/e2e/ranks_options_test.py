@@ -39,6 +39,25 @@ class AccumulateTest(RanksTestCase):
                                        steps=8))
 
 
+class DivergenceTest(RanksTestCase):
+    def test_all_ranks_stop_at_the_same_step_and_list_their_records(self):
+        folder = self.folder / "parts"
+        ranks = self.start_ranks(2, "--checkpoint-dir", folder, "--lr", 1e30)
+        self.assertEqual([rank.wait() for rank in ranks], [1, 1])
+        reports = sorted(folder.glob("diverged-step-*.json"), key=lambda path: len(path.name))
+        self.assertEqual(len(reports), 2, ranks[0].err + ranks[1].err)
+        for rank, path in zip(ranks, reports):
+            self.assertIn(str(path), rank.err)
+        first, second = (json.loads(path.read_text()) for path in reports)
+        self.assertEqual(first["step"], second["step"])
+        which = json.loads(self.check_run(
+            "penstock", "which", self.manifest, "--global-batch-size", 64, "--seed", 3, "--split",
+            "train", "--step", first["step"], "--json").stdout)
+        self.assertEqual([(row["shard"], row["record"]) for row in first["rows"] + second["rows"]],
+                         [(row["shard"], row["record"]) for row in which["rows"]])
+        self.assertEqual(list(folder.glob("step-*.ckpt")), [])
+
+
 class LateTest(RanksTestCase):
     def test_every_rank_says_who_is_late(self):
         events = self.folder / "events.jsonl"
