@@ -11,7 +11,7 @@
 #include "trainer/backend/cuda/cuda_device.h"
 #include "trainer/backend/cuda/cuda_libraries.h"
 #include "trainer/backend/cuda/library_search.h"
-#include "trainer/comm/gloo_communicator.h"
+#include "trainer/comm/tcp_way.h"
 
 namespace penstock {
 namespace {
@@ -50,15 +50,12 @@ absl::Status DescribeLibrary(const LibrarySpec& spec, const std::vector<std::str
   return library.status();
 }
 
-// A build without Gloo trains on one rank.
-void DescribeWays(bool gpus, absl::Status nccl, std::string& text) {
-  const absl::Status gloo =
-      HasGloo() ? absl::OkStatus() : absl::UnimplementedError("this build has no Gloo: one rank");
-  absl::Status shared = gloo;
-  shared.Update(gpus ? absl::OkStatus() : absl::NotFoundError("no GPU that can be used"));
+void DescribeWays(bool gpus, const absl::Status& nccl, std::string& text) {
+  const absl::Status shared =
+      gpus ? absl::OkStatus() : absl::NotFoundError("no GPU that can be used");
   absl::Status apart = shared;
-  apart.Update(std::move(nccl));
-  text += Line("Gloo (TCP), ranks on CPUs", gloo);
+  apart.Update(nccl);
+  text += Line(absl::StrCat(TcpWayOfThisBuild().name, " (TCP), ranks on CPUs"), {});
   text += Line("NCCL, a GPU each", apart);
   text += Line("host memory, ranks that share a GPU (--allow-shared-gpu)", shared);
 }

@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
                                                          RankGroup& ranks, GatedCommunicator* gate,
                                                          const LateReport& late,
                                                          std::unique_ptr<Device> device) {
-  const WaitOptions waits = ToGroupOptions(options.ranks, late).gloo;
+  const WaitOptions waits = ToGroupOptions(options.ranks, late).tcp;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
                             ConnectGpus(ranks, *device, options.device.allow_shared_gpu, waits));
   if (gate != nullptr && gradient_ranks != nullptr) {

@@ -101,10 +101,10 @@ std::string RankMark(const RankInfo& info) {
 RankGroupOptions ToGroupOptions(const RankFlags& flags, const LateReport& late) {
   RankGroupOptions options;
   options.join_timeout = *ParseTimeout(flags.rendezvous_timeout);
-  options.gloo.interface = flags.interface;
-  options.gloo.timeout = *ParseTimeout(flags.collective_timeout);
-  options.gloo.late_after = *ParseTimeout(flags.late_after);
-  options.gloo.report = [&late](absl::string_view line) { late.Tell(line); };
+  options.tcp.interface = flags.interface;
+  options.tcp.timeout = *ParseTimeout(flags.collective_timeout);
+  options.tcp.late_after = *ParseTimeout(flags.late_after);
+  options.tcp.report = [&late](absl::string_view line) { late.Tell(line); };
   return options;
 }
 

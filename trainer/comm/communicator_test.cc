@@ -129,8 +129,8 @@ TEST(CommunicatorTest, AFailingRankEndsAllAndIsNamed) {
 
 TEST(CommunicatorTest, AWaitThatNobodyAnswersEndsAndNamesThePeer) {
   RankGroupOptions options;
-  options.gloo.timeout = absl::Milliseconds(300);
-  options.gloo.verdict_timeout = absl::Milliseconds(100);
+  options.tcp.timeout = absl::Milliseconds(300);
+  options.tcp.verdict_timeout = absl::Milliseconds(100);
   RunRanks(
       2,
       [](RankGroup& group) {

@@ -26,7 +26,7 @@ struct Transfer {
 
 class GlooCommunicator final : public Communicator {
  public:
-  GlooCommunicator(const RankInfo& info, StoreClient& store, const GlooOptions& options,
+  GlooCommunicator(const RankInfo& info, StoreClient& store, const TcpOptions& options,
                    std::shared_ptr<gloo::Context> context, std::unique_ptr<LateWatch> watch)
       : store_(store),
         context_(std::move(context)),
@@ -146,7 +146,7 @@ absl::Status GlooCommunicator::Fail(size_t peer, const char* what) {
 }
 
 absl::StatusOr<std::shared_ptr<gloo::Context>> Connect(const RankInfo& info, StoreClient& store,
-                                                       const GlooOptions& options) {
+                                                       const TcpOptions& options) {
   gloo::transport::tcp::attr attributes;
   attributes.iface = options.interface;
   if (options.interface.empty()) {
@@ -163,21 +163,14 @@ absl::StatusOr<std::shared_ptr<gloo::Context>> Connect(const RankInfo& info, Sto
     status = absl::UnavailableError(error.what());
   }
   if (status.ok()) return mesh;
-  // Gloo often sees first that a peer is gone; the store knows why.
-  PENSTOCK_RETURN_IF_ERROR(
-      Annotate(store.WaitForLost(options.verdict_timeout), "while ranks were connecting"));
-  return Annotate(status,
-                  absl::StrCat("connecting the ranks by ",
-                               options.interface.empty() ? attributes.hostname : options.interface,
-                               "; another network interface may do (--interface)"));
+  return ExplainNoConnection(
+      store, options, options.interface.empty() ? attributes.hostname : options.interface, status);
 }
 
 }  // namespace
 
-bool HasGloo() { return true; }
-
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const RankInfo& info, StoreClient& store,
-                                                          const GlooOptions& options) {
+                                                          const TcpOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<gloo::Context> context, Connect(info, store, options));
   PENSTOCK_ASSIGN_OR_RETURN(
       std::unique_ptr<LateWatch> watch,

@@ -113,8 +113,8 @@ TEST(LateWatchTest, EveryRankIsToldWhoIsLateAndWhere) {
   for (uint32_t rank = 0; rank < 3; ++rank) {
     threads.emplace_back([&told, info = TestRank(rank, 3)] {
       RankGroupOptions options;
-      options.gloo.late_after = absl::Milliseconds(200);
-      options.gloo.report = [&told, rank = info.rank](absl::string_view line) {
+      options.tcp.late_after = absl::Milliseconds(200);
+      options.tcp.report = [&told, rank = info.rank](absl::string_view line) {
         told.Add(rank, line);
       };
       auto group = RankGroup::Join(info, options);

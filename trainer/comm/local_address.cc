@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
@@ -46,16 +47,28 @@ std::string SourceTowards(const addrinfo& target) {
   return address;
 }
 
-std::string FirstInterfaceAddress() {
+bool IsLinkLocal(const sockaddr* address) {
+  return address->sa_family == AF_INET6 &&
+         IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+}
+
+// Of the first one that `wanted` takes, or "".
+std::string FindInterfaceAddress(int family, absl::FunctionRef<bool(const ifaddrs&)> wanted) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return "";
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
   for (const ifaddrs* it = list; it != nullptr; it = it->ifa_next) {
-    if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != AF_INET) continue;
-    if ((it->ifa_flags & IFF_UP) == 0 || (it->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    return Numeric(it->ifa_addr, sizeof(sockaddr_in));
+    if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != family) continue;
+    if (IsLinkLocal(it->ifa_addr) || !wanted(*it)) continue;
+    return Numeric(it->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
   }
   return "";
+}
+
+std::string FirstInterfaceAddress() {
+  return FindInterfaceAddress(AF_INET, [](const ifaddrs& interface) {
+    return (interface.ifa_flags & IFF_UP) != 0 && (interface.ifa_flags & IFF_LOOPBACK) == 0;
+  });
 }
 
 }  // namespace
@@ -84,6 +97,16 @@ absl::StatusOr<std::string> LocalAddress(const RankInfo& info) {
   if (!address.empty()) return address;
   return absl::UnavailableError(absl::StrCat("no network leads to the rendezvous ", info.rendezvous,
                                              "; name one with --interface"));
+}
+
+absl::StatusOr<std::string> InterfaceAddress(const std::string& interface) {
+  for (const int family : {AF_INET, AF_INET6}) {
+    std::string address = FindInterfaceAddress(
+        family, [&](const ifaddrs& other) { return interface == other.ifa_name; });
+    if (!address.empty()) return address;
+  }
+  return absl::UnavailableError(absl::StrCat("--interface ", interface,
+                                             ": no network interface of this name has an address"));
 }
 
 std::string LocalHostName() {

@@ -1,9 +1,10 @@
-// Waiting for what wakes nobody: a device.
+// Waiting with an end, also for what wakes nobody: a device.
 #ifndef PENSTOCK_TRAINER_COMM_POLL_H_
 #define PENSTOCK_TRAINER_COMM_POLL_H_
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "absl/functional/function_ref.h"
@@ -24,6 +25,11 @@ class Patience {
   void Renew() { end_ = Clock::now() + timeout_; }
   absl::Duration timeout() const { return absl::FromChrono(timeout_); }
   bool ended() const { return Clock::now() >= end_; }
+  // For poll(2): at least 0, and an hour where it is longer.
+  int left_ms() const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now()).count();
+    return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

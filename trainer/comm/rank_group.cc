@@ -36,12 +36,12 @@ absl::StatusOr<std::unique_ptr<RankGroup>> RankGroup::Join(const RankInfo& info,
   PENSTOCK_ASSIGN_OR_RETURN(
       group->store_, StoreClient::Join(group->info_, options.join_timeout, options.should_stop));
   absl::StatusOr<std::unique_ptr<Communicator>> communicator =
-      options.connect ? options.connect(group->info_, *group->store_, options.gloo)
-                      : ConnectGloo(group->info_, *group->store_, options.gloo);
+      options.connect ? options.connect(group->info_, *group->store_, options.tcp)
+                      : ConnectTcp(group->info_, *group->store_, options.tcp);
   absl::Status status = communicator.status();
   if (status.ok()) {
     group->communicator_ = *std::move(communicator);
-    status = WaitForConnected(group->info_, *group->store_, options.gloo.connect_timeout);
+    status = WaitForConnected(group->info_, *group->store_, options.tcp.connect_timeout);
   }
   if (status.ok()) return group;
   group->Fail(status);

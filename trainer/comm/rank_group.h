@@ -8,10 +8,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "trainer/comm/communicator.h"
-#include "trainer/comm/gloo_communicator.h"
 #include "trainer/comm/rank_info.h"
 #include "trainer/comm/store_client.h"
 #include "trainer/comm/store_server.h"
+#include "trainer/comm/tcp_way.h"
 
 namespace penstock {
 
@@ -21,9 +21,9 @@ using ConnectRanks = std::function<absl::StatusOr<std::unique_ptr<Communicator>>
 
 struct RankGroupOptions {
   absl::Duration join_timeout = absl::Minutes(2);
-  GlooOptions gloo = {};
+  TcpOptions tcp = {};
   std::function<bool()> should_stop = {};  // Asked while ranks are missing.
-  ConnectRanks connect = {};               // Empty: by Gloo.
+  ConnectRanks connect = {};               // Empty: ConnectTcp().
 };
 
 // Not thread-safe. The destructor leaves as done, unless Fail() was called; on rank 0 it waits some

@@ -15,7 +15,6 @@
 #include "trainer/backend/cuda/gpu_ranks.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/backend/testing/reference_model.h"
-#include "trainer/comm/gloo_communicator.h"
 #include "trainer/comm/row_gather.h"
 #include "trainer/comm/testing/rank_threads.h"
 #include "trainer/profile/device_gaps.h"
@@ -137,7 +136,6 @@ void TrainShared(RankGroup& group, bool bf16, TrainState& state) {
 }
 
 TEST_F(GpuTest, TwoRanksThatShareItHaveTheBitsOfOne) {
-  if (!HasGloo()) GTEST_SKIP() << "this build has no Gloo: one rank alone trains";
   for (const bool bf16 : {false, true}) {
     std::vector<TrainState> states(2);
     RunRanks(2, [&](RankGroup& group) { TrainShared(group, bf16, states[group.info().rank]); });

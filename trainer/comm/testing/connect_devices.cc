@@ -1,4 +1,4 @@
-// Has RunRanks() connect ranks by the fake NCCL, or by Gloo behind a staged communicator, with the
+// Has RunRanks() connect ranks by the fake NCCL, or over TCP behind a staged communicator, with the
 // host's memory as the devices'.
 #include <cstdlib>
 #include <memory>
@@ -43,9 +43,9 @@ absl::StatusOr<std::unique_ptr<Communicator>> Connect(const RankInfo& info, Stor
                             ConnectNccl(info, store, nccl, *stream, options));
   return std::make_unique<OwningCommunicator>(std::move(stream), nullptr, std::move(device));
 #else
-  GlooOptions gloo;
-  static_cast<WaitOptions&>(gloo) = options;
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> host, ConnectGloo(info, store, gloo));
+  TcpOptions tcp;
+  static_cast<WaitOptions&>(tcp) = options;
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> host, ConnectTcp(info, store, tcp));
   auto device = std::make_unique<StagedCommunicator>(*host, *stream);
   return std::make_unique<OwningCommunicator>(std::move(stream), std::move(host),
                                               std::move(device));

@@ -1,0 +1,124 @@
+#include "trainer/comm/socket_communicator.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/io/unique_fd.h"
+#include "tests/status_matchers.h"
+#include "trainer/comm/local_address.h"
+#include "trainer/comm/socket_mesh.h"
+#include "trainer/comm/testing/unconnected_rank.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+TEST(SocketMeshTest, ARankThatEndsWhileOthersWaitForItsConnectionEndsThem) {
+  ExpectThatAnEndEndsConnecting(
+      ConnectBy(ConnectSockets), "sockets", [](const RankInfo& info, StoreClient& store) {
+        LossAlarm alarm(store);
+        SocketMesh mesh(info, store, alarm);
+        EXPECT_TRUE(absl::IsCancelled(mesh.Connect("127.0.0.1", absl::Hours(1))));
+      });
+}
+
+TEST(SocketMeshTest, ARankThatDoesNotComeIsNamed) {
+  ExpectThatOneWhoDoesNotComeIsNamed(ConnectBy(ConnectSockets));
+}
+
+// A connection to rank 0's address, which is the first of what it tells others.
+UniqueFd ConnectToRank0(StoreClient& store) {
+  const std::string endpoint = *store.Get("sockets/0", absl::Hours(1));
+  sockaddr_storage address = {};
+  std::memcpy(&address, endpoint.data(), sizeof address);
+  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(sockaddr_in)), 0);
+  return fd;
+}
+
+// One says nothing, one what no rank says, and one goes: all of them before the rank comes.
+TEST(SocketMeshTest, StrangersThatConnectAreNoRanks) {
+  RankGroupOptions options;
+  options.connect = [](const RankInfo& info, StoreClient& store,
+                       const WaitOptions& waits) -> absl::StatusOr<std::unique_ptr<Communicator>> {
+    if (info.rank == 0) return ConnectBy(ConnectSockets)(info, store, waits);
+    const UniqueFd silent = ConnectToRank0(store), talks = ConnectToRank0(store);
+    ConnectToRank0(store);
+    const std::string words(20, '\1');  // As many as a rank's.
+    EXPECT_EQ(send(talks.get(), words.data(), words.size(), 0), 20);
+    return ConnectBy(ConnectSockets)(info, store, waits);
+  };
+  RunRanks(
+      2, [](RankGroup& group) { EXPECT_OK(group.communicator().Barrier()); }, options);
+}
+
+// Much more than sockets hold: nobody sends all before it receives.
+TEST(SocketCommunicatorTest, LargeMessagesTravelBothWaysAtOnce) {
+  RunRanks(2,
+           [](RankGroup& group) {
+             const size_t rank = group.communicator().rank(), peer = 1 - rank;
+             std::vector<uint32_t> sent(8 << 20), got(sent.size()), expected(sent.size());
+             std::iota(sent.begin(), sent.end(), uint32_t(rank << 24));
+             std::iota(expected.begin(), expected.end(), uint32_t(peer << 24));
+             const auto bytes = [](std::vector<uint32_t>& numbers) {
+               return std::span(reinterpret_cast<uint8_t*>(numbers.data()), 4 * numbers.size());
+             };
+             const Communicator::Outgoing out{peer, bytes(sent)};
+             const Communicator::Incoming in{peer, bytes(got)};
+             ASSERT_OK(group.communicator().Exchange({&out, 1}, {&in, 1}));
+             EXPECT_EQ(got, expected);
+           },
+           {.connect = ConnectBy(ConnectSockets)});
+}
+
+TEST(SocketCommunicatorTest, AMessageOfAnotherSizeEndsItsReceiver) {
+  RunRanks(2,
+           [](RankGroup& group) {
+             std::vector<uint8_t> bytes(group.info().rank == 0 ? 10 : 20);
+             if (group.info().rank == 0) {
+               EXPECT_OK(group.communicator().Send(1, bytes));
+               EXPECT_FALSE(group.store()->WaitForLost(absl::Hours(1)).ok());
+               return;
+             }
+             const absl::Status status = group.communicator().Receive(0, bytes);
+             EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal,
+                                          AllOf(HasSubstr("rank 0"), HasSubstr("10 bytes"),
+                                                HasSubstr("20 belongs"))));
+             group.Fail(status);
+           },
+           {.tcp = {{.verdict_timeout = absl::Milliseconds(100)}},
+            .connect = ConnectBy(ConnectSockets)});
+}
+
+TEST(TcpWayTest, RanksOfTwoWaysAreRefused) {
+  const RankGroupOptions options{
+      .connect = [](const RankInfo& info, StoreClient& store, const WaitOptions&) {
+        const TcpWay way{info.rank == 0 ? "Gloo" : kSocketsName, ConnectSockets};
+        return ConnectTcp(info, store, {}, way);
+      }};
+  std::vector<std::jthread> threads;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, info = TestRank(rank, 2)] {
+      EXPECT_THAT(RankGroup::Join(info, options).status().message(),
+                  AnyOf(HasSubstr("by Gloo on rank 0 and by sockets on rank 1"),
+                        HasSubstr("by sockets on rank 1 and by Gloo on rank 0")));
+    });
+  }
+}
+
+TEST(InterfaceAddressTest, IsThatOfTheInterface) {
+  EXPECT_THAT(InterfaceAddress("lo"), IsOkAndHolds("127.0.0.1"));
+  EXPECT_THAT(InterfaceAddress("none7"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("--interface none7")));
+}
+
+}  // namespace
+}  // namespace penstock

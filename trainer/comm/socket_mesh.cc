@@ -1,0 +1,167 @@
+#include "trainer/comm/socket_mesh.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kMaxStrangers = 64;  // Connections that said nothing yet, beside one of each rank.
+
+using Token = std::array<uint8_t, 16>;
+
+// What a rank tells the others through the store. As bytes: all ranks are of one build.
+struct Endpoint {
+  sockaddr_storage address;
+  uint64_t size;  // Of the address.
+  Token token;
+};
+
+// What a rank says first where it connects.
+struct Hello {
+  Token token;
+  uint32_t rank;
+};
+
+std::string Key(uint32_t rank) { return absl::StrCat("sockets/", rank); }
+
+absl::StatusOr<Token> RandomToken() {
+  Token token;
+  if (getentropy(token.data(), token.size()) != 0) return ErrnoToStatus(errno, "getentropy");
+  return token;
+}
+
+absl::StatusOr<UniqueFd> OpenSocket(int family) {
+  UniqueFd fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return ErrnoToStatus(errno, "socket");
+  const int yes = 1;  // Inherited by what it accepts.
+  setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  return fd;
+}
+
+// At a free port of `host`, which `endpoint` then has.
+absl::StatusOr<UniqueFd> Listen(const std::string& host, Endpoint& endpoint) {
+  addrinfo hints = {};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), "0", &hints, &found); error != 0) {
+    return absl::UnavailableError(absl::StrCat("listening: ", gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  PENSTOCK_ASSIGN_OR_RETURN(UniqueFd fd, OpenSocket(found->ai_family));
+  socklen_t size = sizeof endpoint.address;
+  if (bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), SOMAXCONN) != 0 ||
+      getsockname(fd.get(), reinterpret_cast<sockaddr*>(&endpoint.address), &size) != 0) {
+    return ErrnoToStatus(errno, "listening");
+  }
+  endpoint.size = size;
+  return fd;
+}
+
+absl::StatusOr<Endpoint> ParseEndpoint(const std::string& bytes) {
+  Endpoint endpoint;
+  if (bytes.size() != sizeof endpoint) {
+    return absl::InternalError(absl::StrCat("its address has ", bytes.size(), " bytes"));
+  }
+  std::memcpy(&endpoint, bytes.data(), sizeof endpoint);
+  return endpoint;
+}
+
+absl::Status NotWithin(absl::Duration timeout) {
+  return absl::DeadlineExceededError(
+      absl::StrCat("no connection within ", absl::FormatDuration(timeout)));
+}
+
+}  // namespace
+
+absl::Status SocketMesh::ConnectTo(uint32_t peer, absl::Duration timeout) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, store_.Get(Key(peer), timeout));
+  PENSTOCK_ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(UniqueFd fd, OpenSocket(endpoint.address.ss_family));
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&endpoint.address),
+              static_cast<socklen_t>(endpoint.size)) != 0 &&
+      errno != EINPROGRESS) {
+    return ErrnoToStatus(errno, "connect");
+  }
+  const Patience patience(timeout);
+  std::vector<pollfd> polled = {{fd.get(), POLLOUT, 0}};
+  while (polled[0].revents == 0) {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool going_on, alarm_.Poll(polled, patience));
+    if (!going_on) return NotWithin(timeout);
+  }
+  // The first bytes of a connection find room. Of one that failed it is the reason that comes back.
+  const Hello hello{endpoint.token, info_.rank};
+  if (send(fd.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) {
+    return ErrnoToStatus(errno, "connect");
+  }
+  sockets_[peer] = std::move(fd);
+  return absl::OkStatus();
+}
+
+absl::Status SocketMesh::Accept() {
+  UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (fd.valid()) {
+    if (silent_.size() == info_.world_size + kMaxStrangers) silent_.erase(silent_.begin());
+    silent_.push_back(std::move(fd));
+    return absl::OkStatus();
+  }
+  return errno == EMFILE || errno == ENFILE ? ErrnoToStatus(errno, "accept") : absl::OkStatus();
+}
+
+// Where it is a rank that speaks, the connection is that rank's; else it is closed.
+void SocketMesh::Meet(UniqueFd connection) {
+  Hello hello;
+  if (recv(connection.get(), &hello, sizeof hello, 0) != sizeof hello) return;
+  if (hello.token != token_ || hello.rank <= info_.rank || hello.rank >= info_.world_size) return;
+  sockets_[hello.rank] = std::move(connection);
+}
+
+absl::Status SocketMesh::AwaitPeer(uint32_t peer, absl::Duration timeout) {
+  const Patience patience(timeout);
+  while (!sockets_[peer].valid()) {
+    std::vector<pollfd> polled = {{listener_.get(), POLLIN, 0}};
+    for (const UniqueFd& fd : silent_) polled.push_back({fd.get(), POLLIN, 0});
+    PENSTOCK_ASSIGN_OR_RETURN(const bool going_on, alarm_.Poll(polled, patience));
+    if (!going_on) return NotWithin(timeout);
+    for (size_t i = silent_.size(); i > 0; --i) {
+      if (polled[i].revents == 0) continue;
+      Meet(std::exchange(silent_[i - 1], UniqueFd()));
+    }
+    std::erase_if(silent_, [](const UniqueFd& fd) { return !fd.valid(); });
+    if (polled[0].revents != 0) PENSTOCK_RETURN_IF_ERROR(Accept());
+  }
+  return absl::OkStatus();
+}
+
+// To lower ranks, whose listeners take it whatever they do; then from higher ones.
+absl::Status SocketMesh::Connect(const std::string& host, absl::Duration timeout) {
+  Endpoint endpoint = {};
+  PENSTOCK_ASSIGN_OR_RETURN(endpoint.token, RandomToken());
+  PENSTOCK_ASSIGN_OR_RETURN(listener_, Listen(host, endpoint));
+  token_ = endpoint.token;
+  PENSTOCK_RETURN_IF_ERROR(store_.Put(
+      Key(info_.rank), std::string(reinterpret_cast<const char*>(&endpoint), sizeof endpoint)));
+  for (uint32_t peer = 0; peer < info_.world_size; ++peer) {
+    if (peer == info_.rank) continue;
+    PENSTOCK_RETURN_IF_ERROR(
+        Annotate(peer < info_.rank ? ConnectTo(peer, timeout) : AwaitPeer(peer, timeout),
+                 absl::StrCat("connecting to rank ", peer)));
+  }
+  listener_.Reset();
+  silent_.clear();
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,44 @@
+#include "trainer/comm/tcp_way.h"
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+// They would wait for each other in vain.
+absl::Status CheckSameWay(const RankInfo& info, StoreClient& store, const TcpOptions& options,
+                          const std::string& own) {
+  auto key = [](size_t rank) { return absl::StrCat("tcp/", rank); };
+  PENSTOCK_RETURN_IF_ERROR(store.Put(key(info.rank), own));
+  for (size_t rank = 0; rank < info.world_size; ++rank) {
+    const absl::StatusOr<std::string> way = store.Get(key(rank), options.connect_timeout);
+    PENSTOCK_RETURN_IF_ERROR(
+        Annotate(way.status(), absl::StrCat("while rank ", rank, " was connecting")));
+    if (*way == own) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("ranks are connected by ", own, " on rank ", info.rank, " and by ", *way,
+                     " on rank ", rank, ": start the same build of the program on all"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectTcp(const RankInfo& info, StoreClient& store,
+                                                         const TcpOptions& options,
+                                                         const TcpWay& way) {
+  PENSTOCK_RETURN_IF_ERROR(CheckSameWay(info, store, options, way.name));
+  return way.connect(info, store, options);
+}
+
+// A rank often sees first that a peer is gone; the store knows why.
+absl::Status ExplainNoConnection(StoreClient& store, const TcpOptions& options,
+                                 const std::string& address, const absl::Status& status) {
+  PENSTOCK_RETURN_IF_ERROR(
+      Annotate(store.WaitForLost(options.verdict_timeout), "while ranks were connecting"));
+  return Annotate(status, absl::StrCat("connecting the ranks by ", address,
+                                       "; another network interface may do (--interface)"));
+}
+
+}  // namespace penstock
