@@ -5,5 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 cmake/portable/archives.sh >/dev/null
 .ci/build.sh portable
+objects=(build/portable/kernels/CMakeFiles/penstock_kernels.dir/cuda/*.cu.o)
+if [ -e "${objects[0]}" ]; then  # None without CUDA.
+  cmake "-DOBJECTS=$(IFS=';'; echo "${objects[*]}")" "-DCODE=sm_80;sm_90a" -P kernels/ptxas_test.cmake
+fi
 PENSTOCK_PORTABLE_BIN=$PWD/build/portable/bin PYTHONDONTWRITEBYTECODE=1 \
   python3 tests/deploy/portable_test.py -v

@@ -1,14 +1,16 @@
 # What ptxas said of each kernel: no spills, no stack, and registers and static shared memory
-# within caps. -DOBJECTS="a.o;b.o": the report of X is X.ptxas.
+# within caps. -DOBJECTS="a.o;b.o": the report of X is X.ptxas. -DCODE="sm_80;sm_90a": what they must
+# have code of their own for.
 
-# "NAME=MOST": of a mangled name that matches, the first that does. These are where one block less
+# "NAME=MOST": of "MANGLED for CODE" that matches, the first that does. These are where one block less
 # would fit a multiprocessor of 65,536 registers (attention: 128 threads for 64 tokens; others: 256).
 # Float attention is for comparing: it may take what there is.
 set(registers
   "AttentionBackwardKernelINS_4Bf16ELi16ELb0E=128" "AttentionBackwardKernelINS_4Bf16ELi32ELb0E=168"
   "AttentionBackwardKernel=255"
   "AttentionKernelINS_4Bf16ELi16ELb0E=80" "AttentionKernelINS_4Bf16ELi32ELb0E=96"
-  "AttentionKernelINS_4Bf16ELi64ELb0E=128" "AttentionKernel=176"
+  "AttentionKernelINS_4Bf16ELi64ELb0E=128" "AttentionKernelIf.* for sm_80=184"
+  "AttentionKernel=176"
   "LayerNormBackwardKernelI.*Li(8|16|32)ELi1E=80" "LayerNormBackwardKernelI.*Li32ELi2E=128"
   "LayerNormBackwardKernel=255" "LayerNormKernelIfLi32ELi8E=80" "LayerNormKernel=64" "=48")
 
@@ -26,14 +28,16 @@ endfunction()
 
 set(most_static_shared 0)
 set(kernels 0)
+set(seen "")
 foreach(object IN LISTS OBJECTS)
   if(NOT EXISTS ${object}.ptxas)
     message(FATAL_ERROR "${object}.ptxas: no report; build penstock_kernels first")
   endif()
   file(STRINGS ${object}.ptxas lines)
   foreach(line IN LISTS lines)
-    if(line MATCHES "Compiling entry function '([^']*)'")
-      set(kernel ${CMAKE_MATCH_1})
+    if(line MATCHES "Compiling entry function '([^']*)' for '([^']*)'")
+      set(kernel "${CMAKE_MATCH_1} for ${CMAKE_MATCH_2}")
+      list(APPEND seen ${CMAKE_MATCH_2})
       math(EXPR kernels "${kernels} + 1")
     elseif(line MATCHES "([0-9]+) bytes stack frame, ([0-9]+) bytes spill stores")
       if(CMAKE_MATCH_1 GREATER 0 OR CMAKE_MATCH_2 GREATER 0)
@@ -41,7 +45,7 @@ foreach(object IN LISTS OBJECTS)
       endif()
     elseif(line MATCHES "Used ([0-9]+) registers")
       set(used ${CMAKE_MATCH_1})
-      most_registers(${kernel} most)
+      most_registers("${kernel}" most)
       if(used GREATER most)
         message(SEND_ERROR "${kernel}: ${used} registers, at most ${most}")
       endif()
@@ -54,4 +58,11 @@ endforeach()
 if(kernels EQUAL 0)
   message(FATAL_ERROR "no kernel in ${OBJECTS}")
 endif()
-message(STATUS "${kernels} kernels within their caps")
+list(REMOVE_DUPLICATES seen)
+foreach(code IN LISTS CODE)
+  list(FIND seen ${code} at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "no kernel for ${code} in ${OBJECTS}")
+  endif()
+endforeach()
+message(STATUS "${kernels} kernels for ${seen} within their caps")

@@ -267,7 +267,11 @@ PENSTOCK_DEVICE void OneSample(const AttentionArguments<T>& a, unsigned sample, 
     simt::SyncBlock();
   }
   for (unsigned tile = warp; tile * kTile < a.tokens; tile += warps) {
-    KeyTile<T, kDim>(from, tile * kTile, extras, stage, dq + width, dq + 2 * width, statistics);
+    T* out = dq;
+    if constexpr (simt::kSaveRegisters) {
+      out = a.out + (size_t{simt::Anew(sample)} * a.tokens * 3 * width + head * kDim);
+    }
+    KeyTile<T, kDim>(from, tile * kTile, extras, stage, out + width, out + 2 * width, statistics);
   }
 }
 

@@ -47,6 +47,18 @@ PENSTOCK_DEVICE unsigned char* Shared() {
   return shared;
 }
 
+// From sm_90 on ptxas 13.0 makes do with what kernels may take.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+inline constexpr bool kSaveRegisters = true;
+#else
+inline constexpr bool kSaveRegisters = false;
+#endif
+
+PENSTOCK_DEVICE unsigned Anew(unsigned x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 PENSTOCK_DEVICE void SyncBlock() { __syncthreads(); }
 PENSTOCK_DEVICE void SyncWarp() { __syncwarp(); }
 

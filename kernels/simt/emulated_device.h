@@ -84,6 +84,9 @@ void MmaBf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void CopyAsync16(void* to, const void* from, bool valid);
 void CopyAsyncWait();
 
+inline constexpr bool kSaveRegisters = true;
+inline unsigned Anew(unsigned x) { return x; }
+
 inline float Exp2(float x) { return std::exp2(x); }
 
 }  // namespace penstock::simt

@@ -5,6 +5,8 @@
 //   Launch(kernel, Grid, stream, arguments...) -> cudaError_t
 //   BlockX() BlockY() GridX() Thread() Threads()  indices; a block has one dimension
 //   Shared()                                      the block's dynamic memory, aligned to 16 bytes
+//   kSaveRegisters                                computing twice is better than keeping
+//   Anew(x)                                       x, for that: taken for another by the compiler
 //   SyncBlock() SyncWarp()                        every thread of the block, of the warp
 //   ShuffleXor(x, mask) Shuffle(x, lane)          whole warps only
 //   LoadMatrices(r, row) LoadMatricesTransposed   ldmatrix .x4
