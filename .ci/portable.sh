@@ -11,3 +11,6 @@ if [ -e "${objects[0]}" ]; then  # None without CUDA.
 fi
 PENSTOCK_PORTABLE_BIN=$PWD/build/portable/bin PYTHONDONTWRITEBYTECODE=1 \
   python3 tests/deploy/portable_test.py -v
+for test in ranks_test ranks_killed_test; do  # Their ranks are connected in another way than others'.
+  PENSTOCK_BIN=$PWD/build/portable/bin PYTHONDONTWRITEBYTECODE=1 python3 tests/e2e/$test.py
+done

@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "e2e"))
 
 from libraries_test import PROGRAMS, needed, output  # noqa: E402
 from processes import BIN, SAMPLE, TIMEOUT_S, die_with_parent, pause  # noqa: E402
+from rank_runs import newest, numbers  # noqa: E402
 
 PORTABLE = pathlib.Path(os.environ.get("PENSTOCK_PORTABLE_BIN", "/none"))
 # Of glibc 2.35; some of these are empty since 2.34.
@@ -25,6 +26,8 @@ GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"
          "ld-linux-x86-64.so.2"}
 OLDEST_GLIBC = (2, 35)
 MOST_BYTES = 40_000_000
+BATCHES = ("--global-batch-size", 64, "--steps", 3)
+IN_A_ROOT = unittest.skipUnless(os.geteuid() == 0, "not root: no other root can be entered")
 
 
 def glibc(program):
@@ -89,25 +92,31 @@ class PortableTest(unittest.TestCase):
                 self.assertLess(program.stat().st_size, MOST_BYTES)
                 self.assertNotIn(".symtab", output("readelf", "-SW", program))
 
-    @unittest.skipUnless(os.geteuid() == 0, "not root: no other root can be entered")
-    def test_they_run_where_there_is_only_glibc(self):
+    def serve(self):
+        """A server of indexed data, in the root; it writes the file `address`."""
         self.fill_root()
         self.run_in_root("penstock", "index", "data", "--holdout", "5%", "-o", "data/manifest.pb")
         server = self.start("penstock-server", "--data-root", "data", "--listen", "127.0.0.1:0",
                             "--address-file", "address", "--metrics-port", "0")
-        address = self.work / "address"
-        while not address.exists():
+        while not (self.work / "address").exists():
             self.assertIsNone(server.poll(), "penstock-server ended")
             pause()
-        options = ["--global-batch-size", 64, "--steps", 3]
+        return server
+
+    @staticmethod
+    def training(folder, *args):
+        return ["--manifest", "data/manifest.pb", "--servers", "file:address", "--device", "cpu",
+                "--checkpoint-dir", folder, *BATCHES, *args]
+
+    @IN_A_ROOT
+    def test_they_run_where_there_is_only_glibc(self):
+        server = self.serve()
         streamed = json.loads(self.run_in_root(
             "penstock", "stream", "data/manifest.pb", "--servers", "file:address", "--split",
-            "train", "--dtype", "packed", "--digest", "--json", *options))
-        said = self.run_in_root("penstock-train", "--manifest", "data/manifest.pb", "--servers",
-                                "file:address", "--device", "cpu", "--digest", "--json",
-                                "summary.json", "--checkpoint-dir", "saved", *options)
+            "train", "--dtype", "packed", "--digest", "--json", *BATCHES))
+        said = self.run_in_root("penstock-train", *self.training("saved", "--digest", "--json",
+                                                                 "summary.json"))
         self.assertIn("no oneDNN: OpenBLAS multiplies", said)
-        self.assertIn("no Gloo: one rank alone", said)
         summary = json.loads((self.work / "summary.json").read_text())
         self.assertEqual(summary["steps"], 3)
         self.assertEqual(summary["digest"], streamed["digest"])
@@ -118,6 +127,16 @@ class PortableTest(unittest.TestCase):
         server.terminate()
         self.assertEqual(server.wait(TIMEOUT_S), 0)
 
+    @IN_A_ROOT
+    def test_two_ranks_have_the_weights_of_one(self):
+        self.serve()
+        self.run_in_root("penstock-train", *self.training("one"))
+        said = self.run_in_root("penstock", "launch", "-np", 2, "--", "/penstock/bin/penstock-train",
+                                *self.training("two"))
+        self.assertIn("2 ranks (torchrun)", said)
+        one, two = (numbers(newest(self.work / folder)) for folder in ("one", "two"))
+        self.assertEqual(one, two)
+
     def test_what_they_lack_is_said(self):
         for args, says in ((["--gemm", "onednn"], "this build has no oneDNN; use --gemm openblas"),
                            (["--precision", "bf16"], "needs --gemm onednn, which this build")):
@@ -126,7 +145,9 @@ class PortableTest(unittest.TestCase):
                                     stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(says, result.stderr)
-        self.assertIn("[ ] Gloo (TCP)", output(PORTABLE / "penstock", "launch", "--check-build"))
+
+    def test_ranks_are_connected_without_gloo(self):
+        self.assertIn("[X] sockets (TCP)", output(PORTABLE / "penstock", "launch", "--check-build"))
 
 
 if __name__ == "__main__":
