@@ -417,7 +417,8 @@ void AddLaunchCommand(CLI::App& app, absl::Status& outcome, LaunchLine line) {
                    "Begin every line of output with the time");
   command.add_flag("--check-build", flags->check_build, "Print what this build starts and finds");
   command.add_flag("--verbose", flags->verbose, "Print the line that mpirun or srun is started by");
-  command.add_flag("--gloo", flags->gloo, "For horovodrun's lines: ranks on CPUs always use Gloo");
+  command.add_flag("--gloo", flags->gloo,
+                   "For horovodrun's lines: ranks on CPUs always talk over TCP");
   command.add_flag("--mpi", flags->mpi, "As --launcher mpirun");
   OnRun(command, outcome, [flags] { return Launch(*flags); });
 }

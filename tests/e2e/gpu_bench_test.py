@@ -135,14 +135,6 @@ class BitsTest(ProgramsTestCase):
         self.assertFalse(passed)
         self.assertEqual([name for name, same in found.items() if not same], ["ranks_2"])
 
-    def test_programs_that_only_train_alone_say_so_and_pass(self):
-        setting = self.setting_where(
-            "--json", '[ -z "$WORLD_SIZE" ] || { echo "this build has no Gloo" >&2; exit 1; }')
-        found, passed = self.compare(setting)
-        self.assertTrue(passed, found)
-        self.assertEqual(found["ranks_8"], {"left_out": "ranks: not in portable programs"})
-        self.assertIn("bits.tiny.ranks_2", report.incomplete({"bits": {"tiny": found}}))
-
     def test_ranks_share_the_gpu_that_one_rank_has(self):
         setting = training.Setting(BIN, self.setting.manifest, "cuda")
         with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="3,1"):

@@ -9,7 +9,7 @@
 //   for (...) optimizer.Step(gradients);  // Averages over ranks, then apply(gradients).
 //   double loss = *ranks.MetricAverage(own_loss);
 //
-// Arrays lie in the host's memory, which Gloo carries. trainer/comm/example is a whole program;
+// Arrays lie in the host's memory and travel over TCP. trainer/comm/example is a whole program;
 // start it with `penstock launch -np 4 -- program`. Not built: a GPU's memory, Adasum, process
 // sets, torus.
 #ifndef PENSTOCK_TRAINER_COMM_VERBS_H_
