@@ -1,6 +1,7 @@
 #include "trainer/comm/socket_communicator.h"
 
 #include <netinet/in.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "records/io/unique_fd.h"
 #include "tests/status_matchers.h"
 #include "trainer/comm/local_address.h"
+#include "trainer/comm/loss_alarm.h"
 #include "trainer/comm/socket_mesh.h"
 #include "trainer/comm/testing/unconnected_rank.h"
 
@@ -20,6 +22,17 @@ namespace {
 using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
+
+TEST(LossAlarmTest, ALostRankEndsAWaitForASocketThatIsSilent) {
+  RunRanks(2, [](RankGroup& group) {
+    if (group.info().rank == 1) return group.Fail(absl::InternalError("on purpose"));
+    LossAlarm alarm(*group.store());
+    const UniqueFd silent(eventfd(0, EFD_CLOEXEC));
+    std::vector<pollfd> polled = {{silent.get(), POLLIN, 0}};
+    EXPECT_THAT(alarm.Poll(polled, Patience(absl::Hours(1))).status(),
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("on purpose")));
+  });
+}
 
 TEST(SocketMeshTest, ARankThatEndsWhileOthersWaitForItsConnectionEndsThem) {
   ExpectThatAnEndEndsConnecting(
@@ -44,7 +57,7 @@ UniqueFd ConnectToRank0(StoreClient& store) {
   return fd;
 }
 
-// One says nothing, one what no rank says, and one goes: all of them before the rank comes.
+// One says nothing, one that it is rank 1, without the token, and one goes: before rank 1 comes.
 TEST(SocketMeshTest, StrangersThatConnectAreNoRanks) {
   RankGroupOptions options;
   options.connect = [](const RankInfo& info, StoreClient& store,
@@ -52,7 +65,7 @@ TEST(SocketMeshTest, StrangersThatConnectAreNoRanks) {
     if (info.rank == 0) return ConnectBy(ConnectSockets)(info, store, waits);
     const UniqueFd silent = ConnectToRank0(store), talks = ConnectToRank0(store);
     ConnectToRank0(store);
-    const std::string words(20, '\1');  // As many as a rank's.
+    const std::string words("no such token...\1\0\0\0", 20);
     EXPECT_EQ(send(talks.get(), words.data(), words.size(), 0), 20);
     return ConnectBy(ConnectSockets)(info, store, waits);
   };
