@@ -1,11 +1,13 @@
 // The service on loopback beside its ceiling: rows that a client fetches and copies once, against
 // a raw gRPC stream of the same message size. JSON on stdout.
 //
-//   service_speed [--records N] [--mib MIB] [--mutual-tls]
+//   service_speed [--records N] [--mib MIB] [--request-kib KIB] [--mutual-tls]
 //
-// --mutual-tls measures each dtype again with certificates on both sides.
-// One process serves and reads, so both sides' work is on its cores. Data: random chess-like
-// records in a temporary folder, read from the page cache once and then held by the server.
+// --request-kib is what a request asks for, and the size of the part that answers it
+// (docs/adr/2026-11-21-requests-of-a-mebibyte.md). --mutual-tls measures each dtype again with
+// certificates on both sides. One process serves and reads, so both sides' work is on its cores.
+// Data: random chess-like records in a temporary folder, read from the page cache once and then
+// held by the server.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -39,8 +41,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Fetches windows again and again, kInFlight requests of about 1 MiB at a time, until enough rows
-// came.
+// Fetches windows again and again, kInFlight requests at a time, until enough rows came.
 class FetchingClient final : public StreamEvents {
  public:
   FetchingClient(Transport& transport, const ChessData& data, WireDtype dtype,
@@ -130,8 +131,13 @@ class FetchingClient final : public StreamEvents {
   std::unique_ptr<Stream> stream_;  // Last: its events use all of the above.
 };
 
+struct Volume {
+  uint64_t total_bytes = 0;
+  uint64_t request_bytes = 0;
+};
+
 absl::StatusOr<nlohmann::json> Measure(const ChessData& data, const std::string& folder,
-                                       WireDtype dtype, uint64_t total_bytes,
+                                       WireDtype dtype, const Volume& volume,
                                        const TestAuthority* authority = nullptr) {
   ServerOptions options;
   options.listen = "127.0.0.1:0";
@@ -153,9 +159,10 @@ absl::StatusOr<nlohmann::json> Measure(const ChessData& data, const std::string&
   if (!program.ok()) return program.status();
   size_t row_bytes = 0;
   for (const TensorInfo& tensor : program->tensors()) row_bytes += tensor.row_bytes;
-  auto rows_per_fetch = static_cast<uint32_t>((size_t{1} << 20) / row_bytes);
+  const uint64_t rows_per_fetch = std::max<uint64_t>(volume.request_bytes / row_bytes, 1);
   auto transport = MakeGrpcTransport((*server)->address(), network);
-  FetchingClient client(*transport, data, dtype, rows_per_fetch, total_bytes / row_bytes);
+  FetchingClient client(*transport, data, dtype, static_cast<uint32_t>(rows_per_fetch),
+                        volume.total_bytes / row_bytes);
   return client.Wait();
 }
 
@@ -167,6 +174,9 @@ int Main(int argc, char** argv) {
   app.option_defaults()->always_capture_default();
   app.add_option("--records", records, "Records in the data set");
   app.add_option("--mib", mib, "MiB that each measurement moves");
+  uint64_t request_kib = 1000;
+  app.add_option("--request-kib", request_kib, "KiB that a request asks for")
+      ->check(CLI::Range(1, 1024));
   bool mutual_tls = false;
   app.add_flag("--mutual-tls", mutual_tls, "Measure each dtype with mutual TLS too");
   if (const auto code = ParseCommandLine(app, "service_speed", argc, argv)) return *code;
@@ -178,7 +188,8 @@ int Main(int argc, char** argv) {
                                  .chunks_per_shard = std::max(16u, records / kRecordsPerChunk),
                                  .records_per_chunk = kRecordsPerChunk});
   nlohmann::json report;
-  absl::StatusOr<double> ceiling = MeasureRawGrpcStream({.total_bytes = mib << 20});
+  absl::StatusOr<double> ceiling =
+      MeasureRawGrpcStream({.message_bytes = request_kib << 10, .total_bytes = mib << 20});
   if (ceiling.ok()) report["raw_grpc_stream"]["bytes_per_second"] = *ceiling;
   TempFolder certificates;
   TestAuthority authority(certificates.path(), "ca");
@@ -187,7 +198,8 @@ int Main(int argc, char** argv) {
   for (WireDtype dtype : {WireDtype::kI8, WireDtype::kPacked, WireDtype::kF32}) {
     for (const TestAuthority* tls : {static_cast<TestAuthority*>(nullptr), &authority}) {
       if (tls != nullptr && !mutual_tls) continue;
-      absl::StatusOr<nlohmann::json> result = Measure(data, folder.path(), dtype, mib << 20, tls);
+      absl::StatusOr<nlohmann::json> result =
+          Measure(data, folder.path(), dtype, {mib << 20, request_kib << 10}, tls);
       if (!result.ok() || result->contains("error")) {
         std::fprintf(stderr, "service_speed: %s\n",
                      result.ok() ? result->dump().c_str() : result.status().ToString().c_str());
