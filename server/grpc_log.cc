@@ -28,7 +28,8 @@ constexpr Cause kCauses[] = {
      "it"},
     {"alert unknown ca",
      "the client does not know the CA of this server's certificate: give it --tls-ca"},
-    {"alert certificate expired", "the client finds this server's certificate expired: renew it"},
+    {"alert certificate expired",
+     "the client finds this server's certificate, or its CA's, expired: renew it"},
     {"alert bad certificate",
      "the client refuses this server's certificate: the host name that it connects to is not in "
      "it (--tls-server-name gives another), or its algorithm is too weak"},

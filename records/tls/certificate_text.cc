@@ -65,7 +65,11 @@ std::string CertificateNames(const X509* certificate) {
   }
   if (sk_GENERAL_NAME_num(names) > kMaxNames) absl::StrAppend(&all, ", ...");
   GENERAL_NAMES_free(names);
-  return all.empty() ? ToText(X509_get_subject_name(certificate)) : all;
+  return all.empty() ? CertificateSubject(certificate) : all;
+}
+
+std::string CertificateSubject(const X509* certificate) {
+  return ToText(X509_get_subject_name(certificate));
 }
 
 std::string CertificateIssuer(const X509* certificate) {

@@ -22,6 +22,7 @@ std::string FormatCertificateTime(absl::Time time);
 // The hosts that it is for: "a.example, 10.0.0.1"; its subject where it has no alternative names.
 std::string CertificateNames(const X509* certificate);
 // "CN = our CA".
+std::string CertificateSubject(const X509* certificate);
 std::string CertificateIssuer(const X509* certificate);
 
 }  // namespace penstock

@@ -16,23 +16,32 @@ def _key(path, rsa_bits=None):
 
 
 class Authority:
-    """A CA whose files lie in `folder`."""
+    """A CA whose files lie in `folder`. Days may be negative: expired. `signed_by`: an Authority;
+    this one is then an intermediate."""
 
-    def __init__(self, folder, name):
+    def __init__(self, folder, name, days=30, signed_by=None):
         self.folder, self.name = folder, name
         self.pem, self.key = folder / f"{name}.pem", folder / f"{name}.key"
         _key(self.key)
-        _openssl("req", "-x509", "-new", "-key", self.key, "-subj", f"/CN={name}", "-days", 30,
-                 "-out", self.pem)
+        signed = ["-signkey", self.key] if signed_by is None else signed_by.signs()
+        self._certify(name, self.key, ["basicConstraints=critical,CA:TRUE"], days, signed)
+
+    def signs(self):
+        """Arguments of `openssl x509` that sign with this CA."""
+        return ["-CA", self.pem, "-CAkey", self.key, "-CAcreateserial"]
 
     def issue(self, name, hosts="IP:127.0.0.1", days=30, rsa_bits=None):
-        """Writes name.pem and name.key, over older ones; days may be negative: expired. OpenSSL
-        lets TLS use no RSA key of less than 2048 bits."""
-        pem, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
-        request, names = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
+        """Writes name.pem and name.key, over older ones. OpenSSL lets TLS use no RSA key of less
+        than 2048 bits."""
+        key = self.folder / f"{name}.key"
         _key(key, rsa_bits)
-        names.write_text(f"subjectAltName={hosts}\n")
+        return self._certify(name, key, [f"subjectAltName={hosts}"], days, self.signs()), key
+
+    def _certify(self, name, key, extensions, days, signed):
+        pem = self.folder / f"{name}.pem"
+        request, extended = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
+        extended.write_text("\n".join(extensions) + "\n")
         _openssl("req", "-new", "-key", key, "-subj", f"/CN={name}", "-out", request)
-        _openssl("x509", "-req", "-in", request, "-CA", self.pem, "-CAkey", self.key,
-                 "-CAcreateserial", "-days", days, "-extfile", names, "-out", pem)
-        return pem, key
+        _openssl("x509", "-req", "-in", request, *signed, "-days", days, "-extfile", extended,
+                 "-out", pem)
+        return pem

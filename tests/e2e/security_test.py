@@ -100,6 +100,21 @@ class TlsTest(SecurityTestCase):
         self.wait_for_log(server, "tls handshake failed", "expired: renew it")
         self.wait_for_log(server, "server.pem: the certificate expired on")
 
+    def test_expired_ca(self):
+        old = Authority(self.folder, "old", days=-1)
+        server = self.tls_server(*old.issue("server"))
+        self.refused(server, *self.tls(ca=old),
+                     says=["CA CN = old, which signed", "expired on 20", f"in {old.pem}"])
+        self.wait_for_log(server, "tls handshake failed", "or its CA's, expired: renew it")
+
+    def test_expired_intermediate(self):
+        old = Authority(self.folder, "old", days=-1, signed_by=self.ca)
+        pem, key = old.issue("server")
+        chain = self.write("chain.pem", pem.read_text() + old.pem.read_text())
+        server = self.tls_server(chain, key)
+        self.refused(server, *self.tls(),
+                     says=["CA CN = old, which signed", "expired on 20", "behind the server's"])
+
     def test_missing_client_certificate(self):
         server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
         self.refused(server, *self.tls(), says=["wants a client certificate", "--tls-cert"])

@@ -143,15 +143,39 @@ bool IsUnknownIssuer(long verified) {
          verified == X509_V_ERR_CERT_SIGNATURE_FAILURE;
 }
 
-std::string ExplainVerification(long verified, const X509* certificate, const ProbedServer& server,
-                                const TlsOptions& tls) {
+// A certificate of the server's chain that did not verify.
+struct RefusedCertificate {
+  X509Ptr certificate;
+  int depth = 0;      // 0: the server's own; others are of CAs.
+  bool sent = false;  // By the server; or else it is one of ours.
+};
+
+std::string TrustedFile(const TlsOptions& tls) {
+  return tls.ca_file.empty() ? "the system's roots" : tls.ca_file;
+}
+
+std::string NameOf(const RefusedCertificate& refused) {
+  if (refused.depth == 0) return "the server's certificate";
+  return absl::StrCat("CA ", CertificateSubject(refused.certificate.get()),
+                      ", which signed the server's certificate,");
+}
+
+std::string WhereToRenew(const RefusedCertificate& refused, const TlsOptions& tls) {
+  if (refused.depth == 0) return "; renew it there (--tls-cert)";
+  if (refused.sent) return "; renew it there, behind the server's certificate (--tls-cert)";
+  return absl::StrCat("; renew it in ", TrustedFile(tls));
+}
+
+std::string ExplainVerification(long verified, const RefusedCertificate& refused,
+                                const ProbedServer& server, const TlsOptions& tls) {
+  const X509* certificate = refused.certificate.get();
   const CertificateDates dates = DatesOf(certificate);
   if (verified == X509_V_ERR_CERT_HAS_EXPIRED) {
-    return absl::StrCat("the server's certificate expired on ",
-                        FormatCertificateTime(dates.not_after), "; renew it there (--tls-cert)");
+    return absl::StrCat(NameOf(refused), " expired on ", FormatCertificateTime(dates.not_after),
+                        WhereToRenew(refused, tls));
   }
   if (verified == X509_V_ERR_CERT_NOT_YET_VALID) {
-    return absl::StrCat("the server's certificate is valid only from ",
+    return absl::StrCat(NameOf(refused), " is valid only from ",
                         FormatCertificateTime(dates.not_before), "; compare the clocks");
   }
   if (verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH) {
@@ -162,12 +186,10 @@ std::string ExplainVerification(long verified, const X509* certificate, const Pr
   }
   if (IsUnknownIssuer(verified)) {
     return absl::StrCat("the server's certificate is signed by a CA that is not in ",
-                        tls.ca_file.empty() ? "the system's roots" : tls.ca_file,
-                        " (issuer: ", CertificateIssuer(certificate),
+                        TrustedFile(tls), " (issuer: ", CertificateIssuer(certificate),
                         "); give that CA with --tls-ca");
   }
-  return absl::StrCat("the server's certificate is refused: ",
-                      X509_verify_cert_error_string(verified));
+  return absl::StrCat(NameOf(refused), " is refused: ", X509_verify_cert_error_string(verified));
 }
 
 int NoteRequest(SSL* ssl, void* wanted) {
@@ -236,15 +258,18 @@ class Handshake {
     if (accepted == 1) return 1;
     auto* ssl =
         static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
-    X509* certificate = X509_STORE_CTX_get0_cert(chain);
+    X509* certificate = X509_STORE_CTX_get_current_cert(chain);
+    if (certificate == nullptr) certificate = X509_STORE_CTX_get0_cert(chain);
     X509_up_ref(certificate);
-    static_cast<Handshake*>(SSL_get_app_data(ssl))->refused_.reset(certificate);
+    const int depth = X509_STORE_CTX_get_error_depth(chain);
+    static_cast<Handshake*>(SSL_get_app_data(ssl))->refused_ = {
+        X509Ptr(certificate), depth, depth < X509_STORE_CTX_get_num_untrusted(chain)};
     return 0;
   }
 
   std::string ExplainHandshake(int error) {
-    if (refused_ != nullptr) {
-      return ExplainVerification(SSL_get_verify_result(ssl_.get()), refused_.get(), server_, tls_);
+    if (refused_.certificate != nullptr) {
+      return ExplainVerification(SSL_get_verify_result(ssl_.get()), refused_, server_, tls_);
     }
     if (error != SSL_ERROR_SSL) return certificate_wanted_ ? ExplainEnd() : "";
     const int reason = ERR_GET_REASON(ERR_peek_error());
@@ -280,7 +305,7 @@ class Handshake {
   const TlsOptions& tls_;
   bool certificate_wanted_ = false;
   bool got_alert_ = false;
-  X509Ptr refused_;               // The server's, which did not verify.
+  RefusedCertificate refused_;
   absl::StatusOr<PemTexts> own_;  // Where it is not OK, the server was shown no certificate.
   ContextPtr context_;
   SslPtr ssl_;
