@@ -37,6 +37,13 @@ Limit LimitOf(CallKind kind, const ServiceLimits& limits) {
           limits.max_calls_per_host, ": ask again", ": ask again"};
 }
 
+// Who sends no token does not hide who sends a wrong one. Those words are ours; others hold numbers
+// and a host.
+std::string LogKindOf(const absl::Status& refusal) {
+  if (absl::IsUnauthenticated(refusal)) return std::string(refusal.message());
+  return absl::StatusCodeToString(refusal.code());
+}
+
 }  // namespace
 
 Gate::Pass::Pass(Pass&& other) noexcept { *this = std::move(other); }
@@ -81,8 +88,7 @@ void Gate::Pass::RemoveDefinition(uint64_t bytes) {
 absl::StatusOr<Gate::Pass> Gate::Admit(const grpc::CallbackServerContext& context, CallKind kind) {
   absl::StatusOr<Pass> pass = TryAdmit(context, kind);
   if (pass.ok()) return pass;
-  if (std::optional<uint64_t> left_out =
-          log_.Allow(absl::StatusCodeToString(pass.status().code()))) {
+  if (std::optional<uint64_t> left_out = log_.Allow(LogKindOf(pass.status()))) {
     spdlog::warn("call refused peer={} error={} left_out={}", context.peer(),
                  Quoted(pass.status().ToString()), *left_out);
   }
