@@ -24,8 +24,8 @@ constexpr Cause kCauses[] = {
      "the client sent no certificate, and --tls-client-ca wants one: give it --tls-cert and "
      "--tls-key"},
     {"certificate verify failed",
-     "the client's certificate is not accepted: it has expired, or no CA in --tls-client-ca signed "
-     "it"},
+     "the client's certificate is not accepted: it or its CA has expired, no CA in --tls-client-ca "
+     "signed it, or it is not for clients (extendedKeyUsage)"},
     {"alert unknown ca",
      "the client does not know the CA of this server's certificate: give it --tls-ca"},
     {"alert certificate expired",
@@ -33,6 +33,9 @@ constexpr Cause kCauses[] = {
     {"alert bad certificate",
      "the client refuses this server's certificate: the host name that it connects to is not in "
      "it (--tls-server-name gives another), or its algorithm is too weak"},
+    {"alert unsupported certificate",
+     "the client finds that this server's certificate is not for servers (extendedKeyUsage): issue "
+     "it without, or with serverAuth"},
     {"alert certificate unknown", "the client refuses this server's certificate"},
     {"alert certificate required", "the client wants a certificate of this server"},
     {"wrong version number", "the client does not speak TLS: give it --tls"},

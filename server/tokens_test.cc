@@ -179,6 +179,10 @@ TEST(GrpcLogTest, HandshakesAreExplained) {
   EXPECT_THAT(ExplainHandshake("UNKNOWN:Ssl handshake failed: SSL_ERROR_SSL: error:0A0000C7:SSL "
                                "routines::peer did not return a certificate {tsi_code:10}"),
               HasSubstr("sent no certificate"));
+  EXPECT_THAT(
+      ExplainHandshake("SSL_ERROR_SSL: error:0A000413:SSL routines::sslv3 alert unsupported "
+                       "certificate {tsi_code:10}"),
+      HasSubstr("not for servers"));
   EXPECT_EQ(ExplainHandshake("SSL_ERROR_SSL: error:0A000001:SSL routines::something new {a:1}"),
             "SSL routines::something new");
   EXPECT_EQ(ExplainHandshake("UNKNOWN:Handshake read failed {children:[Socket closed]}"), "");

@@ -30,12 +30,15 @@ class Authority:
         """Arguments of `openssl x509` that sign with this CA."""
         return ["-CA", self.pem, "-CAkey", self.key, "-CAcreateserial"]
 
-    def issue(self, name, hosts="IP:127.0.0.1", days=30, rsa_bits=None):
+    def issue(self, name, hosts="IP:127.0.0.1", days=30, rsa_bits=None, usage=None):
         """Writes name.pem and name.key, over older ones. OpenSSL lets TLS use no RSA key of less
-        than 2048 bits."""
+        than 2048 bits. `usage`: serverAuth or clientAuth alone."""
         key = self.folder / f"{name}.key"
         _key(key, rsa_bits)
-        return self._certify(name, key, [f"subjectAltName={hosts}"], days, self.signs()), key
+        extensions = [f"subjectAltName={hosts}"]
+        if usage is not None:
+            extensions.append(f"extendedKeyUsage={usage}")
+        return self._certify(name, key, extensions, days, self.signs()), key
 
     def _certify(self, name, key, extensions, days, signed):
         pem = self.folder / f"{name}.pem"

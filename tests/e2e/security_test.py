@@ -134,6 +134,19 @@ class TlsTest(SecurityTestCase):
                      says=["client.pem: the certificate expired on"])
         self.wait_for_log(server, "tls handshake failed", "client's certificate is not accepted")
 
+    def test_client_certificate_that_is_for_servers(self):
+        server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
+        pem, key = self.ca.issue("client", "DNS:client", usage="serverAuth")
+        self.refused(server, *self.tls("--tls-cert", pem, "--tls-key", key),
+                     says=[f"{pem} is not for clients", "extendedKeyUsage", "clientAuth"])
+        self.wait_for_log(server, "tls handshake failed", "or it is not for clients")
+
+    def test_server_certificate_that_is_for_clients(self):
+        server = self.tls_server(*self.ca.issue("server", usage="clientAuth"))
+        self.refused(server, *self.tls(),
+                     says=["certificate is not for servers", "extendedKeyUsage", "serverAuth"])
+        self.wait_for_log(server, "tls handshake failed", "certificate is not for servers")
+
     def test_client_certificate_that_openssl_refuses(self):
         server = self.tls_server(*self.ca.issue("server"), "--tls-client-ca", self.ca.pem)
         pem, key = self.ca.issue("client", "DNS:client", rsa_bits=1024)

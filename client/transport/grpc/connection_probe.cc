@@ -166,6 +166,9 @@ std::string WhereToRenew(const RefusedCertificate& refused, const TlsOptions& tl
   return absl::StrCat("; renew it in ", TrustedFile(tls));
 }
 
+constexpr absl::string_view kUsageAdvice =
+    " (extendedKeyUsage, keyUsage); issue it without them, or with ";
+
 std::string ExplainVerification(long verified, const RefusedCertificate& refused,
                                 const ProbedServer& server, const TlsOptions& tls) {
   const X509* certificate = refused.certificate.get();
@@ -188,6 +191,9 @@ std::string ExplainVerification(long verified, const RefusedCertificate& refused
     return absl::StrCat("the server's certificate is signed by a CA that is not in ",
                         TrustedFile(tls), " (issuer: ", CertificateIssuer(certificate),
                         "); give that CA with --tls-ca");
+  }
+  if (verified == X509_V_ERR_INVALID_PURPOSE && refused.depth == 0) {
+    return absl::StrCat("the server's certificate is not for servers", kUsageAdvice, "serverAuth");
   }
   return absl::StrCat(NameOf(refused), " is refused: ", X509_verify_cert_error_string(verified));
 }
@@ -296,8 +302,13 @@ class Handshake {
         return absl::StrCat("the server refused this client's certificate: ", warning);
       }
     }
+    X509* own = SSL_CTX_get0_certificate(context_.get());
+    if (X509_check_purpose(own, X509_PURPOSE_SSL_CLIENT, /*ca=*/0) != 1) {
+      return absl::StrCat("the server refused this client's certificate: ", tls_.cert_file,
+                          " is not for clients", kUsageAdvice, "clientAuth");
+    }
     return absl::StrCat("the server refused this client's certificate ", tls_.cert_file,
-                        " (issuer: ", CertificateIssuer(SSL_CTX_get0_certificate(context_.get())),
+                        " (issuer: ", CertificateIssuer(own),
                         "); its CA must be in the server's --tls-client-ca");
   }
 
