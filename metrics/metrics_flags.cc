@@ -50,9 +50,11 @@ void AddMetricsFlags(CLI::App& command, MetricsFlags& flags) {
   command.add_option("--metrics-port", flags.port,
                      "Serve Prometheus metrics on 127.0.0.1:PORT/metrics; 0 takes a free port; "
                      "off: none. penstock-train adds its local rank to PORT");
-  command.add_option("--metrics-listen", flags.listen,
-                     "The same on HOST:PORT, for a Prometheus on another machine: plain HTTP "
-                     "without credentials, which tells counts and sizes, no names and no data");
+  command.add_option(
+      "--metrics-listen", flags.listen,
+      "The same on HOST:PORT, for a Prometheus on another machine: plain HTTP "
+      "without credentials, which tells counts and sizes, a client's page its servers' "
+      "addresses too, and no data");
 }
 
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetrics(const MetricsFlags& flags,

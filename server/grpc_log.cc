@@ -3,6 +3,7 @@
 #include <grpc/support/log.h>
 
 #include "absl/strings/match.h"
+#include "server/failed_handshakes.h"
 #include "server/log_format.h"
 #include "server/log_limiter.h"
 #include "spdlog/spdlog.h"
@@ -52,6 +53,7 @@ void LogHandshake(absl::string_view message) {
     spdlog::debug("tls handshake ended by the client grpc={}", Quoted(message));
     return;
   }
+  CountFailedHandshake();
   if (std::optional<uint64_t> left_out = limiter.Allow(cause)) {
     spdlog::warn("tls handshake failed cause={} left_out={}", Quoted(cause), *left_out);
   }

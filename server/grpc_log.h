@@ -9,7 +9,8 @@
 namespace penstock {
 
 // From now on gRPC's errors are lines of spdlog, and a TLS handshake that a client failed is a
-// warning that names the cause; of each kind at most one line every 10 s. For the whole process.
+// warning that names the cause, and counts as such; of each kind at most one line every 10 s. For
+// the whole process.
 void SendGrpcLogToSpdlog();
 
 // The cause of a failed handshake in gRPC's words, in words for an operator. Empty: the client went

@@ -16,6 +16,7 @@
 #include "records/base/process_stats.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
+#include "server/failed_handshakes.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
 
@@ -251,6 +252,7 @@ void Listener::Meet(Silent& silent) {
   uint8_t first = 0;
   if (recv(connection.get(), &first, 1, MSG_PEEK) != 1) return;  // Gone without a word.
   if (options_.speaks_tls && first == kHttp2) {
+    CountFailedHandshake();
     if (std::optional<uint64_t> left_out = log_.Allow("plain")) {
       spdlog::warn(
           "connection refused peer={} cause=\"the client speaks plaintext, this port speaks TLS: "
@@ -260,6 +262,7 @@ void Listener::Meet(Silent& silent) {
     return;
   }
   if (!options_.speaks_tls && first == kTlsHandshake) {
+    CountFailedHandshake();
     if (std::optional<uint64_t> left_out = log_.Allow("tls")) {
       spdlog::warn(
           "connection refused peer={} cause=\"the client speaks TLS, this port speaks plaintext: "

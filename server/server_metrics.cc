@@ -3,6 +3,7 @@
 #include <string>
 
 #include "penstock_version.h"
+#include "server/failed_handshakes.h"
 
 namespace penstock {
 namespace {
@@ -33,19 +34,24 @@ void AddMemory(const v1::EngineStats& engine, MetricFamilies& families) {
                       "Chunks whose reading waited for storage.", bytes(engine.slow_reads()));
   families.AddCounter(
       "penstock_server_read_seconds_total",
-      "Time that threads which read while storage is slow waited for it: reads under way at "
-      "a time.",
+      "Time that reads took while storage is slow, of all threads that read then: its growth in a "
+      "second is how many reads are under way at a time.",
       engine.read_seconds());
 }
 
 void AddQueues(const v1::ServerStats& stats, MetricFamilies& families) {
   const v1::EngineStats& engine = stats.engine();
-  families.AddGauge("penstock_server_streams", "Open streams, one a client.", stats.stream_size());
+  families.AddGauge("penstock_server_streams", "Open streams: one for each connection of a client.",
+                    stats.stream_size());
   families.AddCounter("penstock_server_streams_opened_total", "Streams that clients opened.",
                       static_cast<double>(stats.totals().streams()));
   families.AddCounter("penstock_server_streams_refused_total",
                       "Streams that the server ended because of what the client said, or refused.",
                       static_cast<double>(stats.totals().refused()));
+  families.AddCounter("penstock_server_handshakes_failed_total",
+                      "TLS handshakes that failed, and clients that spoke plaintext where TLS is "
+                      "spoken, or the reverse.",
+                      static_cast<double>(NumFailedHandshakes()));
   families.AddGauge("penstock_server_windows", "Open windows.",
                     static_cast<double>(engine.windows()));
   families.AddGauge("penstock_server_windows_waiting", "Windows that wait for memory.",

@@ -13,6 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from certificates import Authority
 from processes import TIMEOUT_S, ProcessTestCase, die_with_parent, pause, run
 
 DEPLOY = pathlib.Path(os.environ["PENSTOCK_DEPLOY"])
@@ -107,6 +108,23 @@ class MetricsTest(MetricsTestCase):
         self.assertIn("penstock_server_streams_opened_total 1\n", page)
         self.assertNotIn(str(self.data), page)
 
+    def test_handshakes_that_fail_are_counted(self):
+        ca = Authority(self.folder, "ca")
+        pem, key = ca.issue("server")
+        server = self.start_server("--metrics-port", 0, "--tls-cert", pem, "--tls-key", key)
+
+        def failed():
+            page = scrape(self.metrics_address(server))
+            return int(re.search(r"^penstock_server_handshakes_failed_total (\d+)$", page, re.M)[1])
+        self.stream(server.address, "--tls", "--tls-ca", ca.pem)
+        self.assertEqual(failed(), 0)
+        other = Authority(self.folder, "other").pem
+        for args in (["--tls", "--tls-ca", other], []):  # Of a wrong CA; without TLS.
+            before = failed()
+            self.spawn("penstock", *self.stream_args(server.address, "--server-timeout", "600s",
+                                                     *args))
+            self.until("a failed handshake", lambda: failed() > before)
+
     def test_a_metrics_port_in_use_is_named(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -170,6 +188,20 @@ class PrometheusTest(MetricsTestCase):
         for address in (self.metrics_address(server), reader_metrics):
             self.assertEqual(self.promtool("check", "metrics", text=scrape(address)), "")
         self.promtool("check", "rules", RULES)
+
+    def test_clients_that_are_refused_are_alerted_on(self):
+        for cause in ("streams_refused", "handshakes_failed"):
+            grows = {"series": f'penstock_server_{cause}_total{{instance="s"}}',
+                     "values": "0+1x20"}
+            alert = {"expr": "ALERTS", "eval_time": "20m", "exp_samples": [
+                {"labels": 'ALERTS{alertname="PenstockServerRefusesStreams", instance="s", '
+                           'alertstate="firing", severity="warning"}', "value": 1}]}
+            test = self.folder / "test.yml"
+            test.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "1m",
+                                        "tests": [{"interval": "1m", "input_series": [grows],
+                                                   "promql_expr_test": [alert]}]}))
+            with self.subTest(cause):
+                self.promtool("test", "rules", test)
 
     def test_prometheus_scrapes_a_server_and_a_reader(self):
         server = self.start_server("--metrics-port", 0)
