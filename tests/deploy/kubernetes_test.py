@@ -161,6 +161,18 @@ class ConsistencyTest(unittest.TestCase):
             for path in paths:
                 self.assertTrue(any(path.startswith(mount) for mount in mounts), path)
 
+    def test_a_trainer_that_is_drained_costs_no_retry(self):
+        job = resource("Job", "penstock-train")["spec"]
+        self.assertEqual(job["template"]["spec"]["restartPolicy"], "Never")
+        rules = job["podFailurePolicy"]["rules"]
+        self.assertEqual({rule["action"] for rule in rules}, {"Ignore"})
+        conditions = [c["type"] for rule in rules for c in rule.get("onPodConditions", [])]
+        self.assertEqual(conditions, ["DisruptionTarget"])
+        codes = next(rule["onExitCodes"] for rule in rules if "onExitCodes" in rule)
+        self.assertEqual(codes["containerName"], container(job["template"])["name"])
+        self.assertIn(f"--stopped-exit-code={codes['values'][0]}",
+                      container(job["template"])["args"])
+
     def test_kubernetes_waits_longer_than_the_grace(self):
         spec = pod("StatefulSet", "penstock-server")["spec"]
         grace = next(a for a in container(pods()[0])["args"] if a.startswith("--grace="))

@@ -65,12 +65,15 @@ class SystemdTest(unittest.TestCase):
 class ConfigurationTest(unittest.TestCase):
 
     def print_config(self, lines):
+        return self.run_server(lines, "--print-config")
+
+    def run_server(self, lines, *args):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write("\n".join(lines) + "\n")
             file.flush()
-            return subprocess.run(
-                [str(BIN / "penstock-server"), "--config", file.name, "--print-config"],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+            return subprocess.run([str(BIN / "penstock-server"), "--config", file.name, *args],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  timeout=120)
 
     def test_the_server_knows_every_option(self):
         """Those that are commented out, too: "# NAME=VALUE"; the last of a name counts."""
@@ -84,6 +87,15 @@ class ConfigurationTest(unittest.TestCase):
 
     def test_an_option_that_it_does_not_know_is_refused(self):
         self.assertNotEqual(self.print_config(["data-root=/srv", "data-rot=/srv"]).returncode, 0)
+
+    def test_wrong_options_are_not_tried_again_and_missing_data_is(self):
+        prevented = re.findall(r"^RestartPreventExitStatus=(.*)$", (FOLDER / UNIT).read_text(), re.M)
+        for line in ("data-rot=/srv", "threads=many", "listen=nowhere"):
+            result = self.run_server(["data-root=/srv", line])
+            self.assertIn(str(result.returncode), prevented, result.stderr)
+        result = self.run_server(["data-root=/nowhere", "listen=127.0.0.1:0"])
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertNotIn("1", prevented)
 
 
 if __name__ == "__main__":
