@@ -1,26 +1,38 @@
 """A training that changes its number of ranks reads what one rank reads: every record once, in order."""
 
 import json
+import signal
 import unittest
 
-from processes import TIMEOUT_S, ProcessTestCase
+from processes import TIMEOUT_S, ProcessTestCase, pause
 
 BATCH = 250  # No multiple of the ranks below.
+INTERRUPTED = -1  # Steps: until a SIGINT.
 
 
 class ElasticTest(ProcessTestCase):
-    def run_ranks(self, servers, world_size, *args, epochs=2):
-        """Reads with so many ranks at once; [(what it told, its ids by step)] of each rank."""
+    def run_ranks(self, servers, world_size, *args, interrupted=False, epochs=2):
+        """Reads with so many ranks at once; what each told, and the ids of each."""
         ids = [self.folder / f"ids{rank}" for rank in range(world_size)]
+        for path in ids:
+            path.unlink(missing_ok=True)
         ranks = [self.spawn("penstock", *self.stream_args(
             servers, "--global-batch-size", BATCH, "--rank", rank, "--world-size", world_size,
             "--ids", ids[rank], *args, epochs=epochs)) for rank in range(world_size)]
+        if interrupted:
+            self.interrupt(ranks[0], ids[0])
         told = []
         for child in ranks:
             out, err = child.communicate(timeout=TIMEOUT_S)
-            self.assertEqual(child.returncode, 0, err)
+            self.assertEqual(child.returncode, 128 + signal.SIGINT if interrupted else 0, err)
             told.append(json.loads(out))
         return told, [path.read_text().splitlines() for path in ids]
+
+    def interrupt(self, child, ids):
+        while not ids.exists() or ids.stat().st_size == 0:
+            self.assertIsNone(child.poll(), "the stream ended early")
+            pause()
+        child.send_signal(signal.SIGINT)
 
     def merge(self, ids, steps):
         """The global batches that the ranks' rows make up: rank r has rows [rB/R, (r+1)B/R)."""
@@ -35,29 +47,45 @@ class ElasticTest(ProcessTestCase):
         return merged
 
     def read_in_phases(self, servers, phases, *args):
-        """`phases`: (world size, steps; 0: to the end). The ids of all of them, in order."""
-        merged, cursor = [], []
+        """`phases`: (world size, steps; 0: to the end). The ids of all of them, in order, and of
+        each what its ranks told."""
+        merged, phases_told, cursor = [], [], []
         for world_size, steps in phases:
-            told, ids = self.run_ranks(servers, world_size, *args, *cursor,
-                                       *(["--steps", steps] if steps else []))
+            bound = {0: [], INTERRUPTED: ["--pace", BATCH]}.get(steps, ["--steps", steps])
+            told, ids = self.run_ranks(servers, world_size, *args, *cursor, *bound,
+                                       interrupted=steps == INTERRUPTED)
             for rank in told:
                 self.assertEqual(rank["cursor"], told[0]["cursor"])
                 self.assertEqual(rank["steps"], told[0]["steps"])
             merged += self.merge(ids, told[0]["steps"])
+            phases_told.append(told)
             cursor = ["--cursor", told[0]["cursor"]]
-        return merged
+        return merged, phases_told
 
-    def test_eight_ranks_then_six_then_twelve_read_what_one_reads(self):
+    def check_against_local(self, phases_told):
+        """Each rank's bytes are those that its phase has where they are decoded by itself."""
+        phases = [(len(told), told[0]["steps"]) for told in phases_told]
+        _, local = self.read_in_phases("local:", phases, "--threads", 1)
+        for phase, told, its_local in zip(phases, phases_told, local):
+            for key in ("digest", "cursor"):
+                self.assertEqual([rank[key] for rank in told], [rank[key] for rank in its_local],
+                                 phase)
+
+    def test_other_numbers_of_ranks_read_what_one_reads(self):
         servers = ",".join(self.start_server("--threads", 1).address for _ in range(2))
-        # 20,000 rows in 80 steps of two epochs, which the second phase crosses.
-        self.assertEqual(self.read_in_phases(servers, [(8, 23), (6, 30), (12, 0)]),
-                         self.read_in_phases(servers, [(1, 0)]))
+        # 20,000 rows in 80 steps of two epochs, which the third phase crosses.
+        ids, told = self.read_in_phases(servers, [(8, 23), (1, INTERRUPTED), (6, 30), (12, 0)])
+        one_ids, one_told = self.read_in_phases(servers, [(1, 0)])
+        self.assertEqual(ids, one_ids)
+        self.check_against_local(told)
+        self.check_against_local(one_told)
 
     def test_rows_that_fill_no_step_go_to_whoever_is_there_next(self):
         carry = ("--remainder", "carry", "--split", "train")
         server = self.start_server().address
-        one = self.read_in_phases(server, [(1, 60)], *carry)
-        self.assertEqual(self.read_in_phases(server, [(5, 37), (2, 1), (9, 22)], *carry), one)
+        one, _ = self.read_in_phases(server, [(1, 60)], *carry)
+        ids, _ = self.read_in_phases(server, [(5, 37), (2, 1), (9, 22)], *carry)
+        self.assertEqual(ids, one)
         self.assertEqual(len(one), 60 * BATCH)
 
 

@@ -1,8 +1,10 @@
 """TLS and tokens between real processes: what goes wrong is named on both sides."""
 
+import json
 import os
 import pathlib
 import resource
+import signal
 import socket
 import time
 import unittest
@@ -400,17 +402,46 @@ class TokenTest(SecurityTestCase):
 
 
 class DescriptorTest(SecurityTestCase):
+    def start_endless(self, server):
+        """A stream at a trainer's pace, and what waits until it has read on."""
+        ids = self.folder / "ids"
+        client = self.spawn("penstock", *self.stream_args(
+            server.address, "--ids", ids, "--pace", 20_000, epochs=0))
+
+        def num_bytes():
+            self.assertIsNone(client.poll(), "the stream ended early")
+            return ids.stat().st_size if ids.exists() else 0
+
+        def wait_for_rows():
+            begin, deadline = num_bytes(), time.monotonic() + TIMEOUT_S
+            while num_bytes() <= begin:
+                self.assertLess(time.monotonic(), deadline, "the stream stands still")
+                pause()
+        return client, wait_for_rows
+
     def test_a_server_without_descriptors_says_so_and_recovers(self):
         server = self.start_server()
+        client, wait_for_rows = self.start_endless(server)
+        wait_for_rows()
         used = len(os.listdir(f"/proc/{server.pid}/fd"))
         limit = used + 60
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (limit, limit))
         host, port = server.address.rsplit(":", 1)
         crowd = [socket.create_connection((host, int(port)), timeout=60) for _ in range(limit)]
         self.wait_for_log(server, "out of descriptors", f"limit={limit}", "LimitNOFILE")
+        wait_for_rows()
         for connection in crowd:
             connection.close()
         self.stream(server.address)
+        wait_for_rows()
+        # Who was there before the crowd has noticed nothing.
+        client.send_signal(signal.SIGINT)
+        out, err = client.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(client.returncode, 128 + signal.SIGINT, err)
+        across = json.loads(out)
+        self.assertEqual([found["stream_breaks"] for found in across["servers"]], [0])
+        quiet = self.stream("local:", "--steps", across["steps"], epochs=0)
+        self.assertEqual(across["digest"], quiet["digest"])
 
 
 if __name__ == "__main__":
