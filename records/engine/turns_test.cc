@@ -76,6 +76,7 @@ class Tally {
 struct Appetite {
   uint64_t requests = 2;  // Outstanding, or on the way.
   uint32_t rows = 160;    // Of each.
+  WireDtype dtype = WireDtype::kI8;
 };
 
 // Asks for rows of one window again whenever it has received some.
@@ -103,7 +104,7 @@ class Eater final : public SessionEvents {
     EXPECT_OK(session_->Fetch({.request = next_request_++,
                                .window = window_.window,
                                .rows = appetite_.rows,
-                               .dtype = WireDtype::kI8}));
+                               .dtype = appetite_.dtype}));
   }
 
   const size_t number_;
@@ -150,6 +151,23 @@ TEST_F(TurnsTest, LargeRequestsGetNoMoreThanSmallOnes) {
   const std::vector<uint64_t> rows =
       Feed({{.requests = 8, .rows = 640}, {.requests = 2, .rows = 8}}, /*way=*/0, 20'000);
   EXPECT_LT(static_cast<double>(rows[0]) / static_cast<double>(rows[1]), 1.5);
+}
+
+// Shares are of bytes, not of rows nor of the threads' time: a row of f32 has 30 times the bytes of
+// a packed one, and is not decoded 30 times as long.
+TEST_F(TurnsTest, SessionsOfDifferentDtypesGetTheSameBytes) {
+  const WireDtype dtypes[] = {WireDtype::kPacked, WireDtype::kI8, WireDtype::kF32};
+  std::vector<Appetite> appetites;
+  for (WireDtype dtype : dtypes) appetites.push_back({.requests = 8, .rows = 640, .dtype = dtype});
+  const std::vector<uint64_t> rows = Feed(appetites, /*way=*/0, 20'000);
+  std::vector<uint64_t> bytes;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ASSERT_OK_AND_ASSIGN(const Program program, Program::Compile(data_->Stream().spec, dtypes[i]));
+    bytes.push_back(rows[i] * program.row_bytes());
+  }
+  // 120 MB each; a part, at most 1 MiB, may be of this round or of the next.
+  const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
+  EXPECT_LT(static_cast<double>(*most) / static_cast<double>(*least), 1.1);
 }
 
 }  // namespace
