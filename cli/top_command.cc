@@ -102,18 +102,22 @@ void PrintJson(const std::vector<ServerLoad>& loads, const absl::Status& missing
   std::puts(JsonText(json).c_str());
 }
 
-// On a terminal in place of what was there before.
+// In place of what was there before, which is erased before a line's text: after a line as wide as
+// the terminal the cursor is still on its last character.
+void Draw(const std::vector<std::string>& lines) {
+  constexpr char kHome[] = "\x1b[H", kClearLine[] = "\x1b[K", kClearBelow[] = "\x1b[J";
+  std::string screen = kHome;
+  for (const std::string& line : lines) absl::StrAppend(&screen, kClearLine, line, "\n");
+  std::printf("%s%s", screen.c_str(), kClearBelow);
+}
+
 void PrintTable(const std::vector<ServerLoad>& loads, const absl::Status& missing,
                 const TopFlags& flags, bool terminal) {
   std::vector<std::string> lines = TopLines(loads, flags.clients);
   if (!missing.ok()) lines.push_back(absl::StrCat("servers may be missing: ", missing.message()));
-  if (!terminal) {
-    std::printf("%s%s\n", flags.once ? "" : (NowText() + "\n").c_str(),
-                absl::StrJoin(lines, "\n").c_str());
-    return;
-  }
-  constexpr char kHome[] = "\x1b[H", kEndOfLine[] = "\x1b[K\n", kClearBelow[] = "\x1b[J";
-  std::printf("%s%s%s%s", kHome, absl::StrJoin(lines, kEndOfLine).c_str(), kEndOfLine, kClearBelow);
+  if (terminal) return Draw(lines);
+  std::printf("%s%s\n", flags.once ? "" : (NowText() + "\n").c_str(),
+              absl::StrJoin(lines, "\n").c_str());
 }
 
 // Returns early when a signal comes.

@@ -40,11 +40,11 @@ class ProcessTestCase(unittest.TestCase):
         self.assertEqual(result.returncode, 0, f"{program} {args}\n{result.stdout}\n{result.stderr}")
         return result
 
-    def spawn(self, program, *args, prefix=(), stderr=subprocess.PIPE):
+    def spawn(self, program, *args, prefix=(), stdout=subprocess.PIPE, stderr=subprocess.PIPE):
         """`prefix`: a command that executes another one. Who prints much needs a file for it: a
         pipe that nobody reads stops a program when it is full."""
         child = subprocess.Popen([*map(str, prefix), str(BIN / program), *map(str, args)],
-                                 stdout=subprocess.PIPE, stderr=stderr, text=True,
+                                 stdout=stdout, stderr=stderr, text=True,
                                  preexec_fn=die_with_parent)
         self.addCleanup(self._end, child)
         return child

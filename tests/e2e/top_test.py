@@ -7,6 +7,7 @@ import unittest
 
 from processes import TIMEOUT_S, ProcessTestCase, pause, run
 from servers import wait_until, wait_until_handled
+from terminal import Terminal
 
 
 class TopTest(ProcessTestCase):
@@ -96,6 +97,23 @@ class TopTest(ProcessTestCase):
         stopped.drain()
         stopped.wait(TIMEOUT_S)
         self.assertNotIn("speaks TLS", stopped.log())
+
+    def top_on_terminal(self, servers, *args, **size):
+        """Live, on a terminal; returns that."""
+        terminal = Terminal(**size)
+        self.addCleanup(terminal.close)
+        self.spawn("penstock", "top", "--servers", servers, "--interval", "100ms", *args,
+                   stdout=terminal.device)
+        return terminal
+
+    def test_a_terminal_of_80_columns_shows_all_of_a_line(self):
+        server = self.start_server()
+        terminal = self.top_on_terminal(server.address)
+        lines = terminal.wait_until(lambda lines: server.address in lines[1] and not lines[2],
+                                    "the server and nothing below")
+        for line in lines[:2]:
+            self.assertEqual(len(line), 80, line)
+        self.assertEqual(lines[0].split()[-2:], ["MEMORY", "CLI"])
 
     def test_goes_on_until_ctrl_c(self):
         server = self.start_server()
