@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,10 +13,10 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/top_table.h"
+#include "cli/top_watch.h"
 #include "client/flags/network_flags.h"
+#include "client/servers/known_servers.h"
 #include "client/servers/server_list.h"
-#include "client/servers/server_source.h"
-#include "client/transport/grpc/stats_call.h"
 #include "records/base/json_text.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
@@ -26,7 +25,6 @@
 namespace penstock {
 namespace {
 
-constexpr absl::Duration kAnswerTimeout = absl::Seconds(2);
 constexpr absl::Duration kFindTimeout = absl::Seconds(10);  // For names and files of --servers.
 
 struct TopFlags {
@@ -37,25 +35,6 @@ struct TopFlags {
   bool clients = false;
   bool json = false;
 };
-
-using Answers = std::vector<absl::StatusOr<v1::ServerStats>>;
-
-// All at once, if there are threads to be had: one that does not answer costs the others nothing.
-Answers AskAll(const std::vector<std::unique_ptr<StatsCaller>>& callers) {
-  Answers answers(callers.size(), absl::UnknownError(""));
-  std::vector<std::jthread> threads;
-  for (size_t i = 0; i < callers.size(); ++i) {
-    const auto ask = [&, i] { answers[i] = callers[i]->Ask(kAnswerTimeout); };
-    auto thread = StartThread("that asks a server", ask);
-    if (thread.ok()) {
-      threads.push_back(*std::move(thread));
-    } else {
-      ask();
-    }
-  }
-  threads.clear();
-  return answers;
-}
 
 nlohmann::json ToJson(const ClientLoad& client) {
   return {{"client", client.client},
@@ -126,34 +105,29 @@ void WaitFor(absl::Duration time) {
   poll(&signal, 1, static_cast<int>(absl::ToInt64Milliseconds(time)));
 }
 
-// `missing`: why there may be more servers.
-absl::Status Watch(const std::vector<std::unique_ptr<StatsCaller>>& callers,
-                   const absl::Status& missing, const TopFlags& flags, absl::Duration interval) {
+absl::Status Print(const TopWatch& watch, const TopFlags& flags, bool terminal) {
+  if (flags.json) {
+    PrintJson(watch.loads(), watch.missing());
+  } else {
+    PrintTable(watch.loads(), watch.missing(), flags, terminal);
+  }
+  return std::fflush(stdout) == 0 ? absl::OkStatus() : ErrnoToStatus(errno, "standard output");
+}
+
+absl::Status Run(TopWatch& watch, const TopFlags& flags, absl::Duration interval) {
   InterruptGuard interrupts;
   const bool terminal = isatty(STDOUT_FILENO) && !flags.once && !flags.json;
   if (terminal) std::fputs("\x1b[2J", stdout);
-  Answers before = AskAll(callers);
-  size_t down = 0;
+  watch.Look();
   do {
     WaitFor(interval);
     if (absl::Status interrupted = InterruptGuard::Check(); !interrupted.ok()) {
       return flags.once ? interrupted : absl::OkStatus();  // That is how a person ends it.
     }
-    Answers now = AskAll(callers);
-    std::vector<ServerLoad> loads;
-    down = 0;
-    for (size_t i = 0; i < callers.size(); ++i) {
-      loads.push_back(LoadBetween(callers[i]->address(), before[i], now[i]));
-      down += !now[i].ok();
-    }
-    flags.json ? PrintJson(loads, missing) : PrintTable(loads, missing, flags, terminal);
-    if (std::fflush(stdout) != 0) return ErrnoToStatus(errno, "standard output");
-    before = std::move(now);
+    watch.Look();
+    PENSTOCK_RETURN_IF_ERROR(Print(watch, flags, terminal));
   } while (!flags.once && InterruptGuard::Check().ok());
-  if (!flags.once) return absl::OkStatus();
-  if (down == 0) return Annotate(missing, "servers may be missing");
-  return absl::UnavailableError(
-      absl::StrCat(down, " of ", callers.size(), " servers did not answer"));
+  return flags.once ? watch.health() : absl::OkStatus();
 }
 
 absl::StatusOr<NetworkOptions> CheckedNetwork(const NetworkFlags& flags) {
@@ -177,12 +151,10 @@ absl::Status Top(const TopFlags& flags) {
   if (*interval > absl::Hours(24)) return UsageError("--interval: at most 24h");
   PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
   PENSTOCK_ASSIGN_OR_RETURN(const NetworkOptions network, CheckedNetwork(flags.network));
-  PENSTOCK_ASSIGN_OR_RETURN(const ServerSet set, FindServers(flags.servers, kFindTimeout));
-  std::vector<std::unique_ptr<StatsCaller>> callers;
-  for (const std::string& address : set.addresses) {
-    callers.push_back(MakeStatsCaller(address, network));
-  }
-  return Watch(callers, set.problem, flags, *interval);
+  PENSTOCK_ASSIGN_OR_RETURN(const auto servers, KnownServers::Follow(flags.servers));
+  PENSTOCK_RETURN_IF_ERROR(servers->WaitForFirst(kFindTimeout).status());
+  TopWatch watch(*servers, network);
+  return Run(watch, flags, *interval);
 }
 
 }  // namespace
@@ -200,8 +172,10 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "penstock top --servers 127.0.0.1:7070 --once --json | jq '.servers[].rows_per_second'");
   auto flags = std::make_shared<TopFlags>();
   command
-      .add_option("--servers", flags->servers,
-                  "A list of HOST:PORT, dns:///HOST:PORT and file:PATH, as they are at the start")
+      .add_option(
+          "--servers", flags->servers,
+          "A list of HOST:PORT, dns:///HOST:PORT and file:PATH; names and files are followed,\n"
+          "each look has those that there are then")
       ->required()
       ->default_str("");
   command.add_option("--interval", flags->interval, "Time between two looks, e.g. 500ms");

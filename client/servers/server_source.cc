@@ -1,16 +1,13 @@
 #include "client/servers/server_source.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "client/servers/dns_look.h"
 #include "client/servers/looking_source.h"
 #include "client/servers/mixed_source.h"
 #include "client/servers/path_look.h"
 #include "client/servers/server_list.h"
-#include "records/base/mutex.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -70,36 +67,6 @@ absl::StatusOr<std::unique_ptr<ServerSource>> MakeServerSource(absl::string_view
   if (!fixed.empty()) sources.insert(sources.begin(), MakeFixedServers(std::move(fixed)));
   if (sources.size() == 1) return std::move(sources.front());
   return std::make_unique<MixedSource>(std::move(sources));
-}
-
-absl::StatusOr<ServerSet> FindServers(absl::string_view servers, absl::Duration timeout) {
-  struct {
-    Mutex mutex;
-    CondVar changed;
-    ServerSet set ABSL_GUARDED_BY(mutex);
-  } found;
-  PENSTOCK_ASSIGN_OR_RETURN(const auto source, MakeServerSource(servers));
-  PENSTOCK_RETURN_IF_ERROR(source->Start([&found](const ServerSet& set) {
-    MutexLock lock(&found.mutex);
-    found.set = set;
-    found.changed.NotifyAll();
-  }));
-  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
-  MutexLock lock(&found.mutex);
-  while ((found.set.addresses.empty() || !found.set.complete) &&
-         found.changed.WaitUntil(&found.mutex, deadline)) {
-    continue;
-  }
-  if (found.set.addresses.empty()) {
-    return absl::UnavailableError(absl::StrCat("no server was found for ",
-                                               absl::FormatDuration(timeout), "; ",
-                                               found.set.problem.message()));
-  }
-  if (!found.set.complete && found.set.problem.ok()) {
-    found.set.problem = absl::UnavailableError(
-        absl::StrCat(servers, ": not all of it was known after ", absl::FormatDuration(timeout)));
-  }
-  return found.set;
 }
 
 }  // namespace penstock

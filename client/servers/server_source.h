@@ -59,11 +59,6 @@ absl::StatusOr<std::unique_ptr<ServerSource>> MakeServerSource(
 // Always the same servers, told inside Start().
 std::unique_ptr<ServerSource> MakeFixedServers(std::vector<std::string> addresses);
 
-// The servers that there are now: waits until each term has told its own and there is one at all,
-// or for `timeout`; the set's problem then says what is missing. kInvalidArgument: `servers`;
-// kUnavailable: none were found, and why.
-absl::StatusOr<ServerSet> FindServers(absl::string_view servers, absl::Duration timeout);
-
 }  // namespace penstock
 
 #endif  // PENSTOCK_CLIENT_SERVERS_SERVER_SOURCE_H_

@@ -70,6 +70,28 @@ class TopTest(ProcessTestCase):
                          sorted([fixed.address, listed.address]))
         self.assertNotIn("missing", shown)
 
+    def test_follows_a_folder_as_servers_join_and_leave(self):
+        def wait_until_shown(states):
+            def look():
+                self.assertIsNone(top.poll(), "top ended")
+                rows = json.loads(top.stdout.readline())["servers"]
+                return {row["address"]: row["state"] for row in rows} == states
+            wait_until(look, f"top to show {states}")
+        one = self.start_server()
+        top = self.spawn("penstock", "top", "--servers", f"file:{self.address_files}", "--interval",
+                         "100ms", "--json")
+        wait_until_shown({one.address: "up"})
+        two = self.start_server()
+        wait_until_shown({one.address: "up", two.address: "up"})
+        one.drain()  # It takes its address file with it.
+        wait_until_shown({two.address: "up"})
+        two.kill()  # Its address file stays.
+        wait_until_shown({two.address: "down"})
+        two.address_file.unlink()
+        wait_until_shown({})
+        three = self.start_server()
+        wait_until_shown({three.address: "up"})
+
     def test_says_that_servers_may_be_missing(self):
         server = self.start_server()
         servers = f"{server.address},file:{self.folder / 'nothing'}"
