@@ -12,6 +12,8 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/terminal_size.h"
+#include "cli/top_screen.h"
 #include "cli/top_table.h"
 #include "cli/top_watch.h"
 #include "client/flags/network_flags.h"
@@ -90,13 +92,12 @@ void Draw(const std::vector<std::string>& lines) {
   std::printf("%s%s", screen.c_str(), kClearBelow);
 }
 
-void PrintTable(const std::vector<ServerLoad>& loads, const absl::Status& missing,
-                const TopFlags& flags, bool terminal) {
-  std::vector<std::string> lines = TopLines(loads, flags.clients);
-  if (!missing.ok()) lines.push_back(absl::StrCat("servers may be missing: ", missing.message()));
-  if (terminal) return Draw(lines);
+void PrintTable(const TopWatch& watch, const TopFlags& flags, bool terminal) {
+  const TopTable table = MakeTopTable(watch.loads(), flags.clients);
+  // It may have become another size since the last look.
+  if (terminal) return Draw(TopScreen(table, watch.missing(), SizeOfTerminal(STDOUT_FILENO)));
   std::printf("%s%s\n", flags.once ? "" : (NowText() + "\n").c_str(),
-              absl::StrJoin(lines, "\n").c_str());
+              absl::StrJoin(TopLines(table, watch.missing()), "\n").c_str());
 }
 
 // Returns early when a signal comes.
@@ -109,7 +110,7 @@ absl::Status Print(const TopWatch& watch, const TopFlags& flags, bool terminal) 
   if (flags.json) {
     PrintJson(watch.loads(), watch.missing());
   } else {
-    PrintTable(watch.loads(), watch.missing(), flags, terminal);
+    PrintTable(watch, flags, terminal);
   }
   return std::fflush(stdout) == 0 ? absl::OkStatus() : ErrnoToStatus(errno, "standard output");
 }

@@ -177,21 +177,41 @@ ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::Serv
   return load;
 }
 
-std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool clients) {
-  std::vector<std::string> lines = {
-      Row("SERVER", "STATE", "ROW/S", "B/S", "QUEUE", "HIT", "BUSY", "CPU", "MEMORY", "CLI")};
+TopTable MakeTopTable(const std::vector<ServerLoad>& servers, bool clients) {
+  TopTable table;
+  table.heading =
+      Row("SERVER", "STATE", "ROW/S", "B/S", "QUEUE", "HIT", "BUSY", "CPU", "MEMORY", "CLI");
   const std::vector<std::string> addresses = AddressesOf(servers);
   for (size_t i = 0; i < servers.size(); ++i) {
     const ServerLoad& server = servers[i];
-    lines.push_back(ServerLine(server, addresses[i]));
-    if (!server.status.ok()) {
-      lines.push_back(Clipped(absl::StrCat("  ", Printable(CauseOf(server)))));
-    }
+    TopTable::Server& shown = table.servers.emplace_back();
+    shown.row = ServerLine(server, addresses[i]);
+    if (!server.status.ok()) shown.cause = Printable(CauseOf(server));
     if (!clients) continue;
-    for (const ClientLoad& client : server.clients) lines.push_back(ClientLine(client));
+    for (const ClientLoad& client : server.clients) shown.clients.push_back(ClientLine(client));
   }
-  if (servers.size() > 1) lines.push_back(TotalLine(servers));
+  if (servers.size() > 1) table.total = TotalLine(servers);
+  return table;
+}
+
+std::vector<std::string> TopLines(const TopTable& table, const absl::Status& missing) {
+  std::vector<std::string> lines = {table.heading};
+  for (const TopTable::Server& server : table.servers) {
+    lines.push_back(server.row);
+    if (!server.cause.empty()) lines.push_back(CauseLine(server));
+    lines.insert(lines.end(), server.clients.begin(), server.clients.end());
+  }
+  if (!table.total.empty()) lines.push_back(table.total);
+  if (!missing.ok()) lines.push_back(MissingLine(missing));
   return lines;
+}
+
+std::string CauseLine(const TopTable::Server& server) {
+  return Clipped(absl::StrCat("  ", server.cause));
+}
+
+std::string MissingLine(const absl::Status& missing) {
+  return absl::StrCat("servers may be missing: ", Printable(missing.message()));
 }
 
 std::string ShortCount(double count) {

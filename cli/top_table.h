@@ -1,5 +1,5 @@
-// What `penstock top` shows: rates from two answers of a server, and lines of 80 columns from
-// those. Pure functions.
+// What `penstock top` shows: rates from two answers of a server, and rows of 80 columns from those.
+// Pure functions.
 #ifndef PENSTOCK_CLI_TOP_TABLE_H_
 #define PENSTOCK_CLI_TOP_TABLE_H_
 
@@ -53,10 +53,27 @@ struct ServerLoad {
 ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::ServerStats>& before,
                        const absl::StatusOr<v1::ServerStats>& now);
 
-// A heading, a line a server, a total of several; under a server that does not answer, why. With
-// `clients` a line for each of a server's clients follows it. No line is longer than 80 columns;
-// addresses are short_address.h's.
-std::vector<std::string> TopLines(const std::vector<ServerLoad>& servers, bool clients);
+// Of each server a row of at most 80 columns and, under it, why it does not answer.
+struct TopTable {
+  struct Server {
+    std::string row;
+    std::string cause;                 // Of one that is down; empty otherwise.
+    std::vector<std::string> clients;  // A row each.
+  };
+  std::string heading;
+  std::vector<Server> servers;
+  std::string total;  // Of several; empty of one.
+};
+
+// Addresses are short_address.h's. `clients`: their rows, too.
+TopTable MakeTopTable(const std::vector<ServerLoad>& servers, bool clients);
+
+// All of it, and below it, unless OK, `missing`: why there may be more servers.
+std::vector<std::string> TopLines(const TopTable& table, const absl::Status& missing);
+
+// "  CAUSE", of at most 80 columns, "servers may be missing: CAUSE".
+std::string CauseLine(const TopTable::Server& server);
+std::string MissingLine(const absl::Status& missing);
 
 // 987, 1.23k, 45.6M: at most 5 columns up to 10^15.
 std::string ShortCount(double count);

@@ -137,6 +137,26 @@ class TopTest(ProcessTestCase):
             self.assertEqual(len(line), 80, line)
         self.assertEqual(lines[0].split()[-2:], ["MEMORY", "CLI"])
 
+    def test_of_a_large_fleet_a_terminal_shows_what_it_has_room_for(self):
+        up = [self.start_server().address for _ in range(2)]
+        down = [self.reserve_address() for _ in range(9)]
+        servers = ",".join(up + down)
+        terminal = self.top_on_terminal(servers, rows=12)
+        lines = terminal.wait_until(lambda lines: "11 servers            2 up" in "\n".join(lines),
+                                    "a total of which two are up")
+        lines = [line for line in lines if line]
+        self.assertEqual(lines[0].split()[0], "SERVER")
+        self.assertEqual(lines[1].split()[1], "down")
+        self.assertRegex(lines[-2], r"^\d more, \d of them down$")
+        self.assertLess(len(lines), 12)
+        self.assertEqual(terminal.screen.scrolled, 0)
+        terminal.resize(60, 80)
+        lines = terminal.wait_until(lambda lines: all(address in "\n".join(lines)
+                                                      for address in up + down), "all servers")
+        self.assertNotIn(" more", "\n".join(lines))
+        once = run("penstock", "top", "--servers", servers, "--once", "--interval", "100ms").stdout
+        self.assertEqual(len(once.splitlines()), 1 + 2 + 2 * 9 + 1)
+
     def test_goes_on_until_ctrl_c(self):
         server = self.start_server()
         top = self.spawn("penstock", "top", "--servers", server.address, "--interval", "100ms",

@@ -1,0 +1,19 @@
+// How much a terminal shows.
+#ifndef PENSTOCK_CLI_TERMINAL_SIZE_H_
+#define PENSTOCK_CLI_TERMINAL_SIZE_H_
+
+#include <cstddef>
+
+namespace penstock {
+
+struct TerminalSize {
+  size_t rows = 24;
+  size_t columns = 80;
+};
+
+// Of the terminal behind `descriptor`, now; where it does not tell, as a serial line: 24 x 80.
+TerminalSize SizeOfTerminal(int descriptor);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_TERMINAL_SIZE_H_
