@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "cli/wrap_words.h"
 
 namespace penstock {
 namespace {
+
+constexpr size_t kMaxCauseLines = 3;
 
 // The lines of one server, but for its clients.
 struct Block {
@@ -14,11 +17,19 @@ struct Block {
   std::vector<std::string> clients;
 };
 
-std::vector<Block> BlocksOf(const TopTable& table) {
+std::vector<std::string> Wrapped(const std::string& cause, size_t columns) {
+  const size_t indent = columns > 2 ? 2 : 0;
+  return FirstLines(WrapWords(cause, columns, indent), kMaxCauseLines, columns);
+}
+
+std::vector<Block> BlocksOf(const TopTable& table, size_t columns) {
   std::vector<Block> blocks;
   for (const TopTable::Server& server : table.servers) {
     Block block = {{server.row}, !server.cause.empty(), server.clients};
-    if (block.down) block.lines.push_back(CauseLine(server));
+    if (block.down) {
+      const std::vector<std::string> cause = Wrapped(CauseLine(server), columns);
+      block.lines.insert(block.lines.end(), cause.begin(), cause.end());
+    }
     blocks.push_back(std::move(block));
   }
   return blocks;
@@ -75,10 +86,13 @@ std::vector<std::string> TopScreen(const TopTable& table, const absl::Status& mi
                                    const TerminalSize& size) {
   std::vector<std::string> below;
   if (!table.total.empty()) below.push_back(table.total);
-  if (!missing.ok()) below.push_back(MissingLine(missing));
+  if (!missing.ok()) {
+    const std::vector<std::string> cause = Wrapped(MissingLine(missing), size.columns);
+    below.insert(below.end(), cause.begin(), cause.end());
+  }
   const size_t rows = std::max<size_t>(size.rows, 2) - 1;
   const size_t room = rows - std::min(rows, 1 + below.size());
-  std::vector<Block> blocks = BlocksOf(table);
+  std::vector<Block> blocks = BlocksOf(table, size.columns);
   if (NumLines(blocks) > room) {
     below.insert(below.begin(), RestLine(Shorten(blocks, room - std::min<size_t>(room, 1))));
   }

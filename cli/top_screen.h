@@ -14,7 +14,7 @@ namespace penstock {
 // The lines of MakeTopTable(), and below them, unless OK, `missing`: why there may be more servers.
 // They fit into `size`, whose last row is the cursor's: no more of them, and none is wider. Where
 // there are too many, servers that are down come first, then those that are left, then clients; a
-// line tells how many more there are.
+// line tells how many more there are. A long cause takes three lines.
 std::vector<std::string> TopScreen(const TopTable& table, const absl::Status& missing,
                                    const TerminalSize& size);
 

@@ -9,6 +9,7 @@ namespace penstock {
 namespace {
 
 using ::testing::ElementsAreArray;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
@@ -68,6 +69,19 @@ TEST(TopScreenTest, ServersComeBeforeTheClientsOfOthers) {
   EXPECT_EQ(lines[21], "70 more clients");
   EXPECT_THAT(absl::StrJoin(lines, "\n"), HasSubstr("\na19:1 "));
   EXPECT_EQ(Screen(fleet, {.rows = 10, .columns = 80})[7], "4 more; 80 more clients");
+}
+
+TEST(TopScreenTest, CausesTakeThreeLinesAtMost) {
+  std::vector<ServerLoad> fleet = Fleet(1);
+  TakeDown(fleet[0], absl::StrCat(std::string(70, 'x'), " ", std::string(70, 'y'), " cure"));
+  std::vector<std::string> lines = Screen(fleet);
+  ASSERT_THAT(lines, SizeIs(4));
+  EXPECT_EQ(lines[2], "  " + std::string(70, 'x'));
+  EXPECT_EQ(lines[3], "  " + std::string(70, 'y') + " cure");
+  TakeDown(fleet[0], std::string(1000, 'x'));
+  lines = Screen(fleet, {}, absl::NotFoundError(std::string(1000, 'y')));
+  ASSERT_THAT(lines, SizeIs(2 + 3 + 3));
+  EXPECT_THAT(lines[4], EndsWith("x.."));
 }
 
 TEST(TopScreenTest, NothingIsTooWideOrTooMuchForAnyTerminal) {

@@ -206,9 +206,7 @@ std::vector<std::string> TopLines(const TopTable& table, const absl::Status& mis
   return lines;
 }
 
-std::string CauseLine(const TopTable::Server& server) {
-  return Clipped(absl::StrCat("  ", server.cause));
-}
+std::string CauseLine(const TopTable::Server& server) { return absl::StrCat("  ", server.cause); }
 
 std::string MissingLine(const absl::Status& missing) {
   return absl::StrCat("servers may be missing: ", Printable(missing.message()));

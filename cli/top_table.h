@@ -53,7 +53,8 @@ struct ServerLoad {
 ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::ServerStats>& before,
                        const absl::StatusOr<v1::ServerStats>& now);
 
-// Of each server a row of at most 80 columns and, under it, why it does not answer.
+// Of each server a row and, under it, why it does not answer. Rows have at most 80 columns, causes
+// are whole.
 struct TopTable {
   struct Server {
     std::string row;
@@ -71,7 +72,7 @@ TopTable MakeTopTable(const std::vector<ServerLoad>& servers, bool clients);
 // All of it, and below it, unless OK, `missing`: why there may be more servers.
 std::vector<std::string> TopLines(const TopTable& table, const absl::Status& missing);
 
-// "  CAUSE", of at most 80 columns, "servers may be missing: CAUSE".
+// "  CAUSE", "servers may be missing: CAUSE".
 std::string CauseLine(const TopTable::Server& server);
 std::string MissingLine(const absl::Status& missing);
 

@@ -155,6 +155,16 @@ TEST(TopTableTest, AServerThatDoesNotAnswerSaysWhyAndHasNoNumbers) {
   EXPECT_EQ(lines[2], "  Connection refused?[2J");
 }
 
+// What is to be done stands at its end.
+TEST(TopTableTest, CausesAreWhole) {
+  const std::string cause(300, 'x');
+  const TopTable table =
+      MakeTopTable({{.address = "a:1", .status = absl::UnavailableError(cause)}}, false);
+  const std::vector<std::string> lines = TopLines(table, absl::NotFoundError("file:" + cause));
+  EXPECT_EQ(lines[2], "  " + cause);
+  EXPECT_EQ(lines[3], "servers may be missing: file:" + cause);
+}
+
 TEST(TopTableTest, ShortCountsHaveThreeDigits) {
   EXPECT_EQ(ShortCount(0), "0");
   EXPECT_EQ(ShortCount(999), "999");

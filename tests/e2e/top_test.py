@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import socket
 import unittest
 
 from processes import TIMEOUT_S, ProcessTestCase, pause, run
@@ -59,7 +60,8 @@ class TopTest(ProcessTestCase):
         self.top(busy.address, "--once")  # Exits with 0: all answer.
         self.assertNotIn("\x1b", table)
         for line in table.splitlines():
-            self.assertLessEqual(len(line), 80, line)
+            if line[0] != " " or " waiting, " in line:  # And is no cause.
+                self.assertLessEqual(len(line), 80, line)
 
     def test_shows_the_servers_of_a_file_beside_a_fixed_one(self):
         fixed, listed = self.start_server(), self.start_server()
@@ -156,6 +158,18 @@ class TopTest(ProcessTestCase):
         self.assertNotIn(" more", "\n".join(lines))
         once = run("penstock", "top", "--servers", servers, "--once", "--interval", "100ms").stdout
         self.assertEqual(len(once.splitlines()), 1 + 2 + 2 * 9 + 1)
+
+    def test_a_cause_is_whole_and_on_a_terminal_wrapped(self):
+        silent = socket.create_server(("127.0.0.1", 0))  # And never accepts.
+        self.addCleanup(silent.close)
+        address = "%s:%d" % silent.getsockname()
+        cause = ("it accepts connections and says nothing: it is stopped, overloaded, or no --listen "
+                 "port")
+        wait_until(lambda: f"  {cause}\n" in run("penstock", "top", "--servers", address, "--once",
+                                                 "--interval", "1ms").stdout, cause)
+        terminal = self.top_on_terminal(address)
+        lines = terminal.wait_until(lambda lines: cause in " ".join(map(str.strip, lines)), cause)
+        self.assertEqual(lines[4], "")
 
     def test_goes_on_until_ctrl_c(self):
         server = self.start_server()
