@@ -17,23 +17,23 @@
 #include "cli/dataset_argument.h"
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
+#include "cli/progress.h"
 #include "client/loader/link_probe.h"
 #include "client/servers/server_list.h"
 #include "client/transport/grpc/server_channel.h"
 #include "client/transport/grpc/stats_call.h"
 #include "flags/number_flags.h"
-#include "records/base/byte_size.h"
 #include "records/base/json_text.h"
 #include "records/base/machine_limits.h"
 #include "records/base/process_stats.h"
 #include "records/base/shared_cpu.h"
 #include "records/base/status.h"
-#include "records/base/text.h"
 
 namespace penstock {
 namespace {
 
 constexpr absl::Duration kAnswerTimeout = absl::Seconds(2);
+constexpr char kServersOwnManifest[] = "server:manifest.pb";
 
 struct BenchFlags {
   LoaderFlags loader;
@@ -204,32 +204,6 @@ double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, ab
   return best;
 }
 
-void Print(const BenchFigures& figures, const BenchVerdict& verdict) {
-  absl::PrintF("rate      %s positions/s, %s, over %.1f s\n",
-               Grouped(static_cast<uint64_t>(figures.rows_per_second)),
-               FormatByteRate(figures.bytes_per_second), figures.seconds);
-  if (figures.link_probe_disturbed()) {
-    absl::PrintF("link      more than this (%s): its probe was disturbed, and carried %s\n",
-                 PathName(figures.setup.path), FormatByteRate(figures.link_bytes_per_second));
-  } else if (figures.link_bytes_per_second > 0) {
-    absl::PrintF("link      %s (%s), without disk and copying; %.0f %% of it used\n",
-                 FormatByteRate(figures.link_bytes_per_second), PathName(figures.setup.path),
-                 100 * figures.bytes_per_second / figures.link_bytes_per_second);
-  }
-  absl::PrintF("client    waited for batches %.0f %% of the time; %.1f of %d cores\n",
-               100 * figures.wait_share, figures.cores_used, figures.cores);
-  absl::PrintF("          bringing rows into batches %.0f %% of one core, deciding %.0f %%\n",
-               100 * figures.copy_share, 100 * figures.deciding_share);
-  if (figures.cpu.cores > 0) {
-    absl::PrintF("machine   all programs together used %.1f of %.3g cores%s\n",
-                 figures.cpu.busy_cores, figures.cpu.cores,
-                 figures.cpu.of_group ? ", its control group's limit" : "");
-  }
-  if (!figures.servers.empty()) absl::PrintF("%s\n", ServerHeading());
-  for (const std::string& line : ServerLines(figures.servers)) absl::PrintF("%s\n", line);
-  absl::PrintF("%s\n", verdict.text);
-}
-
 nlohmann::json ToJson(const ServerFigures& server) {
   nlohmann::json json = {{"address", server.address},
                          {"connected", server.connected},
@@ -270,11 +244,27 @@ nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) 
           {"verdict", verdict.text}};
 }
 
+// The servers' own, unless it is named.
+absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(const std::string& name,
+                                                             const LoaderOptions& options) {
+  if (!name.empty()) return OpenManifestArgument(name, options);
+  if (options.servers == kLocalServer) {
+    return UsageError("--manifest is required with --servers local:");
+  }
+  auto manifest = OpenManifestArgument(kServersOwnManifest, options);
+  if (!absl::IsNotFound(manifest.status())) return manifest;
+  return absl::NotFoundError(
+      absl::StrCat(manifest.status().message(), "; --manifest names another"));
+}
+
 absl::Status RunBench(const BenchFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
-  PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
+  PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifest(flags.loader.manifest, options));
   InterruptGuard interrupts;
   const absl::Duration time = absl::Seconds(flags.seconds);
+  if (ProgressOptions::IsTerminal()) {
+    absl::FPrintF(stderr, "measuring for %s s ...\n", absl::StrCat(flags.seconds));
+  }
   absl::StatusOr<BenchFigures> figures = MeasureStream(options, time);
   PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
   if (absl::IsInvalidArgument(figures.status())) return UsageError(figures.status().message());
@@ -285,7 +275,7 @@ absl::Status RunBench(const BenchFlags& flags) {
   if (flags.json) {
     absl::PrintF("%s\n", JsonText(ToJson(*figures, verdict), 2));
   } else {
-    Print(*figures, verdict);
+    for (const std::string& line : BenchLines(*figures, verdict)) absl::PrintF("%s\n", line);
   }
   return absl::OkStatus();
 }
@@ -299,11 +289,15 @@ void AddBenchCommand(CLI::App& app, absl::Status& outcome) {
       "time\n"
       "goes here and on the servers, what limits, and what would help. The link's ceiling is\n"
       "measured by asking for the same few rows again and again and dropping the answers.",
-      "penstock bench data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 --dtype i8\n"
-      "penstock bench data/manifest.pb --servers dns:///penstock:7070 --seconds 30 --json");
+      "penstock bench --servers 10.0.0.1:7070,10.0.0.2:7070\n"
+      "penstock bench data/manifest.pb --servers dns:///penstock:7070 --dtype i8 --seconds 30 "
+      "--json");
   auto flags = std::make_shared<BenchFlags>();
   flags->loader.epochs = 0;
   AddLoaderFlags(command, flags->loader);
+  CLI::Option& manifest = *command.get_option("--manifest");
+  manifest.required(false)->description(absl::StrCat(
+      manifest.get_description(), ";\nwithout: ", kServersOwnManifest, " of --servers"));
   command.add_option("--seconds", flags->seconds, "How long to measure")
       ->check(Number(0.01, 86400));
   command.add_flag("--json", flags->json, "Print one JSON object");

@@ -1,4 +1,5 @@
-// What `penstock bench` says of servers, however many there are.
+// What `penstock bench` prints: one screen of 24 lines of 80 columns, however many servers there
+// are.
 #ifndef PENSTOCK_CLI_BENCH_SCREEN_H_
 #define PENSTOCK_CLI_BENCH_SCREEN_H_
 
@@ -11,13 +12,18 @@ namespace penstock {
 
 inline constexpr size_t kMaxServerLines = 12;
 
-// Stands above them: the shares are of the engine's threads, whose idle time the network may use.
+// All of it; no line is wider than 80 columns.
+std::vector<std::string> BenchLines(const BenchFigures& figures, const BenchVerdict& verdict);
+
+// Stands above those of servers: the shares are of the engine's threads, whose idle time the
+// network may use.
 std::string ServerHeading();
 
-// A line for each server, in their order. Of more than kMaxServerLines: those that are not
-// connected, the slowest, and the rest as a sum, so that a terminal of 24 lines holds all that
-// the command prints.
-std::vector<std::string> ServerLines(const std::vector<ServerFigures>& servers);
+// A line for each server, in their order; of one that is not connected up to three. Where that
+// would be more than `most`: those that are not connected, the slowest, and the rest as a sum.
+// Addresses are short_address.h's. REQUIRES: most > 6.
+std::vector<std::string> ServerLines(const std::vector<ServerFigures>& servers,
+                                     size_t most = kMaxServerLines);
 
 }  // namespace penstock
 

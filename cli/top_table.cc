@@ -1,13 +1,13 @@
 #include "cli/top_table.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "cli/short_address.h"
+#include "cli/short_number.h"
 #include "records/base/text.h"
 
 namespace penstock {
@@ -62,23 +62,6 @@ ClientLoad LoadOf(const v1::StreamStats& before, const v1::StreamStats& now) {
 
 std::string Percent(double share) { return absl::StrFormat("%.0f%%", 100 * share); }
 
-// At most 4 columns up to 10^7.
-std::string Whole(double count) {
-  return count < 9999.5 ? absl::StrFormat("%.0f", count) : absl::StrFormat("%.0fk", count / 1000);
-}
-
-std::string Cores(double cores) {
-  return cores < 99.95 ? absl::StrFormat("%.1f", cores) : Whole(cores);
-}
-
-// Divides `count` until it has three digits; returns how often, less than `units` times.
-size_t Scale(double& count, double base, size_t units) {
-  size_t unit = 0;
-  // What rounds to 1000 belongs to the next unit.
-  for (; count >= 999.5 && unit + 1 < units; ++unit) count /= base;
-  return unit;
-}
-
 // 80 columns.
 template <typename... Fields>
 std::string Row(const Fields&... fields) {
@@ -107,8 +90,8 @@ std::string ServerLine(const ServerLoad& server, const std::string& address) {
   return Row(address, server.state(), ShortCount(server.rows_per_second),
              ShortBytes(server.bytes_per_second), ShortBytes(server.waiting_bytes),
              server.hit_share.has_value() ? Percent(*server.hit_share) : "-",
-             Percent(server.busy_share), Cores(server.cores_used), MemoryText(server),
-             Whole(static_cast<double>(server.clients.size())));
+             Percent(server.busy_share), ShortCores(server.cores_used), MemoryText(server),
+             ShortWhole(static_cast<double>(server.clients.size())));
 }
 
 std::string ClientLine(const ClientLoad& client) {
@@ -134,8 +117,8 @@ std::string TotalLine(const std::vector<ServerLoad>& servers) {
   }
   return Row(absl::StrFormat("%d servers", servers.size()), absl::StrFormat("%d up", up),
              ShortCount(total.rows_per_second), ShortBytes(total.bytes_per_second),
-             ShortBytes(total.waiting_bytes), "", "", Cores(total.cores_used), MemoryText(total),
-             Whole(static_cast<double>(clients)));
+             ShortBytes(total.waiting_bytes), "", "", ShortCores(total.cores_used),
+             MemoryText(total), ShortWhole(static_cast<double>(clients)));
 }
 
 }  // namespace
@@ -210,20 +193,6 @@ std::string CauseLine(const TopTable::Server& server) { return absl::StrCat("  "
 
 std::string MissingLine(const absl::Status& missing) {
   return absl::StrCat("servers may be missing: ", Printable(missing.message()));
-}
-
-std::string ShortCount(double count) {
-  constexpr const char* kUnits[] = {"", "k", "M", "G", "T", "P", "E"};
-  const size_t unit = Scale(count, 1000, std::size(kUnits));
-  if (unit == 0) return absl::StrFormat("%.0f", count);
-  const int digits = count < 9.995 ? 2 : count < 99.95 ? 1 : 0;
-  return absl::StrFormat("%.*f%s", digits, count, kUnits[unit]);
-}
-
-std::string ShortBytes(double bytes) {
-  constexpr const char* kUnits[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-  const size_t unit = Scale(bytes, 1024, std::size(kUnits));
-  return absl::StrFormat("%.*f%s", unit > 0 && bytes < 9.95 ? 1 : 0, bytes, kUnits[unit]);
 }
 
 }  // namespace penstock

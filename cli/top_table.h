@@ -76,12 +76,6 @@ std::vector<std::string> TopLines(const TopTable& table, const absl::Status& mis
 std::string CauseLine(const TopTable::Server& server);
 std::string MissingLine(const absl::Status& missing);
 
-// 987, 1.23k, 45.6M: at most 5 columns up to 10^15.
-std::string ShortCount(double count);
-
-// 987, 1.2Ki, 46Mi: of 1024, at most 5 columns up to 10^18.
-std::string ShortBytes(double bytes);
-
 }  // namespace penstock
 
 #endif  // PENSTOCK_CLI_TOP_TABLE_H_

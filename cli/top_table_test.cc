@@ -165,25 +165,5 @@ TEST(TopTableTest, CausesAreWhole) {
   EXPECT_EQ(lines[3], "servers may be missing: file:" + cause);
 }
 
-TEST(TopTableTest, ShortCountsHaveThreeDigits) {
-  EXPECT_EQ(ShortCount(0), "0");
-  EXPECT_EQ(ShortCount(999), "999");
-  EXPECT_EQ(ShortCount(999.6), "1.00k");
-  EXPECT_EQ(ShortCount(12345), "12.3k");
-  EXPECT_EQ(ShortCount(999'900), "1.00M");
-  EXPECT_EQ(ShortCount(1.5e9), "1.50G");
-  EXPECT_EQ(ShortCount(123e12), "123T");
-}
-
-TEST(TopTableTest, ShortBytesAreInBinaryUnits) {
-  EXPECT_EQ(ShortBytes(0), "0");
-  EXPECT_EQ(ShortBytes(999), "999");
-  EXPECT_EQ(ShortBytes(1000), "1.0Ki");
-  EXPECT_EQ(ShortBytes(1024 * 9.96), "10Ki");
-  EXPECT_EQ(ShortBytes(64 << 20), "64Mi");
-  EXPECT_EQ(ShortBytes(6.3e9), "5.9Gi");
-  EXPECT_EQ(ShortBytes(999.6 * (1 << 20)), "1.0Gi");
-}
-
 }  // namespace
 }  // namespace penstock

@@ -6,6 +6,7 @@ import unittest
 
 from processes import ProcessTestCase, run
 from servers import wait_until
+from terminal import Terminal
 
 
 class BenchTest(ProcessTestCase):
@@ -40,10 +41,33 @@ class BenchTest(ProcessTestCase):
         self.assertIn(result["limit"], ("client", "machine", "link", "reading", "servers", "nothing"))
 
     def test_prints_one_screen(self):
-        screen = self.bench(self.start_server().address)
+        servers = [self.start_server("--threads", 1).address for _ in range(3)]
+        screen = self.bench(",".join([*servers, self.reserve_address()]))
         for word in ("rate", "link", "client", "machine", "server"):
             self.assertIn(f"\n{word} ", "\n" + screen)
-        self.assertLessEqual(len(screen.splitlines()), 24)
+        self.assertLess(len(screen.splitlines()), 24)
+        for line in screen.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_of_servers_it_takes_their_own_manifest(self):
+        server = self.start_server()
+        result = run("penstock", "bench", "--servers", server.address, "--seconds", 0.1)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("measuring", result.stderr)
+        self.manifest.unlink()
+        result = run("penstock", "bench", "--servers", server.address, "--seconds", 0.1)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("server:manifest.pb: ", result.stderr)
+        self.assertIn("--manifest", result.stderr)
+        result = run("penstock", "bench", "--seconds", 0.1)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--manifest is required", result.stderr)
+
+    def test_a_terminal_is_told_how_long_it_takes(self):
+        terminal = Terminal()
+        self.addCleanup(terminal.close)
+        self.spawn("penstock", "bench", self.manifest, "--seconds", 0.5, stderr=terminal.device)
+        terminal.wait_until(lambda lines: lines[0] == "measuring for 0.5 s ...", "what it does")
 
     def test_probes_all_connections(self):
         server = self.start_server()
@@ -57,7 +81,7 @@ class BenchTest(ProcessTestCase):
         screen = self.bench(f"{server},{nobody}")
         read = self.check_run("penstock", "stream", self.manifest, "--servers",
                               f"{server},{nobody}", "--pace", 20000).stdout
-        self.assertRegex(screen, f"server +{nobody} +not connected: .*Connection refused")
+        self.assertRegex(screen, f"server +{nobody} +not connected: (?s:.*)Connection\\s+refused")
         self.assertRegex(read, f"server +{nobody} .*; not connected: .*Connection refused")
         self.assertNotRegex(read, f"server +{server} .*not connected")
 
