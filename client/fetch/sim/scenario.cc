@@ -334,6 +334,18 @@ Scenario DrawHiccup(uint64_t seed) {
   return scenario;
 }
 
+Scenario Draw(Trouble trouble, uint64_t seed) {
+  switch (trouble) {
+    case Trouble::kAny:
+      return DrawScenario(seed);
+    case Trouble::kLateServers:
+      return DrawLateServers(seed);
+    case Trouble::kHiccup:
+      return DrawHiccup(seed);
+  }
+  return {};
+}
+
 std::string ToString(const Scenario& scenario) {
   std::string text = absl::StrCat(
       scenario.plan.shuffle ? "shuffled" : "in order", ", ", scenario.table.rows.size(),

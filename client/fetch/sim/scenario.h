@@ -59,6 +59,9 @@ struct Scenario {
   std::vector<absl::StatusCode> may_end_with;
 };
 
+// What goes wrong in a fleet that is drawn.
+enum class Trouble : uint8_t { kAny, kLateServers, kHiccup };
+
 // Everything is drawn from the seed.
 Scenario DrawScenario(uint64_t seed);
 
@@ -69,6 +72,9 @@ Scenario DrawLateServers(uint64_t seed);
 // Likewise, but more than half of them, not all, at one moment, as where a switch hiccups; and
 // their silence is taken for a loss after 10 s.
 Scenario DrawHiccup(uint64_t seed);
+
+// DrawScenario(), DrawLateServers() or DrawHiccup().
+Scenario Draw(Trouble trouble, uint64_t seed);
 
 // "shuffled, 12 lanes of 230 chunks; 3 ranks, batch 77; 4 servers, 6 faults: ..."
 std::string ToString(const Scenario& scenario);

@@ -17,6 +17,7 @@ constexpr uint64_t kMaxEvents = 20'000'000;
 // What the scheduler needs, at most, to see that a server is late and to have the rows of another:
 // its time for a first load is 3 s.
 constexpr absl::Duration kHandOver = absl::Seconds(4);
+constexpr absl::Duration kLong = absl::Seconds(3);
 
 class Run {
  public:
@@ -268,13 +269,17 @@ Outcome Simulate(const Scenario& scenario, const std::function<void(const std::s
   return Run(scenario, log).Go();
 }
 
-Outcome SimulateLateServers(uint64_t seed, const std::function<void(const std::string&)>& log) {
-  Scenario scenario = DrawLateServers(seed);
+Outcome Simulate(Trouble trouble, uint64_t seed,
+                 const std::function<void(const std::string&)>& log) {
+  Scenario scenario = Draw(trouble, seed);
   Outcome outcome = Simulate(scenario, log);
+  if (trouble == Trouble::kAny) return outcome;
   const absl::Duration hand_overs = scenario.faults.size() * kHandOver;
   scenario.faults.clear();
   const absl::Duration undisturbed = Simulate(scenario).longest_wait;
-  if (outcome.violation.empty() && outcome.longest_wait > undisturbed + hand_overs) {
+  outcome.undisturbed_wait = undisturbed;
+  if (trouble == Trouble::kLateServers && outcome.violation.empty() &&
+      outcome.longest_wait > undisturbed + hand_overs) {
     outcome.violation = absl::StrCat("a consumer waited ",
                                      absl::FormatDuration(outcome.longest_wait), " for a batch, ",
                                      absl::FormatDuration(undisturbed), " where no server is late");
@@ -282,8 +287,15 @@ Outcome SimulateLateServers(uint64_t seed, const std::function<void(const std::s
   return outcome;
 }
 
-std::string ReplayCommand(uint64_t seed) {
-  return absl::StrCat("build/release/bin/penstock-sim --seed ", seed);
+bool WaitedLong(const Outcome& outcome) {
+  return outcome.longest_wait > outcome.undisturbed_wait.value_or(absl::ZeroDuration()) + kLong;
+}
+
+std::string ReplayCommand(uint64_t seed, Trouble trouble) {
+  return absl::StrCat("build/release/bin/penstock-sim --seed ", seed,
+                      trouble == Trouble::kLateServers ? " --late"
+                      : trouble == Trouble::kHiccup    ? " --hiccup"
+                                                       : "");
 }
 
 }  // namespace penstock::sim

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/time/time.h"
@@ -19,6 +20,8 @@ struct Outcome {
   uint64_t steps = 0;
   uint64_t rows = 0;
   absl::Duration longest_wait;  // Of a consumer for a batch, virtual.
+  // The same without faults; of Trouble::kAny not looked for.
+  std::optional<absl::Duration> undisturbed_wait;
   uint64_t hash = 0;  // Of everything that was logged, where something was; else of the counts.
 };
 
@@ -34,13 +37,18 @@ struct Outcome {
 Outcome Simulate(const Scenario& scenario,
                  const std::function<void(const std::string&)>& log = nullptr);
 
-// One promise more: servers that are late make the consumer wait little longer than it does without
-// any trouble, whatever the time after which a silent one is taken for lost.
-Outcome SimulateLateServers(uint64_t seed,
-                            const std::function<void(const std::string&)>& log = nullptr);
+// Of Draw(trouble, seed). kLateServers has one promise more: servers that are late make the
+// consumer wait little longer than it does without any trouble, whatever the time after which a
+// silent one is taken for lost. Of kHiccup that is told and not promised.
+Outcome Simulate(Trouble trouble, uint64_t seed,
+                 const std::function<void(const std::string&)>& log = nullptr);
 
-// Of a seed: "build/release/bin/penstock-sim --seed 17".
-std::string ReplayCommand(uint64_t seed);
+// Of a hiccup, a consumer waited longer for a batch than for a server that answers: for one that is
+// silent to be given up.
+bool WaitedLong(const Outcome& outcome);
+
+// Replays Simulate(trouble, seed): "build/release/bin/penstock-sim --seed 17 --hiccup".
+std::string ReplayCommand(uint64_t seed, Trouble trouble = Trouble::kAny);
 
 }  // namespace penstock::sim
 

@@ -2,8 +2,10 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/fetch/sim/scenario.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -52,8 +54,8 @@ class LateServersTest : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(LateServersTest, MakeNobodyWaitForLong) {
   for (uint64_t seed = GetParam() * kSeeds; seed < (GetParam() + 1) * kSeeds; ++seed) {
-    EXPECT_EQ(SimulateLateServers(seed).violation, "")
-        << "replay with: " << ReplayCommand(seed) << " --late";
+    EXPECT_EQ(Simulate(Trouble::kLateServers, seed).violation, "")
+        << "replay with: " << ReplayCommand(seed, Trouble::kLateServers);
   }
 }
 
@@ -67,22 +69,22 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LateServersTest, ::testing::Range<uint64_t>(0, 2
 // asked for: the remaining seed's. Before, 9 of 500 waited until the silent ones were taken for
 // lost.
 TEST(HiccupTest, MostServersMayStopAtOneMoment) {
-  uint64_t waited_long = 0;
+  std::vector<std::string> waited_long;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
-    Scenario scenario = DrawHiccup(seed);
-    const Outcome outcome = Simulate(scenario);
-    EXPECT_EQ(outcome.violation, "") << "seed " << seed;
-    scenario.faults.clear();
-    waited_long += outcome.longest_wait > Simulate(scenario).longest_wait + absl::Seconds(3);
+    const Outcome outcome = Simulate(Trouble::kHiccup, seed);
+    EXPECT_EQ(outcome.violation, "") << "replay with: " << ReplayCommand(seed, Trouble::kHiccup);
+    if (WaitedLong(outcome)) waited_long.push_back(ReplayCommand(seed, Trouble::kHiccup));
   }
-  EXPECT_LE(waited_long, 1 + kSeeds / 500);
+  EXPECT_LE(waited_long.size(), 1 + kSeeds / 500) << "replay with:\n"
+                                                  << absl::StrJoin(waited_long, "\n");
 }
 
 // Servers that were never asked, or answered within the same moment as they said ready, were once
 // no measure for the one that is late; or it was asked for so much that it could not be late.
 TEST(SimulationReplayTest, LateServersThatOnceWereWaitedFor) {
   for (uint64_t seed : {979, 1093, 1317, 2951, 4033, 5892, 8545, 9695}) {
-    EXPECT_EQ(SimulateLateServers(seed).violation, "") << ReplayCommand(seed) << " --late";
+    EXPECT_EQ(Simulate(Trouble::kLateServers, seed).violation, "")
+        << "replay with: " << ReplayCommand(seed, Trouble::kLateServers);
   }
 }
 
@@ -90,7 +92,7 @@ TEST(SimulationReplayTest, LateServersThatOnceWereWaitedFor) {
 // that escapes blame, a second opinion that is late.
 TEST(SimulationReplayTest, SeedsThatOnceBrokeAPromise) {
   for (uint64_t seed : {56325, 58790, 83987, 89436, 98473}) {
-    EXPECT_EQ(Simulate(DrawScenario(seed)).violation, "") << ReplayCommand(seed);
+    EXPECT_EQ(Simulate(DrawScenario(seed)).violation, "") << "replay with: " << ReplayCommand(seed);
   }
 }
 
@@ -121,6 +123,17 @@ TEST(SimulationReplayTest, ASeedGivesTheSameRunToTheLastEvent) {
   Simulate(DrawScenario(7), [&](const std::string& line) { absl::StrAppend(&second, line, "\n"); });
   EXPECT_FALSE(first.empty());
   EXPECT_EQ(first, second);
+}
+
+// What penstock-sim runs when it is told so.
+TEST(SimulationReplayTest, EachKindOfFleetHasItsCommand) {
+  const std::string program = "build/release/bin/penstock-sim";
+  EXPECT_EQ(ReplayCommand(17), program + " --seed 17");
+  EXPECT_EQ(ReplayCommand(17, Trouble::kLateServers), program + " --seed 17 --late");
+  EXPECT_EQ(ReplayCommand(17, Trouble::kHiccup), program + " --seed 17 --hiccup");
+  EXPECT_EQ(Simulate(Trouble::kHiccup, 57).hash, Simulate(DrawHiccup(57)).hash);
+  EXPECT_NE(Simulate(Trouble::kHiccup, 57).hash, Simulate(DrawLateServers(57)).hash);
+  EXPECT_NE(Simulate(Trouble::kHiccup, 57).hash, Simulate(DrawScenario(57)).hash);
 }
 
 TEST(SimulationReplayTest, TheLogChangesNothing) {
