@@ -267,8 +267,7 @@ absl::Status RunBench(const BenchFlags& flags) {
   }
   absl::StatusOr<BenchFigures> figures = MeasureStream(options, time);
   PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
-  if (absl::IsInvalidArgument(figures.status())) return UsageError(figures.status().message());
-  PENSTOCK_RETURN_IF_ERROR(figures.status());
+  if (!figures.ok()) return UsageErrorOf(figures.status());
   figures->link_bytes_per_second = MeasureLink(options, *figures, time / 10);
   PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
   const BenchVerdict verdict = Judge(*figures);
@@ -295,6 +294,7 @@ void AddBenchCommand(CLI::App& app, absl::Status& outcome) {
   auto flags = std::make_shared<BenchFlags>();
   flags->loader.epochs = 0;
   AddLoaderFlags(command, flags->loader);
+  AddStepsFlag(command, flags->loader);
   CLI::Option& manifest = *command.get_option("--manifest");
   manifest.required(false)->description(absl::StrCat(
       manifest.get_description(), ";\nwithout: ", kServersOwnManifest, " of --servers"));

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/command.h"
+#include "client/loader/loader_plan.h"
 #include "client/servers/server_list.h"
 #include "flags/number_flags.h"
 #include "records/base/byte_size.h"
@@ -72,7 +73,6 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
       ->check(CLI::IsMember({"drop", "short", "carry"}));
   command.add_option("--seed", flags.seed, "Of the order");
   command.add_option("--epochs", flags.epochs, "0: without end");
-  command.add_option("--steps", flags.steps, "Stop after so many steps; 0: no limit");
   command.add_option("--rank", flags.rank, "This rank");
   command.add_option("--world-size", flags.world_size, "Ranks altogether");
   command.add_option("--cursor", flags.cursor, "Continue from a cursor that was printed");
@@ -80,6 +80,10 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
       ->check(WholeNumber(0, EngineOptions::kMaxThreads));
   command.add_option("--memory-budget", flags.memory_budget,
                      "local: only, for chunks; 0: a quarter of the memory");
+}
+
+void AddStepsFlag(CLI::App& command, LoaderFlags& flags) {
+  command.add_option("--steps", flags.steps, "Stop after so many steps; 0: no limit");
 }
 
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
@@ -104,6 +108,13 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
       AsUsage("--memory-budget",
               ParseByteSizeOrZero(flags.memory_budget, EngineOptions::kMinMemoryBudget)));
   return options;
+}
+
+absl::Status UsageErrorOf(const absl::Status& failed) {
+  if (failed.GetPayload(kCursorPayload).has_value()) {
+    return UsageError(absl::StrCat("--cursor: ", failed.message()));
+  }
+  return absl::IsInvalidArgument(failed) ? UsageError(failed.message()) : failed;
 }
 
 uint64_t RowsToRead(const LoaderFlags& flags, uint64_t steps_left) {

@@ -32,9 +32,16 @@ struct LoaderFlags {
 // `flags` must outlive `command`.
 void AddLoaderFlags(CLI::App& command, LoaderFlags& flags);
 
+// --steps, of a command that reads more than one.
+void AddStepsFlag(CLI::App& command, LoaderFlags& flags);
+
 // UsageError() for flags that do not fit together; everything but the manifest is filled in. What
 // an operator should know besides is told on stderr.
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags);
+
+// Of what a loader, or its plan, failed with: UsageError() where that is for the flags, naming
+// --cursor if it is for that; the rest as it is.
+absl::Status UsageErrorOf(const absl::Status& failed);
 
 // About how many rows this rank will read, for a bar; `steps_left` is Loader's. 0: without end.
 uint64_t RowsToRead(const LoaderFlags& flags, uint64_t steps_left);

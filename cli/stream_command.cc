@@ -207,12 +207,11 @@ void Print(const StreamResult& result) {
 // What the loader refuses of the flags is wrong usage.
 absl::StatusOr<std::unique_ptr<Loader>> OpenLoaderOf(LoaderOptions options) {
   absl::StatusOr<std::unique_ptr<Loader>> loader = Loader::Open(std::move(options));
-  if (absl::IsInvalidArgument(loader.status())) {
-    const absl::string_view why = loader.status().message();
-    const bool too_few = absl::StrContains(why, "has no full step");
-    return UsageError(absl::StrCat(why, too_few ? ", or --remainder short" : ""));
+  if (loader.ok()) return loader;
+  if (absl::StrContains(loader.status().message(), "has no full step")) {
+    return UsageError(absl::StrCat(loader.status().message(), ", or --remainder short"));
   }
-  return loader;
+  return UsageErrorOf(loader.status());
 }
 
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetricsOf(const Loader& loader,
@@ -274,6 +273,7 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
       "penstock stream server:data/manifest.pb --servers dns:///penstock:7070");
   auto flags = std::make_shared<StreamFlags>();
   AddLoaderFlags(command, flags->loader);
+  AddStepsFlag(command, flags->loader);
   command.add_flag("--digest", flags->digest, "Print the SHA-256 of the rows in order");
   command
       .add_option("--ids", flags->ids,

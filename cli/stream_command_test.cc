@@ -236,9 +236,17 @@ TEST_F(StreamCommandTest, NamesAManifestWithoutRecords) {
   EXPECT_THAT(error_, HasSubstr("the manifest in " + scratch_.path() + ": it lists no records"));
 }
 
+TEST_F(StreamCommandTest, ACursorThatDoesNotFitIsWrongUseAndNamed) {
+  EXPECT_EQ(Stream({"--cursor", "ps1-0123456789abcdef-0-5"}), 2);
+  EXPECT_THAT(error_,
+              HasSubstr("--cursor: the cursor ps1-0123456789abcdef-0-5 belongs to another"));
+  ASSERT_EQ(Stream({"--steps", "1"}), 0) << error_;
+  const std::string cursor = out_.substr(out_.find("ps1-"), 21);  // Without epoch and position.
+  EXPECT_EQ(Stream({"--cursor", cursor + "7-0"}), 2);
+  EXPECT_THAT(error_, HasSubstr("--cursor: epoch 7, position 0 is beyond the end"));
+}
+
 TEST_F(StreamCommandTest, FailuresExitWithOneAndSayWhy) {
-  EXPECT_EQ(Stream({"--cursor", "ps1-0123456789abcdef-0-5"}), 1);
-  EXPECT_THAT(error_, HasSubstr("another order"));
   EXPECT_EQ(Stream({"--split", "holdout"}), 1);
   EXPECT_THAT(error_, HasSubstr("--holdout"));
   EXPECT_EQ(Stream({"--data-root", scratch_.File("nothing")}), 1);

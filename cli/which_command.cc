@@ -174,8 +174,7 @@ absl::Status Which(const WhichFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   absl::StatusOr<StepRecords> found = FindRecords(std::move(options), flags.step);
-  if (absl::IsInvalidArgument(found.status())) return UsageError(found.status().message());
-  PENSTOCK_RETURN_IF_ERROR(found.status());
+  if (!found.ok()) return UsageErrorOf(found.status());
   if (flags.json) {
     absl::PrintF("%s\n", JsonText(ToJson(*found, *manifest), 2));
   } else {

@@ -159,8 +159,8 @@ TEST_F(WhichCommandTest, SaysWhatItsStepsCountIn) {
 TEST_F(WhichCommandTest, RefusesACursorOfAnotherSplit) {
   ASSERT_EQ(Run({"which", path_, "--split", "train", "--step", "0", "--json"}), 0) << error_;
   const std::string cursor = nlohmann::json::parse(out_)["next_cursor"];
-  EXPECT_EQ(Run({"which", path_, "--step", "0", "--cursor", cursor}), 1);
-  EXPECT_THAT(error_, HasSubstr("belongs to another order than this one"));
+  EXPECT_EQ(Run({"which", path_, "--step", "0", "--cursor", cursor}), 2);
+  EXPECT_THAT(error_, HasSubstr("--cursor: the cursor " + cursor + " belongs to another order"));
   EXPECT_EQ(Run({"which", path_, "--split", "train", "--step", "0", "--cursor", cursor}), 0);
 }
 
@@ -169,6 +169,8 @@ TEST_F(WhichCommandTest, WrongUseExitsWithTwo) {
   EXPECT_EQ(Run({"which", path_, "--step", "9", "--epochs", "1", "--global-batch-size", "100"}), 2);
   EXPECT_THAT(error_, HasSubstr("--step 9: there are 9 steps"));
   EXPECT_EQ(Run({"which", path_, "--step", "-1"}), 2);
+  EXPECT_EQ(Run({"which", path_, "--step", "1", "--steps", "2"}), 2);
+  EXPECT_THAT(error_, HasSubstr("--steps"));
   EXPECT_THAT(out_, IsEmpty());
 }
 

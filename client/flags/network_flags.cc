@@ -6,6 +6,17 @@
 #include "records/tls/pem_files.h"
 
 namespace penstock {
+namespace {
+
+absl::Status CheckPemFiles(absl::string_view flags, const PemPaths& paths,
+                           std::vector<std::string>& warnings) {
+  absl::StatusOr<PemTexts> texts = LoadPemFiles(paths, absl::Now());
+  if (!texts.ok()) return Annotate(texts.status(), flags);
+  warnings.insert(warnings.end(), texts->warnings.begin(), texts->warnings.end());
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 void AddNetworkFlags(CLI::App& app, NetworkFlags& flags) {
   app.add_flag("--tls", flags.tls, "Speak TLS to servers");
@@ -38,9 +49,9 @@ absl::StatusOr<NetworkOptions> ToNetworkOptions(const NetworkFlags& flags) {
 absl::Status CheckNetworkFiles(const NetworkOptions& network, std::vector<std::string>& warnings) {
   if (network.tls.has_value()) {
     const TlsOptions& files = *network.tls;
-    absl::StatusOr<PemTexts> texts = LoadPemFiles(
-        {.cert = files.cert_file, .key = files.key_file, .ca = files.ca_file}, absl::Now());
-    if (texts.ok()) warnings.insert(warnings.end(), texts->warnings.begin(), texts->warnings.end());
+    PENSTOCK_RETURN_IF_ERROR(CheckPemFiles("--tls-ca", {.ca = files.ca_file}, warnings));
+    PENSTOCK_RETURN_IF_ERROR(CheckPemFiles(
+        "--tls-cert, --tls-key", {.cert = files.cert_file, .key = files.key_file}, warnings));
   }
   if (network.token_file.empty()) return absl::OkStatus();
   return Annotate(ReadTokenFile(network.token_file).status(), "--token-file");

@@ -25,9 +25,9 @@ void AddNetworkFlags(CLI::App& app, NetworkFlags& flags);
 // Reads no file. kInvalidArgument: files without --tls, or a certificate without its key.
 absl::StatusOr<NetworkOptions> ToNetworkOptions(const NetworkFlags& flags);
 
-// Reads the files. kInvalidArgument and the errors of reading: the token file has no token. What is
-// wrong with PEM files is an error of who opens a connection; what an operator should know of good
-// ones (that one expires soon) is added to `warnings`, a line each.
+// Reads the files. The errors of LoadPemFiles() and of ReadTokenFile(), with the flag in front.
+// What an operator should know of good ones (that one has expired) is added to `warnings`, a line
+// each.
 absl::Status CheckNetworkFiles(const NetworkOptions& network, std::vector<std::string>& warnings);
 
 }  // namespace penstock

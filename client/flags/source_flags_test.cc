@@ -111,6 +111,22 @@ TEST_F(SourceFlagsTest, ATokenFileWithoutATokenIsNamed) {
   EXPECT_OK(Check("--servers local:"));
 }
 
+TEST_F(SourceFlagsTest, APemFileThatCannotBeUsedIsNamedWithItsFlag) {
+  const TempFolder folder;
+  const std::string none = folder.File("none"), text = folder.Write("text", "no certificate\n");
+  EXPECT_THAT(Check("--servers a:1 --tls --tls-ca " + none),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--tls-ca: " + none)));
+  EXPECT_THAT(Check("--servers a:1 --tls --tls-ca " + text),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--tls-ca: " + text)));
+}
+
+TEST_F(SourceFlagsTest, SoIsACertificate) {
+  const TempFolder folder;
+  const std::string none = folder.File("none");
+  EXPECT_THAT(Check("--servers a:1 --tls --tls-key k --tls-cert " + none),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("--tls-cert, --tls-key: " + none)));
+}
+
 TEST_F(SourceFlagsTest, ADataRootBesideServersIsWarnedOf) {
   EXPECT_OK(Check("--data-root d"));
   EXPECT_THAT(warnings_, IsEmpty());

@@ -1,5 +1,6 @@
 #include "client/loader/loader_plan.h"
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "client/plan/chunk_table.h"
 #include "records/base/status.h"
@@ -26,18 +27,21 @@ absl::StatusOr<Plan> MakePlan(const LoaderOptions& options) {
 }
 
 absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan) {
-  EpochPosition start;
-  if (options.start.has_value()) {
-    PENSTOCK_RETURN_IF_ERROR(CheckCursor(*options.start, plan));
-    start = {options.start->epoch, options.start->position};
+  const StepOptions of_all = {.global_batch_size = options.global_batch_size,
+                              .remainder = options.remainder,
+                              .epochs = options.epochs,
+                              .rank = options.rank,
+                              .world_size = options.world_size};
+  absl::StatusOr<Steps> steps = Steps::Create(plan.rows(), of_all);
+  if (!steps.ok() || !options.start.has_value()) return steps;
+  absl::Status status = CheckCursor(*options.start, plan);
+  if (status.ok()) {
+    steps = Steps::Create(plan.rows(), of_all, {options.start->epoch, options.start->position});
+    status = steps.status();
   }
-  return Steps::Create(plan.rows(),
-                       {.global_batch_size = options.global_batch_size,
-                        .remainder = options.remainder,
-                        .epochs = options.epochs,
-                        .rank = options.rank,
-                        .world_size = options.world_size},
-                       start);
+  if (status.ok()) return steps;
+  status.SetPayload(kCursorPayload, absl::Cord());
+  return status;
 }
 
 StreamOptions MakeStreamOptions(const LoaderOptions& options) {

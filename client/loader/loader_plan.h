@@ -13,6 +13,9 @@ namespace penstock {
 // The errors of Plan::Create(). REQUIRES: options.manifest is not null.
 absl::StatusOr<Plan> MakePlan(const LoaderOptions& options);
 
+// Names the payload of a status that options.start caused.
+inline constexpr char kCursorPayload[] = "penstock/cursor";
+
 // From options.start on; max_steps is not looked at. The errors of Steps::Create();
 // kFailedPrecondition: the cursor belongs to another order.
 absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan);

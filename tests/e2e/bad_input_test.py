@@ -117,7 +117,7 @@ class BadInputTest(ProcessTestCase):
 
     def test_a_cursor_of_other_data(self):
         self.assert_fails("stream", self.manifest, "--servers", "local:", "--cursor",
-                          "ps1-0123456789abcdef-0-0", says=["cursor"])
+                          "ps1-0123456789abcdef-0-0", says=["--cursor: ", "another order"], code=2)
 
     def test_an_invalid_line_is_named(self):
         path = self.write("positions.tsv", b"8/8/8/8/8/8/8/8 w - - 0 1\t+10\n")
