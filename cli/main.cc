@@ -11,10 +11,12 @@
 #include "penstock_version.h"
 #include "records/base/keep_freed_memory.h"
 #include "records/base/standard_streams.h"
+#include "records/tls/keep_openssl.h"
 
 int main(int argc, char** argv) {
   penstock::HoldStandardStreams();
   penstock::KeepFreedMemory();
+  penstock::KeepOpensslUntilTheEnd();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   // A broken connection comes as a status that names its cause; gRPC would tell of it once more.

@@ -20,6 +20,7 @@
 #include "records/base/standard_streams.h"
 #include "records/base/status.h"
 #include "records/base/stop_signals.h"
+#include "records/tls/keep_openssl.h"
 #include "server/address_file.h"
 #include "server/grpc_log.h"
 #include "server/listen_address.h"
@@ -227,6 +228,7 @@ int Fail(const absl::Status& status, int exit_code) {
 int Main(int argc, char** argv) {
   HoldStandardStreams();
   KeepFreedMemory();
+  KeepOpensslUntilTheEnd();
   CLI::App app("Decodes records beneath a folder for the trainers that ask for them.",
                "penstock-server");
   Flags flags;
