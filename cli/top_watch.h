@@ -27,7 +27,8 @@ class TopWatch {
   // Asks all of them at once.
   void Look();
 
-  // By address, what each has done since the look before.
+  // By address, what each has done since the look before; of one that was not there then, since it
+  // started.
   const std::vector<ServerLoad>& loads() const { return loads_; }
   // Why there may be more servers.
   const absl::Status& missing() const { return missing_; }

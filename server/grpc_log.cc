@@ -46,21 +46,25 @@ constexpr Cause kCauses[] = {
     {"timed out", "the client did not end its TLS handshake in time"},
 };
 
+// Never destroyed: threads of gRPC log until the process has ended.
+LogLimiter& Limiter() {
+  static LogLimiter& limiter = *new LogLimiter;
+  return limiter;
+}
+
 void LogHandshake(absl::string_view message) {
-  static LogLimiter limiter;
   const std::string cause = ExplainHandshake(message);
   if (cause.empty()) {
     spdlog::debug("tls handshake ended by the client grpc={}", Quoted(message));
     return;
   }
   CountFailedHandshake();
-  if (std::optional<uint64_t> left_out = limiter.Allow(cause)) {
+  if (std::optional<uint64_t> left_out = Limiter().Allow(cause)) {
     spdlog::warn("tls handshake failed cause={} left_out={}", Quoted(cause), *left_out);
   }
 }
 
 void Log(gpr_log_func_args* line) {
-  static LogLimiter limiter;
   absl::string_view message = line->message;
   if (absl::StartsWith(message, kHandshakeFailed)) {
     return LogHandshake(message.substr(kHandshakeFailed.size()));
@@ -69,7 +73,7 @@ void Log(gpr_log_func_args* line) {
   if (line->severity != GPR_LOG_SEVERITY_ERROR || absl::StartsWith(message, "Handshake failed")) {
     return;
   }
-  if (std::optional<uint64_t> left_out = limiter.Allow("error")) {
+  if (std::optional<uint64_t> left_out = Limiter().Allow("error")) {
     spdlog::error("grpc failed error={} left_out={}", Quoted(message), *left_out);
   }
 }

@@ -105,8 +105,9 @@ absl::StatusOr<std::string> InterfaceAddress(const std::string& interface) {
         family, [&](const ifaddrs& other) { return interface == other.ifa_name; });
     if (!address.empty()) return address;
   }
-  return absl::UnavailableError(absl::StrCat("--interface ", interface,
-                                             ": no network interface of this name has an address"));
+  return absl::UnavailableError(
+      absl::StrCat("--interface ", interface,
+                   ": no network interface of this name has an address that is not link-local"));
 }
 
 std::string LocalHostName() {

@@ -14,8 +14,8 @@ namespace penstock {
 // name 127.0.1.1.
 absl::StatusOr<std::string> LocalAddress(const RankInfo& info);
 
-// The numeric address of a network interface, of IPv4 if it has one. kUnavailable: it has none that
-// other hosts could use, or there is no such interface.
+// The numeric address of a network interface, of IPv4 if it has one. kUnavailable: it has none but
+// a link-local one, or there is no such interface.
 absl::StatusOr<std::string> InterfaceAddress(const std::string& interface);
 
 // This host's own name, or "this host".

@@ -21,7 +21,8 @@ constexpr size_t kMaxStrangers = 64;  // Connections that said nothing yet, besi
 
 using Token = std::array<uint8_t, 16>;
 
-// What a rank tells the others through the store. As bytes: all ranks are of one build.
+// What a rank tells the others through the store. As bytes: ranks of other programs are refused
+// before, or by its size.
 struct Endpoint {
   sockaddr_storage address;
   uint64_t size;  // Of the address.
@@ -117,10 +118,13 @@ absl::Status SocketMesh::Accept() {
     silent_.push_back(std::move(fd));
     return absl::OkStatus();
   }
-  return errno == EMFILE || errno == ENFILE ? ErrnoToStatus(errno, "accept") : absl::OkStatus();
+  // Others are of one connection, which is gone: accept(2).
+  const bool short_of = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+  return short_of ? ErrnoToStatus(errno, "accept") : absl::OkStatus();
 }
 
-// Where it is a rank that speaks, the connection is that rank's; else it is closed.
+// Where it is a rank that speaks, the connection is that rank's; else it is closed. A Hello is the
+// first twenty bytes of a connection, which come at once.
 void SocketMesh::Meet(UniqueFd connection) {
   Hello hello;
   if (recv(connection.get(), &hello, sizeof hello, 0) != sizeof hello) return;
@@ -141,6 +145,8 @@ absl::Status SocketMesh::AwaitPeer(uint32_t peer, absl::Duration timeout) {
     }
     std::erase_if(silent_, [](const UniqueFd& fd) { return !fd.valid(); });
     if (polled[0].revents != 0) PENSTOCK_RETURN_IF_ERROR(Accept());
+    // Strangers may keep it busy.
+    if (!sockets_[peer].valid() && patience.ended()) return NotWithin(timeout);
   }
   return absl::OkStatus();
 }

@@ -23,7 +23,8 @@ struct TcpWay {
   const char* name;  // "Gloo": for messages.
   // Connects this rank with every other one. The store must outlive the communicator; a rank that
   // it reports lost ends any wait at once.
-  // kUnavailable: a rank cannot be reached, naming it where it is known.
+  // kUnavailable: a rank cannot be reached, naming it where it is known; kDeadlineExceeded: one has
+  // not come in time.
   absl::StatusOr<std::unique_ptr<Communicator>> (*connect)(const RankInfo&, StoreClient&,
                                                            const TcpOptions&);
 };

@@ -139,6 +139,28 @@ absl::Status Check(cublasStatus_t status, absl::string_view what) {
   return absl::InternalError(text);
 }
 
+// What an algorithm must keep to. `set_preference` is cuBLASLt's.
+absl::Status Prefer(decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference,
+                    cublasLtMatmulPreference_t preference) {
+  const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value,
+                       const char* what) {
+    return Check(set_preference(preference, attribute, &value, sizeof(value)), what);
+  };
+  // Parts of a sum that is split are added in one order, in the precision of the sum.
+  const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  absl::Status status =
+      set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions, "reduction schemes");
+  status.Update(
+      set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t{kWorkspaceBytes}, "workspace"));
+  // It would take 256 bytes for granted; arenas promise 16.
+  for (cublasLtMatmulPreferenceAttributes_t attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    status.Update(set(attribute, uint32_t{16}, "alignment"));
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CublasGemm>> CublasGemm::Open() {
@@ -205,24 +227,7 @@ absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
   const Functions& f = *functions_;
   cublasLtMatmulPreference_t preference = nullptr;
   PENSTOCK_RETURN_IF_ERROR(Check(f.create_preference(&preference), "a preference"));
-  // Parts of a sum that is split are added in one order, in the precision of the sum.
-  const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-  const size_t workspace = kWorkspaceBytes;
-  absl::Status status =
-      Check(f.set_preference(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
-                             sizeof(reductions)),
-            "reduction schemes");
-  status.Update(Check(f.set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                       &workspace, sizeof(workspace)),
-                      "workspace"));
-  // It would take 256 bytes for granted; arenas promise 16.
-  for (cublasLtMatmulPreferenceAttributes_t attribute :
-       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-    const uint32_t alignment = 16;
-    status.Update(
-        Check(f.set_preference(preference, attribute, &alignment, sizeof(alignment)), "alignment"));
-  }
+  absl::Status status = Prefer(f.set_preference, preference);
   std::array<cublasLtMatmulHeuristicResult_t, kMostResults> found = {};
   int count = 0;
   if (status.ok()) {

@@ -27,8 +27,8 @@ inline RankInfo TestRank(uint32_t rank, uint32_t world_size) {
           .job = "test"};
 }
 
-// How ranks of tests are connected where a test does not say: by Gloo, unless a test program that
-// runs the same tests over something else has set it.
+// How ranks of tests are connected where a test does not say: by ConnectTcp(), unless a test
+// program that runs the same tests over something else has set it.
 inline ConnectRanks& TestConnection() {
   static ConnectRanks connect;
   return connect;

@@ -92,6 +92,7 @@ inline void ExpectThatAnEndEndsConnecting(
 inline void ExpectThatOneWhoDoesNotComeIsNamed(const ConnectRanks& connect) {
   RankGroupOptions options{.connect = connect};
   options.tcp.connect_timeout = absl::Milliseconds(300);
+  options.tcp.verdict_timeout = absl::Milliseconds(100);
   RankGroupOptions never = options;
   never.connect = [](const RankInfo&, StoreClient& store,
                      const WaitOptions&) -> absl::StatusOr<std::unique_ptr<Communicator>> {
