@@ -150,8 +150,8 @@ absl::Status Prefer(decltype(&cublasLtMatmulPreferenceSetAttribute) set_preferen
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   absl::Status status =
       set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions, "reduction schemes");
-  status.Update(
-      set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t{kWorkspaceBytes}, "workspace"));
+  status.Update(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, size_t{CublasGemm::kWorkspaceBytes},
+                    "workspace"));
   // It would take 256 bytes for granted; arenas promise 16.
   for (cublasLtMatmulPreferenceAttributes_t attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
