@@ -56,6 +56,15 @@ class MemoryTest(ProcessTestCase):
         self.top_until(lambda rows: paused <= {client["client"] for client in rows[0]["clients"]
                                                if client["waiting_requests"] > 0}, server.address)
 
+    def windows_read(self, clients):
+        """By the one that read most of them, once all have ended."""
+        windows = 0
+        for client in clients:
+            out, err = client.communicate(timeout=5 * TIMEOUT_S)
+            self.assertEqual(client.returncode, 0, err)
+            windows = max(windows, json.loads(out)["servers"][0]["windows"])
+        return windows
+
     def test_a_client_that_stops_reading_costs_a_bounded_number_of_bytes(self):
         server = self.start_server("--memory-budget", "64MiB")
         self.stream(server.address, "--dtype", "f32")
@@ -78,11 +87,7 @@ class MemoryTest(ProcessTestCase):
             server.address, "--window-chunks", 1, "--dtype", "packed", "--global-batch-size", size,
             "--look-ahead", "16MiB", "--server-timeout", "100s", "--steps", 3_481_600 // size,
             epochs=0)) for size in (1024, 512)]
-        windows = 0
-        for client in clients:
-            out, err = client.communicate(timeout=5 * TIMEOUT_S)
-            self.assertEqual(client.returncode, 0, err)
-            windows = max(windows, json.loads(out)["servers"][0]["windows"])
+        windows = self.windows_read(clients)
         self.assertGreaterEqual(windows, 100_000)
         self.check_all_are_paused(server)
         peak = memory(server, "VmHWM")
@@ -107,11 +112,7 @@ class MemoryTest(ProcessTestCase):
         clients = [self.spawn("penstock", *self.stream_args(
             server.address, "--dtype", "packed", "--global-batch-size", size, "--steps",
             16_000_000 // size, "--server-timeout", "100s", epochs=0)) for size in (1024, 512)]
-        windows = 0
-        for client in clients:
-            out, err = client.communicate(timeout=5 * TIMEOUT_S)
-            self.assertEqual(client.returncode, 0, err)
-            windows = max(windows, json.loads(out)["servers"][0]["windows"])
+        windows = self.windows_read(clients)
         self.assertGreater(windows, 500)
         peak = memory(server, "VmHWM")
         print(f"{windows} windows; at most {peak} bytes: {peak / BUDGET:.3f} of the budget",
