@@ -47,16 +47,22 @@ ordered_json Simulate(const GroupedData& data) {
           {"full_permutation", variance(PermutedRecords(data.rows(), 3))}};
 }
 
-// Of homogeneous chunks and of games of 80, with `options`.
-ordered_json Point(const char* name, uint64_t value, uint32_t chunks, uint32_t chunk_rows,
-                   const PlanOptions& options) {
-  ordered_json point = {{name, value}};
+// The variance of batches of `batch`, of homogeneous chunks and of games of 80, beside what `point`
+// has.
+void AddVariances(uint32_t chunks, uint32_t chunk_rows, const PlanOptions& options, uint32_t batch,
+                  ordered_json& point) {
   for (uint32_t group_rows : {chunk_rows, kGameRows}) {
     const GroupedData data = {chunks, chunk_rows, group_rows};
     const RecordOrder order = PlanRecords(data.MakePlan(options), /*epoch=*/0);
     point[group_rows == kGameRows ? "games_of_80" : "homogeneous_chunks"] =
-        RelativeVariance(order, data.Values(1), kBatch);
+        RelativeVariance(order, data.Values(1), batch);
   }
+}
+
+ordered_json Point(const char* name, uint64_t value, uint32_t chunks, uint32_t chunk_rows,
+                   const PlanOptions& options) {
+  ordered_json point = {{name, value}};
+  AddVariances(chunks, chunk_rows, options, kBatch, point);
   return point;
 }
 
@@ -83,12 +89,7 @@ ordered_json Fleet(uint32_t servers, uint32_t strip_rows, uint32_t batch) {
   const uint32_t lanes = 4 * servers;
   const uint32_t chunks = 2 * PlanOptions().window_chunks * lanes;
   ordered_json fleet = {{"servers", servers}, {"S", strip_rows}, {"batch", batch}};
-  for (uint32_t group_rows : {kChunkRows, kGameRows}) {
-    const GroupedData data = {chunks, kChunkRows, group_rows};
-    const Plan plan = data.MakePlan({.lanes = lanes, .strip_rows = strip_rows});
-    fleet[group_rows == kGameRows ? "games_of_80" : "homogeneous_chunks"] =
-        RelativeVariance(PlanRecords(plan, /*epoch=*/0), data.Values(1), batch);
-  }
+  AddVariances(chunks, kChunkRows, {.lanes = lanes, .strip_rows = strip_rows}, batch, fleet);
   return fleet;
 }
 

@@ -19,7 +19,6 @@ namespace {
 constexpr size_t kLines = 23;  // And that of the prompt.
 constexpr size_t kColumns = 80;
 constexpr size_t kLabelColumns = 10;
-constexpr size_t kAddressColumns = 21;  // 255.255.255.255:65535
 constexpr size_t kMinServerLines = 7;
 constexpr size_t kMaxAwayLines = 5;
 constexpr size_t kMaxCauseLines = 3;
@@ -51,8 +50,6 @@ std::string CoresText(double cores) {
   return cores < 99.95 ? absl::StrCat(std::round(10 * cores) / 10) : ShortWhole(cores);
 }
 
-std::string Percent(double share) { return absl::StrFormat("%.0f%%", 100 * share); }
-
 // 80 columns.
 std::string RateLine(const ServerFigures& server) {
   std::string line =
@@ -60,9 +57,9 @@ std::string RateLine(const ServerFigures& server) {
                       ShortCount(server.rows_per_second), ShortBytes(server.bytes_per_second));
   if (!server.has_engine) return line;
   const EngineShares& engine = server.engine;
-  absl::StrAppendFormat(&line, "%5s%7s%5s%5s %s/%s", Percent(engine.load),
-                        Percent(engine.build + engine.decode), Percent(engine.send),
-                        Percent(std::max(0.0, engine.idle())), ShortCores(server.cores_used),
+  absl::StrAppendFormat(&line, "%5s%7s%5s%5s %s/%s", ShortPercent(engine.load),
+                        ShortPercent(engine.build + engine.decode), ShortPercent(engine.send),
+                        ShortPercent(std::max(0.0, engine.idle())), ShortCores(server.cores_used),
                         CoresText(server.cores));
   return line;
 }

@@ -40,4 +40,6 @@ std::string ShortCores(double cores) {
   return cores < 99.95 ? absl::StrFormat("%.1f", cores) : ShortWhole(cores);
 }
 
+std::string ShortPercent(double share) { return absl::StrFormat("%.0f%%", 100 * share); }
+
 }  // namespace penstock

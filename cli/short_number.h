@@ -18,6 +18,9 @@ std::string ShortWhole(double count);
 // 0.5, 99.9, 100: at most 4 columns up to 10^7.
 std::string ShortCores(double cores);
 
+// 0.5 as 50%.
+std::string ShortPercent(double share);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_CLI_SHORT_NUMBER_H_

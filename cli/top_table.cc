@@ -14,7 +14,6 @@ namespace penstock {
 namespace {
 
 constexpr size_t kColumns = 80;
-constexpr size_t kAddressColumns = 21;  // 255.255.255.255:65535
 
 std::string Clipped(std::string line) {
   if (line.size() > kColumns) line.resize(kColumns);
@@ -60,8 +59,6 @@ ClientLoad LoadOf(const v1::StreamStats& before, const v1::StreamStats& now) {
           .slow_share = Share(now.write_wait_seconds() - before.write_wait_seconds(), seconds)};
 }
 
-std::string Percent(double share) { return absl::StrFormat("%.0f%%", 100 * share); }
-
 // 80 columns.
 template <typename... Fields>
 std::string Row(const Fields&... fields) {
@@ -89,8 +86,8 @@ std::string ServerLine(const ServerLoad& server, const std::string& address) {
   if (!server.status.ok()) return Row(address, server.state(), "", "", "", "", "", "", "", "");
   return Row(address, server.state(), ShortCount(server.rows_per_second),
              ShortBytes(server.bytes_per_second), ShortBytes(server.waiting_bytes),
-             server.hit_share.has_value() ? Percent(*server.hit_share) : "-",
-             Percent(server.busy_share), ShortCores(server.cores_used), MemoryText(server),
+             server.hit_share.has_value() ? ShortPercent(*server.hit_share) : "-",
+             ShortPercent(server.busy_share), ShortCores(server.cores_used), MemoryText(server),
              ShortWhole(static_cast<double>(server.clients.size())));
 }
 
@@ -99,7 +96,7 @@ std::string ClientLine(const ClientLoad& client) {
   return Clipped(absl::StrFormat(
       "  %-28s %6s %6s %6s  %d waiting, slow %s", CutInTheMiddle(name, 28),
       ShortCount(client.rows_per_second), ShortBytes(client.bytes_per_second),
-      ShortBytes(client.waiting_bytes), client.waiting_requests, Percent(client.slow_share)));
+      ShortBytes(client.waiting_bytes), client.waiting_requests, ShortPercent(client.slow_share)));
 }
 
 std::string TotalLine(const std::vector<ServerLoad>& servers) {

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gloo/transport/tcp/device.h"
 #include "gloo/transport/unbound_buffer.h"
 #include "records/base/mutex.h"
@@ -134,13 +133,12 @@ void GlooCommunicator::Abort(const absl::Status& why) {
 
 absl::Status GlooCommunicator::Fail(size_t peer, const char* what) {
   const absl::Status verdict = store_.WaitForLost(verdict_timeout_);
-  const std::string late = watch_->Late();
+  const absl::Status failed = ExplainFailedExchange(peer, absl::UnavailableError(what), *watch_);
   MutexLock lock(&mutex_);
   if (!verdict.ok()) {
     ended_ = verdict;
   } else if (ended_.ok()) {
-    ended_ = absl::UnavailableError(absl::StrCat("the exchange with rank ", peer, " failed: ", what,
-                                                 late.empty() ? "" : "; ", late));
+    ended_ = failed;
   }
   return ended_;
 }

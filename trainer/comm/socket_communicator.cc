@@ -203,13 +203,9 @@ absl::Status SocketCommunicator::MoveReady(std::vector<Lane>& lanes, Patience& p
 
 absl::Status SocketCommunicator::Fail(size_t peer, const absl::Status& status) {
   const absl::Status verdict = store_.WaitForLost(verdict_timeout_);
-  const std::string late = watch_->Late();
-  const auto code =
-      absl::IsInternal(status) ? absl::StatusCode::kInternal : absl::StatusCode::kUnavailable;
-  ended_ = verdict.ok() ? absl::Status(code, absl::StrCat("the exchange with rank ", peer,
-                                                          " failed: ", status.message(),
-                                                          late.empty() ? "" : "; ", late))
-                        : verdict;
+  const absl::Status failed =
+      absl::IsInternal(status) ? status : absl::UnavailableError(status.message());
+  ended_ = verdict.ok() ? ExplainFailedExchange(peer, failed, *watch_) : verdict;
   return ended_;
 }
 

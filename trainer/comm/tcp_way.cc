@@ -41,4 +41,12 @@ absl::Status ExplainNoConnection(StoreClient& store, const TcpOptions& options,
                                        "; another network interface may do (--interface)"));
 }
 
+absl::Status ExplainFailedExchange(size_t peer, const absl::Status& status,
+                                   const LateWatch& watch) {
+  const std::string late = watch.Late();
+  return absl::Status(status.code(),
+                      absl::StrCat("the exchange with rank ", peer, " failed: ", status.message(),
+                                   late.empty() ? "" : "; ", late));
+}
+
 }  // namespace penstock

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "trainer/comm/communicator.h"
+#include "trainer/comm/late_watch.h"
 #include "trainer/comm/rank_info.h"
 #include "trainer/comm/store_client.h"
 #include "trainer/comm/wait_options.h"
@@ -40,6 +41,9 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectTcp(const RankInfo& info, S
 // What connecting by `address` failed with, or rather the rank whose loss the store tells of.
 absl::Status ExplainNoConnection(StoreClient& store, const TcpOptions& options,
                                  const std::string& address, const absl::Status& status);
+
+// What an exchange with rank `peer` failed with, and who is late as far as `watch` knows.
+absl::Status ExplainFailedExchange(size_t peer, const absl::Status& status, const LateWatch& watch);
 
 }  // namespace penstock
 

@@ -1,7 +1,5 @@
 #include "trainer/backend/cuda/cublas_gemm.h"
 
-#include <cublasLt.h>
-
 #include <array>
 #include <cstring>
 #include <span>
@@ -10,50 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "trainer/backend/cuda/cublaslt_functions.h"
 #include "trainer/backend/cuda/cuda_libraries.h"
 #include "trainer/backend/cuda/gemm_plan.h"
 #include "trainer/backend/cuda/library_search.h"
 
 namespace penstock {
-
-struct CublasGemm::Functions {
-  explicit Functions(const SharedLibrary& from)
-      : create(from.Function<decltype(cublasLtCreate)>("cublasLtCreate")),
-        destroy(from.Function<decltype(cublasLtDestroy)>("cublasLtDestroy")),
-        matmul(from.Function<decltype(cublasLtMatmul)>("cublasLtMatmul")),
-        heuristic(from.Function<decltype(cublasLtMatmulAlgoGetHeuristic)>(
-            "cublasLtMatmulAlgoGetHeuristic")),
-        check(from.Function<decltype(cublasLtMatmulAlgoCheck)>("cublasLtMatmulAlgoCheck")),
-        create_desc(from.Function<decltype(cublasLtMatmulDescCreate)>("cublasLtMatmulDescCreate")),
-        destroy_desc(
-            from.Function<decltype(cublasLtMatmulDescDestroy)>("cublasLtMatmulDescDestroy")),
-        set_desc(from.Function<decltype(cublasLtMatmulDescSetAttribute)>(
-            "cublasLtMatmulDescSetAttribute")),
-        create_layout(
-            from.Function<decltype(cublasLtMatrixLayoutCreate)>("cublasLtMatrixLayoutCreate")),
-        destroy_layout(
-            from.Function<decltype(cublasLtMatrixLayoutDestroy)>("cublasLtMatrixLayoutDestroy")),
-        create_preference(from.Function<decltype(cublasLtMatmulPreferenceCreate)>(
-            "cublasLtMatmulPreferenceCreate")),
-        destroy_preference(from.Function<decltype(cublasLtMatmulPreferenceDestroy)>(
-            "cublasLtMatmulPreferenceDestroy")),
-        set_preference(from.Function<decltype(cublasLtMatmulPreferenceSetAttribute)>(
-            "cublasLtMatmulPreferenceSetAttribute")) {}
-
-  decltype(&cublasLtCreate) create;
-  decltype(&cublasLtDestroy) destroy;
-  decltype(&cublasLtMatmul) matmul;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
-  decltype(&cublasLtMatmulAlgoCheck) check;
-  decltype(&cublasLtMatmulDescCreate) create_desc;
-  decltype(&cublasLtMatmulDescDestroy) destroy_desc;
-  decltype(&cublasLtMatmulDescSetAttribute) set_desc;
-  decltype(&cublasLtMatrixLayoutCreate) create_layout;
-  decltype(&cublasLtMatrixLayoutDestroy) destroy_layout;
-  decltype(&cublasLtMatmulPreferenceCreate) create_preference;
-  decltype(&cublasLtMatmulPreferenceDestroy) destroy_preference;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference;
-};
 
 // cuBLASLt counts columns first. A row-major (r, c) matrix is to it a (c, r) one with leading
 // dimension c, so it computes the transpose of what we mean:
@@ -61,7 +21,7 @@ struct CublasGemm::Functions {
 //   backward, input  dx^T (in, rows) = w^T dy^T
 //   backward, weight dw^T (in, out) += x^T dy: dy is stored as (out, rows), so op T
 struct CublasGemm::Product {
-  explicit Product(const Functions& f) : functions(f) {}
+  explicit Product(const CublasLtFunctions& f) : functions(f) {}
   ~Product() {
     if (desc != nullptr) functions.destroy_desc(desc);
     for (cublasLtMatrixLayout_t layout : {a, b, d}) {
@@ -71,7 +31,7 @@ struct CublasGemm::Product {
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
 
-  const Functions& functions;
+  const CublasLtFunctions& functions;
   cublasLtMatmulDesc_t desc = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;  // c is laid out as d.
   cublasLtMatmulAlgo_t algorithm = {};
@@ -178,7 +138,7 @@ absl::StatusOr<std::unique_ptr<CublasGemm>> CublasGemm::OpenFrom(
 }
 
 CublasGemm::CublasGemm(SharedLibrary library)
-    : library_(std::move(library)), functions_(std::make_unique<Functions>(library_)) {}
+    : library_(std::move(library)), functions_(std::make_unique<CublasLtFunctions>(library_)) {}
 
 CublasGemm::~CublasGemm() {
   products_.clear();
@@ -191,7 +151,7 @@ CublasGemm::Key CublasGemm::KeyOf(const DeviceOp& op) {
 
 absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
     const DeviceOp& op) const {
-  const Functions& f = *functions_;
+  const CublasLtFunctions& f = *functions_;
   auto product = std::make_unique<Product>(f);
   const Stored s = StoredOf(op);
   const bool accumulates = op.kind == DeviceOpKind::kLinearBackwardWeight;
@@ -224,7 +184,7 @@ absl::StatusOr<std::unique_ptr<CublasGemm::Product>> CublasGemm::Describe(
 }
 
 absl::Status CublasGemm::Choose(Product& product, bool gelu) const {
-  const Functions& f = *functions_;
+  const CublasLtFunctions& f = *functions_;
   cublasLtMatmulPreference_t preference = nullptr;
   PENSTOCK_RETURN_IF_ERROR(Check(f.create_preference(&preference), "a preference"));
   absl::Status status = Prefer(f.set_preference, preference);

@@ -19,6 +19,8 @@
 
 namespace penstock {
 
+struct CublasLtFunctions;
+
 // Each product's algorithm is chosen once, by its numbers alone, or adopted, and kept: so the same
 // library on the same GPU gives the same bits. No TF32: fp32 is fp32. Not thread-safe.
 class CublasGemm {
@@ -50,7 +52,6 @@ class CublasGemm {
  private:
   // Kind, precision, whether there is a residual, rows, in, out.
   using Key = std::tuple<DeviceOpKind, bool, bool, size_t, size_t, size_t>;
-  struct Functions;
   struct Product;
 
   explicit CublasGemm(SharedLibrary library);
@@ -63,7 +64,7 @@ class CublasGemm {
   absl::Status CheckAlgorithm(const Product& product, const void* algorithm) const;
 
   const SharedLibrary library_;
-  std::unique_ptr<Functions> functions_;
+  std::unique_ptr<CublasLtFunctions> functions_;
   void* handle_ = nullptr;
   std::map<Key, std::unique_ptr<Product>> products_;
 };

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
+#include "trainer/backend/cuda/cublaslt_functions.h"
 #include "trainer/backend/cuda/cuda_libraries.h"
 #include "trainer/backend/cuda/library_search.h"
 #include "trainer/backend/cuda/testing/fake_cublaslt.h"
@@ -18,36 +19,6 @@ namespace penstock {
 namespace {
 
 using testing::HasSubstr;
-
-struct Functions {
-  explicit Functions(const SharedLibrary& library) {
-    library.Find("cublasLtCreate", create);
-    library.Find("cublasLtDestroy", destroy);
-    library.Find("cublasLtMatmul", matmul);
-    library.Find("cublasLtMatmulAlgoGetHeuristic", heuristic);
-    library.Find("cublasLtMatmulDescCreate", create_desc);
-    library.Find("cublasLtMatmulDescDestroy", destroy_desc);
-    library.Find("cublasLtMatmulDescSetAttribute", set_desc);
-    library.Find("cublasLtMatrixLayoutCreate", create_layout);
-    library.Find("cublasLtMatrixLayoutDestroy", destroy_layout);
-    library.Find("cublasLtMatmulPreferenceCreate", create_preference);
-    library.Find("cublasLtMatmulPreferenceDestroy", destroy_preference);
-    library.Find("cublasLtMatmulPreferenceSetAttribute", set_preference);
-  }
-
-  decltype(&cublasLtCreate) create;
-  decltype(&cublasLtDestroy) destroy;
-  decltype(&cublasLtMatmul) matmul;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
-  decltype(&cublasLtMatmulDescCreate) create_desc;
-  decltype(&cublasLtMatmulDescDestroy) destroy_desc;
-  decltype(&cublasLtMatmulDescSetAttribute) set_desc;
-  decltype(&cublasLtMatrixLayoutCreate) create_layout;
-  decltype(&cublasLtMatrixLayoutDestroy) destroy_layout;
-  decltype(&cublasLtMatmulPreferenceCreate) create_preference;
-  decltype(&cublasLtMatmulPreferenceDestroy) destroy_preference;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference;
-};
 
 // A matrix of floats in memory of its own, with numbers between its columns too.
 struct Matrix {
@@ -90,8 +61,8 @@ class FakeCublasLtTest : public testing::Test {
   }
   ~FakeCublasLtTest() override { EXPECT_EQ(fake_.objects(), 0u); }
 
-  static Functions Load() {
-    return Functions(SharedLibrary::Open(CublasLtSpec(), {PENSTOCK_FAKE_CUBLASLT}).value());
+  static CublasLtFunctions Load() {
+    return CublasLtFunctions(SharedLibrary::Open(CublasLtSpec(), {PENSTOCK_FAKE_CUBLASLT}).value());
   }
   // Of the heuristic, or, where that succeeds, of the product.
   cublasStatus_t Run(Described& p) {
@@ -153,7 +124,7 @@ class FakeCublasLtTest : public testing::Test {
   }
 
   FakeCublasLt& fake_ = FakeCublasLt::At(PENSTOCK_FAKE_CUBLASLT "/libcublasLt.so.13");
-  Functions f_ = Load();
+  CublasLtFunctions f_ = Load();
 };
 
 // Whole numbers and halves: exact.
@@ -219,7 +190,7 @@ TEST_F(FakeCublasLtTest, AWorkspaceMustHoldTheParts) {
 }
 
 // What both say of every attribute that the trainer sets, in every size.
-std::vector<int> AnswersOf(const Functions& f) {
+std::vector<int> AnswersOf(const CublasLtFunctions& f) {
   std::vector<int> answers;
   const uint64_t value[2] = {};
   cublasLtMatmulDesc_t desc = nullptr;
@@ -261,7 +232,7 @@ TEST_F(FakeCublasLtTest, SaysWhatTheRealOneSays) {
   const auto real =
       SharedLibrary::Open(CublasLtSpec(), LibraryFolders(LibraryEnvironment::FromProcess()));
   if (!real.ok()) GTEST_SKIP() << real.status().message();
-  EXPECT_EQ(AnswersOf(f_), AnswersOf(Functions(*real)));
+  EXPECT_EQ(AnswersOf(f_), AnswersOf(CublasLtFunctions(*real)));
 }
 
 }  // namespace
