@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 std::unique_ptr<CpuBackend> MakeBackend(const char* model, const CpuBackendOptions& options) {
-  auto backend = CpuBackend::Create(*BoardModelConfig::Named(model), options).value();
+  auto backend = CpuBackend::Create(*ModelConfig::Named(model), options).value();
   InitializeParameters(backend->table(), 1, backend->state().parameters);
   return backend;
 }

@@ -53,7 +53,7 @@ void AddExportOptions(CLI::App& app, ExportOptions& options) {
 absl::Status RunExport(const ExportOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(CheckTarget(options));
   PENSTOCK_ASSIGN_OR_RETURN(const Checkpoint checkpoint, LoadCheckpoint(options.checkpoint));
-  const ParameterTable table = ParameterTable::ForBoard(checkpoint.info.model);
+  const ParameterTable table = ParameterTable::For(checkpoint.info.model);
   PENSTOCK_RETURN_IF_ERROR(
       WriteSafetensors(options.to, table, checkpoint.state.parameters, Metadata(checkpoint.info)));
   absl::PrintF("%s: model %s after step %d, %s parameters in %d tensors\n", options.to,

@@ -18,7 +18,7 @@ namespace penstock {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeCpuBackend(const TrainerOptions& options,
-                                                        const BoardModelConfig& model,
+                                                        const ModelConfig& model,
                                                         Communicator& ranks) {
   CpuBackendOptions cpu{.threads = options.threads,
                         .processes = options.rank.local_size,
@@ -83,8 +83,8 @@ Communicator& HostRanks(RankGroup& ranks, GatedCommunicator* gate) {
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& options,
-                                                         const BoardModelConfig& model,
-                                                         RankGroup& ranks, GatedCommunicator* gate,
+                                                         const ModelConfig& model, RankGroup& ranks,
+                                                         GatedCommunicator* gate,
                                                          const LateReport& late,
                                                          std::unique_ptr<Device> device) {
   const WaitOptions waits = ToGroupOptions(options.ranks, late).tcp;
@@ -105,14 +105,14 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
 
 }  // namespace
 
-BoardFormat FormatOf(const TrainerOptions& options) {
-  if (options.dtype == "packed") return BoardFormat::kPacked;
-  return options.dtype == "i8" ? BoardFormat::kI8 : BoardFormat::kF32;
+InputFormat FormatOf(const TrainerOptions& options) {
+  if (options.dtype == "packed") return kPackedBoards;
+  return options.dtype == "i8" ? kI8Boards : kF32Boards;
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
-                                                     const BoardModelConfig& model,
-                                                     RankGroup& ranks, GatedCommunicator* gate,
+                                                     const ModelConfig& model, RankGroup& ranks,
+                                                     GatedCommunicator* gate,
                                                      const LateReport& late) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, FindDevice(options));
   // Before those with a GPU wait for one of each rank.

@@ -10,19 +10,19 @@
 #include "trainer/backend/backend.h"
 #include "trainer/comm/gated_communicator.h"
 #include "trainer/comm/rank_group.h"
-#include "trainer/model/board_model.h"
+#include "trainer/model/model_config.h"
 
 namespace penstock {
 
 // Of --dtype.
-BoardFormat FormatOf(const TrainerOptions& options);
+InputFormat FormatOf(const TrainerOptions& options);
 
 // `ranks`, `gate`, around its communicator, and `late` must outlive the backend; where there is a
 // gate, gradients go through one like it. Of a GPU, rank 0 prints what memory it will take. An
 // error names the option. kFailedPrecondition: there is no such device, and why.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
-                                                     const BoardModelConfig& model,
-                                                     RankGroup& ranks, GatedCommunicator* gate,
+                                                     const ModelConfig& model, RankGroup& ranks,
+                                                     GatedCommunicator* gate,
                                                      const LateReport& late);
 
 }  // namespace penstock

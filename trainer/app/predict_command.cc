@@ -68,9 +68,9 @@ absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
                             CpuBackend::Create(loaded.info.model, {.threads = 1, .shards = 1}));
   backend->state() = std::move(loaded.state);
   std::vector<float> scores(fens.size());
-  PENSTOCK_RETURN_IF_ERROR(backend->Predict(
-      {.format = BoardFormat::kPacked, .rows = fens.size(), .planes = records.data()}, scores,
-      fens.size()));
+  PENSTOCK_RETURN_IF_ERROR(
+      backend->Predict({.format = kPackedBoards, .rows = fens.size(), .input = records.data()},
+                       scores, fens.size()));
   return scores;
 }
 

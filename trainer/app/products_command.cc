@@ -84,7 +84,7 @@ std::string ProductsJson(const ProductsOptions& options, const DeviceInfo& devic
 }
 
 absl::Status RunProducts(const ProductsOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(const BoardModelConfig model, BoardModelConfig::Named(options.model));
+  PENSTOCK_ASSIGN_OR_RETURN(const ModelConfig model, ModelConfig::Named(options.model));
   absl::StatusOr<std::unique_ptr<Device>> device = OpenNamed(options);
   PENSTOCK_RETURN_IF_ERROR(Annotate(device.status(), absl::StrCat("--device ", options.device)));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ProductRate> products,

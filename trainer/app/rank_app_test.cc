@@ -80,8 +80,8 @@ TEST(GatherMemoryTest, ARankWithOtherUsesIsAnError) {
 }
 
 TEST(ShareTrainingTest, EveryRankStartsWhereRankZeroDoes) {
-  const BoardModelConfig model{"small", 1, 8, 2, 8};
-  const ParameterTable table = ParameterTable::ForBoard(model);
+  const ModelConfig model{"small", 1, 8, 2, 8};
+  const ParameterTable table = ParameterTable::For(model);
   RunRanks(3, [&](RankGroup& group) {
     TrainState state(table.arena_size());
     CheckpointInfo info{.model = model};

@@ -27,7 +27,7 @@ absl::Status CheckNoBestAlone(const CheckpointFolder& folder) {
 }
 
 absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder& folder,
-                                                          const BoardModelConfig& model) {
+                                                          const ModelConfig& model) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
   if (paths.empty()) {
     PENSTOCK_RETURN_IF_ERROR(CheckNoBestAlone(folder));
@@ -65,7 +65,7 @@ absl::Status CheckNothingLater(const CheckpointFolder& folder, uint64_t step,
 
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
                                                               const CheckpointFolder* folder,
-                                                              const BoardModelConfig& model) {
+                                                              const ModelConfig& model) {
   if (resume == "never") {
     if (folder != nullptr) {
       PENSTOCK_RETURN_IF_ERROR(CheckNothingLater(*folder, 0, "never begins anew"));

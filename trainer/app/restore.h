@@ -27,7 +27,7 @@ struct FoundCheckpoint {
 // which a later "auto" would take; or it has the best of a training and nothing else.
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
                                                               const CheckpointFolder* folder,
-                                                              const BoardModelConfig& model);
+                                                              const ModelConfig& model);
 
 // Whether `then`'s algorithms of matrix products mean anything to who describes itself as `now`:
 // they are one library's own, in one version.

@@ -33,6 +33,7 @@
 #include "trainer/app/training_watch.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/comm/gated_communicator.h"
+#include "trainer/input/board_reader.h"
 #include "trainer/model/initialize.h"
 #include "trainer/profile/memory_table.h"
 #include "trainer/profile/verdict.h"
@@ -146,7 +147,7 @@ absl::Status TrainingRun::OpenData() {
 }
 
 absl::Status TrainingRun::MakeBackend() {
-  PENSTOCK_ASSIGN_OR_RETURN(info_.model, BoardModelConfig::Named(options_.model));
+  PENSTOCK_ASSIGN_OR_RETURN(info_.model, ModelConfig::Named(options_.model));
   info_.model.attention_bias = options_.attention_bias;
   if (options_.profile.no_allreduce) {
     gate_.emplace(ranks_->communicator(), (inputs_.TotalSteps() + 1) / 2);

@@ -9,17 +9,17 @@
 
 namespace penstock {
 
-absl::Status Backend::Stage(const BoardRows& rows, const UpdateOptions& update, bool last) {
+absl::Status Backend::Stage(const BatchRows& rows, const UpdateOptions& update, bool last) {
   if (staged_.has_value()) return absl::InternalError("a batch is staged before one is finished");
   staged_ = Staged{rows, update, last, {}};
-  if (rows.scores != nullptr) staged_->scores.assign(rows.scores, rows.scores + rows.rows);
+  if (rows.targets != nullptr) staged_->scores.assign(rows.targets, rows.targets + rows.rows);
   return absl::OkStatus();
 }
 
 absl::StatusOr<StepResult> Backend::Finish() {
   if (!staged_.has_value()) return absl::InternalError("a batch is finished that was not staged");
   Staged batch = *std::exchange(staged_, std::nullopt);
-  if (batch.rows.scores != nullptr) batch.rows.scores = batch.scores.data();
+  if (batch.rows.targets != nullptr) batch.rows.targets = batch.scores.data();
   if (batch.last) return Step(batch.rows, batch.update);
   PENSTOCK_ASSIGN_OR_RETURN(const double loss, Accumulate(batch.rows, batch.update));
   return StepResult{.loss = loss};

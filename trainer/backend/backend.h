@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/loader/slot_allocator.h"
-#include "trainer/backend/board_rows.h"
+#include "trainer/backend/batch_rows.h"
 #include "trainer/backend/train_state.h"
 #include "trainer/model/parameter_table.h"
 #include "trainer/profile/device_profile.h"
@@ -57,11 +57,11 @@ class Backend {
   // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
   // On a GPU of one rank every later step fails then too, until SetState().
   // kUnavailable: another rank ended; the state is unchanged.
-  virtual absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) = 0;
+  virtual absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) = 0;
 
   // Forward and backward of one of update.batches batches, of as many rows each; the last is
   // Step()'s. Its loss. Errors as Step(); kUnimplemented: this backend cannot.
-  virtual absl::StatusOr<double> Accumulate(const BoardRows& rows, const UpdateOptions& update) {
+  virtual absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) {
     (void)rows, (void)update;
     return absl::UnimplementedError("this backend adds up no batches");
   }
@@ -71,7 +71,7 @@ class Backend {
   // the one that updates. Begin() has all computed that are staged. Finish() waits for the oldest
   // that was begun. One rank alone may begin batches before older ones are finished. Errors as
   // Step(), which like Predict(), SetState() and State() is called while none is under way.
-  virtual absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool last);
+  virtual absl::Status Stage(const BatchRows& rows, const UpdateOptions& update, bool last);
   virtual absl::Status Begin() { return absl::OkStatus(); }
   // Forgets what is staged and not begun, but for the first `batches`.
   virtual void Unstage(size_t batches) {
@@ -88,7 +88,7 @@ class Backend {
 
   // Forward alone: predictions (rows.rows). Needs no other rank; with its part of `global_rows` a
   // rank computes the bits that one rank alone would.
-  virtual absl::Status Predict(const BoardRows& rows, std::span<float> predictions,
+  virtual absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                                size_t global_rows) = 0;
 
   // Arenas laid out by table().
@@ -107,7 +107,7 @@ class Backend {
   virtual void set_device_profile(DeviceProfile* profile) { (void)profile; }
 
   // Bytes of host memory that training on rows of this format takes, by what they are for.
-  virtual std::vector<MemoryUse> MemoryUses(BoardFormat format, size_t global_rows) = 0;
+  virtual std::vector<MemoryUse> MemoryUses(InputFormat format, size_t global_rows) = 0;
 
   virtual const ParameterTable& table() const = 0;
   virtual size_t shards() const = 0;  // Virtual ones, of all ranks.
@@ -117,12 +117,12 @@ class Backend {
   virtual absl::Status AdoptGemmPlan(const std::string& plan);
   // Of the last step: of this rank's rows, and the scores of all ranks' rows in their order.
   virtual std::span<const float> predictions() const = 0;
-  virtual std::span<const float> global_scores() const = 0;
+  virtual std::span<const float> global_targets() const = 0;
 
  private:
   // Where nothing is sent ahead: Finish() does it all.
   struct Staged {
-    BoardRows rows;
+    BatchRows rows;
     UpdateOptions update;
     bool last;
     std::vector<float> scores;  // Copied.

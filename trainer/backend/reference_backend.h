@@ -15,7 +15,7 @@
 #include "kernels/reference/loss.h"
 #include "kernels/reference/pool.h"
 #include "trainer/backend/block_memory.h"
-#include "trainer/model/board_model.h"
+#include "trainer/model/model_config.h"
 #include "trainer/step/program.h"
 
 namespace penstock {

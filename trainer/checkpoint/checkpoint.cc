@@ -59,7 +59,7 @@ class CheckedWriter {
 
 // Of the oldest program that can read the file: one that knows of no bias refuses the version,
 // where it would take the numbers for damage.
-uint32_t VersionOf(const BoardModelConfig& model) { return model.attention_bias ? kVersion : 2; }
+uint32_t VersionOf(const ModelConfig& model) { return model.attention_bias ? kVersion : 2; }
 
 absl::Status WriteAll(AtomicFile& file, const CheckpointInfo& info, const ParameterTable& table,
                       const TrainState& state) {
@@ -114,13 +114,13 @@ absl::Status CheckCrc(std::span<const uint8_t> bytes) {
       absl::StrFormat("CRC-32C computed %08x, stored %08x: the file is damaged", computed, stored));
 }
 
-std::string Describe(const BoardModelConfig& model) {
+std::string Describe(const ModelConfig& model) {
   return absl::StrCat("\"", model.name, "\" (", model.layers, " layers, dim ", model.dim, ", ",
                       model.heads, " heads, hidden ", model.hidden,
                       model.attention_bias ? ", with attention bias" : "", ")");
 }
 
-absl::Status CheckModel(const BoardModelConfig& found, const BoardModelConfig& wanted) {
+absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
   if (found == wanted) return absl::OkStatus();
   std::string advice;
   if (found.name != wanted.name) {
@@ -144,19 +144,19 @@ const uint8_t* ReadArena(const ParameterTable& table, const uint8_t* from,
 }
 
 // A damaged size must not make us allocate: the table is only as large as the file.
-absl::StatusOr<ParameterTable> TableFor(const BoardModelConfig& model, uint64_t data_size) {
+absl::StatusOr<ParameterTable> TableFor(const ModelConfig& model, uint64_t data_size) {
   constexpr size_t kMaxLayers = 4096, kMaxWidth = 1 << 20;
   const bool possible = model.Validate().ok() && model.layers <= kMaxLayers &&
                         model.dim <= kMaxWidth && model.hidden <= kMaxWidth;
   if (possible) {
-    ParameterTable table = ParameterTable::ForBoard(model);
+    ParameterTable table = ParameterTable::For(model);
     if (data_size == 3 * sizeof(float) * table.parameter_count()) return table;
   }
   return absl::DataLossError(absl::StrCat("its ", data_size, " bytes of numbers are not those of ",
                                           "the model ", Describe(model)));
 }
 
-absl::StatusOr<Checkpoint> Read(const FileSource& file, const BoardModelConfig* model) {
+absl::StatusOr<Checkpoint> Read(const FileSource& file, const ModelConfig* model) {
   PENSTOCK_ASSIGN_OR_RETURN(const Header header, ReadHeader(file));
   std::vector<uint8_t> bytes(file.size());
   PENSTOCK_RETURN_IF_ERROR(file.ReadAt(0, bytes));
@@ -177,7 +177,7 @@ absl::StatusOr<Checkpoint> Read(const FileSource& file, const BoardModelConfig* 
   return checkpoint;
 }
 
-absl::StatusOr<Checkpoint> Load(const std::string& path, const BoardModelConfig* model) {
+absl::StatusOr<Checkpoint> Load(const std::string& path, const ModelConfig* model) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::Open(path));
   absl::StatusOr<Checkpoint> checkpoint = Read(*file, model);
   if (!checkpoint.ok()) return Annotate(checkpoint.status(), absl::StrCat("checkpoint ", path));
@@ -192,7 +192,7 @@ absl::Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
   return Annotate(WriteAll(file, info, table, state), "saving a checkpoint");
 }
 
-absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path, const BoardModelConfig& model) {
+absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path, const ModelConfig& model) {
   return Load(path, &model);
 }
 

@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/backend/train_state.h"
-#include "trainer/model/board_model.h"
+#include "trainer/model/model_config.h"
 #include "trainer/model/parameter_table.h"
 
 namespace penstock {
@@ -35,7 +35,7 @@ struct BestEvaluation {
 };
 
 struct CheckpointInfo {
-  BoardModelConfig model = {};
+  ModelConfig model = {};
   uint64_t seed = 0;
   uint64_t step = 0;        // Updates applied.
   std::string cursor = {};  // After the last applied step's batch.
@@ -74,7 +74,7 @@ absl::Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
 
 // kNotFound; kInvalidArgument: not a checkpoint; kDataLoss: cut or damaged;
 // kFailedPrecondition: from a newer version, or of another model than `model`, naming both.
-absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path, const BoardModelConfig& model);
+absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path, const ModelConfig& model);
 
 // Of whatever model it is.
 absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path);

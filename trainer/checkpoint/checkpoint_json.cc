@@ -11,7 +11,7 @@ namespace penstock {
 namespace {
 
 // Nothing is said of a bias that is not there: files of models without one stay as they were.
-nlohmann::json ModelToJson(const BoardModelConfig& model) {
+nlohmann::json ModelToJson(const ModelConfig& model) {
   nlohmann::json json{{"name", model.name},
                       {"layers", model.layers},
                       {"dim", model.dim},
@@ -21,7 +21,7 @@ nlohmann::json ModelToJson(const BoardModelConfig& model) {
   return json;
 }
 
-BoardModelConfig ModelFromJson(const nlohmann::json& json) {
+ModelConfig ModelFromJson(const nlohmann::json& json) {
   return {json.at("name"),  json.at("layers"), json.at("dim"),
           json.at("heads"), json.at("hidden"), json.value("attention_bias", false)};
 }

@@ -30,7 +30,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-const BoardModelConfig kModel{"small", 1, 8, 2, 8};
+const ModelConfig kModel{"small", 1, 8, 2, 8};
 
 class CheckpointTest : public testing::Test {
  protected:
@@ -38,7 +38,7 @@ class CheckpointTest : public testing::Test {
       : folder_(absl::StrCat(testing::TempDir(), "/checkpoint_test.",
                              testing::UnitTest::GetInstance()->current_test_info()->name())),
         path_(folder_ + "/one.ckpt"),
-        table_(ParameterTable::ForBoard(kModel)),
+        table_(ParameterTable::For(kModel)),
         state_(table_.arena_size()) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
@@ -210,9 +210,9 @@ TEST_F(CheckpointTest, TellsItsOwnModel) {
 }
 
 TEST_F(CheckpointTest, RefusesAModelThatIsNotThatOfItsNumbers) {
-  for (const BoardModelConfig& model :
-       {BoardModelConfig{"small", 2, 8, 2, 8}, BoardModelConfig{"small", size_t{1} << 60, 8, 2, 8},
-        BoardModelConfig{"small", 1, 0, 2, 8}}) {
+  for (const ModelConfig& model :
+       {ModelConfig{"small", 2, 8, 2, 8}, ModelConfig{"small", size_t{1} << 60, 8, 2, 8},
+        ModelConfig{"small", 1, 0, 2, 8}}) {
     info_.model = model;
     ASSERT_OK(Save());
     EXPECT_THAT(LoadCheckpoint(path_),
@@ -229,7 +229,7 @@ TEST_F(CheckpointTest, RefusesJsonOfAnotherShape) {
 
 TEST_F(CheckpointTest, RefusesAnotherModelAndNamesBoth) {
   ASSERT_OK(Save());
-  EXPECT_THAT(LoadCheckpoint(path_, BoardModelConfig::Named("tiny").value()),
+  EXPECT_THAT(LoadCheckpoint(path_, ModelConfig::Named("tiny").value()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("\"small\""), HasSubstr("\"tiny\""),
                              HasSubstr("give --model small, or another folder"))));
@@ -241,14 +241,14 @@ class BiasedCheckpointTest : public CheckpointTest {
 
   void SaveBiased() {
     info_.model = biased_;
-    table_ = ParameterTable::ForBoard(biased_);
+    table_ = ParameterTable::For(biased_);
     state_ = TrainState(table_.arena_size());
     std::iota(state_.parameters.begin(), state_.parameters.end(), 1.0f);
     state_.step = info_.step;
     ASSERT_OK(Save());
   }
 
-  BoardModelConfig biased_ = kModel;
+  ModelConfig biased_ = kModel;
 };
 
 TEST_F(BiasedCheckpointTest, ReturnsTheBias) {

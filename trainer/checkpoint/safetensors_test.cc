@@ -48,7 +48,7 @@ class SafetensorsTest : public testing::Test {
   }
 
   std::string path_;
-  ParameterTable table_ = ParameterTable::ForBoard({"small", 1, 8, 2, 8});
+  ParameterTable table_ = ParameterTable::For({"small", 1, 8, 2, 8});
   std::vector<float> weights_;
 };
 
@@ -128,7 +128,7 @@ TEST_F(SafetensorsTest, NamesWhatDiffersFromTheModel) {
       StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no tensor head.fc2.bias")));
   EXPECT_THAT(ReadWith("\"dtype\":\"F32\"", "\"dtype\":\"I32\""),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("F32 and BF16")));
-  const ParameterTable larger = ParameterTable::ForBoard({"larger", 2, 8, 2, 8});
+  const ParameterTable larger = ParameterTable::For({"larger", 2, 8, 2, 8});
   std::vector<float> weights(larger.arena_size());
   ASSERT_OK(WriteSafetensors(path_, larger, weights, {}));
   EXPECT_THAT(ReadSafetensors(path_, table_, weights_),

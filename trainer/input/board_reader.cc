@@ -27,7 +27,7 @@ absl::Status Unsupported(const InputBatch& batch) {
 
 }  // namespace
 
-absl::StatusOr<BoardRows> BoardReader::Read(const InputBatch& batch) {
+absl::StatusOr<BatchRows> BoardReader::Read(const InputBatch& batch) {
   for (const InputTensor& tensor : batch.tensors) {
     if (tensor.bytes.size() != batch.rows * tensor.row_bytes) {
       return absl::InternalError(absl::StrCat("tensor ", tensor.name, " has ", tensor.bytes.size(),
@@ -38,7 +38,7 @@ absl::StatusOr<BoardRows> BoardReader::Read(const InputBatch& batch) {
   return batch.tensor("d") != nullptr ? ReadPacked(batch) : ReadDecoded(batch);
 }
 
-absl::StatusOr<BoardRows> BoardReader::ReadPacked(const InputBatch& batch) {
+absl::StatusOr<BatchRows> BoardReader::ReadPacked(const InputBatch& batch) {
   const InputTensor* d = batch.tensor("d");
   const InputTensor* s = batch.tensor("s");
   if (!Is(d, Dtype::kU8, reference::kPackedBoardBytes) || !Is(s, Dtype::kI64, sizeof(int64_t))) {
@@ -59,22 +59,21 @@ absl::StatusOr<BoardRows> BoardReader::ReadPacked(const InputBatch& batch) {
     std::transform(scores, scores + count, scores_.begin() + static_cast<ptrdiff_t>(first),
                    [](double score) { return static_cast<float>(score); });
   }
-  return BoardRows{BoardFormat::kPacked, batch.rows, d->bytes.data(), nullptr, scores_.data()};
+  return BatchRows{kPackedBoards, batch.rows, d->bytes.data(), nullptr, scores_.data()};
 }
 
-absl::StatusOr<BoardRows> BoardReader::ReadDecoded(const InputBatch& batch) {
+absl::StatusOr<BatchRows> BoardReader::ReadDecoded(const InputBatch& batch) {
   const InputTensor *planes = batch.tensor("planes"), *flags = batch.tensor("flags");
   const InputTensor* score = batch.tensor("score");
-  for (BoardFormat format : {BoardFormat::kI8, BoardFormat::kF32}) {
-    const Dtype dtype = format == BoardFormat::kI8 ? Dtype::kI8 : Dtype::kF32;
-    if (!Is(planes, dtype, BoardRows::BytesOfPlanes(format)) ||
-        !Is(flags, dtype, BoardRows::BytesOfFlags(format)) ||
+  for (InputFormat format : {kI8Boards, kF32Boards}) {
+    const Dtype dtype = format == kI8Boards ? Dtype::kI8 : Dtype::kF32;
+    if (!Is(planes, dtype, format.input_bytes) || !Is(flags, dtype, format.flags_bytes) ||
         !Is(score, Dtype::kF32, sizeof(float))) {
       continue;
     }
     scores_.resize(batch.rows);
     std::memcpy(scores_.data(), score->bytes.data(), score->bytes.size());
-    return BoardRows{format, batch.rows, planes->bytes.data(), flags->bytes.data(), scores_.data()};
+    return BatchRows{format, batch.rows, planes->bytes.data(), flags->bytes.data(), scores_.data()};
   }
   return Unsupported(batch);
 }

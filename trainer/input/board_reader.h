@@ -6,25 +6,22 @@
 
 #include "absl/status/statusor.h"
 #include "records/decode/score.h"
-#include "trainer/backend/board_rows.h"
-#include "trainer/input/input.h"
+#include "trainer/input/batch_reader.h"
 
 namespace penstock {
 
 // Accepts packed features (d u8[194], s i64: the score is computed here, in the same bits as a
 // server would) or decoded tensors (planes and flags, i8 or f32, and score f32).
 // Not thread-safe.
-class BoardReader {
+class BoardReader final : public BatchReader {
  public:
   explicit BoardReader(const MateScoreParams& params = {}) : params_(params) {}
 
-  // Borrows the batch and, for packed input, this reader's memory until the next call.
-  // kInvalidArgument: other tensors, naming what came and what is accepted.
-  absl::StatusOr<BoardRows> Read(const InputBatch& batch);
+  absl::StatusOr<BatchRows> Read(const InputBatch& batch) override;
 
  private:
-  absl::StatusOr<BoardRows> ReadPacked(const InputBatch& batch);
-  absl::StatusOr<BoardRows> ReadDecoded(const InputBatch& batch);
+  absl::StatusOr<BatchRows> ReadPacked(const InputBatch& batch);
+  absl::StatusOr<BatchRows> ReadDecoded(const InputBatch& batch);
 
   MateScoreParams params_;
   std::vector<float> scores_;

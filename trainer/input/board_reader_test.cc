@@ -27,7 +27,7 @@ class BoardReaderTest : public testing::Test {
 
 TEST_F(BoardReaderTest, ScoresPackedRecordsByTheFormula) {
   for (size_t row : {3, 4, 6}) records_[row * 194 + 193] = 0x20;  // Bit 1546: mate.
-  ASSERT_OK_AND_ASSIGN(const BoardRows rows, reader_.Read(Packed()));
+  ASSERT_OK_AND_ASSIGN(const BatchRows rows, reader_.Read(Packed()));
   const double expected[] = {0.8 * std::tanh(1.0),
                              -0.8 * std::tanh(1.0),
                              0,
@@ -37,7 +37,7 @@ TEST_F(BoardReaderTest, ScoresPackedRecordsByTheFormula) {
                              0.8,
                              0.8 * std::tanh(-68 / 400.0),
                              0.8 * std::tanh(36 / 400.0)};
-  for (size_t i = 0; i < 9; ++i) EXPECT_NEAR(rows.scores[i], expected[i], 6e-8) << i;
+  for (size_t i = 0; i < 9; ++i) EXPECT_NEAR(rows.targets[i], expected[i], 6e-8) << i;
 }
 
 TEST_F(BoardReaderTest, RefusesOtherTensorsByName) {

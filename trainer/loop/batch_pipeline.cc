@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-BatchPipeline::BatchPipeline(Backend& backend, BoardReader& reader, Input& input,
+BatchPipeline::BatchPipeline(Backend& backend, BatchReader& reader, Input& input,
                              Communicator& ranks, StepRecorder& recorder, PipelineOptions options)
     : backend_(backend),
       reader_(reader),
@@ -48,7 +48,7 @@ absl::Status BatchPipeline::Stage() {
 }
 
 absl::Status BatchPipeline::Give(PipelinedBatch next) {
-  PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader_.Read(next.batch));
+  PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, reader_.Read(next.batch));
   PENSTOCK_RETURN_IF_ERROR(backend_.Stage(rows, next.update, next.last));
   staged_.push_back(std::move(next));
   return absl::OkStatus();

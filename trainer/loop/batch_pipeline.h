@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "trainer/backend/backend.h"
 #include "trainer/comm/communicator.h"
-#include "trainer/input/board_reader.h"
+#include "trainer/input/batch_reader.h"
 #include "trainer/input/input.h"
 #include "trainer/loop/agreement.h"
 #include "trainer/profile/step_recorder.h"
@@ -40,7 +40,7 @@ struct PipelinedBatch {
 // Borrows everything it is given. What is read ahead and not begun is not applied. Not thread-safe.
 class BatchPipeline {
  public:
-  BatchPipeline(Backend& backend, BoardReader& reader, Input& input, Communicator& ranks,
+  BatchPipeline(Backend& backend, BatchReader& reader, Input& input, Communicator& ranks,
                 StepRecorder& recorder, PipelineOptions options);
 
   // Waits for input only where nothing is under way. kGo: the next batch of a training of `steps`
@@ -75,7 +75,7 @@ class BatchPipeline {
   absl::Status DoBeside(absl::FunctionRef<absl::Status()> work);
 
   Backend& backend_;
-  BoardReader& reader_;
+  BatchReader& reader_;
   Input& input_;
   Communicator& ranks_;
   StepRecorder& recorder_;

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
+#include "trainer/input/board_reader.h"
 #include "trainer/input/testing/memory_input.h"
 
 namespace penstock {
@@ -25,7 +26,7 @@ class RecordingBackend final : public Backend {
  public:
   explicit RecordingBackend(size_t launch) : launch_(launch) {}
 
-  absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool) override {
+  absl::Status Stage(const BatchRows& rows, const UpdateOptions& update, bool) override {
     calls.push_back(
         absl::StrCat("stage ", ++staged_, " of ", rows.rows, " at ", update.learning_rate));
     return absl::OkStatus();
@@ -49,10 +50,10 @@ class RecordingBackend final : public Backend {
     return begun_ - finished_ > launch_ ? 0 : launch_ - (staged_ - begun_);
   }
 
-  absl::StatusOr<StepResult> Step(const BoardRows&, const UpdateOptions&) override {
+  absl::StatusOr<StepResult> Step(const BatchRows&, const UpdateOptions&) override {
     return absl::InternalError("not used");
   }
-  absl::Status Predict(const BoardRows&, std::span<float>, size_t) override {
+  absl::Status Predict(const BatchRows&, std::span<float>, size_t) override {
     return absl::OkStatus();
   }
   absl::Status SetState(TrainState) override { return absl::OkStatus(); }
@@ -60,12 +61,12 @@ class RecordingBackend final : public Backend {
   uint64_t steps() const override { return finished_; }
   void set_recorder(StepRecorder* recorder) override { recorder_ = recorder; }
   void set_tracer(Tracer*) override {}
-  std::vector<MemoryUse> MemoryUses(BoardFormat, size_t) override { return {}; }
+  std::vector<MemoryUse> MemoryUses(InputFormat, size_t) override { return {}; }
   const ParameterTable& table() const override { return table_; }
   size_t shards() const override { return 1; }
   BackendDescription Describe() const override { return {}; }
   std::span<const float> predictions() const override { return {}; }
-  std::span<const float> global_scores() const override { return {}; }
+  std::span<const float> global_targets() const override { return {}; }
 
   std::vector<std::string> calls;
   bool busy = false;
@@ -75,7 +76,7 @@ class RecordingBackend final : public Backend {
   StepRecorder* recorder_ = nullptr;
   size_t staged_ = 0, begun_ = 0, finished_ = 0;
   TrainState state_;
-  ParameterTable table_ = ParameterTable::ForBoard({"small", 1, 16, 1, 16});
+  ParameterTable table_ = ParameterTable::For({"small", 1, 16, 1, 16});
 };
 
 // Rank 0 of two that always agree.

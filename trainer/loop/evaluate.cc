@@ -60,18 +60,18 @@ struct Sums {
 // One batch of an evaluation, on all ranks.
 class BatchPredictor {
  public:
-  BatchPredictor(Backend& backend, BoardReader& reader, Communicator& ranks)
+  BatchPredictor(Backend& backend, BatchReader& reader, Communicator& ranks)
       : backend_(backend), reader_(reader), ranks_(ranks) {}
 
   absl::Status Run(const InputBatch& batch) {
-    PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader_.Read(batch));
+    PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, reader_.Read(batch));
     const size_t global = batch.global_rows == 0 ? batch.rows : batch.global_rows;
     const size_t first = FirstRowOf(ranks_.rank(), ranks_.size(), global);
     predictions.resize(global);
     scores.resize(global);
     PENSTOCK_RETURN_IF_ERROR(
         backend_.Predict(rows, std::span<float>(predictions).subspan(first, rows.rows), global));
-    std::copy_n(rows.scores, rows.rows, scores.data() + first);
+    std::copy_n(rows.targets, rows.rows, scores.data() + first);
     const std::span<float> arrays[] = {predictions, scores};
     return GatherRows(ranks_, arrays);
   }
@@ -80,20 +80,20 @@ class BatchPredictor {
 
  private:
   Backend& backend_;
-  BoardReader& reader_;
+  BatchReader& reader_;
   Communicator& ranks_;
 };
 
 // A batch of this rank alone. The backend is told that the others have as many rows, so that all
 // of it are this rank's.
-absl::Status PredictOwn(Backend& backend, BoardReader& reader, const InputBatch& batch,
+absl::Status PredictOwn(Backend& backend, BatchReader& reader, const InputBatch& batch,
                         size_t ranks, double train_mean, std::vector<float>& predictions,
                         Sums& sums) {
-  PENSTOCK_ASSIGN_OR_RETURN(const BoardRows rows, reader.Read(batch));
+  PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, reader.Read(batch));
   predictions.resize(rows.rows);
   if (rows.rows == 0) return absl::OkStatus();
   PENSTOCK_RETURN_IF_ERROR(backend.Predict(rows, predictions, rows.rows * ranks));
-  sums.Add(predictions, {rows.scores, rows.rows}, train_mean);
+  sums.Add(predictions, {rows.targets, rows.rows}, train_mean);
   return absl::OkStatus();
 }
 
@@ -118,7 +118,7 @@ absl::StatusOr<bool> AgreeOnEnd(Communicator& ranks, Intent intent, bool done,
 
 }  // namespace
 
-absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input& input,
+absl::StatusOr<Evaluation> Evaluate(Backend& backend, BatchReader& reader, Input& input,
                                     double train_mean, const std::function<bool()>& should_stop,
                                     Communicator* ranks, bool* together) {
   SingleCommunicator alone;
@@ -136,7 +136,7 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input
   }
 }
 
-absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BoardReader& reader, Input& input,
+absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BatchReader& reader, Input& input,
                                          double train_mean,
                                          const std::function<bool()>& should_stop,
                                          Communicator& ranks, bool* together) {

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "trainer/backend/backend.h"
 #include "trainer/comm/communicator.h"
-#include "trainer/input/board_reader.h"
+#include "trainer/input/batch_reader.h"
 #include "trainer/input/input.h"
 
 namespace penstock {
@@ -34,14 +34,14 @@ struct Evaluation {
 // rank's yes stops all. `together`, unless null, becomes whether all ranks end here with this
 // error: it is of an input, of whichever rank.
 // kFailedPrecondition: there are no rows; kCancelled: should_stop() said so.
-absl::StatusOr<Evaluation> Evaluate(Backend& backend, BoardReader& reader, Input& input,
+absl::StatusOr<Evaluation> Evaluate(Backend& backend, BatchReader& reader, Input& input,
                                     double train_mean,
                                     const std::function<bool()>& should_stop = {},
                                     Communicator* ranks = nullptr, bool* together = nullptr);
 
 // The same where each rank reads rows of its own, as many as it has: added up over all ranks in
 // their order. A rank that has read all its own goes along, batch by batch, until the others have.
-absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BoardReader& reader, Input& input,
+absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BatchReader& reader, Input& input,
                                          double train_mean,
                                          const std::function<bool()>& should_stop,
                                          Communicator& ranks, bool* together = nullptr);

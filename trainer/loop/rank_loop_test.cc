@@ -11,6 +11,7 @@
 #include "tests/temp_folder.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/comm/testing/rank_threads.h"
+#include "trainer/input/board_reader.h"
 #include "trainer/input/testing/memory_input.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/train_loop.h"
@@ -26,7 +27,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 // With the bias of attention: one kind of gradient more to merge.
-const BoardModelConfig kModel{"small", 1, 32, 2, 32, /*attention_bias=*/true};
+const ModelConfig kModel{"small", 1, 32, 2, 32, /*attention_bias=*/true};
 
 struct Outcome {
   absl::StatusOr<TrainSummary> summary = absl::UnknownError("not run");

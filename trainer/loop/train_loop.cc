@@ -57,7 +57,7 @@ double TrainSummary::wait_share() const {
   return seconds() > 0 ? std::chrono::duration<double>(wait).count() / seconds() : 0;
 }
 
-TrainLoop::TrainLoop(Backend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
+TrainLoop::TrainLoop(Backend& backend, BatchReader& reader, Input& input, CheckpointInfo info,
                      TrainLoopOptions options)
     : backend_(backend),
       reader_(reader),
@@ -183,7 +183,7 @@ absl::Status TrainLoop::TrainOn(const PipelinedBatch& next, StepReport& report) 
   if (!result.ok()) return Diverged(result.status(), next.batch);
   report.loss += result->loss / static_cast<double>(options_.accumulate);
   report.gradient_norm = result->gradient_norm;
-  const std::span<const float> scores = backend_.global_scores();
+  const std::span<const float> scores = backend_.global_targets();
   report.rows += scores.size();
   score_sum_ = std::accumulate(scores.begin(), scores.end(), score_sum_);
   if (!next.last) return absl::OkStatus();

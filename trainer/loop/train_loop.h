@@ -17,7 +17,7 @@
 #include "trainer/checkpoint/checkpoint_folder.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/input/batch_digest.h"
-#include "trainer/input/board_reader.h"
+#include "trainer/input/batch_reader.h"
 #include "trainer/input/input.h"
 #include "trainer/loop/batch_pipeline.h"
 #include "trainer/loop/evaluate.h"
@@ -109,7 +109,7 @@ inline constexpr size_t kLossSteps = 10;
 // resumed from, or with zero steps. Not thread-safe.
 class TrainLoop {
  public:
-  TrainLoop(Backend& backend, BoardReader& reader, Input& input, CheckpointInfo info,
+  TrainLoop(Backend& backend, BatchReader& reader, Input& input, CheckpointInfo info,
             TrainLoopOptions options);
 
   // Trains to the end of the input, to total_steps, until evaluations get no better or until
@@ -153,7 +153,7 @@ class TrainLoop {
   bool IsDone() const;
 
   Backend& backend_;
-  BoardReader& reader_;
+  BatchReader& reader_;
   CheckpointInfo info_;
   TrainLoopOptions options_;
   SingleCommunicator alone_;

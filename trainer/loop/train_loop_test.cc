@@ -69,16 +69,16 @@ TEST_F(TrainLoopTest, EvaluationCountsEveryRecordOnceAgainstBothMeans) {
   MemoryInput holdout(37, 16, 9), again(37, 37, 9);
   InputBatch batch;
   ASSERT_OK(again.Next(batch));
-  ASSERT_OK_AND_ASSIGN(const BoardRows rows, reader_.Read(batch));
+  ASSERT_OK_AND_ASSIGN(const BatchRows rows, reader_.Read(batch));
   std::vector<float> predictions(37);
   ASSERT_OK(backend->Predict(rows, predictions, 37));
   double loss = 0, mean = 0, from_quarter = 0, from_mean = 0;
   for (size_t i = 0; i < 37; ++i) {
-    loss += std::pow(double(predictions[i]) - rows.scores[i], 2) / 37;
-    mean += double(rows.scores[i]) / 37;
-    from_quarter += std::pow(0.25 - rows.scores[i], 2) / 37;
+    loss += std::pow(double(predictions[i]) - rows.targets[i], 2) / 37;
+    mean += double(rows.targets[i]) / 37;
+    from_quarter += std::pow(0.25 - rows.targets[i], 2) / 37;
   }
-  for (size_t i = 0; i < 37; ++i) from_mean += std::pow(mean - rows.scores[i], 2) / 37;
+  for (size_t i = 0; i < 37; ++i) from_mean += std::pow(mean - rows.targets[i], 2) / 37;
   BoardReader reader;
   ASSERT_OK_AND_ASSIGN(const Evaluation result, Evaluate(*backend, reader, holdout, 0.25));
   EXPECT_NEAR(result.loss, loss, 1e-6);

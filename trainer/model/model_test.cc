@@ -4,17 +4,17 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
-#include "trainer/model/board_model.h"
 #include "trainer/model/initialize.h"
+#include "trainer/model/model_config.h"
 #include "trainer/model/parameter_table.h"
 
 namespace penstock {
 namespace {
 
 ParameterTable TableOf(absl::string_view name, bool attention_bias = false) {
-  BoardModelConfig config = BoardModelConfig::Named(name).value();
+  ModelConfig config = ModelConfig::Named(name).value();
   config.attention_bias = attention_bias;
-  return ParameterTable::ForBoard(config);
+  return ParameterTable::For(config);
 }
 
 std::vector<float> Initialized(const ParameterTable& table, uint64_t seed) {
@@ -38,13 +38,13 @@ TEST(BoardModelTest, ABiasOfAttentionIsANumberForEachLayerHeadAndPairOfSquares) 
 }
 
 TEST(BoardModelTest, UnknownNameListsTheKnownOnes) {
-  EXPECT_THAT(BoardModelConfig::Named("huge"),
+  EXPECT_THAT(ModelConfig::Named("huge"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        testing::AllOf(testing::HasSubstr("huge"), testing::HasSubstr("default"))));
 }
 
 TEST(BoardModelTest, RefusesHeadsThatDoNotDivideDim) {
-  EXPECT_THAT((BoardModelConfig{"odd", 1, 10, 3, 8}).Validate(),
+  EXPECT_THAT((ModelConfig{"odd", 1, 10, 3, 8}).Validate(),
               StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("dim 10, 3 heads")));
 }
 

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-ParameterTable ParameterTable::ForBoard(const BoardModelConfig& config, const BoardWidths& widths) {
+ParameterTable ParameterTable::For(const ModelConfig& config, const ModelWidths& widths) {
   ParameterTable table;
   const auto dim = static_cast<uint32_t>(config.dim);
   table.AddLinear("embed", widths.inputs, dim);
@@ -26,7 +26,7 @@ ParameterTable ParameterTable::ForBoard(const BoardModelConfig& config, const Bo
   }
   table.AddNorm("norm", dim);
   table.AddLinear("head.fc1", dim, dim);
-  table.AddLinear("head.fc2", dim, widths.scores);
+  table.AddLinear("head.fc2", dim, widths.outputs);
   return table;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "trainer/model/board_model.h"
+#include "trainer/model/model_config.h"
 
 namespace penstock {
 
@@ -40,16 +40,16 @@ inline constexpr size_t kArenaAlignment = 16;  // Floats: 64 bytes.
 // How wide the first layer's rows and the last layer's output are: as the model has them, or wider
 // where a device wants rows of whole vectors. What is added is zero, stays zero and changes
 // nothing.
-struct BoardWidths {
+struct ModelWidths {
   size_t inputs = kBoardInputs;
-  size_t scores = 1;
+  size_t outputs = 1;
 };
 
 // Immutable once built.
 class ParameterTable {
  public:
   // The names and their order are the same for all widths.
-  static ParameterTable ForBoard(const BoardModelConfig& config, const BoardWidths& widths = {});
+  static ParameterTable For(const ModelConfig& config, const ModelWidths& widths = {});
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   // REQUIRES: the name is in the table.

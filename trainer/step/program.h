@@ -96,9 +96,6 @@ struct StepProgram {
   size_t activation_size = 0;  // Elements of Arena::kActivations.
 };
 
-// What a block of the board model reads.
-enum class BoardFormat : uint8_t { kPacked, kI8, kF32 };
-
 }  // namespace penstock
 
 #endif  // PENSTOCK_TRAINER_STEP_PROGRAM_H_

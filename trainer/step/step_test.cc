@@ -7,9 +7,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "trainer/step/arena_plan.h"
-#include "trainer/step/board_program.h"
 #include "trainer/step/fuse_gelu.h"
 #include "trainer/step/gradient_buckets.h"
+#include "trainer/step/model_program.h"
 
 namespace penstock {
 namespace {
@@ -87,14 +87,14 @@ std::optional<std::string> FindLiveOverlap(const StepProgram& program) {
   return std::nullopt;
 }
 
-BoardModelConfig Model(absl::string_view name, bool attention_bias) {
-  BoardModelConfig config = BoardModelConfig::Named(name).value();
+ModelConfig Model(absl::string_view name, bool attention_bias) {
+  ModelConfig config = ModelConfig::Named(name).value();
   config.attention_bias = attention_bias;
   return config;
 }
 
-StepProgram Training(const BoardModelConfig& config, size_t rows) {
-  return BuildBoardTraining(config, ParameterTable::ForBoard(config), BoardFormat::kPacked, rows);
+StepProgram Training(const ModelConfig& config, size_t rows) {
+  return BuildTraining(config, ParameterTable::For(config), kPackedBoards, rows);
 }
 
 StepProgram Training(absl::string_view name, size_t rows) {
@@ -103,7 +103,7 @@ StepProgram Training(absl::string_view name, size_t rows) {
 
 class BoardProgramTest : public testing::TestWithParam<std::tuple<const char*, size_t, bool>> {
  protected:
-  BoardModelConfig model_ = Model(std::get<0>(GetParam()), std::get<2>(GetParam()));
+  ModelConfig model_ = Model(std::get<0>(GetParam()), std::get<2>(GetParam()));
   StepProgram program_ = Training(model_, std::get<1>(GetParam()));
 };
 
@@ -154,7 +154,7 @@ TEST_P(BoardProgramTest, FusedGelusLeaveEverythingOrderedAndApart) {
 }
 
 TEST_P(BoardProgramTest, BucketsOfGradientsAreFinishedWhenTheySay) {
-  const size_t size = ParameterTable::ForBoard(model_).arena_size();
+  const size_t size = ParameterTable::For(model_).arena_size();
   for (const size_t floats : {size_t{0}, size_t{1}, size_t{20'000}, size}) {
     const std::vector<GradientBucket> buckets = CutGradients(program_, size, floats);
     std::vector<int> covered(size);
@@ -207,9 +207,8 @@ TEST(StepCheckTest, FindsAnOverlap) {
 }
 
 TEST(InferenceProgramTest, NeedsLessMemoryThanTraining) {
-  const BoardModelConfig config = BoardModelConfig::Named("tiny").value();
-  const StepProgram program =
-      BuildBoardInference(config, ParameterTable::ForBoard(config), BoardFormat::kI8, 4);
+  const ModelConfig config = ModelConfig::Named("tiny").value();
+  const StepProgram program = BuildInference(config, ParameterTable::For(config), kI8Boards, 4);
   EXPECT_EQ(FindUnorderedConflict(program), std::nullopt);
   EXPECT_EQ(FindLiveOverlap(program), std::nullopt);
   EXPECT_LT(program.activation_size, Training("tiny", 4).activation_size / 4);
@@ -218,7 +217,7 @@ TEST(InferenceProgramTest, NeedsLessMemoryThanTraining) {
 class UpdateProgramTest : public testing::TestWithParam<size_t> {
  protected:
   StepProgram program_ =
-      BuildUpdate(ParameterTable::ForBoard(BoardModelConfig::Named("tiny").value()), GetParam());
+      BuildUpdate(ParameterTable::For(ModelConfig::Named("tiny").value()), GetParam());
 };
 
 TEST_P(UpdateProgramTest, OrdersEveryConflictingPair) {

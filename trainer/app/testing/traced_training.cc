@@ -11,13 +11,14 @@
 #include "gtest/gtest.h"
 #include "records/base/status.h"
 #include "trainer/app/training_watch.h"
+#include "trainer/input/board_reader.h"
 #include "trainer/input/testing/memory_input.h"
 #include "trainer/model/initialize.h"
 
 namespace penstock {
 namespace {
 
-const BoardModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall{"small", 1, 16, 1, 24};
 constexpr size_t kRows = 1;
 
 std::string NewFolder() {

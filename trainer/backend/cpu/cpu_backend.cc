@@ -12,7 +12,7 @@
 #include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/shard_tree.h"
 #include "trainer/comm/row_gather.h"
-#include "trainer/step/board_program.h"
+#include "trainer/step/model_program.h"
 
 namespace penstock {
 namespace {
@@ -22,9 +22,7 @@ constexpr size_t kSlice = 16384;
 
 // Activations of tiny grow by 0.8 MB a row in training; two rows stay in 2 MB of L2. GEMMs keep 128
 // rows of the larger models, whose weights are then worth the packing.
-size_t DefaultBlockRows(const BoardModelConfig& config) {
-  return std::max<size_t>(2, 256 / config.dim);
-}
+size_t DefaultBlockRows(const ModelConfig& config) { return std::max<size_t>(2, 256 / config.dim); }
 
 // Calls body(first, count) for the slices of [0, size), in the calling thread if there is no pool.
 void ForSlices(ThreadPool* pool, size_t size, absl::FunctionRef<void(size_t, size_t)> body) {
@@ -36,7 +34,7 @@ void ForSlices(ThreadPool* pool, size_t size, absl::FunctionRef<void(size_t, siz
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const BoardModelConfig& config,
+absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const ModelConfig& config,
                                                                const CpuBackendOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(config.Validate());
   PENSTOCK_RETURN_IF_ERROR(CheckGemmEngine(options.gemm));
@@ -55,10 +53,10 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(const BoardModelC
   return backend;
 }
 
-CpuBackend::CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options,
+CpuBackend::CpuBackend(const ModelConfig& config, const CpuBackendOptions& options,
                        std::unique_ptr<ThreadPool> pool)
     : config_(config),
-      table_(ParameterTable::ForBoard(config)),
+      table_(ParameterTable::For(config)),
       shards_(ShardsFor(options.shards, options.ranks == nullptr ? 1 : options.ranks->size(),
                         options.fast_reduction)),
       block_rows_(options.block_rows == 0 ? DefaultBlockRows(config) : options.block_rows),
@@ -92,10 +90,10 @@ void CpuBackend::set_tracer(Tracer* tracer) {
   tracer->NameTrack(static_cast<uint32_t>(threads() + 1), "exchange between ranks");
 }
 
-const StepProgram& CpuBackend::ProgramFor(Purpose purpose, BoardFormat format) {
+const StepProgram& CpuBackend::ProgramFor(Purpose purpose, InputFormat format) {
   std::unique_ptr<StepProgram>& program = programs_[{purpose, format}];
   if (program == nullptr) {
-    auto* build = purpose == Purpose::kTraining ? BuildBoardTraining : BuildBoardInference;
+    auto* build = purpose == Purpose::kTraining ? BuildTraining : BuildInference;
     program = std::make_unique<StepProgram>(build(config_, table_, format, block_rows_));
     ReserveActivations(*program);
   }
@@ -115,7 +113,7 @@ void CpuBackend::ReserveActivations(const StepProgram& program) {
   }
 }
 
-CpuBackend::Part CpuBackend::PartOf(const BoardRows& rows, size_t global_rows) const {
+CpuBackend::Part CpuBackend::PartOf(const BatchRows& rows, size_t global_rows) const {
   if (global_rows == 0) global_rows = rows.rows;
   return {rows, FirstRowOf(ranks_.rank(), ranks_.size(), global_rows), global_rows};
 }
@@ -138,10 +136,10 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
   }
   const BlockExecutor executor(program, kernels_, gemm_);
   for (size_t row = first; row < last; row += block_rows_) {
-    const BoardRows block = part.rows.Slice(row, std::min(block_rows_, last - row));
-    memory.input = block.planes;
+    const BatchRows block = part.rows.Slice(row, std::min(block_rows_, last - row));
+    memory.input = block.input;
     memory.flags = block.flags;
-    memory.targets = block.scores;
+    memory.targets = block.targets;
     memory.predictions = predictions + row;
     if (row + block_rows_ >= last) {
       RunLastBlock(executor, memory, block.rows);
@@ -195,7 +193,7 @@ void CpuBackend::RunShards(const StepProgram& program, const Part& part, float* 
   });
 }
 
-std::vector<MemoryUse> CpuBackend::MemoryUses(BoardFormat format, size_t global_rows) {
+std::vector<MemoryUse> CpuBackend::MemoryUses(InputFormat format, size_t global_rows) {
   const StepProgram& program = ProgramFor(Purpose::kTraining, format);
   const uint64_t arena = table_.arena_size() * sizeof(float);
   const uint64_t activations = program.activation_size * sizeof(float);
@@ -228,19 +226,19 @@ BackendDescription CpuBackend::Describe() const {
           .threads = threads()};
 }
 
-absl::Status CpuBackend::Predict(const BoardRows& rows, std::span<float> predictions,
+absl::Status CpuBackend::Predict(const BatchRows& rows, std::span<float> predictions,
                                  size_t global_rows) {
   RunShards(ProgramFor(Purpose::kInference, rows.format), PartOf(rows, global_rows), nullptr,
             predictions.data());
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> CpuBackend::RunBatch(const BoardRows& rows, const UpdateOptions& update,
+absl::StatusOr<double> CpuBackend::RunBatch(const BatchRows& rows, const UpdateOptions& update,
                                             bool last) {
   Part part = PartOf(rows, update.global_rows);
   part.batches = update.batches;
   part.adds = accumulated_ > 0;
-  if (part.global_rows == 0 || (rows.rows > 0 && rows.scores == nullptr)) {
+  if (part.global_rows == 0 || (rows.rows > 0 && rows.targets == nullptr)) {
     return absl::InvalidArgumentError("a training step needs rows and their scores");
   }
   ranks_.Mark(state_.step, 0);
@@ -262,14 +260,14 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BoardRows& rows, const UpdateO
 }
 
 // A loss that is not finite has such a gradient: the batch to blame is this one.
-absl::StatusOr<double> CpuBackend::Accumulate(const BoardRows& rows, const UpdateOptions& update) {
+absl::StatusOr<double> CpuBackend::Accumulate(const BatchRows& rows, const UpdateOptions& update) {
   PENSTOCK_ASSIGN_OR_RETURN(const double loss, RunBatch(rows, update, false));
   if (!std::isfinite(loss)) return CheckFinite(state_.step, {.loss = loss, .gradient_norm = loss});
   ++accumulated_;
   return loss;
 }
 
-absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateOptions& update) {
+absl::StatusOr<StepResult> CpuBackend::Step(const BatchRows& rows, const UpdateOptions& update) {
   StepResult result;
   absl::StatusOr<double> loss = RunBatch(rows, update, true);
   accumulated_ = 0;
@@ -283,7 +281,7 @@ absl::StatusOr<StepResult> CpuBackend::Step(const BoardRows& rows, const UpdateO
 
 absl::StatusOr<double> CpuBackend::GatherLoss(const Part& part) {
   const PhaseScope phase(ranks_.size() > 1 ? recorder_ : nullptr, Phase::kCollective);
-  std::copy_n(part.rows.scores, part.rows.rows, scores_.data() + part.first_row);
+  std::copy_n(part.rows.targets, part.rows.rows, scores_.data() + part.first_row);
   const std::span<float> arrays[] = {predictions_, scores_};
   PENSTOCK_RETURN_IF_ERROR(GatherRows(ranks_, arrays));
   return reference::SquaredErrorSum(predictions_.data(), scores_.data(), part.global_rows) /

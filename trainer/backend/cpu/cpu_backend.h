@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/backend/backend.h"
-#include "trainer/backend/board_rows.h"
+#include "trainer/backend/batch_rows.h"
 #include "trainer/backend/cpu/block_executor.h"
 #include "trainer/backend/cpu/bucket_thread.h"
 #include "trainer/backend/cpu/gemm.h"
@@ -29,7 +29,7 @@
 #include "trainer/backend/train_state.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/comm/shard_merge.h"
-#include "trainer/model/board_model.h"
+#include "trainer/model/model_config.h"
 #include "trainer/model/parameter_table.h"
 #include "trainer/profile/memory_table.h"
 #include "trainer/profile/step_recorder.h"
@@ -60,15 +60,15 @@ class CpuBackend final : public Backend {
   // kInvalidArgument: an impossible model, no shards, or ranks that cannot share them.
   // kFailedPrecondition: the build does not have `gemm`.
   // kResourceExhausted: a thread could not be started.
-  static absl::StatusOr<std::unique_ptr<CpuBackend>> Create(const BoardModelConfig& config,
+  static absl::StatusOr<std::unique_ptr<CpuBackend>> Create(const ModelConfig& config,
                                                             const CpuBackendOptions& options);
 
   // Any number of rows; with a multiple of V every shard has as many.
-  absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) override;
-  absl::StatusOr<double> Accumulate(const BoardRows& rows, const UpdateOptions& update) override;
+  absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) override;
+  absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) override;
 
   // Never fails. No global_rows: `rows` are all.
-  absl::Status Predict(const BoardRows& rows, std::span<float> predictions,
+  absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
 
   absl::Status SetState(TrainState state) override;
@@ -80,11 +80,11 @@ class CpuBackend final : public Backend {
   // gets the exchange.
   void set_tracer(Tracer* tracer) override;
 
-  std::vector<MemoryUse> MemoryUses(BoardFormat format, size_t global_rows) override;
+  std::vector<MemoryUse> MemoryUses(InputFormat format, size_t global_rows) override;
 
   TrainState& state() { return state_; }
   const ParameterTable& table() const override { return table_; }
-  const BoardModelConfig& config() const { return config_; }
+  const ModelConfig& config() const { return config_; }
   size_t threads() const { return pool_->threads(); }
   size_t shards() const override { return shards_; }
   size_t block_rows() const { return block_rows_; }
@@ -92,25 +92,25 @@ class CpuBackend final : public Backend {
   // Of the last step, merged, before clipping.
   std::span<const float> gradients() const { return {gradients_.data(), table_.arena_size()}; }
   std::span<const float> predictions() const override { return own_predictions_; }
-  std::span<const float> global_scores() const override { return scores_; }
+  std::span<const float> global_targets() const override { return scores_; }
 
  private:
   enum class Purpose : uint8_t { kTraining, kInference };
 
-  CpuBackend(const BoardModelConfig& config, const CpuBackendOptions& options,
+  CpuBackend(const ModelConfig& config, const CpuBackendOptions& options,
              std::unique_ptr<ThreadPool> pool);
   absl::Status StartExchange();
 
-  const StepProgram& ProgramFor(Purpose purpose, BoardFormat format);
+  const StepProgram& ProgramFor(Purpose purpose, InputFormat format);
   // This rank's rows, of so many.
   struct Part {
-    const BoardRows& rows;
+    const BatchRows& rows;
     size_t first_row;
     size_t global_rows;
     size_t batches = 1;  // Of the update.
     bool adds = false;   // To the gradients of the batches before.
   };
-  Part PartOf(const BoardRows& rows, size_t global_rows) const;
+  Part PartOf(const BatchRows& rows, size_t global_rows) const;
   // All own shards through `program`. `gradients` is null or takes one arena a shard.
   void RunShards(const StepProgram& program, const Part& part, float* gradients,
                  float* predictions);
@@ -124,7 +124,7 @@ class CpuBackend final : public Backend {
   void RunLastBlock(const BlockExecutor& executor, const BlockMemory<float>& memory, size_t rows);
   // Forward and backward of one batch of an update; the loss of all ranks' rows. After the last
   // batch the gradients are the sum of all shards.
-  absl::StatusOr<double> RunBatch(const BoardRows& rows, const UpdateOptions& update, bool last);
+  absl::StatusOr<double> RunBatch(const BatchRows& rows, const UpdateOptions& update, bool last);
   // The loss over the rows of all ranks.
   absl::StatusOr<double> GatherLoss(const Part& part);
   void ReserveActivations(const StepProgram& program);
@@ -138,7 +138,7 @@ class CpuBackend final : public Backend {
   absl::Status MergeBucket(const GradientBucket& bucket);
   double GradientNorm();
 
-  BoardModelConfig config_;
+  ModelConfig config_;
   ParameterTable table_;
   size_t shards_;
   size_t block_rows_;
@@ -151,7 +151,7 @@ class CpuBackend final : public Backend {
   Communicator& ranks_;
   StepProgram update_;
   ShardMerge merge_;
-  std::map<std::pair<Purpose, BoardFormat>, std::unique_ptr<StepProgram>> programs_;
+  std::map<std::pair<Purpose, InputFormat>, std::unique_ptr<StepProgram>> programs_;
   TrainState state_;
   std::vector<uint16_t> rounded_;                // Parameters; empty for products of fp32.
   bool parameters_are_rounded_ = false;          // Those of now.

@@ -18,10 +18,10 @@ namespace {
 
 using testing::HasSubstr;
 
-const BoardModelConfig kSmall{"small", 2, 32, 2, 48};
-const BoardModelConfig kBiased{"small", 2, 32, 2, 48, /*attention_bias=*/true};
+const ModelConfig kSmall{"small", 2, 32, 2, 48};
+const ModelConfig kBiased{"small", 2, 32, 2, 48, /*attention_bias=*/true};
 
-std::unique_ptr<CpuBackend> MakeBackend(const BoardModelConfig& config,
+std::unique_ptr<CpuBackend> MakeBackend(const ModelConfig& config,
                                         const CpuBackendOptions& options = {.threads = 2}) {
   auto backend = CpuBackend::Create(config, options).value();
   backend->state().parameters = InitialParameters(backend->table());
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, BackendAccuracyTest,
 
 // Tolerance: 2e-5 of each parameter's largest gradient. A float keeps 6e-8; sums of 300 to 1,000
 // terms through ten layers lose two orders of that, a wrong term would lose everything.
-void ExpectTheReferencesStep(const BoardModelConfig& config, const CpuBackendOptions& options) {
+void ExpectTheReferencesStep(const ModelConfig& config, const CpuBackendOptions& options) {
   const RandomBoards boards(6);
   ReferenceModel model(config, boards);
   const double loss = model.Run();
@@ -125,7 +125,7 @@ TEST_P(BackendAccuracyTest, StepMatchesTheDoubleReference) {
 }
 
 std::vector<float> TrainSteps(size_t threads, size_t steps) {
-  BoardModelConfig config = BoardModelConfig::Named("tiny").value();
+  ModelConfig config = ModelConfig::Named("tiny").value();
   config.attention_bias = true;
   auto backend = MakeBackend(config, {.threads = threads});
   for (size_t step = 0; step < steps; ++step) {
@@ -202,9 +202,8 @@ TEST(CpuBackendTest, DecodedPlanesGiveThePackedBits) {
   auto backend = MakeBackend(kSmall);
   std::vector<float> packed(8), i8(8), f32(8);
   ASSERT_OK(backend->Predict(boards.rows(), packed, 8));
-  ASSERT_OK(backend->Predict({BoardFormat::kI8, 8, bytes(planes), bytes(flags)}, i8, 8));
-  ASSERT_OK(
-      backend->Predict({BoardFormat::kF32, 8, bytes(wide_planes), bytes(wide_flags)}, f32, 8));
+  ASSERT_OK(backend->Predict({kI8Boards, 8, bytes(planes), bytes(flags)}, i8, 8));
+  ASSERT_OK(backend->Predict({kF32Boards, 8, bytes(wide_planes), bytes(wide_flags)}, f32, 8));
   EXPECT_EQ(i8, packed);
   EXPECT_EQ(f32, packed);
 }

@@ -13,15 +13,15 @@ namespace {
 
 using testing::HasSubstr;
 
-const BoardModelConfig kModel{"small", 1, 32, 2, 32};
+const ModelConfig kModel{"small", 1, 32, 2, 32};
 
 TEST(WithoutOneDnnTest, TheDefaultsPredict) {
   ASSERT_FALSE(HasOneDnn());
   const RandomBoards boards(3, /*seed=*/1);
   ASSERT_OK_AND_ASSIGN(const auto backend, CpuBackend::Create(kModel, {.threads = 1}));
   std::vector<float> scores(3, 7.0f);
-  ASSERT_OK(backend->Predict(
-      {.format = BoardFormat::kPacked, .rows = 3, .planes = boards.records.data()}, scores, 3));
+  ASSERT_OK(backend->Predict({.format = kPackedBoards, .rows = 3, .input = boards.records.data()},
+                             scores, 3));
   for (const float score : scores) EXPECT_LT(std::abs(score), 1);
 }
 

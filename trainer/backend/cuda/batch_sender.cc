@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-void BatchSender::FillRest(const BoardRows& rows, size_t global_rows, float weight,
+void BatchSender::FillRest(const BatchRows& rows, size_t global_rows, float weight,
                            size_t slot) const {
   for (size_t shard = 0; shard < shards_.own; ++shard) {
     const ShardRows::Range range = shards_.Of(shard, global_rows);
@@ -15,7 +15,7 @@ void BatchSender::FillRest(const BoardRows& rows, size_t global_rows, float weig
   }
 }
 
-void BatchSender::Fill(const BoardRows& rows, size_t global_rows, float weight, size_t slot) const {
+void BatchSender::Fill(const BatchRows& rows, size_t global_rows, float weight, size_t slot) const {
   for (size_t shard = 0; shard < shards_.own; ++shard) {
     const ShardRows::Range range = shards_.Of(shard, global_rows);
     memory_.slot().FillPlanes(rows.Slice(range.first, range.count), shard, memory_.host_slot(slot));
@@ -23,11 +23,11 @@ void BatchSender::Fill(const BoardRows& rows, size_t global_rows, float weight, 
   FillRest(rows, global_rows, weight, slot);
 }
 
-bool BatchSender::CanSendPlanes(const BoardRows& rows, size_t global_rows) const {
+bool BatchSender::CanSendPlanes(const BatchRows& rows, size_t global_rows) const {
   for (size_t shard = 0; shard < shards_.own; ++shard) {
     if (shards_.Of(shard, global_rows).count != memory_.slot().rows()) return false;
   }
-  return pinned_.Contains(rows.planes, rows.rows * BoardRows::BytesOfPlanes(rows.format));
+  return pinned_.Contains(rows.input, rows.rows * rows.format.input_bytes);
 }
 
 absl::Status BatchSender::Copy(const void* from, size_t bytes, char* to) {
@@ -37,7 +37,7 @@ absl::Status BatchSender::Copy(const void* from, size_t bytes, char* to) {
                      DeviceQueue::kCopy);
 }
 
-absl::Status BatchSender::Send(const BoardRows& rows, size_t global_rows, float weight,
+absl::Status BatchSender::Send(const BatchRows& rows, size_t global_rows, float weight,
                                const reference::UpdateScalars& update, size_t slot,
                                DeviceEvent arrival) {
   const char* host = memory_.host_slot(slot);
@@ -45,8 +45,7 @@ absl::Status BatchSender::Send(const BoardRows& rows, size_t global_rows, float 
   size_t sent = 0;
   if (CanSendPlanes(rows, global_rows)) {
     FillRest(rows, global_rows, weight, slot);
-    PENSTOCK_RETURN_IF_ERROR(
-        Copy(rows.planes, rows.rows * BoardRows::BytesOfPlanes(rows.format), to));
+    PENSTOCK_RETURN_IF_ERROR(Copy(rows.input, rows.rows * rows.format.input_bytes, to));
     sent = memory_.slot().flags(0);
   } else {
     Fill(rows, global_rows, weight, slot);

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/reference/adamw.h"
-#include "trainer/backend/board_rows.h"
+#include "trainer/backend/batch_rows.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/pinned_slots.h"
 #include "trainer/backend/cuda/shard_rows.h"
@@ -24,11 +24,11 @@ class BatchSender {
 
   // Puts a batch in slot `slot` of the host; each of its rows weighs `weight` in the loss.
   // REQUIRES: nothing that was queued still uses the slot.
-  void Fill(const BoardRows& rows, size_t global_rows, float weight, size_t slot) const;
+  void Fill(const BatchRows& rows, size_t global_rows, float weight, size_t slot) const;
   // As Fill(), with the numbers of the update after the batch, and queues the copies on the stream
   // of copies, and `arrival` behind them. Planes that lie in page-locked memory as they will on the
   // device are sent from there; what else they need is a small part of the batch.
-  absl::Status Send(const BoardRows& rows, size_t global_rows, float weight,
+  absl::Status Send(const BatchRows& rows, size_t global_rows, float weight,
                     const reference::UpdateScalars& update, size_t slot, DeviceEvent arrival);
 
   // What a slot's step predicted, and its targets, of the rank's rows: without the padding of the
@@ -37,9 +37,9 @@ class BatchSender {
   void TakeTargets(size_t slot, size_t global_rows, std::span<float> rows) const;
 
  private:
-  void FillRest(const BoardRows& rows, size_t global_rows, float weight, size_t slot) const;
+  void FillRest(const BatchRows& rows, size_t global_rows, float weight, size_t slot) const;
   // Whether the batch's planes lie in page-locked memory, without padding between the shards.
-  bool CanSendPlanes(const BoardRows& rows, size_t global_rows) const;
+  bool CanSendPlanes(const BatchRows& rows, size_t global_rows) const;
   // On the stream of copies.
   absl::Status Copy(const void* from, size_t bytes, char* to);
 

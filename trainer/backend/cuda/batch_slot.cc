@@ -18,26 +18,26 @@ void CopyAndPad(const void* from, size_t bytes, size_t capacity, char* to) {
 
 }  // namespace
 
-SlotLayout::SlotLayout(BoardFormat format, size_t shards, size_t rows)
+SlotLayout::SlotLayout(InputFormat format, size_t shards, size_t rows)
     : format_(format), shards_(shards), rows_(rows) {
   const size_t all = shards * rows;
-  flags_ = Aligned(all * BoardRows::BytesOfPlanes(format));
-  targets_ = flags_ + Aligned(all * BoardRows::BytesOfFlags(format));
+  flags_ = Aligned(all * format.input_bytes);
+  targets_ = flags_ + Aligned(all * format.flags_bytes);
   weights_ = targets_ + Aligned(all * sizeof(float));
   update_ = weights_ + Aligned(all * sizeof(float));
   bytes_ = update_ + Aligned(sizeof(reference::UpdateScalars));
 }
 
-void SlotLayout::FillPlanes(const BoardRows& rows, size_t shard, char* slot) const {
-  const size_t planes_bytes = BoardRows::BytesOfPlanes(format_);
-  CopyAndPad(rows.planes, rows.rows * planes_bytes, rows_ * planes_bytes, slot + planes(shard));
+void SlotLayout::FillPlanes(const BatchRows& rows, size_t shard, char* slot) const {
+  const size_t planes_bytes = format_.input_bytes;
+  CopyAndPad(rows.input, rows.rows * planes_bytes, rows_ * planes_bytes, slot + planes(shard));
 }
 
-void SlotLayout::FillRest(const BoardRows& rows, size_t shard, float weight, char* slot) const {
-  const size_t flags_bytes = BoardRows::BytesOfFlags(format_);
+void SlotLayout::FillRest(const BatchRows& rows, size_t shard, float weight, char* slot) const {
+  const size_t flags_bytes = format_.flags_bytes;
   CopyAndPad(rows.flags, rows.rows * flags_bytes, rows_ * flags_bytes, slot + flags(shard));
-  const size_t scored = rows.scores == nullptr ? 0 : rows.rows;
-  CopyAndPad(rows.scores, scored * sizeof(float), rows_ * sizeof(float), slot + targets(shard));
+  const size_t scored = rows.targets == nullptr ? 0 : rows.rows;
+  CopyAndPad(rows.targets, scored * sizeof(float), rows_ * sizeof(float), slot + targets(shard));
   auto* weight_of = reinterpret_cast<float*>(slot + weights(shard));
   std::fill_n(weight_of, scored, weight);
   std::fill_n(weight_of + scored, rows_ - scored, 0.0f);

@@ -5,7 +5,8 @@
 #include <cstddef>
 
 #include "kernels/reference/adamw.h"
-#include "trainer/backend/board_rows.h"
+#include "trainer/backend/batch_rows.h"
+#include "trainer/step/input_format.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
@@ -15,15 +16,13 @@ namespace penstock {
 class SlotLayout {
  public:
   SlotLayout() = default;
-  SlotLayout(BoardFormat format, size_t shards, size_t rows);
+  SlotLayout(InputFormat format, size_t shards, size_t rows);
 
   size_t bytes() const { return bytes_; }
 
   // Of shard `shard`.
-  size_t planes(size_t shard) const { return shard * rows_ * BoardRows::BytesOfPlanes(format_); }
-  size_t flags(size_t shard) const {
-    return flags_ + shard * rows_ * BoardRows::BytesOfFlags(format_);
-  }
+  size_t planes(size_t shard) const { return shard * rows_ * format_.input_bytes; }
+  size_t flags(size_t shard) const { return flags_ + shard * rows_ * format_.flags_bytes; }
   size_t targets(size_t shard) const { return targets_ + shard * rows_ * sizeof(float); }
   size_t weights(size_t shard) const { return weights_ + shard * rows_ * sizeof(float); }
   size_t update() const { return update_; }
@@ -31,15 +30,15 @@ class SlotLayout {
   // Put rows.rows <= rows() rows in shard `shard` of the slot at `slot`: their planes, and what
   // lies behind those; each weighs `weight` in the loss. The rows beyond are zeros that weigh
   // nothing.
-  void FillPlanes(const BoardRows& rows, size_t shard, char* slot) const;
-  void FillRest(const BoardRows& rows, size_t shard, float weight, char* slot) const;
+  void FillPlanes(const BatchRows& rows, size_t shard, char* slot) const;
+  void FillRest(const BatchRows& rows, size_t shard, float weight, char* slot) const;
   void SetUpdate(const reference::UpdateScalars& update, char* slot) const;
 
   size_t rows() const { return rows_; }
   size_t shards() const { return shards_; }
 
  private:
-  BoardFormat format_ = BoardFormat::kPacked;
+  InputFormat format_ = kPackedBoards;
   size_t shards_ = 0, rows_ = 0;
   size_t flags_ = 0, targets_ = 0, weights_ = 0, update_ = 0, bytes_ = 0;
 };

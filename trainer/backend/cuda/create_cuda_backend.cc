@@ -6,7 +6,7 @@
 #include "records/base/status.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/shard_tree.h"
-#include "trainer/step/board_program.h"
+#include "trainer/step/model_program.h"
 
 namespace penstock {
 namespace {
@@ -27,7 +27,7 @@ absl::Status CheckOptions(const CudaBackendOptions& options, bool queues) {
   return options.fast_reduction ? absl::OkStatus() : CheckShardsAndRanks(options.shards, ranks);
 }
 
-absl::Status CheckModel(const BoardModelConfig& config) {
+absl::Status CheckModel(const ModelConfig& config) {
   PENSTOCK_RETURN_IF_ERROR(config.Validate());
   const size_t head = config.head_dim();
   if ((head != 16 && head != 32 && head != 64) || config.dim % 8 != 0 || config.dim > 1024 ||
@@ -50,8 +50,8 @@ std::vector<ShardAddition> TreeFor(const CudaBackendOptions& options, const Devi
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
-    const BoardModelConfig& config, const CudaBackendOptions& options,
-    std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks) {
+    const ModelConfig& config, const CudaBackendOptions& options, std::unique_ptr<Device> device,
+    std::unique_ptr<Communicator> gradient_ranks) {
   // Ended in this order where something fails: the communicator may use a stream of the device.
   std::unique_ptr<Device> own_device = std::move(device);
   std::unique_ptr<Communicator> own_ranks = std::move(gradient_ranks);
@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
   return backend;
 }
 
-CudaBackend::CudaBackend(const BoardModelConfig& config, const CudaBackendOptions& options,
+CudaBackend::CudaBackend(const ModelConfig& config, const CudaBackendOptions& options,
                          std::unique_ptr<Device> device,
                          std::unique_ptr<Communicator> gradient_ranks)
     : config_(config),

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const BoardModelConfig kSmall{"small", 1, 32, 2, 48};
+const ModelConfig kSmall{"small", 1, 32, 2, 48};
 constexpr size_t kRows = 4;
 
 class CublasProducts final : public EmulatedProducts {

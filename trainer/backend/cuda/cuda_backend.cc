@@ -36,7 +36,7 @@ StepLists& CudaBackend::ListsOf(const Sent& batch) {
   return *lists;
 }
 
-absl::Status CudaBackend::CheckRows(const BoardRows& rows, size_t global_rows) const {
+absl::Status CudaBackend::CheckRows(const BatchRows& rows, size_t global_rows) const {
   if (rows.rows > 0 && rows.format != options_.format) {
     return absl::InvalidArgumentError("a batch of another --dtype than the backend was made for");
   }
@@ -59,9 +59,9 @@ size_t CudaBackend::room() const {
   return busy ? 0 : options_.steps_per_launch - staged_.size();
 }
 
-absl::Status CudaBackend::Stage(const BoardRows& rows, const UpdateOptions& update, bool last) {
+absl::Status CudaBackend::Stage(const BatchRows& rows, const UpdateOptions& update, bool last) {
   const size_t global_rows = update.global_rows == 0 ? rows.rows : update.global_rows;
-  if (global_rows == 0 || (rows.rows > 0 && rows.scores == nullptr)) {
+  if (global_rows == 0 || (rows.rows > 0 && rows.targets == nullptr)) {
     return absl::InvalidArgumentError("a training step needs rows and their scores");
   }
   PENSTOCK_RETURN_IF_ERROR(CheckRows(rows, global_rows));
@@ -293,7 +293,7 @@ void CudaBackend::EndGraphs() {
   inference_list_ = {};
 }
 
-absl::StatusOr<StepResult> CudaBackend::RunAlone(const BoardRows& rows, const UpdateOptions& update,
+absl::StatusOr<StepResult> CudaBackend::RunAlone(const BatchRows& rows, const UpdateOptions& update,
                                                  bool last) {
   PENSTOCK_RETURN_IF_ERROR(CheckIdle());
   PENSTOCK_RETURN_IF_ERROR(Stage(rows, update, last));
@@ -301,16 +301,16 @@ absl::StatusOr<StepResult> CudaBackend::RunAlone(const BoardRows& rows, const Up
   return Finish();
 }
 
-absl::StatusOr<StepResult> CudaBackend::Step(const BoardRows& rows, const UpdateOptions& update) {
+absl::StatusOr<StepResult> CudaBackend::Step(const BatchRows& rows, const UpdateOptions& update) {
   return RunAlone(rows, update, /*last=*/true);
 }
 
-absl::StatusOr<double> CudaBackend::Accumulate(const BoardRows& rows, const UpdateOptions& update) {
+absl::StatusOr<double> CudaBackend::Accumulate(const BatchRows& rows, const UpdateOptions& update) {
   PENSTOCK_ASSIGN_OR_RETURN(const StepResult result, RunAlone(rows, update, /*last=*/false));
   return result.loss;
 }
 
-absl::Status CudaBackend::Predict(const BoardRows& rows, std::span<float> predictions,
+absl::Status CudaBackend::Predict(const BatchRows& rows, std::span<float> predictions,
                                   size_t global_rows) {
   if (global_rows == 0) global_rows = rows.rows;
   PENSTOCK_RETURN_IF_ERROR(CheckIdle());
@@ -362,7 +362,7 @@ absl::StatusOr<std::vector<float>> CudaBackend::ReadGradients() {
   return gradients;
 }
 
-std::vector<MemoryUse> CudaBackend::MemoryUses(BoardFormat, size_t global_rows) {
+std::vector<MemoryUse> CudaBackend::MemoryUses(InputFormat, size_t global_rows) {
   return {
       {"state", 3 * layout_.model().arena_size() * sizeof(float), "as it is saved"},
       {"batches", memory_->host_bytes(), absl::StrCat("page-locked; ", pinned_slots_.Describe())},

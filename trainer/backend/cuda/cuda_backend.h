@@ -37,10 +37,10 @@
 namespace penstock {
 
 struct CudaBackendOptions {
-  size_t shards = 8;                          // V.
-  size_t global_rows = 0;                     // Of a batch of all ranks, at most.
-  BoardFormat format = BoardFormat::kPacked;  // Of all batches.
-  bool bf16 = false;                          // Of activations and matrix products.
+  size_t shards = 8;                   // V.
+  size_t global_rows = 0;              // Of a batch of all ranks, at most.
+  InputFormat format = kPackedBoards;  // Of all batches.
+  bool bf16 = false;                   // Of activations and matrix products.
   bool graphs = true;
   size_t steps_per_launch = 1;   // K: so many steps may become one graph.
   double memory_fraction = 0.9;  // Of the device's memory that may be taken.
@@ -65,20 +65,20 @@ class CudaBackend final : public Backend {
   // ranks whose exchanges cannot be queued. kResourceExhausted: not enough memory. kUnimplemented:
   // the device's library lacks a matrix product.
   static absl::StatusOr<std::unique_ptr<CudaBackend>> Create(
-      const BoardModelConfig& config, const CudaBackendOptions& options,
-      std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks = nullptr);
+      const ModelConfig& config, const CudaBackendOptions& options, std::unique_ptr<Device> device,
+      std::unique_ptr<Communicator> gradient_ranks = nullptr);
   ~CudaBackend() override;
 
   // kInvalidArgument as well: rows of another format, or more of them than the backend is for.
   // After a batch that is not finite those that were begun change nothing either. Of one rank, or
   // where exchanges are queued, every later step fails then too, until SetState(). After an
   // exchange that was queued and broke off there is no state either.
-  absl::StatusOr<StepResult> Step(const BoardRows& rows, const UpdateOptions& update) override;
-  absl::StatusOr<double> Accumulate(const BoardRows& rows, const UpdateOptions& update) override;
-  absl::Status Predict(const BoardRows& rows, std::span<float> predictions,
+  absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) override;
+  absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) override;
+  absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
 
-  absl::Status Stage(const BoardRows& rows, const UpdateOptions& update, bool last) override;
+  absl::Status Stage(const BatchRows& rows, const UpdateOptions& update, bool last) override;
   absl::Status Begin() override;
   void Unstage(size_t batches) override;
   absl::StatusOr<StepResult> Finish() override;
@@ -95,13 +95,13 @@ class CudaBackend final : public Backend {
   // Track 1 gets the device's steps, as the host sees them.
   void set_tracer(Tracer* tracer) override { tracer_ = tracer; }
 
-  std::vector<MemoryUse> MemoryUses(BoardFormat format, size_t global_rows) override;
+  std::vector<MemoryUse> MemoryUses(InputFormat format, size_t global_rows) override;
   const ParameterTable& table() const override { return layout_.model(); }
   size_t shards() const override { return shards_; }
   BackendDescription Describe() const override;
   absl::Status AdoptGemmPlan(const std::string& plan) override;
   std::span<const float> predictions() const override { return own_predictions_; }
-  std::span<const float> global_scores() const override { return scores_; }
+  std::span<const float> global_targets() const override { return scores_; }
 
   void set_device_profile(DeviceProfile* profile) override;
 
@@ -122,7 +122,7 @@ class CudaBackend final : public Backend {
     bool done = false;  // The device is.
   };
 
-  CudaBackend(const BoardModelConfig& config, const CudaBackendOptions& options,
+  CudaBackend(const ModelConfig& config, const CudaBackendOptions& options,
               std::unique_ptr<Device> device, std::unique_ptr<Communicator> gradient_ranks);
 
   absl::Status Prepare();
@@ -142,8 +142,8 @@ class CudaBackend final : public Backend {
 
   size_t GroupOf(size_t slot) const { return slot / options_.steps_per_launch; }
   size_t EvaluationSlot() const { return kBatchGroups * options_.steps_per_launch; }
-  absl::Status CheckRows(const BoardRows& rows, size_t global_rows) const;
-  absl::StatusOr<StepResult> RunAlone(const BoardRows& rows, const UpdateOptions& update,
+  absl::Status CheckRows(const BatchRows& rows, size_t global_rows) const;
+  absl::StatusOr<StepResult> RunAlone(const BatchRows& rows, const UpdateOptions& update,
                                       bool last);
   // On the thread of launches.
   absl::Status LaunchStaged();
@@ -168,7 +168,7 @@ class CudaBackend final : public Backend {
   // Ends what is recorded. REQUIRES: a profile.
   void EndProfile();
 
-  const BoardModelConfig config_;
+  const ModelConfig config_;
   const CudaBackendOptions options_;
   const DeviceLayout layout_;
   const size_t shards_;

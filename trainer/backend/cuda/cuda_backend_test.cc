@@ -23,8 +23,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const BoardModelConfig kSmall{"small", 1, 32, 2, 48};
-const BoardModelConfig kBiased{"small", 1, 32, 2, 48, /*attention_bias=*/true};
+const ModelConfig kSmall{"small", 1, 32, 2, 48};
+const ModelConfig kBiased{"small", 1, 32, 2, 48, /*attention_bias=*/true};
 constexpr size_t kRows = 4;
 // Emulated attention is fastest in bf16: what is not about accuracy runs in that.
 constexpr bool kFast = true;
@@ -36,7 +36,7 @@ CudaBackendOptions Options(bool bf16 = false, bool graphs = true) {
 std::unique_ptr<CudaBackend> MakeBackend(const CudaBackendOptions& options,
                                          const EmulatedDeviceOptions& device = {},
                                          DeviceLog* log = nullptr,
-                                         const BoardModelConfig& model = kSmall) {
+                                         const ModelConfig& model = kSmall) {
   auto emulated = std::make_unique<EmulatedDevice>(device);
   std::unique_ptr<Device> made;
   if (log == nullptr) {
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, CudaStepTest,
 // Tolerance: as the CPU backend's, 2e-5 of each parameter's largest gradient.
 TEST_P(CudaStepTest, MatchesTheDoubleReference) {
   const RandomBoards boards(GetParam().rows);
-  const BoardModelConfig& config = GetParam().attention_bias ? kBiased : kSmall;
+  const ModelConfig& config = GetParam().attention_bias ? kBiased : kSmall;
   ReferenceModel model(config, boards);
   const double loss = model.Run();
   DeviceLog log;
@@ -260,7 +260,7 @@ TEST(CudaBackendTest, DecodedPlanesGiveThePackedBits) {
     }
   }
   auto bytes = [](const auto& v) { return reinterpret_cast<const uint8_t*>(v.data()); };
-  auto predict = [&](const BoardRows& rows) {
+  auto predict = [&](const BatchRows& rows) {
     CudaBackendOptions options = Options(kFast);
     options.format = rows.format;
     std::vector<float> predictions(kRows);
@@ -268,8 +268,8 @@ TEST(CudaBackendTest, DecodedPlanesGiveThePackedBits) {
     return predictions;
   };
   const std::vector<float> packed = predict(boards.rows());
-  EXPECT_EQ(predict({BoardFormat::kI8, kRows, bytes(planes), bytes(flags)}), packed);
-  EXPECT_EQ(predict({BoardFormat::kF32, kRows, bytes(wide_planes), bytes(wide_flags)}), packed);
+  EXPECT_EQ(predict({kI8Boards, kRows, bytes(planes), bytes(flags)}), packed);
+  EXPECT_EQ(predict({kF32Boards, kRows, bytes(wide_planes), bytes(wide_flags)}), packed);
 }
 
 TEST(CudaBackendTest, StopsOnNanAndKeepsTheState) {
@@ -302,14 +302,14 @@ TEST(CudaBackendTest, RefusesRowsItWasNotMadeFor) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("needs rows")));
   EXPECT_THAT(backend->Step(RandomBoards(kRows + 1).rows(), {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("5 rows")));
-  BoardRows rows = RandomBoards(1).rows();
-  rows.format = BoardFormat::kI8;
+  BatchRows rows = RandomBoards(1).rows();
+  rows.format = kI8Boards;
   EXPECT_THAT(backend->Step(rows, {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--dtype")));
 }
 
 absl::Status CreateOn(const EmulatedDeviceOptions& device, CudaBackendOptions options = Options(),
-                      const BoardModelConfig& model = kSmall) {
+                      const ModelConfig& model = kSmall) {
   return CudaBackend::Create(model, options, std::make_unique<EmulatedDevice>(device)).status();
 }
 
@@ -335,8 +335,7 @@ TEST(CudaBackendTest, ListsItsMemoryBeforeTakingAny) {
   EXPECT_FALSE(CreateOn({.total_bytes = 1 << 18}, options).ok());
   ASSERT_FALSE(uses.empty());
   EXPECT_EQ(uses[0].what, "parameters");
-  EXPECT_EQ(uses[0].bytes,
-            ParameterTable::ForBoard(kSmall, kDeviceWidths).arena_size() * sizeof(float));
+  EXPECT_EQ(uses[0].bytes, ParameterTable::For(kSmall, kDeviceWidths).arena_size() * sizeof(float));
 }
 
 TEST(CudaBackendTest, RefusesAModelThatTheKernelsAreNotMadeFor) {

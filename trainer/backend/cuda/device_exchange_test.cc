@@ -32,7 +32,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
 
-const BoardModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall{"small", 1, 16, 1, 24};
 constexpr size_t kRows = 5;   // Shards differ in size.
 constexpr size_t kSteps = 4;  // Of each of two slots one as it is, and one as a graph.
 
@@ -46,7 +46,7 @@ CudaBackendOptions BackendOptions() {
   return {.shards = 2, .global_rows = kRows, .bf16 = true, .bucket_floats = 700};
 }
 
-BoardRows RowsOf(const RandomBoards& boards, Communicator& ranks) {
+BatchRows RowsOf(const RandomBoards& boards, Communicator& ranks) {
   const size_t first = FirstRowOf(ranks.rank(), ranks.size(), kRows);
   const size_t last = FirstRowOf(ranks.rank() + 1, ranks.size(), kRows);
   return boards.rows().Slice(first, last - first);

@@ -16,6 +16,7 @@
 #include "trainer/comm/row_gather.h"
 #include "trainer/comm/testing/nccl_hang.h"
 #include "trainer/comm/testing/rank_threads.h"
+#include "trainer/input/board_reader.h"
 #include "trainer/input/testing/memory_input.h"
 #include "trainer/loop/train_loop.h"
 
@@ -27,7 +28,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const BoardModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall{"small", 1, 16, 1, 24};
 constexpr size_t kRows = 2;
 constexpr size_t kBuckets = 5;
 

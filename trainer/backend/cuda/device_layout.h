@@ -13,14 +13,13 @@ namespace penstock {
 
 // 16 bytes of bf16, so that every row of a matrix begins at a multiple of 16 bytes. Checkpoints
 // keep the model's own widths.
-inline constexpr BoardWidths kDeviceWidths = {.inputs = 40, .scores = 8};
+inline constexpr ModelWidths kDeviceWidths = {.inputs = 40, .outputs = 8};
 
 // Thread-compatible.
 class DeviceLayout {
  public:
-  explicit DeviceLayout(const BoardModelConfig& config)
-      : model_(ParameterTable::ForBoard(config)),
-        padded_(ParameterTable::ForBoard(config, kDeviceWidths)) {}
+  explicit DeviceLayout(const ModelConfig& config)
+      : model_(ParameterTable::For(config)), padded_(ParameterTable::For(config, kDeviceWidths)) {}
 
   const ParameterTable& model() const { return model_; }
   const ParameterTable& padded() const { return padded_; }

@@ -16,6 +16,7 @@
 #include "trainer/backend/cuda/testing/paced_device.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/backend/testing/reference_model.h"
+#include "trainer/input/board_reader.h"
 #include "trainer/input/testing/memory_input.h"
 #include "trainer/loop/train_loop.h"
 
@@ -27,7 +28,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
 
-const BoardModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall{"small", 1, 16, 1, 24};
 constexpr size_t kRows = 2;
 constexpr size_t kSteps = 6;
 
@@ -168,22 +169,22 @@ class PinnedBoards {
   PinnedBoards(CudaBackend& backend, const RandomBoards& boards)
       : allocator_(*backend.slot_allocator()), rows_(boards.rows()), bytes_(rows_.rows * 194) {
     memory_ = allocator_.Allocate(bytes_).value();
-    std::copy_n(rows_.planes, bytes_, memory_);
-    rows_.planes = memory_;
+    std::copy_n(rows_.input, bytes_, memory_);
+    rows_.input = memory_;
   }
   ~PinnedBoards() { allocator_.Free(memory_, bytes_); }
-  const BoardRows& rows() const { return rows_; }
+  const BatchRows& rows() const { return rows_; }
   uint8_t* memory() const { return memory_; }
 
  private:
   SlotAllocator& allocator_;
-  BoardRows rows_;
+  BatchRows rows_;
   const size_t bytes_;
   uint8_t* memory_ = nullptr;
 };
 
 // Copies to the device that a step of these rows queues.
-size_t CopiesOf(CudaBackend& backend, DeviceLog& log, const BoardRows& rows) {
+size_t CopiesOf(CudaBackend& backend, DeviceLog& log, const BatchRows& rows) {
   log.ops.clear();
   EXPECT_OK(backend.Stage(rows, UpdateOf(0), true));
   const size_t copies = log.ops.size();
@@ -203,7 +204,7 @@ TEST(DevicePipelineTest, FullBatchesInLockedMemoryAreSentFromThere) {
   ASSERT_OK(staged->Step(boards.rows().Slice(0, 1), UpdateOf(0)).status());
   EXPECT_EQ(direct->ReadState()->parameters, staged->ReadState()->parameters);
   EXPECT_THAT(from_slots.log.problems, IsEmpty());
-  EXPECT_THAT(direct->MemoryUses(BoardFormat::kPacked, kRows)[1].detail,
+  EXPECT_THAT(direct->MemoryUses(kPackedBoards, kRows)[1].detail,
               HasSubstr("full batches are sent from the loader's slots"));
 }
 
@@ -227,7 +228,7 @@ TEST(DevicePipelineTest, SlotsThatCannotBeLockedAreCopied) {
   SlotAllocator& slots = *(*backend)->slot_allocator();
   ASSERT_OK_AND_ASSIGN(uint8_t* const memory, slots.Allocate(2 << 20));
   memory[(2 << 20) - 1] = 1;
-  EXPECT_THAT((*backend)->MemoryUses(BoardFormat::kPacked, kRows)[1].detail,
+  EXPECT_THAT((*backend)->MemoryUses(kPackedBoards, kRows)[1].detail,
               HasSubstr("could not be locked (2097152 bytes"));
   slots.Free(memory, 2 << 20);
 }

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
-#include "trainer/backend/board_rows.h"
+#include "trainer/backend/batch_rows.h"
 #include "trainer/step/arena_plan.h"
-#include "trainer/step/board_program.h"
 #include "trainer/step/fuse_gelu.h"
+#include "trainer/step/model_program.h"
 
 namespace penstock {
 namespace {
@@ -100,14 +100,14 @@ bool IsMissing(const absl::Status& status) { return absl::IsUnimplemented(status
 
 }  // namespace
 
-absl::StatusOr<DeviceProgram> DeviceProgram::Build(const BoardModelConfig& config,
+absl::StatusOr<DeviceProgram> DeviceProgram::Build(const ModelConfig& config,
                                                    const DeviceLayout& layout,
                                                    const Options& options, Device& device) {
-  auto* build = options.purpose == Purpose::kTraining ? &BuildBoardTraining : &BuildBoardInference;
+  auto* build = options.purpose == Purpose::kTraining ? &BuildTraining : &BuildInference;
   DeviceProgram result;
   result.bf16_ = options.bf16;
-  result.input_row_bytes_ = BoardRows::BytesOfPlanes(options.format);
-  result.flags_row_bytes_ = BoardRows::BytesOfFlags(options.format);
+  result.input_row_bytes_ = options.format.input_bytes;
+  result.flags_row_bytes_ = options.format.flags_bytes;
   absl::Status prepared;
   for (size_t passes = 3; passes-- > 0;) {
     result.program_ = build(config, layout.padded(), options.format, options.rows);

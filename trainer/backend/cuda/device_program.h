@@ -9,6 +9,7 @@
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/device_layout.h"
 #include "trainer/step/gradient_buckets.h"
+#include "trainer/step/input_format.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
@@ -33,7 +34,7 @@ class DeviceProgram {
   enum class Purpose : uint8_t { kTraining, kInference };
   struct Options {
     Purpose purpose = Purpose::kTraining;
-    BoardFormat format = BoardFormat::kPacked;
+    InputFormat format = kPackedBoards;
     size_t rows = 0;  // Samples of a shard: it always computes as many.
     bool bf16 = false;
   };
@@ -41,9 +42,8 @@ class DeviceProgram {
   // Has the device prepare its matrix products. Where it cannot end one in a GELU, or one
   // backward in the GELU's, those are operations of their own, all of them. kUnimplemented: the
   // device lacks a product, named.
-  static absl::StatusOr<DeviceProgram> Build(const BoardModelConfig& config,
-                                             const DeviceLayout& layout, const Options& options,
-                                             Device& device);
+  static absl::StatusOr<DeviceProgram> Build(const ModelConfig& config, const DeviceLayout& layout,
+                                             const Options& options, Device& device);
 
   // What a shard's memory must hold, in bytes.
   size_t activation_bytes() const { return program_.activation_size * element_bytes(); }

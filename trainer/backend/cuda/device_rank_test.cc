@@ -14,6 +14,7 @@
 #include "trainer/comm/gated_communicator.h"
 #include "trainer/comm/row_gather.h"
 #include "trainer/comm/testing/rank_threads.h"
+#include "trainer/input/board_reader.h"
 #include "trainer/input/testing/memory_input.h"
 #include "trainer/loop/train_loop.h"
 
@@ -21,7 +22,7 @@ namespace penstock {
 namespace {
 
 // In bf16, in which emulated attention is fastest.
-const BoardModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall{"small", 1, 16, 1, 24};
 
 // Takes spans of the emulated devices' memory, which is the host's.
 class DeviceSpans final : public Communicator {

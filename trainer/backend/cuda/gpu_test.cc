@@ -22,8 +22,8 @@
 namespace penstock {
 namespace {
 
-const BoardModelConfig kSmall{"small", 2, 32, 2, 48};
-const BoardModelConfig kBiased{"small", 2, 32, 2, 48, /*attention_bias=*/true};
+const ModelConfig kSmall{"small", 2, 32, 2, 48};
+const ModelConfig kBiased{"small", 2, 32, 2, 48, /*attention_bias=*/true};
 constexpr size_t kRows = 32;
 constexpr size_t kSteps = 6;
 
@@ -34,7 +34,7 @@ class GpuTest : public testing::Test {
   }
   static std::unique_ptr<CudaBackend> MakeBackend(bool bf16, bool graphs = true,
                                                   std::unique_ptr<Device> device = nullptr,
-                                                  const BoardModelConfig& model = kSmall) {
+                                                  const ModelConfig& model = kSmall) {
     const CudaBackendOptions options{
         .shards = 4, .global_rows = kRows, .bf16 = bf16, .graphs = graphs};
     if (device == nullptr) device = OpenGpu(0).value();
@@ -45,7 +45,7 @@ class GpuTest : public testing::Test {
     return backend;
   }
   // The error of the whole gradient, relative to its norm.
-  static double GradientError(bool bf16, const BoardModelConfig& config = kSmall) {
+  static double GradientError(bool bf16, const ModelConfig& config = kSmall) {
     const RandomBoards boards(kRows);
     ReferenceModel model(config, boards);
     const double loss = model.Run();
@@ -61,7 +61,7 @@ class GpuTest : public testing::Test {
     }
     return **backend.State();
   }
-  static TrainState Train(bool bf16, bool graphs, const BoardModelConfig& model = kSmall) {
+  static TrainState Train(bool bf16, bool graphs, const ModelConfig& model = kSmall) {
     return Train(*MakeBackend(bf16, graphs, nullptr, model));
   }
 
@@ -101,7 +101,7 @@ TEST_F(GpuTest, ABiasOfAttentionHasItsGradientToo) {
 
 TEST_F(GpuTest, GraphsAndRunsDoNotChangeTheBits) {
   for (const bool bf16 : {false, true}) {
-    for (const BoardModelConfig& model : {kSmall, kBiased}) {
+    for (const ModelConfig& model : {kSmall, kBiased}) {
       const TrainState state = Train(bf16, /*graphs=*/true, model);
       EXPECT_EQ(Train(bf16, /*graphs=*/true, model).parameters, state.parameters);
       EXPECT_EQ(Train(bf16, /*graphs=*/false, model).parameters, state.parameters);

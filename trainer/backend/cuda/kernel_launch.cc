@@ -13,7 +13,7 @@
 #include "kernels/cuda/pool.h"
 #include "kernels/cuda/score.h"
 #include "kernels/numeric/bf16.h"
-#include "trainer/model/board_model.h"
+#include "trainer/model/model_config.h"
 
 namespace penstock {
 namespace {

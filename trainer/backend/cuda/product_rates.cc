@@ -34,7 +34,7 @@ class Measuring {
  public:
   Measuring(Device& device, size_t repeats) : device_(device), repeats_(repeats) {}
 
-  absl::Status Prepare(const BoardModelConfig& config, size_t samples, bool bf16);
+  absl::Status Prepare(const ModelConfig& config, size_t samples, bool bf16);
   absl::StatusOr<std::vector<ProductRate>> Run();
 
  private:
@@ -50,7 +50,7 @@ class Measuring {
   std::optional<TrainingMemory> memory_;
 };
 
-absl::Status Measuring::Prepare(const BoardModelConfig& config, size_t samples, bool bf16) {
+absl::Status Measuring::Prepare(const ModelConfig& config, size_t samples, bool bf16) {
   const DeviceLayout layout(config);
   PENSTOCK_ASSIGN_OR_RETURN(
       program_, DeviceProgram::Build(config, layout, {.rows = samples, .bf16 = bf16}, device_));
@@ -61,7 +61,7 @@ absl::Status Measuring::Prepare(const BoardModelConfig& config, size_t samples, 
                                 .activation_bytes = program_->activation_bytes(),
                                 .workspace_bytes = program_->workspace_bytes(),
                                 .bf16 = bf16},
-                  SlotLayout(BoardFormat::kPacked, 1, samples));
+                  SlotLayout(kPackedBoards, 1, samples));
   PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(device_, 1));
   PENSTOCK_RETURN_IF_ERROR(memory_->Take(device_));
   return FillOperands(bf16);
@@ -155,8 +155,8 @@ absl::StatusOr<ProductRate::Time> Measuring::TimeOf(const std::vector<DeviceOp>&
 
 }  // namespace
 
-absl::StatusOr<std::vector<ProductRate>> MeasureProducts(const BoardModelConfig& config,
-                                                         size_t samples, bool bf16, size_t repeats,
+absl::StatusOr<std::vector<ProductRate>> MeasureProducts(const ModelConfig& config, size_t samples,
+                                                         bool bf16, size_t repeats,
                                                          Device& device) {
   Measuring measuring(device, repeats);
   PENSTOCK_RETURN_IF_ERROR(measuring.Prepare(config, samples, bf16));

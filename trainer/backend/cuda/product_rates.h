@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/device_op.h"
-#include "trainer/model/board_model.h"
+#include "trainer/model/model_config.h"
 
 namespace penstock {
 
@@ -31,9 +31,8 @@ struct ProductRate {
 
 // Of a shard of `samples` positions, on arbitrary numbers, each product as a training runs it,
 // `repeats` times in a row. The errors of DeviceProgram::Build() and of the device.
-absl::StatusOr<std::vector<ProductRate>> MeasureProducts(const BoardModelConfig& config,
-                                                         size_t samples, bool bf16, size_t repeats,
-                                                         Device& device);
+absl::StatusOr<std::vector<ProductRate>> MeasureProducts(const ModelConfig& config, size_t samples,
+                                                         bool bf16, size_t repeats, Device& device);
 
 // Of all of them together, in floating-point operations a second.
 double RateOf(const std::vector<ProductRate>& products);

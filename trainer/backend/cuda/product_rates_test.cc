@@ -17,7 +17,7 @@ using testing::Each;
 using testing::Field;
 using testing::HasSubstr;
 
-const BoardModelConfig kSmall{"small", 3, 32, 2, 48};
+const ModelConfig kSmall{"small", 3, 32, 2, 48};
 constexpr size_t kSamples = 2, kRepeats = 2;
 
 std::vector<ProductRate> Measure(const EmulatedDeviceOptions& options = {}) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "records/base/counter_rng.h"
-#include "trainer/backend/board_rows.h"
+#include "trainer/backend/batch_rows.h"
 
 namespace penstock {
 
@@ -17,8 +17,8 @@ struct RandomBoards {
     for (uint8_t& byte : records) byte = static_cast<uint8_t>(rng.Next());
     for (float& score : scores) score = static_cast<float>(2 * rng.Uniform() - 1);
   }
-  BoardRows rows() const {
-    return {BoardFormat::kPacked, scores.size(), records.data(), nullptr, scores.data()};
+  BatchRows rows() const {
+    return {kPackedBoards, scores.size(), records.data(), nullptr, scores.data()};
   }
 
   std::vector<uint8_t> records;

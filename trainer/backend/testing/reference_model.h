@@ -12,8 +12,8 @@
 #include "trainer/backend/testing/boards.h"
 #include "trainer/model/initialize.h"
 #include "trainer/step/arena_plan.h"
-#include "trainer/step/board_program.h"
 #include "trainer/step/fuse_gelu.h"
+#include "trainer/step/model_program.h"
 
 namespace penstock {
 
@@ -33,9 +33,9 @@ inline std::vector<float> InitialParameters(const ParameterTable& table) {
 // Its loss and gradients. Borrows the boards.
 class ReferenceModel {
  public:
-  ReferenceModel(const BoardModelConfig& config, const RandomBoards& boards)
-      : table(ParameterTable::ForBoard(config)),
-        program_(BuildBoardTraining(config, table, BoardFormat::kPacked, boards.scores.size())),
+  ReferenceModel(const ModelConfig& config, const RandomBoards& boards)
+      : table(ParameterTable::For(config)),
+        program_(BuildTraining(config, table, kPackedBoards, boards.scores.size())),
         boards_(boards),
         targets_(boards.scores.begin(), boards.scores.end()),
         activations_(program_.activation_size),

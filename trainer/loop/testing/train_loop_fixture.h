@@ -9,13 +9,14 @@
 #include "gtest/gtest.h"
 #include "tests/temp_folder.h"
 #include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/input/board_reader.h"
 #include "trainer/input/testing/memory_input.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/model/initialize.h"
 
 namespace penstock {
 
-inline const BoardModelConfig kModel{"small", 1, 32, 2, 32};
+inline const ModelConfig kModel{"small", 1, 32, 2, 32};
 
 inline std::unique_ptr<CpuBackend> MakeBackend(size_t threads = 2) {
   auto backend = CpuBackend::Create(kModel, {.threads = threads}).value();

@@ -21,7 +21,7 @@
 namespace penstock {
 
 struct NcclRankOptions {
-  BoardModelConfig model;
+  ModelConfig model;
   CudaBackendOptions backend = {};
   std::optional<uint64_t> seed = std::nullopt;  // Of the order of streams.
   WaitOptions waits = {};

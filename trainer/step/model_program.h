@@ -1,22 +1,23 @@
 // The programs of the board model.
-#ifndef PENSTOCK_TRAINER_STEP_BOARD_PROGRAM_H_
-#define PENSTOCK_TRAINER_STEP_BOARD_PROGRAM_H_
+#ifndef PENSTOCK_TRAINER_STEP_MODEL_PROGRAM_H_
+#define PENSTOCK_TRAINER_STEP_MODEL_PROGRAM_H_
 
 #include <cstddef>
 
-#include "trainer/model/board_model.h"
+#include "trainer/model/model_config.h"
 #include "trainer/model/parameter_table.h"
+#include "trainer/step/input_format.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
 
 // Predictions of a block of up to `rows` samples.
-StepProgram BuildBoardInference(const BoardModelConfig& config, const ParameterTable& table,
-                                BoardFormat format, size_t rows);
+StepProgram BuildInference(const ModelConfig& config, const ParameterTable& table,
+                           InputFormat format, size_t rows);
 
 // Predictions, and the gradient of the squared error added to one shard's gradients.
-StepProgram BuildBoardTraining(const BoardModelConfig& config, const ParameterTable& table,
-                               BoardFormat format, size_t rows);
+StepProgram BuildTraining(const ModelConfig& config, const ParameterTable& table,
+                          InputFormat format, size_t rows);
 
 // What follows the blocks: the gradients of `shards` virtual shards merged in a fixed binary tree
 // (at distance 1, 2, 4, ...: the bits do not depend on who computed what), their norm, AdamW.
@@ -24,4 +25,4 @@ StepProgram BuildUpdate(const ParameterTable& table, size_t shards);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_TRAINER_STEP_BOARD_PROGRAM_H_
+#endif  // PENSTOCK_TRAINER_STEP_MODEL_PROGRAM_H_

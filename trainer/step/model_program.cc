@@ -1,4 +1,4 @@
-#include "trainer/step/board_program.h"
+#include "trainer/step/model_program.h"
 
 #include <map>
 #include <utility>
@@ -26,12 +26,12 @@ struct Block {
 
 class Builder {
  public:
-  Builder(const BoardModelConfig& config, const ParameterTable& table, size_t rows)
+  Builder(const ModelConfig& config, const ParameterTable& table, size_t rows)
       : config_(config), table_(table) {
     program_.rows = rows;
   }
 
-  void Forward(BoardFormat format);
+  void Forward(InputFormat format);
   void Backward();
 
   StepProgram Finish() && {
@@ -68,7 +68,7 @@ class Builder {
     program_.ops.back().operands.push_back({buffer, access});
   }
 
-  void Expand(BoardFormat format);
+  void Expand(InputFormat format);
   BufferId Linear(const std::string& name, BufferId x, size_t tokens);
   BufferId LinearOnto(const std::string& name, BufferId x, BufferId residual);
   Norm LayerNorm(const std::string& name, BufferId x);
@@ -85,7 +85,7 @@ class Builder {
   size_t InOf(const std::string& name) { return table_.at(name + ".weight").shape[1]; }
   size_t OutOf(const std::string& name) { return table_.at(name + ".weight").shape[0]; }
 
-  const BoardModelConfig& config_;
+  const ModelConfig& config_;
   const ParameterTable& table_;
   StepProgram program_;
   std::map<std::pair<Arena, std::string>, BufferId> parameters_;
@@ -94,15 +94,15 @@ class Builder {
   BufferId features_, pooled_, head_hidden_, head_gelu_, predictions_;
 };
 
-void Builder::Expand(BoardFormat format) {
+void Builder::Expand(InputFormat format) {
   features_ = Activation("features", kBoardTokens * InOf("embed"));
-  if (format == BoardFormat::kPacked) {
+  if (format == kPackedBoards) {
     const BufferId packed = Add("packed", Arena::kInput, 0, program_.rows * 194);
     return Emit(OpKind::kExpandPacked, {}, {{packed, kR}, {features_, kW}});
   }
   const BufferId planes = Add("planes", Arena::kInput, 0, program_.rows * kBoardTokens * 24);
   const BufferId flags = Add("flags", Arena::kFlags, 0, program_.rows * 10);
-  Emit(format == BoardFormat::kI8 ? OpKind::kJoinI8 : OpKind::kJoinF32, {},
+  Emit(format == kI8Boards ? OpKind::kJoinI8 : OpKind::kJoinF32, {},
        {{planes, kR}, {flags, kR}, {features_, kW}});
 }
 
@@ -157,7 +157,7 @@ BufferId Builder::ForwardBlock(size_t layer, BufferId x) {
   return x;
 }
 
-void Builder::Forward(BoardFormat format) {
+void Builder::Forward(InputFormat format) {
   Expand(format);
   BufferId x = Linear("embed", features_, kBoardTokens);
   Emit(OpKind::kAddPosition, {.rows_per_sample = kBoardTokens, .in = config_.dim},
@@ -252,15 +252,15 @@ void Builder::Backward() {
 
 }  // namespace
 
-StepProgram BuildBoardInference(const BoardModelConfig& config, const ParameterTable& table,
-                                BoardFormat format, size_t rows) {
+StepProgram BuildInference(const ModelConfig& config, const ParameterTable& table,
+                           InputFormat format, size_t rows) {
   Builder builder(config, table, rows);
   builder.Forward(format);
   return std::move(builder).Finish();
 }
 
-StepProgram BuildBoardTraining(const BoardModelConfig& config, const ParameterTable& table,
-                               BoardFormat format, size_t rows) {
+StepProgram BuildTraining(const ModelConfig& config, const ParameterTable& table,
+                          InputFormat format, size_t rows) {
   Builder builder(config, table, rows);
   builder.Forward(format);
   builder.Backward();

@@ -1,6 +1,6 @@
 // The attention model over chess boards: its sizes.
-#ifndef PENSTOCK_TRAINER_MODEL_BOARD_MODEL_H_
-#define PENSTOCK_TRAINER_MODEL_BOARD_MODEL_H_
+#ifndef PENSTOCK_TRAINER_MODEL_MODEL_CONFIG_H_
+#define PENSTOCK_TRAINER_MODEL_MODEL_CONFIG_H_
 
 #include <cstddef>
 #include <string>
@@ -19,7 +19,7 @@ inline constexpr double kBoardNormEpsilon = 1e-5;
 // form); LayerNorm, mean over the squares, linear dim to dim, GELU, linear to one, tanh. If asked
 // for, each block adds a learned bias to its attention's scores: a number for each head and each
 // pair of squares.
-struct BoardModelConfig {
+struct ModelConfig {
   std::string name;
   size_t layers = 0;
   size_t dim = 0;
@@ -30,14 +30,14 @@ struct BoardModelConfig {
   size_t head_dim() const { return dim / heads; }
 
   // "tiny", "default" or "large"; kInvalidArgument names them.
-  static absl::StatusOr<BoardModelConfig> Named(absl::string_view name);
+  static absl::StatusOr<ModelConfig> Named(absl::string_view name);
 
   // kInvalidArgument: a size of zero, or heads that do not divide dim.
   absl::Status Validate() const;
 
-  friend bool operator==(const BoardModelConfig&, const BoardModelConfig&) = default;
+  friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_TRAINER_MODEL_BOARD_MODEL_H_
+#endif  // PENSTOCK_TRAINER_MODEL_MODEL_CONFIG_H_

@@ -1,0 +1,23 @@
+// What makes of a batch's tensors what a model takes.
+#ifndef PENSTOCK_TRAINER_INPUT_BATCH_READER_H_
+#define PENSTOCK_TRAINER_INPUT_BATCH_READER_H_
+
+#include "absl/status/statusor.h"
+#include "trainer/backend/batch_rows.h"
+#include "trainer/input/input.h"
+
+namespace penstock {
+
+// Not thread-safe.
+class BatchReader {
+ public:
+  virtual ~BatchReader() = default;
+
+  // Borrows the batch and this reader's memory until the next call.
+  // kInvalidArgument: other tensors, naming what came and what is accepted.
+  virtual absl::StatusOr<BatchRows> Read(const InputBatch& batch) = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_INPUT_BATCH_READER_H_
