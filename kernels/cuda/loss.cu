@@ -5,6 +5,7 @@
 #include "kernels/cuda/block_sum.h"
 #include "kernels/cuda/geometry.h"
 #include "kernels/numeric/bf16.h"
+#include "kernels/simt/items.h"
 #include "kernels/simt/simt.h"
 
 namespace penstock::cuda {
@@ -27,53 +28,95 @@ PENSTOCK_KERNEL void SquaredErrorKernel(const T* prediction, const float* target
   if (simt::Thread() == 0) *sum = squares;
 }
 
-PENSTOCK_KERNEL void SumKernel(const float* values, size_t count, double* sum) {
-  double total = 0;
-  for (size_t i = simt::Thread(); i < count; i += simt::Threads()) total += values[i];
-  total = SumBlock(total);
-  if (simt::Thread() == 0) *sum = total;
-}
-
-PENSTOCK_DEVICE float MaxLanes(float x) {
-  for (unsigned mask = simt::kWarp / 2; mask > 0; mask /= 2) {
-    x = fmaxf(x, simt::ShuffleXor(x, mask));
-  }
-  return x;
-}
+// A warp takes a row: the number of this thread's warp in its grid, and how many the grid has.
+PENSTOCK_DEVICE size_t FirstRow() { return simt::FirstItem() / simt::kWarp; }
+PENSTOCK_DEVICE size_t RowStride() { return simt::ItemStride() / simt::kWarp; }
+PENSTOCK_DEVICE unsigned Lane() { return simt::Thread() % simt::kWarp; }
 
 PENSTOCK_DEVICE float SumLanes(float x) {
   for (unsigned mask = simt::kWarp / 2; mask > 0; mask /= 2) x += simt::ShuffleXor(x, mask);
   return x;
 }
 
-// A warp a sample.
+struct Largest {
+  float logit;
+  unsigned column;  // The first of equals.
+};
+
+// NaNs are passed over.
 template <typename T>
-PENSTOCK_KERNEL void CrossEntropyKernel(const T* logits, const int32_t* labels, const float* weight,
-                                        size_t samples, size_t classes, float* losses, T* dlogits) {
-  const unsigned lane = simt::Thread() % simt::kWarp, warps = simt::Threads() / simt::kWarp;
-  for (size_t b = size_t{simt::BlockX()} * warps + simt::Thread() / simt::kWarp; b < samples;
-       b += size_t{simt::GridX()} * warps) {
-    if (weight[b] == 0) {
-      if (lane == 0) losses[b] = 0;
-      for (size_t c = lane; c < classes; c += simt::kWarp) dlogits[b * classes + c] = T{};
-      continue;
-    }
-    const T* row = logits + b * classes;
-    float largest = -INFINITY, sum = 0;
-    for (size_t c = lane; c < classes; c += simt::kWarp) largest = fmaxf(largest, ToFloat(row[c]));
-    largest = MaxLanes(largest);
-    for (size_t c = lane; c < classes; c += simt::kWarp) sum += expf(ToFloat(row[c]) - largest);
-    sum = SumLanes(sum);
-    const int32_t label = labels[b];
-    const bool valid = label >= 0 && static_cast<size_t>(label) < classes;
-    const float factor = valid ? weight[b] : NAN;
-    if (lane == 0) losses[b] = valid ? largest + logf(sum) - ToFloat(row[label]) : NAN;
-    for (size_t c = lane; c < classes; c += simt::kWarp) {
+PENSTOCK_DEVICE Largest LargestOf(const T* row, size_t classes) {
+  Largest largest = {-INFINITY, Lane()};
+  for (size_t c = Lane(); c < classes; c += simt::kWarp) {
+    const float x = ToFloat(row[c]);
+    if (x > largest.logit) largest = {x, static_cast<unsigned>(c)};
+  }
+  for (unsigned mask = simt::kWarp / 2; mask > 0; mask /= 2) {
+    const Largest other = {simt::ShuffleXor(largest.logit, mask),
+                           simt::ShuffleXor(largest.column, mask)};
+    const bool first = other.logit == largest.logit && other.column < largest.column;
+    if (first || other.logit > largest.logit) largest = other;
+  }
+  return largest;
+}
+
+template <typename T>
+PENSTOCK_DEVICE float ExponentialSumOf(const T* row, size_t classes, float largest) {
+  float sum = 0;
+  for (size_t c = Lane(); c < classes; c += simt::kWarp) sum += expf(ToFloat(row[c]) - largest);
+  return SumLanes(sum);
+}
+
+template <typename T>
+PENSTOCK_KERNEL void ClassifyKernel(const T* logits, const float* targets, size_t samples,
+                                    size_t classes, size_t stride, float* results) {
+  for (size_t b = FirstRow(); b < samples; b += RowStride()) {
+    const T* row = logits + b * stride;
+    const Largest largest = LargestOf(row, classes);
+    const float sum = ExponentialSumOf(row, classes, largest.logit), target = targets[b];
+    if (Lane() != 0) continue;
+    results[2 * b] = reference::IsClass(target, classes)
+                         ? logf(sum) + (largest.logit - ToFloat(row[static_cast<size_t>(target)]))
+                         : NAN;
+    results[2 * b + 1] = static_cast<float>(largest.column);
+  }
+}
+
+template <typename T>
+PENSTOCK_DEVICE void StoreZeros(size_t first, size_t end, T* row) {
+  for (size_t c = first + Lane(); c < end; c += simt::kWarp) row[c] = T{};
+}
+
+template <typename T>
+PENSTOCK_KERNEL void CrossEntropyBackwardKernel(const T* logits, const float* targets,
+                                                const float* weight, size_t samples, size_t classes,
+                                                size_t stride, T* dlogits) {
+  for (size_t b = FirstRow(); b < samples; b += RowStride()) {
+    T* gradient = dlogits + b * stride;
+    const float w = weight[b];
+    StoreZeros(w == 0 ? 0 : classes, stride, gradient);
+    if (w == 0) continue;
+    const T* row = logits + b * stride;
+    const float largest = LargestOf(row, classes).logit;
+    const float sum = ExponentialSumOf(row, classes, largest), target = targets[b];
+    const float factor = reference::IsClass(target, classes) ? w : NAN;
+    for (size_t c = Lane(); c < classes; c += simt::kWarp) {
       const float p = expf(ToFloat(row[c]) - largest) / sum;
-      const float hit = static_cast<int64_t>(c) == label ? 1.0f : 0.0f;
-      dlogits[b * classes + c] = FromFloat<T>((p - hit) * factor);
+      const float hit = static_cast<float>(c) == target ? 1.0f : 0.0f;
+      gradient[c] = FromFloat<T>((p - hit) * factor);
     }
   }
+}
+
+// Float has every number up to it.
+constexpr size_t kMostClasses = size_t{1} << 24;
+
+bool AreClasses(size_t classes, size_t stride) {
+  return classes > 0 && classes <= kMostClasses && classes <= stride;
+}
+
+simt::Grid WarpsFor(size_t rows) {
+  return {.x = BlocksFor(rows * simt::kWarp), .threads = kThreads};
 }
 
 }  // namespace
@@ -86,21 +129,29 @@ cudaError_t SquaredError(const T* prediction, const float* target, const float* 
 }
 
 template <typename T>
-cudaError_t SoftmaxCrossEntropy(const T* logits, const int32_t* labels, const float* weight,
-                                size_t samples, size_t classes, double* sum, T* dlogits,
-                                float* workspace, cudaStream_t stream) {
-  const cudaError_t error = simt::Launch(
-      CrossEntropyKernel<T>, {.x = BlocksFor(samples * simt::kWarp), .threads = kThreads}, stream,
-      logits, labels, weight, samples, classes, workspace, dlogits);
-  if (error != cudaSuccess) return error;
-  return simt::Launch(SumKernel, kSumGrid, stream, workspace, samples, sum);
+cudaError_t Classify(const T* logits, const float* targets, size_t samples, size_t classes,
+                     size_t stride, float* results, cudaStream_t stream) {
+  if (!AreClasses(classes, stride)) return cudaErrorInvalidValue;
+  return simt::Launch(ClassifyKernel<T>, WarpsFor(samples), stream, logits, targets, samples,
+                      classes, stride, results);
 }
 
-#define PENSTOCK_INSTANTIATE(T)                                                                    \
-  template cudaError_t SquaredError(const T*, const float*, const float*, size_t, double*, T*,     \
-                                    cudaStream_t);                                                 \
-  template cudaError_t SoftmaxCrossEntropy(const T*, const int32_t*, const float*, size_t, size_t, \
-                                           double*, T*, float*, cudaStream_t);
+template <typename T>
+cudaError_t SoftmaxCrossEntropyBackward(const T* logits, const float* targets, const float* weight,
+                                        size_t samples, size_t classes, size_t stride, T* dlogits,
+                                        cudaStream_t stream) {
+  if (!AreClasses(classes, stride)) return cudaErrorInvalidValue;
+  return simt::Launch(CrossEntropyBackwardKernel<T>, WarpsFor(samples), stream, logits, targets,
+                      weight, samples, classes, stride, dlogits);
+}
+
+#define PENSTOCK_INSTANTIATE(T)                                                                  \
+  template cudaError_t SquaredError(const T*, const float*, const float*, size_t, double*, T*,   \
+                                    cudaStream_t);                                               \
+  template cudaError_t Classify(const T*, const float*, size_t, size_t, size_t, float*,          \
+                                cudaStream_t);                                                   \
+  template cudaError_t SoftmaxCrossEntropyBackward(const T*, const float*, const float*, size_t, \
+                                                   size_t, size_t, T*, cudaStream_t);
 PENSTOCK_INSTANTIATE(float)
 PENSTOCK_INSTANTIATE(Bf16)
 #undef PENSTOCK_INSTANTIATE

@@ -3,7 +3,6 @@
 #define PENSTOCK_KERNELS_CUDA_LOSS_H_
 
 #include <cstddef>
-#include <cstdint>
 
 #include "kernels/reference/loss.h"
 #include "kernels/simt/runtime.h"
@@ -15,12 +14,17 @@ template <typename T>
 cudaError_t SquaredError(const T* prediction, const float* target, const float* weight, size_t rows,
                          double* sum, T* dprediction, cudaStream_t stream);
 
-// *sum = what reference::SoftmaxCrossEntropy() returns. A label outside [0, classes) of a sample
-// that has a weight makes the sum and its sample's gradient NaN. workspace (samples).
+// Classes are at least one and at most 2^24, and no more than `stride`, else cudaErrorInvalidValue.
+// Targets are float: numbers of classes.
 template <typename T>
-cudaError_t SoftmaxCrossEntropy(const T* logits, const int32_t* labels, const float* weight,
-                                size_t samples, size_t classes, double* sum, T* dlogits,
-                                float* workspace, cudaStream_t stream);
+cudaError_t Classify(const T* logits, const float* targets, size_t samples, size_t classes,
+                     size_t stride, float* results, cudaStream_t stream);
+
+// Classes, stride and targets as of Classify().
+template <typename T>
+cudaError_t SoftmaxCrossEntropyBackward(const T* logits, const float* targets, const float* weight,
+                                        size_t samples, size_t classes, size_t stride, T* dlogits,
+                                        cudaStream_t stream);
 
 }  // namespace penstock::cuda
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
+#include <limits>
+
+#include "kernels/numeric/host_device.h"
 
 namespace penstock::reference {
 
@@ -45,28 +47,58 @@ double SquaredError(const T* prediction, const T* target, const T* weight, size_
   return sum;
 }
 
-// The sum over the samples of -log softmax(logits)[label], and dlogits of the sum of weight times
-// that. logits and dlogits (samples, classes), labels and weight (samples); labels in [0, classes).
-// Samples of weight 0 are padding as above, their labels any number.
+// Whether `target` is the number of a class: whole, and in [0, classes). REQUIRES: T has all of
+// those numbers, as float has up to 2^24.
 template <typename T>
-double SoftmaxCrossEntropy(const T* logits, const int32_t* labels, const T* weight, size_t samples,
-                           size_t classes, T* dlogits) {
-  double loss = 0;
+PENSTOCK_HOST_DEVICE bool IsClass(T target, size_t classes) {
+  return target >= T(0) && target < static_cast<T>(classes) &&
+         target == static_cast<T>(static_cast<size_t>(target));
+}
+
+// The sum over a row of exp(logit - largest).
+template <typename T>
+T ExponentialSum(const T* row, size_t classes, T largest) {
+  T sum = 0;
+  for (size_t c = 0; c < classes; ++c) sum += std::exp(row[c] - largest);
+  return sum;
+}
+
+// For each sample {-log softmax(logits)[target], the class of the largest logit}: the first of
+// equals, any class if a logit is NaN, which the loss then is too. A target that is no class makes
+// the loss NaN. logits (samples, stride), of which columns from `classes` on are not read, targets
+// (samples), results (samples, 2).
+template <typename T>
+void Classify(const T* logits, const T* targets, size_t samples, size_t classes, size_t stride,
+              T* results) {
   for (size_t b = 0; b < samples; ++b) {
-    std::fill_n(dlogits + b * classes, classes, T(0));
+    const T* row = logits + b * stride;
+    const T* largest = std::max_element(row, row + classes);
+    results[2 * b] = std::numeric_limits<T>::quiet_NaN();
+    results[2 * b + 1] = static_cast<T>(largest - row);
+    if (!IsClass(targets[b], classes)) continue;
+    const T below = *largest - row[static_cast<size_t>(targets[b])];
+    results[2 * b] = std::log(ExponentialSum(row, classes, *largest)) + below;
+  }
+}
+
+// dlogits of the sum of weight times the losses of Classify(), zeros from column `classes` on.
+// dlogits (samples, stride), which is not logits, and weight (samples). Samples of weight 0 are
+// padding as above; the gradient of others whose target is no class is NaN.
+template <typename T>
+void SoftmaxCrossEntropyBackward(const T* logits, const T* targets, const T* weight, size_t samples,
+                                 size_t classes, size_t stride, T* dlogits) {
+  std::fill_n(dlogits, samples * stride, T(0));
+  for (size_t b = 0; b < samples; ++b) {
     if (weight[b] == T(0)) continue;
-    const T* row = logits + b * classes;
-    const auto label = static_cast<size_t>(labels[b]);
+    const T* row = logits + b * stride;
+    const T factor = IsClass(targets[b], classes) ? weight[b] : std::numeric_limits<T>::quiet_NaN();
     const T largest = *std::max_element(row, row + classes);
-    T sum = 0;
-    for (size_t c = 0; c < classes; ++c) sum += std::exp(row[c] - largest);
-    loss += static_cast<double>(largest + std::log(sum) - row[label]);
+    const T sum = ExponentialSum(row, classes, largest);
     for (size_t c = 0; c < classes; ++c) {
       const T p = std::exp(row[c] - largest) / sum;
-      dlogits[b * classes + c] = (p - (c == label ? T(1) : T(0))) * weight[b];
+      dlogits[b * stride + c] = (p - (static_cast<T>(c) == targets[b] ? T(1) : T(0))) * factor;
     }
   }
-  return loss;
 }
 
 }  // namespace penstock::reference

@@ -201,36 +201,73 @@ TEST(SquaredErrorTest, RowsWithoutWeightAreNotRead) {
   EXPECT_EQ(gradient, expected);
 }
 
+// The losses of Classify(), each times its weight.
+double WeightedLoss(const Values& logits, const Values& targets, const Values& weight,
+                    size_t classes, size_t stride) {
+  Values results(2 * targets.size());
+  Classify(logits.data(), targets.data(), targets.size(), classes, stride, results.data());
+  double loss = 0;
+  for (size_t b = 0; b < targets.size(); ++b) loss += weight[b] * results[2 * b];
+  return loss;
+}
+
 TEST(SoftmaxCrossEntropyTest, BackwardMatchesDifferences) {
-  constexpr size_t kSamples = 3, kClasses = 5;
-  Values logits = Noise(kSamples * kClasses, 1), gradient(logits.size()), unused(logits.size());
-  const int32_t labels[kSamples] = {4, 0, 2};
-  const Values weight(kSamples, 0.25);
-  auto loss = [&](Values& d) {
-    return SoftmaxCrossEntropy(logits.data(), labels, weight.data(), kSamples, kClasses, d.data());
-  };
-  loss(gradient);
-  ExpectGradient(logits, gradient, [&] { return 0.25 * loss(unused); });
+  constexpr size_t kClasses = 5, kStride = 8;
+  const Values targets = {4, 0, 2}, weight = {0.25, 0.5, -1};
+  Values logits = Noise(3 * kStride, 1), gradient(logits.size(), 7.0);
+  SoftmaxCrossEntropyBackward(logits.data(), targets.data(), weight.data(), 3, kClasses, kStride,
+                              gradient.data());
+  ExpectGradient(logits, gradient,
+                 [&] { return WeightedLoss(logits, targets, weight, kClasses, kStride); });
 }
 
 TEST(SoftmaxCrossEntropyTest, RowsWithoutWeightAreNotRead) {
+  const Values targets = {-1, 3, 5}, weight = {0, 0.5, 0};
   Values logits = Noise(3 * 5, 1), gradient(15, 7.0), expected(15);
-  const int32_t labels[] = {-1, 3, 5};
-  const Values weight = {0, 0.5, 0};
   logits[2] = std::nan("");
-  const double loss =
-      SoftmaxCrossEntropy(logits.data(), labels, weight.data(), 3, 5, gradient.data());
-  EXPECT_EQ(loss, SoftmaxCrossEntropy(&logits[5], &labels[1], &weight[1], 1, 5, &expected[5]));
+  SoftmaxCrossEntropyBackward(logits.data(), targets.data(), weight.data(), 3, 5, 5,
+                              gradient.data());
+  SoftmaxCrossEntropyBackward(&logits[5], &targets[1], &weight[1], 1, 5, 5, &expected[5]);
   EXPECT_EQ(gradient, expected);
 }
 
-TEST(SoftmaxCrossEntropyTest, EqualLogitsCostTheLogarithmOfTheClasses) {
-  const Values logits(2 * 7, 3.0);
-  Values gradient(logits.size());
-  const int32_t labels[2] = {0, 6};
-  const Values weight(2, 1.0);
-  EXPECT_NEAR(SoftmaxCrossEntropy(logits.data(), labels, weight.data(), 2, 7, gradient.data()),
-              2 * std::log(7.0), 1e-12);
+TEST(SoftmaxCrossEntropyTest, ATargetThatIsNoClassIsSeenInItsGradient) {
+  const Values logits(4), weight = {1};
+  for (double target : {-1.0, 0.5, 3.0, double(INFINITY), std::nan("")}) {
+    Values gradient(4);
+    SoftmaxCrossEntropyBackward(logits.data(), &target, weight.data(), 1, 3, 4, gradient.data());
+    EXPECT_THAT(gradient,
+                testing::ElementsAre(testing::IsNan(), testing::IsNan(), testing::IsNan(), 0.0))
+        << target;
+  }
+}
+
+TEST(ClassifyTest, EqualLogitsCostTheLogarithmOfTheClassesAndTheFirstIsTaken) {
+  const Values logits(7, 3.0);
+  const double target = 6;
+  double results[2];
+  Classify(logits.data(), &target, 1, 7, 7, results);
+  EXPECT_NEAR(results[0], std::log(7.0), 1e-12);
+  EXPECT_EQ(results[1], 0);
+}
+
+TEST(ClassifyTest, FindsTheLargestOfTheClasses) {
+  const Values logits = {-2, -1, -3, 9, 0, 1, 2, 9}, targets = {0, 2};
+  Values results(4);
+  Classify(logits.data(), targets.data(), 2, 3, 4, results.data());
+  EXPECT_EQ(results[1], 1);
+  EXPECT_EQ(results[3], 2);
+  EXPECT_NEAR(results[2], std::log(1 + std::exp(-1.0) + std::exp(-2.0)), 1e-12);
+}
+
+TEST(ClassifyTest, ATargetThatIsNoClassHasNoLossButAClass) {
+  const Values logits = {0, 2, 1};
+  for (double target : {-1.0, 0.5, 3.0, double(INFINITY), std::nan("")}) {
+    double results[2];
+    Classify(logits.data(), &target, 1, 3, 3, results);
+    EXPECT_TRUE(std::isnan(results[0])) << target;
+    EXPECT_EQ(results[1], 1) << target;
+  }
 }
 
 TEST(AddLayerNormTest, NormalisesTheSum) {

@@ -211,13 +211,16 @@ class Benchmarks {
     });
     constexpr size_t kSamples = size_t{1} << 18, kClasses = 1000;
     DeviceArray<Bf16> logits(Filled<Bf16>(kSamples * kClasses)), gradient(kSamples * kClasses);
-    DeviceArray<int32_t> labels(kSamples);
-    DeviceArray<float> workspace(kSamples), weight(std::vector<float>(kSamples, 1.0f));
-    DeviceArray<double> sum(1);
-    Add("loss_cross_entropy/bf16", 4.0 * kSamples * kClasses, [&] {
-      return cuda::SoftmaxCrossEntropy(logits.data(), labels.data(), weight.data(), kSamples,
-                                       kClasses, sum.data(), gradient.data(), workspace.data(),
-                                       nullptr);
+    DeviceArray<float> targets(kSamples), weight(std::vector<float>(kSamples, 1.0f)),
+        results(2 * kSamples);
+    Add("loss_classes/bf16", 2.0 * kSamples * kClasses, [&] {
+      return cuda::Classify(logits.data(), targets.data(), kSamples, kClasses, kClasses,
+                            results.data(), nullptr);
+    });
+    Add("loss_cross_entropy_backward/bf16", 4.0 * kSamples * kClasses, [&] {
+      return cuda::SoftmaxCrossEntropyBackward(logits.data(), targets.data(), weight.data(),
+                                               kSamples, kClasses, kClasses, gradient.data(),
+                                               nullptr);
     });
   }
 
