@@ -10,6 +10,7 @@
 #include "kernels/reference/adamw.h"
 #include "kernels/reference/attention.h"
 #include "kernels/reference/board_features.h"
+#include "kernels/reference/dropout.h"
 #include "kernels/reference/images.h"
 #include "kernels/reference/layer_norm.h"
 #include "kernels/reference/linear.h"
@@ -159,6 +160,28 @@ TEST(TanhTest, BackwardMatchesDifferences) {
   objective();
   TanhBackward(dy.data(), y.data(), x.size(), dx.data());
   ExpectGradient(x, dx, objective);
+}
+
+TEST(DropOutTest, MultipliesByTheFactors) {
+  const Dropout dropout = Dropout::OfRate(0.5);
+  const Values x = Noise(100, 1);
+  Values y(100);
+  DropOut(x.data(), dropout, /*key=*/9, /*first_index=*/7, 100, y.data());
+  for (size_t i = 0; i < 100; ++i) EXPECT_EQ(y[i], x[i] * double(dropout.Factor(9, 7 + i)));
+}
+
+TEST(DropOutTest, OfAPartIsThatOfTheWholeAndMayBeInPlace) {
+  Values whole = Noise(30, 1), part(whole.begin() + 10, whole.end());
+  DropOut(whole.data(), Dropout::OfRate(0.5), 9, 0, 30, whole.data());
+  DropOut(part.data(), Dropout::OfRate(0.5), 9, 10, 20, part.data());
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 10));
+}
+
+TEST(DropOutTest, IsACopyWhereItIsNotActive) {
+  const Values x = Noise(9, 1);
+  Values y(9);
+  DropOut(x.data(), Dropout::OfRate(0), 9, 0, 9, y.data());
+  EXPECT_EQ(y, x);
 }
 
 TEST(MeanPoolTest, BackwardMatchesDifferences) {

@@ -10,6 +10,7 @@
 #include "kernels/cuda/attention_geometry.h"
 #include "kernels/cuda/board_features.h"
 #include "kernels/cuda/column_sum.h"
+#include "kernels/cuda/dropout.h"
 #include "kernels/cuda/images.h"
 #include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/loss.h"
@@ -159,6 +160,11 @@ class Benchmarks {
     });
     Add("gelu_erf/bf16", 4.0 * kCount,
         [&] { return cuda::Gelu(x.data(), reference::GeluForm::kErf, kCount, y.data(), nullptr); });
+    DeviceArray<uint64_t> key(std::vector<uint64_t>{1});
+    Add("dropout/bf16", 4.0 * kCount, [&] {
+      return cuda::DropOut(x.data(), Dropout::OfRate(0.1), key.data(), 0, kCount, y.data(),
+                           nullptr);
+    });
   }
   void Boards() {
     constexpr size_t kSamples = size_t{1} << 17, kStride = 40;

@@ -134,6 +134,7 @@ class Checker {
 void CheckActivations(Checker& checker);
 void CheckAttention(Checker& checker);
 void CheckBoardFeatures(Checker& checker);
+void CheckDropouts(Checker& checker);
 void CheckHalves(Checker& checker);
 void CheckImages(Checker& checker);
 void CheckLayerNorms(Checker& checker);

@@ -88,6 +88,7 @@ std::vector<Outcome> Checks(const std::string& prefix, BlockLimit& limit) {
   CheckActivations(checker);
   CheckAttention(checker);
   CheckBoardFeatures(checker);
+  CheckDropouts(checker);
   CheckHalves(checker);
   CheckImages(checker);
   CheckLayerNorms(checker);

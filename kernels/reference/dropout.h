@@ -1,0 +1,27 @@
+// Dropout of any values (Srivastava et al., 2014); that of attention is in attention.h.
+#ifndef PENSTOCK_KERNELS_REFERENCE_DROPOUT_H_
+#define PENSTOCK_KERNELS_REFERENCE_DROPOUT_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/numeric/counter_random.h"
+
+namespace penstock::reference {
+
+// y = x times the factors of `count` values from `first_index` on: also the gradient by x, of that
+// by y. A copy if dropout is not active. x and y (count); y may be x.
+template <typename T>
+void DropOut(const T* x, const Dropout& dropout, uint64_t key, uint64_t first_index, size_t count,
+             T* y) {
+  if (!dropout.active()) {
+    std::copy_n(x, count, y);
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) y[i] = x[i] * T(dropout.Factor(key, first_index + i));
+}
+
+}  // namespace penstock::reference
+
+#endif  // PENSTOCK_KERNELS_REFERENCE_DROPOUT_H_
