@@ -26,6 +26,10 @@ std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
       {"step", absl::StrCat(info.step)},
       {"penstock", info.version}};
   if (info.model.attention_bias) metadata["attention_bias"] = "true";
+  if (!info.model.is_image()) return metadata;
+  metadata["side"] = absl::StrCat(info.model.side);
+  metadata["patch"] = absl::StrCat(info.model.patch);
+  metadata["classes"] = absl::StrCat(info.model.classes);
   return metadata;
 }
 

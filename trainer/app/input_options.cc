@@ -11,8 +11,18 @@
 #include "client/servers/server_list.h"
 #include "records/base/byte_size.h"
 #include "records/base/status.h"
+#include "trainer/step/input_format.h"
 
 namespace penstock {
+
+namespace {
+
+bool IsOfImages(const TrainerOptions& options) {
+  const absl::StatusOr<ModelConfig> model = options.Model();
+  return model.ok() && model->is_image();
+}
+
+}  // namespace
 
 absl::Status CheckInput(const TrainerOptions& options) {
   if (IsServedManifest(options.manifest)) {
@@ -36,7 +46,9 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   FillLoaderOptions(options.source, loader).IgnoreError();  // Validate() has found none.
   loader.manifest = std::move(manifest);
   loader.spec = spec;
-  loader.dtype = *ParseWireDtype(options.dtype);  // The command line took no other word.
+  // The command line took no other word. Bytes and labels are the same in all, and only packed
+  // calls them by their features.
+  loader.dtype = IsOfImages(options) ? WireDtype::kI8 : *ParseWireDtype(options.dtype);
   loader.global_batch_size = options.global_batch_size;
   loader.rank = options.rank.rank;
   loader.world_size = options.rank.world_size;
@@ -77,6 +89,24 @@ void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats) {
   const std::string warning = LaunchesLackSlots(
       options.device.steps_per_launch, *ParseByteSize(options.source.look_ahead), stats.slot_bytes);
   if (!warning.empty()) absl::FPrintF(stderr, "penstock-train: %s\n", warning);
+}
+
+absl::Status CheckImageSpec(const TrainerOptions& options, const ModelConfig& model,
+                            const v1::DecodeSpec& spec) {
+  const size_t length = ImagesOf(model.side).input_bytes;
+  bool has_image = false, has_label = false;
+  for (const v1::TensorSpec& tensor : spec.tensor()) {
+    has_image |=
+        tensor.name() == "image" && tensor.has_bytes() && tensor.bytes().length() == length;
+    has_label |= tensor.name() == "label" && tensor.has_label();
+  }
+  if (has_image && has_label) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--spec ", options.source.spec, " has no ", has_image ? "label" : "image",
+                   " as --model ", options.model, " reads it: bytes called image, ", length,
+                   " of them (", model.side, " x ", model.side,
+                   " pixels of red, green and blue), and a label called label; "
+                   "docs/training.md has such a spec"));
 }
 
 absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,

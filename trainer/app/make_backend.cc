@@ -55,11 +55,11 @@ absl::StatusOr<std::unique_ptr<Device>> FindDevice(const TrainerOptions& options
   return nullptr;
 }
 
-CudaBackendOptions CudaOptions(const TrainerOptions& options, const Device& device,
-                               Communicator& ranks) {
+CudaBackendOptions CudaOptions(const TrainerOptions& options, const ModelConfig& model,
+                               const Device& device, Communicator& ranks) {
   CudaBackendOptions cuda{.shards = options.virtual_shards,
                           .global_rows = options.global_batch_size,
-                          .format = FormatOf(options),
+                          .format = FormatOf(options, model),
                           .bf16 = options.precision == "bf16",
                           .graphs = !options.device.no_graph,
                           .steps_per_launch = options.device.steps_per_launch,
@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
   if (gate != nullptr && gradient_ranks != nullptr) {
     gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks), gate->last());
   }
-  const CudaBackendOptions cuda = CudaOptions(options, *device, HostRanks(ranks, gate));
+  const CudaBackendOptions cuda = CudaOptions(options, model, *device, HostRanks(ranks, gate));
   // Whatever waits for a GPU that hangs: until then the other ranks can hear why.
   auto end_soon = [mark = RankMark(options.rank)](const absl::Status& why) {
     EndProcessWithin(absl::Seconds(15), absl::StrCat("penstock-train: ", mark, why.message()));
@@ -105,7 +105,8 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& o
 
 }  // namespace
 
-InputFormat FormatOf(const TrainerOptions& options) {
+InputFormat FormatOf(const TrainerOptions& options, const ModelConfig& model) {
+  if (model.is_image()) return ImagesOf(model.side);
   if (options.dtype == "packed") return kPackedBoards;
   return options.dtype == "i8" ? kI8Boards : kF32Boards;
 }

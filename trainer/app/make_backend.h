@@ -15,7 +15,7 @@
 namespace penstock {
 
 // Of --dtype.
-InputFormat FormatOf(const TrainerOptions& options);
+InputFormat FormatOf(const TrainerOptions& options, const ModelConfig& model);
 
 // `ranks`, `gate`, around its communicator, and `late` must outlive the backend; where there is a
 // gate, gradients go through one like it. Of a GPU, rank 0 prints what memory it will take. An

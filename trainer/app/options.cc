@@ -25,10 +25,18 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
 }
 
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
-  app.add_option("--model", o.model, "Size of the model")
-      ->check(CLI::IsMember({"tiny", "default", "large"}));
+  app.add_option("--model", o.model,
+                 "tiny, default, large: of boards; vit (72 pixels), vit-small (224): of images")
+      ->check(CLI::IsMember({"tiny", "default", "large", "vit", "vit-small"}));
   app.add_flag("--attention-bias", o.attention_bias,
                "Learn a bias of attention for each layer, head and pair of squares");
+  app.add_option("--classes", o.classes,
+                 "Classes of images; 0: as the model has them, 100 (vit) or 1,000 (vit-small)");
+  app.add_option("--dropout", o.dropout,
+                 "Share of attention's probabilities and of each block's activations that a step "
+                 "leaves out; -1: the model's, 0.1 (vit) or 0");
+  app.add_option("--head-dropout", o.head_dropout,
+                 "The same of what each layer of the head reads; -1: the model's, 0.5 (vit) or 0");
   AddDeviceOptions(app, o.device);
   app.add_option("--gemm", o.gemm, "Matrix multiplication on the CPU")
       ->check(CLI::IsMember({"onednn", "openblas"}));
@@ -147,8 +155,23 @@ absl::Status Complete(TrainerOptions& options) {
   return CheckShardsAndRanks(options.virtual_shards, world_size);
 }
 
+absl::StatusOr<ModelConfig> TrainerOptions::Model() const {
+  PENSTOCK_ASSIGN_OR_RETURN(ModelConfig sizes, ModelConfig::Named(model));
+  sizes.attention_bias = attention_bias;
+  if (classes != 0 && !sizes.is_image()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--classes is of images, and --model ", model, " is of boards"));
+  }
+  if (classes != 0) sizes.classes = classes;
+  if (dropout >= 0) sizes.dropout = dropout;
+  if (head_dropout >= 0) sizes.head_dropout = head_dropout;
+  PENSTOCK_RETURN_IF_ERROR(sizes.Validate());
+  return sizes;
+}
+
 absl::Status TrainerOptions::Validate() const {
   if (manifest.empty()) return absl::InvalidArgumentError("--manifest is required");
+  PENSTOCK_RETURN_IF_ERROR(Model().status());
   if (virtual_shards == 0) return absl::InvalidArgumentError("--virtual-shards must be positive");
   if (global_batch_size == 0 || global_batch_size % virtual_shards != 0) {
     const uint64_t below = global_batch_size / virtual_shards * virtual_shards;

@@ -7,12 +7,14 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "client/flags/source_flags.h"
 #include "metrics/metrics_flags.h"
 #include "trainer/app/device_options.h"
 #include "trainer/app/profile_options.h"
 #include "trainer/app/rank_options.h"
 #include "trainer/backend/cpu/gemm.h"
+#include "trainer/model/model_config.h"
 
 namespace penstock {
 
@@ -23,6 +25,9 @@ struct TrainerOptions {
 
   std::string model = "tiny";
   bool attention_bias = false;
+  uint64_t classes = 0;      // Of images; 0: as many as the model has.
+  double dropout = -1;       // Below 0: the model's.
+  double head_dropout = -1;  // The same.
   DeviceFlags device;
   std::string gemm = std::string(DefaultGemm());
   std::string precision = "fp32";
@@ -64,6 +69,9 @@ struct TrainerOptions {
 
   // kInvalidArgument: a wrong value or combination, naming the option and what it accepts.
   absl::Status Validate() const;
+
+  // What --model and the options of it say. kInvalidArgument: an impossible model.
+  absl::StatusOr<ModelConfig> Model() const;
 
   // Passes over the data; 0: without end.
   uint64_t EpochLimit() const { return epochs == 0 && steps == 0 ? 1 : epochs; }

@@ -64,6 +64,11 @@ absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
                                            const std::vector<std::string>& fens) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint8_t> records, EncodeAll(fens));
   PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
+  if (loaded.info.model.is_image()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        checkpoint, " is of the model ", loaded.info.model.name,
+        ", which classifies images: give one of a model of boards (tiny, default, large)"));
+  }
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<CpuBackend> backend,
                             CpuBackend::Create(loaded.info.model, {.threads = 1, .shards = 1}));
   backend->state() = std::move(loaded.state);

@@ -65,6 +65,18 @@ Json DeviceJson(const DeviceTimes& times) {
   return json;
 }
 
+void AddEvaluation(const Evaluation& evaluation, Json& json) {
+  json["holdout_records"] = evaluation.records;
+  json["holdout_loss"] = evaluation.loss;
+  if (evaluation.hits.has_value()) {
+    json["holdout_accuracy_percent"] = evaluation.accuracy_percent();
+    return;
+  }
+  json["holdout_baseline"] = evaluation.train_mean_loss;
+  json["holdout_own_mean_baseline"] = evaluation.own_mean_loss;
+  json["holdout_below_mean_percent"] = evaluation.below_mean_percent();
+}
+
 }  // namespace
 
 std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers) {
@@ -82,12 +94,17 @@ std::string StepEvent(const StepReport& report, const std::vector<InputServer>& 
 }
 
 std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation) {
-  return JsonText(Json{{"event", "evaluation"},
-                       {"step", step},
-                       {"records", evaluation.records},
-                       {"loss", evaluation.loss},
-                       {"baseline", evaluation.train_mean_loss},
-                       {"own_mean_baseline", evaluation.own_mean_loss}});
+  Json json{{"event", "evaluation"},
+            {"step", step},
+            {"records", evaluation.records},
+            {"loss", evaluation.loss}};
+  if (evaluation.hits.has_value()) {
+    json["accuracy_percent"] = evaluation.accuracy_percent();
+  } else {
+    json["baseline"] = evaluation.train_mean_loss;
+    json["own_mean_baseline"] = evaluation.own_mean_loss;
+  }
+  return JsonText(json);
 }
 
 void WriteStep(EventFile& board, const StepReport& report) {
@@ -102,7 +119,9 @@ void WriteStep(EventFile& board, const StepReport& report) {
 
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation) {
   board.Write(step, {{"holdout/loss", evaluation.loss},
-                     {"holdout/below_mean_percent", evaluation.below_mean_percent()}});
+                     evaluation.hits.has_value()
+                         ? Scalar{"holdout/accuracy_percent", evaluation.accuracy_percent()}
+                         : Scalar{"holdout/below_mean_percent", evaluation.below_mean_percent()}});
 }
 
 Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend, bool packed) {
@@ -130,13 +149,7 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
             {"cursor", summary.cursor},
             {"servers", ServersJson(servers)}};
   if (!summary.digest.empty()) json["digest"] = summary.digest;
-  if (summary.evaluation.has_value()) {
-    json["holdout_records"] = summary.evaluation->records;
-    json["holdout_loss"] = summary.evaluation->loss;
-    json["holdout_baseline"] = summary.evaluation->train_mean_loss;
-    json["holdout_own_mean_baseline"] = summary.evaluation->own_mean_loss;
-    json["holdout_below_mean_percent"] = summary.evaluation->below_mean_percent();
-  }
+  if (summary.evaluation.has_value()) AddEvaluation(*summary.evaluation, json);
   if (summary.best.has_value()) {
     json["best_step"] = summary.best->step;
     json["best_holdout_loss"] = summary.best->loss;

@@ -34,6 +34,7 @@
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/comm/gated_communicator.h"
 #include "trainer/input/board_reader.h"
+#include "trainer/input/image_reader.h"
 #include "trainer/model/initialize.h"
 #include "trainer/profile/memory_table.h"
 #include "trainer/profile/verdict.h"
@@ -67,6 +68,7 @@ class TrainingRun {
   bool WasInterrupted(const absl::Status& status) const;
   absl::Status OpenData();
   absl::Status MakeBackend();
+  absl::Status MakeReader();
   // Rank 0's, on all ranks.
   absl::Status ShareStart();
   absl::Status RestoreOrInitialize(TrainState& state);
@@ -93,8 +95,10 @@ class TrainingRun {
   std::unique_ptr<Backend> backend_;
   std::optional<CheckpointFolder> checkpoints_;
   std::string resumed_from_;  // The checkpoint's file; of rank 0.
+  ModelConfig model_;
   CheckpointInfo info_;
-  MateScoreParams targets_;
+  std::unique_ptr<BatchReader> reader_;
+  std::string targets_;
   HostShards shards_;
   TrainingInputs inputs_;
   std::optional<TrainingWatch> watch_;
@@ -147,18 +151,32 @@ absl::Status TrainingRun::OpenData() {
 }
 
 absl::Status TrainingRun::MakeBackend() {
-  PENSTOCK_ASSIGN_OR_RETURN(info_.model, ModelConfig::Named(options_.model));
-  info_.model.attention_bias = options_.attention_bias;
+  PENSTOCK_ASSIGN_OR_RETURN(model_, options_.Model());
   if (options_.profile.no_allreduce) {
     gate_.emplace(ranks_->communicator(), (inputs_.TotalSteps() + 1) / 2);
   }
   GatedCommunicator* gate = gate_.has_value() ? &*gate_ : nullptr;
   PENSTOCK_ASSIGN_OR_RETURN(backend_,
-                            penstock::MakeBackend(options_, info_.model, *ranks_, gate, late_));
+                            penstock::MakeBackend(options_, model_, *ranks_, gate, late_));
+  return absl::OkStatus();
+}
+
+// What the records are to have, and what is predicted of them.
+absl::Status TrainingRun::MakeReader() {
+  if (model_.is_image()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(options_, model_, inputs_.spec()));
+    reader_ = std::make_unique<ImageReader>(model_.side, model_.classes);
+    targets_ = absl::StrCat(model_.classes, " classes");
+    return absl::OkStatus();
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParamsOf(options_, inputs_.spec()));
+  reader_ = std::make_unique<BoardReader>(params);
+  targets_ = DescribeTargets(params);
   return absl::OkStatus();
 }
 
 void TrainingRun::DescribeRun() {
+  info_.model = model_;
   info_.seed = options_.seed;
   info_.global_batch_size = options_.global_batch_size;
   info_.virtual_shards = options_.virtual_shards;
@@ -166,7 +184,7 @@ void TrainingRun::DescribeRun() {
   info_.compression = options_.ranks.compression;
   info_.accumulate = options_.accumulate;
   info_.world_size = options_.rank.world_size;
-  info_.targets = DescribeTargets(targets_);
+  info_.targets = targets_;
   const BackendDescription backend = backend_->Describe();
   info_.block_rows = backend.block_rows;
   info_.numerics = backend.numerics;
@@ -218,8 +236,7 @@ absl::Status TrainingRun::RestoreOrInitialize(TrainState& state) {
   }
   PENSTOCK_ASSIGN_OR_RETURN(
       std::optional<FoundCheckpoint> found,
-      FindCheckpoint(options_.resume, checkpoints_.has_value() ? &*checkpoints_ : nullptr,
-                     info_.model));
+      FindCheckpoint(options_.resume, checkpoints_.has_value() ? &*checkpoints_ : nullptr, model_));
   if (found.has_value()) return Resume(*std::move(found), state);
   DescribeRun();
   return Initialize(state);
@@ -275,8 +292,8 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
     events_->Write([&] { return EvaluationEvent(step, evaluation); });
     WriteEvaluation(*board_, step, evaluation);
     progress_->Clear();
-    absl::PrintF("step %d: %s (%.4f) over %s records\n", step, evaluation.ToString(),
-                 evaluation.train_mean_loss, Grouped(evaluation.records));
+    absl::PrintF("step %d: %s over %s records\n", step, evaluation.ToString(),
+                 Grouped(evaluation.records));
     std::fflush(stdout);
   };
   return loop;
@@ -284,14 +301,15 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
 
 std::vector<MemoryUse> TrainingRun::MemoryUses() const {
   std::vector<MemoryUse> uses =
-      backend_->MemoryUses(FormatOf(options_), options_.global_batch_size);
+      backend_->MemoryUses(FormatOf(options_, model_), options_.global_batch_size);
   uses.push_back(SlotUse(options_, inputs_.loader().stats()));
   uses.push_back(EngineUse(options_, inputs_.manifest()));
   return uses;
 }
 
 Verdict TrainingRun::JudgeRun(const TrainSummary& summary) const {
-  return JudgeTraining(summary, backend_->Describe(), options_.dtype == "packed");
+  return JudgeTraining(summary, backend_->Describe(),
+                       model_.is_image() || options_.dtype == "packed");
 }
 
 absl::StatusOr<RunResult> TrainingRun::Run() {
@@ -335,7 +353,7 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   watch_->Watch(*backend_);
   late_.Watch(&watch_->recorder());
   PENSTOCK_RETURN_IF_ERROR(OpenData());
-  PENSTOCK_ASSIGN_OR_RETURN(targets_, ScoreParamsOf(options_, inputs_.spec()));
+  PENSTOCK_RETURN_IF_ERROR(MakeReader());
   PENSTOCK_RETURN_IF_ERROR(CompareRanks());
   PENSTOCK_ASSIGN_OR_RETURN(shards_, HostShards::Find(ranks_->communicator(), options_));
   PENSTOCK_RETURN_IF_ERROR(ShareStart());
@@ -347,13 +365,12 @@ absl::StatusOr<RunResult> TrainingRun::RunJoined() {
   if (Leads()) PENSTOCK_RETURN_IF_ERROR(OpenOutputs());
   progress_.emplace(stderr, isatty(STDERR_FILENO) == 1);
 
-  BoardReader reader(targets_);
   const std::unique_ptr<Input> joined = shards_.Join(inputs_.train(), options_, info_.step);
   Input& normal = joined == nullptr ? inputs_.train() : *joined;
   const std::unique_ptr<Input> diagnostic =
       options_.profile.diagnoses() ? watch_->Diagnose(normal, inputs_.TotalSteps()) : nullptr;
   Input& input = diagnostic == nullptr ? normal : *diagnostic;
-  TrainLoop loop(*backend_, reader, input, info_, std::move(loop_options));
+  TrainLoop loop(*backend_, *reader_, input, info_, std::move(loop_options));
   steps_began_ = true;
   absl::StatusOr<TrainSummary> summary = loop.Run();
   progress_->Clear();
@@ -388,7 +405,8 @@ std::string TrainingRun::SavedAs(uint64_t step) const {
 
 absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   const Verdict verdict = JudgeRun(summary);
-  PrintEnd(summary, verdict, watch_->Comparison(), SavedAs(summary.step));
+  PrintEnd(summary, model_.is_image() ? "images" : "positions", verdict, watch_->Comparison(),
+           SavedAs(summary.step));
   // A file that fails is no reason to leave others out.
   absl::Status status = watch_->WriteTrace();
   status.Update(events_->status());

@@ -52,13 +52,13 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
   }
 }
 
-void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::string& comparison,
-              const std::string& saved) {
+void PrintEnd(const TrainSummary& summary, absl::string_view rows, const Verdict& verdict,
+              const std::string& comparison, const std::string& saved) {
   absl::PrintF(
-      "%s after step %d: %s positions in %.1f s, %s positions/s, waiting for input "
+      "%s after step %d: %s %s in %.1f s, %s %s/s, waiting for input "
       "%.2f %% of the time\n",
-      summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions),
-      summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())),
+      summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions), rows,
+      summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())), rows,
       100 * summary.wait_share());
   if (summary.early_stopped) {
     absl::PrintF("stopped early: %s in a row were no better than that of step %d, loss %.4f\n",

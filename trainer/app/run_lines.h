@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "trainer/app/options.h"
 #include "trainer/backend/backend.h"
 #include "trainer/loop/train_loop.h"
@@ -23,9 +24,9 @@ struct StartOfRun {
 
 void PrintStart(const TrainerOptions& options, const StartOfRun& start);
 // `comparison` of a diagnosis; empty if there was none. `saved` is the checkpoint; empty: none has
-// what was trained.
-void PrintEnd(const TrainSummary& summary, const Verdict& verdict, const std::string& comparison,
-              const std::string& saved);
+// what was trained. `rows` are "positions" or "images".
+void PrintEnd(const TrainSummary& summary, absl::string_view rows, const Verdict& verdict,
+              const std::string& comparison, const std::string& saved);
 
 }  // namespace penstock
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/reference/adamw.h"
+#include "kernels/reference/loss.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -12,14 +13,14 @@ namespace penstock {
 absl::Status Backend::Stage(const BatchRows& rows, const UpdateOptions& update, bool last) {
   if (staged_.has_value()) return absl::InternalError("a batch is staged before one is finished");
   staged_ = Staged{rows, update, last, {}};
-  if (rows.targets != nullptr) staged_->scores.assign(rows.targets, rows.targets + rows.rows);
+  if (rows.targets != nullptr) staged_->targets.assign(rows.targets, rows.targets + rows.rows);
   return absl::OkStatus();
 }
 
 absl::StatusOr<StepResult> Backend::Finish() {
   if (!staged_.has_value()) return absl::InternalError("a batch is finished that was not staged");
   Staged batch = *std::exchange(staged_, std::nullopt);
-  if (batch.rows.targets != nullptr) batch.rows.targets = batch.scores.data();
+  if (batch.rows.targets != nullptr) batch.rows.targets = batch.targets.data();
   if (batch.last) return Step(batch.rows, batch.update);
   PENSTOCK_ASSIGN_OR_RETURN(const double loss, Accumulate(batch.rows, batch.update));
   return StepResult{.loss = loss};
@@ -42,6 +43,15 @@ absl::Status CheckFinite(uint64_t step, const StepResult& result) {
                    " and its gradient's norm ", result.gradient_norm,
                    ": training diverged before it; lower the learning rate, add warm-up "
                    "steps or clip the norm"));
+}
+
+double LossSum(size_t results, std::span<const float> predictions, std::span<const float> targets) {
+  if (results == 1) {
+    return reference::SquaredErrorSum(predictions.data(), targets.data(), targets.size());
+  }
+  double sum = 0;
+  for (size_t i = 0; i < targets.size(); ++i) sum += predictions[i * results];
+  return sum;
 }
 
 }  // namespace penstock

@@ -29,10 +29,11 @@ struct UpdateOptions {
   double clip_norm = 0;      // Global norm that gradients are scaled down to; 0: no limit.
   size_t global_rows = 0;    // Of all ranks together; 0: those of this one are all.
   size_t batches = 1;        // Whose mean gradient the update takes: Accumulate()'s and Step()'s.
+  uint64_t random_key = 0;   // Of what this batch leaves out; a hash: of seed, step and batch.
 };
 
 struct StepResult {
-  double loss = 0;           // Mean squared error before the update; summed in double in row order.
+  double loss = 0;           // Mean over the rows before the update; summed in double in row order.
   double gradient_norm = 0;  // Before clipping.
 };
 
@@ -53,7 +54,7 @@ class Backend {
   virtual ~Backend() = default;
 
   // Forward, backward, update. `rows` are this rank's. All ranks call it, and get the same result.
-  // kInvalidArgument: no rows or no scores, or rows that the backend was not made for.
+  // kInvalidArgument: no rows or no targets, or rows that the backend was not made for.
   // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
   // On a GPU of one rank every later step fails then too, until SetState().
   // kUnavailable: another rank ended; the state is unchanged.
@@ -67,7 +68,7 @@ class Backend {
   }
 
   // A batch in three parts, so that a device is sent the next one while it computes. Stage() takes
-  // one, whose rows are borrowed until its Finish(), scores only in the call; `last`: of its step,
+  // one, whose rows are borrowed until its Finish(), targets only in the call; `last`: of its step,
   // the one that updates. Begin() has all computed that are staged. Finish() waits for the oldest
   // that was begun. One rank alone may begin batches before older ones are finished. Errors as
   // Step(), which like Predict(), SetState() and State() is called while none is under way.
@@ -86,7 +87,11 @@ class Backend {
   // Batches that can be staged now.
   virtual size_t room() const { return staged_.has_value() ? 0 : 1; }
 
-  // Forward alone: predictions (rows.rows). Needs no other rank; with its part of `global_rows` a
+  // Numbers of a row in predictions: ModelConfig::results().
+  virtual size_t results() const { return 1; }
+
+  // Forward alone: predictions (rows.rows, results()); where a result is a loss, of the targets.
+  // Needs no other rank; with its part of `global_rows` a
   // rank computes the bits that one rank alone would.
   virtual absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                                size_t global_rows) = 0;
@@ -115,7 +120,7 @@ class Backend {
   // From now on multiplies as `plan` says, the gemm_plan that another rank or run described. Before
   // the first step. kFailedPrecondition: it cannot; nothing is changed.
   virtual absl::Status AdoptGemmPlan(const std::string& plan);
-  // Of the last step: of this rank's rows, and the scores of all ranks' rows in their order.
+  // Of the last step: of this rank's rows, and the targets of all ranks' rows in their order.
   virtual std::span<const float> predictions() const = 0;
   virtual std::span<const float> global_targets() const = 0;
 
@@ -125,7 +130,7 @@ class Backend {
     BatchRows rows;
     UpdateOptions update;
     bool last;
-    std::vector<float> scores;  // Copied.
+    std::vector<float> targets;  // Copied.
   };
   std::optional<Staged> staged_;
 };
@@ -133,6 +138,9 @@ class Backend {
 // kFailedPrecondition unless the loss of step `step` is finite and its gradient's norm at most
 // reference::kLargestGradientNorm.
 absl::Status CheckFinite(uint64_t step, const StepResult& result);
+
+// The losses of rows, summed in double in their order: of `results` numbers a row.
+double LossSum(size_t results, std::span<const float> predictions, std::span<const float> targets);
 
 }  // namespace penstock
 

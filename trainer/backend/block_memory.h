@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "kernels/reference/attention.h"
+#include "records/base/counter_rng.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
@@ -23,6 +24,9 @@ struct BlockMemory {
   const void* input = nullptr;
   const void* flags = nullptr;
   T loss_weight = 0;  // 1 / samples of the global batch.
+  // Of what is left out at random: of this batch, and the place of the block's first row in it.
+  uint64_t random_key = 0;
+  size_t first_row = 0;
   // Gradients of linear weights are written, not added to: nothing of them is read. To the others
   // is always added.
   bool new_weight_gradients = false;
@@ -40,6 +44,11 @@ struct BlockMemory {
   const uint16_t* RoundedAt(const StepProgram& program, const Op& op, size_t index) const {
     if (rounded_parameters == nullptr) return nullptr;
     return rounded_parameters + program.buffers[op.operands[index].buffer].offset;
+  }
+  // The key of an operation that leaves values out.
+  uint64_t KeyOf(const Op& op) const { return DeriveKey(random_key, op.shape.site); }
+  reference::AttentionOptions<T> AttentionOptionsOf(const Op& op, const T* bias) const {
+    return {.bias = bias, .dropout = op.shape.dropout, .key = KeyOf(op), .first_sample = first_row};
   }
   const void* BytesAt(const StepProgram& program, const Op& op, size_t index) const {
     const Buffer& buffer = program.buffers[op.operands[index].buffer];

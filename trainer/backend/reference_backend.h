@@ -4,21 +4,38 @@
 #define PENSTOCK_TRAINER_BACKEND_REFERENCE_BACKEND_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <vector>
 
 #include "kernels/reference/activation.h"
 #include "kernels/reference/attention.h"
 #include "kernels/reference/board_features.h"
+#include "kernels/reference/dropout.h"
+#include "kernels/reference/images.h"
 #include "kernels/reference/layer_norm.h"
 #include "kernels/reference/linear.h"
 #include "kernels/reference/loss.h"
 #include "kernels/reference/pool.h"
 #include "trainer/backend/block_memory.h"
-#include "trainer/model/model_config.h"
+#include "trainer/model/pixel_scale.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
+
+inline reference::GeluForm GeluFormOf(const OpShape& shape) {
+  return shape.erf ? reference::GeluForm::kErf : reference::GeluForm::kTanh;
+}
+
+// Of a program's operations on images, which are square: their patches are too.
+inline reference::ImageShape ImageShapeOf(const OpShape& shape, size_t samples) {
+  const auto across = static_cast<size_t>(std::lround(std::sqrt(shape.rows_per_sample)));
+  return {.samples = samples,
+          .height = across * shape.patch,
+          .width = across * shape.patch,
+          .patch = shape.patch};
+}
 
 template <typename T>
 void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<T>& memory,
@@ -38,6 +55,9 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
     case OpKind::kJoinF32:
       return ref::JoinBoardPlanes(static_cast<const float*>(bytes(0)),
                                   static_cast<const float*>(bytes(1)), samples, at(2));
+    case OpKind::kPatchImages:
+      return ref::NormalizeImages<T>(static_cast<const uint8_t*>(bytes(0)),
+                                     ImageShapeOf(shape, samples), kPixelScale, at(1));
     case OpKind::kLinear:
       return ref::Linear<T>(at(0), at(1), at(2), if_any(4), rows, shape.in, shape.out, at(3));
     case OpKind::kLinearGelu:
@@ -46,17 +66,30 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
     case OpKind::kAddPosition:
       return ref::AddPosition<T>(at(0), samples, shape.rows_per_sample * shape.in, at(1));
     case OpKind::kLayerNorm:
-      return ref::LayerNorm<T>(at(0), at(1), at(2), T(kBoardNormEpsilon), rows, shape.in, at(3),
-                               at(4), at(5));
+      return ref::LayerNorm<T>(at(0), at(1), at(2), T(shape.epsilon), rows, shape.in, at(3), at(4),
+                               at(5));
     case OpKind::kAttention:
       return ref::Attention<T>(at(0), AttentionShapeOf(shape, samples), at(1),
-                               {.bias = if_any(2), .dropout = {}});
+                               memory.AttentionOptionsOf(op, if_any(2)));
     case OpKind::kGelu:
-      return ref::Gelu<T>(at(0), ref::GeluForm::kTanh, rows * shape.in, at(1));
+      return ref::Gelu<T>(at(0), GeluFormOf(shape), rows * shape.in, at(1));
     case OpKind::kMeanPool:
       return ref::MeanPool<T>(at(0), samples, shape.rows_per_sample, shape.in, at(1));
     case OpKind::kTanh:
       return ref::Tanh<T>(at(0), rows * shape.in, at(1));
+    case OpKind::kDropout:
+      return ref::DropOut<T>(at(0), shape.dropout, memory.KeyOf(op),
+                             memory.first_row * shape.rows_per_sample * shape.in, rows * shape.in,
+                             at(1));
+    case OpKind::kAddResidual:
+      return ref::Add<T>(at(0), rows * shape.in, at(1));
+    case OpKind::kClassify:
+      return ref::Classify<T>(at(0), at(1), rows, shape.classes, shape.in, at(2));
+    case OpKind::kCrossEntropyBackward: {
+      const std::vector<T> weights(rows, memory.loss_weight);
+      return ref::SoftmaxCrossEntropyBackward<T>(at(0), at(1), weights.data(), rows, shape.classes,
+                                                 shape.in, at(2));
+    }
     case OpKind::kSquaredErrorBackward:
       return ref::SquaredErrorBackward<T>(at(0), at(1), memory.loss_weight, rows, at(2));
     case OpKind::kTanhBackward:
@@ -64,10 +97,10 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
     case OpKind::kMeanPoolBackward:
       return ref::MeanPoolBackward<T>(at(0), samples, shape.rows_per_sample, shape.in, at(1));
     case OpKind::kGeluBackward:
-      return ref::GeluBackward<T>(at(1), at(0), ref::GeluForm::kTanh, rows * shape.in, at(1));
+      return ref::GeluBackward<T>(at(1), at(0), GeluFormOf(shape), rows * shape.in, at(1));
     case OpKind::kAttentionBackward:
       return ref::AttentionBackward<T>(at(0), at(1), AttentionShapeOf(shape, samples), at(2),
-                                       {.bias = if_any(3), .dropout = {}}, if_any(4));
+                                       memory.AttentionOptionsOf(op, if_any(3)), if_any(4));
     case OpKind::kLayerNormBackward:
       if (op.operands[5].access == Access::kWrite) std::fill_n(at(5), rows * shape.in, T(0));
       return ref::LayerNormBackward<T>(at(0), at(1), at(2), at(3), at(4), rows, shape.in, at(5),

@@ -1,5 +1,6 @@
 #include "trainer/checkpoint/checkpoint.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr char kMagic[] = "PSTRAIN\n";
 constexpr size_t kMagicSize = 8;
-constexpr uint32_t kVersion = 3;  // 1 and 2 are read, too.
+constexpr uint32_t kVersion = 4;  // Those before are read, too.
 constexpr uint32_t kMaxJsonSize = 1 << 20;
 
 struct Header {
@@ -58,8 +59,11 @@ class CheckedWriter {
 };
 
 // Of the oldest program that can read the file: one that knows of no bias refuses the version,
-// where it would take the numbers for damage.
-uint32_t VersionOf(const ModelConfig& model) { return model.attention_bias ? kVersion : 2; }
+// where it would take the numbers for damage; and one that knows of no dropout goes on without.
+uint32_t VersionOf(const ModelConfig& model) {
+  if (model.is_image() || model.dropout != 0 || model.head_dropout != 0) return kVersion;
+  return model.attention_bias ? 3 : 2;
+}
 
 absl::Status WriteAll(AtomicFile& file, const CheckpointInfo& info, const ParameterTable& table,
                       const TrainState& state) {
@@ -114,14 +118,21 @@ absl::Status CheckCrc(std::span<const uint8_t> bytes) {
       absl::StrFormat("CRC-32C computed %08x, stored %08x: the file is damaged", computed, stored));
 }
 
+std::string DescribeImages(const ModelConfig& model) {
+  if (!model.is_image()) return "";
+  return absl::StrCat(", images of ", model.side, " pixels in patches of ", model.patch, ", ",
+                      model.classes, " classes");
+}
+
 std::string Describe(const ModelConfig& model) {
   return absl::StrCat("\"", model.name, "\" (", model.layers, " layers, dim ", model.dim, ", ",
                       model.heads, " heads, hidden ", model.hidden,
-                      model.attention_bias ? ", with attention bias" : "", ")");
+                      model.attention_bias ? ", with attention bias" : "", DescribeImages(model),
+                      ")");
 }
 
 absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
-  if (found == wanted) return absl::OkStatus();
+  if (found.SameParameters(wanted)) return absl::OkStatus();
   std::string advice;
   if (found.name != wanted.name) {
     advice = absl::StrCat("; give --model ", found.name, ", or another folder or file");
@@ -129,6 +140,9 @@ absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
   if (found.attention_bias != wanted.attention_bias) {
     absl::StrAppend(&advice, found.attention_bias ? "; --attention-bias was given then"
                                                   : "; --attention-bias was not given then");
+  }
+  if (found.name == wanted.name && found.classes != wanted.classes) {
+    absl::StrAppend(&advice, "; give --classes ", found.classes);
   }
   return absl::FailedPreconditionError(
       absl::StrCat("of the model ", Describe(found), ", not of ", Describe(wanted), advice));
@@ -147,7 +161,11 @@ const uint8_t* ReadArena(const ParameterTable& table, const uint8_t* from,
 absl::StatusOr<ParameterTable> TableFor(const ModelConfig& model, uint64_t data_size) {
   constexpr size_t kMaxLayers = 4096, kMaxWidth = 1 << 20;
   const bool possible = model.Validate().ok() && model.layers <= kMaxLayers &&
-                        model.dim <= kMaxWidth && model.hidden <= kMaxWidth;
+                        model.dim <= kMaxWidth && model.hidden <= kMaxWidth &&
+                        model.width() <= kMaxWidth && model.side <= kMaxWidth &&
+                        model.head.size() <= kMaxLayers &&
+                        std::all_of(model.head.begin(), model.head.end(),
+                                    [](size_t width) { return width > 0 && width <= kMaxWidth; });
   if (possible) {
     ParameterTable table = ParameterTable::For(model);
     if (data_size == 3 * sizeof(float) * table.parameter_count()) return table;

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Nothing is said of a bias that is not there: files of models without one stay as they were.
+// Nothing is said of what is not there: files of models without it stay as they were.
 nlohmann::json ModelToJson(const ModelConfig& model) {
   nlohmann::json json{{"name", model.name},
                       {"layers", model.layers},
@@ -18,12 +18,34 @@ nlohmann::json ModelToJson(const ModelConfig& model) {
                       {"heads", model.heads},
                       {"hidden", model.hidden}};
   if (model.attention_bias) json["attention_bias"] = true;
+  if (model.dropout != 0) json["dropout"] = model.dropout;
+  if (model.head_dropout != 0) json["head_dropout"] = model.head_dropout;
+  if (!model.is_image()) return json;
+  json["image"] = {{"side", model.side},
+                   {"patch", model.patch},
+                   {"classes", model.classes},
+                   {"attention_width", model.attention_width},
+                   {"head", model.head},
+                   {"flatten", model.flatten},
+                   {"gelu_twice", model.gelu_twice}};
   return json;
 }
 
 ModelConfig ModelFromJson(const nlohmann::json& json) {
-  return {json.at("name"),  json.at("layers"), json.at("dim"),
-          json.at("heads"), json.at("hidden"), json.value("attention_bias", false)};
+  ModelConfig model{json.at("name"),  json.at("layers"), json.at("dim"),
+                    json.at("heads"), json.at("hidden"), json.value("attention_bias", false)};
+  model.dropout = json.value("dropout", 0.0);
+  model.head_dropout = json.value("head_dropout", 0.0);
+  const auto image = json.find("image");
+  if (image == json.end()) return model;
+  model.side = image->at("side");
+  model.patch = image->at("patch");
+  model.classes = image->at("classes");
+  model.attention_width = image->at("attention_width");
+  model.head = image->at("head").get<std::vector<size_t>>();
+  model.flatten = image->at("flatten");
+  model.gelu_twice = image->at("gelu_twice");
+  return model;
 }
 
 nlohmann::json BestToJson(const BestEvaluation& best) {

@@ -145,10 +145,10 @@ TEST_F(CheckpointTest, RefusesLengthsBeyondTheFile) {
 TEST_F(CheckpointTest, RefusesANewerVersion) {
   ASSERT_OK(Save());
   std::string newer = ReadBytes();
-  newer[8] = 4;
+  newer[8] = 5;
   EXPECT_THAT(LoadBytes(Sealed(newer)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("version 4, this program reads versions 1 to 3")));
+                       HasSubstr("version 5, this program reads versions 1 to 4")));
 }
 
 // Written by hand: header, the JSON that version 1 had, numbers, CRC.

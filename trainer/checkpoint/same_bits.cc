@@ -27,6 +27,10 @@ class Differences {
 std::vector<std::string> BitDifferences(const CheckpointInfo& then, const CheckpointInfo& now) {
   Differences differences;
   differences.Compare("--global-batch-size", then.global_batch_size, now.global_batch_size);
+  differences.Compare("--dropout", absl::StrCat(then.model.dropout),
+                      absl::StrCat(now.model.dropout));
+  differences.Compare("--head-dropout", absl::StrCat(then.model.head_dropout),
+                      absl::StrCat(now.model.head_dropout));
   differences.Compare("--virtual-shards", then.virtual_shards, now.virtual_shards);
   differences.Compare("the mate_score of --spec", then.targets, now.targets);
   differences.Compare("the block size", then.block_rows, now.block_rows);

@@ -5,22 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/reference/board_features.h"
+#include "records/base/status.h"
 
 namespace penstock {
 namespace {
 
-bool Is(const InputTensor* tensor, Dtype dtype, size_t row_bytes) {
-  return tensor != nullptr && tensor->dtype == dtype && tensor->row_bytes == row_bytes;
-}
-
 absl::Status Unsupported(const InputBatch& batch) {
-  std::string got;
-  for (const InputTensor& tensor : batch.tensors) {
-    absl::StrAppend(&got, got.empty() ? "" : ", ", tensor.name, " ", DtypeName(tensor.dtype),
-                    " of ", tensor.row_bytes, " bytes a row");
-  }
   return absl::InvalidArgumentError(
-      absl::StrCat("the board model cannot read these tensors: ", got,
+      absl::StrCat("the board model cannot read these tensors: ", DescribeTensors(batch),
                    "; it takes packed d (u8, 194) and s (i64), or planes (64 x 24) and flags (10) "
                    "as i8 or f32 with score (f32): use --dtype packed, i8 or f32"));
 }
@@ -28,20 +20,15 @@ absl::Status Unsupported(const InputBatch& batch) {
 }  // namespace
 
 absl::StatusOr<BatchRows> BoardReader::Read(const InputBatch& batch) {
-  for (const InputTensor& tensor : batch.tensors) {
-    if (tensor.bytes.size() != batch.rows * tensor.row_bytes) {
-      return absl::InternalError(absl::StrCat("tensor ", tensor.name, " has ", tensor.bytes.size(),
-                                              " bytes for ", batch.rows, " rows of ",
-                                              tensor.row_bytes));
-    }
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckRowBytes(batch));
   return batch.tensor("d") != nullptr ? ReadPacked(batch) : ReadDecoded(batch);
 }
 
 absl::StatusOr<BatchRows> BoardReader::ReadPacked(const InputBatch& batch) {
   const InputTensor* d = batch.tensor("d");
   const InputTensor* s = batch.tensor("s");
-  if (!Is(d, Dtype::kU8, reference::kPackedBoardBytes) || !Is(s, Dtype::kI64, sizeof(int64_t))) {
+  if (!IsTensor(d, Dtype::kU8, reference::kPackedBoardBytes) ||
+      !IsTensor(s, Dtype::kI64, sizeof(int64_t))) {
     return Unsupported(batch);
   }
   scores_.resize(batch.rows);
@@ -67,8 +54,9 @@ absl::StatusOr<BatchRows> BoardReader::ReadDecoded(const InputBatch& batch) {
   const InputTensor* score = batch.tensor("score");
   for (InputFormat format : {kI8Boards, kF32Boards}) {
     const Dtype dtype = format == kI8Boards ? Dtype::kI8 : Dtype::kF32;
-    if (!Is(planes, dtype, format.input_bytes) || !Is(flags, dtype, format.flags_bytes) ||
-        !Is(score, Dtype::kF32, sizeof(float))) {
+    if (!IsTensor(planes, dtype, format.input_bytes) ||
+        !IsTensor(flags, dtype, format.flags_bytes) ||
+        !IsTensor(score, Dtype::kF32, sizeof(float))) {
       continue;
     }
     scores_.resize(batch.rows);

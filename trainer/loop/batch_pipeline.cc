@@ -35,7 +35,7 @@ absl::Status BatchPipeline::Stage() {
     ended_ = intent;
     return absl::OkStatus();
   }
-  next.update = options_.update(next_step_ - 1);
+  next.update = options_.update(next_step_ - 1, next_batch_);
   next.update.global_rows = next.batch.global_rows;
   next.update.batches = options_.accumulate;
   next.last = next_batch_ == options_.accumulate;

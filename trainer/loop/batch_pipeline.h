@@ -22,8 +22,8 @@ namespace penstock {
 struct PipelineOptions {
   uint64_t accumulate = 1;   // Batches of a step.
   uint64_t total_steps = 0;  // 0: until the input ends.
-  // Of the step after `steps` of them.
-  std::function<UpdateOptions(uint64_t steps)> update = {};
+  // Of batch `batch` (counted from 1) of the step after `steps` of them.
+  std::function<UpdateOptions(uint64_t steps, uint64_t batch)> update = {};
   // Whether something is due after step `step`: none is begun before that is done.
   std::function<bool(uint64_t step)> is_due = {};
   std::function<bool()> should_stop = {};

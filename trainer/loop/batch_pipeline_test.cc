@@ -112,7 +112,7 @@ class BatchPipelineTest : public testing::Test {
     RecordingBackend backend(launch);
     backend.busy = busy_;
     backend.set_recorder(&recorder_);
-    options.update = [](uint64_t steps) {
+    options.update = [](uint64_t steps, uint64_t) {
       return UpdateOptions{.learning_rate = static_cast<double>(steps)};
     };
     if (!options.is_due) options.is_due = [](uint64_t) { return false; };

@@ -13,20 +13,32 @@
 namespace penstock {
 
 std::string Evaluation::ToString() const {
+  if (hits.has_value()) {
+    return absl::StrFormat("held-out loss %.4f, %.1f %% of the images right", loss,
+                           accuracy_percent());
+  }
   const double percent = below_mean_percent();
-  return absl::StrFormat("held-out loss %.4f, %.1f %% %s predicting the mean", loss,
-                         percent < 0 ? -percent : percent, percent < 0 ? "above" : "below");
+  return absl::StrFormat("held-out loss %.4f, %.1f %% %s predicting the mean (%.4f)", loss,
+                         percent < 0 ? -percent : percent, percent < 0 ? "above" : "below",
+                         train_mean_loss);
 }
 
 namespace {
 
 // Sums over rows, in their order.
 struct Sums {
-  uint64_t records = 0;
+  uint64_t records = 0, classified = 0, hits = 0;
   double errors = 0, from_train_mean = 0, scores = 0, squares = 0;
 
-  void Add(std::span<const float> predictions, std::span<const float> row_scores,
+  // Of `results` numbers a row.
+  void Add(size_t results, std::span<const float> predictions, std::span<const float> targets,
            double train_mean) {
+    results == 1 ? AddScores(predictions, targets, train_mean)
+                 : AddClasses(results, predictions, targets);
+    records += targets.size();
+  }
+  void AddScores(std::span<const float> predictions, std::span<const float> row_scores,
+                 double train_mean) {
     for (size_t i = 0; i < row_scores.size(); ++i) {
       const double score = row_scores[i], error = predictions[i] - score;
       errors += error * error;
@@ -34,10 +46,19 @@ struct Sums {
       scores += score;
       squares += score * score;
     }
-    records += row_scores.size();
+  }
+  void AddClasses(size_t results, std::span<const float> predictions,
+                  std::span<const float> classes) {
+    for (size_t i = 0; i < classes.size(); ++i) {
+      errors += predictions[i * results];
+      hits += predictions[i * results + 1] == classes[i];
+    }
+    classified += classes.size();
   }
   void Add(const Sums& others) {
     records += others.records;
+    classified += others.classified;
+    hits += others.hits;
     errors += others.errors;
     from_train_mean += others.from_train_mean;
     scores += others.scores;
@@ -50,6 +71,7 @@ struct Sums {
           "there are no held-out records: index the data with --holdout 5%");
     }
     const auto count = static_cast<double>(records);
+    if (classified > 0) return Evaluation{.records = records, .loss = errors / count, .hits = hits};
     return Evaluation{.records = records,
                       .loss = errors / count,
                       .train_mean_loss = from_train_mean / count,
@@ -67,16 +89,18 @@ class BatchPredictor {
     PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, reader_.Read(batch));
     const size_t global = batch.global_rows == 0 ? batch.rows : batch.global_rows;
     const size_t first = FirstRowOf(ranks_.rank(), ranks_.size(), global);
-    predictions.resize(global);
-    scores.resize(global);
-    PENSTOCK_RETURN_IF_ERROR(
-        backend_.Predict(rows, std::span<float>(predictions).subspan(first, rows.rows), global));
-    std::copy_n(rows.targets, rows.rows, scores.data() + first);
-    const std::span<float> arrays[] = {predictions, scores};
-    return GatherRows(ranks_, arrays);
+    const size_t results = backend_.results();
+    predictions.resize(global * results);
+    targets.resize(global);
+    const std::span<float> own =
+        std::span(predictions).subspan(first * results, rows.rows * results);
+    PENSTOCK_RETURN_IF_ERROR(backend_.Predict(rows, own, global));
+    std::copy_n(rows.targets, rows.rows, targets.data() + first);
+    const std::span<float> arrays[] = {predictions, targets};
+    return GatherRows(ranks_, global, arrays);
   }
 
-  std::vector<float> predictions, scores;  // Of all ranks' rows.
+  std::vector<float> predictions, targets;  // Of all ranks' rows.
 
  private:
   Backend& backend_;
@@ -90,10 +114,10 @@ absl::Status PredictOwn(Backend& backend, BatchReader& reader, const InputBatch&
                         size_t ranks, double train_mean, std::vector<float>& predictions,
                         Sums& sums) {
   PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, reader.Read(batch));
-  predictions.resize(rows.rows);
+  predictions.resize(rows.rows * backend.results());
   if (rows.rows == 0) return absl::OkStatus();
   PENSTOCK_RETURN_IF_ERROR(backend.Predict(rows, predictions, rows.rows * ranks));
-  sums.Add(predictions, {rows.targets, rows.rows}, train_mean);
+  sums.Add(backend.results(), predictions, {rows.targets, rows.rows}, train_mean);
   return absl::OkStatus();
 }
 
@@ -132,7 +156,7 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BatchReader& reader, Input
     PENSTOCK_RETURN_IF_ERROR(EndTogether(agreed, status, together));
     if (agreed.intent == Intent::kEnd) return sums.Result();
     PENSTOCK_RETURN_IF_ERROR(predictor.Run(batch));
-    sums.Add(predictor.predictions, predictor.scores, train_mean);
+    sums.Add(backend.results(), predictor.predictions, predictor.targets, train_mean);
   }
 }
 

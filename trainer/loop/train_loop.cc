@@ -6,10 +6,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/counter_rng.h"
 #include "records/base/status.h"
 
 namespace penstock {
 namespace {
+
+// Sets what training leaves out apart from what else is keyed by the same seed.
+constexpr uint64_t kDropoutTag = 0x64726f70;  // "drop"
 
 // Of held-out records that one rank could not open: all ranks are told, as of a batch.
 class NoInput final : public Input {
@@ -125,10 +129,12 @@ PipelineOptions TrainLoop::ForPipeline() {
   PipelineOptions options{.accumulate = options_.accumulate,
                           .total_steps = options_.total_steps,
                           .should_stop = options_.should_stop};
-  options.update = [this](uint64_t steps) {
-    return UpdateOptions{.learning_rate = options_.schedule.At(steps),
-                         .decay_rate = options_.decay_rate,
-                         .clip_norm = options_.clip_norm};
+  options.update = [this](uint64_t steps, uint64_t batch) {
+    return UpdateOptions{
+        .learning_rate = options_.schedule.At(steps),
+        .decay_rate = options_.decay_rate,
+        .clip_norm = options_.clip_norm,
+        .random_key = DeriveKey(DeriveKey(DeriveKey(info_.seed, kDropoutTag), steps), batch)};
   };
   options.is_due = [this](uint64_t step) { return IsDue(step); };
   return options;
@@ -183,9 +189,9 @@ absl::Status TrainLoop::TrainOn(const PipelinedBatch& next, StepReport& report) 
   if (!result.ok()) return Diverged(result.status(), next.batch);
   report.loss += result->loss / static_cast<double>(options_.accumulate);
   report.gradient_norm = result->gradient_norm;
-  const std::span<const float> scores = backend_.global_targets();
-  report.rows += scores.size();
-  score_sum_ = std::accumulate(scores.begin(), scores.end(), score_sum_);
+  const std::span<const float> targets = backend_.global_targets();
+  report.rows += targets.size();
+  score_sum_ = std::accumulate(targets.begin(), targets.end(), score_sum_);
   if (!next.last) return absl::OkStatus();
   info_.step = backend_.steps();
   info_.cursor = next.batch.cursor;

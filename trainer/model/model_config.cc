@@ -3,22 +3,102 @@
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
+namespace {
+
+constexpr size_t kChannels = 3;
+
+// The ViT of the Keras examples ("Image classification with Vision Transformer"), for CIFAR-100.
+ModelConfig KerasVit() {
+  ModelConfig config{"vit", 8, 64, 4, 128};
+  config.attention_width = 256;
+  config.side = 72;
+  config.patch = 6;
+  config.classes = 100;
+  config.head = {2048, 1024};
+  config.flatten = true;
+  config.gelu_twice = true;
+  config.dropout = 0.1;
+  config.head_dropout = 0.5;
+  return config;
+}
+
+// ViT-S/16 without a class token: the mean over tokens in its place (arXiv:2205.01580).
+ModelConfig SmallVit() {
+  ModelConfig config{"vit-small", 12, 384, 6, 1536};
+  config.side = 224;
+  config.patch = 16;
+  config.classes = 1000;
+  return config;
+}
+
+absl::Status CheckImages(const ModelConfig& config) {
+  if (config.attention_bias) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model ", config.name, " is of images: a bias of attention is for boards alone"));
+  }
+  if (config.patch == 0 || config.side % config.patch != 0 || config.tokens() > kMostTokens) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "model ", config.name, ": images of ", config.side, " pixels in patches of ", config.patch,
+        ": the patch must divide the side, in ", kMostTokens, " patches at most"));
+  }
+  if (config.classes >= 2 && config.classes <= kMostClasses) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("model ", config.name, ": ", config.classes,
+                                                 " classes; give 2 to ", kMostClasses));
+}
+
+absl::Status CheckDropout(const ModelConfig& config) {
+  for (double rate : {config.dropout, config.head_dropout}) {
+    if (rate >= 0 && rate < 1) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("model ", config.name, ": a dropout of ", rate, "; give 0 to below 1"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+size_t ModelConfig::tokens() const {
+  return is_image() ? (side / patch) * (side / patch) : kBoardTokens;
+}
+
+size_t ModelConfig::inputs() const { return is_image() ? patch * patch * kChannels : kBoardInputs; }
+
+size_t ModelConfig::outputs() const { return is_image() ? classes : 1; }
+
+std::vector<size_t> ModelConfig::head_widths() const {
+  return is_image() ? head : std::vector<size_t>{dim};
+}
 
 absl::StatusOr<ModelConfig> ModelConfig::Named(absl::string_view name) {
   if (name == "tiny") return ModelConfig{"tiny", 4, 64, 4, 128};
   if (name == "default") return ModelConfig{"default", 8, 256, 8, 512};
   if (name == "large") return ModelConfig{"large", 12, 512, 16, 2048};
+  if (name == "vit") return KerasVit();
+  if (name == "vit-small") return SmallVit();
   return absl::InvalidArgumentError(
-      absl::StrCat("no model is called \"", name, "\"; there are tiny, default and large"));
+      absl::StrCat("no model is called \"", name,
+                   "\"; there are tiny, default and large for boards, vit and vit-small for "
+                   "images"));
 }
 
 absl::Status ModelConfig::Validate() const {
-  if (layers == 0 || dim == 0 || heads == 0 || hidden == 0 || dim % heads != 0) {
+  if (layers == 0 || dim == 0 || heads == 0 || hidden == 0 || width() % heads != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "model ", name, ": ", layers, " layers, dim ", dim, ", ", heads, " heads, hidden ", hidden,
-        ": none may be zero, and the heads must divide dim"));
+        ": none may be zero, and the heads must divide ",
+        attention_width == 0 ? "dim" : absl::StrCat("the attention's width ", width())));
   }
-  return absl::OkStatus();
+  if (is_image()) {
+    if (absl::Status images = CheckImages(*this); !images.ok()) return images;
+  }
+  return CheckDropout(*this);
+}
+
+bool ModelConfig::SameParameters(const ModelConfig& other) const {
+  ModelConfig alike = other;
+  alike.dropout = dropout;
+  alike.head_dropout = head_dropout;
+  return alike == *this;
 }
 
 }  // namespace penstock

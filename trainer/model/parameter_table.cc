@@ -6,28 +6,46 @@
 
 namespace penstock {
 
-ParameterTable ParameterTable::For(const ModelConfig& config, const ModelWidths& widths) {
+ModelWidths ModelWidths::Of(const ModelConfig& config, size_t multiple) {
+  auto rounded = [multiple](size_t columns) {
+    return (columns + multiple - 1) / multiple * multiple;
+  };
+  return {rounded(config.inputs()), rounded(config.outputs())};
+}
+
+ParameterTable ParameterTable::For(const ModelConfig& config, size_t multiple) {
+  const ModelWidths widths = ModelWidths::Of(config, multiple);
   ParameterTable table;
   const auto dim = static_cast<uint32_t>(config.dim);
+  const auto tokens = static_cast<uint32_t>(config.tokens());
   table.AddLinear("embed", widths.inputs, dim);
-  table.Add("position", ParameterKind::kPosition, {kBoardTokens, dim});
+  table.Add("position", ParameterKind::kPosition, {tokens, dim});
   for (size_t layer = 0; layer < config.layers; ++layer) {
     const std::string block = absl::StrCat("blocks.", layer);
     table.AddNorm(block + ".norm1", dim);
-    table.AddLinear(block + ".qkv", dim, 3 * dim);
+    table.AddLinear(block + ".qkv", dim, 3 * config.width());
     if (config.attention_bias) {
       table.Add(block + ".attention_bias", ParameterKind::kAttentionBias,
-                {static_cast<uint32_t>(config.heads), kBoardTokens, kBoardTokens});
+                {static_cast<uint32_t>(config.heads), tokens, tokens});
     }
-    table.AddLinear(block + ".proj", dim, dim);
+    table.AddLinear(block + ".proj", config.width(), dim);
     table.AddNorm(block + ".norm2", dim);
     table.AddLinear(block + ".fc1", dim, config.hidden);
     table.AddLinear(block + ".fc2", config.hidden, dim);
   }
   table.AddNorm("norm", dim);
-  table.AddLinear("head.fc1", dim, dim);
-  table.AddLinear("head.fc2", dim, widths.outputs);
+  table.AddHead(config, widths.outputs);
   return table;
+}
+
+void ParameterTable::AddHead(const ModelConfig& config, size_t outputs) {
+  size_t in = config.flatten ? config.tokens() * config.dim : config.dim;
+  size_t layer = 1;
+  for (size_t width : config.head_widths()) {
+    AddLinear(absl::StrCat("head.fc", layer++), in, width);
+    in = width;
+  }
+  AddLinear(absl::StrCat("head.fc", layer), in, outputs);
 }
 
 const Parameter& ParameterTable::at(absl::string_view name) const {

@@ -37,19 +37,21 @@ struct Parameter {
 
 inline constexpr size_t kArenaAlignment = 16;  // Floats: 64 bytes.
 
-// How wide the first layer's rows and the last layer's output are: as the model has them, or wider
-// where a device wants rows of whole vectors. What is added is zero, stays zero and changes
-// nothing.
+// How wide the first layer's rows and the last layer's output are: as the model has them, or
+// rounded up to a multiple where a device wants rows of whole vectors. What is added is zero, stays
+// zero and changes nothing.
 struct ModelWidths {
-  size_t inputs = kBoardInputs;
-  size_t outputs = 1;
+  size_t inputs = 0;
+  size_t outputs = 0;
+
+  static ModelWidths Of(const ModelConfig& config, size_t multiple = 1);
 };
 
 // Immutable once built.
 class ParameterTable {
  public:
-  // The names and their order are the same for all widths.
-  static ParameterTable For(const ModelConfig& config, const ModelWidths& widths = {});
+  // With ModelWidths::Of(config, multiple); the names and their order are the same for all.
+  static ParameterTable For(const ModelConfig& config, size_t multiple = 1);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   // REQUIRES: the name is in the table.
@@ -62,6 +64,7 @@ class ParameterTable {
   void Add(std::string name, ParameterKind kind, std::vector<uint32_t> shape, size_t fan_in = 0);
   void AddLinear(absl::string_view name, size_t in, size_t out);
   void AddNorm(absl::string_view name, size_t dim);
+  void AddHead(const ModelConfig& config, size_t outputs);
 
   std::vector<Parameter> parameters_;
   size_t parameter_count_ = 0;

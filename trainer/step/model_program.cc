@@ -21,13 +21,30 @@ struct Norm {
 
 struct Block {
   Norm norm1, norm2;
-  BufferId qkv, attention, hidden, gelu;
+  BufferId qkv, attention;
+  BufferId hidden, mid;  // Of the MLP: before its GELU, and what the second layer reads.
+  BufferId second;       // Before a second GELU.
+};
+
+// A layer of the head: what it reads, and what of it goes into a GELU.
+struct HeadLayer {
+  std::string name;
+  BufferId x, y;
+};
+
+// Places of dropout in a block.
+constexpr uint32_t kAttentionSite = 0, kFirstSite = 1, kSecondSite = 2, kSitesOfBlock = 3;
+
+// Matrices of a sample: their rows, and the columns of one.
+struct Extent {
+  size_t rows, columns;
+  size_t size() const { return rows * columns; }
 };
 
 class Builder {
  public:
-  Builder(const ModelConfig& config, const ParameterTable& table, size_t rows)
-      : config_(config), table_(table) {
+  Builder(const ModelConfig& config, const ParameterTable& table, size_t rows, bool trains)
+      : config_(config), table_(table), trains_(trains) {
     program_.rows = rows;
   }
 
@@ -72,38 +89,92 @@ class Builder {
   BufferId Linear(const std::string& name, BufferId x, size_t tokens);
   BufferId LinearOnto(const std::string& name, BufferId x, BufferId residual);
   Norm LayerNorm(const std::string& name, BufferId x);
-  BufferId Gelu(BufferId x, size_t tokens, size_t width);
+  BufferId Gelu(BufferId x, Extent extent);
+  // x itself where nothing is left out.
+  BufferId Drop(BufferId x, Extent extent, double rate, uint32_t site);
+  BufferId DropOrCopy(BufferId x, Extent extent, double rate, uint32_t site);
+  void Attend(const std::string& name, Block& block, uint32_t site);
   BufferId ForwardBlock(size_t layer, BufferId x);
+  BufferId ForwardMlp(size_t layer, Block& block, BufferId residual);
+  void ForwardHead();
 
   // The gradient by the input of a linear layer, and those by its weight and bias.
   BufferId LinearBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens);
   void WeightBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens);
   void LayerNormBackward(const Norm& norm, BufferId dy, BufferId dx, Access access);
-  void GeluBackward(BufferId x, BufferId dy, size_t tokens, size_t width);
+  void GeluBackward(BufferId x, BufferId dy, Extent extent);
+  void AttendBackward(const std::string& name, const Block& block, BufferId dy, BufferId dqkv,
+                      uint32_t site);
   void BackwardBlock(size_t layer, BufferId dx);
+  BufferId BackwardMlp(size_t layer, const Block& block, BufferId dx);
+  BufferId LossBackward();
+  BufferId BackwardHead();
 
   size_t InOf(const std::string& name) { return table_.at(name + ".weight").shape[1]; }
   size_t OutOf(const std::string& name) { return table_.at(name + ".weight").shape[0]; }
+  Extent Tokens(size_t columns) const { return {config_.tokens(), columns}; }
+  OpShape ShapeOf(Extent extent) const {
+    return {.rows_per_sample = extent.rows, .in = extent.columns};
+  }
+  OpShape GeluShape(Extent extent) const {
+    OpShape shape = ShapeOf(extent);
+    shape.erf = config_.is_image();
+    return shape;
+  }
+  OpShape NormShape() const {
+    OpShape shape = ShapeOf(Tokens(config_.dim));
+    shape.epsilon = config_.norm_epsilon();
+    return shape;
+  }
+  OpShape AttentionShape(uint32_t site) const {
+    OpShape shape = ShapeOf(Tokens(config_.width()));
+    shape.heads = config_.heads;
+    shape.dropout = DropoutOf(config_.dropout);
+    shape.site = site;
+    return shape;
+  }
+  OpShape ScoreShape(size_t columns) const {
+    return {.rows_per_sample = 1, .in = columns, .out = columns, .classes = config_.classes};
+  }
+  Dropout DropoutOf(double rate) const { return trains_ ? Dropout::OfRate(rate) : Dropout{}; }
+  uint32_t SiteOf(size_t layer, uint32_t of_block) const {
+    return static_cast<uint32_t>(layer) * kSitesOfBlock + of_block;
+  }
+  uint32_t HeadSite(size_t layer) const {
+    return static_cast<uint32_t>(config_.layers * kSitesOfBlock + layer);
+  }
+  // Whether something stands between the MLP and the sum with its input.
+  bool MlpEndsApart() const { return config_.gelu_twice || DropoutOf(config_.dropout).active(); }
 
   const ModelConfig& config_;
   const ParameterTable& table_;
+  const bool trains_;
   StepProgram program_;
   std::map<std::pair<Arena, std::string>, BufferId> parameters_;
   std::vector<Block> blocks_;
+  std::vector<HeadLayer> head_;
   Norm norm_;
-  BufferId features_, pooled_, head_hidden_, head_gelu_, predictions_;
+  BufferId features_, predictions_, targets_;
 };
 
 void Builder::Expand(InputFormat format) {
-  features_ = Activation("features", kBoardTokens * InOf("embed"));
-  if (format == kPackedBoards) {
-    const BufferId packed = Add("packed", Arena::kInput, 0, program_.rows * 194);
-    return Emit(OpKind::kExpandPacked, {}, {{packed, kR}, {features_, kW}});
+  features_ = Activation("features", config_.tokens() * InOf("embed"));
+  const BufferId input = Add("input", Arena::kInput, 0, program_.rows * format.input_bytes);
+  switch (format.kind) {
+    case InputKind::kPackedBoard:
+      return Emit(OpKind::kExpandPacked, {}, {{input, kR}, {features_, kW}});
+    case InputKind::kImage: {
+      OpShape shape = ShapeOf(Tokens(InOf("embed")));
+      shape.patch = config_.patch;
+      return Emit(OpKind::kPatchImages, shape, {{input, kR}, {features_, kW}});
+    }
+    case InputKind::kI8Board:
+    case InputKind::kF32Board:
+      break;
   }
-  const BufferId planes = Add("planes", Arena::kInput, 0, program_.rows * kBoardTokens * 24);
-  const BufferId flags = Add("flags", Arena::kFlags, 0, program_.rows * 10);
-  Emit(format == kI8Boards ? OpKind::kJoinI8 : OpKind::kJoinF32, {},
-       {{planes, kR}, {flags, kR}, {features_, kW}});
+  const BufferId flags = Add("flags", Arena::kFlags, 0, program_.rows * format.flags_bytes);
+  Emit(format.kind == InputKind::kI8Board ? OpKind::kJoinI8 : OpKind::kJoinF32, {},
+       {{input, kR}, {flags, kR}, {features_, kW}});
 }
 
 BufferId Builder::Linear(const std::string& name, BufferId x, size_t tokens) {
@@ -114,15 +185,16 @@ BufferId Builder::Linear(const std::string& name, BufferId x, size_t tokens) {
 }
 
 BufferId Builder::LinearOnto(const std::string& name, BufferId x, BufferId residual) {
-  const BufferId y = Linear(name, x, kBoardTokens);
+  const BufferId y = Linear(name, x, config_.tokens());
   AddOperand(residual, kR);
   return y;
 }
 
 Norm Builder::LayerNorm(const std::string& name, BufferId x) {
-  Norm norm{name, x, Activation(name, kBoardTokens * config_.dim),
-            Activation(name + " mean", kBoardTokens), Activation(name + " rstd", kBoardTokens)};
-  Emit(OpKind::kLayerNorm, {.rows_per_sample = kBoardTokens, .in = config_.dim},
+  const size_t tokens = config_.tokens();
+  Norm norm{name, x, Activation(name, tokens * config_.dim), Activation(name + " mean", tokens),
+            Activation(name + " rstd", tokens)};
+  Emit(OpKind::kLayerNorm, NormShape(),
        {{x, kR},
         {Value(name + ".weight"), kR},
         {Value(name + ".bias"), kR},
@@ -132,9 +204,41 @@ Norm Builder::LayerNorm(const std::string& name, BufferId x) {
   return norm;
 }
 
-BufferId Builder::Gelu(BufferId x, size_t tokens, size_t width) {
-  const BufferId y = Activation(program_.buffers[x].name + " gelu", tokens * width);
-  Emit(OpKind::kGelu, {.rows_per_sample = tokens, .in = width}, {{x, kR}, {y, kW}});
+BufferId Builder::Gelu(BufferId x, Extent extent) {
+  const BufferId y = Activation(program_.buffers[x].name + " gelu", extent.size());
+  Emit(OpKind::kGelu, GeluShape(extent), {{x, kR}, {y, kW}});
+  return y;
+}
+
+BufferId Builder::Drop(BufferId x, Extent extent, double rate, uint32_t site) {
+  return DropoutOf(rate).active() ? DropOrCopy(x, extent, rate, site) : x;
+}
+
+BufferId Builder::DropOrCopy(BufferId x, Extent extent, double rate, uint32_t site) {
+  OpShape shape = ShapeOf(extent);
+  shape.dropout = DropoutOf(rate);
+  shape.site = site;
+  const BufferId y = Activation(program_.buffers[x].name + " dropout", extent.size());
+  Emit(OpKind::kDropout, shape, {{x, kR}, {y, kW}});
+  return y;
+}
+
+void Builder::Attend(const std::string& name, Block& block, uint32_t site) {
+  block.attention = Activation(name + ".attention", config_.tokens() * config_.width());
+  Emit(OpKind::kAttention, AttentionShape(site), {{block.qkv, kR}, {block.attention, kW}});
+  if (config_.attention_bias) AddOperand(Value(name + ".attention_bias"), kR);
+}
+
+BufferId Builder::ForwardMlp(size_t layer, Block& block, BufferId residual) {
+  const std::string name = absl::StrCat("blocks.", layer);
+  const Extent hidden = Tokens(config_.hidden), dim = Tokens(config_.dim);
+  block.hidden = Linear(name + ".fc1", block.norm2.y, hidden.rows);
+  block.mid = Drop(Gelu(block.hidden, hidden), hidden, config_.dropout, SiteOf(layer, kFirstSite));
+  if (!MlpEndsApart()) return LinearOnto(name + ".fc2", block.mid, residual);
+  block.second = Linear(name + ".fc2", block.mid, dim.rows);
+  BufferId y = config_.gelu_twice ? Gelu(block.second, dim) : block.second;
+  y = Drop(y, dim, config_.dropout, SiteOf(layer, kSecondSite));
+  Emit(OpKind::kAddResidual, ShapeOf(dim), {{residual, kR}, {y, kRw}});
   return y;
 }
 
@@ -142,37 +246,49 @@ BufferId Builder::ForwardBlock(size_t layer, BufferId x) {
   const std::string name = absl::StrCat("blocks.", layer);
   Block block;
   block.norm1 = LayerNorm(name + ".norm1", x);
-  block.qkv = Linear(name + ".qkv", block.norm1.y, kBoardTokens);
-  block.attention = Activation(name + ".attention", kBoardTokens * config_.dim);
-  Emit(OpKind::kAttention,
-       {.rows_per_sample = kBoardTokens, .in = config_.dim, .heads = config_.heads},
-       {{block.qkv, kR}, {block.attention, kW}});
-  if (config_.attention_bias) AddOperand(Value(name + ".attention_bias"), kR);
+  block.qkv = Linear(name + ".qkv", block.norm1.y, config_.tokens());
+  Attend(name, block, SiteOf(layer, kAttentionSite));
   x = LinearOnto(name + ".proj", block.attention, x);
   block.norm2 = LayerNorm(name + ".norm2", x);
-  block.hidden = Linear(name + ".fc1", block.norm2.y, kBoardTokens);
-  block.gelu = Gelu(block.hidden, kBoardTokens, config_.hidden);
-  x = LinearOnto(name + ".fc2", block.gelu, x);
+  x = ForwardMlp(layer, block, x);
   blocks_.push_back(std::move(block));
   return x;
 }
 
+void Builder::ForwardHead() {
+  BufferId x = norm_.y;
+  if (!config_.flatten) {
+    x = Activation("pooled", config_.dim);
+    Emit(OpKind::kMeanPool, ShapeOf(Tokens(config_.dim)), {{norm_.y, kR}, {x, kW}});
+  }
+  const size_t hidden_layers = config_.head_widths().size();
+  for (size_t layer = 0; layer <= hidden_layers; ++layer) {
+    const std::string name = absl::StrCat("head.fc", layer + 1);
+    x = Drop(x, {1, InOf(name)}, config_.head_dropout, HeadSite(layer));
+    const BufferId y = Linear(name, x, 1);
+    head_.push_back({name, x, y});
+    if (layer < hidden_layers) x = Gelu(y, {1, OutOf(name)});
+  }
+}
+
 void Builder::Forward(InputFormat format) {
   Expand(format);
-  BufferId x = Linear("embed", features_, kBoardTokens);
-  Emit(OpKind::kAddPosition, {.rows_per_sample = kBoardTokens, .in = config_.dim},
-       {{Value("position"), kR}, {x, kRw}});
+  BufferId x = Linear("embed", features_, config_.tokens());
+  Emit(OpKind::kAddPosition, ShapeOf(Tokens(config_.dim)), {{Value("position"), kR}, {x, kRw}});
   for (size_t layer = 0; layer < config_.layers; ++layer) x = ForwardBlock(layer, x);
   norm_ = LayerNorm("norm", x);
-  pooled_ = Activation("pooled", config_.dim);
-  Emit(OpKind::kMeanPool, {.rows_per_sample = kBoardTokens, .in = config_.dim},
-       {{norm_.y, kR}, {pooled_, kW}});
-  head_hidden_ = Linear("head.fc1", pooled_, 1);
-  head_gelu_ = Gelu(head_hidden_, 1, config_.dim);
-  const BufferId score = Linear("head.fc2", head_gelu_, 1);
-  predictions_ = Add("predictions", Arena::kPredictions, 0, program_.rows);
-  Emit(OpKind::kTanh, {.rows_per_sample = 1, .in = 1, .out = OutOf("head.fc2")},
-       {{score, kR}, {predictions_, kW}});
+  ForwardHead();
+  const HeadLayer& last = head_.back();
+  predictions_ = Add("predictions", Arena::kPredictions, 0, program_.rows * config_.results());
+  const OpShape shape = ScoreShape(OutOf(last.name));
+  if (trains_ || config_.is_image()) {
+    targets_ = Add("targets", Arena::kTargets, 0, program_.rows);
+  }
+  if (config_.is_image()) {
+    return Emit(OpKind::kClassify, shape, {{last.y, kR}, {targets_, kR}, {predictions_, kW}});
+  }
+  Emit(OpKind::kTanh, {.rows_per_sample = 1, .in = 1, .out = shape.out},
+       {{last.y, kR}, {predictions_, kW}});
 }
 
 void Builder::WeightBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens) {
@@ -191,7 +307,7 @@ BufferId Builder::LinearBackward(const std::string& name, BufferId x, BufferId d
 }
 
 void Builder::LayerNormBackward(const Norm& norm, BufferId dy, BufferId dx, Access access) {
-  Emit(OpKind::kLayerNormBackward, {.rows_per_sample = kBoardTokens, .in = config_.dim},
+  Emit(OpKind::kLayerNormBackward, NormShape(),
        {{dy, kR},
         {norm.x, kR},
         {Value(norm.name + ".weight"), kR},
@@ -202,66 +318,105 @@ void Builder::LayerNormBackward(const Norm& norm, BufferId dy, BufferId dx, Acce
         {Gradient(norm.name + ".bias"), kRw}});
 }
 
-void Builder::GeluBackward(BufferId x, BufferId dy, size_t tokens, size_t width) {
-  Emit(OpKind::kGeluBackward, {.rows_per_sample = tokens, .in = width}, {{x, kR}, {dy, kRw}});
+void Builder::GeluBackward(BufferId x, BufferId dy, Extent extent) {
+  Emit(OpKind::kGeluBackward, GeluShape(extent), {{x, kR}, {dy, kRw}});
+}
+
+void Builder::AttendBackward(const std::string& name, const Block& block, BufferId dy,
+                             BufferId dqkv, uint32_t site) {
+  Emit(OpKind::kAttentionBackward, AttentionShape(site), {{block.qkv, kR}, {dy, kR}, {dqkv, kW}});
+  if (!config_.attention_bias) return;
+  AddOperand(Value(name + ".attention_bias"), kR);
+  AddOperand(Gradient(name + ".attention_bias"), kRw);
+}
+
+// The gradient by what the MLP reads.
+BufferId Builder::BackwardMlp(size_t layer, const Block& block, BufferId dx) {
+  const std::string name = absl::StrCat("blocks.", layer);
+  const Extent hidden = Tokens(config_.hidden), dim = Tokens(config_.dim);
+  BufferId dy = dx;
+  if (MlpEndsApart()) dy = DropOrCopy(dx, dim, config_.dropout, SiteOf(layer, kSecondSite));
+  if (config_.gelu_twice) GeluBackward(block.second, dy, dim);
+  BufferId dmid = LinearBackward(name + ".fc2", block.mid, dy, dim.rows);
+  dmid = Drop(dmid, hidden, config_.dropout, SiteOf(layer, kFirstSite));
+  GeluBackward(block.hidden, dmid, hidden);
+  return LinearBackward(name + ".fc1", block.norm2.y, dmid, hidden.rows);
 }
 
 // `dx` is the gradient by the residual stream: by the block's output before, by its input after.
 void Builder::BackwardBlock(size_t layer, BufferId dx) {
   const std::string name = absl::StrCat("blocks.", layer);
   const Block& block = blocks_[layer];
-  const BufferId dgelu = LinearBackward(name + ".fc2", block.gelu, dx, kBoardTokens);
-  GeluBackward(block.hidden, dgelu, kBoardTokens, config_.hidden);
-  const BufferId dnorm2 = LinearBackward(name + ".fc1", block.norm2.y, dgelu, kBoardTokens);
-  LayerNormBackward(block.norm2, dnorm2, dx, kRw);
+  const size_t tokens = config_.tokens();
+  LayerNormBackward(block.norm2, BackwardMlp(layer, block, dx), dx, kRw);
 
-  const BufferId dattention = LinearBackward(name + ".proj", block.attention, dx, kBoardTokens);
-  const BufferId dqkv = Activation("d " + name + ".qkv", kBoardTokens * 3 * config_.dim);
-  Emit(OpKind::kAttentionBackward,
-       {.rows_per_sample = kBoardTokens, .in = config_.dim, .heads = config_.heads},
-       {{block.qkv, kR}, {dattention, kR}, {dqkv, kW}});
-  if (config_.attention_bias) {
-    AddOperand(Value(name + ".attention_bias"), kR);
-    AddOperand(Gradient(name + ".attention_bias"), kRw);
-  }
-  const BufferId dnorm1 = LinearBackward(name + ".qkv", block.norm1.y, dqkv, kBoardTokens);
+  const BufferId dattention = LinearBackward(name + ".proj", block.attention, dx, tokens);
+  const BufferId dqkv = Activation("d " + name + ".qkv", tokens * 3 * config_.width());
+  AttendBackward(name, block, dattention, dqkv, SiteOf(layer, kAttentionSite));
+  const BufferId dnorm1 = LinearBackward(name + ".qkv", block.norm1.y, dqkv, tokens);
   LayerNormBackward(block.norm1, dnorm1, dx, kRw);
 }
 
+// The gradient by what the head's last layer gives.
+BufferId Builder::LossBackward() {
+  const BufferId y = head_.back().y;
+  const size_t columns = OutOf(head_.back().name);
+  if (config_.is_image()) {
+    const BufferId dlogits = Activation("d logits", columns);
+    Emit(OpKind::kCrossEntropyBackward, ScoreShape(columns),
+         {{y, kR}, {targets_, kR}, {dlogits, kW}});
+    return dlogits;
+  }
+  const BufferId dscore = Activation("d score", columns);
+  const OpShape shape{.rows_per_sample = 1, .in = 1, .out = columns};
+  Emit(OpKind::kSquaredErrorBackward, shape, {{predictions_, kR}, {targets_, kR}, {dscore, kW}});
+  Emit(OpKind::kTanhBackward, shape, {{predictions_, kR}, {dscore, kRw}});
+  return dscore;
+}
+
+// The gradient by the last norm's output.
+BufferId Builder::BackwardHead() {
+  BufferId dy = LossBackward();
+  for (size_t layer = head_.size(); layer-- > 0;) {
+    const HeadLayer& head = head_[layer];
+    const Extent in{1, InOf(head.name)};
+    dy = LinearBackward(head.name, head.x, dy, 1);
+    dy = Drop(dy, in, config_.head_dropout, HeadSite(layer));
+    if (layer > 0) GeluBackward(head_[layer - 1].y, dy, in);
+  }
+  if (config_.flatten) return dy;
+  const BufferId dnorm = Activation("d norm", config_.tokens() * config_.dim);
+  Emit(OpKind::kMeanPoolBackward, ShapeOf(Tokens(config_.dim)), {{dy, kR}, {dnorm, kW}});
+  return dnorm;
+}
+
 void Builder::Backward() {
-  const BufferId targets = Add("targets", Arena::kTargets, 0, program_.rows);
-  const size_t scores = OutOf("head.fc2");
-  const BufferId dscore = Activation("d score", scores);
-  Emit(OpKind::kSquaredErrorBackward, {.rows_per_sample = 1, .in = 1, .out = scores},
-       {{predictions_, kR}, {targets, kR}, {dscore, kW}});
-  Emit(OpKind::kTanhBackward, {.rows_per_sample = 1, .in = 1, .out = scores},
-       {{predictions_, kR}, {dscore, kRw}});
-  const BufferId dgelu = LinearBackward("head.fc2", head_gelu_, dscore, 1);
-  GeluBackward(head_hidden_, dgelu, 1, config_.dim);
-  const BufferId dpooled = LinearBackward("head.fc1", pooled_, dgelu, 1);
-  const BufferId dnorm = Activation("d norm", kBoardTokens * config_.dim);
-  Emit(OpKind::kMeanPoolBackward, {.rows_per_sample = kBoardTokens, .in = config_.dim},
-       {{dpooled, kR}, {dnorm, kW}});
-  const BufferId dx = Activation("d residual stream", kBoardTokens * config_.dim);
+  const BufferId dnorm = BackwardHead();
+  const BufferId dx = Activation("d residual stream", config_.tokens() * config_.dim);
   LayerNormBackward(norm_, dnorm, dx, kW);
   for (size_t layer = config_.layers; layer-- > 0;) BackwardBlock(layer, dx);
-  Emit(OpKind::kAddPositionBackward, {.rows_per_sample = kBoardTokens, .in = config_.dim},
+  Emit(OpKind::kAddPositionBackward, ShapeOf(Tokens(config_.dim)),
        {{dx, kR}, {Gradient("position"), kRw}});
-  WeightBackward("embed", features_, dx, kBoardTokens);
+  WeightBackward("embed", features_, dx, config_.tokens());
 }
 
 }  // namespace
 
+size_t DropoutSites(const ModelConfig& config) {
+  if (config.dropout == 0 && config.head_dropout == 0) return 0;
+  return config.layers * kSitesOfBlock + config.head_widths().size() + 1;
+}
+
 StepProgram BuildInference(const ModelConfig& config, const ParameterTable& table,
                            InputFormat format, size_t rows) {
-  Builder builder(config, table, rows);
+  Builder builder(config, table, rows, /*trains=*/false);
   builder.Forward(format);
   return std::move(builder).Finish();
 }
 
 StepProgram BuildTraining(const ModelConfig& config, const ParameterTable& table,
                           InputFormat format, size_t rows) {
-  Builder builder(config, table, rows);
+  Builder builder(config, table, rows, /*trains=*/true);
   builder.Forward(format);
   builder.Backward();
   return std::move(builder).Finish();

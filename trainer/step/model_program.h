@@ -1,4 +1,4 @@
-// The programs of the board model.
+// The programs of a model.
 #ifndef PENSTOCK_TRAINER_STEP_MODEL_PROGRAM_H_
 #define PENSTOCK_TRAINER_STEP_MODEL_PROGRAM_H_
 
@@ -11,11 +11,15 @@
 
 namespace penstock {
 
+// Places where training leaves values out: each has a key of its own. 0: none does.
+size_t DropoutSites(const ModelConfig& config);
+
 // Predictions of a block of up to `rows` samples.
 StepProgram BuildInference(const ModelConfig& config, const ParameterTable& table,
                            InputFormat format, size_t rows);
 
-// Predictions, and the gradient of the squared error added to one shard's gradients.
+// Predictions, and the gradient of the loss added to one shard's gradients. REQUIRES: a format of
+// the model's records.
 StepProgram BuildTraining(const ModelConfig& config, const ParameterTable& table,
                           InputFormat format, size_t rows);
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/numeric/counter_random.h"
+
 namespace penstock {
 
 // Memory that buffers are ranges of. Elements are floats (the precision of the backend) except in
@@ -47,6 +49,7 @@ enum class OpKind : uint8_t {
   kExpandPacked,  // r packed, w features
   kJoinI8,        // r planes, r flags, w features
   kJoinF32,       // r planes, r flags, w features
+  kPatchImages,   // r images, w features: each patch's pixels, normalised
 
   kLinear,       // r x, r weight, r bias, w y [, r residual]
   kLinearGelu,   // r x, r weight, r bias, w before, w y: both of a linear layer and its GELU
@@ -56,9 +59,13 @@ enum class OpKind : uint8_t {
   kGelu,         // r x, w y
   kMeanPool,     // r x, w y
   kTanh,         // r x, w y
+  kDropout,      // r x, w y: also its own backward, of dy; of no rate a copy
+  kAddResidual,  // r x, rw y
+  kClassify,     // r logits, r target, w results: a row's loss, and its likeliest class
 
   kSquaredErrorBackward,  // r prediction, r target, w dprediction
   kTanhBackward,          // r y, rw dy
+  kCrossEntropyBackward,  // r logits, r target, w dlogits
   kMeanPoolBackward,      // r dy, w dx
   kGeluBackward,          // r x, rw dy
   kAttentionBackward,     // r qkv, r dy, w dqkv [, r bias, rw dbias]
@@ -75,10 +82,16 @@ enum class OpKind : uint8_t {
 
 // What an operation needs besides its operands; zero where it has no meaning.
 struct OpShape {
-  size_t rows_per_sample = 0;  // Rows of the matrices: 64 (a token each) or 1.
+  size_t rows_per_sample = 0;  // Rows of the matrices: one a token, or 1.
   size_t in = 0;               // Columns of the input; dim of a norm; width of attention.
   size_t out = 0;              // Of the score's operations: values of a row of scores.
   size_t heads = 0;
+  size_t patch = 0;      // Side of a patch.
+  size_t classes = 0;    // Of `in` columns of logits.
+  float epsilon = 0;     // Of norms.
+  bool erf = false;      // The form of GELU.
+  Dropout dropout = {};  // Of attention's probabilities, or of all values.
+  uint32_t site = 0;     // Of a dropout: which of the program's it is.
 };
 
 struct Op {

@@ -1,8 +1,17 @@
 #include "trainer/backend/cpu/block_executor.h"
 
 #include "trainer/backend/reference_backend.h"
+#include "trainer/model/model_config.h"
 
 namespace penstock {
+namespace {
+
+// What cpu/kernels.h has attention for.
+bool IsOfBoards(const OpShape& shape) {
+  return shape.rows_per_sample == kBoardTokens && !shape.dropout.active();
+}
+
+}  // namespace
 
 void BlockExecutor::Run(const BlockMemory<float>& memory, size_t samples, size_t first,
                         size_t last) const {
@@ -49,22 +58,37 @@ void BlockExecutor::RunOp(const Op& op, const BlockMemory<float>& memory, size_t
     case OpKind::kLinearBackwardWeight:
       return LinearBackwardWeight(op, memory, rows);
     case OpKind::kLayerNorm:
-      return kernels_.layer_norm(at(0), at(1), at(2), kBoardNormEpsilon, rows, shape.in, at(3),
-                                 at(4), at(5));
+      return kernels_.layer_norm(at(0), at(1), at(2), shape.epsilon, rows, shape.in, at(3), at(4),
+                                 at(5));
     case OpKind::kLayerNormBackward:
       return kernels_.layer_norm_backward(at(0), at(1), at(2), at(3), at(4), rows, shape.in,
                                           op.operands[5].access == Access::kReadWrite, at(5), at(6),
                                           at(7));
     case OpKind::kAttention:
-      return kernels_.attention(at(0), if_any(2), samples, shape.heads, shape.in / shape.heads,
-                                at(1));
+      if (IsOfBoards(shape)) {
+        return kernels_.attention(at(0), if_any(2), samples, shape.heads, shape.in / shape.heads,
+                                  at(1));
+      }
+      return products_.Forward(at(0), AttentionShapeOf(shape, samples),
+                               memory.AttentionOptionsOf(op, if_any(2)), at(1));
     case OpKind::kAttentionBackward:
-      return kernels_.attention_backward(at(0), if_any(3), at(1), samples, shape.heads,
-                                         shape.in / shape.heads, at(2), if_any(4));
+      if (IsOfBoards(shape)) {
+        return kernels_.attention_backward(at(0), if_any(3), at(1), samples, shape.heads,
+                                           shape.in / shape.heads, at(2), if_any(4));
+      }
+      return products_.Backward(at(0), at(1), AttentionShapeOf(shape, samples),
+                                memory.AttentionOptionsOf(op, if_any(3)), at(2), if_any(4));
     case OpKind::kGelu:
-      return kernels_.gelu(at(0), rows * shape.in, at(1));
+      return (shape.erf ? kernels_.gelu_erf : kernels_.gelu)(at(0), rows * shape.in, at(1));
     case OpKind::kGeluBackward:
-      return kernels_.gelu_backward(at(0), rows * shape.in, at(1));
+      return (shape.erf ? kernels_.gelu_erf_backward : kernels_.gelu_backward)(
+          at(0), rows * shape.in, at(1));
+    case OpKind::kAddResidual:
+      return kernels_.add(at(0), rows * shape.in, at(1));
+    case OpKind::kDropout:
+      return kernels_.drop_out(at(0), shape.dropout, memory.KeyOf(op),
+                               memory.first_row * shape.rows_per_sample * shape.in, rows * shape.in,
+                               at(1));
     default:  // Too small a share of a step to deserve more than the reference.
       return RunReferenceOp(program_, op, memory, samples);
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "trainer/backend/block_memory.h"
+#include "trainer/backend/cpu/attention_products.h"
 #include "trainer/backend/cpu/gemm.h"
 #include "trainer/backend/cpu/kernels.h"
 #include "trainer/step/program.h"
@@ -16,7 +17,7 @@ namespace penstock {
 class BlockExecutor {
  public:
   BlockExecutor(const StepProgram& program, const CpuKernels& kernels, GemmEngine gemm)
-      : program_(program), kernels_(kernels), gemm_(gemm) {}
+      : program_(program), kernels_(kernels), products_(kernels, gemm), gemm_(gemm) {}
 
   // REQUIRES: samples <= program.rows.
   void Run(const BlockMemory<float>& memory, size_t samples) const {
@@ -34,6 +35,7 @@ class BlockExecutor {
 
   const StepProgram& program_;
   const CpuKernels& kernels_;
+  AttentionProducts products_;
   GemmEngine gemm_;
 };
 

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/reference/adamw.h"
-#include "kernels/reference/loss.h"
 #include "records/base/machine_limits.h"
 #include "records/base/status.h"
 #include "trainer/backend/cpu/gemm_bf16.h"
@@ -22,7 +21,11 @@ constexpr size_t kSlice = 16384;
 
 // Activations of tiny grow by 0.8 MB a row in training; two rows stay in 2 MB of L2. GEMMs keep 128
 // rows of the larger models, whose weights are then worth the packing.
-size_t DefaultBlockRows(const ModelConfig& config) { return std::max<size_t>(2, 256 / config.dim); }
+// Images have heads of large matrices, which a block reads whole.
+size_t DefaultBlockRows(const ModelConfig& config) {
+  if (config.is_image()) return 16;
+  return std::max<size_t>(2, 256 / config.dim);
+}
 
 // Calls body(first, count) for the slices of [0, size), in the calling thread if there is no pool.
 void ForSlices(ThreadPool* pool, size_t size, absl::FunctionRef<void(size_t, size_t)> body) {
@@ -128,7 +131,8 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
       .parameters = state_.parameters.data(),
       .rounded_parameters = rounded_.empty() ? nullptr : rounded_.data(),
       .activations = activations_[worker].data(),
-      .loss_weight = 1.0f / static_cast<float>(part.global_rows * part.batches)};
+      .loss_weight = 1.0f / static_cast<float>(part.global_rows * part.batches),
+      .random_key = part.random_key};
   if (gradients != nullptr) {
     memory.gradients = gradients + shard * table_.arena_size();
     memory.new_weight_gradients = !part.adds;
@@ -140,7 +144,8 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
     memory.input = block.input;
     memory.flags = block.flags;
     memory.targets = block.targets;
-    memory.predictions = predictions + row;
+    memory.predictions = predictions + row * results();
+    memory.first_row = part.first_row + row;
     if (row + block_rows_ >= last) {
       RunLastBlock(executor, memory, block.rows);
     } else {
@@ -205,7 +210,7 @@ std::vector<MemoryUse> CpuBackend::MemoryUses(InputFormat format, size_t global_
           {"activations", threads() * activations,
            absl::StrCat(threads(), threads() == 1 ? " thread of " : " threads of ", block_rows_,
                         " samples at a time")},
-          {"predictions", 2 * global_rows * sizeof(float), "and scores"}};
+          {"predictions", (results() + 1) * global_rows * sizeof(float), "and targets"}};
 }
 
 absl::Status CpuBackend::SetState(TrainState state) {
@@ -228,6 +233,9 @@ BackendDescription CpuBackend::Describe() const {
 
 absl::Status CpuBackend::Predict(const BatchRows& rows, std::span<float> predictions,
                                  size_t global_rows) {
+  if (config_.is_image() && rows.rows > 0 && rows.targets == nullptr) {
+    return absl::InvalidArgumentError("images are judged with the numbers of their classes");
+  }
   RunShards(ProgramFor(Purpose::kInference, rows.format), PartOf(rows, global_rows), nullptr,
             predictions.data());
   return absl::OkStatus();
@@ -238,14 +246,16 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BatchRows& rows, const UpdateO
   Part part = PartOf(rows, update.global_rows);
   part.batches = update.batches;
   part.adds = accumulated_ > 0;
+  part.random_key = update.random_key;
   if (part.global_rows == 0 || (rows.rows > 0 && rows.targets == nullptr)) {
-    return absl::InvalidArgumentError("a training step needs rows and their scores");
+    return absl::InvalidArgumentError("a training step needs rows and their targets");
   }
   ranks_.Mark(state_.step, 0);
   gradients_.resize(merge_.num_shards() * table_.arena_size());
-  predictions_.resize(part.global_rows);
-  scores_.resize(part.global_rows);
-  own_predictions_ = std::span<const float>(predictions_).subspan(part.first_row, rows.rows);
+  predictions_.resize(part.global_rows * results());
+  targets_.resize(part.global_rows);
+  float* const own = predictions_.data() + part.first_row * results();
+  own_predictions_ = {own, rows.rows * results()};
   const StepProgram& program = ProgramFor(Purpose::kTraining, rows.format);
   FindGradients(program);
   if (last && exchange_ != nullptr) {
@@ -253,7 +263,7 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BatchRows& rows, const UpdateO
     exchange_->Begin(buckets_.size(), merge_.num_shards());
   }
   pool_is_free_ = false;
-  RunShards(program, part, gradients_.data(), predictions_.data() + part.first_row);
+  RunShards(program, part, gradients_.data(), own);
   pool_is_free_ = true;
   if (last) PENSTOCK_RETURN_IF_ERROR(MergeGradients());
   return GatherLoss(part);
@@ -281,11 +291,10 @@ absl::StatusOr<StepResult> CpuBackend::Step(const BatchRows& rows, const UpdateO
 
 absl::StatusOr<double> CpuBackend::GatherLoss(const Part& part) {
   const PhaseScope phase(ranks_.size() > 1 ? recorder_ : nullptr, Phase::kCollective);
-  std::copy_n(part.rows.targets, part.rows.rows, scores_.data() + part.first_row);
-  const std::span<float> arrays[] = {predictions_, scores_};
-  PENSTOCK_RETURN_IF_ERROR(GatherRows(ranks_, arrays));
-  return reference::SquaredErrorSum(predictions_.data(), scores_.data(), part.global_rows) /
-         static_cast<double>(part.global_rows);
+  std::copy_n(part.rows.targets, part.rows.rows, targets_.data() + part.first_row);
+  const std::span<float> arrays[] = {predictions_, targets_};
+  PENSTOCK_RETURN_IF_ERROR(GatherRows(ranks_, part.global_rows, arrays));
+  return LossSum(results(), predictions_, targets_) / static_cast<double>(part.global_rows);
 }
 
 absl::Status CpuBackend::MergeGradients() {

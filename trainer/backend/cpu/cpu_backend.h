@@ -1,4 +1,4 @@
-// Trains and evaluates the board model on the CPU.
+// Trains and evaluates a model on the CPU.
 //
 // A global batch is cut into V virtual shards of neighbouring rows, a shard into blocks of a few
 // rows whose activations fit a core's cache. Every shard adds up its own gradients, block by
@@ -67,7 +67,8 @@ class CpuBackend final : public Backend {
   absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) override;
   absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) override;
 
-  // Never fails. No global_rows: `rows` are all.
+  size_t results() const override { return config_.results(); }
+  // No global_rows: `rows` are all. kInvalidArgument: images without their classes.
   absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
 
@@ -92,7 +93,7 @@ class CpuBackend final : public Backend {
   // Of the last step, merged, before clipping.
   std::span<const float> gradients() const { return {gradients_.data(), table_.arena_size()}; }
   std::span<const float> predictions() const override { return own_predictions_; }
-  std::span<const float> global_targets() const override { return scores_; }
+  std::span<const float> global_targets() const override { return targets_; }
 
  private:
   enum class Purpose : uint8_t { kTraining, kInference };
@@ -108,7 +109,8 @@ class CpuBackend final : public Backend {
     size_t first_row;
     size_t global_rows;
     size_t batches = 1;  // Of the update.
-    bool adds = false;   // To the gradients of the batches before.
+    uint64_t random_key = 0;
+    bool adds = false;  // To the gradients of the batches before.
   };
   Part PartOf(const BatchRows& rows, size_t global_rows) const;
   // All own shards through `program`. `gradients` is null or takes one arena a shard.
@@ -157,7 +159,7 @@ class CpuBackend final : public Backend {
   bool parameters_are_rounded_ = false;          // Those of now.
   std::vector<float> gradients_;                 // (V / R, arena)
   std::vector<std::vector<float>> activations_;  // One arena a worker.
-  std::vector<float> predictions_, scores_;      // Of all ranks' rows.
+  std::vector<float> predictions_, targets_;     // Of all ranks' rows.
   std::span<const float> own_predictions_;
   size_t accumulated_ = 0;  // Batches whose gradients wait for the update.
   const size_t bucket_floats_;

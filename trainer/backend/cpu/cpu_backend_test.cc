@@ -11,6 +11,7 @@
 #include "tests/status_matchers.h"
 #include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/testing/boards.h"
+#include "trainer/backend/testing/images.h"
 #include "trainer/backend/testing/reference_model.h"
 
 namespace penstock {
@@ -28,9 +29,8 @@ std::unique_ptr<CpuBackend> MakeBackend(const ModelConfig& config,
   return backend;
 }
 
-TEST(ReferenceModelTest, GradientsMatchDifferences) {
-  const RandomBoards boards(1);
-  ReferenceModel model(kBiased, boards);
+// Three elements of each parameter.
+void ExpectGradientsAsDifferences(ReferenceModel& model) {
   model.Run();
   const std::vector<double> gradients = model.gradients;
   constexpr double kStep = 1e-5;
@@ -46,6 +46,20 @@ TEST(ReferenceModelTest, GradientsMatchDifferences) {
       EXPECT_NEAR(gradients[i], (above - below) / (2 * kStep), 1e-9)
           << parameter.name << " element " << i - parameter.offset;
     }
+  }
+}
+
+TEST(ReferenceModelTest, GradientsMatchDifferences) {
+  const RandomBoards boards(1);
+  ReferenceModel model(kBiased, boards);
+  ExpectGradientsAsDifferences(model);
+}
+
+TEST(ReferenceModelTest, GradientsOfImagesMatchDifferencesWhateverIsLeftOut) {
+  for (const ModelConfig& config : {TinyVit(), TinyPooledVit()}) {
+    const RandomImages images(config, 2);
+    ReferenceModel model(config, images.rows(), /*random_key=*/0x1234567812345678);
+    ExpectGradientsAsDifferences(model);
   }
 }
 
@@ -97,14 +111,16 @@ INSTANTIATE_TEST_SUITE_P(Backends, BackendAccuracyTest,
 
 // Tolerance: 2e-5 of each parameter's largest gradient. A float keeps 6e-8; sums of 300 to 1,000
 // terms through ten layers lose two orders of that, a wrong term would lose everything.
-void ExpectTheReferencesStep(const ModelConfig& config, const CpuBackendOptions& options) {
-  const RandomBoards boards(6);
-  ReferenceModel model(config, boards);
+void ExpectTheReferencesStep(const ModelConfig& config, const BatchRows& rows,
+                             const CpuBackendOptions& options) {
+  constexpr uint64_t kKey = 0x9876543210fedcba;
+  ReferenceModel model(config, rows, kKey);
   const double loss = model.Run();
   auto backend = MakeBackend(config, options);
-  ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(boards.rows(), {}));
+  ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(rows, {.random_key = kKey}));
   EXPECT_NEAR(result.loss, loss, 1e-6);
-  for (size_t i = 0; i < 6; ++i) {
+  ASSERT_EQ(backend->predictions().size(), model.predictions.size());
+  for (size_t i = 0; i < model.predictions.size(); ++i) {
     EXPECT_NEAR(backend->predictions()[i], model.predictions[i], 2e-6);
   }
   for (const Parameter& p : model.table.parameters()) {
@@ -118,10 +134,29 @@ void ExpectTheReferencesStep(const ModelConfig& config, const CpuBackendOptions&
 }
 
 TEST_P(BackendAccuracyTest, StepMatchesTheDoubleReference) {
+  const RandomBoards boards(6);
   for (size_t block_rows : {1, 2, 8}) {
-    ExpectTheReferencesStep(kSmall, Options(block_rows));
-    ExpectTheReferencesStep(kBiased, Options(block_rows));
+    ExpectTheReferencesStep(kSmall, boards.rows(), Options(block_rows));
+    ExpectTheReferencesStep(kBiased, boards.rows(), Options(block_rows));
   }
+}
+
+// What is left out depends on a row's place in the batch, not on its block or shard.
+TEST_P(BackendAccuracyTest, StepOfImagesMatchesTheDoubleReference) {
+  for (const ModelConfig& config : {TinyVit(), TinyPooledVit()}) {
+    const RandomImages images(config, 6);
+    for (size_t block_rows : {1, 2, 8}) {
+      ExpectTheReferencesStep(config, images.rows(), Options(block_rows));
+    }
+  }
+}
+
+TEST_P(BackendAccuracyTest, BoardsMayLeaveOutAsWell) {
+  ModelConfig config = kBiased;
+  config.dropout = 0.3;
+  config.head_dropout = 0.2;
+  const RandomBoards boards(6);
+  ExpectTheReferencesStep(config, boards.rows(), Options(2));
 }
 
 std::vector<float> TrainSteps(size_t threads, size_t steps) {
@@ -163,6 +198,43 @@ TEST(CpuBackendTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
     }
     ASSERT_OK(parts->SetState(whole->state()));
   }
+}
+
+TEST(CpuBackendTest, AnotherKeyLeavesOutOthers) {
+  const RandomImages images(TinyVit(), 4);
+  std::vector<double> losses;
+  for (const uint64_t key : {1, 1, 2}) {
+    auto backend = MakeBackend(TinyVit(), {.threads = 1, .shards = 2});
+    ASSERT_OK_AND_ASSIGN(const StepResult result,
+                         backend->Step(images.rows(), {.random_key = DeriveKey(key, 1)}));
+    losses.push_back(result.loss);
+  }
+  EXPECT_EQ(losses[0], losses[1]);
+  EXPECT_NE(losses[0], losses[2]);
+}
+
+TEST(CpuBackendTest, LearnsTheClassesOfImages) {
+  const RandomImages images(TinyVit(), 16);
+  auto backend = MakeBackend(TinyVit(), {.threads = 2, .shards = 2});
+  for (uint64_t step = 0; step < 120; ++step) {
+    ASSERT_OK(
+        backend->Step(images.rows(), {.learning_rate = 3e-3, .random_key = DeriveKey(7, step)}));
+  }
+  std::vector<float> results(32);
+  ASSERT_OK(backend->Predict(images.rows(), results, 16));
+  for (size_t i = 0; i < 16; ++i) {
+    EXPECT_LT(results[2 * i], 0.2) << i;  // Of its loss: log 5 is 1.6.
+    EXPECT_EQ(results[2 * i + 1], images.classes[i]) << i;
+  }
+}
+
+TEST(CpuBackendTest, RefusesToJudgeImagesWithoutTheirClasses) {
+  const RandomImages images(TinyVit(), 2);
+  BatchRows rows = images.rows();
+  rows.targets = nullptr;
+  std::vector<float> results(4);
+  EXPECT_THAT(MakeBackend(TinyVit())->Predict(rows, results, 2),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("classes")));
 }
 
 TEST(CpuBackendTest, LearnsTheBatchItSees) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "kernels/numeric/counter_random.h"
 #include "kernels/reference/adamw.h"
 #include "trainer/backend/cpu/vector.h"
 
@@ -98,26 +99,129 @@ PENSTOCK_INLINE void GeluBackwardVec(const float* x, float* dy) {
   Store(d * gate * (v * (1.0f - gate) * inner + 1.0f), dy);
 }
 
+// y = x < 0 ? tail : 1 - tail.
+template <typename V>
+PENSTOCK_INLINE void BelowOf(const V& x, const V& tail, V& y) {
+  y = x < V{} ? tail : 1.0f - tail;
+}
+template <typename H>
+PENSTOCK_INLINE void BelowOf(const Pair<H>& x, const Pair<H>& tail, Pair<H>& y) {
+  BelowOf(x.low, tail.low, y.low);
+  BelowOf(x.high, tail.high, y.high);
+}
+
+// The normal distribution's share below x, within 1e-7 (Abramowitz, Stegun, 7.1.26), and
+// e^(-x^2 / 2).
 template <typename Vec>
+PENSTOCK_INLINE void NormalShare(const Vec& x, Vec& share, Vec& density) {
+  constexpr float kP = 0.3275911f * 0.70710678118654752f;
+  Vec size = x;
+  Raise(size, 0.0f - x);
+  density = x * x * -0.5f;
+  Exp(density);
+  const Vec t = 1.0f / (size * kP + 1.0f);
+  Vec p = t * 1.061405429f - 1.453152027f;
+  p = p * t + 1.421413741f;
+  p = p * t - 0.284496736f;
+  p = p * t + 0.254829592f;
+  const Vec tail = p * t * density * 0.5f;
+  BelowOf(x, tail, share);
+}
+
+struct TanhGelu {
+  template <typename Vec>
+  static PENSTOCK_INLINE void Forward(const float* x, float* y) {
+    GeluVec<Vec>(x, y);
+  }
+  template <typename Vec>
+  static PENSTOCK_INLINE void Backward(const float* x, float* dy) {
+    GeluBackwardVec<Vec>(x, dy);
+  }
+};
+
+struct ErfGelu {
+  template <typename Vec>
+  static PENSTOCK_INLINE void Forward(const float* x, float* y) {
+    Vec v, share, density;
+    Load(x, v);
+    NormalShare(v, share, density);
+    Store(v * share, y);
+  }
+  template <typename Vec>
+  static PENSTOCK_INLINE void Backward(const float* x, float* dy) {
+    constexpr float kC = 0.3989422804014327f;  // 1 / sqrt(2 pi)
+    Vec v, d, share, density;
+    Load(x, v);
+    Load(dy, d);
+    NormalShare(v, share, density);
+    Store(d * (share + v * density * kC), dy);
+  }
+};
+
+template <typename Vec, typename Form>
 PENSTOCK_INLINE void GeluAll(const float* x, size_t count, float* y) {
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) GeluVec<Vec>(x + i, y + i);
+  for (; i + kLanes <= count; i += kLanes) Form::template Forward<Vec>(x + i, y + i);
   if (i == count) return;
   alignas(64) float tail[kLanes] = {};
   for (size_t j = i; j < count; ++j) tail[j - i] = x[j];
-  GeluVec<Vec>(tail, tail);
+  Form::template Forward<Vec>(tail, tail);
   for (size_t j = i; j < count; ++j) y[j] = tail[j - i];
 }
 
-template <typename Vec>
+template <typename Vec, typename Form>
 PENSTOCK_INLINE void GeluBackwardAll(const float* x, size_t count, float* dy) {
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) GeluBackwardVec<Vec>(x + i, dy + i);
+  for (; i + kLanes <= count; i += kLanes) Form::template Backward<Vec>(x + i, dy + i);
   if (i == count) return;
   alignas(64) float tail[kLanes] = {}, gradient[kLanes] = {};
   for (size_t j = i; j < count; ++j) tail[j - i] = x[j], gradient[j - i] = dy[j];
-  GeluBackwardVec<Vec>(tail, gradient);
+  Form::template Backward<Vec>(tail, gradient);
   for (size_t j = i; j < count; ++j) dy[j] = gradient[j - i];
+}
+
+// One row of a softmax of s * scale + bias, in place; `bias` may be null.
+template <typename Vec>
+PENSTOCK_INLINE void SoftmaxRow(float* s, const float* bias, float scale, size_t columns) {
+  float largest = -__builtin_inff();
+  for (size_t i = 0; i < columns; ++i) {
+    s[i] = s[i] * scale + (bias == nullptr ? 0.0f : bias[i]);
+    largest = s[i] > largest ? s[i] : largest;
+  }
+  Vec sums{};
+  size_t i = 0;
+  for (; i + kLanes <= columns; i += kLanes) {
+    Vec v;
+    Load(s + i, v);
+    v -= largest;
+    Exp(v);
+    sums += v;
+    Store(v, s + i);
+  }
+  float sum = Sum(sums);
+  for (; i < columns; ++i) sum += s[i] = std::exp(s[i] - largest);
+  for (size_t j = 0; j < columns; ++j) s[j] *= 1.0f / sum;
+}
+
+// dp becomes the gradient by the scores, from that by the probabilities p.
+template <typename Vec>
+PENSTOCK_INLINE void SoftmaxBackwardRow(const float* p, size_t columns, float* dp) {
+  Vec sums{};
+  size_t i = 0;
+  for (; i + kLanes <= columns; i += kLanes) {
+    Vec v, d;
+    Load(p + i, v);
+    Load(dp + i, d);
+    sums += v * d;
+  }
+  float sum = Sum(sums);
+  for (; i < columns; ++i) sum += p[i] * dp[i];
+  for (size_t j = 0; j < columns; ++j) dp[j] = p[j] * (dp[j] - sum);
+}
+
+PENSTOCK_INLINE void DropoutAll(const float* x, const Dropout& dropout, uint64_t key,
+                                uint64_t first_index, size_t count, float* y) {
+  for (size_t i = 0; i < count; ++i) y[i] = x[i] * dropout.Factor(key, first_index + i);
 }
 
 PENSTOCK_INLINE void FillRowsAll(const float* bias, const float* residual, size_t rows,

@@ -84,10 +84,31 @@ struct Baseline {
     }                                                                                             \
   }                                                                                               \
   target void Gelu(const float* x, size_t count, float* y) {                                      \
-    cpu::GeluAll<Target::Vec>(x, count, y);                                                       \
+    cpu::GeluAll<Target::Vec, cpu::TanhGelu>(x, count, y);                                        \
   }                                                                                               \
   target void GeluBackward(const float* x, size_t count, float* dy) {                             \
-    cpu::GeluBackwardAll<Target::Vec>(x, count, dy);                                              \
+    cpu::GeluBackwardAll<Target::Vec, cpu::TanhGelu>(x, count, dy);                               \
+  }                                                                                               \
+  target void GeluErf(const float* x, size_t count, float* y) {                                   \
+    cpu::GeluAll<Target::Vec, cpu::ErfGelu>(x, count, y);                                         \
+  }                                                                                               \
+  target void GeluErfBackward(const float* x, size_t count, float* dy) {                          \
+    cpu::GeluBackwardAll<Target::Vec, cpu::ErfGelu>(x, count, dy);                                \
+  }                                                                                               \
+  target void Softmax(float* s, const float* bias, float scale, size_t rows, size_t columns) {    \
+    for (size_t r = 0; r < rows; ++r) {                                                           \
+      cpu::SoftmaxRow<Target::Vec>(                                                               \
+          s + r * columns, bias == nullptr ? nullptr : bias + r * columns, scale, columns);       \
+    }                                                                                             \
+  }                                                                                               \
+  target void SoftmaxBackward(const float* p, size_t rows, size_t columns, float* dp) {           \
+    for (size_t r = 0; r < rows; ++r) {                                                           \
+      cpu::SoftmaxBackwardRow<Target::Vec>(p + r * columns, columns, dp + r * columns);           \
+    }                                                                                             \
+  }                                                                                               \
+  target void DropOut(const float* x, const Dropout& dropout, uint64_t key, uint64_t first_index, \
+                      size_t count, float* y) {                                                   \
+    cpu::DropoutAll(x, dropout, key, first_index, count, y);                                      \
   }                                                                                               \
   target void FillRows(const float* bias, const float* residual, size_t rows, size_t columns,     \
                        float* y) {                                                                \
@@ -104,9 +125,23 @@ struct Baseline {
                     size_t count, float* parameter, float* m, float* v) {                         \
     cpu::AdamwAll(scalars, gradient, count, parameter, m, v);                                     \
   }                                                                                               \
-  constexpr CpuKernels kKernels = {                                                               \
-      #isa,         Attention, AttentionBackward, LayerNorm, LayerNormBackward, Gelu,             \
-      GeluBackward, FillRows,  AddColumnSums,     Add,       SumSquares,        Adamw};           \
+  constexpr CpuKernels kKernels = {#isa,                                                          \
+                                   Attention,                                                     \
+                                   AttentionBackward,                                             \
+                                   LayerNorm,                                                     \
+                                   LayerNormBackward,                                             \
+                                   Gelu,                                                          \
+                                   GeluBackward,                                                  \
+                                   GeluErf,                                                       \
+                                   GeluErfBackward,                                               \
+                                   Softmax,                                                       \
+                                   SoftmaxBackward,                                               \
+                                   DropOut,                                                       \
+                                   FillRows,                                                      \
+                                   AddColumnSums,                                                 \
+                                   Add,                                                           \
+                                   SumSquares,                                                    \
+                                   Adamw};                                                        \
   }
 
 #ifdef __clang__

@@ -3,8 +3,10 @@
 #define PENSTOCK_TRAINER_BACKEND_CPU_KERNELS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
+#include "kernels/numeric/counter_random.h"
 #include "kernels/reference/adamw.h"
 
 namespace penstock {
@@ -27,9 +29,19 @@ struct CpuKernels {
   void (*layer_norm_backward)(const float* dy, const float* x, const float* gain, const float* mean,
                               const float* rstd, size_t rows, size_t dim, bool add, float* dx,
                               float* dgain, float* doffset);
-  // The tanh form.
+  // The tanh form, and the erf form.
   void (*gelu)(const float* x, size_t count, float* y);
   void (*gelu_backward)(const float* x, size_t count, float* dy);
+  void (*gelu_erf)(const float* x, size_t count, float* y);
+  void (*gelu_erf_backward)(const float* x, size_t count, float* dy);
+  // s (rows, columns) becomes the softmax of each row of s * scale + bias; `bias` (rows, columns)
+  // may be null.
+  void (*softmax)(float* s, const float* bias, float scale, size_t rows, size_t columns);
+  // dp (rows, columns) becomes the gradient by the scores, from that by the probabilities p.
+  void (*softmax_backward)(const float* p, size_t rows, size_t columns, float* dp);
+  // y may be x.
+  void (*drop_out)(const float* x, const Dropout& dropout, uint64_t key, uint64_t first_index,
+                   size_t count, float* y);
   // y (rows, columns) = bias (columns) + residual (rows, columns; may be null).
   void (*fill_rows)(const float* bias, const float* residual, size_t rows, size_t columns,
                     float* y);

@@ -37,29 +37,30 @@ absl::Status BatchSender::Copy(const void* from, size_t bytes, char* to) {
                      DeviceQueue::kCopy);
 }
 
-absl::Status BatchSender::Send(const BatchRows& rows, size_t global_rows, float weight,
-                               const reference::UpdateScalars& update, size_t slot,
-                               DeviceEvent arrival) {
+absl::Status BatchSender::Send(const BatchRows& rows, size_t global_rows, const Numbers& numbers,
+                               size_t slot, DeviceEvent arrival) {
   const char* host = memory_.host_slot(slot);
   char* to = memory_.slot_at(slot);
   size_t sent = 0;
   if (CanSendPlanes(rows, global_rows)) {
-    FillRest(rows, global_rows, weight, slot);
+    FillRest(rows, global_rows, numbers.weight, slot);
     PENSTOCK_RETURN_IF_ERROR(Copy(rows.input, rows.rows * rows.format.input_bytes, to));
     sent = memory_.slot().flags(0);
   } else {
-    Fill(rows, global_rows, weight, slot);
+    Fill(rows, global_rows, numbers.weight, slot);
   }
-  memory_.slot().SetUpdate(update, memory_.host_slot(slot));
+  memory_.slot().SetUpdate(numbers.update, memory_.host_slot(slot));
+  memory_.slot().SetKeys(numbers.random_key, memory_.host_slot(slot));
   PENSTOCK_RETURN_IF_ERROR(Copy(host + sent, memory_.slot().bytes() - sent, to + sent));
   return device_.Record(arrival, DeviceQueue::kCopy);
 }
 
 void BatchSender::TakePredictions(size_t slot, size_t global_rows, std::span<float> rows) const {
+  const size_t results = memory_.sizes().results;
   for (size_t shard = 0; shard < shards_.own; ++shard) {
     const ShardRows::Range range = shards_.Of(shard, global_rows);
-    std::copy_n(memory_.host_predictions(slot) + shard * memory_.slot().rows(), range.count,
-                rows.data() + range.first);
+    std::copy_n(memory_.host_predictions(slot) + shard * memory_.slot().rows() * results,
+                range.count * results, rows.data() + range.first * results);
   }
 }
 

@@ -18,6 +18,13 @@ namespace penstock {
 // Borrows the device, the memory and the loader's slots. Not thread-safe.
 class BatchSender {
  public:
+  // What a batch's kernels read besides its rows.
+  struct Numbers {
+    float weight = 0;  // Of each row in the loss.
+    reference::UpdateScalars update;
+    uint64_t random_key = 0;
+  };
+
   BatchSender(Device& device, const TrainingMemory& memory, const PinnedSlots& pinned,
               const ShardRows& shards)
       : device_(device), memory_(memory), pinned_(pinned), shards_(shards) {}
@@ -25,14 +32,14 @@ class BatchSender {
   // Puts a batch in slot `slot` of the host; each of its rows weighs `weight` in the loss.
   // REQUIRES: nothing that was queued still uses the slot.
   void Fill(const BatchRows& rows, size_t global_rows, float weight, size_t slot) const;
-  // As Fill(), with the numbers of the update after the batch, and queues the copies on the stream
+  // As Fill(), with the numbers behind the batch, and queues the copies on the stream
   // of copies, and `arrival` behind them. Planes that lie in page-locked memory as they will on the
   // device are sent from there; what else they need is a small part of the batch.
-  absl::Status Send(const BatchRows& rows, size_t global_rows, float weight,
-                    const reference::UpdateScalars& update, size_t slot, DeviceEvent arrival);
+  absl::Status Send(const BatchRows& rows, size_t global_rows, const Numbers& numbers, size_t slot,
+                    DeviceEvent arrival);
 
-  // What a slot's step predicted, and its targets, of the rank's rows: without the padding of the
-  // shards.
+  // What a slot's step predicted, TrainingSizes::results a row, and its targets, of the rank's
+  // rows: without the padding of the shards.
   void TakePredictions(size_t slot, size_t global_rows, std::span<float> rows) const;
   void TakeTargets(size_t slot, size_t global_rows, std::span<float> rows) const;
 

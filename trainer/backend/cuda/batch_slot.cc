@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "records/base/counter_rng.h"
+
 namespace penstock {
 namespace {
 
@@ -18,14 +20,15 @@ void CopyAndPad(const void* from, size_t bytes, size_t capacity, char* to) {
 
 }  // namespace
 
-SlotLayout::SlotLayout(InputFormat format, size_t shards, size_t rows)
-    : format_(format), shards_(shards), rows_(rows) {
+SlotLayout::SlotLayout(InputFormat format, size_t shards, size_t rows, size_t keys)
+    : format_(format), shards_(shards), rows_(rows), num_keys_(keys) {
   const size_t all = shards * rows;
   flags_ = Aligned(all * format.input_bytes);
   targets_ = flags_ + Aligned(all * format.flags_bytes);
   weights_ = targets_ + Aligned(all * sizeof(float));
   update_ = weights_ + Aligned(all * sizeof(float));
-  bytes_ = update_ + Aligned(sizeof(reference::UpdateScalars));
+  keys_ = update_ + Aligned(sizeof(reference::UpdateScalars));
+  bytes_ = keys_ + Aligned(keys * sizeof(uint64_t));
 }
 
 void SlotLayout::FillPlanes(const BatchRows& rows, size_t shard, char* slot) const {
@@ -45,6 +48,11 @@ void SlotLayout::FillRest(const BatchRows& rows, size_t shard, float weight, cha
 
 void SlotLayout::SetUpdate(const reference::UpdateScalars& update, char* slot) const {
   std::memcpy(slot + update_, &update, sizeof(update));
+}
+
+void SlotLayout::SetKeys(uint64_t random_key, char* slot) const {
+  auto* keys = reinterpret_cast<uint64_t*>(slot + keys_);
+  for (size_t site = 0; site < num_keys_; ++site) keys[site] = DeriveKey(random_key, site);
 }
 
 }  // namespace penstock

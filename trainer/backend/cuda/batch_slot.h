@@ -3,6 +3,7 @@
 #define PENSTOCK_TRAINER_BACKEND_CUDA_BATCH_SLOT_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/reference/adamw.h"
 #include "trainer/backend/batch_rows.h"
@@ -16,7 +17,8 @@ namespace penstock {
 class SlotLayout {
  public:
   SlotLayout() = default;
-  SlotLayout(InputFormat format, size_t shards, size_t rows);
+  // `keys`: of what its batch leaves out at random.
+  SlotLayout(InputFormat format, size_t shards, size_t rows, size_t keys = 0);
 
   size_t bytes() const { return bytes_; }
 
@@ -26,6 +28,7 @@ class SlotLayout {
   size_t targets(size_t shard) const { return targets_ + shard * rows_ * sizeof(float); }
   size_t weights(size_t shard) const { return weights_ + shard * rows_ * sizeof(float); }
   size_t update() const { return update_; }
+  size_t keys() const { return keys_; }
 
   // Put rows.rows <= rows() rows in shard `shard` of the slot at `slot`: their planes, and what
   // lies behind those; each weighs `weight` in the loss. The rows beyond are zeros that weigh
@@ -33,14 +36,16 @@ class SlotLayout {
   void FillPlanes(const BatchRows& rows, size_t shard, char* slot) const;
   void FillRest(const BatchRows& rows, size_t shard, float weight, char* slot) const;
   void SetUpdate(const reference::UpdateScalars& update, char* slot) const;
+  // Those of the batch whose own is `random_key`.
+  void SetKeys(uint64_t random_key, char* slot) const;
 
   size_t rows() const { return rows_; }
   size_t shards() const { return shards_; }
 
  private:
   InputFormat format_ = kPackedBoards;
-  size_t shards_ = 0, rows_ = 0;
-  size_t flags_ = 0, targets_ = 0, weights_ = 0, update_ = 0, bytes_ = 0;
+  size_t shards_ = 0, rows_ = 0, num_keys_ = 0;
+  size_t flags_ = 0, targets_ = 0, weights_ = 0, update_ = 0, keys_ = 0, bytes_ = 0;
 };
 
 }  // namespace penstock

@@ -27,16 +27,22 @@ absl::Status CheckOptions(const CudaBackendOptions& options, bool queues) {
   return options.fast_reduction ? absl::OkStatus() : CheckShardsAndRanks(options.shards, ranks);
 }
 
+bool HasOddHead(const ModelConfig& config) {
+  const std::vector<size_t> widths = config.head_widths();
+  return std::any_of(widths.begin(), widths.end(),
+                     [](size_t width) { return width % kDeviceMultiple != 0; });
+}
+
 absl::Status CheckModel(const ModelConfig& config) {
   PENSTOCK_RETURN_IF_ERROR(config.Validate());
   const size_t head = config.head_dim();
   if ((head != 16 && head != 32 && head != 64) || config.dim % 8 != 0 || config.dim > 1024 ||
-      config.hidden % 8 != 0) {
+      config.hidden % 8 != 0 || HasOddHead(config)) {
     return absl::InvalidArgumentError(
         absl::StrCat("model ", config.name, ": dim ", config.dim, ", heads of ", head, ", hidden ",
                      config.hidden,
-                     ": on a GPU heads are 16, 32 or 64 wide, dim is at most 1024, and dim and "
-                     "hidden are multiples of 8"));
+                     ": on a GPU heads are 16, 32 or 64 wide, dim is at most 1024, and all widths "
+                     "are multiples of 8"));
   }
   return absl::OkStatus();
 }
@@ -80,7 +86,8 @@ CudaBackend::CudaBackend(const ModelConfig& config, const CudaBackendOptions& op
                                  TreeFor(options, layout_, shards_, ranks_.size()), shards_,
                                  layout_.padded().arena_size(),
                                  options.fast_reduction ? options.wire : WireFloat::kFp32)),
-      slot_(options.format, merge_->num_shards(), (options.global_rows + shards_ - 1) / shards_),
+      slot_(options.format, merge_->num_shards(), (options.global_rows + shards_ - 1) / shards_,
+            DropoutSites(config)),
       state_(layout_.model().arena_size()) {}
 
 absl::Status CudaBackend::Prepare() {
@@ -127,6 +134,8 @@ TrainingSizes CudaBackend::Sizes() {
       .arena = arena,
       .shards = shards_,
       .own_shards = merge_->num_shards(),
+      .first_shard = merge_->first_shard(),
+      .results = results(),
       .slots = EvaluationSlot() + 1,
       .decays = layout_.Decays().size(),
       .activation_bytes = std::max(training_->activation_bytes(), inference_->activation_bytes()),

@@ -62,7 +62,7 @@ size_t CudaBackend::room() const {
 absl::Status CudaBackend::Stage(const BatchRows& rows, const UpdateOptions& update, bool last) {
   const size_t global_rows = update.global_rows == 0 ? rows.rows : update.global_rows;
   if (global_rows == 0 || (rows.rows > 0 && rows.targets == nullptr)) {
-    return absl::InvalidArgumentError("a training step needs rows and their scores");
+    return absl::InvalidArgumentError("a training step needs rows and their targets");
   }
   PENSTOCK_RETURN_IF_ERROR(CheckRows(rows, global_rows));
   if (room() == 0) return absl::InternalError("there is no room for another batch");
@@ -72,14 +72,15 @@ absl::Status CudaBackend::Stage(const BatchRows& rows, const UpdateOptions& upda
                    .global_rows = global_rows,
                    .kind = {.first = between_steps_, .last = last},
                    .step = NextStep()};
-  const reference::UpdateScalars scalars{
-      reference::AdamwScalars<float>::ForStep(batch.step, update.learning_rate, update.decay_rate,
-                                              1.0),
-      static_cast<float>(update.clip_norm)};
-  const float weight = 1.0f / static_cast<float>(global_rows * update.batches);
+  const BatchSender::Numbers numbers{
+      .weight = 1.0f / static_cast<float>(global_rows * update.batches),
+      .update = {reference::AdamwScalars<float>::ForStep(batch.step, update.learning_rate,
+                                                         update.decay_rate, 1.0),
+                 static_cast<float>(update.clip_norm)},
+      .random_key = update.random_key};
   const DeviceLaunchScope launch(profile_, {.step = batch.step, .what = "batch"}, kCopyStream);
   PENSTOCK_RETURN_IF_ERROR(
-      sender_->Send(rows, global_rows, weight, scalars, batch.slot, ArrivalOf(group_)));
+      sender_->Send(rows, global_rows, numbers, batch.slot, ArrivalOf(group_)));
   staged_.push_back(batch);
   between_steps_ = last;
   return absl::OkStatus();
@@ -316,6 +317,9 @@ absl::Status CudaBackend::Predict(const BatchRows& rows, std::span<float> predic
   PENSTOCK_RETURN_IF_ERROR(CheckIdle());
   PENSTOCK_RETURN_IF_ERROR(CheckRows(rows, global_rows));
   if (global_rows == 0) return absl::OkStatus();
+  if (config_.is_image() && rows.rows > 0 && rows.targets == nullptr) {
+    return absl::InvalidArgumentError("images are judged with the numbers of their classes");
+  }
   has_launched_ = true;
   sender_->Fill(rows, global_rows, 0.0f, EvaluationSlot());
   const absl::Status done = launcher_.Run([&]() -> absl::Status {
@@ -366,7 +370,7 @@ std::vector<MemoryUse> CudaBackend::MemoryUses(InputFormat, size_t global_rows) 
   return {
       {"state", 3 * layout_.model().arena_size() * sizeof(float), "as it is saved"},
       {"batches", memory_->host_bytes(), absl::StrCat("page-locked; ", pinned_slots_.Describe())},
-      {"predictions", 2 * global_rows * sizeof(float), "and scores"}};
+      {"predictions", (results() + 1) * global_rows * sizeof(float), "and targets"}};
 }
 
 // What is captured would keep the algorithms that it was captured with.

@@ -1,4 +1,4 @@
-// Trains and evaluates the board model on a device.
+// Trains and evaluates a model on a device.
 //
 // As on the CPU a global batch is cut into V virtual shards whose gradients are merged in a fixed
 // tree; a shard is one block here. Every shard is computed with the same shapes, rows that it lacks
@@ -75,6 +75,8 @@ class CudaBackend final : public Backend {
   // exchange that was queued and broke off there is no state either.
   absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) override;
   absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) override;
+  size_t results() const override { return config_.results(); }
+  // kInvalidArgument as well: images without their classes.
   absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
 
@@ -101,7 +103,7 @@ class CudaBackend final : public Backend {
   BackendDescription Describe() const override;
   absl::Status AdoptGemmPlan(const std::string& plan) override;
   std::span<const float> predictions() const override { return own_predictions_; }
-  std::span<const float> global_targets() const override { return scores_; }
+  std::span<const float> global_targets() const override { return targets_; }
 
   void set_device_profile(DeviceProfile* profile) override;
 
@@ -198,7 +200,7 @@ class CudaBackend final : public Backend {
   TrainState state_;
   bool state_is_here_ = false;  // Else the device has it, except for the step.
   absl::Status state_lost_;     // Why nobody has it.
-  std::vector<float> predictions_, scores_;
+  std::vector<float> predictions_, targets_;
   std::span<const float> own_predictions_;
   StepRecorder* recorder_ = nullptr;
   Tracer* tracer_ = nullptr;

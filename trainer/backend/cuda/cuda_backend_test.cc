@@ -335,7 +335,8 @@ TEST(CudaBackendTest, ListsItsMemoryBeforeTakingAny) {
   EXPECT_FALSE(CreateOn({.total_bytes = 1 << 18}, options).ok());
   ASSERT_FALSE(uses.empty());
   EXPECT_EQ(uses[0].what, "parameters");
-  EXPECT_EQ(uses[0].bytes, ParameterTable::For(kSmall, kDeviceWidths).arena_size() * sizeof(float));
+  EXPECT_EQ(uses[0].bytes,
+            ParameterTable::For(kSmall, kDeviceMultiple).arena_size() * sizeof(float));
 }
 
 TEST(CudaBackendTest, RefusesAModelThatTheKernelsAreNotMadeFor) {

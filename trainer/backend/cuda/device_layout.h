@@ -1,4 +1,4 @@
-// How the parameters of the board model lie on a device: rows padded to whole vectors.
+// How the parameters of a model lie on a device: rows padded to whole vectors.
 #ifndef PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_LAYOUT_H_
 #define PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_LAYOUT_H_
 
@@ -11,15 +11,18 @@
 
 namespace penstock {
 
-// 16 bytes of bf16, so that every row of a matrix begins at a multiple of 16 bytes. Checkpoints
+// Values in 16 bytes of bf16: every row of a matrix begins at a multiple of as many. Checkpoints
 // keep the model's own widths.
-inline constexpr ModelWidths kDeviceWidths = {.inputs = 40, .outputs = 8};
+inline constexpr size_t kDeviceMultiple = 8;
+inline constexpr size_t kDeviceBoardInputs =
+    (kBoardInputs + kDeviceMultiple - 1) / kDeviceMultiple * kDeviceMultiple;
 
 // Thread-compatible.
 class DeviceLayout {
  public:
   explicit DeviceLayout(const ModelConfig& config)
-      : model_(ParameterTable::For(config)), padded_(ParameterTable::For(config, kDeviceWidths)) {}
+      : model_(ParameterTable::For(config)),
+        padded_(ParameterTable::For(config, kDeviceMultiple)) {}
 
   const ParameterTable& model() const { return model_; }
   const ParameterTable& padded() const { return padded_; }

@@ -15,6 +15,8 @@ const char* DeviceOpName(DeviceOpKind kind) {
     case DeviceOpKind::kJoinI8:
     case DeviceOpKind::kJoinF32:
       return "join planes";
+    case DeviceOpKind::kPatchImages:
+      return "patches of images";
     case DeviceOpKind::kLinear:
       return "linear";
     case DeviceOpKind::kLinearGelu:
@@ -31,6 +33,14 @@ const char* DeviceOpName(DeviceOpKind kind) {
       return "mean";
     case DeviceOpKind::kScore:
       return "score";
+    case DeviceOpKind::kDropout:
+      return "dropout";
+    case DeviceOpKind::kAddResidual:
+      return "add residual";
+    case DeviceOpKind::kClassify:
+      return "cross-entropy";
+    case DeviceOpKind::kCrossEntropyBackward:
+      return "cross-entropy backward";
     case DeviceOpKind::kScoreBackward:
       return "score backward";
     case DeviceOpKind::kMeanPoolBackward:

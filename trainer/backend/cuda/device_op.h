@@ -21,20 +21,27 @@ enum class DeviceOpKind : uint8_t {
   kExpandPacked,  // r packed, w T features                     samples, in
   kJoinI8,        // r planes, r flags, w T features            samples, in
   kJoinF32,       // r planes, r flags, w T features            samples, in
+  kPatchImages,   // r images, w T features                     samples, rows, in, patch
 
   kLinear,       // r T x, r T weight, r T bias, w T y [, r T residual]     rows, in, out
   kLinearGelu,   // r T x, r T weight, r T bias, w T before, w T y          rows, in, out
   kAddPosition,  // r position, rw T x                           samples, rows, in
-  kLayerNorm,    // r T x, r gain, r offset, w T y, w mean, w rstd         rows, in
-  kAttention,    // r T qkv, w T y [, r bias]                    samples, rows, in, heads
-  kGelu,         // r T x, w T y                                 count
+  kLayerNorm,    // r T x, r gain, r offset, w T y, w mean, w rstd         rows, in, epsilon
+  // r T qkv, w T y [, r bias] [, r uint64 key]      samples, rows, in, heads, dropout, first_sample
+  kAttention,
+  kGelu,         // r T x, w T y                                 count, erf
   kMeanPool,     // r T x, w T y                                 samples, rows, in
   kScore,        // r T scores, w predictions                    rows, out
+  kDropout,      // r T x, w T y [, r uint64 key]      samples, count, dropout, first_sample
+  kAddResidual,  // r T addend, rw T sum                         count
+  kClassify,     // r T logits, r targets, w results             rows, in, classes
 
-  kScoreBackward,     // r predictions, r targets, r weights, w T dscores  rows, out
+  kScoreBackward,  // r predictions, r targets, r weights, w T dscores  rows, out
+  // r T logits, r targets, r weights, w T dlogits              rows, in, classes
+  kCrossEntropyBackward,
   kMeanPoolBackward,  // r T dy, w T dx                         samples, rows, in
-  kGeluBackward,      // r T x, rw T dy                         count
-  // r T qkv, r T dy, w T dqkv [, r bias, rw dbias]              samples, rows, in, heads
+  kGeluBackward,      // r T x, rw T dy                         count, erf
+  // r T qkv, r T dy, w T dqkv [, r bias, rw dbias] [, r uint64 key]    as the forward
   kAttentionBackward,
   // r T dy, r T x, r gain, r mean, r rstd, w or rw T dx, rw dgain, rw doffset   rows, in
   kLayerNormBackward,
@@ -68,6 +75,12 @@ struct DeviceOp {
   size_t out = 0;    // Columns of the output.
   size_t heads = 0;  // Their width is in / heads.
   size_t count = 0;
+  size_t patch = 0;
+  size_t classes = 0;
+  float epsilon = 0;
+  bool erf = false;
+  Dropout dropout = {};     // Active: the last operand is its key.
+  size_t first_sample = 0;  // In the global batch: which values are left out depends on it.
   std::vector<DeviceOperand> operands = {};
   DeviceOperand workspace = {};  // Device::Workspace() bytes, for its own use.
 

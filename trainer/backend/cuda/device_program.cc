@@ -15,9 +15,19 @@ namespace {
 
 // Addresses for looking at a list before there is memory: nothing is read or written there.
 ShardMemory NoMemory() {
-  alignas(256) static char place[1];
+  alignas(256) static char place[sizeof(uint64_t)];
   auto* floats = reinterpret_cast<float*>(place);
-  return {floats, nullptr, floats, place, place, place, floats, floats, floats, place};
+  return {floats,
+          nullptr,
+          floats,
+          place,
+          place,
+          place,
+          floats,
+          floats,
+          floats,
+          place,
+          reinterpret_cast<uint64_t*>(place)};
 }
 
 // Of a program's operation as the device does it first.
@@ -29,6 +39,8 @@ DeviceOpKind KindOf(OpKind kind) {
       return DeviceOpKind::kJoinI8;
     case OpKind::kJoinF32:
       return DeviceOpKind::kJoinF32;
+    case OpKind::kPatchImages:
+      return DeviceOpKind::kPatchImages;
     case OpKind::kLinear:
       return DeviceOpKind::kLinear;
     case OpKind::kLinearGelu:
@@ -45,6 +57,14 @@ DeviceOpKind KindOf(OpKind kind) {
       return DeviceOpKind::kMeanPool;
     case OpKind::kTanh:
       return DeviceOpKind::kScore;
+    case OpKind::kDropout:
+      return DeviceOpKind::kDropout;
+    case OpKind::kAddResidual:
+      return DeviceOpKind::kAddResidual;
+    case OpKind::kClassify:
+      return DeviceOpKind::kClassify;
+    case OpKind::kCrossEntropyBackward:
+      return DeviceOpKind::kCrossEntropyBackward;
     case OpKind::kSquaredErrorBackward:
     case OpKind::kTanhBackward:
       return DeviceOpKind::kScoreBackward;
@@ -106,8 +126,8 @@ absl::StatusOr<DeviceProgram> DeviceProgram::Build(const ModelConfig& config,
   auto* build = options.purpose == Purpose::kTraining ? &BuildTraining : &BuildInference;
   DeviceProgram result;
   result.bf16_ = options.bf16;
-  result.input_row_bytes_ = options.format.input_bytes;
-  result.flags_row_bytes_ = options.format.flags_bytes;
+  result.format_ = options.format;
+  result.results_ = config.results();
   absl::Status prepared;
   for (size_t passes = 3; passes-- > 0;) {
     result.program_ = build(config, layout.padded(), options.format, options.rows);
@@ -168,13 +188,13 @@ DeviceOperand DeviceProgram::Resolve(const Operand& operand, const ShardMemory& 
     case Arena::kGradients:
       return of(memory.gradients, buffer.offset, buffer.size * sizeof(float));
     case Arena::kInput:
-      return of(memory.input, 0, program_.rows * input_row_bytes_);
+      return of(memory.input, 0, program_.rows * format_.input_bytes);
     case Arena::kFlags:
-      return of(memory.flags, 0, program_.rows * flags_row_bytes_);
+      return of(memory.flags, 0, program_.rows * format_.flags_bytes);
     case Arena::kTargets:
       return of(memory.targets, 0, program_.rows * sizeof(float));
     case Arena::kPredictions:
-      return of(memory.predictions, 0, program_.rows * sizeof(float));
+      return of(memory.predictions, 0, program_.rows * results_ * sizeof(float));
     default:
       return of(memory.activations, buffer.offset * element_bytes(), buffer.size * element_bytes());
   }
@@ -192,44 +212,57 @@ void DeviceProgram::Append(const Op& op, const ShardMemory& memory,
                   .in = op.shape.in,
                   .out = op.shape.out,
                   .heads = op.shape.heads,
-                  .count = rows * op.shape.in};
+                  .count = rows * op.shape.in,
+                  .patch = op.shape.patch,
+                  .classes = op.shape.classes,
+                  .epsilon = op.shape.epsilon,
+                  .erf = op.shape.erf,
+                  .dropout = op.shape.dropout,
+                  .first_sample = memory.first_sample};
   const unsigned floats = FloatOperands(op.kind);
   for (size_t i = 0; i < op.operands.size(); ++i) {
     result.operands.push_back(Resolve(op.operands[i], memory, (floats >> i & 1) != 0));
   }
-  const size_t row_bytes = program_.rows * sizeof(float);
+  Adapt(op, memory, result);
+  if (op.kind == OpKind::kLinearBackwardWeight) {
+    const DeviceOperand dbias = result.operands[3];
+    result.operands.pop_back();
+    list.push_back(result);
+    result.kind = DeviceOpKind::kColumnSums;
+    result.in = op.shape.out;
+    result.operands = {result.operands[0], dbias};
+  }
+  list.push_back(std::move(result));
+}
+
+void DeviceProgram::Adapt(const Op& op, const ShardMemory& memory, DeviceOp& result) const {
+  std::vector<DeviceOperand>& operands = result.operands;
+  const DeviceOperand targets{memory.targets, program_.rows * sizeof(float), Access::kRead};
+  const DeviceOperand weights{memory.weights, program_.rows * sizeof(float), Access::kRead};
   switch (op.kind) {
     case OpKind::kExpandPacked:
     case OpKind::kJoinI8:
     case OpKind::kJoinF32:
-      result.in = kDeviceWidths.inputs;
+      result.in = kDeviceBoardInputs;
       break;
     case OpKind::kTanhBackward: {
-      DeviceOperand dscores = result.operands[1];
+      DeviceOperand dscores = operands[1];
       dscores.access = Access::kWrite;
-      result.operands = {result.operands[0],
-                         {memory.targets, row_bytes, Access::kRead},
-                         {memory.weights, row_bytes, Access::kRead},
-                         dscores};
+      operands = {operands[0], targets, weights, dscores};
       break;
     }
+    case OpKind::kCrossEntropyBackward:
+      operands.insert(operands.begin() + 2, weights);
+      break;
     case OpKind::kAddPositionBackward:
       result.rows = program_.rows;
       result.in = op.shape.rows_per_sample * op.shape.in;
       break;
-    case OpKind::kLinearBackwardWeight: {
-      const DeviceOperand dbias = result.operands[3];
-      result.operands.pop_back();
-      list.push_back(result);
-      result.kind = DeviceOpKind::kColumnSums;
-      result.in = op.shape.out;
-      result.operands = {result.operands[0], dbias};
-      break;
-    }
     default:
       break;
   }
-  list.push_back(std::move(result));
+  if (!op.shape.dropout.active()) return;
+  operands.push_back({memory.keys + op.shape.site, sizeof(uint64_t), Access::kRead});
 }
 
 std::vector<GradientBucket> DeviceProgram::Buckets(size_t arena, size_t floats) const {

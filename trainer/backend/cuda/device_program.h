@@ -3,6 +3,7 @@
 #define PENSTOCK_TRAINER_BACKEND_CUDA_DEVICE_PROGRAM_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +27,8 @@ struct ShardMemory {
   float* weights = nullptr;  // Of each row in the loss: 1 / global rows, or 0.
   float* predictions = nullptr;
   char* workspace = nullptr;
+  uint64_t* keys = nullptr;  // Of the batch: one for each place of dropout.
+  size_t first_sample = 0;   // Of the shard, in the global batch with all its padding.
 };
 
 // Thread-compatible.
@@ -63,11 +66,14 @@ class DeviceProgram {
   void Place();
   void FindWorkspace(Device& device);
   void Append(const Op& op, const ShardMemory& memory, std::vector<DeviceOp>& list) const;
+  // Operands that the program does not name, or names otherwise.
+  void Adapt(const Op& op, const ShardMemory& memory, DeviceOp& result) const;
   DeviceOperand Resolve(const Operand& operand, const ShardMemory& memory, bool as_float) const;
 
   StepProgram program_;
   bool bf16_ = false;
-  size_t input_row_bytes_ = 0, flags_row_bytes_ = 0;
+  InputFormat format_ = kPackedBoards;
+  size_t results_ = 1;  // Floats of a row in predictions.
   size_t workspace_bytes_ = 0;
   std::vector<size_t> workspaces_;  // Of OpsOn()'s operations.
 };

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/reference/loss.h"
 #include "records/base/status.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/comm/row_gather.h"
@@ -12,17 +11,17 @@ namespace penstock {
 absl::StatusOr<double> CudaBackend::GatherLoss(const Sent& batch) {
   const PhaseScope phase(ranks_.size() > 1 ? recorder_ : nullptr, Phase::kCollective);
   const size_t first = FirstRowOf(ranks_.rank(), ranks_.size(), batch.global_rows);
-  predictions_.resize(batch.global_rows);
-  scores_.resize(batch.global_rows);
-  const std::span<float> own = std::span(predictions_).subspan(first, batch.rows);
+  predictions_.resize(batch.global_rows * results());
+  targets_.resize(batch.global_rows);
+  const std::span<float> own =
+      std::span(predictions_).subspan(first * results(), batch.rows * results());
   own_predictions_ = own;
   sender_->TakePredictions(batch.slot, batch.global_rows, own);
   sender_->TakeTargets(batch.slot, batch.global_rows,
-                       std::span(scores_).subspan(first, batch.rows));
-  const std::span<float> arrays[] = {predictions_, scores_};
-  PENSTOCK_RETURN_IF_ERROR(GatherRows(ranks_, arrays));
-  return reference::SquaredErrorSum(predictions_.data(), scores_.data(), batch.global_rows) /
-         static_cast<double>(batch.global_rows);
+                       std::span(targets_).subspan(first, batch.rows));
+  const std::span<float> arrays[] = {predictions_, targets_};
+  PENSTOCK_RETURN_IF_ERROR(GatherRows(ranks_, batch.global_rows, arrays));
+  return LossSum(results(), predictions_, targets_) / static_cast<double>(batch.global_rows);
 }
 
 absl::Status CudaBackend::Update(const Sent& batch) {

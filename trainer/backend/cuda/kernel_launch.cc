@@ -1,5 +1,6 @@
 #include "trainer/backend/cuda/kernel_launch.h"
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -8,12 +9,15 @@
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/board_features.h"
 #include "kernels/cuda/column_sum.h"
+#include "kernels/cuda/dropout.h"
 #include "kernels/cuda/half.h"
+#include "kernels/cuda/images.h"
 #include "kernels/cuda/layer_norm.h"
+#include "kernels/cuda/loss.h"
 #include "kernels/cuda/pool.h"
 #include "kernels/cuda/score.h"
 #include "kernels/numeric/bf16.h"
-#include "trainer/model/model_config.h"
+#include "trainer/model/pixel_scale.h"
 
 namespace penstock {
 namespace {
@@ -25,8 +29,36 @@ cuda::AttentionShape AttentionShapeOf(const DeviceOp& op) {
           .head_dim = op.in / op.heads};
 }
 
+// Operands but for the key of a dropout.
+size_t OperandsOf(const DeviceOp& op) { return op.operands.size() - op.dropout.active(); }
+
+float* FloatsIfAny(const DeviceOp& op, size_t operand) {
+  return operand < OperandsOf(op) ? op.at<float>(operand) : nullptr;
+}
+
+const uint64_t* KeyOf(const DeviceOp& op) {
+  return op.dropout.active() ? op.at<uint64_t>(op.operands.size() - 1) : nullptr;
+}
+
 cuda::AttentionOptions AttentionOptionsOf(const DeviceOp& op, size_t bias) {
-  return {.bias = op.operands.size() > bias ? op.at<float>(bias) : nullptr, .dropout = {}};
+  return {.bias = FloatsIfAny(op, bias),
+          .dropout = op.dropout,
+          .key = KeyOf(op),
+          .first_sample = op.first_sample};
+}
+
+cuda::GeluForm GeluFormOf(const DeviceOp& op) {
+  return op.erf ? cuda::GeluForm::kErf : cuda::GeluForm::kTanh;
+}
+
+// Images are square, and so are their patches.
+reference::ImageShape ImageShapeOf(const DeviceOp& op) {
+  const auto across =
+      static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(op.rows / op.samples))));
+  return {.samples = op.samples,
+          .height = across * op.patch,
+          .width = across * op.patch,
+          .patch = op.patch};
 }
 
 // What travels where operations are not in bf16.
@@ -54,12 +86,14 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
     case DeviceOpKind::kJoinF32:
       return cuda::JoinBoardPlanes<float, T>(op.at<float>(0), op.at<float>(1), op.samples, op.in,
                                              op.at<T>(2), stream);
+    case DeviceOpKind::kPatchImages:
+      return cuda::NormalizeImages<T>(op.at<uint8_t>(0), ImageShapeOf(op), kPixelScale, op.in,
+                                      op.at<T>(1), stream);
     case DeviceOpKind::kAddPosition:
       return cuda::AddPosition<T>(op.at<float>(0), op.samples, tokens * op.in, op.at<T>(1), stream);
     case DeviceOpKind::kLayerNorm:
-      return cuda::LayerNorm<T>(op.at<T>(0), op.at<float>(1), op.at<float>(2),
-                                static_cast<float>(kBoardNormEpsilon), op.rows, op.in, op.at<T>(3),
-                                op.at<float>(4), op.at<float>(5), stream);
+      return cuda::LayerNorm<T>(op.at<T>(0), op.at<float>(1), op.at<float>(2), op.epsilon, op.rows,
+                                op.in, op.at<T>(3), op.at<float>(4), op.at<float>(5), stream);
     case DeviceOpKind::kLayerNormBackward:
       return LaunchNormBackward<T>(op, stream);
     case DeviceOpKind::kAttention:
@@ -67,20 +101,31 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
                                 AttentionOptionsOf(op, 2), stream);
     case DeviceOpKind::kAttentionBackward:
       return cuda::AttentionBackward<T>(op.at<T>(0), op.at<T>(1), AttentionShapeOf(op), op.at<T>(2),
-                                        AttentionOptionsOf(op, 3),
-                                        op.operands.size() > 4 ? op.at<float>(4) : nullptr,
+                                        AttentionOptionsOf(op, 3), FloatsIfAny(op, 4),
                                         static_cast<float*>(op.workspace.at), stream);
     case DeviceOpKind::kGelu:
-      return cuda::Gelu<T>(op.at<T>(0), cuda::GeluForm::kTanh, op.count, op.at<T>(1), stream);
+      return cuda::Gelu<T>(op.at<T>(0), GeluFormOf(op), op.count, op.at<T>(1), stream);
     case DeviceOpKind::kGeluBackward:
-      return cuda::GeluBackward<T>(op.at<T>(1), op.at<T>(0), cuda::GeluForm::kTanh, op.count,
-                                   op.at<T>(1), stream);
+      return cuda::GeluBackward<T>(op.at<T>(1), op.at<T>(0), GeluFormOf(op), op.count, op.at<T>(1),
+                                   stream);
     case DeviceOpKind::kMeanPool:
       return cuda::MeanPool<T>(op.at<T>(0), op.samples, tokens, op.in, op.at<T>(1), stream);
     case DeviceOpKind::kMeanPoolBackward:
       return cuda::MeanPoolBackward<T>(op.at<T>(0), op.samples, tokens, op.in, op.at<T>(1), stream);
     case DeviceOpKind::kScore:
       return cuda::Score<T>(op.at<T>(0), op.out, op.rows, op.at<float>(1), stream);
+    case DeviceOpKind::kDropout:
+      return cuda::DropOut<T>(op.at<T>(0), op.dropout, KeyOf(op),
+                              op.first_sample * (op.count / op.samples), op.count, op.at<T>(1),
+                              stream);
+    case DeviceOpKind::kAddResidual:
+      return cuda::Add<T>(op.at<T>(0), op.count, op.at<T>(1), stream);
+    case DeviceOpKind::kClassify:
+      return cuda::Classify<T>(op.at<T>(0), op.at<float>(1), op.rows, op.classes, op.in,
+                               op.at<float>(2), stream);
+    case DeviceOpKind::kCrossEntropyBackward:
+      return cuda::SoftmaxCrossEntropyBackward<T>(op.at<T>(0), op.at<float>(1), op.at<float>(2),
+                                                  op.rows, op.classes, op.in, op.at<T>(3), stream);
     case DeviceOpKind::kScoreBackward:
       return cuda::ScoreBackward<T>(op.at<float>(0), op.at<float>(1), op.at<float>(2), op.rows,
                                     op.out, op.at<T>(3), stream);
@@ -113,7 +158,7 @@ size_t KernelWorkspace(const DeviceOp& op) {
     case DeviceOpKind::kLayerNormBackward:
       return cuda::LayerNormWorkspace(op.rows, op.in) * sizeof(float);
     case DeviceOpKind::kAttentionBackward:
-      if (op.operands.size() <= 4) return 0;
+      if (OperandsOf(op) <= 4) return 0;
       return cuda::AttentionBiasWorkspace(AttentionShapeOf(op)) * sizeof(float);
     case DeviceOpKind::kColumnSums:
       return cuda::ColumnSumWorkspace(op.rows, op.in) * sizeof(float);

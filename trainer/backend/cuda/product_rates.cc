@@ -12,6 +12,7 @@
 #include "trainer/backend/cuda/device_program.h"
 #include "trainer/backend/cuda/host_array.h"
 #include "trainer/backend/cuda/training_memory.h"
+#include "trainer/step/model_program.h"
 
 namespace penstock {
 namespace {
@@ -52,16 +53,19 @@ class Measuring {
 
 absl::Status Measuring::Prepare(const ModelConfig& config, size_t samples, bool bf16) {
   const DeviceLayout layout(config);
+  const InputFormat format = config.is_image() ? ImagesOf(config.side) : kPackedBoards;
   PENSTOCK_ASSIGN_OR_RETURN(
-      program_, DeviceProgram::Build(config, layout, {.rows = samples, .bf16 = bf16}, device_));
+      program_, DeviceProgram::Build(config, layout,
+                                     {.format = format, .rows = samples, .bf16 = bf16}, device_));
   memory_.emplace(TrainingSizes{.arena = layout.padded().arena_size(),
                                 .shards = 1,
                                 .own_shards = 1,
+                                .results = config.results(),
                                 .slots = 1,
                                 .activation_bytes = program_->activation_bytes(),
                                 .workspace_bytes = program_->workspace_bytes(),
                                 .bf16 = bf16},
-                  SlotLayout(kPackedBoards, 1, samples));
+                  SlotLayout(format, 1, samples, DropoutSites(config)));
   PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(device_, 1));
   PENSTOCK_RETURN_IF_ERROR(memory_->Take(device_));
   return FillOperands(bf16);

@@ -41,8 +41,7 @@ TrainingMemory::TrainingMemory(const TrainingSizes& sizes, const SlotLayout& slo
 absl::Status TrainingMemory::Take(Device& device) {
   PENSTOCK_RETURN_IF_ERROR(plan_.Take(device));
   PENSTOCK_RETURN_IF_ERROR(TakeHost(device, sizes_.slots * slot_.bytes(), host_slots_));
-  PENSTOCK_RETURN_IF_ERROR(
-      TakeHost(device, sizes_.slots * sizes_.own_shards * slot_.rows(), host_predictions_));
+  PENSTOCK_RETURN_IF_ERROR(TakeHost(device, sizes_.slots * predictions_count(), host_predictions_));
   return TakeHost(device, sizes_.slots, host_norms_);
 }
 
@@ -60,8 +59,10 @@ ShardMemory TrainingMemory::OfShard(size_t slot, size_t shard) const {
           .flags = batch + slot_.flags(shard),
           .targets = reinterpret_cast<float*>(batch + slot_.targets(shard)),
           .weights = reinterpret_cast<float*>(batch + slot_.weights(shard)),
-          .predictions = predictions() + shard * slot_.rows(),
-          .workspace = workspace()};
+          .predictions = predictions() + shard * slot_.rows() * sizes_.results,
+          .workspace = workspace(),
+          .keys = reinterpret_cast<uint64_t*>(batch + slot_.keys()),
+          .first_sample = (sizes_.first_shard + shard) * slot_.rows()};
 }
 
 }  // namespace penstock

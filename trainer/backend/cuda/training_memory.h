@@ -15,11 +15,13 @@
 namespace penstock {
 
 struct TrainingSizes {
-  size_t arena = 0;       // Floats of one set of parameters.
-  size_t shards = 0;      // Virtual ones, of all ranks.
-  size_t own_shards = 0;  // Of this rank.
-  size_t slots = 0;       // Batches that have a place.
-  size_t decays = 0;      // Bytes that say which parameters decay.
+  size_t arena = 0;        // Floats of one set of parameters.
+  size_t shards = 0;       // Virtual ones, of all ranks.
+  size_t own_shards = 0;   // Of this rank,
+  size_t first_shard = 0;  // from this one on.
+  size_t results = 1;      // Floats of a row in predictions.
+  size_t slots = 0;        // Batches that have a place.
+  size_t decays = 0;       // Bytes that say which parameters decay.
   size_t activation_bytes = 0;
   size_t workspace_bytes = 0;
   bool bf16 = false;
@@ -49,7 +51,8 @@ class TrainingMemory {
     return plan_.at<float>(gradients_) + shard * sizes_.arena;
   }
   float* predictions() const { return plan_.at<float>(predictions_); }
-  size_t predictions_bytes() const { return sizes_.own_shards * slot_.rows() * sizeof(float); }
+  size_t predictions_count() const { return sizes_.own_shards * slot_.rows() * sizes_.results; }
+  size_t predictions_bytes() const { return predictions_count() * sizeof(float); }
   double* norm() const { return plan_.at<double>(norm_); }
   uint8_t* decays() const { return plan_.at<uint8_t>(decays_); }
   char* workspace() const { return plan_.at(workspace_); }
@@ -59,7 +62,7 @@ class TrainingMemory {
   // Page-locked, of each slot: the batch, and what its step gave.
   char* host_slot(size_t slot) const { return host_slots_ + slot * slot_.bytes(); }
   float* host_predictions(size_t slot) const {
-    return host_predictions_ + slot * sizes_.own_shards * slot_.rows();
+    return host_predictions_ + slot * predictions_count();
   }
   double* host_norm(size_t slot) const { return host_norms_ + slot; }
   uint64_t host_bytes() const;

@@ -1,4 +1,4 @@
-// The board model in double, by the plain references.
+// A model in double, by the plain references.
 #ifndef PENSTOCK_TRAINER_BACKEND_TESTING_REFERENCE_MODEL_H_
 #define PENSTOCK_TRAINER_BACKEND_TESTING_REFERENCE_MODEL_H_
 
@@ -30,22 +30,26 @@ inline std::vector<float> InitialParameters(const ParameterTable& table) {
   return parameters;
 }
 
-// Its loss and gradients. Borrows the boards.
+// Its loss and gradients. Borrows the rows. `random_key`: of what the batch leaves out.
 class ReferenceModel {
  public:
-  ReferenceModel(const ModelConfig& config, const RandomBoards& boards)
+  ReferenceModel(const ModelConfig& config, const BatchRows& rows, uint64_t random_key = 0)
       : table(ParameterTable::For(config)),
-        program_(BuildTraining(config, table, kPackedBoards, boards.scores.size())),
-        boards_(boards),
-        targets_(boards.scores.begin(), boards.scores.end()),
+        program_(BuildTraining(config, table, rows.format, rows.rows)),
+        rows_(rows),
+        random_key_(random_key),
+        results_(config.results()),
+        targets_(rows.targets, rows.targets + rows.rows),
         activations_(program_.activation_size),
-        predictions(targets_.size()),
+        predictions(rows.rows * results_),
         gradients(table.arena_size()) {
     const std::vector<float> initial = InitialParameters(table);
     parameters.assign(initial.begin(), initial.end());
   }
+  ReferenceModel(const ModelConfig& config, const RandomBoards& boards)
+      : ReferenceModel(config, boards.rows()) {}
 
-  // Runs forward and backward; gradients become those of the returned mean squared error.
+  // Runs forward and backward; gradients become those of the returned mean loss.
   double Run() {
     std::fill(gradients.begin(), gradients.end(), 0.0);
     const BlockMemory<double> memory{.parameters = parameters.data(),
@@ -53,11 +57,11 @@ class ReferenceModel {
                                      .activations = activations_.data(),
                                      .targets = targets_.data(),
                                      .predictions = predictions.data(),
-                                     .input = boards_.records.data(),
-                                     .loss_weight = 1.0 / double(targets_.size())};
-    RunReference(program_, memory, targets_.size());
-    return reference::SquaredErrorSum(predictions.data(), targets_.data(), targets_.size()) /
-           double(targets_.size());
+                                     .input = rows_.input,
+                                     .loss_weight = 1.0 / double(rows_.rows),
+                                     .random_key = random_key_};
+    RunReference(program_, memory, rows_.rows);
+    return LossSum() / double(rows_.rows);
   }
 
   // Of the whole gradient, relative to its norm.
@@ -80,8 +84,19 @@ class ReferenceModel {
   ParameterTable table;
 
  private:
+  double LossSum() const {
+    if (results_ == 1) {
+      return reference::SquaredErrorSum(predictions.data(), targets_.data(), rows_.rows);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < rows_.rows; ++i) sum += predictions[i * results_];
+    return sum;
+  }
+
   StepProgram program_;
-  const RandomBoards& boards_;
+  const BatchRows rows_;
+  const uint64_t random_key_;
+  const size_t results_;
   std::vector<double> targets_, activations_;
 
  public:

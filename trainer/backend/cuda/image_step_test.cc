@@ -1,0 +1,131 @@
+// Models of images on a device: patches, wide attention, dropout and cross-entropy.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/backend/cuda/testing/checking_device.h"
+#include "trainer/backend/cuda/testing/emulated_device.h"
+#include "trainer/backend/testing/images.h"
+#include "trainer/backend/testing/reference_model.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kRows = 4;
+constexpr uint64_t kKey = 0x9876543210fedcba;
+
+// `log` outlives the backend.
+std::unique_ptr<CudaBackend> MakeBackend(const ModelConfig& model, bool bf16, DeviceLog& log) {
+  auto device = std::make_unique<CheckingDevice>(
+      std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{}), log);
+  const CudaBackendOptions options{
+      .shards = 2, .global_rows = kRows, .format = ImagesOf(model.side), .bf16 = bf16};
+  auto backend = CudaBackend::Create(model, options, std::move(device)).value();
+  TrainState state(backend->table().arena_size());
+  state.parameters = InitialParameters(backend->table());
+  EXPECT_OK(backend->SetState(std::move(state)));
+  return backend;
+}
+
+// The largest difference of a parameter's gradient, relative to its size: of the elements, or of
+// their norm.
+struct GradientErrors {
+  double largest = 0, norm = 0;
+};
+
+GradientErrors ErrorsOf(const ReferenceModel& model, const std::vector<float>& gradients) {
+  GradientErrors worst;
+  for (const Parameter& p : model.table.parameters()) {
+    double largest = 0, error = 0, squares = 0, error_squares = 0;
+    for (size_t i = p.offset; i < p.offset + p.count; ++i) {
+      const double difference = model.gradients[i] - double(gradients[i]);
+      largest = std::max(largest, std::abs(model.gradients[i]));
+      error = std::max(error, std::abs(difference));
+      squares += model.gradients[i] * model.gradients[i];
+      error_squares += difference * difference;
+    }
+    worst.largest = std::max(worst.largest, error / largest);
+    worst.norm = std::max(worst.norm, std::sqrt(error_squares / squares));
+  }
+  return worst;
+}
+
+class ImageStepTest : public testing::TestWithParam<bool> {
+ protected:
+  ModelConfig Model() const { return GetParam() ? TinyVit() : TinyPooledVit(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Models, ImageStepTest, testing::Bool(), [](const auto& test) {
+  return test.param ? "FlattenedWithDropout" : "Pooled";
+});
+
+// Tolerance: as that of boards, 2e-5 of each parameter's largest gradient. The second step is
+// replayed from a graph: with keys of its own.
+TEST_P(ImageStepTest, MatchesTheDoubleReference) {
+  DeviceLog log;
+  auto backend = MakeBackend(Model(), /*bf16=*/false, log);
+  for (const uint64_t key : {kKey, kKey / 3, kKey / 7}) {
+    const RandomImages images(Model(), kRows, key);
+    ReferenceModel model(Model(), images.rows(), key);
+    const double loss = model.Run();
+    ASSERT_OK_AND_ASSIGN(const StepResult result,
+                         backend->Step(images.rows(), {.learning_rate = 0, .random_key = key}));
+    EXPECT_NEAR(result.loss, loss, 2e-6);
+    ASSERT_EQ(backend->predictions().size(), 2 * kRows);
+    for (size_t i = 0; i < 2 * kRows; ++i) {
+      EXPECT_NEAR(backend->predictions()[i], model.predictions[i], 4e-6) << i;
+    }
+    ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
+    EXPECT_LE(ErrorsOf(model, gradients).largest, 2e-5);
+  }
+  EXPECT_THAT(log.problems, testing::IsEmpty());
+}
+
+// Rows that a shard lacks are padding of no weight.
+TEST_P(ImageStepTest, AShortBatchMatchesToo) {
+  ModelConfig config = Model();
+  config.dropout = config.head_dropout = 0;  // Rows of a padded batch have other places in it.
+  DeviceLog log;
+  auto backend = MakeBackend(config, /*bf16=*/false, log);
+  const RandomImages images(config, 3);
+  ReferenceModel model(config, images.rows());
+  const double loss = model.Run();
+  ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(images.rows(), {}));
+  EXPECT_NEAR(result.loss, loss, 2e-6);
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
+  EXPECT_LE(ErrorsOf(model, gradients).largest, 2e-5);
+}
+
+// Eight bits of activations and products: a wrong term would exceed this by far.
+TEST_P(ImageStepTest, Bf16IsNearTheReference) {
+  DeviceLog log;
+  auto backend = MakeBackend(Model(), /*bf16=*/true, log);
+  const RandomImages images(Model(), kRows);
+  ReferenceModel model(Model(), images.rows(), kKey);
+  const double loss = model.Run();
+  ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(images.rows(), {.random_key = kKey}));
+  EXPECT_NEAR(result.loss, loss, 0.02 * loss);
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
+  EXPECT_LE(ErrorsOf(model, gradients).norm, 0.05);
+  EXPECT_THAT(log.problems, testing::IsEmpty());
+}
+
+TEST_P(ImageStepTest, PredictsTheLossAndTheClassWithoutLeavingAnythingOut) {
+  DeviceLog log;
+  auto backend = MakeBackend(Model(), /*bf16=*/false, log);
+  const RandomImages images(Model(), kRows);
+  ModelConfig whole = Model();
+  whole.dropout = whole.head_dropout = 0;
+  ReferenceModel model(whole, images.rows());
+  (void)model.Run();
+  std::vector<float> results(2 * kRows);
+  ASSERT_OK(backend->Predict(images.rows(), results, kRows));
+  for (size_t i = 0; i < 2 * kRows; ++i) EXPECT_NEAR(results[i], model.predictions[i], 4e-6) << i;
+}
+
+}  // namespace
+}  // namespace penstock

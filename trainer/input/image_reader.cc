@@ -1,0 +1,42 @@
+#include "trainer/input/image_reader.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+
+absl::StatusOr<BatchRows> ImageReader::Read(const InputBatch& batch) {
+  PENSTOCK_RETURN_IF_ERROR(CheckRowBytes(batch));
+  const InputFormat format = ImagesOf(side_);
+  const InputTensor *image = batch.tensor("image"), *label = batch.tensor("label");
+  if (!IsTensor(image, Dtype::kU8, format.input_bytes) ||
+      !IsTensor(label, Dtype::kI64, sizeof(int64_t))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the image model cannot read these tensors: ", DescribeTensors(batch),
+                     "; it takes image (u8, ", side_, " x ", side_, " x 3) and label (i64)"));
+  }
+  PENSTOCK_RETURN_IF_ERROR(ReadLabels(batch, *label));
+  return BatchRows{format, batch.rows, image->bytes.data(), nullptr, targets_.data()};
+}
+
+absl::Status ImageReader::ReadLabels(const InputBatch& batch, const InputTensor& labels) {
+  targets_.resize(batch.rows);
+  for (size_t row = 0; row < batch.rows; ++row) {
+    int64_t number;
+    std::memcpy(&number, labels.bytes.data() + row * sizeof(number), sizeof(number));
+    if (number < 0 || static_cast<uint64_t>(number) >= classes_) {
+      std::string record;
+      if (row < batch.record_ids.size()) record = absl::StrCat(", record ", batch.record_ids[row]);
+      return absl::InvalidArgumentError(
+          absl::StrCat("row ", row, " of the batch from position ", batch.first_position, record,
+                       ": its label is ", number, ", and there are ", classes_,
+                       " classes, counted from 0: give --classes"));
+    }
+    targets_[row] = static_cast<float>(number);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

@@ -1,0 +1,30 @@
+// Batches as the image model takes them.
+#ifndef PENSTOCK_TRAINER_INPUT_IMAGE_READER_H_
+#define PENSTOCK_TRAINER_INPUT_IMAGE_READER_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "trainer/input/batch_reader.h"
+
+namespace penstock {
+
+// Accepts `image` (u8, side x side x 3: rows of pixels, red, green and blue of each) and `label`
+// (i64). kInvalidArgument as well: a label that is no number of a class.
+// Not thread-safe.
+class ImageReader final : public BatchReader {
+ public:
+  ImageReader(size_t side, size_t classes) : side_(side), classes_(classes) {}
+
+  absl::StatusOr<BatchRows> Read(const InputBatch& batch) override;
+
+ private:
+  absl::Status ReadLabels(const InputBatch& batch, const InputTensor& labels);
+
+  const size_t side_, classes_;
+  std::vector<float> targets_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_INPUT_IMAGE_READER_H_
