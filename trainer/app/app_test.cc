@@ -90,6 +90,32 @@ TEST_F(OptionsTest, ABatchThatShardsDoNotDivideNamesItsNeighbours) {
                                             HasSubstr("the nearest are 96 and 104")));
 }
 
+TEST_F(OptionsTest, AModelOfImagesHasItsOwnClassesAndDropoutUnlessToldOthers) {
+  app_.parse("--manifest m --model vit");
+  ASSERT_OK_AND_ASSIGN(const ModelConfig own, options_.Model());
+  EXPECT_EQ(own, ModelConfig::Named("vit").value());
+  app_.parse("--manifest m --model vit --classes 10 --dropout 0 --head-dropout 0.25");
+  ASSERT_OK_AND_ASSIGN(const ModelConfig told, options_.Model());
+  EXPECT_EQ(told.classes, 10u);
+  EXPECT_EQ(told.dropout, 0);
+  EXPECT_EQ(told.head_dropout, 0.25);
+}
+
+TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--model tiny --classes 10", "--classes is of images, and --model tiny is of boards"},
+      {"--model vit --classes 1", "1 classes"},
+      {"--model vit --dropout 1", "a dropout of 1"},
+      {"--model vit --attention-bias", "for boards alone"}};
+  for (const auto& [arguments, what] : cases) {
+    CLI::App app;
+    TrainerOptions options;
+    AddOptions(app, options);
+    app.parse(std::string("--manifest m ") + arguments);
+    EXPECT_THAT(options.Validate(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(what)));
+  }
+}
+
 TEST_F(OptionsTest, ALookAheadWithoutItsUnitIsRefused) {
   app_.parse("--manifest m --look-ahead 64");
   EXPECT_THAT(options_.Validate(), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -275,6 +301,17 @@ TEST(ReportTest, SummaryHoldsTheEvaluationOnlyIfThereWasOne) {
   const auto json = nlohmann::json::parse(SummaryJson(summary, {}));
   EXPECT_DOUBLE_EQ(json["holdout_below_mean_percent"], 75);
   EXPECT_EQ(json["holdout_records"], 5);
+}
+
+TEST(ReportTest, OfImagesTheShareThatIsRightIsTold) {
+  TrainSummary summary;
+  summary.evaluation = Evaluation{.records = 8, .loss = 1.5, .hits = 6};
+  const auto json = nlohmann::json::parse(SummaryJson(summary, {}));
+  EXPECT_DOUBLE_EQ(json["holdout_accuracy_percent"], 75);
+  EXPECT_FALSE(json.contains("holdout_baseline"));
+  const auto event = nlohmann::json::parse(EvaluationEvent(7, *summary.evaluation));
+  EXPECT_DOUBLE_EQ(event["accuracy_percent"], 75);
+  EXPECT_FALSE(event.contains("baseline"));
 }
 
 TEST(EventLogTest, SaysThatAFolderIsMissing) {

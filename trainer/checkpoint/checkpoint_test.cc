@@ -106,6 +106,56 @@ TEST_F(CheckpointTest, ReturnsWhatWasSaved) {
   EXPECT_EQ(loaded.state.step, 41u);
 }
 
+class ImageCheckpointTest : public CheckpointTest {
+ protected:
+  ImageCheckpointTest() {
+    info_.model = Vit();
+    table_ = ParameterTable::For(info_.model);
+    state_ = TrainState(table_.arena_size());
+    state_.step = info_.step;
+  }
+  static ModelConfig Vit() {
+    ModelConfig config{"vit", 1, 8, 2, 8};
+    config.attention_width = 16;
+    config.side = 4;
+    config.patch = 2;
+    config.classes = 3;
+    config.head = {5, 6};
+    config.flatten = true;
+    config.gelu_twice = true;
+    config.dropout = 0.1;
+    config.head_dropout = 0.5;
+    return config;
+  }
+};
+
+TEST_F(ImageCheckpointTest, ReturnsTheModelThatWasSaved) {
+  ASSERT_OK(Save());
+  EXPECT_EQ(ReadBytes()[8], 4);  // Programs that know of no images refuse it.
+  ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_));
+  EXPECT_EQ(loaded.info, info_);
+  EXPECT_EQ(loaded.info.model, Vit());
+}
+
+TEST_F(ImageCheckpointTest, AnotherDropoutGoesOnWithOtherBits) {
+  ASSERT_OK(Save());
+  ModelConfig without = Vit();
+  without.dropout = 0;
+  ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_, without));
+  CheckpointInfo now = loaded.info;
+  now.model = without;
+  EXPECT_THAT(BitDifferences(loaded.info, now), ElementsAre("--dropout was 0.1, is 0"));
+}
+
+TEST_F(ImageCheckpointTest, OtherClassesAreNamed) {
+  ASSERT_OK(Save());
+  ModelConfig other = Vit();
+  other.classes = 4;
+  EXPECT_THAT(LoadCheckpoint(path_, other),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       testing::AllOf(HasSubstr("3 classes"), HasSubstr("--classes 3"))));
+}
+
 TEST_F(CheckpointTest, RefusesACutAtEveryByte) {
   ASSERT_OK(Save());
   const std::string whole = ReadBytes();

@@ -37,6 +37,47 @@ TEST(BoardModelTest, ABiasOfAttentionIsANumberForEachLayerHeadAndPairOfSquares) 
               testing::ElementsAre(4, 64, 64));
 }
 
+// The Keras example's count, and ViT-S/16's 22,050,664 without its class token and that one's
+// position.
+TEST(ImageModelTest, CountsParametersAsDesigned) {
+  EXPECT_EQ(TableOf("vit").parameter_count(), 21759012u);
+  EXPECT_EQ(TableOf("vit-small").parameter_count(), 22050664u - 2 * 384);
+}
+
+TEST(ImageModelTest, RefusesWhatCannotBe) {
+  const ModelConfig vit = ModelConfig::Named("vit").value();
+  auto refuses = [](const ModelConfig& config, const char* what) {
+    EXPECT_THAT(config.Validate(),
+                StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr(what)));
+  };
+  ModelConfig config = vit;
+  config.patch = 7;
+  refuses(config, "patches of 7");
+  config.patch = 4;  // 324 of them.
+  refuses(config, "256 patches at most");
+  config = vit;
+  config.classes = 1;
+  refuses(config, "1 classes");
+  config = vit;
+  config.dropout = 1;
+  refuses(config, "a dropout of 1");
+  config = vit;
+  config.attention_bias = true;
+  refuses(config, "for boards alone");
+  config = vit;
+  config.attention_width = 250;
+  refuses(config, "attention's width 250");
+}
+
+TEST(ImageModelTest, DropoutChangesNoParameter) {
+  const ModelConfig vit = ModelConfig::Named("vit").value();
+  ModelConfig other = vit;
+  other.dropout = 0;
+  EXPECT_TRUE(vit.SameParameters(other));
+  other.classes = 10;
+  EXPECT_FALSE(vit.SameParameters(other));
+}
+
 TEST(BoardModelTest, UnknownNameListsTheKnownOnes) {
   EXPECT_THAT(ModelConfig::Named("huge"),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "kernels/reference/activation.h"
 #include "kernels/reference/attention.h"
+#include "kernels/reference/dropout.h"
 #include "kernels/reference/layer_norm.h"
 #include "records/base/counter_rng.h"
 #include "tests/status_matchers.h"
@@ -208,6 +209,55 @@ TEST_P(CpuKernelsTest, GeluKeepsItsPrecisionWhereItIsNearlyZero) {
     EXPECT_NEAR(y[i] / double(value), 1, 1.6e-5) << x[i];
     EXPECT_NEAR(dx[i] / double(slope), 1, 1.6e-5) << x[i];
   }
+}
+
+TEST_P(CpuKernelsTest, GeluOfErfMatchesTheReferenceOverItsWholeRange) {
+  Floats x;
+  for (float value = -12; value <= 12; value += 0.0137f) x.push_back(value);
+  x.insert(x.end(), {-1e4f, 1e4f, 0.0f, std::numeric_limits<float>::quiet_NaN()});
+  Floats y(x.size()), dx(x.size(), 1.0f);
+  kernels_.gelu_erf(x.data(), x.size(), y.data());
+  kernels_.gelu_erf_backward(x.data(), x.size(), dx.data());
+  for (size_t i = 0; i + 1 < x.size(); ++i) {
+    const double wide = x[i], scale = std::max(1.0, std::abs(wide));
+    EXPECT_NEAR(y[i], reference::GeluValue(wide, reference::GeluForm::kErf), 5e-7 * scale) << wide;
+    EXPECT_NEAR(dx[i], reference::GeluSlope(wide, reference::GeluForm::kErf), 2e-6) << wide;
+  }
+  EXPECT_TRUE(std::isnan(y.back()));
+}
+
+// 25 columns: a whole vector and a rest.
+TEST_P(CpuKernelsTest, SoftmaxAndItsBackwardMatchTheirFormulas) {
+  constexpr size_t kSize = 25;
+  const Floats scores = Noise(kSize, 1), bias = Noise(kSize, 2), dp = Noise(kSize, 3);
+  Floats p = scores, ds = dp;
+  kernels_.softmax(p.data(), bias.data(), 0.5f, 1, kSize);
+  kernels_.softmax_backward(p.data(), 1, kSize, ds.data());
+  double sum = 0, mean = 0;
+  for (size_t i = 0; i < kSize; ++i) sum += std::exp(0.5 * scores[i] + bias[i]);
+  for (size_t i = 0; i < kSize; ++i) mean += std::exp(0.5 * scores[i] + bias[i]) / sum * dp[i];
+  for (size_t i = 0; i < kSize; ++i) {
+    const double expected = std::exp(0.5 * scores[i] + bias[i]) / sum;
+    EXPECT_NEAR(p[i], expected, 1e-6 * expected) << i;
+    EXPECT_NEAR(ds[i], expected * (dp[i] - mean), 1e-7) << i;
+  }
+}
+
+TEST_P(CpuKernelsTest, SoftmaxOfLargeScoresIsFinite) {
+  Floats p = {1e30f, 1e30f, -1e30f, 0.0f};
+  kernels_.softmax(p.data(), nullptr, 1.0f, 1, p.size());
+  EXPECT_THAT(p, testing::ElementsAre(0.5f, 0.5f, 0.0f, 0.0f));
+}
+
+TEST_P(CpuKernelsTest, DropoutIsTheReferences) {
+  const Dropout dropout = Dropout::OfRate(0.3);
+  const Floats x = Noise(1000, 1);
+  Floats y(x.size()), expected(x.size());
+  constexpr uint64_t kKey = 0xfedcba9876543210, kFirst = (uint64_t{1} << 32) - 500;
+  kernels_.drop_out(x.data(), dropout, kKey, kFirst, x.size(), y.data());
+  reference::DropOut(x.data(), dropout, kKey, kFirst, x.size(), expected.data());
+  EXPECT_EQ(y, expected);
+  EXPECT_NEAR(std::count(y.begin(), y.end(), 0.0f), 300, 60);
 }
 
 TEST_P(CpuKernelsTest, NanReachesTheOutput) {

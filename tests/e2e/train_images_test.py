@@ -1,0 +1,96 @@
+"""penstock-train on images: raw pixels in TFRecord, classes, what is refused."""
+
+import json
+import random
+import unittest
+
+from rank_runs import RanksTestCase, newest, numbers
+from processes import run
+from tfrecord import example, frame
+
+SIDE, CLASSES = 72, 4
+SPEC = """tensor { name: "image" bytes { feature: "pixels" length: 15552 } }
+tensor { name: "label" label { feature: "class" } }
+"""
+
+
+def image(rng, label):
+    """One colour a class, and a brightness of its own."""
+    level = rng.randrange(96, 160)
+    pixel = bytes(level if channel == label % 3 else (level // 2 if label == 3 else 30)
+                  for channel in range(3))
+    return pixel * (SIDE * SIDE)
+
+
+class TrainImagesTest(RanksTestCase):
+    def setUp(self):
+        super().setUp()
+        rng = random.Random(1)
+        images = self.data = self.folder / "images"  # Also of the servers.
+        images.mkdir()
+        # A CRC in Python takes long: few images.
+        with open(images / "a.tfrecord", "wb") as out:
+            for i in range(48):
+                label = i % CLASSES
+                out.write(frame(example(pixels=image(rng, label), **{"class": label})))
+        self.spec = self.folder / "images.textproto"
+        self.spec.write_text(SPEC)
+        self.check_run("penstock", "index", images, "--holdout", "15%", "--holdout-feature",
+                       "pixels")
+        self.manifest = images / "manifest.pb"
+
+    def train_args(self, *args, steps=4, servers="local:", manifest=None):
+        return ["--manifest", manifest or self.manifest, "--servers", servers, "--device", "cpu",
+                "--spec", self.spec, "--model", "vit", "--classes", CLASSES, "--seed", 3,
+                "--global-batch-size", 8, "--virtual-shards", 2, "--threads", 1,
+                "--steps", steps, *args]
+
+    def test_two_ranks_have_the_bits_of_one_that_was_stopped_in_between(self):
+        server = self.start_server()
+        for steps in (2, 4):
+            self.check_run("penstock-train", *self.train_args(
+                "--checkpoint-dir", self.folder / "one", steps=steps))
+        ranks = self.start_ranks(2, "--checkpoint-dir", self.folder / "two", steps=4,
+                                 servers=server.address)
+        for rank in ranks:
+            self.assertEqual(rank.wait(), 0, rank.err)
+        self.assertEqual(numbers(newest(self.folder / "two")), numbers(newest(self.folder / "one")))
+
+    def test_it_learns_and_tells_how_many_are_right(self):
+        summary = self.folder / "summary.json"
+        out = self.check_run("penstock-train", *self.train_args(
+            "--json", summary, "--dropout", 0, "--head-dropout", 0, "--lr", 0.0003, steps=24)).stdout
+        self.assertIn("% of the images right over", out)
+        self.assertIn("images/s", out)
+        result = json.loads(summary.read_text())
+        self.assertLess(result["loss_end"], result["loss_start"])
+        self.assertGreaterEqual(result["holdout_accuracy_percent"], 50)
+
+    def test_what_is_not_for_it_is_refused_by_name(self):
+        self.assert_refused(["--spec", "chess"], "has no image as --model vit reads it")
+        self.assert_refused(["--model", "vit-small"], "150528 of them (224 x 224 pixels")
+        self.assert_refused(["--classes", 3], "its label is 3, and there are 3 classes")
+        self.assert_refused(["--model", "tiny", "--classes", 0], "has no mate_score called score")
+        checkpoints = self.folder / "c"
+        self.check_run("penstock-train", *self.train_args("--checkpoint-dir", checkpoints, steps=1))
+        self.assert_refused(["--checkpoint-dir", checkpoints, "--classes", 5], "--classes 4")
+        fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+        result = run("penstock-train", "predict", "--checkpoint", newest(checkpoints), "--fen", fen)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("which classifies images", result.stderr)
+
+    def assert_refused(self, args, says):
+        """`args`: options in the place of the usual ones, or beside them."""
+        options = list(map(str, self.train_args()))
+        for flag, value in zip(args[::2], args[1::2]):
+            if flag in options:
+                options[options.index(flag) + 1] = str(value)
+            else:
+                options += [flag, str(value)]
+        result = run("penstock-train", *options)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        self.assertIn(says, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,108 @@
+// The training loop on images: the bits of dropout, whoever computes and wherever it goes on.
+#include <optional>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/comm/testing/rank_threads.h"
+#include "trainer/input/image_reader.h"
+#include "trainer/input/testing/memory_images.h"
+#include "trainer/loop/train_loop.h"
+#include "trainer/model/initialize.h"
+
+namespace penstock {
+namespace {
+
+const ModelConfig kModel = TinyVit();
+
+struct Outcome {
+  absl::StatusOr<TrainSummary> summary = absl::UnknownError("not run");
+  TrainState state;
+};
+
+// From `start`, or from the seed's weights; two batches a step.
+Outcome Train(Communicator& ranks, TrainLoopOptions options,
+              std::optional<Checkpoint> start = std::nullopt, uint64_t seed = 3) {
+  auto backend = CpuBackend::Create(kModel, {.threads = 1, .shards = 4, .ranks = &ranks}).value();
+  CheckpointInfo info{.model = kModel, .seed = seed};
+  if (start.has_value()) {
+    info = start->info;
+    backend->state() = std::move(start->state);
+  } else {
+    InitializeParameters(backend->table(), 5, backend->state().parameters);
+  }
+  MemoryImages input(kModel, 96, 8, /*seed=*/1, info.cursor, ranks.rank(), ranks.size());
+  ImageReader reader(kModel.side, kModel.classes);
+  options.accumulate = 2;
+  options.ranks = &ranks;
+  options.open_holdout = [&]() -> absl::StatusOr<std::unique_ptr<Input>> {
+    return std::make_unique<MemoryImages>(kModel, 21, 8, 9, "", ranks.rank(), ranks.size());
+  };
+  Outcome outcome;
+  outcome.summary = TrainLoop(*backend, reader, input, info, options).Run();
+  outcome.state = backend->state();
+  return outcome;
+}
+
+class ImageRanksTest : public testing::TestWithParam<uint32_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Worlds, ImageRanksTest, testing::Values(2, 4));
+
+TEST_P(ImageRanksTest, WhatIsLeftOutDoesNotDependOnTheRanks) {
+  SingleCommunicator alone;
+  const Outcome one = Train(alone, {});
+  ASSERT_OK(one.summary);
+  std::vector<Outcome> outcomes(GetParam());
+  RunRanks(GetParam(), [&](RankGroup& group) {
+    outcomes[group.info().rank] = Train(group.communicator(), {});
+  });
+  for (const Outcome& rank : outcomes) {
+    ASSERT_OK(rank.summary);
+    EXPECT_EQ(rank.state.parameters, one.state.parameters);
+    EXPECT_EQ(rank.summary->loss_end, one.summary->loss_end);
+    ASSERT_TRUE(rank.summary->evaluation.has_value());
+    EXPECT_EQ(rank.summary->evaluation->records, 21u);
+    EXPECT_EQ(rank.summary->evaluation->loss, one.summary->evaluation->loss);
+    EXPECT_EQ(rank.summary->evaluation->hits, one.summary->evaluation->hits);
+  }
+}
+
+TEST(ImageLoopTest, GoesOnWithTheSameBits) {
+  const TempFolder temp;
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(temp.File("c"), 1));
+  SingleCommunicator alone;
+  const Outcome whole = Train(alone, {});
+  ASSERT_OK(whole.summary);
+  ASSERT_OK(Train(alone, {.total_steps = 3, .checkpoints = &folder}).summary);
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
+  ASSERT_OK_AND_ASSIGN(Checkpoint checkpoint, LoadCheckpoint(files.back(), kModel));
+  const Outcome resumed = Train(alone, {}, std::move(checkpoint));
+  ASSERT_OK(resumed.summary);
+  EXPECT_EQ(resumed.summary->first_step, 3u);
+  EXPECT_EQ(resumed.state.parameters, whole.state.parameters);
+  EXPECT_EQ(resumed.state.m, whole.state.m);
+}
+
+TEST(ImageLoopTest, AnotherSeedLeavesOutOthers) {
+  SingleCommunicator alone;
+  const Outcome a = Train(alone, {.total_steps = 1}), b = Train(alone, {.total_steps = 1}, {}, 4);
+  ASSERT_OK(a.summary);
+  EXPECT_NE(a.state.parameters, b.state.parameters);
+}
+
+TEST(ImageLoopTest, AnEvaluationTellsHowManyAreRight) {
+  SingleCommunicator alone;
+  const Outcome one = Train(alone, {});
+  ASSERT_OK(one.summary);
+  const Evaluation& evaluation = *one.summary->evaluation;
+  ASSERT_TRUE(evaluation.hits.has_value());
+  EXPECT_LE(*evaluation.hits, evaluation.records);
+  EXPECT_EQ((Evaluation{.records = 8, .loss = 2.3026, .hits = 3}).ToString(),
+            "held-out loss 2.3026, 37.5 % of the images right");
+}
+
+}  // namespace
+}  // namespace penstock
