@@ -1,5 +1,6 @@
 #include "trainer/app/divergence_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
@@ -29,13 +30,16 @@ Json RecordJson(uint64_t id, const Manifest& manifest) {
 
 std::string DivergenceJson(const Divergence& divergence, const Manifest& manifest) {
   Json rows = Json::array();
+  // Of a row: its prediction, or its loss and its class.
+  const size_t results = std::max<size_t>(
+      1, divergence.predictions.size() / std::max<size_t>(1, divergence.batch.rows));
   for (size_t row = 0; row < divergence.batch.rows; ++row) {
     Json entry{{"row", row}};
     if (row < divergence.batch.record_ids.size()) {
       entry.update(RecordJson(divergence.batch.record_ids[row], manifest));
     }
-    if (row < divergence.predictions.size()) {
-      entry["finite"] = std::isfinite(divergence.predictions[row]);
+    if (row * results < divergence.predictions.size()) {
+      entry["finite"] = std::isfinite(divergence.predictions[row * results]);
     }
     rows.push_back(std::move(entry));
   }

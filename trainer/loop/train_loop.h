@@ -31,7 +31,7 @@ namespace penstock {
 struct Divergence {
   uint64_t step = 0;  // Steps applied before it.
   const InputBatch& batch;
-  std::span<const float> predictions;  // Of the batch's rows.
+  std::span<const float> predictions;  // Of the batch's rows, Backend::results() each.
   absl::string_view problem;
 };
 

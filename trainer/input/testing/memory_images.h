@@ -47,7 +47,9 @@ class MemoryImages final : public Input {
  private:
   static InputTensor TensorOf(const char* name, Dtype dtype, size_t row_bytes, const void* all,
                               size_t first, size_t rows) {
-    return {name, dtype, row_bytes,
+    return {name,
+            dtype,
+            row_bytes,
             {static_cast<const uint8_t*>(all) + first * row_bytes, rows * row_bytes}};
   }
 
