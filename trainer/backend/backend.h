@@ -59,8 +59,8 @@ class Backend {
   // kUnavailable: another rank ended; the state is unchanged.
   virtual absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) = 0;
 
-  // Forward and backward of one of update.batches batches, of as many rows each; the last is
-  // Step()'s. Its loss. Errors as Step(); kUnimplemented: this backend cannot.
+  // Forward and backward of one of update.batches batches, each of which counts alike, whatever its
+  // rows; the last is Step()'s. Its loss. Errors as Step(); kUnimplemented: this backend cannot.
   virtual absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) {
     (void)rows, (void)update;
     return absl::UnimplementedError("this backend adds up no batches");
