@@ -26,12 +26,6 @@ absl::StatusOr<T> AsUsage(absl::string_view flag, absl::StatusOr<T> value) {
                     : UsageError(absl::StrCat(flag, ": ", value.status().message()));
 }
 
-absl::StatusOr<Remainder> ParseRemainder(const std::string& name) {
-  if (name == "drop") return Remainder::kDrop;
-  if (name == "short") return Remainder::kShort;
-  return Remainder::kCarry;
-}
-
 // Servers have threads and memory of their own.
 void AddWarningsOfLocalFlags(const LoaderFlags& flags, std::vector<std::string>& warnings) {
   if (flags.source.servers == kLocalServer) return;
@@ -69,8 +63,6 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags) {
   command.add_option("--split", flags.split, "Which records")
       ->check(CLI::IsMember({"train", "holdout", "all"}));
   command.add_option("--global-batch-size", flags.global_batch_size, "Rows of a step, all ranks");
-  command.add_option("--remainder", flags.remainder, "Rows after an epoch's last full step")
-      ->check(CLI::IsMember({"drop", "short", "carry"}));
   command.add_option("--seed", flags.seed, "Of the order");
   command.add_option("--epochs", flags.epochs, "0: without end");
   command.add_option("--rank", flags.rank, "This rank");
@@ -92,7 +84,6 @@ absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadSpec(flags.source.spec));
   PENSTOCK_ASSIGN_OR_RETURN(options.dtype, AsUsage("--dtype", ParseWireDtype(flags.dtype)));
   PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, AsUsage("--split", ParseSplit(flags.split)));
-  PENSTOCK_ASSIGN_OR_RETURN(options.remainder, ParseRemainder(flags.remainder));
   options.plan.seed = flags.seed;
   options.global_batch_size = flags.global_batch_size;
   options.epochs = flags.epochs;

@@ -17,7 +17,6 @@ struct LoaderFlags {
   SourceFlags source;
   std::string dtype = "i8";
   std::string split = "all";
-  std::string remainder = "drop";
   std::string cursor;
   std::string memory_budget = "0";
   uint64_t global_batch_size = 512;

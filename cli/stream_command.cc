@@ -3,7 +3,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -208,9 +207,6 @@ void Print(const StreamResult& result) {
 absl::StatusOr<std::unique_ptr<Loader>> OpenLoaderOf(LoaderOptions options) {
   absl::StatusOr<std::unique_ptr<Loader>> loader = Loader::Open(std::move(options));
   if (loader.ok()) return loader;
-  if (absl::StrContains(loader.status().message(), "has no full step")) {
-    return UsageError(absl::StrCat(loader.status().message(), ", or --remainder short"));
-  }
   return UsageErrorOf(loader.status());
 }
 
@@ -245,7 +241,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   StreamResult result;
   const uint64_t steps = flags.loader.steps;
   const bool whole_epochs = steps == 0 || steps >= loader->steps_per_epoch();
-  if (flags.loader.remainder == "drop" && (flags.loader.epochs == 0 || whole_epochs)) {
+  if (flags.loader.source.remainder == "drop" && (flags.loader.epochs == 0 || whole_epochs)) {
     result.left_out = manifest->num_records(split) % flags.loader.global_batch_size;
   }
   const absl::Status status = ReadAll(*loader, flags, sinks, result);

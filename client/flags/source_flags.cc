@@ -16,6 +16,15 @@ void AddPlanFlags(CLI::App& app, SourceFlags& flags) {
   app.add_option("--window-chunks", flags.window_chunks, "K of the plan: chunks of a window")
       ->check(WholeNumber(1));
   app.add_option("--strip-rows", flags.strip_rows, "S of the plan; 0: chosen from the data");
+  app.add_option("--remainder", flags.remainder,
+                 "Rows after an epoch's last full step: left out (drop), a shorter step of their\n"
+                 "own (short), or the first of the next epoch's first step (carry)")
+      ->check(CLI::IsMember({"drop", "short", "carry"}));
+}
+
+Remainder RemainderOf(const std::string& word) {
+  if (word == "short") return Remainder::kShort;
+  return word == "carry" ? Remainder::kCarry : Remainder::kDrop;
 }
 
 void FillPlan(const SourceFlags& flags, PlanOptions& plan) {
@@ -54,6 +63,7 @@ absl::Status FillLoaderOptions(const SourceFlags& flags, LoaderOptions& options)
   options.servers = flags.servers;
   options.data_root = flags.data_root;
   FillPlan(flags, options.plan);
+  options.remainder = RemainderOf(flags.remainder);
   const auto look_ahead = ParseByteSizeFrom(flags.look_ahead, kMinLookAheadBytes);
   PENSTOCK_RETURN_IF_ERROR(Annotate(look_ahead.status(), "--look-ahead"));
   options.look_ahead_bytes = *look_ahead;

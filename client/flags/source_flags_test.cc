@@ -41,6 +41,7 @@ TEST_F(SourceFlagsTest, AreTheLoadersOwnDefaults) {
   EXPECT_EQ(options.plan.lanes, defaults.plan.lanes);
   EXPECT_EQ(options.plan.window_chunks, defaults.plan.window_chunks);
   EXPECT_EQ(options.plan.shuffle, defaults.plan.shuffle);
+  EXPECT_EQ(options.remainder, defaults.remainder);
   EXPECT_EQ(options.look_ahead_bytes, defaults.look_ahead_bytes);
   EXPECT_EQ(options.server_timeout, defaults.server_timeout);
   EXPECT_EQ(options.network.shared_memory, defaults.network.shared_memory);
@@ -51,13 +52,15 @@ TEST_F(SourceFlagsTest, EachReachesTheLoader) {
   ASSERT_OK_AND_ASSIGN(
       const LoaderOptions options,
       Parse("--servers a:1,b:2 --data-root d --no-shuffle --lanes 4 --window-chunks 3 --strip-rows "
-            "8 --look-ahead 1MiB --server-timeout 5s --on-error replace --checksums --no-shm "
+            "8 --remainder carry --look-ahead 1MiB --server-timeout 5s --on-error replace "
+            "--checksums --no-shm "
             "--connections 2 --tls --tls-ca ca --tls-cert c --tls-key k --tls-server-name s "
             "--token-file t"));
   EXPECT_EQ(options.servers, "a:1,b:2");
   EXPECT_EQ(options.data_root, "d");
   EXPECT_FALSE(options.plan.shuffle);
   EXPECT_EQ(options.plan.lanes, 4u);
+  EXPECT_EQ(options.remainder, Remainder::kCarry);
   EXPECT_EQ(options.plan.window_chunks, 3u);
   EXPECT_EQ(options.plan.strip_rows, 8u);
   EXPECT_EQ(options.look_ahead_bytes, uint64_t{1} << 20);

@@ -45,9 +45,9 @@ absl::Status ValidateRows(uint64_t epoch_rows, const StepOptions& options) {
   if (epoch_rows >= options.global_batch_size || (is_short && epoch_rows > 0)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("an epoch of ", epoch_rows, " rows has no full step of ",
-                   options.global_batch_size, " rows: choose a smaller --global-batch-size"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "an epoch of ", epoch_rows, " rows has no full step of ", options.global_batch_size,
+      " rows: choose a smaller --global-batch-size, or --remainder short"));
 }
 
 absl::Status ValidateStart(uint64_t epoch_rows, uint64_t epochs, EpochPosition start) {

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import unittest
 
@@ -37,6 +38,52 @@ class AccumulateTest(RanksTestCase):
         self.assertIn("--accumulate was 2, is 1", result.stderr)
         self.end_well(self.start_ranks(2, *args, self.folder / "one", "--require-same-bits",
                                        steps=8))
+
+
+class RemainderTest(RanksTestCase):
+    def setUp(self):
+        super().setUp()
+        folder = self.folder / "few"  # Records, so that epochs are short.
+        folder.mkdir()
+        shutil.copy(next(self.data.glob("*.tfrecord")), folder)
+        self.few = folder / "manifest.pb"
+        self.check_run("penstock", "index", folder, "--holdout", "90%", "-o", self.few)
+
+    def train_alone(self, *args, steps=10**6):
+        return self.check_run("penstock-train", *self.train_args(*args, steps=steps,
+                                                                 manifest=self.few)).stdout
+
+    def check_remainder(self, remainder):
+        summary = self.folder / "summary.json"
+        plan = ["--remainder", remainder, "--epochs", 2]
+        args = [*plan, "--json", summary, "--checkpoint-dir"]
+        one, four, parts = (self.folder / f"{remainder}-{name}" for name in ("one", "four", "parts"))
+        out = self.train_alone(*args, one, "--digest")
+        records = int(re.search(r"(\d+) records to train on", out)[1])
+        self.assertNotEqual(records % 64, 0)
+        self.assertNotIn("left out", out)
+        trained = json.loads(summary.read_text())
+        self.assertEqual(trained["positions"], 2 * records)
+        read = json.loads(self.check_run(
+            "penstock", "stream", self.few, "--seed", 3, "--global-batch-size", 64, "--dtype",
+            "packed", "--split", "train", "--digest", "--json", *plan).stdout)
+        self.assertEqual(trained["digest"], read["digest"])
+        self.end_well(self.start_ranks(4, *args, four, steps=10**6,
+                                       manifest=lambda rank: self.few))
+        self.assertEqual(numbers(newest(four)), numbers(newest(one)))
+        self.train_alone(*args, parts, steps=records // 64)  # All but the first epoch's end.
+        self.train_alone(*args, parts)
+        self.assertEqual(numbers(newest(parts)), numbers(newest(one)))
+
+    def test_an_epochs_end_has_the_same_bits_at_any_world_size_and_after_a_resume(self):
+        for remainder in ("short", "carry"):
+            self.check_remainder(remainder)
+
+    def test_ranks_must_agree(self):
+        ranks = self.start_ranks(2, own=lambda rank: ["--remainder", ("drop", "carry")[rank]])
+        for rank in ranks:
+            self.assertEqual(rank.wait(), 1)
+            self.assertIn('--remainder is "drop" on rank 0 and "carry" on rank 1', rank.err)
 
 
 class DivergenceTest(RanksTestCase):

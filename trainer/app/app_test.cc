@@ -116,6 +116,16 @@ TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
   }
 }
 
+TEST_F(OptionsTest, HostsWithDataOfTheirOwnLeaveOutWhatMakesNoFullStep) {
+  for (const char* remainder : {"short", "carry"}) {
+    app_.parse(std::string("--manifest m --shard-by local-rank --remainder ") + remainder);
+    EXPECT_THAT(options_.Validate(),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("give --remainder drop")));
+  }
+  app_.parse("--manifest m --shard-by local-rank --remainder drop");
+  EXPECT_OK(options_.Validate());
+}
+
 TEST_F(OptionsTest, ALookAheadWithoutItsUnitIsRefused) {
   app_.parse("--manifest m --look-ahead 64");
   EXPECT_THAT(options_.Validate(), StatusIs(absl::StatusCode::kInvalidArgument,
@@ -145,6 +155,7 @@ TEST_F(OptionsTest, APrintedDefaultConfigChangesNothing) {
 
 TEST_F(OptionsTest, UnknownWordsAreRefused) {
   EXPECT_THROW(app_.parse("--device tpu"), CLI::ValidationError);
+  EXPECT_THROW(app_.parse("--remainder keep"), CLI::ValidationError);
   EXPECT_THROW(app_.parse("--no-such-option"), CLI::ExtrasError);
 }
 

@@ -86,7 +86,7 @@ void AddOutputOptions(CLI::App& app, TrainerOptions& o) {
                  "after Ctrl-C");
   app.add_flag("--digest", o.digest,
                "SHA-256 over the rows trained on, in order: that of penstock stream --digest with "
-               "--split train and this --dtype, --seed and --global-batch-size");
+               "--split train and this --dtype, --seed, --global-batch-size and --remainder");
   app.add_option("--json", o.json, "Write a summary for programs to this file");
   app.add_option("--events", o.events,
                  "Write a line of JSON a step to this file; a training that goes on adds to it");
@@ -200,6 +200,11 @@ absl::Status TrainerOptions::Validate() const {
   PENSTOCK_RETURN_IF_ERROR(FillLoaderOptions(source, ignored));
   PENSTOCK_RETURN_IF_ERROR(metrics.Validate());
   PENSTOCK_RETURN_IF_ERROR(ranks.Validate());
+  if (ranks.by_local_rank() && source.remainder != "drop") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--remainder ", source.remainder, ": not with --shard-by local-rank, where ",
+                     "hosts have different numbers of rows left; give --remainder drop"));
+  }
   PENSTOCK_RETURN_IF_ERROR(profile.Validate());
   PENSTOCK_RETURN_IF_ERROR(device.Validate());
   if (profile.diagnoses() && !checkpoint_dir.empty()) {

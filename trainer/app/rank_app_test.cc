@@ -36,7 +36,7 @@ TEST(SharedOptionsTest, WhatChangesTheTrainingIsCompared) {
   const SharedSettings settings = SharedOptions(ConfigOf(""));
   for (const char* name : {"--lr", "--global-batch-size", "--virtual-shards", "--seed", "--model",
                            "--gemm", "--reduction", "--steps", "--epochs", "--dtype",
-                           "--no-shuffle", "--checkpoint-dir", "--eval-every"}) {
+                           "--no-shuffle", "--remainder", "--checkpoint-dir", "--eval-every"}) {
     EXPECT_TRUE(settings.contains(name)) << name;
   }
   EXPECT_EQ(settings.at("--global-batch-size"), "256");

@@ -183,6 +183,7 @@ void TrainingRun::DescribeRun() {
   info_.reduction = options_.ranks.reduction;
   info_.compression = options_.ranks.compression;
   info_.accumulate = options_.accumulate;
+  info_.remainder = options_.source.remainder;
   info_.world_size = options_.rank.world_size;
   info_.targets = targets_;
   const BackendDescription backend = backend_->Describe();

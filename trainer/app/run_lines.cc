@@ -35,8 +35,9 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
                Grouped(start.backend.table().parameter_count()), start.backend.Describe().place,
                Grouped(start.train_records), Grouped(start.holdout_records));
   const uint64_t left_out = start.train_records % options.global_batch_size;
-  if (left_out > 0 && !options.ranks.by_local_rank()) {
-    absl::PrintF("%s of each epoch left out: too few for a batch of %d\n",
+  const bool drops = options.source.remainder == "drop" && !options.ranks.by_local_rank();
+  if (left_out > 0 && drops) {
+    absl::PrintF("%s of each epoch left out: too few for a batch of %d (--remainder)\n",
                  Counted(left_out, "record", "records"), options.global_batch_size);
   }
   if (options.rank.world_size > 1) PrintRanks(options, start);

@@ -56,12 +56,12 @@ class Backend {
   // Forward, backward, update. `rows` are this rank's. All ranks call it, and get the same result.
   // kInvalidArgument: no rows or no targets, or rows that the backend was not made for.
   // kFailedPrecondition: the loss or a gradient is not finite; the state is unchanged.
-  // On a GPU of one rank every later step fails then too, until SetState().
+  // Where batches may be begun ahead every later step fails then too, until SetState().
   // kUnavailable: another rank ended; the state is unchanged.
   virtual absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) = 0;
 
-  // Forward and backward of one of update.batches batches, of as many rows each; the last is
-  // Step()'s. Its loss. Errors as Step(); kUnimplemented: this backend cannot.
+  // Forward and backward of one of update.batches batches, each of which counts alike, whatever its
+  // rows; the last is Step()'s. Its loss. Errors as Step(); kUnimplemented: this backend cannot.
   virtual absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) {
     (void)rows, (void)update;
     return absl::UnimplementedError("this backend adds up no batches");
@@ -70,8 +70,9 @@ class Backend {
   // A batch in three parts, so that a device is sent the next one while it computes. Stage() takes
   // one, whose rows are borrowed until its Finish(), targets only in the call; `last`: of its step,
   // the one that updates. Begin() has all computed that are staged. Finish() waits for the oldest
-  // that was begun. One rank alone may begin batches before older ones are finished. Errors as
-  // Step(), which like Predict(), SetState() and State() is called while none is under way.
+  // that was begun. One rank alone may begin batches before older ones are finished; several where
+  // RanksBeginAhead() says so, all the same ones. Errors as Step(), which like Predict(),
+  // SetState() and State() is called while none is under way.
   virtual absl::Status Stage(const BatchRows& rows, const UpdateOptions& update, bool last);
   virtual absl::Status Begin() { return absl::OkStatus(); }
   // Forgets what is staged and not begun, but for the first `batches`.
@@ -79,8 +80,10 @@ class Backend {
     if (batches == 0) staged_.reset();
   }
   virtual absl::StatusOr<StepResult> Finish();
-  // Whether a device still computes the batch whose Finish() is next.
+  // Whether a device still computes the batch whose Finish() is next; not that it waits for ranks.
   virtual bool IsBusy() { return false; }
+  // Whether several ranks may begin batches before older ones are finished. The same on all.
+  virtual bool RanksBeginAhead() const { return false; }
   // For the slots of the input: batches are sent from its memory without a copy on the host. Null:
   // any memory is as good. Lives as long as the backend.
   virtual SlotAllocator* slot_allocator() { return nullptr; }

@@ -47,7 +47,8 @@ struct CheckpointInfo {
   std::string numerics = {};  // "cpu onednn avx512"
   std::string reduction = "deterministic";  // Or "fast".
   std::string compression = "none";
-  uint64_t accumulate = 1;  // Batches of a step.
+  uint64_t accumulate = 1;         // Batches of a step.
+  std::string remainder = "drop";  // Of an epoch: which rows its last step has.
   std::string precision = "fp32";
   std::string gemm_plan = {};  // How products are computed: an engine, or chosen algorithms.
   std::string libraries = {};  // "oneDNN 2.6.0"

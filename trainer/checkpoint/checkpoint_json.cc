@@ -66,6 +66,7 @@ void ReadReduction(const nlohmann::json& json, CheckpointInfo& info) {
 // What older files do not have.
 void ReadNewFields(const nlohmann::json& json, CheckpointInfo& info) {
   ReadReduction(json, info);
+  info.remainder = json.value("remainder", info.remainder);
   info.targets = json.value("targets", info.targets);
   info.precision = json.value("precision", info.precision);
   info.gemm_plan = json.value("gemm_plan", info.gemm_plan);
@@ -98,6 +99,7 @@ std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTabl
                       {"reduction", info.reduction},
                       {"compression", info.compression},
                       {"accumulate", info.accumulate},
+                      {"remainder", info.remainder},
                       {"precision", info.precision},
                       {"gemm_plan", info.gemm_plan},
                       {"libraries", info.libraries},

@@ -57,6 +57,7 @@ class CheckpointTest : public testing::Test {
              .reduction = "fast",
              .compression = "bf16",
              .accumulate = 2,
+             .remainder = "short",
              .precision = "bf16",
              .gemm_plan = "onednn",
              .libraries = "oneDNN 2.6.0",
@@ -204,8 +205,9 @@ TEST_F(CheckpointTest, RefusesANewerVersion) {
 // Written by hand: header, the JSON that version 1 had, numbers, CRC.
 TEST_F(CheckpointTest, ReadsVersion1) {
   nlohmann::json json = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
-  for (const char* field : {"reduction", "compression", "accumulate", "targets", "precision",
-                            "gemm_plan", "libraries", "world_size", "best", "judged_step"}) {
+  for (const char* field :
+       {"reduction", "compression", "accumulate", "remainder", "targets", "precision", "gemm_plan",
+        "libraries", "world_size", "best", "judged_step"}) {
     ASSERT_EQ(json.erase(field), 1u) << field;
   }
   ASSERT_OK(Save());
@@ -220,6 +222,7 @@ TEST_F(CheckpointTest, ReadsVersion1) {
   EXPECT_EQ(loaded.state.v, state_.v);
   EXPECT_EQ(loaded.info.cursor, info_.cursor);
   EXPECT_EQ(loaded.info.reduction, "deterministic");
+  EXPECT_EQ(loaded.info.remainder, "drop");
   EXPECT_EQ(loaded.info.precision, "fp32");
   EXPECT_FALSE(loaded.info.best.has_value());
 }
@@ -489,7 +492,9 @@ TEST_F(CheckpointTest, TheWorldSizeDoesNotMatterToADeterministicReduction) {
   now.world_size = 8;
   EXPECT_THAT(BitDifferences(info_, now), testing::IsEmpty());
   now.accumulate = 3;
-  EXPECT_THAT(BitDifferences(info_, now), ElementsAre("--accumulate was 2, is 3"));
+  now.remainder = "carry";
+  EXPECT_THAT(BitDifferences(info_, now),
+              ElementsAre("--accumulate was 2, is 3", "--remainder was short, is carry"));
 }
 
 TEST_F(CheckpointTest, OfLongPlansWhereTheyDifferIsShown) {

@@ -39,6 +39,7 @@ std::vector<std::string> BitDifferences(const CheckpointInfo& then, const Checkp
   differences.Compare("--reduction", then.reduction, now.reduction);
   differences.Compare("--compression", then.compression, now.compression);
   differences.Compare("--accumulate", then.accumulate, now.accumulate);
+  differences.Compare("--remainder", then.remainder, now.remainder);
   differences.Compare("the GEMM plan", then.gemm_plan, now.gemm_plan);
   differences.Compare("the library", then.libraries, now.libraries);
   if (now.reduction != "deterministic") {

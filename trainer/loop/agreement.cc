@@ -21,6 +21,12 @@ struct Vote {
   char message[247] = {};
 };
 
+// Of AgreeOnBatches().
+struct Offer {
+  uint64_t position = 0;
+  uint64_t batches = 0;
+};
+
 bool Has(const std::vector<Vote>& votes, Intent intent) {
   return std::any_of(votes.begin(), votes.end(),
                      [&](const Vote& vote) { return vote.intent == intent; });
@@ -66,6 +72,19 @@ absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t positi
   }
   for (const Vote& vote : votes) batches = std::min(batches, vote.batches);
   return Agreed{intent, "", batches};
+}
+
+absl::StatusOr<uint64_t> AgreeOnBatches(Communicator& ranks, uint64_t position, uint64_t batches) {
+  if (ranks.size() == 1) return batches;
+  const Offer own{position, batches};
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Offer> offers, GatherOne(ranks, own));
+  for (const Offer& offer : offers) batches = std::min(batches, offer.batches);
+  if (batches == 0) return 0;
+  for (size_t r = 1; r < offers.size(); ++r) {
+    if (offers[r].position == offers[0].position) continue;
+    return NotTogether(r, {.position = offers[0].position}, {.position = offers[r].position});
+  }
+  return batches;
 }
 
 absl::Status CompareStates(Communicator& ranks, const TrainState& state) {

@@ -27,6 +27,10 @@ struct Agreed {
 absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t position,
                              const absl::Status& status, uint64_t batches = 0);
 
+// How many batches every rank would begin, of `batches` that this one would from `position` on; 0
+// where one would begin none. Unlike Agree() it is no matter then where, or why. Errors as Agree().
+absl::StatusOr<uint64_t> AgreeOnBatches(Communicator& ranks, uint64_t position, uint64_t batches);
+
 // kInternal: the state differs between ranks, naming those that do not have rank 0's.
 absl::Status CompareStates(Communicator& ranks, const TrainState& state);
 

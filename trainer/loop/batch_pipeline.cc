@@ -19,11 +19,14 @@ BatchPipeline::BatchPipeline(Backend& backend, BatchReader& reader, Input& input
       recorder_(recorder),
       options_(std::move(options)) {}
 
+// What is staged together is begun together.
+bool BatchPipeline::HasRoom() const {
+  return backend_.room() > 0 && (staged_.empty() || !staged_.back().due);
+}
+
 bool BatchPipeline::CanStage() const {
-  if (ended_.has_value() || backend_.room() == 0) return false;
-  if (options_.total_steps != 0 && next_step_ > options_.total_steps) return false;
-  // What is staged together is begun together.
-  return staged_.empty() || !staged_.back().due;
+  if (ended_.has_value() || !held_.empty() || !HasRoom()) return false;
+  return options_.total_steps == 0 || next_step_ <= options_.total_steps;
 }
 
 absl::Status BatchPipeline::Stage() {
@@ -54,16 +57,24 @@ absl::Status BatchPipeline::Give(PipelinedBatch next) {
   return absl::OkStatus();
 }
 
+absl::Status BatchPipeline::SendHeld() {
+  while (!held_.empty() && HasRoom()) {
+    PipelinedBatch next = std::move(held_.front());
+    held_.pop_front();
+    PENSTOCK_RETURN_IF_ERROR(Give(std::move(next)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status BatchPipeline::StageWhatIsReady() {
+  if (!held_.empty()) PENSTOCK_RETURN_IF_ERROR(DoBeside([this] { return SendHeld(); }));
   while (CanStage() && input_.Ready()) {
     PENSTOCK_RETURN_IF_ERROR(DoBeside([this] { return Stage(); }));
   }
   return absl::OkStatus();
 }
 
-// Of several ranks what the device waits for is the exchange, as well.
 absl::Status BatchPipeline::DoBeside(absl::FunctionRef<absl::Status()> work) {
-  if (ranks_.size() > 1) return work();
   recorder_.Enter(Phase::kOther);
   const PhaseTimes before = recorder_.current();
   const absl::Status status = work();
@@ -81,15 +92,12 @@ absl::Status BatchPipeline::Begin() {
 
 // What other ranks do not have yet is sent once more, to where the next launch expects it.
 absl::Status BatchPipeline::BeginOnly(uint64_t batches) {
-  std::deque<PipelinedBatch> others;
+  if (staged_.size() > batches) backend_.Unstage(batches);
   while (staged_.size() > batches) {
-    others.push_front(std::move(staged_.back()));
+    held_.push_front(std::move(staged_.back()));
     staged_.pop_back();
   }
-  if (!others.empty()) backend_.Unstage(batches);
-  PENSTOCK_RETURN_IF_ERROR(Begin());
-  for (PipelinedBatch& other : others) PENSTOCK_RETURN_IF_ERROR(Give(std::move(other)));
-  return absl::OkStatus();
+  return Begin();
 }
 
 bool BatchPipeline::DueUnderWay() const {
@@ -97,13 +105,32 @@ bool BatchPipeline::DueUnderWay() const {
                                      [](const PipelinedBatch& batch) { return batch.due; });
 }
 
-// One rank alone asks no other before it begins a batch; it waits for a launch to be full, because
-// the device is busy.
+// As many batches are under way on every rank, so that there is room on all or on none.
+bool BatchPipeline::MayBeginAhead() const {
+  if (ranks_.size() > 1 && !backend_.RanksBeginAhead()) return false;
+  return !DueUnderWay() && (!staged_.empty() || backend_.room() > 0);
+}
+
+// It waits for a launch to be full, because the device is busy. What ended it is told when nothing
+// is under way.
+uint64_t BatchPipeline::BatchesToBegin() const {
+  if (staged_.empty() || CanStage() || ended_ == Intent::kStop || Stops()) return 0;
+  return staged_.size();
+}
+
+absl::Status BatchPipeline::BeginAhead() {
+  const uint64_t own = BatchesToBegin();
+  if (ranks_.size() > 1) recorder_.Enter(Phase::kCollective);
+  const absl::StatusOr<uint64_t> agreed = AgreeOnBatches(ranks_, position(), own);
+  recorder_.Enter(Phase::kOther);
+  PENSTOCK_RETURN_IF_ERROR(agreed.status());
+  return *agreed == 0 ? absl::OkStatus() : BeginOnly(*agreed);
+}
+
 absl::Status BatchPipeline::GoAhead() {
   PENSTOCK_RETURN_IF_ERROR(StageWhatIsReady());
-  if (ranks_.size() > 1 || staged_.empty() || CanStage() || DueUnderWay()) return absl::OkStatus();
-  if (ended_ == Intent::kStop) return absl::OkStatus();
-  PENSTOCK_RETURN_IF_ERROR(DoBeside([this] { return Begin(); }));
+  if (!MayBeginAhead()) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(DoBeside([this] { return BeginAhead(); }));
   return StageWhatIsReady();
 }
 
@@ -116,11 +143,11 @@ absl::StatusOr<Intent> BatchPipeline::OwnIntent() {
 }
 
 absl::StatusOr<Agreed> BatchPipeline::AgreeOnNext() {
+  PENSTOCK_RETURN_IF_ERROR(SendHeld());
   PENSTOCK_ASSIGN_OR_RETURN(const Intent own, OwnIntent());
   if (own == Intent::kGo) PENSTOCK_RETURN_IF_ERROR(StageWhatIsReady());
-  const uint64_t position = staged_.empty() ? 0 : staged_.front().batch.first_position;
   if (ranks_.size() > 1) recorder_.Enter(Phase::kCollective);
-  absl::StatusOr<Agreed> agreed = Agree(ranks_, own, position, input_status_, staged_.size());
+  absl::StatusOr<Agreed> agreed = Agree(ranks_, own, position(), input_status_, staged_.size());
   recorder_.Enter(Phase::kOther);
   return agreed;
 }
@@ -128,7 +155,7 @@ absl::StatusOr<Agreed> BatchPipeline::AgreeOnNext() {
 absl::StatusOr<Agreed> BatchPipeline::Advance(uint64_t steps) {
   current_ = {};
   if (begun_.empty()) {
-    if (staged_.empty() && next_batch_ == 1) next_step_ = steps + 1;
+    if (staged_.empty() && held_.empty() && next_batch_ == 1) next_step_ = steps + 1;
     PENSTOCK_ASSIGN_OR_RETURN(Agreed agreed, AgreeOnNext());
     if (agreed.intent != Intent::kGo) return agreed;
     PENSTOCK_RETURN_IF_ERROR(BeginOnly(agreed.batches));

@@ -56,21 +56,31 @@ class BatchPipeline {
 
  private:
   bool Stops() const { return options_.should_stop && options_.should_stop(); }
+  bool HasRoom() const;
+  // Another one may be read and staged.
   bool CanStage() const;
   // Reads a batch and has the backend take it; or finds the end.
   absl::Status Stage();
   absl::Status StageWhatIsReady();
+  absl::Status SendHeld();
   // Has the backend take one that was read.
   absl::Status Give(PipelinedBatch next);
   absl::Status Begin();
-  // Begins the first `batches` of those that are staged; the others stay.
+  // Begins the first `batches` of those that are staged, and holds the others.
   absl::Status BeginOnly(uint64_t batches);
   // What this rank has to say of the next batch.
   absl::StatusOr<Intent> OwnIntent();
   absl::StatusOr<Agreed> AgreeOnNext();
+  // Where the next batch is.
+  uint64_t position() const { return staged_.empty() ? 0 : staged_.front().batch.first_position; }
   // What can be done for the batches after current().
   absl::Status GoAhead();
   bool DueUnderWay() const;
+  // The same on all ranks.
+  bool MayBeginAhead() const;
+  // What this rank would begin ahead: all that are staged, or none.
+  uint64_t BatchesToBegin() const;
+  absl::Status BeginAhead();
   // Does `work` for a later batch, in time that a device which is busy to its end does not miss.
   absl::Status DoBeside(absl::FunctionRef<absl::Status()> work);
 
@@ -81,7 +91,8 @@ class BatchPipeline {
   StepRecorder& recorder_;
   const PipelineOptions options_;
   PipelinedBatch current_;
-  std::deque<PipelinedBatch> begun_, staged_;
+  // In this order. Those that are held were read, and other ranks did not have them yet.
+  std::deque<PipelinedBatch> begun_, staged_, held_;
   uint64_t next_step_ = 0;       // Whose batch is staged next; counted from 1.
   uint64_t next_batch_ = 1;      // Of that step; counted from 1.
   std::optional<Intent> ended_;  // What reading ended with.

@@ -1,5 +1,6 @@
 #include "trainer/loop/batch_pipeline.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -39,16 +40,21 @@ class RecordingBackend final : public Backend {
     }
     calls.push_back(absl::StrCat("begin ", staged_ - begun_));
     begun_ = staged_;
+    groups_.push_back(begun_);
     return absl::OkStatus();
   }
+  void Unstage(size_t batches) override {
+    calls.push_back(absl::StrCat("keep ", batches));
+    staged_ = begun_ + batches;
+  }
+  bool RanksBeginAhead() const override { return ranks_begin_ahead; }
   absl::StatusOr<StepResult> Finish() override {
     EXPECT_LT(finished_, begun_);
     calls.push_back(absl::StrCat("finish ", ++finished_));
+    if (finished_ == groups_.front()) groups_.pop_front();
     return StepResult{};
   }
-  size_t room() const override {
-    return begun_ - finished_ > launch_ ? 0 : launch_ - (staged_ - begun_);
-  }
+  size_t room() const override { return groups_.size() == 2 ? 0 : launch_ - (staged_ - begun_); }
 
   absl::StatusOr<StepResult> Step(const BatchRows&, const UpdateOptions&) override {
     return absl::InternalError("not used");
@@ -70,9 +76,11 @@ class RecordingBackend final : public Backend {
 
   std::vector<std::string> calls;
   bool busy = false;
+  bool ranks_begin_ahead = false;
 
  private:
   const size_t launch_;
+  std::deque<size_t> groups_;  // Under way: the last batch of each.
   StepRecorder* recorder_ = nullptr;
   size_t staged_ = 0, begun_ = 0, finished_ = 0;
   TrainState state_;
@@ -90,6 +98,29 @@ class Echo final : public Communicator {
     }
     return absl::OkStatus();
   }
+};
+
+// Rank 0 of two, the other of which never has more batches than so many. With `ahead` it has so few
+// only where nothing is waited for.
+class Slower final : public Communicator {
+ public:
+  explicit Slower(uint64_t most, bool ahead = false) : most_(most), ahead_(ahead) {}
+  size_t rank() const override { return 0; }
+  size_t size() const override { return 2; }
+  absl::Status Exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    for (const Incoming& incoming : in) {
+      uint64_t words[2];  // What a vote begins with: where, and how many.
+      std::memcpy(words, out[0].bytes.data(), sizeof(words));
+      if (!ahead_ || incoming.bytes.size() == sizeof(words)) words[1] = std::min(words[1], most_);
+      std::memcpy(incoming.bytes.data(), out[0].bytes.data(), incoming.bytes.size());
+      std::memcpy(incoming.bytes.data(), words, sizeof(words));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const uint64_t most_;
+  const bool ahead_;
 };
 
 // Whose batches are ready as often as is said.
@@ -111,6 +142,7 @@ class BatchPipelineTest : public testing::Test {
   std::vector<std::string> Run(size_t launch, PipelineOptions options, Communicator& ranks) {
     RecordingBackend backend(launch);
     backend.busy = busy_;
+    backend.ranks_begin_ahead = ranks_begin_ahead_;
     backend.set_recorder(&recorder_);
     options.update = [](uint64_t steps, uint64_t) {
       return UpdateOptions{.learning_rate = static_cast<double>(steps)};
@@ -129,7 +161,7 @@ class BatchPipelineTest : public testing::Test {
     return backend.calls;
   }
 
-  bool busy_ = false;
+  bool busy_ = false, ranks_begin_ahead_ = false;
   StepRecorder recorder_;
   BoardReader reader_;
   PacedInput input_{3};
@@ -176,6 +208,40 @@ TEST_F(BatchPipelineTest, OneOfManyRanksSendsButDoesNotBeginBeforeAllAgree) {
 }
 
 TEST_F(BatchPipelineTest, WhatWasSentAheadIsNotBegunAfterAStop) {
+  Echo two;
+  int asked = 0;
+  EXPECT_THAT(Run(1, {.should_stop = [&] { return asked++ >= 2; }}, two),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "stage 2 of 4 at 1", "finish 1"));
+}
+
+TEST_F(BatchPipelineTest, ManyRanksBeginTheNextBatchTogetherWhileOneIsComputed) {
+  ranks_begin_ahead_ = true;
+  Echo two;
+  EXPECT_THAT(Run(1, {.is_due = [](uint64_t step) { return step == 2; }}, two),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "stage 2 of 4 at 1", "begin 1",
+                          "finish 1", "stage 3 of 4 at 2", "finish 2", "begin 1", "finish 3"));
+}
+
+TEST_F(BatchPipelineTest, NoRankBeginsABatchAheadThatAnotherDoesNotHaveYet) {
+  ranks_begin_ahead_ = true;
+  Slower other(0, /*ahead=*/true);
+  EXPECT_THAT(Run(1, {}, other),
+              ElementsAre("stage 1 of 4 at 0", "begin 1", "stage 2 of 4 at 1", "finish 1",
+                          "begin 1", "stage 3 of 4 at 2", "finish 2", "begin 1", "finish 3"));
+}
+
+TEST_F(BatchPipelineTest, WhatAnotherRankDoesNotHaveYetIsSentAgainWhenThereIsRoom) {
+  ranks_begin_ahead_ = true;
+  Slower other(1);
+  EXPECT_THAT(Run(2, {}, other),
+              ElementsAre("stage 1 of 4 at 0", "stage 2 of 4 at 1", "keep 1", "begin 1",
+                          "stage 2 of 4 at 1", "stage 3 of 4 at 2", "keep 1", "begin 1", "finish 1",
+                          "stage 3 of 4 at 2", "begin 1", "finish 2", "finish 3"));
+  EXPECT_THAT(positions_, ElementsAre(0, 4, 8));
+}
+
+TEST_F(BatchPipelineTest, NoRankBeginsABatchAheadOfItsStop) {
+  ranks_begin_ahead_ = true;
   Echo two;
   int asked = 0;
   EXPECT_THAT(Run(1, {.should_stop = [&] { return asked++ >= 2; }}, two),

@@ -124,8 +124,8 @@ absl::Status CudaBackend::LaunchStaged() {
 
 absl::Status CudaBackend::Begin() {
   if (staged_.empty()) return absl::OkStatus();
-  // What several ranks do next they agree on when the batches before are finished.
-  if (ranks_.size() > 1) PENSTOCK_RETURN_IF_ERROR(CheckIdle());
+  // What ranks exchange behind a batch is not queued with it.
+  if (ranks_.size() > 1 && !Overlaps()) PENSTOCK_RETURN_IF_ERROR(CheckIdle());
   const PhaseScope phase(recorder_, Phase::kLaunch);
   if (Overlaps()) {
     for (const Sent& batch : staged_) progress_.Begin(batch.slot, batch.step - 1);
@@ -184,7 +184,7 @@ absl::StatusOr<StepResult> CudaBackend::FinishFirst(const Sent& batch) {
   if (gradient_ranks_ != nullptr) gradient_ranks_->Mark(state_.step, 0);
   StepResult result;
   PENSTOCK_RETURN_IF_ERROR(AwaitFirst(batch));
-  for (Sent& begun : begun_) begun.done |= GroupOf(begun.slot) == GroupOf(batch.slot);
+  MarkDone(batch);
   PENSTOCK_ASSIGN_OR_RETURN(result.loss, GatherLoss(batch));
   const bool told_first = !batch.kind.last || ranks_.size() > 1;
   if (told_first && !std::isfinite(result.loss)) {
@@ -199,9 +199,14 @@ absl::StatusOr<StepResult> CudaBackend::FinishFirst(const Sent& batch) {
   return result;
 }
 
-// An error is for Finish() to find.
+void CudaBackend::MarkDone(const Sent& batch) {
+  for (Sent& begun : begun_) begun.done |= GroupOf(begun.slot) == GroupOf(batch.slot);
+}
+
+// An error is for Finish() to find. A device that has computed all waits for other ranks.
 bool CudaBackend::IsBusy() {
   if (begun_.empty()) return false;
+  if (Overlaps() && progress_.computed(LastOfGroup(begun_.front()).slot)) return false;
   const absl::StatusOr<bool> done = device_->Done(DoneOf(GroupOf(begun_.front().slot)));
   return done.ok() && !*done;
 }
@@ -211,12 +216,13 @@ absl::StatusOr<StepResult> CudaBackend::Finish() {
   absl::StatusOr<StepResult> result = FinishFirst(begun_.front());
   Trace(begun_.front());
   const bool ends_profile = EndsProfile(begun_.front());
-  if (result.ok()) {
-    begun_.pop_front();
-  } else {
-    (void)Drop(result.status());  // The first error is told.
+  const bool diverged = absl::IsFailedPrecondition(result.status());
+  if (result.ok()) begun_.pop_front();
+  // The device may wait for other ranks, which may be lost.
+  if (diverged || ends_profile) {
+    if (absl::Status ended = AwaitExchanges(); !ended.ok() && result.ok()) result = ended;
   }
-  // Behind that: it waits for the device, and until then the device may for other ranks.
+  if (!result.ok()) (void)Drop(result.status());  // The first error is told.
   if (ends_profile) EndProfile();
   return result;
 }

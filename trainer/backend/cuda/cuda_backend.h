@@ -56,7 +56,8 @@ struct CudaBackendOptions {
   std::function<void(const std::vector<MemoryUse>&)> on_memory = {};
 };
 
-// Two groups of K batches have slots: one is sent while the other is computed. Not thread-safe.
+// Two groups of K batches have slots: one is sent, and begun, while the other is computed. Ranks
+// whose exchanges cannot be queued begin it later. Not thread-safe.
 class CudaBackend final : public Backend {
  public:
   // `gradient_ranks` are the same ranks as options.ranks, and carry the gradients; of either
@@ -85,6 +86,7 @@ class CudaBackend final : public Backend {
   void Unstage(size_t batches) override;
   absl::StatusOr<StepResult> Finish() override;
   bool IsBusy() override;
+  bool RanksBeginAhead() const override { return Overlaps(); }
   size_t room() const override;
   // Page-locked where that can be had.
   SlotAllocator* slot_allocator() override { return &pinned_slots_; }
@@ -151,10 +153,13 @@ class CudaBackend final : public Backend {
   absl::Status LaunchStaged();
   absl::Status RunAndAwait(DeviceList& list, const Sent& batch, const char* what);
   absl::Status AwaitFirst(const Sent& batch);
+  void MarkDone(const Sent& batch);
   absl::StatusOr<StepResult> FinishFirst(const Sent& batch);
   // What ranks add up together, and the update, where that was not queued before.
   absl::Status Update(const Sent& batch);
   absl::Status AwaitExchange(const Sent& batch);
+  // Until nothing waits for other ranks. All of them have begun the same batches.
+  absl::Status AwaitExchanges();
   // Of those that were begun together with `batch`.
   const Sent& NewestThatExchanges(const Sent& batch) const;
   const Sent& LastOfGroup(const Sent& batch) const;

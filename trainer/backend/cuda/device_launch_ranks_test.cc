@@ -1,5 +1,6 @@
 // Several steps a launch of ranks that exchange gradients while they compute others.
 #include <cstdlib>
+#include <latch>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,6 +12,8 @@
 #include "gtest/gtest.h"
 #include "records/base/counter_rng.h"
 #include "tests/status_matchers.h"
+#include "trainer/backend/cuda/forwarding_device.h"
+#include "trainer/backend/cuda/step_events.h"
 #include "trainer/backend/cuda/testing/nccl_rank.h"
 #include "trainer/backend/cuda/testing/paced_device.h"
 #include "trainer/comm/row_gather.h"
@@ -32,26 +35,44 @@ const ModelConfig kSmall{"small", 1, 16, 1, 24};
 constexpr size_t kRows = 2;
 constexpr size_t kBuckets = 5;
 
-// Has batches ready now and then, and may fail.
+// Has batches ready, with a seed only now and then, and may fail.
 class FitfulInput final : public MemoryInput {
  public:
-  FitfulInput(const RankInfo& info, uint64_t seed, size_t fails_after)
+  FitfulInput(const RankInfo& info, std::optional<uint64_t> seed, size_t fails_after)
       : MemoryInput(/*records=*/20 * kRows, kRows, /*seed=*/1, "", info.rank, info.world_size),
-        rng_(seed),
+        fitful_(seed.has_value()),
+        rng_(seed.value_or(0) + info.rank),
         left_(fails_after) {}
   absl::StatusOr<bool> Next(InputBatch& batch) override {
     if (left_-- == 0) return absl::DataLossError("shard 7 is cut short");
     return MemoryInput::Next(batch);
   }
-  bool Ready() const override { return rng_.Below(3) > 0; }
+  bool Ready() const override { return !fitful_ || rng_.Below(3) > 0; }
 
  private:
+  const bool fitful_;
   mutable CounterRng rng_;
   size_t left_;
 };
 
+// Counts what is launched.
+class CountingDevice final : public ForwardingDevice {
+ public:
+  CountingDevice(std::unique_ptr<Device> device, uint64_t& launches)
+      : ForwardingDevice(std::move(device)), launches_(launches) {}
+  absl::Status Record(DeviceEvent event, DeviceQueue queue) override {
+    launches_ += event == DoneOf(0) || event == DoneOf(1);
+    return device().Record(event, queue);
+  }
+
+ private:
+  uint64_t& launches_;
+};
+
 struct Outcome {
   DeviceLog log;
+  uint64_t launches = 0;
+  std::vector<uint64_t> launches_then;  // As each step was told of.
   absl::Status status;
   uint64_t steps = 0;
   std::vector<double> losses;
@@ -64,6 +85,8 @@ struct Plan {
   uint64_t total_steps = 8, accumulate = 1;
   size_t fails_after = 1000;  // Batches of rank 1.
   std::optional<uint64_t> last_talking_step = std::nullopt;
+  uint64_t save_every = 0;
+  std::optional<uint64_t> stops_after = std::nullopt;  // Steps, on rank 1.
 };
 
 class DeviceLaunchRanksTest : public testing::Test {
@@ -87,15 +110,26 @@ class DeviceLaunchRanksTest : public testing::Test {
       NcclRankOptions options = Options(run.steps_per_launch);
       options.seed = run.seed;
       options.last_talking_step = run.last_talking_step;
+      options.wrap = [&](std::unique_ptr<Device> device) -> std::unique_ptr<Device> {
+        return std::make_unique<CountingDevice>(std::move(device), outcome.launches);
+      };
       NcclRank rank(group, options, outcome.log);
       const size_t fails_after = group.info().rank == 1 ? run.fails_after : 1000;
-      FitfulInput input(group.info(), run.seed.value_or(0) + group.info().rank, fails_after);
+      FitfulInput input(group.info(), run.seed, fails_after);
       BoardReader reader;
       TrainLoopOptions loop{.total_steps = run.total_steps,
                             .accumulate = run.accumulate,
                             .ranks = &group.communicator()};
       loop.clip_norm = 0.1;
-      loop.on_step = [&](const StepReport& step) { outcome.losses.push_back(step.loss); };
+      loop.checkpoint_every = run.save_every;
+      loop.rank_0_saves = run.save_every != 0;  // The states are read, and compared.
+      if (run.stops_after.has_value() && group.info().rank == 1) {
+        loop.should_stop = [&] { return outcome.losses.size() >= *run.stops_after; };
+      }
+      loop.on_step = [&](const StepReport& step) {
+        outcome.losses.push_back(step.loss);
+        outcome.launches_then.push_back(outcome.launches);
+      };
       outcome.status =
           TrainLoop(rank.backend(), reader, input, {.model = kSmall}, loop).Run().status();
       outcome.steps = rank.backend().steps();
@@ -153,6 +187,24 @@ TEST_F(DeviceLaunchRanksTest, RanksFallSilentWithinALaunch) {
   EXPECT_NE(one[0].state.parameters, one[1].state.parameters);
 }
 
+TEST_F(DeviceLaunchRanksTest, StepsAreBegunAheadUpToWhatIsDue) {
+  const std::vector<Outcome> one = Train({}), saved = Train({.save_every = 3});
+  EXPECT_THAT(one[1].launches_then, ElementsAre(2, 3, 4, 5, 6, 7, 8, 8));
+  EXPECT_THAT(saved[1].launches_then, ElementsAre(2, 3, 3, 5, 6, 6, 8, 8));
+  ExpectSame(saved, one);
+  ExpectSame(Train({.steps_per_launch = 2, .seed = 11, .save_every = 3}), one);
+}
+
+TEST_F(DeviceLaunchRanksTest, OneRanksStopStopsAllBehindTheStepsThatAllHaveBegun) {
+  for (const uint64_t steps : {1, 2}) {
+    const std::vector<Outcome> stopped = Train({.steps_per_launch = steps, .stops_after = 3});
+    EXPECT_GE(stopped[0].steps, 3u);
+    EXPECT_LE(stopped[0].steps, 3 + 2 * steps);
+    EXPECT_EQ(stopped[1].steps, stopped[0].steps);
+    ExpectSame(stopped, Train({.total_steps = stopped[0].steps}));
+  }
+}
+
 // So many staged, and begun.
 void Begin(NcclRank& rank, size_t steps, std::optional<size_t> diverges = std::nullopt) {
   for (size_t step = 0; step < steps; ++step) {
@@ -178,6 +230,68 @@ TEST_F(DeviceLaunchRanksTest, StepsBehindOneThatDivergedChangeNothing) {
     Begin(rank, 1);  // It trains again.
     EXPECT_OK(rank.backend().Finish().status());
     EXPECT_THAT(log.problems, IsEmpty());
+  });
+}
+
+TEST_F(DeviceLaunchRanksTest, AStepBegunBehindOneThatDivergedChangesNothingAndRanksTalkOn) {
+  RunRanks(2, [&](RankGroup& group) {
+    DeviceLog log;
+    NcclRank rank(group, Options(1), log);
+    CudaBackend& backend = rank.backend();
+    Begin(rank, 1);
+    ASSERT_OK(backend.Finish().status());
+    ASSERT_OK_AND_ASSIGN(const TrainState before, backend.ReadState());
+    Begin(rank, 1, /*diverges=*/0);
+    Begin(rank, 1);
+    EXPECT_THAT(backend.Finish(),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("diverged")));
+    ASSERT_OK_AND_ASSIGN(const TrainState after, backend.ReadState());
+    EXPECT_EQ(after.parameters, before.parameters);
+    EXPECT_EQ(after.step, 1u);
+    ASSERT_OK(backend.SetState(before));
+    Begin(rank, 1);
+    Begin(rank, 1);
+    EXPECT_OK(backend.Finish().status());
+    EXPECT_OK(backend.Finish().status());
+    EXPECT_THAT(log.problems, IsEmpty());
+  });
+}
+
+TEST_F(DeviceLaunchRanksTest, ATraceEndsBehindTheStepThatIsBegun) {
+  RunRanks(2, [&](RankGroup& group) {
+    DeviceLog log;
+    NcclRank rank(group, Options(1), log);
+    DeviceProfile profile(1, 2);
+    rank.backend().set_device_profile(&profile);
+    Begin(rank, 1);
+    Begin(rank, 1);
+    EXPECT_OK(rank.backend().Finish().status());
+    EXPECT_OK(rank.backend().Finish().status());
+    rank.backend().set_device_profile(nullptr);
+    EXPECT_OK(rank.backend().ReadState().status());
+    EXPECT_THAT(log.problems, IsEmpty());
+  });
+}
+
+TEST_F(DeviceLaunchRanksTest, ALostRankEndsStepsThatAreBegun) {
+  std::latch begun(1);
+  RunRanks(2, [&](RankGroup& group) {
+    DeviceLog log;
+    NcclRank rank(group, Options(1), log);
+    Begin(rank, 1);
+    if (group.info().rank == 1) {
+      begun.wait();
+      group.Fail(absl::DataLossError("shard 7 is cut short"));
+      EXPECT_FALSE(group.store()->WaitForLost(absl::Seconds(60)).ok());
+      return;
+    }
+    Begin(rank, 1);
+    begun.count_down();
+    absl::Status status;  // Of the first step, if rank 1 had not come so far.
+    for (int step = 0; step < 2 && status.ok(); ++step) status = rank.backend().Finish().status();
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shard 7 is cut")));
+    EXPECT_THAT(rank.backend().ReadState(),
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("there is no state")));
   });
 }
 

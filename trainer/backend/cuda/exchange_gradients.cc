@@ -85,4 +85,14 @@ absl::Status CudaBackend::AwaitExchange(const Sent& batch) {
                                        bucket, " of ", buckets_.size()));
 }
 
+absl::Status CudaBackend::AwaitExchanges() {
+  if (!Overlaps()) return absl::OkStatus();
+  for (const Sent& batch : begun_) {
+    if (batch.done) continue;
+    PENSTOCK_RETURN_IF_ERROR(AwaitExchange(batch));
+    MarkDone(batch);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace penstock
