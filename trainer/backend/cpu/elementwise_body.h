@@ -2,8 +2,11 @@
 #ifndef PENSTOCK_TRAINER_BACKEND_CPU_ELEMENTWISE_BODY_H_
 #define PENSTOCK_TRAINER_BACKEND_CPU_ELEMENTWISE_BODY_H_
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 
 #include "kernels/numeric/counter_random.h"
 #include "kernels/reference/adamw.h"
@@ -219,9 +222,23 @@ PENSTOCK_INLINE void SoftmaxBackwardRow(const float* p, size_t columns, float* d
   for (size_t j = 0; j < columns; ++j) dp[j] = p[j] * (dp[j] - sum);
 }
 
+// In two loops, each of which becomes vectors: 64-bit numbers beside floats do not.
 PENSTOCK_INLINE void DropoutAll(const float* x, const Dropout& dropout, uint64_t key,
                                 uint64_t first_index, size_t count, float* y) {
-  for (size_t i = 0; i < count; ++i) y[i] = x[i] * dropout.Factor(key, first_index + i);
+  const uint64_t keep_below = dropout.keep_below;
+  const auto scale = std::bit_cast<uint32_t>(dropout.scale);
+  alignas(64) uint64_t kept[4 * kLanes];
+  for (size_t i = 0; i < count; i += std::size(kept)) {
+    for (size_t j = 0; j < std::size(kept); ++j) {
+      const uint64_t bits = RandomBits(key, first_index + i + j) >> 32;
+      kept[j] = (bits - keep_below) >> 63;  // Both are far below 2^63.
+    }
+    const size_t n = count - i < std::size(kept) ? count - i : std::size(kept);
+    for (size_t j = 0; j < n; ++j) {
+      const uint32_t mask = 0u - static_cast<uint32_t>(kept[j]);
+      y[i + j] = x[i + j] * std::bit_cast<float>(scale & mask);
+    }
+  }
 }
 
 PENSTOCK_INLINE void FillRowsAll(const float* bias, const float* residual, size_t rows,
