@@ -137,6 +137,7 @@ LoaderStats Driver::stats() const {
 }
 
 void Driver::Run() {
+  const ThreadNameScope name(job_.spans, "loader");
   std::vector<Incoming> incoming;
   for (absl::Time wake = HandleAll(incoming); incoming_.TakeAll(wake, incoming);) {
     wake = HandleAll(incoming);
@@ -150,6 +151,7 @@ void Driver::Run() {
 }
 
 absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
+  const SpanScope span(job_.spans, "schedule", {"events", incoming.size()});
   // Destroyed after the lock, streams before the transports that they came through.
   std::vector<std::unique_ptr<Transport>> unused;
   std::vector<std::unique_ptr<Connection>> closing;
@@ -217,6 +219,7 @@ void Driver::HandleServers(absl::Time now, const ServerSet& servers, FetchSchedu
 }
 
 void Driver::TakePart(StreamId id, ReceivedPart part) {
+  const SpanScope span(job_.spans, "copy part", {"rows", part.rows});
   if (absl::Status fits = CheckPart(id, part); !fits.ok()) return incoming_.Push({id, fits});
   std::vector<RowCopy> copies = Claim(id, part.request, part.first_row, part.rows);
   if (copies.empty()) return;
@@ -243,6 +246,7 @@ absl::Status Driver::CheckPart(StreamId id, const ReceivedPart& part) {
 }
 
 void Driver::TakeRows(StreamId id, RowSource& rows) {
+  const SpanScope span(job_.spans, "fill slots", {"rows", rows.rows()});
   if (rows.row_bytes() != job_.layout.row_bytes()) {
     return incoming_.Push(
         {id, WrongSize(uint64_t{rows.rows()} * rows.row_bytes(), rows.rows(), job_.layout)});
@@ -390,6 +394,7 @@ void Driver::CloseStream(StreamId id) {
 void Driver::OpenWindow(StreamId id, const WindowRequest& window) {
   Stream* stream = StreamOf(id);
   if (stream == nullptr) return;
+  const SpanScope span(job_.spans, "open window", {"window", window.number});
   stream->OpenWindow(MakeWindowMessage(job_.manifest, job_.shards, job_.plan.options(), window));
   MutexLock lock(&mutex_);
   ++stats_.servers[id.server].windows;
@@ -402,6 +407,7 @@ void Driver::ReleaseWindow(StreamId id, uint64_t window) {
 void Driver::Fetch(StreamId id, const FetchRequest& fetch) {
   Stream* stream = StreamOf(id);
   if (stream == nullptr) return;
+  const SpanScope span(job_.spans, "request", {"rows", uint64_t{fetch.rows} * fetch.count});
   stream->Fetch({.request = fetch.request,
                  .window = fetch.window,
                  .first_row = fetch.first_row,
@@ -417,6 +423,7 @@ void Driver::Cancel(StreamId id, uint64_t request) {
 }
 
 void Driver::Deliver(const ReadyStep& step) {
+  const SpanScope span(job_.spans, "deliver", {"batch", step.index});
   (*slots_)[step.slot].Describe(step, job_.plan.fingerprint(), job_.layout);
   ready_.Push(step.slot);
 }

@@ -23,6 +23,7 @@
 #include "client/transport/transport.h"
 #include "records/base/bounded_queue.h"
 #include "records/base/mutex.h"
+#include "records/base/span_sink.h"
 
 namespace penstock {
 
@@ -38,6 +39,7 @@ struct DriverJob {
   // By server; more are appended when servers join. Without a factory none may join.
   std::vector<std::unique_ptr<Transport>>& transports;
   TransportFactory make_transport = nullptr;
+  SpanSink* spans = nullptr;
 };
 
 // Delivers filled slots, in the order of the steps, until the last one or an error. Parts are

@@ -58,10 +58,10 @@ class DrivenLoader final : public Loader {
         shards_(ShardPaths::Make(*options_.manifest, options_.data_root)),
         layout_(program, options_.record_ids, steps_.max_rank_rows()),
         scheduler_options_(MakeSchedulerOptions(options_, shards_, steps_, layout_, transports_)),
-        driver_(
-            {*options_.manifest, shards_, plan_, layout_, options_.dtype,
-             MakeStreamOptions(options_), options_.report, transports_, std::move(servers.factory)},
-            steps_, scheduler_options_) {}
+        driver_({*options_.manifest, shards_, plan_, layout_, options_.dtype,
+                 MakeStreamOptions(options_), options_.report, transports_,
+                 std::move(servers.factory), options_.spans},
+                steps_, scheduler_options_) {}
 
   absl::Status Start() {
     PENSTOCK_ASSIGN_OR_RETURN(slots_, SlotSet::Allocate(layout_, scheduler_options_.num_slots,
@@ -138,6 +138,7 @@ TransportFactory FactoryOf(const LoaderOptions& options) {
   local.data_root = ShardPaths::Make(*options.manifest, options.data_root).data_root;
   local.threads = options.local_threads;
   local.memory_budget = options.local_memory_budget;
+  local.spans = options.spans;
   local.strip_cache = 0;  // It has one client.
   return MakeTransportFactory(local, options.network);
 }

@@ -35,6 +35,7 @@
 #include "client/transport/network_options.h"
 #include "proto/decode_spec.pb.h"
 #include "records/base/dtype.h"
+#include "records/base/span_sink.h"
 #include "records/dataset/manifest.h"
 
 namespace penstock {
@@ -77,6 +78,7 @@ struct LoaderOptions {
   uint32_t local_threads = 0;               // "local:" only; 0: the cores this process may use.
   uint64_t local_memory_budget = 0;         // "local:" only; 0: a quarter of the memory limit.
   SlotAllocator* slot_allocator = nullptr;  // Null: plain memory. Must outlive the loader.
+  SpanSink* spans = nullptr;                // Of its threads, those of "local:" included.
 
   // What Open() looks at before all else. kInvalidArgument names the option and the values it
   // accepts. Numbers that depend on the data Open() judges.

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/base/counter_rng.h"
+#include "tests/recorded_spans.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
@@ -15,8 +16,11 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
 
 // What a loader handed out until its end.
 struct Read {
@@ -68,6 +72,30 @@ TEST_F(LoaderTest, ReadsWhatThePlanSaysInEveryDtype) {
     EXPECT_THAT(read.records, ElementsAreArray(expected));
     EXPECT_EQ(read.digest, data_.Digest(expected, dtype)) << WireDtypeName(dtype);
   }
+}
+
+TEST_F(LoaderTest, ThreadsTellWhatTheyDo) {
+  RecordedSpans spans;
+  options_.spans = &spans;
+  options_.local_threads = 1;
+  options_.look_ahead_bytes = 1 << 10;
+  EXPECT_THAT(ReadAll(options_).records, ElementsAreArray(data_.Order(options_.plan)));
+  // Whoever makes room for a request sends it.
+  std::set<std::string> all = spans.Of("loader");
+  all.merge(spans.Of("engine thread 0"));
+  EXPECT_THAT(all, IsSupersetOf({"open window", "request", "deliver"}));
+  EXPECT_THAT(spans.Of("loader"), Contains("schedule"));
+  EXPECT_THAT(spans.Of("engine thread 0"),
+              IsSupersetOf({"read chunk", "decode piece", "fill slots"}));
+  EXPECT_TRUE(spans.in_order());
+}
+
+TEST_F(LoaderTest, ThreadsTellNothingWhileNobodyWantsToKnow) {
+  RecordedSpans spans;
+  spans.set_active(false);
+  options_.spans = &spans;
+  EXPECT_THAT(ReadAll(options_).records, SizeIs(1800));
+  EXPECT_TRUE(spans.empty());
 }
 
 TEST_F(LoaderTest, EpochsFollowOneAnotherEachInItsOwnOrder) {

@@ -148,7 +148,8 @@ Engine::Engine(EngineOptions options, Root root)
 absl::Status Engine::StartThreads() {
   while (threads_.size() < options_.threads) {
     PENSTOCK_ASSIGN_OR_RETURN(std::jthread thread,
-                              StartThread("that loads and decodes", [this] { RunThread(); }));
+                              StartThread("that loads and decodes",
+                                          [this, number = threads_.size()] { RunThread(number); }));
     threads_.push_back(std::move(thread));
   }
   return absl::OkStatus();
@@ -161,9 +162,10 @@ Engine::~Engine() {
   pool_->Close();
 }
 
-void Engine::RunThread() {
+void Engine::RunThread(size_t number) {
+  const ThreadNameScope name(options_.spans, absl::StrCat("engine thread ", number));
   Worker worker(scheduler_, files_, *memory_, *pool_, strips_, speed_, times_,
-                Worker::Waits::kLoading);
+                Worker::Waits::kLoading, options_.spans);
   for (Work work; scheduler_.Next(work);) {
     worker.Do(work);
     if (speed_.slow()) std::call_once(readers_started_, [this] { StartReaders(); });
@@ -174,15 +176,17 @@ void Engine::RunThread() {
 // ahead must not end a server.
 void Engine::StartReaders() {
   while (readers_.size() < options_.read_threads) {
-    absl::StatusOr<std::jthread> reader = StartThread("that reads", [this] { RunReader(); });
+    absl::StatusOr<std::jthread> reader =
+        StartThread("that reads", [this, number = readers_.size()] { RunReader(number); });
     if (!reader.ok()) return;
     readers_.push_back(*std::move(reader));
   }
 }
 
-void Engine::RunReader() {
+void Engine::RunReader(size_t number) {
+  const ThreadNameScope name(options_.spans, absl::StrCat("reader ", number));
   Worker worker(scheduler_, files_, *memory_, *pool_, strips_, speed_, times_,
-                Worker::Waits::kApart);
+                Worker::Waits::kApart, options_.spans);
   for (Work work; scheduler_.NextLoad(work);) {
     worker.Do(work);
     worker.FreeMemory();  // Of many readers it would add up.

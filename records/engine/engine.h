@@ -62,8 +62,8 @@ class Engine {
 
   Engine(EngineOptions options, Root root);
   absl::Status StartThreads();
-  void RunThread();
-  void RunReader();
+  void RunThread(size_t number);
+  void RunReader(size_t number);
   // As many as can be had. By one thread, once.
   void StartReaders();
   std::shared_ptr<const ChunkLayout> Intern(ChunkLayout layout);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "records/base/span_sink.h"
 
 namespace penstock {
 
@@ -60,6 +61,7 @@ struct EngineOptions {
   // used so, and beside it 1 MiB a thread. Jobs hit that are no further apart. 0: every session's
   // rows are decoded for it alone.
   uint64_t strip_cache = uint64_t{256} << 20;
+  SpanSink* spans = nullptr;  // Of its threads.
   EngineLimits limits = {};
 
   // kInvalidArgument names the option.

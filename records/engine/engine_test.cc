@@ -4,12 +4,14 @@
 #include "gtest/gtest.h"
 #include "records/base/counter_rng.h"
 #include "records/engine/testing/engine_fixture.h"
+#include "tests/recorded_spans.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 
 class EngineTest : public EngineFixture {
@@ -42,6 +44,23 @@ TEST_F(EngineTest, AnswersEveryDtype) {
     ASSERT_OK(session->Fetch(fetch));
     ExpectAnswer(client, window, fetch, /*record_ids=*/true);
   }
+}
+
+TEST_F(EngineTest, ThreadsTellWhatTheyDo) {
+  const ChessData& data = MakeData();
+  RecordedSpans spans;
+  Start({.threads = 1, .spans = &spans});
+  Recorder client;
+  auto session = Open(client);
+  const OpenWindow window = data.Window(7, {0, 3, 6});
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_OK(session->Fetch(FetchAll(window, 1)));
+  ExpectAnswer(client, window, FetchAll(window, 1));
+  session.reset();
+  engine_.reset();
+  EXPECT_THAT(spans.Of("engine thread 0"),
+              IsSupersetOf({"read chunk", "build window", "decode piece"}));
+  EXPECT_TRUE(spans.in_order());
 }
 
 class EngineSplitTest : public EngineFixture, public ::testing::WithParamInterface<Compression> {};

@@ -43,9 +43,26 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
   return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
 }
 
+// Until the job is done.
+SpanScope SpanOf(const Job& job, SpanSink* spans) {
+  switch (job.kind) {
+    case Job::Kind::kLoad:
+      return SpanScope(spans, "read chunk", {"bytes", job.chunk->ref.size});
+    case Job::Kind::kBuild:
+      return SpanScope(spans, "build window");
+    case Job::Kind::kDecode:
+      return SpanScope(spans, "decode piece", {"rows", job.rows});
+    case Job::Kind::kRefuseWindow:
+    case Job::Kind::kRefuseRequest:
+      break;
+  }
+  return SpanScope(spans, "refuse");
+}
+
 }  // namespace
 
 void Worker::Do(Work& work) {
+  const SpanScope span = SpanOf(work.jobs.front(), spans_);
   const JobTimes::Activity activity = JobTimes::ActivityOf(work.jobs.front().kind);
   sending_ = reading_ = {};
   const auto start = JobTimes::Clock::now();

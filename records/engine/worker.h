@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "records/base/span_sink.h"
 #include "records/engine/chunk_loader.h"
 #include "records/engine/file_cache.h"
 #include "records/engine/job.h"
@@ -27,12 +28,13 @@ class Worker {
   enum class Waits { kLoading, kApart };
 
   Worker(Scheduler& scheduler, FileCache& files, PageMemory& memory, PartPool& pool,
-         StripCache& strips, StorageSpeed& speed, JobTimes& times, Waits waits)
+         StripCache& strips, StorageSpeed& speed, JobTimes& times, Waits waits, SpanSink* spans)
       : scheduler_(scheduler),
         pool_(pool),
         strips_(strips),
         times_(times),
         waits_(waits),
+        spans_(spans),
         loader_(files, memory, speed) {}
 
   // Leaves in `work` what was answered.
@@ -61,6 +63,7 @@ class Worker {
   StripCache& strips_;
   JobTimes& times_;
   const Waits waits_;
+  SpanSink* const spans_;
   // Of the job under way, counted apart.
   JobTimes::Clock::duration sending_{};
   JobTimes::Clock::duration reading_{};

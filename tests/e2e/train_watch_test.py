@@ -52,8 +52,9 @@ class WatchTest(TrainingTestCase):
         events = json.loads(path.read_text())["traceEvents"]
         tracks = {event["tid"]: event["args"]["name"] for event in events
                   if event["name"] == "thread_name"}
-        self.assertEqual(tracks, {0: "training", 1: "worker 0", 2: "worker 1"})
-        spans = [event for event in events if event["ph"] == "X"]
+        self.assertEqual({tid: name for tid, name in tracks.items() if tid < 10},
+                         {0: "training", 1: "worker 0", 2: "worker 1"})
+        spans = [event for event in events if event["ph"] == "X" and event["tid"] < 10]
         steps = [span for span in spans if span["name"].startswith("step ")]
         self.assertEqual([step["name"] for step in steps], ["step 3", "step 4"])
         shards = [span for span in spans if span["name"] == "forward and backward"]
@@ -64,6 +65,27 @@ class WatchTest(TrainingTestCase):
             self.assertGreaterEqual(span["ts"], begin - 1)
             self.assertLessEqual(span["ts"] + span["dur"], end + 1)
         self.assert_fails(*self.train_args("--profile-steps", "5:3"), says=["500:520"], code=2)
+
+    def test_a_trace_shows_the_threads_of_the_loader_in_its_steps(self):
+        path = self.folder / "trace.json"
+        # Little is fetched ahead, so that each step asks for more.
+        self.train("--profile-steps", "4:10", "--profile-file", path, "--look-ahead", "64KiB")
+        events = json.loads(path.read_text())["traceEvents"]
+        tracks = {event["tid"]: event["args"]["name"] for event in events
+                  if event["name"] == "thread_name"}
+        spans = [event for event in events if event["ph"] == "X"]
+        names = {}
+        for span in spans:
+            names.setdefault(tracks[span["tid"]].rstrip(" 0123456789"), set()).add(span["name"])
+        self.assertIn("schedule", names["loader"])
+        self.assertLessEqual({"read chunk", "decode piece", "fill slots"}, names["engine thread"])
+        self.assertLessEqual({"request", "deliver"}, names["loader"] | names["engine thread"])
+        steps = [span for span in spans if span["name"].startswith("step ")]
+        begin, end = steps[0]["ts"], steps[-1]["ts"] + steps[-1]["dur"]
+        slack = 20_000  # What begins while a step ends.
+        for span in spans:
+            self.assertGreaterEqual(span["ts"], begin - slack, span)
+            self.assertLessEqual(span["ts"], end + slack, span)
 
     def test_a_trace_of_no_step_is_told_at_the_start(self):
         trace = ["--profile-file", self.folder / "trace.json", "--profile-steps"]

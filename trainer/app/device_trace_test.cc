@@ -15,6 +15,8 @@ namespace penstock {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
@@ -36,6 +38,18 @@ TEST(DeviceTraceTest, MarksMakeATrackOfEachStream) {
   EXPECT_EQ(times->source, "marks");
   EXPECT_THAT(times->steps, SizeIs(3));
   EXPECT_GT(times->sum.busy.count(), 0);
+}
+
+TEST(DeviceTraceTest, TheThreadOfLaunchesHasATrack) {
+  TracedTraining training;
+  ASSERT_OK(training.Run(Emulated()));
+  const ReadTrace trace = training.Read();
+  ASSERT_THAT(trace.TrackNames(), Contains("launches"));
+  for (const nlohmann::json& span : trace.tracks.at("launches")) {
+    EXPECT_EQ(span["name"], "launch");
+  }
+  // A step is launched while the one before it is computed.
+  EXPECT_THAT(trace.StepsOf("launches"), AnyOf(ElementsAre(3, 4, 5), ElementsAre(4, 5, 6)));
 }
 
 TEST(DeviceTraceTest, InAnotherOrderOfStreams) {

@@ -100,8 +100,8 @@ class TrainingRun {
   std::unique_ptr<BatchReader> reader_;
   std::string targets_;
   HostShards shards_;
+  std::optional<TrainingWatch> watch_;  // Before inputs_, whose threads tell it what they do.
   TrainingInputs inputs_;
-  std::optional<TrainingWatch> watch_;
   std::optional<EventLog> events_;
   std::optional<EventFile> board_;  // Of TensorBoard.
   std::vector<std::vector<uint64_t>> memory_of_ranks_;

@@ -25,13 +25,15 @@ absl::Status TrainingInputs::OpenManifest(const std::function<absl::Status()>& m
 }
 
 absl::StatusOr<std::unique_ptr<LoaderInput>> TrainingInputs::Open(LoaderOptions options) const {
+  options.spans = spans_;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
   return std::make_unique<StoppableInput>(std::move(loader), stopper_);
 }
 
 absl::Status TrainingInputs::OpenTrain(const CheckpointInfo& info, const HostShards& shards,
-                                       const TrainingWatch& watch, SlotAllocator* slots) {
+                                       TrainingWatch& watch, SlotAllocator* slots) {
   steps_before_ = info.step;
+  spans_ = watch.spans();
   LoaderOptions loader = ToLoaderOptions(options_, manifest_, spec_);
   loader.plan.split = Split::kTrain;
   // An epoch has at least one step, so this many are enough for --steps alone.

@@ -28,9 +28,10 @@ class TrainingInputs {
 
   // First. `may_go_on` is asked meanwhile; its error ends this.
   absl::Status OpenManifest(const std::function<absl::Status()>& may_go_on);
-  // The batches from where `info` says on. kInvalidArgument: they make no step.
-  absl::Status OpenTrain(const CheckpointInfo& info, const HostShards& shards,
-                         const TrainingWatch& watch, SlotAllocator* slots);
+  // The batches from where `info` says on; `watch` is told what the loaders' threads do, these and
+  // those of OpenHoldout(). kInvalidArgument: they make no step.
+  absl::Status OpenTrain(const CheckpointInfo& info, const HostShards& shards, TrainingWatch& watch,
+                         SlotAllocator* slots);
   // Anew each time.
   absl::StatusOr<std::unique_ptr<Input>> OpenHoldout(const HostShards& shards) const;
 
@@ -52,6 +53,7 @@ class TrainingInputs {
   Stopper& stopper_;
   v1::DecodeSpec spec_;
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
+  SpanSink* spans_ = nullptr;                 // Of the loaders. May be null.
   std::unique_ptr<LoaderInput> train_;
   uint64_t steps_before_ = 0;                 // It was resumed.
   std::unique_ptr<MetricsEndpoint> metrics_;  // Of train_. May be null.

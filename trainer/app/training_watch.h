@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "records/base/span_sink.h"
 #include "trainer/app/profile_options.h"
 #include "trainer/backend/backend.h"
 #include "trainer/input/diagnostic_input.h"
@@ -33,6 +34,8 @@ class TrainingWatch {
   TrainingWatch& operator=(const TrainingWatch&) = delete;
 
   StepRecorder& recorder() { return recorder_; }
+  // Of threads that are neither the training's nor the backend's. Null: no steps are to be traced.
+  SpanSink* spans() { return options_.steps.empty() ? nullptr : &tracer_; }
 
   // Traces `backend`, if steps are to be, and a device's streams, or a line on stderr says why not.
   // It must outlive this.

@@ -1,5 +1,9 @@
+#include <map>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -14,7 +18,9 @@ namespace penstock {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -150,6 +156,48 @@ TEST(TracerTest, HoldsTheChosenStepsAlone) {
   EXPECT_THAT(steps, testing::ElementsAre("step 2", "step 3"));
   EXPECT_EQ(shards, 2);
   EXPECT_EQ(names, 3);
+}
+
+// "TRACK: SPAN", in the order of their begins.
+std::vector<std::string> SpansByTrack(const Tracer& tracer) {
+  std::vector<std::string> found;
+  std::map<int, std::string> tracks;
+  const auto json = nlohmann::json::parse(tracer.ToJson("p"));
+  for (const auto& event : json["traceEvents"]) {
+    if (event["name"] == "thread_name") tracks[event["tid"]] = event["args"]["name"];
+    if (event["ph"] != "X") continue;
+    found.push_back(absl::StrCat(tracks.at(event["tid"]), ": ", std::string(event["name"])));
+  }
+  return found;
+}
+
+TEST(TracerTest, ThreadsThatSpeakHaveTracksOfTheirOwn) {
+  Tracer tracer;
+  tracer.SetActive(true);
+  std::thread([&] {
+    const ThreadNameScope name(&tracer, "loader");
+    const SpanScope outer(&tracer, "schedule", {"events", 3});
+    const SpanScope inner(&tracer, "request");
+  }).join();
+  std::thread([&] { const ThreadNameScope name(&tracer, "has nothing to tell"); }).join();
+  std::thread([&] { SpanScope(&tracer, "copy part"); }).join();
+  EXPECT_THAT(SpansByTrack(tracer),
+              ElementsAre("loader: schedule", "loader: request", "thread 1: copy part"));
+  EXPECT_THAT(tracer.ToJson("p"), HasSubstr(R"("args":{"events":3})"));
+  EXPECT_THAT(tracer.ToJson("p"), Not(HasSubstr("has nothing to tell")));
+}
+
+TEST(TracerTest, WhatBeginsBeforeItIsActiveIsLeftOut) {
+  Tracer tracer;
+  {
+    const SpanScope before(&tracer, "before");
+    tracer.SetActive(true);
+    const SpanScope within(&tracer, "within");
+    tracer.SetActive(false);
+    const SpanScope behind(&tracer, "behind");
+  }
+  EXPECT_THAT(SpansByTrack(tracer), ElementsAre("thread 0: within"));
+  const SpanScope unwanted(nullptr, "of nobody");
 }
 
 TEST(TracerTest, NestsPhasesInTheirStep) {

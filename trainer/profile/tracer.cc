@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
 namespace penstock {
@@ -55,6 +56,33 @@ void Tracer::NameTrack(uint32_t track, std::string name) {
 
 void Tracer::Add(Span span) {
   MutexLock lock(&mutex_);
+  Keep(std::move(span));
+}
+
+// The system gives a new thread the id of one that has ended: another name makes it another.
+void Tracer::NameThread(std::string name) {
+  MutexLock lock(&mutex_);
+  threads_[std::this_thread::get_id()] = {.name = std::move(name)};
+}
+
+uint32_t Tracer::TrackOfThread() {
+  Thread& thread = threads_[std::this_thread::get_id()];
+  if (thread.track != 0) return thread.track;
+  thread.track = next_thread_track_++;
+  tracks_[thread.track] =
+      thread.name.empty() ? absl::StrCat("thread ", thread.track - kFirstThreadTrack) : thread.name;
+  return thread.track;
+}
+
+void Tracer::AddSpan(const char* name, SpanNumber number, Clock::time_point begin,
+                     Clock::time_point end) {
+  MutexLock lock(&mutex_);
+  Span span{.track = TrackOfThread(), .name = name, .begin = begin, .end = end};
+  if (number.what != nullptr) span.numbers.emplace_back(number.what, number.value);
+  Keep(std::move(span));
+}
+
+void Tracer::Keep(Span span) {
   if (spans_.size() < kMaxSpans) {
     spans_.push_back(std::move(span));
   } else {

@@ -7,19 +7,24 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "records/base/mutex.h"
+#include "records/base/span_sink.h"
 
 namespace penstock {
 
+// Tracks from here on belong to threads that say themselves what they do.
+inline constexpr uint32_t kFirstThreadTrack = 3000;
+
 // Keeps spans while it is active, kMaxSpans at most; inactive it costs one load. Spans of a track
 // may nest, and must not overlap otherwise. Thread-safe.
-class Tracer {
+class Tracer final : public SpanSink {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = SpanSink::Clock;
   static constexpr size_t kMaxSpans = 1'000'000;
 
   struct Span {
@@ -32,7 +37,7 @@ class Tracer {
   };
 
   void SetActive(bool active) { active_.store(active, std::memory_order_relaxed); }
-  bool active() const { return active_.load(std::memory_order_relaxed); }
+  bool active() const override { return active_.load(std::memory_order_relaxed); }
 
   // A host thread, or a stream of a device.
   void NameTrack(uint32_t track, std::string name);
@@ -40,6 +45,11 @@ class Tracer {
     Add({.track = track, .name = std::move(name), .begin = begin, .end = end});
   }
   void Add(Span span);
+
+  // A thread has a track from its first span on; "thread N" if it has not said what it is called.
+  void NameThread(std::string name) override;
+  void AddSpan(const char* name, SpanNumber number, Clock::time_point begin,
+               Clock::time_point end) override;
 
   size_t num_spans() const;
   uint64_t num_left_out() const;  // Those beyond kMaxSpans.
@@ -49,8 +59,19 @@ class Tracer {
   std::string ToJson(absl::string_view process, uint32_t pid = 1) const;
 
  private:
+  struct Thread {
+    std::string name = {};
+    uint32_t track = 0;  // 0: it has none yet.
+  };
+
+  // Of the calling thread.
+  uint32_t TrackOfThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Keep(Span span) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   std::atomic<bool> active_{false};
   mutable Mutex mutex_;
+  std::map<std::thread::id, Thread> threads_ ABSL_GUARDED_BY(mutex_);
+  uint32_t next_thread_track_ ABSL_GUARDED_BY(mutex_) = kFirstThreadTrack;
   std::map<uint32_t, std::string> tracks_ ABSL_GUARDED_BY(mutex_);
   std::vector<Span> spans_ ABSL_GUARDED_BY(mutex_);
   uint64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -101,6 +101,7 @@ DeviceList& CudaBackend::ListOfGroup() {
 }
 
 absl::Status CudaBackend::LaunchStaged() {
+  const SpanScope span(tracer_, "launch", {"step", staged_.front().step});
   has_launched_ = true;
   PENSTOCK_RETURN_IF_ERROR(device_->Wait(ArrivalOf(group_), DeviceQueue::kCompute));
   const bool are_steps = std::all_of(staged_.begin(), staged_.end(), [](const Sent& batch) {
@@ -155,6 +156,7 @@ absl::Status CudaBackend::RunAndAwait(DeviceList& list, const Sent& batch, const
   {
     const PhaseScope phase(recorder_, Phase::kLaunch);
     const absl::Status launched = launcher_.Run([&]() -> absl::Status {
+      const SpanScope span(tracer_, what, {"step", batch.step});
       const DeviceLaunchScope launch(profile_, {batch.step, 1, /*computes=*/true, what},
                                      kComputeStream);
       PENSTOCK_RETURN_IF_ERROR(list.Run(*device_, options_.graphs));
@@ -233,6 +235,15 @@ void CudaBackend::Trace(const Sent& batch) {
     tracer_->Add(1, batch.kind.last ? "step" : "batch", std::max(batch.begun, last_end_), end);
   }
   last_end_ = end;
+}
+
+void CudaBackend::set_tracer(Tracer* tracer) {
+  tracer_ = tracer;
+  if (tracer == nullptr) return;
+  (void)launcher_.Run([&] {  // It has no error.
+    tracer->NameThread("launches");
+    return absl::OkStatus();
+  });
 }
 
 // Exchanges that are under way may be those of ranks that are gone: they would be waited for

@@ -96,8 +96,8 @@ class CudaBackend final : public Backend {
   uint64_t steps() const override { return state_.step; }
 
   void set_recorder(StepRecorder* recorder) override { recorder_ = recorder; }
-  // Track 1 gets the device's steps, as the host sees them.
-  void set_tracer(Tracer* tracer) override { tracer_ = tracer; }
+  // Track 1 gets the device's steps, as the host sees them; the thread of launches has its own.
+  void set_tracer(Tracer* tracer) override;
 
   std::vector<MemoryUse> MemoryUses(InputFormat format, size_t global_rows) override;
   const ParameterTable& table() const override { return layout_.model(); }
