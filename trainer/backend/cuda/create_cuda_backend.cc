@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cuda/attention_geometry.h"
+#include "kernels/numeric/bf16.h"
 #include "records/base/status.h"
 #include "trainer/backend/cuda/cuda_backend.h"
 #include "trainer/backend/shard_tree.h"
@@ -47,6 +49,29 @@ absl::Status CheckModel(const ModelConfig& config) {
   return absl::OkStatus();
 }
 
+size_t AttentionShared(const ModelConfig& config, bool bf16) {
+  const auto tokens = static_cast<unsigned>(config.tokens());
+  const auto head = static_cast<unsigned>(config.head_dim());
+  return bf16 ? std::max(cuda::ForwardShared<Bf16>(tokens, head),
+                         cuda::BackwardShared<Bf16>(tokens, head))
+              : std::max(cuda::ForwardShared<float>(tokens, head),
+                         cuda::BackwardShared<float>(tokens, head));
+}
+
+// Kernels of attention keep a head's rows in a block's shared memory.
+absl::Status CheckAttention(const ModelConfig& config, bool bf16, const DeviceInfo& device) {
+  const size_t needed = AttentionShared(config, bf16), most = device.block_shared_bytes;
+  if (most == 0 || needed <= most) return absl::OkStatus();
+  const bool other_fits = AttentionShared(config, !bf16) <= most;
+  return absl::InvalidArgumentError(
+      absl::StrCat("model ", config.name, " on ", device.name, ": attention of ", config.tokens(),
+                   " tokens with heads of ", config.head_dim(), " needs ", needed >> 10,
+                   " KiB of shared memory a block in ", bf16 ? "bf16" : "fp32",
+                   ", and this GPU has ", most >> 10,
+                   other_fits ? absl::StrCat("; give --precision ", bf16 ? "fp32" : "bf16")
+                              : "; give another --model or GPU"));
+}
+
 std::vector<ShardAddition> TreeFor(const CudaBackendOptions& options, const DeviceLayout& layout,
                                    size_t shards, size_t ranks) {
   if (options.fast_reduction) return FastTree(shards, ranks);
@@ -62,6 +87,7 @@ absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
   std::unique_ptr<Device> own_device = std::move(device);
   std::unique_ptr<Communicator> own_ranks = std::move(gradient_ranks);
   PENSTOCK_RETURN_IF_ERROR(CheckModel(config));
+  PENSTOCK_RETURN_IF_ERROR(CheckAttention(config, options.bf16, own_device->info()));
   const bool queues = own_ranks != nullptr && own_ranks->CanQueue();
   PENSTOCK_RETURN_IF_ERROR(CheckOptions(options, queues));
   std::unique_ptr<CudaBackend> backend(

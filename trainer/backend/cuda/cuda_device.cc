@@ -143,6 +143,7 @@ absl::Status CudaDevice::Describe() {
   info_.name = absl::StrCat(properties.name, ", cuda:", index_);
   info_.numerics = absl::StrCat("cuda sm_", properties.major, properties.minor, " ",
                                 properties.name, ", driver for CUDA ", PrintVersion(driver));
+  info_.block_shared_bytes = properties.sharedMemPerBlockOptin;
   info_.total_bytes = total;
   info_.free_bytes = free;
   return absl::OkStatus();

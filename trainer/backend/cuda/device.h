@@ -34,7 +34,8 @@ struct DeviceInfo {
   std::string numerics;      // What bits depend on: "cuda sm_90 H200 driver 13.0".
   std::string math_library;  // "cuBLASLt 13.0.2"
   uint64_t total_bytes = 0;
-  uint64_t free_bytes = 0;  // When it was opened.
+  uint64_t free_bytes = 0;          // When it was opened.
+  uint64_t block_shared_bytes = 0;  // Shared memory that a block can have; 0: any.
 };
 
 // What is queued has happened once Synchronize() or Await() returns OK; an error of queued work is

@@ -114,6 +114,19 @@ TEST_P(ImageStepTest, Bf16IsNearTheReference) {
   EXPECT_THAT(log.problems, testing::IsEmpty());
 }
 
+TEST(ImageModelTest, AttentionThatABlockHasNoRoomForIsRefusedWithWhatDoesFit) {
+  const ModelConfig model = ModelConfig::Named("vit-small").value();  // 196 tokens, heads of 64.
+  const CudaBackendOptions options{
+      .shards = 2, .global_rows = kRows, .format = ImagesOf(model.side)};
+  auto device = std::make_unique<EmulatedDevice>(
+      EmulatedDeviceOptions{.block_shared_bytes = 163 << 10});  // As sm_80 has.
+  EXPECT_THAT(CudaBackend::Create(model, options, std::move(device)).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       testing::AllOf(testing::HasSubstr("196 tokens with heads of 64"),
+                                      testing::HasSubstr("this GPU has 163"),
+                                      testing::HasSubstr("give --precision bf16"))));
+}
+
 TEST_P(ImageStepTest, PredictsTheLossAndTheClassWithoutLeavingAnythingOut) {
   DeviceLog log;
   auto backend = MakeBackend(Model(), /*bf16=*/false, log);

@@ -120,7 +120,8 @@ EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options,
             .numerics = "emulated",
             .math_library = "plain products",
             .total_bytes = options.total_bytes,
-            .free_bytes = options.total_bytes - options.used_by_others},
+            .free_bytes = options.total_bytes - options.used_by_others,
+            .block_shared_bytes = options.block_shared_bytes},
       streams_(options.seed) {
   exchange_.queue = [this](FakeStream::Work work) {
     Do(DeviceQueue::kExchange, [this, work] {

@@ -25,6 +25,7 @@ struct EmulatedDeviceOptions {
   bool ends_in_gelu_backward = true;
   bool has_products = true;
   uint64_t most_host_bytes = uint64_t{1} << 30;  // That can be locked at a time.
+  uint64_t block_shared_bytes = 0;               // As DeviceInfo has it.
   std::optional<uint64_t> seed = std::nullopt;   // LateStreams' own.
 };
 
