@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_TRAINER_BACKEND_CUDA_LAUNCH_THREAD_H_
 #define PENSTOCK_TRAINER_BACKEND_CUDA_LAUNCH_THREAD_H_
 
+#include <atomic>
 #include <thread>
 
 #include "absl/functional/function_ref.h"
@@ -28,6 +29,7 @@ class LaunchThread {
   Mutex mutex_;
   CondVar changed_;
   const absl::FunctionRef<absl::Status()>* work_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::atomic<bool> has_work_{false};  // As work_ says, to be looked at without the lock.
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status result_ ABSL_GUARDED_BY(mutex_);
   std::jthread thread_;
