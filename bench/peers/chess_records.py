@@ -45,8 +45,8 @@ def fields(data):
             at += size
 
 
-def parse(payload):
-    """(194 bytes, s) of a chess record."""
+def features(payload):
+    """The features of a tf.train.Example by name: the first value of each."""
     values = {}
     for _, entry in fields(dict(fields(payload))[1]):
         entry = dict(fields(entry))
@@ -56,6 +56,12 @@ def parse(payload):
             value = next(fields(b"\x08" + value))[1] if isinstance(value, bytes) else value
             value -= (value >> 63) << 64
         values[entry[1].decode()] = value
+    return values
+
+
+def parse(payload):
+    """(194 bytes, s) of a chess record."""
+    values = features(payload)
     return values["d"], values["s"]
 
 

@@ -26,7 +26,7 @@ from safetensors.torch import load_file
 
 from chess_records import tensors
 from programs import Penstock
-from twin import SIZES, Twin, train_step
+from twin import SIZES, Twin, model_args, train_step
 
 
 def pack(args, folder):
@@ -117,7 +117,7 @@ def main():
         folder = pathlib.Path(folder)
         if args.tsv:
             args.data = pack(args, folder)
-        penstock = Penstock(args, folder, "--holdout", args.holdout)
+        penstock = Penstock(args, folder, "--holdout", args.holdout, model_args=model_args(args))
         seeds = []
         for seed in args.seeds:
             seeds.append(run_seed(penstock, args, seed))

@@ -12,10 +12,14 @@ import chess_records
 
 
 class Penstock:
-    """`args` has bin, data, model, attention_bias, batch and threads."""
+    """`args` has bin, data, model, batch and threads. `model_args` are penstock-train's alone;
+    `source_args` are those of all that read records, which `parse` makes of their bytes."""
 
-    def __init__(self, args, folder, *index_args):
+    def __init__(self, args, folder, *index_args, model_args=(), source_args=(), dtype="packed",
+                 parse=chess_records.parse):
         self.args, self.folder = args, pathlib.Path(folder)
+        self.model_args, self.source_args, self.dtype = model_args, source_args, dtype
+        self.parse = parse
         self.manifest = self.folder / "manifest.pb"
         self.shards = {}  # Their records, parsed.
         self.run("penstock", "index", args.data, "-o", self.manifest, "--absolute", *index_args)
@@ -30,18 +34,22 @@ class Penstock:
     def train(self, steps, *args):
         summary = self.folder / "summary.json"
         self.run("penstock-train", "--manifest", self.manifest, "--device", "cpu",
-                 "--model", self.args.model,
-                 *(["--attention-bias"] if self.args.attention_bias else []),
+                 "--model", self.args.model, *self.model_args, *self.source_args,
                  "--global-batch-size", self.args.batch, "--steps", steps, "--json", summary,
                  "--threads", self.args.threads, *args)
         return json.loads(summary.read_text())
 
-    def rate(self, steps, *args):
-        """Positions per second of the steps after the first, which has memory to touch."""
+    def events(self, steps, *args):
+        """What a training of so many steps wrote of each, and its summary."""
         events = self.folder / "events.jsonl"
-        self.train(steps + 1, "--events", events, *args)
+        summary = self.train(steps, "--events", events, *args)
         lines = (json.loads(line) for line in events.read_text().splitlines())
-        seconds = [sum(line["times_s"].values()) for line in lines if line["event"] == "step"]
+        return [line for line in lines if line["event"] == "step"], summary
+
+    def rate(self, steps, *args):
+        """Samples per second of the steps after the first, which has memory to touch."""
+        lines, _ = self.events(steps + 1, *args)
+        seconds = [sum(line["times_s"].values()) for line in lines]
         return steps * self.args.batch / sum(seconds[1:])
 
     def checkpoint(self, name):
@@ -77,20 +85,22 @@ class Penstock:
         """The records of a split as a trainer reads them, and the digest of their rows."""
         ids = self.folder / "ids"
         digest = json.loads(self.run(
-            "penstock", "stream", self.manifest, "--split", split, "--dtype", "packed", "--digest",
-            "--json", "--global-batch-size", self.args.batch, "--ids", ids, *args))["digest"]
+            "penstock", "stream", self.manifest, *self.source_args, "--split", split, "--dtype",
+            self.dtype, "--digest", "--json", "--global-batch-size", self.args.batch, "--ids", ids,
+            *args))["digest"]
         rows = (line.rsplit("\t", 1) for line in ids.read_text().splitlines())
         return [self.record(shard, int(number)) for shard, number in rows], digest
 
     def record(self, shard, number):
-        """(194 bytes, s) of a record."""
+        """A record, parsed."""
         if shard not in self.shards:
             path = pathlib.Path(shard)
             path = path if path.is_absolute() else pathlib.Path(self.args.data) / path
-            self.shards[shard] = [chess_records.parse(r) for r in chess_records.frames(path)]
+            self.shards[shard] = [self.parse(r) for r in chess_records.frames(path)]
         return self.shards[shard][number]
 
     def records(self, step):
-        rows = json.loads(self.run("penstock", "which", self.manifest, "--split", "train", "--step",
-                                   step, "--global-batch-size", self.args.batch, "--json"))["rows"]
+        rows = json.loads(self.run("penstock", "which", self.manifest, *self.source_args, "--split",
+                                   "train", "--step", step, "--global-batch-size", self.args.batch,
+                                   "--json"))["rows"]
         return [self.record(row["shard"], row["record"]) for row in rows]

@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 
 from chess_records import frames, parse, tensors
 from programs import Penstock
-from twin import SIZES, Twin, parameters_of, train_step
+from twin import SIZES, Twin, model_args, parameters_of, train_step
 
 FENS = """rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1
 rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1
@@ -137,7 +137,7 @@ def main():
     result = {"model": args.model, "attention_bias": args.attention_bias, "batch": args.batch,
               "threads": args.threads, "torch": torch.__version__}
     with tempfile.TemporaryDirectory(prefix="torch-twin-") as folder:
-        penstock = Penstock(args, folder)
+        penstock = Penstock(args, folder, model_args=model_args(args))
         weights_file = penstock.initial_weights(0)
         if args.attention_bias:
             weights_file = with_some_bias(weights_file)

@@ -12,6 +12,11 @@ BATCHES = {"cuda": {"tiny": 16384, "default": 16384, "large": 4096},
            "cpu": {"tiny": 256, "default": 32, "large": 8}}
 
 
+def model_args(args):
+    """What penstock-train takes beside --model."""
+    return ["--attention-bias"] if args.attention_bias else []
+
+
 def parameters_of(model, attention_bias):
     layers, _, heads, _ = SIZES[model]
     return COUNTS[model] + (layers * heads * 64 * 64 if attention_bias else 0)
@@ -36,6 +41,8 @@ def named_weights(layers, dim, hidden):
 
 
 class Twin(torch.nn.Module):
+    norm_epsilon = 1e-5
+
     def __init__(self, weights, heads):
         super().__init__()
         self.heads = heads
@@ -48,7 +55,8 @@ class Twin(torch.nn.Module):
         return F.linear(x, self.p[name + "/weight"], self.p[name + "/bias"])
 
     def norm(self, name, x):
-        return F.layer_norm(x, x.shape[-1:], self.p[name + "/weight"], self.p[name + "/bias"], 1e-5)
+        return F.layer_norm(x, x.shape[-1:], self.p[name + "/weight"], self.p[name + "/bias"],
+                            self.norm_epsilon)
 
     def forward(self, x):
         gelu = lambda t: F.gelu(t, approximate="tanh")
