@@ -106,6 +106,8 @@ TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
       {"--model tiny --classes 10", "--classes is of images, and --model tiny is of boards"},
       {"--model vit --classes 1", "1 classes"},
       {"--model vit --dropout 1", "a dropout of 1"},
+      {"--model vit --dropout=-0.1", "a dropout of -0.1"},
+      {"--model vit --head-dropout nan", "a dropout of nan"},
       {"--model vit --attention-bias", "for boards alone"}};
   for (const auto& [arguments, what] : cases) {
     CLI::App app;

@@ -163,8 +163,8 @@ absl::StatusOr<ModelConfig> TrainerOptions::Model() const {
         absl::StrCat("--classes is of images, and --model ", model, " is of boards"));
   }
   if (classes != 0) sizes.classes = classes;
-  if (dropout >= 0) sizes.dropout = dropout;
-  if (head_dropout >= 0) sizes.head_dropout = head_dropout;
+  if (dropout != -1) sizes.dropout = dropout;
+  if (head_dropout != -1) sizes.head_dropout = head_dropout;
   PENSTOCK_RETURN_IF_ERROR(sizes.Validate());
   return sizes;
 }

@@ -26,7 +26,7 @@ struct TrainerOptions {
   std::string model = "tiny";
   bool attention_bias = false;
   uint64_t classes = 0;      // Of images; 0: as many as the model has.
-  double dropout = -1;       // Below 0: the model's.
+  double dropout = -1;       // -1: the model's.
   double head_dropout = -1;  // The same.
   DeviceFlags device;
   std::string gemm = std::string(DefaultGemm());

@@ -12,7 +12,8 @@
 
 namespace penstock {
 
-// Borrows everything. `flags` is null for packed input; `gradients` and `targets` for inference.
+// Borrows everything. `flags` is null where a row has none; `gradients` for inference, of boards
+// `targets` too.
 template <typename T>
 struct BlockMemory {
   const T* parameters = nullptr;

@@ -90,6 +90,7 @@ TEST(ImageLoopTest, AnotherSeedLeavesOutOthers) {
   SingleCommunicator alone;
   const Outcome a = Train(alone, {.total_steps = 1}), b = Train(alone, {.total_steps = 1}, {}, 4);
   ASSERT_OK(a.summary);
+  ASSERT_OK(b.summary);
   EXPECT_NE(a.state.parameters, b.state.parameters);
 }
 

@@ -6,6 +6,8 @@ namespace penstock {
 namespace {
 
 constexpr size_t kChannels = 3;
+constexpr size_t kMostPixels = 4096;  // Of a side.
+constexpr double kMostDropout = 0.99;
 
 // The ViT of the Keras examples ("Image classification with Vision Transformer"), for CIFAR-100.
 ModelConfig KerasVit() {
@@ -36,7 +38,8 @@ absl::Status CheckImages(const ModelConfig& config) {
     return absl::InvalidArgumentError(absl::StrCat(
         "model ", config.name, " is of images: a bias of attention is for boards alone"));
   }
-  if (config.patch == 0 || config.side % config.patch != 0 || config.tokens() > kMostTokens) {
+  if (config.side > kMostPixels || config.patch == 0 || config.side % config.patch != 0 ||
+      config.tokens() > kMostTokens) {
     return absl::InvalidArgumentError(absl::StrCat(
         "model ", config.name, ": images of ", config.side, " pixels in patches of ", config.patch,
         ": the patch must divide the side, in ", kMostTokens, " patches at most"));
@@ -48,9 +51,9 @@ absl::Status CheckImages(const ModelConfig& config) {
 
 absl::Status CheckDropout(const ModelConfig& config) {
   for (double rate : {config.dropout, config.head_dropout}) {
-    if (rate >= 0 && rate < 1) continue;
+    if (rate >= 0 && rate <= kMostDropout) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("model ", config.name, ": a dropout of ", rate, "; give 0 to below 1"));
+        absl::StrCat("model ", config.name, ": a dropout of ", rate, "; give 0 to ", kMostDropout));
   }
   return absl::OkStatus();
 }

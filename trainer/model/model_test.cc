@@ -55,6 +55,8 @@ TEST(ImageModelTest, RefusesWhatCannotBe) {
   refuses(config, "patches of 7");
   config.patch = 4;  // 324 of them.
   refuses(config, "256 patches at most");
+  config.side = config.patch = size_t{1} << 20;
+  refuses(config, "images of 1048576 pixels");
   config = vit;
   config.classes = 1;
   refuses(config, "1 classes");

@@ -10,7 +10,8 @@
 namespace penstock {
 
 // Borrows the kernels. The contracts are those of kernels/reference/attention.h, within rounding.
-// Runs in the calling thread and takes 2 tokens^2 and a few more floats of memory. Thread-safe.
+// Runs in the calling thread and takes 2 tokens^2 (backward with dropout 3) and a few more floats
+// of memory. Thread-safe.
 class AttentionProducts {
  public:
   AttentionProducts(const CpuKernels& kernels, GemmEngine gemm) : kernels_(kernels), gemm_(gemm) {}

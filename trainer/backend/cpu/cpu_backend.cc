@@ -21,9 +21,9 @@ constexpr size_t kSlice = 16384;
 
 // Activations of tiny grow by 0.8 MB a row in training; two rows stay in 2 MB of L2. GEMMs keep 128
 // rows of the larger models, whose weights are then worth the packing.
-// Images have heads of large matrices, which a block reads whole.
+// A head over all tokens is a large matrix, which a block reads whole.
 size_t DefaultBlockRows(const ModelConfig& config) {
-  if (config.is_image()) return 16;
+  if (config.flatten) return 16;
   return std::max<size_t>(2, 256 / config.dim);
 }
 
@@ -233,12 +233,21 @@ BackendDescription CpuBackend::Describe() const {
 
 absl::Status CpuBackend::Predict(const BatchRows& rows, std::span<float> predictions,
                                  size_t global_rows) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFormat(rows));
   if (config_.is_image() && rows.rows > 0 && rows.targets == nullptr) {
     return absl::InvalidArgumentError("images are judged with the numbers of their classes");
   }
   RunShards(ProgramFor(Purpose::kInference, rows.format), PartOf(rows, global_rows), nullptr,
             predictions.data());
   return absl::OkStatus();
+}
+
+absl::Status CpuBackend::CheckFormat(const BatchRows& rows) const {
+  const bool images = rows.format.kind == InputKind::kImage;
+  const bool fits = images ? rows.format == ImagesOf(config_.side) : !config_.is_image();
+  if (rows.rows == 0 || fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "rows of ", rows.format.input_bytes, " bytes are not those of the model ", config_.name));
 }
 
 absl::StatusOr<double> CpuBackend::RunBatch(const BatchRows& rows, const UpdateOptions& update,
@@ -250,6 +259,7 @@ absl::StatusOr<double> CpuBackend::RunBatch(const BatchRows& rows, const UpdateO
   if (part.global_rows == 0 || (rows.rows > 0 && rows.targets == nullptr)) {
     return absl::InvalidArgumentError("a training step needs rows and their targets");
   }
+  PENSTOCK_RETURN_IF_ERROR(CheckFormat(rows));
   ranks_.Mark(state_.step, 0);
   gradients_.resize(merge_.num_shards() * table_.arena_size());
   predictions_.resize(part.global_rows * results());

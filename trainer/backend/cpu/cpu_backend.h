@@ -68,7 +68,8 @@ class CpuBackend final : public Backend {
   absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) override;
 
   size_t results() const override { return config_.results(); }
-  // No global_rows: `rows` are all. kInvalidArgument: images without their classes.
+  // No global_rows: `rows` are all. kInvalidArgument: rows of another model, images without their
+  // classes.
   absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
 
@@ -112,6 +113,7 @@ class CpuBackend final : public Backend {
     uint64_t random_key = 0;
     bool adds = false;  // To the gradients of the batches before.
   };
+  absl::Status CheckFormat(const BatchRows& rows) const;
   Part PartOf(const BatchRows& rows, size_t global_rows) const;
   // All own shards through `program`. `gradients` is null or takes one arena a shard.
   void RunShards(const StepProgram& program, const Part& part, float* gradients,

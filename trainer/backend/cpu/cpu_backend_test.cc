@@ -237,6 +237,15 @@ TEST(CpuBackendTest, RefusesToJudgeImagesWithoutTheirClasses) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("classes")));
 }
 
+TEST(CpuBackendTest, RefusesRowsOfAnotherModel) {
+  const RandomImages images(TinyVit(), 4);
+  const RandomBoards boards(4);
+  EXPECT_THAT(MakeBackend(TinyVit())->Step(boards.rows(), {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("194 bytes")));
+  EXPECT_THAT(MakeBackend(kSmall)->Step(images.rows(), {}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("model small")));
+}
+
 TEST(CpuBackendTest, LearnsTheBatchItSees) {
   auto backend = MakeBackend(kSmall);
   const RandomBoards boards(16);

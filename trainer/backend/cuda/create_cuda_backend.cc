@@ -65,7 +65,7 @@ absl::Status CheckAttention(const ModelConfig& config, bool bf16, const DeviceIn
   const bool other_fits = AttentionShared(config, !bf16) <= most;
   return absl::InvalidArgumentError(
       absl::StrCat("model ", config.name, " on ", device.name, ": attention of ", config.tokens(),
-                   " tokens with heads of ", config.head_dim(), " needs ", needed >> 10,
+                   " tokens with heads of ", config.head_dim(), " needs ", (needed + 1023) >> 10,
                    " KiB of shared memory a block in ", bf16 ? "bf16" : "fp32",
                    ", and this GPU has ", most >> 10,
                    other_fits ? absl::StrCat("; give --precision ", bf16 ? "fp32" : "bf16")
