@@ -38,13 +38,19 @@ absl::Status BatchPipeline::Stage() {
     ended_ = intent;
     return absl::OkStatus();
   }
+  const absl::StatusOr<BatchRows> rows = reader_.Read(next.batch);
+  if (!rows.ok()) {  // As a batch that could not be read: a label may be wrong anywhere.
+    input_status_ = rows.status();
+    ended_ = Intent::kFailed;
+    return absl::OkStatus();
+  }
   next.update = options_.update(next_step_ - 1, next_batch_);
   next.update.global_rows = next.batch.global_rows;
   next.update.batches = options_.accumulate;
   next.last = next_batch_ == options_.accumulate;
   next.due = next.last && options_.is_due(next_step_);
   const bool last = next.last;
-  PENSTOCK_RETURN_IF_ERROR(Give(std::move(next)));
+  PENSTOCK_RETURN_IF_ERROR(Give(std::move(next), *rows));
   next_step_ += last;
   next_batch_ = last ? 1 : next_batch_ + 1;
   return absl::OkStatus();
@@ -52,6 +58,10 @@ absl::Status BatchPipeline::Stage() {
 
 absl::Status BatchPipeline::Give(PipelinedBatch next) {
   PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, reader_.Read(next.batch));
+  return Give(std::move(next), rows);
+}
+
+absl::Status BatchPipeline::Give(PipelinedBatch next, const BatchRows& rows) {
   PENSTOCK_RETURN_IF_ERROR(backend_.Stage(rows, next.update, next.last));
   staged_.push_back(std::move(next));
   return absl::OkStatus();

@@ -65,6 +65,7 @@ class BatchPipeline {
   absl::Status SendHeld();
   // Has the backend take one that was read.
   absl::Status Give(PipelinedBatch next);
+  absl::Status Give(PipelinedBatch next, const BatchRows& rows);
   absl::Status Begin();
   // Begins the first `batches` of those that are staged, and holds the others.
   absl::Status BeginOnly(uint64_t batches);

@@ -82,11 +82,10 @@ struct Sums {
 // One batch of an evaluation, on all ranks.
 class BatchPredictor {
  public:
-  BatchPredictor(Backend& backend, BatchReader& reader, Communicator& ranks)
-      : backend_(backend), reader_(reader), ranks_(ranks) {}
+  BatchPredictor(Backend& backend, Communicator& ranks) : backend_(backend), ranks_(ranks) {}
 
-  absl::Status Run(const InputBatch& batch) {
-    PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, reader_.Read(batch));
+  // `rows` are the batch's.
+  absl::Status Run(const InputBatch& batch, const BatchRows& rows) {
     const size_t global = batch.global_rows == 0 ? batch.rows : batch.global_rows;
     const size_t first = FirstRowOf(ranks_.rank(), ranks_.size(), global);
     const size_t results = backend_.results();
@@ -104,7 +103,6 @@ class BatchPredictor {
 
  private:
   Backend& backend_;
-  BatchReader& reader_;
   Communicator& ranks_;
 };
 
@@ -119,6 +117,15 @@ absl::Status PredictOwn(Backend& backend, BatchReader& reader, const InputBatch&
   PENSTOCK_RETURN_IF_ERROR(backend.Predict(rows, predictions, rows.rows * ranks));
   sums.Add(backend.results(), predictions, {rows.targets, rows.rows}, train_mean);
   return absl::OkStatus();
+}
+
+Intent ReadRows(BatchReader& reader, const InputBatch& batch, BatchRows& rows,
+                absl::Status& status) {
+  absl::StatusOr<BatchRows> read = reader.Read(batch);
+  status = read.status();
+  if (!read.ok()) return Intent::kFailed;
+  rows = *read;
+  return Intent::kGo;
 }
 
 // What ends an evaluation early on all ranks; `own` is this rank's.
@@ -147,15 +154,17 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BatchReader& reader, Input
                                     Communicator* ranks, bool* together) {
   SingleCommunicator alone;
   Communicator& all = ranks == nullptr ? alone : *ranks;
-  BatchPredictor predictor(backend, reader, all);
+  BatchPredictor predictor(backend, all);
   Sums sums;
   for (InputBatch batch;;) {
     absl::Status status;
-    const Intent own = ReadBatch(input, should_stop, batch, status);
+    Intent own = ReadBatch(input, should_stop, batch, status);
+    BatchRows rows;
+    if (own == Intent::kGo) own = ReadRows(reader, batch, rows, status);
     PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(all, own, batch.first_position, status));
     PENSTOCK_RETURN_IF_ERROR(EndTogether(agreed, status, together));
     if (agreed.intent == Intent::kEnd) return sums.Result();
-    PENSTOCK_RETURN_IF_ERROR(predictor.Run(batch));
+    PENSTOCK_RETURN_IF_ERROR(predictor.Run(batch, rows));
     sums.Add(backend.results(), predictor.predictions, predictor.targets, train_mean);
   }
 }

@@ -86,6 +86,40 @@ TEST(ImageLoopTest, GoesOnWithTheSameBits) {
   EXPECT_EQ(resumed.state.m, whole.state.m);
 }
 
+// Batches of 8: the fifth of them.
+TEST(ImageLoopTest, AWrongLabelEndsATrainingThatSavesItsSteps) {
+  const TempFolder temp;
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(temp.File("c"), 1));
+  auto backend = CpuBackend::Create(kModel, {.threads = 1, .shards = 4}).value();
+  InitializeParameters(backend->table(), 5, backend->state().parameters);
+  MemoryImages input(kModel, 96, 8);
+  input.SetLabel(35, 5);
+  ImageReader reader(kModel.side, kModel.classes);
+  TrainLoop loop(*backend, reader, input, {.model = kModel}, {.checkpoints = &folder});
+  EXPECT_THAT(loop.Run().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("its label is 5")));
+  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
+  ASSERT_THAT(files, testing::SizeIs(1));
+  EXPECT_EQ(LoadCheckpoint(files[0])->info.step, 4u);
+}
+
+TEST(ImageLoopTest, AWrongHeldOutLabelIsAnErrorOfAllRanks) {
+  RunRanks(2, [&](RankGroup& group) {
+    auto backend =
+        CpuBackend::Create(kModel, {.threads = 1, .shards = 4, .ranks = &group.communicator()})
+            .value();
+    const size_t rank = group.info().rank;
+    MemoryImages input(kModel, 24, 8, 9, "", rank, 2);
+    input.SetLabel(15, -1);  // Rank 1's, in the second batch.
+    ImageReader reader(kModel.side, kModel.classes);
+    bool together = false;
+    const absl::Status status =
+        Evaluate(*backend, reader, input, 0, {}, &group.communicator(), &together).status();
+    EXPECT_TRUE(together) << rank;
+    EXPECT_THAT(status.message(), testing::HasSubstr("its label is -1")) << rank;
+  });
+}
+
 TEST(ImageLoopTest, AnotherSeedLeavesOutOthers) {
   SingleCommunicator alone;
   const Outcome a = Train(alone, {.total_steps = 1}), b = Train(alone, {.total_steps = 1}, {}, 4);

@@ -44,6 +44,9 @@ class MemoryImages final : public Input {
   }
   bool Ready() const override { return true; }
 
+  // Of a record.
+  void SetLabel(size_t record, int64_t label) { labels_[record] = label; }
+
  private:
   static InputTensor TensorOf(const char* name, Dtype dtype, size_t row_bytes, const void* all,
                               size_t first, size_t rows) {
