@@ -33,6 +33,13 @@ struct ImageShape {
   size_t patch_values() const { return patch * patch * kImageChannels; }
 };
 
+// Images and patches that are square: of `patches` patches of side `patch`.
+inline ImageShape SquareImages(size_t samples, size_t patches, size_t patch) {
+  size_t across = 0;
+  while (across * across < patches) ++across;
+  return {.samples = samples, .height = across * patch, .width = across * patch, .patch = patch};
+}
+
 // images (samples, height, width, 3); out (samples, patches, patch, patch, 3), patches row by row.
 template <typename T>
 void NormalizeImages(const uint8_t* images, const ImageShape& shape, const PixelScale& pixels,

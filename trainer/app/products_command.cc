@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenNamed(const ProductsOptions& options
 void AddProductsOptions(CLI::App& app, ProductsOptions& options) {
   app.option_defaults()->always_capture_default();
   app.add_option("--model", options.model, "Size of the model")
-      ->check(CLI::IsMember({"tiny", "default", "large", "vit", "vit-small"}));
+      ->check(CLI::IsMember(ModelConfig::Names()));
   app.add_option("--device", options.device, "cuda, or cuda:N");
   app.add_option("--precision", options.precision, "Of the operands")
       ->check(CLI::IsMember({"fp32", "bf16"}));

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/reference/adamw.h"
-#include "kernels/reference/loss.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -45,13 +44,9 @@ absl::Status CheckFinite(uint64_t step, const StepResult& result) {
                    "steps or clip the norm"));
 }
 
-double LossSum(size_t results, std::span<const float> predictions, std::span<const float> targets) {
-  if (results == 1) {
-    return reference::SquaredErrorSum(predictions.data(), targets.data(), targets.size());
-  }
-  double sum = 0;
-  for (size_t i = 0; i < targets.size(); ++i) sum += predictions[i * results];
-  return sum;
+absl::Status CheckJudged(size_t results, const BatchRows& rows) {
+  if (results == 1 || rows.rows == 0 || rows.targets != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError("images are judged with the numbers of their classes");
 }
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/loader/slot_allocator.h"
+#include "kernels/reference/loss.h"
 #include "trainer/backend/batch_rows.h"
 #include "trainer/backend/train_state.h"
 #include "trainer/model/parameter_table.h"
@@ -143,7 +144,18 @@ class Backend {
 absl::Status CheckFinite(uint64_t step, const StepResult& result);
 
 // The losses of rows, summed in double in their order: of `results` numbers a row.
-double LossSum(size_t results, std::span<const float> predictions, std::span<const float> targets);
+template <typename T>
+double LossSum(size_t results, const std::vector<T>& predictions, const std::vector<T>& targets) {
+  if (results == 1) {
+    return reference::SquaredErrorSum(predictions.data(), targets.data(), targets.size());
+  }
+  double sum = 0;
+  for (size_t i = 0; i < targets.size(); ++i) sum += predictions[i * results];
+  return sum;
+}
+
+// kInvalidArgument unless rows whose results are a loss have targets.
+absl::Status CheckJudged(size_t results, const BatchRows& rows);
 
 }  // namespace penstock
 

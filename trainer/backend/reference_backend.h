@@ -4,7 +4,6 @@
 #define PENSTOCK_TRAINER_BACKEND_REFERENCE_BACKEND_H_
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <vector>
@@ -23,19 +22,6 @@
 #include "trainer/step/program.h"
 
 namespace penstock {
-
-inline reference::GeluForm GeluFormOf(const OpShape& shape) {
-  return shape.erf ? reference::GeluForm::kErf : reference::GeluForm::kTanh;
-}
-
-// Of a program's operations on images, which are square: their patches are too.
-inline reference::ImageShape ImageShapeOf(const OpShape& shape, size_t samples) {
-  const auto across = static_cast<size_t>(std::lround(std::sqrt(shape.rows_per_sample)));
-  return {.samples = samples,
-          .height = across * shape.patch,
-          .width = across * shape.patch,
-          .patch = shape.patch};
-}
 
 template <typename T>
 void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<T>& memory,
@@ -57,7 +43,8 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
                                   static_cast<const float*>(bytes(1)), samples, at(2));
     case OpKind::kPatchImages:
       return ref::NormalizeImages<T>(static_cast<const uint8_t*>(bytes(0)),
-                                     ImageShapeOf(shape, samples), kPixelScale, at(1));
+                                     ref::SquareImages(samples, shape.rows_per_sample, shape.patch),
+                                     kPixelScale, at(1));
     case OpKind::kLinear:
       return ref::Linear<T>(at(0), at(1), at(2), if_any(4), rows, shape.in, shape.out, at(3));
     case OpKind::kLinearGelu:
@@ -72,7 +59,7 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
       return ref::Attention<T>(at(0), AttentionShapeOf(shape, samples), at(1),
                                memory.AttentionOptionsOf(op, if_any(2)));
     case OpKind::kGelu:
-      return ref::Gelu<T>(at(0), GeluFormOf(shape), rows * shape.in, at(1));
+      return ref::Gelu<T>(at(0), shape.gelu, rows * shape.in, at(1));
     case OpKind::kMeanPool:
       return ref::MeanPool<T>(at(0), samples, shape.rows_per_sample, shape.in, at(1));
     case OpKind::kTanh:
@@ -97,7 +84,7 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
     case OpKind::kMeanPoolBackward:
       return ref::MeanPoolBackward<T>(at(0), samples, shape.rows_per_sample, shape.in, at(1));
     case OpKind::kGeluBackward:
-      return ref::GeluBackward<T>(at(1), at(0), GeluFormOf(shape), rows * shape.in, at(1));
+      return ref::GeluBackward<T>(at(1), at(0), shape.gelu, rows * shape.in, at(1));
     case OpKind::kAttentionBackward:
       return ref::AttentionBackward<T>(at(0), at(1), AttentionShapeOf(shape, samples), at(2),
                                        memory.AttentionOptionsOf(op, if_any(3)), if_any(4));

@@ -27,7 +27,7 @@ namespace {
 
 // Sums over rows, in their order.
 struct Sums {
-  uint64_t records = 0, classified = 0, hits = 0;
+  uint64_t records = 0, hits = 0;
   double errors = 0, from_train_mean = 0, scores = 0, squares = 0;
 
   // Of `results` numbers a row.
@@ -53,11 +53,9 @@ struct Sums {
       errors += predictions[i * results];
       hits += predictions[i * results + 1] == classes[i];
     }
-    classified += classes.size();
   }
   void Add(const Sums& others) {
     records += others.records;
-    classified += others.classified;
     hits += others.hits;
     errors += others.errors;
     from_train_mean += others.from_train_mean;
@@ -65,13 +63,14 @@ struct Sums {
     squares += others.squares;
   }
 
-  absl::StatusOr<Evaluation> Result() const {
+  // Of `results` numbers a row.
+  absl::StatusOr<Evaluation> Result(size_t results) const {
     if (records == 0) {
       return absl::FailedPreconditionError(
           "there are no held-out records: index the data with --holdout 5%");
     }
     const auto count = static_cast<double>(records);
-    if (classified > 0) return Evaluation{.records = records, .loss = errors / count, .hits = hits};
+    if (results > 1) return Evaluation{.records = records, .loss = errors / count, .hits = hits};
     return Evaluation{.records = records,
                       .loss = errors / count,
                       .train_mean_loss = from_train_mean / count,
@@ -163,7 +162,7 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BatchReader& reader, Input
     if (own == Intent::kGo) own = ReadRows(reader, batch, rows, status);
     PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(all, own, batch.first_position, status));
     PENSTOCK_RETURN_IF_ERROR(EndTogether(agreed, status, together));
-    if (agreed.intent == Intent::kEnd) return sums.Result();
+    if (agreed.intent == Intent::kEnd) return sums.Result(backend.results());
     PENSTOCK_RETURN_IF_ERROR(predictor.Run(batch, rows));
     sums.Add(backend.results(), predictor.predictions, predictor.targets, train_mean);
   }
@@ -190,7 +189,7 @@ absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BatchReader& reader, 
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Sums> parts, GatherOne(ranks, own));
   Sums all;
   for (const Sums& part : parts) all.Add(part);
-  return all.Result();
+  return all.Result(backend.results());
 }
 
 }  // namespace penstock

@@ -72,6 +72,10 @@ std::vector<size_t> ModelConfig::head_widths() const {
   return is_image() ? head : std::vector<size_t>{dim};
 }
 
+std::vector<std::string> ModelConfig::Names() {
+  return {"tiny", "default", "large", "vit", "vit-small"};
+}
+
 absl::StatusOr<ModelConfig> ModelConfig::Named(absl::string_view name) {
   if (name == "tiny") return ModelConfig{"tiny", 4, 64, 4, 128};
   if (name == "default") return ModelConfig{"default", 8, 256, 8, 512};

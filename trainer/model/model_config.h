@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "kernels/reference/activation.h"
 
 namespace penstock {
 
@@ -57,8 +58,13 @@ struct ModelConfig {
   size_t width() const { return attention_width == 0 ? dim : attention_width; }
   size_t head_dim() const { return width() / heads; }
   std::vector<size_t> head_widths() const;
+  reference::GeluForm gelu() const {
+    return is_image() ? reference::GeluForm::kErf : reference::GeluForm::kTanh;
+  }
   float norm_epsilon() const { return is_image() ? 1e-6f : 1e-5f; }
 
+  // Those that Named() knows.
+  static std::vector<std::string> Names();
   // "tiny", "default", "large": boards; "vit", "vit-small": images. kInvalidArgument names them.
   static absl::StatusOr<ModelConfig> Named(absl::string_view name);
 

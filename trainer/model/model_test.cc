@@ -80,6 +80,14 @@ TEST(ImageModelTest, DropoutChangesNoParameter) {
   EXPECT_FALSE(vit.SameParameters(other));
 }
 
+TEST(ModelConfigTest, EveryNameIsOfAModelThatIsPossible) {
+  for (const std::string& name : ModelConfig::Names()) {
+    ASSERT_OK_AND_ASSIGN(const ModelConfig model, ModelConfig::Named(name));
+    EXPECT_EQ(model.name, name);
+    EXPECT_OK(model.Validate());
+  }
+}
+
 TEST(BoardModelTest, UnknownNameListsTheKnownOnes) {
   EXPECT_THAT(ModelConfig::Named("huge"),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -7,13 +7,14 @@ namespace {
 
 bool IsPair(const Op& linear, const Op& gelu) {
   return linear.kind == OpKind::kLinear && linear.operands.size() == 4 &&
-         gelu.kind == OpKind::kGelu && !gelu.shape.erf &&
+         gelu.kind == OpKind::kGelu && gelu.shape.gelu == reference::GeluForm::kTanh &&
          gelu.operands[0].buffer == linear.operands[3].buffer;
 }
 
 bool IsBackwardPair(const Op& linear, const Op& gelu) {
   return linear.kind == OpKind::kLinearBackwardInput && gelu.kind == OpKind::kGeluBackward &&
-         !gelu.shape.erf && gelu.operands[1].buffer == linear.operands[2].buffer;
+         gelu.shape.gelu == reference::GeluForm::kTanh &&
+         gelu.operands[1].buffer == linear.operands[2].buffer;
 }
 
 Op Join(Op linear, const Op& gelu) {

@@ -118,7 +118,7 @@ class Builder {
   }
   OpShape GeluShape(Extent extent) const {
     OpShape shape = ShapeOf(extent);
-    shape.erf = config_.is_image();
+    shape.gelu = config_.gelu();
     return shape;
   }
   OpShape NormShape() const {
@@ -160,20 +160,19 @@ class Builder {
 void Builder::Expand(InputFormat format) {
   features_ = Activation("features", config_.tokens() * InOf("embed"));
   const BufferId input = Add("input", Arena::kInput, 0, program_.rows * format.input_bytes);
+  OpShape shape = ShapeOf(Tokens(InOf("embed")));
+  shape.patch = config_.patch;
   switch (format.kind) {
     case InputKind::kPackedBoard:
-      return Emit(OpKind::kExpandPacked, {}, {{input, kR}, {features_, kW}});
-    case InputKind::kImage: {
-      OpShape shape = ShapeOf(Tokens(InOf("embed")));
-      shape.patch = config_.patch;
+      return Emit(OpKind::kExpandPacked, shape, {{input, kR}, {features_, kW}});
+    case InputKind::kImage:
       return Emit(OpKind::kPatchImages, shape, {{input, kR}, {features_, kW}});
-    }
     case InputKind::kI8Board:
     case InputKind::kF32Board:
       break;
   }
   const BufferId flags = Add("flags", Arena::kFlags, 0, program_.rows * format.flags_bytes);
-  Emit(format.kind == InputKind::kI8Board ? OpKind::kJoinI8 : OpKind::kJoinF32, {},
+  Emit(format.kind == InputKind::kI8Board ? OpKind::kJoinI8 : OpKind::kJoinF32, shape,
        {{input, kR}, {flags, kR}, {features_, kW}});
 }
 

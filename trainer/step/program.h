@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/numeric/counter_random.h"
+#include "kernels/reference/activation.h"
 
 namespace penstock {
 
@@ -86,10 +87,10 @@ struct OpShape {
   size_t in = 0;               // Columns of the input; dim of a norm; width of attention.
   size_t out = 0;              // Of the score's operations: values of a row of scores.
   size_t heads = 0;
-  size_t patch = 0;      // Side of a patch.
-  size_t classes = 0;    // Of `in` columns of logits.
-  float epsilon = 0;     // Of norms.
-  bool erf = false;      // The form of GELU.
+  size_t patch = 0;    // Side of a patch.
+  size_t classes = 0;  // Of `in` columns of logits.
+  float epsilon = 0;   // Of norms.
+  reference::GeluForm gelu = reference::GeluForm::kTanh;
   Dropout dropout = {};  // Of attention's probabilities, or of all values.
   uint32_t site = 0;     // Of a dropout: which of the program's it is.
 };

@@ -143,7 +143,8 @@ TEST_P(ModelProgramTest, FusedGelusLeaveEverythingOrderedAndApart) {
   const size_t ops = program_.ops.size();
   const auto gelus =
       static_cast<size_t>(std::count_if(program_.ops.begin(), program_.ops.end(), [](const Op& op) {
-        return (op.kind == OpKind::kGelu || op.kind == OpKind::kGeluBackward) && !op.shape.erf;
+        return (op.kind == OpKind::kGelu || op.kind == OpKind::kGeluBackward) &&
+               op.shape.gelu == reference::GeluForm::kTanh;
       }));
   FuseGelu(program_);
   FuseGeluBackward(program_);

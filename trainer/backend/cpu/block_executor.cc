@@ -11,6 +11,8 @@ bool IsOfBoards(const OpShape& shape) {
   return shape.rows_per_sample == kBoardTokens && !shape.dropout.active();
 }
 
+bool IsErf(const OpShape& shape) { return shape.gelu == reference::GeluForm::kErf; }
+
 }  // namespace
 
 void BlockExecutor::Run(const BlockMemory<float>& memory, size_t samples, size_t first,
@@ -79,9 +81,9 @@ void BlockExecutor::RunOp(const Op& op, const BlockMemory<float>& memory, size_t
       return products_.Backward(at(0), at(1), AttentionShapeOf(shape, samples),
                                 memory.AttentionOptionsOf(op, if_any(3)), at(2), if_any(4));
     case OpKind::kGelu:
-      return (shape.erf ? kernels_.gelu_erf : kernels_.gelu)(at(0), rows * shape.in, at(1));
+      return (IsErf(shape) ? kernels_.gelu_erf : kernels_.gelu)(at(0), rows * shape.in, at(1));
     case OpKind::kGeluBackward:
-      return (shape.erf ? kernels_.gelu_erf_backward : kernels_.gelu_backward)(
+      return (IsErf(shape) ? kernels_.gelu_erf_backward : kernels_.gelu_backward)(
           at(0), rows * shape.in, at(1));
     case OpKind::kAddResidual:
       return kernels_.add(at(0), rows * shape.in, at(1));

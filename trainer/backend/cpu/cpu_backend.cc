@@ -234,9 +234,7 @@ BackendDescription CpuBackend::Describe() const {
 absl::Status CpuBackend::Predict(const BatchRows& rows, std::span<float> predictions,
                                  size_t global_rows) {
   PENSTOCK_RETURN_IF_ERROR(CheckFormat(rows));
-  if (config_.is_image() && rows.rows > 0 && rows.targets == nullptr) {
-    return absl::InvalidArgumentError("images are judged with the numbers of their classes");
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckJudged(results(), rows));
   RunShards(ProgramFor(Purpose::kInference, rows.format), PartOf(rows, global_rows), nullptr,
             predictions.data());
   return absl::OkStatus();

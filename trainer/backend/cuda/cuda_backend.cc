@@ -334,9 +334,7 @@ absl::Status CudaBackend::Predict(const BatchRows& rows, std::span<float> predic
   PENSTOCK_RETURN_IF_ERROR(CheckIdle());
   PENSTOCK_RETURN_IF_ERROR(CheckRows(rows, global_rows));
   if (global_rows == 0) return absl::OkStatus();
-  if (config_.is_image() && rows.rows > 0 && rows.targets == nullptr) {
-    return absl::InvalidArgumentError("images are judged with the numbers of their classes");
-  }
+  PENSTOCK_RETURN_IF_ERROR(CheckJudged(results(), rows));
   has_launched_ = true;
   sender_->Fill(rows, global_rows, 0.0f, EvaluationSlot());
   const absl::Status done = launcher_.Run([&]() -> absl::Status {

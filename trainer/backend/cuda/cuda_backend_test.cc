@@ -57,20 +57,6 @@ double Norm(std::span<const double> values) {
   return std::sqrt(squares);
 }
 
-// The largest error of a parameter's gradient, relative to its largest one.
-double GradientError(const ReferenceModel& model, const std::vector<float>& gradients) {
-  double worst = 0;
-  for (const Parameter& p : model.table.parameters()) {
-    double largest = 0, error = 0;
-    for (size_t i = p.offset; i < p.offset + p.count; ++i) {
-      largest = std::max(largest, std::abs(model.gradients[i]));
-      error = std::max(error, std::abs(model.gradients[i] - double(gradients[i])));
-    }
-    worst = std::max(worst, error / largest);
-  }
-  return worst;
-}
-
 struct StepCase {
   const char* name;
   size_t rows;
@@ -105,7 +91,7 @@ TEST_P(CudaStepTest, MatchesTheDoubleReference) {
     EXPECT_NEAR(backend->predictions()[i], model.predictions[i], 2e-6);
   }
   ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
-  EXPECT_LE(GradientError(model, gradients), 2e-5);
+  EXPECT_LE(model.WorstErrorsOf(gradients).element, 2e-5);
   EXPECT_THAT(log.problems, testing::IsEmpty());
   const bool apart = std::any_of(log.ops.begin(), log.ops.end(), [](const std::string& op) {
     return op.rfind("GELU backward", 0) == 0;

@@ -14,8 +14,6 @@ namespace penstock {
 // Values in 16 bytes of bf16: every row of a matrix begins at a multiple of as many. Checkpoints
 // keep the model's own widths.
 inline constexpr size_t kDeviceMultiple = 8;
-inline constexpr size_t kDeviceBoardInputs =
-    (kBoardInputs + kDeviceMultiple - 1) / kDeviceMultiple * kDeviceMultiple;
 
 // Thread-compatible.
 class DeviceLayout {

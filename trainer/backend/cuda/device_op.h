@@ -29,7 +29,7 @@ enum class DeviceOpKind : uint8_t {
   kLayerNorm,    // r T x, r gain, r offset, w T y, w mean, w rstd         rows, in, epsilon
   // r T qkv, w T y [, r bias] [, r uint64 key]      samples, rows, in, heads, dropout, first_sample
   kAttention,
-  kGelu,         // r T x, w T y                                 count, erf
+  kGelu,         // r T x, w T y                                 count, gelu
   kMeanPool,     // r T x, w T y                                 samples, rows, in
   kScore,        // r T scores, w predictions                    rows, out
   kDropout,      // r T x, w T y [, r uint64 key]      samples, count, dropout, first_sample
@@ -40,7 +40,7 @@ enum class DeviceOpKind : uint8_t {
   // r T logits, r targets, r weights, w T dlogits              rows, in, classes
   kCrossEntropyBackward,
   kMeanPoolBackward,  // r T dy, w T dx                         samples, rows, in
-  kGeluBackward,      // r T x, rw T dy                         count, erf
+  kGeluBackward,      // r T x, rw T dy                         count, gelu
   // r T qkv, r T dy, w T dqkv [, r bias, rw dbias] [, r uint64 key]    as the forward
   kAttentionBackward,
   // r T dy, r T x, r gain, r mean, r rstd, w or rw T dx, rw dgain, rw doffset   rows, in
@@ -78,7 +78,7 @@ struct DeviceOp {
   size_t patch = 0;
   size_t classes = 0;
   float epsilon = 0;
-  bool erf = false;
+  reference::GeluForm gelu = reference::GeluForm::kTanh;
   Dropout dropout = {};     // Active: the last operand is its key.
   size_t first_sample = 0;  // In the global batch: which values are left out depends on it.
   std::vector<DeviceOperand> operands = {};

@@ -216,7 +216,7 @@ void DeviceProgram::Append(const Op& op, const ShardMemory& memory,
                   .patch = op.shape.patch,
                   .classes = op.shape.classes,
                   .epsilon = op.shape.epsilon,
-                  .erf = op.shape.erf,
+                  .gelu = op.shape.gelu,
                   .dropout = op.shape.dropout,
                   .first_sample = memory.first_sample};
   const unsigned floats = FloatOperands(op.kind);
@@ -240,11 +240,6 @@ void DeviceProgram::Adapt(const Op& op, const ShardMemory& memory, DeviceOp& res
   const DeviceOperand targets{memory.targets, program_.rows * sizeof(float), Access::kRead};
   const DeviceOperand weights{memory.weights, program_.rows * sizeof(float), Access::kRead};
   switch (op.kind) {
-    case OpKind::kExpandPacked:
-    case OpKind::kJoinI8:
-    case OpKind::kJoinF32:
-      result.in = kDeviceBoardInputs;
-      break;
     case OpKind::kTanhBackward: {
       DeviceOperand dscores = operands[1];
       dscores.access = Access::kWrite;

@@ -1,6 +1,4 @@
 // Models of images on a device: patches, wide attention, dropout and cross-entropy.
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -31,29 +29,6 @@ std::unique_ptr<CudaBackend> MakeBackend(const ModelConfig& model, bool bf16, De
   return backend;
 }
 
-// The largest difference of a parameter's gradient, relative to its size: of the elements, or of
-// their norm.
-struct GradientErrors {
-  double largest = 0, norm = 0;
-};
-
-GradientErrors ErrorsOf(const ReferenceModel& model, const std::vector<float>& gradients) {
-  GradientErrors worst;
-  for (const Parameter& p : model.table.parameters()) {
-    double largest = 0, error = 0, squares = 0, error_squares = 0;
-    for (size_t i = p.offset; i < p.offset + p.count; ++i) {
-      const double difference = model.gradients[i] - double(gradients[i]);
-      largest = std::max(largest, std::abs(model.gradients[i]));
-      error = std::max(error, std::abs(difference));
-      squares += model.gradients[i] * model.gradients[i];
-      error_squares += difference * difference;
-    }
-    worst.largest = std::max(worst.largest, error / largest);
-    worst.norm = std::max(worst.norm, std::sqrt(error_squares / squares));
-  }
-  return worst;
-}
-
 class ImageStepTest : public testing::TestWithParam<bool> {
  protected:
   ModelConfig Model() const { return GetParam() ? TinyVit() : TinyPooledVit(); }
@@ -80,7 +55,7 @@ TEST_P(ImageStepTest, MatchesTheDoubleReference) {
       EXPECT_NEAR(backend->predictions()[i], model.predictions[i], 4e-6) << i;
     }
     ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
-    EXPECT_LE(ErrorsOf(model, gradients).largest, 2e-5);
+    EXPECT_LE(model.WorstErrorsOf(gradients).element, 2e-5);
   }
   EXPECT_THAT(log.problems, testing::IsEmpty());
 }
@@ -97,7 +72,7 @@ TEST_P(ImageStepTest, AShortBatchMatchesToo) {
   ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(images.rows(), {}));
   EXPECT_NEAR(result.loss, loss, 2e-6);
   ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
-  EXPECT_LE(ErrorsOf(model, gradients).largest, 2e-5);
+  EXPECT_LE(model.WorstErrorsOf(gradients).element, 2e-5);
 }
 
 // Eight bits of activations and products: a wrong term would exceed this by far.
@@ -110,7 +85,7 @@ TEST_P(ImageStepTest, Bf16IsNearTheReference) {
   ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(images.rows(), {.random_key = kKey}));
   EXPECT_NEAR(result.loss, loss, 0.02 * loss);
   ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
-  EXPECT_LE(ErrorsOf(model, gradients).norm, 0.05);
+  EXPECT_LE(model.WorstErrorsOf(gradients).norm, 0.05);
   EXPECT_THAT(log.problems, testing::IsEmpty());
 }
 

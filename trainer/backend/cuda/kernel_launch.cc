@@ -1,6 +1,5 @@
 #include "trainer/backend/cuda/kernel_launch.h"
 
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -47,20 +46,6 @@ cuda::AttentionOptions AttentionOptionsOf(const DeviceOp& op, size_t bias) {
           .first_sample = op.first_sample};
 }
 
-cuda::GeluForm GeluFormOf(const DeviceOp& op) {
-  return op.erf ? cuda::GeluForm::kErf : cuda::GeluForm::kTanh;
-}
-
-// Images are square, and so are their patches.
-reference::ImageShape ImageShapeOf(const DeviceOp& op) {
-  const auto across =
-      static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(op.rows / op.samples))));
-  return {.samples = op.samples,
-          .height = across * op.patch,
-          .width = across * op.patch,
-          .patch = op.patch};
-}
-
 // What travels where operations are not in bf16.
 template <typename T>
 using HalfOf = std::conditional_t<std::is_same_v<T, Bf16>, Bf16, Fp16>;
@@ -87,8 +72,9 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
       return cuda::JoinBoardPlanes<float, T>(op.at<float>(0), op.at<float>(1), op.samples, op.in,
                                              op.at<T>(2), stream);
     case DeviceOpKind::kPatchImages:
-      return cuda::NormalizeImages<T>(op.at<uint8_t>(0), ImageShapeOf(op), kPixelScale, op.in,
-                                      op.at<T>(1), stream);
+      return cuda::NormalizeImages<T>(op.at<uint8_t>(0),
+                                      reference::SquareImages(op.samples, tokens, op.patch),
+                                      kPixelScale, op.in, op.at<T>(1), stream);
     case DeviceOpKind::kAddPosition:
       return cuda::AddPosition<T>(op.at<float>(0), op.samples, tokens * op.in, op.at<T>(1), stream);
     case DeviceOpKind::kLayerNorm:
@@ -104,9 +90,9 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
                                         AttentionOptionsOf(op, 3), FloatsIfAny(op, 4),
                                         static_cast<float*>(op.workspace.at), stream);
     case DeviceOpKind::kGelu:
-      return cuda::Gelu<T>(op.at<T>(0), GeluFormOf(op), op.count, op.at<T>(1), stream);
+      return cuda::Gelu<T>(op.at<T>(0), op.gelu, op.count, op.at<T>(1), stream);
     case DeviceOpKind::kGeluBackward:
-      return cuda::GeluBackward<T>(op.at<T>(1), op.at<T>(0), GeluFormOf(op), op.count, op.at<T>(1),
+      return cuda::GeluBackward<T>(op.at<T>(1), op.at<T>(0), op.gelu, op.count, op.at<T>(1),
                                    stream);
     case DeviceOpKind::kMeanPool:
       return cuda::MeanPool<T>(op.at<T>(0), op.samples, tokens, op.in, op.at<T>(1), stream);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/reference/loss.h"
 #include "records/base/counter_rng.h"
+#include "trainer/backend/backend.h"
 #include "trainer/backend/reference_backend.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/model/initialize.h"
@@ -61,7 +61,29 @@ class ReferenceModel {
                                      .loss_weight = 1.0 / double(rows_.rows),
                                      .random_key = random_key_};
     RunReference(program_, memory, rows_.rows);
-    return LossSum() / double(rows_.rows);
+    return LossSum(results_, predictions, targets_) / double(rows_.rows);
+  }
+
+  // Of the parameter whose gradient is the furthest off: the largest error of an element, relative
+  // to the largest element; and that of all, relative to their norm.
+  struct Errors {
+    double element = 0, norm = 0;
+  };
+  Errors WorstErrorsOf(const std::vector<float>& other) const {
+    Errors worst;
+    for (const Parameter& p : table.parameters()) {
+      double largest = 0, error = 0, squares = 0, error_squares = 0;
+      for (size_t i = p.offset; i < p.offset + p.count; ++i) {
+        const double difference = gradients[i] - double(other[i]);
+        largest = std::max(largest, std::abs(gradients[i]));
+        error = std::max(error, std::abs(difference));
+        squares += gradients[i] * gradients[i];
+        error_squares += difference * difference;
+      }
+      worst.element = std::max(worst.element, error / largest);
+      worst.norm = std::max(worst.norm, std::sqrt(error_squares / squares));
+    }
+    return worst;
   }
 
   // Of the whole gradient, relative to its norm.
@@ -84,15 +106,6 @@ class ReferenceModel {
   ParameterTable table;
 
  private:
-  double LossSum() const {
-    if (results_ == 1) {
-      return reference::SquaredErrorSum(predictions.data(), targets_.data(), rows_.rows);
-    }
-    double sum = 0;
-    for (size_t i = 0; i < rows_.rows; ++i) sum += predictions[i * results_];
-    return sum;
-  }
-
   StepProgram program_;
   const BatchRows rows_;
   const uint64_t random_key_;

@@ -22,9 +22,7 @@ inline const ModelConfig kModel{"small", 1, 8, 2, 8};
 
 class CheckpointTest : public testing::Test {
  protected:
-  CheckpointTest()
-      : table_(ParameterTable::For(kModel)),
-        state_(table_.arena_size()) {
+  CheckpointTest() : table_(ParameterTable::For(kModel)), state_(table_.arena_size()) {
     InitializeParameters(table_, 1, state_.parameters);
     InitializeParameters(table_, 2, state_.m);
     InitializeParameters(table_, 3, state_.v);
