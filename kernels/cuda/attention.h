@@ -29,9 +29,7 @@ struct AttentionOptions {
   // REQUIRES: 64 tokens.
   const float* bias = nullptr;
   Dropout dropout;
-  // In device memory; read if dropout is active. A hash: see kernels/numeric/counter_random.h.
-  const uint64_t* key = nullptr;
-  uint64_t first_sample = 0;
+  const DropoutDraw* draw = nullptr;  // In device memory; read if dropout is active.
 };
 
 // qkv (samples, tokens, 3, heads, head_dim), out (samples, tokens, heads, head_dim).

@@ -16,7 +16,7 @@ bool IsPossible(const AttentionShape& shape, const AttentionOptions& options) {
   return shape.tokens >= 1 && shape.tokens <= kMostTokens && shape.heads >= 1 &&
          shape.heads <= kMost && shape.samples <= kMost / shape.heads &&
          (options.bias == nullptr || shape.tokens == kBiasTokens) &&
-         (!options.dropout.active() || options.key != nullptr);
+         (!options.dropout.active() || options.draw != nullptr);
 }
 
 template <typename T>
@@ -33,8 +33,7 @@ AttentionArguments<T> ArgumentsOf(const T* qkv, const T* dout, T* out, const Att
           options.bias,
           nullptr,
           options.dropout,
-          options.key,
-          options.first_sample};
+          options.draw};
 }
 
 template <typename T, int kDim>

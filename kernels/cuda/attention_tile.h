@@ -27,8 +27,7 @@ struct AttentionArguments {
   const float* bias;  // Or null.
   float* dbias;       // (parts, heads, 64, 64), or null.
   Dropout dropout;
-  const uint64_t* key;
-  uint64_t first_sample;
+  const DropoutDraw* draw;
 };
 
 template <typename T, int kDim>
@@ -115,8 +114,10 @@ struct Extras {
       : tokens(a.tokens), dropout(a.dropout) {
     if constexpr (kExtras) {
       if (a.bias != nullptr) bias = a.bias + size_t{head} * kBiasTokens * kBiasTokens;
-      if (dropout.active()) key = *a.key;
-      first_index = ((a.first_sample + sample) * a.heads + head) * tokens * tokens;
+      if (dropout.active()) {
+        key = a.draw->key;
+        first_index = ((a.draw->first_sample + sample) * a.heads + head) * tokens * tokens;
+      }
     }
   }
   // A probability is 2^(Unit() score - ...). Without extras a score is the bare product: the scale

@@ -37,6 +37,12 @@ struct Dropout {
   }
 };
 
+// What a kernel reads of its dropout in device memory, so that a captured graph holds neither.
+struct DropoutDraw {
+  uint64_t key = 0;           // A hash.
+  uint64_t first_sample = 0;  // Of the kernel's, in the global batch: indices count from there.
+};
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_KERNELS_NUMERIC_COUNTER_RANDOM_H_

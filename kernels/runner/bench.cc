@@ -160,9 +160,9 @@ class Benchmarks {
     });
     Add("gelu_erf/bf16", 4.0 * kCount,
         [&] { return cuda::Gelu(x.data(), reference::GeluForm::kErf, kCount, y.data(), nullptr); });
-    DeviceArray<uint64_t> key(std::vector<uint64_t>{1});
+    DeviceArray<DropoutDraw> draw(std::vector<DropoutDraw>{{.key = 1}});
     Add("dropout/bf16", 4.0 * kCount, [&] {
-      return cuda::DropOut(x.data(), Dropout::OfRate(0.1), key.data(), 0, kCount, y.data(),
+      return cuda::DropOut(x.data(), Dropout::OfRate(0.1), draw.data(), 1, kCount, y.data(),
                            nullptr);
     });
   }

@@ -37,10 +37,10 @@ struct Case {
         bias(with_bias),
         dbias(Noise<float>(bias.size(), 4, 0.1)),  // Its gradient is added.
         workspace(with_bias.empty() ? 0 : cuda::AttentionBiasWorkspace(s)),
-        key(std::vector<uint64_t>{kKey}),
+        draw(std::vector<DropoutDraw>{{kKey, kFirstSample}}),
         host_bias(ToDoubles(bias.initial())),
-        options{with_bias.empty() ? nullptr : bias.data(), Dropout::OfRate(dropout), key.data(),
-                kFirstSample},
+        options{with_bias.empty() ? nullptr : bias.data(), Dropout::OfRate(dropout),
+                draw.data()},
         host_options{with_bias.empty() ? nullptr : host_bias.data(), options.dropout, kKey,
                      kFirstSample} {}
 
@@ -61,7 +61,7 @@ struct Case {
   AttentionShape shape;
   DeviceArray<T> qkv, dout, out, dqkv;
   DeviceArray<float> bias, dbias, workspace;
-  DeviceArray<uint64_t> key;
+  DeviceArray<DropoutDraw> draw;
   std::vector<double> host_bias;
   cuda::AttentionOptions options;
   reference::AttentionOptions<double> host_options;
@@ -223,9 +223,9 @@ void CheckRefusals(Checker& checker) {
     c.shape.heads = 4;
   });
   CheckUnaligned(checker);
-  Refuses(checker, "dropout without a key", [](C& c) {
+  Refuses(checker, "dropout with nothing to draw from", [](C& c) {
     c.options.dropout = Dropout::OfRate(0.5);
-    c.options.key = nullptr;
+    c.options.draw = nullptr;
   });
 }
 

@@ -5,15 +5,16 @@ namespace penstock::runner {
 namespace {
 
 constexpr uint64_t kKey = 0x5851f42d4c957f2d;
-// Indices need more than 32 bits, and cross a multiple of 2^32.
+// Indices need more than 32 bits, and cross a multiple of 2^32 where a sample is one value.
 constexpr uint64_t kFirst = (uint64_t{3} << 32) - 5;
 
 // What the reference makes of the same values in float.
 template <typename T>
-std::vector<T> Expected(const std::vector<T>& x, const Dropout& dropout) {
+std::vector<T> Expected(const std::vector<T>& x, const Dropout& dropout, size_t width) {
   std::vector<float> values(x.size());
   std::transform(x.begin(), x.end(), values.begin(), [](T value) { return ToFloat(value); });
-  reference::DropOut(values.data(), dropout, kKey, kFirst, values.size(), values.data());
+  reference::DropOut(values.data(), dropout, kKey, kFirst * width, values.size(),
+                     values.data());
   std::vector<T> y(x.size());
   std::transform(values.begin(), values.end(), y.begin(),
                  [](float value) { return FromFloat<T>(value); });
@@ -27,17 +28,18 @@ bool SameBits(const std::vector<T>& a, const std::vector<T>& b) {
 
 // Into an array of its own, then in place.
 template <typename T>
-void CheckRate(Checker& checker, double rate, size_t count) {
+void CheckRate(Checker& checker, double rate, size_t samples, size_t width) {
+  const size_t count = samples * width;
   const Dropout dropout = Dropout::OfRate(rate);
   DeviceArray<T> x(Noise<T>(count, 1, 6.0)), y(count);
-  DeviceArray<uint64_t> key(std::vector<uint64_t>{kKey});
+  DeviceArray<DropoutDraw> draw(std::vector<DropoutDraw>{{kKey, kFirst}});
   auto check = [&](const std::string& what, DeviceArray<T>& out) {
     checker.RunTwice(
         [&] {
-          return cuda::DropOut(x.data(), dropout, key.data(), kFirst, count, out.data(), nullptr);
+          return cuda::DropOut(x.data(), dropout, draw.data(), samples, width, out.data(), nullptr);
         },
         out);
-    checker.True(what, SameBits(out.Read(), Expected(x.initial(), dropout)));
+    checker.True(what, SameBits(out.Read(), Expected(x.initial(), dropout, width)));
   };
   check("y", y);
   check("in place", x);
@@ -47,19 +49,19 @@ template <typename T>
 void CheckInactive(Checker& checker) {
   DeviceArray<T> x(Noise<T>(37, 1)), y(37);
   checker.RunTwice(
-      [&] { return cuda::DropOut<T>(x.data(), Dropout{}, nullptr, kFirst, 37, y.data(), nullptr); },
+      [&] { return cuda::DropOut<T>(x.data(), Dropout{}, nullptr, 1, 37, y.data(), nullptr); },
       y);
-  checker.True("a copy, without a key", SameBits(y.Read(), x.initial()));
+  checker.True("a copy, with nothing to draw from", SameBits(y.Read(), x.initial()));
 }
 
 template <typename T>
 void CheckAll(Checker& checker) {
   const std::string of = "dropout/" + std::string(NameOf<T>()) + "/";
   // Past the last whole vector and the last whole block; several vectors a thread where emulated.
-  for (size_t count : {1, 7, 3 * 4096 + 8 + 3}) {
-    if (!checker.Begin(of + std::to_string(count))) continue;
-    CheckRate<T>(checker, 0.1, count);
-    CheckRate<T>(checker, 0.5, count);
+  for (const auto& [samples, width] : {std::pair{1, 1}, {7, 1}, {3, 4096}, {37, 333}}) {
+    if (!checker.Begin(of + std::to_string(samples) + "x" + std::to_string(width))) continue;
+    CheckRate<T>(checker, 0.1, samples, width);
+    CheckRate<T>(checker, 0.5, samples, width);
   }
   if (checker.Begin(of + "inactive")) CheckInactive<T>(checker);
 }
@@ -67,11 +69,11 @@ void CheckAll(Checker& checker) {
 void CheckRefused(Checker& checker) {
   const Dropout dropout = Dropout::OfRate(0.5);
   DeviceArray<float> x(16);
-  DeviceArray<uint64_t> key(1);
+  DeviceArray<DropoutDraw> draw(1);
   checker.True("an address between vectors",
-               cuda::DropOut(x.data() + 1, dropout, key.data(), 0, 8, x.data(), nullptr) ==
+               cuda::DropOut(x.data() + 1, dropout, draw.data(), 1, 8, x.data(), nullptr) ==
                    cudaErrorInvalidValue);
-  checker.True("no key", cuda::DropOut(x.data(), dropout, nullptr, 0, 8, x.data(), nullptr) ==
+  checker.True("nothing to draw from", cuda::DropOut(x.data(), dropout, nullptr, 1, 8, x.data(), nullptr) ==
                              cudaErrorInvalidValue);
 }
 

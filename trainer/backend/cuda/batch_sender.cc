@@ -50,7 +50,10 @@ absl::Status BatchSender::Send(const BatchRows& rows, size_t global_rows, const 
     Fill(rows, global_rows, numbers.weight, slot);
   }
   memory_.slot().SetUpdate(numbers.update, memory_.host_slot(slot));
-  memory_.slot().SetKeys(numbers.random_key, memory_.host_slot(slot));
+  for (size_t shard = 0; shard < shards_.own; ++shard) {
+    memory_.slot().SetDraws(numbers.random_key, shards_.Of(shard, global_rows).place, shard,
+                            memory_.host_slot(slot));
+  }
   PENSTOCK_RETURN_IF_ERROR(Copy(host + sent, memory_.slot().bytes() - sent, to + sent));
   return device_.Record(arrival, DeviceQueue::kCopy);
 }

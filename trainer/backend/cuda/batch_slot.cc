@@ -20,15 +20,15 @@ void CopyAndPad(const void* from, size_t bytes, size_t capacity, char* to) {
 
 }  // namespace
 
-SlotLayout::SlotLayout(InputFormat format, size_t shards, size_t rows, size_t keys)
-    : format_(format), shards_(shards), rows_(rows), num_keys_(keys) {
+SlotLayout::SlotLayout(InputFormat format, size_t shards, size_t rows, size_t sites)
+    : format_(format), shards_(shards), rows_(rows), sites_(sites) {
   const size_t all = shards * rows;
   flags_ = Aligned(all * format.input_bytes);
   targets_ = flags_ + Aligned(all * format.flags_bytes);
   weights_ = targets_ + Aligned(all * sizeof(float));
-  update_ = weights_ + Aligned(all * sizeof(float));
-  keys_ = update_ + Aligned(sizeof(reference::UpdateScalars));
-  bytes_ = keys_ + Aligned(keys * sizeof(uint64_t));
+  draws_ = weights_ + Aligned(all * sizeof(float));
+  update_ = draws_ + Aligned(shards * sites * sizeof(DropoutDraw));
+  bytes_ = update_ + Aligned(sizeof(reference::UpdateScalars));
 }
 
 void SlotLayout::FillPlanes(const BatchRows& rows, size_t shard, char* slot) const {
@@ -50,9 +50,11 @@ void SlotLayout::SetUpdate(const reference::UpdateScalars& update, char* slot) c
   std::memcpy(slot + update_, &update, sizeof(update));
 }
 
-void SlotLayout::SetKeys(uint64_t random_key, char* slot) const {
-  auto* keys = reinterpret_cast<uint64_t*>(slot + keys_);
-  for (size_t site = 0; site < num_keys_; ++site) keys[site] = DeriveKey(random_key, site);
+void SlotLayout::SetDraws(uint64_t random_key, size_t first_row, size_t shard, char* slot) const {
+  auto* of_shard = reinterpret_cast<DropoutDraw*>(slot + draws(shard));
+  for (size_t site = 0; site < sites_; ++site) {
+    of_shard[site] = {.key = DeriveKey(random_key, site), .first_sample = first_row};
+  }
 }
 
 }  // namespace penstock

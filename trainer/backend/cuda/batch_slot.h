@@ -17,8 +17,8 @@ namespace penstock {
 class SlotLayout {
  public:
   SlotLayout() = default;
-  // `keys`: of what its batch leaves out at random.
-  SlotLayout(InputFormat format, size_t shards, size_t rows, size_t keys = 0);
+  // `sites`: where the model leaves values out at random.
+  SlotLayout(InputFormat format, size_t shards, size_t rows, size_t sites = 0);
 
   size_t bytes() const { return bytes_; }
 
@@ -27,8 +27,8 @@ class SlotLayout {
   size_t flags(size_t shard) const { return flags_ + shard * rows_ * format_.flags_bytes; }
   size_t targets(size_t shard) const { return targets_ + shard * rows_ * sizeof(float); }
   size_t weights(size_t shard) const { return weights_ + shard * rows_ * sizeof(float); }
+  size_t draws(size_t shard) const { return draws_ + shard * sites_ * sizeof(DropoutDraw); }
   size_t update() const { return update_; }
-  size_t keys() const { return keys_; }
 
   // Put rows.rows <= rows() rows in shard `shard` of the slot at `slot`: their planes, and what
   // lies behind those; each weighs `weight` in the loss. The rows beyond are zeros that weigh
@@ -36,16 +36,17 @@ class SlotLayout {
   void FillPlanes(const BatchRows& rows, size_t shard, char* slot) const;
   void FillRest(const BatchRows& rows, size_t shard, float weight, char* slot) const;
   void SetUpdate(const reference::UpdateScalars& update, char* slot) const;
-  // Those of the batch whose own is `random_key`.
-  void SetKeys(uint64_t random_key, char* slot) const;
+  // What shard `shard`, which begins with row `first_row` of the global batch, draws from where the
+  // batch's key is `random_key`.
+  void SetDraws(uint64_t random_key, size_t first_row, size_t shard, char* slot) const;
 
   size_t rows() const { return rows_; }
   size_t shards() const { return shards_; }
 
  private:
   InputFormat format_ = kPackedBoards;
-  size_t shards_ = 0, rows_ = 0, num_keys_ = 0;
-  size_t flags_ = 0, targets_ = 0, weights_ = 0, update_ = 0, keys_ = 0, bytes_ = 0;
+  size_t shards_ = 0, rows_ = 0, sites_ = 0;
+  size_t flags_ = 0, targets_ = 0, weights_ = 0, draws_ = 0, update_ = 0, bytes_ = 0;
 };
 
 }  // namespace penstock

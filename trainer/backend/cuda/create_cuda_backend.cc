@@ -160,7 +160,6 @@ TrainingSizes CudaBackend::Sizes() {
       .arena = arena,
       .shards = shards_,
       .own_shards = merge_->num_shards(),
-      .first_shard = merge_->first_shard(),
       .results = results(),
       .slots = EvaluationSlot() + 1,
       .decays = layout_.Decays().size(),

@@ -32,7 +32,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
 
-const ModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall = SmallModel(/*dropout=*/0.2);
 constexpr size_t kRows = 5;   // Shards differ in size.
 constexpr size_t kSteps = 4;  // Of each of two slots one as it is, and one as a graph.
 
@@ -55,13 +55,15 @@ BatchRows RowsOf(const RandomBoards& boards, Communicator& ranks) {
 // A step of `accumulate` batches; the error of one of them.
 absl::StatusOr<StepResult> RunStep(CudaBackend& backend, Communicator& ranks, size_t step,
                                    size_t accumulate = 1) {
-  const UpdateOptions update{.clip_norm = 0.1, .global_rows = kRows, .batches = accumulate};
+  UpdateOptions update{.clip_norm = 0.1, .global_rows = kRows, .batches = accumulate};
   for (size_t i = 1; i < accumulate; ++i) {
     const RandomBoards boards(kRows, 100 * step + i);
+    update.random_key = 1000 * step + i;
     const auto loss = backend.Accumulate(RowsOf(boards, ranks), update);
     if (!loss.ok()) return loss.status();
   }
   const RandomBoards boards(kRows, 100 * step);
+  update.random_key = 1000 * step;
   return backend.Step(RowsOf(boards, ranks), update);
 }
 

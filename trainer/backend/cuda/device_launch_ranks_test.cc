@@ -16,6 +16,7 @@
 #include "trainer/backend/cuda/step_events.h"
 #include "trainer/backend/cuda/testing/nccl_rank.h"
 #include "trainer/backend/cuda/testing/paced_device.h"
+#include "trainer/backend/testing/boards.h"
 #include "trainer/comm/row_gather.h"
 #include "trainer/comm/testing/nccl_hang.h"
 #include "trainer/comm/testing/rank_threads.h"
@@ -31,7 +32,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const ModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall = SmallModel(/*dropout=*/0.2);
 constexpr size_t kRows = 2;
 constexpr size_t kBuckets = 5;
 

@@ -27,12 +27,12 @@ enum class DeviceOpKind : uint8_t {
   kLinearGelu,   // r T x, r T weight, r T bias, w T before, w T y          rows, in, out
   kAddPosition,  // r position, rw T x                           samples, rows, in
   kLayerNorm,    // r T x, r gain, r offset, w T y, w mean, w rstd         rows, in, epsilon
-  // r T qkv, w T y [, r bias] [, r uint64 key]      samples, rows, in, heads, dropout, first_sample
+  // r T qkv, w T y [, r bias] [, r DropoutDraw]      samples, rows, in, heads, dropout
   kAttention,
   kGelu,         // r T x, w T y                                 count, gelu
   kMeanPool,     // r T x, w T y                                 samples, rows, in
   kScore,        // r T scores, w predictions                    rows, out
-  kDropout,      // r T x, w T y [, r uint64 key]      samples, count, dropout, first_sample
+  kDropout,      // r T x, w T y [, r DropoutDraw]         samples, count, dropout
   kAddResidual,  // r T addend, rw T sum                         count
   kClassify,     // r T logits, r targets, w results             rows, in, classes
 
@@ -41,7 +41,7 @@ enum class DeviceOpKind : uint8_t {
   kCrossEntropyBackward,
   kMeanPoolBackward,  // r T dy, w T dx                         samples, rows, in
   kGeluBackward,      // r T x, rw T dy                         count, gelu
-  // r T qkv, r T dy, w T dqkv [, r bias, rw dbias] [, r uint64 key]    as the forward
+  // r T qkv, r T dy, w T dqkv [, r bias, rw dbias] [, r DropoutDraw]    as the forward
   kAttentionBackward,
   // r T dy, r T x, r gain, r mean, r rstd, w or rw T dx, rw dgain, rw doffset   rows, in
   kLayerNormBackward,
@@ -79,8 +79,7 @@ struct DeviceOp {
   size_t classes = 0;
   float epsilon = 0;
   reference::GeluForm gelu = reference::GeluForm::kTanh;
-  Dropout dropout = {};     // Active: the last operand is its key.
-  size_t first_sample = 0;  // In the global batch: which values are left out depends on it.
+  Dropout dropout = {};  // Active: the last operand is what it draws from.
   std::vector<DeviceOperand> operands = {};
   DeviceOperand workspace = {};  // Device::Workspace() bytes, for its own use.
 

@@ -194,7 +194,7 @@ void Train(ForgetfulDevice::Forgets leaves_out, std::optional<uint64_t> seed, Tr
   auto device = std::make_unique<CheckingDevice>(
       std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{.seed = seed}), run.log);
   const absl::StatusOr<std::unique_ptr<CudaBackend>> backend =
-      CudaBackend::Create({"small", 1, 16, 1, 24}, {.shards = 2, .global_rows = 2, .bf16 = true},
+      CudaBackend::Create(SmallModel(), {.shards = 2, .global_rows = 2, .bf16 = true},
                           std::make_unique<ForgetfulDevice>(std::move(device), forgets));
   ASSERT_OK(backend.status());
   TrainState state((*backend)->table().arena_size());

@@ -28,18 +28,19 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
 
-const ModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall = SmallModel(/*dropout=*/0.2);
 constexpr size_t kRows = 2;
 constexpr size_t kSteps = 6;
 
 std::unique_ptr<CudaBackend> MakeBackend(CudaBackendOptions options, DeviceLog& log,
-                                         std::optional<uint64_t> seed = std::nullopt) {
+                                         std::optional<uint64_t> seed = std::nullopt,
+                                         const ModelConfig& model = kSmall) {
   options.shards = 2;
   options.global_rows = kRows;
   options.bf16 = true;
   auto device = std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{.seed = seed});
   auto backend =
-      CudaBackend::Create(kSmall, options, std::make_unique<CheckingDevice>(std::move(device), log))
+      CudaBackend::Create(model, options, std::make_unique<CheckingDevice>(std::move(device), log))
           .value();
   TrainState state(backend->table().arena_size());
   state.parameters = InitialParameters(backend->table());
@@ -48,7 +49,9 @@ std::unique_ptr<CudaBackend> MakeBackend(CudaBackendOptions options, DeviceLog& 
 }
 
 UpdateOptions UpdateOf(size_t step) {
-  return {.learning_rate = 1e-3 * static_cast<double>(step + 1), .clip_norm = 0.1};
+  return {.learning_rate = 1e-3 * static_cast<double>(step + 1),
+          .clip_norm = 0.1,
+          .random_key = 1000 + step};
 }
 
 struct Training {
@@ -257,8 +260,9 @@ TEST(DevicePipelineTest, StepsBehindOneThatDivergedChangeNothing) {
 
 TEST(DevicePipelineTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
   const RandomBoards boards(kRows);
+  const ModelConfig model = SmallModel();  // Dropout draws anew for each batch.
   DeviceLog log;
-  auto whole = MakeBackend({}, log), parts = MakeBackend({}, log);
+  auto whole = MakeBackend({}, log, {}, model), parts = MakeBackend({}, log, {}, model);
   ASSERT_OK_AND_ASSIGN(const StepResult all, whole->Step(boards.rows(), {}));
   const UpdateOptions update{.batches = 2};
   for (int repetition = 0; repetition < 2; ++repetition) {  // The second begins anew.

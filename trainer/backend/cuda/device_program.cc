@@ -15,7 +15,7 @@ namespace {
 
 // Addresses for looking at a list before there is memory: nothing is read or written there.
 ShardMemory NoMemory() {
-  alignas(256) static char place[sizeof(uint64_t)];
+  alignas(256) static char place[sizeof(DropoutDraw)];
   auto* floats = reinterpret_cast<float*>(place);
   return {floats,
           nullptr,
@@ -27,7 +27,7 @@ ShardMemory NoMemory() {
           floats,
           floats,
           place,
-          reinterpret_cast<uint64_t*>(place)};
+          reinterpret_cast<DropoutDraw*>(place)};
 }
 
 // Of a program's operation as the device does it first.
@@ -217,8 +217,7 @@ void DeviceProgram::Append(const Op& op, const ShardMemory& memory,
                   .classes = op.shape.classes,
                   .epsilon = op.shape.epsilon,
                   .gelu = op.shape.gelu,
-                  .dropout = op.shape.dropout,
-                  .first_sample = memory.first_sample};
+                  .dropout = op.shape.dropout};
   const unsigned floats = FloatOperands(op.kind);
   for (size_t i = 0; i < op.operands.size(); ++i) {
     result.operands.push_back(Resolve(op.operands[i], memory, (floats >> i & 1) != 0));
@@ -257,7 +256,7 @@ void DeviceProgram::Adapt(const Op& op, const ShardMemory& memory, DeviceOp& res
       break;
   }
   if (!op.shape.dropout.active()) return;
-  operands.push_back({memory.keys + op.shape.site, sizeof(uint64_t), Access::kRead});
+  operands.push_back({memory.draws + op.shape.site, sizeof(DropoutDraw), Access::kRead});
 }
 
 std::vector<GradientBucket> DeviceProgram::Buckets(size_t arena, size_t floats) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/numeric/counter_random.h"
 #include "trainer/backend/cuda/device.h"
 #include "trainer/backend/cuda/device_layout.h"
 #include "trainer/step/gradient_buckets.h"
@@ -27,8 +28,7 @@ struct ShardMemory {
   float* weights = nullptr;  // Of each row in the loss: 1 / global rows, or 0.
   float* predictions = nullptr;
   char* workspace = nullptr;
-  uint64_t* keys = nullptr;  // Of the batch: one for each place of dropout.
-  size_t first_sample = 0;   // Of the shard, in the global batch with all its padding.
+  DropoutDraw* draws = nullptr;  // One for each site of dropout.
 };
 
 // Thread-compatible.

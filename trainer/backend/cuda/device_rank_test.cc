@@ -22,7 +22,7 @@ namespace penstock {
 namespace {
 
 // In bf16, in which emulated attention is fastest.
-const ModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall = SmallModel(/*dropout=*/0.2);
 
 // Takes spans of the emulated devices' memory, which is the host's.
 class DeviceSpans final : public Communicator {
@@ -63,7 +63,7 @@ void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome
     const size_t first = FirstRowOf(ranks.rank(), ranks.size(), 9);
     const size_t last = FirstRowOf(ranks.rank() + 1, ranks.size(), 9);
     const auto result = backend.Step(boards.rows().Slice(first, last - first),
-                                     {.clip_norm = 0.1, .global_rows = 9});
+                                     {.clip_norm = 0.1, .global_rows = 9, .random_key = 1000 + step});
     ASSERT_OK(result.status());
     outcome.losses.push_back(result->loss);
   }

@@ -28,22 +28,19 @@ cuda::AttentionShape AttentionShapeOf(const DeviceOp& op) {
           .head_dim = op.in / op.heads};
 }
 
-// Operands but for the key of a dropout.
+// Operands but for what a dropout draws from.
 size_t OperandsOf(const DeviceOp& op) { return op.operands.size() - op.dropout.active(); }
 
 float* FloatsIfAny(const DeviceOp& op, size_t operand) {
   return operand < OperandsOf(op) ? op.at<float>(operand) : nullptr;
 }
 
-const uint64_t* KeyOf(const DeviceOp& op) {
-  return op.dropout.active() ? op.at<uint64_t>(op.operands.size() - 1) : nullptr;
+const DropoutDraw* DrawOf(const DeviceOp& op) {
+  return op.dropout.active() ? op.at<DropoutDraw>(op.operands.size() - 1) : nullptr;
 }
 
 cuda::AttentionOptions AttentionOptionsOf(const DeviceOp& op, size_t bias) {
-  return {.bias = FloatsIfAny(op, bias),
-          .dropout = op.dropout,
-          .key = KeyOf(op),
-          .first_sample = op.first_sample};
+  return {.bias = FloatsIfAny(op, bias), .dropout = op.dropout, .draw = DrawOf(op)};
 }
 
 // What travels where operations are not in bf16.
@@ -101,9 +98,8 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
     case DeviceOpKind::kScore:
       return cuda::Score<T>(op.at<T>(0), op.out, op.rows, op.at<float>(1), stream);
     case DeviceOpKind::kDropout:
-      return cuda::DropOut<T>(op.at<T>(0), op.dropout, KeyOf(op),
-                              op.first_sample * (op.count / op.samples), op.count, op.at<T>(1),
-                              stream);
+      return cuda::DropOut<T>(op.at<T>(0), op.dropout, DrawOf(op), op.samples,
+                              op.count / op.samples, op.at<T>(1), stream);
     case DeviceOpKind::kAddResidual:
       return cuda::Add<T>(op.at<T>(0), op.count, op.at<T>(1), stream);
     case DeviceOpKind::kClassify:

@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr size_t kRows = 8;
-const ModelConfig kSmall{"small", 1, 16, 1, 24};
+const ModelConfig kSmall = SmallModel();
 
 // Counts what would not return while a GPU hangs. While it stalls nothing of what is queued
 // happens.

@@ -15,13 +15,14 @@ struct ShardRows {
 
   struct Range {
     size_t first, count;
+    size_t place;  // Of the first one, in the whole batch.
   };
   // Of the rank's shard `shard`, in the rank's rows of a batch of `global_rows`.
   Range Of(size_t shard, size_t global_rows) const {
     const size_t number = first + shard;
     const size_t begin = number * global_rows / shards;
     return {begin - FirstRowOf(rank, ranks, global_rows),
-            (number + 1) * global_rows / shards - begin};
+            (number + 1) * global_rows / shards - begin, begin};
   }
 };
 

@@ -61,8 +61,7 @@ ShardMemory TrainingMemory::OfShard(size_t slot, size_t shard) const {
           .weights = reinterpret_cast<float*>(batch + slot_.weights(shard)),
           .predictions = predictions() + shard * slot_.rows() * sizes_.results,
           .workspace = workspace(),
-          .keys = reinterpret_cast<uint64_t*>(batch + slot_.keys()),
-          .first_sample = (sizes_.first_shard + shard) * slot_.rows()};
+          .draws = reinterpret_cast<DropoutDraw*>(batch + slot_.draws(shard))};
 }
 
 }  // namespace penstock

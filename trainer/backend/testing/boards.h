@@ -1,4 +1,4 @@
-// Random board records for tests and benchmarks.
+// Random board records for tests and benchmarks, and a model for them.
 #ifndef PENSTOCK_TRAINER_BACKEND_TESTING_BOARDS_H_
 #define PENSTOCK_TRAINER_BACKEND_TESTING_BOARDS_H_
 
@@ -7,6 +7,7 @@
 
 #include "records/base/counter_rng.h"
 #include "trainer/backend/batch_rows.h"
+#include "trainer/model/model_config.h"
 
 namespace penstock {
 
@@ -24,6 +25,13 @@ struct RandomBoards {
   std::vector<uint8_t> records;
   std::vector<float> scores;
 };
+
+// As small as kernels take it.
+inline ModelConfig SmallModel(double dropout = 0) {
+  ModelConfig config{"small", 1, 16, 1, 24};
+  config.dropout = dropout;
+  return config;
+}
 
 }  // namespace penstock
 
