@@ -156,7 +156,7 @@ class CheckpointTest(TrainingTestCase):
         self.train("--checkpoint-dir", folder, steps=4)
         self.assertLess(0.1, read_checkpoint(folder / "best.ckpt")[0]["best"]["loss"])
         args = ["--checkpoint-dir", folder, "--spec", spec]
-        says = "the mate_score of --spec was a 0.8, b 11, k 400, is a 0.8, b 11, k 4000"
+        says = "the targets of --spec was a 0.8, b 11, k 400, is a 0.8, b 11, k 4000"
         self.assert_fails(*self.train_args(*args, "--require-same-bits", steps=6), says=[says],
                           code=1)
         result = self.check_run("penstock-train", *self.train_args(*args, "--lr", 0.5, steps=6))

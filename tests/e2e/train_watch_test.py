@@ -111,7 +111,7 @@ class WatchTest(TrainingTestCase):
             result = self.check_run("penstock-train", *self.train_args(*args, steps=10))
             line = next(line for line in result.stdout.splitlines()
                         if line.startswith("diagnosis: "))
-            self.assertRegex(line, rf"normal [\d,]+ positions/s .* with {words} [\d,]+ positions/s")
+            self.assertRegex(line, rf"normal [\d,]+/s .* with {words} [\d,]+/s")
             self.assertIn("done after step 10", result.stdout)
 
 

@@ -270,8 +270,8 @@ TEST(TrainingWatchTest, ComparesBothHalvesWithoutTheirFirstSteps) {
     report.times[Phase::kCompute] = std::chrono::milliseconds(ms);
     watch.Count(report);
   }
-  EXPECT_THAT(watch.Comparison(), HasSubstr("normal 500 positions/s"));
-  EXPECT_THAT(watch.Comparison(), HasSubstr("with synthetic data 1,000 positions/s: 2.00 times"));
+  EXPECT_THAT(watch.Comparison(), HasSubstr("normal 500/s"));
+  EXPECT_THAT(watch.Comparison(), HasSubstr("with synthetic data 1,000/s: 2.00 times"));
 }
 
 TEST(TextTest, GroupsDigitsAndWritesClocks) {

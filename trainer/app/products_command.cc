@@ -35,13 +35,13 @@ absl::StatusOr<std::unique_ptr<Device>> OpenNamed(const ProductsOptions& options
 
 void AddProductsOptions(CLI::App& app, ProductsOptions& options) {
   app.option_defaults()->always_capture_default();
-  app.add_option("--model", options.model, "Size of the model")
+  app.add_option("--model", options.model, "Whose matrices")
       ->check(CLI::IsMember(ModelConfig::Names()));
   app.add_option("--device", options.device, "cuda, or cuda:N");
   app.add_option("--precision", options.precision, "Of the operands")
       ->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_option("--samples", options.samples,
-                 "Positions that are multiplied at a time: --global-batch-size over "
+                 "Positions or images that are multiplied at a time: --global-batch-size over "
                  "--virtual-shards")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20));
   app.add_option("--repeats", options.repeats, "Of each product, in one graph")

@@ -22,7 +22,7 @@ TEST_F(SameBitsTest, NamesEveryReasonWhyBitsDiffer) {
   now.world_size = 3;
   EXPECT_THAT(BitDifferences(info_, now),
               ElementsAre("--virtual-shards was 8, is 4",
-                          "the mate_score of --spec was a 0.8, b 11, k 400, is a 0.8, b 11, k 4000",
+                          "the targets of --spec was a 0.8, b 11, k 400, is a 0.8, b 11, k 4000",
                           "--precision was bf16, is fp32", "the world size was 2, is 3"));
 }
 

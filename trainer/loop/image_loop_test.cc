@@ -128,13 +128,23 @@ TEST(ImageLoopTest, AnotherSeedLeavesOutOthers) {
   EXPECT_NE(a.state.parameters, b.state.parameters);
 }
 
+// Labels are what the model says, but for one.
 TEST(ImageLoopTest, AnEvaluationTellsHowManyAreRight) {
-  SingleCommunicator alone;
-  const Outcome one = Train(alone, {});
-  ASSERT_OK(one.summary);
-  const Evaluation& evaluation = *one.summary->evaluation;
-  ASSERT_TRUE(evaluation.hits.has_value());
-  EXPECT_LE(*evaluation.hits, evaluation.records);
+  constexpr size_t kRecords = 21, kSeed = 9;
+  auto backend = CpuBackend::Create(kModel, {.threads = 1, .shards = 4}).value();
+  InitializeParameters(backend->table(), 5, backend->state().parameters);
+  std::vector<float> results(2 * kRecords);
+  ASSERT_OK(backend->Predict(RandomImages(kModel, kRecords, kSeed).rows(), results, kRecords));
+  MemoryImages input(kModel, kRecords, 8, kSeed);
+  for (size_t i = 0; i < kRecords; ++i) {
+    input.SetLabel(i, static_cast<int64_t>(results[2 * i + 1]));
+  }
+  input.SetLabel(4, (static_cast<int64_t>(results[9]) + 1) % 5);
+  ImageReader reader(kModel.side, kModel.classes);
+  ASSERT_OK_AND_ASSIGN(const Evaluation evaluation, Evaluate(*backend, reader, input, 0));
+  EXPECT_EQ(evaluation.records, kRecords);
+  EXPECT_EQ(evaluation.hits, kRecords - 1);
+  EXPECT_GT(evaluation.loss, 0);
   EXPECT_EQ((Evaluation{.records = 8, .loss = 2.3026, .hits = 3}).ToString(),
             "held-out loss 2.3026, 37.5 % of the images right");
 }

@@ -191,7 +191,9 @@ absl::Status TrainLoop::TrainOn(const PipelinedBatch& next, StepReport& report) 
   report.gradient_norm = result->gradient_norm;
   const std::span<const float> targets = backend_.global_targets();
   report.rows += targets.size();
-  score_sum_ = std::accumulate(targets.begin(), targets.end(), score_sum_);
+  if (!info_.model.is_image()) {
+    score_sum_ = std::accumulate(targets.begin(), targets.end(), score_sum_);
+  }
   if (!next.last) return absl::OkStatus();
   info_.step = backend_.steps();
   info_.cursor = next.batch.cursor;

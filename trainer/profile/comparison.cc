@@ -31,7 +31,7 @@ std::string Finding(double ratio, double waited, Phase left_out) {
 }
 
 std::string RateText(const RunRate& run) {
-  return Grouped(static_cast<uint64_t>(run.rows_per_second())) + " positions/s";
+  return Grouped(static_cast<uint64_t>(run.rows_per_second())) + "/s";
 }
 
 }  // namespace

@@ -275,8 +275,8 @@ TEST(ComparisonTest, SaysWhatInputCosts) {
   normal.times[Phase::kCompute] = milliseconds(400);
   other.times[Phase::kCompute] = milliseconds(400);
   EXPECT_EQ(CompareRuns(normal, other, "synthetic data"),
-            "normal 2,000 positions/s (input 20.0 % of the time), with synthetic data 2,500 "
-            "positions/s: 1.25 times: input costs that much");
+            "normal 2,000/s (input 20.0 % of the time), with synthetic data 2,500/s: "
+            "1.25 times: input costs that much");
   normal.times[Phase::kInput] = milliseconds(10);
   EXPECT_THAT(CompareRuns(normal, other, "x"), HasSubstr("1.02 times: input is not the limit"));
   EXPECT_THAT(CompareRuns(normal, {}, "x"), StartsWith("nothing to compare"));

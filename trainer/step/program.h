@@ -21,7 +21,7 @@ enum class Arena : uint8_t {
   kMoments,      // AdamW's m, then v.
   kActivations,  // Reused within a block as live ranges allow.
   kScalars,
-  kInput,  // Packed records, or planes.
+  kInput,  // Packed records, planes or pixels.
   kFlags,
   kTargets,
   kPredictions,

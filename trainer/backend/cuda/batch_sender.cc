@@ -18,12 +18,12 @@ void BatchSender::FillRest(const BatchRows& rows, size_t global_rows, float weig
 void BatchSender::Fill(const BatchRows& rows, size_t global_rows, float weight, size_t slot) const {
   for (size_t shard = 0; shard < shards_.own; ++shard) {
     const ShardRows::Range range = shards_.Of(shard, global_rows);
-    memory_.slot().FillPlanes(rows.Slice(range.first, range.count), shard, memory_.host_slot(slot));
+    memory_.slot().FillInput(rows.Slice(range.first, range.count), shard, memory_.host_slot(slot));
   }
   FillRest(rows, global_rows, weight, slot);
 }
 
-bool BatchSender::CanSendPlanes(const BatchRows& rows, size_t global_rows) const {
+bool BatchSender::CanSendInput(const BatchRows& rows, size_t global_rows) const {
   for (size_t shard = 0; shard < shards_.own; ++shard) {
     if (shards_.Of(shard, global_rows).count != memory_.slot().rows()) return false;
   }
@@ -42,7 +42,7 @@ absl::Status BatchSender::Send(const BatchRows& rows, size_t global_rows, const 
   const char* host = memory_.host_slot(slot);
   char* to = memory_.slot_at(slot);
   size_t sent = 0;
-  if (CanSendPlanes(rows, global_rows)) {
+  if (CanSendInput(rows, global_rows)) {
     FillRest(rows, global_rows, numbers.weight, slot);
     PENSTOCK_RETURN_IF_ERROR(Copy(rows.input, rows.rows * rows.format.input_bytes, to));
     sent = memory_.slot().flags(0);

@@ -33,8 +33,8 @@ class BatchSender {
   // REQUIRES: nothing that was queued still uses the slot.
   void Fill(const BatchRows& rows, size_t global_rows, float weight, size_t slot) const;
   // As Fill(), with the numbers behind the batch, and queues the copies on the stream
-  // of copies, and `arrival` behind them. Planes that lie in page-locked memory as they will on the
-  // device are sent from there; what else they need is a small part of the batch.
+  // of copies, and `arrival` behind them. Input that lies in page-locked memory as it will on the
+  // device is sent from there; what else they need is a small part of the batch.
   absl::Status Send(const BatchRows& rows, size_t global_rows, const Numbers& numbers, size_t slot,
                     DeviceEvent arrival);
 
@@ -45,8 +45,8 @@ class BatchSender {
 
  private:
   void FillRest(const BatchRows& rows, size_t global_rows, float weight, size_t slot) const;
-  // Whether the batch's planes lie in page-locked memory, without padding between the shards.
-  bool CanSendPlanes(const BatchRows& rows, size_t global_rows) const;
+  // Whether the batch's input lies in page-locked memory, without padding between the shards.
+  bool CanSendInput(const BatchRows& rows, size_t global_rows) const;
   // On the stream of copies.
   absl::Status Copy(const void* from, size_t bytes, char* to);
 

@@ -31,9 +31,9 @@ SlotLayout::SlotLayout(InputFormat format, size_t shards, size_t rows, size_t si
   bytes_ = update_ + Aligned(sizeof(reference::UpdateScalars));
 }
 
-void SlotLayout::FillPlanes(const BatchRows& rows, size_t shard, char* slot) const {
-  const size_t planes_bytes = format_.input_bytes;
-  CopyAndPad(rows.input, rows.rows * planes_bytes, rows_ * planes_bytes, slot + planes(shard));
+void SlotLayout::FillInput(const BatchRows& rows, size_t shard, char* slot) const {
+  const size_t row_bytes = format_.input_bytes;
+  CopyAndPad(rows.input, rows.rows * row_bytes, rows_ * row_bytes, slot + input(shard));
 }
 
 void SlotLayout::FillRest(const BatchRows& rows, size_t shard, float weight, char* slot) const {

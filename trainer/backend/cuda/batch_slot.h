@@ -23,17 +23,17 @@ class SlotLayout {
   size_t bytes() const { return bytes_; }
 
   // Of shard `shard`.
-  size_t planes(size_t shard) const { return shard * rows_ * format_.input_bytes; }
+  size_t input(size_t shard) const { return shard * rows_ * format_.input_bytes; }
   size_t flags(size_t shard) const { return flags_ + shard * rows_ * format_.flags_bytes; }
   size_t targets(size_t shard) const { return targets_ + shard * rows_ * sizeof(float); }
   size_t weights(size_t shard) const { return weights_ + shard * rows_ * sizeof(float); }
   size_t draws(size_t shard) const { return draws_ + shard * sites_ * sizeof(DropoutDraw); }
   size_t update() const { return update_; }
 
-  // Put rows.rows <= rows() rows in shard `shard` of the slot at `slot`: their planes, and what
-  // lies behind those; each weighs `weight` in the loss. The rows beyond are zeros that weigh
+  // Put rows.rows <= rows() rows in shard `shard` of the slot at `slot`: their input, and what
+  // lies behind it; each weighs `weight` in the loss. The rows beyond are zeros that weigh
   // nothing.
-  void FillPlanes(const BatchRows& rows, size_t shard, char* slot) const;
+  void FillInput(const BatchRows& rows, size_t shard, char* slot) const;
   void FillRest(const BatchRows& rows, size_t shard, float weight, char* slot) const;
   void SetUpdate(const reference::UpdateScalars& update, char* slot) const;
   // What shard `shard`, which begins with row `first_row` of the global batch, draws from where the

@@ -22,7 +22,7 @@ struct ShardMemory {
   Bf16* copies = nullptr;  // Of the parameters, in bf16; else null.
   float* gradients = nullptr;
   char* activations = nullptr;
-  char* input = nullptr;  // Packed records, or planes.
+  char* input = nullptr;  // Packed records, planes or pixels.
   char* flags = nullptr;
   float* targets = nullptr;
   float* weights = nullptr;  // Of each row in the loss: 1 / global rows, or 0.

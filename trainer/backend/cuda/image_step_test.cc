@@ -98,6 +98,7 @@ TEST_P(ImageStepTest, AShortBatchMatchesToo) {
   EXPECT_NEAR(result.loss, loss, 2e-6);
   ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
   EXPECT_LE(model.WorstErrorsOf(gradients).element, 2e-5);
+  EXPECT_THAT(log.problems, testing::IsEmpty());
 }
 
 // Eight bits of activations and products: a wrong term would exceed this by far.
@@ -138,6 +139,7 @@ TEST_P(ImageStepTest, PredictsTheLossAndTheClassWithoutLeavingAnythingOut) {
   std::vector<float> results(2 * kRows);
   ASSERT_OK(backend->Predict(images.rows(), results, kRows));
   for (size_t i = 0; i < 2 * kRows; ++i) EXPECT_NEAR(results[i], model.predictions[i], 4e-6) << i;
+  EXPECT_THAT(log.problems, testing::IsEmpty());
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct ProductRate {
   double flops() const { return 2.0 * static_cast<double>(rows) * double(in) * double(out); }
 };
 
-// Of a shard of `samples` positions, on arbitrary numbers, each product as a training runs it,
+// Of a shard of `samples`, on arbitrary numbers, each product as a training runs it,
 // `repeats` times in a row. The errors of DeviceProgram::Build() and of the device.
 absl::StatusOr<std::vector<ProductRate>> MeasureProducts(const ModelConfig& config, size_t samples,
                                                          bool bf16, size_t repeats, Device& device);

@@ -55,7 +55,7 @@ ShardMemory TrainingMemory::OfShard(size_t slot, size_t shard) const {
           .copies = copies(),
           .gradients = gradients(shard),
           .activations = plan_.at(activations_),
-          .input = batch + slot_.planes(shard),
+          .input = batch + slot_.input(shard),
           .flags = batch + slot_.flags(shard),
           .targets = reinterpret_cast<float*>(batch + slot_.targets(shard)),
           .weights = reinterpret_cast<float*>(batch + slot_.weights(shard)),

@@ -15,12 +15,12 @@
 namespace penstock {
 
 struct TrainingSizes {
-  size_t arena = 0;        // Floats of one set of parameters.
-  size_t shards = 0;       // Virtual ones, of all ranks.
-  size_t own_shards = 0;   // Of this rank.
-  size_t results = 1;      // Floats of a row in predictions.
-  size_t slots = 0;        // Batches that have a place.
-  size_t decays = 0;       // Bytes that say which parameters decay.
+  size_t arena = 0;       // Floats of one set of parameters.
+  size_t shards = 0;      // Virtual ones, of all ranks.
+  size_t own_shards = 0;  // Of this rank.
+  size_t results = 1;     // Floats of a row in predictions.
+  size_t slots = 0;       // Batches that have a place.
+  size_t decays = 0;      // Bytes that say which parameters decay.
   size_t activation_bytes = 0;
   size_t workspace_bytes = 0;
   bool bf16 = false;
