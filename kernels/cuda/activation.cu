@@ -37,18 +37,10 @@ struct GeluErf {
   }
 };
 
-struct TanhOf {
-  PENSTOCK_DEVICE static float Value(float x) { return tanhf(x); }
-};
-
 // Second argument first: what the gradient is multiplied by.
 template <typename Form>
 struct TimesSlope {
   PENSTOCK_DEVICE static float Value(float dy, float x) { return dy * Form::Slope(x); }
-};
-
-struct TimesTanhSlope {
-  PENSTOCK_DEVICE static float Value(float dy, float y) { return dy * (1.0f - y * y); }
 };
 
 struct SumOf {
@@ -112,16 +104,6 @@ cudaError_t GeluBackward(const T* dy, const T* x, GeluForm form, size_t count, T
 }
 
 template <typename T>
-cudaError_t Tanh(const T* x, size_t count, T* y, cudaStream_t stream) {
-  return Map<TanhOf>(x, count, y, stream);
-}
-
-template <typename T>
-cudaError_t TanhBackward(const T* dy, const T* y, size_t count, T* dx, cudaStream_t stream) {
-  return MapPairs<TimesTanhSlope>(dy, y, count, dx, stream);
-}
-
-template <typename T>
 cudaError_t Add(const T* addend, size_t count, T* sum, cudaStream_t stream) {
   return MapPairs<SumOf>(sum, addend, count, sum, stream);
 }
@@ -129,8 +111,6 @@ cudaError_t Add(const T* addend, size_t count, T* sum, cudaStream_t stream) {
 #define PENSTOCK_INSTANTIATE(T)                                                              \
   template cudaError_t Gelu(const T*, GeluForm, size_t, T*, cudaStream_t);                   \
   template cudaError_t GeluBackward(const T*, const T*, GeluForm, size_t, T*, cudaStream_t); \
-  template cudaError_t Tanh(const T*, size_t, T*, cudaStream_t);                             \
-  template cudaError_t TanhBackward(const T*, const T*, size_t, T*, cudaStream_t);           \
   template cudaError_t Add(const T*, size_t, T*, cudaStream_t);
 PENSTOCK_INSTANTIATE(float)
 PENSTOCK_INSTANTIATE(Bf16)

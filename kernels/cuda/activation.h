@@ -1,4 +1,4 @@
-// reference/activation.h on the GPU.
+// GELU and sums of reference/activation.h on the GPU; tanh is a part of score.h.
 //
 // T is float or Bf16; sums and functions are taken in float. Arrays are device memory at multiples
 // of 16 bytes (else cudaErrorInvalidValue). Work is queued on `stream`; nothing is allocated and
@@ -23,13 +23,6 @@ cudaError_t Gelu(const T* x, GeluForm form, size_t count, T* y, cudaStream_t str
 template <typename T>
 cudaError_t GeluBackward(const T* dy, const T* x, GeluForm form, size_t count, T* dx,
                          cudaStream_t stream);
-
-template <typename T>
-cudaError_t Tanh(const T* x, size_t count, T* y, cudaStream_t stream);
-
-// From the output y; dx may be dy.
-template <typename T>
-cudaError_t TanhBackward(const T* dy, const T* y, size_t count, T* dx, cudaStream_t stream);
 
 // sum += addend.
 template <typename T>

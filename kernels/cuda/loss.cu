@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "kernels/cuda/block_sum.h"
 #include "kernels/cuda/geometry.h"
 #include "kernels/numeric/bf16.h"
 #include "kernels/simt/items.h"
@@ -10,23 +9,6 @@
 
 namespace penstock::cuda {
 namespace {
-
-// One block sums everything: a batch is some ten thousand values.
-constexpr simt::Grid kSumGrid = {.threads = 1024, .shared = kSumBlockShared};
-
-template <typename T>
-PENSTOCK_KERNEL void SquaredErrorKernel(const T* prediction, const float* target,
-                                        const float* weight, size_t rows, double* sum,
-                                        T* dprediction) {
-  double squares = 0;
-  for (size_t r = simt::Thread(); r < rows; r += simt::Threads()) {
-    const float w = weight[r], error = w == 0 ? 0.0f : ToFloat(prediction[r]) - target[r];
-    squares += static_cast<double>(error) * static_cast<double>(error);
-    dprediction[r] = FromFloat<T>(2.0f * error * w);
-  }
-  squares = SumBlock(squares);
-  if (simt::Thread() == 0) *sum = squares;
-}
 
 // A warp takes a row: the number of this thread's warp in its grid, and how many the grid has.
 PENSTOCK_DEVICE size_t FirstRow() { return simt::FirstItem() / simt::kWarp; }
@@ -122,13 +104,6 @@ simt::Grid WarpsFor(size_t rows) {
 }  // namespace
 
 template <typename T>
-cudaError_t SquaredError(const T* prediction, const float* target, const float* weight, size_t rows,
-                         double* sum, T* dprediction, cudaStream_t stream) {
-  return simt::Launch(SquaredErrorKernel<T>, kSumGrid, stream, prediction, target, weight, rows,
-                      sum, dprediction);
-}
-
-template <typename T>
 cudaError_t Classify(const T* logits, const float* targets, size_t samples, size_t classes,
                      size_t stride, float* results, cudaStream_t stream) {
   if (!AreClasses(classes, stride)) return cudaErrorInvalidValue;
@@ -146,8 +121,6 @@ cudaError_t SoftmaxCrossEntropyBackward(const T* logits, const float* targets, c
 }
 
 #define PENSTOCK_INSTANTIATE(T)                                                                  \
-  template cudaError_t SquaredError(const T*, const float*, const float*, size_t, double*, T*,   \
-                                    cudaStream_t);                                               \
   template cudaError_t Classify(const T*, const float*, size_t, size_t, size_t, float*,          \
                                 cudaStream_t);                                                   \
   template cudaError_t SoftmaxCrossEntropyBackward(const T*, const float*, const float*, size_t, \

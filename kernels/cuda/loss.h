@@ -1,4 +1,5 @@
-// reference/loss.h on the GPU. The rules of activation.h hold; any address is good.
+// The cross-entropy of reference/loss.h on the GPU; the squared error's gradient is in score.h. The
+// rules of activation.h hold; any address is good.
 #ifndef PENSTOCK_KERNELS_CUDA_LOSS_H_
 #define PENSTOCK_KERNELS_CUDA_LOSS_H_
 
@@ -8,11 +9,6 @@
 #include "kernels/simt/runtime.h"
 
 namespace penstock::cuda {
-
-// *sum = what reference::SquaredError() returns. Targets and weights are float.
-template <typename T>
-cudaError_t SquaredError(const T* prediction, const float* target, const float* weight, size_t rows,
-                         double* sum, T* dprediction, cudaStream_t stream);
 
 // Classes are at least one and at most 2^24, and no more than `stride`, else cudaErrorInvalidValue.
 // Targets are float: numbers of classes.

@@ -31,22 +31,6 @@ void SquaredErrorBackward(const T* prediction, const T* target, T weight, size_t
   }
 }
 
-// The squared errors' sum, and dprediction of the sum of weight times squared error. All have
-// `rows` values. Rows of weight 0 are padding: nothing else of them is read, they are not in the
-// sum, and their gradient is zero.
-template <typename T>
-double SquaredError(const T* prediction, const T* target, const T* weight, size_t rows,
-                    T* dprediction) {
-  double sum = 0;
-  for (size_t r = 0; r < rows; ++r) {
-    dprediction[r] = T(0);
-    if (weight[r] == T(0)) continue;
-    sum += SquaredErrorSum(prediction + r, target + r, 1);
-    SquaredErrorBackward(prediction + r, target + r, weight[r], 1, dprediction + r);
-  }
-  return sum;
-}
-
 // Whether `target` is the number of a class: whole, and in [0, classes). REQUIRES: T has all of
 // those numbers, as float has up to 2^24.
 template <typename T>
@@ -83,7 +67,8 @@ void Classify(const T* logits, const T* targets, size_t samples, size_t classes,
 
 // dlogits of the sum of weight times the losses of Classify(), zeros from column `classes` on.
 // dlogits (samples, stride), which is not logits, and weight (samples). Samples of weight 0 are
-// padding as above; the gradient of others whose target is no class is NaN.
+// padding: nothing else of them is read, and their gradient is zero. That of others whose target is
+// no class is NaN.
 template <typename T>
 void SoftmaxCrossEntropyBackward(const T* logits, const T* targets, const T* weight, size_t samples,
                                  size_t classes, size_t stride, T* dlogits) {

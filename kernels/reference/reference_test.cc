@@ -211,19 +211,6 @@ TEST(SquaredErrorTest, BackwardMatchesDifferences) {
                  [&] { return 0.25 * SquaredErrorSum(prediction.data(), target.data(), 6); });
 }
 
-TEST(SquaredErrorTest, RowsWithoutWeightAreNotRead) {
-  Values prediction = Noise(4, 1), target = Noise(4, 2), gradient(4, 7.0), expected(4);
-  const Values weight = {0.25, 0, 0.5, 0};
-  prediction[1] = target[3] = std::nan("");
-  const double sum =
-      SquaredError(prediction.data(), target.data(), weight.data(), 4, gradient.data());
-  EXPECT_EQ(sum, SquaredErrorSum(&prediction[0], &target[0], 1) +
-                     SquaredErrorSum(&prediction[2], &target[2], 1));
-  SquaredErrorBackward(&prediction[0], &target[0], 0.25, 1, &expected[0]);
-  SquaredErrorBackward(&prediction[2], &target[2], 0.5, 1, &expected[2]);
-  EXPECT_EQ(gradient, expected);
-}
-
 // The losses of Classify(), each times its weight.
 double WeightedLoss(const Values& logits, const Values& targets, const Values& weight,
                     size_t classes, size_t stride) {

@@ -68,22 +68,6 @@ void CheckGeluTail(Checker& checker, reference::GeluForm form) {
 }
 
 template <typename T>
-void CheckTanh(Checker& checker, size_t count) {
-  Pair<T> a(count);
-  auto expected = a.expected();
-  const auto x = ToDoubles(a.x.initial()), dy = ToDoubles(a.dy.initial());
-  checker.RunTwice([&] { return cuda::Tanh(a.x.data(), count, a.out.data(), nullptr); }, a.out);
-  reference::Tanh(x.data(), count, expected.data());
-  checker.Close("y", a.out.Read(), expected, kBound<T>);
-  const auto y = ToDoubles(a.out.Read());
-  checker.RunTwice(
-      [&] { return cuda::TanhBackward(a.dy.data(), a.out.data(), count, a.dy.data(), nullptr); },
-      a.dy);
-  reference::TanhBackward(dy.data(), y.data(), count, expected.data());
-  checker.Close("dx", a.dy.Read(), expected, kBound<T>);
-}
-
-template <typename T>
 void CheckSum(Checker& checker, size_t count) {
   Pair<T> a(count);
   auto expected = ToDoubles(a.dy.initial());
@@ -97,7 +81,6 @@ void CheckAll(Checker& checker, size_t count) {
   const std::string of = std::string(NameOf<T>()) + "/" + std::to_string(count);
   if (checker.Begin("gelu_tanh/" + of)) CheckGelu<T>(checker, reference::GeluForm::kTanh, count);
   if (checker.Begin("gelu_erf/" + of)) CheckGelu<T>(checker, reference::GeluForm::kErf, count);
-  if (checker.Begin("tanh/" + of)) CheckTanh<T>(checker, count);
   if (checker.Begin("sum/" + of)) CheckSum<T>(checker, count);
 }
 

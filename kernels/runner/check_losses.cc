@@ -5,33 +5,11 @@
 namespace penstock::runner {
 namespace {
 
-// Every third row is padding: without a weight, and never read.
+// Every third row is padding: without a weight.
 std::vector<float> Weights(size_t rows) {
   auto weights = Noise<float>(rows, 3);
   for (size_t r = 1; r < rows; r += 3) weights[r] = 0;
   return weights;
-}
-
-template <typename T>
-void CheckSquaredError(Checker& checker, size_t rows) {
-  DeviceArray<T> prediction(Noise<T>(rows, 1)), gradient(std::vector<T>(rows, FromFloat<T>(7)));
-  std::vector<float> targets = Noise<float>(rows, 2);
-  for (size_t r = 1; r < rows; r += 3) targets[r] = NAN;
-  DeviceArray<float> target(targets), weight(Weights(rows));
-  DeviceArray<double> sum(1);
-  checker.RunTwice(
-      [&] {
-        return cuda::SquaredError(prediction.data(), target.data(), weight.data(), rows, sum.data(),
-                                  gradient.data(), nullptr);
-      },
-      sum, gradient);
-  const auto p = ToDoubles(prediction.initial()), t = ToDoubles(target.initial()),
-             w = ToDoubles(weight.initial());
-  std::vector<double> expected(rows);
-  const double loss = reference::SquaredError(p.data(), t.data(), w.data(), rows, expected.data());
-  checker.Close("dprediction", gradient.Read(), expected, kRounding<T> + 4 * kRounding<float>);
-  // Differences are rounded to float; their squares and sum are not.
-  checker.Close("sum", sum.Read(), {loss}, 4 * kRounding<float>);
 }
 
 // Up to `size`; NaNs in the columns from `classes` on.
@@ -147,7 +125,7 @@ void CheckRefused(Checker& checker, size_t classes, size_t stride) {
 template <typename T>
 void CheckScore(Checker& checker, size_t rows, size_t stride, double size = 1) {
   DeviceArray<T> scores(Noise<T>(rows * stride, 1, size)), dscores(rows * stride);
-  DeviceArray<float> prediction(rows), target(Noise<float>(rows, 2)), weight(Noise<float>(rows, 3));
+  DeviceArray<float> prediction(rows), target(Noise<float>(rows, 2)), weight(Weights(rows));
   checker.RunTwice(
       [&] { return cuda::Score(scores.data(), stride, rows, prediction.data(), nullptr); },
       prediction);
@@ -169,10 +147,6 @@ void CheckScore(Checker& checker, size_t rows, size_t stride, double size = 1) {
 template <typename T>
 void CheckAll(Checker& checker) {
   const std::string of = NameOf<T>();
-  if (checker.Begin("loss_squared_error/" + of)) {
-    CheckSquaredError<T>(checker, 1);
-    CheckSquaredError<T>(checker, 2500);
-  }
   if (checker.Begin("loss_score/" + of)) {
     CheckScore<T>(checker, 1, 8);
     CheckScore<T>(checker, 300, 8);
