@@ -18,6 +18,11 @@ struct AttentionShape {
   size_t heads = 0;
   size_t head_dim = 0;
   size_t width() const { return heads * head_dim; }
+
+  // REQUIRES: heads that divide the width.
+  static AttentionShape OfWidth(size_t samples, size_t tokens, size_t heads, size_t width) {
+    return {samples, tokens, heads, width / heads};
+  }
 };
 
 // What attention may have besides queries, keys and values.

@@ -76,10 +76,7 @@ struct BlockMemory {
 };
 
 inline reference::AttentionShape AttentionShapeOf(const OpShape& shape, size_t samples) {
-  return {.samples = samples,
-          .tokens = shape.rows_per_sample,
-          .heads = shape.heads,
-          .head_dim = shape.in / shape.heads};
+  return reference::AttentionShape::OfWidth(samples, shape.rows_per_sample, shape.heads, shape.in);
 }
 
 }  // namespace penstock

@@ -21,11 +21,8 @@
 namespace penstock {
 namespace {
 
-cuda::AttentionShape AttentionShapeOf(const DeviceOp& op) {
-  return {.samples = op.samples,
-          .tokens = op.rows / op.samples,
-          .heads = op.heads,
-          .head_dim = op.in / op.heads};
+cuda::AttentionShape HeadsOf(const DeviceOp& op) {
+  return cuda::AttentionShape::OfWidth(op.samples, op.rows / op.samples, op.heads, op.in);
 }
 
 // Operands but for what a dropout draws from.
@@ -80,10 +77,10 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
     case DeviceOpKind::kLayerNormBackward:
       return LaunchNormBackward<T>(op, stream);
     case DeviceOpKind::kAttention:
-      return cuda::Attention<T>(op.at<T>(0), AttentionShapeOf(op), op.at<T>(1),
-                                AttentionOptionsOf(op, 2), stream);
+      return cuda::Attention<T>(op.at<T>(0), HeadsOf(op), op.at<T>(1), AttentionOptionsOf(op, 2),
+                                stream);
     case DeviceOpKind::kAttentionBackward:
-      return cuda::AttentionBackward<T>(op.at<T>(0), op.at<T>(1), AttentionShapeOf(op), op.at<T>(2),
+      return cuda::AttentionBackward<T>(op.at<T>(0), op.at<T>(1), HeadsOf(op), op.at<T>(2),
                                         AttentionOptionsOf(op, 3), FloatsIfAny(op, 4),
                                         static_cast<float*>(op.workspace.at), stream);
     case DeviceOpKind::kGelu:
@@ -141,7 +138,7 @@ size_t KernelWorkspace(const DeviceOp& op) {
       return cuda::LayerNormWorkspace(op.rows, op.in) * sizeof(float);
     case DeviceOpKind::kAttentionBackward:
       if (OperandsOf(op) <= 4) return 0;
-      return cuda::AttentionBiasWorkspace(AttentionShapeOf(op)) * sizeof(float);
+      return cuda::AttentionBiasWorkspace(HeadsOf(op)) * sizeof(float);
     case DeviceOpKind::kColumnSums:
       return cuda::ColumnSumWorkspace(op.rows, op.in) * sizeof(float);
     case DeviceOpKind::kGradientNorm:
