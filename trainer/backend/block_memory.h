@@ -20,6 +20,7 @@ struct BlockMemory {
   const uint16_t* rounded_parameters = nullptr;  // As bfloat16, where a backend keeps them.
   T* gradients = nullptr;
   T* activations = nullptr;
+  T* scratch = nullptr;  // What an executor needs besides, for one operation at a time.
   const T* targets = nullptr;
   T* predictions = nullptr;
   const void* input = nullptr;

@@ -1,8 +1,6 @@
 #include "trainer/backend/cpu/attention_products.h"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "absl/functional/function_ref.h"
 
@@ -27,6 +25,10 @@ void ForHeads(const AttentionShape& shape, absl::FunctionRef<void(size_t b, size
   }
 }
 
+// Floats of a head's tokens, and of its probabilities.
+size_t RowsOf(const AttentionShape& shape) { return shape.tokens * shape.head_dim; }
+size_t SquareOf(const AttentionShape& shape) { return shape.tokens * shape.tokens; }
+
 // Of a head's output, in the matrix of all.
 size_t OutputOf(const AttentionShape& shape, size_t b, size_t h) {
   return b * shape.tokens * shape.width() + h * shape.head_dim;
@@ -47,51 +49,59 @@ void AttentionProducts::DropOut(const Head& head, const float* p, float* y) cons
   kernels_.drop_out(p, head.options.dropout, head.options.key, head.first_index, count, y);
 }
 
+size_t AttentionProducts::ForwardScratch(const AttentionShape& shape) {
+  return RowsOf(shape) + SquareOf(shape);
+}
+
+size_t AttentionProducts::BackwardScratch(const AttentionShape& shape, const Dropout& dropout) {
+  return RowsOf(shape) + (dropout.active() ? 3 : 2) * SquareOf(shape);
+}
+
 void AttentionProducts::Forward(const float* qkv, const AttentionShape& shape,
-                                const reference::AttentionOptions<float>& options,
+                                const reference::AttentionOptions<float>& options, float* scratch,
                                 float* out) const {
-  std::vector<float> p(shape.tokens * shape.tokens), rows(shape.tokens * shape.head_dim);
+  float *rows = scratch, *p = rows + RowsOf(shape);
   ForHeads(shape, [&](size_t b, size_t h) {
     const Head head(qkv, shape, options, b, h);
-    Probabilities(head, p.data());
-    if (options.dropout.active()) DropOut(head, p.data(), p.data());
-    Gemm(gemm_, shape.tokens, shape.head_dim, shape.tokens, {p.data(), shape.tokens},
-         {head.v, head.stride}, /*accumulate=*/false, rows.data());
-    PutRows(rows.data(), shape, 1.0f, shape.width(), out + OutputOf(shape, b, h));
+    Probabilities(head, p);
+    if (options.dropout.active()) DropOut(head, p, p);
+    Gemm(gemm_, shape.tokens, shape.head_dim, shape.tokens, {p, shape.tokens},
+         {head.v, head.stride}, /*accumulate=*/false, rows);
+    PutRows(rows, shape, 1.0f, shape.width(), out + OutputOf(shape, b, h));
   });
 }
 
 void AttentionProducts::Backward(const float* qkv, const float* dout, const AttentionShape& shape,
-                                 const reference::AttentionOptions<float>& options, float* dqkv,
-                                 float* dbias) const {
+                                 const reference::AttentionOptions<float>& options, float* scratch,
+                                 float* dqkv, float* dbias) const {
   const size_t tokens = shape.tokens, width = shape.width(), d = shape.head_dim;
   const float scale = 1.0f / std::sqrt(static_cast<float>(d));
-  std::vector<float> p(tokens * tokens), dp(tokens * tokens), rows(tokens * d);
-  std::vector<float> dropped(options.dropout.active() ? tokens * tokens : 0);
+  float *rows = scratch, *p = rows + RowsOf(shape), *dp = p + SquareOf(shape);
+  float* dropped = dp + SquareOf(shape);  // Memory only where values are left out.
   ForHeads(shape, [&](size_t b, size_t h) {
     const Head head(qkv, shape, options, b, h);
     const float* g = dout + OutputOf(shape, b, h);
     float *dq = dqkv + (head.q - qkv), *dk = dq + width, *dv = dk + width;
-    Probabilities(head, p.data());
+    Probabilities(head, p);
     Gemm(gemm_, tokens, tokens, d, {g, width}, {head.v, head.stride, Transpose::kYes},
-         /*accumulate=*/false, dp.data());
-    const float* weights = p.data();
+         /*accumulate=*/false, dp);
+    const float* weights = p;
     if (options.dropout.active()) {
-      DropOut(head, p.data(), dropped.data());
-      DropOut(head, dp.data(), dp.data());
-      weights = dropped.data();
+      DropOut(head, p, dropped);
+      DropOut(head, dp, dp);
+      weights = dropped;
     }
     Gemm(gemm_, tokens, d, tokens, {weights, tokens, Transpose::kYes}, {g, width},
-         /*accumulate=*/false, rows.data());
-    PutRows(rows.data(), shape, 1.0f, head.stride, dv);
-    kernels_.softmax_backward(p.data(), tokens, tokens, dp.data());
-    if (dbias != nullptr) kernels_.add(dp.data(), tokens * tokens, dbias + h * tokens * tokens);
-    Gemm(gemm_, tokens, d, tokens, {dp.data(), tokens}, {head.k, head.stride},
-         /*accumulate=*/false, rows.data());
-    PutRows(rows.data(), shape, scale, head.stride, dq);
-    Gemm(gemm_, tokens, d, tokens, {dp.data(), tokens, Transpose::kYes}, {head.q, head.stride},
-         /*accumulate=*/false, rows.data());
-    PutRows(rows.data(), shape, scale, head.stride, dk);
+         /*accumulate=*/false, rows);
+    PutRows(rows, shape, 1.0f, head.stride, dv);
+    kernels_.softmax_backward(p, tokens, tokens, dp);
+    if (dbias != nullptr) kernels_.add(dp, tokens * tokens, dbias + h * tokens * tokens);
+    Gemm(gemm_, tokens, d, tokens, {dp, tokens}, {head.k, head.stride},
+         /*accumulate=*/false, rows);
+    PutRows(rows, shape, scale, head.stride, dq);
+    Gemm(gemm_, tokens, d, tokens, {dp, tokens, Transpose::kYes}, {head.q, head.stride},
+         /*accumulate=*/false, rows);
+    PutRows(rows, shape, scale, head.stride, dk);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "trainer/backend/cpu/block_executor.h"
 
+#include <algorithm>
+
 #include "trainer/backend/reference_backend.h"
 #include "trainer/model/model_config.h"
 
@@ -11,9 +13,24 @@ bool IsOfBoards(const OpShape& shape) {
   return shape.rows_per_sample == kBoardTokens && !shape.dropout.active();
 }
 
+size_t ScratchOf(const Op& op) {
+  const bool forward = op.kind == OpKind::kAttention;
+  if (!forward && op.kind != OpKind::kAttentionBackward) return 0;
+  if (IsOfBoards(op.shape)) return 0;
+  const reference::AttentionShape shape = AttentionShapeOf(op.shape, /*samples=*/1);
+  return forward ? AttentionProducts::ForwardScratch(shape)
+                 : AttentionProducts::BackwardScratch(shape, op.shape.dropout);
+}
+
 bool IsErf(const OpShape& shape) { return shape.gelu == reference::GeluForm::kErf; }
 
 }  // namespace
+
+size_t ScratchOf(const StepProgram& program) {
+  size_t most = 0;
+  for (const Op& op : program.ops) most = std::max(most, ScratchOf(op));
+  return most;
+}
 
 void BlockExecutor::Run(const BlockMemory<float>& memory, size_t samples, size_t first,
                         size_t last) const {
@@ -72,14 +89,15 @@ void BlockExecutor::RunOp(const Op& op, const BlockMemory<float>& memory, size_t
                                   at(1));
       }
       return products_.Forward(at(0), AttentionShapeOf(shape, samples),
-                               memory.AttentionOptionsOf(op, if_any(2)), at(1));
+                               memory.AttentionOptionsOf(op, if_any(2)), memory.scratch, at(1));
     case OpKind::kAttentionBackward:
       if (IsOfBoards(shape)) {
         return kernels_.attention_backward(at(0), if_any(3), at(1), samples, shape.heads,
                                            shape.in / shape.heads, at(2), if_any(4));
       }
       return products_.Backward(at(0), at(1), AttentionShapeOf(shape, samples),
-                                memory.AttentionOptionsOf(op, if_any(3)), at(2), if_any(4));
+                                memory.AttentionOptionsOf(op, if_any(3)), memory.scratch, at(2),
+                                if_any(4));
     case OpKind::kGelu:
       return (IsErf(shape) ? kernels_.gelu_erf : kernels_.gelu)(at(0), rows * shape.in, at(1));
     case OpKind::kGeluBackward:

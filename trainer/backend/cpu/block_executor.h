@@ -12,6 +12,9 @@
 
 namespace penstock {
 
+// Floats of BlockMemory::scratch that a BlockExecutor of the program needs.
+size_t ScratchOf(const StepProgram& program);
+
 // Borrows the kernels and the program. Thread-compatible; several threads may run one executor on
 // memories that share nothing but parameters.
 class BlockExecutor {

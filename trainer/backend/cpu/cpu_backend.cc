@@ -73,6 +73,7 @@ CpuBackend::CpuBackend(const ModelConfig& config, const CpuBackendOptions& optio
              options.fast_reduction ? options.wire : WireFloat::kFp32),
       state_(table_.arena_size()),
       activations_(pool_->threads()),
+      scratch_(pool_->threads()),
       bucket_floats_(options.bucket_floats) {}
 
 absl::Status CpuBackend::StartExchange() {
@@ -98,7 +99,7 @@ const StepProgram& CpuBackend::ProgramFor(Purpose purpose, InputFormat format) {
   if (program == nullptr) {
     auto* build = purpose == Purpose::kTraining ? BuildTraining : BuildInference;
     program = std::make_unique<StepProgram>(build(config_, table_, format, block_rows_));
-    ReserveActivations(*program);
+    ReserveMemory(*program);
   }
   return *program;
 }
@@ -110,10 +111,12 @@ void CpuBackend::FindGradients(const StepProgram& program) {
   found_in_ = &program;
 }
 
-void CpuBackend::ReserveActivations(const StepProgram& program) {
-  for (std::vector<float>& arena : activations_) {
-    arena.resize(std::max(arena.size(), program.activation_size));
-  }
+void CpuBackend::ReserveMemory(const StepProgram& program) {
+  auto reserve = [](std::vector<std::vector<float>>& arenas, size_t size) {
+    for (std::vector<float>& arena : arenas) arena.resize(std::max(arena.size(), size));
+  };
+  reserve(activations_, program.activation_size);
+  reserve(scratch_, ScratchOf(program));
 }
 
 CpuBackend::Part CpuBackend::PartOf(const BatchRows& rows, size_t global_rows) const {
@@ -131,6 +134,7 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
       .parameters = state_.parameters.data(),
       .rounded_parameters = rounded_.empty() ? nullptr : rounded_.data(),
       .activations = activations_[worker].data(),
+      .scratch = scratch_[worker].data(),
       .loss_weight = 1.0f / static_cast<float>(part.global_rows * part.batches),
       .random_key = part.random_key};
   if (gradients != nullptr) {
@@ -201,15 +205,16 @@ void CpuBackend::RunShards(const StepProgram& program, const Part& part, float* 
 std::vector<MemoryUse> CpuBackend::MemoryUses(InputFormat format, size_t global_rows) {
   const StepProgram& program = ProgramFor(Purpose::kTraining, format);
   const uint64_t arena = table_.arena_size() * sizeof(float);
+  const uint64_t scratch = ScratchOf(program) * sizeof(float);
   const uint64_t activations = program.activation_size * sizeof(float);
   const bool rounds = gemm_ == GemmEngine::kOneDnnBf16;
   return {{"parameters", rounds ? arena + arena / 2 : arena, rounds ? "in fp32 and bf16" : ""},
           {"moments", 2 * arena, ""},
           {"gradients", merge_.num_shards() * arena,
            absl::StrCat(merge_.num_shards(), " of ", shards_, " virtual shards")},
-          {"activations", threads() * activations,
+          {"activations", threads() * (activations + scratch),
            absl::StrCat(threads(), threads() == 1 ? " thread of " : " threads of ", block_rows_,
-                        " samples at a time")},
+                        " samples at a time", scratch > 0 ? ", with attention's scratch" : "")},
           {"predictions", (results() + 1) * global_rows * sizeof(float), "and targets"}};
 }
 

@@ -131,7 +131,8 @@ class CpuBackend final : public Backend {
   absl::StatusOr<double> RunBatch(const BatchRows& rows, const UpdateOptions& update, bool last);
   // The loss over the rows of all ranks.
   absl::StatusOr<double> GatherLoss(const Part& part);
-  void ReserveActivations(const StepProgram& program);
+  // Of each worker: activations and scratch.
+  void ReserveMemory(const StepProgram& program);
   // Where the gradients of a training's program are: once, as long as it is the same.
   void FindGradients(const StepProgram& program);
 
@@ -161,6 +162,7 @@ class CpuBackend final : public Backend {
   bool parameters_are_rounded_ = false;          // Those of now.
   std::vector<float> gradients_;                 // (V / R, arena)
   std::vector<std::vector<float>> activations_;  // One arena a worker.
+  std::vector<std::vector<float>> scratch_;      // And one BlockMemory::scratch.
   std::vector<float> predictions_, targets_;     // Of all ranks' rows.
   std::span<const float> own_predictions_;
   size_t accumulated_ = 0;  // Batches whose gradients wait for the update.

@@ -13,11 +13,13 @@
 #include "trainer/backend/testing/boards.h"
 #include "trainer/backend/testing/images.h"
 #include "trainer/backend/testing/reference_model.h"
+#include "trainer/step/model_program.h"
 
 namespace penstock {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 const ModelConfig kSmall{"small", 2, 32, 2, 48};
 const ModelConfig kBiased{"small", 2, 32, 2, 48, /*attention_bias=*/true};
@@ -343,6 +345,20 @@ TEST(CpuBackendTest, StopsOnAGradientTooLargeToSquare) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("norm")));
   EXPECT_EQ(backend->state().step, 0u);
   EXPECT_THAT(backend->state().v, testing::Each(0.0f));
+}
+
+// Of each thread: 9 tokens in heads of 32, three matrices of 9 by 9.
+TEST(CpuBackendTest, TheMemoryOfImagesHasAttentionsScratch) {
+  const ModelConfig config = TinyVit();
+  auto backend = MakeBackend(config);
+  const StepProgram program =
+      BuildTraining(config, backend->table(), ImagesOf(config.side), backend->block_rows());
+  const MemoryUse activations = backend->MemoryUses(ImagesOf(config.side), 8)[3];
+  EXPECT_EQ(activations.what, "activations");
+  EXPECT_EQ(activations.bytes, 2 * (program.activation_size + 9 * 32 + 3 * 9 * 9) * sizeof(float));
+  EXPECT_THAT(activations.detail, HasSubstr("scratch"));
+  EXPECT_THAT(MakeBackend(kSmall)->MemoryUses(kPackedBoards, 8)[3].detail,
+              Not(HasSubstr("scratch")));
 }
 
 TEST(CpuBackendTest, RefusesAStepWithoutRows) {
