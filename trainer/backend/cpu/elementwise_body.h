@@ -183,6 +183,13 @@ PENSTOCK_INLINE void GeluBackwardAll(const float* x, size_t count, float* dy) {
   for (size_t j = i; j < count; ++j) dy[j] = gradient[j - i];
 }
 
+template <typename Vec>
+PENSTOCK_INLINE void ExpBelow(float largest, const float* x, Vec& e) {
+  Load(x, e);
+  e -= largest;
+  Exp(e);
+}
+
 // One row of a softmax of s * scale + bias, in place; `bias` may be null.
 template <typename Vec>
 PENSTOCK_INLINE void SoftmaxRow(float* s, const float* bias, float scale, size_t columns) {
@@ -194,15 +201,20 @@ PENSTOCK_INLINE void SoftmaxRow(float* s, const float* bias, float scale, size_t
   Vec sums{};
   size_t i = 0;
   for (; i + kLanes <= columns; i += kLanes) {
-    Vec v;
-    Load(s + i, v);
-    v -= largest;
-    Exp(v);
-    sums += v;
-    Store(v, s + i);
+    Vec e;
+    ExpBelow(largest, s + i, e);
+    sums += e;
+    Store(e, s + i);
   }
   float sum = Sum(sums);
-  for (; i < columns; ++i) sum += s[i] = std::exp(s[i] - largest);
+  if (i < columns) {
+    alignas(64) float tail[kLanes] = {};
+    for (size_t j = i; j < columns; ++j) tail[j - i] = s[j];
+    Vec e;
+    ExpBelow(largest, tail, e);
+    Store(e, tail);
+    for (size_t j = i; j < columns; ++j) sum += s[j] = tail[j - i];
+  }
   for (size_t j = 0; j < columns; ++j) s[j] *= 1.0f / sum;
 }
 
