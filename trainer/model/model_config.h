@@ -43,8 +43,9 @@ struct ModelConfig {
   bool flatten = false;           // The head reads all tokens side by side, not their mean.
   bool gelu_twice = false;        // After both layers of the MLP.
 
-  // What training leaves out, at random: of attention's probabilities and behind each GELU of a
-  // block; and of what each layer of the head reads.
+  // Shares that training leaves out, at random: of attention's probabilities and of what both
+  // layers of a block's MLP give, behind their GELU where there is one; and of what each layer of
+  // the head reads.
   double dropout = 0;
   double head_dropout = 0;
 

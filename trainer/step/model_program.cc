@@ -133,8 +133,11 @@ class Builder {
     shape.site = site;
     return shape;
   }
+  OpShape LogitShape(size_t columns) const {
+    return {.rows_per_sample = 1, .in = columns, .classes = config_.classes};
+  }
   OpShape ScoreShape(size_t columns) const {
-    return {.rows_per_sample = 1, .in = columns, .out = columns, .classes = config_.classes};
+    return {.rows_per_sample = 1, .in = 1, .out = columns};
   }
   Dropout DropoutOf(double rate) const { return trains_ ? Dropout::OfRate(rate) : Dropout{}; }
   uint32_t SiteOf(size_t layer, uint32_t of_block) const {
@@ -279,15 +282,15 @@ void Builder::Forward(InputFormat format) {
   ForwardHead();
   const HeadLayer& last = head_.back();
   predictions_ = Add("predictions", Arena::kPredictions, 0, program_.rows * config_.results());
-  const OpShape shape = ScoreShape(OutOf(last.name));
+  const size_t columns = OutOf(last.name);
   if (trains_ || config_.is_image()) {
     targets_ = Add("targets", Arena::kTargets, 0, program_.rows);
   }
   if (config_.is_image()) {
-    return Emit(OpKind::kClassify, shape, {{last.y, kR}, {targets_, kR}, {predictions_, kW}});
+    return Emit(OpKind::kClassify, LogitShape(columns),
+                {{last.y, kR}, {targets_, kR}, {predictions_, kW}});
   }
-  Emit(OpKind::kTanh, {.rows_per_sample = 1, .in = 1, .out = shape.out},
-       {{last.y, kR}, {predictions_, kW}});
+  Emit(OpKind::kTanh, ScoreShape(columns), {{last.y, kR}, {predictions_, kW}});
 }
 
 void Builder::WeightBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens) {
@@ -362,12 +365,12 @@ BufferId Builder::LossBackward() {
   const size_t columns = OutOf(head_.back().name);
   if (config_.is_image()) {
     const BufferId dlogits = Activation("d logits", columns);
-    Emit(OpKind::kCrossEntropyBackward, ScoreShape(columns),
+    Emit(OpKind::kCrossEntropyBackward, LogitShape(columns),
          {{y, kR}, {targets_, kR}, {dlogits, kW}});
     return dlogits;
   }
   const BufferId dscore = Activation("d score", columns);
-  const OpShape shape{.rows_per_sample = 1, .in = 1, .out = columns};
+  const OpShape shape = ScoreShape(columns);
   Emit(OpKind::kSquaredErrorBackward, shape, {{predictions_, kR}, {targets_, kR}, {dscore, kW}});
   Emit(OpKind::kTanhBackward, shape, {{predictions_, kR}, {dscore, kRw}});
   return dscore;

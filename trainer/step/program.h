@@ -84,14 +84,20 @@ enum class OpKind : uint8_t {
 // What an operation needs besides its operands; zero where it has no meaning.
 struct OpShape {
   size_t rows_per_sample = 0;  // Rows of the matrices: one a token, or 1.
-  size_t in = 0;               // Columns of the input; dim of a norm; width of attention.
-  size_t out = 0;              // Of the score's operations: values of a row of scores.
-  size_t heads = 0;
-  size_t patch = 0;    // Side of a patch.
-  size_t classes = 0;  // Of `in` columns of logits.
+  // Columns of the matrices, padding included. Of linear operations: of x, forward and backward. Of
+  // attention: of all heads side by side, a third of qkv's. Of kTanh, kSquaredErrorBackward and
+  // kTanhBackward: 1, the score.
+  size_t in = 0;
+  // Of linear operations: columns of y. Of kTanh, kSquaredErrorBackward and kTanhBackward: columns
+  // of a row of scores, of which all but the first are padding. The references take 1 alone.
+  size_t out = 0;
+  size_t heads = 0;    // Of attention.
+  size_t patch = 0;    // Of kPatchImages: side of a patch, in pixels.
+  size_t classes = 0;  // Of kClassify and kCrossEntropyBackward: columns of logits but for padding.
   float epsilon = 0;   // Of norms.
+  // Of kGelu and kGeluBackward. What is joined with a linear operation is the tanh form.
   reference::GeluForm gelu = reference::GeluForm::kTanh;
-  Dropout dropout = {};  // Of attention's probabilities, or of all values.
+  Dropout dropout = {};  // Of attention's probabilities, or of all values of kDropout.
   uint32_t site = 0;     // Of a dropout: which of the program's it is.
 };
 

@@ -72,11 +72,11 @@ struct DeviceOp {
   size_t samples = 0;
   size_t rows = 0;   // Of matrices.
   size_t in = 0;     // Columns of the input, padding included.
-  size_t out = 0;    // Columns of the output.
+  size_t out = 0;    // Columns of the output; of kScore, of the scores that it reads.
   size_t heads = 0;  // Their width is in / heads.
   size_t count = 0;
   size_t patch = 0;
-  size_t classes = 0;
+  size_t classes = 0;  // Of the `in` columns of logits.
   float epsilon = 0;
   reference::GeluForm gelu = reference::GeluForm::kTanh;
   Dropout dropout = {};  // Active: the last operand is what it draws from.
