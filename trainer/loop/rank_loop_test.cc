@@ -1,10 +1,12 @@
 // The training loop on several ranks, which are threads here.
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
@@ -208,6 +210,25 @@ TEST_F(RankLoopTest, RankZeroSavesForAll) {
   });
   for (const Outcome& rank : ranks) ASSERT_OK(rank.summary);
   EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(3)));  // After steps 3, 6 and 7.
+}
+
+TEST_F(RankLoopTest, NoRankLeavesADivergenceBeforeAllHaveReportedIt) {
+  std::atomic<size_t> reports = 0;
+  const Adapt adapt = [&](size_t rank, TrainLoopOptions& options) {
+    options.schedule.peak = 1e30;
+    options.on_divergence = [&reports, rank](const Divergence&) {
+      if (rank == 1) absl::SleepFor(absl::Milliseconds(50));
+      ++reports;
+      return "";
+    };
+  };
+  RunRanks(2, [&](RankGroup& group) {
+    const Outcome own = TrainOne(group.communicator(), adapt);
+    EXPECT_EQ(reports, 2u) << group.info().rank;
+    EXPECT_THAT(own.summary,
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("training diverged")));
+    group.Fail(own.summary.status());
+  });
 }
 
 TEST_F(RankLoopTest, WeightsThatDifferAreNotSaved) {

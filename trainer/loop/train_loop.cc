@@ -203,7 +203,9 @@ absl::Status TrainLoop::TrainOn(const PipelinedBatch& next, StepReport& report) 
   return absl::OkStatus();
 }
 
-absl::Status TrainLoop::Diverged(const absl::Status& status, const InputBatch& batch) const {
+// All ranks see it in the same batch. The first to leave has the others told that it failed: none
+// does before all have listed their rows.
+absl::Status TrainLoop::Diverged(const absl::Status& status, const InputBatch& batch) {
   const std::string where =
       absl::StrCat("training on the ", batch.rows, " rows from position ", batch.first_position);
   if (!absl::IsFailedPrecondition(status) || !options_.on_divergence) {
@@ -211,6 +213,7 @@ absl::Status TrainLoop::Diverged(const absl::Status& status, const InputBatch& b
   }
   const std::string note =
       options_.on_divergence({info_.step, batch, backend_.predictions(), status.message()});
+  ranks_.Barrier().IgnoreError();  // A rank that was lost meanwhile is not why this one ends.
   return absl::FailedPreconditionError(absl::StrCat(where, ": ", status.message(), note));
 }
 

@@ -95,7 +95,8 @@ struct TrainLoopOptions {
 
   std::function<void(const StepReport&)> on_step = {};
   std::function<void(uint64_t step, const Evaluation&)> on_evaluation = {};
-  // Told of the batch that a training diverges on; what it returns is added to the error.
+  // Told of the batch that a training diverges on; what it returns is added to the error. No rank
+  // ends before it has returned on all.
   std::function<std::string(const Divergence&)> on_divergence = {};
   StepRecorder* recorder = nullptr;  // Null: one of the loop's own.
   // Asked between steps, and between the batches of an evaluation. What is in progress, a step or
@@ -141,7 +142,7 @@ class TrainLoop {
   absl::Status EvaluationDiverged(const Evaluation& evaluation);
   // Keeps the best, and counts how often in a row there was none better.
   absl::Status Judge(const Evaluation& evaluation);
-  absl::Status Diverged(const absl::Status& status, const InputBatch& batch) const;
+  absl::Status Diverged(const absl::Status& status, const InputBatch& batch);
   using SaveMethod = absl::Status (CheckpointFolder::*)(const CheckpointInfo&,
                                                         const ParameterTable&,
                                                         const TrainState&) const;
