@@ -36,7 +36,7 @@ cudaError_t DropOut(const T* x, const Dropout& dropout, const DropoutDraw* draw,
                       dropout, draw, width, count, y);
 }
 
-#define PENSTOCK_INSTANTIATE(T)                                                                 \
+#define PENSTOCK_INSTANTIATE(T)                                                                  \
   template cudaError_t DropOut(const T*, const Dropout&, const DropoutDraw*, size_t, size_t, T*, \
                                cudaStream_t);
 PENSTOCK_INSTANTIATE(float)

@@ -39,8 +39,7 @@ struct Case {
         workspace(with_bias.empty() ? 0 : cuda::AttentionBiasWorkspace(s)),
         draw(std::vector<DropoutDraw>{{kKey, kFirstSample}}),
         host_bias(ToDoubles(bias.initial())),
-        options{with_bias.empty() ? nullptr : bias.data(), Dropout::OfRate(dropout),
-                draw.data()},
+        options{with_bias.empty() ? nullptr : bias.data(), Dropout::OfRate(dropout), draw.data()},
         host_options{with_bias.empty() ? nullptr : host_bias.data(), options.dropout, kKey,
                      kFirstSample} {}
 

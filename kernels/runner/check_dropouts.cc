@@ -13,8 +13,7 @@ template <typename T>
 std::vector<T> Expected(const std::vector<T>& x, const Dropout& dropout, size_t width) {
   std::vector<float> values(x.size());
   std::transform(x.begin(), x.end(), values.begin(), [](T value) { return ToFloat(value); });
-  reference::DropOut(values.data(), dropout, kKey, kFirst * width, values.size(),
-                     values.data());
+  reference::DropOut(values.data(), dropout, kKey, kFirst * width, values.size(), values.data());
   std::vector<T> y(x.size());
   std::transform(values.begin(), values.end(), y.begin(),
                  [](float value) { return FromFloat<T>(value); });
@@ -49,8 +48,7 @@ template <typename T>
 void CheckInactive(Checker& checker) {
   DeviceArray<T> x(Noise<T>(37, 1)), y(37);
   checker.RunTwice(
-      [&] { return cuda::DropOut<T>(x.data(), Dropout{}, nullptr, 1, 37, y.data(), nullptr); },
-      y);
+      [&] { return cuda::DropOut<T>(x.data(), Dropout{}, nullptr, 1, 37, y.data(), nullptr); }, y);
   checker.True("a copy, with nothing to draw from", SameBits(y.Read(), x.initial()));
 }
 
@@ -73,8 +71,8 @@ void CheckRefused(Checker& checker) {
   checker.True("an address between vectors",
                cuda::DropOut(x.data() + 1, dropout, draw.data(), 1, 8, x.data(), nullptr) ==
                    cudaErrorInvalidValue);
-  checker.True("nothing to draw from", cuda::DropOut(x.data(), dropout, nullptr, 1, 8, x.data(), nullptr) ==
-                             cudaErrorInvalidValue);
+  checker.True("nothing to draw from", cuda::DropOut(x.data(), dropout, nullptr, 1, 8, x.data(),
+                                                     nullptr) == cudaErrorInvalidValue);
 }
 
 }  // namespace

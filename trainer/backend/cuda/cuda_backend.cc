@@ -38,7 +38,8 @@ StepLists& CudaBackend::ListsOf(const Sent& batch) {
 
 absl::Status CudaBackend::CheckRows(const BatchRows& rows, size_t global_rows) const {
   if (rows.rows > 0 && rows.format != options_.format) {
-    return absl::InvalidArgumentError("a batch of another --dtype or image size than the backend was made for");
+    return absl::InvalidArgumentError(
+        "a batch of another --dtype or image size than the backend was made for");
   }
   if (global_rows <= options_.global_rows) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("a batch of ", global_rows,

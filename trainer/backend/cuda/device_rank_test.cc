@@ -62,8 +62,9 @@ void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome
     const RandomBoards boards(9, step);
     const size_t first = FirstRowOf(ranks.rank(), ranks.size(), 9);
     const size_t last = FirstRowOf(ranks.rank() + 1, ranks.size(), 9);
-    const auto result = backend.Step(boards.rows().Slice(first, last - first),
-                                     {.clip_norm = 0.1, .global_rows = 9, .random_key = 1000 + step});
+    const auto result =
+        backend.Step(boards.rows().Slice(first, last - first),
+                     {.clip_norm = 0.1, .global_rows = 9, .random_key = 1000 + step});
     ASSERT_OK(result.status());
     outcome.losses.push_back(result->loss);
   }
