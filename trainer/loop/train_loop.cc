@@ -203,17 +203,24 @@ absl::Status TrainLoop::TrainOn(const PipelinedBatch& next, StepReport& report) 
   return absl::OkStatus();
 }
 
-// All ranks see it in the same batch. The first to leave has the others told that it failed: none
+// All ranks diverge on the same batch. The first to leave has the others told that it failed: none
 // does before all have listed their rows.
+std::string TrainLoop::ListRecords(const InputBatch& batch, uint64_t step,
+                                   absl::string_view problem) {
+  if (!options_.on_divergence) return "";
+  std::string note;
+  if (batch.rows > 0) {
+    note = options_.on_divergence({step, batch, backend_.predictions(), problem});
+  }
+  ranks_.Barrier().IgnoreError();  // A rank that was lost meanwhile is not why this one ends.
+  return note;
+}
+
 absl::Status TrainLoop::Diverged(const absl::Status& status, const InputBatch& batch) {
   const std::string where =
       absl::StrCat("training on the ", batch.rows, " rows from position ", batch.first_position);
-  if (!absl::IsFailedPrecondition(status) || !options_.on_divergence) {
-    return Annotate(status, where);
-  }
-  const std::string note =
-      options_.on_divergence({info_.step, batch, backend_.predictions(), status.message()});
-  ranks_.Barrier().IgnoreError();  // A rank that was lost meanwhile is not why this one ends.
+  if (!absl::IsFailedPrecondition(status)) return Annotate(status, where);
+  const std::string note = ListRecords(batch, info_.step, status.message());
   return absl::FailedPreconditionError(absl::StrCat(where, ": ", status.message(), note));
 }
 
@@ -313,7 +320,10 @@ absl::Status TrainLoop::SaveBy(SaveMethod save) {
   if (!options_.rank_0_saves && options_.checkpoints == nullptr) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const TrainState* state, backend_.State());
   if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, *state));
-  PENSTOCK_RETURN_IF_ERROR(CheckCanGoOn(backend_.table(), *state));
+  if (const absl::Status good = CheckCanGoOn(backend_.table(), *state); !good.ok()) {
+    const std::string note = ListRecords(pipeline_.current().batch, info_.step - 1, good.message());
+    return absl::FailedPreconditionError(absl::StrCat(good.message(), note));
+  }
   CheckpointInfo info = info_;
   if (options_.gather_cursors) {
     PENSTOCK_ASSIGN_OR_RETURN(info.cursor, options_.gather_cursors(info_.cursor));

@@ -27,7 +27,8 @@
 
 namespace penstock {
 
-// A step whose loss or gradient is not finite; it was not applied. Borrows the batch.
+// A step whose loss or gradient is not finite; it was not applied. Or one that left weights that no
+// step can go on from; they are not saved. Borrows the batch.
 struct Divergence {
   uint64_t step = 0;  // Steps applied before it.
   const InputBatch& batch;
@@ -143,6 +144,9 @@ class TrainLoop {
   // Keeps the best, and counts how often in a row there was none better.
   absl::Status Judge(const Evaluation& evaluation);
   absl::Status Diverged(const absl::Status& status, const InputBatch& batch);
+  // What to tell of the records that the training diverged on; nothing if `batch` is no longer
+  // there.
+  std::string ListRecords(const InputBatch& batch, uint64_t step, absl::string_view problem);
   using SaveMethod = absl::Status (CheckpointFolder::*)(const CheckpointInfo&,
                                                         const ParameterTable&,
                                                         const TrainState&) const;

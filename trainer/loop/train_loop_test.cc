@@ -194,9 +194,17 @@ TEST_F(TrainLoopTest, WeightsThatNoStepCanGoOnFromAreNotSaved) {
   auto good = MakeBackend();
   ASSERT_OK(Train(*good, options));
   options.schedule.peak = 1e38;
+  options.on_divergence = [](const Divergence& divergence) {
+    EXPECT_EQ(divergence.step, 0u);
+    EXPECT_EQ(divergence.batch.rows, 16u);
+    EXPECT_EQ(divergence.predictions.size(), 16u);
+    return std::string("; see over there");
+  };
   auto bad = MakeBackend();
-  EXPECT_THAT(Train(*bad, options), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                             testing::ContainsRegex("after step 1: a weight of")));
+  EXPECT_THAT(Train(*bad, options),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       testing::ContainsRegex("after step 1: a weight of.*; see over there")));
+  options.on_divergence = {};
   options.schedule.peak = 1e-3;
   options.on_step = [&](const StepReport&) { good->state().v[5] = INFINITY; };
   EXPECT_THAT(Train(*good, options), StatusIs(absl::StatusCode::kFailedPrecondition,
