@@ -10,6 +10,7 @@
 #include "trainer/backend/cuda/testing/checking_device.h"
 #include "trainer/backend/cuda/testing/emulated_device.h"
 #include "trainer/backend/testing/boards.h"
+#include "trainer/backend/testing/images.h"
 #include "trainer/backend/testing/reference_model.h"
 #include "trainer/comm/gated_communicator.h"
 #include "trainer/comm/row_gather.h"
@@ -176,6 +177,46 @@ TEST(DeviceFastRanksTest, ThreeRanksAgreeAndAreNearOne) {
     EXPECT_EQ(rank.state.parameters, ranks[0].state.parameters);
     EXPECT_NEAR(rank.losses[1], alone.losses[1], 1e-3);
   }
+}
+
+class DeviceImageRanksTest : public testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Models, DeviceImageRanksTest, testing::Bool(), [](const auto& test) {
+  return test.param ? "WithDropout" : "Pooled";
+});
+
+// Of 3 rows rank 0 has one and rank 1 two: what both leave out is what one would.
+TEST_P(DeviceImageRanksTest, UnevenRanksMatchTheReference) {
+  constexpr uint64_t kKey = 0x9876543210fedcba;
+  const ModelConfig config = GetParam() ? TinyVit() : TinyPooledVit();
+  const RandomImages images(config, 3);
+  ReferenceModel model(config, images.rows(), kKey);
+  const double loss = model.Run();
+  RunRanks(2, [&](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    const size_t first = FirstRowOf(ranks.rank(), 2, 3), count = 1 + ranks.rank();
+    DeviceLog log;
+    ASSERT_OK_AND_ASSIGN(auto backend,
+                         CudaBackend::Create(config,
+                                             {.shards = 2,
+                                              .global_rows = 3,
+                                              .format = ImagesOf(config.side),
+                                              .ranks = &ranks,
+                                              .fast_reduction = true},
+                                             std::make_unique<CheckingDevice>(
+                                                 std::make_unique<EmulatedDevice>(), log)));
+    TrainState start(backend->table().arena_size());
+    start.parameters = InitialParameters(backend->table());
+    ASSERT_OK(backend->SetState(std::move(start)));
+    ASSERT_OK_AND_ASSIGN(
+        const StepResult result,
+        backend->Step(images.rows().Slice(first, count), {.global_rows = 3, .random_key = kKey}));
+    EXPECT_NEAR(result.loss, loss, 2e-6);
+    for (size_t i = 0; i < 2 * count; ++i) {
+      EXPECT_NEAR(backend->predictions()[i], model.predictions[2 * first + i], 4e-6);
+    }
+    EXPECT_THAT(log.problems, testing::IsEmpty());
+  });
 }
 
 class DeviceHalfRanksTest : public testing::TestWithParam<std::tuple<WireFloat, Spans>> {};

@@ -9,8 +9,6 @@
 #include "trainer/backend/cuda/testing/emulated_device.h"
 #include "trainer/backend/testing/images.h"
 #include "trainer/backend/testing/reference_model.h"
-#include "trainer/comm/row_gather.h"
-#include "trainer/comm/testing/rank_threads.h"
 
 namespace penstock {
 namespace {
@@ -19,13 +17,11 @@ constexpr size_t kRows = 4;
 constexpr uint64_t kKey = 0x9876543210fedcba;
 
 // `log` outlives the backend.
-std::unique_ptr<CudaBackend> MakeBackend(const ModelConfig& model, bool bf16, DeviceLog& log,
-                                         CudaBackendOptions options = {.global_rows = kRows}) {
+std::unique_ptr<CudaBackend> MakeBackend(const ModelConfig& model, bool bf16, DeviceLog& log) {
   auto device = std::make_unique<CheckingDevice>(
       std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{}), log);
-  options.shards = 2;
-  options.format = ImagesOf(model.side);
-  options.bf16 = bf16;
+  const CudaBackendOptions options{
+      .shards = 2, .global_rows = kRows, .format = ImagesOf(model.side), .bf16 = bf16};
   auto backend = CudaBackend::Create(model, options, std::move(device)).value();
   TrainState state(backend->table().arena_size());
   state.parameters = InitialParameters(backend->table());
@@ -62,29 +58,6 @@ TEST_P(ImageStepTest, MatchesTheDoubleReference) {
     EXPECT_LE(model.WorstErrorsOf(gradients).element, 2e-5);
   }
   EXPECT_THAT(log.problems, testing::IsEmpty());
-}
-
-// Of 3 rows rank 0 has one and rank 1 two: what both leave out is what one would.
-TEST_P(ImageStepTest, RanksThatDoNotDivideTheBatchMatchTheReference) {
-  const ModelConfig config = Model();
-  const RandomImages images(config, 3);
-  ReferenceModel model(config, images.rows(), kKey);
-  const double loss = model.Run();
-  RunRanks(2, [&](RankGroup& group) {
-    Communicator& ranks = group.communicator();
-    const size_t first = FirstRowOf(ranks.rank(), 2, 3), count = 1 + ranks.rank();
-    DeviceLog log;
-    auto backend = MakeBackend(config, /*bf16=*/false, log,
-                               {.global_rows = 3, .ranks = &ranks, .fast_reduction = true});
-    const BatchRows rows = images.rows().Slice(first, count);
-    ASSERT_OK_AND_ASSIGN(const StepResult result,
-                         backend->Step(rows, {.global_rows = 3, .random_key = kKey}));
-    EXPECT_NEAR(result.loss, loss, 2e-6);
-    for (size_t i = 0; i < 2 * count; ++i) {
-      EXPECT_NEAR(backend->predictions()[i], model.predictions[2 * first + i], 4e-6);
-    }
-    EXPECT_THAT(log.problems, testing::IsEmpty());
-  });
 }
 
 // Rows that a shard lacks are padding of no weight.
