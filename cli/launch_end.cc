@@ -51,13 +51,26 @@ std::optional<Blame> BlameOf(absl::string_view line) {
   return Blame{*rank, CodeOfTask(line.substr(line.rfind(": ") + 2))};
 }
 
+// Shells and launchers end with 128 + N where signal N ended what they started. No signal: 0.
+int SignalOf(int code) {
+  const int signal = code - 128;
+  const bool is_signal = (signal > 0 && signal < 32) || (signal >= SIGRTMIN && signal <= SIGRTMAX);
+  return is_signal ? signal : 0;
+}
+
 std::string Describe(const RanksEnd::Failure& failure, absl::string_view who) {
-  std::string text = failure.code > 128
-                         ? absl::StrCat(who, " was ended by signal ", failure.code - 128, " (",
-                                        strsignal(failure.code - 128), ")")
-                         : absl::StrCat(who, " failed with exit code ", failure.code);
+  const int signal = SignalOf(failure.code);
+  std::string text =
+      signal > 0 ? absl::StrCat(who, " was ended by signal ", signal, " (", strsignal(signal), ")")
+                 : absl::StrCat(who, " failed with exit code ", failure.code);
+  if (!failure.first_errors.empty()) {
+    absl::StrAppend(&text, "; its first errors:\n  ", absl::StrJoin(failure.first_errors, "\n  "),
+                    "\nand");
+  } else if (!failure.last_lines.empty()) {
+    text += ";";
+  }
   if (!failure.last_lines.empty()) {
-    absl::StrAppend(&text, "; its last lines:\n  ", absl::StrJoin(failure.last_lines, "\n  "));
+    absl::StrAppend(&text, " its last lines:\n  ", absl::StrJoin(failure.last_lines, "\n  "));
   }
   return text;
 }

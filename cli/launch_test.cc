@@ -1,3 +1,6 @@
+#include <csignal>
+
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
@@ -177,6 +180,16 @@ TEST(LaunchEndTest, TheEndIsToldWithItsCode) {
               StatusIs(absl::StatusCode::kAborted,
                        "rank 2 failed with exit code 7; its last lines:\n  no disk"));
   EXPECT_EQ(ExitCode(ToStatus({.failure = RanksEnd::Failure{2, 7, {}}}, "local")), 7);
+  EXPECT_EQ(
+      ToStatus({.failure = RanksEnd::Failure{0, 1, {"help"}, {"no host"}}}, "mpirun").message(),
+      "mpirun failed with exit code 1; its first errors:\n  no host\nand its last lines:\n"
+      "  help");
+  for (const int code : {160, 200, 255}) {
+    EXPECT_EQ(ToStatus({.failure = RanksEnd::Failure{0, code, {}}}, "local").message(),
+              absl::StrCat("rank 0 failed with exit code ", code));
+  }
+  EXPECT_THAT(ToStatus({.failure = RanksEnd::Failure{0, 128 + SIGRTMIN, {}}}, "local").message(),
+              testing::HasSubstr("was ended by signal"));
   const absl::Status killed =
       ToStatus({.failure = RanksEnd::Failure{0, 143, {"srun: error: a: task 3: Killed"}}}, "srun");
   EXPECT_EQ(ExitCode(killed), 137);

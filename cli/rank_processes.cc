@@ -43,7 +43,7 @@ RankProcesses::RankProcesses(std::vector<std::string> program,
       sink_(std::move(sink)),
       grace_(grace),
       passed_on_as_({{SIGHUP, SIGTERM}}),
-      last_lines_(environments_.size()) {}
+      kept_(environments_.size()) {}
 
 RankProcesses::~RankProcesses() {
   SendToAll(SIGKILL);
@@ -64,11 +64,16 @@ absl::StatusOr<RanksEnd> RankProcesses::Run() {
   prctl(PR_SET_CHILD_SUBREAPER, 0);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   PENSTOCK_RETURN_IF_ERROR(status);
-  if (end_.failure.has_value()) {
-    const auto& lines = last_lines_[end_.failure->rank];
-    end_.failure->last_lines.assign(lines.begin(), lines.end());
-  }
+  if (end_.failure.has_value()) TellLinesOfFailure();
   return end_;
+}
+
+void RankProcesses::TellLinesOfFailure() {
+  const KeptLines& kept = kept_[end_.failure->rank];
+  end_.failure->last_lines.assign(kept.last.begin(), kept.last.end());
+  for (const auto& [place, line] : kept.first_errors) {
+    if (place < kept.count - kept.last.size()) end_.failure->first_errors.push_back(line);
+  }
 }
 
 // One that fails, or a signal, is not kept waiting until all are started, which may be many.
@@ -219,9 +224,13 @@ void RankProcesses::ReadPipe(Pipe& pipe) {
 }
 
 void RankProcesses::Tell(const Pipe& pipe, absl::string_view line) {
-  std::deque<std::string>& last = last_lines_[pipe.rank];
-  last.emplace_back(line);
-  if (last.size() > kLastLines) last.pop_front();
+  KeptLines& kept = kept_[pipe.rank];
+  if (pipe.is_error && kept.first_errors.size() < kFirstErrors) {
+    kept.first_errors.emplace_back(kept.count, line);
+  }
+  kept.last.emplace_back(line);
+  if (kept.last.size() > kLastLines) kept.last.pop_front();
+  ++kept.count;
   sink_(pipe.rank, pipe.is_error, line);
 }
 

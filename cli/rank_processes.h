@@ -27,6 +27,8 @@ struct RanksEnd {
     size_t rank;
     int code;                             // 1 to 255; 128 + N: ended by signal N.
     std::vector<std::string> last_lines;  // Of its output.
+    // What it wrote first to standard error, if that is no longer among the last lines.
+    std::vector<std::string> first_errors = {};
   };
   std::optional<Failure> failure;  // The first; absent: all ended with 0.
   int signal = 0;                  // That was passed on to them; 0: none.
@@ -45,6 +47,7 @@ class RankProcesses {
   using Sink = std::function<void(size_t rank, bool is_error, absl::string_view line)>;
 
   static constexpr size_t kLastLines = 20;
+  static constexpr size_t kFirstErrors = 5;
 
   // Rank r gets environments[r] as its whole environment.
   RankProcesses(std::vector<std::string> program, std::vector<Environment> environments, Sink sink,
@@ -65,6 +68,12 @@ class RankProcesses {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // Of a rank's output.
+  struct KeptLines {
+    size_t count = 0;  // All of them; the last ones are kept.
+    std::deque<std::string> last = {};
+    std::vector<std::pair<size_t, std::string>> first_errors = {};  // With their places.
+  };
   struct Pipe {
     size_t rank;
     bool is_error;
@@ -83,6 +92,7 @@ class RankProcesses {
   void ReadSignals();
   void ReadPipe(Pipe& pipe);
   void Tell(const Pipe& pipe, absl::string_view line);
+  void TellLinesOfFailure();
   void FlushPartial(Pipe& pipe);
   void Reap();
   void Ended(pid_t pid, int status);
@@ -103,7 +113,7 @@ class RankProcesses {
   std::map<int, int> passed_on_as_;
   std::vector<Pipe> pipes_;
   std::vector<LineOutput*> outputs_;
-  std::vector<std::deque<std::string>> last_lines_;
+  std::vector<KeptLines> kept_;
   RanksEnd end_;
   bool first_was_killed_ = false;
   bool sent_kill_ = false;
