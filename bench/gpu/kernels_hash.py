@@ -5,17 +5,19 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUFFIXES = {".h", ".cu", ".cc"}
+FLAGS = ["kernels/CMakeLists.txt", "cmake/PenstockCuda.cmake"]
 
 
 def kernels_hash(root=ROOT):
-    """SHA-256 over paths and contents below kernels/, in order of the paths; tests excepted."""
+    """SHA-256 over paths and contents below kernels/, in order of the paths, tests excepted, and of
+    what says how nvcc is called."""
     digest = hashlib.sha256()
-    folder = pathlib.Path(root) / "kernels"
-    for path in sorted(folder.rglob("*")):
-        if path.suffix not in SUFFIXES or path.name.endswith("_test.cc"):
-            continue
+    root = pathlib.Path(root)
+    sources = [path for path in sorted((root / "kernels").rglob("*"))
+               if path.suffix in SUFFIXES and not path.name.endswith("_test.cc")]
+    for path in sources + [path for path in map(root.joinpath, FLAGS) if path.exists()]:
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode())
+        digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()
 

@@ -33,7 +33,7 @@ bool Checker::Begin(const std::string& name) {
   name_ = name;
   if (name.compare(0, prefix_.size(), prefix_) != 0) return false;
   names_.push_back(name);
-  return true;
+  return !only_names_;
 }
 
 }  // namespace penstock::runner

@@ -72,7 +72,9 @@ void RunThreadsInReverse(bool reverse);
 class Checker {
  public:
   // `prefix` chooses the checks to run by the beginnings of their names. `limit` must outlive this.
-  Checker(std::string prefix, BlockLimit& limit) : prefix_(std::move(prefix)), limit_(limit) {}
+  // `only_names`: none is run.
+  Checker(std::string prefix, BlockLimit& limit, bool only_names = false)
+      : prefix_(std::move(prefix)), limit_(limit), only_names_(only_names) {}
 
   // Begins a check; false if it is not wanted.
   bool Begin(const std::string& name);
@@ -126,6 +128,7 @@ class Checker {
 
   std::string prefix_;
   BlockLimit& limit_;
+  const bool only_names_;
   std::string name_;
   std::vector<std::string> names_;
   std::vector<Outcome> outcomes_;

@@ -1,7 +1,8 @@
 // kernels_runner [--check [PREFIX]] [--bench] [--json FILE] [--most-shared BYTES]: checks the
 // kernels against the references in double, times them. What a block has too little shared memory
-// for is left out and named; --most-shared makes it less than it is. Ends with 0 if all checks
-// passed, 77 without a GPU (ctest: skipped), 2 for a wrong option, else 1.
+// for is left out and named; --most-shared makes it less than it is. --list names the checks, with
+// or without a GPU. Ends with 0 if all checks passed, 77 without a GPU (ctest: skipped), 2 for a
+// wrong option, else 1.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -23,9 +24,12 @@ namespace penstock::runner {
 namespace {
 
 constexpr int kSkipped = 77;
+constexpr char kUsage[] =
+    "usage: kernels_runner [--check [PREFIX]] [--bench] [--json FILE] [--most-shared BYTES]\n"
+    "       kernels_runner --list\n";
 
 struct Options {
-  bool check = false, bench = false;
+  bool check = false, bench = false, list = false, help = false;
   std::string prefix, json;
   unsigned most_shared = std::numeric_limits<unsigned>::max();
 };
@@ -45,6 +49,10 @@ std::optional<Options> Parse(int argc, char** argv) {
       if (has_value) options.prefix = argv[++i];
     } else if (std::strcmp(argv[i], "--bench") == 0) {
       options.bench = true;
+    } else if (std::strcmp(argv[i], "--list") == 0) {
+      options.list = true;
+    } else if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) {
+      options.help = true;
     } else if (std::strcmp(argv[i], "--json") == 0 && has_value) {
       options.json = argv[++i];
     } else if (std::strcmp(argv[i], "--most-shared") == 0 && has_value) {
@@ -53,7 +61,7 @@ std::optional<Options> Parse(int argc, char** argv) {
       return std::nullopt;
     }
   }
-  if (!options.check && !options.bench) return std::nullopt;
+  if (!options.check && !options.bench && !options.list && !options.help) return std::nullopt;
   return options;
 }
 
@@ -83,8 +91,7 @@ unsigned MostShared(unsigned limit) {
   return std::min(static_cast<unsigned>(bytes), limit);
 }
 
-std::vector<Outcome> Checks(const std::string& prefix, BlockLimit& limit) {
-  Checker checker(prefix, limit);
+void RunChecks(Checker& checker) {
   CheckActivations(checker);
   CheckAttention(checker);
   CheckBoardFeatures(checker);
@@ -95,8 +102,20 @@ std::vector<Outcome> Checks(const std::string& prefix, BlockLimit& limit) {
   CheckLosses(checker);
   CheckPools(checker);
   CheckUpdates(checker);
+}
+
+std::vector<Outcome> Checks(const std::string& prefix, BlockLimit& limit) {
+  Checker checker(prefix, limit);
+  RunChecks(checker);
   if (checker.names().empty()) checker.True("no check begins with " + prefix, false);
   return checker.outcomes();
+}
+
+void List() {
+  BlockLimit limit(std::numeric_limits<unsigned>::max());
+  Checker checker("", limit, /*only_names=*/true);
+  RunChecks(checker);
+  for (const std::string& name : checker.names()) std::printf("%s\n", name.c_str());
 }
 
 // Prints what failed; the number of failures.
@@ -155,11 +174,12 @@ bool Write(const std::string& path, const std::string& text) {
 int Main(int argc, char** argv) {
   const std::optional<Options> options = Parse(argc, argv);
   if (!options) {
-    std::fprintf(stderr,
-                 "usage: kernels_runner [--check [PREFIX]] [--bench] [--json FILE] "
-                 "[--most-shared BYTES]\n");
+    std::fputs(kUsage, stderr);
     return 2;
   }
+  if (options->help) std::fputs(kUsage, stdout);
+  if (options->list) List();
+  if (options->help || options->list) return 0;
   const std::optional<std::string> device = DeviceName();
   if (!device) return kSkipped;
   const unsigned most_shared = MostShared(options->most_shared);

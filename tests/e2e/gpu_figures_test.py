@@ -38,6 +38,14 @@ class GpuFiguresTest(unittest.TestCase):
         self.kernel.write_text("two")
         self.assertEqual(self.says(), "docs/gpu/card.json: stale")
 
+    def test_other_flags_are_a_change(self):
+        flags = self.root / "cmake" / "PenstockCuda.cmake"
+        flags.parent.mkdir()
+        for text in ("-O3", "-O2"):
+            self.measure()
+            flags.write_text(text)
+            self.assertEqual(self.says(), "docs/gpu/card.json: stale")
+
     def test_a_new_or_moved_file_is_a_change_and_a_test_is_none(self):
         self.measure()
         (self.root / "kernels" / "cuda" / "a_test.cc").write_text("test")

@@ -42,12 +42,16 @@ bool DescribeGpus(std::string& text) {
 absl::Status DescribeLibrary(const LibrarySpec& spec, const std::vector<std::string>& folders,
                              std::string& text) {
   const absl::StatusOr<SharedLibrary> library = SharedLibrary::Open(spec, folders);
-  std::string name = spec.name;
-  if (library.ok()) {
-    absl::StrAppend(&name, " ", spec.print(library->version()), ": ", library->path());
+  if (!library.ok()) {  // It begins with the name.
+    absl::StrAppend(&text, "    [ ] ", library.status().message(), "\n");
+    return library.status();
   }
-  text += Line(name, library.status());
-  return library.status();
+  text +=
+      Line(absl::StrCat(spec.name, " ", spec.print(library->version()), ": ", library->path()), {});
+  for (const std::string& why : library->passed_over()) {
+    absl::StrAppend(&text, "        passed over: ", why, "\n");
+  }
+  return absl::OkStatus();
 }
 
 void DescribeWays(bool gpus, const absl::Status& nccl, std::string& text) {
@@ -67,7 +71,8 @@ void AddDevicesOptions(CLI::App& app, DevicesOptions&) {
 }
 
 std::string DescribeDevices() {
-  const std::vector<std::string> folders = LibraryFolders(LibraryEnvironment::FromProcess());
+  const LibraryEnvironment environment = LibraryEnvironment::FromProcess();
+  const std::vector<std::string> folders = LibraryFolders(environment);
   std::string text = "Devices:\n";
   text += Line(HasOneDnn() ? "CPU: fp32 and bf16" : "CPU: fp32 (this build has no oneDNN)", {});
   const bool gpus = DescribeGpus(text);
@@ -75,6 +80,9 @@ std::string DescribeDevices() {
   DescribeLibrary(CublasLtSpec(), folders, text).IgnoreError();
   const absl::Status nccl = DescribeLibrary(NcclSpec(), folders, text);
   DescribeLibrary(CuptiSpec(), folders, text).IgnoreError();
+  for (const std::string& folder : MissingFolders(environment)) {
+    absl::StrAppend(&text, "    PENSTOCK_CUDA_LIBS names ", folder, ", which is no folder\n");
+  }
   text += "\nBetween ranks:\n";
   DescribeWays(gpus, nccl, text);
   return text;

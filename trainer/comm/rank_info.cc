@@ -60,9 +60,10 @@ class Reader {
 
   std::string Text(const char* name) {
     if (std::string text = Optional(name); !text.empty()) return text;
-    missing_.push_back(name);
+    Lack(name);
     return "";
   }
+  void Lack(std::string names) { missing_.push_back(std::move(names)); }
   std::string Optional(const char* name) const {
     if (name == nullptr) return "";
     const auto it = environment_.find(name);
@@ -148,7 +149,8 @@ void SetRendezvous(const Launcher& launcher, Reader& reader, RankInfo& info) {
   } else if (const std::string host = reader.Optional("MASTER_ADDR"); !host.empty()) {
     info.rendezvous = absl::StrCat(host, ":", reader.OptionalNumber("MASTER_PORT", PortOf(info)));
   } else if (info.one_host()) {
-    reader.Text(launcher.job);  // Missing.
+    reader.Lack(launcher.job == nullptr ? "PENSTOCK_RENDEZVOUS"
+                                        : absl::StrCat(launcher.job, " or PENSTOCK_RENDEZVOUS"));
   } else {
     reader.Text("PENSTOCK_RENDEZVOUS");
   }

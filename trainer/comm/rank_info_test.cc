@@ -43,6 +43,12 @@ Environment With(Environment environment, const Environment& more) {
   return environment;
 }
 
+TEST(RankInfoTest, WhatCouldTakeTheJobsPlaceIsNamed) {
+  EXPECT_THAT(Find(Without(kOpenMpi, "PMIX_NAMESPACE")).status().message(),
+              HasSubstr("PMIX_NAMESPACE or PENSTOCK_RENDEZVOUS"));
+  EXPECT_OK(Find(With(Without(kOpenMpi, "PMIX_NAMESPACE"), {{"PENSTOCK_RENDEZVOUS", "h:1"}})));
+}
+
 TEST(RankInfoTest, NobodySaysAnything) {
   ASSERT_OK_AND_ASSIGN(const RankInfo info, Find({{"HOME", "/root"}}));
   EXPECT_EQ(info.world_size, 1u);

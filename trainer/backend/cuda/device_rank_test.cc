@@ -181,9 +181,8 @@ TEST(DeviceFastRanksTest, ThreeRanksAgreeAndAreNearOne) {
 
 class DeviceImageRanksTest : public testing::TestWithParam<bool> {};
 
-INSTANTIATE_TEST_SUITE_P(Models, DeviceImageRanksTest, testing::Bool(), [](const auto& test) {
-  return test.param ? "WithDropout" : "Pooled";
-});
+INSTANTIATE_TEST_SUITE_P(Models, DeviceImageRanksTest, testing::Bool(),
+                         [](const auto& test) { return test.param ? "WithDropout" : "Pooled"; });
 
 // Of 3 rows rank 0 has one and rank 1 two: what both leave out is what one would.
 TEST_P(DeviceImageRanksTest, UnevenRanksMatchTheReference) {

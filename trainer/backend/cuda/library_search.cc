@@ -73,6 +73,10 @@ class Folders {
   std::vector<std::string> found_;
 };
 
+std::vector<std::string> NamedFolders(const LibraryEnvironment& environment) {
+  return absl::StrSplit(environment.penstock_cuda_libs, ':', absl::SkipEmpty());
+}
+
 }  // namespace
 
 LibraryEnvironment LibraryEnvironment::FromProcess() {
@@ -87,10 +91,7 @@ LibraryEnvironment LibraryEnvironment::FromProcess() {
 
 std::vector<std::string> LibraryFolders(const LibraryEnvironment& environment) {
   Folders folders;
-  for (const std::string& folder :
-       std::vector<std::string>(absl::StrSplit(environment.penstock_cuda_libs, ':'))) {
-    folders.Add(folder);
-  }
+  for (const std::string& folder : NamedFolders(environment)) folders.Add(folder);
   folders.AddCuda(environment.cuda_home);
   for (const std::string& folder : environment.cuda_folders) folders.AddCuda(folder);
   folders.AddPython(environment.virtual_env);
@@ -98,6 +99,13 @@ std::vector<std::string> LibraryFolders(const LibraryEnvironment& environment) {
   if (!environment.home.empty()) folders.AddPython(absl::StrCat(environment.home, "/.local"));
   for (const std::string& root : environment.python_roots) folders.AddPython(root);
   return std::move(folders).Take();
+}
+
+std::vector<std::string> MissingFolders(const LibraryEnvironment& environment) {
+  std::vector<std::string> missing = NamedFolders(environment);
+  std::error_code ignored;
+  std::erase_if(missing, [&](const auto& path) { return fs::is_directory(path, ignored); });
+  return missing;
 }
 
 }  // namespace penstock

@@ -26,6 +26,9 @@ struct LibraryEnvironment {
 // the virtual environment, of the python3 in $PATH, the user and the system.
 std::vector<std::string> LibraryFolders(const LibraryEnvironment& environment);
 
+// What $PENSTOCK_CUDA_LIBS names that is no folder.
+std::vector<std::string> MissingFolders(const LibraryEnvironment& environment);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_TRAINER_BACKEND_CUDA_LIBRARY_SEARCH_H_

@@ -79,7 +79,10 @@ absl::StatusOr<SharedLibrary> SharedLibrary::Open(const LibrarySpec& spec,
   std::vector<std::string> unfit;
   for (const std::string& path : Candidates(spec, folders)) {
     absl::StatusOr<SharedLibrary> library = Load(spec, path);
-    if (library.ok()) return library;
+    if (library.ok()) {
+      library->passed_over_ = std::move(unfit);
+      return library;
+    }
     if (!absl::IsNotFound(library.status())) {
       unfit.push_back(std::string(library.status().message()));
     }

@@ -47,6 +47,8 @@ class SharedLibrary {
   }
   const std::string& path() const { return path_; }  // As it was asked for.
   uint64_t version() const { return version_; }
+  // Why files that came before it were not taken.
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
 
  private:
   SharedLibrary() = default;
@@ -54,6 +56,7 @@ class SharedLibrary {
 
   std::string path_;
   uint64_t version_ = 0;
+  std::vector<std::string> passed_over_;
   std::map<std::string, void*> functions_;
 };
 

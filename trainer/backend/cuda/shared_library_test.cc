@@ -68,6 +68,7 @@ TEST_F(SharedLibraryTest, FirstFolderWithAFitLibraryIsTaken) {
   const auto library = SharedLibrary::Open(FakeSpec(), {Folder("a"), Folder("b"), Folder("c")});
   ASSERT_TRUE(library.ok()) << library.status();
   EXPECT_EQ(library->path(), Folder("b") + "/libpenstock_fake.so.1");
+  EXPECT_THAT(library->passed_over(), ElementsAre(HasSubstr("is version 1.9, too old")));
   EXPECT_EQ(library->version(), 25u);
   EXPECT_EQ(library->Function<int(int)>("fakeTwice")(21), 42);
 }
@@ -125,6 +126,7 @@ TEST_F(SharedLibraryTest, FoldersComeInOrderAndOnce) {
   environment.cuda_folders = {(root_ / "cuda").string()};
   environment.python_roots = {(root_ / "usr").string()};
   EXPECT_THAT(LibraryFolders(environment), ElementsAre(own, cuda, venv, nccl, tool, user, system));
+  EXPECT_THAT(MissingFolders(environment), ElementsAre((root_ / "missing").string()));
 }
 
 TEST_F(SharedLibraryTest, EmptyEnvironmentHasNoFolders) {
