@@ -61,6 +61,12 @@ std::vector<double> ToDoubles(const std::vector<T>& values) {
   return doubles;
 }
 
+template <typename T>
+bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
 // The largest difference between the two, each relative to the larger of its expected value and
 // the root mean square of all: small values next to large ones are sums that nearly cancel.
 double LargestError(const std::vector<double>& actual, const std::vector<double>& expected);
@@ -119,11 +125,6 @@ class Checker {
   template <typename Tuple, size_t... kIndices>
   static bool Same(const Tuple& a, const Tuple& b, std::index_sequence<kIndices...>) {
     return (SameBytes(std::get<kIndices>(a), std::get<kIndices>(b)) && ...);
-  }
-  template <typename T>
-  static bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
-    return a.size() == b.size() &&
-           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
   }
 
   std::string prefix_;

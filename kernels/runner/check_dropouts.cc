@@ -20,11 +20,6 @@ std::vector<T> Expected(const std::vector<T>& x, const Dropout& dropout, size_t 
   return y;
 }
 
-template <typename T>
-bool SameBits(const std::vector<T>& a, const std::vector<T>& b) {
-  return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
-
 // Into an array of its own, then in place.
 template <typename T>
 void CheckRate(Checker& checker, double rate, size_t samples, size_t width) {
@@ -38,7 +33,7 @@ void CheckRate(Checker& checker, double rate, size_t samples, size_t width) {
           return cuda::DropOut(x.data(), dropout, draw.data(), samples, width, out.data(), nullptr);
         },
         out);
-    checker.True(what, SameBits(out.Read(), Expected(x.initial(), dropout, width)));
+    checker.True(what, SameBytes(out.Read(), Expected(x.initial(), dropout, width)));
   };
   check("y", y);
   check("in place", x);
@@ -49,7 +44,7 @@ void CheckInactive(Checker& checker) {
   DeviceArray<T> x(Noise<T>(37, 1)), y(37);
   checker.RunTwice(
       [&] { return cuda::DropOut<T>(x.data(), Dropout{}, nullptr, 1, 37, y.data(), nullptr); }, y);
-  checker.True("a copy, with nothing to draw from", SameBits(y.Read(), x.initial()));
+  checker.True("a copy, with nothing to draw from", SameBytes(y.Read(), x.initial()));
 }
 
 template <typename T>

@@ -1,3 +1,4 @@
+#include "kernels/cuda/activation.h"
 #include "kernels/cuda/layer_norm.h"
 #include "kernels/runner/check.h"
 
@@ -69,6 +70,25 @@ void CheckForward(Checker& checker, Case<T>& c, bool with_residual) {
   checker.Close("rstd", c.rstd.Read(), rstd, kBound<float>);
 }
 
+// As programs launch it, onto one of the two; and both kernels one after the other.
+template <typename T>
+void CheckOntoSum(Checker& checker, size_t rows, size_t dim) {
+  Case<T> joint(rows, dim), apart(rows, dim);
+  Require(cuda::AddLayerNorm(joint.x.data(), joint.residual.data(), joint.gamma.data(),
+                             joint.beta.data(), float(kEpsilon), rows, dim, joint.residual.data(),
+                             joint.y.data(), joint.mean.data(), joint.rstd.data(), nullptr),
+          "residual and layer norm");
+  Require(cuda::Add(apart.x.data(), rows * dim, apart.residual.data(), nullptr), "residual");
+  Require(
+      cuda::LayerNorm(apart.residual.data(), apart.gamma.data(), apart.beta.data(), float(kEpsilon),
+                      rows, dim, apart.y.data(), apart.mean.data(), apart.rstd.data(), nullptr),
+      "layer norm");
+  checker.True("the sum of both apart", SameBytes(joint.residual.Read(), apart.residual.Read()));
+  checker.True("y of both apart", SameBytes(joint.y.Read(), apart.y.Read()));
+  checker.True("mean of both apart", SameBytes(joint.mean.Read(), apart.mean.Read()));
+  checker.True("rstd of both apart", SameBytes(joint.rstd.Read(), apart.rstd.Read()));
+}
+
 // A mean of 1,000 and a deviation of 1: a difference of mean squares would keep nothing of it.
 void CheckLargeMean(Checker& checker, size_t dim) {
   Case<float> c(5, dim, 1000);
@@ -123,6 +143,7 @@ void CheckAll(Checker& checker, size_t rows, size_t dim) {
     CheckForward(checker, c, true);
     CheckForward(checker, c, false);  // The mean and rstd of x alone, for the backward.
     CheckBackward(checker, c, true);
+    CheckOntoSum<T>(checker, rows, dim);
   }
 }
 

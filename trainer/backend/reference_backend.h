@@ -70,6 +70,10 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
                              at(1));
     case OpKind::kAddResidual:
       return ref::Add<T>(at(0), rows * shape.in, at(1));
+    case OpKind::kAddLayerNorm:
+      ref::Add<T>(at(0), rows * shape.in, at(1));
+      return ref::LayerNorm<T>(at(1), at(2), at(3), T(shape.epsilon), rows, shape.in, at(4), at(5),
+                               at(6));
     case OpKind::kClassify:
       return ref::Classify<T>(at(0), at(1), rows, shape.classes, shape.in, at(2));
     case OpKind::kCrossEntropyBackward: {

@@ -62,7 +62,9 @@ enum class OpKind : uint8_t {
   kTanh,         // r x, w y
   kDropout,      // r x, w y: also its own backward, of dy; of no rate a copy
   kAddResidual,  // r x, rw y
-  kClassify,     // r logits, r target, w results: a row's loss, and its likeliest class
+  // r x, rw sum, r gain, r offset, w y, w mean, w rstd: kAddResidual and the norm of its sum
+  kAddLayerNorm,
+  kClassify,  // r logits, r target, w results: a row's loss, and its likeliest class
 
   kSquaredErrorBackward,  // r prediction, r target, w dprediction
   kTanhBackward,          // r y, rw dy

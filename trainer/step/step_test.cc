@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "trainer/step/arena_plan.h"
-#include "trainer/step/fuse_gelu.h"
+#include "trainer/step/fuse.h"
 #include "trainer/step/gradient_buckets.h"
 #include "trainer/step/model_program.h"
 
@@ -152,6 +152,22 @@ TEST_P(ModelProgramTest, FusedGelusLeaveEverythingOrderedAndApart) {
   OrderConflicts(program_);
   EXPECT_EQ(gelus > 0, !model_.is_image());  // No product ends in the erf form.
   EXPECT_EQ(program_.ops.size(), ops - gelus);
+  EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);
+  EXPECT_EQ(FindLiveOverlap(program_), std::nullopt);
+}
+
+TEST_P(ModelProgramTest, FusedNormsLeaveEverythingOrderedAndApart) {
+  const auto count = [this](OpKind kind) {
+    return std::count_if(program_.ops.begin(), program_.ops.end(),
+                         [kind](const Op& op) { return op.kind == kind; });
+  };
+  const auto residuals = count(OpKind::kAddResidual);
+  EXPECT_EQ(residuals > 0, model_.gelu_twice || model_.dropout > 0);
+  FuseResidualNorm(program_);
+  PlaceActivations(program_);
+  OrderConflicts(program_);
+  EXPECT_EQ(count(OpKind::kAddLayerNorm), residuals);  // Each block's, before the next or the last.
+  EXPECT_EQ(count(OpKind::kAddResidual), 0);
   EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);
   EXPECT_EQ(FindLiveOverlap(program_), std::nullopt);
 }

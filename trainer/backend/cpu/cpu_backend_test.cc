@@ -65,12 +65,16 @@ TEST(ReferenceModelTest, GradientsOfImagesMatchDifferencesWhateverIsLeftOut) {
   }
 }
 
-TEST(ReferenceModelTest, FusedGelusChangeNothing) {
+TEST(ReferenceModelTest, FusedOperationsChangeNothing) {
   const RandomBoards boards(2);
-  ReferenceModel model(kSmall, boards), fused(kSmall, boards);
-  fused.FuseGelus();
-  EXPECT_EQ(fused.Run(), model.Run());
-  EXPECT_EQ(fused.gradients, model.gradients);
+  const RandomImages images(TinyVit(), 2);
+  for (const auto& [config, rows] :
+       {std::pair{kSmall, boards.rows()}, {TinyVit(), images.rows()}}) {
+    ReferenceModel model(config, rows, /*random_key=*/7), fused(config, rows, 7);
+    fused.Fuse();
+    EXPECT_EQ(fused.Run(), model.Run());
+    EXPECT_EQ(fused.gradients, model.gradients);
+  }
 }
 
 // Also where a step has fewer rows, which leave a shard without any.

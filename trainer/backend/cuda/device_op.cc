@@ -37,6 +37,8 @@ const char* DeviceOpName(DeviceOpKind kind) {
       return "dropout";
     case DeviceOpKind::kAddResidual:
       return "add residual";
+    case DeviceOpKind::kAddLayerNorm:
+      return "add residual and layer norm";
     case DeviceOpKind::kClassify:
       return "cross-entropy";
     case DeviceOpKind::kCrossEntropyBackward:

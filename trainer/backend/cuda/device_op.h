@@ -34,7 +34,9 @@ enum class DeviceOpKind : uint8_t {
   kScore,        // r T scores, w predictions                    rows, out
   kDropout,      // r T x, w T y [, r DropoutDraw]         samples, count, dropout
   kAddResidual,  // r T addend, rw T sum                         count
-  kClassify,     // r T logits, r targets, w results             rows, in, classes
+  // r T addend, rw T sum, r gain, r offset, w T y, w mean, w rstd       rows, in, epsilon
+  kAddLayerNorm,
+  kClassify,  // r T logits, r targets, w results             rows, in, classes
 
   kScoreBackward,  // r predictions, r targets, r weights, w T dscores  rows, out
   // r T logits, r targets, r weights, w T dlogits              rows, in, classes

@@ -7,7 +7,7 @@
 #include "records/base/status.h"
 #include "trainer/backend/batch_rows.h"
 #include "trainer/step/arena_plan.h"
-#include "trainer/step/fuse_gelu.h"
+#include "trainer/step/fuse.h"
 #include "trainer/step/model_program.h"
 
 namespace penstock {
@@ -61,6 +61,8 @@ DeviceOpKind KindOf(OpKind kind) {
       return DeviceOpKind::kDropout;
     case OpKind::kAddResidual:
       return DeviceOpKind::kAddResidual;
+    case OpKind::kAddLayerNorm:
+      return DeviceOpKind::kAddLayerNorm;
     case OpKind::kClassify:
       return DeviceOpKind::kClassify;
     case OpKind::kCrossEntropyBackward:
@@ -101,6 +103,8 @@ unsigned FloatOperands(OpKind kind) {
       return 0b1;
     case OpKind::kLayerNorm:
       return 0b110110;
+    case OpKind::kAddLayerNorm:
+      return 0b1101100;
     case OpKind::kAttention:
       return 0b100;
     case OpKind::kAttentionBackward:
@@ -131,6 +135,7 @@ absl::StatusOr<DeviceProgram> DeviceProgram::Build(const ModelConfig& config,
   absl::Status prepared;
   for (size_t passes = 3; passes-- > 0;) {
     result.program_ = build(config, layout.padded(), options.format, options.rows);
+    FuseResidualNorm(result.program_);
     if (passes > 0) FuseGelu(result.program_);
     if (passes > 1) FuseGeluBackward(result.program_);
     prepared = result.PrepareProducts(device);
@@ -156,9 +161,10 @@ absl::Status DeviceProgram::PrepareProducts(Device& device) {
 void DeviceProgram::Place() {
   if (bf16_) {
     for (const Op& op : program_.ops) {
-      if (op.kind != OpKind::kLayerNorm) continue;
-      program_.buffers[op.operands[4].buffer].size *= 2;
-      program_.buffers[op.operands[5].buffer].size *= 2;
+      if (op.kind != OpKind::kLayerNorm && op.kind != OpKind::kAddLayerNorm) continue;
+      const size_t last = op.operands.size() - 1;  // After the mean.
+      program_.buffers[op.operands[last - 1].buffer].size *= 2;
+      program_.buffers[op.operands[last].buffer].size *= 2;
     }
   }
   PlaceActivations(program_);

@@ -99,6 +99,10 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
                               op.count / op.samples, op.at<T>(1), stream);
     case DeviceOpKind::kAddResidual:
       return cuda::Add<T>(op.at<T>(0), op.count, op.at<T>(1), stream);
+    case DeviceOpKind::kAddLayerNorm:
+      return cuda::AddLayerNorm<T>(op.at<T>(0), op.at<T>(1), op.at<float>(2), op.at<float>(3),
+                                   op.epsilon, op.rows, op.in, op.at<T>(1), op.at<T>(4),
+                                   op.at<float>(5), op.at<float>(6), stream);
     case DeviceOpKind::kClassify:
       return cuda::Classify<T>(op.at<T>(0), op.at<float>(1), op.rows, op.classes, op.in,
                                op.at<float>(2), stream);

@@ -12,7 +12,7 @@
 #include "trainer/backend/testing/boards.h"
 #include "trainer/model/initialize.h"
 #include "trainer/step/arena_plan.h"
-#include "trainer/step/fuse_gelu.h"
+#include "trainer/step/fuse.h"
 #include "trainer/step/model_program.h"
 
 namespace penstock {
@@ -96,7 +96,8 @@ class ReferenceModel {
     return std::sqrt(error / size);
   }
 
-  void FuseGelus() {
+  void Fuse() {
+    FuseResidualNorm(program_);
     FuseGelu(program_);
     FuseGeluBackward(program_);
     PlaceActivations(program_);

@@ -1,4 +1,4 @@
-#include "trainer/step/fuse_gelu.h"
+#include "trainer/step/fuse.h"
 
 #include <utility>
 
@@ -17,6 +17,11 @@ bool IsBackwardPair(const Op& linear, const Op& gelu) {
          gelu.operands[1].buffer == linear.operands[2].buffer;
 }
 
+bool IsResidualPair(const Op& add, const Op& norm) {
+  return add.kind == OpKind::kAddResidual && norm.kind == OpKind::kLayerNorm &&
+         norm.operands[0].buffer == add.operands[1].buffer;
+}
+
 Op Join(Op linear, const Op& gelu) {
   linear.kind = OpKind::kLinearGelu;
   linear.operands.push_back(gelu.operands[1]);
@@ -29,8 +34,15 @@ Op JoinBackward(Op linear, const Op& gelu) {
   return linear;
 }
 
+Op JoinResidual(Op add, const Op& norm) {
+  add.kind = OpKind::kAddLayerNorm;
+  add.shape = norm.shape;
+  add.operands.insert(add.operands.end(), norm.operands.begin() + 1, norm.operands.end());
+  return add;
+}
+
 void Fuse(StepProgram& program, bool (*is_pair)(const Op&, const Op&),
-          Op (*join)(Op linear, const Op& gelu)) {
+          Op (*join)(Op op, const Op& next)) {
   std::vector<Op> ops;
   for (size_t i = 0; i < program.ops.size(); ++i) {
     Op op = std::move(program.ops[i]);
@@ -47,5 +59,7 @@ void Fuse(StepProgram& program, bool (*is_pair)(const Op&, const Op&),
 void FuseGelu(StepProgram& program) { Fuse(program, IsPair, Join); }
 
 void FuseGeluBackward(StepProgram& program) { Fuse(program, IsBackwardPair, JoinBackward); }
+
+void FuseResidualNorm(StepProgram& program) { Fuse(program, IsResidualPair, JoinResidual); }
 
 }  // namespace penstock
