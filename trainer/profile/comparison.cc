@@ -8,26 +8,41 @@
 namespace penstock {
 namespace {
 
-constexpr double kWorthALook = 0.05;  // Of a step.
+constexpr double kWorthALook = 0.05;       // Of a step.
+constexpr double kHardlyWaitedFor = 0.01;  // Of the time.
+constexpr char kMoreSteps[] = "train more --steps, on a machine that does nothing else";
 
 const char* NameOf(Phase left_out) {
   return left_out == Phase::kCollective ? "communication" : "input";
 }
 
+bool IsWorthALook(double ratio) { return ratio >= 1 + kWorthALook; }
+
+// Whether the wait says what the rates do; around the threshold they may differ a little.
+bool Explains(double waited, double expected, double ratio) {
+  if (IsWorthALook(ratio) == IsWorthALook(expected)) return true;
+  return waited >= kHardlyWaitedFor && std::abs(ratio - expected) <= kWorthALook;
+}
+
 // A run that waits for a share of its time is that much slower than one that never does. One after
 // the other, two runs differ by what else the machine did as well.
 std::string Finding(double ratio, double waited, Phase left_out) {
+  const char* const name = NameOf(left_out);
+  if (ratio < 1 - kWorthALook) {
+    return absl::StrFormat(
+        "not shown: without waiting for %s it was slower; the machine was not as fast all the "
+        "time: %s",
+        name, kMoreSteps);
+  }
   const double expected = waited < 1 ? 1 / (1 - waited) : HUGE_VAL;
-  const bool costs = ratio >= 1 + kWorthALook;
-  if (costs != (expected >= 1 + kWorthALook) && std::abs(ratio - expected) > kWorthALook) {
+  if (!Explains(waited, expected, ratio)) {
     return absl::StrFormat(
         "not shown: %s was waited for %.1f %% of the time, which would be %.2f times; the machine "
-        "was not as fast all the time, or %s takes cores that computation needs: train more "
-        "--steps, "
-        "on a machine that does nothing else",
-        NameOf(left_out), 100 * waited, expected, NameOf(left_out));
+        "was not as fast all the time, or %s takes cores that computation needs: %s",
+        name, 100 * waited, expected, name, kMoreSteps);
   }
-  return absl::StrFormat("%s %s", NameOf(left_out), costs ? "costs that much" : "is not the limit");
+  return absl::StrFormat("%s %s", name,
+                         IsWorthALook(ratio) ? "costs that much" : "is not the limit");
 }
 
 std::string RateText(const RunRate& run) {

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <map>
 #include <string>
 #include <thread>
@@ -285,10 +286,10 @@ TEST(ComparisonTest, SaysWhatInputCosts) {
 }
 
 // What is said of a training that waits `waited` ms in 100 and is `ratio` times as fast without.
-std::string FindingOf(int waited, double ratio) {
+std::string FindingOf(double waited, double ratio) {
   RunRate normal{.rows = 10000}, other{.rows = static_cast<uint64_t>(10000 * ratio)};
-  normal.times[Phase::kInput] = milliseconds(waited);
-  normal.times[Phase::kCompute] = milliseconds(100 - waited);
+  normal.times[Phase::kInput] = std::chrono::microseconds(std::lround(1000 * waited));
+  normal.times[Phase::kCompute] = milliseconds(100) - normal.times[Phase::kInput];
   other.times[Phase::kCompute] = milliseconds(100);
   return CompareRuns(normal, other, "synthetic data");
 }
@@ -302,7 +303,22 @@ TEST(ComparisonTest, WhatTheWaitDoesNotExplainIsNotShown) {
   EXPECT_THAT(FindingOf(20, 1.5), HasSubstr("input costs that much"));
   EXPECT_THAT(FindingOf(4, 1.06), HasSubstr("input costs that much"));
   EXPECT_THAT(FindingOf(6, 1.04), HasSubstr("input is not the limit"));
-  EXPECT_THAT(FindingOf(0, 0.8), HasSubstr("input is not the limit"));
+}
+
+TEST(ComparisonTest, HardlyAnyWaitExplainsNoCost) {
+  EXPECT_THAT(FindingOf(0.04, 1.0502),
+              HasSubstr("1.05 times: not shown: input was waited for 0.0 %"));
+  EXPECT_THAT(FindingOf(0, 1.04), HasSubstr("input is not the limit"));
+  EXPECT_THAT(FindingOf(1, 1.05), HasSubstr("input costs that much"));
+}
+
+// Nothing that is left out makes steps slower.
+TEST(ComparisonTest, AMachineThatWasSlowerWithoutInputWasUneven) {
+  EXPECT_THAT(FindingOf(0, 0.85),
+              HasSubstr("0.85 times: not shown: without waiting for input it was slower; the "
+                        "machine was not as fast all the time: train more --steps"));
+  EXPECT_THAT(FindingOf(30, 0.94), HasSubstr("not shown: without waiting for input"));
+  EXPECT_THAT(FindingOf(0, 0.95), HasSubstr("input is not the limit"));
 }
 
 TEST(MemoryTableTest, AddsUp) {
