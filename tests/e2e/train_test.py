@@ -182,8 +182,9 @@ class TrainTest(TrainingTestCase):
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertRegex(refused.stderr, "--device cuda: (this build has no CUDA|there is no "
                                          "(NVIDIA driver|GPU for this process))")
-        self.check_run("penstock-train", *self.train_args("--checkpoint-dir", self.folder / "auto",
-                                                          device="auto"), env=hidden)
+        auto = self.check_run("penstock-train", *self.train_args(
+            "--checkpoint-dir", self.folder / "auto", "--no-graph", device="auto"), env=hidden)
+        self.assertIn("--no-graph has no effect: this trains on the CPU", auto.stderr)
         self.train("--checkpoint-dir", self.folder / "cpu")
         self.assertEqual(self.checkpoint("auto"), self.checkpoint("cpu"))
 

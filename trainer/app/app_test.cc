@@ -187,6 +187,18 @@ TEST_F(OptionsTest, SeveralStepsALaunchAreForAGpu) {
   EXPECT_OK(options_.device.CheckForCpu());
 }
 
+TEST_F(OptionsTest, WhatIsForAGpuAndChangesNothingOnTheCpuIsNamed) {
+  EXPECT_EQ(options_.device.WithoutEffectOnCpu(), "");
+  app_.parse("--manifest m --device cpu --no-graph");
+  EXPECT_OK(options_.Validate());
+  EXPECT_EQ(options_.device.WithoutEffectOnCpu(),
+            "--no-graph has no effect: this trains on the CPU");
+  app_.parse("--no-graph --allow-shared-gpu --gpu-memory-fraction 0.5");
+  EXPECT_EQ(options_.device.WithoutEffectOnCpu(),
+            "--gpu-memory-fraction, --no-graph, --allow-shared-gpu have no effect: this trains on "
+            "the CPU");
+}
+
 TEST(DeviceOptionsTest, ALookAheadThatNoLaunchFitsInIsNamedWithOneThatDoes) {
   constexpr uint64_t kSlot = 1 << 20;
   EXPECT_EQ(LaunchesLackSlots(1, kSlot, kSlot), "");

@@ -1,9 +1,11 @@
 #include "trainer/app/device_options.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "records/base/status.h"
 
@@ -52,6 +54,18 @@ absl::Status DeviceFlags::CheckForCpu() const {
   return absl::InvalidArgumentError(
       absl::StrCat("--steps-per-launch ", steps_per_launch, " is for a GPU, and --device ", device,
                    " trains on the CPU here: leave it out, or name a GPU (--device cuda)"));
+}
+
+std::string DeviceFlags::WithoutEffectOnCpu() const {
+  std::vector<absl::string_view> given;
+  if (gpu_memory_fraction != DeviceFlags().gpu_memory_fraction) {
+    given.push_back("--gpu-memory-fraction");
+  }
+  if (no_graph) given.push_back("--no-graph");
+  if (allow_shared_gpu) given.push_back("--allow-shared-gpu");
+  if (given.empty()) return "";
+  return absl::StrCat(absl::StrJoin(given, ", "), given.size() == 1 ? " has" : " have",
+                      " no effect: this trains on the CPU");
 }
 
 std::string LaunchesLackSlots(uint64_t steps_per_launch, uint64_t look_ahead_bytes,

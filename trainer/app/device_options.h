@@ -25,6 +25,8 @@ struct DeviceFlags {
   absl::Status Validate() const;
   // kInvalidArgument: what was asked for is not there on the CPU, which `device` came to mean.
   absl::Status CheckForCpu() const;
+  // Which of them change nothing on the CPU, as a line; empty: none was given.
+  std::string WithoutEffectOnCpu() const;
 };
 
 // `flags` must outlive `app`.

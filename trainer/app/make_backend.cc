@@ -1,6 +1,7 @@
 #include "trainer/app/make_backend.h"
 
 #include <cstdio>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,11 @@ namespace {
 absl::StatusOr<std::unique_ptr<Backend>> MakeCpuBackend(const TrainerOptions& options,
                                                         const ModelConfig& model,
                                                         Communicator& ranks) {
+  PENSTOCK_RETURN_IF_ERROR(options.device.CheckForCpu());
+  const std::string no_effect = options.device.WithoutEffectOnCpu();
+  if (!no_effect.empty() && options.rank.rank == 0) {
+    absl::FPrintF(stderr, "penstock-train: %s\n", no_effect);
+  }
   CpuBackendOptions cpu{.threads = options.threads,
                         .processes = options.rank.local_size,
                         .shards = options.virtual_shards,
@@ -119,7 +125,6 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& optio
   // Before those with a GPU wait for one of each rank.
   PENSTOCK_RETURN_IF_ERROR(
       CompareSettings(ranks.communicator(), {{"the device", device ? "a GPU" : "the CPU"}}));
-  if (device == nullptr) PENSTOCK_RETURN_IF_ERROR(options.device.CheckForCpu());
   if (device == nullptr) return MakeCpuBackend(options, model, HostRanks(ranks, gate));
   return MakeCudaBackend(options, model, ranks, gate, late, std::move(device));
 }

@@ -18,8 +18,9 @@ namespace penstock {
 InputFormat FormatOf(const TrainerOptions& options, const ModelConfig& model);
 
 // `ranks`, `gate`, around its communicator, and `late` must outlive the backend; where there is a
-// gate, gradients go through one like it. Of a GPU, rank 0 prints what memory it will take. An
-// error names the option. kFailedPrecondition: there is no such device, and why.
+// gate, gradients go through one like it. Of a GPU, rank 0 prints what memory it will take; of the
+// CPU, which options have no effect there. An error names the option. kFailedPrecondition: there is
+// no such device, and why.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,
                                                      const ModelConfig& model, RankGroup& ranks,
                                                      GatedCommunicator* gate,
