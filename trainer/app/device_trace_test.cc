@@ -83,10 +83,10 @@ TEST(DeviceVerdictTest, ATrainingOnADeviceIsJudgedAsAGpus) {
   ASSERT_EQ(summary.step - summary.first_step, 7u);
   summary.times = {};
   summary.times[Phase::kCompute] = std::chrono::microseconds(7 * 100);
-  EXPECT_THAT(JudgeTraining(summary, training.backend(), /*packed=*/true).text,
+  EXPECT_THAT(JudgeTraining(summary, training.backend(), {}).text,
               AllOf(HasSubstr("compute-bound"), HasSubstr("another GPU")));
   summary.times[Phase::kLaunch] = std::chrono::microseconds(7 * 50);
-  const Verdict verdict = JudgeTraining(summary, training.backend(), /*packed=*/true);
+  const Verdict verdict = JudgeTraining(summary, training.backend(), {});
   EXPECT_EQ(verdict.limit, Limit::kTooSmallForGpu);
   EXPECT_THAT(SummaryJson(summary, {}, verdict), HasSubstr("too-small-for-a-gpu"));
 }

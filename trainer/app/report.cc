@@ -124,11 +124,12 @@ void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluati
                          : Scalar{"holdout/below_mean_percent", evaluation.below_mean_percent()}});
 }
 
-Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend, bool packed) {
+Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend,
+                      const VerdictOptions& told) {
   return Judge({.times = summary.times,
                 .steps = summary.step - summary.first_step,
                 .gpu = backend.gpu,
-                .packed = packed});
+                .told = told});
 }
 
 std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,

@@ -27,8 +27,9 @@ std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
 // The same as scalars for TensorBoard.
 void WriteStep(EventFile& board, const StepReport& report);
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation);
-// `packed`: records travelled so.
-Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend, bool packed);
+// `told`: what the options say already.
+Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend,
+                      const VerdictOptions& told);
 // The object that --json writes; one field a line. `device`: of the steps of --profile-steps.
 std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
                         const Verdict& verdict = {},

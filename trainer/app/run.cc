@@ -309,8 +309,16 @@ std::vector<MemoryUse> TrainingRun::MemoryUses() const {
 }
 
 Verdict TrainingRun::JudgeRun(const TrainSummary& summary) const {
-  return JudgeTraining(summary, backend_->Describe(),
-                       model_.is_image() || options_.dtype == "packed");
+  const BackendDescription backend = backend_->Describe();
+  // Not every build and processor can.
+  const bool no_bf16 = !backend.gpu && !ParseGemmEngine(options_.gemm, "bf16").ok();
+  return JudgeTraining(summary, backend,
+                       {.packed = model_.is_image() || options_.dtype == "packed",
+                        .bf16 = no_bf16 || options_.precision == "bf16",
+                        .fast = options_.ranks.fast(),
+                        .halved = options_.ranks.compression != "none",
+                        .several = options_.device.steps_per_launch > 1,
+                        .diagnoses = options_.profile.diagnoses()});
 }
 
 absl::StatusOr<RunResult> TrainingRun::Run() {

@@ -20,6 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
@@ -104,8 +105,8 @@ TEST(RecentStepsTest, TellsOfTheLastStepsAndOfWhatHangs) {
   recorder.Enter(Phase::kCollective, At(6000));
   const std::string text = DescribeRecentSteps(recorder, At(67250));
   EXPECT_THAT(text, StartsWith("step 2 took 1 s (compute 0.9, collective 0.1), step 3 took"));
-  EXPECT_THAT(text, testing::EndsWith("step 5 took 1 s (compute 0.9, collective 0.1); since then "
-                                      "61.2 s (collective 61.2), now in collective for 61.2 s"));
+  EXPECT_THAT(text, EndsWith("step 5 took 1 s (compute 0.9, collective 0.1); since then "
+                             "61.2 s (collective 61.2), now in collective for 61.2 s"));
 }
 
 // A watchdog asks while the training goes on.
@@ -268,6 +269,45 @@ TEST(VerdictTest, SaysSharesAndWhatToDo) {
   EXPECT_THAT(verdict.text, HasSubstr("add servers"));
   EXPECT_THAT(Of(0, 0, 0).text, StartsWith("compute-bound"));
   EXPECT_EQ(Judge({}).text, "no step ran");
+}
+
+// The advice to a training that does nothing else than `phase`, on the CPU unless on a `gpu`.
+std::string AdviceTo(Phase phase, const VerdictOptions& told, bool gpu = false) {
+  VerdictInput in{.steps = 1, .gpu = gpu, .told = told};
+  in.times[phase] = milliseconds(1000);
+  const std::string text = Judge(in).text;
+  return text.substr(text.rfind("compute: ") + 9);
+}
+
+TEST(VerdictTest, AdviceToComputeFasterLeavesOutAPrecisionThatIsBf16Already) {
+  EXPECT_EQ(AdviceTo(Phase::kCompute, {}),
+            "a GPU, --precision bf16, more cores or more ranks make it faster");
+  EXPECT_EQ(AdviceTo(Phase::kCompute, {.bf16 = true}),
+            "a GPU, more cores or more ranks make it faster");
+  EXPECT_EQ(AdviceTo(Phase::kCompute, {}, /*gpu=*/true),
+            "--precision bf16, another GPU or more ranks make it faster");
+  EXPECT_EQ(AdviceTo(Phase::kCompute, {.bf16 = true}, /*gpu=*/true),
+            "another GPU or more ranks make it faster");
+}
+
+TEST(VerdictTest, AdviceToSendLessNamesWhatIsNotDoneYet) {
+  EXPECT_THAT(AdviceTo(Phase::kCollective, {}),
+              EndsWith("fewer ranks; --reduction fast --compression bf16 sends half"));
+  EXPECT_THAT(AdviceTo(Phase::kCollective, {.fast = true}),
+              EndsWith("fewer ranks; --compression bf16 sends half"));
+  EXPECT_EQ(AdviceTo(Phase::kCollective, {.fast = true, .halved = true}),
+            "larger --global-batch-size, faster links or fewer ranks");
+}
+
+TEST(VerdictTest, AdviceToFeedOrLaunchFasterIsNotWhatIsDoneAlready) {
+  EXPECT_THAT(AdviceTo(Phase::kInput, {}), HasSubstr("--synthetic-data"));
+  EXPECT_THAT(AdviceTo(Phase::kInput, {.diagnoses = true}), EndsWith("tells their rate"));
+  EXPECT_THAT(AdviceTo(Phase::kInput, {.packed = false}), StartsWith("--dtype packed"));
+  EXPECT_THAT(AdviceTo(Phase::kLaunch, {}), EndsWith("or --steps-per-launch K"));
+  EXPECT_THAT(AdviceTo(Phase::kLaunch, {.several = true}),
+              EndsWith("or a larger --steps-per-launch"));
+  EXPECT_THAT(AdviceTo(Phase::kLaunch, {.several = true}, /*gpu=*/true),
+              HasSubstr("a larger --steps-per-launch makes launches fewer"));
 }
 
 TEST(ComparisonTest, SaysWhatInputCosts) {

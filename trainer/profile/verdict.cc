@@ -22,25 +22,42 @@ double Seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-const char* Advice(Limit limit, const VerdictInput& input) {
+std::string InputAdvice(const VerdictOptions& told) {
+  if (!told.packed) return "--dtype packed needs an eighth of the bytes; else add servers";
+  return absl::StrCat(
+      "add servers or cores to them; `penstock bench` tells their rate",
+      told.diagnoses ? "" : ", --synthetic-data how fast it would be without input");
+}
+
+std::string CollectiveAdvice(const VerdictOptions& told) {
+  constexpr absl::string_view kAlways = "larger --global-batch-size, faster links or fewer ranks";
+  if (told.halved) return std::string(kAlways);
+  return absl::StrCat(kAlways, "; ", told.fast ? "" : "--reduction fast ",
+                      "--compression bf16 sends half");
+}
+
+std::string ComputeAdvice(const VerdictInput& input) {
+  return absl::StrCat(input.gpu ? "" : "a GPU, ", input.told.bf16 ? "" : "--precision bf16, ",
+                      input.gpu ? "another GPU" : "more cores", " or more ranks make it faster");
+}
+
+std::string Advice(Limit limit, const VerdictInput& input) {
+  const char* const launches =
+      input.told.several ? "a larger --steps-per-launch" : "--steps-per-launch K";
   switch (limit) {
     case Limit::kNothingRan:
       return "no step ran";
     case Limit::kInput:
-      return input.packed ? "add servers or cores to them; `penstock bench` tells their rate, "
-                            "--synthetic-data how fast it would be without input"
-                          : "--dtype packed needs an eighth of the bytes; else add servers";
+      return InputAdvice(input.told);
     case Limit::kLaunch:
-      return "larger --global-batch-size, or --steps-per-launch K";
+      return absl::StrCat("larger --global-batch-size, or ", launches);
     case Limit::kCollective:
-      return "larger --global-batch-size, faster links or fewer ranks; --reduction fast "
-             "--compression bf16 sends half";
+      return CollectiveAdvice(input.told);
     case Limit::kTooSmallForGpu:
-      return "a larger --global-batch-size or model fills the GPU, --steps-per-launch K makes "
-             "launches fewer; else the CPU may do";
+      return absl::StrCat("a larger --global-batch-size or model fills the GPU, ", launches,
+                          " makes launches fewer; else the CPU may do");
     case Limit::kCompute:
-      return input.gpu ? "--precision bf16, another GPU or more ranks make it faster"
-                       : "a GPU, --precision bf16, more cores or more ranks make it faster";
+      return ComputeAdvice(input);
   }
   return "";
 }

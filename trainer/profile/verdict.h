@@ -15,11 +15,21 @@ enum class Limit : uint8_t { kNothingRan, kInput, kLaunch, kCollective, kTooSmal
 // "compute-bound".
 const char* LimitName(Limit limit);
 
+// What a training has been told already: no advice repeats it.
+struct VerdictOptions {
+  bool packed = true;      // Records travel packed.
+  bool bf16 = false;       // --precision; or it cannot be.
+  bool fast = false;       // --reduction.
+  bool halved = false;     // --compression: bf16 or fp16.
+  bool several = false;    // --steps-per-launch: more than one.
+  bool diagnoses = false;  // It is compared with one without input, or without communication.
+};
+
 struct VerdictInput {
   PhaseTimes times = {};  // Of all steps.
   uint64_t steps = 0;
   bool gpu = false;
-  bool packed = true;  // Records travel packed.
+  VerdictOptions told = {};
 };
 
 struct Verdict {
