@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import time
 import unittest
 
 from servers import die_with_parent
@@ -22,6 +23,21 @@ class WatchTest(TrainingTestCase):
         self.assertIn(summary["limit"], summary["verdict"])
         steps = [json.loads(line) for line in events.read_text().splitlines()]
         self.assertGreater(steps[0]["times_s"]["compute"], 0)
+
+    def test_phases_add_up_to_the_wall_time_and_steps_alone_to_seconds(self):
+        events = self.folder / "events.jsonl"
+        began = time.monotonic()
+        summary = self.train("--events", events, "--eval-every", 4, "--checkpoint-dir",
+                             self.folder / "ckpt", "--checkpoint-every", 2)
+        took = time.monotonic() - began
+        wall = summary["wall_seconds"]
+        self.assertLess(wall, took)
+        self.assertAlmostEqual(sum(summary["times_s"].values()), wall, delta=0.02 * wall)
+        steps = [json.loads(line) for line in events.read_text().splitlines()]
+        steps = [step["times_s"] for step in steps if step["event"] == "step"]
+        self.assertAlmostEqual(sum(sum(step.values()) for step in steps), summary["seconds"])
+        self.assertGreater(summary["times_s"]["output"], 0)
+        self.assertLessEqual(summary["seconds"] + summary["times_s"]["output"], wall * 1.02)
 
     def test_memory_is_told_before_it_is_taken(self):
         result = self.check_run("penstock-train", *self.train_args("--threads", 2, steps=1))

@@ -328,6 +328,16 @@ TEST(ReportTest, SummaryHoldsTheEvaluationOnlyIfThereWasOne) {
   EXPECT_EQ(json["holdout_records"], 5);
 }
 
+TEST(ReportTest, OutputIsPartOfTheWallTimeAndNotOfTheStepsSeconds) {
+  TrainSummary summary;
+  summary.wait = summary.times[Phase::kInput] = std::chrono::seconds(1);
+  summary.compute = summary.times[Phase::kCompute] = std::chrono::seconds(3);
+  summary.times[Phase::kOutput] = std::chrono::seconds(2);
+  const auto json = nlohmann::json::parse(SummaryJson(summary, {}));
+  EXPECT_EQ(json["seconds"], 4);
+  EXPECT_EQ(json["wall_seconds"], 6);
+}
+
 TEST(ReportTest, OfImagesTheShareThatIsRightIsTold) {
   TrainSummary summary;
   summary.evaluation = Evaluation{.records = 8, .loss = 1.5, .hits = 6};

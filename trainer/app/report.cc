@@ -142,6 +142,7 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
             {"seconds", summary.seconds()},
             {"positions_per_second", summary.positions_per_second()},
             {"input_wait_share", summary.wait_share()},
+            {"wall_seconds", Seconds(summary.times.total())},
             {"times_s", TimesJson(summary.times)},
             {"limit", LimitName(verdict.limit)},
             {"verdict", verdict.text},
