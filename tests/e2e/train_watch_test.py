@@ -108,8 +108,12 @@ class WatchTest(TrainingTestCase):
         result = self.check_run("penstock-train", *self.train_args(*trace, "13:20"))
         self.assertIn("--profile-steps: nothing will be traced: this run has steps 1 to 12",
                       result.stderr)
+        self.assertIn("\nno trace: no step of 13:20 was run", result.stdout)
+        self.assertNotIn("perfetto", result.stdout)
         result = self.check_run("penstock-train", *self.train_args(*trace, "12:20"))
         self.assertNotIn("nothing will be traced", result.stderr)
+        self.assertIn("\ntrace of steps 12:20: ", result.stdout)
+        self.assertTrue(result.stdout.splitlines()[-1].startswith("verdict: "), result.stdout)
 
     def test_where_it_is_saved_is_told(self):
         result = self.check_run("penstock-train", *self.train_args(steps=2))

@@ -414,10 +414,13 @@ std::string TrainingRun::SavedAs(uint64_t step) const {
 
 absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   const Verdict verdict = JudgeRun(summary);
-  PrintEnd(summary, model_.is_image() ? "images" : "positions", verdict, watch_->Comparison(),
-           SavedAs(summary.step));
   // A file that fails is no reason to leave others out.
   absl::Status status = watch_->WriteTrace();
+  PrintEnd(summary, {.rows = model_.is_image() ? "images" : "positions",
+                     .saved = SavedAs(summary.step),
+                     .trace = watch_->trace_lines(),
+                     .comparison = watch_->Comparison(),
+                     .verdict = verdict});
   status.Update(events_->status());
   status.Update(board_->status());
   if (options_.json.empty()) return status;

@@ -53,13 +53,12 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
   }
 }
 
-void PrintEnd(const TrainSummary& summary, absl::string_view rows, const Verdict& verdict,
-              const std::string& comparison, const std::string& saved) {
+void PrintEnd(const TrainSummary& summary, const EndOfRun& end) {
   absl::PrintF(
       "%s after step %d: %s %s in %.1f s, %s %s/s, waiting for input "
       "%.2f %% of the time\n",
-      summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions), rows,
-      summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())), rows,
+      summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions), end.rows,
+      summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())), end.rows,
       100 * summary.wait_share());
   if (summary.early_stopped) {
     absl::PrintF("stopped early: %s in a row were no better than that of step %d, loss %.4f\n",
@@ -68,11 +67,12 @@ void PrintEnd(const TrainSummary& summary, absl::string_view rows, const Verdict
   }
   if (summary.positions > 0)
     absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
-  absl::PrintF("%s\n", saved.empty() ? "not saved" : absl::StrCat("saved as ", saved));
+  absl::PrintF("%s\n", end.saved.empty() ? "not saved" : absl::StrCat("saved as ", end.saved));
   absl::PrintF("cursor %s\n", summary.cursor);
   if (!summary.digest.empty()) absl::PrintF("sha256 %s\n", summary.digest);
-  if (!comparison.empty()) absl::PrintF("diagnosis: %s\n", comparison);
-  absl::PrintF("verdict: %s\n", verdict.text);
+  absl::PrintF("%s", end.trace);
+  if (!end.comparison.empty()) absl::PrintF("diagnosis: %s\n", end.comparison);
+  absl::PrintF("verdict: %s\n", end.verdict.text);
 }
 
 }  // namespace penstock

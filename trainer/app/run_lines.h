@@ -23,10 +23,17 @@ struct StartOfRun {
 };
 
 void PrintStart(const TrainerOptions& options, const StartOfRun& start);
-// `comparison` of a diagnosis; empty if there was none. `saved` is the checkpoint; empty: none has
-// what was trained. `rows` are "positions" or "images".
-void PrintEnd(const TrainSummary& summary, absl::string_view rows, const Verdict& verdict,
-              const std::string& comparison, const std::string& saved);
+
+struct EndOfRun {
+  absl::string_view rows;  // "positions" or "images".
+  std::string saved;       // The checkpoint; empty: none has what was trained.
+  std::string trace;       // Lines about it; empty: none.
+  std::string comparison;  // Of a diagnosis; empty if there was none.
+  Verdict verdict;
+};
+
+// The verdict last.
+void PrintEnd(const TrainSummary& summary, const EndOfRun& end);
 
 }  // namespace penstock
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -118,18 +119,32 @@ absl::Status TrainingWatch::WriteTrace() {
   PENSTOCK_RETURN_IF_ERROR(Annotate(
       WriteFileAtomically(file, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}),
       "--profile-file"));
-  if (rank_ == 0) PrintTrace(file);
+  if (rank_ == 0) trace_lines_ = DescribeTrace(file);
   return absl::OkStatus();
 }
 
-void TrainingWatch::PrintTrace(const std::string& file) const {
-  absl::PrintF("trace of steps %s: %d spans in %s; ui.perfetto.dev opens it\n", options_.steps,
-               tracer_.num_spans(), file);
-  if (tracer_.num_left_out() > 0) {
-    absl::PrintF("%d more spans are left out of it: fewer steps at a time have room\n",
-                 tracer_.num_left_out());
+bool TrainingWatch::TracedAny() const {
+  const std::vector<StepRecorder::Step> newest = recorder_.Newest(1);
+  if (newest.empty()) return false;
+  const auto [from, to] = *ParseStepRange(options_.steps);
+  return from <= newest[0].step && to + recorder_.steps() > newest[0].step + 1;
+}
+
+std::string TrainingWatch::DescribeTrace(const std::string& file) const {
+  if (!TracedAny()) {
+    return absl::StrFormat("no trace: no step of %s was run, %s holds none\n", options_.steps,
+                           file);
   }
-  if (device_times_.has_value()) absl::PrintF("%s\n", DeviceTimesLine(*device_times_));
+  std::string lines =
+      absl::StrFormat("trace of steps %s: %d spans in %s; ui.perfetto.dev opens it\n",
+                      options_.steps, tracer_.num_spans(), file);
+  if (tracer_.num_left_out() > 0) {
+    absl::StrAppendFormat(&lines,
+                          "%d more spans are left out of it: fewer steps at a time have room\n",
+                          tracer_.num_left_out());
+  }
+  if (device_times_.has_value()) absl::StrAppend(&lines, DeviceTimesLine(*device_times_), "\n");
+  return lines;
 }
 
 }  // namespace penstock

@@ -25,8 +25,7 @@ namespace penstock {
 // Not thread-safe, except for what it lends.
 class TrainingWatch {
  public:
-  // REQUIRES: options.Validate(). `threads` compute beside the one that drives the steps. Rank 0
-  // says on stdout what there is to say.
+  // REQUIRES: options.Validate(). `threads` compute beside the one that drives the steps.
   TrainingWatch(const ProfileOptions& options, size_t threads, uint32_t rank = 0);
   // The backend is told nothing more to record, once what it has queued is done.
   ~TrainingWatch();
@@ -57,16 +56,20 @@ class TrainingWatch {
   std::string Comparison() const;
   // Whether this rank's file can be written is better known before the training than after it.
   absl::Status CheckTraceFile() const;
-  // Writes this rank's file, if steps were to be traced, and what it holds on stdout; what a
-  // device's recorder had to say, on stderr. REQUIRES: the training has ended.
+  // Writes this rank's file, if steps were to be traced; what a device's recorder had to say is
+  // told on stderr. REQUIRES: the training has ended.
   absl::Status WriteTrace();
+  // What rank 0's file holds, as lines; empty: WriteTrace() wrote none.
+  const std::string& trace_lines() const { return trace_lines_; }
   // Of the steps that were traced on a device; none before WriteTrace(), or without one.
   const std::optional<DeviceTimes>& device_times() const { return device_times_; }
 
  private:
   void AddDevice();
   void Tell(const std::string& note) const;
-  void PrintTrace(const std::string& file) const;
+  // Whether a step that was to be traced has ended.
+  bool TracedAny() const;
+  std::string DescribeTrace(const std::string& file) const;
 
   const ProfileOptions& options_;
   const uint32_t rank_;
@@ -76,6 +79,7 @@ class TrainingWatch {
   std::optional<DeviceProfile> device_;
   std::string told_;  // Of its problems.
   std::optional<DeviceTimes> device_times_;
+  std::string trace_lines_;
   uint64_t normal_steps_ = 0;  // Of a diagnosis; counted down.
   bool first_ = true;          // Of its kind: warms caches up, and counts for nothing.
   RunRate normal_, other_;

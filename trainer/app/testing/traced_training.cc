@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -71,6 +72,7 @@ absl::Status TracedTraining::Run(std::unique_ptr<Device> device, CudaBackendOpti
                             TrainLoop(*backend, reader, input, {.model = kSmall}, loop).Run());
   backend_ = backend->Describe();
   PENSTOCK_RETURN_IF_ERROR(watch.WriteTrace());
+  std::fputs(watch.trace_lines().c_str(), stdout);
   device_times_ = watch.device_times();
   PENSTOCK_ASSIGN_OR_RETURN(const TrainState* trained, backend->State());
   parameters_ = trained->parameters;
