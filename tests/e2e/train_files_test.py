@@ -140,10 +140,13 @@ class CheckpointTest(TrainingTestCase):
         folder = self.folder / "a"
         self.train("--checkpoint-dir", folder, steps=2)
         other = ["--checkpoint-dir", folder, "--virtual-shards", 4]
-        self.assert_fails(*self.train_args(*other, "--require-same-bits"),
-                          says=["--require-same-bits", "--virtual-shards was 8, is 4"], code=1)
+        refused = self.assert_fails(*self.train_args(*other, "--require-same-bits"),
+                                    says=["--require-same-bits", "--virtual-shards was 8, is 4"],
+                                    code=1)
+        self.assertNotIn("resuming from", refused.stdout)
         result = run("penstock-train", *self.train_args(*other))
         self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("resuming from", result.stdout)
         self.assertIn("--virtual-shards was 8, is 4: the bits may differ", result.stderr)
         self.train("--checkpoint-dir", folder, "--require-same-bits", "--virtual-shards", 4,
                    steps=14)

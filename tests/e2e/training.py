@@ -49,3 +49,4 @@ class TrainingTestCase(ProcessTestCase):
         self.assertEqual(result.returncode, code, result.stderr)
         for words in says:
             self.assertIn(words, result.stderr)
+        return result

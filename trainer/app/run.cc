@@ -197,8 +197,6 @@ void TrainingRun::DescribeRun() {
 
 absl::Status TrainingRun::Resume(FoundCheckpoint found, TrainState& state) {
   const CheckpointInfo then = found.checkpoint.info;
-  absl::PrintF("resuming from %s: step %d, cursor %s\n", found.path, then.step, then.cursor);
-  if (!options_.init_from.empty()) absl::PrintF("--init-from is not used: training goes on\n");
   info_ = then;
   resumed_from_ = found.path;
   AdoptGemmPlan(then, *backend_);
@@ -206,6 +204,8 @@ absl::Status TrainingRun::Resume(FoundCheckpoint found, TrainState& state) {
   state = std::move(found.checkpoint.state);
   PENSTOCK_RETURN_IF_ERROR(
       Annotate(CheckSameBits(then, info_, options_.require_same_bits), found.path));
+  absl::PrintF("resuming from %s: step %d, cursor %s\n", found.path, then.step, then.cursor);
+  if (!options_.init_from.empty()) absl::PrintF("--init-from is not used: training goes on\n");
   ForgetOtherTargets(then, info_);
   if (checkpoints_.has_value()) TellOfLaterBest(*checkpoints_, info_);
   return absl::OkStatus();
