@@ -48,6 +48,13 @@ TEST(SharedOptionsTest, WhatBelongsToARankIsNot) {
             SharedOptions(ConfigOf("--rank 0 --world-size 2 --manifest /other/m")));
 }
 
+TEST(SharedOptionsTest, AllSaveOrNoneWhereverThatIs) {
+  const SharedSettings one = SharedOptions(ConfigOf("--checkpoint-dir a"));
+  EXPECT_EQ(one, SharedOptions(ConfigOf("--checkpoint-dir /other/b")));
+  EXPECT_EQ(one.at("--checkpoint-dir"), "given");
+  EXPECT_EQ(SharedOptions(ConfigOf("")).at("--checkpoint-dir"), "\"\"");
+}
+
 TEST(CompareSettingsTest, NamesOptionRankAndBothValues) {
   RunRanks(4, [](RankGroup& group) {
     const SharedSettings settings = {{"--seed", "1"},
