@@ -24,3 +24,4 @@ cmake -G Ninja -S "$work/ranks" -B "$work/ranks_build" -DCMAKE_PREFIX_PATH="$wor
 cmake --build "$work/ranks_build"
 "$work/prefix/bin/penstock" launch -np 3 -- "$work/ranks_build/own_loop" | tee "$work/out"
 grep -Fxq '[0] 3 ranks: y = 3.000 x -1.000, loss 0.000000' "$work/out"
+grep -Fxq '[0] 3 ranks: loss 1.979 and gradient 2.288 at first' "$work/out"

@@ -1,5 +1,6 @@
-// Fits y = 3x - 1 by gradient descent, each rank on points of its own:
+// Fits y = 3x - 1 by gradient descent with momentum, each rank on points of its own:
 //   penstock launch -np 4 -- own_loop
+#include <cmath>
 #include <cstdio>
 #include <span>
 #include <vector>
@@ -8,8 +9,11 @@
 
 namespace {
 
+constexpr size_t kSteps = 200;
+
 struct Model {
-  std::vector<float> weights = {0, 0};  // Slope and offset.
+  std::vector<float> weights = {0, 0};   // Slope and offset.
+  std::vector<float> velocity = {0, 0};  // The optimizer's state.
 
   // The mean squared error over this rank's points, and its gradient.
   double Gradient(size_t rank, size_t step, std::vector<float>& gradient) const {
@@ -25,34 +29,64 @@ struct Model {
     }
     return loss;
   }
+
+  void Update(std::span<const float> gradient) {
+    for (size_t i = 0; i < weights.size(); ++i) {
+      velocity[i] = 0.5f * velocity[i] - 0.5f * gradient[i];
+      weights[i] += velocity[i];
+    }
+  }
 };
 
-absl::Status Train(penstock::RankVerbs& ranks) {
-  Model model;
-  if (ranks.Rank() != 0) model.weights = {9, 9};
-  // All start with rank 0's weights.
-  if (absl::Status status = ranks.Broadcast(std::span(model.weights), 0); !status.ok()) {
-    return status;
-  }
-  penstock::DistributedOptimizer optimizer(ranks, [&](auto gradients) {
-    for (size_t i = 0; i < model.weights.size(); ++i) model.weights[i] -= 0.5f * gradients[0][i];
-  });
-  double loss = 0;
-  for (size_t step = 0; step < 200; ++step) {
+// Of every step.
+struct Curves {
+  std::vector<double> losses, norms;  // Of the gradient.
+};
+
+absl::Status Train(penstock::RankVerbs& ranks, Model& model, Curves& curves) {
+  // All go on from rank 0's weights and optimizer state: it alone may have read a checkpoint.
+  const std::span<float> state[] = {model.weights, model.velocity};
+  if (absl::Status status = ranks.BroadcastParameters(state, 0); !status.ok()) return status;
+  penstock::DistributedOptimizer optimizer(ranks,
+                                           [&](auto gradients) { model.Update(gradients[0]); });
+  for (size_t step = 0; step < kSteps; ++step) {
     std::vector<float> gradient;
-    loss = model.Gradient(ranks.Rank(), step, gradient);
+    curves.losses.push_back(model.Gradient(ranks.Rank(), step, gradient));
+    curves.norms.push_back(std::hypot(gradient[0], gradient[1]));
     const std::span<float> gradients[] = {gradient};
     if (absl::StatusOr<bool> applied = optimizer.Step(gradients); !applied.ok()) {
       return applied.status();
     }
   }
-  const absl::StatusOr<double> mean_loss = ranks.MetricAverage(loss);
-  if (!mean_loss.ok()) return mean_loss.status();
+  return absl::OkStatus();
+}
+
+absl::Status Report(penstock::RankVerbs& ranks, const Model& model, Curves& curves) {
+  // Both curves become their means over ranks, as one operation that goes on while this rank
+  // computes; until Wait() they are not touched.
+  const penstock::RankHandle averaging =
+      ranks.GroupedAllreduceAsync<double>({curves.losses, curves.norms});
+  std::vector<float> unused;
+  const double own_loss = model.Gradient(ranks.Rank(), kSteps, unused);
+  if (absl::Status status = ranks.Wait(averaging); !status.ok()) return status;
+
+  const absl::StatusOr<double> loss = ranks.MetricAverage(own_loss);
+  if (!loss.ok()) return loss.status();
   if (ranks.Rank() == 0) {
+    std::printf("%zu ranks: loss %.3f and gradient %.3f at first\n", ranks.Size(), curves.losses[0],
+                curves.norms[0]);
     std::printf("%zu ranks: y = %.3f x %+.3f, loss %.6f\n", ranks.Size(), model.weights[0],
-                model.weights[1], *mean_loss);
+                model.weights[1], *loss);
   }
   return absl::OkStatus();
+}
+
+absl::Status TrainAndReport(penstock::RankVerbs& ranks) {
+  Model model;
+  if (ranks.Rank() != 0) model = {.weights = {9, 9}, .velocity = {9, 9}};
+  Curves curves;
+  if (absl::Status status = Train(ranks, model, curves); !status.ok()) return status;
+  return Report(ranks, model, curves);
 }
 
 }  // namespace
@@ -61,7 +95,7 @@ int main() {
   penstock::RankVerbs ranks;
   absl::Status status = ranks.Init();
   if (status.ok()) {
-    status = Train(ranks);
+    status = TrainAndReport(ranks);
     const absl::Status end = ranks.Shutdown(status);  // The others hear why, if it failed.
     if (status.ok()) status = end;
   }
