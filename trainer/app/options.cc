@@ -126,6 +126,22 @@ absl::Status CheckEqualRows(const TrainerOptions& options) {
                    below, " and ", below + unit));
 }
 
+// Of `options.steps` of this rank; 0 are as many as there are.
+absl::Status CheckDiagnosedSteps(const TrainerOptions& options) {
+  const uint64_t steps = options.steps;
+  if (!options.profile.diagnoses() || steps == 0 || steps >= kLeastDiagnosedSteps) {
+    return absl::OkStatus();
+  }
+  const bool divided = options.ranks.divide_steps;
+  const uint64_t least =
+      divided ? (kLeastDiagnosedSteps - 1) * options.rank.world_size + 1 : kLeastDiagnosedSteps;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--synthetic-data, --replay-batches and --no-allreduce compare two halves of the steps, and "
+      "the first step of each counts for nothing: ",
+      steps, steps == 1 ? " step is" : " steps are", " too few; give --steps ", least,
+      divided ? " or more with --divide-steps" : " or more"));
+}
+
 }  // namespace
 
 void AddOptions(CLI::App& app, TrainerOptions& options) {
@@ -150,6 +166,7 @@ absl::Status Complete(TrainerOptions& options) {
   }
   options.learning_rate *= options.ranks.LearningRateFactor(world_size);
   if (options.ranks.divide_steps) options.steps = (options.steps + world_size - 1) / world_size;
+  PENSTOCK_RETURN_IF_ERROR(CheckDiagnosedSteps(options));
   if (options.ranks.by_local_rank()) PENSTOCK_RETURN_IF_ERROR(CheckEqualRows(options));
   if (options.ranks.fast()) return absl::OkStatus();
   return CheckShardsAndRanks(options.virtual_shards, world_size);

@@ -78,7 +78,8 @@ struct TrainerOptions {
 };
 
 // Validates, and finds out which rank this process is.
-// kInvalidArgument: as Validate(), FindRank() and CheckShardsAndRanks() have it.
+// kInvalidArgument: as Validate(), FindRank() and CheckShardsAndRanks() have it; a diagnosis of too
+// few steps.
 absl::Status Complete(TrainerOptions& options);
 
 // Declares every option, with its default, on `app`. `options` must outlive it.

@@ -30,6 +30,9 @@ struct ProfileOptions {
   absl::Status Validate() const;
 };
 
+// Steps of a diagnosis: two of each half, of which the first counts for nothing.
+inline constexpr uint64_t kLeastDiagnosedSteps = 4;
+
 // [first, last) of "first:last", steps counted from 1. kInvalidArgument: not that, or empty.
 absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseStepRange(absl::string_view text);
 

@@ -6,7 +6,9 @@
 #include "trainer/app/options.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/app/rank_memory.h"
+#include "trainer/app/training_watch.h"
 #include "trainer/comm/testing/rank_threads.h"
+#include "trainer/input/testing/memory_input.h"
 #include "trainer/model/initialize.h"
 
 namespace penstock {
@@ -146,6 +148,46 @@ TEST(RankFlagsTest, AScaledRateWithoutWarmUpIsWarnedOf) {
 TEST(CompleteTest, StepsOfAllRanksAreDividedUpwards) {
   EXPECT_EQ(Completed("--steps 10", 4).steps, 10u);
   EXPECT_EQ(Completed("--steps 10 --divide-steps", 4).steps, 3u);
+}
+
+TEST(CompleteTest, ADiagnosisHasStepsToCompare) {
+  TrainerOptions options;
+  options.manifest = "m";
+  options.profile.synthetic_data = true;
+  for (const uint64_t steps : {1, 3}) {
+    options.steps = steps;
+    EXPECT_THAT(Complete(options),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("give --steps 4 or more")));
+  }
+  for (const uint64_t steps : {0, 4}) {
+    options.steps = steps;
+    EXPECT_OK(Complete(options));
+  }
+  options.steps = 12;
+  options.ranks.divide_steps = true;
+  options.ranks.ranks = {.rank = 0, .world_size = 4, .rendezvous = "h:1"};
+  EXPECT_THAT(Complete(options),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("3 steps are too few; give --steps 13 or more")));
+  options.steps = 13;
+  EXPECT_OK(Complete(options));
+}
+
+// Of as many as Complete() lets through, both halves have a step that counts; of fewer not.
+TEST(TrainingWatchTest, TheLeastStepsOfADiagnosisCompare) {
+  for (const uint64_t steps : {kLeastDiagnosedSteps - 1, kLeastDiagnosedSteps}) {
+    const ProfileOptions options{.no_allreduce = true};
+    TrainingWatch watch(options, 1);
+    MemoryInput inner(64, 16);
+    (void)watch.Diagnose(inner, steps);
+    for (uint64_t step = 0; step < steps; ++step) {
+      StepReport report{.rows = 100};
+      report.times[Phase::kCompute] = std::chrono::milliseconds(100);
+      watch.Count(report);
+    }
+    EXPECT_EQ(watch.Comparison().find("nothing to compare") == std::string::npos,
+              steps == kLeastDiagnosedSteps);
+  }
 }
 
 TEST(CompleteTest, FastTakesAnyNumberOfRanks) {
