@@ -14,7 +14,8 @@ namespace penstock {
 // 16".
 absl::Status CheckWholeNumber(absl::string_view text, uint64_t least, uint64_t most);
 
-// The same of a number that may have a fraction; neither infinite nor NaN.
+// The same of a number that may have a fraction; neither infinite nor NaN. From DBL_MIN to
+// DBL_MAX: it "must be a positive number".
 absl::Status CheckNumber(absl::string_view text, double least, double most);
 
 // Whether it is a TCP port, 0 to 65535, in decimal digits.

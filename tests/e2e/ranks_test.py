@@ -199,6 +199,11 @@ class RanksTest(RanksTestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("the nearest are 2 ranks, or --virtual-shards 8 with 4 ranks", result.stderr)
 
+    def test_one_shard_each_is_told_as_one(self):
+        ranks = self.start_ranks(2, "--virtual-shards", 2, steps=1)
+        self.end_well(ranks)
+        self.assertIn("2 ranks (--rank), 1 virtual shard each, reduction", ranks[0].out)
+
     def test_fast_reduction_takes_any_number_of_ranks(self):
         folder = self.folder / "fast"
         ranks = self.start_ranks(3, "--reduction", "fast", "--compression", "bf16",

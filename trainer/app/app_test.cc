@@ -64,6 +64,17 @@ TEST_F(OptionsTest, NegativeCountsAreRefused) {
   }
 }
 
+TEST_F(OptionsTest, ARateThatIsNotPositiveIsToldSoWhateverItIs) {
+  for (const char* argument : {"--lr=-1", "--lr=0", "--lr=nan"}) {
+    try {
+      app_.parse(argument);
+      ADD_FAILURE() << argument;
+    } catch (const CLI::ValidationError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("must be a positive number")) << argument;
+    }
+  }
+}
+
 TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
   app_.parse("--lr 0.5 --no-shuffle --model large --steps 500");
   const std::string config = app_.config_to_str(true, false);

@@ -1,6 +1,7 @@
 #include "trainer/app/options.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cstdint>
 #include <map>
 #include <numeric>
@@ -58,7 +59,7 @@ void AddTrainingOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--epochs", o.epochs,
                  "Passes over the train split; 0: one, or as many as --steps needs");
   app.add_option("--steps", o.steps, "Steps in all, at most; 0: as --epochs says");
-  app.add_option("--lr", o.learning_rate, "Learning rate at its peak");
+  app.add_option("--lr", o.learning_rate, "Learning rate at its peak")->check(Number(DBL_MIN));
   app.add_option("--lr-schedule", o.lr_schedule, "After the warm-up; cosine falls to 0")
       ->check(CLI::IsMember({"constant", "cosine"}));
   app.add_option("--warmup-steps", o.warmup_steps, "Steps in which the rate rises linearly");

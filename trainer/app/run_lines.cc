@@ -12,9 +12,10 @@ namespace {
 
 void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {
   const std::string& compression = options.ranks.compression;
-  absl::PrintF("%d ranks (%s), %d virtual shards each, reduction %s%s\n", options.rank.world_size,
-               options.rank.source, start.backend.shards() / options.rank.world_size,
-               options.ranks.reduction, compression == "none" ? "" : " " + compression);
+  absl::PrintF(
+      "%d ranks (%s), %s each, reduction %s%s\n", options.rank.world_size, options.rank.source,
+      Counted(start.backend.shards() / options.rank.world_size, "virtual shard", "virtual shards"),
+      options.ranks.reduction, compression == "none" ? "" : " " + compression);
   if (options.ranks.by_local_rank()) {
     absl::PrintF("each host trains on its own data, this one's are the records above\n");
   }
