@@ -268,6 +268,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   loop.early_stop = options_.early_stop;
   loop.checkpoints = checkpoints_.has_value() ? &*checkpoints_ : nullptr;
   loop.ranks = &ranks_->communicator();
+  loop.ranks_differ = options_.profile.no_allreduce;
   loop.rank_0_saves = !options_.checkpoint_dir.empty();
   loop.holdout_apart = shards_.apart();
   loop.gather_cursors = [this](const std::string& own) {

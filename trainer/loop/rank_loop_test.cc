@@ -1,6 +1,7 @@
 // The training loop on several ranks, which are threads here.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 #include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/comm/gated_communicator.h"
 #include "trainer/comm/testing/rank_threads.h"
 #include "trainer/input/board_reader.h"
 #include "trainer/input/testing/memory_input.h"
@@ -228,6 +230,27 @@ TEST_F(RankLoopTest, NoRankLeavesADivergenceBeforeAllHaveReportedIt) {
     EXPECT_THAT(own.summary,
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("training diverged")));
     group.Fail(own.summary.status());
+  });
+}
+
+// As with --no-allreduce: the other one is not where it could be met.
+TEST_F(RankLoopTest, ARankThatDivergesAloneEndsAlone) {
+  RunRanks(2, [&](RankGroup& group) {
+    const size_t rank = group.info().rank;
+    GatedCommunicator gate(group.communicator(), /*last=*/1);
+    auto backend = CpuBackend::Create(kModel, {.threads = 1, .ranks = &gate}).value();
+    InitializeParameters(backend->table(), 5, backend->state().parameters);
+    MemoryInput input(101, 16, /*seed=*/1, "", rank, 2);
+    BoardReader reader;
+    TrainLoopOptions options{.ranks = &group.communicator(), .ranks_differ = true};
+    options.on_divergence = [](const Divergence&) { return "; listed"; };
+    options.on_step = [&](const StepReport& step) {
+      if (rank == 0 && step.step == 2) backend->state().parameters[3] = NAN;
+    };
+    const absl::Status status =
+        TrainLoop(*backend, reader, input, {.model = kModel}, options).Run().status();
+    EXPECT_THAT(status.message(), HasSubstr(rank == 0 ? "; listed" : "rank 0"));
+    group.Fail(status);
   });
 }
 

@@ -203,8 +203,8 @@ absl::Status TrainLoop::TrainOn(const PipelinedBatch& next, StepReport& report) 
   return absl::OkStatus();
 }
 
-// All ranks diverge on the same batch. The first to leave has the others told that it failed: none
-// does before all have listed their rows.
+// Ranks that exchange gradients diverge on the same batch. The first to leave has the others told
+// that it failed: none does before all have listed their rows.
 std::string TrainLoop::ListRecords(const InputBatch& batch, uint64_t step,
                                    absl::string_view problem) {
   if (!options_.on_divergence) return "";
@@ -212,7 +212,8 @@ std::string TrainLoop::ListRecords(const InputBatch& batch, uint64_t step,
   if (batch.rows > 0) {
     note = options_.on_divergence({step, batch, backend_.predictions(), problem});
   }
-  ranks_.Barrier().IgnoreError();  // A rank that was lost meanwhile is not why this one ends.
+  // A rank that was lost meanwhile is not why this one ends.
+  if (!options_.ranks_differ) ranks_.Barrier().IgnoreError();
   return note;
 }
 

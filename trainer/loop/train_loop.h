@@ -90,6 +90,7 @@ struct TrainLoopOptions {
   // Of all ranks' cursors what a checkpoint holds; called by all. Empty: rank 0's, as all are
   // alike.
   std::function<absl::StatusOr<std::string>(const std::string& own)> gather_cursors = {};
+  bool ranks_differ = false;   // Their weights do, so that one may diverge alone.
   bool holdout_apart = false;  // Every rank reads held-out records of its own.
   // Opens the held-out records anew; empty: no evaluation.
   std::function<absl::StatusOr<std::unique_ptr<Input>>()> open_holdout = {};
@@ -97,7 +98,7 @@ struct TrainLoopOptions {
   std::function<void(const StepReport&)> on_step = {};
   std::function<void(uint64_t step, const Evaluation&)> on_evaluation = {};
   // Told of the batch that a training diverges on; what it returns is added to the error. No rank
-  // ends before it has returned on all.
+  // ends before it has returned on all, unless ranks_differ.
   std::function<std::string(const Divergence&)> on_divergence = {};
   StepRecorder* recorder = nullptr;  // Null: one of the loop's own.
   // Asked between steps, and between the batches of an evaluation. What is in progress, a step or
