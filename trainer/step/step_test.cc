@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -103,6 +104,11 @@ StepProgram Training(absl::string_view name, size_t rows) {
   return Training(Model(name, false), rows);
 }
 
+ptrdiff_t CountOf(const StepProgram& program, OpKind kind) {
+  return std::count_if(program.ops.begin(), program.ops.end(),
+                       [kind](const Op& op) { return op.kind == kind; });
+}
+
 class ModelProgramTest : public testing::TestWithParam<std::tuple<const char*, size_t, bool>> {
  protected:
   ModelConfig model_ = Model(std::get<0>(GetParam()), std::get<2>(GetParam()));
@@ -157,17 +163,14 @@ TEST_P(ModelProgramTest, FusedGelusLeaveEverythingOrderedAndApart) {
 }
 
 TEST_P(ModelProgramTest, FusedNormsLeaveEverythingOrderedAndApart) {
-  const auto count = [this](OpKind kind) {
-    return std::count_if(program_.ops.begin(), program_.ops.end(),
-                         [kind](const Op& op) { return op.kind == kind; });
-  };
-  const auto residuals = count(OpKind::kAddResidual);
+  const auto residuals = CountOf(program_, OpKind::kAddResidual);
   EXPECT_EQ(residuals > 0, model_.gelu_twice || model_.dropout > 0);
   FuseResidualNorm(program_);
   PlaceActivations(program_);
   OrderConflicts(program_);
-  EXPECT_EQ(count(OpKind::kAddLayerNorm), residuals);  // Each block's, before the next or the last.
-  EXPECT_EQ(count(OpKind::kAddResidual), 0);
+  // Each block's, before the next or the last.
+  EXPECT_EQ(CountOf(program_, OpKind::kAddLayerNorm), residuals);
+  EXPECT_EQ(CountOf(program_, OpKind::kAddResidual), 0);
   EXPECT_EQ(FindUnorderedConflict(program_), std::nullopt);
   EXPECT_EQ(FindLiveOverlap(program_), std::nullopt);
 }
@@ -226,6 +229,57 @@ TEST(DropoutTest, NothingIsLeftOutWhereTheModelSaysSoOrPredicts) {
   EXPECT_FALSE(leaves_out(BuildInference(config, table, ImagesOf(config.side), 1)));
   EXPECT_FALSE(leaves_out(Training("vit-small", 1)));
   EXPECT_EQ(DropoutSites(Model("vit-small", false)), 0u);
+}
+
+TEST(FuseResidualNormTest, BoardsWithDropoutHaveOneBehindEachBlockAndPredictWithNone) {
+  ModelConfig config = Model("tiny", false);
+  config.dropout = 0.1;
+  StepProgram program = Training(config, 1);
+  FuseResidualNorm(program);
+  PlaceActivations(program);
+  OrderConflicts(program);
+  EXPECT_EQ(CountOf(program, OpKind::kAddLayerNorm), ptrdiff_t(config.layers));
+  EXPECT_EQ(CountOf(program, OpKind::kAddResidual), 0);
+  EXPECT_EQ(FindUnorderedConflict(program), std::nullopt);
+  EXPECT_EQ(FindLiveOverlap(program), std::nullopt);
+  StepProgram inference = BuildInference(config, ParameterTable::For(config), kPackedBoards, 1);
+  FuseResidualNorm(inference);
+  EXPECT_EQ(CountOf(inference, OpKind::kAddLayerNorm), 0);
+}
+
+TEST(FuseResidualNormTest, TakesTheOperandsOfBothAndTheShapeOfTheNorm) {
+  const ModelConfig config = Model("vit", false);
+  StepProgram program = Training(config, 1);
+  FuseResidualNorm(program);
+  const Op& last = *std::find_if(program.ops.rbegin(), program.ops.rend(),
+                                 [](const Op& op) { return op.kind == OpKind::kAddLayerNorm; });
+  std::vector<std::pair<std::string, Access>> operands;
+  for (const Operand& operand : last.operands) {
+    operands.emplace_back(program.buffers[operand.buffer].name, operand.access);
+  }
+  const std::string block = absl::StrCat("blocks.", config.layers - 1);
+  EXPECT_THAT(operands,
+              testing::ElementsAre(testing::Pair(block + ".proj", Access::kRead),
+                                   testing::Pair(block + ".fc2 gelu dropout", Access::kReadWrite),
+                                   testing::Pair("norm.weight", Access::kRead),
+                                   testing::Pair("norm.bias", Access::kRead),
+                                   testing::Pair("norm", Access::kWrite),
+                                   testing::Pair("norm mean", Access::kWrite),
+                                   testing::Pair("norm rstd", Access::kWrite)));
+  EXPECT_EQ(last.shape.rows_per_sample, config.tokens());
+  EXPECT_EQ(last.shape.in, config.dim);
+  EXPECT_EQ(last.shape.epsilon, config.norm_epsilon());
+}
+
+// Of the addend itself, here.
+TEST(FuseResidualNormTest, LeavesNormsOfSomethingElseAlone) {
+  StepProgram program = Training("vit", 1);
+  for (Op& op : program.ops) {
+    if (op.kind == OpKind::kAddResidual) std::swap(op.operands[0], op.operands[1]);
+  }
+  const size_t ops = program.ops.size();
+  FuseResidualNorm(program);
+  EXPECT_EQ(program.ops.size(), ops);
 }
 
 TEST(AttentionBiasTest, EveryLayersBiasIsReadAndHasItsGradient) {
