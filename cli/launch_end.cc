@@ -63,9 +63,9 @@ std::string Describe(const RanksEnd::Failure& failure, absl::string_view who) {
   std::string text =
       signal > 0 ? absl::StrCat(who, " was ended by signal ", signal, " (", strsignal(signal), ")")
                  : absl::StrCat(who, " failed with exit code ", failure.code);
-  if (!failure.first_errors.empty()) {
-    absl::StrAppend(&text, "; its first errors:\n  ", absl::StrJoin(failure.first_errors, "\n  "),
-                    "\nand");
+  if (!failure.first_error_lines.empty()) {
+    absl::StrAppend(&text, "; its first lines on stderr:\n  ",
+                    absl::StrJoin(failure.first_error_lines, "\n  "), "\nand");
   } else if (!failure.last_lines.empty()) {
     text += ";";
   }
@@ -96,7 +96,8 @@ absl::Status ToStatus(const RanksEnd& end, absl::string_view launcher) {
   if (!end.failure.has_value()) return absl::OkStatus();
   RanksEnd::Failure failure = *end.failure;
   if (launcher == "local") return ToStatus(failure, absl::StrCat("rank ", failure.rank));
-  const std::optional<Blame> blame = FindBlame(failure.last_lines);
+  std::optional<Blame> blame = FindBlame(failure.last_lines);
+  if (!blame.has_value()) blame = FindBlame(failure.first_error_lines);
   if (!blame.has_value()) return ToStatus(failure, launcher);
   failure.code = blame->code.value_or(failure.code);
   return ToStatus(failure, absl::StrCat(launcher, ": rank ", blame->rank));

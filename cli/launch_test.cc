@@ -182,7 +182,7 @@ TEST(LaunchEndTest, TheEndIsToldWithItsCode) {
   EXPECT_EQ(ExitCode(ToStatus({.failure = RanksEnd::Failure{2, 7, {}}}, "local")), 7);
   EXPECT_EQ(
       ToStatus({.failure = RanksEnd::Failure{0, 1, {"help"}, {"no host"}}}, "mpirun").message(),
-      "mpirun failed with exit code 1; its first errors:\n  no host\nand its last lines:\n"
+      "mpirun failed with exit code 1; its first lines on stderr:\n  no host\nand its last lines:\n"
       "  help");
   for (const int code : {160, 200, 255}) {
     EXPECT_EQ(ToStatus({.failure = RanksEnd::Failure{0, code, {}}}, "local").message(),

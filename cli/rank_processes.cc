@@ -71,8 +71,8 @@ absl::StatusOr<RanksEnd> RankProcesses::Run() {
 void RankProcesses::TellLinesOfFailure() {
   const KeptLines& kept = kept_[end_.failure->rank];
   end_.failure->last_lines.assign(kept.last.begin(), kept.last.end());
-  for (const auto& [place, line] : kept.first_errors) {
-    if (place < kept.count - kept.last.size()) end_.failure->first_errors.push_back(line);
+  for (const auto& [place, line] : kept.first_error_lines) {
+    if (place < kept.count - kept.last.size()) end_.failure->first_error_lines.push_back(line);
   }
 }
 
@@ -225,8 +225,8 @@ void RankProcesses::ReadPipe(Pipe& pipe) {
 
 void RankProcesses::Tell(const Pipe& pipe, absl::string_view line) {
   KeptLines& kept = kept_[pipe.rank];
-  if (pipe.is_error && kept.first_errors.size() < kFirstErrors) {
-    kept.first_errors.emplace_back(kept.count, line);
+  if (pipe.is_error && kept.first_error_lines.size() < kFirstErrorLines) {
+    kept.first_error_lines.emplace_back(kept.count, line);
   }
   kept.last.emplace_back(line);
   if (kept.last.size() > kLastLines) kept.last.pop_front();

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,7 +29,7 @@ struct RanksEnd {
     int code;                             // 1 to 255; 128 + N: ended by signal N.
     std::vector<std::string> last_lines;  // Of its output.
     // What it wrote first to standard error, if that is no longer among the last lines.
-    std::vector<std::string> first_errors = {};
+    std::vector<std::string> first_error_lines = {};
   };
   std::optional<Failure> failure;  // The first; absent: all ended with 0.
   int signal = 0;                  // That was passed on to them; 0: none.
@@ -47,7 +48,7 @@ class RankProcesses {
   using Sink = std::function<void(size_t rank, bool is_error, absl::string_view line)>;
 
   static constexpr size_t kLastLines = 20;
-  static constexpr size_t kFirstErrors = 5;
+  static constexpr size_t kFirstErrorLines = 5;
 
   // Rank r gets environments[r] as its whole environment.
   RankProcesses(std::vector<std::string> program, std::vector<Environment> environments, Sink sink,
@@ -72,7 +73,7 @@ class RankProcesses {
   struct KeptLines {
     size_t count = 0;  // All of them; the last ones are kept.
     std::deque<std::string> last = {};
-    std::vector<std::pair<size_t, std::string>> first_errors = {};  // With their places.
+    std::vector<std::pair<size_t, std::string>> first_error_lines = {};  // With their places.
   };
   struct Pipe {
     size_t rank;

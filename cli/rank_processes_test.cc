@@ -187,13 +187,13 @@ TEST_F(RankProcessesTest, KeepsTheLastLinesOnly) {
   EXPECT_THAT(lines_, SizeIs(100));
   EXPECT_THAT(end.failure->last_lines, SizeIs(RankProcesses::kLastLines));
   EXPECT_EQ(end.failure->last_lines.back(), "100");
-  EXPECT_THAT(end.failure->first_errors, IsEmpty());
+  EXPECT_THAT(end.failure->first_error_lines, IsEmpty());
 }
 
-TEST_F(RankProcessesTest, KeepsTheFirstErrorsThatManyLinesFollow) {
+TEST_F(RankProcessesTest, KeepsTheFirstLinesOnStderrThatManyOthersFollow) {
   const RanksEnd end = Run("for i in $(seq 100); do echo $i >&2; done; exit 1", 1);
-  EXPECT_THAT(end.failure->first_errors, ElementsAre("1", "2", "3", "4", "5"));
-  EXPECT_THAT(Run("for i in $(seq 22); do echo $i >&2; done; exit 1", 1).failure->first_errors,
+  EXPECT_THAT(end.failure->first_error_lines, ElementsAre("1", "2", "3", "4", "5"));
+  EXPECT_THAT(Run("for i in $(seq 22); do echo $i >&2; done; exit 1", 1).failure->first_error_lines,
               ElementsAre("1", "2"));
 }
 

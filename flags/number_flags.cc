@@ -30,6 +30,11 @@ CLI::Validator Number(double least, double most) {
           RangeName(least, most, most == DBL_MAX)};
 }
 
+CLI::Validator PositiveNumber() {
+  return {[](std::string& text) { return std::string(CheckPositiveNumber(text).message()); },
+          "POSITIVE"};
+}
+
 void CheckNumbers(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_type_name() == "UINT") option->check(WholeNumber());

@@ -13,6 +13,7 @@ namespace penstock {
 // The help shows a range that has an end: "UINT:0..1024".
 CLI::Validator WholeNumber(uint64_t least = 0, uint64_t most = UINT64_MAX);
 CLI::Validator Number(double least, double most = DBL_MAX);
+CLI::Validator PositiveNumber();
 
 // Options of `app` and its subcommands that take a number and have no check of their own take it
 // from 0 on.

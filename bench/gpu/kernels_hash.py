@@ -15,7 +15,7 @@ def kernels_hash(root=ROOT):
     root = pathlib.Path(root)
     sources = [path for path in sorted((root / "kernels").rglob("*"))
                if path.suffix in SUFFIXES and not path.name.endswith("_test.cc")]
-    for path in sources + [path for path in map(root.joinpath, FLAGS) if path.exists()]:
+    for path in sources + [root / name for name in FLAGS]:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
         digest.update(content)

@@ -3,7 +3,6 @@
 #define PENSTOCK_KERNELS_CUDA_DROPOUT_H_
 
 #include <cstddef>
-#include <cstdint>
 
 #include "kernels/reference/dropout.h"
 #include "kernels/simt/runtime.h"

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "kernels/cuda/dropout.h"
 #include "kernels/runner/check.h"
 

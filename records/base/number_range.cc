@@ -35,12 +35,15 @@ absl::Status CheckNumber(absl::string_view text, double least, double most) {
   if (digits && absl::SimpleAtod(text, &value) && value >= least && value <= most) {
     return absl::OkStatus();
   }
-  if (least == DBL_MIN && most == DBL_MAX) {  // A range that nobody would call by its ends.
-    return absl::InvalidArgumentError(absl::StrCat("'", text, "' must be a positive number"));
-  }
   const std::string range = most == DBL_MAX ? absl::StrCat("of at least ", least)
                                             : absl::StrCat("from ", least, " to ", most);
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a number ", range));
+}
+
+absl::Status CheckPositiveNumber(absl::string_view text) {
+  if (CheckNumber(text, DBL_MIN, DBL_MAX).ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is not a positive number that a double can hold"));
 }
 
 bool IsPort(absl::string_view text) {

@@ -14,9 +14,10 @@ namespace penstock {
 // 16".
 absl::Status CheckWholeNumber(absl::string_view text, uint64_t least, uint64_t most);
 
-// The same of a number that may have a fraction; neither infinite nor NaN. From DBL_MIN to
-// DBL_MAX: it "must be a positive number".
+// The same of a number that may have a fraction; neither infinite nor NaN.
 absl::Status CheckNumber(absl::string_view text, double least, double most);
+// The same of one above zero.
+absl::Status CheckPositiveNumber(absl::string_view text);
 
 // Whether it is a TCP port, 0 to 65535, in decimal digits.
 bool IsPort(absl::string_view text);

@@ -62,14 +62,16 @@ class LaunchMpirunTest(RanksTestCase):
         os.kill(rank_process(job, 1)[0], signal.SIGKILL)
         self.assertEqual(job.wait(), 128 + 9, job.err)
         self.assertLess(time.monotonic() - begin, END_S)
-        self.assertRegex(job.err, r"(?s)mpirun: rank 1 was ended by signal 9 \(Killed\);.* its last lines:")
+        self.assertRegex(job.err, r"(?s)mpirun: rank 1 was ended by signal 9 \(Killed\);"
+                                  r".* its last lines:")
 
     def test_a_rank_that_fails_is_told_with_its_last_lines(self):
         job = self.launch("sh", "-c", "[ $OMPI_COMM_WORLD_RANK = 0 ] && exec sleep 600; "
                           "echo no disk >&2; exit 7")
         self.assertEqual(job.wait(), 7, job.err)
         # Of one that fails while others are being started mpirun does not say which it was.
-        self.assertRegex(job.err, r"(?s)mpirun(: rank 1)? failed with exit code 7;.* its last lines:"
+        self.assertRegex(job.err, r"(?s)mpirun(: rank 1)? failed with exit code 7;"
+                                  r".* its last lines:"
                                   r".*  \[1,1\]<stderr>:no disk\n")
 
     def test_every_host_has_the_gpus_that_were_named(self):

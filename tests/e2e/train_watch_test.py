@@ -37,7 +37,6 @@ class WatchTest(TrainingTestCase):
         steps = [step["times_s"] for step in steps if step["event"] == "step"]
         self.assertAlmostEqual(sum(sum(step.values()) for step in steps), summary["seconds"])
         self.assertGreater(summary["times_s"]["output"], 0)
-        self.assertLessEqual(summary["seconds"] + summary["times_s"]["output"], wall * 1.02)
 
     def test_memory_is_told_before_it_is_taken(self):
         result = self.check_run("penstock-train", *self.train_args("--threads", 2, steps=1))

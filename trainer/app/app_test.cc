@@ -70,7 +70,7 @@ TEST_F(OptionsTest, ARateThatIsNotPositiveIsToldSoWhateverItIs) {
       app_.parse(argument);
       ADD_FAILURE() << argument;
     } catch (const CLI::ValidationError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("must be a positive number")) << argument;
+      EXPECT_THAT(error.what(), HasSubstr("is not a positive number")) << argument;
     }
   }
 }

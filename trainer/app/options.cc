@@ -1,7 +1,6 @@
 #include "trainer/app/options.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cstdint>
 #include <map>
 #include <numeric>
@@ -59,7 +58,7 @@ void AddTrainingOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--epochs", o.epochs,
                  "Passes over the train split; 0: one, or as many as --steps needs");
   app.add_option("--steps", o.steps, "Steps in all, at most; 0: as --epochs says");
-  app.add_option("--lr", o.learning_rate, "Learning rate at its peak")->check(Number(DBL_MIN));
+  app.add_option("--lr", o.learning_rate, "Learning rate at its peak")->check(PositiveNumber());
   app.add_option("--lr-schedule", o.lr_schedule, "After the warm-up; cosine falls to 0")
       ->check(CLI::IsMember({"constant", "cosine"}));
   app.add_option("--warmup-steps", o.warmup_steps, "Steps in which the rate rises linearly");
@@ -127,7 +126,8 @@ absl::Status CheckEqualRows(const TrainerOptions& options) {
                    below, " and ", below + unit));
 }
 
-// Of `options.steps` of this rank; 0 are as many as there are.
+// Of `options.steps` of this rank; 0: as many as a diagnosis has unless it is told, which are
+// enough.
 absl::Status CheckDiagnosedSteps(const TrainerOptions& options) {
   const uint64_t steps = options.steps;
   if (!options.profile.diagnoses() || steps == 0 || steps >= kLeastDiagnosedSteps) {
@@ -210,7 +210,7 @@ absl::Status TrainerOptions::Validate() const {
   if (early_stop > 0 && eval_every == 0) {
     return absl::InvalidArgumentError("--early-stop counts evaluations: it needs --eval-every");
   }
-  if (!(learning_rate > 0)) return absl::InvalidArgumentError("--lr must be positive");
+  if (!(learning_rate > 0)) return absl::InvalidArgumentError("--lr is not a positive number");
   if (clip_norm < 0 || weight_decay < 0) {
     return absl::InvalidArgumentError("--clip-norm and --weight-decay must not be negative");
   }

@@ -317,8 +317,8 @@ Verdict TrainingRun::JudgeRun(const TrainSummary& summary) const {
                        {.packed = model_.is_image() || options_.dtype == "packed",
                         .bf16 = no_bf16 || options_.precision == "bf16",
                         .fast = options_.ranks.fast(),
-                        .halved = options_.ranks.compression != "none",
-                        .several = options_.device.steps_per_launch > 1,
+                        .half_exchange = options_.ranks.compression != "none",
+                        .several_steps_a_launch = options_.device.steps_per_launch > 1,
                         .diagnoses = options_.profile.diagnoses()});
 }
 

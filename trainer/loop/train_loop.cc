@@ -322,6 +322,7 @@ absl::Status TrainLoop::SaveBy(SaveMethod save) {
   PENSTOCK_ASSIGN_OR_RETURN(const TrainState* state, backend_.State());
   if (options_.rank_0_saves) PENSTOCK_RETURN_IF_ERROR(CompareStates(ranks_, *state));
   if (const absl::Status good = CheckCanGoOn(backend_.table(), *state); !good.ok()) {
+    unsaved_ = false;  // It would push out a good checkpoint.
     const std::string note = ListRecords(pipeline_.current().batch, info_.step - 1, good.message());
     return absl::FailedPreconditionError(absl::StrCat(good.message(), note));
   }

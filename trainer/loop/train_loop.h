@@ -146,7 +146,7 @@ class TrainLoop {
   absl::Status Judge(const Evaluation& evaluation);
   absl::Status Diverged(const absl::Status& status, const InputBatch& batch);
   // What to tell of the records that the training diverged on; nothing if `batch` is no longer
-  // there.
+  // there, or has no row of this rank.
   std::string ListRecords(const InputBatch& batch, uint64_t step, absl::string_view problem);
   using SaveMethod = absl::Status (CheckpointFolder::*)(const CheckpointInfo&,
                                                         const ParameterTable&,

@@ -194,7 +194,9 @@ TEST_F(TrainLoopTest, WeightsThatNoStepCanGoOnFromAreNotSaved) {
   auto good = MakeBackend();
   ASSERT_OK(Train(*good, options));
   options.schedule.peak = 1e38;
-  options.on_divergence = [](const Divergence& divergence) {
+  size_t told = 0;
+  options.on_divergence = [&](const Divergence& divergence) {
+    ++told;
     EXPECT_EQ(divergence.step, 0u);
     EXPECT_EQ(divergence.batch.rows, 16u);
     EXPECT_EQ(divergence.predictions.size(), 16u);
@@ -204,12 +206,29 @@ TEST_F(TrainLoopTest, WeightsThatNoStepCanGoOnFromAreNotSaved) {
   EXPECT_THAT(Train(*bad, options),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        testing::ContainsRegex("after step 1: a weight of.*; see over there")));
+  EXPECT_EQ(told, 1u);
   options.on_divergence = {};
   options.schedule.peak = 1e-3;
   options.on_step = [&](const StepReport&) { good->state().v[5] = INFINITY; };
   EXPECT_THAT(Train(*good, options), StatusIs(absl::StatusCode::kFailedPrecondition,
                                               HasSubstr("AdamW's moments are not finite")));
   EXPECT_THAT(folder.List(), IsOkAndHolds(testing::ElementsAre(HasSubstr("step-000000001"))));
+}
+
+// The best is saved first: what it finds is told once.
+TEST_F(TrainLoopTest, WhatNoStepCanGoOnFromIsToldOnceWhereAnEvaluationIsDue) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
+  TrainLoopOptions options = WithHoldout();
+  options.eval_every = 1;
+  options.checkpoints = &folder;
+  auto backend = MakeBackend();
+  size_t told = 0;
+  options.on_step = [&](const StepReport&) { backend->state().v[5] = INFINITY; };
+  options.on_divergence = [&](const Divergence&) { return absl::StrCat("; told ", ++told); };
+  EXPECT_THAT(Train(*backend, options),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("moments are not finite")));
+  EXPECT_EQ(told, 1u);
+  EXPECT_THAT(folder.List(), IsOkAndHolds(SizeIs(0)));
 }
 
 TEST_F(TrainLoopTest, DivergenceNamesTheRows) {

@@ -295,7 +295,7 @@ TEST(VerdictTest, AdviceToSendLessNamesWhatIsNotDoneYet) {
               EndsWith("fewer ranks; --reduction fast --compression bf16 sends half"));
   EXPECT_THAT(AdviceTo(Phase::kCollective, {.fast = true}),
               EndsWith("fewer ranks; --compression bf16 sends half"));
-  EXPECT_EQ(AdviceTo(Phase::kCollective, {.fast = true, .halved = true}),
+  EXPECT_EQ(AdviceTo(Phase::kCollective, {.fast = true, .half_exchange = true}),
             "larger --global-batch-size, faster links or fewer ranks");
 }
 
@@ -304,9 +304,9 @@ TEST(VerdictTest, AdviceToFeedOrLaunchFasterIsNotWhatIsDoneAlready) {
   EXPECT_THAT(AdviceTo(Phase::kInput, {.diagnoses = true}), EndsWith("tells their rate"));
   EXPECT_THAT(AdviceTo(Phase::kInput, {.packed = false}), StartsWith("--dtype packed"));
   EXPECT_THAT(AdviceTo(Phase::kLaunch, {}), EndsWith("or --steps-per-launch K"));
-  EXPECT_THAT(AdviceTo(Phase::kLaunch, {.several = true}),
+  EXPECT_THAT(AdviceTo(Phase::kLaunch, {.several_steps_a_launch = true}),
               EndsWith("or a larger --steps-per-launch"));
-  EXPECT_THAT(AdviceTo(Phase::kLaunch, {.several = true}, /*gpu=*/true),
+  EXPECT_THAT(AdviceTo(Phase::kLaunch, {.several_steps_a_launch = true}, /*gpu=*/true),
               HasSubstr("a larger --steps-per-launch makes launches fewer"));
 }
 

@@ -31,7 +31,7 @@ std::string InputAdvice(const VerdictOptions& told) {
 
 std::string CollectiveAdvice(const VerdictOptions& told) {
   constexpr absl::string_view kAlways = "larger --global-batch-size, faster links or fewer ranks";
-  if (told.halved) return std::string(kAlways);
+  if (told.half_exchange) return std::string(kAlways);
   return absl::StrCat(kAlways, "; ", told.fast ? "" : "--reduction fast ",
                       "--compression bf16 sends half");
 }
@@ -43,7 +43,7 @@ std::string ComputeAdvice(const VerdictInput& input) {
 
 std::string Advice(Limit limit, const VerdictInput& input) {
   const char* const launches =
-      input.told.several ? "a larger --steps-per-launch" : "--steps-per-launch K";
+      input.told.several_steps_a_launch ? "a larger --steps-per-launch" : "--steps-per-launch K";
   switch (limit) {
     case Limit::kNothingRan:
       return "no step ran";

@@ -17,11 +17,11 @@ const char* LimitName(Limit limit);
 
 // What a training has been told already: no advice repeats it.
 struct VerdictOptions {
-  bool packed = true;      // Records travel packed.
-  bool bf16 = false;       // --precision; or it cannot be.
-  bool fast = false;       // --reduction.
-  bool halved = false;     // --compression: bf16 or fp16.
-  bool several = false;    // --steps-per-launch: more than one.
+  bool packed = true;                   // Records travel packed.
+  bool bf16 = false;                    // --precision; or it cannot be.
+  bool fast = false;                    // --reduction.
+  bool half_exchange = false;           // --compression: bf16 or fp16.
+  bool several_steps_a_launch = false;  // --steps-per-launch: more than one.
   bool diagnoses = false;  // It is compared with one without input, or without communication.
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/numeric/counter_random.h"
 #include "kernels/reference/adamw.h"
 #include "trainer/backend/batch_rows.h"
 #include "trainer/step/input_format.h"
