@@ -3,4 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/build.sh tsan
+export TSAN_OPTIONS=suppressions=$PWD/.ci/tsan.supp
 .ci/ctest.sh tsan "$@"
