@@ -63,15 +63,15 @@ std::string Describe(const RanksEnd::Failure& failure, absl::string_view who) {
   std::string text =
       signal > 0 ? absl::StrCat(who, " was ended by signal ", signal, " (", strsignal(signal), ")")
                  : absl::StrCat(who, " failed with exit code ", failure.code);
+  std::vector<std::string> told;
   if (!failure.first_error_lines.empty()) {
-    absl::StrAppend(&text, "; its first lines on stderr:\n  ",
-                    absl::StrJoin(failure.first_error_lines, "\n  "), "\nand");
-  } else if (!failure.last_lines.empty()) {
-    text += ";";
+    told.push_back(absl::StrCat("its first lines on stderr:\n  ",
+                                absl::StrJoin(failure.first_error_lines, "\n  ")));
   }
   if (!failure.last_lines.empty()) {
-    absl::StrAppend(&text, " its last lines:\n  ", absl::StrJoin(failure.last_lines, "\n  "));
+    told.push_back(absl::StrCat("its last lines:\n  ", absl::StrJoin(failure.last_lines, "\n  ")));
   }
+  if (!told.empty()) absl::StrAppend(&text, "; ", absl::StrJoin(told, "\nand "));
   return text;
 }
 
