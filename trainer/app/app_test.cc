@@ -28,8 +28,6 @@
 #include "trainer/app/report.h"
 #include "trainer/app/restore.h"
 #include "trainer/app/signal_watcher.h"
-#include "trainer/app/training_watch.h"
-#include "trainer/input/testing/memory_input.h"
 
 namespace penstock {
 namespace {
@@ -280,50 +278,6 @@ TEST_F(OptionsTest, ADiagnosisSavesNothing) {
   app_.parse("--manifest m --synthetic-data --checkpoint-dir c");
   EXPECT_THAT(options_.Validate(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without --checkpoint-dir")));
-}
-
-TEST(TrainingWatchTest, ComparesBothHalvesWithoutTheirFirstSteps) {
-  const ProfileOptions options{.synthetic_data = true};
-  TrainingWatch watch(options, 1);
-  MemoryInput inner(64, 16);
-  const std::unique_ptr<Input> input = watch.Diagnose(inner, /*total_steps=*/6);
-  // Three steps with input, of which the first is slow; three without it.
-  for (const int ms : {900, 200, 200, 800, 100, 100}) {
-    StepReport report{.rows = 100};
-    report.times[Phase::kCompute] = std::chrono::milliseconds(ms);
-    watch.Count(report);
-  }
-  EXPECT_THAT(watch.Comparison(), HasSubstr("normal 500/s"));
-  EXPECT_THAT(watch.Comparison(), HasSubstr("with synthetic data 1,000/s: 2.00 times"));
-}
-
-// What rank 0 says of a trace of steps 3 and 4, of a run that begins behind `before` and ends
-// behind `last`.
-std::string TraceLinesOf(uint64_t before, uint64_t last) {
-  const TempFolder folder;
-  const ProfileOptions options{.steps = "3:5", .file = folder.File("trace.json")};
-  TrainingWatch watch(options, 1);
-  watch.recorder().Start(before + 1);
-  for (uint64_t step = before + 1; step <= last; ++step) {
-    watch.recorder().Enter(Phase::kCompute);
-    watch.recorder().EndStep(step);
-  }
-  watch.recorder().Stop();
-  EXPECT_EQ(watch.trace_lines(), "");
-  EXPECT_OK(watch.WriteTrace());
-  EXPECT_THAT(watch.trace_lines(), HasSubstr(options.file));
-  return watch.trace_lines();
-}
-
-TEST(TrainingWatchTest, ATraceOfNoStepIsNotToBeOpened) {
-  for (const auto& [before, last] : {std::pair{0, 2}, {4, 9}, {0, 0}}) {
-    const std::string lines = TraceLinesOf(before, last);
-    EXPECT_THAT(lines, HasSubstr("no trace: no step of 3:5 was run"));
-    EXPECT_THAT(lines, testing::Not(HasSubstr("perfetto")));
-  }
-  for (const auto& [before, last] : {std::pair{0, 3}, {3, 9}, {0, 9}}) {
-    EXPECT_THAT(TraceLinesOf(before, last), HasSubstr("ui.perfetto.dev opens it"));
-  }
 }
 
 TEST(TextTest, GroupsDigitsAndWritesClocks) {

@@ -6,9 +6,7 @@
 #include "trainer/app/options.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/app/rank_memory.h"
-#include "trainer/app/training_watch.h"
 #include "trainer/comm/testing/rank_threads.h"
-#include "trainer/input/testing/memory_input.h"
 #include "trainer/model/initialize.h"
 
 namespace penstock {
@@ -171,23 +169,6 @@ TEST(CompleteTest, ADiagnosisHasStepsToCompare) {
                        HasSubstr("3 steps are too few; give --steps 13 or more")));
   options.steps = 13;
   EXPECT_OK(Complete(options));
-}
-
-// Of as many as Complete() lets through, both halves have a step that counts; of fewer not.
-TEST(TrainingWatchTest, TheLeastStepsOfADiagnosisCompare) {
-  for (const uint64_t steps : {kLeastDiagnosedSteps - 1, kLeastDiagnosedSteps}) {
-    const ProfileOptions options{.no_allreduce = true};
-    TrainingWatch watch(options, 1);
-    MemoryInput inner(64, 16);
-    (void)watch.Diagnose(inner, steps);
-    for (uint64_t step = 0; step < steps; ++step) {
-      StepReport report{.rows = 100};
-      report.times[Phase::kCompute] = std::chrono::milliseconds(100);
-      watch.Count(report);
-    }
-    EXPECT_EQ(watch.Comparison().find("nothing to compare") == std::string::npos,
-              steps == kLeastDiagnosedSteps);
-  }
 }
 
 TEST(CompleteTest, FastTakesAnyNumberOfRanks) {
