@@ -63,9 +63,7 @@ class CublasStepTest : public testing::Test {
                                std::move(device));
   }
   static void Begin(CudaBackend& backend) {
-    TrainState state(backend.table().arena_size());
-    state.parameters = InitialParameters(backend.table());
-    ASSERT_OK(backend.SetState(std::move(state)));
+    ASSERT_OK(backend.SetState(InitialState(backend.table())));
   }
   // The error of a step's whole gradient, relative to its norm.
   double GradientError(bool bf16, DeviceLog* log = nullptr) {

@@ -45,9 +45,7 @@ std::unique_ptr<CudaBackend> MakeBackend(const CudaBackendOptions& options,
     made = std::make_unique<CheckingDevice>(std::move(emulated), *log);
   }
   auto backend = CudaBackend::Create(model, options, std::move(made)).value();
-  TrainState state(backend->table().arena_size());
-  state.parameters = InitialParameters(backend->table());
-  EXPECT_OK(backend->SetState(std::move(state)));
+  EXPECT_OK(backend->SetState(InitialState(backend->table())));
   return backend;
 }
 
@@ -380,9 +378,7 @@ TEST(CudaBackendTest, WhatCannotBeBegunIsForgotten) {
   ASSERT_OK_AND_ASSIGN(
       const auto backend,
       CudaBackend::Create(kSmall, Options(kFast), std::make_unique<RefusingDevice>(waits_fail)));
-  TrainState state(backend->table().arena_size());
-  state.parameters = InitialParameters(backend->table());
-  ASSERT_OK(backend->SetState(std::move(state)));
+  ASSERT_OK(backend->SetState(InitialState(backend->table())));
   const RandomBoards boards(kRows);
   waits_fail = true;
   for (int attempt = 0; attempt < 2; ++attempt) {  // The second has the same cause, not "no room".

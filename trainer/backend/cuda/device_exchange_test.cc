@@ -107,9 +107,7 @@ class DeviceExchangeTest : public testing::Test {
       own.ranks = &group.communicator();
       ASSERT_OK_AND_ASSIGN(auto backend,
                            CudaBackend::Create(kSmall, own, std::make_unique<EmulatedDevice>()));
-      TrainState start(backend->table().arena_size());
-      start.parameters = InitialParameters(backend->table());
-      ASSERT_OK(backend->SetState(std::move(start)));
+      ASSERT_OK(backend->SetState(InitialState(backend->table())));
       Train(*backend, group.communicator(), accumulate, outcomes[group.info().rank]);
     });
     return outcomes;

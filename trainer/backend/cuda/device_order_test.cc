@@ -197,9 +197,7 @@ void Train(ForgetfulDevice::Forgets leaves_out, std::optional<uint64_t> seed, Tr
       CudaBackend::Create(SmallModel(), {.shards = 2, .global_rows = 2, .bf16 = true},
                           std::make_unique<ForgetfulDevice>(std::move(device), forgets));
   ASSERT_OK(backend.status());
-  TrainState state((*backend)->table().arena_size());
-  state.parameters = InitialParameters((*backend)->table());
-  ASSERT_OK((*backend)->SetState(std::move(state)));
+  ASSERT_OK((*backend)->SetState(InitialState((*backend)->table())));
   forgets = leaves_out;
   for (size_t step = 0; step < 3; ++step) {
     const absl::StatusOr<StepResult> result = (*backend)->Step(RandomBoards(2, step).rows(), {});

@@ -42,9 +42,7 @@ std::unique_ptr<CudaBackend> MakeBackend(CudaBackendOptions options, DeviceLog& 
   auto backend =
       CudaBackend::Create(model, options, std::make_unique<CheckingDevice>(std::move(device), log))
           .value();
-  TrainState state(backend->table().arena_size());
-  state.parameters = InitialParameters(backend->table());
-  EXPECT_OK(backend->SetState(std::move(state)));
+  EXPECT_OK(backend->SetState(InitialState(backend->table())));
   return backend;
 }
 

@@ -56,9 +56,7 @@ void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome
       std::move(gradient_ranks));
   ASSERT_OK(made.status());
   CudaBackend& backend = **made;
-  TrainState start(backend.table().arena_size());
-  start.parameters = InitialParameters(backend.table());
-  ASSERT_OK(backend.SetState(std::move(start)));
+  ASSERT_OK(backend.SetState(InitialState(backend.table())));
   for (size_t step = 0; step < 2; ++step) {
     const RandomBoards boards(9, step);
     const size_t first = FirstRowOf(ranks.rank(), ranks.size(), 9);
@@ -122,9 +120,7 @@ void TrainRankByLoop(Communicator& ranks, Outcome& outcome) {
       kSmall, {.shards = 4, .global_rows = 6, .bf16 = true, .ranks = &ranks},
       std::make_unique<CheckingDevice>(std::make_unique<EmulatedDevice>(), outcome.log));
   ASSERT_OK(backend.status());
-  TrainState start((*backend)->table().arena_size());
-  start.parameters = InitialParameters((*backend)->table());
-  ASSERT_OK((*backend)->SetState(std::move(start)));
+  ASSERT_OK((*backend)->SetState(InitialState((*backend)->table())));
   MemoryInput input(/*records=*/25, /*batch_size=*/6, /*seed=*/1, "", ranks.rank(), ranks.size());
   BoardReader reader;
   TrainLoopOptions options{.ranks = &ranks};
@@ -204,9 +200,7 @@ TEST_P(DeviceImageRanksTest, UnevenRanksMatchTheReference) {
                                               .fast_reduction = true},
                                              std::make_unique<CheckingDevice>(
                                                  std::make_unique<EmulatedDevice>(), log)));
-    TrainState start(backend->table().arena_size());
-    start.parameters = InitialParameters(backend->table());
-    ASSERT_OK(backend->SetState(std::move(start)));
+    ASSERT_OK(backend->SetState(InitialState(backend->table())));
     ASSERT_OK_AND_ASSIGN(
         const StepResult result,
         backend->Step(images.rows().Slice(first, count), {.global_rows = 3, .random_key = kKey}));

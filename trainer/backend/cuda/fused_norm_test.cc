@@ -63,9 +63,7 @@ void Train(const ModelConfig& model, const BatchRows& rows, bool bf16, bool apar
   const CudaBackendOptions options{
       .shards = kShards, .global_rows = kRows, .format = rows.format, .bf16 = bf16};
   ASSERT_OK_AND_ASSIGN(const auto backend, CudaBackend::Create(model, options, std::move(device)));
-  TrainState start(backend->table().arena_size());
-  start.parameters = InitialParameters(backend->table());
-  ASSERT_OK(backend->SetState(std::move(start)));
+  ASSERT_OK(backend->SetState(InitialState(backend->table())));
   for (uint64_t step = 0; step < kSteps; ++step) {
     ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(rows, {.random_key = 11 + step}));
     run.losses.push_back(result.loss);

@@ -55,9 +55,7 @@ class GpuTest : public testing::Test {
         .graphs = graphs};
     if (device == nullptr) device = OpenGpu(0).value();
     auto backend = CudaBackend::Create(model, options, std::move(device)).value();
-    TrainState state(backend->table().arena_size());
-    state.parameters = InitialParameters(backend->table());
-    EXPECT_OK(backend->SetState(std::move(state)));
+    EXPECT_OK(backend->SetState(InitialState(backend->table())));
     return backend;
   }
   // The error of the whole gradient, relative to its norm.
@@ -150,9 +148,7 @@ void TrainShared(RankGroup& group, bool bf16, TrainState& state) {
       .shards = 4, .global_rows = kRows, .bf16 = bf16, .ranks = &ranks};
   ASSERT_OK_AND_ASSIGN(auto backend, CudaBackend::Create(kSmall, options, std::move(device),
                                                          std::move(gradient_ranks)));
-  TrainState start(backend->table().arena_size());
-  start.parameters = InitialParameters(backend->table());
-  ASSERT_OK(backend->SetState(std::move(start)));
+  ASSERT_OK(backend->SetState(InitialState(backend->table())));
   const size_t first = FirstRowOf(ranks.rank(), ranks.size(), kRows);
   const size_t last = FirstRowOf(ranks.rank() + 1, ranks.size(), kRows);
   for (size_t step = 0; step < kSteps; ++step) {

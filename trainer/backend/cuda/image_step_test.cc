@@ -23,9 +23,7 @@ std::unique_ptr<CudaBackend> MakeBackend(const ModelConfig& model, bool bf16, De
   const CudaBackendOptions options{
       .shards = 2, .global_rows = kRows, .format = ImagesOf(model.side), .bf16 = bf16};
   auto backend = CudaBackend::Create(model, options, std::move(device)).value();
-  TrainState state(backend->table().arena_size());
-  state.parameters = InitialParameters(backend->table());
-  EXPECT_OK(backend->SetState(std::move(state)));
+  EXPECT_OK(backend->SetState(InitialState(backend->table())));
   return backend;
 }
 

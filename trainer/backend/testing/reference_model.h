@@ -30,6 +30,13 @@ inline std::vector<float> InitialParameters(const ParameterTable& table) {
   return parameters;
 }
 
+// What a training of them begins with.
+inline TrainState InitialState(const ParameterTable& table) {
+  TrainState state(table.arena_size());
+  state.parameters = InitialParameters(table);
+  return state;
+}
+
 // Its loss and gradients. Borrows the rows. `random_key`: of what the batch leaves out.
 class ReferenceModel {
  public:

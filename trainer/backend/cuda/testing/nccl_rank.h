@@ -62,9 +62,7 @@ class NcclRank {
     ASSERT_OK_AND_ASSIGN(backend_,
                          CudaBackend::Create(options_.model, options_.backend, std::move(device),
                                              std::move(gradient_ranks)));
-    TrainState start(backend_->table().arena_size());
-    start.parameters = InitialParameters(backend_->table());
-    ASSERT_OK(backend_->SetState(std::move(start)));
+    ASSERT_OK(backend_->SetState(InitialState(backend_->table())));
   }
 
   NcclRankOptions options_;
