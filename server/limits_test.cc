@@ -16,6 +16,7 @@
 #include "server/server.h"
 #include "server/testing/captured_log.h"
 #include "server/testing/fake_sessions.h"
+#include "server/testing/manifest_text.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
@@ -85,6 +86,7 @@ class LimitsTest : public ::testing::Test {
   // A file that does not fit into what is on its way to a client that reads nothing.
   void WriteBigFile() {
     std::ofstream file(folder_.File("big"));
+    file << ManifestText("");
     file.seekp(int64_t{256} << 20);
     file << "end";
   }
@@ -285,7 +287,7 @@ TEST_F(LimitsTest, CallsAreLimitedAndOneThatTakesNothingIsEnded) {
   EXPECT_THAT(AskManifest("big"), StatusIs(absl::StatusCode::kResourceExhausted,
                                            HasSubstr("the limit is 1: ask again")));
   // It reads nothing and is ended, so there is room again.
-  std::ofstream(folder_.File("small")) << "small";
+  folder_.Write("small", ManifestText("small"));
   absl::Status status = absl::UnknownError("not tried");
   while (!status.ok()) {
     status = AskManifest("small");
@@ -332,9 +334,11 @@ TEST_F(LimitsTest, AServerThatDrainsRefusesManifestsAndWaitsForThoseUnderWay) {
 class TokenTest : public LimitsTest {
  protected:
   TokenTest() {
-    folder_.Write("open/a", "of everyone's");
-    folder_.Write("closed/a", "of some");
-    tokens_ = folder_.Write("tokens", "0123456789-everything\n0123456789-someone open\n");
+    folder_.Write("open/a", ManifestText("of everyone's"));
+    folder_.Write("closed/a", ManifestText("of some"));
+    tokens_ = folder_.Write("tokens",
+                            "0123456789-everything\n0123456789-someone open\n"
+                            "0123456789-another open\n");
     StartServer({}, tokens_);
   }
   std::string tokens_;

@@ -11,6 +11,7 @@
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
+#include "records/dataset/manifest.h"
 #include "server/grpc_status.h"
 #include "server/log_format.h"
 #include "server/refusing_reactor.h"
@@ -174,7 +175,12 @@ absl::StatusOr<std::unique_ptr<FileSource>> PieceService::OpenManifest(const Gat
     return absl::PermissionDeniedError(
         absl::StrCat(Printable(path), ": the client's token is limited to other folders"));
   }
-  return root_.OpenFile(path);
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> file, root_.OpenFile(path));
+  // On the descriptor that is sent: the path may mean another file by now.
+  PENSTOCK_ASSIGN_OR_RETURN(const bool is_manifest, IsManifestFile(*file));
+  if (is_manifest) return file;
+  return absl::InvalidArgumentError(absl::StrCat(
+      Printable(path), ": is not a Penstock manifest, and servers send no other file"));
 }
 
 grpc::ServerUnaryReactor* PieceService::Stats(grpc::CallbackServerContext* context,

@@ -13,6 +13,7 @@
 #include "proto/pieces.grpc.pb.h"
 #include "records/wire/limits.h"
 #include "server/stream_reactor.h"
+#include "server/testing/manifest_text.h"
 #include "server/testing/server_fixture.h"
 #include "tests/status_matchers.h"
 
@@ -294,12 +295,24 @@ TEST_F(ServerTest, RefusesAMissingDataRoot) {
 
 TEST_F(ServerTest, StreamsAManifestOfSeveralParts) {
   StartServer();
-  std::string content(2'500'000, 'm');
+  std::string content = ManifestText(std::string(2'500'000, 'm'));
   content[2'000'000] = 'x';
   Write("manifest.pb", content);
   EXPECT_THAT(ReadManifest("manifest.pb"), IsOkAndHolds(content));
-  Write("empty", "");
-  EXPECT_THAT(ReadManifest("empty"), IsOkAndHolds(""));
+}
+
+TEST_F(ServerTest, SendsNoFileThatBeginsOtherwiseThanAManifest) {
+  StartServer();
+  for (const char* content : {"", "PNSTKM", "PNSTKM\x1a", "PNSTKM\x1a\r\nsecret", "\nPNSTKM\x1a\n",
+                              "a secret that is long enough to be sent"}) {
+    Write("notes.txt", content);
+    EXPECT_THAT(ReadManifest("notes.txt"),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         "notes.txt: is not a Penstock manifest, and servers send no other file"))
+        << content;
+  }
+  Write("notes.txt", ManifestText(""));
+  EXPECT_THAT(ReadManifest("notes.txt"), IsOkAndHolds(ManifestText("")));
 }
 
 TEST_F(ServerTest, ManifestCannotLeaveTheRoot) {

@@ -17,6 +17,7 @@
 #include "records/base/counter_rng.h"
 #include "records/engine/testing/chess_data.h"
 #include "records/wire/client_message.h"
+#include "server/testing/manifest_text.h"
 #include "tests/connected_transport.h"
 #include "tests/recording_events.h"
 #include "tests/status_matchers.h"
@@ -287,8 +288,8 @@ class SwappedLinkTest : public ::testing::Test {
     std::filesystem::create_directory(root_.File("swapped"));
     ChessData(root_.File("swapped"), {.seed = 1});
     std::filesystem::create_directory_symlink(outside_.path(), root_.File("link"));
-    outside_.Write("manifest.pb", "outside");
-    root_.Write("swapped/manifest.pb", "inside");
+    outside_.Write("manifest.pb", ManifestText("outside"));
+    root_.Write("swapped/manifest.pb", inside_);
     EXPECT_OK(cluster_.Add());
   }
 
@@ -304,6 +305,7 @@ class SwappedLinkTest : public ::testing::Test {
     return status.ok() ? all : absl::StrCat("code ", status.error_code());
   }
 
+  const std::string inside_ = ManifestText("inside");
   TempFolder outside_;
   ChessData outside_data_;
   TempFolder root_;
@@ -320,14 +322,14 @@ TEST_F(SwappedLinkTest, NoBytesOfAManifestOutside) {
   // Until both sides of the race were met often.
   while ((inside < 200 || refused < 200) && std::chrono::steady_clock::now() < deadline) {
     const std::string answer = Ask(*stub);
-    ASSERT_NE(answer, "outside");
+    ASSERT_NE(answer, ManifestText("outside"));
     // Calls count until the server has put them away, which a loaded machine does late.
     if (answer == absl::StrCat("code ", grpc::StatusCode::RESOURCE_EXHAUSTED)) continue;
-    ASSERT_TRUE(answer == "inside" ||
+    ASSERT_TRUE(answer == inside_ ||
                 answer == absl::StrCat("code ", grpc::StatusCode::PERMISSION_DENIED) ||
                 answer == absl::StrCat("code ", grpc::StatusCode::UNAVAILABLE))
         << answer;
-    ++(answer == "inside" ? inside : refused);
+    ++(answer == inside_ ? inside : refused);
   }
   if (inside < 200 || refused < 200) {
     GTEST_SKIP() << "only " << inside << " manifests came, and " << refused << " were refused";

@@ -158,10 +158,9 @@ TEST_F(ServedManifestTest, TlsIsSpokenAsForStreams) {
 
 TEST_F(ServedManifestTest, AFileThatIsTooLongIsNotTaken) {
   StartServer();
-  EXPECT_THAT(
-      CallForManifest(server_->address(), {}, "games/shard-0.tfrecord", {.max_bytes = 1000}),
-      StatusIs(absl::StatusCode::kOutOfRange,
-               AllOf(HasSubstr(server_->address()), HasSubstr("more than 1000 B"))));
+  EXPECT_THAT(CallForManifest(server_->address(), {}, "games/manifest.pb", {.max_bytes = 100}),
+              StatusIs(absl::StatusCode::kOutOfRange,
+                       AllOf(HasSubstr(server_->address()), HasSubstr("more than 100 B"))));
 }
 
 TEST_F(ServedManifestTest, AServerThatKeepsSilentIsLeft) {
