@@ -166,9 +166,9 @@ void AddTopCommand(CLI::App& app, absl::Status& outcome) {
       "Show what servers are doing, each second until Ctrl-C: rows and bytes a second sent, bytes\n"
       "of rows that clients wait for (QUEUE), chunks that were in memory when they were needed\n"
       "(HIT), how busy the engine's threads are or, where that is more, the cores (BUSY), cores\n"
-      "used (CPU), memory of chunks of its budget, and clients. Rates are of the time between two\n"
-      "looks. Where names are too long for their column, the domain that all share is left out;\n"
-      "--json has it.",
+      "used (CPU), memory of chunks of its budget, and clients; with a token that is limited to\n"
+      "folders, those of this token. Rates are of the time between two looks. Where names are too\n"
+      "long for their column, the domain that all share is left out; --json has it.",
       "penstock top --servers 10.0.0.1:7070,10.0.0.2:7070\n"
       "penstock top --servers 127.0.0.1:7070 --once --json | jq '.servers[].rows_per_second'");
   auto flags = std::make_shared<TopFlags>();

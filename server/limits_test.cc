@@ -1,6 +1,7 @@
 // What a client may take of a server, and what it needs to be let in.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -24,10 +25,12 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Le;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
 
 absl::Status ToStatus(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
@@ -47,9 +50,10 @@ class LimitsTest : public ::testing::Test {
     channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
     stub_ = v1::PieceService::NewStub(channel_);
   }
-  static v1::ClientMessage Hello() {
+  static v1::ClientMessage Hello(const std::string& client = "") {
     v1::ClientMessage message;
     message.mutable_hello()->set_protocol_version(wire::kProtocolVersion);
+    message.mutable_hello()->set_client(client);
     return message;
   }
   static v1::ClientMessage Window(uint64_t number, size_t padding, const std::string& path = "a") {
@@ -62,10 +66,10 @@ class LimitsTest : public ::testing::Test {
     return message;
   }
   // Hello and Credit have come.
-  std::unique_ptr<PieceStream> Begin(grpc::ClientContext& context) {
+  std::unique_ptr<PieceStream> Begin(grpc::ClientContext& context, const std::string& client = "") {
     std::unique_ptr<PieceStream> stream = stub_->Pieces(&context);
     v1::ServerMessage answer;
-    stream->Write(Hello());
+    stream->Write(Hello(client));
     EXPECT_TRUE(stream->Read(&answer) && answer.has_hello());
     EXPECT_TRUE(stream->Read(&answer) && answer.has_credit());
     return stream;
@@ -341,6 +345,20 @@ class TokenTest : public LimitsTest {
                             "0123456789-another open\n");
     StartServer({}, tokens_);
   }
+  v1::ServerStats StatsShownTo(const std::string& token) {
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", absl::StrCat("Bearer 0123456789-", token));
+    v1::ServerStats stats;
+    EXPECT_OK(ToStatus(stub_->Stats(&context, {}, &stats)));
+    return stats;
+  }
+  std::vector<std::string> ClientsShownTo(const std::string& token) {
+    const v1::ServerStats stats = StatsShownTo(token);
+    std::vector<std::string> clients;
+    for (const v1::StreamStats& stream : stats.stream()) clients.push_back(stream.client());
+    return clients;
+  }
+
   std::string tokens_;
 };
 
@@ -366,6 +384,26 @@ TEST_F(TokenTest, RootsHoldForManifests) {
   EXPECT_OK(AskManifest("open/a", "Bearer 0123456789-someone"));
   EXPECT_THAT(AskManifest("closed/a", "Bearer 0123456789-someone"),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("closed/a")));
+}
+
+// Tokens of like folders are two clients all the same.
+TEST_F(TokenTest, OneThatIsLimitedToFoldersIsShownItsOwnStreamsAlone) {
+  const std::vector<std::string> names = {"everything", "someone", "another"};
+  std::map<std::string, grpc::ClientContext> contexts;
+  std::map<std::string, std::unique_ptr<PieceStream>> streams;
+  for (const std::string& name : names) {
+    contexts[name].AddMetadata("authorization", absl::StrCat("Bearer 0123456789-", name));
+    streams[name] = Begin(contexts[name], name);
+  }
+  EXPECT_THAT(ClientsShownTo("everything"), UnorderedElementsAreArray(names));
+  EXPECT_THAT(ClientsShownTo("someone"), ElementsAre("someone"));
+  EXPECT_THAT(ClientsShownTo("another"), ElementsAre("another"));
+  // The streams of others are counted all the same.
+  EXPECT_EQ(StatsShownTo("someone").totals().streams(), names.size());
+  for (const auto& [name, stream] : streams) {
+    stream->WritesDone();
+    EXPECT_OK(End(*stream));
+  }
 }
 
 TEST_F(TokenTest, AStreamEndsWhenItsTokenIsTakenBack) {

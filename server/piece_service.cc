@@ -187,21 +187,22 @@ grpc::ServerUnaryReactor* PieceService::Stats(grpc::CallbackServerContext* conte
                                               const v1::StatsRequest*, v1::ServerStats* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStats);
-  if (pass.ok()) *response = stats();
+  if (pass.ok()) *response = StatsFor(pass->grant().get());
   reactor->Finish(ToGrpcStatus(pass.status()));
   return reactor;
 }
 
-v1::ServerStats PieceService::stats() const {
+v1::ServerStats PieceService::StatsFor(const Grant* reader) const {
+  const bool sees_all = reader == nullptr || reader->roots.empty();
   v1::ServerStats stats = DescribeServer(source_.stats(), started_);
   MutexLock lock(&mutex_);
   stats.set_draining(draining_);
   *stats.mutable_totals() = totals_;
   if (door_ != nullptr) stats.set_shared_memory_bytes(door_->pool_bytes());
   for (const auto& [stream, grant] : streams_) {
-    v1::StreamStats& added = *stats.add_stream();
-    added = stream->stats();
-    AddTo(*stats.mutable_totals(), added);
+    v1::StreamStats of_stream = stream->stats();
+    AddTo(*stats.mutable_totals(), of_stream);
+    if (sees_all || grant.get() == reader) *stats.add_stream() = std::move(of_stream);
   }
   return stats;
 }

@@ -55,11 +55,14 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
   // Manifests under way too: what a drain waits for.
   bool is_idle() const;
   // Holds up new streams and ending ones for as long as asking each stream takes.
-  v1::ServerStats stats() const;
+  v1::ServerStats stats() const { return StatsFor(nullptr); }
 
  private:
   friend class FileReactor;
 
+  // What a client of this grant may see. If the grant has folders, that is its own streams and what
+  // counts all streams together; otherwise, and where no tokens are asked for (null), everything.
+  v1::ServerStats StatsFor(const Grant* reader) const;
   std::vector<std::shared_ptr<StreamReactor>> Streams() const;
   void OnStreamDone(StreamReactor* stream) override;
   void OnFileDone(FileReactor* file);

@@ -75,13 +75,13 @@ class ProcessTestCase(unittest.TestCase):
         self.addCleanup(reserved.close)
         return "%s:%d" % reserved.getsockname()
 
-    def top_until(self, shown, servers, interval="300ms"):
+    def top_until(self, shown, servers, *args, interval="300ms"):
         """The servers that `penstock top` shows, once `shown(servers)`: one on a loaded machine may
         not have answered within an interval. Of one that is down, no clients."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             result = run("penstock", "top", "--servers", servers, "--interval", interval, "--once",
-                         "--json")
+                         "--json", *args)
             rows = [{"error": "", "clients": [], **row}
                     for row in json.loads(result.stdout)["servers"]]
             if shown(rows):

@@ -286,6 +286,16 @@ class TokenTest(SecurityTestCase):
         self.tokens = self.write("tokens", f"# who may read\n{TOKEN}\n{OTHER_TOKEN} elsewhere\n")
         self.right = self.write("right", f"{TOKEN}\n")
 
+    def start_reader(self, server, token_file):
+        """A stream without end, once it has rows."""
+        ids = self.folder / f"{token_file.name}.ids"
+        client = self.spawn("penstock", *self.stream_args(
+            server.address, "--token-file", token_file, "--ids", ids, "--pace", 20000, epochs=0))
+        while not ids.exists() or ids.stat().st_size == 0:
+            self.assertIsNone(client.poll(), "the stream ended early")
+            pause()
+        return client
+
     def test_the_right_token_over_loopback_and_tls(self):
         local = self.stream("local:")["digest"]
         plain = self.start_server("--token-file", self.tokens)
@@ -312,6 +322,19 @@ class TokenTest(SecurityTestCase):
         shards = " ".join(shard.name for shard in self.data.glob("*.tfrecord"))
         self.write("tokens", f"{OTHER_TOKEN} {shards}\n")
         self.stream(server.address, "--token-file", limited)
+
+    def test_top_shows_a_token_that_is_limited_to_folders_its_own_clients(self):
+        server = self.start_server("--token-file", self.tokens)
+        self.start_reader(server, self.right)
+
+        def shown_to(token_file):
+            [row] = self.top_until(lambda rows: rows[0]["state"] == "up", server.address,
+                                   "--token-file", token_file)
+            return row
+        self.assertEqual(len(shown_to(self.right)["clients"]), 1)
+        limited = shown_to(self.write("limited", f"{OTHER_TOKEN}\n"))
+        self.assertEqual(limited["clients"], [])
+        self.assertGreater(limited["memory_bytes"], 0)
 
     def test_no_token_travels_in_plaintext(self):
         # 192.0.2.0/24 is nobody's; nothing is sent there.
@@ -353,18 +376,8 @@ class TokenTest(SecurityTestCase):
 
     def test_streams_end_when_their_token_is_taken_back(self):
         server = self.start_server("--token-file", self.tokens)
-
-        def start(name):
-            ids = self.folder / f"{name}.ids"
-            client = self.spawn("penstock", *self.stream_args(
-                server.address, "--token-file", self.write(name, f"{TOKEN}\n"), "--ids", ids,
-                "--pace", 20000, epochs=0))
-            while not ids.exists() or ids.stat().st_size == 0:
-                self.assertIsNone(client.poll(), "the stream ended early")
-                pause()
-            return client
-
-        renewed, revoked = start("renewed"), start("revoked")
+        renewed, revoked = (self.start_reader(server, self.write(name, f"{TOKEN}\n"))
+                            for name in ("renewed", "revoked"))
         self.write("renewed", f"{TOKEN}-new\n")
         self.write("tokens", f"{TOKEN}-new\n")
         _, err = revoked.communicate(timeout=TIMEOUT_S)
