@@ -56,11 +56,9 @@ endfunction()
 
 get_directory_property(imported IMPORTED_TARGETS)
 list(FILTER imported INCLUDE REGEX
-  "^(absl::|c-ares::|fmt::fmt$|gRPC::(address_sorting|gpr|grpc|grpc\\+\\+|upb)$|OpenSSL::|PkgConfig::|prometheus-cpp::(core|pull)$|protobuf::libprotobuf$|re2::|spdlog::spdlog$|ZLIB::)")
+  "^(absl::|c-ares::|fmt::fmt$|gRPC::(address_sorting|gpr|grpc|grpc\\+\\+|upb)$|OpenSSL::|PkgConfig::|prometheus-cpp::core$|protobuf::libprotobuf$|re2::|spdlog::spdlog$|ZLIB::)")
 penstock_link_archives(${imported})
-# What the shared ones bring along by themselves.
-set_property(TARGET prometheus-cpp::pull APPEND PROPERTY INTERFACE_LINK_LIBRARIES
-  ${PENSTOCK_ARCHIVES}/libcivetweb-cpp.a ${PENSTOCK_ARCHIVES}/libcivetweb.a)
+# What the shared one brings along by itself.
 set_property(TARGET protobuf::libprotobuf APPEND PROPERTY INTERFACE_LINK_LIBRARIES ZLIB::ZLIB)
 find_library(PENSTOCK_RE2 re2 REQUIRED)  # Known by its name alone.
 penstock_archive_of(${PENSTOCK_RE2} re2)

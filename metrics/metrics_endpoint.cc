@@ -1,53 +1,31 @@
 #include "metrics/metrics_endpoint.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "prometheus/collectable.h"
-#include "prometheus/exposer.h"
+#include "absl/strings/strip.h"
+#include "metrics/http_answer.h"
+#include "metrics/http_port.h"
+#include "prometheus/text_serializer.h"
 #include "records/base/number_range.h"
 #include "records/base/status.h"
 
 namespace penstock {
 namespace {
 
-// A connection that says nothing holds a thread until the time-out. Nor may one that was answered:
-// a scraper comes again in seconds.
-std::vector<std::string> HttpOptions(absl::string_view listen) {
-  return {"listening_ports",    std::string(listen),
-          "num_threads",        absl::StrCat(MetricsEndpoint::kThreads),
-          "request_timeout_ms", "2000",
-          "enable_keep_alive",  "no"};
+std::string PageOf(const MetricsEndpoint::Collect& collect) {
+  MetricFamilies families;
+  collect(families);
+  return prometheus::TextSerializer().Serialize(std::move(families).Take());
 }
 
-// What the exposer's exception says is no more than that it failed.
-absl::Status ExplainFailure(absl::string_view listen) {
-  const absl::string_view ipv6 =
-      listen[0] == '[' ? "; or civetweb, which serves them, has no IPv6, as Debian's: give an IPv4 "
-                         "address, e.g. 0.0.0.0:9464 for all"
-                       : "";
-  return absl::UnavailableError(absl::StrCat("cannot listen on ", listen,
-                                             " for metrics: the port is in use, or the address ",
-                                             "is not this machine's", ipv6));
+std::string WithoutBrackets(absl::string_view host) {
+  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+  return std::string(host);
 }
-
-class CollectingFunction final : public prometheus::Collectable {
- public:
-  explicit CollectingFunction(MetricsEndpoint::Collect collect) : collect_(std::move(collect)) {}
-
-  std::vector<prometheus::MetricFamily> Collect() const override {
-    MetricFamilies families;
-    collect_(families);
-    return std::move(families).Take();
-  }
-
- private:
-  const MetricsEndpoint::Collect collect_;
-};
 
 }  // namespace
 
@@ -65,18 +43,22 @@ absl::Status MetricsEndpoint::CheckAddress(absl::string_view listen) {
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Start(absl::string_view listen,
                                                                         Collect collect) {
   PENSTOCK_RETURN_IF_ERROR(CheckAddress(listen));
-  std::unique_ptr<MetricsEndpoint> endpoint(new MetricsEndpoint());
-  endpoint->collectable_ = std::make_shared<CollectingFunction>(std::move(collect));
-  try {
-    endpoint->exposer_ = std::make_unique<prometheus::Exposer>(HttpOptions(listen));
-    endpoint->exposer_->RegisterCollectable(endpoint->collectable_);
-    endpoint->address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":",
-                                      endpoint->exposer_->GetListeningPorts().at(0));
-  } catch (const std::exception&) {
-    return ExplainFailure(listen);
+  const size_t colon = listen.rfind(':');
+  const absl::string_view host = listen.substr(0, colon);
+  absl::StatusOr<std::unique_ptr<HttpPort>> port =
+      HttpPort::Listen(WithoutBrackets(host), std::string(listen.substr(colon + 1)),
+                       [collect = std::move(collect)](absl::string_view request) {
+                         return HttpAnswer(request, [&collect] { return PageOf(collect); });
+                       });
+  if (!port.ok()) {
+    return Annotate(port.status(), absl::StrCat("cannot listen on ", listen, " for metrics"));
   }
-  return endpoint;
+  const std::string address = absl::StrCat(host, ":", (*port)->port());
+  return std::unique_ptr<MetricsEndpoint>(new MetricsEndpoint(*std::move(port), address));
 }
+
+MetricsEndpoint::MetricsEndpoint(std::unique_ptr<HttpPort> port, std::string address)
+    : port_(std::move(port)), address_(std::move(address)) {}
 
 MetricsEndpoint::~MetricsEndpoint() = default;
 

@@ -10,26 +10,22 @@
 #include "absl/strings/string_view.h"
 #include "metrics/metric_families.h"
 
-namespace prometheus {
-class Collectable;
-class Exposer;
-}  // namespace prometheus
-
 namespace penstock {
 
-// Plain HTTP on threads of its own; a scrape asks `collect` and costs nothing between scrapes. Who
-// connects and asks nothing is let go after 2 s. Thread-safe.
+class HttpPort;
+
+// Plain HTTP on a thread of its own; a scrape asks `collect` and costs nothing between scrapes. A
+// client has 2 s and 8 KiB to ask, and cannot keep others waiting (http_port.h). Thread-safe.
 class MetricsEndpoint {
  public:
-  static constexpr int kThreads = 8;
-
-  // Called on any of its threads, on all at once at most; must be thread-safe.
+  // Called on that thread.
   using Collect = std::function<void(MetricFamilies&)>;
 
   // kInvalidArgument: `listen` is not HOST:PORT.
   static absl::Status CheckAddress(absl::string_view listen);
   // `listen` is HOST:PORT; port 0 takes a free one.
-  // kInvalidArgument: no such form; kUnavailable: the address cannot be had.
+  // kInvalidArgument: no such form; kUnavailable: the address cannot be had; kResourceExhausted: a
+  // thread could not be started.
   static absl::StatusOr<std::unique_ptr<MetricsEndpoint>> Start(absl::string_view listen,
                                                                 Collect collect);
   // Returns when no call of `collect` can follow.
@@ -39,11 +35,10 @@ class MetricsEndpoint {
   const std::string& address() const { return address_; }
 
  private:
-  MetricsEndpoint() = default;
+  MetricsEndpoint(std::unique_ptr<HttpPort> port, std::string address);
 
-  std::shared_ptr<prometheus::Collectable> collectable_;  // The exposer keeps a weak_ptr to it.
-  std::unique_ptr<prometheus::Exposer> exposer_;
-  std::string address_;
+  const std::unique_ptr<HttpPort> port_;
+  const std::string address_;
 };
 
 }  // namespace penstock

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Makes the static libraries that Debian 12 does not package, from Debian's own sources of the
-# versions that are installed: libisal (its CRCs), spdlog with fmt, prometheus-cpp (core, pull) with
-# civetweb.
+# versions that are installed: libisal (its CRCs), spdlog with fmt, prometheus-cpp (core).
 #   cmake/portable/archives.sh [FOLDER]      default: build/archives; what is there is kept
 # Needs nasm, dpkg-dev and the packages of .ci/packages.txt; about a minute.
 set -euo pipefail
@@ -51,20 +50,11 @@ if [ ! -e "$out/libisal.a" ]; then
   make -s -C "$work/libisal" -f Makefile.unx units=crc -j "$(nproc)" lib >&2
   cp "$work/libisal/bin/isa-l.a" "$out/libisal.a"
 fi
-if [ ! -e "$out/libcivetweb.a" ]; then
-  fetch libcivetweb-dev
-  compile gcc -O2 -fPIE -w -DNO_SSL -DNO_CGI -DNO_FILES -DUSE_IPV6 -I"$work/civetweb/include" -- "$work/civetweb/src/civetweb.c"
-  archive libcivetweb.a
-  compile g++ -O2 -fPIE -w -DNO_SSL -DNO_CGI -DNO_FILES -DUSE_IPV6 -I"$work/civetweb/include" -- "$work/civetweb/src/CivetServer.cpp"
-  archive libcivetweb-cpp.a
-fi
-if [ ! -e "$out/libprometheus-cpp-pull.a" ]; then
+if [ ! -e "$out/libprometheus-cpp-core.a" ]; then
   fetch prometheus-cpp-dev
   source=$work/prometheus-cpp
   compile g++ -O2 -fPIE -w -I"$source/core/include" -- "$source"/core/src/*.cc "$source"/core/src/detail/*.cc
   archive libprometheus-cpp-core.a
-  compile g++ -O2 -fPIE -w -I"$source/core/include" -I"$source/pull/include" -I"$source/pull/src" -- "$source"/pull/src/*.cc
-  archive libprometheus-cpp-pull.a
 fi
 if [ ! -e "$out/libfmt.a" ]; then
   fetch libfmt-dev

@@ -8,19 +8,11 @@
 #include <cstdlib>
 
 namespace penstock {
-namespace {
 
-// The server lingers a second before it closes.
-bool IsWhole(const std::string& answer) {
-  const size_t body = answer.find("\r\n\r\n");
-  const size_t length = answer.find("Content-Length: ");
-  if (body == std::string::npos || length == std::string::npos) return false;
-  return answer.size() - body - 4 >= std::strtoul(&answer[length + 16], nullptr, 10);
-}
-
-}  // namespace
-
-UniqueFd Connect(const std::string& address) {
+UniqueFd Connect(const std::string& address, const char* from) {
+  sockaddr_in source = {};
+  source.sin_family = AF_INET;
+  inet_pton(AF_INET, from, &source.sin_addr);
   sockaddr_in to = {};
   to.sin_family = AF_INET;
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -28,21 +20,31 @@ UniqueFd Connect(const std::string& address) {
   UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const timeval minute = {.tv_sec = 60, .tv_usec = 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &minute, sizeof(minute));
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) fd.Reset();
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&source), sizeof(source)) != 0 ||
+      connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) {
+    fd.Reset();
+  }
   return fd;
 }
 
-std::string HttpGet(const std::string& address, const std::string& path) {
-  const UniqueFd fd = Connect(address);
-  std::string answer;
-  const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
-  if (fd.valid() && send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) > 0) {
-    char buffer[4096];
-    for (ssize_t got; !IsWhole(answer) && (got = recv(fd.get(), buffer, sizeof(buffer), 0)) > 0;) {
-      answer.append(buffer, static_cast<size_t>(got));
-    }
+bool Send(const UniqueFd& connection, const std::string& bytes) {
+  const ssize_t sent = send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  return sent == static_cast<ssize_t>(bytes.size());
+}
+
+std::string ReadToEnd(const UniqueFd& connection) {
+  std::string all;
+  char buffer[4096];
+  for (ssize_t got; (got = recv(connection.get(), buffer, sizeof(buffer), 0)) > 0;) {
+    all.append(buffer, static_cast<size_t>(got));
   }
-  return answer;
+  return all;
+}
+
+std::string HttpGet(const std::string& address, const std::string& path) {
+  const UniqueFd connection = Connect(address);
+  const bool asked = connection.valid() && Send(connection, "GET " + path + " HTTP/1.0\r\n\r\n");
+  return asked ? ReadToEnd(connection) : "";
 }
 
 }  // namespace penstock

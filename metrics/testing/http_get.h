@@ -8,8 +8,14 @@
 
 namespace penstock {
 
-// To 127.0.0.1:PORT (of `address`), patient for a minute; not valid when nobody listens there.
-UniqueFd Connect(const std::string& address);
+// To 127.0.0.1:PORT (of `address`), from an address of this machine, patient for a minute; not
+// valid when nobody listens there.
+UniqueFd Connect(const std::string& address, const char* from = "127.0.0.1");
+
+// False: the other side has closed.
+bool Send(const UniqueFd& connection, const std::string& bytes);
+// All that comes until the other side closes, or until nothing more has come for a minute.
+std::string ReadToEnd(const UniqueFd& connection);
 
 // The answer's status line, headers and body; empty when 127.0.0.1:PORT (of `address`) does not
 // answer within a minute.
