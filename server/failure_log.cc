@@ -1,5 +1,8 @@
 #include "server/failure_log.h"
 
+#include <cstdint>
+#include <optional>
+
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
 
@@ -18,22 +21,27 @@ void FailureLog::Add(const StreamError& error, absl::string_view client) {
 
 void FailureLog::TellOfMemory(const absl::Status& status, absl::string_view client) {
   if (told_of_memory_.exchange(true)) return;
-  spdlog::warn("windows refused peer={} client={} error={}", peer_, Quoted(client),
-               Quoted(Shortened(status.ToString())));
+  const std::optional<uint64_t> left_out = pass_.AllowFailureLog();
+  if (!left_out.has_value()) return;
+  spdlog::warn("windows refused peer={} client={} error={} left_out={}", peer_, Quoted(client),
+               Quoted(Shortened(status.ToString())), *left_out);
 }
 
 void FailureLog::TellOfWindow(const StreamError& error) const {
+  const std::optional<uint64_t> left_out = pass_.AllowFailureLog();
+  if (!left_out.has_value()) return;
   if (const std::optional<Damage>& damage = error.damage) {
     spdlog::warn(
-        "damage found shard={} chunk_offset={} chunk_record={} rest_of_chunk={} peer={} error={}",
+        "damage found shard={} chunk_offset={} chunk_record={} rest_of_chunk={} peer={} error={} "
+        "left_out={}",
         Quoted(Shortened(damage->shard)), damage->chunk_offset, damage->record,
-        damage->rest_of_chunk, peer_, Quoted(Shortened(error.status.message())));
+        damage->rest_of_chunk, peer_, Quoted(Shortened(error.status.message())), *left_out);
     return;
   }
   const bool refused =
       absl::IsResourceExhausted(error.status) || absl::IsPermissionDenied(error.status);
-  spdlog::warn("window {} window={} peer={} error={}", refused ? "refused" : "failed",
-               *error.window, peer_, Quoted(Shortened(error.status.ToString())));
+  spdlog::warn("window {} window={} peer={} error={} left_out={}", refused ? "refused" : "failed",
+               *error.window, peer_, Quoted(Shortened(error.status.ToString())), *left_out);
 }
 
 }  // namespace penstock

@@ -9,17 +9,19 @@
 
 #include "absl/strings/string_view.h"
 #include "records/engine/session.h"
+#include "server/gate.h"
 
 namespace penstock {
 
 // One line for a window, as its requests fail for the same reason, and one for a stream whose
-// windows do not fit together. Thread-safe.
+// windows do not fit together; fewer where the host's streams before had many. Thread-safe.
 class FailureLog {
  public:
   // The windows that get a line; the rest are counted.
   static constexpr uint64_t kMaxLogged = 20;
 
-  explicit FailureLog(std::string peer) : peer_(std::move(peer)) {}
+  // `pass` outlives this.
+  FailureLog(const Gate::Pass& pass, std::string peer) : pass_(pass), peer_(std::move(peer)) {}
 
   void Add(const StreamError& error, absl::string_view client);
   uint64_t failed_windows() const { return num_failed_.load(std::memory_order_relaxed); }
@@ -29,6 +31,7 @@ class FailureLog {
   void TellOfMemory(const absl::Status& status, absl::string_view client);
   void TellOfWindow(const StreamError& error) const;
 
+  const Gate::Pass& pass_;
   const std::string peer_;
   std::atomic<uint64_t> num_failed_{0};
   std::atomic<uint64_t> num_damaged_{0};

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "grpcpp/support/server_callback.h"
 #include "records/base/mutex.h"
+#include "server/burst_limiter.h"
 #include "server/log_limiter.h"
 #include "server/service_limits.h"
 #include "server/tokens.h"
@@ -38,6 +39,10 @@ class Gate {
     void RemoveDefinition(uint64_t bytes);
     // As Gate::AllowLog(): whoever is refused may come again at once.
     std::optional<uint64_t> AllowLog(absl::string_view kind) const { return gate_->AllowLog(kind); }
+    // As BurstLimiter::Allow(), for a line that a client came, and those that follow from it.
+    std::optional<uint64_t> AllowArrivalLog() const { return gate_->arrivals_.Allow(host_); }
+    // The same, for a line about a window that failed.
+    std::optional<uint64_t> AllowFailureLog() const { return gate_->failures_.Allow(host_); }
     // What it was let in by; null: no tokens are asked for.
     const std::shared_ptr<const Grant>& grant() const { return grant_; }
 
@@ -80,6 +85,8 @@ class Gate {
   const ServiceLimits limits_;
   const std::unique_ptr<TokenFile> tokens_;
   LogLimiter log_;
+  BurstLimiter arrivals_{/*lines_of_host=*/64, /*lines=*/1024};
+  BurstLimiter failures_{/*lines_of_host=*/200, /*lines=*/2000};
   mutable Mutex mutex_;
   std::map<CallKind, Open> open_ ABSL_GUARDED_BY(mutex_);
   uint64_t definition_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

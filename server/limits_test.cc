@@ -124,6 +124,22 @@ TEST_F(LimitsTest, ManifestsThatAreNotThereDoNotFillTheLog) {
   EXPECT_THAT(lines[0], HasSubstr("No such file"));
 }
 
+// Each is told of in whole or not at all.
+TEST_F(LimitsTest, NorDoClientsThatComeAndGo) {
+  CapturedLog log;
+  StartServer({});
+  for (int i = 0; i < 200; ++i) {
+    grpc::ClientContext context;
+    auto stream = Begin(context);
+    stream->WritesDone();
+    EXPECT_OK(End(*stream));
+  }
+  server_.reset();
+  const size_t num_connected = log.LinesWith("client connected").size();
+  EXPECT_THAT(num_connected, AllOf(Ge(64u), Le(63 + log.MostOfAKind())));
+  EXPECT_THAT(log.LinesWith("client left"), SizeIs(num_connected));
+}
+
 TEST_F(LimitsTest, NorDoStreamsThatAreRefused) {
   CapturedLog log;
   StartServer({});
@@ -458,6 +474,23 @@ TEST_F(TokenTest, WindowsOutsideOfTheRootsAreCountedAndLoggedAsThoseThatFail) {
   EXPECT_OK(End(*stream));
   server_.reset();
   EXPECT_THAT(log.LinesWith("window refused"), SizeIs(FailureLog::kMaxLogged));
+}
+
+TEST_F(TokenTest, WindowsOfManyStreamsDoNotFillTheLog) {
+  CapturedLog log;
+  for (int i = 0; i < 30; ++i) {
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", "Bearer 0123456789-someone");
+    auto stream = Begin(context);
+    for (uint64_t window = 1; window <= FailureLog::kMaxLogged; ++window) {
+      stream->Write(Window(window, 0, "closed/a"));
+    }
+    stream->WritesDone();
+    EXPECT_OK(End(*stream));
+  }
+  server_.reset();
+  EXPECT_THAT(log.LinesWith("window refused"),
+              SizeIs(AllOf(Ge(200u), Le(199 + log.MostOfAKind()))));
 }
 
 }  // namespace

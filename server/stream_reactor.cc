@@ -46,7 +46,7 @@ StreamReactor::StreamReactor(SessionSource& source, StreamOwner& owner, Gate::Pa
       door_(wire::IsLoopbackPeer(peer) ? door : nullptr),
       peer_(std::move(peer)),
       windows_(pass_),
-      failures_(peer_) {}
+      failures_(pass_, peer_) {}
 
 void StreamReactor::Start() { StartRead(&incoming_); }
 
@@ -151,10 +151,17 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
     session_ = std::move(opened.session);
     credit_bytes_ = opened.credit_bytes;
   }
-  spdlog::info("client connected peer={} client={}", peer_, Quoted(client_));
+  TellOfArrival();
   Say(MakeHello(opened.info));
   Say(wire::Credit{opened.credit_bytes});
   return absl::OkStatus();
+}
+
+void StreamReactor::TellOfArrival() {
+  const std::optional<uint64_t> left_out = pass_.AllowArrivalLog();
+  has_log_lines_ = left_out.has_value();
+  if (!has_log_lines_) return;
+  spdlog::info("client connected peer={} client={} left_out={}", peer_, Quoted(client_), *left_out);
 }
 
 wire::ServerHello StreamReactor::MakeHello(const ServerInfo& info) {
@@ -240,8 +247,10 @@ absl::Status StreamReactor::Handle(wire::SharedMemoryMapped) {
     MutexLock lock(&mutex_);
     pool_ = pool;
   }
-  spdlog::info("shared memory mapped peer={} client={} bytes={}", peer_, Quoted(client_),
-               pool->size());
+  if (has_log_lines_) {
+    spdlog::info("shared memory mapped peer={} client={} bytes={}", peer_, Quoted(client_),
+                 pool->size());
+  }
   session_->UsePartMemory(std::move(pool));
   return absl::OkStatus();
 }
@@ -365,7 +374,7 @@ void StreamReactor::OnCancel() { End(absl::CancelledError("the client is gone"))
 void StreamReactor::OnDone() {
   CloseSession();  // No event follows.
   lease_.reset();
-  if (said_hello_) {
+  if (has_log_lines_) {
     spdlog::info(
         "client left peer={} client={} seconds={} windows={} requests={} rows={} parts={} bytes={} "
         "failed_windows={}",

@@ -94,6 +94,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   absl::Status HandleIncoming();
   absl::Status CheckRoots(const OpenWindow& window) const;
   void TellOfRefusal(const absl::Status& status) const;
+  void TellOfArrival();
   void CloseSession();
 
   void Say(const wire::ServerMessage& message);
@@ -120,6 +121,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   uint64_t incoming_bytes_ = 0;  // Of the message that is being handled.
   std::atomic<bool> said_hello_{false};
   bool refused_ = false;
+  bool has_log_lines_ = false;  // That it came was logged, so what follows from it is, too.
 
   DefinedWindows windows_;
 
