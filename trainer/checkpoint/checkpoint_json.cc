@@ -4,8 +4,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
+#include "records/base/status.h"
+#include "trainer/checkpoint/json_fields.h"
 
 namespace penstock {
 namespace {
@@ -31,21 +34,56 @@ nlohmann::json ModelToJson(const ModelConfig& model) {
   return json;
 }
 
-ModelConfig ModelFromJson(const nlohmann::json& json) {
-  ModelConfig model{json.at("name"),  json.at("layers"), json.at("dim"),
-                    json.at("heads"), json.at("hidden"), json.value("attention_bias", false)};
-  model.dropout = json.value("dropout", 0.0);
-  model.head_dropout = json.value("head_dropout", 0.0);
-  const auto image = json.find("image");
-  if (image == json.end()) return model;
-  model.side = image->at("side");
-  model.patch = image->at("patch");
-  model.classes = image->at("classes");
-  model.attention_width = image->at("attention_width");
-  model.head = image->at("head").get<std::vector<size_t>>();
-  model.flatten = image->at("flatten");
-  model.gelu_twice = image->at("gelu_twice");
+nlohmann::json ToJson(const Parameter& parameter) {
+  return {{"name", parameter.name}, {"shape", parameter.shape}};
+}
+
+// Larger ones would make the table of parameters large; no file of 1 MiB of JSON holds theirs.
+constexpr uint64_t kMostLayers = 4096, kMostWidth = uint64_t{1} << 20;
+
+void ReadImage(const JsonFields& image, ModelConfig& model) {
+  image.Read("side", model.side, 1, kMostWidth);
+  image.Read("patch", model.patch, 1, kMostWidth);
+  image.Read("classes", model.classes, 1, kMostClasses);
+  image.Read("attention_width", model.attention_width, 0, kMostWidth);
+  image.Read("head", model.head, 1, kMostWidth);
+  image.Read("flatten", model.flatten);
+  image.Read("gelu_twice", model.gelu_twice);
+  if (model.head.size() > kMostLayers) {
+    image.Refuse("head", absl::StrCat(model.head.size(), " layers; at most ", kMostLayers));
+  }
+}
+
+ModelConfig ReadModel(const JsonFields& json) {
+  ModelConfig model;
+  json.Read("name", model.name);
+  json.Read("layers", model.layers, 1, kMostLayers);
+  json.Read("dim", model.dim, 1, kMostWidth);
+  json.Read("heads", model.heads, 1, kMostWidth);
+  json.Read("hidden", model.hidden, 1, kMostWidth);
+  json.ReadIfThere("attention_bias", model.attention_bias);
+  json.ReadIfThere("dropout", model.dropout);
+  json.ReadIfThere("head_dropout", model.head_dropout);
+  if (json.Has("image")) ReadImage(json.Object("image"), model);
   return model;
+}
+
+// Names and shapes say which numbers are which.
+absl::Status CheckParameters(const nlohmann::json& found, const ModelConfig& model) {
+  PENSTOCK_RETURN_IF_ERROR(model.Validate());
+  const ParameterTable table = ParameterTable::For(model);
+  const std::vector<Parameter>& expected = table.parameters();
+  if (!found.is_array() || found.size() != expected.size()) {
+    return absl::DataLossError(absl::StrCat("field parameters: not a list of the model's ",
+                                            expected.size(), " parameters"));
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (found[i] == ToJson(expected[i])) continue;
+    return absl::DataLossError(absl::StrCat("field parameters: entry ", i, " is not ",
+                                            expected[i].name, " [",
+                                            absl::StrJoin(expected[i].shape, ", "), "]"));
+  }
+  return absl::OkStatus();
 }
 
 nlohmann::json BestToJson(const BestEvaluation& best) {
@@ -53,39 +91,70 @@ nlohmann::json BestToJson(const BestEvaluation& best) {
 }
 
 // Older files have all three in one text: "deterministic of 2 batches a step", "fast bf16".
-void ReadReduction(const nlohmann::json& json, CheckpointInfo& info) {
-  info.reduction = json.value("reduction", info.reduction);
+void ReadReduction(const JsonFields& json, CheckpointInfo& info) {
+  json.ReadIfThere("reduction", info.reduction);
   const std::vector<std::string> words = absl::StrSplit(info.reduction, ' ');
   info.reduction = words[0];
   if (words.size() == 2 || words.size() == 7) info.compression = words[1];
-  if (words.size() >= 6) (void)absl::SimpleAtoi(words[words.size() - 4], &info.accumulate);
-  info.compression = json.value("compression", info.compression);
-  info.accumulate = json.value("accumulate", info.accumulate);
+  if (words.size() >= 6 && !absl::SimpleAtoi(words[words.size() - 4], &info.accumulate)) {
+    json.Refuse("reduction", "the batches of a step are no number");
+  }
+  json.ReadIfThere("compression", info.compression);
+  json.ReadIfThere("accumulate", info.accumulate, 1, kMostJsonCount);
+}
+
+BestEvaluation ReadBest(const JsonFields& json, uint64_t newest_step) {
+  BestEvaluation best;
+  json.Read("step", best.step, 0, newest_step);
+  json.Read("loss", best.loss);
+  // An evaluation a step, at most.
+  json.Read("evaluations_since", best.evaluations_since, 0, newest_step - best.step);
+  return best;
 }
 
 // What older files do not have.
-void ReadNewFields(const nlohmann::json& json, CheckpointInfo& info) {
+void ReadNewFields(const JsonFields& json, CheckpointInfo& info) {
   ReadReduction(json, info);
-  info.remainder = json.value("remainder", info.remainder);
-  info.targets = json.value("targets", info.targets);
-  info.precision = json.value("precision", info.precision);
-  info.gemm_plan = json.value("gemm_plan", info.gemm_plan);
-  info.libraries = json.value("libraries", info.libraries);
-  info.world_size = json.value("world_size", info.world_size);
-  if (const auto best = json.find("best"); best != json.end()) {
-    info.best = {best->at("step"), best->at("loss"), best->at("evaluations_since")};
+  json.ReadIfThere("remainder", info.remainder);
+  json.ReadIfThere("targets", info.targets);
+  json.ReadIfThere("precision", info.precision);
+  json.ReadIfThere("gemm_plan", info.gemm_plan);
+  json.ReadIfThere("libraries", info.libraries);
+  json.ReadIfThere("world_size", info.world_size, 1, kMostJsonCount);
+  if (json.Has("best")) {
+    info.best = ReadBest(json.Object("best"), info.step);
     info.judged_step = info.best->step;  // Files that do not tell: no later one is certain.
   }
-  info.judged_step = json.value("judged_step", info.judged_step);
+  json.ReadIfThere("judged_step", info.judged_step, info.judged_step, info.step);
+}
+
+absl::StatusOr<CheckpointInfo> ReadInfo(const nlohmann::json& object) {
+  absl::Status status;
+  const JsonFields json(object, "", status);
+  CheckpointInfo info;
+  info.model = ReadModel(json.Object("model"));
+  json.Read("seed", info.seed, 0, UINT64_MAX);
+  json.Read("step", info.step, 0, kMostJsonCount);
+  json.Read("cursor", info.cursor);
+  json.Read("global_batch_size", info.global_batch_size, 0, kMostJsonCount);
+  json.Read("virtual_shards", info.virtual_shards, 0, kMostJsonCount);
+  json.Read("block_rows", info.block_rows, 0, kMostJsonCount);
+  json.Read("numerics", info.numerics);
+  json.Read("score_sum", info.score_sum);
+  json.Read("score_count", info.score_count, 0, kMostJsonCount);
+  json.Read("version", info.version);
+  ReadNewFields(json, info);
+  const nlohmann::json& parameters = json.At("parameters");
+  PENSTOCK_RETURN_IF_ERROR(status);
+  PENSTOCK_RETURN_IF_ERROR(CheckParameters(parameters, info.model));
+  return info;
 }
 
 }  // namespace
 
 std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTable& table) {
   nlohmann::json parameters = nlohmann::json::array();
-  for (const Parameter& parameter : table.parameters()) {
-    parameters.push_back({{"name", parameter.name}, {"shape", parameter.shape}});
-  }
+  for (const Parameter& parameter : table.parameters()) parameters.push_back(ToJson(parameter));
   nlohmann::json json{{"model", ModelToJson(info.model)},
                       {"parameters", parameters},
                       {"seed", info.seed},
@@ -113,25 +182,14 @@ std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTabl
 }
 
 absl::StatusOr<CheckpointInfo> CheckpointInfoFromJson(absl::string_view text) {
-  try {  // nlohmann's accessors throw on a missing or ill-typed field.
-    const nlohmann::json json = nlohmann::json::parse(text.begin(), text.end());
-    CheckpointInfo info;
-    info.model = ModelFromJson(json.at("model"));
-    info.seed = json.at("seed");
-    info.step = json.at("step");
-    info.cursor = json.at("cursor");
-    info.global_batch_size = json.at("global_batch_size");
-    info.virtual_shards = json.at("virtual_shards");
-    info.block_rows = json.at("block_rows");
-    info.numerics = json.at("numerics");
-    info.score_sum = json.at("score_sum");
-    info.score_count = json.at("score_count");
-    info.version = json.at("version");
-    ReadNewFields(json, info);
-    return info;
-  } catch (const nlohmann::json::exception& error) {
-    return absl::DataLossError(absl::StrCat("its JSON is not a checkpoint's: ", error.what()));
+  const nlohmann::json json =
+      nlohmann::json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) {
+    return absl::DataLossError("its JSON is not a checkpoint's: it cannot be parsed");
   }
+  absl::StatusOr<CheckpointInfo> info = ReadInfo(json);
+  if (!info.ok()) return Annotate(info.status(), "its JSON is not a checkpoint's");
+  return info;
 }
 
 }  // namespace penstock

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -174,13 +176,153 @@ TEST_F(CheckpointTest, TellsItsOwnModel) {
 }
 
 TEST_F(CheckpointTest, RefusesAModelThatIsNotThatOfItsNumbers) {
-  for (const ModelConfig& model :
-       {ModelConfig{"small", 2, 8, 2, 8}, ModelConfig{"small", size_t{1} << 60, 8, 2, 8},
-        ModelConfig{"small", 1, 0, 2, 8}}) {
-    info_.model = model;
+  ASSERT_OK(Save());
+  std::string cut = ReadBytes();
+  const uint64_t size = 12 * table_.parameter_count() - 12;
+  cut.erase(cut.size() - 16, 12);
+  std::memcpy(cut.data() + 16, &size, 8);
+  EXPECT_THAT(LoadBytes(Sealed(cut)),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes of numbers")));
+}
+
+TEST_F(CheckpointTest, RefusesParametersThatAreNotThoseOfItsModel) {
+  info_.model.layers = 2;
+  ASSERT_OK(Save());
+  EXPECT_THAT(LoadCheckpoint(path_),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("field parameters")));
+}
+
+// Files whose CRC is right but whose JSON says what no training writes.
+class ForgedCheckpointTest : public CheckpointTest {
+ protected:
+  void SetUp() override {
     ASSERT_OK(Save());
+    whole_ = ReadBytes();
+    json_ = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
+  }
+
+  // The field at `pointer`, "/model/layers", with this value as JSON.
+  absl::Status LoadWith(const std::string& pointer, const std::string& value) {
+    nlohmann::json forged = json_;
+    forged[nlohmann::json::json_pointer(pointer)] = "@VALUE@";
+    const std::string text = absl::StrReplaceAll(forged.dump(), {{"\"@VALUE@\"", value}});
+    WriteBytes(WithJson(whole_, text));
+    return LoadCheckpoint(path_).status();
+  }
+  // The error must name the file and the field.
+  void ExpectRefused(const std::string& pointer, const std::string& value) {
+    const std::string field = absl::StrReplaceAll(pointer.substr(1), {{"/", "."}});
+    EXPECT_THAT(LoadWith(pointer, value),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         AllOf(HasSubstr("one.ckpt"), HasSubstr("field " + field + ": "))))
+        << value;
+  }
+
+  std::string whole_;
+  nlohmann::json json_;
+};
+
+constexpr const char* kNoCounts[] = {"-1",
+                                     "9223372036854775808",
+                                     "18446744073709551615",
+                                     "18446744073709551616",
+                                     "-9223372036854775809",
+                                     "1.5",
+                                     "1e300",
+                                     "null",
+                                     "true",
+                                     "\"41\"",
+                                     "[41]",
+                                     "{}"};
+
+TEST_F(ForgedCheckpointTest, RefusesCountsThatAreNone) {
+  for (const char* field :
+       {"/step", "/global_batch_size", "/virtual_shards", "/block_rows", "/accumulate",
+        "/world_size", "/score_count", "/judged_step", "/best/step", "/best/evaluations_since",
+        "/model/layers", "/model/dim", "/model/heads", "/model/hidden"}) {
+    ASSERT_OK(LoadWith(field, json_[nlohmann::json::json_pointer(field)].dump())) << field;
+    for (const char* value : kNoCounts) ExpectRefused(field, value);
+  }
+}
+
+TEST_F(ForgedCheckpointTest, ASeedIsAnyNumberOf64Bits) {
+  EXPECT_OK(LoadWith("/seed", "18446744073709551615"));
+  for (const char* value : {"-1", "18446744073709551616", "1.5", "null", "\"7\""}) {
+    ExpectRefused("/seed", value);
+  }
+}
+
+TEST_F(ForgedCheckpointTest, RefusesSumsAndLossesThatAreNoFiniteNumbers) {
+  for (const char* field : {"/score_sum", "/best/loss", "/model/dropout"}) {
+    EXPECT_OK(LoadWith(field, "0.5")) << field;
+    for (const char* value : {"null", "\"0.5\"", "true", "[0.5]", "{}"}) {
+      ExpectRefused(field, value);
+    }
+    for (const char* value : {"NaN", "Infinity", "1e999"})
+      EXPECT_FALSE(LoadWith(field, value).ok());
+  }
+}
+
+TEST_F(ForgedCheckpointTest, RefusesTextsThatAreNone) {
+  for (const char* field :
+       {"/cursor", "/numerics", "/version", "/reduction", "/compression", "/remainder", "/targets",
+        "/precision", "/gemm_plan", "/libraries", "/model/name"}) {
+    for (const char* value : {"null", "1", "true", "[]", "{}"}) ExpectRefused(field, value);
+  }
+}
+
+TEST_F(ForgedCheckpointTest, RefusesAMissingField) {
+  for (const char* field :
+       {"model", "parameters", "seed", "step", "cursor", "global_batch_size", "virtual_shards",
+        "block_rows", "numerics", "score_sum", "score_count", "version"}) {
+    nlohmann::json forged = json_;
+    forged.erase(field);
+    WriteBytes(WithJson(whole_, forged.dump()));
     EXPECT_THAT(LoadCheckpoint(path_),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bytes of numbers")));
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr(absl::StrCat("field ", field))));
+  }
+}
+
+TEST_F(ForgedCheckpointTest, RefusesFieldsThatContradictOneAnother) {
+  ExpectRefused("/best/step", "42");              // After the checkpoint's step.
+  ExpectRefused("/best/evaluations_since", "5");  // More than steps since the best.
+  ExpectRefused("/judged_step", "36");            // Before the best.
+  ExpectRefused("/judged_step", "42");
+  ExpectRefused("/model", "[]");
+  ExpectRefused("/best", "1");
+}
+
+TEST_F(ForgedCheckpointTest, RefusesParametersThatAreNotTheModels) {
+  for (const auto& [field, value] : {std::pair{"/parameters", "[]"},
+                                     {"/parameters", "7"},
+                                     {"/parameters/0", "null"},
+                                     {"/parameters/0/name", "\"other\""},
+                                     {"/parameters/0/shape", "[8]"},
+                                     {"/parameters/0/shape/0", "-1"},
+                                     {"/parameters/0/shape/0", "1.5"}}) {
+    EXPECT_THAT(LoadWith(field, value),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("field parameters: ")));
+  }
+}
+
+TEST_F(ForgedCheckpointTest, AnErrorHoldsNoControlCharacter) {
+  const absl::Status refused = LoadWith("/step", "\"\\u001b]0;owned\\u0007\"");
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("u001b")));
+  EXPECT_EQ(refused.message().find('\x1b'), absl::string_view::npos);
+}
+
+TEST_F(ImageCheckpointTest, RefusesImageFieldsOutOfRange) {
+  ASSERT_OK(Save());
+  const std::string whole = ReadBytes();
+  for (const char* field : {"side", "patch", "classes", "attention_width", "head", "flatten"}) {
+    for (const char* value : {"-1", "4294967297", "1.5", "null", "\"1\"", "[0]", "[-1]"}) {
+      nlohmann::json forged = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
+      forged["model"]["image"][field] = nlohmann::json::parse(value);
+      WriteBytes(WithJson(whole, forged.dump()));
+      EXPECT_THAT(LoadCheckpoint(path_),
+                  StatusIs(absl::StatusCode::kDataLoss,
+                           HasSubstr(absl::StrCat("field model.image.", field))));
+    }
   }
 }
 

@@ -62,7 +62,12 @@ absl::StatusOr<Contents> ParseHeader(const std::string& text, uint64_t base, uin
     for (const auto& [name, entry] : header.items()) {
       if (name == "__metadata__") continue;
       const nlohmann::json& offsets = entry.at("data_offsets");
-      const uint64_t begin = offsets.at(0), end = offsets.at(1);
+      const nlohmann::json &first = offsets.at(0), &last = offsets.at(1);
+      if (!first.is_number_unsigned() || !last.is_number_unsigned()) {
+        return absl::DataLossError(
+            absl::StrCat("tensor ", Printable(name), ": its data_offsets are not whole numbers"));
+      }
+      const uint64_t begin = first, end = last;
       if (begin > end || end > file_size - base) {
         return absl::DataLossError(absl::StrCat("tensor ", Printable(name), " ends at byte ", end,
                                                 " of ", file_size - base, ": the file was cut"));

@@ -135,6 +135,21 @@ TEST_F(SafetensorsTest, NamesWhatDiffersFromTheModel) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is none of this model")));
 }
 
+TEST_F(SafetensorsTest, RefusesOffsetsThatAreNoWholeNumbers) {
+  for (const char* offset : {"0.0", "-12", "0e1"}) {
+    const std::string to = absl::StrCat("[", offset, ",1088]");
+    const std::string whole = Written();
+    uint64_t size = 0;
+    std::memcpy(&size, whole.data(), 8);
+    std::string header = absl::StrReplaceAll(whole.substr(8, size), {{"[0,1088]", to}});
+    ASSERT_NE(header, whole.substr(8, size));
+    const uint64_t longer = header.size();
+    const std::string prefix(reinterpret_cast<const char*>(&longer), 8);
+    EXPECT_THAT(ReadBytes(prefix + header + whole.substr(8 + size)),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not whole numbers")));
+  }
+}
+
 TEST_F(SafetensorsTest, SaysWhichFileIsMissing) {
   EXPECT_THAT(ReadSafetensors(path_, table_, weights_),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr(path_)));

@@ -71,6 +71,16 @@ class CheckpointTest : public testing::Test {
     return bytes;
   }
 
+  // `whole` with `json` in place of its own, and sizes and a CRC that fit.
+  static std::string WithJson(const std::string& whole, const std::string& json) {
+    uint32_t before = 0;
+    std::memcpy(&before, whole.data() + 12, 4);
+    std::string other = whole.substr(0, 24) + json + whole.substr(24 + before);
+    const auto size = static_cast<uint32_t>(json.size());
+    std::memcpy(other.data() + 12, &size, 4);
+    return Sealed(other);
+  }
+
   const TempFolder temp_;
   const std::string folder_ = temp_.path(), path_ = temp_.File("one.ckpt");
   ParameterTable table_;

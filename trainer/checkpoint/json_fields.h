@@ -1,0 +1,57 @@
+// The fields of a JSON object that may hold anything.
+#ifndef PENSTOCK_TRAINER_CHECKPOINT_JSON_FIELDS_H_
+#define PENSTOCK_TRAINER_CHECKPOINT_JSON_FIELDS_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace penstock {
+
+// Numbers above are not exact in every reader of JSON.
+inline constexpr uint64_t kMostJsonCount = uint64_t{1} << 53;
+
+// Checks the type and range of each field that it reads. The first field that is wrong sets
+// `status` to kDataLoss: "field model.layers: -1 is not a whole number from 1 to 4096". A wrong
+// field leaves its value as it was, so the caller can read on and look at the status at the end.
+// Not thread-safe.
+class JsonFields {
+ public:
+  // `json` and `status` must outlive this. `prefix` precedes each name in an error: "model.".
+  JsonFields(const nlohmann::json& json, std::string prefix, absl::Status& status);
+
+  bool Has(const char* name) const { return object_.contains(name); }
+  // An object with fields of its own. A missing one counts as empty.
+  JsonFields Object(const char* name) const;
+  // As it is; null if it is missing, which is an error.
+  const nlohmann::json& At(const char* name) const;
+
+  // A whole number from `least` to `most`.
+  void Read(const char* name, uint64_t& value, uint64_t least, uint64_t most) const;
+  void Read(const char* name, std::vector<uint64_t>& values, uint64_t least, uint64_t most) const;
+  void Read(const char* name, double& value) const;  // Finite.
+  void Read(const char* name, bool& value) const;
+  void Read(const char* name, std::string& value) const;
+
+  // The same, but a field that is missing leaves `value` as it is.
+  template <typename Value, typename... Range>
+  void ReadIfThere(const char* name, Value& value, Range... range) const {
+    if (Has(name)) Read(name, value, range...);
+  }
+
+  // Sets `status`: "field NAME: WHY".
+  void Refuse(const std::string& name, const std::string& why) const;
+
+ private:
+  const nlohmann::json& object_;
+  const std::string prefix_;
+  absl::Status& status_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_CHECKPOINT_JSON_FIELDS_H_
