@@ -182,7 +182,8 @@ class IndexRun {
   absl::Status SetUp(uint64_t total) {
     if (!options_.in_memory) PENSTOCK_RETURN_IF_ERROR(OpenJournal());
     PENSTOCK_RETURN_IF_ERROR(TakeOldManifest());
-    scan_.chunk_target = std::min(ChooseChunkTarget(total), uint64_t{1} << 30);
+    scan_.chunk_target =
+        std::min<uint64_t>(ChooseChunkTarget(total), ManifestBuilder::kMostChunkTarget);
     scan_.parse_records = options_.verify;
     scan_.collect_damage = options_.verify || options_.exclude_corrupt;
     scan_.max_raw_chunk_bytes = options_.max_raw_chunk_bytes;

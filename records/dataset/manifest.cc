@@ -32,6 +32,36 @@ absl::Status CheckShardPath(const ShardInfo& shard) {
   return absl::OkStatus();
 }
 
+// A file has no more bytes than an offset of the kernel can reach. Each excluded record of a plain
+// shard had one byte at least.
+absl::Status CheckShardNumbers(const ShardInfo& shard) {
+  constexpr uint64_t kMostBytes = std::numeric_limits<int64_t>::max();
+  constexpr uint64_t kMostRecords = uint64_t{1} << 40;
+  if (shard.size > kMostBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(shard.path, ": size ", shard.size, " is more than ", kMostBytes));
+  }
+  const bool plain = shard.compression == Compression::kNone && shard.size > 0;
+  if (const uint64_t most = plain ? shard.size : kMostRecords; shard.excluded_records > most) {
+    return absl::InvalidArgumentError(absl::StrCat(shard.path, ": excluded_records ",
+                                                   shard.excluded_records, " is more than ", most));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFeature(const FeatureInfo& feature) {
+  const bool known = feature.type == "bytes" || feature.type == "int64" ||
+                     feature.type == "float" || feature.type == "none";
+  if (!known) {
+    return absl::InvalidArgumentError(absl::StrCat("feature ", feature.name, ": type '",
+                                                   feature.type, "' is not bytes, int64 or float"));
+  }
+  if (feature.min_length <= feature.max_length) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("feature ", feature.name, ": min_length ",
+                                                 feature.min_length, " is more than max_length ",
+                                                 feature.max_length));
+}
+
 }  // namespace
 
 void Manifest::MoveInto(absl::string_view folder) {
@@ -100,6 +130,7 @@ void Manifest::ComputeFingerprint() {
 void ManifestBuilder::AddShard(ShardInfo shard) {
   Manifest& m = manifest_;
   if (status_.ok()) status_ = CheckShardPath(shard);
+  if (status_.ok()) status_ = CheckShardNumbers(shard);
   grows_.push_back(shard.size == 0);
   m.shards_.push_back(std::move(shard));
   m.shard_begin_.push_back(m.size_.size());
@@ -132,11 +163,39 @@ absl::Status ManifestBuilder::CheckChunk(const Chunk& chunk) const {
     return invalid(absl::StrCat(chunk.size, " bytes after a gap of ", chunk.gap,
                                 " pass the file's ", shard.size, " bytes"));
   }
-  if (chunk.first_record.has_value() && *chunk.first_record < next_record_) {
-    return invalid(absl::StrCat("begins with record ", *chunk.first_record, ", but ", next_record_,
-                                " come before it"));
-  }
+  if (absl::Status first = CheckFirstRecord(chunk); !first.ok()) return invalid(first.message());
   return absl::OkStatus();
+}
+
+// The numbers that chunks leave out are those of excluded records.
+absl::Status ManifestBuilder::CheckFirstRecord(const Chunk& chunk) const {
+  const uint64_t first = chunk.first_record.value_or(next_record_);
+  if (first < next_record_) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "begins with record ", first, " (first_record), but ", next_record_, " come before it"));
+  }
+  const uint64_t listed = manifest_.ordinal_.empty()
+                              ? 0
+                              : manifest_.ordinal_.back() - manifest_.shard_first_ordinal_.back();
+  const uint64_t excluded = manifest_.shards_.back().excluded_records;
+  if (first - listed <= excluded) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("begins with record ", first, " (first_record), but only ", listed,
+                   " listed and ", excluded, " excluded records come before it"));
+}
+
+void ManifestBuilder::SetFeatures(std::vector<FeatureInfo> features) {
+  for (const FeatureInfo& feature : features) {
+    if (status_.ok()) status_ = CheckFeature(feature);
+  }
+  manifest_.features_ = std::move(features);
+}
+
+void ManifestBuilder::SetChunkTarget(uint32_t bytes) {
+  manifest_.chunk_target_ = bytes;
+  if (!status_.ok() || bytes <= kMostChunkTarget) return;
+  status_ = absl::InvalidArgumentError(
+      absl::StrCat("chunk_target ", bytes, " is more than ", kMostChunkTarget));
 }
 
 void ManifestBuilder::AddChunk(const Chunk& chunk) {

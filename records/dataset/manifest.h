@@ -23,7 +23,9 @@ struct ShardInfo {
   uint64_t size = 0;      // Bytes in the file.
   int64_t modified_ns = 0;
   Compression compression = Compression::kNone;
-  uint64_t excluded_records = 0;  // Left out by --exclude-corrupt; at least so many.
+  // Left out by --exclude-corrupt. All are counted in the numbers of the records behind them; where
+  // damage hides how many there were, it counts as one.
+  uint64_t excluded_records = 0;
 };
 
 struct ChunkInfo {
@@ -151,6 +153,8 @@ absl::StatusOr<bool> IsManifestFile(const ByteSource& source);
 // Makes a Manifest, shard by shard, chunk by chunk. Not thread-safe.
 class ManifestBuilder {
  public:
+  static constexpr uint32_t kMostChunkTarget = uint32_t{1} << 30;
+
   struct Chunk {
     uint32_t size = 0;
     uint32_t records = 0;
@@ -167,14 +171,16 @@ class ManifestBuilder {
   // Of the shard added last, in file order.
   void AddChunk(const Chunk& chunk);
   void SetHoldout(HoldoutInfo holdout) { manifest_.holdout_ = std::move(holdout); }
-  void SetFeatures(std::vector<FeatureInfo> features) { manifest_.features_ = std::move(features); }
-  void SetChunkTarget(uint32_t bytes) { manifest_.chunk_target_ = bytes; }
+  void SetFeatures(std::vector<FeatureInfo> features);
+  // At most kMostChunkTarget.
+  void SetChunkTarget(uint32_t bytes);
 
   // Consumes the builder. kInvalidArgument: numbers that contradict each other, naming the shard.
   absl::StatusOr<Manifest> Build();
 
  private:
   absl::Status CheckChunk(const Chunk& chunk) const;
+  absl::Status CheckFirstRecord(const Chunk& chunk) const;
 
   Manifest manifest_;
   uint64_t offset_ = 0;       // After the last chunk.

@@ -101,19 +101,31 @@ void AddChunks(const Manifest& manifest, size_t shard, v1::Shard& out) {
 
 absl::Status CheckColumns(const v1::Shard& shard) {
   const int count = shard.chunk_size_size();
-  auto optional = [count](int size) { return size == 0 || size == count; };
   const bool compressed = shard.compression() != v1::NONE;
   if (shard.compression() < v1::NONE || shard.compression() > v1::ZSTD) {
     return absl::FailedPreconditionError(absl::StrCat(shard.path(), ": compression ",
                                                       static_cast<int>(shard.compression()),
                                                       " is from a newer version"));
   }
-  if (shard.chunk_records_size() != count || shard.chunk_crc32c_size() != count ||
-      shard.chunk_raw_size_size() != (compressed ? count : 0) ||
-      !optional(shard.chunk_holdout_size()) || !optional(shard.chunk_gap_size()) ||
-      !optional(shard.chunk_first_record_size())) {
+  struct Column {
+    const char* name;
+    int size;
+    bool may_be_empty;
+    bool must_be_empty;
+  };
+  for (const Column& column :
+       {Column{"chunk_records", shard.chunk_records_size(), false, false},
+        {"chunk_crc32c", shard.chunk_crc32c_size(), false, false},
+        {"chunk_raw_size", shard.chunk_raw_size_size(), false, !compressed},
+        {"chunk_holdout", shard.chunk_holdout_size(), true, false},
+        {"chunk_gap", shard.chunk_gap_size(), true, false},
+        {"chunk_first_record", shard.chunk_first_record_size(), true, false}}) {
+    if (column.size == 0 && (column.may_be_empty || column.must_be_empty)) continue;
+    if (column.size == count && !column.must_be_empty) continue;
     return absl::DataLossError(
-        absl::StrCat(shard.path(), ": its chunk columns have different lengths"));
+        absl::StrCat(shard.path(), ": its chunk columns have different lengths: ", column.name,
+                     " has ", column.size, " entries, chunk_size has ", count,
+                     column.must_be_empty ? " and the shard is not compressed" : ""));
   }
   if (shard.size() == 0 && count > 0) {
     return absl::DataLossError(absl::StrCat(shard.path(), ": has chunks but no bytes"));

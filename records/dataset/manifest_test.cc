@@ -1,9 +1,14 @@
 #include "records/dataset/manifest.h"
 
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 
 #include "gtest/gtest.h"
+#include "proto/manifest.pb.h"
 #include "records/base/counter_rng.h"
+#include "records/base/crc32c.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
@@ -23,7 +28,7 @@ ManifestBuilder SmallBuilder() {
   builder.SetHoldout({"d", 1u << 28});
   builder.SetFeatures({{"d", "bytes", 194, 194}, {"s", "int64", 1, 1}});
   builder.SetChunkTarget(4096);
-  builder.AddShard({.path = "a.tfrecord", .size = 1000, .modified_ns = 5});
+  builder.AddShard({.path = "a.tfrecord", .size = 1000, .modified_ns = 5, .excluded_records = 3});
   builder.AddChunk({.size = 300, .records = 10, .holdout = 1, .crc32c = 11});
   builder.AddChunk({.size = 200, .records = 5, .crc32c = 22, .gap = 100, .first_record = 13});
   builder.AddShard({.path = "sub/empty.tfrecord"});
@@ -56,7 +61,7 @@ TEST(ManifestTest, ChunksKnowTheirPlace) {
 
 TEST(ManifestTest, RecordsLeftOutLateKeepTheNumbersBefore) {
   ManifestBuilder builder;
-  builder.AddShard({.path = "a.tfrecord"});
+  builder.AddShard({.path = "a.tfrecord", .excluded_records = 3});
   for (uint64_t first : {0, 10, 20, 33}) {
     builder.AddChunk({.size = 300, .records = 10, .first_record = first});
   }
@@ -122,7 +127,9 @@ TEST(ManifestTest, FingerprintFollowsContentNotNames) {
 TEST(ManifestTest, AChunkCostsAtMost32Bytes) {
   ManifestBuilder builder;
   builder.SetHoldout({"d", 1u << 28});
-  builder.AddShard({.path = "x", .compression = Compression::kZstd});
+  builder.AddShard({.path = "x",
+                    .compression = Compression::kZstd,
+                    .excluded_records = uint64_t{10'000} * 1'000'000});
   CounterRng rng(1);
   uint64_t record = 0;
   for (int i = 0; i < 10'000; ++i) {
@@ -209,10 +216,14 @@ TEST(ManifestBuilderTest, RefusesContradictions) {
       {{.size = 400, .records = 2, .raw_size = 500}, "is not compressed"},
       {{.size = 601, .records = 2}, "pass the file's 1000 bytes"},
       {{.size = 100, .records = 2, .gap = ~uint64_t{0}}, "pass the file's 1000 bytes"},
-      {{.size = 100, .records = 2, .first_record = 3}, "but 10 come before it"}};
+      {{.size = 100, .records = 2, .first_record = 3}, "but 10 come before it"},
+      {{.size = 100, .records = 2, .first_record = 13},
+       "only 10 listed and 2 excluded records come before it"},
+      {{.size = 100, .records = 2, .first_record = ~uint64_t{0}},
+       "begins with record 18446744073709551615 (first_record)"}};
   for (const Case& c : cases) {
     ManifestBuilder builder;
-    builder.AddShard({.path = "a", .size = 1000});
+    builder.AddShard({.path = "a", .size = 1000, .excluded_records = 2});
     builder.AddChunk({.size = 400, .records = 10});
     builder.AddChunk(c.chunk);
     EXPECT_THAT(builder.Build(),
@@ -243,6 +254,123 @@ TEST(ManifestBuilderTest, RefusesPathsThatDoNotSayWhereTheyAre) {
     builder.AddShard(shard);
     EXPECT_FALSE(builder.Build().ok()) << shard.path;
   }
+}
+
+// A valid file in which a change of one field makes sense to nobody, though its CRC is right.
+class ForgedManifestTest : public testing::Test {
+ protected:
+  using Forge = std::function<void(v1::ManifestProto&)>;
+
+  absl::Status LoadWith(const Forge& forge) {
+    const std::string bytes = SmallManifest().Serialize().value();
+    v1::ManifestProto proto;
+    EXPECT_TRUE(proto.ParseFromString(bytes.substr(24)));
+    forge(proto);
+    WriteFramed(bytes.substr(0, 24), proto.SerializeAsString());
+    return Manifest::Load(path_).status();
+  }
+  // The error must name the file and `field`.
+  void ExpectRefused(const Forge& forge, const std::string& field) {
+    const absl::Status status = LoadWith(forge);
+    EXPECT_FALSE(status.ok()) << field;
+    EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(path_), HasSubstr(field)));
+  }
+
+ private:
+  void WriteFramed(std::string header, const std::string& payload) {
+    const uint32_t crc = Crc32c(Bytes(payload));
+    const uint64_t size = payload.size();
+    std::memcpy(header.data() + 12, &crc, sizeof(crc));
+    std::memcpy(header.data() + 16, &size, sizeof(size));
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << header << payload;
+  }
+
+  const TempFolder folder_;
+  const std::string path_ = folder_.File("forged.pb");
+};
+
+constexpr uint64_t kHuge[] = {uint64_t{1} << 63, UINT64_MAX - 1, UINT64_MAX};
+
+TEST_F(ForgedManifestTest, AnUnchangedOneIsTaken) {
+  EXPECT_OK(LoadWith([](v1::ManifestProto&) {}));
+}
+
+TEST_F(ForgedManifestTest, RefusesHugeNumbersOfShards) {
+  for (const uint64_t huge : kHuge) {
+    ExpectRefused([&](v1::ManifestProto& m) { m.mutable_shard(0)->set_size(huge); }, "size");
+    ExpectRefused([&](v1::ManifestProto& m) { m.mutable_shard(0)->set_excluded_records(huge); },
+                  "excluded_records");
+    ExpectRefused([&](v1::ManifestProto& m) { m.mutable_shard(2)->set_excluded_records(huge); },
+                  "excluded_records");
+  }
+}
+
+TEST_F(ForgedManifestTest, RefusesNumbersOfChunksThatDoNotContinue) {
+  for (const uint64_t huge : kHuge) {
+    ExpectRefused([&](v1::ManifestProto& m) { m.mutable_shard(0)->set_chunk_gap(1, huge); }, "gap");
+    ExpectRefused([&](v1::ManifestProto& m) { m.mutable_shard(0)->set_chunk_gap(0, huge); }, "gap");
+    for (const int chunk : {0, 1}) {
+      ExpectRefused(
+          [&](v1::ManifestProto& m) { m.mutable_shard(0)->set_chunk_first_record(chunk, huge); },
+          "first_record");
+    }
+  }
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_chunk_first_record(1, 9); },
+                "first_record");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_chunk_first_record(1, 14); },
+                "first_record");
+}
+
+TEST_F(ForgedManifestTest, RefusesCountsOfChunksThatDoNotFit) {
+  for (const uint32_t count : {0u, uint32_t{1} << 31, UINT32_MAX}) {
+    ExpectRefused([&](v1::ManifestProto& m) { m.mutable_shard(0)->set_chunk_size(0, count); },
+                  "bytes");
+    ExpectRefused([&](v1::ManifestProto& m) { m.mutable_shard(0)->set_chunk_records(0, count); },
+                  "records");
+  }
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_chunk_holdout(0, 11); },
+                "holdout");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(2)->set_chunk_raw_size(0, 319); },
+                "20 records do not fit in 319 bytes");
+}
+
+TEST_F(ForgedManifestTest, RefusesColumnsOfAnotherLength) {
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->add_chunk_crc32c(1); },
+                "chunk_crc32c has 3 entries");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->clear_chunk_crc32c(); },
+                "chunk_crc32c has 0 entries");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->clear_chunk_records(); },
+                "chunk_records has 0 entries");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->add_chunk_holdout(1); },
+                "chunk_holdout has 3 entries");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->add_chunk_gap(1); },
+                "chunk_gap has 3 entries");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->add_chunk_first_record(1); },
+                "chunk_first_record has 3 entries");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(2)->clear_chunk_raw_size(); },
+                "chunk_raw_size has 0 entries");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->add_chunk_raw_size(300); },
+                "chunk_raw_size has 1 entries");
+}
+
+TEST_F(ForgedManifestTest, RefusesWhatHasNoMeaning) {
+  const auto compression = [](int number) {
+    return [number](v1::ManifestProto& m) {
+      m.mutable_shard(0)->set_compression(static_cast<v1::Compression>(number));
+    };
+  };
+  for (const int number : {-1, 3, INT32_MAX}) ExpectRefused(compression(number), "compression");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_size(0); }, "no bytes");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_path(""); }, "path");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_path({"a\0b", 3}); }, "path");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_path("/a"); }, "absolute");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_absolute(true); }, "absolute");
+  ExpectRefused([](v1::ManifestProto& m) { m.clear_holdout(); }, "holdout");
+  ExpectRefused([](v1::ManifestProto& m) { m.set_chunk_target(UINT32_MAX); }, "chunk_target");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_feature(0)->set_type("text"); },
+                "feature d: type 'text'");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_feature(0)->set_min_length(195); },
+                "feature d: min_length 195");
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ JsonFields::JsonFields(const nlohmann::json& json, std::string prefix, absl::Sta
       status_(status) {
   if (json.is_object() || !status_.ok()) return;
   const std::string name = prefix_.empty() ? "it" : prefix_.substr(0, prefix_.size() - 1);
-  status_ = absl::DataLossError(absl::StrCat("field ", name, ": ", Shown(json),
-                                             " is not an object"));
+  status_ =
+      absl::DataLossError(absl::StrCat("field ", name, ": ", Shown(json), " is not an object"));
 }
 
 JsonFields JsonFields::Object(const char* name) const {
