@@ -1,17 +1,15 @@
 #include "records/decode/spec.h"
 
-#include <errno.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
-#include <stdio.h>
 
-#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
 #include "records/decode/builtin_specs.h"
+#include "records/io/input_file.h"
 
 namespace penstock {
 namespace {
@@ -39,27 +37,13 @@ class ErrorList : public google::protobuf::io::ErrorCollector {
   int count_ = 0;
 };
 
-struct FileCloser {
-  void operator()(FILE* file) const { fclose(file); }
-};
-
 absl::StatusOr<std::string> ReadSpecFile(const std::string& path) {
-  std::unique_ptr<FILE, FileCloser> file(fopen(path.c_str(), "re"));
-  if (file == nullptr) {
-    const std::string what =
-        errno == ENOENT
-            ? absl::StrCat("decode spec '", path, "' is neither built in (chess) nor a file")
-            : absl::StrCat("decode spec ", path);
-    return ErrnoToStatus(errno, what);
-  }
-  std::string text(kMaxSpecBytes + 1, '\0');
-  text.resize(fread(text.data(), 1, text.size(), file.get()));
-  if (ferror(file.get())) return ErrnoToStatus(errno, absl::StrCat("decode spec ", path));
-  if (text.size() > kMaxSpecBytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("decode spec ", path, " is larger than ", kMaxSpecBytes, " bytes"));
-  }
-  return text;
+  absl::StatusOr<std::string> text = ReadInput(path, kMaxSpecBytes);
+  if (text.ok()) return text;
+  const absl::Status& why = text.status();
+  if (!absl::IsNotFound(why)) return Annotate(why, "decode spec");
+  return Annotate(why,
+                  absl::StrCat("decode spec '", path, "' is neither built in (chess) nor a file"));
 }
 
 }  // namespace

@@ -7,12 +7,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
+#include "records/io/file_kind.h"
 
 namespace penstock {
 
 absl::StatusOr<std::unique_ptr<FileSource>> FileSource::Open(const std::string& path) {
   // O_NONBLOCK: opening a pipe without a writer would wait for ever; files ignore it.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat info;
+  // open() says "No such device or address" of a socket.
+  if (!fd.valid() && errno == ENXIO && ::stat(path.c_str(), &info) == 0) {
+    return NotRegularError(path, info.st_mode);
+  }
   if (!fd.valid()) return ErrnoToStatus(errno, path);
   return FromDescriptor(std::move(fd), path);
 }
@@ -21,9 +27,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> FileSource::FromDescriptor(UniqueFd 
                                                                        std::string name) {
   struct stat info;
   if (::fstat(fd.get(), &info) != 0) return ErrnoToStatus(errno, name);
-  if (!S_ISREG(info.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ": is not a regular file"));
-  }
+  if (!S_ISREG(info.st_mode)) return NotRegularError(name, info.st_mode);
   FileIdentity identity{static_cast<uint64_t>(info.st_size),
                         int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
   return std::unique_ptr<FileSource>(new FileSource(std::move(fd), std::move(name), identity));
