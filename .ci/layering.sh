@@ -34,3 +34,7 @@ git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
       complain("records/" from[2] " must not include " include)
   }
   END { exit failed }'
+
+# Programs print through records/base/print_escaped.h, which escapes what could steer a terminal.
+! git ls-files '*.h' '*.cc' | grep -Ev '^(tests|bench|kernels)/|_test\.cc$|/(testing|example)/|/print_escaped\.h$' |
+  xargs grep -nE 'std::(cout|cerr|clog|f?printf|puts|perror)\b|absl::F?PrintF\(|fputs\([^;]*std(out|err)'

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "cli/bench_screen.h"
@@ -25,6 +24,7 @@
 #include "flags/number_flags.h"
 #include "records/base/json_text.h"
 #include "records/base/machine_limits.h"
+#include "records/base/print_escaped.h"
 #include "records/base/process_stats.h"
 #include "records/base/shared_cpu.h"
 #include "records/base/status.h"
@@ -199,7 +199,7 @@ double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, ab
   for (WireDtype dtype : {options.dtype, WireDtype::kF32}) {
     const absl::StatusOr<double> rate = ProbeLink(options, dtype, addresses, time);
     if (rate.ok()) best = std::max(best, *rate);
-    if (!rate.ok()) absl::FPrintF(stderr, "penstock: link: %s\n", rate.status().message());
+    if (!rate.ok()) PrintEscaped(stderr, "penstock: link: %s\n", rate.status().message());
   }
   return best;
 }
@@ -263,7 +263,7 @@ absl::Status RunBench(const BenchFlags& flags) {
   InterruptGuard interrupts;
   const absl::Duration time = absl::Seconds(flags.seconds);
   if (ProgressOptions::IsTerminal()) {
-    absl::FPrintF(stderr, "measuring for %s s ...\n", absl::StrCat(flags.seconds));
+    PrintEscaped(stderr, "measuring for %s s ...\n", absl::StrCat(flags.seconds));
   }
   absl::StatusOr<BenchFigures> figures = MeasureStream(options, time);
   PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
@@ -272,9 +272,10 @@ absl::Status RunBench(const BenchFlags& flags) {
   PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
   const BenchVerdict verdict = Judge(*figures);
   if (flags.json) {
-    absl::PrintF("%s\n", JsonText(ToJson(*figures, verdict), 2));
+    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(*figures, verdict), 2)));
   } else {
-    for (const std::string& line : BenchLines(*figures, verdict)) absl::PrintF("%s\n", line);
+    for (const std::string& line : BenchLines(*figures, verdict))
+      PrintEscaped(stdout, "%s\n", line);
   }
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "flags/command_line.h"
+#include "records/base/print_escaped.h"
 #include "records/base/standard_streams.h"
 
 namespace penstock {
@@ -64,13 +65,18 @@ int ExitCode(const absl::Status& status) {
 
 void PrintWarnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
-    std::fprintf(stderr, "penstock: %s\n", warning.c_str());
+    PrintEscaped(stderr, "penstock: %s\n", warning);
   }
+}
+
+std::string ShownMessage(const absl::Status& status) {
+  const bool lines = status.GetPayload(kLinesPayload).has_value();
+  return lines ? Escaped(Multiline(status.message())) : Escaped(status.message());
 }
 
 int ReportAndExitCode(const absl::Status& status) {
   if (!status.ok()) {
-    std::fprintf(stderr, "penstock: %s\n", std::string(status.message()).c_str());
+    PrintEscaped(stderr, "penstock: %s\n", Multiline(ShownMessage(status)));
   }
   return ExitCode(status);
 }

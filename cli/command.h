@@ -42,6 +42,12 @@ int ExitCode(const absl::Status& status);
 // kAlreadyExists: there is something at `path`, and it is not to be replaced (`force`, --force).
 absl::Status CheckReplaces(const std::string& path, bool force);
 
+// Names the payload of a status whose message has lines of its own. In others a line feed is part
+// of a name, and is escaped.
+inline constexpr char kLinesPayload[] = "penstock/lines";
+// The message, for a terminal.
+std::string ShownMessage(const absl::Status& status);
+
 // Prints "penstock: MESSAGE" to stderr unless `status` is OK; returns ExitCode(status).
 int ReportAndExitCode(const absl::Status& status);
 

@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "client/loader/served_manifest.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -24,7 +25,7 @@ class IndexBar {
     };
     options.listing.check = &InterruptGuard::Check;
     options.listing.skipped = [](const std::string& folder) {
-      std::fprintf(stderr, "penstock: %s may not be read; it is left out\n", folder.c_str());
+      PrintEscaped(stderr, "penstock: %s may not be read; it is left out\n", folder);
     };
     options.progress = [this](uint64_t bytes) {
       bar_->Add(bytes);
@@ -47,7 +48,7 @@ absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path, Index
   IndexBar bar(options);
   options.on_wait = [&path, told = false]() mutable {
     if (!std::exchange(told, true)) {
-      std::fprintf(stderr, "another run is indexing %s; waiting for it\n", path.c_str());
+      PrintEscaped(stderr, "another run is indexing %s; waiting for it\n", path);
     }
     return InterruptGuard::Check();
   };

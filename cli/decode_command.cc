@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/record_sample.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/decode/npy.h"
 #include "records/decode/program.h"
@@ -149,8 +150,8 @@ absl::Status Decode(const DecodeFlags& flags) {
   PENSTOCK_RETURN_IF_ERROR(writer.Finish());
   progress.Finish(absl::StrCat("arrays in ", flags.output));
   if (uint64_t mates = writer.counters().mates_without_sign; mates > 0) {
-    std::fprintf(stderr, "penstock: %s mates are stored as 0: their score is a draw's\n",
-                 absl::StrCat(mates).c_str());
+    PrintEscaped(stderr, "penstock: %s mates are stored as 0: their score is a draw's\n",
+                 absl::StrCat(mates));
   }
   return absl::OkStatus();
 }

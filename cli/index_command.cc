@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <span>
 #include <system_error>
@@ -20,6 +18,7 @@
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
 #include "records/base/json_text.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 
@@ -78,11 +77,11 @@ std::string Describe(const DamageLoss& loss) {
 }
 
 void PrintDamage(const DamagedRange& damage) {
-  std::printf("%s: record %" PRIu64 " at offset %" PRIu64 ": %s; unreadable: %s, %s\n",
-              damage.file.c_str(), damage.record, damage.offset, damage.reason.c_str(),
-              Describe({1, damage.bytes, damage.records, damage.all_counted}).c_str(),
-              damage.to_end ? "to the end of the file"
-                            : absl::StrCat("up to offset ", damage.offset + damage.bytes).c_str());
+  PrintEscaped(stdout, "%s: record %d at offset %d: %s; unreadable: %s, %s\n", damage.file,
+               damage.record, damage.offset, damage.reason,
+               Describe({1, damage.bytes, damage.records, damage.all_counted}),
+               damage.to_end ? "to the end of the file"
+                             : absl::StrCat("up to offset ", damage.offset + damage.bytes));
 }
 
 // Shards of which nothing is left, and the bytes of all.
@@ -127,22 +126,21 @@ void PrintText(const IndexResult& result, const std::string& output) {
   const Manifest& manifest = result.manifest;
   for (const DamagedRange& damage : result.damage.listed()) PrintDamage(damage);
   if (const uint64_t more = NumNotListed(result.damage); more > 0) {
-    std::printf("and %s that %s not listed\n",
-                Counted(more, "damaged place", "damaged places").c_str(), more == 1 ? "is" : "are");
+    PrintEscaped(stdout, "and %s that %s not listed\n",
+                 Counted(more, "damaged place", "damaged places"), more == 1 ? "is" : "are");
   }
-  std::printf("%s%s: %zu shards, %" PRIu64 " records",
-              result.saved ? "" : "not saved: ", output.c_str(), manifest.shards().size(),
-              manifest.num_records(Split::kAll));
+  PrintEscaped(stdout, "%s%s: %d shards, %d records", result.saved ? "" : "not saved: ", output,
+               manifest.shards().size(), manifest.num_records(Split::kAll));
   if (manifest.holdout().threshold > 0) {
-    std::printf(" (%" PRIu64 " held out by '%s'%s)", manifest.num_records(Split::kHoldout),
-                manifest.holdout().feature.c_str(),
-                result.kept_holdout ? ", as before; --holdout 0: none" : "");
+    PrintEscaped(stdout, " (%d held out by '%s'%s)", manifest.num_records(Split::kHoldout),
+                 manifest.holdout().feature,
+                 result.kept_holdout ? ", as before; --holdout 0: none" : "");
   }
-  std::printf(", %s in %zu chunks; read %" PRIu64 " shards, kept %" PRIu64 "\n",
-              FormatByteSize(manifest.num_bytes()).c_str(), manifest.num_chunks(),
-              result.read_shards, result.reused_shards);
+  PrintEscaped(stdout, ", %s in %d chunks; read %d shards, kept %d\n",
+               FormatByteSize(manifest.num_bytes()), manifest.num_chunks(), result.read_shards,
+               result.reused_shards);
   if (result.saved && !result.damage.empty()) {
-    std::printf("left out  %s\n", DescribeAll(result).c_str());
+    PrintEscaped(stdout, "left out  %s\n", DescribeAll(result));
   }
 }
 
@@ -179,7 +177,7 @@ void PrintJson(const IndexResult& result, const std::string& output) {
       {"damaged_records", loss.records},
       {"all_damaged_records_counted", loss.all_counted},
       {"damage", damage}};
-  std::cout << JsonText(summary, 2) << std::endl;
+  PrintEscaped(stdout, "%s\n", Multiline(JsonText(summary, 2)));
 }
 
 // An empty shard is no error: a writer may have been given nothing to write.
@@ -189,10 +187,10 @@ void WarnOfEmptyShards(const Manifest& manifest) {
     if (manifest.shards()[i].size == 0) empty.push_back(manifest.ShardPath(i));
   }
   if (empty.empty()) return;
-  absl::FPrintF(stderr, "penstock: %s is empty%s\n", empty[0],
-                empty.size() == 1 ? ""
-                                  : absl::StrCat(", as are ", empty.size() - 1, " more of ",
-                                                 manifest.shards().size(), " shards"));
+  PrintEscaped(stderr, "penstock: %s is empty%s\n", empty[0],
+               empty.size() == 1 ? ""
+                                 : absl::StrCat(", as are ", empty.size() - 1, " more of ",
+                                                manifest.shards().size(), " shards"));
 }
 
 absl::Status Index(IndexFlags flags) {

@@ -1,9 +1,7 @@
 // penstock inspect: what a manifest or a shard holds.
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -20,6 +18,7 @@
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
 #include "records/base/json_text.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "records/chess/board_text.h"
@@ -62,8 +61,8 @@ class RecordFacts {
 
  private:
   absl::Status DescribeFirst(const std::string& shard, const Record& record, bool chess) {
-    first_ =
-        absl::StrCat(shard, ", record ", record.number, ", ", record.payload.size(), " bytes\n");
+    first_ = absl::StrCat(Escaped(shard), ", record ", record.number, ", ", record.payload.size(),
+                          " bytes\n");
     if (!chess) return absl::OkStatus();
     PENSTOCK_ASSIGN_OR_RETURN(std::string board, chess::DrawBoard(found_.bytes[0], found_.ints[0]));
     first_ += board;
@@ -130,43 +129,42 @@ void PrintManifest(const Manifest& manifest) {
     smallest = std::min(smallest, manifest.chunk_bytes(i));
     largest = std::max(largest, manifest.chunk_bytes(i));
   }
-  std::printf("shards    %zu (compression: %s)\n", manifest.shards().size(),
-              CompressionsOf(manifest).c_str());
+  PrintEscaped(stdout, "shards    %d (compression: %s)\n", manifest.shards().size(),
+               CompressionsOf(manifest));
   if (manifest.num_chunks() > 0) {
-    std::printf("chunks    %zu of %s to %s\n", manifest.num_chunks(),
-                FormatByteSize(smallest).c_str(), FormatByteSize(largest).c_str());
+    PrintEscaped(stdout, "chunks    %d of %s to %s\n", manifest.num_chunks(),
+                 FormatByteSize(smallest), FormatByteSize(largest));
   }
   if (manifest.holdout().threshold > 0) {
-    std::printf("holdout   %" PRIu64 " records by the hash of '%s', %.4g %% asked for\n",
-                manifest.num_records(Split::kHoldout), manifest.holdout().feature.c_str(),
-                100 * static_cast<double>(manifest.holdout().threshold) * 0x1p-32);
+    PrintEscaped(stdout, "holdout   %d records by the hash of '%s', %.4g %% asked for\n",
+                 manifest.num_records(Split::kHoldout), manifest.holdout().feature,
+                 100 * static_cast<double>(manifest.holdout().threshold) * 0x1p-32);
   }
   if (const Excluded excluded = ExcludedFrom(manifest); excluded.records > 0) {
-    std::printf("excluded  %" PRIu64 " damaged bytes (%s) with at least %s\n", excluded.bytes,
-                FormatByteSize(excluded.bytes).c_str(),
-                Counted(excluded.records, "record", "records").c_str());
+    PrintEscaped(stdout, "excluded  %d damaged bytes (%s) with at least %s\n", excluded.bytes,
+                 FormatByteSize(excluded.bytes), Counted(excluded.records, "record", "records"));
   }
-  std::printf("content   %016" PRIx64 "\n", manifest.content_fingerprint());
+  PrintEscaped(stdout, "content   %016x\n", manifest.content_fingerprint());
 }
 
 void PrintText(const Report& report) {
-  std::printf("%s: %s\n", report.path.c_str(),
-              report.manifest ? "manifest"
-                              : absl::StrCat("TFRecord shard, compression ",
-                                             CompressionName(report.compression))
-                                    .c_str());
-  std::printf("records   %" PRIu64 "\nbytes     %" PRIu64 " (%s)\n", report.records, report.bytes,
-              FormatByteSize(report.bytes).c_str());
+  PrintEscaped(stdout, "%s: %s\n", report.path,
+               report.manifest ? "manifest"
+                               : absl::StrCat("TFRecord shard, compression ",
+                                              CompressionName(report.compression)));
+  PrintEscaped(stdout, "records   %d\nbytes     %d (%s)\n", report.records, report.bytes,
+               FormatByteSize(report.bytes));
   if (report.manifest) PrintManifest(*report.manifest);
   for (const FeatureInfo& feature : report.features) {
-    std::printf("feature   %s: %s, %s %s\n", feature.name.c_str(), feature.type.c_str(),
-                feature.type == "bytes" ? "length" : "values", Lengths(feature).c_str());
+    PrintEscaped(stdout, "feature   %s: %s, %s %s\n", feature.name, feature.type,
+                 feature.type == "bytes" ? "length" : "values", Lengths(feature));
   }
-  if (report.facts.count() > 0) std::printf("\nfirst     %s", report.facts.first().c_str());
+  if (report.facts.count() > 0)
+    PrintEscaped(stdout, "\nfirst     %s", Multiline(report.facts.first()));
   const ScoreHistogram& scores = report.facts.scores();
   if (scores.total() == 0) return;
-  std::printf("\nscores of %" PRIu64 " of %" PRIu64 " records\n%s", scores.total(), report.records,
-              scores.ToText().c_str());
+  PrintEscaped(stdout, "\nscores of %d of %d records\n%s", scores.total(), report.records,
+               Multiline(scores.ToText()));
 }
 
 void PrintJson(const Report& report) {
@@ -202,7 +200,7 @@ void PrintJson(const Report& report) {
                      {"mates_stored_as_zero", scores.mates_stored_as_zero()},
                      {"histogram", rows}};
   }
-  std::cout << JsonText(out, 2) << std::endl;
+  PrintEscaped(stdout, "%s\n", Multiline(JsonText(out, 2)));
 }
 
 absl::Status InspectManifest(uint64_t limit, Report& report) {

@@ -31,6 +31,7 @@
 #include "cli/rank_processes.h"
 #include "cli/remote_launch.h"
 #include "penstock_version.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -286,7 +287,7 @@ absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& 
   if (!flags.gpus.empty()) environment["CUDA_VISIBLE_DEVICES"] = flags.gpus;
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> line,
                             RemoteLine(flags, launcher, hosts, environment));
-  if (flags.verbose) absl::FPrintF(stderr, "%s\n", absl::StrJoin(line, " "));
+  if (flags.verbose) PrintEscaped(stderr, "%s\n", absl::StrJoin(line, " "));
   Outputs outputs;
   RankProcesses processes(line, {environment}, Print(flags, launcher, files, outputs));
   // Of SIGTERM both kill their ranks, mpirun a second later; SIGUSR1 they pass on.
@@ -316,10 +317,10 @@ absl::Status PrintBuild() {
                          : absl::StrCat("[X] ", program, ": ", found);
   };
   const std::string trainer = FindProgram("penstock-train", path);
-  absl::PrintF("penstock %s (commit %s)\n\nLaunchers:\n    [X] local\n    %s\n    %s\n\n",
+  PrintEscaped(stdout, "penstock %s (commit %s)\n\nLaunchers:\n    [X] local\n    %s\n    %s\n\n",
                PENSTOCK_VERSION, PENSTOCK_COMMIT, mark("mpirun", FindProgram("mpirun", path)),
                mark("srun", FindProgram("srun", path)));
-  absl::PrintF("Programs:\n    %s\n\n", mark("penstock-train", trainer));
+  PrintEscaped(stdout, "Programs:\n    %s\n\n", mark("penstock-train", trainer));
   std::fflush(stdout);
   return trainer.empty() ? absl::OkStatus() : RunToItsEnd({trainer, "devices"});
 }
@@ -340,7 +341,7 @@ void TellNotes(const LaunchFlags& flags, absl::string_view launcher) {
       notes.push_back(absl::StrCat("-x ", name, ": no such variable is set here"));
     }
   }
-  for (const std::string& note : notes) absl::FPrintF(stderr, "penstock launch: %s\n", note);
+  for (const std::string& note : notes) PrintEscaped(stderr, "penstock launch: %s\n", note);
 }
 
 absl::Status RunWithRestarts(const LaunchFlags& flags, const std::string& launcher,
@@ -355,8 +356,8 @@ absl::Status RunWithRestarts(const LaunchFlags& flags, const std::string& launch
     if (status.ok() || end.signal != 0 || attempt >= flags.restarts || ExitCode(status) == 2) {
       return status;
     }
-    absl::FPrintF(stderr, "penstock launch: %s\npenstock launch: starting again, %d of %d\n",
-                  status.message(), attempt + 1, flags.restarts);
+    PrintEscaped(stderr, "penstock launch: %s\npenstock launch: starting again, %d of %d\n",
+                 Multiline(ShownMessage(status)), attempt + 1, flags.restarts);
   }
 }
 
@@ -376,7 +377,7 @@ absl::Status Launch(const LaunchFlags& flags) {
   }
   const absl::Status status = RunWithRestarts(flags, launcher, hosts, files);
   if (const absl::Status written = files.Flush(); !written.ok()) {
-    absl::FPrintF(stderr, "penstock launch: %s\n", written.message());
+    PrintEscaped(stderr, "penstock launch: %s\n", written.message());
   }
   return status;
 }

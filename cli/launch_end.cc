@@ -77,8 +77,9 @@ std::string Describe(const RanksEnd::Failure& failure, absl::string_view who) {
 
 absl::Status ToStatus(const RanksEnd::Failure& failure, absl::string_view who) {
   const std::string text = Describe(failure, who);
-  if (failure.code == 2) return UsageError(text);
-  absl::Status status = absl::AbortedError(text);
+  absl::Status status = failure.code == 2 ? UsageError(text) : absl::AbortedError(text);
+  status.SetPayload(kLinesPayload, absl::Cord());
+  if (failure.code == 2) return status;
   status.SetPayload(kExitCodePayload, absl::Cord(absl::StrCat(failure.code)));
   return status;
 }

@@ -9,8 +9,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/engine/messages.h"
 
@@ -80,16 +80,16 @@ absl::Status LineFile::WriteIds(std::span<const uint64_t> ids, const Manifest& m
     const auto [chunk, index] = manifest.Locate(id & ~kReplacedRecord);
     const std::string& shard = manifest.shards()[manifest.chunk_shard(chunk)].path;
     const uint64_t number = manifest.chunk(chunk).first_record + index;
-    absl::FPrintF(file_.get(), "%s\t%d%s\n", shard, number,
-                  (id & kReplacedRecord) != 0 ? "\treplaced" : "");
+    PrintEscaped(file_.get(), "%s\t%d%s\n", shard, number,
+                 Multiline((id & kReplacedRecord) != 0 ? "\treplaced" : ""));
   }
   PENSTOCK_RETURN_IF_ERROR(Check());
   return Flush();
 }
 
 absl::Status LineFile::WriteWait(absl::Duration arrived, absl::Duration wait) {
-  absl::FPrintF(file_.get(), "%.6f\t%.6f\n", absl::ToDoubleSeconds(arrived),
-                absl::ToDoubleSeconds(wait));
+  PrintEscaped(file_.get(), "%.6f\t%.6f\n", absl::ToDoubleSeconds(arrived),
+               absl::ToDoubleSeconds(wait));
   return Check();
 }
 

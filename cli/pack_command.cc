@@ -1,7 +1,6 @@
 // penstock pack: positions as text to shards of chess records.
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <system_error>
 
@@ -16,6 +15,7 @@
 #include "nlohmann/json.hpp"
 #include "records/base/byte_size.h"
 #include "records/base/json_text.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -54,7 +54,7 @@ void PrintJson(const ReadPositionsResult& read, const WrittenShards& written,
                             {"compression", options.compression},
                             {"shards", written.paths}};
   if (written.chunk_bytes > 0) summary["chunk_bytes"] = written.chunk_bytes;
-  std::cout << JsonText(summary, 2) << std::endl;
+  PrintEscaped(stdout, "%s\n", Multiline(JsonText(summary, 2)));
 }
 
 std::string Summary(const WrittenShards& written) {
@@ -85,8 +85,8 @@ absl::Status Pack(PackOptions options) {
   InterruptGuard interrupts;
   PENSTOCK_ASSIGN_OR_RETURN(const ReadPositionsResult read, Read(options));
   if (read.num_skipped > 0) {
-    std::fprintf(stderr, "penstock: skipped %s invalid lines, the first at %s\n",
-                 absl::StrCat(read.num_skipped).c_str(), read.first_skipped.c_str());
+    PrintEscaped(stderr, "penstock: skipped %s invalid lines, the first at %s\n",
+                 absl::StrCat(read.num_skipped), read.first_skipped);
   }
   if (read.positions.size() == 0) {
     return absl::InvalidArgumentError("no position to pack: the input is empty");

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "records/base/byte_size.h"
+#include "records/base/print_escaped.h"
 #include "records/base/text.h"
 
 namespace penstock {
@@ -46,22 +47,22 @@ void Progress::Finish(absl::string_view note) {
   MutexLock lock(&mutex_);
   if (finished_) return;
   finished_ = true;
-  if (bar_on_screen_) std::fputs("\r\x1b[K", options_.out);
+  if (bar_on_screen_) PrintEscaped(options_.out, "\r\x1b[K");
   if (note.empty()) return;
   const absl::Duration elapsed = options_.now() - start_;
   const double seconds = std::max(1e-3, absl::ToDoubleSeconds(elapsed));
-  absl::FPrintF(options_.out, "%s: %s in %.1f s, %s/s; %s\n", options_.label,
-                Amount(static_cast<double>(done_)), seconds,
-                Amount(static_cast<double>(done_) / seconds), note);
+  PrintEscaped(options_.out, "%s: %s in %.1f s, %s/s; %s\n", options_.label,
+               Amount(static_cast<double>(done_)), seconds,
+               Amount(static_cast<double>(done_) / seconds), note);
 }
 
 void Progress::Draw(absl::Time now) {
   if (options_.terminal) {
     // Erases what a longer line before it left.
-    absl::FPrintF(options_.out, "\r%s\x1b[K", Line(now));
+    PrintEscaped(options_.out, "\r%s\x1b[K", Line(now));
     bar_on_screen_ = true;
   } else {
-    absl::FPrintF(options_.out, "%s\n", Line(now));
+    PrintEscaped(options_.out, "%s\n", Line(now));
   }
   std::fflush(options_.out);
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -131,7 +132,7 @@ void RankProcesses::Execute(size_t rank, const int (&out)[2], const int (&err)[2
   environment.push_back(nullptr);
   environ = environment.data();  // Whose PATH execvp() searches.
   execvp(arguments[0], arguments.data());
-  std::fprintf(stderr, "penstock launch: %s cannot be run: %s\n", arguments[0],
+  PrintEscaped(stderr, "penstock launch: %s cannot be run: %s\n", arguments[0],
                std::strerror(errno));
   _exit(127);
 }

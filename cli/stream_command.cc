@@ -22,6 +22,7 @@
 #include "metrics/metrics_flags.h"
 #include "records/base/byte_size.h"
 #include "records/base/json_text.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 
@@ -178,29 +179,32 @@ std::string Through(const LoaderStats::Server& server) {
 void Print(const StreamResult& result) {
   const double seconds = absl::ToDoubleSeconds(result.elapsed);
   const LoaderStats& stats = result.stats;
-  absl::PrintF("rows     %d in %d steps, %s\n", stats.rows, stats.batches,
+  PrintEscaped(stdout, "rows     %d in %d steps, %s\n", stats.rows, stats.batches,
                FormatByteSize(stats.bytes));
   if (result.left_out > 0) {
-    absl::PrintF("left out %s of each epoch, too few for a step: --remainder short or carry\n",
+    PrintEscaped(stdout,
+                 "left out %s of each epoch, too few for a step: --remainder short or carry\n",
                  Counted(result.left_out, "row", "rows"));
   }
-  absl::PrintF("rate     %.0f positions/s, %s/s\n", stats.rows / seconds,
+  PrintEscaped(stdout, "rate     %.0f positions/s, %s/s\n", stats.rows / seconds,
                FormatByteSize(static_cast<uint64_t>(stats.bytes / seconds)));
-  absl::PrintF("waited   %.3f s of %.3f s for input\n", absl::ToDoubleSeconds(stats.wait), seconds);
-  absl::PrintF("batch    first after %s; then waited p50 %s, p99 %s, longest %s\n",
+  PrintEscaped(stdout, "waited   %.3f s of %.3f s for input\n", absl::ToDoubleSeconds(stats.wait),
+               seconds);
+  PrintEscaped(stdout, "batch    first after %s; then waited p50 %s, p99 %s, longest %s\n",
                ShortDuration(result.first_batch), ShortDuration(result.waits.Quantile(0.5)),
                ShortDuration(result.waits.Quantile(0.99)), ShortDuration(result.waits.max()));
   for (const LoaderStats::Server& server : stats.servers) {
-    absl::PrintF("server   %s  %d parts, %s, %d requests lost, %d late, %d windows handed over%s\n",
+    PrintEscaped(stdout,
+                 "server   %s  %d parts, %s, %d requests lost, %d late, %d windows handed over%s\n",
                  server.address, server.parts, FormatByteSize(server.bytes), server.lost_requests,
                  server.late_requests, server.windows_handed_over, Through(server));
   }
   if (stats.replaced_records > 0) {
-    absl::PrintF("replaced %d damaged records\n", stats.replaced_records);
-    for (const std::string& damaged : stats.damaged) absl::PrintF("         %s\n", damaged);
+    PrintEscaped(stdout, "replaced %d damaged records\n", stats.replaced_records);
+    for (const std::string& damaged : stats.damaged) PrintEscaped(stdout, "         %s\n", damaged);
   }
-  if (!result.cursor.empty()) absl::PrintF("cursor   %s\n", result.cursor);
-  if (!result.digest.empty()) absl::PrintF("digest   sha256 %s\n", result.digest);
+  if (!result.cursor.empty()) PrintEscaped(stdout, "cursor   %s\n", result.cursor);
+  if (!result.digest.empty()) PrintEscaped(stdout, "digest   sha256 %s\n", result.digest);
 }
 
 // What the loader refuses of the flags is wrong usage.
@@ -215,7 +219,7 @@ absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetricsOf(const Loader& lo
   auto metrics = StartMetrics(
       flags, [&loader](MetricFamilies& families) { AddLoaderMetrics(loader.stats(), families); });
   if (metrics.ok() && *metrics != nullptr) {
-    absl::FPrintF(stderr, "metrics on http://%s/metrics\n", (*metrics)->address());
+    PrintEscaped(stderr, "metrics on http://%s/metrics\n", (*metrics)->address());
   }
   return metrics;
 }
@@ -225,7 +229,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   if (absl::Status valid = flags.metrics.Validate(); !valid.ok()) {
     return UsageError(valid.message());
   }
-  options.report = [](absl::string_view line) { absl::FPrintF(stderr, "penstock: %s\n", line); };
+  options.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   options.record_ids = !flags.ids.empty();
   const std::shared_ptr<const Manifest> manifest = options.manifest;
@@ -250,7 +254,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   if (!status.ok() && interrupted.ok() && result.stats.rows == 0) return status;
   progress.Finish("");
   if (flags.json) {
-    absl::PrintF("%s\n", JsonText(ToJson(result), 2));
+    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(result), 2)));
   } else {
     Print(result);
   }

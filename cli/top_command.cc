@@ -20,6 +20,7 @@
 #include "client/servers/known_servers.h"
 #include "client/servers/server_list.h"
 #include "records/base/json_text.h"
+#include "records/base/print_escaped.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
@@ -80,24 +81,25 @@ void PrintJson(const std::vector<ServerLoad>& loads, const absl::Status& missing
   nlohmann::json json = {{"time", NowText()}, {"servers", nlohmann::json::array()}};
   for (const ServerLoad& load : loads) json["servers"].push_back(ToJson(load));
   if (!missing.ok()) json["missing"] = std::string(missing.message());
-  std::puts(JsonText(json).c_str());
+  PrintEscaped(stdout, "%s\n", JsonText(json));
 }
 
 // In place of what was there before, which is erased before a line's text: after a line as wide as
 // the terminal the cursor is still on its last character.
 void Draw(const std::vector<std::string>& lines) {
-  constexpr char kHome[] = "\x1b[H", kClearLine[] = "\x1b[K", kClearBelow[] = "\x1b[J";
-  std::string screen = kHome;
-  for (const std::string& line : lines) absl::StrAppend(&screen, kClearLine, line, "\n");
-  std::printf("%s%s", screen.c_str(), kClearBelow);
+  PrintEscaped(stdout, "\x1b[H");
+  for (const std::string& line : lines) PrintEscaped(stdout, "\x1b[K%s\n", line);
+  PrintEscaped(stdout, "\x1b[J");
 }
 
 void PrintTable(const TopWatch& watch, const TopFlags& flags, bool terminal) {
   const TopTable table = MakeTopTable(watch.loads(), flags.clients);
   // It may have become another size since the last look.
   if (terminal) return Draw(TopScreen(table, watch.missing(), SizeOfTerminal(STDOUT_FILENO)));
-  std::printf("%s%s\n", flags.once ? "" : (NowText() + "\n").c_str(),
-              absl::StrJoin(TopLines(table, watch.missing()), "\n").c_str());
+  if (!flags.once) PrintEscaped(stdout, "%s\n", NowText());
+  for (const std::string& line : TopLines(table, watch.missing())) {
+    PrintEscaped(stdout, "%s\n", line);
+  }
 }
 
 // Returns early when a signal comes.
@@ -118,7 +120,7 @@ absl::Status Print(const TopWatch& watch, const TopFlags& flags, bool terminal) 
 absl::Status Run(TopWatch& watch, const TopFlags& flags, absl::Duration interval) {
   InterruptGuard interrupts;
   const bool terminal = isatty(STDOUT_FILENO) && !flags.once && !flags.json;
-  if (terminal) std::fputs("\x1b[2J", stdout);
+  if (terminal) PrintEscaped(stdout, "\x1b[2J");
   watch.Look();
   do {
     WaitFor(interval);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/dataset_argument.h"
@@ -14,6 +13,7 @@
 #include "client/loader/loader_plan.h"
 #include "client/plan/step_rows.h"
 #include "records/base/json_text.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/dataset/split.h"
 #include "records/engine/messages.h"
@@ -127,19 +127,20 @@ absl::StatusOr<StepRecords> FindRecords(LoaderOptions options, uint64_t number) 
 
 void Print(const StepRecords& found, const Manifest& manifest) {
   const Step& step = found.step;
-  absl::PrintF("# split %s, global batch %d, seed %d\n", found.split, found.global_batch_size,
-               found.seed);
-  absl::PrintF("# step %d: epoch %d, %d rows from position %d on; %d of them, from row %d on:\n",
+  PrintEscaped(stdout, "# split %s, global batch %d, seed %d\n", found.split,
+               found.global_batch_size, found.seed);
+  PrintEscaped(stdout,
+               "# step %d: epoch %d, %d rows from position %d on; %d of them, from row %d on:\n",
                found.number, step.begin.epoch, step.rows, step.begin.position, step.rank_rows,
                step.first_row);
-  absl::PrintF("# shard\trecord\tchunk_offset\trow\tlane\twindow\n");
+  PrintEscaped(stdout, "# shard\trecord\tchunk_offset\trow\tlane\twindow\n");
   for (size_t i = 0; i < found.rows.size(); ++i) {
     const StepRow& row = found.rows[i];
     const NamedRecord& record = found.records[i];
-    absl::PrintF("%s\t%d\t%d\t%d\t%d\t%d%s\n",
+    PrintEscaped(stdout, "%s\t%d\t%d\t%d\t%d\t%d%s\n",
                  manifest.shards()[manifest.chunk_shard(record.chunk)].path, record.number,
                  manifest.chunk(record.chunk).offset, row.row, row.window.lane, row.window.index,
-                 record.replaced ? "\treplaced" : "");
+                 Multiline(record.replaced ? "\treplaced" : ""));
   }
 }
 
@@ -176,7 +177,7 @@ absl::Status Which(const WhichFlags& flags) {
   absl::StatusOr<StepRecords> found = FindRecords(std::move(options), flags.step);
   if (!found.ok()) return UsageErrorOf(found.status());
   if (flags.json) {
-    absl::PrintF("%s\n", JsonText(ToJson(*found, *manifest), 2));
+    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(*found, *manifest), 2)));
   } else {
     Print(*found, *manifest);
   }

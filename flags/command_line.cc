@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "flags/number_flags.h"
+#include "records/base/print_escaped.h"
 #include "records/base/standard_streams.h"
 
 namespace penstock {
@@ -175,8 +176,7 @@ class ConfigFormat final : public CLI::ConfigBase {
 int ExitPrinted(int code, absl::string_view program) {
   const absl::Status printed = FlushStandardOutput();
   if (printed.ok()) return code;
-  std::fprintf(stderr, "%s: %s\n", std::string(program).c_str(),
-               std::string(printed.message()).c_str());
+  PrintEscaped(stderr, "%s: %s\n", program, printed.message());
   return 1;
 }
 
@@ -200,9 +200,14 @@ std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, in
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return ExitPrinted(app.exit(error), program);
-    std::fprintf(stderr, "%s: %s\nRun with --help for the options.\n", std::string(program).c_str(),
-                 Mistake(app, error, argc, argv).Describe(commands).c_str());
+    if (error.get_exit_code() == 0) {
+      std::ostringstream help;
+      const int code = app.exit(error, help, help);
+      PrintEscaped(stdout, "%s", Multiline(help.str()));
+      return ExitPrinted(code, program);
+    }
+    PrintEscaped(stderr, "%s: %s\nRun with --help for the options.\n", program,
+                 Mistake(app, error, argc, argv).Describe(commands));
     return kUsageExitCode;
   }
   return std::nullopt;

@@ -82,6 +82,12 @@ TEST_F(CommandLineTest, NamesTheLineOfAConfigFile) {
   EXPECT_THAT(Told("--config", flag.c_str()), StartsWith(absl::StrCat("tool: ", flag, ":1: ")));
 }
 
+TEST_F(CommandLineTest, AnEscapeSequenceIsPrintedEscaped) {
+  const std::string file = folder_.Write("config", "\x1b]0;owned\a=1\n");
+  EXPECT_THAT(Told("--config", file.c_str()), HasSubstr("there is no option '\\x1b]0;owned\\x07'"));
+  EXPECT_THAT(Told("--\x1b[2J\r"), HasSubstr("there is no option --\\x1b[2J\\r"));
+}
+
 TEST_F(CommandLineTest, AConfigFileMayHaveAHashInAValue) {
   for (const char* written : {"input=\"a#1\"  # A comment", "# input=b\ninput='a#1'", ""}) {
     const std::string file = folder_.Write("config", written);

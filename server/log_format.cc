@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "records/base/print_escaped.h"
 #include "spdlog/formatter.h"
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
@@ -132,7 +133,7 @@ std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_poin
   const std::string when =
       absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromChrono(time), absl::UTCTimeZone());
   if (format == LogFormat::kJson) return JsonLine(when, level, message);
-  return absl::StrCat(when, " ", level, " ", message);
+  return absl::StrCat(when, " ", level, " ", Escaped(message));
 }
 
 void SetUpLog(const std::string& level, LogFormat format) {

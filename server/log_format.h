@@ -24,7 +24,8 @@ std::string Quoted(absl::string_view text);
 // comes before what is wrong with it.
 std::string Shortened(absl::string_view text);
 
-// One line without its end. A `message` that is not of the form above becomes one event as it is.
+// One line without its end, and without control characters. A `message` that is not of the form
+// above becomes one event as it is.
 std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_point time,
                           absl::string_view level, absl::string_view message);
 

@@ -36,6 +36,13 @@ TEST(LogFormatTest, AStrangersTextCannotEndALineOrAddAField) {
   EXPECT_THAT(Json("refused client=" + quoted), ::testing::HasSubstr("\"level\":\"info\""));
 }
 
+TEST(LogFormatTest, ALineHasNoControlCharacter) {
+  const std::string message = "shard a\x1b]0;owned\a\r\n\u009b31m\xff is missing";
+  EXPECT_THAT(FormatLogLine(LogFormat::kText, kTime, "warning", message),
+              ::testing::EndsWith("shard a\\x1b]0;owned\\x07\\r\\n\\u009b31m\\xff is missing"));
+  for (const char c : Json(message)) EXPECT_TRUE(c >= 0x20 && c < 0x7f) << c;
+}
+
 TEST(LogFormatTest, LongTextLosesItsMiddle) {
   EXPECT_EQ(Shortened(std::string(512, 'x')), std::string(512, 'x'));
   const std::string shortened = Shortened(std::string(4000, 'x') + ": No such file");

@@ -16,6 +16,7 @@
 #include "records/base/byte_size.h"
 #include "records/base/keep_freed_memory.h"
 #include "records/base/machine_limits.h"
+#include "records/base/print_escaped.h"
 #include "records/base/process_stats.h"
 #include "records/base/standard_streams.h"
 #include "records/base/status.h"
@@ -221,7 +222,7 @@ absl::Status Serve(const Flags& flags, const std::string& described, absl::Durat
 }
 
 int Fail(const absl::Status& status, int exit_code) {
-  std::fprintf(stderr, "penstock-server: %s\n", std::string(status.message()).c_str());
+  PrintEscaped(stderr, "penstock-server: %s\n", status.message());
   return exit_code;
 }
 
@@ -237,8 +238,8 @@ int Main(int argc, char** argv) {
     return *code;
   }
   if (flags.print_config) {
-    std::fputs(app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str(),
-               stdout);
+    PrintEscaped(stdout, "%s",
+                 Multiline(app.config_to_str(/*default_also=*/true, /*write_description=*/true)));
     const absl::Status printed = FlushStandardOutput();
     return printed.ok() ? 0 : Fail(printed, 1);
   }

@@ -10,6 +10,7 @@
 #include "flags/command_line.h"
 #include "penstock_version.h"
 #include "records/base/keep_freed_memory.h"
+#include "records/base/print_escaped.h"
 #include "records/base/standard_streams.h"
 #include "records/tls/keep_openssl.h"
 #include "trainer/app/devices_command.h"
@@ -23,7 +24,7 @@
 namespace {
 
 int Fail(int code, const std::string& message) {
-  std::fprintf(stderr, "penstock-train: %s\n", message.c_str());
+  penstock::PrintEscaped(stderr, "penstock-train: %s\n", message);
   return code;
 }
 
@@ -50,7 +51,9 @@ int Run(penstock::TrainerOptions options) {
   absl::Status valid = penstock::Complete(options);
   if (valid.ok()) valid = penstock::CheckInput(options);
   if (!valid.ok()) {
-    return Fail(2, std::string(valid.message()) + "\nRun with --help for the options.");
+    Fail(2, std::string(valid.message()));
+    penstock::PrintEscaped(stderr, "Run with --help for the options.\n");
+    return 2;
   }
   const absl::StatusOr<penstock::RunResult> result = penstock::RunTraining(options);
   if (!result.ok()) {
@@ -79,8 +82,9 @@ int Train(int argc, char** argv) {
   if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv, commands))
     return *code;
   if (options.print_config) {
-    std::fputs(app.config_to_str(/*default_also=*/true, /*write_description=*/true).c_str(),
-               stdout);
+    penstock::PrintEscaped(
+        stdout, "%s",
+        penstock::Multiline(app.config_to_str(/*default_also=*/true, /*write_description=*/true)));
     return Printed();
   }
   options.config = app.config_to_str(/*default_also=*/true, /*write_description=*/false);

@@ -15,12 +15,17 @@ def _crc_table():
 _TABLE = _crc_table()
 
 
-def _masked_crc(data):
-    crc = 0xFFFFFFFF
+def crc(data):
+    """CRC-32C, not masked."""
+    value = 0xFFFFFFFF
     for byte in data:
-        crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    crc ^= 0xFFFFFFFF
-    return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
+        value = _TABLE[(value ^ byte) & 0xFF] ^ (value >> 8)
+    return value ^ 0xFFFFFFFF
+
+
+def _masked_crc(data):
+    value = crc(data)
+    return (((value >> 15) | (value << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def frame(payload):

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/byte_size.h"
+#include "records/base/print_escaped.h"
 #include "trainer/backend/cpu/gemm_onednn.h"
 #include "trainer/backend/cuda/cuda_device.h"
 #include "trainer/backend/cuda/cuda_libraries.h"
@@ -89,7 +90,7 @@ std::string DescribeDevices() {
 }
 
 absl::Status RunDevices(const DevicesOptions&) {
-  std::fputs(DescribeDevices().c_str(), stdout);
+  PrintEscaped(stdout, "%s", Multiline(DescribeDevices()));
   return absl::OkStatus();
 }
 

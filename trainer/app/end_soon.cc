@@ -5,13 +5,14 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "records/base/print_escaped.h"
 #include "records/base/start_thread.h"
 
 namespace penstock {
 namespace {
 
 [[noreturn]] void End(const std::string& message) {
-  std::fprintf(stderr, "%s\n", message.c_str());
+  PrintEscaped(stderr, "%s\n", message);
   std::fflush(nullptr);
   std::_Exit(1);
 }

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -60,7 +60,7 @@ absl::Status RunExport(const ExportOptions& options) {
   const ParameterTable table = ParameterTable::For(checkpoint.info.model);
   PENSTOCK_RETURN_IF_ERROR(
       WriteSafetensors(options.to, table, checkpoint.state.parameters, Metadata(checkpoint.info)));
-  absl::PrintF("%s: model %s after step %d, %s parameters in %d tensors\n", options.to,
+  PrintEscaped(stdout, "%s: model %s after step %d, %s parameters in %d tensors\n", options.to,
                checkpoint.info.model.name, checkpoint.info.step, Grouped(table.parameter_count()),
                table.parameters().size());
   return absl::OkStatus();

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "client/loader/served_manifest.h"
 #include "client/servers/server_list.h"
 #include "records/base/byte_size.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "trainer/step/input_format.h"
 
@@ -34,7 +34,7 @@ absl::Status CheckInput(const TrainerOptions& options) {
   std::vector<std::string> warnings;
   PENSTOCK_RETURN_IF_ERROR(CheckSource(loader, warnings));
   for (const std::string& warning : warnings) {
-    absl::FPrintF(stderr, "penstock-train: %s%s\n", RankMark(options.rank), warning);
+    PrintEscaped(stderr, "penstock-train: %s%s\n", RankMark(options.rank), warning);
   }
   return absl::OkStatus();
 }
@@ -53,7 +53,7 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   loader.rank = options.rank.rank;
   loader.world_size = options.rank.world_size;
   loader.report = [&options](absl::string_view line) {
-    absl::FPrintF(stderr, "penstock: %s%s\n", RankMark(options.rank), line);
+    PrintEscaped(stderr, "penstock: %s%s\n", RankMark(options.rank), line);
   };
   loader.record_ids = true;  // Named when a step diverges.
   loader.plan.seed = options.seed;
@@ -88,7 +88,7 @@ MemoryUse SlotUse(const TrainerOptions& options, const LoaderStats& stats) {
 void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats) {
   const std::string warning = LaunchesLackSlots(
       options.device.steps_per_launch, *ParseByteSize(options.source.look_ahead), stats.slot_bytes);
-  if (!warning.empty()) absl::FPrintF(stderr, "penstock-train: %s\n", warning);
+  if (!warning.empty()) PrintEscaped(stderr, "penstock-train: %s\n", warning);
 }
 
 absl::Status CheckImageSpec(const TrainerOptions& options, const ModelConfig& model,

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "records/base/print_escaped.h"
 #include "trainer/profile/recent_steps.h"
 
 namespace penstock {
@@ -16,6 +16,8 @@ std::string LateReport::Lines(absl::string_view late) const {
   return lines;
 }
 
-void LateReport::Tell(absl::string_view late) const { absl::FPrintF(stderr, "%s", Lines(late)); }
+void LateReport::Tell(absl::string_view late) const {
+  PrintEscaped(stderr, "%s", Multiline(Lines(late)));
+}
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "trainer/app/end_soon.h"
 #include "trainer/app/rank_agreement.h"
@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeCpuBackend(const TrainerOptions& op
   PENSTOCK_RETURN_IF_ERROR(options.device.CheckForCpu());
   const std::string no_effect = options.device.WithoutEffectOnCpu();
   if (!no_effect.empty() && options.rank.rank == 0) {
-    absl::FPrintF(stderr, "penstock-train: %s\n", no_effect);
+    PrintEscaped(stderr, "penstock-train: %s\n", no_effect);
   }
   CpuBackendOptions cpu{.threads = options.threads,
                         .processes = options.rank.local_size,
@@ -56,8 +56,8 @@ absl::StatusOr<std::unique_ptr<Device>> FindDevice(const TrainerOptions& options
   if (!is_auto) {
     return Annotate(device.status(), absl::StrCat("--device ", options.device.device));
   }
-  absl::FPrintF(stderr, "penstock-train: %straining on the CPU, the GPU cannot be used: %s\n",
-                RankMark(options.rank), device.status().message());
+  PrintEscaped(stderr, "penstock-train: %straining on the CPU, the GPU cannot be used: %s\n",
+               RankMark(options.rank), device.status().message());
   return nullptr;
 }
 
@@ -76,7 +76,7 @@ CudaBackendOptions CudaOptions(const TrainerOptions& options, const ModelConfig&
                           .bucket_floats = options.ranks.bucket_floats()};
   if (options.rank.rank == 0) {
     cuda.on_memory = [name = device.info().name](const std::vector<MemoryUse>& uses) {
-      absl::PrintF("%s", MemoryTable(absl::StrCat("memory of ", name), uses));
+      PrintEscaped(stdout, "%s", Multiline(MemoryTable(absl::StrCat("memory of ", name), uses)));
       std::fflush(stdout);
     };
   }

@@ -5,8 +5,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
+#include "records/base/json_text.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/chess/fen.h"
 #include "records/chess/planes.h"
@@ -83,11 +84,11 @@ absl::Status RunPredict(const PredictOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<float> scores,
                             Predict(options.checkpoint, options.fens));
   if (options.json) {
-    absl::PrintF("%s\n", ToJson(options.fens, scores).dump(2));
+    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(options.fens, scores), 2)));
     return absl::OkStatus();
   }
   for (size_t i = 0; i < scores.size(); ++i) {
-    absl::PrintF("score %+.4f, %+.0f centipawns: %s\n", scores[i], CentipawnsOf(scores[i]),
+    PrintEscaped(stdout, "score %+.4f, %+.0f centipawns: %s\n", scores[i], CentipawnsOf(scores[i]),
                  options.fens[i]);
   }
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/io/atomic_file.h"
 #include "trainer/app/device_options.h"
@@ -90,8 +91,8 @@ absl::Status RunProducts(const ProductsOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ProductRate> products,
                             MeasureProducts(model, options.samples, options.precision == "bf16",
                                             options.repeats, **device));
-  absl::PrintF("%s, %s\n%s", (*device)->info().name, (*device)->info().math_library,
-               ProductsTable(products));
+  PrintEscaped(stdout, "%s, %s\n%s", (*device)->info().name, (*device)->info().math_library,
+               Multiline(ProductsTable(products)));
   if (options.json.empty()) return absl::OkStatus();
   const std::string json = ProductsJson(options, (*device)->info(), products);
   return WriteFileAtomically(options.json,

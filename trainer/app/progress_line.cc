@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "records/base/print_escaped.h"
 #include "records/base/text.h"
 
 namespace penstock {
@@ -53,7 +54,11 @@ std::string ProgressLine::Line() const {
 
 void ProgressLine::Draw(Clock::time_point now) {
   // On a terminal, what a longer line before it left is erased.
-  absl::FPrintF(out_, "%s%s%s", terminal_ ? "\r" : "", Line(), terminal_ ? "\x1b[K" : "\n");
+  if (terminal_) {
+    PrintEscaped(out_, "\r%s\x1b[K", Line());
+  } else {
+    PrintEscaped(out_, "%s\n", Line());
+  }
   std::fflush(out_);
   on_screen_ = terminal_;
   next_ = now + (terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(10));
@@ -63,7 +68,7 @@ void ProgressLine::Draw(Clock::time_point now) {
 }
 
 void ProgressLine::Clear() {
-  if (on_screen_) std::fputs("\r\x1b[K", out_);
+  if (on_screen_) PrintEscaped(out_, "\r\x1b[K");
   on_screen_ = false;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
+#include "records/base/json_text.h"
 #include "records/base/status.h"
 #include "trainer/checkpoint/checkpoint_json.h"
 #include "trainer/checkpoint/shortened.h"
@@ -106,7 +107,7 @@ SharedSettings SharedOptions(absl::string_view config) {
 absl::Status CompareSettings(Communicator& ranks, const SharedSettings& own) {
   if (ranks.size() == 1) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> texts,
-                            GatherTexts(ranks, nlohmann::json(own).dump()));
+                            GatherTexts(ranks, JsonText(nlohmann::json(own))));
   const nlohmann::json zero = nlohmann::json::parse(texts[0]);
   for (size_t rank = 1; rank < texts.size(); ++rank) {
     const std::string difference = Difference(zero, nlohmann::json::parse(texts[rank]), rank);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "trainer/checkpoint/same_bits.h"
 
@@ -42,8 +43,8 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder
       return loaded.status();
     }
     if (damaged.ok()) damaged = loaded.status();
-    absl::FPrintF(stderr, "penstock-train: %s%s\n", loaded.status().message(),
-                  i > 0 ? "; going on from the one before" : "");
+    PrintEscaped(stderr, "penstock-train: %s%s\n", loaded.status().message(),
+                 i > 0 ? "; going on from the one before" : "");
   }
   return Annotate(damaged,
                   absl::StrCat("none of the ", paths.size(), " checkpoints in ", folder.folder(),
@@ -97,11 +98,10 @@ std::string DescribeTargets(const MateScoreParams& params) {
 void TellOfLaterBest(const CheckpointFolder& folder, const CheckpointInfo& now) {
   const std::optional<BestEvaluation> kept = folder.BetterThan(now);
   if (!kept.has_value()) return;
-  absl::FPrintF(
-      stderr,
-      "penstock-train: %s is of step %d with loss %.6g, better than any up to step %d: it "
-      "stays until an evaluation is as good\n",
-      folder.best_path(), kept->step, kept->loss, now.step);
+  PrintEscaped(stderr,
+               "penstock-train: %s is of step %d with loss %.6g, better than any up to step %d: it "
+               "stays until an evaluation is as good\n",
+               folder.best_path(), kept->step, kept->loss, now.step);
 }
 
 void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now) {
@@ -111,10 +111,10 @@ void ForgetOtherTargets(const CheckpointInfo& then, CheckpointInfo& now) {
   now.judged_step = 0;
   if (!now.best.has_value()) return;
   now.best.reset();
-  absl::FPrintF(stderr,
-                "penstock-train: other targets: the best so far, of step %d, does not count; the "
-                "next evaluation replaces best.ckpt\n",
-                then.best->step);
+  PrintEscaped(stderr,
+               "penstock-train: other targets: the best so far, of step %d, does not count; the "
+               "next evaluation replaces best.ckpt\n",
+               then.best->step);
 }
 
 void AdoptGemmPlan(const CheckpointInfo& then, Backend& backend) {
@@ -136,7 +136,7 @@ absl::Status CheckSameBits(const CheckpointInfo& then, const CheckpointInfo& now
         absl::StrCat("--require-same-bits: ", absl::StrJoin(differences, "; ")));
   }
   for (const std::string& difference : differences) {
-    absl::FPrintF(stderr, "penstock-train: %s: the bits may differ\n", difference);
+    PrintEscaped(stderr, "penstock-train: %s: the bits may differ\n", difference);
   }
   return absl::OkStatus();
 }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "penstock_version.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "records/base/timeout.h"
@@ -204,8 +204,10 @@ absl::Status TrainingRun::Resume(FoundCheckpoint found, TrainState& state) {
   state = std::move(found.checkpoint.state);
   PENSTOCK_RETURN_IF_ERROR(
       Annotate(CheckSameBits(then, info_, options_.require_same_bits), found.path));
-  absl::PrintF("resuming from %s: step %d, cursor %s\n", found.path, then.step, then.cursor);
-  if (!options_.init_from.empty()) absl::PrintF("--init-from is not used: training goes on\n");
+  PrintEscaped(stdout, "resuming from %s: step %d, cursor %s\n", found.path, then.step,
+               then.cursor);
+  if (!options_.init_from.empty())
+    PrintEscaped(stdout, "--init-from is not used: training goes on\n");
   ForgetOtherTargets(then, info_);
   if (checkpoints_.has_value()) TellOfLaterBest(*checkpoints_, info_);
   return absl::OkStatus();
@@ -218,7 +220,7 @@ absl::Status TrainingRun::Initialize(TrainState& state) const {
   }
   PENSTOCK_RETURN_IF_ERROR(
       ReadSafetensors(options_.init_from, backend_->table(), state.parameters));
-  absl::PrintF("starting with the weights of %s\n", options_.init_from);
+  PrintEscaped(stdout, "starting with the weights of %s\n", options_.init_from);
   return absl::OkStatus();
 }
 
@@ -294,7 +296,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
     events_->Write([&] { return EvaluationEvent(step, evaluation); });
     WriteEvaluation(*board_, step, evaluation);
     progress_->Clear();
-    absl::PrintF("step %d: %s over %s records\n", step, evaluation.ToString(),
+    PrintEscaped(stdout, "step %d: %s over %s records\n", step, evaluation.ToString(),
                  Grouped(evaluation.records));
     std::fflush(stdout);
   };

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "records/base/print_escaped.h"
 #include "records/base/text.h"
 #include "trainer/app/build_notes.h"
 
@@ -12,68 +12,73 @@ namespace {
 
 void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {
   const std::string& compression = options.ranks.compression;
-  absl::PrintF(
-      "%d ranks (%s), %s each, reduction %s%s\n", options.rank.world_size, options.rank.source,
+  PrintEscaped(
+      stdout, "%d ranks (%s), %s each, reduction %s%s\n", options.rank.world_size,
+      options.rank.source,
       Counted(start.backend.shards() / options.rank.world_size, "virtual shard", "virtual shards"),
       options.ranks.reduction, compression == "none" ? "" : " " + compression);
   if (options.ranks.by_local_rank()) {
-    absl::PrintF("each host trains on its own data, this one's are the records above\n");
+    PrintEscaped(stdout, "each host trains on its own data, this one's are the records above\n");
   }
   const std::string warning =
       options.ranks.WarmUpWarning(options.rank.world_size, options.warmup_steps);
-  if (!warning.empty()) absl::FPrintF(stderr, "penstock-train: %s\n", warning);
+  if (!warning.empty()) PrintEscaped(stderr, "penstock-train: %s\n", warning);
   if (options.ranks.lr_scaling == "none") return;
-  absl::PrintF("learning rate %g, by --lr-scaling %s\n", options.learning_rate,
+  PrintEscaped(stdout, "learning rate %g, by --lr-scaling %s\n", options.learning_rate,
                options.ranks.lr_scaling);
 }
 
 }  // namespace
 
 void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
-  absl::PrintF("%s", BuildNotes());
-  absl::PrintF("model %s%s: %s parameters; %s; %s records to train on, %s held out\n",
+  PrintEscaped(stdout, "%s", Multiline(BuildNotes()));
+  PrintEscaped(stdout, "model %s%s: %s parameters; %s; %s records to train on, %s held out\n",
                options.model, options.attention_bias ? " with attention bias" : "",
                Grouped(start.backend.table().parameter_count()), start.backend.Describe().place,
                Grouped(start.train_records), Grouped(start.holdout_records));
   const uint64_t left_out = start.train_records % options.global_batch_size;
   const bool drops = options.source.remainder == "drop" && !options.ranks.by_local_rank();
   if (left_out > 0 && drops) {
-    absl::PrintF("%s of each epoch left out: too few for a batch of %d (--remainder)\n",
+    PrintEscaped(stdout, "%s of each epoch left out: too few for a batch of %d (--remainder)\n",
                  Counted(left_out, "record", "records"), options.global_batch_size);
   }
   if (options.rank.world_size > 1) PrintRanks(options, start);
-  absl::PrintF("%s", options.rank.world_size > 1
-                         ? RanksMemoryTable(start.memory, start.memory_of_ranks)
-                         : MemoryTable("memory of rank 0", start.memory));
+  PrintEscaped(
+      stdout, "%s",
+      Multiline(options.rank.world_size > 1 ? RanksMemoryTable(start.memory, start.memory_of_ranks)
+                                            : MemoryTable("memory of rank 0", start.memory)));
   if (start.holdout_records == 0) {
-    absl::PrintF("no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
+    PrintEscaped(stdout, "no evaluation: nothing is held out (penstock index --holdout 5%%)\n");
   }
   std::fflush(stdout);
   if (options.checkpoint_dir.empty() && !options.profile.diagnoses()) {
-    absl::FPrintF(stderr, "penstock-train: nothing is saved: no --checkpoint-dir\n");
+    PrintEscaped(stderr, "penstock-train: nothing is saved: no --checkpoint-dir\n");
   }
 }
 
 void PrintEnd(const TrainSummary& summary, const EndOfRun& end) {
-  absl::PrintF(
-      "%s after step %d: %s %s in %.1f s, %s %s/s, waiting for input "
-      "%.2f %% of the time\n",
-      summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions), end.rows,
-      summary.seconds(), Grouped(static_cast<uint64_t>(summary.positions_per_second())), end.rows,
-      100 * summary.wait_share());
+  PrintEscaped(stdout,
+               "%s after step %d: %s %s in %.1f s, %s %s/s, waiting for input "
+               "%.2f %% of the time\n",
+               summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions),
+               end.rows, summary.seconds(),
+               Grouped(static_cast<uint64_t>(summary.positions_per_second())), end.rows,
+               100 * summary.wait_share());
   if (summary.early_stopped) {
-    absl::PrintF("stopped early: %s in a row were no better than that of step %d, loss %.4f\n",
+    PrintEscaped(stdout,
+                 "stopped early: %s in a row were no better than that of step %d, loss %.4f\n",
                  Counted(summary.best->evaluations_since, "evaluation", "evaluations"),
                  summary.best->step, summary.best->loss);
   }
   if (summary.positions > 0)
-    absl::PrintF("loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
-  absl::PrintF("%s\n", end.saved.empty() ? "not saved" : absl::StrCat("saved as ", end.saved));
-  absl::PrintF("cursor %s\n", summary.cursor);
-  if (!summary.digest.empty()) absl::PrintF("sha256 %s\n", summary.digest);
-  absl::PrintF("%s", end.trace);
-  if (!end.comparison.empty()) absl::PrintF("diagnosis: %s\n", end.comparison);
-  absl::PrintF("verdict: %s\n", end.verdict.text);
+    PrintEscaped(stdout, "loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
+  PrintEscaped(stdout, "%s\n",
+               end.saved.empty() ? "not saved" : absl::StrCat("saved as ", end.saved));
+  PrintEscaped(stdout, "cursor %s\n", summary.cursor);
+  if (!summary.digest.empty()) PrintEscaped(stdout, "sha256 %s\n", summary.digest);
+  PrintEscaped(stdout, "%s", Multiline(end.trace));
+  if (!end.comparison.empty()) PrintEscaped(stdout, "diagnosis: %s\n", end.comparison);
+  PrintEscaped(stdout, "verdict: %s\n", end.verdict.text);
 }
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/decode/spec.h"
 #include "trainer/app/input_options.h"
@@ -66,7 +66,7 @@ absl::Status TrainingInputs::StartMetrics() {
                               AddLoaderMetrics(loader().stats(), families);
                             }));
   if (metrics_ != nullptr) {
-    absl::FPrintF(stderr, "metrics on http://%s/metrics\n", metrics_->address());
+    PrintEscaped(stderr, "metrics on http://%s/metrics\n", metrics_->address());
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "records/base/print_escaped.h"
 #include "records/base/status.h"
 #include "records/io/atomic_file.h"
 #include "trainer/profile/device_spans.h"
@@ -31,8 +32,8 @@ TrainingWatch::~TrainingWatch() {
 
 void TrainingWatch::Tell(const std::string& note) const {
   if (note.empty()) return;
-  absl::FPrintF(stderr, "penstock-train: %s--profile-steps: %s\n",
-                rank_ == 0 ? "" : absl::StrCat("rank ", rank_, ": "), note);
+  PrintEscaped(stderr, "penstock-train: %s--profile-steps: %s\n",
+               rank_ == 0 ? "" : absl::StrCat("rank ", rank_, ": "), note);
 }
 
 void TrainingWatch::TellOfNoSteps(uint64_t first, uint64_t last) const {

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/mutex.h"
+#include "records/base/print_escaped.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "trainer/comm/gather.h"
@@ -110,7 +111,7 @@ absl::Status RankVerbs::CheckInitialized() const {
 
 const RankInfo& RankVerbs::info() const {
   if (const absl::Status status = CheckInitialized(); !status.ok()) {
-    std::fprintf(stderr, "penstock::RankVerbs: %s\n", std::string(status.message()).c_str());
+    PrintEscaped(stderr, "penstock::RankVerbs: %s\n", status.message());
     std::abort();
   }
   return group_->info();

@@ -15,11 +15,12 @@
 #include "client/fetch/sim/scenario.h"
 #include "client/fetch/sim/simulation.h"
 #include "flags/command_line.h"
+#include "records/base/print_escaped.h"
 
 namespace penstock::sim {
 namespace {
 
-void Print(const std::string& line) { std::printf("%s\n", line.c_str()); }
+void Print(const std::string& line) { PrintEscaped(stdout, "%s\n", Multiline(line)); }
 
 using Log = std::function<void(const std::string&)>;
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/transport/grpc/broken_status.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "records/base/print_escaped.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/wire/shared_memory.h"
@@ -26,12 +27,12 @@ constexpr int kMostDoneSteps = 600;
 
 // gRPC says nothing when it cannot start its threads; then no stream ends, nor could the process.
 [[noreturn]] void EndWithoutGrpc(const std::string& address) {
-  std::fprintf(
+  PrintEscaped(
       stderr,
       "%s: gRPC does not end a stream that was cancelled, so this process ends: it could "
       "not start its threads; raise the limits of address space (ulimit -v) and of threads "
       "(ulimit -u, pids.max)\n",
-      address.c_str());
+      address);
   std::abort();
 }
 
