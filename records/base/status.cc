@@ -16,6 +16,7 @@ absl::StatusCode CodeOfErrno(int error_number) {
       return absl::StatusCode::kNotFound;
     case EACCES:
     case EPERM:
+    case EROFS:
       return absl::StatusCode::kPermissionDenied;
     case EEXIST:
       return absl::StatusCode::kAlreadyExists;

@@ -46,11 +46,23 @@ void RemoveUnfinished(const std::string& folder) {
   }
 }
 
+// What to do where nothing can be written in `folder`.
+std::string WriteCure(const std::string& folder) {
+  return absl::StrCat("; nothing can be written in the folder ", folder,
+                      ": let this user write there, or give another --checkpoint-dir");
+}
+
 // What is left of steps up to this one, and what to do. Later files are those that could not be
 // read when this run began; others in `folder` are whole.
 absl::Status WithCure(const absl::Status& failed, const CheckpointFolder& folder, uint64_t step) {
   if (failed.ok()) return failed;
   const absl::StatusOr<std::vector<std::string>> paths = folder.List();
+  if (absl::IsNotFound(paths.status())) {
+    return {failed.code(), absl::StrCat(failed.message(), "; the folder ", folder.folder(),
+                                        " is gone, and what was saved there with it: step ", step,
+                                        " is not saved. Mount or make it again, or give another "
+                                        "--checkpoint-dir, and start again")};
+  }
   std::string cure = "no earlier checkpoint is there";
   for (size_t i = 0; paths.ok() && i < paths->size() && StepOfFile((*paths)[i]) <= step; ++i) {
     cure = absl::StrCat((*paths)[i], " is whole, --resume auto goes on from it");
@@ -59,6 +71,7 @@ absl::Status WithCure(const absl::Status& failed, const CheckpointFolder& folder
     absl::StrAppend(&cure,
                     "; make room there, or raise the limit of a file (ulimit -f) or a quota");
   }
+  if (absl::IsPermissionDenied(failed)) absl::StrAppend(&cure, WriteCure(folder.folder()));
   return {failed.code(), absl::StrCat(failed.message(), "; ", cure)};
 }
 
@@ -79,10 +92,18 @@ absl::StatusOr<CheckpointFolder> CheckpointFolder::Open(std::string folder, size
   if (keep == 0) return absl::InvalidArgumentError("at least one checkpoint must be kept");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return ErrnoToStatus(error.value(), absl::StrCat("making the folder ", folder));
+  if (error) {
+    return Annotate(ErrnoToStatus(error.value(), absl::StrCat("making the folder ", folder)),
+                    "--checkpoint-dir");
+  }
   PENSTOCK_ASSIGN_OR_RETURN(UniqueFd lock, Lock(folder));
   RemoveUnfinished(folder);
-  PENSTOCK_RETURN_IF_ERROR(AtomicFile::Create(absl::StrCat(folder, "/", kBest)).status());
+  const absl::Status tried = AtomicFile::Create(absl::StrCat(folder, "/", kBest)).status();
+  if (absl::IsPermissionDenied(tried)) {
+    return absl::Status(tried.code(),
+                        absl::StrCat("--checkpoint-dir: ", tried.message(), WriteCure(folder)));
+  }
+  PENSTOCK_RETURN_IF_ERROR(tried);
   return CheckpointFolder(std::move(folder), keep, std::move(lock));
 }
 
@@ -104,8 +125,9 @@ std::string CheckpointFolder::best_path() const { return absl::StrCat(folder_, "
 
 absl::Status CheckpointFolder::SaveBest(const CheckpointInfo& info, const ParameterTable& table,
                                         const TrainState& state) const {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
-  if (paths.empty()) PENSTOCK_RETURN_IF_ERROR(Save(info, table, state));
+  const absl::StatusOr<std::vector<std::string>> paths = List();
+  PENSTOCK_RETURN_IF_ERROR(WithCure(paths.status(), *this, info.step));
+  if (paths->empty()) PENSTOCK_RETURN_IF_ERROR(Save(info, table, state));
   if (BetterThan(info).has_value()) return absl::OkStatus();
   PENSTOCK_RETURN_IF_ERROR(
       WithCure(SaveCheckpoint(best_path(), info, table, state), *this, info.step));
@@ -132,7 +154,12 @@ std::optional<BestEvaluation> CheckpointFolder::BetterThan(const CheckpointInfo&
 absl::Status CheckpointFolder::Save(const CheckpointInfo& info, const ParameterTable& table,
                                     const TrainState& state) const {
   const std::string path = absl::StrCat(folder_, "/", NameOf(info.step));
-  PENSTOCK_RETURN_IF_ERROR(WithCure(SaveCheckpoint(path, info, table, state), *this, info.step));
+  absl::Status saved = SaveCheckpoint(path, info, table, state);
+  if (saved.ok()) saved = RemoveOlder(path);
+  return WithCure(saved, *this, info.step);
+}
+
+absl::Status CheckpointFolder::RemoveOlder(const std::string& path) const {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, List());
   // Steps beyond this one belong to a run that was given up; they count, but this one stays.
   for (size_t i = 0; i + keep_ < paths.size(); ++i) {

@@ -24,7 +24,7 @@ class CheckpointFolder {
  public:
   // Makes the folder if it is not there, and tries to write in it: a training must not fail at its
   // first checkpoint. `keep` newest files stay, at least one, and the best.
-  // kFailedPrecondition: another has the folder.
+  // kFailedPrecondition: another has the folder. kPermissionDenied: nothing can be written there.
   static absl::StatusOr<CheckpointFolder> Open(std::string folder, size_t keep);
 
   // Saves, then removes the oldest beyond `keep`. An error names the newest that is whole.
@@ -50,6 +50,8 @@ class CheckpointFolder {
   CheckpointFolder(std::string folder, size_t keep, UniqueFd lock)
       : folder_(std::move(folder)), keep_(keep), lock_(std::move(lock)) {}
 
+  // All but `keep_` and the one that was just saved as `path`.
+  absl::Status RemoveOlder(const std::string& path) const;
   // What best.ckpt holds, or why that cannot be read.
   const absl::StatusOr<CheckpointInfo>& Best() const;
 

@@ -105,6 +105,36 @@ TEST_F(CheckpointFolderTest, TheBestStaysBesideTheNewest) {
   EXPECT_EQ(best.info.step, 41u);
 }
 
+TEST_F(CheckpointFolderTest, AFolderThatVanishedIsNamedWithTheCure) {
+  const std::string path = folder_ + "/new";
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(path, 2));
+  ASSERT_OK(folder.Save(info_, table_, state_));
+  std::filesystem::remove_all(path);
+  for (const absl::Status& status :
+       {folder.Save(info_, table_, state_), folder.SaveBest(info_, table_, state_)}) {
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
+  }
+  EXPECT_THAT(std::string(folder.Save(info_, table_, state_).message()),
+              AllOf(HasSubstr(path + " is gone"), HasSubstr("step 41 is not saved"),
+                    HasSubstr("another --checkpoint-dir")));
+}
+
+// Where even root may not write.
+TEST_F(CheckpointFolderTest, AFolderThatCannotBeWrittenIsToldBeforeTheFirstStep) {
+  if (!std::filesystem::is_directory("/sys/kernel")) GTEST_SKIP() << "there is no /sys";
+  EXPECT_THAT(CheckpointFolder::Open("/sys/kernel", 2),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       AllOf(HasSubstr("--checkpoint-dir: /sys/kernel"),
+                             HasSubstr("nothing can be written in the folder /sys/kernel"))));
+}
+
+TEST_F(CheckpointFolderTest, AFileIsNoFolder) {
+  std::ofstream(folder_ + "/file") << "x";
+  EXPECT_THAT(CheckpointFolder::Open(folder_ + "/file", 2).status(),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("--checkpoint-dir"), HasSubstr("/file: Not a directory"))));
+}
+
 // A run was cut off after an evaluation that the next one has yet to reach.
 TEST_F(CheckpointFolderTest, ABetterBestStaysUntilItIsReached) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
