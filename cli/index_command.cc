@@ -240,7 +240,8 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
       "--update", index.update,
       "Read only shards that are new or whose size or time changed, and leave the others' chunks "
       "as they are; with --verify all of them, for the old manifest's holdout and size of chunks");
-  command.add_flag("--absolute", index.absolute, "Name shards by absolute paths");
+  command.add_flag("--absolute", index.absolute,
+                   "Name shards by absolute paths; whoever reads them gives --data-root /");
   command.add_option("--chunk-size", flags->chunk_size,
                      "Bytes read at once, such as 256KiB; empty: by the size of the data");
   command.add_option("--threads", index.threads, "Shards read in parallel; 0: one a core")

@@ -89,8 +89,11 @@ TEST_F(WhichCommandTest, ReadsTheStepWhereTheManifestDoesNotTellTheSplit) {
   path_ = scratch_.File("manifest.pb");
   ASSERT_EQ(Run({"index", data_.path(), "--holdout", "30%", "--absolute", "-o", path_}), 0)
       << error_;
-  ExpectTheSame(3, {"--split", "train", "--seed", "3", "--global-batch-size", "100"});
-  ExpectTheSame(2, {"--split", "holdout", "--seed", "3", "--global-batch-size", "50"});
+  const Words anywhere = {"--data-root", "/"};
+  ExpectTheSame(
+      3, Joined({"--split", "train", "--seed", "3", "--global-batch-size", "100"}, anywhere));
+  ExpectTheSame(
+      2, Joined({"--split", "holdout", "--seed", "3", "--global-batch-size", "50"}, anywhere));
 }
 
 // Records in the middle of a chunk, for which others of it stand, and a whole chunk, for which
@@ -101,8 +104,8 @@ TEST_F(WhichCommandTest, MarksWhatStandsForADamagedRecord) {
       << error_;
   Damage("0.tfrecord", 8);
   for (size_t at = 10'000; at < 50'000; at += 10'000) Damage("2.tfrecord", at);
-  const Words flags = {"--split", "train",   "--on-error", "replace", "--global-batch-size",
-                       "100",     "--lanes", "4"};
+  const Words flags = {"--split", "train",   "--on-error", "replace",     "--global-batch-size",
+                       "100",     "--lanes", "4",          "--data-root", "/"};
   ExpectTheSame(5, flags);
   Words replaced;
   for (uint64_t step = 0; step < 5; ++step) {

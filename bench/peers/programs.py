@@ -18,6 +18,8 @@ class Penstock:
     def __init__(self, args, folder, *index_args, model_args=(), source_args=(), dtype="packed",
                  parse=chess_records.parse):
         self.args, self.folder = args, pathlib.Path(folder)
+        # The manifest names the shards by absolute paths.
+        source_args = ("--data-root", "/", *source_args)
         self.model_args, self.source_args, self.dtype = model_args, source_args, dtype
         self.parse = parse
         self.manifest = self.folder / "manifest.pb"

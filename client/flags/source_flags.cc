@@ -41,8 +41,10 @@ void AddSourceFlags(CLI::App& app, SourceFlags& flags) {
                  "local:, to decode in this process, or a list of HOST:PORT, dns:///HOST:PORT\n"
                  "(every address of the name) and file:PATH (a file of addresses, or a folder of\n"
                  "the files of penstock-server --address-file); names and files are followed");
-  app.add_option("--data-root", flags.data_root,
-                 "Folder of the shards for local:; empty: the manifest's own");
+  app.add_option(
+      "--data-root", flags.data_root,
+      "Folder of the shards for local:; empty: the manifest's own. Nothing outside it is "
+      "read; / also allows a manifest that names shards by absolute paths");
   app.add_option("--spec", flags.spec, "A built-in decode spec (chess) or a textproto file");
   AddPlanFlags(app, flags);
   app.add_option("--look-ahead", flags.look_ahead, "Memory for batches fetched ahead");

@@ -162,6 +162,9 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Open(LoaderOptions options) {
   Servers servers = {{}, FactoryOf(options), nullptr};
   for (const ServerTerm& term : terms) {
     if (term.is_live()) continue;
+    if (term.text == kLocalServer) {
+      PENSTOCK_RETURN_IF_ERROR(ShardPaths::CheckLocal(*options.manifest, options.data_root));
+    }
     PENSTOCK_ASSIGN_OR_RETURN(auto transport, servers.factory(term.text));
     servers.transports.push_back(std::move(transport));
   }

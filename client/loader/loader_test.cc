@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/base/counter_rng.h"
+#include "records/dataset/indexer.h"
 #include "tests/recorded_spans.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
@@ -308,6 +309,39 @@ TEST_F(LoaderTest, RefusesAWrongDataRoot) {
   options_.data_root = "/nowhere/at/all";
   EXPECT_THAT(OpenStatus(options_),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere/at/all")));
+}
+
+TEST_F(LoaderTest, LocalReadsNoAbsolutePathUnlessItIsToldTo) {
+  IndexOptions index;
+  index.absolute = true;
+  index.output = data_.folder() + "/absolute.pb";
+  ASSERT_OK_AND_ASSIGN(IndexResult indexed, BuildIndex({data_.folder()}, index));
+  const Read expected = ReadAll(options_);
+  options_.manifest = std::make_shared<const Manifest>(std::move(indexed.manifest));
+  EXPECT_THAT(OpenStatus(options_),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       AllOf(HasSubstr("local: shard '" + data_.folder()), HasSubstr("is absolute"),
+                             HasSubstr("--data-root /"))));
+  options_.data_root = "/";
+  EXPECT_EQ(ReadAll(options_).records.size(), expected.records.size());
+}
+
+TEST_F(LoaderTest, LocalReadsNothingOutsideOfItsRoot) {
+  for (const bool absolute : {false, true}) {
+    ManifestBuilder builder;
+    builder.AddShard({.path = "sub/../../outside.tfrecord"});
+    builder.AddChunk({.size = 1'000'000, .records = 10'000});
+    if (absolute) builder.AddShard({.path = "/a/../b.tfrecord", .absolute = true});
+    ASSERT_OK_AND_ASSIGN(Manifest manifest, builder.Build());
+    manifest.set_base_dir(data_.folder());
+    options_.manifest = std::make_shared<const Manifest>(std::move(manifest));
+    options_.data_root = absolute ? "/" : "";
+    ASSERT_OK_AND_ASSIGN(auto loader, Loader::Open(options_));
+    Batch batch;
+    EXPECT_THAT(loader->Next(batch),
+                StatusIs(absl::StatusCode::kPermissionDenied,
+                         AllOf(HasSubstr("outside.tfrecord"), HasSubstr("'..'"))));
+  }
 }
 
 TEST_F(LoaderTest, NamesAShardThatIsMissing) {

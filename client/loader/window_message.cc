@@ -11,6 +11,8 @@
 namespace penstock {
 namespace {
 
+namespace fs = std::filesystem;
+
 ChunkRef MakeChunkRef(const ChunkInfo& chunk, uint32_t shard) {
   ChunkRef ref;
   ref.shard = shard;
@@ -55,18 +57,36 @@ std::optional<ChunkInfo> ChunkOf(const Manifest& manifest, const ShardPaths& sha
   return std::nullopt;
 }
 
+// Null: there is none.
+const ShardInfo* FirstAbsolute(const Manifest& manifest) {
+  const auto shards = manifest.shards();
+  const auto found = std::find_if(shards.begin(), shards.end(),
+                                  [](const ShardInfo& shard) { return shard.absolute; });
+  return found == shards.end() ? nullptr : &*found;
+}
+
 }  // namespace
+
+absl::Status ShardPaths::CheckLocal(const Manifest& manifest, const std::string& data_root) {
+  const ShardInfo* shard = FirstAbsolute(manifest);
+  if (!data_root.empty() || shard == nullptr) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("local: shard '", shard->path, "': is absolute, and the manifest's folder ",
+                   manifest.base_dir(),
+                   " is all that local: reads; if you trust the manifest, give "
+                   "--data-root / to read what it names anywhere"));
+}
 
 ShardPaths ShardPaths::Make(const Manifest& manifest, std::string data_root) {
   ShardPaths made{std::move(data_root), {}};
   const auto shards = manifest.shards();
-  const bool any_absolute = std::any_of(shards.begin(), shards.end(),
-                                        [](const ShardInfo& shard) { return shard.absolute; });
-  if (made.data_root.empty() && any_absolute) {
+  if ((made.data_root.empty() || made.data_root == "/") && FirstAbsolute(manifest) != nullptr) {
     made.data_root = "/";
-    for (size_t i = 0; i < shards.size(); ++i) {
-      made.paths.push_back(
-          std::filesystem::absolute(manifest.ShardPath(i)).lexically_normal().relative_path());
+    const fs::path base =
+        fs::absolute(manifest.base_dir().empty() ? "." : manifest.base_dir()).lexically_normal();
+    // A ".." of a shard's path stays, for the server to refuse it.
+    for (const ShardInfo& shard : shards) {
+      made.paths.push_back((base / shard.path).relative_path());
     }
     return made;
   }

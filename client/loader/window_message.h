@@ -17,8 +17,12 @@ struct ShardPaths {
   std::string data_root;           // For a server in this process.
   std::vector<std::string> paths;  // By shard, relative to the data root.
 
-  // `data_root` empty: the manifest's own folder; or the file system's root if a shard's path is
-  // absolute, which only a server in this process may open.
+  // kPermissionDenied: a server in this process with this data root, which is empty for the
+  // manifest's own folder, would have to read a shard whose path is absolute. With "/" it may.
+  static absl::Status CheckLocal(const Manifest& manifest, const std::string& data_root);
+
+  // `data_root` empty: the manifest's own folder. If a shard's path is absolute, empty and "/" mean
+  // the file system's root, beneath which all paths are then.
   static ShardPaths Make(const Manifest& manifest, std::string data_root);
 };
 
