@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
@@ -33,6 +31,7 @@
 #include "penstock_version.h"
 #include "records/base/print_escaped.h"
 #include "records/base/status.h"
+#include "records/io/input_file.h"
 
 namespace penstock {
 namespace {
@@ -87,9 +86,10 @@ absl::StatusOr<std::vector<LaunchHost>> Hosts(const LaunchFlags& flags) {
     hosts = ParseHosts(flags.hosts);
     if (!hosts.ok()) return UsageError(absl::StrCat("-H: ", hosts.status().message()));
   } else {
-    std::ifstream file(flags.hostfile);
-    if (!file) return ErrnoToStatus(errno, absl::StrCat("--hostfile ", flags.hostfile));
-    hosts = ParseHostfile(std::string(std::istreambuf_iterator<char>(file), {}));
+    constexpr uint64_t kMostBytes = 1 << 20;
+    const absl::StatusOr<std::string> text = ReadInput(flags.hostfile, kMostBytes);
+    if (!text.ok()) return Annotate(text.status(), "--hostfile");
+    hosts = ParseHostfile(*text);
     if (!hosts.ok()) return Annotate(hosts.status(), absl::StrCat("--hostfile ", flags.hostfile));
   }
   absl::StatusOr<std::vector<LaunchHost>> placed = PlaceRanks(*std::move(hosts), flags.ranks);

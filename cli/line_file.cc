@@ -58,9 +58,8 @@ absl::Status CheckReplaceable(absl::string_view option, const std::string& path,
 }  // namespace
 
 absl::StatusOr<LineFile> LineFile::Open(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) return ErrnoToStatus(errno, path);
-  return LineFile(path, file);
+  PENSTOCK_ASSIGN_OR_RETURN(auto file, OpenOutput(path, /*append=*/false));
+  return LineFile(path, std::move(file));
 }
 
 absl::StatusOr<LineFile> LineFile::CreateForIds(const std::string& path, const Manifest& manifest) {

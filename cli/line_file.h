@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "records/dataset/manifest.h"
+#include "records/io/output_file.h"
 
 namespace penstock {
 
@@ -31,16 +32,14 @@ class LineFile {
   absl::Status WriteWait(absl::Duration arrived, absl::Duration wait);
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  LineFile(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
+  LineFile(std::string path, std::unique_ptr<std::FILE, CloseFile> file)
+      : path_(std::move(path)), file_(std::move(file)) {}
   static absl::StatusOr<LineFile> Open(const std::string& path);
   absl::Status Check() const;
   absl::Status Flush();
 
   std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::unique_ptr<std::FILE, CloseFile> file_;
 };
 
 }  // namespace penstock

@@ -1,6 +1,5 @@
 #include "cli/line_reader.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/interrupt.h"
 #include "records/base/status.h"
+#include "records/io/input_file.h"
 
 namespace penstock {
 namespace {
@@ -19,10 +19,12 @@ constexpr size_t kBlockBytes = size_t{1} << 16;
 
 absl::StatusOr<LineReader> LineReader::Open(const std::string& path) {
   if (path == "-") return LineReader("standard input", UniqueFd(), STDIN_FILENO);
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoToStatus(errno, path);
-  const int number = fd.get();
-  return LineReader(path, std::move(fd), number);
+  PENSTOCK_ASSIGN_OR_RETURN(Input input, OpenInput(path, kWriterPatience, &InterruptGuard::Check));
+  const int number = input.fd.get();
+  LineReader reader(path, std::move(input.fd), number);
+  reader.block_.assign(input.first.begin(), input.first.end());
+  reader.bytes_read_ = input.first.size();
+  return reader;
 }
 
 absl::StatusOr<bool> LineReader::Next(absl::string_view& line) {

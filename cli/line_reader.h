@@ -18,7 +18,7 @@ class LineReader {
  public:
   static constexpr size_t kMaxLineBytes = 4096;
 
-  // "-" is standard input, which stays open.
+  // "-" is standard input, which stays open. Errors as OpenInput(): a file or a pipe is read.
   static absl::StatusOr<LineReader> Open(const std::string& path);
 
   // Sets `line` to the next line without its '\n', valid until the next call; of a longer line

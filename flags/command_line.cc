@@ -1,8 +1,8 @@
 #include "flags/command_line.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <numeric>
 #include <sstream>
@@ -16,6 +16,7 @@
 #include "flags/number_flags.h"
 #include "records/base/print_escaped.h"
 #include "records/base/standard_streams.h"
+#include "records/io/input_file.h"
 
 namespace penstock {
 namespace {
@@ -61,13 +62,78 @@ std::string NameOf(absl::string_view option) {
   return std::string(*absl::StrSplit(absl::StripPrefix(option, "--"), '=').begin());
 }
 
-// The line of `file` that sets `name`: "FILE:3"; or the file alone.
-std::string PlaceOf(const std::string& file, absl::string_view name) {
-  std::ifstream lines(file);
-  size_t number = 1;
-  for (std::string line; std::getline(lines, line); ++number) {
-    const std::vector<std::string> sides = absl::StrSplit(line, absl::MaxSplits('=', 1));
-    if (absl::StripAsciiWhitespace(sides[0]) == name) return absl::StrCat(file, ":", number);
+// `line` up to a # that stands in no quotes.
+absl::string_view WithoutComment(absl::string_view line) {
+  char quote = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (quote == 0 && line[i] == '#') return line.substr(0, i);
+    if (quote == 0 && (line[i] == '"' || line[i] == '\'')) {
+      quote = line[i];
+    } else if (line[i] == quote) {
+      quote = 0;
+    }
+  }
+  return line;
+}
+
+constexpr uint64_t kMaxConfigBytes = 1 << 20;
+
+// The file of --config. CLI11 would open it by itself, and wait for ever where it is a pipe that
+// nobody writes; so it is read here, once, and CLI11 is given /dev/null. A # within quotes, which
+// CLI11 takes for the begin of a comment, is not one.
+class ConfigFile final : public CLI::ConfigBase {
+ public:
+  // A transformation of CLI11: what is wrong with `path`, or nothing, and another path.
+  std::string Read(std::string& path) {
+    if (path == kRead) return "";
+    if (path != path_) {
+      absl::StatusOr<std::string> text = ReadInput(path, kMaxConfigBytes);
+      if (!text.ok()) return std::string(text.status().message());
+      text_ = *std::move(text);
+      path_ = path;
+    }
+    path = kRead;
+    return "";
+  }
+
+  std::vector<CLI::ConfigItem> from_config(std::istream&) const override {
+    std::stringstream text;
+    for (const absl::string_view line : absl::StrSplit(text_, '\n')) {
+      text << WithoutComment(line) << '\n';
+    }
+    CLI::ConfigBase rest;
+    rest.comment('\0');
+    return rest.from_config(text);
+  }
+
+  // Empty: none was given.
+  const std::string& path() const { return path_; }
+  // The line that sets `name`: "FILE:3"; or the file alone.
+  std::string PlaceOf(absl::string_view name) const {
+    size_t number = 1;
+    for (const absl::string_view line : absl::StrSplit(text_, '\n')) {
+      const std::vector<absl::string_view> sides = absl::StrSplit(line, absl::MaxSplits('=', 1));
+      if (absl::StripAsciiWhitespace(sides[0]) == name) return absl::StrCat(path_, ":", number);
+      ++number;
+    }
+    return path_;
+  }
+
+ private:
+  static constexpr char kRead[] = "/dev/null";
+
+  std::string path_;
+  std::string text_;
+};
+
+// That of `app`, which reads it with ConfigFile::Read().
+std::shared_ptr<ConfigFile> ConfigFileOf(CLI::App& app) {
+  auto file = std::dynamic_pointer_cast<ConfigFile>(app.get_config_formatter());
+  if (file != nullptr) return file;
+  file = std::make_shared<ConfigFile>();
+  app.config_formatter(file);
+  if (CLI::Option* option = app.get_config_ptr(); option != nullptr) {
+    option->transform(CLI::Validator([file](std::string& path) { return file->Read(path); }, ""));
   }
   return file;
 }
@@ -75,11 +141,9 @@ std::string PlaceOf(const std::string& file, absl::string_view name) {
 // One parse that failed.
 class Mistake {
  public:
-  Mistake(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv)
-      : app_(app), error_(error), arguments_(argv, argv + argc) {
-    const CLI::Option* config = app.get_config_ptr();
-    if (config != nullptr && !config->results().empty()) file_ = config->results().back();
-  }
+  Mistake(const CLI::App& app, const ConfigFile& file, const CLI::ParseError& error, int argc,
+          const char* const* argv)
+      : app_(app), file_(file), error_(error), arguments_(argv, argv + argc) {}
 
   std::string Describe(const std::vector<std::string>& commands) const {
     if (error_.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
@@ -116,7 +180,7 @@ class Mistake {
   }
 
   std::string NoSuchLine(absl::string_view name) const {
-    return absl::StrCat(PlaceOf(file_, name), ": there is no option '", name, "'",
+    return absl::StrCat(file_.PlaceOf(name), ": there is no option '", name, "'",
                         Meant("", name, LongNames(app_)), " --print-config lists them");
   }
 
@@ -135,41 +199,15 @@ class Mistake {
     const bool given =
         std::any_of(arguments_.begin(), arguments_.end(),
                     [&](const std::string& word) { return absl::StartsWith(word, "--" + name); });
-    if (file_.empty() || given) return message;
-    const std::string place = PlaceOf(file_, name);
-    return place == file_ ? message : absl::StrCat(place, ": ", message);
+    if (file_.path().empty() || given) return message;
+    const std::string place = file_.PlaceOf(name);
+    return place == file_.path() ? message : absl::StrCat(place, ": ", message);
   }
 
   const CLI::App& app_;
+  const ConfigFile& file_;
   const CLI::ParseError& error_;
   const std::vector<std::string> arguments_;
-  std::string file_;  // Of --config; or empty.
-};
-
-// `line` up to a # that stands in no quotes.
-absl::string_view WithoutComment(absl::string_view line) {
-  char quote = 0;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (quote == 0 && line[i] == '#') return line.substr(0, i);
-    if (quote == 0 && (line[i] == '"' || line[i] == '\'')) {
-      quote = line[i];
-    } else if (line[i] == quote) {
-      quote = 0;
-    }
-  }
-  return line;
-}
-
-// CLI11's own takes a # within quotes for the begin of a comment, too.
-class ConfigFormat final : public CLI::ConfigBase {
- public:
-  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    std::stringstream text;
-    for (std::string line; std::getline(input, line);) text << WithoutComment(line) << '\n';
-    CLI::ConfigBase rest;
-    rest.comment('\0');
-    return rest.from_config(text);
-  }
 };
 
 // What --help and --version come to where nobody could read them.
@@ -196,7 +234,7 @@ std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, in
                                     const char* const* argv,
                                     const std::vector<std::string>& commands) {
   CheckNumbers(app);
-  app.config_formatter(std::make_shared<ConfigFormat>());
+  const std::shared_ptr<ConfigFile> config = ConfigFileOf(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -207,7 +245,7 @@ std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, in
       return ExitPrinted(code, program);
     }
     PrintEscaped(stderr, "%s: %s\nRun with --help for the options.\n", program,
-                 Mistake(app, error, argc, argv).Describe(commands));
+                 Mistake(app, *config, error, argc, argv).Describe(commands));
     return kUsageExitCode;
   }
   return std::nullopt;

@@ -1,5 +1,8 @@
 #include "flags/command_line.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -80,6 +83,28 @@ TEST_F(CommandLineTest, NamesTheLineOfAConfigFile) {
               StartsWith(absl::StrCat("tool: ", wrong, ":2: --grace: ")));
   const std::string flag = folder_.Write("flag", "insecure=maybe\n");
   EXPECT_THAT(Told("--config", flag.c_str()), StartsWith(absl::StrCat("tool: ", flag, ":1: ")));
+}
+
+TEST_F(CommandLineTest, SaysWhatAConfigFileIsInstead) {
+  EXPECT_EQ(Told("--config", folder_.path().c_str()),
+            absl::StrCat("tool: --config: ", folder_.path(), ": is a folder, not a regular file\n",
+                         "Run with --help for the options.\n"));
+  const std::string none = folder_.File("none");
+  EXPECT_THAT(Told("--config", none.c_str()),
+              StartsWith(absl::StrCat("tool: --config: ", none, ": No such file")));
+}
+
+TEST_F(CommandLineTest, AConfigFileMayBeAPipe) {
+  int pipe[2];
+  ASSERT_EQ(pipe2(pipe, O_CLOEXEC), 0);
+  constexpr absl::string_view kText = "cups=7\n";
+  ASSERT_EQ(write(pipe[1], kText.data(), kText.size()), static_cast<ssize_t>(kText.size()));
+  close(pipe[1]);
+  const std::string path = absl::StrCat("/dev/fd/", pipe[0]);
+  const char* argv[] = {"tool", "--config", path.c_str()};
+  EXPECT_EQ(ParseCommandLine(app_, "tool", 3, argv), std::nullopt);
+  EXPECT_EQ(cups_, 7u);
+  close(pipe[0]);
 }
 
 TEST_F(CommandLineTest, AnEscapeSequenceIsPrintedEscaped) {

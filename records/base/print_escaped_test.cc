@@ -38,13 +38,15 @@ TEST(EscapedTest, NoControlByteIsLeftOfAnyByte) {
 
 TEST(EscapedTest, BytesThatAreNotUtf8AreEscaped) {
   EXPECT_EQ(Escaped("caf\xe9."), "caf\\xe9.");
-  EXPECT_EQ(Escaped("\xc2"), "\\xc2");                      // Cut.
-  EXPECT_EQ(Escaped("\xe2\x82"), "\\xe2\\x82");             // Cut.
-  EXPECT_EQ(Escaped("\xc1\x9b"), "\\xc1\\x9b");             // Longer than it must be.
-  EXPECT_EQ(Escaped("\xe0\x82\x9b"), "\\xe0\\x82\\x9b");    // Longer than it must be.
-  EXPECT_EQ(Escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80");    // A surrogate.
+  EXPECT_EQ(Escaped("\xc2"), "\\xc2");                             // Cut.
+  EXPECT_EQ(Escaped("\xe2\x82"), "\\xe2\\x82");                    // Cut.
+  EXPECT_EQ(Escaped("\xc1\x9b"), "\\xc1\\x9b");                    // Longer than it must be.
+  EXPECT_EQ(Escaped("\xe0\x82\x9b"), "\\xe0\\x82\\x9b");           // Longer than it must be.
+  EXPECT_EQ(Escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // A surrogate.
   EXPECT_EQ(Escaped("\xf5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80");  // Beyond the last character.
-  EXPECT_EQ(Escaped("\x9b" "31m"), "\\x9b31m");
+  EXPECT_EQ(Escaped("\x9b"
+                    "31m"),
+            "\\x9b31m");
 }
 
 TEST(EscapedTest, LinesAndTabsOfATableStay) {
@@ -57,8 +59,7 @@ TEST(PrintEscapedTest, TheFormatGoesAsItIsAndTextsAreEscaped) {
   const std::string name = "\x1b[31mred";
   PrintEscaped(file, "\r%s\x1b[K %d %.1f %s %s\n%s", name, 7, 0.5, name.c_str(),
                absl::string_view(name), Multiline("x\ny"));
-  EXPECT_EQ(Printed(file),
-            "\r\\x1b[31mred\x1b[K 7 0.5 \\x1b[31mred \\x1b[31mred\nx\ny");
+  EXPECT_EQ(Printed(file), "\r\\x1b[31mred\x1b[K 7 0.5 \\x1b[31mred \\x1b[31mred\nx\ny");
 }
 
 }  // namespace

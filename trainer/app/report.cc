@@ -1,14 +1,9 @@
 #include "trainer/app/report.h"
 
-#include <fcntl.h>
-
-#include <cerrno>
-
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "records/base/json_text.h"
 #include "records/base/status.h"
-#include "records/io/unique_fd.h"
 
 namespace penstock {
 namespace {
@@ -164,15 +159,9 @@ absl::StatusOr<EventLog> EventLog::Open(const std::string& path, bool goes_on) {
   EventLog log;
   if (path.empty()) return log;
   log.path_ = path;
-  // A pipe that nobody reads is an error, and not waited for.
-  const int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (goes_on ? O_APPEND : O_TRUNC);
-  UniqueFd fd(open(path.c_str(), how, 0666));
-  if (!fd.valid() || fcntl(fd.get(), F_SETFL, how & O_APPEND) != 0) {
-    return ErrnoToStatus(errno, absl::StrCat("opening ", path));
-  }
-  log.file_.reset(fdopen(fd.get(), goes_on ? "a" : "w"));
-  if (log.file_ == nullptr) return ErrnoToStatus(errno, absl::StrCat("opening ", path));
-  (void)fd.Release();
+  auto file = OpenOutput(path, /*append=*/goes_on);
+  if (!file.ok()) return Annotate(file.status(), "opening the file of --events");
+  log.file_ = *std::move(file);
   return log;
 }
 

@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "records/io/output_file.h"
 #include "trainer/app/event_file.h"
 #include "trainer/backend/backend.h"
 #include "trainer/input/input.h"
@@ -46,11 +47,8 @@ class EventLog {
   absl::Status status() const;
 
  private:
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   std::string path_;
-  std::unique_ptr<std::FILE, Closer> file_;
+  std::unique_ptr<std::FILE, CloseFile> file_;
 };
 
 }  // namespace penstock
