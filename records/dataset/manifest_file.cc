@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -32,8 +31,8 @@ std::span<const uint8_t> Bytes(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// The payload behind a valid header.
-absl::StatusOr<std::span<const uint8_t>> OpenHeader(std::span<const uint8_t> bytes) {
+// The header at the front of `bytes`, which are all or the first of a file of `file_size` bytes.
+absl::StatusOr<Header> OpenHeader(std::span<const uint8_t> bytes, uint64_t file_size) {
   Header header;
   const size_t comparable = std::min(bytes.size(), kMagic.size());
   if (bytes.empty() || std::memcmp(bytes.data(), kMagic.data(), comparable) != 0) {
@@ -49,12 +48,23 @@ absl::StatusOr<std::span<const uint8_t>> OpenHeader(std::span<const uint8_t> byt
         absl::StrCat("the manifest has version ", header.version, ", this program reads version ",
                      Manifest::kVersion, ": use a newer program or index again"));
   }
-  std::span<const uint8_t> payload = bytes.subspan(sizeof(header));
-  if (payload.size() != header.size) {
+  if (const uint64_t rest = file_size - sizeof(header); rest != header.size) {
     return absl::DataLossError(
-        absl::StrCat("the manifest is ", payload.size() < header.size ? "cut" : "damaged", ": ",
-                     payload.size(), " bytes follow the header, ", header.size, " were written"));
+        absl::StrCat("the manifest is ", rest < header.size ? "cut" : "damaged", ": ", rest,
+                     " bytes follow the header, ", header.size, " were written"));
   }
+  if (header.size > Manifest::kMaxPayloadBytes) {
+    return absl::DataLossError(absl::StrCat("the manifest is damaged: ", header.size,
+                                            " bytes follow the header, at most ",
+                                            Manifest::kMaxPayloadBytes, " are written"));
+  }
+  return header;
+}
+
+// The payload behind a valid header.
+absl::StatusOr<std::span<const uint8_t>> OpenPayload(std::span<const uint8_t> bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Header header, OpenHeader(bytes, bytes.size()));
+  const std::span<const uint8_t> payload = bytes.subspan(sizeof(header));
   if (uint32_t crc = Crc32c(payload); crc != header.crc32c) {
     return absl::DataLossError(
         absl::StrFormat("the manifest is damaged: CRC computed 0x%08x, stored 0x%08x; index again",
@@ -208,10 +218,9 @@ absl::Status Manifest::Save(const std::string& path) const {
 }
 
 absl::StatusOr<Manifest> Manifest::Parse(std::span<const uint8_t> bytes) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> payload, OpenHeader(bytes));
+  PENSTOCK_ASSIGN_OR_RETURN(std::span<const uint8_t> payload, OpenPayload(bytes));
   v1::ManifestProto proto;
-  if (payload.size() > static_cast<size_t>(std::numeric_limits<int>::max()) ||
-      !proto.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+  if (!proto.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
     return absl::DataLossError("the manifest's CRC is right, but its payload cannot be read");
   }
   return FromProto(proto);
@@ -226,9 +235,11 @@ absl::StatusOr<bool> IsManifestFile(const ByteSource& source) {
 
 absl::StatusOr<Manifest> Manifest::Load(const std::string& path) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(path));
-  // Of another file, a shard perhaps, as much as it takes to say so.
-  PENSTOCK_ASSIGN_OR_RETURN(const bool is_manifest, IsManifestFile(*source));
-  std::vector<uint8_t> bytes(std::min<uint64_t>(source->size(), is_manifest ? UINT64_MAX : 64));
+  // First what it takes to say what is wrong with another file, a shard perhaps, or with its size.
+  std::vector<uint8_t> bytes(std::min<uint64_t>(source->size(), sizeof(Header)));
+  PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
+  PENSTOCK_RETURN_IF_ERROR(Annotate(OpenHeader(bytes, source->size()).status(), path));
+  bytes.resize(source->size());
   PENSTOCK_RETURN_IF_ERROR(source->ReadAt(0, bytes));
   absl::StatusOr<Manifest> manifest = Parse(bytes);
   if (!manifest.ok()) return Annotate(manifest.status(), path);

@@ -295,6 +295,21 @@ TEST_F(ForgedManifestTest, AnUnchangedOneIsTaken) {
   EXPECT_OK(LoadWith([](v1::ManifestProto&) {}));
 }
 
+// Nothing of a file's size is allocated before the size is known to be possible.
+TEST(ManifestTest, RefusesASizeThatNoManifestHas) {
+  const TempFolder folder;
+  for (const bool says_so : {false, true}) {
+    std::string header = SmallManifest().Serialize().value().substr(0, 24);
+    const uint64_t size = uint64_t{1} << 40;
+    if (says_so) std::memcpy(header.data() + 16, &size, sizeof(size));
+    const std::string path = folder.Write("huge.pb", header);
+    std::filesystem::resize_file(path, 24 + size);  // A hole.
+    EXPECT_THAT(Manifest::Load(path),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         AllOf(HasSubstr(path), HasSubstr("1099511627776 bytes"))));
+  }
+}
+
 TEST_F(ForgedManifestTest, RefusesHugeNumbersOfShards) {
   for (const uint64_t huge : kHuge) {
     ExpectRefused([&](v1::ManifestProto& m) { m.mutable_shard(0)->set_size(huge); }, "size");

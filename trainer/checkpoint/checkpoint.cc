@@ -108,11 +108,18 @@ absl::StatusOr<Header> ReadHeader(const FileSource& file) {
   return header;
 }
 
-absl::Status CheckCrc(std::span<const uint8_t> bytes) {
-  const size_t body = bytes.size() - sizeof(uint32_t);
-  uint32_t stored;
-  std::memcpy(&stored, bytes.data() + body, sizeof(stored));
-  const uint32_t computed = Crc32c(bytes.first(body));
+// Of the whole file, in blocks.
+absl::Status CheckCrc(const FileSource& file) {
+  const uint64_t body = file.size() - sizeof(uint32_t);
+  std::vector<uint8_t> block(std::min<uint64_t>(body, 1 << 20));
+  uint32_t computed = 0, stored = 0;
+  for (uint64_t at = 0; at < body; at += block.size()) {
+    const std::span<uint8_t> next(block.data(), std::min<uint64_t>(block.size(), body - at));
+    PENSTOCK_RETURN_IF_ERROR(file.ReadAt(at, next));
+    computed = Crc32c(next, computed);
+  }
+  PENSTOCK_RETURN_IF_ERROR(
+      file.ReadAt(body, {reinterpret_cast<uint8_t*>(&stored), sizeof(stored)}));
   if (computed == stored) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrFormat("CRC-32C computed %08x, stored %08x: the file is damaged", computed, stored));
@@ -148,13 +155,16 @@ absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
       absl::StrCat("of the model ", Describe(found), ", not of ", Describe(wanted), advice));
 }
 
-const uint8_t* ReadArena(const ParameterTable& table, const uint8_t* from,
-                         std::vector<float>& arena) {
+// The numbers of one arena, from `at` on, which moves behind them.
+absl::Status ReadArena(const FileSource& file, const ParameterTable& table, uint64_t& at,
+                       std::vector<float>& arena) {
   for (const Parameter& parameter : table.parameters()) {
-    std::memcpy(arena.data() + parameter.offset, from, parameter.count * sizeof(float));
-    from += parameter.count * sizeof(float);
+    const std::span<float> numbers(arena.data() + parameter.offset, parameter.count);
+    PENSTOCK_RETURN_IF_ERROR(
+        file.ReadAt(at, {reinterpret_cast<uint8_t*>(numbers.data()), numbers.size_bytes()}));
+    at += numbers.size_bytes();
   }
-  return from;
+  return absl::OkStatus();
 }
 
 // The model's sizes are bounded, so the table may be made before the file's size is known to fit.
@@ -165,24 +175,24 @@ absl::StatusOr<ParameterTable> TableFor(const ModelConfig& model, uint64_t data_
                                           "the model ", Describe(model)));
 }
 
+// Memory of the file's size is taken only once the file is known to be a checkpoint of that size.
 absl::StatusOr<Checkpoint> Read(const FileSource& file, const ModelConfig* model) {
   PENSTOCK_ASSIGN_OR_RETURN(const Header header, ReadHeader(file));
-  std::vector<uint8_t> bytes(file.size());
-  PENSTOCK_RETURN_IF_ERROR(file.ReadAt(0, bytes));
-  PENSTOCK_RETURN_IF_ERROR(CheckCrc(bytes));
-
-  const auto* json = reinterpret_cast<const char*>(bytes.data() + sizeof(header));
+  std::string json(header.json_size, '\0');
+  PENSTOCK_RETURN_IF_ERROR(
+      file.ReadAt(sizeof(header), {reinterpret_cast<uint8_t*>(json.data()), json.size()}));
   Checkpoint checkpoint;
-  PENSTOCK_ASSIGN_OR_RETURN(checkpoint.info, CheckpointInfoFromJson({json, header.json_size}));
-  if (model != nullptr) PENSTOCK_RETURN_IF_ERROR(CheckModel(checkpoint.info.model, *model));
+  PENSTOCK_ASSIGN_OR_RETURN(checkpoint.info, CheckpointInfoFromJson(json));
   PENSTOCK_ASSIGN_OR_RETURN(const ParameterTable table,
                             TableFor(checkpoint.info.model, header.data_size));
+  PENSTOCK_RETURN_IF_ERROR(CheckCrc(file));
+  if (model != nullptr) PENSTOCK_RETURN_IF_ERROR(CheckModel(checkpoint.info.model, *model));
   checkpoint.state = TrainState(table.arena_size());
   checkpoint.state.step = checkpoint.info.step;
-  const uint8_t* from = bytes.data() + sizeof(header) + header.json_size;
-  from = ReadArena(table, from, checkpoint.state.parameters);
-  from = ReadArena(table, from, checkpoint.state.m);
-  ReadArena(table, from, checkpoint.state.v);
+  uint64_t at = sizeof(header) + header.json_size;
+  PENSTOCK_RETURN_IF_ERROR(ReadArena(file, table, at, checkpoint.state.parameters));
+  PENSTOCK_RETURN_IF_ERROR(ReadArena(file, table, at, checkpoint.state.m));
+  PENSTOCK_RETURN_IF_ERROR(ReadArena(file, table, at, checkpoint.state.v));
   return checkpoint;
 }
 

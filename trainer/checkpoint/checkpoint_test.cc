@@ -305,6 +305,19 @@ TEST_F(ForgedCheckpointTest, RefusesParametersThatAreNotTheModels) {
   }
 }
 
+// Nothing of a file's size is allocated before the size is known to be the model's.
+TEST_F(ForgedCheckpointTest, RefusesASizeThatIsNotTheModels) {
+  std::string huge = whole_;
+  const uint64_t size = uint64_t{1} << 40;
+  std::memcpy(huge.data() + 16, &size, sizeof(size));
+  WriteBytes(huge);
+  std::filesystem::resize_file(path_,
+                               whole_.size() - 12 * table_.parameter_count() + size);  // A hole.
+  EXPECT_THAT(LoadCheckpoint(path_),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr("one.ckpt"), HasSubstr("1099511627776 bytes of numbers"))));
+}
+
 TEST_F(ForgedCheckpointTest, AnErrorHoldsNoControlCharacter) {
   const absl::Status refused = LoadWith("/step", "\"\\u001b]0;owned\\u0007\"");
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("u001b")));
