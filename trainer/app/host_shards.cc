@@ -1,6 +1,7 @@
 #include "trainer/app/host_shards.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -157,7 +158,18 @@ absl::StatusOr<std::string> HostShards::GatherCursors(Communicator& ranks,
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint64_t> hosts,
                             GatherOne(ranks, uint64_t{place_.host}));
   std::vector<std::string> cursors(place_.hosts);
-  for (size_t r = 0; r < all.size(); ++r) cursors[hosts[r]] = all[r].text;
+  for (size_t r = 0; r < all.size(); ++r) {
+    if (hosts[r] >= place_.hosts) {
+      return absl::InternalError(absl::StrCat("rank ", r, " says that it is on host ", hosts[r],
+                                              "; there are ", place_.hosts, ", counted from 0"));
+    }
+    const std::string cursor(all[r].text, strnlen(all[r].text, sizeof(all[r].text)));
+    if (!cursor.empty()) {
+      PENSTOCK_RETURN_IF_ERROR(
+          Annotate(Cursor::Parse(cursor).status(), absl::StrCat("the cursor of rank ", r)));
+    }
+    cursors[hosts[r]] = cursor;
+  }
   return absl::StrJoin(cursors, " ");
 }
 

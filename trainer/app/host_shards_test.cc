@@ -1,5 +1,6 @@
 #include "trainer/app/host_shards.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -78,6 +79,36 @@ TEST_F(HostShardsTest, ACheckpointHoldsACursorOfEveryHost) {
     EXPECT_THAT(shards.GatherCursors(ranks, all), IsOkAndHolds(all));  // As it was read.
     EXPECT_THAT(shards.OwnCursor(own.ToString()),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("by 1 host with data")));
+  });
+}
+
+// Rank 0 of two, the other of which sends this byte again and again.
+class Nonsense final : public Communicator {
+ public:
+  explicit Nonsense(uint8_t byte) : byte_(byte) {}
+  size_t rank() const override { return 0; }
+  size_t size() const override { return 2; }
+  absl::Status Exchange(std::span<const Outgoing>, std::span<const Incoming> in) override {
+    for (const Incoming& incoming : in) std::ranges::fill(incoming.bytes, byte_);
+    return absl::OkStatus();
+  }
+
+ private:
+  const uint8_t byte_;
+};
+
+TEST_F(HostShardsTest, NonsenseOfAnotherRankIsNoCursor) {
+  RunRanks(2, [&](RankGroup& group) {
+    auto shards = HostShards::Find(group.communicator(), Options(group.info(), 1)).value();
+    ASSERT_TRUE(shards.apart());
+    Nonsense far(0xff), near('x');
+    for (Communicator* ranks : {&far, &near}) {
+      EXPECT_THAT(
+          shards.GatherCursors(*ranks, Cursor().ToString()),
+          StatusIs(absl::StatusCode::kInternal, HasSubstr("rank 1 says that it is on host")));
+    }
+    Nonsense nothing(0);  // On host 0 as well, and nowhere yet.
+    EXPECT_OK(shards.GatherCursors(nothing, Cursor().ToString()));
   });
 }
 

@@ -62,7 +62,14 @@ absl::StatusOr<std::vector<std::string>> GatherTexts(Communicator& ranks, const 
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<uint64_t> sizes,
                             GatherOne(ranks, uint64_t{own.size()}));
   std::vector<std::string> texts;
-  for (const uint64_t size : sizes) texts.emplace_back(size, '\0');
+  for (size_t rank = 0; rank < sizes.size(); ++rank) {
+    constexpr uint64_t kMostBytes = 1 << 20;
+    if (sizes[rank] > kMostBytes) {
+      return absl::InternalError(absl::StrCat("rank ", rank, " sends ", sizes[rank],
+                                              " bytes of settings, at most ", kMostBytes));
+    }
+    texts.emplace_back(sizes[rank], '\0');
+  }
   texts[ranks.rank()] = own;
   std::vector<std::span<uint8_t>> parts;
   for (std::string& text : texts) parts.push_back(AsBytes(std::span(text)));
@@ -71,7 +78,15 @@ absl::StatusOr<std::vector<std::string>> GatherTexts(Communicator& ranks, const 
 }
 
 std::string ValueOf(const nlohmann::json& settings, const std::string& name) {
-  return settings.contains(name) ? settings[name].get<std::string>() : "not known";
+  const auto value = settings.find(name);
+  return value != settings.end() && value->is_string() ? value->get<std::string>() : "not known";
+}
+
+// Those that rank `rank` sent.
+absl::StatusOr<nlohmann::json> ParseSettings(const std::string& text, size_t rank) {
+  nlohmann::json settings = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (settings.is_object()) return settings;
+  return absl::InternalError(absl::StrCat("rank ", rank, " sent no settings"));
 }
 
 // The first setting that differs; empty: none.
@@ -108,9 +123,10 @@ absl::Status CompareSettings(Communicator& ranks, const SharedSettings& own) {
   if (ranks.size() == 1) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> texts,
                             GatherTexts(ranks, JsonText(nlohmann::json(own))));
-  const nlohmann::json zero = nlohmann::json::parse(texts[0]);
+  PENSTOCK_ASSIGN_OR_RETURN(const nlohmann::json zero, ParseSettings(texts[0], 0));
   for (size_t rank = 1; rank < texts.size(); ++rank) {
-    const std::string difference = Difference(zero, nlohmann::json::parse(texts[rank]), rank);
+    PENSTOCK_ASSIGN_OR_RETURN(const nlohmann::json other, ParseSettings(texts[rank], rank));
+    const std::string difference = Difference(zero, other, rank);
     if (!difference.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat(difference, ": all ranks must train on the same"));

@@ -62,7 +62,8 @@ absl::StatusOr<Agreed> Agree(Communicator& ranks, Intent intent, uint64_t positi
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Vote> votes, GatherOne(ranks, own));
   for (size_t r = 0; r < votes.size(); ++r) {
     if (votes[r].intent != Intent::kFailed) continue;
-    return Agreed{Intent::kFailed, absl::StrCat("rank ", r, " failed: ", votes[r].message)};
+    const std::string why(votes[r].message, strnlen(votes[r].message, sizeof(votes[r].message)));
+    return Agreed{Intent::kFailed, absl::StrCat("rank ", r, " failed: ", why)};
   }
   if (Has(votes, Intent::kStop)) return Agreed{Intent::kStop, ""};
   for (size_t r = 1; r < votes.size(); ++r) {
