@@ -3,6 +3,11 @@
 #include "grpcpp/grpcpp.h"
 
 namespace penstock {
+namespace {
+
+constexpr int kReadChunk = 8 << 10;
+
+}  // namespace
 
 void LimitConnections(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsPerConnection);
@@ -17,6 +22,11 @@ void LimitConnections(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // Clients send little. So a call's window need not grow with the link, and gRPC need not read
+  // much at once: what it has read it takes memory for, before the guard can see it.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadChunk);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadChunk);
 }
 
 }  // namespace penstock

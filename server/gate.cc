@@ -53,6 +53,7 @@ Gate::Pass& Gate::Pass::operator=(Pass&& other) noexcept {
   std::swap(kind_, other.kind_);
   std::swap(host_, other.host_);
   std::swap(grant_, other.grant_);
+  std::swap(account_, other.account_);
   std::swap(definition_bytes_, other.definition_bytes_);
   return *this;
 }
@@ -85,8 +86,15 @@ void Gate::Pass::RemoveDefinition(uint64_t bytes) {
   definition_bytes_ -= bytes;
 }
 
-absl::StatusOr<Gate::Pass> Gate::Admit(const grpc::CallbackServerContext& context, CallKind kind) {
-  absl::StatusOr<Pass> pass = TryAdmit(context, kind);
+std::shared_ptr<ConnectionAccount> Gate::Begin(const grpc::CallbackServerContext& context) const {
+  std::shared_ptr<ConnectionAccount> account = guard_.AccountOf(context.peer());
+  account->OnCall();
+  return account;
+}
+
+absl::StatusOr<Gate::Pass> Gate::Admit(const grpc::CallbackServerContext& context, CallKind kind,
+                                       std::shared_ptr<ConnectionAccount> account) {
+  absl::StatusOr<Pass> pass = TryAdmit(context, kind, std::move(account));
   if (pass.ok()) return pass;
   if (std::optional<uint64_t> left_out = log_.Allow(LogKindOf(pass.status()))) {
     spdlog::warn("call refused peer={} error={} left_out={}", context.peer(),
@@ -95,15 +103,16 @@ absl::StatusOr<Gate::Pass> Gate::Admit(const grpc::CallbackServerContext& contex
   return pass;
 }
 
-absl::StatusOr<Gate::Pass> Gate::TryAdmit(const grpc::CallbackServerContext& context,
-                                          CallKind kind) {
+absl::StatusOr<Gate::Pass> Gate::TryAdmit(const grpc::CallbackServerContext& context, CallKind kind,
+                                          std::shared_ptr<ConnectionAccount> account) {
   std::shared_ptr<const Grant> grant;
   if (tokens_ != nullptr) {
     PENSTOCK_ASSIGN_OR_RETURN(grant, tokens_->Check(AuthorizationOf(context)));
   }
   std::string host = HostOf(context.peer());
   PENSTOCK_RETURN_IF_ERROR(Count(kind, host));
-  return Pass(this, kind, std::move(host), std::move(grant));
+  account->Rise(Standing::kInvited);
+  return Pass(this, kind, std::move(host), std::move(grant), std::move(account));
 }
 
 absl::Status Gate::Count(CallKind kind, const std::string& host) {

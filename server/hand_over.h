@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "server/guard/connection_guard.h"
 #include "server/listener.h"
 
 namespace grpc {
@@ -13,10 +14,11 @@ class ServerCredentials;
 
 namespace penstock {
 
-// To the server that `builder` will start, in the place of a port of its own. It must have started
-// before the first call.
+// To the server that `builder` will start, in the place of a port of its own, through `guard`. Both
+// outlive it. The server must have started before the first call.
 Listener::HandOver HandOverTo(grpc::ServerBuilder& builder,
-                              const std::shared_ptr<grpc::ServerCredentials>& credentials);
+                              const std::shared_ptr<grpc::ServerCredentials>& credentials,
+                              ConnectionGuard& guard);
 
 }  // namespace penstock
 

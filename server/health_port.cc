@@ -28,13 +28,15 @@ ListenerOptions OptionsOfHealth() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HealthPort>> HealthPort::Start(const std::string& listen,
-                                                              const ServiceLimits& limits) {
-  std::unique_ptr<HealthPort> health(new HealthPort(limits));
+                                                              const ServiceLimits& limits,
+                                                              ConnectionGuard& guard) {
+  std::unique_ptr<HealthPort> health(new HealthPort(limits, guard));
   PENSTOCK_RETURN_IF_ERROR(health->Listen(listen));
   return health;
 }
 
-HealthPort::HealthPort(const ServiceLimits& limits) : health_(limits) {}
+HealthPort::HealthPort(const ServiceLimits& limits, ConnectionGuard& guard)
+    : guard_(guard), health_(limits, guard) {}
 
 absl::Status HealthPort::Listen(const std::string& listen) {
   PENSTOCK_ASSIGN_OR_RETURN(const ListenAddress parsed, ParseListenAddress(listen));
@@ -42,7 +44,7 @@ absl::Status HealthPort::Listen(const std::string& listen) {
   grpc::ServerBuilder builder;
   LimitConnections(builder);
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
-  Listener::HandOver hand_over = HandOverTo(builder, grpc::InsecureServerCredentials());
+  Listener::HandOver hand_over = HandOverTo(builder, grpc::InsecureServerCredentials(), guard_);
   builder.RegisterService(&health_);
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return absl::InternalError("gRPC could not start a server");

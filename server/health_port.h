@@ -26,18 +26,20 @@ class HealthPort {
   // Or an eighth of the descriptors, if that is less.
   static constexpr uint64_t kMaxConnections = 256;
 
-  // HOST:PORT; port 0 takes a free one. Errors as Server::Start().
+  // HOST:PORT; port 0 takes a free one. `guard` outlives it. Errors as Server::Start().
   static absl::StatusOr<std::unique_ptr<HealthPort>> Start(const std::string& listen,
-                                                           const ServiceLimits& limits);
+                                                           const ServiceLimits& limits,
+                                                           ConnectionGuard& guard);
   ~HealthPort();
 
   const std::string& address() const { return address_; }
   void SetServing(bool serving) { health_.SetServing(serving); }
 
  private:
-  explicit HealthPort(const ServiceLimits& limits);
+  HealthPort(const ServiceLimits& limits, ConnectionGuard& guard);
   absl::Status Listen(const std::string& listen);
 
+  ConnectionGuard& guard_;
   HealthService health_;
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<Listener> listener_;

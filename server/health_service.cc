@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "server/refusing_reactor.h"
+#include "server/answering_reactor.h"
 
 namespace penstock {
 
@@ -98,31 +98,34 @@ void HealthService::SetServing(bool serving) {
 grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context,
                                                const HealthCheckRequest* request,
                                                HealthCheckResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (!IsServer(request->service()) && request->service() != kLiveness) {
-    reactor->Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "unknown service"));
-    return reactor;
-  }
-  {
+  std::shared_ptr<ConnectionAccount> account = guard_.AccountOf(context->peer());
+  account->OnCall();
+  account->Rise(Standing::kKnown);
+  const bool is_known = IsServer(request->service()) || request->service() == kLiveness;
+  if (is_known) {
     MutexLock lock(&mutex_);
     response->set_status(ToStatus(serving_ || request->service() == kLiveness));
   }
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+  return new AnsweringReactor<grpc::ServerUnaryReactor>(
+      std::move(account), is_known ? absl::OkStatus() : absl::NotFoundError("unknown service"));
 }
 
 grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(
-    grpc::CallbackServerContext*, const HealthCheckRequest* request) {
-  using Refusing = RefusingReactor<grpc::ServerWriteReactor<HealthCheckResponse>>;
+    grpc::CallbackServerContext* context, const HealthCheckRequest* request) {
+  using Refusing = AnsweringReactor<grpc::ServerWriteReactor<HealthCheckResponse>>;
+  std::shared_ptr<ConnectionAccount> account = guard_.AccountOf(context->peer());
+  account->OnCall();
   // gRPC keeps the request for as long as the call lasts.
   if (request->service().size() > kMaxServiceName) {
-    return new Refusing(absl::InvalidArgumentError("that is no name of a service"));
+    return new Refusing(account, absl::InvalidArgumentError("that is no name of a service"));
   }
   MutexLock lock(&mutex_);
   if (num_watches_ >= max_watches_) {
-    return new Refusing(absl::ResourceExhaustedError(absl::StrCat(
-        num_watches_, " health watches are open; the limit is ", max_watches_, ": use Check")));
+    return new Refusing(account, absl::ResourceExhaustedError(absl::StrCat(
+                                     num_watches_, " health watches are open; the limit is ",
+                                     max_watches_, ": use Check")));
   }
+  account->Rise(Standing::kKnown);
   ++num_watches_;
   if (IsServer(request->service())) {
     return *watches_.insert(new HealthWatch(*this, ToStatus(serving_))).first;

@@ -8,6 +8,7 @@
 
 #include "proto/health.grpc.pb.h"
 #include "records/base/mutex.h"
+#include "server/guard/connection_guard.h"
 #include "server/service_limits.h"
 
 namespace penstock {
@@ -19,7 +20,9 @@ class HealthWatch;
 // Thread-safe.
 class HealthService final : public grpc::health::v1::Health::CallbackService {
  public:
-  explicit HealthService(const ServiceLimits& limits) : max_watches_(limits.max_health_watches) {}
+  // `guard` outlives it.
+  HealthService(const ServiceLimits& limits, const ConnectionGuard& guard)
+      : max_watches_(limits.max_health_watches), guard_(guard) {}
 
   // SERVING until told otherwise.
   void SetServing(bool serving);
@@ -36,6 +39,7 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
   friend class HealthWatch;
 
   const size_t max_watches_;
+  const ConnectionGuard& guard_;
   Mutex mutex_;
   bool serving_ ABSL_GUARDED_BY(mutex_) = true;
   size_t num_watches_ ABSL_GUARDED_BY(mutex_) = 0;

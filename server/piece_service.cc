@@ -12,9 +12,9 @@
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "records/dataset/manifest.h"
+#include "server/answering_reactor.h"
 #include "server/grpc_status.h"
 #include "server/log_format.h"
-#include "server/refusing_reactor.h"
 #include "server/server_stats.h"
 #include "spdlog/spdlog.h"
 
@@ -67,6 +67,7 @@ class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart>,
       MutexLock lock(&mutex_);
       context_ = nullptr;
     }
+    if (offset_ == file_->size()) pass_.account().OnAnsweredClient();
     pass_ = {};
     service_.OnFileDone(this);
   }
@@ -123,14 +124,15 @@ PieceService::~PieceService() {
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PieceService::Pieces(
     grpc::CallbackServerContext* context) {
-  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStream);
+  std::shared_ptr<ConnectionAccount> account = gate_.Begin(*context);
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStream, account);
   MutexLock lock(&mutex_);
   totals_.set_streams(totals_.streams() + 1);
   if (draining_) pass = absl::UnavailableError("this server is draining; use another");
   if (!pass.ok()) {
     totals_.set_refused(totals_.refused() + 1);
-    return new RefusingReactor<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
-        pass.status());
+    return new AnsweringReactor<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
+        std::move(account), pass.status());
   }
   const std::shared_ptr<const Grant> grant = pass->grant();
   auto* stream = StreamReactor::Create(source_, *this, *std::move(pass), door_, context->peer());
@@ -142,9 +144,10 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PieceService::Piece
 
 grpc::ServerWriteReactor<v1::ManifestPart>* PieceService::Manifest(
     grpc::CallbackServerContext* context, const v1::ManifestRequest* request) {
-  using Refusing = RefusingReactor<grpc::ServerWriteReactor<v1::ManifestPart>>;
-  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kManifest);
-  if (!pass.ok()) return new Refusing(pass.status());
+  using Refusing = AnsweringReactor<grpc::ServerWriteReactor<v1::ManifestPart>>;
+  std::shared_ptr<ConnectionAccount> account = gate_.Begin(*context);
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kManifest, account);
+  if (!pass.ok()) return new Refusing(std::move(account), pass.status());
   absl::StatusOr<std::unique_ptr<FileSource>> file = OpenManifest(*pass, request->path());
   if (!file.ok()) {
     if (const std::optional<uint64_t> left_out = gate_.AllowLog("manifest")) {
@@ -152,7 +155,7 @@ grpc::ServerWriteReactor<v1::ManifestPart>* PieceService::Manifest(
                    Quoted(Shortened(request->path())), Quoted(Shortened(file.status().ToString())),
                    *left_out);
     }
-    return new Refusing(file.status());
+    return new Refusing(std::move(account), file.status());
   }
   std::shared_ptr<FileReactor> reactor =
       FileReactor::Create(*this, *context, *std::move(file), *std::move(pass));
@@ -185,11 +188,11 @@ absl::StatusOr<std::unique_ptr<FileSource>> PieceService::OpenManifest(const Gat
 
 grpc::ServerUnaryReactor* PieceService::Stats(grpc::CallbackServerContext* context,
                                               const v1::StatsRequest*, v1::ServerStats* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStats);
+  std::shared_ptr<ConnectionAccount> account = gate_.Begin(*context);
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStats, account);
   if (pass.ok()) *response = StatsFor(pass->grant().get());
-  reactor->Finish(ToGrpcStatus(pass.status()));
-  return reactor;
+  return new AnsweringReactor<grpc::ServerUnaryReactor>(std::move(account), pass.status(),
+                                                        /*let_in=*/pass.ok());
 }
 
 v1::ServerStats PieceService::StatsFor(const Grant* reader) const {

@@ -11,6 +11,7 @@
 #include "server/credentials.h"
 #include "server/engine_sessions.h"
 #include "server/gate.h"
+#include "server/guard/connection_guard.h"
 #include "server/hand_over.h"
 #include "server/health_port.h"
 #include "server/health_service.h"
@@ -117,11 +118,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
   PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
   absl::StatusOr<Root> root = Root::Open(options.data_root);
   if (!root.ok()) return Annotate(root.status(), "--data-root");
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ConnectionGuard> guard,
+                            ConnectionGuard::Start(options.guard));
   std::unique_ptr<Server> server(
-      new Server(std::move(options), *std::move(root), std::move(sessions)));
+      new Server(std::move(options), *std::move(root), std::move(sessions), std::move(guard)));
   if (const std::string& listen = server->options_.health_listen; !listen.empty()) {
     absl::StatusOr<std::unique_ptr<HealthPort>> port =
-        HealthPort::Start(listen, server->options_.limits);
+        HealthPort::Start(listen, server->options_.limits, *server->guard_);
     if (!port.ok()) return Annotate(port.status(), "--health-listen");
     server->health_port_ = *std::move(port);
   }
@@ -131,11 +134,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
   return server;
 }
 
-Server::Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> sessions)
+Server::Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> sessions,
+               std::unique_ptr<ConnectionGuard> guard)
     : options_(std::move(options)),
       root_(std::move(root)),
       sessions_(std::move(sessions)),
-      health_(std::make_unique<HealthService>(options_.limits)) {}
+      guard_(std::move(guard)),
+      health_(std::make_unique<HealthService>(options_.limits, *guard_)) {}
 
 absl::Status Server::LoadCredentials() {
   credentials_ = grpc::InsecureServerCredentials();
@@ -150,7 +155,7 @@ absl::Status Server::LoadCredentials() {
     if (!opened.ok()) return Annotate(opened.status(), "--token-file");
     tokens = *std::move(opened);
   }
-  gate_ = std::make_unique<Gate>(std::move(tokens), options_.limits);
+  gate_ = std::make_unique<Gate>(std::move(tokens), options_.limits, *guard_);
   service_ = std::make_unique<PieceService>(*sessions_, root_, *gate_, options_.limits, door_.get(),
                                             [this] {
                                               MutexLock lock(&mutex_);
@@ -171,7 +176,7 @@ absl::Status Server::Listen(const std::string& address) {
   PENSTOCK_ASSIGN_OR_RETURN(listener_, Listener::Bind(parsed));
   grpc::ServerBuilder builder;
   Configure(builder);
-  Listener::HandOver hand_over = HandOverTo(builder, credentials_);
+  Listener::HandOver hand_over = HandOverTo(builder, credentials_, *guard_);
   builder.RegisterService(service_.get());
   builder.RegisterService(health_.get());
   grpc_ = builder.BuildAndStart();
@@ -203,6 +208,7 @@ void Server::RunUntilEnd() {
     spdlog::warn("ending with open streams count={}", streams);
   }
   listener_.reset();
+  guard_->Close();
   grpc_->Shutdown(std::chrono::system_clock::now());
   MutexLock lock(&mutex_);
   ended_ = true;
@@ -216,7 +222,17 @@ const std::string& Server::health_address() const {
 
 size_t Server::num_streams() const { return service_->num_streams(); }
 
-v1::ServerStats Server::stats() const { return service_->stats(); }
+v1::ServerStats Server::stats() const {
+  v1::ServerStats stats = service_->stats();
+  const GuardStats guard = guard_->stats();
+  v1::ConnectionStats& connections = *stats.mutable_connections();
+  connections.set_open(guard.open);
+  connections.set_waiting(guard.waiting);
+  connections.set_cut(guard.cut);
+  connections.set_displaced(guard.displaced);
+  connections.set_refused(guard.refused);
+  return stats;
+}
 
 void Server::Drain(absl::Duration grace) {
   {

@@ -15,6 +15,7 @@
 #include "records/base/mutex.h"
 #include "records/engine/engine_options.h"
 #include "records/io/root.h"
+#include "server/guard/guard_limits.h"
 #include "server/service_limits.h"
 #include "server/session_source.h"
 
@@ -25,6 +26,7 @@ class ServerCredentials;
 
 namespace penstock {
 
+class ConnectionGuard;
 class HealthPort;
 class Gate;
 class HealthService;
@@ -53,6 +55,7 @@ struct ServerOptions {
   // Bearer tokens (server/tokens.h); empty: anyone may ask. Read again when it changes.
   std::string token_file = {};
   ServiceLimits limits = {};
+  GuardLimits guard = {};
   // Where clients of this machine fetch shared memory: a Unix socket that this user, and the group
   // of this name if given, may connect to. Empty: parts travel inside the stream.
   std::string shm_socket = {};
@@ -94,7 +97,8 @@ class Server {
   void Wait();
 
  private:
-  Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> sessions);
+  Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> sessions,
+         std::unique_ptr<ConnectionGuard> guard);
   absl::Status OpenDoor();
   absl::Status Listen(const std::string& address);
   absl::Status LoadCredentials();
@@ -104,6 +108,7 @@ class Server {
   const ServerOptions options_;
   const Root root_;
   const std::unique_ptr<SessionSource> sessions_;
+  const std::unique_ptr<ConnectionGuard> guard_;  // Of all ports.
   const std::unique_ptr<HealthService> health_;
   std::unique_ptr<HealthPort> health_port_;  // Null without health_listen.
   std::unique_ptr<Gate> gate_;

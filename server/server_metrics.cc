@@ -121,6 +121,23 @@ void AddEngineTime(const v1::ServerStats& stats, MetricFamilies& families) {
                     stats.cores());
 }
 
+void AddConnections(const v1::ConnectionStats& connections, MetricFamilies& families) {
+  families.AddGauge("penstock_server_connections", "Open connections that gRPC has.",
+                    static_cast<double>(connections.open()));
+  families.AddGauge("penstock_server_connections_waiting",
+                    "New connections that wait: too many have no answered call yet.",
+                    static_cast<double>(connections.waiting()));
+  families.AddCounter("penstock_server_connections_cut_total",
+                      "Connections cut off because they sent what no call accounts for.",
+                      static_cast<double>(connections.cut()));
+  families.AddCounter("penstock_server_connections_displaced_total",
+                      "Connections without an answered call, closed to make room for others.",
+                      static_cast<double>(connections.displaced()));
+  families.AddCounter("penstock_server_connections_refused_total",
+                      "New connections closed because too many waited.",
+                      static_cast<double>(connections.refused()));
+}
+
 }  // namespace
 
 void AddServerMetrics(const v1::ServerStats& stats, MetricFamilies& families) {
@@ -135,6 +152,7 @@ void AddServerMetrics(const v1::ServerStats& stats, MetricFamilies& families) {
   families.AddGauge("penstock_server_shared_memory_bytes",
                     "Memory that clients of the same machine map, beside the budget.",
                     static_cast<double>(stats.shared_memory_bytes()));
+  AddConnections(stats.connections(), families);
   families.AddProcess();
 }
 

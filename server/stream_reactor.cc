@@ -71,6 +71,7 @@ void StreamReactor::OnReadDone(bool ok) {
   }
   absl::Status status = HandleIncoming();
   if (status.ok()) {
+    pass_.account().OnMessage(incoming_bytes_);
     ReadOn();
     return;
   }
@@ -152,6 +153,7 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
     credit_bytes_ = opened.credit_bytes;
   }
   TellOfArrival();
+  pass_.account().Rise(Standing::kClient);
   Say(MakeHello(opened.info));
   Say(wire::Credit{opened.credit_bytes});
   return absl::OkStatus();
@@ -383,6 +385,8 @@ void StreamReactor::OnDone() {
         failures_.failed_windows());
   }
   const std::shared_ptr<StreamReactor> self = std::move(self_);
+  // A client that cancels its stream has had its answers all the same.
+  if (said_hello_) pass_.account().OnAnsweredClient();
   pass_ = {};
   owner_.OnStreamDone(this);
 }

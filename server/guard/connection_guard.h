@@ -1,0 +1,143 @@
+// Cuts off connections that send what no call accounts for.
+//
+// gRPC 1.51 takes memory for what a connection sends before anything of ours sees it: headers
+// without an end, calls that are reset as soon as they begin, messages without their last byte. It
+// takes up to 500 bytes for each byte received, and it tells nobody. So the guard watches from
+// outside: it compares the bytes that the kernel received for a connection with what its calls
+// account for, and resets the connection when the difference is more than an honest client needs
+// (docs/adr/2026-11-25-connections-are-watched-from-outside.md).
+#ifndef PENSTOCK_SERVER_GUARD_CONNECTION_GUARD_H_
+#define PENSTOCK_SERVER_GUARD_CONNECTION_GUARD_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "records/base/mutex.h"
+#include "records/io/unique_fd.h"
+#include "server/guard/account_book.h"
+#include "server/guard/flood_meter.h"
+#include "server/guard/guard_limits.h"
+#include "server/guard/watched_socket.h"
+#include "server/log_limiter.h"
+
+namespace penstock {
+
+// Since the start, but for those that are named `open` and `waiting`.
+struct GuardStats {
+  uint64_t open = 0;
+  uint64_t waiting = 0;
+  uint64_t cut = 0;        // Floods.
+  uint64_t displaced = 0;  // Connections without a call that gave their place to another.
+  uint64_t refused = 0;    // Connections that found too many waiting.
+};
+
+// Serves all ports of a server. Its thread sleeps while nothing is received, and takes at most a
+// few percent of a core else. Thread-safe.
+class ConnectionGuard {
+ public:
+  // Passes a connection to gRPC.
+  using HandOver = std::function<void(UniqueFd connection)>;
+
+  // kResourceExhausted: a descriptor or a thread could not be had.
+  static absl::StatusOr<std::unique_ptr<ConnectionGuard>> Start(const GuardLimits& limits);
+  // As Close().
+  ~ConnectionGuard();
+
+  // Hands the connection over, now or when its turn has come; watches it until it is closed.
+  void Enter(UniqueFd connection, const HandOver& hand_over);
+  // No call of a HandOver can follow. What waits is closed, as is what enters from now on.
+  void Close();
+
+  // Of the connection that a call came by. Never null.
+  std::shared_ptr<ConnectionAccount> AccountOf(absl::string_view grpc_peer) const {
+    return accounts_.Find(grpc_peer);
+  }
+  GuardStats stats() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Connection {
+    WatchedSocket socket;
+    PeerName name;
+    std::shared_ptr<ConnectionAccount> account;
+    FloodMeter meter;
+    Clock::time_point since;
+    Standing standing = Standing::kStranger;  // As it was seen last.
+    bool cut = false;
+  };
+  struct Waiting {
+    UniqueFd connection;
+    PeerName name;
+    HandOver hand_over;
+  };
+  struct Host {
+    size_t strangers = 0;
+    Clock::time_point penalized_until, next_turn;
+  };
+
+  explicit ConnectionGuard(const GuardLimits& limits) : limits_(limits) {}
+  void Run();
+  // True: something suspicious was seen, so look again soon.
+  bool LookAtAll(const std::vector<uint64_t>& active);
+  void Look(Connection& connection, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Measure(Connection& connection, Clock::time_point now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void JudgeMemory(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CutWorst(double blame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Cut(Connection& connection, absl::string_view cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Rise(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LeaveHost(const Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Rearm(const std::vector<uint64_t>& active);
+
+  // The queue of those that wait for a place among gRPC's strangers.
+  bool HasPlace(const std::string& host, Clock::time_point now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Watch(const UniqueFd& connection, PeerName name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Queue(Waiting waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<Waiting> TakeTurns(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Displace(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Wait(std::chrono::microseconds time) const;
+  int TimeoutMs() const;
+  void GiveMemoryBack();
+
+  const GuardLimits limits_;
+  AccountBook accounts_;
+  LogLimiter log_;
+  UniqueFd epoll_;
+  UniqueFd wake_;  // Readable once it is closed.
+
+  mutable Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::map<uint64_t, Connection> connections_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
+  size_t strangers_ ABSL_GUARDED_BY(mutex_) = 0;
+  GuardStats stats_ ABSL_GUARDED_BY(mutex_);
+
+  // Of the last moment without a flood.
+  uint64_t calm_memory_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t calm_connections_ ABSL_GUARDED_BY(mutex_) = 0;
+  double blame_ ABSL_GUARDED_BY(mutex_) = 0;  // Of all connections that were active last.
+  Clock::time_point judged_ ABSL_GUARDED_BY(mutex_);
+  Clock::time_point spared_until_ ABSL_GUARDED_BY(mutex_);
+  Clock::time_point swept_ ABSL_GUARDED_BY(mutex_);
+  Clock::time_point trim_until_ ABSL_GUARDED_BY(mutex_);
+  Clock::time_point trimmed_ ABSL_GUARDED_BY(mutex_);
+
+  std::jthread thread_;  // Last: it uses all of the above.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_GUARD_CONNECTION_GUARD_H_
