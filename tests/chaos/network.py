@@ -36,7 +36,8 @@ class Node:
         self.is_heard = True  # and whether its own reach others.
         self.counts = collections.Counter()
         self._holder = subprocess.Popen(["sleep", "infinity"], preexec_fn=self._enter_new)
-        self.prefix = ("nsenter", f"--net=/proc/{self._holder.pid}/ns/net", "--")
+        self.namespace = f"/proc/{self._holder.pid}/ns/net"  # A file of setns(2).
+        self.prefix = ("nsenter", f"--net={self.namespace}", "--")
         interface = f"ps{os.getpid()}n{number}"
         self.tun = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         fcntl.ioctl(self.tun, TUNSETIFF, struct.pack("16sH22x", interface.encode(), IFF_TUN_NO_PI))
