@@ -16,10 +16,8 @@ namespace penstock {
 template <typename Base>
 class AnsweringReactor final : public Base {
  public:
-  // `let_in`: the call needs a token where one is asked for, and passed.
-  AnsweringReactor(std::shared_ptr<ConnectionAccount> account, const absl::Status& answer,
-                   bool let_in = false)
-      : account_(std::move(account)), let_in_(let_in) {
+  AnsweringReactor(std::shared_ptr<ConnectionAccount> account, const absl::Status& answer)
+      : account_(std::move(account)) {
     this->Finish(ToGrpcStatus(answer));
   }
 
@@ -27,12 +25,11 @@ class AnsweringReactor final : public Base {
   // gRPC calls it before OnDone().
   void OnCancel() override { cancelled_ = true; }
   void OnDone() override {
-    if (!cancelled_) let_in_ ? account_->OnAnsweredClient() : account_->OnAnswered();
+    if (!cancelled_) account_->OnAnswered();
     delete this;
   }
 
   const std::shared_ptr<ConnectionAccount> account_;  // Shared with the guard.
-  const bool let_in_;
   bool cancelled_ = false;
 };
 

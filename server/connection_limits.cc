@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kReadChunk = 8 << 10;
+constexpr int kReadChunk = 2 << 10;
 
 }  // namespace
 

@@ -109,9 +109,9 @@ absl::StatusOr<Gate::Pass> Gate::TryAdmit(const grpc::CallbackServerContext& con
   if (tokens_ != nullptr) {
     PENSTOCK_ASSIGN_OR_RETURN(grant, tokens_->Check(AuthorizationOf(context)));
   }
+  account->Rise(Standing::kInvited);
   std::string host = HostOf(context.peer());
   PENSTOCK_RETURN_IF_ERROR(Count(kind, host));
-  account->Rise(Standing::kInvited);
   return Pass(this, kind, std::move(host), std::move(grant), std::move(account));
 }
 

@@ -67,7 +67,7 @@ class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart>,
       MutexLock lock(&mutex_);
       context_ = nullptr;
     }
-    if (offset_ == file_->size()) pass_.account().OnAnsweredClient();
+    if (offset_ == file_->size()) pass_.account().OnAnswered();
     pass_ = {};
     service_.OnFileDone(this);
   }
@@ -191,8 +191,7 @@ grpc::ServerUnaryReactor* PieceService::Stats(grpc::CallbackServerContext* conte
   std::shared_ptr<ConnectionAccount> account = gate_.Begin(*context);
   absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStats, account);
   if (pass.ok()) *response = StatsFor(pass->grant().get());
-  return new AnsweringReactor<grpc::ServerUnaryReactor>(std::move(account), pass.status(),
-                                                        /*let_in=*/pass.ok());
+  return new AnsweringReactor<grpc::ServerUnaryReactor>(std::move(account), pass.status());
 }
 
 v1::ServerStats PieceService::StatsFor(const Grant* reader) const {

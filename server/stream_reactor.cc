@@ -386,7 +386,7 @@ void StreamReactor::OnDone() {
   }
   const std::shared_ptr<StreamReactor> self = std::move(self_);
   // A client that cancels its stream has had its answers all the same.
-  if (said_hello_) pass_.account().OnAnsweredClient();
+  if (said_hello_) pass_.account().OnAnswered();
   pass_ = {};
   owner_.OnStreamDone(this);
 }

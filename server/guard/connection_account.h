@@ -12,7 +12,7 @@ enum class Standing : uint8_t {
   kStranger,  // Has not had a call answered.
   kKnown,     // A health call was answered; those need no token.
   kInvited,   // A call was let in: its token is valid, or the server asks for none.
-  kClient,    // Said a Hello that was accepted, or was answered a call that needs a token.
+  kClient,    // Said a Hello that was accepted.
 };
 
 // Written by the connection's calls, read by ConnectionGuard. Thread-safe.
@@ -20,13 +20,11 @@ class ConnectionAccount {
  public:
   // A call has begun, whatever becomes of it.
   void OnCall() { calls_.fetch_add(1, std::memory_order_relaxed); }
-  // A call has ended with an answer that the client did not cancel.
-  void OnAnswered() { earned_bytes_.fetch_add(kBytesOfCall, std::memory_order_relaxed); }
-  // The same, and the client was let in: such calls have no limit to their rate.
-  void OnAnsweredClient() {
-    OnAnswered();
-    earned_calls_.fetch_add(1, std::memory_order_relaxed);
-    Rise(Standing::kClient);
+  // A call has ended with an answer that the client did not cancel. The rate of such calls has no
+  // limit once a call of the connection was let in.
+  void OnAnswered() {
+    earned_bytes_.fetch_add(kBytesOfCall, std::memory_order_relaxed);
+    if (standing() >= Standing::kInvited) earned_calls_.fetch_add(1, std::memory_order_relaxed);
   }
   // A message of an open stream was understood.
   void OnMessage(uint64_t bytes) {

@@ -24,10 +24,11 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// The kernel doubles them. What is received and not read costs little; what gRPC reads at once
-// costs it up to 500 times as much before the guard can see it.
-constexpr int kReceiveBufferOfStranger = 8 << 10;
-constexpr int kReceiveBufferOfClient = 64 << 10;
+// The kernel doubles them. What gRPC reads at once costs it up to 500 times as much before the
+// guard can see it. A window below half of the first one, 64 KiB, makes the peer wait for its
+// timers.
+constexpr int kReceiveBufferOfStranger = 32 << 10;
+constexpr int kReceiveBufferOfClient = 256 << 10;
 
 constexpr int kEvents = 256;
 constexpr uint64_t kWake = 0;  // No connection has this number.
@@ -38,9 +39,9 @@ constexpr microseconds kLongestPause{50'000};
 // The guard's share of a core while it looks at connections that behave.
 constexpr int kPausesPerLook = 32;
 constexpr milliseconds kSweep{500};
-constexpr milliseconds kPatienceWithMemory{5};
+constexpr milliseconds kPatienceWithMemory{2};
 // What was cut off is freed within this time, mostly.
-constexpr milliseconds kGrace{50};
+constexpr milliseconds kGrace{5};
 constexpr double kCalmBlame = 16 << 10;
 constexpr milliseconds kTrim{1'000};
 constexpr milliseconds kTrimAfterCut{5'000};
@@ -71,8 +72,8 @@ absl::StatusOr<std::unique_ptr<ConnectionGuard>> ConnectionGuard::Start(const Gu
   }
   epoll_event wake{.events = EPOLLIN, .data = {.u64 = kWake}};
   epoll_ctl(guard->epoll_.get(), EPOLL_CTL_ADD, guard->wake_.get(), &wake);
-  PENSTOCK_ASSIGN_OR_RETURN(guard->thread_, StartThread("that guards connections",
-                                                        [it = guard.get()] { it->Run(); }));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      guard->thread_, StartThread("that guards connections", [it = guard.get()] { it->Run(); }));
   return guard;
 }
 
@@ -342,7 +343,8 @@ void ConnectionGuard::Rearm(const std::vector<uint64_t>& active) {
   for (const uint64_t id : active) {
     const auto found = connections_.find(id);
     // With the lock and the inode's word no other connection can have the number yet.
-    if (found == connections_.end() || found->second.cut || !found->second.socket.IsOpen()) continue;
+    if (found == connections_.end() || found->second.cut || !found->second.socket.IsOpen())
+      continue;
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, .data = {.u64 = id}};
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, found->second.socket.number(), &event);
   }

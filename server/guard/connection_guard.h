@@ -89,8 +89,7 @@ class ConnectionGuard {
   // True: something suspicious was seen, so look again soon.
   bool LookAtAll(const std::vector<uint64_t>& active);
   void Look(Connection& connection, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Measure(Connection& connection, Clock::time_point now)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Measure(Connection& connection, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JudgeMemory(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CutWorst(double blame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Cut(Connection& connection, absl::string_view cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

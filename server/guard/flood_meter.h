@@ -31,10 +31,9 @@ class FloodMeter {
 
   void Read(const FlowReading& now) {
     const double seconds = now.seconds - last_.seconds;
-    const double free_bytes =
-        seconds * static_cast<double>(limits_->free_bytes_per_second) +
-        Grown(now.sent_bytes, last_.sent_bytes) /
-            static_cast<double>(limits_->sent_bytes_per_free_byte);
+    const double free_bytes = seconds * static_cast<double>(limits_->free_bytes_per_second) +
+                              Grown(now.sent_bytes, last_.sent_bytes) /
+                                  static_cast<double>(limits_->sent_bytes_per_free_byte);
     bytes_ = std::max(0.0, bytes_ + Grown(now.received_bytes, last_.received_bytes) -
                                Grown(now.earned_bytes, last_.earned_bytes) - free_bytes);
     calls_ = std::max(0.0, calls_ + Grown(now.calls, last_.calls) -
@@ -57,7 +56,7 @@ class FloodMeter {
 
  private:
   static constexpr double kHarmless = 4 << 10;
-  static constexpr double kHarmlessOfClient = 64 << 10;
+  static constexpr double kHarmlessOfClient = 24 << 10;
   static constexpr double kBytesOfCall = 128;
 
   static double Grown(uint64_t now, uint64_t before) { return static_cast<double>(now - before); }

@@ -14,23 +14,25 @@ struct GuardLimits {
   // Bytes of one connection that nothing accounts for: before a call was let in (a TLS handshake
   // with certificates, and headers with a token), once one was (a Hello may be on its way), and
   // after a Hello (the largest message may be).
-  uint64_t stranger_bytes = uint64_t{48} << 10;
-  uint64_t invited_bytes = (uint64_t{48} << 10) + wire::kMaxHelloBytes;
-  uint64_t client_bytes = (uint64_t{256} << 10) + wire::kMaxClientMessageBytes;
+  uint64_t stranger_bytes = uint64_t{32} << 10;
+  uint64_t invited_bytes = (uint64_t{32} << 10) + wire::kMaxHelloBytes;
+  // gRPC refuses a message that is too large once it has it, and says so.
+  uint64_t client_bytes = 2 * wire::kMaxClientMessageBytes;
   // A connection may send these for nothing: PING, SETTINGS, and WINDOW_UPDATE, of which there are
   // the more the more it is sent.
   uint64_t free_bytes_per_second = 64;
   uint64_t sent_bytes_per_free_byte = 32;
-  // Calls of one connection that were not let in and answered.
+  // Calls of one connection that were not let in and answered. gRPC calls a few that were answered
+  // cancelled.
   double calls = 200;
-  double calls_per_second = 500;
+  double calls_per_second = 2000;
   // gRPC's memory may grow by so much while connections send what nothing accounts for, besides
   // what each new connection takes. Those that sent most of it are then cut off.
-  uint64_t memory_growth = uint64_t{24} << 20;
+  uint64_t memory_growth = uint64_t{8} << 20;
   uint64_t memory_of_connection = uint64_t{192} << 10;
   // Connections without an answered call that gRPC has at a time. Others wait unread.
-  size_t strangers = 64;
-  size_t strangers_of_host = 16;
+  size_t strangers = 12;
+  size_t strangers_of_host = 6;
   size_t waiting = 256;
   // A stranger gives its place to one that waits after this time.
   std::chrono::milliseconds patience{1000};

@@ -1,0 +1,257 @@
+#include "server/guard/connection_guard.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Two ends of a connection over loopback.
+struct Ends {
+  UniqueFd client, server;
+};
+
+Ends Connect(const char* client_host = "127.0.0.1") {
+  UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  EXPECT_EQ(bind(listener.get(), generic, size), 0);
+  EXPECT_EQ(listen(listener.get(), 1), 0);
+  getsockname(listener.get(), generic, &size);
+  UniqueFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in from{};
+  from.sin_family = AF_INET;
+  inet_pton(AF_INET, client_host, &from.sin_addr);
+  EXPECT_EQ(bind(client.get(), reinterpret_cast<sockaddr*>(&from), sizeof from), 0);
+  EXPECT_EQ(connect(client.get(), generic, size), 0);
+  return {std::move(client), UniqueFd(accept(listener.get(), nullptr, nullptr))};
+}
+
+// A guard before a server that takes connections and reads what they say.
+class ConnectionGuardTest : public ::testing::Test {
+ protected:
+  // The clients are in this process, so its memory says nothing of a flood.
+  void Start(GuardLimits limits = {}) {
+    limits.memory_growth = uint64_t{1} << 40;
+    ASSERT_OK_AND_ASSIGN(guard_, ConnectionGuard::Start(limits));
+  }
+  ~ConnectionGuardTest() override {
+    if (guard_ != nullptr) guard_->Close();
+  }
+
+  // The client's end; the account is the connection's.
+  UniqueFd Enter(const char* client_host = "127.0.0.1") {
+    Ends ends = Connect(client_host);
+    peer_ = PeerNameOf(ends.server.get()).peer;
+    guard_->Enter(std::move(ends.server), [this](UniqueFd connection) {
+      MutexLock lock(&mutex_);
+      taken_.push_back(std::move(connection));
+      changed_.NotifyAll();
+    });
+    return std::move(ends.client);
+  }
+  std::shared_ptr<ConnectionAccount> Account() { return guard_->AccountOf(peer_); }
+
+  size_t num_taken() {
+    MutexLock lock(&mutex_);
+    return taken_.size();
+  }
+  void AwaitTaken(size_t count) {
+    MutexLock lock(&mutex_);
+    while (taken_.size() < count) changed_.Wait(&mutex_);
+  }
+  void CloseOldest() {
+    MutexLock lock(&mutex_);
+    taken_.erase(taken_.begin());
+  }
+
+  // False: the connection was reset.
+  static bool Say(const UniqueFd& client, size_t bytes) {
+    const std::string text(bytes, 'x');
+    return send(client.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(bytes);
+  }
+  // Fails after a minute.
+  static void AwaitReset(const UniqueFd& client) {
+    const timeval patience{.tv_sec = 60, .tv_usec = 0};
+    setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    char byte;
+    EXPECT_LT(recv(client.get(), &byte, 1, 0), 1);
+    EXPECT_EQ(errno, ECONNRESET);
+  }
+  // Reads what has come, as gRPC does.
+  void ReadAll(size_t bytes) {
+    MutexLock lock(&mutex_);
+    std::string text(bytes, ' ');
+    EXPECT_EQ(recv(taken_.back().get(), text.data(), bytes, MSG_WAITALL),
+              static_cast<ssize_t>(bytes));
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<UniqueFd> taken_;
+  std::string peer_;
+  std::unique_ptr<ConnectionGuard> guard_;
+};
+
+TEST_F(ConnectionGuardTest, AStrangerThatSendsTooMuchIsReset) {
+  Start({.stranger_bytes = 100});
+  const UniqueFd client = Enter();
+  EXPECT_TRUE(Say(client, 101));
+  AwaitReset(client);
+  EXPECT_EQ(guard_->stats().cut, 1u);
+}
+
+TEST_F(ConnectionGuardTest, WhoeverServesTheConnectionIsTold) {
+  Start({.stranger_bytes = 100});
+  const UniqueFd client = Enter();
+  EXPECT_TRUE(Say(client, 101));
+  AwaitReset(client);
+  char byte;
+  EXPECT_EQ(recv(taken_[0].get(), &byte, 1, 0), -1) << "what was not read is dropped";
+}
+
+TEST_F(ConnectionGuardTest, OneWhoseMessagesAreUnderstoodStays) {
+  Start({.stranger_bytes = 1000});
+  const UniqueFd client = Enter();
+  const std::shared_ptr<ConnectionAccount> account = Account();
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(Say(client, 500));
+    ReadAll(500);
+    account->OnMessage(500);
+  }
+  EXPECT_EQ(guard_->stats().cut, 0u);
+  // It is watched still.
+  EXPECT_TRUE(Say(client, 60'000));
+  AwaitReset(client);
+}
+
+TEST_F(ConnectionGuardTest, CallsThatAreNotAnsweredAreLimited) {
+  Start({.calls = 10, .calls_per_second = 0});
+  const UniqueFd client = Enter();
+  for (int i = 0; i < 11; ++i) Account()->OnCall();
+  EXPECT_TRUE(Say(client, 1));
+  AwaitReset(client);
+}
+
+TEST_F(ConnectionGuardTest, ACutHarmsNoOtherConnection) {
+  Start({.stranger_bytes = 100});
+  const UniqueFd good = Enter();
+  const UniqueFd bad = Enter();
+  EXPECT_TRUE(Say(bad, 101));
+  AwaitReset(bad);
+  EXPECT_TRUE(Say(good, 50));
+  char text[50];
+  EXPECT_EQ(recv(taken_[0].get(), text, sizeof text, MSG_WAITALL), 50);
+}
+
+TEST_F(ConnectionGuardTest, StrangersOfAHostWaitForTheirTurn) {
+  Start({.strangers_of_host = 2, .patience = std::chrono::hours(1)});
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 2; ++i) clients.push_back(Enter());
+  const std::shared_ptr<ConnectionAccount> second = Account();
+  clients.push_back(Enter());
+  EXPECT_EQ(num_taken(), 2u);
+  EXPECT_EQ(guard_->stats().waiting, 1u);
+  // Another host has places of its own.
+  clients.push_back(Enter("127.0.0.2"));
+  AwaitTaken(3);
+  second->Rise(Standing::kInvited);
+  AwaitTaken(4);
+  EXPECT_EQ(guard_->stats().waiting, 0u);
+}
+
+TEST_F(ConnectionGuardTest, AStrangerThatClosesMakesRoom) {
+  Start({.strangers = 1, .patience = std::chrono::hours(1)});
+  const UniqueFd first = Enter();
+  const UniqueFd second = Enter();
+  EXPECT_EQ(num_taken(), 1u);
+  CloseOldest();
+  AwaitTaken(1);
+}
+
+TEST_F(ConnectionGuardTest, AStrangerThatHoldsUpOthersIsDisplaced) {
+  Start({.strangers = 1, .patience = milliseconds(1)});
+  const UniqueFd first = Enter();
+  const UniqueFd second = Enter();
+  AwaitReset(first);
+  CloseOldest();  // As gRPC does then.
+  AwaitTaken(1);
+  EXPECT_EQ(guard_->stats().displaced, 1u);
+  EXPECT_EQ(guard_->stats().cut, 0u);
+}
+
+TEST_F(ConnectionGuardTest, TooManyThatWaitAreRefusedTheOldestFirst) {
+  Start({.strangers = 1, .waiting = 2, .patience = std::chrono::hours(1)});
+  const UniqueFd served = Enter();
+  const UniqueFd oldest = Enter();
+  const UniqueFd second = Enter();
+  const UniqueFd third = Enter();
+  char byte;
+  EXPECT_EQ(recv(oldest.get(), &byte, 1, 0), 0) << "closed";
+  EXPECT_EQ(guard_->stats().refused, 1u);
+  EXPECT_EQ(guard_->stats().waiting, 2u);
+}
+
+TEST_F(ConnectionGuardTest, AHostThatFloodedHasOneStrangerAtATime) {
+  Start({.stranger_bytes = 100,
+         .patience = std::chrono::hours(1),
+         .penalty = std::chrono::hours(1),
+         .spacing = milliseconds(1)});
+  const UniqueFd bad = Enter();
+  EXPECT_TRUE(Say(bad, 101));
+  AwaitReset(bad);
+  CloseOldest();
+  const UniqueFd next = Enter();
+  AwaitTaken(1);
+  const UniqueFd last = Enter();
+  EXPECT_EQ(guard_->stats().waiting, 1u);
+  EXPECT_EQ(num_taken(), 1u);
+}
+
+TEST_F(ConnectionGuardTest, ClosingEndsWhatWaits) {
+  Start({.strangers = 1, .patience = std::chrono::hours(1)});
+  const UniqueFd served = Enter();
+  const UniqueFd waits = Enter();
+  guard_->Close();
+  char byte;
+  EXPECT_EQ(recv(waits.get(), &byte, 1, 0), 0);
+  const UniqueFd late = Enter();
+  EXPECT_EQ(recv(late.get(), &byte, 1, 0), 0);
+  EXPECT_EQ(num_taken(), 1u);
+}
+
+TEST(PeerNameTest, IsAsGrpcNamesIt) {
+  const Ends ends = Connect("127.0.0.3");
+  const PeerName name = PeerNameOf(ends.server.get());
+  EXPECT_EQ(name.host, "ipv4:127.0.0.3");
+  EXPECT_EQ(name.peer.rfind("ipv4:127.0.0.3:", 0), 0u);
+}
+
+TEST(AccountBookTest, AnotherConnectionOfTheSameAddressHasItsOwnAccount) {
+  AccountBook book;
+  const auto first = book.Open("ipv4:10.0.0.1:1");
+  const auto second = book.Open("ipv4:10.0.0.1:1");
+  book.Close("ipv4:10.0.0.1:1", *first);
+  EXPECT_EQ(book.Find("ipv4:10.0.0.1:1"), second);
+  book.Close("ipv4:10.0.0.1:1", *second);
+  EXPECT_NE(book.Find("ipv4:10.0.0.1:1"), second);
+}
+
+}  // namespace
+}  // namespace penstock

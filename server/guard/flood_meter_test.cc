@@ -1,0 +1,106 @@
+#include "server/guard/flood_meter.h"
+
+#include "gtest/gtest.h"
+
+namespace penstock {
+namespace {
+
+class FloodMeterTest : public ::testing::Test {
+ protected:
+  // What happens within `seconds`.
+  void Pass(double seconds, const FlowReading& grown) {
+    at_.seconds += seconds;
+    at_.earned_bytes += grown.earned_bytes;
+    at_.calls += grown.calls;
+    at_.earned_calls += grown.earned_calls;
+    at_.received_bytes += grown.received_bytes;
+    at_.sent_bytes += grown.sent_bytes;
+    meter_.Read(at_);
+  }
+
+  GuardLimits limits_;
+  FlowReading at_;
+  FloodMeter meter_{limits_, 0};
+};
+
+TEST_F(FloodMeterTest, BytesThatNothingAccountsForAddUp) {
+  Pass(0, {.received_bytes = 1000});
+  Pass(0, {.received_bytes = 500});
+  EXPECT_EQ(meter_.bytes(), 1500);
+}
+
+TEST_F(FloodMeterTest, MessagesAccountForWhatCameBeforeThem) {
+  Pass(0, {.received_bytes = 300'000});
+  EXPECT_TRUE(meter_.HasTooManyBytes(Standing::kStranger));
+  Pass(0, {.earned_bytes = 300'100, .received_bytes = 0});
+  EXPECT_EQ(meter_.bytes(), 0);
+}
+
+TEST_F(FloodMeterTest, AQuietConnectionSavesNothingUp) {
+  Pass(1e6, {.earned_bytes = uint64_t{1} << 30, .sent_bytes = uint64_t{1} << 40});
+  Pass(0, {.received_bytes = 60'000});
+  EXPECT_TRUE(meter_.HasTooManyBytes(Standing::kStranger));
+}
+
+TEST_F(FloodMeterTest, WindowUpdatesOfOneThatReadsAreFree) {
+  // Each update is 13 bytes, for 64 KiB or more that were read.
+  for (int i = 0; i < 1000; ++i) {
+    Pass(0.001, {.received_bytes = 16 * 13, .sent_bytes = uint64_t{1} << 20});
+  }
+  EXPECT_EQ(meter_.bytes(), 0);
+}
+
+TEST_F(FloodMeterTest, KeepaliveOfAnIdleConnectionIsFree) {
+  for (int i = 0; i < 10'000; ++i) Pass(10, {.received_bytes = 2 * 46});
+  EXPECT_EQ(meter_.bytes(), 0);
+}
+
+TEST_F(FloodMeterTest, TheLimitRisesWithTheStanding) {
+  Pass(0, {.received_bytes = limits_.stranger_bytes + 1});
+  EXPECT_TRUE(meter_.HasTooManyBytes(Standing::kStranger));
+  EXPECT_TRUE(meter_.HasTooManyBytes(Standing::kKnown));
+  EXPECT_FALSE(meter_.HasTooManyBytes(Standing::kInvited));
+  Pass(0, {.received_bytes = limits_.invited_bytes});
+  EXPECT_TRUE(meter_.HasTooManyBytes(Standing::kInvited));
+  EXPECT_FALSE(meter_.HasTooManyBytes(Standing::kClient));
+  Pass(0, {.received_bytes = limits_.client_bytes});
+  EXPECT_TRUE(meter_.HasTooManyBytes(Standing::kClient));
+}
+
+TEST_F(FloodMeterTest, AClientMayHaveALargeHelloAndALargeMessageOnTheirWay) {
+  Pass(0, {.received_bytes = wire::kMaxHelloBytes + 10'000});
+  EXPECT_FALSE(meter_.HasTooManyBytes(Standing::kInvited));
+  Pass(0, {.earned_bytes = wire::kMaxHelloBytes});
+  Pass(0, {.received_bytes = wire::kMaxClientMessageBytes + (64 << 10)});
+  EXPECT_FALSE(meter_.HasTooManyBytes(Standing::kClient));
+}
+
+TEST_F(FloodMeterTest, CallsThatNobodyAnsweredAreLimited) {
+  Pass(0, {.calls = 200});
+  EXPECT_FALSE(meter_.HasTooManyCalls());
+  Pass(0, {.calls = 1});
+  EXPECT_TRUE(meter_.HasTooManyCalls());
+}
+
+TEST_F(FloodMeterTest, AnsweredCallsHaveNoLimit) {
+  for (int i = 0; i < 1000; ++i) Pass(0, {.calls = 100, .earned_calls = 100});
+  EXPECT_EQ(meter_.calls(), 0);
+}
+
+TEST_F(FloodMeterTest, CallsWithoutATokenAreBoundedByTheirRate) {
+  for (int i = 0; i < 100; ++i) Pass(1, {.calls = 2000});
+  EXPECT_FALSE(meter_.HasTooManyCalls());
+  for (int i = 0; i < 10; ++i) Pass(1, {.calls = 2100});
+  EXPECT_TRUE(meter_.HasTooManyCalls());
+}
+
+TEST_F(FloodMeterTest, OneThatBehavesIsNotToBlame) {
+  Pass(0, {.calls = 1, .received_bytes = 2'000});
+  EXPECT_EQ(meter_.Blame(Standing::kStranger), 0);
+  Pass(0, {.received_bytes = 20'000});
+  EXPECT_GT(meter_.Blame(Standing::kStranger), 10'000);
+  EXPECT_EQ(meter_.Blame(Standing::kClient), 0);
+}
+
+}  // namespace
+}  // namespace penstock
