@@ -150,7 +150,8 @@ struct Bare {
   WindowRows Rows(const OpenWindow& window, const std::vector<Chunk>& chunks) {
     std::vector<WindowChunk> refs;
     for (const Chunk& chunk : chunks) refs.push_back({&chunk, 0});
-    return WindowRows::Build(refs, layout->row_bytes(), {window.split, true, window.key}, false)
+    return WindowRows::Build(refs, nullptr, layout->row_bytes(), {window.split, true, window.key},
+                             false)
         .value();
   }
   void Decode(const WindowRows& rows) {

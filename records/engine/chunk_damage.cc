@@ -9,7 +9,8 @@
 namespace penstock {
 
 LoadError Unshared(const LoadError& error) {
-  return {absl::Status(error.status.code(), error.status.message()), error.damage};
+  return {absl::Status(error.status.code(), error.status.message()), error.damage,
+          error.needs_spare};
 }
 
 std::string ChunkName(const ShardRef& shard, const ChunkRef& chunk) {

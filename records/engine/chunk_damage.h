@@ -14,6 +14,7 @@ namespace penstock {
 struct LoadError {
   absl::Status status;
   std::optional<Damage> damage;  // With kDataLoss.
+  bool needs_spare = false;      // As in StreamError.
 };
 
 // A copy that shares no memory with `error`, for another thread: the packaged absl::Status counts

@@ -52,7 +52,7 @@ struct ChunkRef {
 
 // A record that servers agreed is damaged.
 struct DamagedRecord {
-  uint32_t chunk = 0;          // Index into OpenWindow::chunks.
+  uint32_t chunk = 0;          // Index into OpenWindow::chunks, the spare included.
   uint32_t record = 0;         // In the chunk.
   bool rest_of_chunk = false;  // All that follow in the chunk are damaged too.
 
@@ -71,6 +71,12 @@ struct OpenWindow {
   // Each is replaced by the next good record of its chunk that belongs to the split, cyclically,
   // then of the following chunks of the window.
   std::vector<DamagedRecord> damaged = {};
+  // The last chunk is a spare. It has no rows in the window: its first good record of the split
+  // stands for all of them if no other chunk has a good one.
+  bool has_spare = false;
+
+  // Of those that have rows.
+  size_t num_row_chunks() const { return chunks.size() - (has_spare ? 1 : 0); }
 };
 
 // Rows first_row + i * stride + [0, rows) for i < count, in that order.
@@ -99,6 +105,9 @@ struct StreamError {
   std::optional<uint64_t> window;
   absl::Status status;
   std::optional<Damage> damage;
+  // With kDataLoss: no record of the window's split is good, not even of its spare. It can be
+  // opened with another spare.
+  bool needs_spare = false;
 };
 
 // What a server says of itself in its Hello.

@@ -54,7 +54,7 @@ class ReplacementTest : public EngineFixture {
       }
     }
     std::vector<uint64_t> ids;
-    for (uint32_t c = 0; c < rows.size(); ++c) {
+    for (uint32_t c = 0; c < window.num_row_chunks(); ++c) {
       for (size_t i = 0; i < rows[c].size(); ++i) {
         ids.push_back(rows[c][i].second ? StandIn(window, rows, c, i)
                                         : window.chunks[c].ordinal + rows[c][i].first);
@@ -65,13 +65,13 @@ class ReplacementTest : public EngineFixture {
   static uint64_t StandIn(const OpenWindow& window,
                           const std::vector<std::vector<std::pair<uint32_t, bool>>>& rows,
                           uint32_t c, size_t i) {
+    const size_t own = window.num_row_chunks();
     for (size_t chunks = 0; chunks < rows.size(); ++chunks) {
-      const auto& candidates = rows[(c + chunks) % rows.size()];
+      const size_t at = chunks < own ? (c + chunks) % own : own;  // The spare comes last.
+      const auto& candidates = rows[at];
       for (size_t n = 0; n < candidates.size(); ++n) {
         const auto& [record, damaged] = candidates[((chunks == 0 ? i : 0) + n) % candidates.size()];
-        if (!damaged) {
-          return kReplacedRecord | (window.chunks[(c + chunks) % rows.size()].ordinal + record);
-        }
+        if (!damaged) return kReplacedRecord | (window.chunks[at].ordinal + record);
       }
     }
     ADD_FAILURE() << "nothing can stand in";
@@ -101,6 +101,16 @@ class ReplacementTest : public EngineFixture {
   OpenWindow Window(Split split, std::vector<DamagedRecord> damaged) {
     OpenWindow window = data_->Window(1, {0, 1, 2}, split, /*shuffle=*/true, /*key=*/5);
     window.damaged = std::move(damaged);
+    return window;
+  }
+
+  // Chunks 0 and 1, none of whose records is good, with chunk 2 as the spare.
+  OpenWindow WithSpare(Split split, std::vector<DamagedRecord> damaged_too = {}) {
+    OpenWindow window = data_->Window(1, {0, 1}, split, /*shuffle=*/true, /*key=*/5);
+    window.chunks.push_back(data_->chunks()[2]);
+    window.has_spare = true;
+    window.damaged = {{0, 0, true}, {1, 0, true}};
+    window.damaged.insert(window.damaged.end(), damaged_too.begin(), damaged_too.end());
     return window;
   }
 
@@ -207,6 +217,94 @@ TEST_F(ReplacementTest, AWindowWithoutAGoodRecordOfItsSplitIsLost) {
   EXPECT_THAT(error.status,
               StatusIs(absl::StatusCode::kDataLoss,
                        AllOf(HasSubstr("window 1"), HasSubstr("every record is damaged"))));
+  EXPECT_TRUE(error.needs_spare);
+}
+
+TEST_F(ReplacementTest, ASpareStandsForAWindowWithoutAGoodRecord) {
+  MakeData({.holdout_threshold = uint32_t{1} << 30});
+  for (Split split : {Split::kAll, Split::kTrain, Split::kHoldout}) {
+    ExpectReplaced(WithSpare(split));
+    ExpectReplaced(WithSpare(split, {{2, 0}, {2, 1}, {2, 2}, {2, 40, true}}));
+  }
+}
+
+TEST_F(ReplacementTest, ASpareIsNotUsedWhereTheWindowHasAGoodRecord) {
+  MakeData();
+  Start();
+  OpenWindow window = WithSpare(Split::kAll);
+  window.damaged = {{0, 0, true}, {1, 3, true}};
+  ExpectReplaced(window);
+  window.chunks.pop_back();
+  window.has_spare = false;
+  ExpectReplaced(window);
+}
+
+TEST_F(ReplacementTest, ASpareWithoutAGoodRecordIsNotEnough) {
+  MakeData({.holdout_threshold = uint32_t{1} << 30});
+  const StreamError lost = OpenAndFail(WithSpare(Split::kTrain, {{2, 0, true}}));
+  EXPECT_TRUE(absl::IsDataLoss(lost.status)) << lost.status;
+  EXPECT_TRUE(lost.needs_spare);
+  EXPECT_FALSE(lost.damage);
+}
+
+// Its good records are all in the other split.
+TEST_F(ReplacementTest, ASpareMustHaveAGoodRecordOfTheSplit) {
+  MakeData({.holdout_threshold = uint32_t{1} << 30});
+  OpenWindow window = WithSpare(Split::kHoldout);
+  const ChunkRef& spare = window.chunks[2];
+  for (uint32_t r = 0; r < spare.records; ++r) {
+    if (data_->InHoldout(spare.ordinal + r)) window.damaged.push_back({2, r});
+  }
+  EXPECT_TRUE(OpenAndFail(window).needs_spare);
+}
+
+TEST_F(ReplacementTest, DamageInTheSpareIsNamed) {
+  MakeData();
+  DamagePayload(2, 7);
+  const StreamError error = OpenAndFail(WithSpare(Split::kAll));
+  EXPECT_FALSE(error.needs_spare);
+  ASSERT_TRUE(error.damage) << error.status;
+  EXPECT_EQ(error.damage->chunk_offset, data_->chunks()[2].offset);
+  EXPECT_EQ(error.damage->record, 7u);
+}
+
+TEST_F(ReplacementTest, OneWindowWithTwoSparesIsTwoWindows) {
+  MakeData();
+  Start();
+  Recorder client;
+  auto session = Open(client, /*record_ids=*/true);  // As ExpectReplaced() has it: they may share.
+  const OpenWindow first = WithSpare(Split::kAll);
+  ASSERT_OK(session->OpenWindow(first));
+  ASSERT_OK(session->Fetch(FetchAll(first, 1)));
+  ASSERT_TRUE(client.WaitRows(1, first.rows));
+  const uint64_t pinned = engine_->stats().pinned_bytes;
+  OpenWindow second = first;
+  second.chunks[2] = data_->chunks()[3];
+  ExpectReplaced(second);
+  // As rows of the window, not as a spare of it.
+  OpenWindow third = data_->Window(1, {0, 1, 2}, Split::kAll, /*shuffle=*/true, /*key=*/5);
+  third.damaged = first.damaged;
+  ExpectReplaced(third);
+  EXPECT_EQ(engine_->stats().pinned_bytes, pinned);
+}
+
+TEST_F(ReplacementTest, ASpareIsChargedToTheBudget) {
+  MakeData();
+  Start();
+  const auto pinned_with = [this](const OpenWindow& window) {
+    Recorder client;
+    auto session = Open(client);
+    EXPECT_OK(session->OpenWindow(window));
+    EXPECT_OK(session->Fetch(FetchAll(window, 1)));
+    EXPECT_TRUE(client.WaitRows(1, window.rows));
+    return engine_->stats().pinned_bytes;
+  };
+  OpenWindow window = WithSpare(Split::kAll);
+  window.damaged.clear();
+  const uint64_t with = pinned_with(window);
+  window.chunks.pop_back();
+  window.has_spare = false;
+  EXPECT_GT(with, pinned_with(window));
 }
 
 TEST_F(ReplacementTest, AFetchOfALostWindowEndsToo) {
@@ -229,6 +327,8 @@ TEST_F(ReplacementTest, RefusesAListOfRecordsThatAreNotThere) {
   Recorder client;
   auto session = Open(client);
   EXPECT_THAT(session->OpenWindow(Window(Split::kAll, {{3, 0}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("record 0 of chunk 3")));
+  EXPECT_THAT(session->OpenWindow(WithSpare(Split::kAll, {{3, 0}})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("record 0 of chunk 3")));
   EXPECT_THAT(session->OpenWindow(Window(Split::kAll, {{1, 50}})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("record 50 of chunk 1")));

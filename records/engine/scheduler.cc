@@ -93,6 +93,7 @@ absl::Status Scheduler::OpenWindow(SessionState& session, penstock::OpenWindow d
     definition.shards.clear();  // Nothing of it will be read.
     definition.chunks.clear();
     definition.damaged.clear();
+    definition.has_spare = false;
   }
   SortDamage(definition);
   const uint64_t number = definition.window;

@@ -125,7 +125,9 @@ std::shared_ptr<const SharedWindow> Scheduler::AddRows(const Job& job, WindowRow
 
 void Scheduler::FailBuild(const Job& job, const absl::Status& status) {
   MutexLock lock(&mutex_);
-  if (!job.window->released) Fail(*job.window, {status, std::nullopt});
+  // Its chunks are loaded: it lacks nothing but a good record.
+  const bool needs_spare = absl::IsDataLoss(status);
+  if (!job.window->released) Fail(*job.window, {status, std::nullopt, needs_spare});
   LetGo(job);
 }
 

@@ -22,6 +22,7 @@ std::string SharedWindows::KeyOf(const WindowState& window) {
   AppendBytes(key, window.definition.split);
   AppendBytes(key, window.definition.shuffle);
   AppendBytes(key, window.definition.key);
+  AppendBytes(key, window.definition.has_spare);
   for (size_t i = 0; i < window.chunks.size(); ++i) {
     AppendBytes(key, window.chunks[i]);
     AppendBytes(key, window.definition.chunks[i].ordinal);

@@ -91,10 +91,12 @@ absl::Status CheckDamage(const OpenWindow& window) {
 }
 
 absl::Status CheckAll(const OpenWindow& window, bool has_holdout, const EngineLimits& limits) {
-  if (window.chunks.empty()) return absl::InvalidArgumentError("has no chunk");
-  if (window.chunks.size() > limits.max_chunks_per_window ||
-      window.shards.size() > limits.max_chunks_per_window) {
-    return absl::ResourceExhaustedError(absl::StrCat("has ", window.chunks.size(), " chunks of ",
+  const size_t row_chunks = window.num_row_chunks();
+  if (row_chunks == 0) return absl::InvalidArgumentError("has no chunk");
+  const size_t spares = window.chunks.size() - row_chunks;  // Whose shard may be another one.
+  if (row_chunks > limits.max_chunks_per_window ||
+      window.shards.size() > limits.max_chunks_per_window + spares) {
+    return absl::ResourceExhaustedError(absl::StrCat("has ", row_chunks, " chunks of ",
                                                      window.shards.size(), " shards; the limit is ",
                                                      limits.max_chunks_per_window));
   }
@@ -104,7 +106,7 @@ absl::Status CheckAll(const OpenWindow& window, bool has_holdout, const EngineLi
     const ChunkRef& chunk = window.chunks[i];
     PENSTOCK_RETURN_IF_ERROR(
         Annotate(CheckChunk(chunk, window, has_holdout, limits), absl::StrCat("chunk ", i)));
-    rows += SplitRows(chunk, window.split);
+    if (i < row_chunks) rows += SplitRows(chunk, window.split);
   }
   if (rows != window.rows) {
     return absl::InvalidArgumentError(

@@ -107,6 +107,31 @@ TEST_F(WindowCheckTest, RefusesTooManyChunksWithTheNumbers) {
   EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("5000 chunks")));
 }
 
+TEST_F(WindowCheckTest, ASpareHasNoRows) {
+  window_.chunks.push_back(chunk());
+  ExpectInvalid("40 rows of the split, it says 20");
+  window_.has_spare = true;
+  EXPECT_OK(Check());
+  window_.chunks[1].records = 0;
+  ExpectInvalid("chunk 1: 0 records");
+}
+
+TEST_F(WindowCheckTest, ASpareIsNotAWindow) {
+  window_.has_spare = true;
+  ExpectInvalid("has no chunk");
+}
+
+TEST_F(WindowCheckTest, ASpareMayBeOneChunkAndShardMore) {
+  const size_t most = EngineLimits().max_chunks_per_window;
+  window_.chunks.resize(most + 1, chunk());
+  window_.shards.resize(most + 1, window_.shards[0]);
+  window_.rows = static_cast<uint32_t>(20 * most);
+  window_.has_spare = true;
+  EXPECT_OK(Check());
+  window_.shards.push_back(window_.shards[0]);
+  EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("4098 shards")));
+}
+
 TEST_F(WindowCheckTest, RefusesAnEmptyOrHugePath) {
   window_.shards[0].path.clear();
   ExpectInvalid("no path");

@@ -35,8 +35,9 @@ struct Row {
 // The rows of a window before they are shuffled.
 class Selection {
  public:
-  Selection(std::span<const WindowChunk> chunks, size_t row_bytes, Split split)
-      : chunks_(chunks), row_bytes_(row_bytes), split_(split) {}
+  Selection(std::span<const WindowChunk> chunks, const WindowChunk* spare, size_t row_bytes,
+            Split split)
+      : chunks_(chunks), spare_(spare), row_bytes_(row_bytes), split_(split) {}
 
   // Calls visit(Row) for every row. kDataLoss: there are rows, but no good one.
   template <typename Visit>
@@ -53,27 +54,33 @@ class Selection {
         continue;
       }
       for (uint32_t r = 0; r < chunk.num_records(); ++r) {
-        if (Selects(split_, chunk.InHoldout(r))) visit(At(c, r));
+        if (Selects(split_, chunk.InHoldout(r))) visit(At(chunks_[c], r));
       }
     }
     return absl::OkStatus();
   }
 
  private:
-  Row At(size_t c, uint32_t r) const {
-    return {chunks_[c].chunk->rows() + r * row_bytes_, chunks_[c].ordinal + r};
+  Row At(const WindowChunk& chunk, uint32_t r) const {
+    return {chunk.chunk->rows() + r * row_bytes_, chunk.ordinal + r};
   }
   bool IsGood(const Chunk& chunk, uint32_t r) const {
     return Selects(split_, chunk.InHoldout(r)) && !chunk.damage().Contains(r);
   }
-  // By chunk: its first good row or, if it has none, that of the next chunk that has, cyclically.
+  std::optional<Row> FirstGoodRow(const WindowChunk& chunk) const {
+    for (uint32_t r = 0; r < chunk.chunk->num_records(); ++r) {
+      if (IsGood(*chunk.chunk, r)) return At(chunk, r);
+    }
+    return std::nullopt;
+  }
+  // By chunk: its first good row or, if it has none, that of the next chunk that has, cyclically;
+  // if none has, that of the spare.
   std::vector<std::optional<Row>> FirstGoodRows() const {
-    std::vector<std::optional<Row>> rows(chunks_.size());
-    for (size_t c = 0; c < chunks_.size(); ++c) {
-      const Chunk& chunk = *chunks_[c].chunk;
-      for (uint32_t r = 0; r < chunk.num_records() && !rows[c]; ++r) {
-        if (IsGood(chunk, r)) rows[c] = At(c, r);
-      }
+    std::vector<std::optional<Row>> rows;
+    for (const WindowChunk& chunk : chunks_) rows.push_back(FirstGoodRow(chunk));
+    const auto good = [](const std::optional<Row>& row) { return row.has_value(); };
+    if (spare_ != nullptr && std::none_of(rows.begin(), rows.end(), good)) {
+      rows.assign(rows.size(), FirstGoodRow(*spare_));
     }
     for (size_t i = 2 * rows.size(); i-- > 0;) {
       std::optional<Row>& row = rows[i % rows.size()];
@@ -81,7 +88,7 @@ class Selection {
     }
     return rows;
   }
-  // False: no record of the window can stand for the damaged ones of this chunk.
+  // False: no record can stand for the damaged ones of this chunk.
   template <typename Visit>
   bool ForEachAroundDamage(size_t c, std::span<const std::optional<Row>> first_good,
                            const Visit& visit) const {
@@ -91,7 +98,7 @@ class Selection {
     for (uint32_t r = chunk.num_records(); r-- > 0;) {
       if (!Selects(split_, chunk.InHoldout(r))) continue;
       if (!chunk.damage().Contains(r)) {
-        next = At(c, r);
+        next = At(chunks_[c], r);
         rows.push_back(*next);
         continue;
       }
@@ -104,20 +111,22 @@ class Selection {
   }
 
   const std::span<const WindowChunk> chunks_;
+  const WindowChunk* const spare_;
   const size_t row_bytes_;
   const Split split_;
 };
 
 }  // namespace
 
-absl::StatusOr<WindowRows> WindowRows::Build(std::span<const WindowChunk> chunks, size_t row_bytes,
+absl::StatusOr<WindowRows> WindowRows::Build(std::span<const WindowChunk> chunks,
+                                             const WindowChunk* spare, size_t row_bytes,
                                              const WindowOrder& order, bool record_ids) {
   size_t rows = 0;
   for (const WindowChunk& chunk : chunks) rows += NumRows(*chunk.chunk, order.split);
   WindowRows result;
   result.rows_.reserve(rows);
   if (record_ids) result.record_ids_.reserve(rows);
-  const Selection selection(chunks, row_bytes, order.split);
+  const Selection selection(chunks, spare, row_bytes, order.split);
   const absl::Status status = selection.ForEach([&](const Row& row) {
     result.rows_.push_back(row.features);
     if (record_ids) result.record_ids_.push_back(static_cast<int64_t>(row.id));

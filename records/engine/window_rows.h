@@ -27,13 +27,14 @@ struct WindowOrder {
 // Row i is the perm[i]-th record of the split, counted through the chunks in their order, where
 // perm is 0, 1, ... shuffled by Shuffle(key). For a damaged record stands the next good record of
 // the split in its chunk, cyclically; if that has none, the first good one of the next chunk of the
-// window that has, cyclically; its id then has kReplacedRecord set. Immutable once built;
-// thread-compatible.
+// window that has, cyclically; if none has, the first good one of the spare. Its id then has
+// kReplacedRecord set. Immutable once built; thread-compatible.
 class WindowRows {
  public:
-  // The chunks must outlive the rows. kDataLoss: no record of the split is good. REQUIRES: fewer
-  // than 2^32 rows.
-  static absl::StatusOr<WindowRows> Build(std::span<const WindowChunk> chunks, size_t row_bytes,
+  // The chunks must outlive the rows; `spare`, of which there are no rows, may be null. kDataLoss:
+  // no record of the split is good. REQUIRES: fewer than 2^32 rows.
+  static absl::StatusOr<WindowRows> Build(std::span<const WindowChunk> chunks,
+                                          const WindowChunk* spare, size_t row_bytes,
                                           const WindowOrder& order, bool record_ids);
 
   // Memory of so many rows.

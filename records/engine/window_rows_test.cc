@@ -23,7 +23,7 @@ TEST(WindowRowsTest, TakesNoMoreMemoryThanTheBudgetCounts) {
   for (const auto& [split, size] : {std::pair(Split::kAll, 2000u), std::pair(Split::kTrain, 1900u),
                                     std::pair(Split::kHoldout, 100u)}) {
     for (const bool shuffle : {false, true}) {
-      const auto rows = WindowRows::Build(chunks, kRowBytes, {split, shuffle, 1}, true);
+      const auto rows = WindowRows::Build(chunks, nullptr, kRowBytes, {split, shuffle, 1}, true);
       ASSERT_OK(rows.status());
       EXPECT_EQ(rows->size(), size);
       EXPECT_EQ(rows->bytes(), WindowRows::Bytes(size, true));

@@ -18,7 +18,8 @@ void TellFailedWindow(const WindowState& window) {
   window.session->events.OnError({.request = std::nullopt,
                                   .window = window.definition.window,
                                   .status = std::move(error.status),
-                                  .damage = std::move(error.damage)});
+                                  .damage = std::move(error.damage),
+                                  .needs_spare = error.needs_spare});
 }
 
 void TellFailedRequest(const RequestState& request) {
@@ -27,7 +28,8 @@ void TellFailedRequest(const RequestState& request) {
   request.window->session->events.OnError({.request = request.number,
                                            .window = std::nullopt,
                                            .status = std::move(error.status),
-                                           .damage = std::move(error.damage)});
+                                           .damage = std::move(error.damage),
+                                           .needs_spare = error.needs_spare});
 }
 
 absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
@@ -35,10 +37,11 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
   for (size_t i = 0; i < window.chunks.size(); ++i) {
     chunks.push_back({&window.chunks[i]->chunk, window.definition.chunks[i].ordinal});
   }
-  auto rows =
-      WindowRows::Build(chunks, window.session->layout->row_bytes(),
-                        {window.definition.split, window.definition.shuffle, window.definition.key},
-                        window.session->record_ids);
+  const OpenWindow& definition = window.definition;
+  auto rows = WindowRows::Build(
+      std::span(chunks).first(definition.num_row_chunks()),
+      definition.has_spare ? &chunks.back() : nullptr, window.session->layout->row_bytes(),
+      {definition.split, definition.shuffle, definition.key}, window.session->record_ids);
   if (rows.ok()) return rows;
   return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
 }

@@ -43,21 +43,30 @@ void ToProto(const ChunkRef& chunk, v1::ChunkRef& out) {
   out.set_ordinal(chunk.ordinal);
 }
 
+void ToProto(const DamagedRecord& damaged, uint32_t chunk, v1::DamagedRecord& out) {
+  out.set_chunk(chunk);
+  out.set_record(damaged.record);
+  out.set_rest_of_chunk(damaged.rest_of_chunk);
+}
+
 void ToProto(const OpenWindow& window, v1::ClientMessage& message) {
   v1::OpenWindow& out = *message.mutable_open_window();
   out.set_window(window.window);
   for (const ShardRef& shard : window.shards) ToProto(shard, *out.add_shard());
-  for (const ChunkRef& chunk : window.chunks) ToProto(chunk, *out.add_chunk());
+  const size_t row_chunks = window.num_row_chunks();
+  for (size_t i = 0; i < row_chunks; ++i) ToProto(window.chunks[i], *out.add_chunk());
+  if (window.has_spare) ToProto(window.chunks.back(), *out.mutable_spare());
   out.set_split(static_cast<v1::Split>(window.split));
   out.set_shuffle(window.shuffle);
   out.set_key(window.key);
   out.set_rows(window.rows);
   out.set_needed_at(window.needed_at);
   for (const DamagedRecord& damaged : window.damaged) {
-    v1::DamagedRecord& added = *out.add_damaged();
-    added.set_chunk(damaged.chunk);
-    added.set_record(damaged.record);
-    added.set_rest_of_chunk(damaged.rest_of_chunk);
+    if (damaged.chunk < row_chunks) {
+      ToProto(damaged, damaged.chunk, *out.add_damaged());
+    } else {
+      ToProto(damaged, 0, *out.add_spare_damaged());
+    }
   }
 }
 
@@ -134,8 +143,16 @@ ChunkRef FromProto(const v1::ChunkRef& chunk) {
           .ordinal = chunk.ordinal()};
 }
 
+absl::Status CheckChunk(const v1::OpenWindow& window, const v1::ChunkRef& chunk) {
+  if (chunk.shard() < static_cast<uint32_t>(window.shard_size())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("window ", window.window(), ": chunk of shard ",
+                                                 chunk.shard(), " of ", window.shard_size()));
+}
+
 absl::Status CheckCounts(const v1::OpenWindow& window) {
-  if (window.chunk_size() > kMaxChunksPerWindow || window.shard_size() > kMaxChunksPerWindow) {
+  const int spares = window.has_spare() ? 1 : 0;  // Whose shard may be another one.
+  if (window.chunk_size() > kMaxChunksPerWindow ||
+      window.shard_size() > kMaxChunksPerWindow + spares) {
     return absl::InvalidArgumentError(
         absl::StrCat("window ", window.window(), ": ", window.chunk_size(), " chunks of ",
                      window.shard_size(), " shards; at most ", kMaxChunksPerWindow, " of each"));
@@ -144,17 +161,39 @@ absl::Status CheckCounts(const v1::OpenWindow& window) {
     return absl::InvalidArgumentError(absl::StrCat(
         "window ", window.window(), ": split ", static_cast<int>(window.split()), " is not known"));
   }
-  if (window.damaged_size() > kMaxDamagedRecords) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("window ", window.window(), ": ", window.damaged_size(),
-                     " damaged records; at most ", kMaxDamagedRecords));
+  if (const int64_t damaged = int64_t{window.damaged_size()} + window.spare_damaged_size();
+      damaged > kMaxDamagedRecords) {
+    return absl::InvalidArgumentError(absl::StrCat("window ", window.window(), ": ", damaged,
+                                                   " damaged records; at most ",
+                                                   kMaxDamagedRecords));
   }
   for (const v1::ChunkRef& chunk : window.chunk()) {
-    if (chunk.shard() < static_cast<uint32_t>(window.shard_size())) continue;
-    return absl::InvalidArgumentError(absl::StrCat("window ", window.window(), ": chunk of shard ",
-                                                   chunk.shard(), " of ", window.shard_size()));
+    PENSTOCK_RETURN_IF_ERROR(CheckChunk(window, chunk));
   }
-  return absl::OkStatus();
+  return spares == 0 ? absl::OkStatus() : CheckChunk(window, window.spare());
+}
+
+// A spare's follow those of the chunks, which must not name it.
+absl::StatusOr<std::vector<DamagedRecord>> DamagedOf(const v1::OpenWindow& window) {
+  std::vector<DamagedRecord> out;
+  out.reserve(window.damaged_size() + window.spare_damaged_size());
+  const auto chunks = static_cast<uint32_t>(window.chunk_size());
+  for (const v1::DamagedRecord& damaged : window.damaged()) {
+    if (damaged.chunk() >= chunks) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("window ", window.window(), ": record ", damaged.record(), " of chunk ",
+                       damaged.chunk(), " is listed as damaged, but there is none"));
+    }
+    out.push_back({damaged.chunk(), damaged.record(), damaged.rest_of_chunk()});
+  }
+  for (const v1::DamagedRecord& damaged : window.spare_damaged()) {
+    if (!window.has_spare()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("window ", window.window(), ": damaged records of a spare that it has not"));
+    }
+    out.push_back({chunks, damaged.record(), damaged.rest_of_chunk()});
+  }
+  return out;
 }
 
 absl::StatusOr<ClientMessage> FromProto(v1::OpenWindow& window) {
@@ -169,17 +208,16 @@ absl::StatusOr<ClientMessage> FromProto(v1::OpenWindow& window) {
     }
     out.shards.push_back(*std::move(parsed));
   }
-  out.chunks.reserve(window.chunk_size());
+  out.chunks.reserve(window.chunk_size() + (window.has_spare() ? 1 : 0));
   for (const v1::ChunkRef& chunk : window.chunk()) out.chunks.push_back(FromProto(chunk));
+  out.has_spare = window.has_spare();
+  if (out.has_spare) out.chunks.push_back(FromProto(window.spare()));
   out.split = static_cast<Split>(window.split());
   out.shuffle = window.shuffle();
   out.key = window.key();
   out.rows = window.rows();
   out.needed_at = window.needed_at();
-  out.damaged.reserve(window.damaged_size());
-  for (const v1::DamagedRecord& damaged : window.damaged()) {
-    out.damaged.push_back({damaged.chunk(), damaged.record(), damaged.rest_of_chunk()});
-  }
+  PENSTOCK_ASSIGN_OR_RETURN(out.damaged, DamagedOf(window));
   return out;
 }
 

@@ -83,6 +83,62 @@ TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
   EXPECT_EQ(Encode(out), Encode(TwoChunks()));
 }
 
+// The same with a spare in a shard of its own, two of whose records are damaged.
+OpenWindow WithSpare() {
+  OpenWindow window = TwoChunks();
+  window.shards.push_back({.path = "b/y.tfrecord", .size = 500});
+  window.chunks.push_back(
+      {.shard = 1, .offset = 8, .size = 90, .raw_size = 90, .records = 3, .ordinal = 70});
+  window.has_spare = true;
+  window.damaged.push_back({.chunk = 2, .record = 0});
+  window.damaged.push_back({.chunk = 2, .record = 2, .rest_of_chunk = true});
+  return window;
+}
+
+TEST(ClientMessageTest, ASpareSurvivesTheWire) {
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(WithSpare())));
+  const auto& out = std::get<OpenWindow>(parsed);
+  EXPECT_TRUE(out.has_spare);
+  ASSERT_EQ(out.chunks.size(), 3u);
+  EXPECT_EQ(out.chunks[2].ordinal, 70u);
+  EXPECT_EQ(out.damaged, WithSpare().damaged);
+  EXPECT_EQ(Encode(out), Encode(WithSpare()));
+}
+
+// So that an older server, which skips the new fields, sees a window that is sound.
+TEST(ClientMessageTest, ASpareIsNotAmongTheChunks) {
+  v1::ClientMessage message;
+  ASSERT_TRUE(message.ParseFromString(Encode(WithSpare())));
+  EXPECT_EQ(message.open_window().chunk_size(), 2);
+  EXPECT_EQ(message.open_window().damaged_size(), 2);
+}
+
+TEST(ClientMessageTest, RefusesASpareThatCannotBe) {
+  EXPECT_THAT(ParseDamaged([](auto& w) { w.mutable_spare()->set_shard(1); }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("shard 1 of 1")));
+  EXPECT_THAT(ParseDamaged([](auto& w) { w.add_spare_damaged(); }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("spare that it has not")));
+  EXPECT_THAT(ParseDamaged([](auto& w) {
+                w.mutable_spare()->set_shard(0);
+                w.add_damaged()->set_chunk(2);
+              }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("chunk 2")));
+}
+
+TEST(ClientMessageTest, ASpareMayBeOneChunkAndShardMore) {
+  const auto grow = [](auto& w) {
+    while (w.shard_size() < kMaxChunksPerWindow + 1) w.add_shard()->set_path("x");
+    while (w.chunk_size() < kMaxChunksPerWindow) w.add_chunk();
+    w.mutable_spare()->set_shard(kMaxChunksPerWindow);
+  };
+  EXPECT_OK(ParseDamaged(grow));
+  EXPECT_THAT(ParseDamaged([&](auto& w) {
+                grow(w);
+                w.clear_spare();
+              }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4097 shards")));
+}
+
 TEST(ClientMessageTest, FetchCancelAndReleaseSurviveTheWire) {
   Fetch fetch{.request = 1,
               .window = 2,
@@ -145,6 +201,12 @@ TEST(ClientMessageTest, RefusesTooManyDamagedRecords) {
   };
   EXPECT_THAT(ParseDamaged(grow),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4097 damaged")));
+  EXPECT_THAT(ParseDamaged([](auto& w) {
+                w.mutable_spare()->set_shard(0);
+                while (w.damaged_size() < kMaxDamagedRecords) w.add_damaged();
+                w.add_spare_damaged();
+              }),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("4097 damaged")));
 }
 
 TEST(ClientMessageTest, RefusesLongNames) {
@@ -163,14 +225,14 @@ TEST(ClientMessageTest, RefusesEmptyInputAndUnknownMessages) {
 }
 
 TEST(ClientMessageTest, SurvivesTruncationAtEveryByte) {
-  std::string bytes = Encode(TwoChunks());
+  std::string bytes = Encode(WithSpare());
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(Parse(bytes.substr(0, size)).ok()) << size;
   }
 }
 
 TEST(ClientMessageTest, SurvivesEveryFlippedBit) {
-  std::string bytes = Encode(TwoChunks());
+  std::string bytes = Encode(WithSpare());
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);

@@ -31,6 +31,7 @@ void ToProto(const StreamError& error, v1::ServerMessage& message) {
   if (error.window.has_value()) out.set_window(*error.window);
   out.set_code(static_cast<uint32_t>(error.status.code()));
   out.set_message(std::string(error.status.message()));
+  out.set_needs_spare(error.needs_spare);
   if (!error.damage.has_value()) return;
   v1::Damage& damage = *out.mutable_detail();
   damage.set_shard(error.damage->shard);
@@ -72,6 +73,7 @@ absl::StatusOr<ServerMessage> FromProto(const v1::Error& error) {
     return absl::InvalidArgumentError("Error of neither a request nor a window");
   }
   out.status = absl::Status(static_cast<absl::StatusCode>(error.code()), error.message());
+  out.needs_spare = error.needs_spare();
   if (error.has_detail()) {
     out.damage = Damage{.shard = error.detail().shard(),
                         .chunk_offset = error.detail().chunk_offset(),

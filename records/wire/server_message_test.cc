@@ -55,6 +55,18 @@ TEST(ServerMessageTest, ErrorKeepsStatusAndDamage) {
   EXPECT_TRUE(error.damage->rest_of_chunk);
 }
 
+TEST(ServerMessageTest, ErrorKeepsThatASpareIsNeeded) {
+  StreamError error{.request = std::nullopt,
+                    .window = 4,
+                    .status = absl::DataLossError("every record is damaged"),
+                    .damage = std::nullopt,
+                    .needs_spare = true};
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, Parse(Encode(error)));
+  EXPECT_TRUE(std::get<StreamError>(parsed).needs_spare);
+  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(DamagedRecord())));
+  EXPECT_FALSE(std::get<StreamError>(parsed).needs_spare);
+}
+
 TEST(ServerMessageTest, ErrorOfRequestZeroIsNotOneOfNothing) {
   StreamError error{.request = 0,
                     .window = std::nullopt,
