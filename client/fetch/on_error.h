@@ -10,7 +10,7 @@ namespace penstock {
 // comes up within 5 s).
 enum class OnError : uint8_t {
   kFail,     // The job ends, naming shard, offset and record.
-  kReplace,  // Another record of its window takes its place; counted and reported.
+  kReplace,  // Another record takes its place; counted and reported.
 };
 
 }  // namespace penstock

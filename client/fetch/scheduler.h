@@ -233,6 +233,7 @@ class FetchScheduler {
                      absl::StatusCode code) const;
   void GiveUpOn(WindowEntry& window, StreamId stream);
   void OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error);
+  void TakeNextSpare(WindowEntry& window, StreamId stream, const absl::Status& status);
   bool AwaitsSecondOpinion(const ServerEntry& server, const WindowEntry& window,
                            const Damage& damage) const;
   bool NoOtherCanBeAsked(const ServerEntry& server, const WindowEntry& window) const;

@@ -3,6 +3,7 @@
 #define PENSTOCK_CLIENT_FETCH_SCHEDULER_ACTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -45,9 +46,11 @@ struct WindowRequest {
   WindowId id;
   const EpochOrder* order = nullptr;  // Of id.epoch; valid during the call.
   uint64_t needed_at = 0;
-  // Every record of this job that servers agreed is damaged; those that are not in the window's
-  // chunks are to be left out. Valid during the call.
+  // Every record of this job that servers agreed is damaged; those that are neither in the window's
+  // chunks nor in its spare are to be left out. Valid during the call.
   std::span<const Damage> damaged = {};
+  // The chunk whose first good record stands for all rows if the window has none.
+  std::optional<uint32_t> spare = std::nullopt;
 };
 
 struct FetchRequest {

@@ -82,6 +82,7 @@ void FetchScheduler::Probe(ServerEntry& server, const WindowEntry& like) {
   window.order = like.order;
   window.rows = like.rows;
   window.start = like.start;
+  window.spares = like.spares;
   window.walked_past = window.counted = true;
   OpenOn(server, window);
   RequestEntry& request = NewRequest(window, std::min(fetch_rows_, window.rows));

@@ -74,10 +74,16 @@ void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError&
   if (code == absl::StatusCode::kDataLoss && error.damage) {
     return OnDamage(*server, *window, error);
   }
+  if (error.needs_spare && options_.on_error == OnError::kReplace) {
+    return TakeNextSpare(*window, stream, error.status);
+  }
   const bool full = request != nullptr && code == absl::StatusCode::kResourceExhausted;
   if (full && WaitsForMemory(*server, *request)) return GiveUpOn(*window, stream);
   CountFailure(*server, *window);
-  if (!MayPass(code) || FailedForGood(*server, *window, code)) {
+  // An older server, that has no good record and does not say needs_spare: another one may.
+  const bool knows_no_spares =
+      code == absl::StatusCode::kDataLoss && options_.on_error == OnError::kReplace;
+  if ((!MayPass(code) && !knows_no_spares) || FailedForGood(*server, *window, code)) {
     return Fail(WithAdvice(error.status, server->address));
   }
   if (std::max(window->failures, server->failures) >= kFewFailures) {
@@ -167,6 +173,27 @@ void FetchScheduler::OnDamage(ServerEntry& server, WindowEntry& window, const St
   GiveUpOn(window, stream);
 }
 
+// Which chunk it is depends on the epoch's order and on what is damaged, not on which server said
+// so first: so all ranks come to the same one. A server's word about a window that was opened
+// elsewhere since may be about a spare that it no longer has.
+void FetchScheduler::TakeNextSpare(WindowEntry& window, StreamId stream,
+                                   const absl::Status& status) {
+  if (!(window.opened_on == stream)) return GiveUpOn(window, stream);
+  const std::string name = absl::StrCat("window ", window.id.index, " of lane ", window.id.lane,
+                                        " in epoch ", window.id.epoch);
+  ++window.spares;
+  const std::optional<uint32_t> spare = window.spare();
+  if (!spare) {
+    return Fail(absl::DataLossError(
+        absl::StrCat(name, " has no good record, nor has any other chunk of the epoch (",
+                     servers_[stream.server].address, ": ", status.message(),
+                     "). Restore the shards, or index again with --exclude-corrupt")));
+  }
+  actions_.Report(absl::StrCat(name, " has no good record: the first good one of ",
+                               actions_.NameChunks(std::span(&*spare, 1)), " stands for all"));
+  GiveUpOn(window, stream);
+}
+
 // The window would be asked of this one again, though it is to be avoided.
 bool FetchScheduler::NoOtherCanBeAsked(const ServerEntry& server, const WindowEntry& window) const {
   const std::optional<uint32_t> next = ServerOf(window);
@@ -206,7 +233,7 @@ void FetchScheduler::Agree(const DamageDoubt& doubt, const ServerEntry& second,
     return Fail(absl::DataLossError(absl::StrCat(
         NameOf(doubt.damage), " is damaged since it was indexed (", agree, "): ",
         doubt.status.message(), ". Restore the shard; or index again with --exclude-corrupt; or ",
-        "go on with --on-error replace, which takes another record of its window instead")));
+        "go on with --on-error replace, which takes another record instead")));
   }
   actions_.Report(
       absl::StrCat("replaced ", NameOf(doubt.damage), " (", agree, "): ", doubt.status.message()));

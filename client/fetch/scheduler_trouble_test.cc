@@ -301,6 +301,99 @@ TEST_F(SchedulerDamageTest, TheOnlyServerMayHaveRecordsReplaced) {
   EXPECT_EQ(fleet.scheduler().replaced().size(), 1u);
 }
 
+// No record of kWindow is good, nor any of some chunks that follow it. Chunks are 40 rows, windows
+// of 8 of them.
+class SchedulerSpareTest : public SchedulerDamageTest {
+ protected:
+  FakeFleet& Emptied(FleetOptions options, const std::set<uint32_t>& chunks = {},
+                     StepOptions steps = {.global_batch_size = 128}) {
+    scheduler_.on_error = OnError::kReplace;
+    FakeFleet& fleet = MakeFleet(options, steps);
+    for (uint32_t s = 0; s < options.servers; ++s) {
+      fleet.DamageWindow(s, kWindow, Record(7));
+      fleet.EmptyWindow(s, kWindow, chunks);
+    }
+    return fleet;
+  }
+  // The epoch's chunks but for those of kWindow, from the one that follows it on.
+  std::vector<uint32_t> Following() {
+    if (plan_ == nullptr) MakeFleet();
+    const EpochOrder order = plan_->Epoch(kWindow.epoch);
+    std::vector<uint32_t> before, after;
+    bool seen = false;
+    for (uint32_t lane = 0; lane < order.num_lanes(); ++lane) {
+      for (uint32_t i = 0; i < order.num_windows(lane); ++i) {
+        const WindowId id{kWindow.epoch, lane, i};
+        seen |= id == kWindow;
+        if (id == kWindow) continue;
+        for (uint32_t chunk : order.WindowChunks(id)) (seen ? after : before).push_back(chunk);
+      }
+    }
+    after.insert(after.end(), before.begin(), before.end());
+    return after;
+  }
+  std::set<uint32_t> First(size_t chunks) {
+    const std::vector<uint32_t> following = Following();
+    return {following.begin(), following.begin() + chunks};
+  }
+};
+
+TEST_F(SchedulerSpareTest, TheFollowingChunkStandsForAWindowWithoutAGoodRecord) {
+  const uint32_t expected = Following()[0];
+  for (uint32_t servers : {1, 2, 5}) {
+    FakeFleet& fleet = Emptied({.servers = servers});
+    EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+    EXPECT_EQ(fleet.spares_used(), (std::map<WindowId, std::set<uint32_t>>{{kWindow, {expected}}}));
+    EXPECT_EQ(fleet.scheduler().replaced().size(), 1u);
+    EXPECT_THAT(fleet.reports(), Contains(AllOf(HasSubstr("window 1 of lane 3 in epoch 0"),
+                                                HasSubstr("has no good record"))));
+  }
+}
+
+// In whatever order servers answer and die, for either rank.
+TEST_F(SchedulerSpareTest, AllComeToTheFirstChunkThatHasAGoodRecord) {
+  constexpr size_t kWithout = 5;
+  const uint32_t expected = Following()[kWithout];
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const StepOptions steps{.global_batch_size = 100,  // Both ranks read rows of kWindow.
+                            .rank = static_cast<uint32_t>(seed % 2),
+                            .world_size = 2};
+    FakeFleet& fleet =
+        Emptied({.servers = 3, .seed = seed, .duplicate = 0.1}, First(kWithout), steps);
+    fleet.KillAt(absl::Milliseconds(7 * seed), seed % 3);
+    fleet.RestartAt(absl::Milliseconds(7 * seed + 500), seed % 3);
+    EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+    EXPECT_EQ(fleet.spares_used(), (std::map<WindowId, std::set<uint32_t>>{{kWindow, {expected}}}));
+    EXPECT_EQ(fleet.scheduler().replaced().size(), 1 + kWithout);
+    EXPECT_EQ(fleet.open_windows(), 0u);
+  }
+}
+
+TEST_F(SchedulerSpareTest, ARunWithoutAnyGoodRecordEnds) {
+  FakeFleet& fleet = Emptied({.servers = 2}, First(Following().size()));
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss,
+                                        AllOf(HasSubstr("window 1 of lane 3 in epoch 0"),
+                                              HasSubstr("nor has any other chunk of the epoch"))));
+  EXPECT_EQ(fleet.scheduler().replaced().size(), 1 + Following().size());
+}
+
+TEST_F(SchedulerSpareTest, AServerThatKnowsNoSparesLeavesTheWindowToOthers) {
+  for (uint32_t old = 0; old < 2; ++old) {
+    FakeFleet& fleet = Emptied({.servers = 2}, First(1));
+    fleet.KnowNoSpares(old);
+    EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+    EXPECT_EQ(fleet.spares_used().at(kWindow), (std::set<uint32_t>{Following()[1]}));
+  }
+}
+
+TEST_F(SchedulerSpareTest, WhereNoServerKnowsSparesTheRunEnds) {
+  FakeFleet& fleet = Emptied({.servers = 2});
+  for (uint32_t s : {0, 1}) fleet.KnowNoSpares(s);
+  EXPECT_FALSE(fleet.Run());
+  EXPECT_THAT(fleet.failure(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("bad CRC")));
+}
+
 TEST_F(SchedulerTest, AReadErrorIsAskedOfAnotherServer) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   fleet.FailWindows(0, 1'000'000, absl::UnavailableError("i/o error"));

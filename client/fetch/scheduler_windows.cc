@@ -58,8 +58,8 @@ void FetchScheduler::OpenOn(ServerEntry& server, WindowEntry& window) {
   ++server.open_windows;
   if (!std::exchange(window.counted, true)) EarnExtraLoads(window);
   NoteIdle(window);
-  actions_.OpenWindow(*window.opened_on,
-                      {window.number, window.id, window.order.get(), NeededAt(window), agreed_});
+  actions_.OpenWindow(*window.opened_on, {window.number, window.id, window.order.get(),
+                                          NeededAt(window), agreed_, window.spare()});
   Requeue(window);
 }
 

@@ -53,6 +53,7 @@ struct WindowEntry {
   absl::Time retry_at = absl::InfinitePast();
   std::vector<uint32_t> avoid;      // Servers that could not give it.
   std::vector<DamageDoubt> doubts;  // What they said of its records.
+  uint32_t spares = 0;              // Tried, the present one included; 0: it has none.
   uint32_t damage_reports = 0;      // Since the last one that servers agreed on.
   uint32_t load_breaks = 0;         // Streams that broke while they loaded it, in a row.
   uint32_t breaks = 0;              // Streams that broke while it was loaded or fetched there.
@@ -60,6 +61,9 @@ struct WindowEntry {
   uint32_t withdrawn = 0;           // Breaks when a server was asked for nothing else, and lived.
   bool suspect = false;             // Servers may die of it: it is asked for alone.
 
+  std::optional<uint32_t> spare() const {
+    return spares == 0 ? std::nullopt : order->SpareChunk(id, spares - 1);
+  }
   bool ready() const { return ready_at != absl::InfiniteFuture(); }
   bool done() const { return walked_past && wanted.empty() && requests == 0; }
   void Reset() {

@@ -120,7 +120,7 @@ OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
   message.rows = window.order->WindowRows(window.id);
   message.needed_at = window.needed_at;
   std::vector<uint32_t> shard_numbers;  // By place in message.shards.
-  for (uint32_t number : window.order->WindowChunks(window.id)) {
+  const auto add = [&](uint32_t number) {
     const ChunkInfo chunk = manifest.chunk(number);
     // A window has few chunks, most of them of other shards: a search is cheaper than a table.
     auto known = std::find(shard_numbers.begin(), shard_numbers.end(), chunk.shard);
@@ -131,7 +131,10 @@ OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
     }
     message.chunks.push_back(
         MakeChunkRef(chunk, static_cast<uint32_t>(known - shard_numbers.begin())));
-  }
+  };
+  for (const uint32_t number : window.order->WindowChunks(window.id)) add(number);
+  if (window.spare) add(*window.spare);
+  message.has_spare = window.spare.has_value();
   AddDamaged(window.damaged, message);
   return message;
 }

@@ -39,6 +39,13 @@ std::span<const uint32_t> EpochOrder::WindowChunks(WindowId id) const {
   return std::span(windows_.chunks).subspan(first[0], first[1] - first[0]);
 }
 
+std::optional<uint32_t> EpochOrder::SpareChunk(WindowId id, uint32_t n) const {
+  const uint32_t* first = &windows_.first_chunk[Number(id)];
+  const size_t chunks = windows_.chunks.size();
+  if (n >= chunks - (first[1] - first[0])) return std::nullopt;
+  return windows_.chunks[(size_t{first[1]} + n) % chunks];
+}
+
 uint32_t EpochOrder::WindowRows(WindowId id) const {
   const uint64_t* first = &windows_.first_row[Number(id)];
   return static_cast<uint32_t>(first[1] - first[0]);

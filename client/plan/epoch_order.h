@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -60,6 +61,10 @@ class EpochOrder {
   // left out. Valid while this object is.
   std::span<const uint32_t> WindowChunks(WindowId id) const;
   uint32_t WindowRows(WindowId id) const;
+  // The n-th chunk, from 0 on, of those that follow the window in the epoch's order of chunks,
+  // which begins anew after its last one. Absent: only the window's own are left. Chunks without
+  // rows of the split are left out.
+  std::optional<uint32_t> SpareChunk(WindowId id, uint32_t n) const;
   // Of the permutation of the window's rows; meaningless in a plan that does not shuffle.
   uint64_t WindowKey(WindowId id) const;
   // Position of the window's first row. O(lanes).

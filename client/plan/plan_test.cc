@@ -25,6 +25,33 @@ TEST(PlanTest, UnshuffledRunsAreWholeChunks) {
   }
 }
 
+TEST(PlanTest, SparesAreTheChunksThatFollowAWindow) {
+  PlanOptions options;
+  options.shuffle = false;
+  const EpochOrder order = UniformPlan(/*chunks=*/4, /*rows=*/10, options).Epoch(0);
+  std::vector<uint32_t> spares;
+  for (uint32_t n = 0; order.SpareChunk({0, 0, 2}, n); ++n) {
+    spares.push_back(*order.SpareChunk({0, 0, 2}, n));
+  }
+  EXPECT_THAT(spares, testing::ElementsAre(3, 0, 1));
+}
+
+TEST(PlanTest, SparesAreInTheEpochsOrderOfChunks) {
+  PlanOptions options;
+  options.lanes = 3;
+  options.window_chunks = 4;
+  const Plan plan = UniformPlan(/*chunks=*/50, /*rows=*/10, options);
+  for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+    const EpochOrder order = plan.Epoch(epoch);
+    const WindowId last{epoch, 2, order.num_windows(2) - 1};
+    EXPECT_EQ(order.SpareChunk({epoch, 0, 0}, 0), order.WindowChunks({epoch, 0, 1})[0]);
+    EXPECT_EQ(order.SpareChunk(last, 0), order.WindowChunks({epoch, 0, 0})[0]);
+    const auto own = static_cast<uint32_t>(order.WindowChunks(last).size());
+    EXPECT_TRUE(order.SpareChunk(last, 50 - own - 1));
+    EXPECT_FALSE(order.SpareChunk(last, 50 - own));
+  }
+}
+
 TEST(PlanTest, EpochsAndSeedsDiffer) {
   std::set<std::vector<RowRef>> orders;
   for (uint64_t seed = 0; seed < 4; ++seed) {

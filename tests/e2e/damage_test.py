@@ -62,6 +62,32 @@ class DamageTest(DamageTestCase):
         self.assertEqual(self.stream(servers, *replace)["digest"], told["digest"])
         self.assertNotEqual(self.stream("local:")["digest"], told["digest"])
 
+    def test_a_window_without_a_good_record_is_replaced_from_a_chunk_that_follows(self):
+        """Windows of one chunk: of a zstd chunk one bit loses all."""
+        servers = self.start_copies(damaged=[0, 1])
+        local = ("local:", "--data-root", self.folder / "copy0")
+        options = ("--on-error", "replace", "--window-chunks", 1, "--split", "train")
+        ids = self.folder / "ids"
+        told = self.stream(servers, *options, "--ids", ids)
+        lines = ids.read_text().splitlines()
+        self.assertEqual(len(lines), told["rows"])
+        stand_ins = {line for line in lines if line.endswith("\treplaced")}
+        self.assertEqual(len(stand_ins), 2)  # One record for each epoch's window.
+        self.assertEqual(len(told["damaged"]), 1)
+        self.assertEqual(self.stream(*local, *options)["digest"], told["digest"])
+        # Two ranks, and a rank that resumes in the middle, have the same rows.
+        head = self.stream(servers, *options, "--steps", told["steps"] // 4, "--ids", ids)
+        resumed = ids.read_text().splitlines()
+        for where in (servers,), local:
+            self.stream(*where, *options, "--cursor", head["cursor"], "--ids", ids)
+            self.assertEqual(resumed + ids.read_text().splitlines(), lines)
+        of_ranks = set()
+        for rank in range(2):
+            self.stream(servers, *options, "--world-size", 2, "--rank", rank, "--ids", ids)
+            of_ranks |= {line for line in ids.read_text().splitlines()
+                         if line.endswith("\treplaced")}
+        self.assertEqual(of_ranks, stand_ins)
+
     def test_a_training_goes_on_when_it_may_replace(self):
         servers = self.start_copies(damaged=[0, 1])
         train = ("penstock-train", "--manifest", self.manifest, "--servers", servers, "--steps", 200,

@@ -21,6 +21,11 @@ inline uint64_t RowContent(WindowId id, uint32_t row) {
   return DeriveKey(DeriveKey(id.epoch << 32 | id.lane, id.index), row) | 1;
 }
 
+// The same where the first good record of a chunk stands for all rows of the window.
+inline uint64_t StandInContent(WindowId id, uint32_t row, uint32_t chunk) {
+  return DeriveKey(RowContent(id, row), chunk) | 1;
+}
+
 struct SaysReady {
   uint64_t window = 0;
 };

@@ -5,6 +5,7 @@
 //   penstock-sim --seeds 1000 --first 5000
 //   penstock-sim --late --seeds 10000      servers that are late and nothing else, and who waits
 //   penstock-sim --hiccup --seeds 10000    most servers stop at one moment, and who waits long
+//   penstock-sim --spares --seeds 10000    a window and other chunks without any good record
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -72,20 +73,27 @@ int RunMany(uint64_t first, uint64_t seeds, Trouble trouble) {
 int Main(int argc, char** argv) {
   CLI::App app("The fetch scheduler in simulated fleets");
   uint64_t seed = 0, seeds = 2'000, first = 0;
-  bool late = false, hiccup = false, quiet = false;
+  bool late = false, hiccup = false, spares = false, quiet = false;
   CLI::Option* one = app.add_option("--seed", seed, "replay this one, with a line for each event");
   app.add_option("--seeds", seeds, "run so many")->capture_default_str();
   app.add_option("--first", first, "the first of them")->capture_default_str();
   CLI::Option* lateness = app.add_flag(
       "--late", late, "servers are late and nothing else; what a consumer waits is checked");
-  app.add_flag("--hiccup", hiccup,
-               "most servers stop or become slow at one moment; seeds where a consumer waits long "
-               "are named")
-      ->excludes(lateness);
+  CLI::Option* hiccups =
+      app.add_flag("--hiccup", hiccup,
+                   "most servers stop or become slow at one moment; seeds where a consumer waits "
+                   "long are named")
+          ->excludes(lateness);
+  app.add_flag("--spares", spares, "every record of a window is damaged, and of other chunks too")
+      ->excludes(lateness)
+      ->excludes(hiccups);
   app.add_flag("--quiet", quiet, "with --seed: the outcome only");
   app.footer("Example:\n  penstock-sim --first 2000 --seeds 2000\n  penstock-sim --seed 58790");
   if (const auto code = ParseCommandLine(app, "penstock-sim", argc, argv)) return *code;
-  const Trouble trouble = late ? Trouble::kLateServers : hiccup ? Trouble::kHiccup : Trouble::kAny;
+  const Trouble trouble = late     ? Trouble::kLateServers
+                          : hiccup ? Trouble::kHiccup
+                          : spares ? Trouble::kSpares
+                                   : Trouble::kAny;
   return one->count() > 0 ? Replay(seed, trouble, quiet) : RunMany(first, seeds, trouble);
 }
 

@@ -253,6 +253,17 @@ void DrawBadData(Dice& dice, Scenario& scenario) {
   if (!data.unreadable.ok()) scenario.may_end_with = {data.unreadable.code()};
 }
 
+// No record of the damaged window is good, nor is any of some other chunks: of few chunks perhaps
+// of all, of many not of so many in a row that the search for one takes long.
+void DrawEmptyChunks(Dice& dice, Scenario& scenario) {
+  scenario.bad_data->empty = true;
+  const auto chunks = static_cast<uint32_t>(scenario.table.rows.size());
+  const double share = chunks < 12 && dice.Chance(0.3) ? 1 : dice.Between(0.0, 0.6);
+  for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    if (dice.Chance(share)) scenario.bad_data->empty_chunks.insert(chunk);
+  }
+}
+
 // Up to half of the servers, for most of the run.
 void DrawLateness(Dice& dice, Scenario& scenario) {
   const auto servers = static_cast<uint32_t>(scenario.first_servers.size());
@@ -309,6 +320,22 @@ Scenario DrawScenario(uint64_t seed) {
   return scenario;
 }
 
+Scenario DrawSpares(uint64_t seed) {
+  Scenario scenario = DrawScenario(seed);
+  scenario.bad_data_servers.clear();
+  scenario.may_end_with.clear();
+  Dice dice(DeriveKey(0x57a4e, seed));
+  BadData& data = scenario.bad_data.emplace();
+  data.window = {dice.Between(0u, scenario.plan.lanes - 1), dice.Between(0u, 1u)};
+  data.damage = DrawDamage(dice);
+  for (uint32_t i = 0; i < scenario.fleet.servers.size(); ++i) {
+    scenario.bad_data_servers.push_back(i);
+  }
+  scenario.rank.scheduler.on_error = OnError::kReplace;
+  DrawEmptyChunks(dice, scenario);
+  return scenario;
+}
+
 Scenario DrawLateServers(uint64_t seed) {
   Scenario scenario = DrawScenario(seed);
   scenario.bad_data.reset();
@@ -342,6 +369,8 @@ Scenario Draw(Trouble trouble, uint64_t seed) {
       return DrawLateServers(seed);
     case Trouble::kHiccup:
       return DrawHiccup(seed);
+    case Trouble::kSpares:
+      return DrawSpares(seed);
   }
   return {};
 }

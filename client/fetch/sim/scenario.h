@@ -60,7 +60,7 @@ struct Scenario {
 };
 
 // What goes wrong in a fleet that is drawn.
-enum class Trouble : uint8_t { kAny, kLateServers, kHiccup };
+enum class Trouble : uint8_t { kAny, kLateServers, kHiccup, kSpares };
 
 // Everything is drawn from the seed.
 Scenario DrawScenario(uint64_t seed);
@@ -73,7 +73,11 @@ Scenario DrawLateServers(uint64_t seed);
 // their silence is taken for a loss after 10 s.
 Scenario DrawHiccup(uint64_t seed);
 
-// DrawScenario(), DrawLateServers() or DrawHiccup().
+// DrawScenario() with a window none of whose records is good, on no server, and other chunks that
+// have none either. Damage is replaced.
+Scenario DrawSpares(uint64_t seed);
+
+// DrawScenario(), DrawLateServers(), DrawHiccup() or DrawSpares().
 Scenario Draw(Trouble trouble, uint64_t seed);
 
 // "shuffled, 12 lanes of 230 chunks; 3 ranks, batch 77; 4 servers, 6 faults: ..."

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -22,6 +23,7 @@ struct OpenedWindow {
   uint32_t rows = 0;
   uint64_t needed_at = 0;
   std::vector<Damage> damaged;  // That are to be replaced.
+  std::optional<uint32_t> spare;
   bool ready = false;
   std::vector<FetchRequest> waiting;  // For the load.
 };

@@ -23,7 +23,9 @@ SimRank::SimRank(uint32_t rank, const Plan& plan, const Steps& steps, const Rank
       stopwatch_(options.stopwatch),
       addresses_(options.scheduler.servers),
       scheduler_(plan, steps, options.scheduler, *this) {
-  if (options_.check) checker_.emplace(plan, steps, options.scheduler.num_slots);
+  if (options_.check) {
+    checker_.emplace(plan, steps, options.scheduler.num_slots, options.stand_in);
+  }
 }
 
 void SimRank::Start() {

@@ -42,7 +42,8 @@ struct RankOptions {
   ConsumerModel consumer;
   // The driver's thread looks at what has come up to so late; so several events come at once.
   absl::Duration wake_delay = absl::ZeroDuration();
-  bool check = true;       // Rows against the plan.
+  bool check = true;  // Rows against the plan.
+  StepChecker::StandIn stand_in = nullptr;
   bool stopwatch = false;  // Measures the scheduler's own time.
 };
 

@@ -52,6 +52,7 @@ void SimRank::OpenWindow(StreamId stream, const WindowRequest& window) {
   opened.id = window.id;
   opened.rows = window.order->WindowRows(window.id);
   opened.needed_at = window.needed_at;
+  opened.spare = window.spare;
   opened.damaged.assign(window.damaged.begin(), window.damaged.end());
   ++stats_.windows;
   Require(connection->windows.emplace(window.number, opened.rows).second, "opens a window twice");

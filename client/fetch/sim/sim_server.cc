@@ -11,6 +11,27 @@ bool Manners::good() const {
          overlap == 0 && empty == 0 && refuse_window == 0 && refuse_fetch == 0;
 }
 
+// A walk of its own over the epoch's chunks, window by window.
+std::optional<uint32_t> BadData::StandIn(const EpochOrder& order, WindowId id) const {
+  std::optional<uint32_t> before;
+  bool passed = false;
+  for (uint32_t lane = 0; lane < order.num_lanes(); ++lane) {
+    for (uint32_t i = 0; i < order.num_windows(lane); ++i) {
+      const WindowId other{id.epoch, lane, i};
+      if (other == id) {
+        passed = true;
+        continue;
+      }
+      for (const uint32_t chunk : order.WindowChunks(other)) {
+        if (empty_chunks.contains(chunk)) continue;
+        if (passed) return chunk;
+        if (!before) before = chunk;
+      }
+    }
+  }
+  return before;
+}
+
 SimServer::SimServer(uint32_t index, const ServerModel& model, EventQueue& queue,
                      Surroundings& world, uint64_t seed)
     : index_(index), model_(model), queue_(queue), world_(world), rng_(DeriveKey(seed, index)) {}
@@ -69,7 +90,7 @@ void SimServer::WindowLoaded(const SessionPtr& session, uint64_t number) {
   at->second.ready = true;
   world_.Tell(session, SaysReady{number});
   for (const FetchRequest& fetch : std::exchange(at->second.waiting, {})) {
-    Queue(session, fetch, at->second.id);
+    Queue(session, fetch, at->second);
   }
 }
 
@@ -87,7 +108,7 @@ void SimServer::Fetch(const SessionPtr& session, const FetchRequest& fetch) {
   if (RefusesFetch(session, fetch, window)) return;
   session->requests[fetch.request] = fetch.window;
   if (!window.ready) return window.waiting.push_back(fetch);
-  Queue(session, fetch, window.id);
+  Queue(session, fetch, window);
 }
 
 bool SimServer::Allows(const Session& session, const OpenedWindow& window,
@@ -126,16 +147,45 @@ bool SimServer::RefusesFetch(const SessionPtr& session, const FetchRequest& fetc
       Refuse(session, fetch.request, std::nullopt, bad_data_->unreadable);
       return true;
     }
-    // One that was agreed on is enough: there is no other in this data.
-    if (bad_data_->damage && window.damaged.empty()) {
-      Refuse(session, fetch.request, std::nullopt, absl::DataLossError("payload CRC is wrong"),
-             bad_data_->damage);
+    if (std::optional<StreamError> error = FindDamage(window)) {
+      if (error->needs_spare) {
+        error->window = fetch.window;
+        world_.Tell(session, *error);
+        error->window.reset();
+      }
+      error->request = fetch.request;
+      world_.Tell(session, *std::move(error));
       return true;
     }
   }
   if (!Draw(manners_.refuse_fetch)) return false;
   Refuse(session, fetch.request, std::nullopt, manners_.refusal);
   return true;
+}
+
+bool SimServer::IsEmpty(const OpenedWindow& window) const {
+  return bad_data_ && bad_data_->empty && bad_data_->concerns(window.id);
+}
+
+std::optional<StreamError> SimServer::FindDamage(const OpenedWindow& window) const {
+  if (!bad_data_->damage) return std::nullopt;
+  StreamError error;
+  error.status = absl::DataLossError("payload CRC is wrong");
+  const auto is_new = [&](const Damage& damage) {
+    error.damage = damage;
+    return std::none_of(window.damaged.begin(), window.damaged.end(), [&](const Damage& listed) {
+      return listed.shard == damage.shard && listed.chunk_offset == damage.chunk_offset;
+    });
+  };
+  if (is_new(*bad_data_->damage)) return error;
+  if (!bad_data_->empty) return std::nullopt;
+  if (window.spare) {
+    if (!bad_data_->empty_chunks.contains(*window.spare)) return std::nullopt;
+    if (is_new({"spare.tfrecord", *window.spare, 0, true})) return error;
+  }
+  error.damage.reset();
+  error.needs_spare = true;
+  return error;
 }
 
 void SimServer::Die() {
@@ -147,13 +197,11 @@ void SimServer::Die() {
 }
 
 void SimServer::Refuse(const SessionPtr& session, std::optional<uint64_t> request,
-                       std::optional<uint64_t> window, const absl::Status& status,
-                       std::optional<Damage> damage) {
+                       std::optional<uint64_t> window, const absl::Status& status) {
   StreamError error;
   error.request = request;
   error.window = window;
   error.status = status;
-  error.damage = std::move(damage);
   world_.Tell(session, std::move(error));
 }
 

@@ -62,7 +62,12 @@ struct BadData {
   absl::Status unreadable;       // Not OK: it cannot be opened.
   std::optional<Damage> damage;  // Requests find it, unless it is to be replaced.
   bool deadly = false;           // Requests kill the server; it is back after a second.
+  // Beside `damage`: no record of the window is good, nor is any of these chunks.
+  bool empty = false;
+  std::set<uint32_t> empty_chunks;
 
+  // The chunk that has to stand for the window's rows; absent: there is none. REQUIRES: `empty`.
+  std::optional<uint32_t> StandIn(const EpochOrder& order, WindowId id) const;
   bool concerns(WindowId id) const { return window == std::pair(id.lane, id.index); }
 };
 
@@ -117,7 +122,8 @@ class SimServer {
     SessionPtr session;
     FetchRequest fetch;
     WindowId window;
-    uint32_t next_row = 0;  // Of the request.
+    std::optional<uint32_t> stand_in;  // The chunk whose record stands for all rows.
+    uint32_t next_row = 0;             // Of the request.
   };
 
   void Later(absl::Duration delay, std::function<void()> action);
@@ -126,14 +132,16 @@ class SimServer {
   void EndAll();
   void WindowLoaded(const SessionPtr& session, uint64_t number);
   void Refuse(const SessionPtr& session, std::optional<uint64_t> request,
-              std::optional<uint64_t> window, const absl::Status& status,
-              std::optional<Damage> damage = std::nullopt);
+              std::optional<uint64_t> window, const absl::Status& status);
   bool RefusesWindow(const SessionPtr& session, uint64_t number, WindowId id);
   bool RefusesFetch(const SessionPtr& session, const FetchRequest& fetch,
                     const OpenedWindow& window);
+  bool IsEmpty(const OpenedWindow& window) const;
+  // What is wrong with the window's records or its spare's, without its subject.
+  std::optional<StreamError> FindDamage(const OpenedWindow& window) const;
   void Die();
   bool Allows(const Session& session, const OpenedWindow& window, const FetchRequest& fetch);
-  void Queue(const SessionPtr& session, const FetchRequest& fetch, WindowId window);
+  void Queue(const SessionPtr& session, const FetchRequest& fetch, const OpenedWindow& window);
   void Decode();
   void Decoded(Job job);
   void Send(const Job& job, uint32_t first, uint32_t rows);

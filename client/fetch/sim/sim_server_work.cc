@@ -6,8 +6,11 @@
 
 namespace penstock::sim {
 
-void SimServer::Queue(const SessionPtr& session, const FetchRequest& fetch, WindowId window) {
-  jobs_.emplace(std::pair(fetch.needed_at, ++job_sequence_), Job{session, fetch, window, 0});
+void SimServer::Queue(const SessionPtr& session, const FetchRequest& fetch,
+                      const OpenedWindow& window) {
+  const std::optional<uint32_t> stand_in = IsEmpty(window) ? window.spare : std::nullopt;
+  jobs_.emplace(std::pair(fetch.needed_at, ++job_sequence_),
+                Job{session, fetch, window.id, stand_in, 0});
   Decode();
 }
 
@@ -51,7 +54,8 @@ SaysPart SimServer::MakePart(const Job& job, uint32_t first, uint32_t rows) cons
   for (uint32_t i = first; i < first + rows; ++i) {
     const uint32_t row =
         job.fetch.first_row + i / job.fetch.rows * job.fetch.stride + i % job.fetch.rows;
-    part.content.push_back(RowContent(job.window, row));
+    part.content.push_back(job.stand_in ? StandInContent(job.window, row, *job.stand_in)
+                                        : RowContent(job.window, row));
   }
   return part;
 }

@@ -17,6 +17,8 @@ constexpr uint64_t kMaxEvents = 20'000'000;
 // What the scheduler needs, at most, to see that a server is late and to have the rows of another:
 // its time for a first load is 3 s.
 constexpr absl::Duration kHandOver = absl::Seconds(4);
+// For a spare: of each that is tried, the only server up may be asked twice, 5 s apart.
+constexpr absl::Duration kSearch = absl::Minutes(3);
 constexpr absl::Duration kLong = absl::Seconds(3);
 
 class Run {
@@ -52,6 +54,7 @@ class Run {
       model.patience +=
           DeathsOfARank(model.servers.size()) * scenario.steps.world_size * absl::Seconds(1);
     }
+    if (scenario.bad_data && scenario.bad_data->empty) model.patience += kSearch;
     return model;
   }
 
@@ -64,6 +67,11 @@ class Run {
       options.scheduler.servers.push_back(Fleet::Address(server));
     }
     members_ = scenario_.first_servers;
+    if (scenario_.bad_data && scenario_.bad_data->empty) {
+      options.stand_in = [this](const EpochOrder& order, WindowId id) {
+        return StandIn(order, id);
+      };
+    }
     const auto start = static_cast<uint64_t>(scenario_.start * plan_->rows());
     for (uint32_t rank = 0; rank < scenario_.steps.world_size; ++rank) {
       StepOptions step_options = scenario_.steps;
@@ -77,6 +85,23 @@ class Run {
       fleet_.AddRank(*plan_, *steps, options);
     }
     return true;
+  }
+
+  std::optional<uint32_t> StandIn(const EpochOrder& order, WindowId id) const {
+    const BadData& data = *scenario_.bad_data;
+    return data.concerns(id) ? data.StandIn(order, id) : std::nullopt;
+  }
+
+  // Whether a rank may meet a window for which no chunk can stand.
+  bool LacksStandIn() const {
+    if (!scenario_.bad_data || !scenario_.bad_data->empty) return false;
+    const auto [lane, index] = scenario_.bad_data->window;
+    for (uint64_t epoch = 0; epoch <= scenario_.steps.epochs; ++epoch) {
+      const EpochOrder order = plan_->Epoch(epoch);
+      if (lane >= order.num_lanes() || index >= order.num_windows(lane)) continue;
+      if (!StandIn(order, {epoch, lane, index})) return true;
+    }
+    return false;
   }
 
   void Schedule(const Fault& fault) {
@@ -230,6 +255,7 @@ class Run {
   bool MayFail(const SimRank& rank) {
     const std::vector<absl::StatusCode>& may = scenario_.may_end_with;
     if (std::find(may.begin(), may.end(), rank.failure().code()) != may.end()) return true;
+    if (absl::IsDataLoss(rank.failure())) return LacksStandIn();
     // Each refuses what it is asked for.
     if (absl::StrContains(rank.failure().message(), Manners().refusal.message()) ||
         absl::IsResourceExhausted(rank.failure())) {
@@ -273,7 +299,7 @@ Outcome Simulate(Trouble trouble, uint64_t seed,
                  const std::function<void(const std::string&)>& log) {
   Scenario scenario = Draw(trouble, seed);
   Outcome outcome = Simulate(scenario, log);
-  if (trouble == Trouble::kAny) return outcome;
+  if (trouble == Trouble::kAny || trouble == Trouble::kSpares) return outcome;
   const absl::Duration hand_overs = scenario.faults.size() * kHandOver;
   scenario.faults.clear();
   const absl::Duration undisturbed = Simulate(scenario).longest_wait;
@@ -295,6 +321,7 @@ std::string ReplayCommand(uint64_t seed, Trouble trouble) {
   return absl::StrCat("build/release/bin/penstock-sim --seed ", seed,
                       trouble == Trouble::kLateServers ? " --late"
                       : trouble == Trouble::kHiccup    ? " --hiccup"
+                      : trouble == Trouble::kSpares    ? " --spares"
                                                        : "");
 }
 

@@ -20,13 +20,15 @@ struct Outcome {
   uint64_t steps = 0;
   uint64_t rows = 0;
   absl::Duration longest_wait;  // Of a consumer for a batch, virtual.
-  // The same without faults; of Trouble::kAny not looked for.
+  // The same without faults; of kAny and kSpares not looked for.
   std::optional<absl::Duration> undisturbed_wait;
   uint64_t hash = 0;  // Of everything that was logged, where something was; else of the counts.
 };
 
 // Promises:
 //   exactly once   every delivered row is the plan's, written once, by one answer
+//   stand-ins      where no record of a window is good, all ranks and servers take that of the
+//                  same chunk: the first that follows and has a good one
 //   order          steps come in the plan's order, all of them
 //   protocol       nothing is asked that the server's rules forbid; windows and outstanding bytes
 //                  stay within their limits; no action after the end; every window is released
@@ -37,9 +39,10 @@ struct Outcome {
 Outcome Simulate(const Scenario& scenario,
                  const std::function<void(const std::string&)>& log = nullptr);
 
-// Of Draw(trouble, seed). kLateServers has one promise more: servers that are late make the
-// consumer wait little longer than it does without any trouble, whatever the time after which a
-// silent one is taken for lost. Of kHiccup that is told and not promised.
+// Of Draw(trouble, seed), where kSpares promises what kAny does. kLateServers has one promise more:
+// servers that are late make the consumer wait little longer than it does without any trouble,
+// whatever the time after which a silent one is taken for lost. Of kHiccup that is told and not
+// promised.
 Outcome Simulate(Trouble trouble, uint64_t seed,
                  const std::function<void(const std::string&)>& log = nullptr);
 

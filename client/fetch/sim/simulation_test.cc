@@ -65,6 +65,25 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LateServersTest, ::testing::Range<uint64_t>(0, 2
                                                (shard.param + 1) * kSeeds - 1);
                          });
 
+// Whole windows are damaged, and chunks that could stand for them too.
+class SparesTest : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(SparesTest, AllRanksAndServersComeToTheSameStandIn) {
+  uint64_t finished = 0;
+  for (uint64_t seed = GetParam() * kSeeds; seed < (GetParam() + 1) * kSeeds; ++seed) {
+    const Outcome outcome = Simulate(Trouble::kSpares, seed);
+    EXPECT_EQ(outcome.violation, "") << "replay with: " << ReplayCommand(seed, Trouble::kSpares);
+    finished += outcome.finished;
+  }
+  EXPECT_GT(finished, kSeeds * 8 / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SparesTest, ::testing::Range<uint64_t>(0, 2),
+                         [](const auto& shard) {
+                           return absl::StrCat(shard.param * kSeeds, "To",
+                                               (shard.param + 1) * kSeeds - 1);
+                         });
+
 // One that still answers does what the silent ones do not, but for few lanes that it was never
 // asked for: the remaining seed's. Before, 9 of 500 waited until the silent ones were taken for
 // lost.
@@ -131,6 +150,7 @@ TEST(SimulationReplayTest, EachKindOfFleetHasItsCommand) {
   EXPECT_EQ(ReplayCommand(17), program + " --seed 17");
   EXPECT_EQ(ReplayCommand(17, Trouble::kLateServers), program + " --seed 17 --late");
   EXPECT_EQ(ReplayCommand(17, Trouble::kHiccup), program + " --seed 17 --hiccup");
+  EXPECT_EQ(ReplayCommand(17, Trouble::kSpares), program + " --seed 17 --spares");
   EXPECT_EQ(Simulate(Trouble::kHiccup, 57).hash, Simulate(DrawHiccup(57)).hash);
   EXPECT_NE(Simulate(Trouble::kHiccup, 57).hash, Simulate(DrawLateServers(57)).hash);
   EXPECT_NE(Simulate(Trouble::kHiccup, 57).hash, Simulate(DrawScenario(57)).hash);

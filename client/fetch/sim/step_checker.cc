@@ -1,14 +1,15 @@
 #include "client/fetch/sim/step_checker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/fetch/sim/messages.h"
 
 namespace penstock::sim {
 
-StepChecker::StepChecker(const Plan& plan, const Steps& steps, uint32_t slots)
-    : plan_(plan), steps_(steps), slots_(slots) {
+StepChecker::StepChecker(const Plan& plan, const Steps& steps, uint32_t slots, StandIn stand_in)
+    : plan_(plan), steps_(steps), stand_in_(std::move(stand_in)), slots_(slots) {
   for (Slot& slot : slots_) slot.rows.resize(steps.max_rank_rows() + 1);
 }
 
@@ -58,10 +59,15 @@ std::string StepChecker::CheckRange(const RowRange& range, const Slot& slot, uin
   walker_->Skip(range.position - walker_->position());
   WindowRun run;
   for (uint64_t left = range.rows; left > 0 && walker_->Next(left, run); left -= run.rows) {
+    const std::optional<uint32_t> chunk =
+        stand_in_ != nullptr ? stand_in_(*order_, run.window) : std::nullopt;
     for (uint32_t i = 0; i < run.rows; ++i, ++at) {
-      if (slot.rows[at] == RowContent(run.window, run.first_row + i)) continue;
+      const uint32_t row = run.first_row + i;
+      const uint64_t expected =
+          chunk ? StandInContent(run.window, row, *chunk) : RowContent(run.window, row);
+      if (slot.rows[at] == expected) continue;
       return absl::StrCat("row ", at, " is ", slot.rows[at] == 0 ? "empty" : "another row",
-                          ", not ", ToString(run.window), " row ", run.first_row + i);
+                          ", not ", ToString(run.window), " row ", row);
     }
   }
   return "";

@@ -3,6 +3,7 @@
 #define PENSTOCK_CLIENT_FETCH_SIM_STEP_CHECKER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,12 +16,15 @@
 
 namespace penstock::sim {
 
-// Slots whose rows are RowContent(), checked against the plan by a walk of its own. Every method
-// returns what is wrong, or nothing. Not thread-safe.
+// Slots whose rows are RowContent(), or StandInContent(), checked against the plan by a walk of its
+// own. Every method returns what is wrong, or nothing. Not thread-safe.
 class StepChecker {
  public:
-  // `plan` must outlive it.
-  StepChecker(const Plan& plan, const Steps& steps, uint32_t slots);
+  // The chunk that stands for all rows of a window; absent: they are its own.
+  using StandIn = std::function<std::optional<uint32_t>(const EpochOrder&, WindowId)>;
+
+  // `plan` must outlive it. `stand_in` may be null.
+  StepChecker(const Plan& plan, const Steps& steps, uint32_t slots, StandIn stand_in = nullptr);
 
   // A part's rows come to a slot: each must have been empty, and not the consumer's.
   std::string Copy(const RowCopy& copy, const std::vector<uint64_t>& content);
@@ -39,6 +43,7 @@ class StepChecker {
 
   const Plan& plan_;
   const Steps steps_;
+  const StandIn stand_in_;
   std::vector<Slot> slots_;
   uint64_t next_step_ = 0;
   std::unique_ptr<const EpochOrder> order_;

@@ -111,6 +111,10 @@ void FakeFleet::DamageWindow(uint32_t server, WindowId window, Damage damage) {
   servers_[server].damage[window] = std::move(damage);
 }
 
+void FakeFleet::EmptyWindow(uint32_t server, WindowId window, std::set<uint32_t> chunks) {
+  servers_[server].empty[window] = std::move(chunks);
+}
+
 void FakeFleet::FailNextFetch(uint32_t server, absl::Status status) {
   servers_[server].fail_next = std::move(status);
 }
@@ -178,7 +182,8 @@ void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
   CheckDraining(server);
   ++windows_opened_;
   const absl::Time ready_at = now_ + Jitter(options_.load) * server.slowness;
-  FakeServer::Window opened{window.id, ready_at, {window.damaged.begin(), window.damaged.end()}};
+  FakeServer::Window opened{
+      window.id, ready_at, {window.damaged.begin(), window.damaged.end()}, window.spare};
   if (!server.windows.emplace(window.number, std::move(opened)).second) {
     Violate(absl::StrCat("window ", window.number, " opened twice"));
   }
@@ -284,18 +289,39 @@ bool FakeFleet::DiesOf(StreamId stream, const FetchRequest& fetch, WindowId wind
 bool FakeFleet::RefuseForDamage(StreamId stream, const FetchRequest& fetch,
                                 const FakeServer::Window& window) {
   FakeServer& server = servers_[stream.server];
-  const auto found = server.damage.find(window.id);
-  if (found == server.damage.end()) return false;
-  for (const Damage& told : window.damaged) {
-    if (told.shard == found->second.shard && told.record == found->second.record) return false;
-  }
-  StreamError error;
-  error.request = fetch.request;
-  error.status = absl::DataLossError("bad CRC");
-  error.damage = found->second;
+  std::optional<StreamError> error = FindDamage(server, window);
+  if (!error) return false;
+  error->request = fetch.request;
   server.Answered(fetch.request);
-  At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
+  At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, *error); });
   return true;
+}
+
+// Without its subject.
+std::optional<StreamError> FakeFleet::FindDamage(FakeServer& server,
+                                                 const FakeServer::Window& window) {
+  StreamError error;
+  error.status = absl::DataLossError("bad CRC");
+  const auto is_new = [&](const Damage& damage) {
+    error.damage = damage;
+    return std::none_of(window.damaged.begin(), window.damaged.end(), [&](const Damage& told) {
+      return told.shard == damage.shard && told.chunk_offset == damage.chunk_offset &&
+             told.record == damage.record;
+    });
+  };
+  const auto damage = server.damage.find(window.id);
+  if (damage != server.damage.end() && is_new(damage->second)) return error;
+  const auto empty = server.empty.find(window.id);
+  if (empty == server.empty.end()) return std::nullopt;
+  const std::optional<uint32_t> spare = server.knows_spares ? window.spare : std::nullopt;
+  if (spare && !empty->second.contains(*spare)) {
+    spares_used_[window.id].insert(*spare);
+    return std::nullopt;
+  }
+  if (spare && is_new({"spare.tfrecord", *spare, 0, true})) return error;
+  error.damage.reset();
+  error.needs_spare = server.knows_spares;
+  return error;
 }
 
 void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch,

@@ -65,6 +65,11 @@ class FakeFleet final : public SchedulerActions {
   void SetInstance(uint32_t server, uint64_t instance) { servers_[server].instance = instance; }
   // It finds this record of the window damaged, until it is told to replace it.
   void DamageWindow(uint32_t server, WindowId window, Damage damage);
+  // Once it is to replace that record, it has no good one of the window, nor has any of `chunks`:
+  // in each of these it finds one damaged first.
+  void EmptyWindow(uint32_t server, WindowId window, std::set<uint32_t> chunks);
+  // It is of a release that has no spares.
+  void KnowNoSpares(uint32_t server) { servers_[server].knows_spares = false; }
   // It answers the next fetch with this.
   void FailNextFetch(uint32_t server, absl::Status status);
   // It cannot open the next `times` windows.
@@ -83,6 +88,8 @@ class FakeFleet final : public SchedulerActions {
   void BreakAt(absl::Duration when, uint32_t server, absl::Status status);
 
   const absl::Status& failure() const { return failure_; }
+  // What stood for each window that is empty, over all servers and answers.
+  const std::map<WindowId, std::set<uint32_t>>& spares_used() const { return spares_used_; }
   uint64_t delivered() const { return delivered_; }
   absl::Duration elapsed() const { return now_ - absl::UnixEpoch(); }
   uint64_t rows_fetched(uint32_t server) const { return servers_[server].rows; }
@@ -125,12 +132,15 @@ class FakeFleet final : public SchedulerActions {
       WindowId id;
       absl::Time ready_at;
       std::vector<Damage> damaged;  // That it was told of.
+      std::optional<uint32_t> spare;
       bool in_use = false;
     };
     std::map<uint64_t, Window> windows;
     double slowness = 1;
     std::set<std::pair<WindowId, uint32_t>> deadly;
     std::map<WindowId, Damage> damage;
+    std::map<WindowId, std::set<uint32_t>> empty;
+    bool knows_spares = true;
     uint64_t rows = 0;
     absl::Status fail_next;
     absl::Status fail_windows;
@@ -159,6 +169,7 @@ class FakeFleet final : public SchedulerActions {
   void Answer(StreamId stream, const FetchRequest& fetch, const FakeServer::Window& window);
   bool RefuseForDamage(StreamId stream, const FetchRequest& fetch,
                        const FakeServer::Window& window);
+  std::optional<StreamError> FindDamage(FakeServer& server, const FakeServer::Window& window);
   bool IsFull(const FakeServer& server) const;
   bool DiesOf(StreamId stream, const FetchRequest& fetch, WindowId window);
   void PartArrives(StreamId stream, uint64_t request, uint32_t first,
@@ -187,6 +198,7 @@ class FakeFleet final : public SchedulerActions {
   uint64_t windows_opened_ = 0;
   uint64_t cancels_ = 0;
   int deaths_left_ = 1'000'000;
+  std::map<WindowId, std::set<uint32_t>> spares_used_;
   absl::Duration longest_wait_;
   std::vector<std::string> reports_;
   size_t most_windows_ = 0;
