@@ -325,5 +325,29 @@ TEST_F(ServerTest, ManifestCannotLeaveTheRoot) {
   EXPECT_THAT(ReadManifest("none.pb"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("none.pb")));
 }
 
+// The guard must not take a watcher, or one that asks often, for a flood.
+TEST_F(ServerTest, AWatcherAndStatsKeepTheirConnection) {
+  StartServer();
+  grpc::ClientContext watch_context;
+  auto health = grpc::health::v1::Health::NewStub(channel_);
+  const auto watch = health->Watch(&watch_context, {});
+  grpc::health::v1::HealthCheckResponse status;
+  ASSERT_TRUE(watch->Read(&status));
+  for (int i = 0; i < 20'000; ++i) {
+    grpc::ClientContext context;
+    v1::ServerStats stats;
+    const grpc::Status answer = stub_->Stats(&context, {}, &stats);
+    ASSERT_TRUE(answer.ok()) << "call " << i << ": " << answer.error_message();
+  }
+  EXPECT_EQ(server_->stats().connections().cut(), 0u);
+  Conversation talk(*stub_);  // Keeps the server up while it drains.
+  talk.Begin();
+  server_->Drain(absl::Seconds(60));
+  ASSERT_TRUE(watch->Read(&status)) << "the watch was lost";
+  EXPECT_EQ(status.status(), grpc::health::v1::HealthCheckResponse::NOT_SERVING);
+  watch_context.TryCancel();
+  talk.Abandon();
+}
+
 }  // namespace
 }  // namespace penstock
