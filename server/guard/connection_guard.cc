@@ -294,7 +294,8 @@ void ConnectionGuard::Cut(Connection& connection, absl::string_view cause) {
 }
 
 void ConnectionGuard::ForgetClosed() {
-  swept_ = Clock::now();
+  const Clock::time_point now = Clock::now();
+  swept_ = now;
   for (auto at = connections_.begin(); at != connections_.end();) {
     Connection& connection = at->second;
     Rise(connection);
@@ -306,8 +307,8 @@ void ConnectionGuard::ForgetClosed() {
     accounts_.Close(connection.name.peer, *connection.account);
     at = connections_.erase(at);
   }
-  std::erase_if(hosts_, [this](const auto& entry) {
-    return entry.second.strangers == 0 && swept_ >= entry.second.penalized_until;
+  std::erase_if(hosts_, [now](const auto& entry) {
+    return entry.second.strangers == 0 && now >= entry.second.penalized_until;
   });
 }
 
