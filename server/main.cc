@@ -14,6 +14,7 @@
 #include "metrics/metrics_flags.h"
 #include "penstock_version.h"
 #include "records/base/byte_size.h"
+#include "records/base/end_process.h"
 #include "records/base/keep_freed_memory.h"
 #include "records/base/machine_limits.h"
 #include "records/base/print_escaped.h"
@@ -33,6 +34,12 @@
 
 namespace penstock {
 namespace {
+
+// A server has this long to end once its streams had --grace. Less than what orchestrators wait
+// beyond that (deploy/).
+constexpr absl::Duration kEndTime = absl::Seconds(5);
+// When it took longer.
+constexpr int kExitCodeOfHang = 3;
 
 struct Flags {
   ServerOptions server;
@@ -167,18 +174,32 @@ std::string DescribeOptions(const CLI::App& app) {
 
 // SIGUSR1 is not for servers: Slurm sends it to all steps of a job, and trainers go on until they
 // have saved. A supervisor that says SIGTERM twice does not end it at once, a person does.
-absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(Server& server, absl::Duration grace) {
-  return SignalThread::Start([&server, grace, stop = std::make_shared<StopSignals>()](int signal) {
-    if (signal == SIGUSR1) return;
-    const StopSignals::Meaning meaning = stop->Receive(signal);
-    if (meaning == StopSignals::Meaning::kStopAtOnce && signal == SIGINT) {
-      spdlog::warn("ending at once signal={}", sigabbrev_np(signal));
-      server.Stop();
-    }
-    if (meaning != StopSignals::Meaning::kStop) return;
-    spdlog::info("draining signal={} grace={} streams={}", sigabbrev_np(signal),
-                 absl::FormatDuration(grace), server.num_streams());
-    server.Drain(grace);
+absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(Server& server, LastThread& last,
+                                                            absl::Duration grace) {
+  return SignalThread::Start(
+      [&server, &last, grace, stop = std::make_shared<StopSignals>()](int signal) {
+        if (signal == SIGUSR1) return;
+        const StopSignals::Meaning meaning = stop->Receive(signal);
+        if (meaning == StopSignals::Meaning::kStopAtOnce && signal == SIGINT) {
+          last.EndWithin(kEndTime);
+          spdlog::warn("ending at once signal={}", sigabbrev_np(signal));
+          server.Stop();
+        }
+        if (meaning != StopSignals::Meaning::kStop) return;
+        last.EndWithin(grace + kEndTime);
+        spdlog::info("draining signal={} grace={} streams={}", sigabbrev_np(signal),
+                     absl::FormatDuration(grace), server.num_streams());
+        server.Drain(grace);
+      });
+}
+
+// gRPC for one waits forever for threads that it could not start. The log may go before the process
+// does, so this keeps it.
+absl::StatusOr<LastThread*> StartLastThread() {
+  return LastThread::Start(kExitCodeOfHang, [log = spdlog::default_logger()](
+                                                const std::string& doing) {
+    log->error("ended by force reason=\"it did not end in time\" doing={} limit={} exit_code={}",
+               Quoted(doing), absl::FormatDuration(kEndTime), kExitCodeOfHang);
   });
 }
 
@@ -190,13 +211,14 @@ void WarnOfTooLargeABudget(uint64_t budget) {
                Quoted(FormatByteSize(budget)), Quoted(FormatByteSize(memory)));
 }
 
-absl::Status Serve(const Flags& flags, const std::string& described, absl::Duration grace) {
+absl::Status Serve(const Flags& flags, const std::string& described, absl::Duration grace,
+                   LastThread& last) {
   absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(flags.server);
   PENSTOCK_RETURN_IF_ERROR(started.status());
   Server& server = **started;
   // Before anybody is told that it serves.
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<SignalThread> signals,
-                            HandleSignals(server, grace));
+                            HandleSignals(server, last, grace));
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsEndpoint> metrics,
                             StartMetrics(flags.metrics, [&server](MetricFamilies& families) {
                               AddServerMetrics(server.stats(), families);
@@ -216,7 +238,10 @@ absl::Status Serve(const Flags& flags, const std::string& described, absl::Durat
   if (!server.health_address().empty()) {
     spdlog::info("health address={}", server.health_address());
   }
+  last.Doing("streams end");
   server.Wait();
+  last.Doing("threads of gRPC and the engine end");
+  last.EndWithin(kEndTime);
   spdlog::info("ended");
   return absl::OkStatus();
 }
@@ -254,7 +279,10 @@ int Main(int argc, char** argv) {
   SendGrpcLogToSpdlog();
   // Protobuf would write a line of its own for what a client sent; the stream's refusal says it.
   google::protobuf::SetLogHandler(nullptr);
-  absl::Status status = Serve(flags, DescribeOptions(app), grace);
+  const absl::StatusOr<LastThread*> last = StartLastThread();
+  if (!last.ok()) return Fail(last.status(), 1);
+  const absl::Status status = Serve(flags, DescribeOptions(app), grace, **last);
+  (*last)->Doing("the program exits");
   return status.ok() ? 0 : Fail(status, 1);
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import unittest
 
@@ -10,6 +11,8 @@ from servers import die_with_parent, wait_until
 
 FEW_THREADS = os.environ.get("PENSTOCK_FEW_THREADS", str(
     BIN.parent / "tests/libpenstock_few_threads.so"))
+HANGING_GRPC = os.environ.get("PENSTOCK_HANGING_GRPC", str(
+    BIN.parent / "tests/libpenstock_hanging_grpc.so"))
 MOST = 120  # More than any of these programs needs here.
 CAUSE = "can be started: Resource temporarily unavailable; this process has "
 CURE = ": raise the limit of threads (ulimit -u, "
@@ -61,17 +64,21 @@ class ThreadsTestCase(ProcessTestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(made.read_bytes(), self.manifest.read_bytes())
 
-    def check_server(self, *args):
+    def first_server(self, *args):
+        """With no thread, one, two, ...: the number that is enough, and the server."""
         for threads in range(MOST):
             server = self.make_server("--threads", 3, *args, prefix=self.prefix(threads))
             server.start()
             wait_until(lambda: server.poll() is not None or server.address_file.exists(),
                        "a server to serve, or to end")
             if server.poll() is None:
-                break
+                return threads, server.wait_serving()
             self.assert_says_why(server.returncode, server.log())
+        self.fail(f"{MOST} threads are not enough")
+
+    def check_server(self, *args):
+        threads, server = self.first_server(*args)
         self.assertGreater(threads, 3)
-        server.wait_serving()
         self.assertEqual(self.stream(server.address)["digest"], self.stream("local:")["digest"])
 
 
@@ -147,6 +154,51 @@ class LimitTest(ThreadsTestCase):
 
     def test_a_server(self):
         self.check_server()
+
+    def test_a_server_that_met_the_limit_ends(self):
+        enough, server = self.first_server()
+        server.kill()
+        for more in (4, 12):  # Less than the threads that read would take.
+            server = self.make_server("--threads", 3, prefix=self.prefix(enough + more))
+            server.start()
+            server.wait_serving()
+            self.assertEqual(self.stream(server.address)["digest"], self.stream("local:")["digest"])
+            server.drain()
+            self.assertEqual(server.wait(TIMEOUT_S), 0, server.log())
+
+
+class EndTest(ProcessTestCase):
+    """A server ends in bounded time after SIGTERM, whatever hangs."""
+
+    def test_grpc_hangs(self):
+        server = self.make_server(prefix=["env", f"LD_PRELOAD={HANGING_GRPC}"])
+        server.start()
+        server.wait_serving()
+        server.drain()
+        self.assertEqual(server.wait(TIMEOUT_S), 3, server.log())
+        self.assertIn('error ended by force reason="it did not end in time" '
+                      'doing="threads of gRPC and the engine end" limit=5s exit_code=3',
+                      server.log())
+
+    def test_nobody_reads_its_log(self):
+        log, its_end = os.pipe()
+        self.addCleanup(os.close, log)
+        address_file = self.folder / "address"
+        server = self.spawn("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0",
+                            "--address-file", address_file, "--grace", "1s", stderr=its_end)
+        logged = ""
+        while " options " not in logged:
+            logged += os.read(log, 1 << 16).decode()
+        os.set_blocking(its_end, False)
+        try:
+            while True:
+                os.write(its_end, b"x")
+        except BlockingIOError:
+            pass
+        os.set_blocking(its_end, True)
+        os.close(its_end)
+        server.send_signal(signal.SIGTERM)
+        self.assertEqual(server.wait(TIMEOUT_S), 3)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "records/base/end_process.h"
 #include "records/base/print_escaped.h"
 #include "records/base/status.h"
-#include "trainer/app/end_soon.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/backend/cuda/cuda_backend.h"

@@ -1,8 +1,6 @@
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
-#include "trainer/app/end_soon.h"
 #include "trainer/app/options.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/app/rank_memory.h"
@@ -21,15 +19,6 @@ std::string ConfigOf(const std::string& arguments) {
   AddOptions(app, options);
   app.parse(arguments);
   return app.config_to_str(true, false);
-}
-
-TEST(EndProcessWithinTest, EndsWhatDoesNotEndByItself) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto hang = [] {
-    EndProcessWithin(absl::Milliseconds(10), "penstock-train: the GPU hangs");
-    while (true) absl::SleepFor(absl::Hours(1));
-  };
-  EXPECT_EXIT(hang(), testing::ExitedWithCode(1), "^penstock-train: the GPU hangs\n$");
 }
 
 TEST(SharedOptionsTest, WhatChangesTheTrainingIsCompared) {
