@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/mutex.h"
 #include "records/base/process_stats.h"
 #include "records/base/status.h"
 
@@ -21,10 +19,6 @@ std::string LimitText() {
   return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : absl::StrCat(limit.rlim_cur);
 }
 
-// It starts 8 on 2 cores, more on more. The rest is for others, and for those of the check, which
-// count until the kernel is done with them.
-size_t ThreadsOfGrpc() { return 16 + std::clamp(std::thread::hardware_concurrency(), 2u, 32u); }
-
 }  // namespace
 
 absl::Status NoThreadError(absl::string_view what, const std::error_code& reason) {
@@ -34,18 +28,28 @@ absl::Status NoThreadError(absl::string_view what, const std::error_code& reason
       LimitText(), "; the container's pids limit) or of address space (ulimit -v)"));
 }
 
+// It starts 8 on 2 cores, more on more. The rest is for others, and for those that were reserved,
+// which count until the kernel is done with them.
+size_t ThreadsOfGrpc::Most() {
+  return 16 + std::clamp(std::thread::hardware_concurrency(), 2u, 32u);
+}
+
+absl::StatusOr<std::unique_ptr<ThreadsOfGrpc>> ThreadsOfGrpc::Reserve() {
+  std::unique_ptr<ThreadsOfGrpc> reserved(new ThreadsOfGrpc);
+  while (reserved->threads_.size() < Most()) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::jthread thread,
+                              StartThread("of gRPC", [end = &reserved->end_] { end->wait(); }));
+    reserved->threads_.push_back(std::move(thread));
+  }
+  return reserved;
+}
+
+ThreadsOfGrpc::~ThreadsOfGrpc() { end_.count_down(); }
+
 absl::Status CheckThreadsOfGrpc() {
   static std::atomic<bool> has_them{false};
   if (has_them) return absl::OkStatus();
-  Mutex until_all_are_there;
-  std::vector<std::jthread> threads;
-  MutexLock lock(&until_all_are_there);
-  while (threads.size() < ThreadsOfGrpc()) {
-    PENSTOCK_ASSIGN_OR_RETURN(std::jthread thread, StartThread("of gRPC", [&until_all_are_there] {
-                                MutexLock wait(&until_all_are_there);
-                              }));
-    threads.push_back(std::move(thread));
-  }
+  PENSTOCK_RETURN_IF_ERROR(ThreadsOfGrpc::Reserve().status());
   has_them = true;
   return absl::OkStatus();
 }

@@ -2,9 +2,12 @@
 #ifndef PENSTOCK_RECORDS_BASE_START_THREAD_H_
 #define PENSTOCK_RECORDS_BASE_START_THREAD_H_
 
+#include <latch>
+#include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,6 +28,24 @@ absl::StatusOr<std::jthread> StartThread(absl::string_view what, Run&& run) {
     return NoThreadError(what, error.code());
   }
 }
+
+// As many threads as gRPC may come to start. They do nothing, and end with this: what is started
+// beside them leaves gRPC its own. It starts some late, when calls and timers come, and where it
+// cannot, gRPC 1.51 hangs when it is shut down.
+class ThreadsOfGrpc {
+ public:
+  // How many those are.
+  static size_t Most();
+  // kResourceExhausted: there are not so many.
+  static absl::StatusOr<std::unique_ptr<ThreadsOfGrpc>> Reserve();
+  ~ThreadsOfGrpc();
+
+ private:
+  ThreadsOfGrpc() = default;
+
+  std::latch end_{1};
+  std::vector<std::jthread> threads_;
+};
 
 // To be called before gRPC is first used: where gRPC 1.51 cannot start its threads it hangs, and
 // says nothing. OK: it could start them now, and has them from then on.

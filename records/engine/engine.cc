@@ -173,8 +173,10 @@ void Engine::RunThread(size_t number) {
 }
 
 // Where storage is fast there are none. Those that cannot be started are done without: what is read
-// ahead must not end a server.
+// ahead must not end a server, nor take the threads that gRPC needs until the end.
 void Engine::StartReaders() {
+  const absl::StatusOr<std::unique_ptr<ThreadsOfGrpc>> left = ThreadsOfGrpc::Reserve();
+  if (!left.ok()) return;
   while (readers_.size() < options_.read_threads) {
     absl::StatusOr<std::jthread> reader =
         StartThread("that reads", [this, number = readers_.size()] { RunReader(number); });

@@ -1,7 +1,13 @@
 // Chunks that more threads read while storage is slow. Where no read may take any time, all is.
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdio>
+#include <thread>
 
 #include "gtest/gtest.h"
+#include "records/base/start_thread.h"
 #include "records/engine/testing/engine_fixture.h"
 
 namespace penstock {
@@ -51,6 +57,38 @@ TEST_F(ReadersTest, TakeTheLoadsOfThreadsThatDecode) {
   const double before = engine_->stats().read_seconds;
   ReadAll(32);
   EXPECT_GT(engine_->stats().read_seconds, before);
+}
+
+// The limit does not bind root. Another user's number is this test's alone.
+void AllowThreads(size_t count) {
+  const rlimit limit = {count, count};
+  if (setrlimit(RLIMIT_NPROC, &limit) != 0) std::abort();
+  if (getuid() == 0 && setuid(100'000 + static_cast<uid_t>(getpid())) != 0) std::abort();
+}
+
+// Those that have ended count until the kernel is done with them.
+bool GrpcGetsItsThreads() {
+  for (int attempt = 0; attempt < 10'000; ++attempt) {
+    if (ThreadsOfGrpc::Reserve().ok()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+// Of one engine thread: when it has read again it has started the readers.
+TEST_F(ReadersTest, LeaveGrpcItsThreads) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  MakeData({.shards = 4, .chunks_per_shard = 16});
+  chmod(folder_.path().c_str(), 0755);
+  EXPECT_EXIT(
+      {
+        AllowThreads(2 + ThreadsOfGrpc::Most() + 4);
+        Start({.threads = 1, .read_threads = 8, .limits = kSlow});
+        ReadAll(1);
+        ReadAll(1);
+        _exit(GrpcGetsItsThreads() ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST_F(ReadersTest, ASessionEndsWhileTheyRead) {
