@@ -21,7 +21,7 @@
 #include "client/servers/server_list.h"
 #include "records/base/json_text.h"
 #include "records/base/print_escaped.h"
-#include "records/base/start_thread.h"
+#include "records/base/process_limits.h"
 #include "records/base/status.h"
 #include "records/base/timeout.h"
 
@@ -152,7 +152,7 @@ absl::Status Top(const TopFlags& flags) {
   absl::StatusOr<absl::Duration> interval = ParseTimeout(flags.interval);
   if (!interval.ok()) return UsageError(absl::StrCat("--interval: ", interval.status().message()));
   if (*interval > absl::Hours(24)) return UsageError("--interval: at most 24h");
-  PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
+  PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc());
   PENSTOCK_ASSIGN_OR_RETURN(const NetworkOptions network, CheckedNetwork(flags.network));
   PENSTOCK_ASSIGN_OR_RETURN(const auto servers, KnownServers::Follow(flags.servers));
   PENSTOCK_RETURN_IF_ERROR(servers->WaitForFirst(kFindTimeout).status());

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "grpcpp/grpcpp.h"
+#include "records/base/process_limits.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "records/wire/limits.h"
@@ -115,7 +116,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
                                                       std::unique_ptr<SessionSource> sessions) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
-  PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
+  PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc());
   absl::StatusOr<Root> root = Root::Open(options.data_root);
   if (!root.ok()) return Annotate(root.status(), "--data-root");
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ConnectionGuard> guard,

@@ -7,14 +7,14 @@
 #include "client/transport/bundle/bundle_transport.h"
 #include "client/transport/grpc/grpc_transport.h"
 #include "client/transport/grpc/manifest_call.h"
-#include "records/base/start_thread.h"
+#include "records/base/process_limits.h"
 #include "records/base/status.h"
 
 namespace penstock {
 
 absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::string& address,
                                                                 const NetworkOptions& network) {
-  PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
+  PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc());
   PENSTOCK_RETURN_IF_ERROR(CheckNetworkOptions(address, network));
   if (network.connections > NetworkOptions::kMaxConnections) {
     return absl::InvalidArgumentError(absl::StrCat(network.connections,
@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeNetworkTransport(const std::strin
 absl::StatusOr<std::string> AskForManifest(const std::string& address,
                                            const NetworkOptions& network, const std::string& path,
                                            const ManifestLimits& limits) {
-  PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
+  PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc());
   return CallForManifest(address, network, path, limits);
 }
 

@@ -10,6 +10,7 @@
 #include "client/loader/transports.h"
 #include "client/servers/server_list.h"
 #include "client/servers/server_source.h"
+#include "records/base/process_limits.h"
 #include "records/base/status.h"
 #include "records/dataset/open_dataset.h"
 
@@ -47,6 +48,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> FetchManifest(absl::string_view 
                                                               const LoaderOptions& options,
                                                               std::function<absl::Status()> check) {
   PENSTOCK_RETURN_IF_ERROR(CheckServedManifest(name, options.servers));
+  PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc());
   const std::string path = PathOf(name);
   ManifestFetchOptions fetch_options;
   fetch_options.ask = [&](const std::string& address, absl::Duration patience) {

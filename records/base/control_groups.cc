@@ -50,7 +50,7 @@ void AddGroup(std::vector<std::string>& folders, const std::string& root, const 
     return;
   }
   for (absl::string_view controller : absl::StrSplit(fields[1], ',')) {
-    if (controller != "cpu" && controller != "memory") continue;
+    if (controller != "cpu" && controller != "memory" && controller != "pids") continue;
     AddAlong(folders, absl::StrCat(root, "/", controller), fields[2]);
     AddAlong(folders, absl::StrCat(root, "/", fields[1]), fields[2]);
   }

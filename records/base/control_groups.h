@@ -9,10 +9,10 @@
 
 namespace penstock {
 
-// Folders of the group and of every group around it, up to the mount `root`, for the CPU and
-// memory controllers; some may not exist. `self` is the file /proc/self/cgroup. In a container the
-// group's own path may lie outside of what is mounted; the mount's top is then the container's
-// group.
+// Folders of the group and of every group around it, up to the mount `root`, for the CPU,
+// memory and pids controllers; some may not exist. `self` is the file /proc/self/cgroup. In a
+// container the group's own path may lie outside of what is mounted; the mount's top is then the
+// container's group.
 std::vector<std::string> ControlGroupFolders(const std::string& root, const std::string& self);
 
 // The number that is a file's first line. "max", and what is no number, limit nothing.

@@ -37,7 +37,9 @@ void EndWith3(std::function<void(const std::string&)> say) {
 
 TEST(LastThreadTest, SaysWhatTheProcessDoesAndEndsIt) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto say = [](const std::string& doing) { std::fprintf(stderr, "hangs: %s", doing.c_str()); };
+  const auto say = [](const std::string& doing) {
+    std::fprintf(stderr, "hangs: %s", doing.c_str());
+  };
   EXPECT_EXIT(EndWith3(say), testing::ExitedWithCode(3), "^hangs: the second thing$");
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "records/base/control_groups.h"
+#include "records/base/process_limits.h"
 
 namespace penstock {
 namespace {
@@ -34,8 +35,9 @@ uint32_t AffinityCores() {
 }
 
 uint64_t PhysicalMemory() {
-  return static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  return std::min(static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<uint64_t>(::sysconf(_SC_PAGE_SIZE)),
+                  AddressSpaceLimit().value_or(kUnlimited));
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ struct MachineLimitsSource {
   uint64_t physical_memory = 0;
 };
 
-// The least of affinity, installed memory and the limits of the process's control group and all
-// groups around it, version 1 or 2. What cannot be read limits nothing.
+// The least of affinity, installed memory, the limit of addresses and the limits of the process's
+// control group and all groups around it, version 1 or 2. What cannot be read limits nothing.
 MachineLimits ReadMachineLimits(const MachineLimitsSource& source = {});
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/base/machine_limits.h"
+#include "records/base/process_limits.h"
 #include "records/base/process_stats.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
@@ -35,6 +36,7 @@ std::shared_ptr<PageMemory> MakeMemory([[maybe_unused]] const EngineOptions& opt
 #if defined(PENSTOCK_ENGINE_ORDINARY_MEMORY)
   return std::make_shared<PageMemory>(0, 0);
 #else
+  if (AddressSpaceLimit().has_value()) return std::make_shared<PageMemory>(0, 0);
   constexpr uint64_t kMost = uint64_t{1} << 44;  // A process has 2^47 bytes of addresses.
   const uint64_t in_use = std::min(options.memory_budget, kMost) + options.limits.engine_part_bytes;
   return std::make_shared<PageMemory>(4 * in_use, options.memory_budget / 64);

@@ -1,7 +1,7 @@
 #include "trainer/comm/rank_group.h"
 
 #include "absl/strings/str_cat.h"
-#include "records/base/start_thread.h"
+#include "records/base/process_limits.h"
 #include "records/base/status.h"
 
 namespace penstock {
@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<RankGroup>> RankGroup::Join(const RankInfo& info,
     group->communicator_ = std::make_unique<SingleCommunicator>();
     return group;
   }
-  PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
+  PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc());
   if (info.rank == 0) {
     PENSTOCK_ASSIGN_OR_RETURN(group->server_, StoreServer::Start(info));
     group->info_.rendezvous = group->server_->address();

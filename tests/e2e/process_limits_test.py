@@ -1,0 +1,93 @@
+"""Limits of address space and of descriptors that are too low: the programs say so at the start."""
+
+import resource
+import unittest
+
+from processes import ProcessTestCase, run
+from servers import TIMEOUT_S, die_with_parent, wait_until
+
+MIB = 1 << 20
+
+
+def limit(kind, value):
+    """For preexec_fn."""
+    def set_limit():
+        die_with_parent()
+        resource.setrlimit(kind, (value, value))
+    return set_limit
+
+
+class AddressSpaceTest(ProcessTestCase):
+    """A server with too few addresses says so; with enough it serves clients."""
+
+    def serve(self, mebibytes, *args):
+        server = self.make_server(*args, prefix=["prlimit", f"--as={mebibytes * MIB}"])
+        server.start()
+        wait_until(lambda: server.poll() is not None or server.address_file.exists(),
+                   "a server to serve, or to end")
+        return server
+
+    def check_works_or_says_why(self, mebibytes, *args):
+        server = self.serve(mebibytes, *args)
+        if server.poll() is not None:
+            self.assertEqual(server.returncode, 1, server.log())
+            self.assertIn("of addresses and needs ", server.log())
+            self.assertIn("raise the limit (ulimit -v), or give a smaller --memory-budget",
+                          server.log())
+            return False
+        server.wait_serving()
+        expected = self.stream("local:")["digest"]
+        clients = [self.spawn("penstock", *self.stream_args(server.address)) for _ in range(4)]
+        for client in clients:
+            output, errors = client.communicate(timeout=TIMEOUT_S)
+            self.assertEqual(client.returncode, 0, f"{errors}\n{server.log()}")
+            self.assertIn(expected, output)
+        server.drain()
+        self.assertEqual(server.wait(TIMEOUT_S), 0, server.log())
+        return True
+
+    def test_a_server_works_or_says_why_it_cannot(self):
+        for mebibytes in (150, 300, 500, 700, 900, 1200, 2000):
+            with self.subTest(mebibytes=mebibytes):
+                self.check_works_or_says_why(mebibytes)
+
+    def test_the_cure_is_one(self):
+        few = ("--threads", 2, "--read-threads", 32, "--memory-budget", "1GiB")
+        self.assertFalse(self.check_works_or_says_why(1000, *few))
+        cured = ("--threads", 2, "--read-threads", 0, "--memory-budget", "64MiB")
+        self.assertTrue(self.check_works_or_says_why(1000, *cured))
+
+
+class DescriptorsTest(ProcessTestCase):
+    """Who uses gRPC says at the start that descriptors are too few."""
+
+    def check(self, program, *args):
+        result = run(program, *args, preexec_fn=limit(resource.RLIMIT_NOFILE, 8))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertRegex(result.stderr, r"this process may have 8 descriptors and needs \d+ at "
+                         r"least, for \d are open: raise the limit of descriptors \(ulimit -n;")
+        self.assertNotIn("still waiting", result.stderr)
+
+    def test_a_server(self):
+        self.check("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0")
+
+    def test_a_stream(self):
+        self.check("penstock", *self.stream_args(self.reserve_address()))
+
+    def test_a_manifest_of_a_server(self):
+        self.check("penstock", "stream", "server:manifest.pb", "--servers", self.reserve_address(),
+                   "--server-timeout", "1s")
+
+    def test_a_look_at_servers(self):
+        self.check("penstock", "top", "--servers", self.reserve_address(), "--once")
+
+    def test_a_benchmark(self):
+        self.check("penstock", "bench", self.manifest, "--servers", self.reserve_address())
+
+    def test_a_training(self):
+        self.check("penstock-train", "--manifest", self.manifest, "--servers",
+                   self.reserve_address(), "--steps", 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
