@@ -38,7 +38,7 @@ TEST_F(FloodMeterTest, MessagesAccountForWhatCameBeforeThem) {
 
 TEST_F(FloodMeterTest, AQuietConnectionSavesNothingUp) {
   Pass(1e6, {.earned_bytes = uint64_t{1} << 30, .sent_bytes = uint64_t{1} << 40});
-  Pass(0, {.received_bytes = 60'000});
+  Pass(0, {.received_bytes = limits_.stranger_bytes + 1});
   EXPECT_TRUE(meter_.HasTooManyBytes(Standing::kStranger));
 }
 

@@ -12,10 +12,11 @@ namespace penstock {
 
 struct GuardLimits {
   // Bytes of one connection that nothing accounts for: before a call was let in (a TLS handshake
-  // with certificates, and headers with a token), once one was (a Hello may be on its way), and
-  // after a Hello (the largest message may be).
-  uint64_t stranger_bytes = uint64_t{32} << 10;
-  uint64_t invited_bytes = (uint64_t{32} << 10) + wire::kMaxHelloBytes;
+  // with certificates, headers with a token, and the 64 KiB of messages that HTTP/2 allows before
+  // the server has said a word), once one was (a Hello may be on its way), and after a Hello (the
+  // largest message may be).
+  uint64_t stranger_bytes = uint64_t{96} << 10;
+  uint64_t invited_bytes = (uint64_t{96} << 10) + wire::kMaxHelloBytes;
   // gRPC refuses a message that is too large once it has it, and says so.
   uint64_t client_bytes = 2 * wire::kMaxClientMessageBytes;
   // A connection may send these for nothing: PING, SETTINGS, and WINDOW_UPDATE, of which there are
