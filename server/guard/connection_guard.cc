@@ -356,8 +356,10 @@ void ConnectionGuard::GiveMemoryBack() {
   {
     MutexLock lock(&mutex_);
     const Clock::time_point now = Clock::now();
-    // A last time once all that was cut off is freed.
+    // Not while the flood lasts: it can take 100 ms, and the guard sees nothing meanwhile. A last
+    // time once all that was cut off is freed.
     if (trimmed_ >= trim_until_ || now < trimmed_ + kTrim) return;
+    if (now < trim_until_ - kTrimAfterCut + kTrim) return;
     trimmed_ = now;
   }
 #if defined(__GLIBC__)

@@ -32,14 +32,14 @@ struct GuardLimits {
   uint64_t memory_growth = uint64_t{8} << 20;
   uint64_t memory_of_connection = uint64_t{192} << 10;
   // Connections without an answered call that gRPC has at a time. Others wait unread.
-  size_t strangers = 12;
-  size_t strangers_of_host = 6;
+  size_t strangers = 4;
+  size_t strangers_of_host = 3;
   size_t waiting = 256;
   // A stranger gives its place to one that waits after this time.
   std::chrono::milliseconds patience{1000};
   // For so long after a cut its host has one stranger at a time, and one each `spacing`.
   std::chrono::milliseconds penalty{10'000};
-  std::chrono::milliseconds spacing{50};
+  std::chrono::milliseconds spacing{150};
 };
 
 }  // namespace penstock
