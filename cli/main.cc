@@ -10,12 +10,14 @@
 #include "cli/launch_line.h"
 #include "penstock_version.h"
 #include "records/base/keep_freed_memory.h"
+#include "records/base/process_limits.h"
 #include "records/base/standard_streams.h"
 #include "records/tls/keep_openssl.h"
 
 int main(int argc, char** argv) {
   penstock::HoldStandardStreams();
   penstock::KeepFreedMemory();
+  penstock::UseOneArenaUnderAnAddressLimit();
   penstock::KeepOpensslUntilTheEnd();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -69,6 +69,13 @@ absl::Status CheckHealthListen(const ServerOptions& options, const ListenAddress
                    ": give them two; --listen answers health, too"));
 }
 
+// Of the data root, a shard, --address-file and the metrics port; and of each other port: sockets
+// of two addresses, an eventfd and a spare.
+uint64_t OwnDescriptors(const ServerOptions& options) {
+  const uint64_t ports = 1 + !options.health_listen.empty() + !options.shm_socket.empty();
+  return 6 + 4 * ports;
+}
+
 absl::Status CheckThreads(const char* flag, uint32_t threads) {
   if (threads <= EngineOptions::kMaxThreads) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -116,7 +123,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options,
                                                       std::unique_ptr<SessionSource> sessions) {
   PENSTOCK_RETURN_IF_ERROR(options.Validate());
-  PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc());
+  PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc(OwnDescriptors(options)));
   absl::StatusOr<Root> root = Root::Open(options.data_root);
   if (!root.ok()) return Annotate(root.status(), "--data-root");
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ConnectionGuard> guard,

@@ -11,6 +11,7 @@
 #include "penstock_version.h"
 #include "records/base/keep_freed_memory.h"
 #include "records/base/print_escaped.h"
+#include "records/base/process_limits.h"
 #include "records/base/standard_streams.h"
 #include "records/tls/keep_openssl.h"
 #include "trainer/app/devices_command.h"
@@ -108,6 +109,7 @@ int Command(int argc, char** argv, const char* name, const char* about,
 int main(int argc, char** argv) {
   penstock::HoldStandardStreams();
   penstock::KeepFreedMemory();
+  penstock::UseOneArenaUnderAnAddressLimit();
   penstock::KeepOpensslUntilTheEnd();
   // A full disk under a file size limit must be an error of write(), not a signal.
   std::signal(SIGXFSZ, SIG_IGN);

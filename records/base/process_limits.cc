@@ -25,6 +25,9 @@ namespace {
 // are enough for both, and for their first connections.
 constexpr uint64_t kDescriptorsOfGrpc = 9;
 
+// What gRPC and malloc keep in a client, as docs/operations.md has it.
+constexpr uint64_t kBuffersOfGrpc = uint64_t{128} << 20;
+
 uint64_t MappedBytes() {
   std::ifstream file("/proc/self/statm");
   uint64_t pages = 0;
@@ -41,14 +44,13 @@ uint64_t StackBytes() {
   return bytes;
 }
 
-absl::Status CheckDescriptors() {
+absl::Status CheckDescriptors(uint64_t more) {
   const uint64_t limit = DescriptorLimit();
   const uint64_t open = ReadProcessStats().open_files;
-  if (open + kDescriptorsOfGrpc <= limit) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("this process may have ", limit, " descriptors and needs ",
-                   open + kDescriptorsOfGrpc, " at least, for ", open,
-                   " are open: raise the limit of descriptors (ulimit -n; systemd's LimitNOFILE)"));
+  if (open + more <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "this process may have ", limit, " descriptors and needs ", open + more, " at least, for ",
+      open, " are open: raise the limit of descriptors (ulimit -n; systemd's LimitNOFILE)"));
 }
 
 }  // namespace
@@ -78,11 +80,16 @@ absl::Status CheckAddressSpace(const AddressNeeds& needs, absl::string_view cure
       " of memory: raise the limit (ulimit -v), or ", cure));
 }
 
-absl::Status CheckLimitsForGrpc() {
-  static std::atomic<bool> has_descriptors{false};
-  if (!has_descriptors) PENSTOCK_RETURN_IF_ERROR(CheckDescriptors());
-  has_descriptors = true;
-  return CheckThreadsOfGrpc();
+absl::Status CheckLimitsForGrpc(uint64_t other_descriptors) {
+  static std::atomic<bool> has_them{false};
+  if (has_them) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(CheckDescriptors(kDescriptorsOfGrpc + other_descriptors));
+  PENSTOCK_RETURN_IF_ERROR(
+      CheckAddressSpace({.threads = ThreadsOfGrpc::Most(), .bytes = kBuffersOfGrpc},
+                        "give smaller stacks (ulimit -s)"));
+  PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
+  has_them = true;
+  return absl::OkStatus();
 }
 
 }  // namespace penstock

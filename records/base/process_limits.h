@@ -28,10 +28,11 @@ struct AddressNeeds {
 // "raise it, or".
 absl::Status CheckAddressSpace(const AddressNeeds& needs, absl::string_view cure);
 
-// To be called before gRPC is first used: where it gets no descriptors it ends the process, and
-// where it gets no threads it hangs. OK: it could have them now, and has them from then on.
-// kResourceExhausted: the limit, what is needed and what to raise.
-absl::Status CheckLimitsForGrpc();
+// To be called before gRPC is first used: without descriptors it ends the process, without threads
+// or addresses it hangs. OK: there is enough now, and gRPC has it from then on. kResourceExhausted:
+// the limit, what is needed and what to raise. `other_descriptors` are those that the caller opens
+// beside gRPC's before it serves or reads.
+absl::Status CheckLimitsForGrpc(uint64_t other_descriptors = 0);
 
 }  // namespace penstock
 

@@ -1,5 +1,6 @@
 """Limits of address space and of descriptors that are too low: the programs say so at the start."""
 
+import os
 import resource
 import unittest
 
@@ -58,6 +59,34 @@ class AddressSpaceTest(ProcessTestCase):
         self.assertTrue(self.check_works_or_says_why(1000, *cured))
 
 
+class AddressSpaceOfClientsTest(ProcessTestCase):
+    """A client with too few addresses says so; with enough it reads."""
+
+    def test_a_client_works_or_says_why_it_cannot(self):
+        args = self.stream_args(self.start_server().address)
+        expected = self.stream("local:")["digest"]
+        codes = []
+        for mebibytes in (100, 150, 200, 250, 300, 400, 600, 1000):
+            result = run("penstock", *args,
+                         preexec_fn=limit(resource.RLIMIT_AS, mebibytes * MIB))
+            codes.append(result.returncode)
+            if result.returncode == 0:
+                self.assertIn(expected, result.stdout)
+            else:
+                self.assertEqual(result.returncode, 1, (mebibytes, result.stderr))
+                self.assertIn("of addresses and needs ", result.stderr)
+        self.assertEqual(codes, sorted(codes, reverse=True))
+
+    def test_a_training_says_why_it_cannot(self):
+        address = self.start_server().address
+        # Threads of OpenBLAS would try to get 128 MiB each, for ever.
+        result = run("penstock-train", "--manifest", self.manifest, "--servers", address,
+                     "--steps", 1, preexec_fn=limit(resource.RLIMIT_AS, 250 * MIB),
+                     env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("of addresses and needs ", result.stderr)
+
+
 class DescriptorsTest(ProcessTestCase):
     """Who uses gRPC says at the start that descriptors are too few."""
 
@@ -70,6 +99,22 @@ class DescriptorsTest(ProcessTestCase):
 
     def test_a_server(self):
         self.check("penstock-server", "--data-root", self.data, "--listen", "127.0.0.1:0")
+
+    def test_a_server_works_or_says_why_it_cannot(self):
+        for most in range(8, 40):
+            server = self.make_server("--health-listen", "127.0.0.1:0", "--shm-socket",
+                                      self.folder / "shm.sock",
+                                      prefix=["prlimit", f"--nofile={most}"])
+            server.start()
+            wait_until(lambda: server.poll() is not None or server.address_file.exists(),
+                       "a server to serve, or to end")
+            if server.poll() is None:
+                break
+            self.assertEqual(server.returncode, 1, server.log())
+            self.assertIn(f"this process may have {most} descriptors and needs ", server.log())
+        server.wait_serving()
+        server.drain()
+        self.assertEqual(server.wait(TIMEOUT_S), 0, server.log())
 
     def test_a_stream(self):
         self.check("penstock", *self.stream_args(self.reserve_address()))
