@@ -1,4 +1,4 @@
-// What an HTTP server with one page, /metrics, says to a request.
+// The answer of an HTTP server with one page, /metrics, to a request.
 #ifndef PENSTOCK_METRICS_HTTP_ANSWER_H_
 #define PENSTOCK_METRICS_HTTP_ANSWER_H_
 

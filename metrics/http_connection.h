@@ -32,7 +32,7 @@ class HttpConnection {
   int socket() const { return socket_.get(); }
   // False: it is over.
   bool is_open() const { return socket_.valid(); }
-  // What poll() is to wait for.
+  // The events for poll() to wait for.
   short events() const;
   // When it is closed as it is.
   Clock::time_point until() const { return until_; }

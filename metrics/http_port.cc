@@ -1,7 +1,6 @@
 #include "metrics/http_port.h"
 
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
+#include "records/io/local_port.h"
 
 namespace penstock {
 namespace {
@@ -70,15 +70,6 @@ std::string HostOf(const sockaddr_storage& peer, socklen_t size) {
   return host;
 }
 
-uint16_t PortOf(int listener) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Listen(const std::string& host,
@@ -95,7 +86,7 @@ absl::StatusOr<std::unique_ptr<HttpPort>> HttpPort::Listen(const std::string& ho
 HttpPort::HttpPort(UniqueFd listener, HttpConnection::Answer answer)
     : listener_(std::move(listener)),
       wake_(eventfd(0, EFD_CLOEXEC)),
-      port_(PortOf(listener_.get())),
+      port_(LocalPort(listener_.get())),
       answer_(std::move(answer)) {}
 
 HttpPort::~HttpPort() {

@@ -87,9 +87,7 @@ void Gate::Pass::RemoveDefinition(uint64_t bytes) {
 }
 
 std::shared_ptr<ConnectionAccount> Gate::Begin(const grpc::CallbackServerContext& context) const {
-  std::shared_ptr<ConnectionAccount> account = guard_.AccountOf(context.peer());
-  account->OnCall();
-  return account;
+  return guard_.BeginCall(context.peer());
 }
 
 absl::StatusOr<Gate::Pass> Gate::Admit(const grpc::CallbackServerContext& context, CallKind kind,

@@ -98,8 +98,7 @@ void HealthService::SetServing(bool serving) {
 grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context,
                                                const HealthCheckRequest* request,
                                                HealthCheckResponse* response) {
-  std::shared_ptr<ConnectionAccount> account = guard_.AccountOf(context->peer());
-  account->OnCall();
+  std::shared_ptr<ConnectionAccount> account = guard_.BeginCall(context->peer());
   account->Rise(Standing::kKnown);
   const bool is_known = IsServer(request->service()) || request->service() == kLiveness;
   if (is_known) {
@@ -113,8 +112,7 @@ grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* cont
 grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(
     grpc::CallbackServerContext* context, const HealthCheckRequest* request) {
   using Refusing = AnsweringReactor<grpc::ServerWriteReactor<HealthCheckResponse>>;
-  std::shared_ptr<ConnectionAccount> account = guard_.AccountOf(context->peer());
-  account->OnCall();
+  std::shared_ptr<ConnectionAccount> account = guard_.BeginCall(context->peer());
   // gRPC keeps the request for as long as the call lasts.
   if (request->service().size() > kMaxServiceName) {
     return new Refusing(account, absl::InvalidArgumentError("that is no name of a service"));

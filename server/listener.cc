@@ -16,6 +16,7 @@
 #include "records/base/process_stats.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
+#include "records/io/local_port.h"
 #include "server/failed_handshakes.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
@@ -68,15 +69,6 @@ bool IsRepeated(const addrinfo* found, const addrinfo* entry) {
     }
   }
   return false;
-}
-
-uint16_t PortOf(int socket) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
 }  // namespace
@@ -136,7 +128,7 @@ int Listener::Add(const addrinfo& entry) {
       listen(fd.get(), SOMAXCONN) != 0) {
     return errno;
   }
-  port_ = PortOf(fd.get());
+  port_ = LocalPort(fd.get());
   sockets_.push_back(std::move(fd));
   return 0;
 }

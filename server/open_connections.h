@@ -2,11 +2,10 @@
 #ifndef PENSTOCK_SERVER_OPEN_CONNECTIONS_H_
 #define PENSTOCK_SERVER_OPEN_CONNECTIONS_H_
 
-#include <sys/stat.h>
-#include <sys/types.h>
-
 #include <cstddef>
 #include <vector>
+
+#include "server/guard/watched_socket.h"
 
 namespace penstock {
 
@@ -14,28 +13,16 @@ namespace penstock {
 class OpenConnections {
  public:
   // REQUIRES: a socket that this thread still owns.
-  void Add(int socket) { entries_.push_back({socket, InodeOf(socket)}); }
+  void Add(int socket) { sockets_.emplace_back(socket); }
 
   // Asks the kernel for each.
   size_t Count() {
-    std::erase_if(entries_, [](const Entry& entry) { return InodeOf(entry.fd) != entry.inode; });
-    return entries_.size();
+    std::erase_if(sockets_, [](const WatchedSocket& socket) { return !socket.IsOpen(); });
+    return sockets_.size();
   }
 
  private:
-  // A number that was closed may be another file's by now, which has another inode.
-  struct Entry {
-    int fd;
-    ino_t inode;
-  };
-
-  // 0: it is not open, or no socket.
-  static ino_t InodeOf(int fd) {
-    struct stat info;
-    return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
-  }
-
-  std::vector<Entry> entries_;
+  std::vector<WatchedSocket> sockets_;
 };
 
 }  // namespace penstock

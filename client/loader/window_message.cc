@@ -57,7 +57,7 @@ std::optional<ChunkInfo> ChunkOf(const Manifest& manifest, const ShardPaths& sha
   return std::nullopt;
 }
 
-// Null: there is none.
+// Null if there is none.
 const ShardInfo* FirstAbsolute(const Manifest& manifest) {
   const auto shards = manifest.shards();
   const auto found = std::find_if(shards.begin(), shards.end(),

@@ -40,7 +40,7 @@ constexpr microseconds kLongestPause{50'000};
 constexpr int kPausesPerLook = 32;
 constexpr milliseconds kSweep{500};
 constexpr milliseconds kPatienceWithMemory{2};
-// What was cut off is freed within this time, mostly.
+// Between two cuts for memory: some of what the first one ended is freed by then.
 constexpr milliseconds kGrace{5};
 constexpr double kCalmBlame = 16 << 10;
 constexpr milliseconds kTrim{1'000};
@@ -257,21 +257,21 @@ void ConnectionGuard::JudgeMemory(Clock::time_point now) {
   if (allocated > calm_memory_ + limits_.memory_growth + added * limits_.memory_of_connection &&
       now >= spared_until_) {
     spared_until_ = now + kGrace;
-    CutWorst(blame_);
+    CutWorst();
   }
 }
 
 // Of those to blame the worst, until half of the blame is gone.
-void ConnectionGuard::CutWorst(double blame) {
+void ConnectionGuard::CutWorst() {
   std::vector<std::pair<double, Connection*>> worst;
   for (auto& [id, connection] : connections_) {
     const double own = connection.cut ? 0 : connection.meter.Blame(connection.standing);
     if (own > 0) worst.emplace_back(own, &connection);
   }
   std::sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) { return a > b; });
-  double left = blame;
+  double left = blame_;
   for (const auto& [own, connection] : worst) {
-    if (left <= blame / 2) return;
+    if (left <= blame_ / 2) return;
     left -= own;
     Cut(*connection, "the server's memory grows while it sends what no call accounts for");
   }

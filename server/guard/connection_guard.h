@@ -57,9 +57,12 @@ class ConnectionGuard {
   // No call of a HandOver can follow. What waits is closed, as is what enters from now on.
   void Close();
 
-  // Of the connection that a call came by. Never null.
-  std::shared_ptr<ConnectionAccount> AccountOf(absl::string_view grpc_peer) const {
-    return accounts_.Find(grpc_peer);
+  // A call has begun: counts it, and gives the account of the connection that it came by. Never
+  // null.
+  std::shared_ptr<ConnectionAccount> BeginCall(absl::string_view grpc_peer) const {
+    std::shared_ptr<ConnectionAccount> account = accounts_.Find(grpc_peer);
+    account->OnCall();
+    return account;
   }
   GuardStats stats() const;
 
@@ -91,7 +94,7 @@ class ConnectionGuard {
   void Look(Connection& connection, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Measure(Connection& connection, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JudgeMemory(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void CutWorst(double blame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CutWorst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Cut(Connection& connection, absl::string_view cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Rise(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -65,7 +65,8 @@ class ConnectionGuardTest : public ::testing::Test {
     });
     return std::move(ends.client);
   }
-  std::shared_ptr<ConnectionAccount> Account() { return guard_->AccountOf(peer_); }
+  // Begins a call.
+  std::shared_ptr<ConnectionAccount> Account() { return guard_->BeginCall(peer_); }
 
   size_t num_taken() {
     MutexLock lock(&mutex_);
@@ -144,7 +145,7 @@ TEST_F(ConnectionGuardTest, OneWhoseMessagesAreUnderstoodStays) {
 TEST_F(ConnectionGuardTest, CallsThatAreNotAnsweredAreLimited) {
   Start({.calls = 10, .calls_per_second = 0});
   const UniqueFd client = Enter();
-  for (int i = 0; i < 11; ++i) Account()->OnCall();
+  for (int i = 0; i < 11; ++i) Account();
   EXPECT_TRUE(Say(client, 1));
   AwaitReset(client);
 }

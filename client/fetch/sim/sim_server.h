@@ -137,7 +137,7 @@ class SimServer {
   bool RefusesFetch(const SessionPtr& session, const FetchRequest& fetch,
                     const OpenedWindow& window);
   bool IsEmpty(const OpenedWindow& window) const;
-  // What is wrong with the window's records or its spare's, without its subject.
+  // The damage in the window's records or its spare's; the error names no request or window yet.
   std::optional<StreamError> FindDamage(const OpenedWindow& window) const;
   void Die();
   bool Allows(const Session& session, const OpenedWindow& window, const FetchRequest& fetch);

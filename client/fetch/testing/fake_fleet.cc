@@ -297,7 +297,7 @@ bool FakeFleet::RefuseForDamage(StreamId stream, const FetchRequest& fetch,
   return true;
 }
 
-// Without its subject.
+// The error does not say yet which request or window it is about.
 std::optional<StreamError> FakeFleet::FindDamage(FakeServer& server,
                                                  const FakeServer::Window& window) {
   StreamError error;

@@ -88,7 +88,7 @@ class FakeFleet final : public SchedulerActions {
   void BreakAt(absl::Duration when, uint32_t server, absl::Status status);
 
   const absl::Status& failure() const { return failure_; }
-  // What stood for each window that is empty, over all servers and answers.
+  // The chunks that stood for each empty window, over all servers and answers.
   const std::map<WindowId, std::set<uint32_t>>& spares_used() const { return spares_used_; }
   uint64_t delivered() const { return delivered_; }
   absl::Duration elapsed() const { return now_ - absl::UnixEpoch(); }
