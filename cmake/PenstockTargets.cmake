@@ -103,8 +103,9 @@ set(PENSTOCK_SHOW_BRANCHES
   -fsanitize-coverage=edge,indirect-calls,inline-8bit-counters,pc-table,trace-cmp)
 function(penstock_show_branches library)
   get_target_property(target ${library} ALIASED_TARGET)
+  get_target_property(type ${target} TYPE)
   get_target_property(shown ${target} PENSTOCK_SHOWS_BRANCHES)
-  if(shown)
+  if(shown OR type STREQUAL "INTERFACE_LIBRARY")  # The latter has nothing to compile.
     return()
   endif()
   set_target_properties(${target} PROPERTIES PENSTOCK_SHOWS_BRANCHES ON)
