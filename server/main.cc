@@ -1,8 +1,13 @@
 // penstock-server: decodes records beneath a folder for trainers that ask for them.
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdio>
+#include <memory>
 #include <optional>
 
 #include "CLI/CLI.hpp"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -176,22 +181,32 @@ std::string DescribeOptions(const CLI::App& app) {
 
 // SIGUSR1 is not for servers: Slurm sends it to all steps of a job, and trainers go on until they
 // have saved. A supervisor that says SIGTERM twice does not end it at once, a person does.
-absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(Server& server, LastThread& last,
+void StopServer(Server& server, LastThread& last, absl::Duration grace, StopSignals& stop,
+                int signal) {
+  const StopSignals::Meaning meaning = stop.Receive(signal);
+  if (meaning == StopSignals::Meaning::kStopAtOnce && signal == SIGINT) {
+    last.EndWithin(kEndTime);
+    spdlog::warn("ending at once signal={}", sigabbrev_np(signal));
+    server.Stop();
+  }
+  if (meaning != StopSignals::Meaning::kStop) return;
+  last.EndWithin(grace + kEndTime);
+  spdlog::info("draining signal={} grace={} streams={}", sigabbrev_np(signal),
+               absl::FormatDuration(grace), server.num_streams());
+  server.Drain(grace);
+}
+
+// `server` is null until it has started. A start that hangs, on storage for one, can be ended too:
+// nobody is served yet.
+absl::StatusOr<std::unique_ptr<SignalThread>> HandleSignals(const std::atomic<Server*>& server,
+                                                            LastThread& last,
                                                             absl::Duration grace) {
   return SignalThread::Start(
       [&server, &last, grace, stop = std::make_shared<StopSignals>()](int signal) {
         if (signal == SIGUSR1) return;
-        const StopSignals::Meaning meaning = stop->Receive(signal);
-        if (meaning == StopSignals::Meaning::kStopAtOnce && signal == SIGINT) {
-          last.EndWithin(kEndTime);
-          spdlog::warn("ending at once signal={}", sigabbrev_np(signal));
-          server.Stop();
-        }
-        if (meaning != StopSignals::Meaning::kStop) return;
-        last.EndWithin(grace + kEndTime);
-        spdlog::info("draining signal={} grace={} streams={}", sigabbrev_np(signal),
-                     absl::FormatDuration(grace), server.num_streams());
-        server.Drain(grace);
+        if (Server* started = server) return StopServer(*started, last, grace, *stop, signal);
+        spdlog::warn("ended before it served signal={}", sigabbrev_np(signal));
+        _exit(128 + signal);
       });
 }
 
@@ -236,12 +251,13 @@ void WarnOfTooLargeABudget(uint64_t budget) {
 absl::Status Serve(const Flags& flags, const std::string& described, absl::Duration grace,
                    LastThread& last) {
   PENSTOCK_RETURN_IF_ERROR(CheckAddresses(flags.server));
-  absl::StatusOr<std::unique_ptr<Server>> started = Server::Start(flags.server);
-  PENSTOCK_RETURN_IF_ERROR(started.status());
-  Server& server = **started;
-  // Before anybody is told that it serves.
-  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<SignalThread> signals,
-                            HandleSignals(server, last, grace));
+  std::atomic<Server*> started{nullptr};
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<SignalThread> signals,
+                            HandleSignals(started, last, grace));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<Server> owned, Server::Start(flags.server));
+  const absl::Cleanup before_the_server = [&signals] { signals.reset(); };
+  Server& server = *owned;
+  started = owned.get();
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsEndpoint> metrics,
                             StartMetrics(flags.metrics, [&server](MetricFamilies& families) {
                               AddServerMetrics(server.stats(), families);

@@ -180,6 +180,20 @@ class EndTest(ProcessTestCase):
                       'doing="threads of gRPC and the engine end" limit=5s exit_code=3',
                       server.log())
 
+    def test_the_start_hangs(self):
+        server = self.make_server(prefix=["env", f"LD_PRELOAD={HANGING_GRPC}",
+                                          "PENSTOCK_TEST_HANG=start"])
+        server.start()
+        wait_until(lambda: self.blocks_sigterm(server.pid), "the server to handle signals")
+        server.drain()
+        self.assertEqual(server.wait(TIMEOUT_S), 128 + signal.SIGTERM, server.log())
+        self.assertIn("ended before it served signal=TERM", server.log())
+
+    def blocks_sigterm(self, pid):
+        with open(f"/proc/{pid}/status") as status:
+            blocked = next(line for line in status if line.startswith("SigBlk:"))
+        return int(blocked.split()[1], 16) >> (signal.SIGTERM - 1) & 1
+
     def test_nobody_reads_its_log(self):
         log, its_end = os.pipe()
         self.addCleanup(os.close, log)
