@@ -153,7 +153,10 @@ void ConnectionGuard::Run() {
     const int count = epoll_wait(epoll_.get(), events.data(), kEvents, TimeoutMs());
     const Clock::time_point begun = Clock::now();
     active.clear();
-    for (int i = 0; i < count; ++i) active.push_back(events[i].data.u64);
+    for (int i = 0; i < count; ++i) {
+      const uint64_t id = events[i].data.u64;  // A copy: the event is packed.
+      active.push_back(id);
+    }
     const bool flood = LookAtAll(active);
     GiveMemoryBack();
     const auto look = std::chrono::duration_cast<microseconds>(Clock::now() - begun);
