@@ -14,7 +14,7 @@ void LimitConnections(grpc::ServerBuilder& builder) {
   // Of TLS and of HTTP/2's first frames. Whoever then asks for nothing is let go after a minute.
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60'000);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8 << 10);
   // A client that vanished without a word is noticed within 20 s, and may ask the same of us.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);

@@ -53,7 +53,6 @@ Gate::Pass& Gate::Pass::operator=(Pass&& other) noexcept {
   std::swap(kind_, other.kind_);
   std::swap(host_, other.host_);
   std::swap(grant_, other.grant_);
-  std::swap(account_, other.account_);
   std::swap(definition_bytes_, other.definition_bytes_);
   return *this;
 }
@@ -86,13 +85,9 @@ void Gate::Pass::RemoveDefinition(uint64_t bytes) {
   definition_bytes_ -= bytes;
 }
 
-std::shared_ptr<ConnectionAccount> Gate::Begin(const grpc::CallbackServerContext& context) const {
-  return guard_.BeginCall(context.peer());
-}
-
 absl::StatusOr<Gate::Pass> Gate::Admit(const grpc::CallbackServerContext& context, CallKind kind,
-                                       std::shared_ptr<ConnectionAccount> account) {
-  absl::StatusOr<Pass> pass = TryAdmit(context, kind, std::move(account));
+                                       ConnectionAccount& account) {
+  absl::StatusOr<Pass> pass = TryAdmit(context, kind, account);
   if (pass.ok()) return pass;
   if (std::optional<uint64_t> left_out = log_.Allow(LogKindOf(pass.status()))) {
     spdlog::warn("call refused peer={} error={} left_out={}", context.peer(),
@@ -102,15 +97,15 @@ absl::StatusOr<Gate::Pass> Gate::Admit(const grpc::CallbackServerContext& contex
 }
 
 absl::StatusOr<Gate::Pass> Gate::TryAdmit(const grpc::CallbackServerContext& context, CallKind kind,
-                                          std::shared_ptr<ConnectionAccount> account) {
+                                          ConnectionAccount& account) {
   std::shared_ptr<const Grant> grant;
   if (tokens_ != nullptr) {
     PENSTOCK_ASSIGN_OR_RETURN(grant, tokens_->Check(AuthorizationOf(context)));
   }
-  account->Rise(Standing::kInvited);
+  account.Rise(Standing::kInvited);
   std::string host = HostOf(context.peer());
   PENSTOCK_RETURN_IF_ERROR(Count(kind, host));
-  return Pass(this, kind, std::move(host), std::move(grant), std::move(account));
+  return Pass(this, kind, std::move(host), std::move(grant));
 }
 
 absl::Status Gate::Count(CallKind kind, const std::string& host) {

@@ -14,7 +14,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "records/base/mutex.h"
 #include "server/burst_limiter.h"
-#include "server/guard/connection_guard.h"
+#include "server/guard/connection_account.h"
 #include "server/log_limiter.h"
 #include "server/service_limits.h"
 #include "server/tokens.h"
@@ -46,37 +46,28 @@ class Gate {
     std::optional<uint64_t> AllowFailureLog() const { return gate_->failures_.Allow(host_); }
     // What it was let in by; null: no tokens are asked for.
     const std::shared_ptr<const Grant>& grant() const { return grant_; }
-    // Of the connection that the call came by.
-    ConnectionAccount& account() const { return *account_; }
 
    private:
     friend class Gate;
-    Pass(Gate* gate, CallKind kind, std::string host, std::shared_ptr<const Grant> grant,
-         std::shared_ptr<ConnectionAccount> account)
-        : gate_(gate),
-          kind_(kind),
-          host_(std::move(host)),
-          grant_(std::move(grant)),
-          account_(std::move(account)) {}
+    Pass(Gate* gate, CallKind kind, std::string host, std::shared_ptr<const Grant> grant)
+        : gate_(gate), kind_(kind), host_(std::move(host)), grant_(std::move(grant)) {}
 
     Gate* gate_ = nullptr;
     CallKind kind_ = CallKind::kStream;
     std::string host_;
-    std::shared_ptr<const Grant> grant_;          // Null: no tokens are asked for.
-    std::shared_ptr<ConnectionAccount> account_;  // Shared with the guard.
+    std::shared_ptr<const Grant> grant_;  // Null: no tokens are asked for.
     uint64_t definition_bytes_ = 0;
   };
 
-  // `tokens` may be null: anyone may ask. `guard` outlives it.
-  Gate(std::unique_ptr<TokenFile> tokens, const ServiceLimits& limits, const ConnectionGuard& guard)
-      : limits_(limits), tokens_(std::move(tokens)), guard_(guard) {}
+  // `tokens` may be null: anyone may ask.
+  Gate(std::unique_ptr<TokenFile> tokens, const ServiceLimits& limits)
+      : limits_(limits), tokens_(std::move(tokens)) {}
 
-  // Counts a call, first of all, and says whose it is.
-  std::shared_ptr<ConnectionAccount> Begin(const grpc::CallbackServerContext& context) const;
-  // kUnauthenticated: no token, or none of ours. kResourceExhausted: a limit, with the numbers.
-  // Refusals are logged, at most one of a kind every 10 s.
+  // Lets a call in, and its connection rises. kUnauthenticated: no token, or none of ours.
+  // kResourceExhausted: a limit, with the numbers. Refusals are logged, at most one of a kind every
+  // 10 s.
   absl::StatusOr<Pass> Admit(const grpc::CallbackServerContext& context, CallKind kind,
-                             std::shared_ptr<ConnectionAccount> account);
+                             ConnectionAccount& account);
 
   // Of what is refused behind the gate: as LogLimiter::Allow().
   std::optional<uint64_t> AllowLog(absl::string_view kind) { return log_.Allow(kind); }
@@ -86,7 +77,7 @@ class Gate {
 
  private:
   absl::StatusOr<Pass> TryAdmit(const grpc::CallbackServerContext& context, CallKind kind,
-                                std::shared_ptr<ConnectionAccount> account);
+                                ConnectionAccount& account);
   absl::Status Count(CallKind kind, const std::string& host);
   // Of what is open, one count for each kind of call.
   struct Open {
@@ -97,7 +88,6 @@ class Gate {
 
   const ServiceLimits limits_;
   const std::unique_ptr<TokenFile> tokens_;
-  const ConnectionGuard& guard_;
   LogLimiter log_;
   BurstLimiter arrivals_{/*lines_of_host=*/64, /*lines=*/1024};
   BurstLimiter failures_{/*lines_of_host=*/200, /*lines=*/2000};

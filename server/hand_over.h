@@ -14,11 +14,11 @@ class ServerCredentials;
 
 namespace penstock {
 
-// To the server that `builder` will start, in the place of a port of its own, through `guard`. Both
-// outlive it. The server must have started before the first call.
+// To the server that `builder` will start, in the place of a port of its own, through the guard.
+// The server must have started before the first call.
 Listener::HandOver HandOverTo(grpc::ServerBuilder& builder,
                               const std::shared_ptr<grpc::ServerCredentials>& credentials,
-                              ConnectionGuard& guard);
+                              const GuardedPort& port);
 
 }  // namespace penstock
 

@@ -36,7 +36,9 @@ absl::StatusOr<std::unique_ptr<HealthPort>> HealthPort::Start(const std::string&
 }
 
 HealthPort::HealthPort(const ServiceLimits& limits, ConnectionGuard& guard)
-    : guard_(guard), health_(limits, guard) {}
+    : health_(limits), router_(GuardedPort(guard)) {
+  health_.AddCallsTo(router_);
+}
 
 absl::Status HealthPort::Listen(const std::string& listen) {
   PENSTOCK_ASSIGN_OR_RETURN(const ListenAddress parsed, ParseListenAddress(listen));
@@ -44,8 +46,9 @@ absl::Status HealthPort::Listen(const std::string& listen) {
   grpc::ServerBuilder builder;
   LimitConnections(builder);
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
-  Listener::HandOver hand_over = HandOverTo(builder, grpc::InsecureServerCredentials(), guard_);
-  builder.RegisterService(&health_);
+  Listener::HandOver hand_over =
+      HandOverTo(builder, grpc::InsecureServerCredentials(), router_.port());
+  builder.RegisterCallbackGenericService(&router_);
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return absl::InternalError("gRPC could not start a server");
   address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", listener_->port());

@@ -24,7 +24,7 @@ class Listener;
 class HealthPort {
  public:
   // Or an eighth of the descriptors, if that is less.
-  static constexpr uint64_t kMaxConnections = 256;
+  static constexpr uint64_t kMaxConnections = 1024;
 
   // HOST:PORT; port 0 takes a free one. `guard` outlives it. Errors as Server::Start().
   static absl::StatusOr<std::unique_ptr<HealthPort>> Start(const std::string& listen,
@@ -39,8 +39,8 @@ class HealthPort {
   HealthPort(const ServiceLimits& limits, ConnectionGuard& guard);
   absl::Status Listen(const std::string& listen);
 
-  ConnectionGuard& guard_;
   HealthService health_;
+  CallRouter router_;
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<Listener> listener_;
   std::string address_;

@@ -1,8 +1,11 @@
 #include "server/health_service.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "server/answering_reactor.h"
+#include "proto/health.pb.h"
+#include "server/request_reactor.h"
 
 namespace penstock {
 
@@ -25,26 +28,62 @@ HealthCheckResponse::ServingStatus ToStatus(bool serving) {
 
 }  // namespace
 
-// Writes one status at a time and skips those that changed meanwhile. gRPC owns it until OnDone().
-class HealthWatch final : public grpc::ServerWriteReactor<HealthCheckResponse> {
+class HealthCheck final : public RequestReactor {
  public:
-  HealthWatch(HealthService& service, HealthCheckResponse::ServingStatus status)
-      : service_(service) {
-    Tell(status);
+  HealthCheck(HealthService& service, OpenCall call, grpc::CallbackServerContext& context)
+      : RequestReactor(std::move(call), context, service.timeout_), service_(service) {}
+
+ private:
+  void OnRequest(grpc::ByteBuffer& bytes) override {
+    HealthCheckRequest request;
+    if (!Parse(bytes, request)) return;
+    account().Rise(Standing::kKnown);
+    const bool is_liveness = request.service() == kLiveness;
+    if (!is_liveness && !IsServer(request.service())) {
+      return Finish({grpc::StatusCode::NOT_FOUND, "unknown service"});
+    }
+    HealthCheckResponse response;
+    response.set_status(ToStatus(is_liveness || service_.is_serving()));
+    AnswerWith(response);
   }
+
+  HealthService& service_;
+};
+
+// Writes one status at a time and skips those that changed meanwhile.
+class HealthWatch final : public RequestReactor {
+ public:
+  HealthWatch(HealthService& service, OpenCall call, grpc::CallbackServerContext& context)
+      : RequestReactor(std::move(call), context, service.timeout_), service_(service) {}
 
   void Tell(HealthCheckResponse::ServingStatus status) {
     {
       MutexLock lock(&mutex_);
       wanted_ = status;
-      if (writing_ || finished_ || wanted_ == response_.status()) return;
+      if (writing_ || finished_ || wanted_ == told_) return;
       writing_ = true;
-      response_.set_status(wanted_);
+      told_ = wanted_;
+      HealthCheckResponse response;
+      response.set_status(told_);
+      message_ = BytesOf(response);
     }
-    StartWrite(&response_);
+    StartWrite(&message_);
   }
 
  private:
+  void OnRequest(grpc::ByteBuffer& bytes) override {
+    HealthCheckRequest request;
+    if (!Parse(bytes, request)) return;
+    if (const absl::Status added = service_.Add(*this, request.service()); !added.ok()) {
+      return Finish(ToGrpcStatus(added));
+    }
+    account().Rise(Standing::kKnown);
+    {
+      MutexLock lock(&mutex_);
+      watches_ = true;
+    }
+    FinishIfDue();
+  }
   void OnWriteDone(bool ok) override {
     HealthCheckResponse::ServingStatus wanted;
     {
@@ -56,6 +95,7 @@ class HealthWatch final : public grpc::ServerWriteReactor<HealthCheckResponse> {
     FinishIfDue();
   }
   void OnCancel() override {
+    RequestReactor::OnCancel();
     {
       MutexLock lock(&mutex_);
       cancelled_ = true;
@@ -63,17 +103,18 @@ class HealthWatch final : public grpc::ServerWriteReactor<HealthCheckResponse> {
     FinishIfDue();
   }
   void OnDone() override {
+    bool watched;
     {
-      MutexLock lock(&service_.mutex_);
-      --service_.num_watches_;
-      service_.watches_.erase(this);
+      MutexLock lock(&mutex_);
+      watched = watches_;
     }
-    delete this;
+    if (watched) service_.Remove(*this);
+    RequestReactor::OnDone();
   }
   void FinishIfDue() {
     {
       MutexLock lock(&mutex_);
-      if (!cancelled_ || writing_ || finished_) return;
+      if (!watches_ || !cancelled_ || writing_ || finished_) return;
       finished_ = true;
     }
     Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the watch has ended"));
@@ -81,13 +122,35 @@ class HealthWatch final : public grpc::ServerWriteReactor<HealthCheckResponse> {
 
   HealthService& service_;
   Mutex mutex_;
-  // Read by gRPC while writing_. UNKNOWN: nothing was written yet.
-  HealthCheckResponse response_;
+  grpc::ByteBuffer message_;  // Read by gRPC while writing_.
+  // UNKNOWN: nothing was told yet.
+  HealthCheckResponse::ServingStatus told_ ABSL_GUARDED_BY(mutex_) = HealthCheckResponse::UNKNOWN;
   HealthCheckResponse::ServingStatus wanted_ ABSL_GUARDED_BY(mutex_) = HealthCheckResponse::UNKNOWN;
+  bool watches_ ABSL_GUARDED_BY(mutex_) = false;  // HealthService knows it.
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
+
+void HealthService::AddCallsTo(CallRouter& router) {
+  router.Add("/grpc.health.v1.Health/Check",
+             [this](grpc::CallbackServerContext& context, OpenCall call) {
+               auto* check = new HealthCheck(*this, std::move(call), context);
+               check->Start();
+               return check;
+             });
+  router.Add("/grpc.health.v1.Health/Watch",
+             [this](grpc::CallbackServerContext& context, OpenCall call) {
+               auto* watch = new HealthWatch(*this, std::move(call), context);
+               watch->Start();
+               return watch;
+             });
+}
+
+bool HealthService::is_serving() const {
+  MutexLock lock(&mutex_);
+  return serving_;
+}
 
 void HealthService::SetServing(bool serving) {
   MutexLock lock(&mutex_);
@@ -95,42 +158,31 @@ void HealthService::SetServing(bool serving) {
   for (HealthWatch* watch : watches_) watch->Tell(ToStatus(serving));
 }
 
-grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context,
-                                               const HealthCheckRequest* request,
-                                               HealthCheckResponse* response) {
-  std::shared_ptr<ConnectionAccount> account = guard_.BeginCall(context->peer());
-  account->Rise(Standing::kKnown);
-  const bool is_known = IsServer(request->service()) || request->service() == kLiveness;
-  if (is_known) {
-    MutexLock lock(&mutex_);
-    response->set_status(ToStatus(serving_ || request->service() == kLiveness));
-  }
-  return new AnsweringReactor<grpc::ServerUnaryReactor>(
-      std::move(account), is_known ? absl::OkStatus() : absl::NotFoundError("unknown service"));
-}
-
-grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(
-    grpc::CallbackServerContext* context, const HealthCheckRequest* request) {
-  using Refusing = AnsweringReactor<grpc::ServerWriteReactor<HealthCheckResponse>>;
-  std::shared_ptr<ConnectionAccount> account = guard_.BeginCall(context->peer());
+absl::Status HealthService::Add(HealthWatch& watch, const std::string& service) {
   // gRPC keeps the request for as long as the call lasts.
-  if (request->service().size() > kMaxServiceName) {
-    return new Refusing(account, absl::InvalidArgumentError("that is no name of a service"));
+  if (service.size() > kMaxServiceName) {
+    return absl::InvalidArgumentError("that is no name of a service");
   }
   MutexLock lock(&mutex_);
   if (num_watches_ >= max_watches_) {
-    return new Refusing(account, absl::ResourceExhaustedError(absl::StrCat(
-                                     num_watches_, " health watches are open; the limit is ",
-                                     max_watches_, ": use Check")));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        num_watches_, " health watches are open; the limit is ", max_watches_, ": use Check"));
   }
-  account->Rise(Standing::kKnown);
   ++num_watches_;
-  if (IsServer(request->service())) {
-    return *watches_.insert(new HealthWatch(*this, ToStatus(serving_))).first;
-  }
-  return new HealthWatch(*this, request->service() == kLiveness
-                                    ? HealthCheckResponse::SERVING
+  if (IsServer(service)) {
+    watches_.insert(&watch);
+    watch.Tell(ToStatus(serving_));
+  } else {
+    watch.Tell(service == kLiveness ? HealthCheckResponse::SERVING
                                     : HealthCheckResponse::SERVICE_UNKNOWN);
+  }
+  return absl::OkStatus();
+}
+
+void HealthService::Remove(HealthWatch& watch) {
+  MutexLock lock(&mutex_);
+  --num_watches_;
+  watches_.erase(&watch);
 }
 
 }  // namespace penstock

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <set>
+#include <string>
 
-#include "proto/health.grpc.pb.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "records/base/mutex.h"
-#include "server/guard/connection_guard.h"
+#include "server/call_router.h"
 #include "server/service_limits.h"
 
 namespace penstock {
@@ -17,30 +19,30 @@ class HealthWatch;
 
 // Knows the whole server ("") and penstock.v1.PieceService, which are always of one status, and
 // "liveness", which is SERVING as long as anybody answers: a draining server is not to be killed.
-// Thread-safe.
-class HealthService final : public grpc::health::v1::Health::CallbackService {
+// Nobody needs a token here. Thread-safe.
+class HealthService {
  public:
-  // `guard` outlives it.
-  HealthService(const ServiceLimits& limits, const ConnectionGuard& guard)
-      : max_watches_(limits.max_health_watches), guard_(guard) {}
+  explicit HealthService(const ServiceLimits& limits)
+      : max_watches_(limits.max_health_watches), timeout_(limits.hello_timeout) {}
 
+  // Check and Watch. It outlives the server that `router` belongs to.
+  void AddCallsTo(CallRouter& router);
   // SERVING until told otherwise.
   void SetServing(bool serving);
-
-  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
-                                  const grpc::health::v1::HealthCheckRequest* request,
-                                  grpc::health::v1::HealthCheckResponse* response) override;
-  // RESOURCE_EXHAUSTED: too many are open already. Nobody needs a token here.
-  grpc::ServerWriteReactor<grpc::health::v1::HealthCheckResponse>* Watch(
-      grpc::CallbackServerContext* context,
-      const grpc::health::v1::HealthCheckRequest* request) override;
+  bool is_serving() const;
 
  private:
+  friend class HealthCheck;
   friend class HealthWatch;
 
+  // Tells the watch of this service what is so now, and from now on. kResourceExhausted: too many
+  // are open already.
+  absl::Status Add(HealthWatch& watch, const std::string& service);
+  void Remove(HealthWatch& watch);
+
   const size_t max_watches_;
-  const ConnectionGuard& guard_;
-  Mutex mutex_;
+  const absl::Duration timeout_;  // For a request.
+  mutable Mutex mutex_;
   bool serving_ ABSL_GUARDED_BY(mutex_) = true;
   size_t num_watches_ ABSL_GUARDED_BY(mutex_) = 0;
   std::set<HealthWatch*> watches_ ABSL_GUARDED_BY(mutex_);  // Of the server's own status.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,28 +13,24 @@
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "records/dataset/manifest.h"
-#include "server/answering_reactor.h"
 #include "server/grpc_status.h"
 #include "server/log_format.h"
+#include "server/request_reactor.h"
 #include "server/server_stats.h"
 #include "spdlog/spdlog.h"
 
 namespace penstock {
 
-// Sends a file in pieces, one read ahead of each write. Owns itself until OnDone().
-class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart>,
-                          public std::enable_shared_from_this<FileReactor> {
+// Sends a manifest in pieces, one read ahead of each write. Owns itself until OnDone().
+class FileReactor final : public RequestReactor, public std::enable_shared_from_this<FileReactor> {
  public:
-  static std::shared_ptr<FileReactor> Create(PieceService& service,
-                                             grpc::CallbackServerContext& context,
-                                             std::unique_ptr<FileSource> file, Gate::Pass pass) {
+  static std::shared_ptr<FileReactor> Create(PieceService& service, OpenCall call, Gate::Pass pass,
+                                             grpc::CallbackServerContext& context) {
     std::shared_ptr<FileReactor> reactor(
-        new FileReactor(service, context, std::move(file), std::move(pass)));
+        new FileReactor(service, std::move(call), std::move(pass), context));
     reactor->self_ = reactor;
     return reactor;
   }
-
-  void Start() { WriteNext(); }
 
   // Cancels a call whose last part has been on its way for so long.
   void EndIfSilent(absl::Duration timeout) {
@@ -49,10 +46,23 @@ class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart>,
   using Clock = std::chrono::steady_clock;
   static constexpr uint64_t kPartBytes = uint64_t{1} << 20;
 
-  FileReactor(PieceService& service, grpc::CallbackServerContext& context,
-              std::unique_ptr<FileSource> file, Gate::Pass pass)
-      : service_(service), file_(std::move(file)), pass_(std::move(pass)), context_(&context) {}
+  FileReactor(PieceService& service, OpenCall call, Gate::Pass pass,
+              grpc::CallbackServerContext& context)
+      : RequestReactor(std::move(call), context, service.limits_.hello_timeout),
+        service_(service),
+        pass_(std::move(pass)),
+        peer_(context.peer()),
+        context_(&context) {}
 
+  void OnRequest(grpc::ByteBuffer& bytes) override {
+    v1::ManifestRequest request;
+    if (!Parse(bytes, request)) return;
+    absl::StatusOr<std::unique_ptr<FileSource>> file =
+        service_.OpenManifest(pass_, request.path(), peer_);
+    if (!file.ok()) return Finish(ToGrpcStatus(file.status()));
+    file_ = *std::move(file);
+    WriteNext();
+  }
   void OnWriteDone(bool ok) override {
     wrote_ = Clock::now().time_since_epoch().count();
     if (ok) {
@@ -67,7 +77,7 @@ class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart>,
       MutexLock lock(&mutex_);
       context_ = nullptr;
     }
-    if (offset_ == file_->size()) pass_.account().OnAnswered();
+    CountAnswer();
     pass_ = {};
     service_.OnFileDone(this);
   }
@@ -77,7 +87,8 @@ class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart>,
       Finish(grpc::Status::OK);
       return;
     }
-    std::string& data = *part_.mutable_data();
+    v1::ManifestPart part;
+    std::string& data = *part.mutable_data();
     data.resize(std::min(kPartBytes, file_->size() - offset_));
     absl::Status read =
         file_->ReadAt(offset_, {reinterpret_cast<uint8_t*>(data.data()), data.size()});
@@ -86,18 +97,41 @@ class FileReactor final : public grpc::ServerWriteReactor<v1::ManifestPart>,
       return;
     }
     offset_ += data.size();
+    part_ = BytesOf(part);
     StartWrite(&part_);
   }
 
   PieceService& service_;
-  const std::unique_ptr<FileSource> file_;
   Gate::Pass pass_;
+  const std::string peer_;
+  std::unique_ptr<FileSource> file_;
   uint64_t offset_ = 0;
-  v1::ManifestPart part_;
+  grpc::ByteBuffer part_;
   std::atomic<Clock::rep> wrote_{Clock::now().time_since_epoch().count()};
   std::shared_ptr<FileReactor> self_;
   Mutex mutex_;
   grpc::CallbackServerContext* context_ ABSL_GUARDED_BY(mutex_);  // Null once it may be gone.
+};
+
+class StatsReactor final : public RequestReactor {
+ public:
+  StatsReactor(PieceService& service, OpenCall call, Gate::Pass pass,
+               grpc::CallbackServerContext& context)
+      : RequestReactor(std::move(call), context, service.limits_.hello_timeout),
+        service_(service),
+        pass_(std::move(pass)) {}
+
+ private:
+  void OnRequest(grpc::ByteBuffer& bytes) override {
+    v1::StatsRequest request;
+    if (!Parse(bytes, request)) return;
+    const v1::ServerStats stats = service_.StatsFor(pass_.grant().get());
+    pass_ = {};  // The client may ask again as soon as it has the answer.
+    AnswerWith(stats);
+  }
+
+  const PieceService& service_;
+  Gate::Pass pass_;
 };
 
 PieceService::PieceService(SessionSource& source, const Root& root, Gate& gate,
@@ -122,43 +156,38 @@ PieceService::~PieceService() {
   changed_.NotifyAll();
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PieceService::Pieces(
-    grpc::CallbackServerContext* context) {
-  std::shared_ptr<ConnectionAccount> account = gate_.Begin(*context);
-  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStream, account);
+void PieceService::AddCallsTo(CallRouter& router) {
+  const auto add = [this, &router](const std::string& method, auto call) {
+    router.Add("/penstock.v1.PieceService/" + method, std::bind_front(call, this));
+  };
+  add("Pieces", &PieceService::Pieces);
+  add("Manifest", &PieceService::Manifest);
+  add("Stats", &PieceService::Stats);
+}
+
+CallReactor* PieceService::Pieces(grpc::CallbackServerContext& context, OpenCall call) {
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(context, CallKind::kStream, call.account());
   MutexLock lock(&mutex_);
   totals_.set_streams(totals_.streams() + 1);
   if (draining_) pass = absl::UnavailableError("this server is draining; use another");
   if (!pass.ok()) {
     totals_.set_refused(totals_.refused() + 1);
-    return new AnsweringReactor<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
-        std::move(account), pass.status());
+    return new RefusedCall(std::move(call), pass.status());
   }
   const std::shared_ptr<const Grant> grant = pass->grant();
-  auto* stream = StreamReactor::Create(source_, *this, *std::move(pass), door_, context->peer());
+  auto* stream = StreamReactor::Create(source_, *this, std::move(call), *std::move(pass), door_,
+                                       context.peer());
   streams_.emplace(stream, grant);
   stream->Start();
   changed_.NotifyAll();
   return stream;
 }
 
-grpc::ServerWriteReactor<v1::ManifestPart>* PieceService::Manifest(
-    grpc::CallbackServerContext* context, const v1::ManifestRequest* request) {
-  using Refusing = AnsweringReactor<grpc::ServerWriteReactor<v1::ManifestPart>>;
-  std::shared_ptr<ConnectionAccount> account = gate_.Begin(*context);
-  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kManifest, account);
-  if (!pass.ok()) return new Refusing(std::move(account), pass.status());
-  absl::StatusOr<std::unique_ptr<FileSource>> file = OpenManifest(*pass, request->path());
-  if (!file.ok()) {
-    if (const std::optional<uint64_t> left_out = gate_.AllowLog("manifest")) {
-      spdlog::warn("manifest refused peer={} path={} error={} left_out={}", context->peer(),
-                   Quoted(Shortened(request->path())), Quoted(Shortened(file.status().ToString())),
-                   *left_out);
-    }
-    return new Refusing(std::move(account), file.status());
-  }
-  std::shared_ptr<FileReactor> reactor =
-      FileReactor::Create(*this, *context, *std::move(file), *std::move(pass));
+CallReactor* PieceService::Manifest(grpc::CallbackServerContext& context, OpenCall call) {
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(context, CallKind::kManifest, call.account());
+  if (!pass.ok()) return new RefusedCall(std::move(call), pass.status());
+  const std::shared_ptr<FileReactor> reactor =
+      FileReactor::Create(*this, std::move(call), *std::move(pass), context);
   {
     MutexLock lock(&mutex_);
     files_.insert(reactor.get());
@@ -168,8 +197,28 @@ grpc::ServerWriteReactor<v1::ManifestPart>* PieceService::Manifest(
   return reactor.get();
 }
 
+CallReactor* PieceService::Stats(grpc::CallbackServerContext& context, OpenCall call) {
+  absl::StatusOr<Gate::Pass> pass = gate_.Admit(context, CallKind::kStats, call.account());
+  if (!pass.ok()) return new RefusedCall(std::move(call), pass.status());
+  auto* reactor = new StatsReactor(*this, std::move(call), *std::move(pass), context);
+  reactor->Start();
+  return reactor;
+}
+
 absl::StatusOr<std::unique_ptr<FileSource>> PieceService::OpenManifest(const Gate::Pass& pass,
-                                                                       const std::string& path) {
+                                                                       const std::string& path,
+                                                                       const std::string& peer) {
+  absl::StatusOr<std::unique_ptr<FileSource>> file = TryOpenManifest(pass, path);
+  if (file.ok()) return file;
+  if (const std::optional<uint64_t> left_out = gate_.AllowLog("manifest")) {
+    spdlog::warn("manifest refused peer={} path={} error={} left_out={}", peer,
+                 Quoted(Shortened(path)), Quoted(Shortened(file.status().ToString())), *left_out);
+  }
+  return file;
+}
+
+absl::StatusOr<std::unique_ptr<FileSource>> PieceService::TryOpenManifest(const Gate::Pass& pass,
+                                                                          const std::string& path) {
   {
     MutexLock lock(&mutex_);
     if (draining_) return absl::UnavailableError("this server is draining; use another");
@@ -184,14 +233,6 @@ absl::StatusOr<std::unique_ptr<FileSource>> PieceService::OpenManifest(const Gat
   if (is_manifest) return file;
   return absl::InvalidArgumentError(absl::StrCat(
       Printable(path), ": is not a Penstock manifest, and servers send no other file"));
-}
-
-grpc::ServerUnaryReactor* PieceService::Stats(grpc::CallbackServerContext* context,
-                                              const v1::StatsRequest*, v1::ServerStats* response) {
-  std::shared_ptr<ConnectionAccount> account = gate_.Begin(*context);
-  absl::StatusOr<Gate::Pass> pass = gate_.Admit(*context, CallKind::kStats, account);
-  if (pass.ok()) *response = StatsFor(pass->grant().get());
-  return new AnsweringReactor<grpc::ServerUnaryReactor>(std::move(account), pass.status());
 }
 
 v1::ServerStats PieceService::StatsFor(const Grant* reader) const {

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "proto/pieces.grpc.pb.h"
+#include "proto/pieces.pb.h"
 #include "records/base/mutex.h"
 #include "records/io/root.h"
+#include "server/call_router.h"
 #include "server/gate.h"
 #include "server/service_limits.h"
 #include "server/session_source.h"
@@ -22,32 +23,23 @@
 
 namespace penstock {
 
-// Pieces() moves raw byte buffers, so that tensor bytes pass through no protobuf object.
-using PieceServiceBase =
-    v1::PieceService::WithRawCallbackMethod_Pieces<v1::PieceService::WithCallbackMethod_Manifest<
-        v1::PieceService::WithCallbackMethod_Stats<v1::PieceService::Service>>>;
-
 class FileReactor;
 
-// Every RPC begins with Gate::Admit(), which checks its token. Thread-safe.
-class PieceService final : public PieceServiceBase, private StreamOwner {
+// Every RPC begins with Gate::Admit(), which checks its token. No tensor byte passes through a
+// protobuf object. Thread-safe.
+class PieceService final : private StreamOwner {
  public:
-  // All outlive it; it outlives the grpc::Server that it is registered with. `door` may be null.
+  // All outlive it; it outlives the grpc::Server that serves its calls. `door` may be null.
   // `on_stream_end` is called on gRPC's threads.
   PieceService(SessionSource& source, const Root& root, Gate& gate, const ServiceLimits& limits,
                SharedMemoryDoor* door, std::function<void()> on_stream_end);
-  ~PieceService() override;
+  ~PieceService();
 
   // Once, before the grpc::Server does. kResourceExhausted: a thread could not be started.
   absl::Status Start();
 
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Pieces(
-      grpc::CallbackServerContext* context) override;
-  grpc::ServerWriteReactor<v1::ManifestPart>* Manifest(grpc::CallbackServerContext* context,
-                                                       const v1::ManifestRequest* request) override;
-  grpc::ServerUnaryReactor* Stats(grpc::CallbackServerContext* context,
-                                  const v1::StatsRequest* request,
-                                  v1::ServerStats* response) override;
+  // Pieces, Manifest and Stats of proto/pieces.proto.
+  void AddCallsTo(CallRouter& router);
 
   // Tells every stream; new ones are refused from now on. The first call counts.
   void Drain(absl::Duration grace);
@@ -59,6 +51,11 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
 
  private:
   friend class FileReactor;
+  friend class StatsReactor;
+
+  CallReactor* Pieces(grpc::CallbackServerContext& context, OpenCall call);
+  CallReactor* Manifest(grpc::CallbackServerContext& context, OpenCall call);
+  CallReactor* Stats(grpc::CallbackServerContext& context, OpenCall call);
 
   // What a client of this grant may see. If the grant has folders, that is its own streams and what
   // counts all streams together; otherwise, and where no tokens are asked for (null), everything.
@@ -67,7 +64,10 @@ class PieceService final : public PieceServiceBase, private StreamOwner {
   void OnStreamDone(StreamReactor* stream) override;
   void OnFileDone(FileReactor* file);
   absl::StatusOr<std::unique_ptr<FileSource>> OpenManifest(const Gate::Pass& pass,
-                                                           const std::string& path);
+                                                           const std::string& path,
+                                                           const std::string& peer);
+  absl::StatusOr<std::unique_ptr<FileSource>> TryOpenManifest(const Gate::Pass& pass,
+                                                              const std::string& path);
   // Ends those that have been silent for too long, or whose token was taken back; tells those that
   // wait for memory.
   void RunDeadlines();

@@ -148,7 +148,8 @@ Server::Server(ServerOptions options, Root root, std::unique_ptr<SessionSource> 
       root_(std::move(root)),
       sessions_(std::move(sessions)),
       guard_(std::move(guard)),
-      health_(std::make_unique<HealthService>(options_.limits, *guard_)) {}
+      health_(std::make_unique<HealthService>(options_.limits)),
+      router_(std::make_unique<CallRouter>(GuardedPort(*guard_))) {}
 
 absl::Status Server::LoadCredentials() {
   credentials_ = grpc::InsecureServerCredentials();
@@ -163,7 +164,7 @@ absl::Status Server::LoadCredentials() {
     if (!opened.ok()) return Annotate(opened.status(), "--token-file");
     tokens = *std::move(opened);
   }
-  gate_ = std::make_unique<Gate>(std::move(tokens), options_.limits, *guard_);
+  gate_ = std::make_unique<Gate>(std::move(tokens), options_.limits);
   service_ = std::make_unique<PieceService>(*sessions_, root_, *gate_, options_.limits, door_.get(),
                                             [this] {
                                               MutexLock lock(&mutex_);
@@ -184,9 +185,10 @@ absl::Status Server::Listen(const std::string& address) {
   PENSTOCK_ASSIGN_OR_RETURN(listener_, Listener::Bind(parsed));
   grpc::ServerBuilder builder;
   Configure(builder);
-  Listener::HandOver hand_over = HandOverTo(builder, credentials_, *guard_);
-  builder.RegisterService(service_.get());
-  builder.RegisterService(health_.get());
+  Listener::HandOver hand_over = HandOverTo(builder, credentials_, router_->port());
+  service_->AddCallsTo(*router_);
+  health_->AddCallsTo(*router_);
+  builder.RegisterCallbackGenericService(router_.get());
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) return absl::InternalError("gRPC could not start a server");
   address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", listener_->port());

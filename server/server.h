@@ -29,6 +29,7 @@ namespace penstock {
 class ConnectionGuard;
 class HealthPort;
 class Gate;
+class CallRouter;
 class HealthService;
 class Listener;
 class PieceService;
@@ -110,6 +111,7 @@ class Server {
   const std::unique_ptr<SessionSource> sessions_;
   const std::unique_ptr<ConnectionGuard> guard_;  // Of all ports.
   const std::unique_ptr<HealthService> health_;
+  const std::unique_ptr<CallRouter> router_;
   std::unique_ptr<HealthPort> health_port_;  // Null without health_listen.
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<SharedMemoryDoor> door_;  // May be null.

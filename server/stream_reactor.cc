@@ -29,19 +29,20 @@ double Seconds(std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-StreamReactor* StreamReactor::Create(SessionSource& source, StreamOwner& owner, Gate::Pass pass,
-                                     SharedMemoryDoor* door, std::string peer) {
+StreamReactor* StreamReactor::Create(SessionSource& source, StreamOwner& owner, OpenCall call,
+                                     Gate::Pass pass, SharedMemoryDoor* door, std::string peer) {
   std::shared_ptr<StreamReactor> stream(
-      new StreamReactor(source, owner, std::move(pass), door, std::move(peer)),
+      new StreamReactor(source, owner, std::move(call), std::move(pass), door, std::move(peer)),
       [](StreamReactor* done) { delete done; });
   stream->self_ = stream;
   return stream.get();
 }
 
-StreamReactor::StreamReactor(SessionSource& source, StreamOwner& owner, Gate::Pass pass,
-                             SharedMemoryDoor* door, std::string peer)
+StreamReactor::StreamReactor(SessionSource& source, StreamOwner& owner, OpenCall call,
+                             Gate::Pass pass, SharedMemoryDoor* door, std::string peer)
     : source_(source),
       owner_(owner),
+      call_(std::move(call)),
       pass_(std::move(pass)),
       door_(wire::IsLoopbackPeer(peer) ? door : nullptr),
       peer_(std::move(peer)),
@@ -64,14 +65,15 @@ void StreamReactor::End(const absl::Status& status) {
 }
 
 void StreamReactor::OnReadDone(bool ok) {
+  call_.OnRequest();
   if (!ok) {  // The client has closed its side, or is gone.
     CloseSession();
     End(absl::OkStatus());
     return;
   }
   absl::Status status = HandleIncoming();
+  call_.account().OnMessage(incoming_bytes_);
   if (status.ok()) {
-    pass_.account().OnMessage(incoming_bytes_);
     ReadOn();
     return;
   }
@@ -153,7 +155,7 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
     credit_bytes_ = opened.credit_bytes;
   }
   TellOfArrival();
-  pass_.account().Rise(Standing::kClient);
+  call_.account().Rise(Standing::kClient);
   Say(MakeHello(opened.info));
   Say(wire::Credit{opened.credit_bytes});
   return absl::OkStatus();
@@ -386,7 +388,7 @@ void StreamReactor::OnDone() {
   }
   const std::shared_ptr<StreamReactor> self = std::move(self_);
   // A client that cancels its stream has had its answers all the same.
-  if (said_hello_) pass_.account().OnAnswered();
+  if (said_hello_) call_.account().OnAnswered();
   pass_ = {};
   owner_.OnStreamDone(this);
 }

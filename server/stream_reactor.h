@@ -19,6 +19,7 @@
 #include "records/engine/session.h"
 #include "records/wire/client_message.h"
 #include "records/wire/server_message.h"
+#include "server/call_reactor.h"
 #include "server/defined_windows.h"
 #include "server/failure_log.h"
 #include "server/gate.h"
@@ -45,14 +46,14 @@ class StreamOwner {
 //
 // Owns itself from its creation until OnDone(), which is gRPC's last word; others who hold it may
 // then still call it, without effect. Thread-safe.
-class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+class StreamReactor final : public CallReactor,
                             public std::enable_shared_from_this<StreamReactor>,
                             private SessionEvents {
  public:
   static constexpr size_t kMaxQueuedControl = 1024;
   // All outlive it; `door` may be null.
-  static StreamReactor* Create(SessionSource& source, StreamOwner& owner, Gate::Pass pass,
-                               SharedMemoryDoor* door, std::string peer);
+  static StreamReactor* Create(SessionSource& source, StreamOwner& owner, OpenCall call,
+                               Gate::Pass pass, SharedMemoryDoor* door, std::string peer);
 
   // Starts to read.
   void Start();
@@ -71,8 +72,8 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
  private:
   using Clock = std::chrono::steady_clock;
 
-  StreamReactor(SessionSource& source, StreamOwner& owner, Gate::Pass pass, SharedMemoryDoor* door,
-                std::string peer);
+  StreamReactor(SessionSource& source, StreamOwner& owner, OpenCall call, Gate::Pass pass,
+                SharedMemoryDoor* door, std::string peer);
   ~StreamReactor() override = default;
 
   void OnReadDone(bool ok) override;
@@ -109,6 +110,7 @@ class StreamReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 
   SessionSource& source_;
   StreamOwner& owner_;
+  OpenCall call_;
   Gate::Pass pass_;
   SharedMemoryDoor* const door_;
   const std::string peer_;

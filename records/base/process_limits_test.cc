@@ -9,6 +9,14 @@
 #include "gtest/gtest.h"
 #include "tests/status_matchers.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PENSTOCK_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define PENSTOCK_SANITIZED 1
+#endif
+#endif
+
 namespace penstock {
 namespace {
 
@@ -33,8 +41,7 @@ TEST(ProcessLimitsDeathTest, TellsThatGrpcWouldGetNoDescriptors) {
       ".ulimit -n;");
 }
 
-// A sanitizer maps more than any limit here.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(PENSTOCK_SANITIZED)  // A sanitizer maps more than any limit here.
 TEST(ProcessLimitsDeathTest, TellsThatAddressesAreTooFew) {
   EXPECT_EXIT(
       {

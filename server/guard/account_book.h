@@ -17,8 +17,9 @@ namespace penstock {
 // their connection. Thread-safe.
 class AccountBook {
  public:
-  std::shared_ptr<ConnectionAccount> Open(const std::string& peer) {
-    auto account = std::make_shared<ConnectionAccount>();
+  std::shared_ptr<ConnectionAccount> Open(const std::string& peer, const WatchedSocket& socket,
+                                          uint64_t max_waiting_calls) {
+    auto account = std::make_shared<ConnectionAccount>(socket, max_waiting_calls);
     MutexLock lock(&mutex_);
     accounts_.insert_or_assign(peer, account);
     return account;
@@ -32,7 +33,7 @@ class AccountBook {
       const auto found = accounts_.find(peer);
       if (found != accounts_.end()) return found->second;
     }
-    return std::make_shared<ConnectionAccount>();
+    return std::make_shared<ConnectionAccount>(WatchedSocket(), UINT64_MAX);
   }
 
   // Another connection may have come from the same address since.

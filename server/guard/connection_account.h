@@ -4,6 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "server/guard/watched_socket.h"
 
 namespace penstock {
 
@@ -18,38 +22,78 @@ enum class Standing : uint8_t {
 // Written by the connection's calls, read by ConnectionGuard. Thread-safe.
 class ConnectionAccount {
  public:
-  // A call has begun, whatever becomes of it.
-  void OnCall() { calls_.fetch_add(1, std::memory_order_relaxed); }
-  // A call has ended with an answer that the client did not cancel. The rate of such calls has no
-  // limit once a call of the connection was let in.
+  // Resets `socket` as soon as more calls wait for their request: the guard would see it a little
+  // later, when gRPC has read thousands.
+  ConnectionAccount(const WatchedSocket& socket, uint64_t max_waiting_calls)
+      : socket_(socket), max_waiting_calls_(max_waiting_calls) {}
+
+  // A call has begun, whatever becomes of it: its headers are complete. OnRequest() follows.
+  void OnCall() {
+    const uint64_t calls = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (calls - requests() <= max_waiting_calls_) return;
+    if (!reset_.exchange(true)) socket_.Abort();
+  }
+  // A call has its request, or has ended without one.
+  void OnRequest() { requests_.fetch_add(1, std::memory_order_relaxed); }
+  // A call has ended with an answer that the client did not cancel.
   void OnAnswered() {
-    earned_bytes_.fetch_add(kBytesOfCall, std::memory_order_relaxed);
+    answered_calls_.fetch_add(1, std::memory_order_relaxed);
     if (standing() >= Standing::kInvited) earned_calls_.fetch_add(1, std::memory_order_relaxed);
   }
-  // A message of an open stream was understood.
+  // A message of an open stream has arrived in full.
   void OnMessage(uint64_t bytes) {
     // Frames of HTTP/2 and records of TLS come on top.
-    earned_bytes_.fetch_add(bytes + bytes / 64 + kBytesOfFrame, std::memory_order_relaxed);
+    message_bytes_.fetch_add(bytes + bytes / 64 + kBytesOfFrame, std::memory_order_relaxed);
   }
   void Rise(Standing standing) {
     Standing before = standing_.load(std::memory_order_relaxed);
     while (before < standing && !standing_.compare_exchange_weak(before, standing)) continue;
   }
 
-  uint64_t earned_bytes() const { return earned_bytes_.load(std::memory_order_relaxed); }
+  // Too many of its calls waited.
+  bool reset() const { return reset_; }
+  uint64_t message_bytes() const { return message_bytes_.load(std::memory_order_relaxed); }
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }
+  uint64_t answered_calls() const { return answered_calls_.load(std::memory_order_relaxed); }
+  // Of these, those of a connection that was let in: their rate has no limit.
   uint64_t earned_calls() const { return earned_calls_.load(std::memory_order_relaxed); }
   Standing standing() const { return standing_.load(std::memory_order_relaxed); }
 
  private:
-  // Of headers with a token, and the frames around them.
-  static constexpr uint64_t kBytesOfCall = 1024;
   static constexpr uint64_t kBytesOfFrame = 64;
 
-  std::atomic<uint64_t> earned_bytes_{0};
+  const WatchedSocket socket_;
+  const uint64_t max_waiting_calls_;
+  std::atomic<bool> reset_{false};
+  std::atomic<uint64_t> message_bytes_{0};
   std::atomic<uint64_t> calls_{0};
+  std::atomic<uint64_t> requests_{0};
+  std::atomic<uint64_t> answered_calls_{0};
   std::atomic<uint64_t> earned_calls_{0};
   std::atomic<Standing> standing_{Standing::kStranger};
+};
+
+// A call of a connection. It waits for its request until OnRequest(), or for as long as this lives.
+// Move-only, thread-compatible.
+class OpenCall {
+ public:
+  explicit OpenCall(std::shared_ptr<ConnectionAccount> account) : account_(std::move(account)) {
+    account_->OnCall();
+  }
+  OpenCall(OpenCall&&) = default;
+  OpenCall& operator=(OpenCall&&) = delete;
+  ~OpenCall() {
+    if (account_ != nullptr) OnRequest();
+  }
+  void OnRequest() {
+    if (!std::exchange(has_request_, true)) account_->OnRequest();
+  }
+  ConnectionAccount& account() const { return *account_; }
+
+ private:
+  std::shared_ptr<ConnectionAccount> account_;  // Shared with the guard. Null: moved from.
+  bool has_request_ = false;
 };
 
 }  // namespace penstock

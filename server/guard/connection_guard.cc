@@ -13,6 +13,7 @@
 #endif
 
 #include "absl/strings/str_cat.h"
+#include "records/base/process_stats.h"
 #include "records/base/start_thread.h"
 #include "records/base/status.h"
 #include "server/log_format.h"
@@ -45,23 +46,38 @@ constexpr milliseconds kGrace{5};
 constexpr double kCalmBlame = 16 << 10;
 constexpr milliseconds kTrim{1'000};
 constexpr milliseconds kTrimAfterCut{5'000};
+constexpr uint64_t kWorthATrim = uint64_t{16} << 20;
 
-// What malloc() has given out: of this process's memory the part that gRPC takes its own from. The
-// engine's chunks and parts lie elsewhere. 0: not known.
-uint64_t AllocatedBytes() {
+// Of this process's memory the part that gRPC takes its own from. The engine's chunks and parts lie
+// elsewhere. Zeroes: not known.
+struct Heap {
+  uint64_t allocated = 0;  // What malloc() has given out.
+  uint64_t free = 0;       // What it keeps.
+};
+
+Heap ReadHeap() {
 #if defined(__GLIBC__)
   const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
+  return {info.uordblks + info.hblkhd, info.fordblks};
 #else
-  return 0;
+  return {};
 #endif
 }
+
+size_t IndexOf(Standing standing) { return static_cast<size_t>(standing); }
+
+// A client's number is limited by that of streams.
+bool HasLimitedPlaces(Standing standing) { return standing < Standing::kClient; }
 
 double SecondsOf(std::chrono::steady_clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
 }  // namespace
+
+ConnectionGuard::ConnectionGuard(const GuardLimits& limits)
+    : limits_(limits),
+      waiting_(std::min(limits.waiting, static_cast<size_t>(DescriptorLimit() / 16))) {}
 
 absl::StatusOr<std::unique_ptr<ConnectionGuard>> ConnectionGuard::Start(const GuardLimits& limits) {
   std::unique_ptr<ConnectionGuard> guard(new ConnectionGuard(limits));
@@ -83,7 +99,7 @@ void ConnectionGuard::Close() {
   {
     MutexLock lock(&mutex_);
     closed_ = true;
-    waiting_.clear();
+    waiting_.Clear();
   }
   eventfd_write(wake_.get(), 1);
   if (thread_.joinable()) thread_.join();
@@ -97,53 +113,52 @@ GuardStats ConnectionGuard::stats() const {
   return stats;
 }
 
-void ConnectionGuard::Enter(UniqueFd connection, const HandOver& hand_over) {
-  const WatchedSocket socket(connection.get());
-  socket.SetReceiveBuffer(kReceiveBufferOfStranger);
-  PeerName name = PeerNameOf(connection.get());
+void ConnectionGuard::Enter(Arrival arrival) {
+  WatchedSocket(arrival.connection.get()).SetReceiveBuffer(kReceiveBufferOfStranger);
   {
     MutexLock lock(&mutex_);
     if (closed_) return;
-    if (!waiting_.empty() || !HasPlace(name.host, Clock::now())) {
-      Queue({std::move(connection), std::move(name), hand_over});
+    if (!waiting_.empty() || !HasPlace(arrival.name.host, Clock::now())) {
+      if (!waiting_.Add(std::move(arrival))) ++stats_.refused;
       // Its turn comes with a look, which may be long off.
       eventfd_write(wake_.get(), 1);
       return;
     }
-    Watch(connection, std::move(name));
+    Watch(arrival);
   }
-  hand_over(std::move(connection));
+  arrival.hand_over(std::move(arrival.connection));
 }
 
 bool ConnectionGuard::HasPlace(const std::string& host, Clock::time_point now) {
   const Host& at = hosts_[host];
-  if (strangers_ >= limits_.strangers || at.strangers >= limits_.strangers_of_host) return false;
-  return now >= at.penalized_until || (at.strangers == 0 && now >= at.next_turn);
+  constexpr size_t kStranger = 0;
+  const size_t strangers = at.places[kStranger];
+  if (places_[kStranger] >= limits_.strangers || strangers >= limits_.strangers_of_host) {
+    return false;
+  }
+  return now >= at.penalized_until || (strangers == 0 && now >= at.next_turn);
 }
 
-void ConnectionGuard::Watch(const UniqueFd& connection, PeerName name) {
+void ConnectionGuard::Watch(const Arrival& arrival) {
   const Clock::time_point now = Clock::now();
-  Host& host = hosts_[name.host];
-  ++host.strangers;
-  ++strangers_;
-  host.next_turn = now + limits_.spacing;
   const uint64_t id = next_id_++;
   Connection& added = connections_[id];
-  added.socket = WatchedSocket(connection.get());
-  added.account = accounts_.Open(name.peer);
-  added.name = std::move(name);
+  added.socket = WatchedSocket(arrival.connection.get());
+  added.name = arrival.name;
+  added.accounts = arrival.accounts;
+  added.account = arrival.accounts->Open(arrival.name.peer, added.socket, limits_.waiting_calls);
   added.meter = FloodMeter(limits_, SecondsOf(now));
-  added.since = now;
+  added.since = added.active = now;
+  CountPlace(added, 1);
+  hosts_[arrival.name.host].next_turn = now + limits_.spacing;
   epoll_event event{.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, .data = {.u64 = id}};
-  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.get(), &event);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, arrival.connection.get(), &event);
 }
 
-// The oldest that waits gives way: whoever is patient comes again.
-void ConnectionGuard::Queue(Waiting waiting) {
-  waiting_.push_back(std::move(waiting));
-  if (waiting_.size() <= limits_.waiting) return;
-  waiting_.pop_front();
-  ++stats_.refused;
+void ConnectionGuard::CountPlace(const Connection& connection, int change) {
+  if (!HasLimitedPlaces(connection.standing)) return;
+  hosts_[connection.name.host].places[IndexOf(connection.standing)] += change;
+  places_[IndexOf(connection.standing)] += change;
 }
 
 void ConnectionGuard::Run() {
@@ -183,35 +198,43 @@ int ConnectionGuard::TimeoutMs() const {
 }
 
 bool ConnectionGuard::LookAtAll(const std::vector<uint64_t>& active) {
-  std::vector<Waiting> turns;
+  std::vector<Arrival> turns;
   bool flood = false;
   {
     MutexLock lock(&mutex_);
     const Clock::time_point now = Clock::now();
-    blame_ = 0;
-    for (const uint64_t id : active) {
-      const auto found = connections_.find(id);
-      if (found != connections_.end()) Look(found->second, now);
-    }
+    LookAtActive(active, now);
     JudgeMemory(now);
-    if (now >= swept_ + kSweep || !waiting_.empty()) ForgetClosed();
+    if (now >= swept_ + kSweep) LookAtQuiet(now);
+    if (now == swept_ || !waiting_.empty()) ForgetClosed(now);
     turns = TakeTurns(now);
-    flood = blame_ >= kCalmBlame || !waiting_.empty();
-    eventfd_t value;
-    if (!closed_ && std::find(active.begin(), active.end(), kWake) != active.end()) {
-      eventfd_read(wake_.get(), &value);
-    }
+    flood = active_blame_ >= kCalmBlame || !waiting_.empty();
   }
-  for (Waiting& turn : turns) turn.hand_over(std::move(turn.connection));
+  for (Arrival& turn : turns) turn.hand_over(std::move(turn.connection));
   return flood;
+}
+
+void ConnectionGuard::LookAtActive(const std::vector<uint64_t>& active, Clock::time_point now) {
+  active_blame_ = 0;
+  for (const uint64_t id : active) {
+    eventfd_t value;
+    if (id == kWake && !closed_) eventfd_read(wake_.get(), &value);
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) continue;
+    found->second.active = now;
+    Look(found->second, now);
+    active_blame_ += found->second.blame;
+  }
 }
 
 void ConnectionGuard::Measure(Connection& connection, Clock::time_point now) {
   const ConnectionAccount& account = *connection.account;
   FlowReading reading{.seconds = SecondsOf(now),
-                      .earned_bytes = account.earned_bytes(),
-                      .calls = account.calls(),
-                      .earned_calls = account.earned_calls()};
+                      .message_bytes = account.message_bytes(),
+                      .answered_calls = account.answered_calls(),
+                      .earned_calls = account.earned_calls(),
+                      .requests = account.requests(),
+                      .calls = account.calls()};
   const std::optional<TcpTotals> totals = connection.socket.ReadTotals();
   if (!totals.has_value()) return;
   reading.received_bytes = totals->received_bytes;
@@ -222,35 +245,92 @@ void ConnectionGuard::Measure(Connection& connection, Clock::time_point now) {
 void ConnectionGuard::Look(Connection& connection, Clock::time_point now) {
   if (connection.cut) return;
   Rise(connection);
+  if (connection.cut) return;  // It was displaced by itself: there are too many like it.
   Measure(connection, now);
-  if (connection.meter.HasTooManyBytes(connection.standing)) {
+  const FloodMeter& meter = connection.meter;
+  if (meter.HasTooManyBytes(connection.standing)) {
     return Cut(connection, "it sends bytes that belong to no call or message");
   }
-  if (connection.meter.HasTooManyCalls()) {
+  if (meter.HasTooManyCalls()) {
     return Cut(connection, "it begins calls faster than they are answered");
   }
-  blame_ += connection.meter.Blame(connection.standing);
+  if (connection.account->reset()) {
+    return Cut(connection, "more of its calls wait for a request than the server allows");
+  }
+  if (meter.IsStalled()) {
+    return Cut(connection, "it has begun a message and does not go on with it");
+  }
+  SetBlame(connection, meter.Blame(connection.standing));
+}
+
+void ConnectionGuard::SetBlame(Connection& connection, double blame) {
+  blame_ = std::max(0.0, blame_ + blame - connection.blame);
+  connection.blame = blame;
 }
 
 void ConnectionGuard::Rise(Connection& connection) {
   const Standing standing = connection.account->standing();
   if (standing == connection.standing) return;
-  if (connection.standing == Standing::kStranger) LeaveHost(connection);
   if (standing == Standing::kClient) connection.socket.SetReceiveBuffer(kReceiveBufferOfClient);
+  CountPlace(connection, -1);
   connection.standing = standing;
+  CountPlace(connection, 1);
+  if (standing == Standing::kKnown || standing == Standing::kInvited) {
+    LimitPlaces(connection.name.host, standing);
+  }
 }
 
-void ConnectionGuard::LeaveHost(const Connection& connection) {
-  --hosts_[connection.name.host].strangers;
-  --strangers_;
+void ConnectionGuard::LimitPlaces(const std::string& host, Standing standing) {
+  const bool known = standing == Standing::kKnown;
+  const size_t of_host = known ? limits_.known_of_host : limits_.invited_of_host;
+  if (hosts_[host].places[IndexOf(standing)] > of_host) {
+    Displace(*LeastActive(host, standing));
+  } else if (places_[IndexOf(standing)] > (known ? limits_.known : limits_.invited)) {
+    Displace(*LeastActive(HostWithMost(standing), standing));
+  }
+}
+
+// There is one.
+ConnectionGuard::Connection* ConnectionGuard::LeastActive(const std::string& host,
+                                                          Standing standing) {
+  Connection* least = nullptr;
+  for (auto& [id, connection] : connections_) {
+    if (connection.standing != standing || connection.name.host != host) continue;
+    if (least == nullptr || connection.active < least->active) least = &connection;
+  }
+  return least;
+}
+
+const std::string& ConnectionGuard::HostWithMost(Standing standing) const {
+  const size_t at = IndexOf(standing);
+  return std::max_element(hosts_.begin(), hosts_.end(),
+                          [at](const auto& a, const auto& b) {
+                            return a.second.places[at] < b.second.places[at];
+                          })
+      ->first;
+}
+
+void ConnectionGuard::Displace(Connection& connection) {
+  End(connection);
+  ++stats_.displaced;
+}
+
+// A stranger keeps its place until gRPC has let it go. Of the others there are many.
+void ConnectionGuard::End(Connection& connection) {
+  connection.cut = true;
+  connection.socket.Abort();
+  SetBlame(connection, 0);
+  if (connection.standing == Standing::kStranger) return;
+  CountPlace(connection, -1);
+  connection.standing = Standing::kClient;  // Those have no places that are counted.
 }
 
 // What a byte costs gRPC depends on the kind of flood, so memory itself is the measure.
 void ConnectionGuard::JudgeMemory(Clock::time_point now) {
   if (now < judged_ + kPatienceWithMemory) return;
-  if (blame_ < kCalmBlame && now < judged_ + kSweep) return;
+  if (active_blame_ < kCalmBlame && now < judged_ + kSweep) return;
   judged_ = now;
-  const uint64_t allocated = AllocatedBytes();
+  const uint64_t allocated = ReadHeap().allocated;
   if (blame_ < kCalmBlame && now >= trim_until_) {
     calm_memory_ = allocated;
     calm_connections_ = connections_.size();
@@ -268,77 +348,80 @@ void ConnectionGuard::JudgeMemory(Clock::time_point now) {
 void ConnectionGuard::CutWorst() {
   std::vector<std::pair<double, Connection*>> worst;
   for (auto& [id, connection] : connections_) {
-    const double own = connection.cut ? 0 : connection.meter.Blame(connection.standing);
-    if (own > 0) worst.emplace_back(own, &connection);
+    if (connection.blame > 0) worst.emplace_back(connection.blame, &connection);
   }
   std::sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) { return a > b; });
-  double left = blame_;
+  const double enough = blame_ / 2;
   for (const auto& [own, connection] : worst) {
-    if (left <= blame_ / 2) return;
-    left -= own;
+    if (blame_ <= enough) return;
     Cut(*connection, "the server's memory grows while it sends what no call accounts for");
   }
 }
 
 void ConnectionGuard::Cut(Connection& connection, absl::string_view cause) {
   const Clock::time_point now = Clock::now();
-  connection.cut = true;
-  connection.socket.Abort();
+  End(connection);
   hosts_[connection.name.host].penalized_until = now + limits_.penalty;
   trim_until_ = now + kTrimAfterCut;
   ++stats_.cut;
   if (const std::optional<uint64_t> left_out = log_.Allow(cause)) {
     spdlog::warn(
         "connection cut off peer={} cause={} received_bytes={} unaccounted_bytes={:.0f} "
-        "unanswered_calls={:.0f} left_out={}",
+        "unanswered_calls={:.0f} waiting_calls={:.0f} left_out={}",
         connection.name.peer, Quoted(cause), connection.meter.received_bytes(),
-        connection.meter.bytes(), connection.meter.calls(), *left_out);
+        connection.meter.bytes(), connection.meter.calls(), connection.meter.waiting_calls(),
+        *left_out);
   }
 }
 
-void ConnectionGuard::ForgetClosed() {
-  const Clock::time_point now = Clock::now();
+void ConnectionGuard::LookAtQuiet(Clock::time_point now) {
   swept_ = now;
+  for (auto& [id, connection] : connections_) Look(connection, now);
+}
+
+void ConnectionGuard::ForgetClosed(Clock::time_point now) {
+  bool some_closed = false;
   for (auto at = connections_.begin(); at != connections_.end();) {
-    Connection& connection = at->second;
-    Rise(connection);
-    if (connection.socket.IsOpen()) {
+    if (at->second.socket.IsOpen()) {
       ++at;
       continue;
     }
-    if (connection.standing == Standing::kStranger) LeaveHost(connection);
-    accounts_.Close(connection.name.peer, *connection.account);
+    Look(at->second, now);  // It may have been reset by its calls.
+    Forget(at->second);
     at = connections_.erase(at);
+    some_closed = true;
   }
   std::erase_if(hosts_, [now](const auto& entry) {
-    return entry.second.strangers == 0 && now >= entry.second.penalized_until;
+    return entry.second.places == Places{} && now >= entry.second.penalized_until;
   });
+  if (some_closed && ReadHeap().free > free_after_trim_ + kWorthATrim) {
+    trim_until_ = now + kTrimAfterCut;
+  }
 }
 
-std::vector<ConnectionGuard::Waiting> ConnectionGuard::TakeTurns(Clock::time_point now) {
-  std::vector<Waiting> turns;
-  if (closed_) return turns;
-  for (auto at = waiting_.begin(); at != waiting_.end();) {
-    if (!HasPlace(at->name.host, now)) {
-      ++at;
-      continue;
-    }
-    Watch(at->connection, at->name);
-    turns.push_back(std::move(*at));
-    at = waiting_.erase(at);
+void ConnectionGuard::Forget(const Connection& connection) {
+  blame_ = std::max(0.0, blame_ - connection.blame);
+  CountPlace(connection, -1);
+  connection.accounts->Close(connection.name.peer, *connection.account);
+}
+
+std::vector<Arrival> ConnectionGuard::TakeTurns(Clock::time_point now) {
+  std::vector<Arrival> turns;
+  const auto has_place = [this, now](const std::string& host)
+                             ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return HasPlace(host, now); };
+  while (std::optional<Arrival> next = waiting_.TakeTurn(has_place)) {
+    Watch(*next);
+    turns.push_back(*std::move(next));
   }
-  if (!waiting_.empty()) Displace(now);
+  if (!waiting_.empty()) DisplaceStrangers(now);
   return turns;
 }
 
-// Strangers that hold up others for long.
-void ConnectionGuard::Displace(Clock::time_point now) {
+// Those that hold up others for long.
+void ConnectionGuard::DisplaceStrangers(Clock::time_point now) {
   for (auto& [id, connection] : connections_) {
     if (connection.cut || connection.standing != Standing::kStranger) continue;
-    if (now - connection.since < limits_.patience) continue;
-    connection.cut = true;
-    connection.socket.Abort();
-    ++stats_.displaced;
+    if (now - connection.since >= limits_.patience) Displace(connection);
   }
 }
 
@@ -368,6 +451,8 @@ void ConnectionGuard::GiveMemoryBack() {
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
+  MutexLock lock(&mutex_);
+  free_after_trim_ = ReadHeap().free;
 }
 
 }  // namespace penstock

@@ -9,14 +9,15 @@
 #ifndef PENSTOCK_SERVER_GUARD_CONNECTION_GUARD_H_
 #define PENSTOCK_SERVER_GUARD_CONNECTION_GUARD_H_
 
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +27,7 @@
 #include "server/guard/account_book.h"
 #include "server/guard/flood_meter.h"
 #include "server/guard/guard_limits.h"
+#include "server/guard/waiting_room.h"
 #include "server/guard/watched_socket.h"
 #include "server/log_limiter.h"
 
@@ -36,7 +38,7 @@ struct GuardStats {
   uint64_t open = 0;
   uint64_t waiting = 0;
   uint64_t cut = 0;        // Floods.
-  uint64_t displaced = 0;  // Connections without a call that gave their place to another.
+  uint64_t displaced = 0;  // Connections without a Hello that gave their place to another.
   uint64_t refused = 0;    // Connections that found too many waiting.
 };
 
@@ -44,26 +46,16 @@ struct GuardStats {
 // few percent of a core else. Thread-safe.
 class ConnectionGuard {
  public:
-  // Passes a connection to gRPC.
-  using HandOver = std::function<void(UniqueFd connection)>;
-
   // kResourceExhausted: a descriptor or a thread could not be had.
   static absl::StatusOr<std::unique_ptr<ConnectionGuard>> Start(const GuardLimits& limits);
   // As Close().
   ~ConnectionGuard();
 
   // Hands the connection over, now or when its turn has come; watches it until it is closed.
-  void Enter(UniqueFd connection, const HandOver& hand_over);
-  // No call of a HandOver can follow. What waits is closed, as is what enters from now on.
+  void Enter(Arrival arrival);
+  // No call of a hand_over can follow. What waits is closed, as is what enters from now on.
   void Close();
 
-  // A call has begun: counts it, and gives the account of the connection that it came by. Never
-  // null.
-  std::shared_ptr<ConnectionAccount> BeginCall(absl::string_view grpc_peer) const {
-    std::shared_ptr<ConnectionAccount> account = accounts_.Find(grpc_peer);
-    account->OnCall();
-    return account;
-  }
   GuardStats stats() const;
 
  private:
@@ -71,49 +63,60 @@ class ConnectionGuard {
   struct Connection {
     WatchedSocket socket;
     PeerName name;
+    std::shared_ptr<AccountBook> accounts;
     std::shared_ptr<ConnectionAccount> account;
     FloodMeter meter;
-    Clock::time_point since;
+    Clock::time_point since, active;
     Standing standing = Standing::kStranger;  // As it was seen last.
+    double blame = 0;                         // Its part of blame_.
     bool cut = false;
   };
-  struct Waiting {
-    UniqueFd connection;
-    PeerName name;
-    HandOver hand_over;
-  };
+  // How many connections there are of each standing below kClient, but for those that were cut.
+  using Places = std::array<size_t, static_cast<size_t>(Standing::kClient)>;
   struct Host {
-    size_t strangers = 0;
+    Places places{};
     Clock::time_point penalized_until, next_turn;
   };
 
-  explicit ConnectionGuard(const GuardLimits& limits) : limits_(limits) {}
+  explicit ConnectionGuard(const GuardLimits& limits);
   void Run();
   // True: something suspicious was seen, so look again soon.
   bool LookAtAll(const std::vector<uint64_t>& active);
+  void LookAtActive(const std::vector<uint64_t>& active, Clock::time_point now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Look(Connection& connection, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Measure(Connection& connection, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetBlame(Connection& connection, double blame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JudgeMemory(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CutWorst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void End(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Cut(Connection& connection, absl::string_view cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Rise(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void ForgetClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LeaveHost(const Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // At all, so also at those that have sent nothing since.
+  void LookAtQuiet(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetClosed(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Forget(const Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountPlace(const Connection& connection, int change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Rearm(const std::vector<uint64_t>& active);
 
   // The queue of those that wait for a place among gRPC's strangers.
   bool HasPlace(const std::string& host, Clock::time_point now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Watch(const UniqueFd& connection, PeerName name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Queue(Waiting waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<Waiting> TakeTurns(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Displace(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Watch(const Arrival& arrival) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<Arrival> TakeTurns(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DisplaceStrangers(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A host, or all of them, may have one connection of this standing too many.
+  void LimitPlaces(const std::string& host, Standing standing)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Connection* LeastActive(const std::string& host, Standing standing)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  const std::string& HostWithMost(Standing standing) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Displace(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Wait(std::chrono::microseconds time) const;
   int TimeoutMs() const;
   void GiveMemoryBack();
 
   const GuardLimits limits_;
-  AccountBook accounts_;
   LogLimiter log_;
   UniqueFd epoll_;
   UniqueFd wake_;  // Readable once it is closed.
@@ -123,21 +126,43 @@ class ConnectionGuard {
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   std::map<uint64_t, Connection> connections_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // Oldest first.
-  size_t strangers_ ABSL_GUARDED_BY(mutex_) = 0;
+  WaitingRoom waiting_ ABSL_GUARDED_BY(mutex_);
+  Places places_ ABSL_GUARDED_BY(mutex_){};  // Of all hosts.
   GuardStats stats_ ABSL_GUARDED_BY(mutex_);
 
   // Of the last moment without a flood.
   uint64_t calm_memory_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t calm_connections_ ABSL_GUARDED_BY(mutex_) = 0;
-  double blame_ ABSL_GUARDED_BY(mutex_) = 0;  // Of all connections that were active last.
+  double blame_ ABSL_GUARDED_BY(mutex_) = 0;         // Of all connections.
+  double active_blame_ ABSL_GUARDED_BY(mutex_) = 0;  // Of those that were active last.
   Clock::time_point judged_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point spared_until_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point swept_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point trim_until_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point trimmed_ ABSL_GUARDED_BY(mutex_);
+  uint64_t free_after_trim_ ABSL_GUARDED_BY(mutex_) = 0;
 
   std::jthread thread_;  // Last: it uses all of the above.
+};
+
+// One port of a server: it brings the guard its connections, and finds the accounts of its calls.
+// A value; the guard outlives it. Thread-safe.
+class GuardedPort {
+ public:
+  explicit GuardedPort(ConnectionGuard& guard) : guard_(&guard) {}
+
+  void Enter(UniqueFd connection, const std::function<void(UniqueFd connection)>& hand_over) const {
+    PeerName name = PeerNameOf(connection.get());
+    guard_->Enter({std::move(connection), std::move(name), accounts_, hand_over});
+  }
+  // `grpc_peer`: as gRPC names who a call came from.
+  OpenCall BeginCall(absl::string_view grpc_peer) const {
+    return OpenCall(accounts_->Find(grpc_peer));
+  }
+
+ private:
+  ConnectionGuard* guard_;
+  std::shared_ptr<AccountBook> accounts_ = std::make_shared<AccountBook>();  // Shared with copies.
 };
 
 }  // namespace penstock

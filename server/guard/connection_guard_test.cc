@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -49,6 +50,7 @@ class ConnectionGuardTest : public ::testing::Test {
   void Start(GuardLimits limits = {}) {
     limits.memory_growth = uint64_t{1} << 40;
     ASSERT_OK_AND_ASSIGN(guard_, ConnectionGuard::Start(limits));
+    port_.emplace(*guard_);
   }
   ~ConnectionGuardTest() override {
     if (guard_ != nullptr) guard_->Close();
@@ -58,15 +60,14 @@ class ConnectionGuardTest : public ::testing::Test {
   UniqueFd Enter(const char* client_host = "127.0.0.1") {
     Ends ends = Connect(client_host);
     peer_ = PeerNameOf(ends.server.get()).peer;
-    guard_->Enter(std::move(ends.server), [this](UniqueFd connection) {
+    port_->Enter(std::move(ends.server), [this](UniqueFd connection) {
       MutexLock lock(&mutex_);
       taken_.push_back(std::move(connection));
       changed_.NotifyAll();
     });
     return std::move(ends.client);
   }
-  // Begins a call.
-  std::shared_ptr<ConnectionAccount> Account() { return guard_->BeginCall(peer_); }
+  OpenCall BeginCall() { return port_->BeginCall(peer_); }
 
   size_t num_taken() {
     MutexLock lock(&mutex_);
@@ -108,6 +109,7 @@ class ConnectionGuardTest : public ::testing::Test {
   std::vector<UniqueFd> taken_;
   std::string peer_;
   std::unique_ptr<ConnectionGuard> guard_;
+  std::optional<GuardedPort> port_;
 };
 
 TEST_F(ConnectionGuardTest, AStrangerThatSendsTooMuchIsReset) {
@@ -130,11 +132,11 @@ TEST_F(ConnectionGuardTest, WhoeverServesTheConnectionIsTold) {
 TEST_F(ConnectionGuardTest, OneWhoseMessagesAreUnderstoodStays) {
   Start({.stranger_bytes = 1000});
   const UniqueFd client = Enter();
-  const std::shared_ptr<ConnectionAccount> account = Account();
+  const OpenCall call = BeginCall();
   for (int i = 0; i < 200; ++i) {
     ASSERT_TRUE(Say(client, 500));
     ReadAll(500);
-    account->OnMessage(500);
+    call.account().OnMessage(500);
   }
   EXPECT_EQ(guard_->stats().cut, 0u);
   // It is watched still.
@@ -145,9 +147,56 @@ TEST_F(ConnectionGuardTest, OneWhoseMessagesAreUnderstoodStays) {
 TEST_F(ConnectionGuardTest, CallsThatAreNotAnsweredAreLimited) {
   Start({.calls = 10, .calls_per_second = 0});
   const UniqueFd client = Enter();
-  for (int i = 0; i < 11; ++i) Account();
+  for (int i = 0; i < 11; ++i) BeginCall();
   EXPECT_TRUE(Say(client, 1));
   AwaitReset(client);
+}
+
+TEST_F(ConnectionGuardTest, CallsThatWaitForARequestAreLimited) {
+  Start({.waiting_calls = 10});
+  const UniqueFd client = Enter();
+  std::vector<OpenCall> calls;
+  for (int i = 0; i < 20; ++i) {
+    BeginCall().OnRequest();
+    calls.push_back(BeginCall());
+    if (i < 5) calls.back().OnRequest();
+    EXPECT_EQ(calls.back().account().reset(), i >= 15);
+  }
+  AwaitReset(client);
+  while (guard_->stats().cut == 0) std::this_thread::yield();
+}
+
+TEST_F(ConnectionGuardTest, AMessageWithoutItsEndIsGivenUp) {
+  Start({.stalled_seconds = 0.001});
+  const UniqueFd client = Enter();
+  EXPECT_TRUE(Say(client, 20'000));
+  AwaitReset(client);
+}
+
+TEST_F(ConnectionGuardTest, TheLeastActiveOfAHostGivesWay) {
+  Start({.strangers_of_host = 4, .known_of_host = 1, .invited_of_host = 2});
+  std::vector<UniqueFd> clients;
+  std::vector<OpenCall> calls;
+  const auto come = [&](const char* host, Standing standing) {
+    clients.push_back(Enter(host));
+    AwaitTaken(clients.size());
+    calls.push_back(BeginCall());
+    calls.back().OnRequest();
+    calls.back().account().Rise(standing);
+    EXPECT_TRUE(Say(clients.back(), 1));  // The guard looks at it.
+  };
+  come("127.0.0.1", Standing::kKnown);
+  come("127.0.0.1", Standing::kInvited);
+  come("127.0.0.1", Standing::kClient);
+  come("127.0.0.2", Standing::kKnown);
+  come("127.0.0.1", Standing::kInvited);
+  EXPECT_EQ(guard_->stats().displaced, 0u);
+  come("127.0.0.1", Standing::kInvited);
+  AwaitReset(clients[1]);
+  come("127.0.0.1", Standing::kKnown);
+  AwaitReset(clients[0]);
+  EXPECT_EQ(guard_->stats().displaced, 2u);
+  for (const size_t stays : {2, 3, 4, 5, 6}) EXPECT_TRUE(Say(clients[stays], 1)) << stays;
 }
 
 TEST_F(ConnectionGuardTest, ACutHarmsNoOtherConnection) {
@@ -165,14 +214,14 @@ TEST_F(ConnectionGuardTest, StrangersOfAHostWaitForTheirTurn) {
   Start({.strangers_of_host = 2, .patience = std::chrono::hours(1)});
   std::vector<UniqueFd> clients;
   for (int i = 0; i < 2; ++i) clients.push_back(Enter());
-  const std::shared_ptr<ConnectionAccount> second = Account();
+  const OpenCall second = BeginCall();
   clients.push_back(Enter());
   EXPECT_EQ(num_taken(), 2u);
   EXPECT_EQ(guard_->stats().waiting, 1u);
   // Another host has places of its own.
   clients.push_back(Enter("127.0.0.2"));
   AwaitTaken(3);
-  second->Rise(Standing::kInvited);
+  second.account().Rise(Standing::kInvited);
   AwaitTaken(4);
   EXPECT_EQ(guard_->stats().waiting, 0u);
 }
@@ -246,8 +295,8 @@ TEST(PeerNameTest, IsAsGrpcNamesIt) {
 
 TEST(AccountBookTest, AnotherConnectionOfTheSameAddressHasItsOwnAccount) {
   AccountBook book;
-  const auto first = book.Open("ipv4:10.0.0.1:1");
-  const auto second = book.Open("ipv4:10.0.0.1:1");
+  const auto first = book.Open("ipv4:10.0.0.1:1", WatchedSocket(), 1);
+  const auto second = book.Open("ipv4:10.0.0.1:1", WatchedSocket(), 1);
   book.Close("ipv4:10.0.0.1:1", *first);
   EXPECT_EQ(book.Find("ipv4:10.0.0.1:1"), second);
   book.Close("ipv4:10.0.0.1:1", *second);

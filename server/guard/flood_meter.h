@@ -4,6 +4,7 @@
 #define PENSTOCK_SERVER_GUARD_FLOOD_METER_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "server/guard/connection_account.h"
@@ -11,55 +12,94 @@
 
 namespace penstock {
 
-// Totals of a connection at one moment. They only grow. What is earned is read before what is
-// received, so that no message counts as earned before it counts as received.
+// Totals of a connection at one moment. They only grow. What accounts for bytes is read before what
+// is received, so that no message counts as earned before it counts as received.
 struct FlowReading {
   double seconds = 0;  // Of any steady clock.
-  uint64_t earned_bytes = 0;
-  uint64_t calls = 0;
+  uint64_t message_bytes = 0;
+  uint64_t answered_calls = 0;
   uint64_t earned_calls = 0;
+  uint64_t requests = 0;
+  uint64_t calls = 0;
   uint64_t received_bytes = 0;
   uint64_t sent_bytes = 0;  // That the peer has acknowledged.
 };
 
-// Two leaky buckets. They do not go below zero, so a quiet connection saves up nothing.
+// Leaky buckets. They do not go below zero, so a quiet connection saves up nothing.
 // Thread-compatible.
 class FloodMeter {
  public:
   FloodMeter() = default;
-  FloodMeter(const GuardLimits& limits, double now) : limits_(&limits) { last_.seconds = now; }
+  FloodMeter(const GuardLimits& limits, double now) : limits_(&limits), settled_(now) {
+    last_.seconds = now;
+  }
 
   void Read(const FlowReading& now) {
     const double seconds = now.seconds - last_.seconds;
-    const double free_bytes = seconds * static_cast<double>(limits_->free_bytes_per_second) +
-                              Grown(now.sent_bytes, last_.sent_bytes) /
-                                  static_cast<double>(limits_->sent_bytes_per_free_byte);
-    bytes_ = std::max(0.0, bytes_ + Grown(now.received_bytes, last_.received_bytes) -
-                               Grown(now.earned_bytes, last_.earned_bytes) - free_bytes);
+    const double received = Grown(now.received_bytes, last_.received_bytes);
+    const double earned = Earned(now, seconds);
+    bytes_ = std::max(0.0, bytes_ + received - earned - FreeBytes(now, seconds));
+    quiet_bytes_ = earned > 0 ? bytes_ : quiet_bytes_ + received;
     calls_ = std::max(0.0, calls_ + Grown(now.calls, last_.calls) -
                                Grown(now.earned_calls, last_.earned_calls) -
                                seconds * limits_->calls_per_second);
+    if (bytes_ <= kUnsettledBytes) settled_ = now.seconds;
     last_ = now;
   }
 
   // Bytes, and calls, that nothing accounts for.
   double bytes() const { return bytes_; }
   double calls() const { return calls_; }
-  bool HasTooManyBytes(Standing standing) const { return bytes_ > LimitOf(standing); }
+  // Calls that have begun and wait for their request.
+  double waiting_calls() const { return static_cast<double>(last_.calls - last_.requests); }
+  bool HasTooManyBytes(Standing standing) const {
+    return bytes_ > LimitOf(standing) || (standing == Standing::kKnown &&
+                                          quiet_bytes_ > static_cast<double>(limits_->quiet_bytes));
+  }
   bool HasTooManyCalls() const { return calls_ > limits_->calls; }
+  // It has begun something, and has not finished it in time.
+  bool IsStalled() const { return last_.seconds - settled_ > limits_->stalled_seconds; }
   // What it is to blame for where memory grows: 0 for one that behaves as clients do.
   double Blame(Standing standing) const {
     const double harmless = standing == Standing::kClient ? kHarmlessOfClient : kHarmless;
-    return std::max(0.0, bytes_ + calls_ * kBytesOfCall - harmless);
+    return std::max(0.0, std::max(bytes_, quiet_bytes_) + calls_ * kBlameOfCall +
+                             std::max(0.0, waiting_calls() - kHarmlessCalls) * kBlameOfWaitingCall -
+                             harmless);
   }
   uint64_t received_bytes() const { return last_.received_bytes; }
 
  private:
   static constexpr double kHarmless = 4 << 10;
   static constexpr double kHarmlessOfClient = 24 << 10;
-  static constexpr double kBytesOfCall = 128;
+  static constexpr double kBlameOfCall = 128;
+  static constexpr double kHarmlessCalls = 4;
+  static constexpr double kBlameOfWaitingCall = 1 << 10;
+  static constexpr double kUnsettledBytes = 16 << 10;
+  // Of headers with a token, and the frames around them; and of those that HPACK knows already.
+  static constexpr double kBytesOfCall = 1024;
+  static constexpr double kBytesOfRepeatedCall = 160;
 
   static double Grown(uint64_t now, uint64_t before) { return static_cast<double>(now - before); }
+
+  // A few calls a second account for as much as a call can take. Of more, those that were let in
+  // account for as much as a repeated one takes.
+  double Earned(const FlowReading& now, double seconds) {
+    full_calls_ = std::min(limits_->full_calls_per_second,
+                           full_calls_ + seconds * limits_->full_calls_per_second);
+    const double full =
+        std::min(std::floor(full_calls_), Grown(now.answered_calls, last_.answered_calls));
+    full_calls_ -= full;
+    const double repeated = std::max(0.0, Grown(now.earned_calls, last_.earned_calls) - full);
+    return Grown(now.message_bytes, last_.message_bytes) + full * kBytesOfCall +
+           repeated * kBytesOfRepeatedCall;
+  }
+
+  double FreeBytes(const FlowReading& now, double seconds) const {
+    return seconds * static_cast<double>(limits_->free_bytes_per_second) +
+           Grown(now.sent_bytes, last_.sent_bytes) /
+               static_cast<double>(limits_->sent_bytes_per_free_byte);
+  }
+
   double LimitOf(Standing standing) const {
     const bool invited = standing == Standing::kInvited;
     if (standing == Standing::kClient) return static_cast<double>(limits_->client_bytes);
@@ -69,7 +109,10 @@ class FloodMeter {
   const GuardLimits* limits_ = nullptr;
   FlowReading last_;
   double bytes_ = 0;
+  double quiet_bytes_ = 0;  // Since a call was answered or a message arrived; none of them free.
   double calls_ = 0;
+  double full_calls_ = 1;  // That may account for kBytesOfCall now.
+  double settled_ = 0;     // When it last had little that nothing accounts for.
 };
 
 }  // namespace penstock

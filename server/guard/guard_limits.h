@@ -23,10 +23,20 @@ struct GuardLimits {
   // the more the more it is sent.
   uint64_t free_bytes_per_second = 64;
   uint64_t sent_bytes_per_free_byte = 32;
+  // Of these, since the last answered call, none free: of a connection that has had health calls
+  // answered and no other. It may keep so many in headers that do not end.
+  uint64_t quiet_bytes = uint64_t{32} << 10;
+  // Bytes that nothing accounts for may stay so long.
+  double stalled_seconds = 30;
+  // Answered calls that account for all that a call's headers can take, each second.
+  double full_calls_per_second = 10;
   // Calls of one connection that were not let in and answered. gRPC calls a few that were answered
   // cancelled.
   double calls = 200;
   double calls_per_second = 2000;
+  // Of one connection that wait for their request at a time. gRPC tells clients
+  // kMaxCallsPerConnection, and holds to it only those that say that they heard.
+  uint64_t waiting_calls = 40;
   // gRPC's memory may grow by so much while connections send what nothing accounts for, besides
   // what each new connection takes. Those that sent most of it are then cut off.
   uint64_t memory_growth = uint64_t{8} << 20;
@@ -34,7 +44,14 @@ struct GuardLimits {
   // Connections without an answered call that gRPC has at a time. Others wait unread.
   size_t strangers = 4;
   size_t strangers_of_host = 3;
-  size_t waiting = 256;
+  size_t waiting = 512;  // Or a sixteenth of the descriptors, if that is less.
+  // Connections that had health calls answered and no other; and those that were let in and have
+  // not said Hello. A further one replaces the one that was active least lately of the host that
+  // has most.
+  size_t known = 64;
+  size_t known_of_host = 24;
+  size_t invited = 512;
+  size_t invited_of_host = 128;
   // A stranger gives its place to one that waits after this time.
   std::chrono::milliseconds patience{1000};
   // For so long after a cut its host has one stranger at a time, and one each `spacing`.

@@ -28,7 +28,8 @@ grpc::ChannelArguments ChannelOptions(const NetworkOptions& network) {
   options.SetMaxSendMessageSize(wire::kMaxClientMessageBytes);
   // The defaults, 1 s growing to 120 s, would leave a restarted server unnoticed for minutes.
   options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 500);
+  // How long one attempt may take: a server that is flooded lets connections wait for a second.
+  options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 4000);
   options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // A host that vanished without a word is noticed after 5 + 5 s.
   options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 5'000);

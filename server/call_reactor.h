@@ -1,0 +1,48 @@
+// What every call is to gRPC: messages of raw bytes in both directions.
+#ifndef PENSTOCK_SERVER_CALL_REACTOR_H_
+#define PENSTOCK_SERVER_CALL_REACTOR_H_
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "google/protobuf/message_lite.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/grpc_status.h"
+#include "server/guard/connection_account.h"
+
+namespace penstock {
+
+// gRPC begins a call of this kind once its headers are there. It would begin others once it has
+// their request, and could hold any number of them before anything of ours sees one.
+using CallReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+inline grpc::ByteBuffer BytesOf(const google::protobuf::MessageLite& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+// Refuses a call as soon as it begins. Owns itself. A call that the client cancelled counts as
+// unanswered: a flood of calls that are reset must not look like work.
+class RefusedCall final : public CallReactor {
+ public:
+  RefusedCall(OpenCall call, const absl::Status& cause) : call_(std::move(call)) {
+    call_.OnRequest();  // It waits for none.
+    Finish(ToGrpcStatus(cause));
+  }
+
+ private:
+  // gRPC calls it before OnDone().
+  void OnCancel() override { cancelled_ = true; }
+  void OnDone() override {
+    if (!cancelled_) call_.account().OnAnswered();
+    delete this;
+  }
+
+  OpenCall call_;
+  bool cancelled_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_CALL_REACTOR_H_

@@ -1,0 +1,71 @@
+// A call of one request: statistics, manifests, health.
+#ifndef PENSTOCK_SERVER_REQUEST_REACTOR_H_
+#define PENSTOCK_SERVER_REQUEST_REACTOR_H_
+
+#include <atomic>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "grpcpp/support/proto_buffer_reader.h"
+#include "server/call_deadline.h"
+#include "server/call_reactor.h"
+
+namespace penstock {
+
+// Reads the request, and cancels a call that does not bring it in time. Owns itself until OnDone().
+class RequestReactor : public CallReactor {
+ public:
+  // From now on its functions are called.
+  void Start() { StartRead(&request_); }
+
+ protected:
+  RequestReactor(OpenCall call, grpc::CallbackServerContext& context, absl::Duration timeout)
+      : call_(std::move(call)), deadline_(context, timeout) {}
+
+  // Once. The call has to be finished from here on.
+  virtual void OnRequest(grpc::ByteBuffer& request) = 0;
+
+  void OnCancel() override { cancelled_ = true; }
+  void OnDone() override {
+    CountAnswer();
+    delete this;
+  }
+  // For an OnDone() of one's own: counts a call whose answer the client took.
+  void CountAnswer() {
+    deadline_.Stop();
+    if (!cancelled_) call_.account().OnAnswered();
+  }
+
+  bool Parse(grpc::ByteBuffer& request, google::protobuf::MessageLite& message) {
+    grpc::ProtoBufferReader bytes(&request);
+    if (message.ParseFromZeroCopyStream(&bytes)) return true;
+    Finish({grpc::StatusCode::INVALID_ARGUMENT, "the request is no message of its type"});
+    return false;
+  }
+  void AnswerWith(const google::protobuf::MessageLite& message) {
+    answer_ = BytesOf(message);
+    StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
+  }
+  ConnectionAccount& account() const { return call_.account(); }
+
+ private:
+  void OnReadDone(bool ok) final {
+    deadline_.Stop();
+    call_.OnRequest();
+    if (ok) {
+      OnRequest(request_);
+    } else {
+      Finish({grpc::StatusCode::INVALID_ARGUMENT, "the call ended without a request"});
+    }
+  }
+
+  OpenCall call_;
+  CallDeadline deadline_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer answer_;
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_SERVER_REQUEST_REACTOR_H_
