@@ -6,6 +6,10 @@
 //   penstock-sim --late --seeds 10000      servers that are late and nothing else, and who waits
 //   penstock-sim --hiccup --seeds 10000    most servers stop at one moment, and who waits long
 //   penstock-sim --spares --seeds 10000    a window and other chunks without any good record
+//   penstock-sim --hashes --seeds 10000    prints each seed's hash too, to compare two builds
+//
+// "commands 1f2e..." is a hash over everything that the schedulers wanted done: each command with
+// its time and arguments. A change that only moves code leaves it as it is.
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -16,6 +20,7 @@
 #include "client/fetch/sim/scenario.h"
 #include "client/fetch/sim/simulation.h"
 #include "flags/command_line.h"
+#include "records/base/counter_rng.h"
 #include "records/base/print_escaped.h"
 
 namespace penstock::sim {
@@ -33,12 +38,17 @@ std::string WaitText(const Outcome& outcome) {
                       " without trouble");
 }
 
+std::string HashText(uint64_t hash) {
+  return absl::StrCat("commands ", absl::Hex(hash, absl::kZeroPad16));
+}
+
 int Replay(uint64_t seed, Trouble trouble, bool quiet) {
   Print(ToString(Draw(trouble, seed)));
   const Outcome outcome = Simulate(trouble, seed, quiet ? Log() : Print);
   Print(absl::StrCat(outcome.finished ? "finished" : "failed", " after ",
                      absl::FormatDuration(outcome.elapsed), ", ", outcome.events, " events, ",
-                     outcome.steps, " steps, ", outcome.rows, " rows; ", WaitText(outcome)));
+                     outcome.steps, " steps, ", outcome.rows, " rows; ", WaitText(outcome), "; ",
+                     HashText(outcome.hash)));
   if (!outcome.violation.empty()) Print(absl::StrCat("VIOLATION ", outcome.violation));
   return outcome.violation.empty() ? 0 : 1;
 }
@@ -48,13 +58,15 @@ void PrintSeed(uint64_t seed, Trouble trouble, const std::string& what) {
   std::fflush(stdout);
 }
 
-int RunMany(uint64_t first, uint64_t seeds, Trouble trouble) {
-  uint64_t broken = 0, waited = 0, failed = 0, events = 0, rows = 0;
+int RunMany(uint64_t first, uint64_t seeds, Trouble trouble, bool hashes) {
+  uint64_t broken = 0, waited = 0, failed = 0, events = 0, rows = 0, hash = 0;
   for (uint64_t seed = first; seed < first + seeds; ++seed) {
     const Outcome outcome = Simulate(trouble, seed);
     failed += !outcome.finished;
     events += outcome.events;
     rows += outcome.rows;
+    hash = DeriveKey(hash, outcome.hash);
+    if (hashes) Print(absl::StrCat("seed ", seed, ": ", HashText(outcome.hash)));
     if (!outcome.violation.empty()) {
       ++broken;
       PrintSeed(seed, trouble, outcome.violation);
@@ -66,14 +78,15 @@ int RunMany(uint64_t first, uint64_t seeds, Trouble trouble) {
   const std::string waits =
       trouble == Trouble::kHiccup ? absl::StrCat("in ", waited, " a consumer waited long; ") : "";
   Print(absl::StrCat(seeds, " seeds, ", events, " events, ", rows, " rows delivered; ", failed,
-                     " jobs ended with an error; ", waits, broken, " seeds broke a promise"));
+                     " jobs ended with an error; ", waits, broken, " seeds broke a promise; ",
+                     HashText(hash)));
   return broken == 0 ? 0 : 1;
 }
 
 int Main(int argc, char** argv) {
   CLI::App app("The fetch scheduler in simulated fleets");
   uint64_t seed = 0, seeds = 2'000, first = 0;
-  bool late = false, hiccup = false, spares = false, quiet = false;
+  bool late = false, hiccup = false, spares = false, quiet = false, hashes = false;
   CLI::Option* one = app.add_option("--seed", seed, "replay this one, with a line for each event");
   app.add_option("--seeds", seeds, "run so many")->capture_default_str();
   app.add_option("--first", first, "the first of them")->capture_default_str();
@@ -88,13 +101,17 @@ int Main(int argc, char** argv) {
       ->excludes(lateness)
       ->excludes(hiccups);
   app.add_flag("--quiet", quiet, "with --seed: the outcome only");
+  app.add_flag("--hashes", hashes,
+               "without --seed: print for each seed the hash of all commands, with their times and "
+               "arguments; the last line has the hash over all seeds in any case")
+      ->excludes(one);
   app.footer("Example:\n  penstock-sim --first 2000 --seeds 2000\n  penstock-sim --seed 58790");
   if (const auto code = ParseCommandLine(app, "penstock-sim", argc, argv)) return *code;
   const Trouble trouble = late     ? Trouble::kLateServers
                           : hiccup ? Trouble::kHiccup
                           : spares ? Trouble::kSpares
                                    : Trouble::kAny;
-  return one->count() > 0 ? Replay(seed, trouble, quiet) : RunMany(first, seeds, trouble);
+  return one->count() > 0 ? Replay(seed, trouble, quiet) : RunMany(first, seeds, trouble, hashes);
 }
 
 }  // namespace

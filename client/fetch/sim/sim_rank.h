@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/fetch/scheduler.h"
+#include "client/fetch/sim/command_hash.h"
 #include "client/fetch/sim/event_queue.h"
 #include "client/fetch/sim/messages.h"
 #include "client/fetch/sim/session.h"
@@ -97,6 +98,8 @@ class SimRank final : public SchedulerActions {
     return std::max(*starving_, goes_on_at_);
   }
   const RankStats& stats() const { return stats_; }
+  // Of all that the scheduler wanted done so far.
+  uint64_t commands_hash() const { return commands_.value(); }
   // Of the scheduler alone, on the wall's clock.
   std::chrono::nanoseconds scheduler_time() const { return stopwatch_.total(); }
   const std::vector<std::string>& addresses() const { return addresses_; }
@@ -158,6 +161,7 @@ class SimRank final : public SchedulerActions {
   FetchScheduler scheduler_;
   std::optional<StepChecker> checker_;
   RankStats stats_;
+  CommandHash commands_;
 
   std::vector<std::function<void()>> inbox_;
   bool wake_pending_ = false;

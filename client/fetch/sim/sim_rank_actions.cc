@@ -7,15 +7,17 @@
 
 namespace penstock::sim {
 
-// Each action stops the stopwatch: what it does is the simulator's work.
-#define PENSTOCK_SIM_ACTION(name, stream, more)        \
-  Stopwatch::Scope pause(stopwatch_, false);           \
-  Require(!ended() || stopping, "acts after its end"); \
+// Each action stops the stopwatch: what it does is the simulator's work. The arguments after `more`
+// are those of the action, for the hash.
+#define PENSTOCK_SIM_ACTION(name, stream, more, ...)          \
+  Stopwatch::Scope pause(stopwatch_, false);                  \
+  commands_.Command(queue_.now(), name, stream, __VA_ARGS__); \
+  Require(!ended() || stopping, "acts after its end");        \
   if (world_.logs()) Log(name, stream, more)
 
 void SimRank::OpenStream(StreamId stream, const std::string& address) {
   constexpr bool stopping = false;
-  PENSTOCK_SIM_ACTION("connects", stream, address);
+  PENSTOCK_SIM_ACTION("connects", stream, address, absl::string_view(address));
   Require(!connections_.contains(stream.server), "a second stream to one server");
   auto session = std::make_shared<Session>();
   session->rank = rank_;
@@ -31,7 +33,7 @@ void SimRank::OpenStream(StreamId stream, const std::string& address) {
 
 void SimRank::CloseStream(StreamId stream) {
   constexpr bool stopping = true;
-  PENSTOCK_SIM_ACTION("closes", stream, "");
+  PENSTOCK_SIM_ACTION("closes", stream, "", uint64_t{0});
   Connection* connection = Find(stream);
   if (connection == nullptr) return Require(false, "closes a stream that is not open");
   connection->session->client_open = false;
@@ -44,7 +46,7 @@ void SimRank::CloseStream(StreamId stream) {
 void SimRank::OpenWindow(StreamId stream, const WindowRequest& window) {
   constexpr bool stopping = false;
   PENSTOCK_SIM_ACTION("opens", stream,
-                      absl::StrCat("window ", window.number, " = ", ToString(window.id)));
+                      absl::StrCat("window ", window.number, " = ", ToString(window.id)), window);
   Connection* connection = Find(stream);
   if (connection == nullptr) return Require(false, "opens a window on a closed stream");
   Require(!connection->draining, "opens a window on a server that drains");
@@ -64,7 +66,7 @@ void SimRank::OpenWindow(StreamId stream, const WindowRequest& window) {
 
 void SimRank::ReleaseWindow(StreamId stream, uint64_t window) {
   constexpr bool stopping = true;  // The last windows may go with the last step.
-  PENSTOCK_SIM_ACTION("releases", stream, absl::StrCat("window ", window));
+  PENSTOCK_SIM_ACTION("releases", stream, absl::StrCat("window ", window), window);
   Connection* connection = Find(stream);
   if (connection == nullptr) return Require(false, "releases a window on a closed stream");
   Require(connection->windows.erase(window) == 1, "releases a window that is not open");
@@ -82,7 +84,8 @@ void SimRank::Fetch(StreamId stream, const FetchRequest& fetch) {
   PENSTOCK_SIM_ACTION(
       "asks", stream,
       absl::StrCat("request ", fetch.request, ": window ", fetch.window, ", rows ", fetch.first_row,
-                   " + ", fetch.rows, ", ", fetch.count, " times every ", fetch.stride));
+                   " + ", fetch.rows, ", ", fetch.count, " times every ", fetch.stride),
+      fetch);
   Connection* connection = Find(stream);
   if (connection == nullptr) return Require(false, "asks on a closed stream");
   Require(!connection->draining, "asks more of a server that drains");
@@ -129,7 +132,7 @@ void SimRank::Answered(Connection& connection, uint64_t request) {
 
 void SimRank::Cancel(StreamId stream, uint64_t request) {
   constexpr bool stopping = true;
-  PENSTOCK_SIM_ACTION("cancels", stream, absl::StrCat("request ", request));
+  PENSTOCK_SIM_ACTION("cancels", stream, absl::StrCat("request ", request), request);
   Connection* connection = Find(stream);
   if (connection == nullptr) return Require(false, "cancels on a closed stream");
   Answered(*connection, request);
@@ -140,7 +143,7 @@ void SimRank::Cancel(StreamId stream, uint64_t request) {
 
 void SimRank::Deliver(const ReadyStep& step) {
   constexpr bool stopping = false;
-  PENSTOCK_SIM_ACTION("delivers", StreamId{}, absl::StrCat("step ", step.index));
+  PENSTOCK_SIM_ACTION("delivers", StreamId{}, absl::StrCat("step ", step.index), step);
   if (checker_) {
     const std::string wrong = checker_->Deliver(step);
     Require(wrong.empty(), wrong);
@@ -153,13 +156,13 @@ void SimRank::Deliver(const ReadyStep& step) {
 
 void SimRank::Finish() {
   constexpr bool stopping = false;
-  PENSTOCK_SIM_ACTION("finishes", StreamId{}, "");
+  PENSTOCK_SIM_ACTION("finishes", StreamId{}, "", uint64_t{0});
   finished_ = true;
 }
 
 void SimRank::Fail(absl::Status status) {
   constexpr bool stopping = false;
-  PENSTOCK_SIM_ACTION("fails", StreamId{}, status.ToString());
+  PENSTOCK_SIM_ACTION("fails", StreamId{}, status.ToString(), absl::string_view(status.ToString()));
   Require(failure_.ok() && !finished_, "fails after its end");
   failure_ = std::move(status);
   healthy_before_failure_ = world_.HealthyFor(rank_);
@@ -167,7 +170,7 @@ void SimRank::Fail(absl::Status status) {
 
 void SimRank::Report(absl::string_view line) {
   constexpr bool stopping = true;
-  PENSTOCK_SIM_ACTION("reports", StreamId{}, std::string(line));
+  PENSTOCK_SIM_ACTION("reports", StreamId{}, std::string(line), line);
 }
 
 #undef PENSTOCK_SIM_ACTION

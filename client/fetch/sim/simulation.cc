@@ -224,12 +224,10 @@ class Run {
       for (absl::Duration wait : rank.stats().waits) {
         outcome.longest_wait = std::max(outcome.longest_wait, wait);
       }
-      outcome.hash = DeriveKey(outcome.hash, rank.stats().requests);
+      outcome.hash = DeriveKey(outcome.hash, rank.commands_hash());
       if (outcome.violation.empty()) outcome.violation = CheckEnd(i, rank);
     }
     if (outcome.violation.empty()) outcome.violation = CheckDeaths();
-    outcome.hash = DeriveKey(DeriveKey(outcome.hash, outcome.events),
-                             static_cast<uint64_t>(absl::ToInt64Nanoseconds(outcome.elapsed)));
   }
 
   std::string CheckEnd(uint32_t index, const SimRank& rank) {

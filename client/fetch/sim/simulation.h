@@ -22,7 +22,9 @@ struct Outcome {
   absl::Duration longest_wait;  // Of a consumer for a batch, virtual.
   // The same without faults; of kAny and kSpares not looked for.
   std::optional<absl::Duration> undisturbed_wait;
-  uint64_t hash = 0;  // Of everything that was logged, where something was; else of the counts.
+  // Over every command of every rank's scheduler, with its time and arguments (CommandHash). The
+  // run without faults, which `undisturbed_wait` is from, does not count.
+  uint64_t hash = 0;
 };
 
 // Promises:
