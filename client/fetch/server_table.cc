@@ -6,6 +6,13 @@
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
+namespace {
+
+uint64_t KeyOf(absl::Time time) {
+  return static_cast<uint64_t>(std::max<int64_t>(absl::ToUnixNanos(time), 0));
+}
+
+}  // namespace
 
 ServerTable::ServerTable(const std::vector<std::string>& addresses, uint64_t seed) : rng_(seed) {
   for (const std::string& address : addresses) Add(address);
@@ -108,6 +115,34 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
   server.productive = false;
   SetState(server, ServerState::kUp);
   return true;
+}
+
+void ServerTable::Arm(ServerEntry& server, absl::Time time) {
+  if (time == absl::InfiniteFuture()) return;
+  if (server.queued.heap != nullptr && timers_.key(server) <= KeyOf(time)) return;
+  IndexedHeap<ServerEntry>::Leave(server);
+  timers_.Push(KeyOf(time), server);
+}
+
+ServerEntry* ServerTable::TakeDue(absl::Time now) {
+  if (timers_.empty() || timers_.front_key() > KeyOf(now)) return nullptr;
+  ServerEntry& server = timers_.front();
+  IndexedHeap<ServerEntry>::Leave(server);
+  return &server;
+}
+
+absl::Time ServerTable::NextDue() const {
+  if (timers_.empty()) return absl::InfiniteFuture();
+  return absl::FromUnixNanos(static_cast<int64_t>(timers_.front_key()));
+}
+
+bool ServerTable::AnotherMayCome(const ServerEntry& server) const {
+  return std::any_of(servers_.begin(), servers_.end(), [&](const ServerEntry& other) {
+    const bool coming = other.state == ServerState::kConnecting ||
+                        other.state == ServerState::kBackoff ||
+                        (other.state == ServerState::kUp && other.slow);
+    return coming && !other.removed && !AreOne(other.index, server.index);
+  });
 }
 
 bool ServerTable::AllSettled() const {

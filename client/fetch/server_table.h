@@ -2,12 +2,14 @@
 #ifndef PENSTOCK_CLIENT_FETCH_SERVER_TABLE_H_
 #define PENSTOCK_CLIENT_FETCH_SERVER_TABLE_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -94,6 +96,8 @@ struct ServerEntry {
   HeapPlace<ServerEntry> queued;      // By when to look at it in any case.
   ServerCounts counted;
 
+  // It has a window open that is asked for nothing; see WindowEntry::IdleOrder().
+  void NoteIdle(std::pair<bool, uint64_t> order) { last_idle = std::max(last_idle, order); }
   bool has_stream() const {
     return state == ServerState::kConnecting || state == ServerState::kUp ||
            state == ServerState::kDraining;
@@ -134,12 +138,21 @@ class ServerTable {
   // False: its answers would differ from the first server's; it is then refused.
   bool AcceptHello(ServerEntry& server, const ServerInfo& info);
 
+  // The server is to be looked at, at `time` or before.
+  void Arm(ServerEntry& server, absl::Time time);
+  // A server whose time has come; it is armed no more. Null: none.
+  ServerEntry* TakeDue(absl::Time now);
+  // When TakeDue() has one. Infinite: no server is armed.
+  absl::Time NextDue() const;
+
   bool AnyUp() const { return NumUp() > 0; }
   size_t NumUp() const { return Count(ServerState::kUp); }
   // Whether a server is there that does more than come and go: its stream has brought rows, or is
   // the first that has to.
   bool AnyUsable() const { return num_usable_ > 0; }
   bool AllSettled() const;
+  // Whether another process than this server's may soon be up, or in time, again.
+  bool AnotherMayCome(const ServerEntry& server) const;
   // There are some, and none may be asked.
   bool AllRefused() const;
   absl::Status FirstRefusal() const;
@@ -154,6 +167,7 @@ class ServerTable {
 
   std::deque<ServerEntry> servers_;
   std::map<std::string, uint32_t> index_;  // By address.
+  IndexedHeap<ServerEntry> timers_;        // By when to look at them.
   std::array<size_t, 6> counts_ = {};      // By state.
   size_t num_usable_ = 0;
   CounterRng rng_;

@@ -64,6 +64,19 @@ struct WindowEntry {
   std::optional<uint32_t> spare() const {
     return spares == 0 ? std::nullopt : order->SpareChunk(id, spares - 1);
   }
+  // When its next row is needed.
+  uint64_t NeededAt() const { return wanted.empty() ? start : wanted.front().needed_at; }
+  // Of windows that are asked for nothing: those to make room first are last.
+  std::pair<bool, uint64_t> IdleOrder() const { return {wanted.empty(), NeededAt()}; }
+  // It comes back to this server only if there is no other.
+  void Avoid(uint32_t server) {
+    if (std::find(avoid.begin(), avoid.end(), server) == avoid.end()) avoid.push_back(server);
+  }
+  // Its server has loaded it.
+  void NoteReady(absl::Time now) {
+    ready_at = now;
+    load_breaks = 0;
+  }
   bool ready() const { return ready_at != absl::InfiniteFuture(); }
   bool done() const { return walked_past && wanted.empty() && requests == 0; }
   void Reset() {

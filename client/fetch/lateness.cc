@@ -1,9 +1,8 @@
-// Late servers lose windows, not pieces: what a window still wants is asked of the next server.
-#include <algorithm>
-#include <utility>
+#include "client/fetch/lateness.h"
 
-#include "absl/strings/str_cat.h"
-#include "client/fetch/scheduler.h"
+#include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -14,87 +13,91 @@ constexpr absl::Duration kMinLoadLimit = absl::Milliseconds(500);
 constexpr absl::Duration kFirstAnswerLimit = absl::Seconds(1);
 constexpr absl::Duration kFirstLoadLimit = absl::Seconds(3);
 constexpr absl::Duration kMinSilence = absl::Milliseconds(200);
+constexpr absl::Duration kFirstPenalty = absl::Milliseconds(500);
+constexpr absl::Duration kMaxPenalty = absl::Seconds(16);
+constexpr uint32_t kForgiven = 16;  // Answers in time.
 
 }  // namespace
 
 // Four times what is usual among servers: one that has become slow is not measured by itself.
-absl::Duration FetchScheduler::AnswerLimit(uint32_t rows) const {
+absl::Duration Lateness::AnswerLimit(uint32_t rows) const {
   if (answers_.count() < 16) return kFirstAnswerLimit;
   return std::max(kMinAnswerLimit, 4 * answers_.Usual(rows));
 }
 
-absl::Duration FetchScheduler::LoadLimit(uint32_t rows) const {
+absl::Duration Lateness::LoadLimit(uint32_t rows) const {
   return loads_.count() < 8 ? kFirstLoadLimit : std::max(kMinLoadLimit, 4 * loads_.Usual(rows));
 }
 
-absl::Time FetchScheduler::DueBy(const RequestEntry& request) const {
+absl::Time Lateness::DueBy(const RequestEntry& request) const {
   return DueBy(request, AnswerLimit(request.rows));
 }
 
 // A batch that the consumer waits for is worth a second load sooner.
-absl::Time FetchScheduler::DueBy(const RequestEntry& request, absl::Duration limit) const {
+absl::Time Lateness::DueBy(const RequestEntry& request, absl::Duration limit) const {
   const WindowEntry& window = *request.window;
   if (window.opened_on == request.stream && !window.ready()) {
     return SinceWhen(request) + LoadLimit(window.rows);
   }
-  if (StepOf(request) < waited_for_) limit = std::max(kMinAnswerLimit, limit / 2);
+  if (StepOf(request) < slots_.waited_for()) limit = std::max(kMinAnswerLimit, limit / 2);
   return SinceWhen(request) + limit;
 }
 
 // Since when its server could have answered, or gone on answering.
-absl::Time FetchScheduler::SinceWhen(const RequestEntry& request) const {
+absl::Time Lateness::SinceWhen(const RequestEntry& request) const {
   const WindowEntry& window = *request.window;
-  const absl::Time since = std::max(request.active_at, resumed_at_);
+  const absl::Time since = std::max(request.active_at, clock_.resumed_at());
   const bool ready = window.opened_on == request.stream && window.ready();
   return ready ? std::max(since, window.ready_at) : since;
 }
 
 // The first that needs it.
-uint64_t FetchScheduler::StepOf(const RequestEntry& request) const {
-  return request.ranges.empty() ? next_step_ : request.ranges.front().step;
+uint64_t Lateness::StepOf(const RequestEntry& request) const {
+  return request.ranges.empty() ? slots_.next_step() : request.ranges.front().step;
 }
 
 // When it is late, or may be by then: its batch may be waited for from any moment on. Requests for
 // later steps may wait, for a server answers first what is needed first.
-absl::Time FetchScheduler::LateAt(const RequestEntry& request) const {
-  const absl::Time later = now_ + AnswerLimit(request.rows) / 4;
-  if (StepOf(request) < Soon() || LeavesSoonerRowsUnasked(servers_[request.stream.server])) {
+absl::Time Lateness::LateAt(const RequestEntry& request) const {
+  const absl::Time later = clock_.now() + AnswerLimit(request.rows) / 4;
+  if (StepOf(request) < slots_.Soon() || LeavesSoonerRowsUnasked(servers_[request.stream.server])) {
     const absl::Time due = DueBy(request);
-    return due <= now_ || StepOf(request) < waited_for_ ? due : std::min(due, later);
+    return due <= clock_.now() || StepOf(request) < slots_.waited_for() ? due
+                                                                        : std::min(due, later);
   }
   return later;
 }
 
 // It says nothing, and what it was asked leaves no room for rows that are needed soon.
-bool FetchScheduler::LeavesSoonerRowsUnasked(const ServerEntry& server) const {
-  return !server.eligible.empty() && server.eligible.front().wanted.front().step < Soon() &&
+bool Lateness::LeavesSoonerRowsUnasked(const ServerEntry& server) const {
+  return !server.eligible.empty() && server.eligible.front().wanted.front().step < slots_.Soon() &&
          IsSilent(server);
 }
 
 // Other ranks may be behind this one, and all servers busy with what those need first: then it is
 // usual to wait.
-bool FetchScheduler::OthersKeepItWaitingToo(const RequestEntry& request) {
+bool Lateness::OthersKeepItWaitingToo(const RequestEntry& request) {
   const ServerEntry& server = servers_[request.stream.server];
   CollectAges(server);
-  if (now_ >= DueBy(request, 4 * answers_.Usual(request.rows, ages_))) return false;
+  if (clock_.now() >= DueBy(request, 4 * answers_.Usual(request.rows, ages_))) return false;
   if (!IsSilent(server)) return true;
   // Most of them may have stopped at one moment: then those that still answer are the measure, with
   // more patience, for among many servers some are always quick.
   LeaveOutSilent();
   const absl::Duration usual = answers_.Usual(request.rows, ages_);
-  return usual == absl::ZeroDuration() || now_ < DueBy(request, 16 * usual);
+  return usual == absl::ZeroDuration() || clock_.now() < DueBy(request, 16 * usual);
 }
 
 // What each server is known to need at least. Where none but `late` was ever asked, as in a plan of
 // few lanes, one that is up and has nothing to do would keep nobody waiting.
-void FetchScheduler::CollectAges(const ServerEntry& late) {
+void Lateness::CollectAges(const ServerEntry& late) {
   ages_.assign(servers_.size(), absl::ZeroDuration());
   bool compared = false;
   std::optional<uint32_t> idle;
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& server = servers_[i];
     const RequestEntry* oldest = server.first_request;
-    if (oldest != nullptr) ages_[i] = now_ - SinceWhen(*oldest);
+    if (oldest != nullptr) ages_[i] = clock_.now() - SinceWhen(*oldest);
     compared |= &server != &late && (oldest != nullptr || answers_.Knows(i));
     if (oldest == nullptr && server.state == ServerState::kUp && !server.slow) idle = i;
   }
@@ -102,7 +105,7 @@ void FetchScheduler::CollectAges(const ServerEntry& late) {
 }
 
 // What is left are servers that have answered and owe nothing, or are answering.
-void FetchScheduler::LeaveOutSilent() {
+void Lateness::LeaveOutSilent() {
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& server = servers_[i];
     const bool usable = server.state == ServerState::kUp && !server.slow && answers_.Knows(i);
@@ -111,52 +114,32 @@ void FetchScheduler::LeaveOutSilent() {
   }
 }
 
-// Finds requests that missed their deadline; when to look again.
-absl::Time FetchScheduler::CheckLate(ServerEntry& server) {
+absl::Time Lateness::FindLate(ServerEntry& server, std::vector<WindowEntry*>& late) {
   absl::Time next = absl::InfiniteFuture();
-  late_windows_.clear();
+  late.clear();
   for (RequestEntry* r = server.first_request; r != nullptr; r = r->later) {
     if (r == server.probe) continue;
     const absl::Time late_at = LateAt(*r);
-    if (now_ < late_at) {
+    if (clock_.now() < late_at) {
       next = std::min(next, late_at);
       continue;
     }
-    if (late_windows_.empty() && OthersKeepItWaitingToo(*r)) return now_ + kMinAnswerLimit;
+    if (late.empty() && OthersKeepItWaitingToo(*r)) return clock_.now() + kMinAnswerLimit;
     server.counted.late_requests += !std::exchange(r->late, true);
-    const bool known =
-        std::find(late_windows_.begin(), late_windows_.end(), r->window) != late_windows_.end();
-    if (!known && !r->window->suspect) late_windows_.push_back(r->window);
+    const bool known = std::find(late.begin(), late.end(), r->window) != late.end();
+    if (!known && !r->window->suspect) late.push_back(r->window);
   }
-  if (late_windows_.empty()) return next;
-  if (MayBeSlow(server)) MarkSlow(server);
-  TakeLateWindows(server);
-  return std::min(next, now_ + kMinAnswerLimit);
+  return late.empty() ? next : std::min(next, clock_.now() + kMinAnswerLimit);
 }
 
-void FetchScheduler::TakeLateWindows(ServerEntry& server) {
-  Place();
-  if (server.slow && IsSilent(server)) return TakeAll(server);
-  std::sort(late_windows_.begin(), late_windows_.end(),
-            [](WindowEntry* a, WindowEntry* b) { return a->start < b->start; });
-  for (WindowEntry* window : late_windows_) {
-    if (window->opened_on == servers_.stream(server.index)) {
-      Avoid(*window, server);
-      HandOver(*window, /*charge=*/true);
-    } else {
-      CancelOn(server, *window);  // It drains, and the window is open elsewhere.
-    }
-  }
-}
-
-bool FetchScheduler::IsSilent(const ServerEntry& server) const {
-  const absl::Time since = std::max(server.heard_at, resumed_at_);
-  return now_ >= since + std::max(kMinSilence, AnswerLimit(1));
+bool Lateness::IsSilent(const ServerEntry& server) const {
+  const absl::Time since = std::max(server.heard_at, clock_.resumed_at());
+  return clock_.now() >= since + std::max(kMinSilence, AnswerLimit(1));
 }
 
 // Slower than others, that is: where half of them are, the others will not do better, unless this
 // one does nothing at all.
-bool FetchScheduler::MayBeSlow(const ServerEntry& server) const {
+bool Lateness::MayBeSlow(const ServerEntry& server) const {
   uint32_t slow = 1;
   for (uint32_t i = 0; i < servers_.size(); ++i) {
     const ServerEntry& other = servers_[i];
@@ -165,44 +148,43 @@ bool FetchScheduler::MayBeSlow(const ServerEntry& server) const {
   return 2 * slow <= servers_.NumUp() || (IsSilent(server) && slow < servers_.NumUp());
 }
 
-// False: there is no other server for it, or, where that is charged, extra loads are used up but
-// for `reserve`. Counted in any case.
-bool FetchScheduler::HandOver(WindowEntry& window, bool charge, double reserve) {
-  ServerEntry& from = servers_[window.opened_on->server];
-  const std::optional<uint32_t> to = ServerOf(window);
-  if (!to || *to == from.index) return false;
-  if (charge && !extra_loads_.Take(reserve)) return false;
-  TakeAway(window);
-  ++from.counted.handed_over;
-  ++servers_[*to].counted.extra_loads;
-  Requeue(window);
-  return true;
-}
-
-// A server that says nothing is as good as lost; but its stream stays, for it may only have been
-// stopped.
-void FetchScheduler::TakeAll(ServerEntry& server) {
-  server.silent_from = server.heard_at;
-  CancelProbe(server);
-  const StreamId stream = servers_.stream(server.index);
-  windows_.ForEach([&](WindowEntry& window) {
-    if (window.suspect) return;
-    if (window.opened_on == stream) {
-      HandOver(window, /*charge=*/false);
-    } else if (window.requests > 0) {
-      CancelOn(server, window);
-    }
-  });
-}
-
-void FetchScheduler::CountAnswer(const RequestEntry& request) {
+void Lateness::CountAnswer(const RequestEntry& request) {
   ServerEntry& server = servers_[request.stream.server];
   const WindowEntry& window = *request.window;
   const bool here = window.opened_on == request.stream && window.ready();
   const absl::Duration took =
-      now_ - (here ? std::max(request.sent_at, window.ready_at) : request.sent_at);
+      clock_.now() - (here ? std::max(request.sent_at, window.ready_at) : request.sent_at);
   answers_.Add(server.index, request.rows, took);
   server.in_time += took <= AnswerLimit(request.rows) / 2;
+}
+
+void Lateness::Forget(uint32_t server) {
+  answers_.Forget(server);
+  loads_.Forget(server);
+}
+
+void Lateness::MarkSlow(ServerEntry& server) {
+  if (server.in_time >= kForgiven) server.penalty = absl::ZeroDuration();
+  server.slow = true;
+  Penalise(server);
+}
+
+void Lateness::Penalise(ServerEntry& server) {
+  server.in_time = 0;
+  server.penalty = std::clamp(2 * server.penalty, kFirstPenalty, kMaxPenalty);
+  server.probe_at = clock_.now() + server.penalty;
+  servers_.Arm(server, server.probe_at);
+}
+
+// Sooner than others, so that it is not late again as soon as it has to do.
+absl::Time Lateness::ProbeDueBy(const RequestEntry& probe) const {
+  if (!probe.window->ready()) return DueBy(probe);
+  return std::max(probe.sent_at, probe.window->ready_at) + AnswerLimit(probe.rows) / 2;
+}
+
+// Where extra loads are used up it keeps its windows, and is never free for a probe.
+bool Lateness::IsForgiven(const ServerEntry& server) const {
+  return server.slow && server.probe == nullptr && server.in_time >= kForgiven;
 }
 
 }  // namespace penstock

@@ -1,0 +1,142 @@
+#include "client/fetch/connections.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+// Someone may have mended what it was refused for: a token, a release.
+constexpr absl::Duration kAskRefusedAfter = absl::Seconds(30);
+constexpr absl::Duration kTellStarvedEvery = absl::Minutes(1);
+
+}  // namespace
+
+bool Connections::IsRefusal(absl::StatusCode code) {
+  return code == absl::StatusCode::kInvalidArgument ||
+         code == absl::StatusCode::kFailedPrecondition ||
+         code == absl::StatusCode::kPermissionDenied ||
+         code == absl::StatusCode::kUnauthenticated || code == absl::StatusCode::kUnimplemented ||
+         code == absl::StatusCode::kNotFound;
+}
+
+void Connections::Connect(ServerEntry& server) {
+  servers_.SetState(server, ServerState::kConnecting);
+  ++server.generation;
+  server.heard_at = clock_.now();
+  server.away_since = std::min(server.away_since, clock_.now());
+  server.drain_by = absl::InfiniteFuture();
+  server.credit_bytes = credit_bytes_;  // Until the server says more.
+  server.credited = false;
+  server.open_windows = 0;
+  actions_.OpenStream(servers_.stream(server.index), server.address);
+}
+
+void Connections::Refuse(ServerEntry& server) {
+  servers_.SetState(server, ServerState::kRefused);
+  server.retry_at = clock_.now() + kAskRefusedAfter;
+  servers_.Arm(server, server.retry_at);
+}
+
+void Connections::Drain(ServerEntry& server) {
+  servers_.SetState(server, ServerState::kDraining);
+  draining_.push_back(&server);
+}
+
+void Connections::LeaveDrained(ServerEntry& server) {
+  Close(server);
+  servers_.SetState(server, ServerState::kBackoff);
+}
+
+void Connections::BackOffDrained(ServerEntry& server) {
+  server.backoff = ServerTable::kMaxBackoff;
+  server.retry_at = server.heard_at + server.backoff;
+  server.last_error = absl::UnavailableError("drained");
+  servers_.Arm(server, server.retry_at);
+}
+
+void Connections::CloseAll() {
+  if (std::exchange(closed_, true)) return;
+  for (uint32_t i = 0; i < servers_.size(); ++i) {
+    if (servers_[i].has_stream()) Close(servers_[i]);
+    servers_.SetState(servers_[i], ServerState::kRemoved);
+  }
+}
+
+// Where that ends the job, its error says so.
+void Connections::NoteAway(ServerEntry& server) {
+  if (server.removed) return;
+  using Told = ServerEntry::Told;
+  const Told news = server.state == ServerState::kRefused ? Told::kRefused : Told::kAway;
+  if (server.told == news) return;
+  const absl::Duration away = absl::Trunc(clock_.now() - server.away_since, absl::Seconds(1));
+  const bool ends = servers_.AllRefused() && !OthersMayCome();
+  if (news == Told::kRefused ? ends : away < kTellAfter) return;
+  server.told = news;
+  actions_.Report(absl::StrCat(
+      ServerTable::Reason(server),
+      news == Told::kRefused
+          ? absl::StrCat(": asked again every ", absl::FormatDuration(kAskRefusedAfter))
+          : absl::StrCat(": away for ", absl::FormatDuration(away), ", still tried")));
+}
+
+// Its rows have come. Hello alone is no news: it may die of what it is asked next.
+void Connections::NoteBack(ServerEntry& server) {
+  server.away_since = absl::InfiniteFuture();
+  if (std::exchange(server.told, ServerEntry::Told::kNothing) == ServerEntry::Told::kNothing)
+    return;
+  actions_.Report(absl::StrCat(server.address, " is there again"));
+}
+
+// It has said so itself: it is no less well for it.
+void Connections::NoteStarved(ServerEntry& server) {
+  server.starved_at = clock_.now();
+  if (clock_.now() < server.told_starved_at + kTellStarvedEvery) return;
+  server.told_starved_at = clock_.now();
+  actions_.Report(absl::StrCat(server.address,
+                               ": has no memory for what this client reads while others read: "
+                               "each waits for its turn (--memory-budget of penstock-server)"));
+}
+
+void Connections::NoteSet(bool all_known) {
+  set_changes_ = true;
+  all_known_ = all_known;
+}
+
+absl::Status Connections::CheckRefused() const {
+  if (!servers_.AllRefused() || OthersMayCome()) return absl::OkStatus();
+  return absl::Status(servers_.FirstRefusal().code(),
+                      absl::StrCat("no server can be used: ", servers_.Reasons()));
+}
+
+absl::Status Connections::CheckAlone(absl::string_view more) {
+  if (servers_.AnyUsable()) {
+    alone_since_.reset();
+    return absl::OkStatus();
+  }
+  if (!alone_since_) alone_since_ = clock_.now();
+  if (clock_.now() < AloneUntil()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("no server could be used for ",
+                                             absl::FormatDuration(server_timeout_), ": ",
+                                             servers_.Reasons(), more));
+}
+
+bool Connections::IsDue() const {
+  const auto is_drained = [](const ServerEntry* server) {
+    return server->outstanding_requests == 0;
+  };
+  if (std::any_of(draining_.begin(), draining_.end(), is_drained)) return true;
+  return !alone_since_ && !servers_.AnyUsable();  // That time runs from now on.
+}
+
+absl::Time Connections::AloneUntil() const {
+  return alone_since_ ? *alone_since_ + server_timeout_ : absl::InfiniteFuture();
+}
+
+// Beside those that refuse: a name or file is still to be read, or one that was up is out of the
+// set, maybe only for one look.
+bool Connections::OthersMayCome() const { return set_changes_ && (!all_known_ || heard_hello_); }
+
+}  // namespace penstock

@@ -1,0 +1,106 @@
+#include "client/fetch/damage_judge.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "records/base/status.h"
+
+namespace penstock {
+namespace {
+
+using Verdict = DamageRuling::Verdict;
+
+// Reports of damage in a window without two that agree.
+constexpr uint32_t kMaxDamageReports = 20;
+// For another server to come up, which could tell whether the only one is right.
+constexpr absl::Duration kSecondOpinionWait = absl::Seconds(5);
+
+bool SameRecord(const Damage& a, const Damage& b) {
+  return a.shard == b.shard && a.chunk_offset == b.chunk_offset && a.record == b.record &&
+         a.rest_of_chunk == b.rest_of_chunk;
+}
+
+}  // namespace
+
+std::string DamageName(const Damage& damage) {
+  return absl::StrCat(damage.shard, ": chunk at offset ", damage.chunk_offset, ", record ",
+                      damage.record, damage.rest_of_chunk ? " and all that follow in it" : "");
+}
+
+DamageRuling DamageJudge::Hear(absl::Time now, const ServerEntry& server, WindowEntry& window,
+                               const StreamError& error) {
+  const Damage& damage = *error.damage;
+  if (AwaitsSecondOpinion(now, server, window, damage)) return {Verdict::kAskLater};
+  if (++window.damage_reports > kMaxDamageReports) {
+    return {Verdict::kFail,
+            Annotate(error.status, absl::StrCat(server.address, ", after ", kMaxDamageReports,
+                                                " reports that do not agree"))};
+  }
+  if (IsAgreed(damage)) return {Verdict::kAskAgain};  // It was opened before that was known.
+  bool known = false;
+  for (const DamageDoubt& doubt : window.doubts) {
+    if (!SameRecord(doubt.damage, damage)) continue;
+    // It was to be avoided: no other could be asked.
+    if (!servers_.AreOne(doubt.server, server.index) ||
+        placement_.NoOtherThan(server, window.id, window.avoid)) {
+      return Agree(DamageDoubt(doubt), server, window);
+    }
+    known = true;
+  }
+  if (!known) window.doubts.push_back({damage, server.index, error.status, now});
+  return {Verdict::kAskAnother};
+}
+
+// It said so before and is asked again only because the others are on their way.
+bool DamageJudge::AwaitsSecondOpinion(absl::Time now, const ServerEntry& server,
+                                      const WindowEntry& window, const Damage& damage) const {
+  const auto said = [&](const DamageDoubt& doubt) {
+    return SameRecord(doubt.damage, damage) && servers_.AreOne(doubt.server, server.index) &&
+           now < doubt.since + kSecondOpinionWait;
+  };
+  return std::any_of(window.doubts.begin(), window.doubts.end(), said) &&
+         placement_.NoOtherThan(server, window.id, window.avoid) && servers_.AnotherMayCome(server);
+}
+
+DamageRuling DamageJudge::Agree(const DamageDoubt& doubt, const ServerEntry& second,
+                                WindowEntry& window) {
+  const std::string& first = servers_[doubt.server].address;
+  const std::string agree = servers_.AreOne(doubt.server, second.index)
+                                ? absl::StrCat(first, " says so twice, and no other could be asked")
+                                : absl::StrCat(first, " and ", second.address, " agree");
+  if (on_error_ == OnError::kFail) {
+    return {Verdict::kFail,
+            absl::DataLossError(absl::StrCat(
+                NameOf(doubt.damage), " is damaged since it was indexed (", agree,
+                "): ", doubt.status.message(), ". Restore the shard; or index again with ",
+                "--exclude-corrupt; or go on with --on-error replace, which takes another record ",
+                "instead"))};
+  }
+  actions_.Report(
+      absl::StrCat("replaced ", NameOf(doubt.damage), " (", agree, "): ", doubt.status.message()));
+  agreed_.push_back(doubt.damage);
+  window.doubts.clear();
+  window.damage_reports = 0;
+  return {Verdict::kReplaced};
+}
+
+std::string DamageJudge::NameOf(const Damage& damage) const {
+  return name_ != nullptr ? name_(damage) : DamageName(damage);
+}
+
+bool DamageJudge::IsAgreed(const Damage& damage) const {
+  return std::any_of(agreed_.begin(), agreed_.end(),
+                     [&](const Damage& other) { return SameRecord(other, damage); });
+}
+
+// All its rows have come, so whoever gave the last ones did not share the doubts.
+void DamageJudge::ReportDoubts(const WindowEntry& window) const {
+  for (const DamageDoubt& doubt : window.doubts) {
+    actions_.Report(absl::StrCat(
+        servers_[doubt.server].address, " called ", NameOf(doubt.damage), " damaged, but ",
+        window.opened_on ? servers_[window.opened_on->server].address : "another server",
+        " served it: check that server's disk, memory and mount (", doubt.status.message(), ")"));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// How many windows may be loaded a second time, by another server.
+#ifndef PENSTOCK_CLIENT_FETCH_EXTRA_LOADS_H_
+#define PENSTOCK_CLIENT_FETCH_EXTRA_LOADS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "client/fetch/token_bucket.h"
+
+namespace penstock {
+
+// A share of the windows opened. With each lane that this rank uses it may have so many windows
+// loaded again at once that those of one server in four can go. Not thread-safe.
+class ExtraLoads {
+ public:
+  explicit ExtraLoads(uint32_t num_places) : in_use_(num_places) {}
+
+  // A window of this place is opened for the first time.
+  void Earn(uint32_t place) {
+    tokens_.Earn();
+    if (in_use_[place]) return;
+    in_use_[place] = true;
+    tokens_.Grow(kAtOnceOfLane);
+  }
+  // False: fewer than `reserve` would be left.
+  bool Take(double reserve) { return tokens_.Take(reserve); }
+  double capacity() const { return tokens_.capacity(); }
+
+ private:
+  static constexpr double kShare = 0.05;
+  static constexpr double kAtOnce = 8;  // And more for each lane in use.
+  static constexpr double kAtOnceOfLane = 0.375;
+
+  TokenBucket tokens_{kShare, kAtOnce};
+  std::vector<bool> in_use_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_EXTRA_LOADS_H_

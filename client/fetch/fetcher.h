@@ -1,0 +1,150 @@
+// What is fetched: windows, their rows, and the requests for them.
+#ifndef PENSTOCK_CLIENT_FETCH_FETCHER_H_
+#define PENSTOCK_CLIENT_FETCH_FETCHER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/fetch/damage_judge.h"
+#include "client/fetch/extra_loads.h"
+#include "client/fetch/indexed_heap.h"
+#include "client/fetch/lane_map.h"
+#include "client/fetch/lateness.h"
+#include "client/fetch/numbered_table.h"
+#include "client/fetch/process_clock.h"
+#include "client/fetch/request_book.h"
+#include "client/fetch/scheduler_actions.h"
+#include "client/fetch/server_table.h"
+#include "client/fetch/slot_queue.h"
+#include "client/fetch/suspects.h"
+#include "client/fetch/window_table.h"
+#include "client/plan/epoch_order.h"
+
+namespace penstock {
+
+struct FetchLimits {
+  uint32_t rows = 1;  // Of a request.
+  uint64_t row_bytes = 1;
+  uint64_t max_outstanding_bytes = 0;
+  uint32_t max_open_windows = 0;
+  absl::Duration silence_timeout;
+};
+
+// The parts that a Fetcher asks. All of them must outlive it.
+struct FetchParts {
+  const ProcessClock& clock;
+  const SlotQueue& slots;
+  ServerTable& servers;
+  const LaneMap& placement;
+  const Lateness& lateness;
+  Suspects& suspects;
+  const DamageJudge& damage;
+  SchedulerActions& actions;
+};
+
+// Opens windows on the servers that they belong to, asks for the rows that are wanted of them, and
+// takes windows back. It is told which rows are wanted, which streams are lost, and which windows
+// their servers could not give; Pump() then sends what there is room for. Every row is in one
+// place: wanted by its window, or claimed by one request. This is the only part that moves windows
+// or changes what is wanted of them. It never decides whether a server is up, late or believed.
+//
+// Each window waits in at most one queue: for a time, a server, room on its stream or more rows; an
+// event costs O(log windows) for each window that it moves on. Not thread-safe.
+class Fetcher {
+ public:
+  Fetcher(const FetchParts& parts, const FetchLimits& limits);
+
+  // Windows, for the walk along the plan.
+  WindowEntry& NewWindow(WindowId id, std::shared_ptr<const EpochOrder> order, uint64_t start);
+  void Want(WindowEntry& window, const Range& range);
+  // No further row of it will be wanted. It may be gone afterwards.
+  void WalkedPast(WindowEntry& window);
+  size_t num_windows() const { return windows_.live(); }
+
+  // Sends what has room. To be called after events.
+  void Pump();
+  // When a window that waits for a time moves on by Pump().
+  absl::Time NextPump() const;
+  void MarkForPump(ServerEntry& server);
+
+  WindowEntry* FindWindow(uint64_t number) { return windows_.Find(number); }
+  RequestEntry* FindRequest(uint64_t number, StreamId stream) {
+    return requests_.Find(number, stream);
+  }
+  // Ends a request; its window may be gone afterwards.
+  void EndRequest(RequestEntry& request);
+
+  // Lanes were placed anew: windows follow as far as extra loads allow.
+  void FollowPlacement();
+  // The server's stream is gone: what was in flight is wanted again, at once and elsewhere.
+  // `broken`: the stream broke by itself.
+  void LoseWindowsOf(ServerEntry& server, bool broken);
+  // The server drains: its requests are answered, and all else is asked elsewhere.
+  void LeaveWindowsOf(ServerEntry& server);
+  // The server is silent: it is as good as lost, but its stream stays, for it may only have been
+  // stopped.
+  void TakeAll(ServerEntry& server);
+  // The server was late with the window.
+  void TakeLate(ServerEntry& server, WindowEntry& window);
+  // The server could not give the window: what it was asked for is wanted again.
+  void GiveUpOn(WindowEntry& window, StreamId stream);
+  // The window is to be avoided on this server. True: every server has had its turn, and it begins
+  // anew.
+  bool AskAnother(const ServerEntry& server, WindowEntry& window);
+  // The server could not give the window for a reason that may pass.
+  void CountFailure(ServerEntry& server, WindowEntry& window);
+  // No record of the window is good: the next chunk stands for it. An error: there is none left.
+  absl::Status TakeNextSpare(WindowEntry& window, StreamId stream, const absl::Status& status);
+  // The server has no memory for rows of the request's window. True: these wait for others.
+  bool WaitsForMemory(const ServerEntry& server, const RequestEntry& refused);
+
+  // Asks a slow server for rows that another one is asked for too, and drops them. Null: no window
+  // fits.
+  const RequestEntry* Probe(ServerEntry& server);
+  void CancelProbe(ServerEntry& server);
+
+ private:
+  bool WorthARequest(const WindowEntry& window) const;
+  void Requeue(WindowEntry& window);
+  void OpenOn(ServerEntry& server, WindowEntry& window);
+  bool MakeRoomFor(ServerEntry& server, const WindowEntry& window);
+  void CancelOn(ServerEntry& server, WindowEntry& window);
+  void TakeAway(WindowEntry& window);
+  void ReleaseIfDone(WindowEntry& window);
+  bool HandOver(WindowEntry& window, bool charge, double reserve = 0);
+  void OccupyNew();
+
+  void PumpServer(ServerEntry& server);
+  void FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_rows);
+  void Link(ServerEntry& server, RequestEntry& request);
+  void ReturnClaims(RequestEntry& request, bool broken);
+
+  void PumpSuspects();
+  void PumpSuspect(WindowEntry& window);
+  void Isolate(ServerEntry& server);
+  void EndQuarantine();
+
+  const FetchLimits limits_;
+  const ProcessClock& clock_;
+  const SlotQueue& slots_;
+  ServerTable& servers_;
+  const LaneMap& placement_;
+  const Lateness& lateness_;
+  Suspects& suspects_;
+  const DamageJudge& damage_;
+  SchedulerActions& actions_;
+  ExtraLoads extra_loads_;
+  NumberedTable<WindowEntry> windows_;
+  RequestBook requests_;
+  IndexedHeap<WindowEntry> delayed_;   // Until retry_at.
+  IndexedHeap<WindowEntry> waiting_;   // Opened, but not yet worth a request; by need.
+  std::vector<ServerEntry*> to_pump_;  // Something changed that may allow a request.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_FETCHER_H_

@@ -1,0 +1,215 @@
+// What each window waits for: a time, a server, room on its stream, or more rows.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/fetch/fetcher.h"
+#include "client/fetch/window_choice.h"
+
+namespace penstock {
+namespace {
+
+// A server that cannot have all windows in memory that it was asked for rows of is asked again
+// after so long.
+constexpr absl::Duration kWhileOthersAreRead = absl::Milliseconds(250);
+constexpr absl::Duration kWhileOneMakesRoom = absl::Milliseconds(50);
+constexpr absl::Duration kWhileReadAhead = absl::Seconds(1);
+
+}  // namespace
+
+WindowEntry& Fetcher::NewWindow(WindowId id, std::shared_ptr<const EpochOrder> order,
+                                uint64_t start) {
+  WindowEntry& window = windows_.New();
+  window.id = id;
+  window.order = std::move(order);
+  window.rows = window.order->WindowRows(id);
+  window.start = start;
+  Requeue(window);
+  return window;
+}
+
+void Fetcher::Want(WindowEntry& window, const Range& range) {
+  const bool first = window.wanted.empty();
+  window.wanted.PushBack(range);
+  window.wanted_rows += range.rows;
+  const bool was_waiting = window.queued.heap == &waiting_;
+  if (first || (was_waiting && window.wanted_rows >= limits_.rows)) Requeue(window);
+}
+
+void Fetcher::WalkedPast(WindowEntry& window) {
+  window.walked_past = true;
+  if (window.queued.heap == &waiting_) Requeue(window);
+  ReleaseIfDone(window);
+}
+
+// A newcomer is asked for whatever there is.
+bool Fetcher::WorthARequest(const WindowEntry& window) const {
+  const ServerEntry& server = servers_[window.opened_on->server];
+  return window.wanted_rows >= limits_.rows || window.walked_past ||
+         window.wanted.front().step < slots_.Soon() ||
+         (server.newcomer && server.outstanding_requests == 0);
+}
+
+void Fetcher::Requeue(WindowEntry& window) {
+  IndexedHeap<WindowEntry>::Leave(window);
+  if (window.retry_at > clock_.now()) {
+    const int64_t key = absl::ToUnixNanos(window.retry_at);
+    return delayed_.Push(static_cast<uint64_t>(std::max<int64_t>(key, 0)), window);
+  }
+  if (window.suspect) return suspects_.Add(window);
+  if (!window.opened_on) {
+    const std::optional<uint32_t> index = placement_.ServerOf(window.id, window.avoid);
+    if (!index) return;  // Until lanes are placed.
+    // Those of which rows are wanted come first: the others must not keep room from them.
+    const uint64_t idle = window.wanted.empty() ? uint64_t{1} << 63 : 0;
+    servers_[*index].to_open.Push(window.NeededAt() | idle, window);
+    return MarkForPump(servers_[*index]);
+  }
+  if (window.wanted.empty()) return;
+  ServerEntry& server = servers_[window.opened_on->server];
+  if (!WorthARequest(window)) return waiting_.Push(window.NeededAt(), window);
+  server.eligible.Push(window.NeededAt(), window);
+  MarkForPump(server);
+}
+
+void Fetcher::OpenOn(ServerEntry& server, WindowEntry& window) {
+  window.opened_on = servers_.stream(server.index);
+  window.opened_at = clock_.now();
+  window.ready_at = absl::InfiniteFuture();
+  window.asked = false;
+  ++server.open_windows;
+  if (!std::exchange(window.counted, true)) extra_loads_.Earn(placement_.PlaceOf(window.id));
+  server.NoteIdle(window.IdleOrder());
+  actions_.OpenWindow(*window.opened_on, {window.number, window.id, window.order.get(),
+                                          window.NeededAt(), damage_.agreed(), window.spare()});
+  Requeue(window);
+}
+
+// A window that is needed now takes the place of the one that is needed last: first of those of
+// which no row is wanted, for of them the next row is still to be walked to.
+bool Fetcher::MakeRoomFor(ServerEntry& server, const WindowEntry& window) {
+  if (server.open_windows < limits_.max_open_windows) return true;
+  if (window.wanted.empty()) return false;
+  if (server.last_idle <= window.IdleOrder()) return false;
+  const StreamId stream = servers_.stream(server.index);
+  WindowEntry* last = nullptr;
+  windows_.ForEach([&](WindowEntry& other) {
+    if (!(other.opened_on == stream) || other.requests > 0) return;
+    if (last == nullptr || other.IdleOrder() > last->IdleOrder()) last = &other;
+  });
+  server.last_idle = last == nullptr ? std::pair(false, uint64_t{0}) : last->IdleOrder();
+  if (server.last_idle <= window.IdleOrder()) return false;
+  TakeAway(*last);
+  Requeue(*last);
+  return true;
+}
+
+// What it was asked of the window's rows is wanted again.
+void Fetcher::CancelOn(ServerEntry& server, WindowEntry& window) {
+  const StreamId stream = servers_.stream(server.index);
+  for (RequestEntry* request = server.first_request; request != nullptr;) {
+    RequestEntry& current = *std::exchange(request, request->later);
+    if (current.window != &window) continue;
+    actions_.Cancel(stream, current.number);
+    ReturnClaims(current, /*broken=*/false);
+    EndRequest(current);
+  }
+}
+
+// Nothing of it is expected from its server any more. It is defined anew, under a number that no
+// late word about the old one can mean.
+void Fetcher::TakeAway(WindowEntry& window) {
+  const StreamId stream = *window.opened_on;
+  ServerEntry& server = servers_[stream.server];
+  CancelOn(server, window);
+  actions_.ReleaseWindow(stream, window.number);
+  window.opened_on.reset();
+  --server.open_windows;
+  windows_.Renumber(window);
+  MarkForPump(server);
+}
+
+void Fetcher::ReleaseIfDone(WindowEntry& window) {
+  if (!window.done()) return;
+  if (!window.doubts.empty()) damage_.ReportDoubts(window);
+  if (window.opened_on) {
+    actions_.ReleaseWindow(*window.opened_on, window.number);
+    ServerEntry& server = servers_[window.opened_on->server];
+    --server.open_windows;
+    MarkForPump(server);
+  }
+  if (suspects_.window() == &window) EndQuarantine();
+  suspects_.Forget(window);
+  IndexedHeap<WindowEntry>::Leave(window);
+  windows_.Free(window);
+}
+
+// The server could not give it: what it was asked for is wanted again.
+void Fetcher::GiveUpOn(WindowEntry& window, StreamId stream) {
+  if (window.opened_on == stream) {
+    TakeAway(window);
+  } else {
+    CancelOn(servers_[stream.server], window);
+  }
+  Requeue(window);
+}
+
+// Whether all have had a turn, so that it begins anew.
+bool Fetcher::AskAnother(const ServerEntry& server, WindowEntry& window) {
+  window.Avoid(server.index);
+  const bool all = placement_.NoOtherThan(server, window.id, window.avoid);
+  if (all) window.avoid.assign(1, server.index);
+  return all;
+}
+
+// Which chunk it is depends on the epoch's order and on what is damaged, not on which server said
+// so first: so all ranks come to the same one. A server's word about a window that was opened
+// elsewhere since may be about a spare that it no longer has.
+absl::Status Fetcher::TakeNextSpare(WindowEntry& window, StreamId stream,
+                                    const absl::Status& status) {
+  if (!(window.opened_on == stream)) {
+    GiveUpOn(window, stream);
+    return absl::OkStatus();
+  }
+  const std::string name = absl::StrCat("window ", window.id.index, " of lane ", window.id.lane,
+                                        " in epoch ", window.id.epoch);
+  ++window.spares;
+  const std::optional<uint32_t> spare = window.spare();
+  if (!spare) {
+    return absl::DataLossError(
+        absl::StrCat(name, " has no good record, nor has any other chunk of the epoch (",
+                     servers_[stream.server].address, ": ", status.message(),
+                     "). Restore the shards, or index again with --exclude-corrupt"));
+  }
+  actions_.Report(absl::StrCat(name, " has no good record: the first good one of ",
+                               actions_.NameChunks(std::span(&*spare, 1)), " stands for all"));
+  GiveUpOn(window, stream);
+  return absl::OkStatus();
+}
+
+// What is read side by side must fit; what is read ahead need not. So a window waits for those that
+// are read before it, and pushes out what lies behind another window of the same lane.
+bool Fetcher::WaitsForMemory(const ServerEntry& server, const RequestEntry& refused) {
+  WindowEntry& window = *refused.window;
+  if (ReadsBefore(windows_, server, refused.stream, refused)) {
+    window.retry_at = clock_.now() + kWhileOthersAreRead;
+    return true;
+  }
+  WindowEntry* surplus = LastReadAhead(windows_, server, refused.stream, window);
+  if (surplus == nullptr) return false;
+  surplus->retry_at = clock_.now() + kWhileReadAhead;
+  GiveUpOn(*surplus, refused.stream);
+  window.retry_at = clock_.now() + kWhileOneMakesRoom;
+  return true;
+}
+
+void Fetcher::CountFailure(ServerEntry& server, WindowEntry& window) {
+  ++server.failures;
+  if (window.failures++ == 0) {
+    window.turns = 0;
+    window.failing_since = clock_.now();
+  }
+  window.turns += AskAnother(server, window);
+}
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+// What is late: how long servers take, and which of them take longer than others.
+#ifndef PENSTOCK_CLIENT_FETCH_LATENESS_H_
+#define PENSTOCK_CLIENT_FETCH_LATENESS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "client/fetch/answer_times.h"
+#include "client/fetch/process_clock.h"
+#include "client/fetch/server_table.h"
+#include "client/fetch/slot_queue.h"
+#include "client/fetch/window_table.h"
+
+namespace penstock {
+
+// Measures answers and loads, and derives from them when a request is late, when a server is silent
+// or slow, and when a slow one is trusted again. It is told of each answer and each load. It
+// changes only what servers and requests have for it: ServerEntry::slow, in_time, penalty and
+// probe_at, and RequestEntry::late. It never moves a window and sends nothing. Not thread-safe.
+class Lateness {
+ public:
+  // All of them must outlive it.
+  Lateness(const ProcessClock& clock, const SlotQueue& slots, ServerTable& servers)
+      : clock_(clock), slots_(slots), servers_(servers) {}
+
+  // A request that is answered later than this is late, as far as a load is not.
+  absl::Duration AnswerLimit(uint32_t rows) const;
+  // When the request is late if nothing comes.
+  absl::Time DueBy(const RequestEntry& request) const;
+  // When a probe has failed.
+  absl::Time ProbeDueBy(const RequestEntry& probe) const;
+  // The server has said nothing for longer than an answer takes.
+  bool IsSilent(const ServerEntry& server) const;
+  // Whether others would do better than `server`, which is late.
+  bool MayBeSlow(const ServerEntry& server) const;
+
+  // The whole request was answered just now.
+  void CountAnswer(const RequestEntry& request);
+  // The server has loaded a window of so many rows.
+  void CountLoad(uint32_t server, uint32_t rows, absl::Duration took) {
+    loads_.Add(server, rows, took);
+  }
+  // The server has left the set.
+  void Forget(uint32_t server);
+
+  // Fills `late` with the windows of requests that missed their deadline, but for suspects. Returns
+  // when to look again.
+  absl::Time FindLate(ServerEntry& server, std::vector<WindowEntry*>& late);
+
+  // The server is slow from now on, and is to be probed after its penalty.
+  void MarkSlow(ServerEntry& server);
+  // It is probed later, each time twice as long after the last one.
+  void Penalise(ServerEntry& server);
+  // It is slow and has answered in time so often that it needs no probe.
+  bool IsForgiven(const ServerEntry& server) const;
+
+ private:
+  absl::Duration LoadLimit(uint32_t rows) const;
+  absl::Time DueBy(const RequestEntry& request, absl::Duration limit) const;
+  absl::Time SinceWhen(const RequestEntry& request) const;
+  uint64_t StepOf(const RequestEntry& request) const;
+  absl::Time LateAt(const RequestEntry& request) const;
+  bool LeavesSoonerRowsUnasked(const ServerEntry& server) const;
+  bool OthersKeepItWaitingToo(const RequestEntry& request);
+  void CollectAges(const ServerEntry& late);
+  void LeaveOutSilent();
+
+  const ProcessClock& clock_;
+  const SlotQueue& slots_;
+  ServerTable& servers_;
+  std::vector<absl::Duration> ages_;  // Scratch.
+  AnswerTimes answers_;               // From when it could be answered to its last part.
+  AnswerTimes loads_;                 // From OpenWindow to WindowReady.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_LATENESS_H_

@@ -1,0 +1,57 @@
+// The plan, walked as far ahead as there are slots: every row gets its destination before anyone
+// is asked for it.
+#ifndef PENSTOCK_CLIENT_FETCH_PLAN_WALKER_H_
+#define PENSTOCK_CLIENT_FETCH_PLAN_WALKER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "client/fetch/fetcher.h"
+#include "client/fetch/scheduler_actions.h"
+#include "client/fetch/slot_queue.h"
+#include "client/fetch/window_table.h"
+#include "client/plan/epoch_order.h"
+#include "client/plan/plan.h"
+#include "client/plan/steps.h"
+
+namespace penstock {
+
+// Takes free slots for the next steps and tells the fetcher which rows they want, window by window.
+// It owns the orders of the epochs in use, and knows of each lane which window it is at. It asks
+// nothing of a server. Not thread-safe.
+class PlanWalker {
+ public:
+  // All of them must outlive it.
+  PlanWalker(const Plan& plan, const Steps& steps, uint64_t num_steps, SlotQueue& slots,
+             Fetcher& fetcher, SchedulerActions& actions);
+
+  // Walks on while a slot is free; delivers steps that want no row.
+  void Walk();
+
+ private:
+  void WalkStep();
+  void WalkRange(const RowRange& range, const ReadyStep& step, uint32_t& slot_row);
+  void Want(const WindowRun& run, const ReadyStep& step, uint32_t slot_row);
+  std::shared_ptr<const EpochOrder> OrderOf(uint64_t epoch);
+  WindowEntry& WindowOf(const WindowRun& run);
+  void OpenAhead(LaneEntry& lane, const WindowRun& run);
+  void WalkedPast(WindowEntry*& window);
+
+  const Plan& plan_;
+  const Steps& steps_;
+  const uint64_t num_steps_;
+  SlotQueue& slots_;
+  Fetcher& fetcher_;
+  SchedulerActions& actions_;
+  std::map<uint64_t, std::weak_ptr<const EpochOrder>> orders_;
+  std::shared_ptr<const EpochOrder> walked_order_;
+  std::optional<EpochOrder::Walker> walker_;
+  std::vector<LaneEntry> lanes_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_PLAN_WALKER_H_

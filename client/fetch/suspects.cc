@@ -1,0 +1,132 @@
+#include "client/fetch/suspects.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+// Streams that broke while rows were claimed, or while the window was being loaded.
+constexpr uint32_t kSuspectAfter = 3;
+
+// Streams also break for other reasons: the longest time that one is remembered, and the most
+// deaths of servers that were asked for a window alone that it takes to blame the window.
+constexpr absl::Duration kLately = absl::Minutes(1);
+constexpr size_t kMaxProofs = 10;
+
+// Breaks, one after the other, of servers that lived and were asked for nothing else.
+constexpr uint32_t kMaxWithdrawn = 10;
+// Most servers that restart are back before.
+constexpr absl::Duration kAwayForGood = absl::Seconds(5);
+
+// Between two lines about suspects.
+constexpr absl::Duration kTellSuspectsAfter = absl::Seconds(10);
+
+}  // namespace
+
+bool Suspects::IsStillSuspect(const WindowEntry& window) {
+  if (window.load_breaks >= kSuspectAfter) return true;
+  for (const Range& range : window.wanted.span()) {
+    if (range.breaks >= kSuspectAfter) return true;
+  }
+  return false;
+}
+
+WindowEntry* Suspects::Next() {
+  if (window_ == nullptr && !queue_.empty()) {
+    window_ = &queue_.front();
+    NoteSuspect(*window_);
+  }
+  return window_;
+}
+
+void Suspects::CountBreak() {
+  while (!breaks_.empty() && breaks_.front() < clock_.now() - kLately) breaks_.pop_front();
+  breaks_.push_back(clock_.now());
+}
+
+// Called when a server that was asked for this window alone has died. Once may be chance, as where
+// servers are restarted one after the other; twice is proof where streams break of nothing else,
+// and each that did so lately takes one more.
+bool Suspects::ProvesDeadly(WindowEntry& window) const {
+  const auto lately = std::lower_bound(breaks_.begin(), breaks_.end(), clock_.now() - kLately);
+  const auto breaks = static_cast<size_t>(breaks_.end() - lately);
+  const size_t elsewhere = breaks - std::min<size_t>(breaks, window.breaks);
+  return ++window.breaks_alone > std::min(elsewhere + 1, kMaxProofs - 1);
+}
+
+bool Suspects::LoadsSuspect(const ServerEntry& server) const {
+  return window_->opened_on == servers_.stream(server.index) && !window_->ready();
+}
+
+// Where servers break for other reasons there may be hundreds, one after the other.
+void Suspects::NoteSuspect(const WindowEntry& window) {
+  if (clock_.now() < tell_at_) return;
+  tell_at_ = clock_.now() + kTellSuspectsAfter;
+  actions_.Report(
+      absl::StrCat("streams broke again and again while window ", window.number,
+                   " was in flight: it is asked for alone, and so are others while that "
+                   "goes on"));
+}
+
+// Whether its server is to blame, or the window, that it was asked for alone.
+bool Suspects::OnLost(const ServerEntry& server, const absl::Status& status, bool silent) {
+  const bool alone = server_ == &server && window_->opened_on == servers_.stream(server.index) &&
+                     window_->requests == server.outstanding_requests;
+  if (!alone || silent) return alone;
+  if (window_->requests > 0 || !window_->ready()) Accuse(server, status);
+  return false;
+}
+
+// The server was asked for nothing but the suspect. It has died if it comes back as another
+// process, or stays away: where a network breaks all streams at one moment, none has.
+void Suspects::Accuse(const ServerEntry& server, const absl::Status& status) {
+  accusation_ = {server.index, window_, clock_.now(), DeathOf(server, status)};
+}
+
+bool Suspects::IsAccusing(const ServerEntry& server) const {
+  return accusation_ && accusation_->server == server.index;
+}
+
+absl::Status Suspects::HearNothing() {
+  const bool died = clock_.now() >= accusation_->since + kAwayForGood && servers_.AnyUp();
+  return died ? Confirm() : absl::OkStatus();
+}
+
+absl::Status Suspects::Confirm() {
+  if (ProvesDeadly(*accusation_->window)) return death();
+  Drop();
+  return absl::OkStatus();
+}
+
+absl::Status Suspects::Withdraw() {
+  if (++accusation_->window->withdrawn > kMaxWithdrawn) return death();
+  Drop();
+  return absl::OkStatus();
+}
+
+// Of a server that was asked for nothing but the suspect.
+absl::Status Suspects::DeathOf(const ServerEntry& server, const absl::Status& status) const {
+  const WindowEntry& window = *window_;
+  uint32_t first_row = 0;
+  uint32_t rows = window.rows;
+  if (server.first_request != nullptr) {
+    first_row = server.first_request->ranges.front().first_row;
+    rows = server.first_request->rows;
+  }
+  std::vector<uint32_t> chunks;
+  for (const uint32_t chunk : window.order->WindowChunks(window.id)) chunks.push_back(chunk);
+  if (const std::optional<uint32_t> spare = window.spare()) chunks.push_back(*spare);
+  return absl::AbortedError(absl::StrCat(
+      "window ", window.id.index, " of lane ", window.id.lane, " in epoch ", window.id.epoch,
+      " makes servers break: it was in flight when ", window.breaks, " streams broke, and then ",
+      server.address, " was asked for rows [", first_row, ", ", first_row + rows,
+      ") of it and nothing else, and broke too (", status.message(),
+      "). Its chunks: ", actions_.NameChunks(chunks),
+      ". See the servers' logs; penstock index --verify finds damaged records, --exclude-corrupt ",
+      "leaves them out"));
+}
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// Which of the windows in use is meant: queries that change nothing.
+#ifndef PENSTOCK_CLIENT_FETCH_WINDOW_CHOICE_H_
+#define PENSTOCK_CLIENT_FETCH_WINDOW_CHOICE_H_
+
+#include "client/fetch/lane_map.h"
+#include "client/fetch/numbered_table.h"
+#include "client/fetch/server_table.h"
+#include "client/fetch/window_table.h"
+
+namespace penstock {
+
+// Whether the server has windows of which rows are to come before those that it refused.
+bool ReadsBefore(NumberedTable<WindowEntry>& windows, const ServerEntry& server, StreamId stream,
+                 const RequestEntry& refused);
+
+// Among the windows that the server was asked for, the one that is needed last, if its lane is at
+// another one. Null: none.
+WindowEntry* LastReadAhead(NumberedTable<WindowEntry>& windows, const ServerEntry& server,
+                           StreamId stream, const WindowEntry& window);
+
+// One that a slow server can be probed with: of its own lanes, if there is one, so that the load
+// may serve it later. Null: none.
+const WindowEntry* WindowToProbe(NumberedTable<WindowEntry>& windows, const LaneMap& placement,
+                                 const ServerEntry& server);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_WINDOW_CHOICE_H_
