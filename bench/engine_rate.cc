@@ -99,8 +99,9 @@ std::vector<OpenWindow> EpochOf(const Manifest& manifest, const PlanOptions& opt
   std::vector<OpenWindow> windows;
   for (uint32_t lane = 0; lane < order.num_lanes(); ++lane) {
     for (uint32_t index = 0; index < order.num_windows(lane); ++index) {
-      const WindowRequest request{
-          .number = windows.size(), .id = {0, lane, index}, .order = &order};
+      const WindowRequest request{.number = windows.size(),
+                                  .id = {0, lane, index},
+                                  .order = {std::shared_ptr<void>(), &order}};
       windows.push_back(MakeWindowMessage(manifest, shards, options, request));
     }
   }

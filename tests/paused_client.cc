@@ -59,7 +59,8 @@ absl::Status AskForAll(const LoaderOptions& options, const std::string& name,
   hello.options.client = name;
   PENSTOCK_RETURN_IF_ERROR(stream.Say(hello));
   for (uint32_t lane = 0; lane < plan.lanes(); ++lane) {
-    const WindowRequest window{.number = lane, .id = {.lane = lane}, .order = &order};
+    const WindowRequest window{
+        .number = lane, .id = {.lane = lane}, .order = {std::shared_ptr<void>(), &order}};
     PENSTOCK_RETURN_IF_ERROR(
         stream.Say(MakeWindowMessage(*options.manifest, shards, plan.options(), window)));
   }

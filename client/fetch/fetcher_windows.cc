@@ -80,8 +80,8 @@ void Fetcher::OpenOn(ServerEntry& server, WindowEntry& window) {
   ++server.open_windows;
   if (!std::exchange(window.counted, true)) extra_loads_.Earn(placement_.PlaceOf(window.id));
   server.NoteIdle(window.IdleOrder());
-  actions_.OpenWindow(*window.opened_on, {window.number, window.id, window.order.get(),
-                                          window.NeededAt(), damage_.agreed(), window.spare()});
+  actions_.OpenWindow(*window.opened_on, {window.number, window.id, window.order, window.NeededAt(),
+                                          damage_.agreed(), window.spare()});
   Requeue(window);
 }
 

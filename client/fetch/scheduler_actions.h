@@ -3,6 +3,7 @@
 #define PENSTOCK_CLIENT_FETCH_SCHEDULER_ACTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,7 +45,7 @@ struct ReadyStep {
 struct WindowRequest {
   uint64_t number = 0;
   WindowId id;
-  const EpochOrder* order = nullptr;  // Of id.epoch; valid during the call.
+  std::shared_ptr<const EpochOrder> order;  // Of id.epoch; shared with the scheduler.
   uint64_t needed_at = 0;
   // Every record of this job that servers agreed is damaged; those that are neither in the window's
   // chunks nor in its spare are to be left out. Valid during the call.
@@ -64,7 +65,7 @@ struct FetchRequest {
 };
 
 // Called by the scheduler from inside its own calls, in the order in which things must happen.
-// Must not call the scheduler.
+// Must not call the scheduler. CommandBuffer keeps the calls until the scheduler has returned.
 class SchedulerActions {
  public:
   virtual void OpenStream(StreamId stream, const std::string& address) = 0;

@@ -64,7 +64,8 @@ Driver::Driver(const DriverJob& job, const Steps& steps, SchedulerOptions option
     : job_(job),
       ready_(options.num_slots),
       incoming_limits_(LimitsOf(job.layout, options.num_slots)),
-      scheduler_(job.plan, steps, options, *this),
+      commands_([this](std::span<const uint32_t> chunks) { return NameChunks(chunks); }),
+      scheduler_(job.plan, steps, options, commands_),
       connections_(job.transports.size()) {
   MutexLock lock(&mutex_);
   stats_.slots = options.num_slots;
@@ -169,6 +170,7 @@ absl::Time Driver::Work(std::vector<Incoming>& incoming,
   const absl::Time now = SteadyNow();
   for (Incoming& item : incoming) Handle(now, item, scheduler_);
   wake_ = scheduler_.Advance(now);
+  CarryOut();
   scheduling_ += SteadyNow() - now;
   if (num_replaced_ < scheduler_.replaced().size()) PublishReplaced();
   unused = TakeUnusedTransports();
@@ -276,6 +278,7 @@ std::vector<RowCopy> Driver::Claim(StreamId id, uint64_t request, uint32_t first
   const auto claimed = scheduler_.OnPart(now, id, request, first_row, rows);
   copies.assign(claimed.begin(), claimed.end());
   scheduler_.AskForMore(now);
+  CarryOut();
   scheduling_ += SteadyNow() - now;
   WakeIfDue();
   return copies;
@@ -297,6 +300,7 @@ void Driver::CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies)
 void Driver::FinishPart(std::vector<RowCopy> copies) {
   MutexLock lock(&work_mutex_);
   scheduler_.OnPartCopied(copies);
+  CarryOut();
   copies.clear();
   spare_copies_.push_back(std::move(copies));
   WakeIfDue();
@@ -369,6 +373,8 @@ absl::StatusOr<Transport*> Driver::TransportOf(uint32_t server, const std::strin
   }
   return transport.get();
 }
+
+void Driver::CarryOut() { commands_.CarryOut(scheduler_.replaced(), *this); }
 
 void Driver::OpenStream(StreamId id, const std::string& address) {
   if (id.server >= connections_.size()) connections_.resize(id.server + 1);

@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "client/fetch/command_buffer.h"
 #include "client/fetch/scheduler.h"
 #include "client/loader/batch_slot.h"
 #include "client/loader/incoming.h"
@@ -46,7 +47,7 @@ struct DriverJob {
 // copied, or their rows decoded, and the requests that they make room for are sent, by the threads
 // that bring them, while their bytes are still in a cache near by; all else is done by its one
 // thread. Thread-safe.
-class Driver final : public SlotHome, private SchedulerActions, private PartTaker {
+class Driver final : public SlotHome, private PartTaker {
  public:
   Driver(const DriverJob& job, const Steps& steps, SchedulerOptions options);
   // Ends a blocked Next(). Every slot must have been released.
@@ -111,21 +112,22 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   // Null: the stream has ended.
   Stream* StreamOf(StreamId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
 
-  void OpenStream(StreamId id, const std::string& address) override
+  // Does what the scheduler wants done, in order: the commands below.
+  void CarryOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  friend class CommandBuffer;  // Calls them.
+  void OpenStream(StreamId id, const std::string& address)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void CloseStream(StreamId id) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void OpenWindow(StreamId id, const WindowRequest& window) override
+  void CloseStream(StreamId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void OpenWindow(StreamId id, const WindowRequest& window)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void ReleaseWindow(StreamId id, uint64_t window) override
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void Fetch(StreamId id, const FetchRequest& fetch) override
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void Cancel(StreamId id, uint64_t request) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void Deliver(const ReadyStep& step) override;
-  void Finish() override;
-  void Fail(absl::Status status) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  std::string NameChunks(std::span<const uint32_t> chunks) const override;
-  void Report(absl::string_view message) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void ReleaseWindow(StreamId id, uint64_t window) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void Fetch(StreamId id, const FetchRequest& fetch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void Cancel(StreamId id, uint64_t request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void Deliver(const ReadyStep& step);
+  void Finish();
+  void Fail(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  std::string NameChunks(std::span<const uint32_t> chunks) const;
+  void Report(absl::string_view message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
 
   const DriverJob job_;
   SlotSet* slots_ = nullptr;
@@ -134,7 +136,8 @@ class Driver final : public SlotHome, private SchedulerActions, private PartTake
   const IncomingLimits incoming_limits_;
 
   // Never held where a stream ends, for its events may wait for it.
-  mutable Mutex work_mutex_;  // Before mutex_.
+  mutable Mutex work_mutex_;                             // Before mutex_.
+  CommandBuffer commands_ ABSL_GUARDED_BY(work_mutex_);  // Of scheduler_, since its last event.
   FetchScheduler scheduler_ ABSL_GUARDED_BY(work_mutex_);
   // By server; null: none.
   std::vector<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(work_mutex_);

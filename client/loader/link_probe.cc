@@ -132,7 +132,7 @@ OpenWindow AnyWindow(const LoaderOptions& options, const Plan& plan) {
   while (order.num_windows(id.lane) == 0) ++id.lane;
   const ShardPaths shards = ShardPaths::Make(*options.manifest, options.data_root);
   return MakeWindowMessage(*options.manifest, shards, plan.options(),
-                           {.number = 1, .id = id, .order = &order});
+                           {.number = 1, .id = id, .order = {std::shared_ptr<void>(), &order}});
 }
 
 absl::StatusOr<double> ProbeOver(uint32_t connections, LoaderOptions options, WireDtype dtype,
