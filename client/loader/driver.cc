@@ -168,7 +168,7 @@ absl::Time Driver::Work(std::vector<Incoming>& incoming,
                         std::vector<std::string>& reports) {
   MutexLock lock(&work_mutex_);
   const absl::Time now = SteadyNow();
-  for (Incoming& item : incoming) Handle(now, item, scheduler_);
+  for (Incoming& item : incoming) Handle(now, item);
   wake_ = scheduler_.Advance(now);
   CarryOut();
   scheduling_ += SteadyNow() - now;
@@ -179,43 +179,54 @@ absl::Time Driver::Work(std::vector<Incoming>& incoming,
   return wake_;
 }
 
-void Driver::Handle(absl::Time now, Incoming& incoming, FetchScheduler& scheduler) {
+void Driver::Handle(absl::Time now, Incoming& incoming) {
   const StreamId id = incoming.stream;
   std::visit(
       Overloaded{
-          [&](const ServerInfo& info) { scheduler.OnHello(now, id, info); },
-          [&](const IncomingWindowReady& ready) { scheduler.OnWindowReady(now, id, ready.window); },
-          [&](const StreamError& error) { scheduler.OnError(now, id, error); },
-          [&](const IncomingCredit& credit) { scheduler.OnCredit(now, id, credit.bytes); },
-          [&](const IncomingDraining& draining) { scheduler.OnDraining(now, id, draining.grace); },
-          [&](const IncomingSharedMemory& shared) { NoteSharedMemory(id.server, shared.status); },
+          [&](const ServerInfo& info)
+              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { scheduler_.OnHello(now, id, info); },
+          [&](const IncomingWindowReady& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+            scheduler_.OnWindowReady(now, id, ready.window);
+          },
+          [&](const StreamError& error)
+              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { scheduler_.OnError(now, id, error); },
+          [&](const IncomingCredit& credit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+            scheduler_.OnCredit(now, id, credit.bytes);
+          },
+          [&](const IncomingDraining& draining) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+            scheduler_.OnDraining(now, id, draining.grace);
+          },
+          [&](const IncomingSharedMemory& shared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+            NoteSharedMemory(id.server, shared.status);
+          },
           [&](const IncomingConnectionGivenUp& given) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            NoteConnectionGivenUp(scheduler.servers()[id.server].address, id.server, given.why);
+            NoteConnectionGivenUp(scheduler_.servers()[id.server].address, id.server, given.why);
           },
-          [&](absl::Status& status) { HandleBroken(now, id, std::move(status), scheduler); },
-          [&](const IncomingSlotReleased& slot) { scheduler.OnSlotReleased(slot.slot); },
-          [&](const IncomingConsumerWaiting& waiting) {
-            scheduler.OnConsumerWaiting(now, waiting.step);
+          [&](absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+            HandleBroken(now, id, std::move(status));
           },
-          [&](const ServerSet& servers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            HandleServers(now, servers, scheduler);
+          [&](const IncomingSlotReleased& slot)
+              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { scheduler_.OnSlotReleased(slot.slot); },
+          [&](const IncomingConsumerWaiting& waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+            scheduler_.OnConsumerWaiting(now, waiting.step);
           },
+          [&](const ServerSet& servers)
+              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { HandleServers(now, servers); },
           [](const IncomingDue&) {}, [](const ReceivedPart&) {},  // Taken by TakePart().
       },
       incoming.what);
 }
 
-void Driver::HandleBroken(absl::Time now, StreamId id, absl::Status status,
-                          FetchScheduler& scheduler) {
-  scheduler.OnBroken(now, id, std::move(status));
+void Driver::HandleBroken(absl::Time now, StreamId id, absl::Status status) {
+  scheduler_.OnBroken(now, id, std::move(status));
   if (source_ != nullptr) source_->Refresh();
 }
 
-void Driver::HandleServers(absl::Time now, const ServerSet& servers, FetchScheduler& scheduler) {
+void Driver::HandleServers(absl::Time now, const ServerSet& servers) {
   servers_problem_ = servers.problem;
   // With a problem some may be missing as well.
   const bool all_known = servers.complete && servers.problem.ok();
-  scheduler.OnServersChanged(now, servers.addresses, all_known);
+  scheduler_.OnServersChanged(now, servers.addresses, all_known);
   MutexLock lock(&mutex_);
   stats_.servers_problem = std::string(servers.problem.message());
 }

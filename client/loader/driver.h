@@ -84,11 +84,10 @@ class Driver final : public SlotHome, private PartTaker {
   absl::Time Work(std::vector<Incoming>& incoming, std::vector<std::unique_ptr<Transport>>& unused,
                   std::vector<std::unique_ptr<Connection>>& closing,
                   std::vector<std::string>& reports);
-  // `scheduler` is scheduler_, which lambdas are not seen to hold the lock of.
-  void Handle(absl::Time now, Incoming& incoming, FetchScheduler& scheduler)
+  void Handle(absl::Time now, Incoming& incoming) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void HandleBroken(absl::Time now, StreamId id, absl::Status status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void HandleBroken(absl::Time now, StreamId id, absl::Status status, FetchScheduler& scheduler);
-  void HandleServers(absl::Time now, const ServerSet& servers, FetchScheduler& scheduler)
+  void HandleServers(absl::Time now, const ServerSet& servers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void TakePart(StreamId id, ReceivedPart part) override;
   void TakeRows(StreamId id, RowSource& rows) override;
