@@ -17,8 +17,7 @@ namespace penstock {
 // Add() what there is before the server starts. Thread-safe from then on.
 class CallRouter final : public grpc::CallbackGenericService {
  public:
-  using Handler =
-      std::function<CallReactor*(grpc::CallbackServerContext& context, OpenCall call)>;
+  using Handler = std::function<CallReactor*(grpc::CallbackServerContext& context, OpenCall call)>;
 
   explicit CallRouter(GuardedPort port) : port_(std::move(port)) {}
 

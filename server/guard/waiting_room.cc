@@ -22,10 +22,9 @@ bool WaitingRoom::Add(Arrival arrival) {
   of_host.push_back(std::move(arrival));
   ++size_;
   if (size_ <= most_) return true;
-  const auto fullest =
-      std::max_element(hosts_.begin(), hosts_.end(), [](const auto& a, const auto& b) {
-        return a.second.size() < b.second.size();
-      });
+  const auto fullest = std::max_element(
+      hosts_.begin(), hosts_.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   fullest->second.pop_front();
   --size_;
   if (fullest->second.empty()) hosts_.erase(fullest);
