@@ -383,6 +383,7 @@ void ConnectionGuard::ForgetClosed(Clock::time_point now) {
   bool some_closed = false;
   for (auto at = connections_.begin(); at != connections_.end();) {
     if (at->second.socket.IsOpen()) {
+      if (!at->second.cut) Rise(at->second);  // Its call may have been let in since it was heard.
       ++at;
       continue;
     }

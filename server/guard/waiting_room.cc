@@ -36,14 +36,24 @@ std::optional<Arrival> WaitingRoom::TakeTurn(
   while (true) {
     const auto host = NextHost(has_place);
     if (host == hosts_.end()) return std::nullopt;
-    Arrival arrival = std::move(host->second.back());
-    host->second.pop_back();
+    Arrival arrival = Take(host->second);
     --size_;
     if (host->second.empty()) hosts_.erase(host);
     if (HasClosed(arrival.connection.get())) continue;
     NoteTurn(arrival.name.host);
     return arrival;
   }
+}
+
+Arrival WaitingRoom::Take(std::deque<Arrival>& of_host) {
+  takes_newest_ = !takes_newest_;
+  Arrival taken = std::move(takes_newest_ ? of_host.back() : of_host.front());
+  if (takes_newest_) {
+    of_host.pop_back();
+  } else {
+    of_host.pop_front();
+  }
+  return taken;
 }
 
 WaitingRoom::Hosts::iterator WaitingRoom::NextHost(

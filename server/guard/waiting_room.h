@@ -26,7 +26,8 @@ struct Arrival {
 };
 
 // Hosts take turns, so that one that makes many connections does not keep others waiting. Of a host
-// the newest is first: one that only waits to hold a place is as a rule old. Nothing is read.
+// it is by turns the newest, for connections that only hold a place are as a rule old, and the
+// oldest, so that of many that come at once none waits for ever. Nothing is read.
 // Thread-compatible.
 class WaitingRoom {
  public:
@@ -44,12 +45,14 @@ class WaitingRoom {
  private:
   using Hosts = std::map<std::string, std::deque<Arrival>>;
 
+  Arrival Take(std::deque<Arrival>& of_host);
   Hosts::iterator NextHost(const std::function<bool(const std::string& host)>& has_place);
   void NoteTurn(const std::string& host);
 
   const size_t most_;
   size_t size_ = 0;
   Hosts hosts_;  // Oldest first. None is empty.
+  bool takes_newest_ = false;
   uint64_t num_turns_ = 0;
   std::map<std::string, uint64_t> last_turns_;  // Of hosts that had one lately.
 };

@@ -33,19 +33,22 @@ class WaitingRoomTest : public ::testing::Test {
 
 TEST_F(WaitingRoomTest, HostsTakeTurns) {
   Add("a", "a1");
-  Add("a", "a2");
-  Add("a", "a3");
   Add("b", "b1");
-  EXPECT_EQ(Next(), "a3");
-  EXPECT_EQ(Next(), "b1");
-  EXPECT_EQ(Next(), "a2");
+  EXPECT_EQ(Next(), "a1");
+  Add("a", "a2");
+  EXPECT_EQ(Next(), "b1") << "it had no turn";
   Add("b", "b2");
-  EXPECT_EQ(Next(), "b2") << "it had its last turn before a had";
+  EXPECT_EQ(Next(), "a2") << "its last turn is longer ago";
   Add("c", "c1");
   EXPECT_EQ(Next(), "c1") << "it had none";
-  EXPECT_EQ(Next(), "a1");
+  EXPECT_EQ(Next(), "b2");
   EXPECT_EQ(Next(), "");
   EXPECT_TRUE(room_.empty());
+}
+
+TEST_F(WaitingRoomTest, OfAHostTheNewestAndTheOldestTakeTurns) {
+  for (const char* peer : {"1", "2", "3", "4"}) Add("a", peer);
+  for (const char* peer : {"4", "1", "3", "2"}) EXPECT_EQ(Next(), peer);
 }
 
 TEST_F(WaitingRoomTest, AHostWithoutAPlaceIsPassedOver) {
@@ -64,8 +67,8 @@ TEST_F(WaitingRoomTest, TheHostWithMostLosesItsOldest) {
   EXPECT_FALSE(Add("a", "a2"));
   char byte;
   EXPECT_EQ(recv(peers_[1].get(), &byte, 1, 0), 0) << "b1 was closed";
-  EXPECT_EQ(Next(), "a2");
-  EXPECT_EQ(Next(), "b3");
+  EXPECT_EQ(Next(), "a2") << "the newest";
+  EXPECT_EQ(Next(), "b2") << "the oldest";
 }
 
 TEST_F(WaitingRoomTest, WhoIsGoneHasNoTurn) {
