@@ -42,8 +42,8 @@ struct GuardLimits {
   uint64_t memory_growth = uint64_t{8} << 20;
   uint64_t memory_of_connection = uint64_t{192} << 10;
   // Connections without an answered call that gRPC has at a time. Others wait unread.
-  size_t strangers = 4;
-  size_t strangers_of_host = 3;
+  size_t strangers = 3;
+  size_t strangers_of_host = 2;
   size_t waiting = 512;  // Or a sixteenth of the descriptors, if that is less.
   // Connections that had health calls answered and no other; and those that were let in and have
   // not said Hello. A further one replaces the one that was active least lately of the host that
