@@ -50,6 +50,7 @@ constexpr milliseconds kGrace{5};
 constexpr double kCalmBlame = 16 << 10;
 constexpr milliseconds kTrim{1'000};
 constexpr milliseconds kTrimAfterCut{5'000};
+constexpr milliseconds kLongestWithoutTrim{5'000};
 constexpr uint64_t kWorthATrim = uint64_t{16} << 20;
 
 // Of this process's memory the part that gRPC takes its own from. The engine's chunks and parts lie
@@ -472,10 +473,11 @@ void ConnectionGuard::GiveMemoryBack() {
   {
     MutexLock lock(&mutex_);
     const Clock::time_point now = Clock::now();
-    // Not while the flood lasts: it can take 100 ms, and the guard sees nothing meanwhile. A last
-    // time once all that was cut off is freed.
+    // Rarely while the flood lasts: it can take 100 ms, and the guard sees nothing meanwhile. A
+    // last time once all that was cut off is freed.
     if (trimmed_ >= trim_until_ || now < trimmed_ + kTrim) return;
-    if (now < trim_until_ - kTrimAfterCut + kTrim) return;
+    const bool is_overdue = now >= trimmed_ + kLongestWithoutTrim;
+    if (!is_overdue && now < trim_until_ - kTrimAfterCut + kTrim) return;
     trimmed_ = now;
   }
 #if defined(__GLIBC__)
