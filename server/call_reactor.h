@@ -1,7 +1,8 @@
-// What every call is to gRPC: messages of raw bytes in both directions.
+// The form that every call has for gRPC: messages of raw bytes in both directions.
 #ifndef PENSTOCK_SERVER_CALL_REACTOR_H_
 #define PENSTOCK_SERVER_CALL_REACTOR_H_
 
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -17,9 +18,12 @@ namespace penstock {
 // their request, and could hold any number of them before anything of ours sees one.
 using CallReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-inline grpc::ByteBuffer BytesOf(const google::protobuf::MessageLite& message) {
-  const grpc::Slice slice(message.SerializeAsString());
+inline grpc::ByteBuffer ToByteBuffer(const std::string& serialized) {
+  const grpc::Slice slice(serialized);
   return grpc::ByteBuffer(&slice, 1);
+}
+inline grpc::ByteBuffer ToByteBuffer(const google::protobuf::MessageLite& message) {
+  return ToByteBuffer(message.SerializeAsString());
 }
 
 // Refuses a call as soon as it begins. Owns itself. A call that the client cancelled counts as

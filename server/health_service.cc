@@ -65,7 +65,7 @@ class HealthWatch final : public RequestReactor {
       told_ = wanted_;
       HealthCheckResponse response;
       response.set_status(told_);
-      message_ = BytesOf(response);
+      message_ = ToByteBuffer(response);
     }
     StartWrite(&message_);
   }
@@ -96,10 +96,6 @@ class HealthWatch final : public RequestReactor {
   }
   void OnCancel() override {
     RequestReactor::OnCancel();
-    {
-      MutexLock lock(&mutex_);
-      cancelled_ = true;
-    }
     FinishIfDue();
   }
   void OnDone() override {
@@ -114,7 +110,7 @@ class HealthWatch final : public RequestReactor {
   void FinishIfDue() {
     {
       MutexLock lock(&mutex_);
-      if (!watches_ || !cancelled_ || writing_ || finished_) return;
+      if (!watches_ || !cancelled() || writing_ || finished_) return;
       finished_ = true;
     }
     Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the watch has ended"));
@@ -128,22 +124,17 @@ class HealthWatch final : public RequestReactor {
   HealthCheckResponse::ServingStatus wanted_ ABSL_GUARDED_BY(mutex_) = HealthCheckResponse::UNKNOWN;
   bool watches_ ABSL_GUARDED_BY(mutex_) = false;  // HealthService knows it.
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 void HealthService::AddCallsTo(CallRouter& router) {
   router.Add("/grpc.health.v1.Health/Check",
              [this](grpc::CallbackServerContext& context, OpenCall call) {
-               auto* check = new HealthCheck(*this, std::move(call), context);
-               check->Start();
-               return check;
+               return (new HealthCheck(*this, std::move(call), context))->Start();
              });
   router.Add("/grpc.health.v1.Health/Watch",
              [this](grpc::CallbackServerContext& context, OpenCall call) {
-               auto* watch = new HealthWatch(*this, std::move(call), context);
-               watch->Start();
-               return watch;
+               return (new HealthWatch(*this, std::move(call), context))->Start();
              });
 }
 

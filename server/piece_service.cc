@@ -97,7 +97,7 @@ class FileReactor final : public RequestReactor, public std::enable_shared_from_
       return;
     }
     offset_ += data.size();
-    part_ = BytesOf(part);
+    part_ = ToByteBuffer(part);
     StartWrite(&part_);
   }
 
@@ -193,16 +193,13 @@ CallReactor* PieceService::Manifest(grpc::CallbackServerContext& context, OpenCa
     files_.insert(reactor.get());
     changed_.NotifyAll();
   }
-  reactor->Start();
-  return reactor.get();
+  return reactor->Start();
 }
 
 CallReactor* PieceService::Stats(grpc::CallbackServerContext& context, OpenCall call) {
   absl::StatusOr<Gate::Pass> pass = gate_.Admit(context, CallKind::kStats, call.account());
   if (!pass.ok()) return new RefusedCall(std::move(call), pass.status());
-  auto* reactor = new StatsReactor(*this, std::move(call), *std::move(pass), context);
-  reactor->Start();
-  return reactor;
+  return (new StatsReactor(*this, std::move(call), *std::move(pass), context))->Start();
 }
 
 absl::StatusOr<std::unique_ptr<FileSource>> PieceService::OpenManifest(const Gate::Pass& pass,

@@ -15,8 +15,11 @@ namespace penstock {
 // Reads the request, and cancels a call that does not bring it in time. Owns itself until OnDone().
 class RequestReactor : public CallReactor {
  public:
-  // From now on its functions are called.
-  void Start() { StartRead(&request_); }
+  // From now on its functions are called. Returns itself, for gRPC.
+  CallReactor* Start() {
+    StartRead(&request_);
+    return this;
+  }
 
  protected:
   RequestReactor(OpenCall call, grpc::CallbackServerContext& context, absl::Duration timeout)
@@ -26,6 +29,8 @@ class RequestReactor : public CallReactor {
   virtual void OnRequest(grpc::ByteBuffer& request) = 0;
 
   void OnCancel() override { cancelled_ = true; }
+  // The client is gone, or the request did not come in time.
+  bool cancelled() const { return cancelled_; }
   void OnDone() override {
     CountAnswer();
     delete this;
@@ -43,7 +48,7 @@ class RequestReactor : public CallReactor {
     return false;
   }
   void AnswerWith(const google::protobuf::MessageLite& message) {
-    answer_ = BytesOf(message);
+    answer_ = ToByteBuffer(message);
     StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
   }
   ConnectionAccount& account() const { return call_.account(); }

@@ -18,11 +18,6 @@
 namespace penstock {
 namespace {
 
-grpc::ByteBuffer ToByteBuffer(const std::string& message) {
-  grpc::Slice slice(message);
-  return grpc::ByteBuffer(&slice, 1);
-}
-
 double Seconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }

@@ -56,7 +56,7 @@ class ConnectionAccount {
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   uint64_t requests() const { return requests_.load(std::memory_order_relaxed); }
   uint64_t answered_calls() const { return answered_calls_.load(std::memory_order_relaxed); }
-  // Of these, those of a connection that was let in: their rate has no limit.
+  // The answered calls of a connection that was let in: their rate has no limit.
   uint64_t earned_calls() const { return earned_calls_.load(std::memory_order_relaxed); }
   Standing standing() const { return standing_.load(std::memory_order_relaxed); }
 

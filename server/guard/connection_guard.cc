@@ -53,7 +53,7 @@ constexpr milliseconds kTrimAfterCut{5'000};
 constexpr milliseconds kLongestWithoutTrim{5'000};
 constexpr uint64_t kWorthATrim = uint64_t{16} << 20;
 
-// Of this process's memory the part that gRPC takes its own from. The engine's chunks and parts lie
+// The part of this process's memory that gRPC takes its own from. The engine's chunks and parts lie
 // elsewhere. Zeroes: not known.
 struct Heap {
   uint64_t allocated = 0;  // What malloc() has given out.
@@ -69,8 +69,8 @@ Heap ReadHeap() {
 #endif
 }
 
-// What a flood costs is how long the guard waits for a processor. Either may be refused: the first
-// needs a privilege, the second Linux 6.12.
+// Makes the wait of this thread for a processor short, because a flood takes memory for as long as
+// it lasts. The priority needs a privilege, the short slice Linux 6.12: both are tried.
 void PreferThisThread() {
   const auto thread = static_cast<id_t>(syscall(SYS_gettid));
   setpriority(PRIO_PROCESS, thread, -15);
@@ -160,9 +160,9 @@ void ConnectionGuard::Enter(Arrival arrival) {
 
 bool ConnectionGuard::HasPlace(const std::string& host, Clock::time_point now) {
   const Host& at = hosts_[host];
-  constexpr size_t kStranger = 0;
-  const size_t strangers = at.places[kStranger];
-  if (places_[kStranger] >= limits_.strangers || strangers >= limits_.strangers_of_host) {
+  const size_t index = IndexOf(Standing::kStranger);
+  const size_t strangers = at.places[index];
+  if (places_[index] >= limits_.strangers || strangers >= limits_.strangers_of_host) {
     return false;
   }
   return now >= at.penalized_until || (strangers == 0 && now >= at.next_turn);

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "records/io/local_port.h"
+#include "tests/reserved_port.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -25,22 +27,19 @@ struct Ends {
 };
 
 Ends Connect(const char* client_host = "127.0.0.1") {
-  UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_EQ(bind(listener.get(), generic, size), 0);
-  EXPECT_EQ(listen(listener.get(), 1), 0);
-  getsockname(listener.get(), generic, &size);
+  const ReservedPort port;
+  EXPECT_EQ(listen(port.fd(), 1), 0);
   UniqueFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in from{};
   from.sin_family = AF_INET;
   inet_pton(AF_INET, client_host, &from.sin_addr);
   EXPECT_EQ(bind(client.get(), reinterpret_cast<sockaddr*>(&from), sizeof from), 0);
-  EXPECT_EQ(connect(client.get(), generic, size), 0);
-  return {std::move(client), UniqueFd(accept(listener.get(), nullptr, nullptr))};
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(LocalPort(port.fd()));
+  EXPECT_EQ(connect(client.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  return {std::move(client), UniqueFd(accept(port.fd(), nullptr, nullptr))};
 }
 
 // A guard before a server that takes connections and reads what they say.

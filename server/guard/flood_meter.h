@@ -75,7 +75,7 @@ class FloodMeter {
   static constexpr double kHarmlessCalls = 4;
   static constexpr double kBlameOfWaitingCall = 1 << 10;
   static constexpr double kUnsettledBytes = 16 << 10;
-  // Of headers with a token, and the frames around them; and of those that HPACK knows already.
+  // Headers with a token, and the frames around them; and headers that HPACK knows already.
   static constexpr double kBytesOfCall = 1024;
   static constexpr double kBytesOfRepeatedCall = 160;
 

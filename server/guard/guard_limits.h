@@ -23,8 +23,8 @@ struct GuardLimits {
   // the more the more it is sent.
   uint64_t free_bytes_per_second = 64;
   uint64_t sent_bytes_per_free_byte = 32;
-  // Of these, since the last answered call, none free: of a connection that has had health calls
-  // answered and no other. It may keep so many in headers that do not end.
+  // The limit of such bytes since the last answered call, none of them free, for a connection that
+  // has had only health calls answered. It may keep so many in headers that do not end.
   uint64_t quiet_bytes = uint64_t{32} << 10;
   // Bytes that nothing accounts for may stay so long.
   double stalled_seconds = 30;
@@ -34,8 +34,8 @@ struct GuardLimits {
   // cancelled.
   double calls = 200;
   double calls_per_second = 2000;
-  // Of one connection that wait for their request at a time. gRPC tells clients
-  // kMaxCallsPerConnection, and holds to it only those that say that they heard.
+  // Calls of one connection that wait for their request at a time. gRPC tells clients a limit,
+  // kMaxCallsPerConnection, but holds only those to it that acknowledge it.
   uint64_t waiting_calls = 40;
   // gRPC's memory may grow by so much while connections send what nothing accounts for, besides
   // what each new connection takes. Those that sent most of it are then cut off.

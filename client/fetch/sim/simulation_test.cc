@@ -9,19 +9,12 @@
 #include "client/fetch/sim/scenario.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/sanitized.h"
 
 namespace penstock::sim {
 namespace {
 
 using ::testing::ElementsAre;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PENSTOCK_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define PENSTOCK_SANITIZED 1
-#endif
-#endif
 
 // Of every shard: 2,000 in all, 400 under a sanitizer. The test's name says which.
 #ifdef PENSTOCK_SANITIZED
