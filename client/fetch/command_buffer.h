@@ -1,4 +1,4 @@
-// What a FetchScheduler wants done, kept until its caller does it.
+// The commands of a FetchScheduler, kept until its caller carries them out.
 #ifndef PENSTOCK_CLIENT_FETCH_COMMAND_BUFFER_H_
 #define PENSTOCK_CLIENT_FETCH_COMMAND_BUFFER_H_
 

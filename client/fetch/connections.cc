@@ -65,7 +65,7 @@ void Connections::CloseAll() {
   }
 }
 
-// Where that ends the job, its error says so.
+// If the job ends because of it, the job's error says so.
 void Connections::NoteAway(ServerEntry& server) {
   if (server.removed) return;
   using Told = ServerEntry::Told;
@@ -135,8 +135,8 @@ absl::Time Connections::AloneUntil() const {
   return alone_since_ ? *alone_since_ + server_timeout_ : absl::InfiniteFuture();
 }
 
-// Beside those that refuse: a name or file is still to be read, or one that was up is out of the
-// set, maybe only for one look.
+// A server that does not refuse may come: a name or file is still to be read, or a server that was
+// up has left the set, maybe only for one look.
 bool Connections::OthersMayCome() const { return set_changes_ && (!all_known_ || heard_hello_); }
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Who is up: connects to servers, leaves them, and says who stays away.
+// Servers that are up: connects to them, leaves them, and reports those that stay away.
 #ifndef PENSTOCK_CLIENT_FETCH_CONNECTIONS_H_
 #define PENSTOCK_CLIENT_FETCH_CONNECTIONS_H_
 
@@ -64,7 +64,7 @@ class Connections {
   // A person is told once of a server that stays away, and when it is back.
   void NoteAway(ServerEntry& server);
   void NoteBack(ServerEntry& server);
-  // What it was asked for waits for memory there: it has said so itself, and is no less well.
+  // The server has said that requests wait for its memory. It is well all the same.
   void NoteStarved(ServerEntry& server);
 
   // The set of servers was told. `all_known`: no name or file is still to be read.

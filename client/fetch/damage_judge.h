@@ -1,4 +1,4 @@
-// What is damaged: records that servers called damaged, and whether they are believed.
+// Records that servers called damaged, and whether the servers are believed.
 #ifndef PENSTOCK_CLIENT_FETCH_DAMAGE_JUDGE_H_
 #define PENSTOCK_CLIENT_FETCH_DAMAGE_JUDGE_H_
 
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// What becomes of a window after a server called a record of it damaged.
+// The fate of a window after a server called one of its records damaged.
 struct DamageRuling {
   enum class Verdict : uint8_t {
     kAskAgain,    // The server did not know yet what servers agreed on.

@@ -45,7 +45,8 @@ absl::Time Fetcher::NextPump() const {
   return delayed_.empty() ? absl::InfiniteFuture() : delayed_.front().retry_at;
 }
 
-// What is needed first is opened and asked for first: so a server's credit goes to it.
+// Opens and asks for the window that is needed first before the others, so that it gets the
+// server's credit.
 void Fetcher::PumpServer(ServerEntry& server) {
   if (server.state != ServerState::kUp || server.isolated) return;
   while (!server.to_open.empty() && MakeRoomFor(server, server.to_open.front())) {
@@ -73,7 +74,7 @@ void Fetcher::FetchFrom(ServerEntry& server, WindowEntry& window, uint32_t max_r
 }
 
 void Fetcher::Link(ServerEntry& server, RequestEntry& request) {
-  // Where all was taken away because it said nothing, that silence goes on.
+  // If all was taken away because the server said nothing, that silence goes on.
   if (server.outstanding_requests == 0 && server.heard_at != server.silent_from) {
     server.heard_at = clock_.now();
   }

@@ -1,4 +1,4 @@
-// What is fetched: windows, their rows, and the requests for them.
+// Fetches windows: asks for their rows and keeps the requests.
 #ifndef PENSTOCK_CLIENT_FETCH_FETCHER_H_
 #define PENSTOCK_CLIENT_FETCH_FETCHER_H_
 
@@ -102,8 +102,8 @@ class Fetcher {
   // The server has no memory for rows of the request's window. True: these wait for others.
   bool WaitsForMemory(const ServerEntry& server, const RequestEntry& refused);
 
-  // Asks a slow server for rows that another one is asked for too, and drops them. Null: no window
-  // fits.
+  // Asks a slow server for rows that another server is asked for too. They are dropped when they
+  // come. Null: no window fits.
   const RequestEntry* Probe(ServerEntry& server);
   void CancelProbe(ServerEntry& server);
 

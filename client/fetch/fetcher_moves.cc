@@ -83,7 +83,7 @@ void Fetcher::TakeAll(ServerEntry& server) {
   });
 }
 
-// What was in flight is wanted again, at once and elsewhere.
+// Rows in flight are wanted again, at once and from another server.
 void Fetcher::LoseWindowsOf(ServerEntry& server, bool broken) {
   if (server.probe != nullptr) {
     server.probe->window->opened_on.reset();

@@ -1,4 +1,4 @@
-// What each window waits for: a time, a server, room on its stream, or more rows.
+// Queues windows by what they wait for: a time, a server, room on a stream, or more rows.
 #include <algorithm>
 #include <utility>
 
@@ -104,7 +104,7 @@ bool Fetcher::MakeRoomFor(ServerEntry& server, const WindowEntry& window) {
   return true;
 }
 
-// What it was asked of the window's rows is wanted again.
+// The rows of the window that it was asked for are wanted again.
 void Fetcher::CancelOn(ServerEntry& server, WindowEntry& window) {
   const StreamId stream = servers_.stream(server.index);
   for (RequestEntry* request = server.first_request; request != nullptr;) {

@@ -1,4 +1,4 @@
-// Where lanes live: which server is asked for which window.
+// Maps lanes to servers: says which server is asked for which window.
 #ifndef PENSTOCK_CLIENT_FETCH_LANE_MAP_H_
 #define PENSTOCK_CLIENT_FETCH_LANE_MAP_H_
 

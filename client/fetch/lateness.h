@@ -1,4 +1,4 @@
-// What is late: how long servers take, and which of them take longer than others.
+// Finds late requests: measures how long servers take, and which take longer than others.
 #ifndef PENSTOCK_CLIENT_FETCH_LATENESS_H_
 #define PENSTOCK_CLIENT_FETCH_LATENESS_H_
 

@@ -16,20 +16,20 @@ bool MayPass(absl::StatusCode code) {
          code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
 }
 
-// Of a window or of a server, in a row.
+// Failures in a row, of a window or of a server.
 constexpr uint32_t kFewFailures = 5;
 constexpr absl::Duration kFailureReports = absl::Seconds(10);
-// What does not pass meanwhile is taken for a limit.
+// A shortage that lasts longer is taken for a limit.
 constexpr absl::Duration kMomentary = absl::Milliseconds(1500);
 constexpr absl::Duration kSecondOpinionRetry = absl::Milliseconds(250);
 
-// Once each server has had so many turns; in the first nothing is waited for.
+// The wait after each server has had so many turns. There is none during the first.
 absl::Duration WindowBackoff(uint32_t turns) {
   if (turns == 0) return absl::ZeroDuration();
   return std::min(absl::Milliseconds(50) * (1 << std::min(turns, 6u)), absl::Seconds(2));
 }
 
-// What ends the job, as `address` says it.
+// The error that ends the job, with the address that it came from.
 absl::Status WithAdvice(const absl::Status& status, const std::string& address) {
   const absl::Status named = Annotate(status, absl::StripSuffix(address, ":"));
   if (!absl::IsNotFound(status)) return named;

@@ -207,7 +207,7 @@ void FetchScheduler::Remove(ServerEntry& server) {
   lateness_.Forget(server.index);
 }
 
-// What is still wanted of its windows is asked elsewhere; its requests are answered.
+// Other servers are asked for the rows still wanted of its windows. It answers its requests.
 void FetchScheduler::Drain(ServerEntry& server) {
   placement_.Clear();
   fetcher_.CancelProbe(server);

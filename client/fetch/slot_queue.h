@@ -1,4 +1,4 @@
-// Which step fills which slot, and which step is delivered next.
+// Gives slots to steps, and delivers steps in order.
 #ifndef PENSTOCK_CLIENT_FETCH_SLOT_QUEUE_H_
 #define PENSTOCK_CLIENT_FETCH_SLOT_QUEUE_H_
 

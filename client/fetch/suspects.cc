@@ -61,7 +61,7 @@ bool Suspects::LoadsSuspect(const ServerEntry& server) const {
   return window_->opened_on == servers_.stream(server.index) && !window_->ready();
 }
 
-// Where servers break for other reasons there may be hundreds, one after the other.
+// If servers break for other reasons, there may be hundreds of suspects, one after the other.
 void Suspects::NoteSuspect(const WindowEntry& window) {
   if (clock_.now() < tell_at_) return;
   tell_at_ = clock_.now() + kTellSuspectsAfter;
@@ -107,7 +107,7 @@ absl::Status Suspects::Withdraw() {
   return absl::OkStatus();
 }
 
-// Of a server that was asked for nothing but the suspect.
+// The death of a server that was asked for nothing but the suspect.
 absl::Status Suspects::DeathOf(const ServerEntry& server, const absl::Status& status) const {
   const WindowEntry& window = *window_;
   uint32_t first_row = 0;

@@ -1,4 +1,4 @@
-// What is deadly: windows of which servers may die.
+// Finds deadly windows: those of which servers may die.
 #ifndef PENSTOCK_CLIENT_FETCH_SUSPECTS_H_
 #define PENSTOCK_CLIENT_FETCH_SUSPECTS_H_
 
@@ -73,7 +73,7 @@ class Suspects {
   }
 
  private:
-  // That a window kills servers: to be seen by whether this one comes back as another process.
+  // The claim that a window kills servers. It holds if this server comes back as another process.
   struct Accusation {
     uint32_t server;
     WindowEntry* window;

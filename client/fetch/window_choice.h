@@ -1,4 +1,4 @@
-// Which of the windows in use is meant: queries that change nothing.
+// Chooses among the windows in use. Changes nothing.
 #ifndef PENSTOCK_CLIENT_FETCH_WINDOW_CHOICE_H_
 #define PENSTOCK_CLIENT_FETCH_WINDOW_CHOICE_H_
 
