@@ -50,8 +50,9 @@ class Tally {
   absl::Status failed_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Once started, asks for the rows of one window again and again, always with `depth` requests under
-// way.
+// Has a stream that has begun: the server keeps a place for it, however many others follow. Once
+// started, it asks for the rows of one window again and again, and always has `depth` requests
+// under way.
 class Reader final : public StreamEvents {
  public:
   Reader(size_t number, size_t depth, WireDtype dtype, const std::string& address,
@@ -62,10 +63,13 @@ class Reader final : public StreamEvents {
         options_(data.Stream()),
         tally_(tally),
         rows_left_(depth),
-        transport_(ConnectedTransport(address)) {}
+        transport_(ConnectedTransport(address)),
+        stream_(transport_->Connect(options_, *this)) {
+    MutexLock lock(&mutex_);
+    while (!has_begun_) changed_.Wait(&mutex_);
+  }
 
   void Start() {
-    stream_ = transport_->Connect(options_, *this);
     stream_->OpenWindow(window_);
     for (uint64_t request = 0; request < rows_left_.size(); ++request) {
       rows_left_[request] = window_.rows;
@@ -73,7 +77,7 @@ class Reader final : public StreamEvents {
     }
   }
 
-  void OnHello(const ServerInfo&) override {}
+  void OnHello(const ServerInfo&) override { Begin(); }
   void OnWindowReady(uint64_t, uint64_t) override {}
   void OnPart(ReceivedPart part) override {
     MutexLock lock(&mutex_);  // Parts may come side by side.
@@ -87,9 +91,17 @@ class Reader final : public StreamEvents {
   void OnError(StreamError error) override { tally_.Fail(error.status); }
   void OnCredit(uint64_t) override {}
   void OnDraining(uint32_t) override {}
-  void OnBroken(absl::Status status) override { tally_.Fail(std::move(status)); }
+  void OnBroken(absl::Status status) override {
+    tally_.Fail(std::move(status));
+    Begin();
+  }
 
  private:
+  void Begin() {
+    MutexLock lock(&mutex_);
+    has_begun_ = true;
+    changed_.NotifyAll();
+  }
   void Ask(uint64_t request) {
     stream_->Fetch({.request = request,
                     .window = window_.window,
@@ -104,7 +116,9 @@ class Reader final : public StreamEvents {
   const StreamOptions options_;
   Tally& tally_;
   Mutex mutex_;
-  std::vector<uint64_t> rows_left_;  // Of each request under way; of parts alone.
+  CondVar changed_;
+  bool has_begun_ ABSL_GUARDED_BY(mutex_) = false;  // Or has broken: the tally has failed.
+  std::vector<uint64_t> rows_left_;                 // Of each request under way; of parts alone.
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Stream> stream_;  // Last: its events use all of the above.
 };
