@@ -12,6 +12,10 @@ namespace penstock {
 // A client that has been told so and opens more loses the connection.
 constexpr int kMaxCallsPerConnection = 32;
 
+// For main(), while there is one thread and gRPC has not started. gRPC takes memory for all that it
+// has read of a connection before anything of ours can end the connection.
+void ReadLittleAtATime();
+
 // For every port: whoever is refused takes memory too, until it has read that.
 void LimitConnections(grpc::ServerBuilder& builder);
 

@@ -31,6 +31,7 @@
 #include "records/base/stop_signals.h"
 #include "records/tls/keep_openssl.h"
 #include "server/address_file.h"
+#include "server/connection_limits.h"
 #include "server/grpc_log.h"
 #include "server/listen_address.h"
 #include "server/log_format.h"
@@ -295,6 +296,7 @@ int Main(int argc, char** argv) {
   KeepFreedMemory();
   UseOneArenaUnderAnAddressLimit();
   KeepOpensslUntilTheEnd();
+  ReadLittleAtATime();
   CLI::App app("Decodes records beneath a folder for the trainers that ask for them.",
                "penstock-server");
   Flags flags;
