@@ -177,6 +177,15 @@ TEST(PlanTest, FingerprintFollowsWhatDecidesTheOrder) {
   EXPECT_EQ(fingerprints.size(), 9u);
 }
 
+// "CHUNK.ROW " of each record.
+std::string OrderText(const Plan& plan, uint64_t epoch) {
+  std::string order;
+  for (const RowRef& at : Records(plan, epoch)) {
+    order += std::to_string(at.chunk) + "." + std::to_string(at.row) + " ";
+  }
+  return order;
+}
+
 // Values from an independent implementation of the definitions.
 TEST(PlanTest, OrderOfVersion1StaysAsItIs) {
   PlanOptions options;
@@ -185,12 +194,24 @@ TEST(PlanTest, OrderOfVersion1StaysAsItIs) {
   options.window_chunks = 2;
   options.strip_rows = 2;
   const Plan plan = MakePlan({{3, 2, 0, 4, 1}, {10, 10, 10, 10, 10}, 5}, options);
-  std::string order;
-  for (const RowRef& at : Records(plan, 1)) {
-    order += std::to_string(at.chunk) + "." + std::to_string(at.row) + " ";
-  }
-  EXPECT_EQ(order, "0.0 0.1 3.2 1.0 0.2 3.0 3.3 1.1 3.1 4.0 ");
+  EXPECT_EQ(OrderText(plan, 1), "0.0 0.1 3.2 1.0 0.2 3.0 3.3 1.1 3.1 4.0 ");
   EXPECT_EQ(plan.fingerprint(), 8994807632339103426u);
+}
+
+// The same implementation gave this order. Lanes do not divide the 4 chunks of a window: the first
+// windows have 2, 3 and 4.
+TEST(PlanTest, OrderOfThreeLanesStaysAsItIs) {
+  PlanOptions options;
+  options.seed = 7;
+  options.lanes = 3;
+  options.window_chunks = 4;
+  options.strip_rows = 2;
+  ChunkTable table;
+  for (uint32_t i = 0; i < 18; ++i) table.rows.push_back(1 + i % 2);
+  table.bytes.assign(18, 10);
+  EXPECT_EQ(OrderText(MakePlan(table, options), 0),
+            "3.1 2.0 15.1 11.1 12.0 5.0 3.0 16.0 0.0 15.0 10.0 17.1 8.0 7.1 11.0 4.0 17.0 5.1 7.0 "
+            "6.0 1.0 14.0 13.0 9.1 1.1 13.1 9.0 ");
 }
 
 TEST(PlanTest, RefusesASplitWithoutRecords) {
