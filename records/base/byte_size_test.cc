@@ -13,10 +13,11 @@ TEST(ByteSizeTest, ReadsTheUsualSpellings) {
   EXPECT_THAT(ParseByteSize("1.5 GiB"), IsOkAndHolds(1610612736u));
   EXPECT_THAT(ParseByteSize("64MB"), IsOkAndHolds(64000000u));
   EXPECT_THAT(ParseByteSize("2g"), IsOkAndHolds(uint64_t{2} << 30));
+  EXPECT_THAT(ParseByteSize("8388607TiB"), IsOkAndHolds(uint64_t{8388607} << 40));
 }
 
 TEST(ByteSizeTest, RefusesTheRest) {
-  for (const char* text : {"", "KiB", "-1", "1 parsec", "1e30G", "1.2.3"}) {
+  for (const char* text : {"", "KiB", "-1", "1 parsec", "1e30G", "1.2.3", "8388608TiB"}) {
     EXPECT_THAT(ParseByteSize(text),
                 StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("256KiB")))
         << text;

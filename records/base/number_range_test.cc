@@ -43,6 +43,12 @@ TEST(NumberRangeTest, TakesNumbersOfTheRange) {
   }
 }
 
+TEST(NumberRangeTest, TheEndsOfARangeAreInIt) {
+  for (const char* text : {"0.5", "2"}) EXPECT_OK(CheckNumber(text, 0.5, 2));
+  for (const char* text : {"0.4999", "2.0001"})
+    EXPECT_FALSE(CheckNumber(text, 0.5, 2).ok()) << text;
+}
+
 TEST(NumberRangeTest, RefusesWhatIsNoNumberOfTheRange) {
   for (const char* text : {"", "-1", "0", "nan", "inf", "1e9", "1s", "1 2", "0x1"}) {
     EXPECT_THAT(CheckNumber(text, 0.01, 86400),

@@ -72,6 +72,23 @@ TEST(ManifestTest, RecordsLeftOutLateKeepTheNumbersBefore) {
   EXPECT_EQ(manifest.chunk(3).first_record, 33u);
 }
 
+TEST(ManifestTest, AColumnThatBeginsLateHoldsForItsOwnChunks) {
+  ManifestBuilder builder;
+  builder.SetHoldout({"d", 1});
+  builder.AddShard({.path = "a.gz", .compression = Compression::kGzip, .excluded_records = 9});
+  builder.AddChunk({.size = 300, .records = 10});
+  builder.AddChunk({.size = 300, .records = 10, .holdout = 4, .raw_size = 900, .first_record = 15});
+  builder.AddChunk({.size = 300, .records = 10});
+  ASSERT_OK_AND_ASSIGN(const Manifest manifest, builder.Build());
+  EXPECT_EQ(manifest.chunk_rows(0, Split::kHoldout), 0u);
+  EXPECT_EQ(manifest.chunk_rows(1, Split::kHoldout), 4u);
+  EXPECT_EQ(manifest.chunk_rows(2, Split::kHoldout), 0u);
+  EXPECT_EQ(manifest.chunk(0).raw_size, 300u);
+  EXPECT_EQ(manifest.chunk(1).raw_size, 900u);
+  EXPECT_EQ(manifest.chunk(1).first_record, 15u);
+  EXPECT_EQ(manifest.chunk(2).first_record, 25u);
+}
+
 TEST(ManifestTest, CountsEachSplit) {
   Manifest manifest = SmallManifest();
   EXPECT_EQ(manifest.num_records(Split::kAll), 35u);

@@ -110,6 +110,34 @@ TEST_F(AdmissionTest, AnnouncedWindowsYieldLastReadyFirst) {
   EXPECT_EQ(second.phase, Phase::kYielded);
 }
 
+TEST_F(AdmissionTest, AnAnnouncedWindowYieldsAsSoonAsItIsReady) {
+  SessionState& session = AddSession();
+  WindowState& announced = Open(session, 3, 1);
+  Run();
+  WindowState& read = OpenAndUse(session, 3, 2);
+  Run();
+  EXPECT_FALSE(IsAdmitted(read)) << "what loads is not taken";
+  admission_->SetReady(announced, now_);
+  Run();
+  EXPECT_TRUE(IsAdmitted(read));
+}
+
+// Otherwise a client whose definitions are large would never have a window ready.
+TEST_F(AdmissionTest, OneAnnouncedWindowIsAdmittedWhateverDefinitionsTake) {
+  SessionState& session = AddSession();
+  admission_->store().Hold(2 * kChunkBytes);
+  WindowState &first = Open(session, 4, 1), &second = Open(session, 1, 2);
+  Run();
+  EXPECT_TRUE(IsAdmitted(first));
+  admission_->Withdraw(first);
+  Run();
+  EXPECT_TRUE(IsAdmitted(second));
+  WindowState &third = Open(session, 2, 3), &read = OpenAndUse(session, 2, 4);
+  Run();
+  EXPECT_FALSE(IsAdmitted(third)) << "definitions count beside what is pinned";
+  EXPECT_TRUE(IsAdmitted(read));
+}
+
 TEST_F(AdmissionTest, WindowsThatWereNotReadForAWhileYieldLongestFirst) {
   SessionState &one = AddSession(), &two = AddSession();
   WindowState &first = OpenAndUse(one, 2, 1), &second = OpenAndUse(one, 2, 2);

@@ -149,6 +149,7 @@ TEST_F(ReplacementTest, FollowingChunksStandForAChunkWithoutAGoodRecord) {
   for (Split split : {Split::kAll, Split::kTrain, Split::kHoldout}) {
     ExpectReplaced(Window(split, {{2, 0, true}}));
     ExpectReplaced(Window(split, {{1, 0, true}, {2, 0, true}}));
+    ExpectReplaced(Window(split, {{0, 0, true}, {2, 0, true}}));
   }
 }
 

@@ -1,4 +1,6 @@
 // Sessions that read the same windows.
+#include "records/engine/strip_cache.h"
+
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -299,6 +301,53 @@ TEST_F(StripCacheTest, ASessionMayLeaveWhileItsRowsAreDecodedForIt) {
     ASSERT_TRUE(clients_[0]->WaitRows(round, window.rows));
   }
   ExpectAnswer(*clients_[0], window, FetchAll(window, 20, WireDtype::kF32));
+}
+
+// The cache alone, with room for one block.
+class OneBlockTest : public ::testing::Test {
+ protected:
+  // With a StripUse of its own.
+  static Decoding MakeDecoding() {
+    const TempFolder folder;
+    const ChessData data(folder.path(), {.shards = 1, .chunks_per_shard = 1});
+    return *Decodings::Compile(data.Stream()).value().For(WireDtype::kPacked);
+  }
+  // Decodes block `number` and sends each of its rows once. The one before it is dropped.
+  void Send(uint32_t number, const Decoding& decoding) {
+    RequestState request;
+    request.decoding = &decoding;
+    std::vector<Job> jobs = {
+        {.kind = Job::Kind::kDecode, .request = &request, .rows = 1, .block = {number, 1}}};
+    const StripCache::Key key{.window = 1, .decoding = &decoding, .block = number};
+    std::span<uint8_t> memory;
+    ASSERT_EQ(cache_.Claim(key, jobs, memory), StripCache::Answer::kDecode);
+    cache_.Publish(key, jobs);
+    cache_.Release(key, 1);
+  }
+
+  const Decoding decoding_ = MakeDecoding(), other_ = MakeDecoding();
+  std::shared_ptr<PartPool> pool_ =
+      std::make_shared<PartPool>(std::make_shared<PageMemory>(0, 0), 1 << 20, 0, nullptr);
+  StripCache cache_{*pool_, /*budget_bytes=*/4096};
+};
+
+// StripUse learns from 64 blocks that were dropped.
+TEST_F(OneBlockTest, ABlockThatComesBackWasSentAsOftenAsBefore) {
+  for (int i = 0; i < 32; ++i) {
+    for (const uint32_t block : {0, 1}) Send(block, decoding_);
+  }
+  Send(0, decoding_);
+  EXPECT_FALSE(decoding_.use->Suffices(31));
+  EXPECT_TRUE(decoding_.use->Suffices(32));
+}
+
+TEST_F(OneBlockTest, WhatWasDroppedLongAgoIsForgotten) {
+  Send(0, decoding_);
+  for (uint32_t block = 0; block < 4097; ++block) Send(block, other_);
+  for (uint32_t block = 1; block <= 62; ++block) Send(block, decoding_);
+  Send(0, decoding_);
+  Send(0, other_);
+  EXPECT_TRUE(decoding_.use->Suffices(1));
 }
 
 }  // namespace

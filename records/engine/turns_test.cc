@@ -1,4 +1,6 @@
 // Shares of sessions that ask for more than the engine's threads can do.
+#include "records/engine/turns.h"
+
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -168,6 +170,104 @@ TEST_F(TurnsTest, SessionsOfDifferentDtypesGetTheSameBytes) {
   // 120 MB each; a part, at most 1 MiB, may be of this round or of the next.
   const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
   EXPECT_LT(static_cast<double>(*most) / static_cast<double>(*least), 1.1);
+}
+
+// Turns without an engine and its threads.
+class TakeTest : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kChunkBytes = 64 << 10;
+
+  SessionState& AddSession() {
+    sessions_.push_back(std::make_unique<SessionState>(client_, nullptr));
+    SessionState& session = *sessions_.back();
+    session.home = pool_->MakeHome();
+    turns_.Add(session);
+    return session;
+  }
+  WindowState& AddWindow(SessionState& session) {
+    windows_.push_back(std::make_unique<WindowState>());
+    windows_.back()->session = &session;
+    return *windows_.back();
+  }
+  void AskForLoads(SessionState& session, int chunks) {
+    WindowState& window = AddWindow(session);
+    window.phase = WindowState::Phase::kLoading;
+    for (; chunks > 0; --chunks) {
+      chunks_.push_back(std::make_unique<ChunkEntry>());
+      chunks_.back()->ref.size = kChunkBytes;
+      window.chunks.push_back(chunks_.back().get());
+    }
+    session.window_work.Insert(&window);
+  }
+  // How many of the next `jobs` are the session's.
+  int JobsOf(const SessionState& session, int jobs) {
+    int its = 0;
+    for (std::vector<Job> taken; jobs > 0; --jobs, taken.clear()) {
+      EXPECT_TRUE(turns_.Take(JobSet::kAll, taken));
+      for (const Job& job : taken) its += job.session == &session;
+    }
+    return its;
+  }
+
+  Recorder client_;
+  std::shared_ptr<PartPool> pool_ =
+      std::make_shared<PartPool>(std::make_shared<PageMemory>(0, 0), 1 << 20, 0, nullptr);
+  Turns turns_{EngineLimits{}, pool_->ledger(), /*share_parts=*/true};
+  std::vector<std::unique_ptr<SessionState>> sessions_;
+  std::vector<std::unique_ptr<WindowState>> windows_;
+  std::vector<std::unique_ptr<ChunkEntry>> chunks_;
+};
+
+TEST_F(TakeTest, ASessionThatAskedForNothingSavesNoTurns) {
+  SessionState &idle = AddSession(), &busy = AddSession();
+  AskForLoads(busy, 100);
+  EXPECT_EQ(JobsOf(busy, 100), 100);
+  AskForLoads(idle, 100);
+  AskForLoads(busy, 100);
+  EXPECT_NEAR(JobsOf(idle, 20), 10, 1);
+}
+
+// Two sessions have the same window open and ask for the same rows.
+class FollowersTest : public TakeTest {
+ protected:
+  FollowersTest() {
+    const ChessData data(folder_.path(), {.shards = 1, .chunks_per_shard = 1});
+    decodings_ = std::make_shared<const Decodings>(Decodings::Compile(data.Stream()).value());
+  }
+  void AskForRows(SessionState& session) {
+    WindowState& window = AddWindow(session);
+    window.phase = WindowState::Phase::kReady;
+    window.definition.rows = 1000;
+    window.shared = shared_;
+    shared_->readers.push_back(&window);
+    requests_.push_back(std::make_unique<RequestState>());
+    RequestState& request = *requests_.back();
+    request.window = &window;
+    request.pattern.rows = 16;
+    request.decoding = &*decodings_->For(WireDtype::kI8);
+    session.runnable.Insert(&request);
+  }
+
+  const TempFolder folder_;
+  std::shared_ptr<const Decodings> decodings_;
+  const std::shared_ptr<SharedWindow> shared_ = std::make_shared<SharedWindow>();
+  std::vector<std::unique_ptr<RequestState>> requests_;
+};
+
+TEST_F(FollowersTest, OneThatOwesTooMuchWaitsForItsTurn) {
+  constexpr int64_t kMaxDebt = int64_t{16} << 20;
+  for (const bool too_much : {false, true}) {
+    SessionState &leader = AddSession(), &follower = AddSession();
+    for (SessionState* session : {&leader, &follower}) AskForRows(*session);
+    leader.deficit = 1;
+    follower.deficit = too_much ? -kMaxDebt : -kMaxDebt + 1;
+    std::vector<Job> jobs;
+    ASSERT_TRUE(turns_.Take(JobSet::kAll, jobs));
+    EXPECT_EQ(jobs.size(), too_much ? 1u : 2u);
+    EXPECT_EQ(jobs[0].session, &leader);
+    for (SessionState* session : {&leader, &follower}) turns_.Remove(*session);
+    shared_->readers.clear();
+  }
 }
 
 }  // namespace

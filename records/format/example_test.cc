@@ -87,6 +87,21 @@ TEST(ExampleTest, SkipsUnknownFieldsOfEveryType) {
               IsOkAndHolds(ElementsAre("s:int64 4")));
 }
 
+// Without a limit 2 million groups, each in the one before, would overflow the stack.
+TEST(ExampleTest, GroupsMayBeNestedSixtyFourTimes) {
+  const auto nested = [](size_t depth) {
+    std::string groups;
+    for (size_t i = 0; i < depth; ++i) groups += Varint(9 << 3 | 3);
+    for (size_t i = 0; i < depth; ++i) groups += Varint(9 << 3 | 4);
+    return groups + Example(Entry("s", Int64Kind(1)));
+  };
+  EXPECT_THAT(Describe(nested(64)), IsOkAndHolds(ElementsAre("s:int64 1")));
+  for (const size_t depth : {size_t{65}, size_t{2'000'000}}) {
+    EXPECT_THAT(Describe(nested(depth)), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("broken")))
+        << depth;
+  }
+}
+
 TEST(ExampleTest, ReportsEveryCutWithItsByte) {
   const std::string payload = ChessExample(1, -300);
   for (size_t size = 1; size < payload.size(); ++size) {
