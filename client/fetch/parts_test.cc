@@ -181,6 +181,33 @@ TEST_F(LatenessTest, ARequestIsLateFourTimesLaterThanUsual) {
   EXPECT_EQ(lateness_.AnswerLimit(10), absl::Milliseconds(80));
 }
 
+TEST_F(LatenessTest, AnAnswerDoesNotTakeTheTimeOfTheLoadBeforeIt) {
+  GreetAll();
+  for (uint32_t i = 0; i < 48; ++i) {
+    WindowEntry& window = OpenWindow(i % 3);
+    RequestEntry& request = Ask(i % 3, window, 10);
+    Pass(absl::Milliseconds(700));
+    window.NoteReady(clock_.now());
+    Pass(absl::Milliseconds(20));
+    lateness_.CountAnswer(request);
+    requests_.End(request);
+  }
+  EXPECT_EQ(lateness_.AnswerLimit(10), absl::Milliseconds(80));
+}
+
+TEST_F(LatenessTest, WhatTheConsumerWaitsForIsLateInHalfTheTime) {
+  GreetAll();
+  WindowEntry& window = OpenWindow(0);
+  window.NoteReady(clock_.now());
+  RequestEntry& request = Ask(0, window, 10);
+  request.Claim(std::vector<Range>{{.rows = 10, .step = 3}});
+  EXPECT_EQ(lateness_.DueBy(request), clock_.now() + absl::Seconds(1));
+  slots_.NoteWaiting(2);
+  EXPECT_EQ(lateness_.DueBy(request), clock_.now() + absl::Seconds(1));
+  slots_.NoteWaiting(3);
+  EXPECT_EQ(lateness_.DueBy(request), clock_.now() + absl::Milliseconds(500));
+}
+
 TEST_F(LatenessTest, OfThreeServersOneMayBeSlow) {
   GreetAll();
   EXPECT_TRUE(lateness_.MayBeSlow(servers_[0]));
