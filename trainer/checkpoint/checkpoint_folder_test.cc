@@ -31,6 +31,18 @@ TEST_F(CheckpointFolderTest, FolderKeepsTheNewest) {
                                                       EndsWith("step-000000010.ckpt"))));
 }
 
+// The later files belong to a run that was given up; training goes on from an earlier step.
+TEST_F(CheckpointFolderTest, TheFileJustSavedStaysThoughOthersHaveLaterSteps) {
+  ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 2));
+  for (uint64_t step : {8, 9, 5}) {
+    info_.step = step;
+    ASSERT_OK(folder.Save(info_, table_, state_));
+  }
+  EXPECT_THAT(folder.List(), IsOkAndHolds(ElementsAre(EndsWith("step-000000005.ckpt"),
+                                                      EndsWith("step-000000008.ckpt"),
+                                                      EndsWith("step-000000009.ckpt"))));
+}
+
 TEST_F(CheckpointFolderTest, FilesOfOtherNamesAreTheUsers) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
   const std::vector<std::string> others = {"/step-000000005-keep.ckpt", "/step-good.ckpt",

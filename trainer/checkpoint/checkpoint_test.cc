@@ -51,6 +51,16 @@ TEST_F(ImageCheckpointTest, ReturnsTheModelThatWasSaved) {
   EXPECT_EQ(loaded.info.model, TinyVit());
 }
 
+// Programs that do not know dropout would train on without it, so they must refuse the version.
+TEST_F(CheckpointTest, AModelWithAnyDropoutHasANewVersion) {
+  for (double ModelConfig::*dropout : {&ModelConfig::dropout, &ModelConfig::head_dropout}) {
+    info_.model = kModel;
+    info_.model.*dropout = 0.1;
+    ASSERT_OK(Save());
+    EXPECT_EQ(ReadBytes()[8], 4);
+  }
+}
+
 TEST_F(ImageCheckpointTest, AnotherDropoutGoesOnWithOtherBits) {
   ASSERT_OK(Save());
   ModelConfig without = TinyVit();

@@ -153,6 +153,8 @@ TEST_F(StoreTableTest, RefusesAnotherWorldAJobAndARankTwice) {
                        AllOf(HasSubstr("3 on rank 0"), HasSubstr("4 on rank 1"))));
   EXPECT_THAT(table_.Join(Hello(1, 2, 3, "other"), ears_[1]),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("\"other\"")));
+  EXPECT_THAT(table_.Join(Hello(3), ears_[1]),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("on rank 3")));
   ASSERT_OK(table_.Join(Hello(1), ears_[1]));
   EXPECT_THAT(table_.Join(Hello(1), ears_[2]),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("pid 41 on host")));

@@ -1,4 +1,5 @@
 // The training loop on images: the bits of dropout, whoever computes and wherever it goes on.
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -126,6 +127,41 @@ TEST(ImageLoopTest, AnotherSeedLeavesOutOthers) {
   ASSERT_OK(a.summary);
   ASSERT_OK(b.summary);
   EXPECT_NE(a.state.parameters, b.state.parameters);
+}
+
+// The same eight images again and again.
+class SameImages final : public Input {
+ public:
+  absl::StatusOr<bool> Next(InputBatch& batch) override {
+    return batches_.emplace_back(kModel, 8, 8).Next(batch);
+  }
+  bool Ready() const override { return true; }
+  void Close() override {}
+
+ private:
+  std::deque<MemoryImages> batches_;  // A batch stays until it was finished.
+};
+
+// The loss of two steps on these images, with weights that do not change.
+std::vector<double> LossesOfSameImages(uint64_t accumulate) {
+  auto backend = CpuBackend::Create(kModel, {.threads = 1, .shards = 4}).value();
+  InitializeParameters(backend->table(), 5, backend->state().parameters);
+  SameImages input;
+  ImageReader reader(kModel.side, kModel.classes);
+  std::vector<double> losses;
+  TrainLoopOptions options{.total_steps = 2, .accumulate = accumulate};
+  options.schedule.peak = 0;
+  options.on_step = [&](const StepReport& report) { losses.push_back(report.loss); };
+  EXPECT_OK(TrainLoop(*backend, reader, input, {.model = kModel}, options).Run());
+  return losses;
+}
+
+TEST(ImageLoopTest, EveryBatchOfEveryStepLeavesOutOthers) {
+  const std::vector<double> one = LossesOfSameImages(1), two = LossesOfSameImages(2);
+  ASSERT_THAT(one, testing::SizeIs(2));
+  ASSERT_THAT(two, testing::SizeIs(2));
+  EXPECT_NE(one[0], one[1]);
+  EXPECT_NE(two[0], one[0]) << "which is the mean of the same loss twice";
 }
 
 // Labels are what the model says, but for one.

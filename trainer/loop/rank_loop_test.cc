@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -289,7 +290,8 @@ TEST_F(RankLoopTest, ARankWithoutHeldOutRecordsEndsAllWithItsReasonAndWhatWasTra
 // Counts its batches; the one after `good` fails.
 class CountedInput final : public MemoryInput {
  public:
-  CountedInput(size_t records, size_t good) : MemoryInput(records, 16), good_(good) {}
+  CountedInput(size_t records, size_t good, size_t rank = 0, size_t world_size = 1)
+      : MemoryInput(records, 16, /*seed=*/1, "", rank, world_size), good_(good) {}
 
   absl::StatusOr<bool> Next(InputBatch& batch) override {
     if (batches_ == good_) return absl::DataLossError("chunk 3 is damaged");
@@ -313,17 +315,97 @@ absl::StatusOr<Evaluation> EvaluateOwn(Communicator& ranks, Input& input) {
   return EvaluateApart(*backend, reader, input, 0.5, {}, ranks);
 }
 
+// The evaluation that one rank alone would have of the records of all ranks.
+Evaluation AddedUp(std::span<const size_t> rank_records) {
+  constexpr double kMean = 0.5;  // EvaluateOwn()'s.
+  Evaluation all;
+  double scores = 0, squares = 0;
+  for (const size_t records : rank_records) {
+    if (records == 0) continue;
+    SingleCommunicator alone;
+    MemoryInput input(records, 16), again(records, records);
+    const auto count = static_cast<double>(records);
+    all.records += records;
+    all.loss += count * EvaluateOwn(alone, input)->loss;
+    InputBatch batch;
+    EXPECT_OK(again.Next(batch));
+    BoardReader reader;
+    const float* targets = reader.Read(batch)->targets;
+    for (size_t i = 0; i < records; ++i) {
+      all.train_mean_loss += (targets[i] - kMean) * (targets[i] - kMean);
+      scores += targets[i];
+      squares += double{targets[i]} * targets[i];
+    }
+  }
+  const auto count = static_cast<double>(all.records);
+  all.loss /= count;
+  all.train_mean_loss /= count;
+  all.own_mean_loss = squares / count - scores / count * scores / count;
+  return all;
+}
+
 TEST(EvaluateApartTest, RanksOfMoreAndFewerBatchesAddUpAll) {
+  const std::vector<size_t> records = {70, 0, 16, 5};
   std::vector<Evaluation> results(4);
   RunRanks(4, [&](RankGroup& group) {
     const size_t rank = group.info().rank;
-    MemoryInput input(std::vector<size_t>{70, 0, 16, 5}[rank], 16);
+    MemoryInput input(records[rank], 16);
     results[rank] = EvaluateOwn(group.communicator(), input).value();
   });
+  const Evaluation expected = AddedUp(records);
   for (const Evaluation& result : results) {
     EXPECT_EQ(result.records, 91u);
     EXPECT_EQ(result.loss, results[0].loss);
+    EXPECT_NEAR(result.loss, expected.loss, 1e-9);
+    EXPECT_NEAR(result.train_mean_loss, expected.train_mean_loss, 1e-9);
+    EXPECT_NEAR(result.own_mean_loss, expected.own_mean_loss, 1e-9);
   }
+}
+
+// Together with the others or apart from them.
+class EvaluationTest : public testing::TestWithParam<bool> {
+ protected:
+  // Sets `together` if the evaluation failed on all ranks at the same batch.
+  static absl::Status Evaluate(RankGroup& group, Input& input,
+                               const std::function<bool()>& should_stop, bool& together) {
+    CpuBackendOptions cpu;
+    cpu.threads = 1;
+    cpu.ranks = &group.communicator();
+    auto backend = CpuBackend::Create(kModel, cpu).value();
+    InitializeParameters(backend->table(), 5, backend->state().parameters);
+    BoardReader reader;
+    Communicator& ranks = group.communicator();
+    if (GetParam()) {
+      return EvaluateApart(*backend, reader, input, 0.5, should_stop, ranks, &together).status();
+    }
+    return penstock::Evaluate(*backend, reader, input, 0.5, should_stop, &ranks, &together)
+        .status();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Apart, EvaluationTest, testing::Bool());
+
+TEST_P(EvaluationTest, OneRanksStopStopsAll) {
+  RunRanks(2, [&](RankGroup& group) {
+    MemoryInput input(160, 16, 1, "", group.info().rank, 2);
+    bool together = false;
+    int asked = 0;
+    const auto stop = [&] { return group.info().rank == 1 && ++asked == 3; };
+    EXPECT_THAT(Evaluate(group, input, stop, together),
+                StatusIs(absl::StatusCode::kCancelled, HasSubstr("was stopped")));
+    EXPECT_FALSE(together);
+  });
+}
+
+TEST_P(EvaluationTest, OneRanksFailureIsThatOfAll) {
+  RunRanks(2, [&](RankGroup& group) {
+    // Batches are shared, or each rank has its own.
+    const size_t rank = group.info().rank;
+    CountedInput input(160, rank == 1 ? 2 : 160, GetParam() ? 0 : rank, GetParam() ? 1 : 2);
+    bool together = false;
+    EXPECT_THAT(Evaluate(group, input, {}, together).message(), HasSubstr("chunk 3 is damaged"));
+    EXPECT_TRUE(together);
+  });
 }
 
 TEST(EvaluateApartTest, AFailureEndsAllAtTheSameBatch) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -204,6 +205,24 @@ TEST(CpuBackendTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
     }
     ASSERT_OK(parts->SetState(whole->state()));
   }
+}
+
+// The double reference takes the same keys, so comparing with it does not show this.
+TEST(BlockMemoryTest, EveryPlaceThatLeavesValuesOutHasAKeyOfItsOwn) {
+  const ModelConfig config = TinyVit();
+  const StepProgram program = BuildTraining(config, ParameterTable::For(config), ImagesOf(12), 2);
+  BlockMemory<float> memory, other;
+  memory.random_key = 7;
+  other.random_key = 8;
+  std::set<uint64_t> sites, keys;
+  for (const Op& op : program.ops) {
+    if (!op.shape.dropout.active()) continue;
+    sites.insert(op.shape.site);
+    keys.insert(memory.KeyOf(op));
+    EXPECT_NE(memory.KeyOf(op), other.KeyOf(op));
+  }
+  EXPECT_GT(sites.size(), 5u);
+  EXPECT_EQ(keys.size(), sites.size());
 }
 
 TEST(CpuBackendTest, AnotherKeyLeavesOutOthers) {
