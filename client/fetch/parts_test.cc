@@ -69,10 +69,11 @@ class PartsTest : public ::testing::Test {
     requests_.Link(servers_[server], request);
     return request;
   }
-  Verdict CallDamaged(uint32_t server, WindowEntry& window, uint32_t record = 3) {
+  Verdict CallDamaged(uint32_t server, WindowEntry& window, uint32_t record = 3,
+                      bool rest_of_chunk = false) {
     StreamError error;
     error.status = absl::DataLossError("CRC differs");
-    error.damage = Damage{"a.tfrecord", 4096, record, false};
+    error.damage = Damage{"a.tfrecord", 4096, record, rest_of_chunk};
     const Verdict verdict = judge_.Hear(clock_.now(), servers_[server], window, error).verdict;
     if (verdict == Verdict::kAskAnother) window.Avoid(server);
     return verdict;
@@ -248,6 +249,27 @@ TEST_F(DamageJudgeTest, OneServerIsNotBelievedTwiceWhileThereAreOthers) {
   EXPECT_EQ(CallDamaged(1, window, /*record=*/4), Verdict::kAskAnother);
   judge_.ReportDoubts(window);
   EXPECT_EQ(actions_.reports.size(), 2u);
+}
+
+TEST_F(DamageJudgeTest, ARecordAndAllThatFollowItAreNotTheSameDamage) {
+  GreetAll();
+  WindowEntry& window = OpenWindow(0);
+  EXPECT_EQ(CallDamaged(0, window), Verdict::kAskAnother);
+  EXPECT_EQ(CallDamaged(1, window, 3, /*rest_of_chunk=*/true), Verdict::kAskAnother);
+  EXPECT_EQ(CallDamaged(2, window, 3, /*rest_of_chunk=*/true), Verdict::kReplaced);
+}
+
+TEST_F(DamageJudgeTest, AWindowMayHaveManyRecordsThatServersAgreeOn) {
+  GreetAll();
+  WindowEntry& window = OpenWindow(0);
+  for (uint32_t record = 0; record < 15; ++record) {
+    EXPECT_EQ(CallDamaged(0, window, record), Verdict::kAskAnother) << record;
+    EXPECT_EQ(CallDamaged(1, window, record), Verdict::kReplaced) << record;
+  }
+  for (uint32_t report = 0; report < 20; ++report) {
+    EXPECT_EQ(CallDamaged(0, window, 100 + report), Verdict::kAskAnother) << report;
+  }
+  EXPECT_EQ(CallDamaged(0, window, 200), Verdict::kFail);
 }
 
 TEST_F(DamageJudgeTest, TheOnlyServerIsAskedAgainOnceTheOthersHadTime) {

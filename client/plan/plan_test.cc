@@ -113,6 +113,35 @@ TEST(PlanTest, ChunksWithoutRowsCountButAreNotListed) {
   EXPECT_LE(order.num_windows(0), 3u);
 }
 
+// Chunks of each window of the only lane.
+std::vector<size_t> WindowSizes(const ChunkTable& table, uint64_t max_window_bytes) {
+  PlanOptions options;
+  options.lanes = 1;
+  options.window_chunks = 16;
+  options.max_window_bytes = max_window_bytes;
+  const EpochOrder order = MakePlan(table, options).Epoch(0);
+  std::vector<size_t> sizes;
+  for (uint32_t i = 0; i < order.num_windows(0); ++i) {
+    sizes.push_back(order.WindowChunks({0, 0, i}).size());
+  }
+  return sizes;
+}
+
+TEST(PlanTest, AWindowMayHaveAsManyBytesAsItsLimit) {
+  const ChunkTable table = {std::vector<uint32_t>(8, 1), std::vector<uint32_t>(8, 50), 1};
+  EXPECT_THAT(WindowSizes(table, 200), testing::ElementsAre(4, 4));
+  EXPECT_THAT(WindowSizes(table, 199), testing::ElementsAre(3, 3, 2));
+}
+
+TEST(PlanTest, BytesOfChunksWithoutRowsDoNotCloseAWindow) {
+  ChunkTable table;
+  for (uint32_t i = 0; i < 16; ++i) {
+    table.rows.push_back(i % 2);
+    table.bytes.push_back(i % 2 == 0 ? 1000 : 50);
+  }
+  EXPECT_THAT(WindowSizes(table, 200), testing::ElementsAre(4, 4));
+}
+
 TEST(PlanTest, OneRecordIsAPlan) {
   const Plan plan = UniformPlan(/*chunks=*/1, /*rows=*/1);
   EXPECT_EQ(plan.lanes(), 1u);
@@ -127,6 +156,9 @@ TEST(PlanTest, DefaultStripIsASixteenthOfAWindowUpToSixteen) {
   PlanOptions small_windows;
   small_windows.max_window_bytes = 2000;  // Two chunks.
   EXPECT_EQ(UniformPlan(/*chunks=*/6400, /*rows=*/40, small_windows).strip_rows(), 5u);
+  small_windows.max_window_bytes = 100;
+  EXPECT_EQ(UniformPlan(/*chunks=*/64, /*rows=*/500, small_windows).strip_rows(), 3u);
+  EXPECT_EQ(UniformPlan(/*chunks=*/64, /*rows=*/4000, small_windows).strip_rows(), 6u);
 }
 
 TEST(PlanTest, WalkerAndLocateAgreeOnTwoBillionRecords) {

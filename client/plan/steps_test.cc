@@ -179,6 +179,18 @@ TEST(StepsTest, SomeRanksOfAShortStepHaveNoRows) {
   EXPECT_THAT(RankRows(c, 0, /*rank=*/3, /*world_size=*/4), ElementsAre(1));
 }
 
+TEST(StepsTest, ARankNeverHasMoreRowsThanItsPartOfABatchOrAnEpoch) {
+  const auto most = [](uint64_t epoch_rows) {
+    return MakeSteps({epoch_rows,
+                      {.global_batch_size = 100, .remainder = Remainder::kShort, .world_size = 3},
+                      {}})
+        .max_rank_rows();
+  };
+  EXPECT_EQ(most(1000), 34u);
+  EXPECT_EQ(most(30), 10u);
+  EXPECT_EQ(most(31), 11u);
+}
+
 TEST(StepsTest, CountsStepsOfAnEpoch) {
   auto count = [](Remainder remainder) {
     return MakeSteps({10, {.global_batch_size = 4, .remainder = remainder}, {}}).steps_per_epoch();

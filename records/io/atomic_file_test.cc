@@ -73,6 +73,13 @@ TEST(AtomicFileTest, ReplacesNothingButFiles) {
   EXPECT_EQ(folder.NumEntries(), 1u);
 }
 
+TEST(AtomicFileTest, OnlyItsOwnTemporaryNamesAreUnfinishedFiles) {
+  EXPECT_EQ(UnfinishedFileName(".a.ckpt.tmp-12-0"), "a.ckpt");
+  for (const char* name : {"a.ckpt.tmp-12-0", ".a.ckpt", "a.ckpt", ""}) {
+    EXPECT_EQ(UnfinishedFileName(name), "") << name;
+  }
+}
+
 TEST(AtomicFileTest, MovedFromFilesRemoveNothing) {
   TempFolder folder;
   ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(folder.File("out")));

@@ -218,6 +218,15 @@ TEST(ClientMessageTest, RefusesLongNames) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("300 bytes")));
 }
 
+TEST(ClientMessageTest, RefusesASpecOfTooManyTensors) {
+  ClientHello hello;
+  while (hello.options.spec.tensor_size() < kMaxTensors) hello.options.spec.add_tensor();
+  EXPECT_OK(Parse(Encode(hello)));
+  hello.options.spec.add_tensor();
+  EXPECT_THAT(Parse(Encode(hello)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1025 tensors")));
+}
+
 TEST(ClientMessageTest, RefusesEmptyInputAndUnknownMessages) {
   EXPECT_THAT(Parse(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without")));
   // Field 15, a number: what a newer client might say.

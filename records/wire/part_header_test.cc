@@ -121,6 +121,23 @@ TEST(PartHeaderTest, LeavesPartsWithFieldsAfterTheDataToProtobuf) {
   EXPECT_THAT(Parse(message), IsNotAPart());
 }
 
+TEST(PartHeaderTest, LeavesMessagesWithFieldsAfterThePartToProtobuf) {
+  EXPECT_THAT(Parse("\x1a\x02\x08\x05\x10\x07"), IsNotAPart());
+}
+
+// The part is as long as it says, so that only its last field is cut.
+TEST(PartHeaderTest, RefusesFieldsBeyondTheirPart) {
+  for (size_t bytes = 0; bytes < 4; ++bytes) {
+    const std::string part = "\x25" + std::string(bytes, 'c');
+    EXPECT_THAT(Parse("\x1a" + std::string(1, static_cast<char>(part.size())) + part),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a checksum beyond")));
+  }
+  for (const char* message : {"\x1a\x03\x32\x05z", "\x1a\x03\x32\x02z", "\x1a\x03\x29zz"}) {
+    EXPECT_THAT(Parse(message),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a field beyond")));
+  }
+}
+
 TEST(PartHeaderTest, RefusesTruncationAtEveryByte) {
   std::string message = Message({.request = 300, .first_row = 70000, .rows = 2}, "0123456789");
   for (size_t size = 1; size < message.size(); ++size) {
