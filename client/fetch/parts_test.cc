@@ -228,6 +228,18 @@ TEST_F(LatenessTest, EachPenaltyIsTwiceTheOneBefore) {
   EXPECT_EQ(servers_[0].probe_at, clock_.now() + absl::Seconds(16));
 }
 
+TEST_F(LatenessTest, AServerThatWasInTimeForLongBeginsWithTheFirstPenalty) {
+  GreetAll();
+  ServerEntry& server = servers_[0];
+  lateness_.MarkSlow(server);
+  server.in_time = 15;
+  lateness_.MarkSlow(server);
+  EXPECT_EQ(server.penalty, absl::Seconds(1));
+  server.in_time = 16;
+  lateness_.MarkSlow(server);
+  EXPECT_EQ(server.penalty, absl::Milliseconds(500));
+}
+
 using DamageJudgeTest = PartsTest;
 
 TEST_F(DamageJudgeTest, TwoServersAreBelieved) {

@@ -58,6 +58,13 @@ class SchedulerEventsTest : public ::testing::Test {
     now_ += time;
     AdvanceTo(scheduler_, now_);
   }
+  // Where the first rows of a part belong.
+  RowCopy Answer(StreamId stream, uint64_t request, uint32_t first_row, uint32_t rows) {
+    const auto part = scheduler_.OnPart(now_, stream, request, first_row, rows);
+    const std::vector<RowCopy> copies(part.begin(), part.end());
+    scheduler_.OnPartCopied(copies);
+    return copies.empty() ? RowCopy() : copies[0];
+  }
 
   const Plan plan_ = *Plan::Create(Chunks(8, 40), {.lanes = 1, .window_chunks = 1});
   NotingActions actions_;
@@ -89,16 +96,18 @@ TEST_F(SchedulerEventsTest, AnErrorOfAServerThatHasLostTheWindowIsNotHeard) {
 TEST_F(SchedulerEventsTest, WhatIsLeftOfAnAnswerIsNeededLater) {
   const auto [stream, fetch] = actions_.fetches[0];
   scheduler_.OnWindowReady(now_, stream, fetch.window);
-  const auto copies = scheduler_.OnPart(now_, stream, fetch.request, 0, 7);
-  scheduler_.OnPartCopied(std::vector<RowCopy>(copies.begin(), copies.end()));
+  const RowCopy first = Answer(stream, fetch.request, 0, 7);
   scheduler_.OnBroken(now_, stream, absl::UnavailableError("reset"));
   actions_.fetches.clear();
   Pass(absl::Seconds(1));
   ASSERT_THAT(actions_.fetches, SizeIs(testing::Ge(1)));
-  const FetchRequest& again = actions_.fetches[0].second;
+  const auto& [other, again] = actions_.fetches[0];
   EXPECT_EQ(again.first_row, fetch.first_row + 7);
   EXPECT_EQ(again.rows, fetch.rows - 7);
   EXPECT_EQ(again.needed_at, fetch.needed_at + 7);
+  const RowCopy rest = Answer(other, again.request, 0, again.rows);
+  EXPECT_EQ(rest.slot, first.slot);
+  EXPECT_EQ(rest.slot_row, first.slot_row + 7);
 }
 
 }  // namespace

@@ -148,5 +148,13 @@ TEST_F(SchedulerTest, ColdLoadsHaveADeadlineOfTheirOwn) {
   EXPECT_EQ(ExtraLoads(fleet), 0u);
 }
 
+// Those that were ready there are loaded again elsewhere.
+TEST_F(SchedulerTest, LoadsOfALostServersWindowsHaveThatDeadlineToo) {
+  FakeFleet& fleet = MakeFleet({.servers = 3, .load = absl::Seconds(1)});
+  fleet.KillAt(absl::Milliseconds(1500), 0);
+  EXPECT_TRUE(fleet.Run()) << fleet.violation();
+  EXPECT_EQ(ExtraLoads(fleet), 0u);
+}
+
 }  // namespace
 }  // namespace penstock
