@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -29,6 +31,20 @@ TEST_F(TrainLoopTest, ReportsEveryStep) {
   EXPECT_EQ(summary.positions, 128u);
   EXPECT_EQ(summary.cursor, "128");
   EXPECT_GT(summary.compute.count(), 0);
+}
+
+TEST_F(TrainLoopTest, SumsUpTheLossesOfItsFirstAndLastTenSteps) {
+  auto backend = MakeBackend();
+  std::vector<double> losses;
+  TrainLoopOptions options;
+  options.on_step = [&](const StepReport& report) { losses.push_back(report.loss); };
+  MemoryInput input(16 * 13, 16);
+  TrainLoop loop(*backend, reader_, input, {.model = kModel}, options);
+  ASSERT_OK_AND_ASSIGN(const TrainSummary summary, loop.Run());
+  ASSERT_THAT(losses, SizeIs(13));
+  EXPECT_NEAR(summary.loss_start, std::accumulate(losses.begin(), losses.end() - 3, 0.0) / 10,
+              1e-9);
+  EXPECT_NEAR(summary.loss_end, std::accumulate(losses.begin() + 3, losses.end(), 0.0) / 10, 1e-9);
 }
 
 TEST_F(TrainLoopTest, DigestIsOfTheRowsInOrderWhateverTheBatches) {
