@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,18 @@ TEST_F(FileCacheTest, GivesUpOldFilesWhereThereAreNoDescriptors) {
   FileCache cache(root, 1000);
   const ResourceLimit few(RLIMIT_NOFILE, DescriptorsAnd(20));
   for (int i = 0; i < 100; ++i) ASSERT_OK(cache.Open(absl::StrCat(i)).status()) << i;
+}
+
+TEST_F(FileCacheTest, KeepsAsManyFilesAsItMayThoseUsedLast) {
+  ASSERT_OK_AND_ASSIGN(const Root root, Root::Open(folder_.path()));
+  FileCache cache(root, 2);
+  std::vector<std::weak_ptr<const FileSource>> files;
+  for (const char* name : {"0", "1", "0", "2"}) files.push_back(cache.Open(name).value());
+  EXPECT_FALSE(files[0].expired());
+  EXPECT_TRUE(files[1].expired());
+  EXPECT_FALSE(files[3].expired());
+  cache.Drop("0");
+  EXPECT_TRUE(files[0].expired());
 }
 
 TEST_F(FileCacheTest, FilesThatAreReadStayOpen) {

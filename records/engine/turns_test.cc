@@ -189,8 +189,9 @@ class TakeTest : public ::testing::Test {
     windows_.back()->session = &session;
     return *windows_.back();
   }
-  void AskForLoads(SessionState& session, int chunks) {
+  void AskForLoads(SessionState& session, int chunks, uint64_t needed_at = 0) {
     WindowState& window = AddWindow(session);
+    window.needed_at = needed_at;
     window.phase = WindowState::Phase::kLoading;
     for (; chunks > 0; --chunks) {
       chunks_.push_back(std::make_unique<ChunkEntry>());
@@ -227,14 +228,14 @@ TEST_F(TakeTest, ASessionThatAskedForNothingSavesNoTurns) {
   EXPECT_NEAR(JobsOf(idle, 20), 10, 1);
 }
 
-// Two sessions have the same window open and ask for the same rows.
-class FollowersTest : public TakeTest {
+// Sessions have the same window open and ask for the same rows.
+class TakeRowsTest : public TakeTest {
  protected:
-  FollowersTest() {
+  TakeRowsTest() {
     const ChessData data(folder_.path(), {.shards = 1, .chunks_per_shard = 1});
     decodings_ = std::make_shared<const Decodings>(Decodings::Compile(data.Stream()).value());
   }
-  void AskForRows(SessionState& session) {
+  void AskForRows(SessionState& session, uint64_t needed_at = 0) {
     WindowState& window = AddWindow(session);
     window.phase = WindowState::Phase::kReady;
     window.definition.rows = 1000;
@@ -243,6 +244,7 @@ class FollowersTest : public TakeTest {
     requests_.push_back(std::make_unique<RequestState>());
     RequestState& request = *requests_.back();
     request.window = &window;
+    request.needed_at = needed_at;
     request.pattern.rows = 16;
     request.decoding = &*decodings_->For(WireDtype::kI8);
     session.runnable.Insert(&request);
@@ -254,7 +256,30 @@ class FollowersTest : public TakeTest {
   std::vector<std::unique_ptr<RequestState>> requests_;
 };
 
-TEST_F(FollowersTest, OneThatOwesTooMuchWaitsForItsTurn) {
+TEST_F(TakeRowsTest, WithinASessionTheEarliestNeededComesFirst) {
+  for (const uint64_t rows_at : {5, 10, 15}) {
+    SessionState& session = AddSession();
+    AskForLoads(session, 1, 10);
+    AskForRows(session, rows_at);
+    std::vector<Job> jobs;
+    ASSERT_TRUE(turns_.Take(JobSet::kAll, jobs));
+    EXPECT_EQ(jobs[0].kind, rows_at < 10 ? Job::Kind::kDecode : Job::Kind::kLoad) << rows_at;
+    turns_.Remove(session);
+  }
+}
+
+TEST_F(TakeRowsTest, ASessionGetsOnePartThoughOthersHaveAllMemory) {
+  SessionState& session = AddSession();
+  for (int i = 0; i < 2; ++i) AskForRows(session);
+  pool_->ledger().Add(size_t{1} << 40);
+  std::vector<Job> jobs;
+  EXPECT_TRUE(turns_.Take(JobSet::kAll, jobs));
+  EXPECT_FALSE(turns_.Take(JobSet::kAll, jobs));
+  pool_->ledger().Subtract(size_t{1} << 40);
+  EXPECT_TRUE(turns_.Take(JobSet::kAll, jobs));
+}
+
+TEST_F(TakeRowsTest, AFollowerThatOwesTooMuchWaitsForItsTurn) {
   constexpr int64_t kMaxDebt = int64_t{16} << 20;
   for (const bool too_much : {false, true}) {
     SessionState &leader = AddSession(), &follower = AddSession();
