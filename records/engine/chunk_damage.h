@@ -35,8 +35,14 @@ LoadError RecordDamaged(const ShardRef& shard, const ChunkRef& chunk, uint32_t r
 LoadError RecordRefused(const ShardRef& shard, const ChunkRef& chunk, uint32_t record,
                         const absl::Status& why);
 
+// The chunk's CRC is wrong, but so many records of it hold their own CRCs, and they are `what` (for
+// the message). kDataLoss: the chunk is damaged where these CRCs do not look, in a header of a
+// compressed chunk. kFailedPrecondition: the shard has changed.
+LoadError SoundButOther(const ShardRef& shard, const ChunkRef& chunk, uint32_t records,
+                        absl::string_view what);
+
 // Looks for the first damaged record in `raw`, the chunk's decompressed bytes, by the records' own
-// CRCs. kDataLoss names it; where all CRCs hold the shard has changed: kFailedPrecondition.
+// CRCs. kDataLoss names it; where all CRCs hold, SoundButOther() tells.
 LoadError DiagnoseChunk(const ShardRef& shard, const ChunkRef& chunk, std::span<const uint8_t> raw);
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -20,10 +21,10 @@ class DamageTest : public EngineFixture {
   static constexpr const char* kShard = "shard-0.tfrecord";
 
   // In place: a thread that still reads another chunk must not see a shorter file.
-  void FlipByte(uint64_t offset) {
+  void FlipByte(uint64_t offset, int mask = 0x10) {
     std::fstream file(folder_.File(kShard), std::ios::binary | std::ios::in | std::ios::out);
     file.seekg(static_cast<std::streamoff>(offset));
-    const char byte = static_cast<char>(file.get() ^ 0x10);
+    const char byte = static_cast<char>(file.get() ^ mask);
     file.seekp(static_cast<std::streamoff>(offset));
     file.put(byte);
   }
@@ -93,6 +94,42 @@ TEST_F(DamageTest, ADamagedMemberLosesTheChunk) {
     EXPECT_EQ(error.damage->record, 0u);
     EXPECT_TRUE(error.damage->rest_of_chunk);
   }
+}
+
+// Decompressors skip some bits of a header: then all records are sound and only the chunk's CRC
+// tells.
+TEST_F(DamageTest, AnyFlippedBitOfAMembersHeaderLosesTheChunk) {
+  for (Compression compression : {Compression::kGzip, Compression::kZstd}) {
+    MakeData({.compression = compression});
+    Start();
+    Recorder client;
+    auto session = Open(client);
+    uint64_t window = 0;
+    uint64_t sound = 0;
+    for (uint64_t bit = 0; bit < 12 * 8; ++bit, ++window) {
+      const uint64_t offset = data_->chunks()[1].offset + bit / 8;
+      FlipByte(offset, 1 << bit % 8);
+      ASSERT_OK(session->OpenWindow(data_->Window(window, {1})));
+      ASSERT_TRUE(client.WaitErrors(window + 1));
+      FlipByte(offset, 1 << bit % 8);
+      const StreamError error = client.errors().back();
+      EXPECT_EQ(error.status.code(), absl::StatusCode::kDataLoss) << bit << error.status;
+      ASSERT_TRUE(error.damage) << bit;
+      EXPECT_EQ(error.damage->record, 0u);
+      EXPECT_TRUE(error.damage->rest_of_chunk);
+      sound += absl::StrContains(error.status.message(), "what they unpack to is sound");
+    }
+    EXPECT_GT(sound, 0u);
+  }
+}
+
+// As where the shard was packed anew, into as many bytes.
+TEST_F(DamageTest, AnotherNumberOfPackedRecordsMeansThatTheShardChanged) {
+  const ChessData& data = MakeData({.compression = Compression::kZstd});
+  OpenWindow window = data.Window(1, {1});
+  window.chunks[0].crc32c ^= 1;
+  window.chunks[0].records = window.rows = 49;
+  ExpectChanged(OpenAndFail(window), "holds 50 sound records");
 }
 
 TEST_F(DamageTest, WhatTheDecompressorRefusesIsDamageOnlyIfTheChecksumSaysSo) {

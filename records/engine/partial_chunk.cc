@@ -15,10 +15,8 @@ struct Walk {
   bool saw_damage = false;
 };
 
-LoadError Contradiction(const ShardRef& shard, const ChunkRef& chunk, uint32_t records) {
-  return ShardChanged(
-      shard, absl::StrCat("the chunk at ", chunk.offset, " holds ", records,
-                          " records beside its damage, the manifest says ", chunk.records));
+std::string Contradiction(const ChunkRef& chunk) {
+  return absl::StrCat("records beside its damage, the manifest says ", chunk.records);
 }
 
 }  // namespace
@@ -56,11 +54,12 @@ std::optional<Chunk> PackSoundRecords(PageMemory& memory, const ShardRef& shard,
   }
   const bool whole = damage.rest >= chunk.records;
   if (walk.record < std::min(damage.rest, chunk.records) || (whole && walk.offset != raw.size())) {
-    error = Contradiction(shard, chunk, walk.record);
+    error = ShardChanged(shard, absl::StrCat("the chunk at ", chunk.offset, " holds ", walk.record,
+                                             " ", Contradiction(chunk)));
     return std::nullopt;
   }
   if (!checksum_holds && !walk.saw_damage) {
-    error = Contradiction(shard, chunk, walk.record);
+    error = SoundButOther(shard, chunk, walk.record, Contradiction(chunk));
     return std::nullopt;
   }
   return packed;

@@ -210,6 +210,18 @@ TEST_F(ReplacementTest, AListThatDoesNotExplainTheChecksumMeansThatTheShardChang
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("changed since")));
 }
 
+TEST_F(ReplacementTest, AListThatDoesNotExplainTheChecksumOfAMemberIsAnsweredByTheWholeChunk) {
+  MakeData({.compression = Compression::kZstd});
+  OpenWindow window = Window(Split::kAll, {{1, 7}});
+  window.chunks[1].crc32c ^= 1;
+  const StreamError error = OpenAndFail(window);
+  ASSERT_TRUE(error.damage) << error.status;
+  EXPECT_EQ(error.damage->record, 0u);
+  EXPECT_TRUE(error.damage->rest_of_chunk);
+  window.damaged.push_back({1, 0, true});
+  ExpectReplaced(window);
+}
+
 TEST_F(ReplacementTest, AWindowWithoutAGoodRecordOfItsSplitIsLost) {
   MakeData({.holdout_threshold = uint32_t{1} << 30});
   const StreamError error =
