@@ -292,6 +292,7 @@ int Fail(const absl::Status& status, int exit_code) {
 }
 
 int Main(int argc, char** argv) {
+  EndAtSignals();
   HoldStandardStreams();
   KeepFreedMemory();
   UseOneArenaUnderAnAddressLimit();

@@ -13,6 +13,24 @@
 
 namespace penstock {
 
+namespace {
+
+void End(int number) {
+  if (number != SIGUSR1) _exit(128 + number);
+}
+
+}  // namespace
+
+void EndAtSignals() {
+  struct sigaction action = {};
+  action.sa_handler = End;
+  action.sa_flags = SA_RESTART;
+  const sigset_t set = StopSignals::Set();
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    if (sigismember(&set, number) == 1) sigaction(number, &action, nullptr);
+  }
+}
+
 void BlockEndSignals() {
   const sigset_t set = StopSignals::Set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);

@@ -12,6 +12,11 @@
 
 namespace penstock {
 
+// Until BlockEndSignals() those of StopSignals::Set() end the process with code 128 + their number,
+// as they do later in a start, and not by the signal; SIGUSR1 does nothing. A start that hangs can
+// so be ended. Call it first.
+void EndAtSignals();
+
 // Keeps those of StopSignals::Set() from ending the process. Call it before any thread is started:
 // threads inherit it.
 void BlockEndSignals();

@@ -1,5 +1,6 @@
 """penstock-server and penstock stream as real processes: the same digest whatever happens."""
 
+import os
 import re
 import signal
 import unittest
@@ -109,6 +110,26 @@ class ServiceTest(ProcessTestCase):
         self.assertEqual(server.wait(timeout=TIMEOUT_S), 0)
         self.assertIn("draining signal=INT", server.log())
         self.assertNotIn("at once", server.log())
+
+    def test_a_signal_ends_a_server_that_still_reads_its_options(self):
+        config = self.folder / "config"
+        os.mkfifo(config)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            server = self.spawn("penstock-server", "--config", config)
+            held = []
+
+            def is_read():
+                try:
+                    held.append(os.open(config, os.O_WRONLY | os.O_NONBLOCK))
+                except OSError:  # Nobody reads it yet.
+                    return False
+                return True
+
+            wait_until(is_read, "the server reads its options")
+            server.send_signal(signal.SIGUSR1)  # Has no effect.
+            server.send_signal(number)
+            self.assertEqual(server.wait(timeout=TIMEOUT_S), 128 + number)
+            os.close(held[0])
 
     def test_a_stream_prints_its_cursor_whatever_signal_ends_it(self):
         ids = self.folder / "ids"
