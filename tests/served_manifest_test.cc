@@ -4,8 +4,12 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,7 +17,9 @@
 #include "client/loader/testing/chess_dataset.h"
 #include "client/transport/grpc/manifest_call.h"
 #include "gmock/gmock.h"
+#include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
+#include "proto/pieces.grpc.pb.h"
 #include "records/base/status.h"
 #include "records/io/unique_fd.h"
 #include "server/server.h"
@@ -161,6 +167,71 @@ TEST_F(ServedManifestTest, AFileThatIsTooLongIsNotTaken) {
   EXPECT_THAT(CallForManifest(server_->address(), {}, "games/manifest.pb", {.max_bytes = 100}),
               StatusIs(absl::StatusCode::kOutOfRange,
                        AllOf(HasSubstr(server_->address()), HasSubstr("more than 100 B"))));
+}
+
+// Answers every call for a manifest with `head` and then zeros, as much as is taken of them.
+class ForgedServer final : private v1::PieceService::Service {
+ public:
+  static constexpr uint64_t kMostBytes = uint64_t{128} << 20;
+
+  explicit ForgedServer(std::string head) : head_(std::move(head)) {
+    int port = 0;
+    server_ = grpc::ServerBuilder()
+                  .AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port)
+                  .RegisterService(this)
+                  .BuildAndStart();
+    address_ = absl::StrCat("127.0.0.1:", port);
+  }
+  ~ForgedServer() override { End(); }
+  const std::string& address() const { return address_; }
+  // The bytes that were sent, once no call is under way.
+  uint64_t End() {
+    server_->Shutdown();
+    return sent_;
+  }
+
+ private:
+  grpc::Status Manifest(grpc::ServerContext*, const v1::ManifestRequest*,
+                        grpc::ServerWriter<v1::ManifestPart>* out) override {
+    v1::ManifestPart part;
+    for (part.set_data(head_); sent_ < kMostBytes && out->Write(part);) {
+      sent_ += part.data().size();
+      part.set_data(std::string(1 << 20, '\0'));
+    }
+    return grpc::Status::OK;
+  }
+
+  const std::string head_;
+  std::atomic<uint64_t> sent_{0};
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+// A manifest's header with this version, whose payload is said to have so many bytes.
+std::string Header(uint32_t version, uint64_t size) {
+  std::string header = "PNSTKM\x1a\n";
+  header.append(reinterpret_cast<const char*>(&version), sizeof version);
+  header.append(4, '\0');
+  return header.append(reinterpret_cast<const char*>(&size), sizeof size);
+}
+
+TEST_F(ServedManifestTest, AForgedManifestCostsNoMoreThanItsFirstPieces) {
+  using Code = absl::StatusCode;
+  const std::vector<std::tuple<std::string, Code, std::string>> cases = {
+      {"", Code::kInvalidArgument, "is not a Penstock manifest"},
+      {"PNSTKM", Code::kInvalidArgument, "is not a Penstock manifest"},
+      {Header(1, 100), Code::kDataLoss, "more than the 124 bytes"},
+      {Header(1, 2'000'000'000), Code::kOutOfRange, "more than 1.0 GiB"},
+      {Header(1, uint64_t{1} << 62), Code::kDataLoss, "the manifest is damaged"},
+      {Header(7, 100), Code::kFailedPrecondition, "has version 7"}};
+  options_ = data_.Options();
+  for (const auto& [head, code, why] : cases) {
+    ForgedServer forged(head);
+    options_.servers = forged.address();
+    EXPECT_THAT(Fetch("server:m.pb"),
+                StatusIs(code, AllOf(HasSubstr(forged.address()), HasSubstr(why))));
+    EXPECT_LT(forged.End(), ForgedServer::kMostBytes / 2) << why;  // What connections buffer.
+  }
 }
 
 TEST_F(ServedManifestTest, AServerThatKeepsSilentIsLeft) {

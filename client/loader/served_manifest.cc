@@ -12,6 +12,7 @@
 #include "client/servers/server_source.h"
 #include "records/base/process_limits.h"
 #include "records/base/status.h"
+#include "records/dataset/manifest_header.h"
 #include "records/dataset/open_dataset.h"
 
 namespace penstock {
@@ -53,7 +54,8 @@ absl::StatusOr<std::shared_ptr<const Manifest>> FetchManifest(absl::string_view 
   ManifestFetchOptions fetch_options;
   fetch_options.ask = [&](const std::string& address, absl::Duration patience) {
     const absl::Duration silence = std::min(ManifestLimits{}.silence, patience);
-    return AskForManifest(address, options.network, path, {.silence = silence, .check = check});
+    return AskForManifest(address, options.network, path,
+                          {.silence = silence, .total = ManifestFileSize, .check = check});
   };
   fetch_options.first = options.rank;
   fetch_options.timeout = options.server_timeout;

@@ -10,6 +10,7 @@
 #include "records/base/crc32c.h"
 #include "records/base/status.h"
 #include "records/dataset/manifest.h"
+#include "records/dataset/manifest_header.h"
 #include "records/io/atomic_file.h"
 #include "records/io/file_source.h"
 
@@ -31,13 +32,25 @@ std::span<const uint8_t> Bytes(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// The header at the front of `bytes`, which are all or the first of a file of `file_size` bytes.
-absl::StatusOr<Header> OpenHeader(std::span<const uint8_t> bytes, uint64_t file_size) {
-  Header header;
+bool BeginsWithMagic(std::span<const uint8_t> bytes) {
   const size_t comparable = std::min(bytes.size(), kMagic.size());
-  if (bytes.empty() || std::memcmp(bytes.data(), kMagic.data(), comparable) != 0) {
-    return absl::InvalidArgumentError("is not a Penstock manifest; `penstock index` makes one");
-  }
+  return comparable == 0 || std::memcmp(bytes.data(), kMagic.data(), comparable) == 0;
+}
+
+absl::Status NoManifest() {
+  return absl::InvalidArgumentError("is not a Penstock manifest; `penstock index` makes one");
+}
+
+absl::Status TooLong(const Header& header) {
+  return absl::DataLossError(absl::StrCat("the manifest is damaged: ", header.size,
+                                          " bytes follow the header, at most ",
+                                          Manifest::kMaxPayloadBytes, " are written"));
+}
+
+// The header at the front of `bytes`, whatever follows it.
+absl::StatusOr<Header> ParseHeader(std::span<const uint8_t> bytes) {
+  Header header;
+  if (bytes.empty() || !BeginsWithMagic(bytes)) return NoManifest();
   if (bytes.size() < sizeof(header)) {
     return absl::DataLossError(
         absl::StrCat("the manifest is cut: ", bytes.size(), " of its header's 24 bytes are there"));
@@ -48,16 +61,18 @@ absl::StatusOr<Header> OpenHeader(std::span<const uint8_t> bytes, uint64_t file_
         absl::StrCat("the manifest has version ", header.version, ", this program reads version ",
                      Manifest::kVersion, ": use a newer program or index again"));
   }
+  return header;
+}
+
+// The same, of a file of `file_size` bytes.
+absl::StatusOr<Header> OpenHeader(std::span<const uint8_t> bytes, uint64_t file_size) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes));
   if (const uint64_t rest = file_size - sizeof(header); rest != header.size) {
     return absl::DataLossError(
         absl::StrCat("the manifest is ", rest < header.size ? "cut" : "damaged", ": ", rest,
                      " bytes follow the header, ", header.size, " were written"));
   }
-  if (header.size > Manifest::kMaxPayloadBytes) {
-    return absl::DataLossError(absl::StrCat("the manifest is damaged: ", header.size,
-                                            " bytes follow the header, at most ",
-                                            Manifest::kMaxPayloadBytes, " are written"));
-  }
+  if (header.size > Manifest::kMaxPayloadBytes) return TooLong(header);
   return header;
 }
 
@@ -247,6 +262,14 @@ absl::StatusOr<Manifest> Manifest::Load(const std::string& path) {
   manifest->set_base_dir(slash == std::string::npos ? "."
                                                     : path.substr(0, std::max<size_t>(slash, 1)));
   return manifest;
+}
+
+absl::StatusOr<std::optional<uint64_t>> ManifestFileSize(std::span<const uint8_t> first) {
+  if (!BeginsWithMagic(first)) return NoManifest();
+  if (first.size() < sizeof(Header)) return std::nullopt;
+  PENSTOCK_ASSIGN_OR_RETURN(const Header header, ParseHeader(first));
+  if (header.size > Manifest::kMaxPayloadBytes) return TooLong(header);
+  return sizeof(Header) + header.size;
 }
 
 }  // namespace penstock

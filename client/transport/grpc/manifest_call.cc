@@ -1,6 +1,8 @@
 #include "client/transport/grpc/manifest_call.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -76,15 +78,28 @@ class ManifestCall {
   }
 
   bool Take(const std::string& data, std::string& bytes) {
-    if (data.size() > limits_.max_bytes - bytes.size()) {
-      ended_ = absl::OutOfRangeError(
-          absl::StrCat("it has more than ", FormatByteSize(limits_.max_bytes)));
+    bytes += data;  // A message has at most 4 MiB.
+    ended_ = CheckSize(bytes);
+    if (!ended_.ok()) {
       context_.TryCancel();
       return false;
     }
-    bytes += data;
     deadline_ += limits_.silence * (static_cast<double>(data.size()) / (1 << 20));
     return true;
+  }
+
+  absl::Status CheckSize(const std::string& bytes) {
+    if (!total_ && limits_.total != nullptr) {
+      PENSTOCK_ASSIGN_OR_RETURN(
+          total_, limits_.total({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
+    }
+    if (std::max<uint64_t>(bytes.size(), total_.value_or(0)) > limits_.max_bytes) {
+      return absl::OutOfRangeError(
+          absl::StrCat("it has more than ", FormatByteSize(limits_.max_bytes)));
+    }
+    if (!total_ || bytes.size() <= *total_) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat("it sends more than the ", *total_,
+                                            " bytes that the manifest's header tells of"));
   }
 
   const ManifestLimits& limits_;
@@ -93,6 +108,7 @@ class ManifestCall {
   grpc::CompletionQueue queue_;
   std::unique_ptr<grpc::ClientAsyncReader<v1::ManifestPart>> reader_;
   absl::Time deadline_;
+  std::optional<uint64_t> total_;  // Bytes, once limits_.total() knows.
   bool silent_ = false;
   absl::Status ended_;
 };

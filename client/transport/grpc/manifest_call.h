@@ -12,8 +12,9 @@ namespace penstock {
 
 // The bytes of the file at `path`, unchecked, over a connection of its own. `address` is HOST:PORT.
 // kUnavailable: nobody listens, the server ended or was silent for too long; kOutOfRange: the file
-// has more than limits.max_bytes; what limits.check() said; what the server said; other errors as
-// of a stream (grpc_transport.h). Every message starts with the address.
+// has more than limits.max_bytes; kDataLoss: it has more than limits.total() said; what that and
+// limits.check() said; what the server said; other errors as of a stream (grpc_transport.h). Every
+// message starts with the address.
 absl::StatusOr<std::string> CallForManifest(const std::string& address,
                                             const NetworkOptions& network, const std::string& path,
                                             const ManifestLimits& limits);

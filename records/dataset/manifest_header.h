@@ -1,0 +1,19 @@
+// What the first bytes of a manifest's file tell.
+#ifndef PENSTOCK_RECORDS_DATASET_MANIFEST_HEADER_H_
+#define PENSTOCK_RECORDS_DATASET_MANIFEST_HEADER_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "absl/status/statusor.h"
+
+namespace penstock {
+
+// The size of the file that begins with `first`, as its header says; absent: more bytes are needed
+// to know. The errors of Manifest::Parse(), as far as a header shows them.
+absl::StatusOr<std::optional<uint64_t>> ManifestFileSize(std::span<const uint8_t> first);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DATASET_MANIFEST_HEADER_H_
