@@ -11,6 +11,8 @@ namespace {
 // Someone may have mended what it was refused for: a token, a release.
 constexpr absl::Duration kAskRefusedAfter = absl::Seconds(30);
 constexpr absl::Duration kTellStarvedEvery = absl::Minutes(1);
+// A server that says for so long that it has no memory, and sends no row, is waited for no more.
+constexpr absl::Duration kMostStarved = absl::Minutes(30);
 
 }  // namespace
 
@@ -30,6 +32,7 @@ void Connections::Connect(ServerEntry& server) {
   server.drain_by = absl::InfiniteFuture();
   server.credit_bytes = credit_bytes_;  // Until the server says more.
   server.credited = false;
+  server.cancelled_rows = 0;
   server.open_windows = 0;
   actions_.OpenStream(servers_.stream(server.index), server.address);
 }
@@ -92,6 +95,8 @@ void Connections::NoteBack(ServerEntry& server) {
 
 // It has said so itself: it is no less well for it.
 void Connections::NoteStarved(ServerEntry& server) {
+  server.starved_since = std::min(server.starved_since, clock_.now());
+  if (clock_.now() >= server.starved_since + kMostStarved) return;
   server.starved_at = clock_.now();
   if (clock_.now() < server.told_starved_at + kTellStarvedEvery) return;
   server.told_starved_at = clock_.now();

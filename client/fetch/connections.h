@@ -64,7 +64,8 @@ class Connections {
   // A person is told once of a server that stays away, and when it is back.
   void NoteAway(ServerEntry& server);
   void NoteBack(ServerEntry& server);
-  // The server has said that requests wait for its memory. It is well all the same.
+  // The server has said that requests wait for its memory. It is well all the same, unless it goes
+  // on saying so and sends nothing.
   void NoteStarved(ServerEntry& server);
 
   // The set of servers was told. `all_known`: no name or file is still to be read.

@@ -1,6 +1,7 @@
 #include "client/fetch/damage_judge.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "records/base/status.h"
@@ -14,6 +15,8 @@ using Verdict = DamageRuling::Verdict;
 constexpr uint32_t kMaxDamageReports = 20;
 // For another server to come up, which could tell whether the only one is right.
 constexpr absl::Duration kSecondOpinionWait = absl::Seconds(5);
+// Bytes of what a server calls a shard, in a message.
+constexpr size_t kLongestName = 256;
 
 bool SameRecord(const Damage& a, const Damage& b) {
   return a.shard == b.shard && a.chunk_offset == b.chunk_offset && a.record == b.record &&
@@ -25,6 +28,72 @@ bool SameRecord(const Damage& a, const Damage& b) {
 std::string DamageName(const Damage& damage) {
   return absl::StrCat(damage.shard, ": chunk at offset ", damage.chunk_offset, ", record ",
                       damage.record, damage.rest_of_chunk ? " and all that follow in it" : "");
+}
+
+absl::Status DamageJudge::Check(const WindowEntry& window, const StreamError& error) const {
+  if (!error.damage && !error.needs_spare) return absl::OkStatus();
+  const bool lost = error.status.code() == absl::StatusCode::kDataLoss;
+  if (!lost || (error.damage && error.needs_spare)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "sent ", absl::StatusCodeToString(error.status.code()), " with ",
+        error.damage ? "a damaged record" : "", error.damage && error.needs_spare ? " and " : "",
+        error.needs_spare ? "the wish for a spare" : "", ": DATA_LOSS has one of them, and no ",
+        "other code has any"));
+  }
+  return error.damage ? CheckPlace(window, *error.damage) : CheckEmpty(window);
+}
+
+// Also in a spare that was tried before: a server may still answer for the window as it was then.
+absl::Status DamageJudge::CheckPlace(const WindowEntry& window, const Damage& damage) const {
+  if (find_ == nullptr) return absl::OkStatus();
+  const std::optional<ChunkRecords> found = find_(damage);
+  bool within = found && damage.record < found->records;
+  if (within) {
+    const auto chunks = window.order->WindowChunks(window.id);
+    within = std::find(chunks.begin(), chunks.end(), found->chunk) != chunks.end();
+    for (uint32_t i = 0; i < window.spares && !within; ++i) {
+      within = window.order->SpareChunk(window.id, i) == found->chunk;
+    }
+  }
+  if (within) return absl::OkStatus();
+  Damage named = damage;
+  if (named.shard.size() > kLongestName) named.shard.resize(kLongestName);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "called ", DamageName(named), " damaged, which ", WindowName(window.id), " does not have"));
+}
+
+// As many records must be listed as the split has. Which of them are the split's only servers know.
+absl::Status DamageJudge::CheckEmpty(const WindowEntry& window) const {
+  if (find_ == nullptr) return absl::OkStatus();
+  for (const uint32_t chunk : window.order->WindowChunks(window.id)) {
+    const auto listed = chunks_.find(chunk);
+    if (listed != chunks_.end() && listed->second.num_damaged >= plan_.chunk_rows(chunk)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "found no good record in ", WindowName(window.id), ", but ",
+        listed == chunks_.end() ? 0 : listed->second.num_damaged, " of ", plan_.chunk_rows(chunk),
+        " records of ", actions_.NameChunks(std::span(&chunk, 1)), " were called damaged"));
+  }
+  return absl::OkStatus();
+}
+
+bool DamageJudge::HasNoGoodRecord(uint32_t chunk) const {
+  const auto listed = chunks_.find(chunk);
+  return listed != chunks_.end() && listed->second.num_damaged == listed->second.records;
+}
+
+void DamageJudge::List(const Damage& damage) {
+  agreed_.push_back(damage);
+  const auto found = find_ == nullptr ? std::nullopt : find_(damage);
+  if (!found) return;
+  ChunkDamage& chunk = chunks_[found->chunk];
+  chunk.records = found->records;
+  std::vector<std::pair<uint32_t, uint32_t>> gaps;
+  chunk.damaged.ForEachGap(damage.record, damage.rest_of_chunk ? found->records - damage.record : 1,
+                           [&](uint32_t first, uint32_t rows) { gaps.emplace_back(first, rows); });
+  for (const auto& [first, rows] : gaps) {
+    chunk.damaged.Add(first, rows);
+    chunk.num_damaged += rows;
+  }
 }
 
 DamageRuling DamageJudge::Hear(absl::Time now, const ServerEntry& server, WindowEntry& window,
@@ -78,7 +147,7 @@ DamageRuling DamageJudge::Agree(const DamageDoubt& doubt, const ServerEntry& sec
   }
   actions_.Report(
       absl::StrCat("replaced ", NameOf(doubt.damage), " (", agree, "): ", doubt.status.message()));
-  agreed_.push_back(doubt.damage);
+  List(doubt.damage);
   window.doubts.clear();
   window.damage_reports = 0;
   return {Verdict::kReplaced};

@@ -2,7 +2,10 @@
 #ifndef PENSTOCK_CLIENT_FETCH_DAMAGE_JUDGE_H_
 #define PENSTOCK_CLIENT_FETCH_DAMAGE_JUDGE_H_
 
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,9 +14,11 @@
 #include "absl/time/time.h"
 #include "client/fetch/lane_map.h"
 #include "client/fetch/on_error.h"
+#include "client/fetch/received_rows.h"
 #include "client/fetch/scheduler_actions.h"
 #include "client/fetch/server_table.h"
 #include "client/fetch/window_table.h"
+#include "client/plan/plan.h"
 
 namespace penstock {
 
@@ -30,47 +35,77 @@ struct DamageRuling {
   absl::Status failure = absl::OkStatus();
 };
 
+// A chunk of the manifest.
+struct ChunkRecords {
+  uint32_t chunk = 0;
+  uint32_t records = 0;  // Of all splits.
+};
+
 // "a.tfrecord: chunk at offset 65536, record 3": the record's number in the chunk, from 0 on.
 std::string DamageName(const Damage& damage);
 
 // No server is believed alone, at however many addresses: a record is damaged once two agree, or
 // the only one says so twice. The judge hears each report and rules. It keeps its own notes in
-// WindowEntry::doubts and damage_reports, and changes nothing else of a window. Not thread-safe.
+// WindowEntry::doubts and damage_reports, and changes nothing else of a window. A report that
+// cannot be true is the server's fault, and is not heard. Not thread-safe.
 class DamageJudge {
  public:
   // Null: DamageName().
   using Name = std::function<std::string(const Damage&)>;
+  // The chunk that the damage is in; absent: the manifest has none there. Null: it is not known
+  // what chunks have, so that every report may be true.
+  using Find = std::function<std::optional<ChunkRecords>(const Damage&)>;
 
-  // `servers`, `placement` and `actions` must outlive it.
-  DamageJudge(const ServerTable& servers, const LaneMap& placement, SchedulerActions& actions,
-              OnError on_error, Name name)
-      : servers_(servers),
+  // `plan`, `servers`, `placement` and `actions` must outlive it.
+  DamageJudge(const Plan& plan, const ServerTable& servers, const LaneMap& placement,
+              SchedulerActions& actions, OnError on_error, Name name, Find find)
+      : plan_(plan),
+        servers_(servers),
         placement_(placement),
         actions_(actions),
         on_error_(on_error),
-        name_(std::move(name)) {}
+        name_(std::move(name)),
+        find_(std::move(find)) {}
 
-  // REQUIRES: error.damage.
+  // kFailedPrecondition: the error says what it cannot know: damage outside the window, or that no
+  // record is good where nobody found damage, or either with another code than kDataLoss.
+  absl::Status Check(const WindowEntry& window, const StreamError& error) const;
+  // REQUIRES: error.damage, and Check() is OK.
   DamageRuling Hear(absl::Time now, const ServerEntry& server, WindowEntry& window,
                     const StreamError& error);
   // All rows of the window have come, so whoever gave the last ones did not share its doubts.
   void ReportDoubts(const WindowEntry& window) const;
+  // Servers agreed that every record of the chunk is damaged.
+  bool HasNoGoodRecord(uint32_t chunk) const;
   // Records that another one stands for, in the order in which servers agreed on them.
   std::span<const Damage> agreed() const { return agreed_; }
 
  private:
+  // What servers agreed on of one chunk.
+  struct ChunkDamage {
+    uint32_t records = 0;  // That the chunk has.
+    uint32_t num_damaged = 0;
+    ReceivedRows damaged;
+  };
+
+  absl::Status CheckPlace(const WindowEntry& window, const Damage& damage) const;
+  absl::Status CheckEmpty(const WindowEntry& window) const;
+  void List(const Damage& damage);
   bool AwaitsSecondOpinion(absl::Time now, const ServerEntry& server, const WindowEntry& window,
                            const Damage& damage) const;
   DamageRuling Agree(const DamageDoubt& doubt, const ServerEntry& second, WindowEntry& window);
   std::string NameOf(const Damage& damage) const;
   bool IsAgreed(const Damage& damage) const;
 
+  const Plan& plan_;
   const ServerTable& servers_;
   const LaneMap& placement_;
   SchedulerActions& actions_;
   const OnError on_error_;
   const Name name_;
+  const Find find_;
   std::vector<Damage> agreed_;
+  std::map<uint32_t, ChunkDamage> chunks_;  // By chunk of the manifest; of agreed_.
 };
 
 }  // namespace penstock

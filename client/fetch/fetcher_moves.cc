@@ -145,6 +145,7 @@ const RequestEntry* Fetcher::Probe(ServerEntry& server) {
 void Fetcher::CancelProbe(ServerEntry& server) {
   if (server.probe == nullptr) return;
   actions_.Cancel(server.probe->stream, server.probe->number);
+  server.cancelled_rows += server.probe->rows_missing;
   EndRequest(*server.probe);
 }
 

@@ -15,6 +15,18 @@ constexpr absl::Duration kWhileOthersAreRead = absl::Milliseconds(250);
 constexpr absl::Duration kWhileOneMakesRoom = absl::Milliseconds(50);
 constexpr absl::Duration kWhileReadAhead = absl::Seconds(1);
 
+// Called for the first spare of a window, and for the last one when the window is done: there may
+// be thousands between.
+void ReportSpare(SchedulerActions& actions, WindowEntry& window) {
+  const uint32_t spare = *window.spare();
+  const uint32_t passed = window.spares - 1;
+  window.untold_spares = 0;
+  actions.Report(absl::StrCat(
+      WindowName(window.id), " has no good record",
+      passed == 0 ? "" : absl::StrCat(", nor have the ", passed, " chunks that follow it"),
+      ": the first good one of ", actions.NameChunks(std::span(&spare, 1)), " stands for all"));
+}
+
 }  // namespace
 
 WindowEntry& Fetcher::NewWindow(WindowId id, std::shared_ptr<const EpochOrder> order,
@@ -111,6 +123,7 @@ void Fetcher::CancelOn(ServerEntry& server, WindowEntry& window) {
     RequestEntry& current = *std::exchange(request, request->later);
     if (current.window != &window) continue;
     actions_.Cancel(stream, current.number);
+    server.cancelled_rows += current.rows_missing;
     ReturnClaims(current, /*broken=*/false);
     EndRequest(current);
   }
@@ -132,6 +145,7 @@ void Fetcher::TakeAway(WindowEntry& window) {
 void Fetcher::ReleaseIfDone(WindowEntry& window) {
   if (!window.done()) return;
   if (!window.doubts.empty()) damage_.ReportDoubts(window);
+  if (window.untold_spares > 0) ReportSpare(actions_, window);
   if (window.opened_on) {
     actions_.ReleaseWindow(*window.opened_on, window.number);
     ServerEntry& server = servers_[window.opened_on->server];
@@ -163,26 +177,26 @@ bool Fetcher::AskAnother(const ServerEntry& server, WindowEntry& window) {
 }
 
 // Which chunk it is depends on the epoch's order and on what is damaged, not on which server said
-// so first: so all ranks come to the same one. A server's word about a window that was opened
-// elsewhere since may be about a spare that it no longer has.
+// so first: so all ranks come to the same one. One that is known to have no good record is not
+// asked for. A server's word about a window that was opened elsewhere since may be about a spare
+// that it no longer has.
 absl::Status Fetcher::TakeNextSpare(WindowEntry& window, StreamId stream,
                                     const absl::Status& status) {
   if (!(window.opened_on == stream)) {
     GiveUpOn(window, stream);
     return absl::OkStatus();
   }
-  const std::string name = absl::StrCat("window ", window.id.index, " of lane ", window.id.lane,
-                                        " in epoch ", window.id.epoch);
-  ++window.spares;
-  const std::optional<uint32_t> spare = window.spare();
-  if (!spare) {
-    return absl::DataLossError(
-        absl::StrCat(name, " has no good record, nor has any other chunk of the epoch (",
-                     servers_[stream.server].address, ": ", status.message(),
-                     "). Restore the shards, or index again with --exclude-corrupt"));
+  do {
+    ++window.spares;
+    ++window.untold_spares;
+  } while (window.spare() && damage_.HasNoGoodRecord(*window.spare()));
+  if (!window.spare()) {
+    return absl::DataLossError(absl::StrCat(
+        WindowName(window.id), " has no good record, nor has any other chunk of the epoch (",
+        servers_[stream.server].address, ": ", status.message(),
+        "). Restore the shards, or index again with --exclude-corrupt"));
   }
-  actions_.Report(absl::StrCat(name, " has no good record: the first good one of ",
-                               actions_.NameChunks(std::span(&*spare, 1)), " stands for all"));
+  if (window.untold_spares == window.spares) ReportSpare(actions_, window);
   GiveUpOn(window, stream);
   return absl::OkStatus();
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace penstock {
 namespace {
 
@@ -42,6 +44,24 @@ void RequestBook::Link(ServerEntry& server, RequestEntry& request) {
 RequestEntry* RequestBook::Find(uint64_t number, StreamId stream) {
   RequestEntry* request = requests_.Find(number);
   return request != nullptr && request->stream == stream ? request : nullptr;
+}
+
+absl::Status RequestBook::Check(ServerEntry& server, const RequestEntry* request,
+                                uint32_t first_row, uint32_t rows) {
+  if (rows == 0) return absl::FailedPreconditionError("sent a part without rows");
+  if (request == nullptr) {
+    if (rows > server.cancelled_rows) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("sent ", rows, " rows of a request that is answered, or was never made"));
+    }
+    server.cancelled_rows -= rows;
+    return absl::OkStatus();
+  }
+  const bool within = first_row < request->rows && rows <= request->rows - first_row;
+  if (within && !request->received.Overlaps(first_row, rows)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "answered rows [", first_row, ", ", uint64_t{first_row} + rows, ") of a request for ",
+      request->rows, " rows", within ? ", some of them twice" : ""));
 }
 
 void RequestBook::Receive(absl::Time now, RequestEntry& request, uint32_t first_row, uint32_t rows,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/fetch/numbered_table.h"
 #include "client/fetch/scheduler_actions.h"
@@ -33,6 +34,11 @@ class RequestBook {
   void Link(ServerEntry& server, RequestEntry& request);
   // Null: there is no such request on this stream.
   RequestEntry* Find(uint64_t number, StreamId stream);
+  // Whether the server was asked for the rows of a part and owes them. A null request is none of
+  // this stream, or no longer: then it owes what was cancelled, once. kFailedPrecondition: it sends
+  // what nobody asked for, or some rows twice.
+  static absl::Status Check(ServerEntry& server, const RequestEntry* request, uint32_t first_row,
+                            uint32_t rows);
   // Notes rows that came, which must be some of the request's that have not come yet, and appends
   // where they belong.
   static void Receive(absl::Time now, RequestEntry& request, uint32_t first_row, uint32_t rows,

@@ -33,7 +33,8 @@ FetchScheduler::FetchScheduler(const Plan& plan, const Steps& steps, SchedulerOp
       placement_(plan, servers_),
       slots_(options_.num_slots, CountSteps(steps, options_.max_steps)),
       lateness_(clock_, slots_, servers_),
-      damage_(servers_, placement_, actions_, options_.on_error, options_.damage_name),
+      damage_(plan, servers_, placement_, actions_, options_.on_error, options_.damage_name,
+              options_.find_damage),
       suspects_(clock_, servers_, actions_),
       fetcher_({clock_, slots_, servers_, placement_, lateness_, suspects_, damage_, actions_},
                LimitsOf(options_)),
@@ -131,8 +132,8 @@ void FetchScheduler::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {
   SetNow(now);
   ServerEntry* server = servers_.Find(stream);
   if (server == nullptr) return;
-  server->heard_at = clock_.now();
   const bool again = std::exchange(server->credited, true) && bytes == server->credit_bytes;
+  if (!again) server->heard_at = clock_.now();
   if (again && !ended_) connections_.NoteStarved(*server);
   server->credit_bytes = bytes;
   fetcher_.MarkForPump(*server);
@@ -163,17 +164,11 @@ std::span<const RowCopy> FetchScheduler::OnPart(absl::Time now, StreamId stream,
   if (server == nullptr || ended_) return copies_;
   server->heard_at = clock_.now();
   RequestEntry* request = fetcher_.FindRequest(number, stream);
-  if (request == nullptr) return copies_;
-  const bool within = first_row < request->rows && rows <= request->rows - first_row;
-  if (within && rows > 0 && request->received.Contains(first_row, rows)) {
-    return copies_;  // An answer that came twice.
-  }
-  if (!within || rows == 0 || request->received.Overlaps(first_row, rows)) {
-    Lose(*server, absl::FailedPreconditionError(absl::StrCat(
-                      "answered rows [", first_row, ", ", uint64_t{first_row} + rows,
-                      ") of a request for ", request->rows, " rows, or some of them twice")));
+  if (absl::Status asked = RequestBook::Check(*server, request, first_row, rows); !asked.ok()) {
+    Lose(*server, std::move(asked));
     return copies_;
   }
+  if (request == nullptr) return copies_;  // It was cancelled.
   servers_.MarkProductive(*server);
   connections_.NoteBack(*server);
   RequestBook::Receive(clock_.now(), *request, first_row, rows, copies_);

@@ -48,7 +48,9 @@ struct SchedulerOptions {
   OnError on_error = OnError::kFail;
   uint64_t seed = 0;  // Of the backoff's jitter.
   // What damage is called; null: DamageName().
-  std::function<std::string(const Damage&)> damage_name = nullptr;
+  DamageJudge::Name damage_name = nullptr;
+  // Where damage is; null: servers may call any record damaged.
+  DamageJudge::Find find_damage = nullptr;
 };
 
 // A state machine without threads, clock or sockets: it is told what happens, with the time, and

@@ -30,7 +30,6 @@ TEST_P(SchedulerChaosTest, ExactlyOnceInOrderAndAlive) {
     if (!steps.ok()) continue;  // Fewer rows than one step.
     FleetOptions fleet_options{.servers = static_cast<uint32_t>(1 + rng.Below(5)),
                                .seed = seed,
-                               .duplicate = 0.1,
                                .part_rows = static_cast<uint32_t>(1 + rng.Below(64))};
     SchedulerOptions options{.num_slots = static_cast<uint32_t>(2 + rng.Below(30)),
                              .row_bytes = 200,

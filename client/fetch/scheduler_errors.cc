@@ -54,10 +54,11 @@ void FetchScheduler::OnError(absl::Time now, StreamId stream, const StreamError&
   if (window == nullptr) return;  // Given up meanwhile.
   if (server->probe != nullptr && window == server->probe->window) return FailProbe(*server);
   if (request == nullptr && !(window->opened_on == stream)) return;
-  const absl::StatusCode code = error.status.code();
-  if (code == absl::StatusCode::kDataLoss && error.damage) {
-    return OnDamage(*server, *window, error);
+  if (absl::Status credible = damage_.Check(*window, error); !credible.ok()) {
+    return Lose(*server, std::move(credible));
   }
+  const absl::StatusCode code = error.status.code();
+  if (error.damage) return OnDamage(*server, *window, error);
   if (error.needs_spare && options_.on_error == OnError::kReplace) {
     return EndIf(fetcher_.TakeNextSpare(*window, stream, error.status));
   }

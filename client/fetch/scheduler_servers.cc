@@ -53,8 +53,11 @@ absl::Time FetchScheduler::CheckServer(ServerEntry& server) {
 absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
   absl::Time next = CheckSlow(server);
   if (suspects_.server() == &server && suspects_.LoadsSuspect(server)) {
+    const absl::Time opened_at = suspects_.window()->opened_at;
+    // However much it says beside, it must load the window in the end.
     const absl::Time give_up =
-        std::max(server.heard_at, suspects_.window()->opened_at) + options_.silence_timeout;
+        std::min(std::max(server.alive_at(), opened_at) + options_.silence_timeout,
+                 std::max(server.starved_at, opened_at) + 3 * options_.silence_timeout);
     if (clock_.now() < give_up) return std::min(next, give_up);
     Lose(server, absl::UnavailableError("silent while it loads"), /*silent=*/true);
     return server.retry_at;
@@ -65,7 +68,7 @@ absl::Time FetchScheduler::CheckUp(ServerEntry& server) {
   const bool probed = server.outstanding_requests == 1 && server.probe != nullptr &&
                       clock_.now() < lateness_.ProbeDueBy(*server.probe);
   const absl::Time silent_at =
-      probed ? absl::InfiniteFuture() : server.heard_at + options_.silence_timeout;
+      probed ? absl::InfiniteFuture() : server.alive_at() + options_.silence_timeout;
   if (clock_.now() >= silent_at) complaint = "silent";
   if (clock_.now() >= server.drain_by)
     complaint = "not done with what it was asked before its grace ended";
@@ -129,7 +132,7 @@ absl::Time FetchScheduler::CheckSlow(ServerEntry& server) {
   if (server.probe != nullptr) {
     const absl::Time due = lateness_.ProbeDueBy(*server.probe);
     if (clock_.now() < due) return due;
-    if (clock_.now() >= server.heard_at + options_.silence_timeout) return due;  // It is lost.
+    if (clock_.now() >= server.alive_at() + options_.silence_timeout) return due;  // It is lost.
     FailProbe(server);
   }
   if (clock_.now() < server.probe_at) return server.probe_at;

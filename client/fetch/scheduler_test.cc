@@ -106,7 +106,7 @@ TEST_F(SchedulerTest, AConsumerMayHoldAllSlotsButOne) {
 TEST_F(SchedulerTest, DoesTheSameGivenTheSameEvents) {
   std::vector<uint64_t> fetches;
   for (int i = 0; i < 2; ++i) {
-    FakeFleet& fleet = MakeFleet({.servers = 3, .seed = 5, .duplicate = 0.1});
+    FakeFleet& fleet = MakeFleet({.servers = 3, .seed = 5});
     fleet.SlowDownAt(absl::Milliseconds(40), 1, 30);
     fleet.KillAt(absl::Milliseconds(60), 0);
     EXPECT_TRUE(fleet.Run()) << fleet.violation();

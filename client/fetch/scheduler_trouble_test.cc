@@ -134,7 +134,7 @@ constexpr WindowId kWindow{0, 3, 1};
 // Other clients have the memory for minutes.
 TEST_F(SchedulerTest, AServerThatSaysItIsShortOfMemoryIsWaitedFor) {
   FleetOptions starved{
-      .servers = 1, .load = absl::Minutes(20), .credit_every = absl::Milliseconds(2500)};
+      .servers = 1, .load = absl::Minutes(10), .credit_every = absl::Milliseconds(2500)};
   FakeFleet& fleet = MakeFleet(starved);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
   EXPECT_EQ(fleet.connects(0), 1u);
@@ -350,6 +350,17 @@ TEST_F(SchedulerSpareTest, TheFollowingChunkStandsForAWindowWithoutAGoodRecord) 
   }
 }
 
+// One when the first spare is tried, one when the window is done, however many are tried between.
+TEST_F(SchedulerSpareTest, ALongSearchIsToldInTwoLines) {
+  FakeFleet& fleet = Emptied({.servers = 2}, First(20));
+  EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
+  EXPECT_THAT(fleet.reports(), Contains(HasSubstr("has no good record")).Times(2));
+  EXPECT_THAT(fleet.reports(),
+              Contains(AllOf(HasSubstr("window 1 of lane 3 in epoch 0 has no good record, nor have "
+                                       "the 20 chunks that follow it: the first good one of "),
+                             HasSubstr("stands for all"))));
+}
+
 // In whatever order servers answer and die, for either rank.
 TEST_F(SchedulerSpareTest, AllComeToTheFirstChunkThatHasAGoodRecord) {
   constexpr size_t kWithout = 5;
@@ -358,8 +369,7 @@ TEST_F(SchedulerSpareTest, AllComeToTheFirstChunkThatHasAGoodRecord) {
     const StepOptions steps{.global_batch_size = 100,  // Both ranks read rows of kWindow.
                             .rank = static_cast<uint32_t>(seed % 2),
                             .world_size = 2};
-    FakeFleet& fleet =
-        Emptied({.servers = 3, .seed = seed, .duplicate = 0.1}, First(kWithout), steps);
+    FakeFleet& fleet = Emptied({.servers = 3, .seed = seed}, First(kWithout), steps);
     fleet.KillAt(absl::Milliseconds(7 * seed), seed % 3);
     fleet.RestartAt(absl::Milliseconds(7 * seed + 500), seed % 3);
     EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();

@@ -51,6 +51,7 @@ void ServerTable::MarkProductive(ServerEntry& server) {
   server.productive = true;
   server.newcomer = false;
   server.barren = server.failures = 0;
+  server.starved_since = absl::InfiniteFuture();
   server.last_error = absl::OkStatus();
   server.backoff = absl::ZeroDuration();
   CountUsable(server);

@@ -72,11 +72,13 @@ struct ServerEntry {
   std::pair<bool, uint64_t> last_idle = {};
   RequestEntry* first_request = nullptr;
   RequestEntry* last_request = nullptr;
-  // Of its last event, or of the first request after a pause.
+  uint64_t cancelled_rows = 0;  // On this stream; they may still come.
+  // Of its last event, or of the first request after a pause. Credit that is repeated is no event.
   absl::Time heard_at = absl::InfinitePast();
   absl::Time loaded_at = absl::InfinitePast();  // A window, whichever.
   // It last said that what it was asked for waits for memory there, and the user was last told so.
   absl::Time starved_at = absl::InfinitePast();
+  absl::Time starved_since = absl::InfiniteFuture();  // It first said so since its last rows.
   absl::Time told_starved_at = absl::InfinitePast();
   bool credited = false;  // It has said its credit.
   // heard_at, when all was taken away from it for its silence.
@@ -98,6 +100,8 @@ struct ServerEntry {
 
   // It has a window open that is asked for nothing; see WindowEntry::IdleOrder().
   void NoteIdle(std::pair<bool, uint64_t> order) { last_idle = std::max(last_idle, order); }
+  // When it last did something, or said that it waits for memory.
+  absl::Time alive_at() const { return std::max(heard_at, starved_at); }
   bool has_stream() const {
     return state == ServerState::kConnecting || state == ServerState::kUp ||
            state == ServerState::kDraining;

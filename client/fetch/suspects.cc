@@ -120,10 +120,9 @@ absl::Status Suspects::DeathOf(const ServerEntry& server, const absl::Status& st
   for (const uint32_t chunk : window.order->WindowChunks(window.id)) chunks.push_back(chunk);
   if (const std::optional<uint32_t> spare = window.spare()) chunks.push_back(*spare);
   return absl::AbortedError(absl::StrCat(
-      "window ", window.id.index, " of lane ", window.id.lane, " in epoch ", window.id.epoch,
-      " makes servers break: it was in flight when ", window.breaks, " streams broke, and then ",
-      server.address, " was asked for rows [", first_row, ", ", first_row + rows,
-      ") of it and nothing else, and broke too (", status.message(),
+      WindowName(window.id), " makes servers break: it was in flight when ", window.breaks,
+      " streams broke, and then ", server.address, " was asked for rows [", first_row, ", ",
+      first_row + rows, ") of it and nothing else, and broke too (", status.message(),
       "). Its chunks: ", actions_.NameChunks(chunks),
       ". See the servers' logs; penstock index --verify finds damaged records, --exclude-corrupt ",
       "leaves them out"));

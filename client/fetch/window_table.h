@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/fetch/indexed_heap.h"
 #include "client/fetch/numbered_table.h"
@@ -19,6 +21,11 @@
 #include "client/fetch/scheduler_actions.h"
 
 namespace penstock {
+
+// "window 3 of lane 5 in epoch 0".
+inline std::string WindowName(const WindowId& id) {
+  return absl::StrCat("window ", id.index, " of lane ", id.lane, " in epoch ", id.epoch);
+}
 
 // What one server said of a record that another has not confirmed.
 struct DamageDoubt {
@@ -54,6 +61,7 @@ struct WindowEntry {
   std::vector<uint32_t> avoid;      // Servers that could not give it.
   std::vector<DamageDoubt> doubts;  // What they said of its records.
   uint32_t spares = 0;              // Tried, the present one included; 0: it has none.
+  uint32_t untold_spares = 0;       // Of these, the last ones, which nobody was told of.
   uint32_t damage_reports = 0;      // Since the last one that servers agreed on.
   uint32_t load_breaks = 0;         // Streams that broke while they loaded it, in a row.
   uint32_t breaks = 0;              // Streams that broke while it was loaded or fetched there.

@@ -36,6 +36,9 @@ SchedulerOptions MakeSchedulerOptions(const LoaderOptions& options, const ShardP
   scheduler.damage_name = [manifest = options.manifest, &shards](const Damage& damage) {
     return NameDamage(*manifest, shards, damage);
   };
+  scheduler.find_damage = [manifest = options.manifest, &shards](const Damage& damage) {
+    return FindDamage(*manifest, shards, damage);
+  };
   return scheduler;
 }
 

@@ -38,17 +38,18 @@ void AddDamaged(std::span<const Damage> damaged, OpenWindow& message) {
   }
 }
 
-// Of the manifest; absent: it does not know it. Chunks of a shard are side by side, by offset.
-std::optional<ChunkInfo> ChunkOf(const Manifest& manifest, const ShardPaths& shards,
-                                 const Damage& damage) {
+// Its number in the manifest; absent: it does not know it. Chunks of a shard are side by side, by
+// offset.
+std::optional<uint32_t> ChunkOf(const Manifest& manifest, const ShardPaths& shards,
+                                const Damage& damage) {
   const auto path = std::find(shards.paths.begin(), shards.paths.end(), damage.shard);
   if (path == shards.paths.end()) return std::nullopt;
   auto [first, end] = manifest.shard_chunks(path - shards.paths.begin());
   while (first < end) {
     const size_t middle = first + (end - first) / 2;
-    const ChunkInfo chunk = manifest.chunk(middle);
-    if (chunk.offset == damage.chunk_offset) return chunk;
-    if (chunk.offset < damage.chunk_offset) {
+    const uint64_t offset = manifest.chunk(middle).offset;
+    if (offset == damage.chunk_offset) return static_cast<uint32_t>(middle);
+    if (offset < damage.chunk_offset) {
       first = middle + 1;
     } else {
       end = middle;
@@ -98,16 +99,23 @@ ShardPaths ShardPaths::Make(const Manifest& manifest, std::string data_root) {
 
 uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const Damage& damage) {
   if (!damage.rest_of_chunk) return 1;
-  const std::optional<ChunkInfo> chunk = ChunkOf(manifest, shards, damage);
+  const std::optional<ChunkRecords> chunk = FindDamage(manifest, shards, damage);
   return chunk && chunk->records > damage.record ? chunk->records - damage.record : 1;
 }
 
 std::string NameDamage(const Manifest& manifest, const ShardPaths& shards, const Damage& damage) {
   const std::string name = DamageName(damage);
-  const std::optional<ChunkInfo> chunk = ChunkOf(manifest, shards, damage);
+  const std::optional<uint32_t> chunk = ChunkOf(manifest, shards, damage);
   if (!chunk) return name;
-  return absl::StrCat(name, " (record ", chunk->first_record + damage.record, " of the shard",
-                      damage.rest_of_chunk ? " on)" : ")");
+  return absl::StrCat(name, " (record ", manifest.chunk(*chunk).first_record + damage.record,
+                      " of the shard", damage.rest_of_chunk ? " on)" : ")");
+}
+
+std::optional<ChunkRecords> FindDamage(const Manifest& manifest, const ShardPaths& shards,
+                                       const Damage& damage) {
+  const std::optional<uint32_t> chunk = ChunkOf(manifest, shards, damage);
+  if (!chunk) return std::nullopt;
+  return ChunkRecords{*chunk, manifest.chunk(*chunk).records};
 }
 
 OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,

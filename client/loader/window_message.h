@@ -2,9 +2,11 @@
 #ifndef PENSTOCK_CLIENT_LOADER_WINDOW_MESSAGE_H_
 #define PENSTOCK_CLIENT_LOADER_WINDOW_MESSAGE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "client/fetch/damage_judge.h"
 #include "client/fetch/scheduler_actions.h"
 #include "client/plan/plan_options.h"
 #include "records/dataset/manifest.h"
@@ -33,6 +35,10 @@ uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const 
 // second is the number that `penstock which` prints. Without it if the manifest does not know the
 // chunk. O(chunks).
 std::string NameDamage(const Manifest& manifest, const ShardPaths& shards, const Damage& damage);
+
+// The chunk that `damage` is in. Absent: the manifest has none there. O(shards).
+std::optional<ChunkRecords> FindDamage(const Manifest& manifest, const ShardPaths& shards,
+                                       const Damage& damage);
 
 OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
                              const PlanOptions& options, const WindowRequest& window);

@@ -7,8 +7,9 @@
 namespace penstock::sim {
 
 bool Manners::good() const {
-  return !mute && !hello_only && !no_rows && slow <= 4 && forget == 0 && excess == 0 &&
-         overlap == 0 && empty == 0 && refuse_window == 0 && refuse_fetch == 0;
+  return !mute && !hello_only && !no_rows && slow <= 4 && forget == 0 && repeat == 0 &&
+         stray == 0 && excess == 0 && overlap == 0 && empty == 0 && refuse_window == 0 &&
+         refuse_fetch == 0;
 }
 
 // A walk of its own over the epoch's chunks, window by window.

@@ -69,12 +69,14 @@ void SimServer::Send(const Job& job, uint32_t first, uint32_t rows) {
 
 void SimServer::Misbehave(const Job& job, const SaysPart& part) {
   if (Draw(manners_.repeat)) {
+    talked_nonsense_ = true;
     Later(rng_.Below(3) * absl::Seconds(1), [this, session = job.session, part] {
       if (Serves(session)) world_.Tell(session, part);
     });
   }
   if (Draw(manners_.stray)) {
     SaysPart stray = part;
+    talked_nonsense_ = true;
     stray.request = Draw(0.5) ? stray.request + (uint64_t{1} << 20) : rng_.Next();
     world_.Tell(job.session, std::move(stray));
   }

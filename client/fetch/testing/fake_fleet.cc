@@ -119,9 +119,9 @@ void FakeFleet::FailNextFetch(uint32_t server, absl::Status status) {
   servers_[server].fail_next = std::move(status);
 }
 
-void FakeFleet::FailWindows(uint32_t server, int times, absl::Status status) {
+void FakeFleet::FailWindows(uint32_t server, int times, StreamError error) {
   servers_[server].windows_to_fail = times;
-  servers_[server].fail_windows = std::move(status);
+  servers_[server].fail_windows = std::move(error);
 }
 
 void FakeFleet::StopClientAt(absl::Duration when, absl::Duration lasts) {
@@ -202,9 +202,8 @@ void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
   }
   --server.windows_to_fail;
   server.failed.insert(window.number);
-  StreamError error;
+  StreamError error = server.fail_windows;
   error.window = window.number;
-  error.status = server.fail_windows;
   At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
 }
 
@@ -253,9 +252,12 @@ void FakeFleet::Fetch(StreamId stream, const FetchRequest& fetch) {
   const bool window_failed = server.failed.contains(fetch.window);
   if (window_failed || !server.fail_next.ok()) {
     StreamError error;
+    if (window_failed) {
+      error = server.fail_windows;
+    } else {
+      error.status = std::exchange(server.fail_next, absl::OkStatus());
+    }
     error.request = fetch.request;
-    error.status =
-        window_failed ? server.fail_windows : std::exchange(server.fail_next, absl::OkStatus());
     server.Answered(fetch.request);
     return At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
   }
@@ -300,6 +302,7 @@ bool FakeFleet::RefuseForDamage(StreamId stream, const FetchRequest& fetch,
 // The error does not say yet which request or window it is about.
 std::optional<StreamError> FakeFleet::FindDamage(FakeServer& server,
                                                  const FakeServer::Window& window) {
+  if (!server.lost.empty()) return FindLostChunk(server, window);
   StreamError error;
   error.status = absl::DataLossError("bad CRC");
   const auto is_new = [&](const Damage& damage) {
@@ -324,6 +327,32 @@ std::optional<StreamError> FakeFleet::FindDamage(FakeServer& server,
   return error;
 }
 
+std::optional<StreamError> FakeFleet::FindLostChunk(FakeServer& server,
+                                                    const FakeServer::Window& window) {
+  StreamError error;
+  error.status = absl::DataLossError("bad CRC");
+  const EpochOrder order = plan_.Epoch(window.id.epoch);
+  const auto own = order.WindowChunks(window.id);
+  std::vector<uint32_t> chunks(own.begin(), own.end());
+  if (window.spare) chunks.push_back(*window.spare);
+  size_t lost = 0;
+  for (const uint32_t chunk : chunks) {
+    if (!server.lost.contains(chunk)) continue;
+    ++lost;
+    const bool told = std::any_of(window.damaged.begin(), window.damaged.end(),
+                                  [&](const Damage& d) { return d.chunk_offset == chunk; });
+    error.damage = Damage{"s", chunk, 0, true};
+    if (!told) return error;
+  }
+  if (lost < own.size() || (window.spare && lost < chunks.size())) {
+    if (lost == own.size()) spares_used_[window.id].insert(*window.spare);
+    return std::nullopt;
+  }
+  error.damage.reset();
+  error.needs_spare = true;
+  return error;
+}
+
 void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch,
                        const FakeServer::Window& window) {
   std::vector<Location> rows;
@@ -338,14 +367,25 @@ void FakeFleet::Answer(StreamId stream, const FetchRequest& fetch,
   for (size_t first = 0; first < rows.size(); first += options_.part_rows) {
     const size_t end = std::min(rows.size(), first + options_.part_rows);
     std::vector<Location> part(rows.begin() + first, rows.begin() + end);
-    const int times = rng_.Uniform() < options_.duplicate ? 2 : 1;
+    const int times = rng_.Uniform() < server.duplicate ? 2 : 1;
     // The second copy comes while its request waits for more, or when that has long ended.
     const absl::Duration later = rng_.Below(2) * absl::Seconds(1);
     for (int i = 0; i < times; ++i) {
-      At(loading + Jitter(options_.latency) * server.slowness + i * later,
-         [=, this] { PartArrives(stream, fetch.request, static_cast<uint32_t>(first), part); });
+      At(loading + Jitter(options_.latency) * server.slowness + i * later, [=, this] {
+        PartArrives(stream, fetch.request, static_cast<uint32_t>(first), part);
+        if (servers_[stream.server].repeats) RepeatPart(stream, fetch.request, part);
+      });
     }
+    if (server.repeats) return;
   }
+}
+
+void FakeFleet::RepeatPart(StreamId stream, uint64_t request, const std::vector<Location>& rows) {
+  At(absl::Milliseconds(100), [=, this] {
+    if (!Serves(stream)) return;
+    PartArrives(stream, request, 0, rows);
+    RepeatPart(stream, request, rows);
+  });
 }
 
 void FakeFleet::PartArrives(StreamId stream, uint64_t request, uint32_t first,

@@ -26,7 +26,6 @@ struct FleetOptions {
   uint64_t seed = 1;
   absl::Duration latency = absl::Milliseconds(2);  // Of an answer, on average.
   absl::Duration load = absl::Milliseconds(5);     // Of a window, on average.
-  double duplicate = 0;                            // Share of parts that arrive twice, or later.
   uint32_t part_rows = 64;                         // Answers are cut into parts of this.
   absl::Duration consume = absl::Milliseconds(1);  // Per step.
   uint64_t credit_bytes = 1 << 20;
@@ -38,8 +37,8 @@ struct FleetOptions {
   uint32_t hold = 0;  // Steps that the consumer keeps while it asks for the next.
 };
 
-// Runs a FetchScheduler against servers that answer late, out of order and twice, that die and come
-// back, and checks every delivered row against the plan. Deterministic. Not thread-safe.
+// Runs a FetchScheduler against servers that answer late and out of order, that die and come back,
+// that are forged, and checks every delivered row against the plan. Deterministic. Not thread-safe.
 class FakeFleet final : public SchedulerActions {
  public:
   FakeFleet(const Plan& plan, const Steps& steps, SchedulerOptions scheduler, FleetOptions options);
@@ -72,8 +71,21 @@ class FakeFleet final : public SchedulerActions {
   void KnowNoSpares(uint32_t server) { servers_[server].knows_spares = false; }
   // It answers the next fetch with this.
   void FailNextFetch(uint32_t server, absl::Status status);
+  // All records of these chunks of "s", of one chunk number an offset, are damaged on it.
+  void LoseChunks(uint32_t server, std::set<uint32_t> chunks) {
+    servers_[server].lost = std::move(chunks);
+  }
   // It cannot open the next `times` windows.
-  void FailWindows(uint32_t server, int times, absl::Status status);
+  void FailWindows(uint32_t server, int times, absl::Status status) {
+    StreamError error;
+    error.status = std::move(status);
+    FailWindows(server, times, std::move(error));
+  }
+  void FailWindows(uint32_t server, int times, StreamError error);
+  // It is forged: of each answer it sends the first part, again and again.
+  void RepeatParts(uint32_t server) { servers_[server].repeats = true; }
+  // It is forged: it sends this share of its parts twice, some when their request has long ended.
+  void DuplicateParts(uint32_t server, double share) { servers_[server].duplicate = share; }
   // It never answers the next fetch.
   void ForgetNextFetch(uint32_t server) { servers_[server].forget_next = true; }
   // It answers no fetch at all, but says Hello and loads windows.
@@ -140,14 +152,17 @@ class FakeFleet final : public SchedulerActions {
     std::set<std::pair<WindowId, uint32_t>> deadly;
     std::map<WindowId, Damage> damage;
     std::map<WindowId, std::set<uint32_t>> empty;
+    std::set<uint32_t> lost;
     bool knows_spares = true;
     uint64_t rows = 0;
     absl::Status fail_next;
-    absl::Status fail_windows;
+    StreamError fail_windows;
     int windows_to_fail = 0;
     bool forget_next = false;
     bool forget_all = false;
     bool dies_of_windows = false;
+    bool repeats = false;
+    double duplicate = 0;
     uint64_t connects = 0;
     std::set<uint64_t> failed;  // Of `windows`.
     struct Asked {
@@ -170,8 +185,10 @@ class FakeFleet final : public SchedulerActions {
   bool RefuseForDamage(StreamId stream, const FetchRequest& fetch,
                        const FakeServer::Window& window);
   std::optional<StreamError> FindDamage(FakeServer& server, const FakeServer::Window& window);
+  std::optional<StreamError> FindLostChunk(FakeServer& server, const FakeServer::Window& window);
   bool IsFull(const FakeServer& server) const;
   bool DiesOf(StreamId stream, const FetchRequest& fetch, WindowId window);
+  void RepeatPart(StreamId stream, uint64_t request, const std::vector<Location>& rows);
   void PartArrives(StreamId stream, uint64_t request, uint32_t first,
                    const std::vector<Location>& rows);
   void Check(const ReadyStep& step);
