@@ -208,6 +208,22 @@ TEST_F(GrpcTransportTest, BreaksWithWhatTheServerSaid) {
   stream->Fetch({.request = 2});  // Dropped.
 }
 
+// kInvalidArgument would mean that the server refuses what it is asked, which ends the job.
+TEST_F(GrpcTransportTest, AMessageThatMakesNoSenseIsTheServersFault) {
+  StartServer({.on_fetch = [](SessionEvents& events, const Fetch& fetch) {
+    StreamError error;
+    error.request = fetch.request;  // And code 0, which is no error's.
+    events.OnError(error);
+    return absl::OkStatus();
+  }});
+  RecordingEvents events;
+  auto stream = Connect(events);
+  stream->Fetch({.request = 1});
+  EXPECT_THAT(
+      events.Next<SaidBroken>().status,
+      StatusIs(absl::StatusCode::kFailedPrecondition, server_->address() + ": Error with code 0"));
+}
+
 TEST_F(GrpcTransportTest, DrainingArrives) {
   StartServer();
   RecordingEvents events;

@@ -25,6 +25,13 @@ constexpr absl::Duration kProbeTimeout = absl::Seconds(3);
 constexpr std::chrono::milliseconds kDoneStep{100};
 constexpr int kMostDoneSteps = 600;
 
+// A fault that we found in what the server says. Its own INVALID_ARGUMENT means that it refuses
+// what we say, which no other server would do better with.
+absl::Status AsNonsense(const absl::Status& fault) {
+  if (!absl::IsInvalidArgument(fault)) return fault;
+  return absl::FailedPreconditionError(fault.message());
+}
+
 // gRPC says nothing when it cannot start its threads; then no stream ends, nor could the process.
 [[noreturn]] void EndWithoutGrpc(const std::string& address) {
   PrintEscaped(
@@ -135,7 +142,7 @@ void GrpcStream::OnReadDone(bool ok) {
       if (part->has_value()) events_.OnPart(**std::move(part));
       return;
     }
-    fault_ = part.status();
+    fault_ = AsNonsense(part.status());
     context_.TryCancel();
   }
   {
