@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each folder includes only what stands below it (docs/design.md, "The house").
+# Each folder includes only what stands below it (docs/internals/design.md, "The house").
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The portable programs (docs/portable.md): built, looked at, and run where there is only glibc.
+# The portable programs (docs/guides/portable.md): built, looked at, and run where there is only glibc.
 # Not part of ./check: it fetches Debian's sources and needs nasm.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -3,7 +3,7 @@
 //   fleet_sim [--json FILE] [--full] [--seed N] [--only servers|ranks|trouble|membership]
 //
 // In virtual time, from a seed: the same binary gives the same figures on any machine, but for
-// scheduler_start_ms, scheduler_us_per_request and wall_seconds. docs/scale.md says what is
+// scheduler_start_ms, scheduler_us_per_request and wall_seconds. docs/guides/scale.md says what is
 // simulated and what came out.
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/scale.md from what fleet_sim wrote, and draws docs/figures/scale.svg.
+"""Prints the tables of docs/guides/scale.md from what fleet_sim wrote, and draws docs/figures/scale.svg.
 
   build/release/bin/fleet_sim --full --json scale.json
   python3 bench/plot_scale.py scale.json [MORE.json ...] [--out docs/figures]

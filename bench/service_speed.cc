@@ -4,10 +4,10 @@
 //   service_speed [--records N] [--mib MIB] [--request-kib KIB] [--mutual-tls]
 //
 // --request-kib is what a request asks for, and the size of the part that answers it
-// (docs/adr/2026-11-21-requests-of-a-mebibyte.md). --mutual-tls measures each dtype again with
-// certificates on both sides. One process serves and reads, so both sides' work is on its cores.
-// Data: random chess-like records in a temporary folder, read from the page cache once and then
-// held by the server.
+// (docs/internals/adr/2026-11-21-requests-of-a-mebibyte.md). --mutual-tls measures each dtype again
+// with certificates on both sides. One process serves and reads, so both sides' work is on its
+// cores. Data: random chess-like records in a temporary folder, read from the page cache once and
+// then held by the server.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -37,9 +37,9 @@ struct SharedMemoryDoorOptions {
 };
 
 // One thread of its own answers every connection: the client says its ticket in one message and
-// hears "ok" with the pool's descriptor, or why not. docs/protocol.md has the exchange. A ticket is
-// good for one connection. A peer can make it do no more than max_connections at a time, and gets
-// no pool without a ticket of a stream. Thread-safe.
+// hears "ok" with the pool's descriptor, or why not. docs/reference/protocol.md has the exchange. A
+// ticket is good for one connection. A peer can make it do no more than max_connections at a time,
+// and gets no pool without a ticket of a stream. Thread-safe.
 class SharedMemoryDoor {
  public:
   // A stream's right to a pool. Its end makes the ticket worthless. Thread-safe.

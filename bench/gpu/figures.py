@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says of every file of docs/gpu whether its figures are of the kernels as they are now."""
+"""Says of every file of docs/figures/gpu whether its figures are of the kernels as they are now."""
 import sys
 
 import kernels_hash
@@ -7,6 +7,6 @@ import kernels_hash
 if __name__ == "__main__":
     found = kernels_hash.states(*sys.argv[1:2])
     for name, state in found:
-        print(f"docs/gpu/{name}: {state}")
+        print(f"docs/figures/gpu/{name}: {state}")
     if not found:
-        print("docs/gpu: unmeasured")
+        print("docs/figures/gpu: unmeasured")

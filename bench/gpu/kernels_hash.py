@@ -25,6 +25,6 @@ def kernels_hash(root=ROOT):
 def states(root=ROOT):
     """(file, "current" or "stale") of each file of figures, in order."""
     now = kernels_hash(root)
-    files = sorted((pathlib.Path(root) / "docs" / "gpu").glob("*.json"))
+    files = sorted((pathlib.Path(root) / "docs" / "figures" / "gpu").glob("*.json"))
     return [(file.name, "current" if json.loads(file.read_text())["kernels_hash"] == now
              else "stale") for file in files]

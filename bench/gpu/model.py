@@ -1,6 +1,6 @@
 """Rates of penstock-train on the GPU, by model: the part `model` of bench/gpu/run.
 
-That machine may have no gRPC to build penstock-train with; the portable programs (docs/portable.md)
+That machine may have no gRPC to build penstock-train with; the portable programs (docs/guides/portable.md)
 run there. They read copies of the sample, in their own process.
 """
 import json

@@ -66,7 +66,7 @@ def parse(payload):
 
 
 def tensors(records):
-    """Features [n, 64, 34] and scores [n] by the formulas of docs/decode_spec.md."""
+    """Features [n, 64, 34] and scores [n] by the formulas of docs/reference/decode_spec.md."""
     bits = np.unpackbits(np.frombuffer(b"".join(d for d, _ in records), np.uint8))
     bits = torch.from_numpy(bits.reshape(len(records), 1552).astype(np.float32))
     planes = bits[:, :1536].reshape(-1, 64, 6, 4).transpose(2, 3) * SIGNS

@@ -41,7 +41,7 @@ def pack(args, folder):
 
 
 def learning_rate(args, step):
-    """As docs/training.md's cosine: trainer/optimizer/learning_rate.h."""
+    """As docs/guides/training.md's cosine: trainer/optimizer/learning_rate.h."""
     if step < args.warmup:
         return args.lr * (step + 1) / args.warmup
     return args.lr * 0.5 * (1 + math.cos(math.pi * (step - args.warmup) / (args.steps - args.warmup)))

@@ -113,7 +113,7 @@ def main():
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
     parser.add_argument("--backends", nargs="+", choices=["auto", *BACKENDS],
                         default=["auto", *BACKENDS])
-    parser.add_argument("--batch", type=int, default=0, help="0: the sizes of docs/performance.md")
+    parser.add_argument("--batch", type=int, default=0, help="0: the sizes of docs/internals/performance.md")
     parser.add_argument("--seconds", type=float, default=2, help="of each measurement")
     parser.add_argument("--budget", type=float, default=240, help="seconds for all")
     parser.add_argument("--threads", type=int, default=2, help="on the CPU")

@@ -14,8 +14,8 @@ namespace penstock {
 // Of the order's definition; a change of anything that decides it needs a new one.
 inline constexpr uint64_t kOrderVersion = 1;
 
-// docs/design.md, "Order without a coordinator", defines it. It depends on the table and the
-// options alone: not on the batch size, ranks, servers or time. Immutable, thread-safe.
+// docs/internals/design.md, "Order without a coordinator", defines it. It depends on the table and
+// the options alone: not on the batch size, ranks, servers or time. Immutable, thread-safe.
 class Plan {
  public:
   // kInvalidArgument: options or a table out of range. kFailedPrecondition: the split has no

@@ -56,7 +56,7 @@ Rows RankRows(Case c, uint64_t step, uint32_t rank, uint32_t world_size) {
   return RankRows(c, MakeSteps(c).At(step));
 }
 
-// Every step's rows as the text of docs/design.md has it, one row at a time.
+// Every step's rows as the text of docs/internals/design.md has it, one row at a time.
 std::vector<Rows> StepsByDefinition(const Case& c) {
   std::vector<Rows> steps;
   Rows step;

@@ -29,6 +29,6 @@ COPY --from=build /src/build/release/bin/penstock /src/build/release/bin/penstoc
 USER 10001
 EXPOSE 7070 7071 9464
 VOLUME /data
-# TLS and tokens: docs/security.md. Without TLS an address that others reach needs --insecure.
+# TLS and tokens: docs/guides/security.md. Without TLS an address that others reach needs --insecure.
 ENTRYPOINT ["penstock-server", "--data-root", "/data"]
 CMD ["--listen", "127.0.0.1:7070"]

@@ -5,7 +5,8 @@
 // Then it takes 16 keys over all queries, with scores transposed, and makes the gradients of keys
 // and values. Scores are computed twice where one block holds all keys, up to 64 tokens in bf16 and
 // 32 in float, three times beyond; in turn no sum crosses warps, so that there is nothing to wait
-// for and one order of every sum (docs/adr/2026-11-23-attention-backward-computes-scores-twice.md).
+// for and one order of every sum
+// (docs/internals/adr/2026-11-23-attention-backward-computes-scores-twice.md).
 #ifndef PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
 #define PENSTOCK_KERNELS_CUDA_ATTENTION_BACKWARD_H_
 

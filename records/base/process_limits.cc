@@ -25,7 +25,7 @@ namespace {
 // are enough for both, and for their first connections.
 constexpr uint64_t kDescriptorsOfGrpc = 9;
 
-// What gRPC and malloc keep in a client, as docs/operations.md has it.
+// What gRPC and malloc keep in a client, as docs/guides/sizing.md has it.
 constexpr uint64_t kBuffersOfGrpc = uint64_t{128} << 20;
 
 uint64_t MappedBytes() {

@@ -63,7 +63,7 @@ struct FeatureInfo {
 // may run at the same time.
 class Manifest {
  public:
-  // What records/dataset writes and reads: docs/manifest_format.md.
+  // What records/dataset writes and reads: docs/reference/manifest_format.md.
   static constexpr uint32_t kVersion = 1;
 
   // kNotFound; kInvalidArgument: not a manifest; kDataLoss: cut or damaged; kFailedPrecondition:

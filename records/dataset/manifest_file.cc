@@ -1,4 +1,4 @@
-// Manifest's bytes: docs/manifest_format.md.
+// Manifest's bytes: docs/reference/manifest_format.md.
 #include <algorithm>
 #include <array>
 #include <cstdint>

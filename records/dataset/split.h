@@ -16,8 +16,8 @@ enum class Split : uint8_t { kAll, kTrain, kHoldout };
 absl::string_view SplitName(Split split);
 absl::StatusOr<Split> ParseSplit(absl::string_view name);
 
-// The hash that decides: docs/manifest_format.md defines it; a change here moves records between
-// splits and needs a new manifest version.
+// The hash that decides: docs/reference/manifest_format.md defines it; a change here moves records
+// between splits and needs a new manifest version.
 uint64_t SplitHash(std::span<const uint8_t> feature_value);
 
 // Whether a record is held out, by the bytes of one of its features, so that equal values never

@@ -68,7 +68,8 @@ class Program {
   // Checks all of `spec` and plans the work. With kPacked the tensors are the features themselves,
   // in the order in which the spec first uses them.
   // kInvalidArgument names the tensor and the reason; kResourceExhausted a limit of
-  // docs/decode_spec.md; kFailedPrecondition: the spec uses fields that this version lacks.
+  // docs/reference/decode_spec.md; kFailedPrecondition: the spec uses fields that this version
+  // lacks.
   static absl::StatusOr<Program> Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype);
   // The same, with what other programs of `spec` left in `tables`.
   static absl::StatusOr<Program> Compile(const v1::DecodeSpec& spec, WireDtype wire_dtype,

@@ -1,5 +1,5 @@
 // What a client and an engine say to each other, as plain structs. proto/pieces.proto is the same
-// on the wire; docs/protocol.md tells the story.
+// on the wire; docs/reference/protocol.md tells the story.
 #ifndef PENSTOCK_RECORDS_ENGINE_MESSAGES_H_
 #define PENSTOCK_RECORDS_ENGINE_MESSAGES_H_
 

@@ -1,4 +1,4 @@
-// TFRecord framing: docs/tfrecord_format.md.
+// TFRecord framing: docs/reference/tfrecord_format.md.
 //
 //   length   uint64, little-endian
 //   crc      uint32, masked CRC-32C of the 8 length bytes

@@ -5,7 +5,7 @@
 // takes up to 500 bytes for each byte received, and it tells nobody. So the guard watches from
 // outside: it compares the bytes that the kernel received for a connection with what its calls
 // account for, and resets the connection when the difference is more than an honest client needs
-// (docs/adr/2026-11-25-connections-are-watched-from-outside.md).
+// (docs/internals/adr/2026-11-25-connections-are-watched-from-outside.md).
 #ifndef PENSTOCK_SERVER_GUARD_CONNECTION_GUARD_H_
 #define PENSTOCK_SERVER_GUARD_CONNECTION_GUARD_H_
 

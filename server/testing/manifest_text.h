@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// The first eight bytes are those of docs/manifest_format.md.
+// The first eight bytes are those of docs/reference/manifest_format.md.
 inline std::string ManifestText(absl::string_view rest) {
   return absl::StrCat("PNSTKM\x1a\n", rest);
 }

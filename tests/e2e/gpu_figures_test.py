@@ -1,4 +1,4 @@
-"""Figures of docs/gpu are called stale when kernels/ has changed, unmeasured where there are none."""
+"""Figures of docs/figures/gpu are called stale when kernels/ has changed, unmeasured where there are none."""
 import json
 import pathlib
 import subprocess
@@ -17,7 +17,7 @@ class GpuFiguresTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
         (self.root / "kernels" / "cuda").mkdir(parents=True)
-        (self.root / "docs" / "gpu").mkdir(parents=True)
+        (self.root / "docs" / "figures" / "gpu").mkdir(parents=True)
         self.kernel = self.root / "kernels" / "cuda" / "a.cu"
         self.kernel.write_text("one")
         (self.root / "cmake").mkdir()
@@ -27,33 +27,33 @@ class GpuFiguresTest(unittest.TestCase):
 
     def measure(self):
         figures = {"kernels_hash": kernels_hash.kernels_hash(self.root)}
-        (self.root / "docs" / "gpu" / "card.json").write_text(json.dumps(figures))
+        (self.root / "docs" / "figures" / "gpu" / "card.json").write_text(json.dumps(figures))
 
     def says(self):
         return subprocess.run([sys.executable, GPU / "figures.py", self.root], check=True,
                               capture_output=True, text=True).stdout.strip()
 
     def test_no_file_is_unmeasured(self):
-        self.assertEqual(self.says(), "docs/gpu: unmeasured")
+        self.assertEqual(self.says(), "docs/figures/gpu: unmeasured")
 
     def test_figures_are_current_until_a_kernel_changes(self):
         self.measure()
-        self.assertEqual(self.says(), "docs/gpu/card.json: current")
+        self.assertEqual(self.says(), "docs/figures/gpu/card.json: current")
         self.kernel.write_text("two")
-        self.assertEqual(self.says(), "docs/gpu/card.json: stale")
+        self.assertEqual(self.says(), "docs/figures/gpu/card.json: stale")
 
     def test_other_flags_are_a_change(self):
         for path in self.flags:
             self.measure()
             path.write_text("-O2")
-            self.assertEqual(self.says(), "docs/gpu/card.json: stale")
+            self.assertEqual(self.says(), "docs/figures/gpu/card.json: stale")
 
     def test_a_new_or_moved_file_is_a_change_and_a_test_is_none(self):
         self.measure()
         (self.root / "kernels" / "cuda" / "a_test.cc").write_text("test")
-        self.assertEqual(self.says(), "docs/gpu/card.json: current")
+        self.assertEqual(self.says(), "docs/figures/gpu/card.json: current")
         self.kernel.rename(self.kernel.with_name("b.cu"))
-        self.assertEqual(self.says(), "docs/gpu/card.json: stale")
+        self.assertEqual(self.says(), "docs/figures/gpu/card.json: stale")
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ class MemoryTest(ProcessTestCase):
             pause()
         self.assertEqual(client.returncode, 0, client.communicate()[1])
         self.assertLess(peak, (64 + 128) * MIB)
-        self.assertLess(memory(server, "VmHWM"), (64 + 40) * MIB)  # As docs/operations.md has it.
+        self.assertLess(memory(server, "VmHWM"), (64 + 40) * MIB)  # As docs/guides/sizing.md has it.
 
 
 if __name__ == "__main__":

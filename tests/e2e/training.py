@@ -9,7 +9,7 @@ STEPS = 12
 
 
 def read_checkpoint(path):
-    """The JSON of a checkpoint and the bytes of its numbers (docs/checkpoint_format.md)."""
+    """The JSON of a checkpoint and the bytes of its numbers (docs/reference/checkpoint_format.md)."""
     data = path.read_bytes()
     magic, version, json_size, data_size = struct.unpack_from("<8sIIQ", data)
     fields = json.loads(data[24:24 + json_size])

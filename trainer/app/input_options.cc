@@ -106,7 +106,7 @@ absl::Status CheckImageSpec(const TrainerOptions& options, const ModelConfig& mo
                    " as --model ", options.model, " reads it: bytes called image, ", length,
                    " of them (", model.side, " x ", model.side,
                    " pixels of red, green and blue), and a label called label; "
-                   "docs/training.md has such a spec"));
+                   "docs/guides/training.md has such a spec"));
 }
 
 absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,

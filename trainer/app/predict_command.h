@@ -29,8 +29,8 @@ absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
 // Prints a line a position, or JSON.
 absl::Status RunPredict(const PredictOptions& options);
 
-// The centipawns that have this score by the formula of docs/decode_spec.md with its default
-// numbers (A = 0.8, K = 400); beyond +-1,600 they are +-1,600: there scores mean mates.
+// The centipawns that have this score by the formula of docs/reference/decode_spec.md with its
+// default numbers (A = 0.8, K = 400); beyond +-1,600 they are +-1,600: there scores mean mates.
 double CentipawnsOf(float score);
 
 }  // namespace penstock

@@ -8,8 +8,8 @@
 //   JSON      model, parameters (names and shapes), seed, step, cursor, ...
 //   float32   parameters, then m, then v: each parameter after the other, row-major, no gaps
 //   uint32    CRC-32C of everything before
-// docs/checkpoint_format.md has the fields of the JSON. Files of version 1 lack some of them, which
-// then have the defaults of CheckpointInfo.
+// docs/reference/checkpoint_format.md has the fields of the JSON. Files of version 1 lack some of
+// them, which then have the defaults of CheckpointInfo.
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_CHECKPOINT_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_CHECKPOINT_H_
 

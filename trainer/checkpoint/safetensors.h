@@ -1,8 +1,8 @@
 // A model's weights as a safetensors file, which PyTorch and others read and write.
 //
 // Little-endian: uint64 bytes of the header; the header, JSON padded with spaces to a multiple of
-// 8; the numbers, float32, one tensor after the other. docs/checkpoint_format.md lists names and
-// shapes. Source: https://github.com/huggingface/safetensors, "Format".
+// 8; the numbers, float32, one tensor after the other. docs/reference/checkpoint_format.md lists
+// names and shapes. Source: https://github.com/huggingface/safetensors, "Format".
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_SAFETENSORS_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_SAFETENSORS_H_
 

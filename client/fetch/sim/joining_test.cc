@@ -23,7 +23,7 @@ constexpr uint32_t kBatch = 4'096;
 struct JoiningFleet {
   uint32_t servers = 4;  // Of 2 cores.
   uint64_t row_bytes = kI8RowBytes;
-  absl::Duration row_cost = absl::Nanoseconds(492);  // docs/operations.md, "Sizing".
+  absl::Duration row_cost = absl::Nanoseconds(492);  // docs/guides/sizing.md, "Sizing".
   double demand = 0;  // Rows a second; 0: 60 % of what the servers could give.
   uint64_t seed = 1;
 };

@@ -1,4 +1,4 @@
-// The servers that docs/scale.md tells of.
+// The servers that docs/guides/scale.md tells of.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_SCALE_SERVER_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_SCALE_SERVER_H_
 

@@ -37,7 +37,8 @@ grpc::ChannelArguments ChannelOptions(const NetworkOptions& network) {
   options.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // A wide window from the start, without the probing that would find its width: the estimate
   // makes gRPC read into ever larger buffers, which then leave the cache and are faulted in anew.
-  // And longer frames: each costs a header and a slice on both sides. docs/adr has the figures.
+  // And longer frames: each costs a header and a slice on both sides. docs/internals/adr has the
+  // figures.
   options.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   options.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
   options.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 64 << 10);
