@@ -1,31 +1,51 @@
 # cmake --install puts the programs into bin/, and what find_package(Penstock) needs beside them:
-# the libraries of records/, client/ and proto/ with their headers, and of trainer/comm those that
-# know no GPU.
+# penstock::loader and penstock::trainer_ranks, the libraries that these link, and their headers. The
+# programs link all of them, so that whoever has built the programs can install.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-get_property(all_libraries GLOBAL PROPERTY PENSTOCK_LIBRARIES)
-foreach(library IN LISTS all_libraries)
-  get_target_property(folder ${library} SOURCE_DIR)
-  if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(records|client|proto)" AND
-      NOT folder MATCHES "/client/(flags|metrics)$")  # They would ask for CLI11, prometheus-cpp.
-    list(APPEND exported ${library})
+# Appends `library`, penstock::NAME, and all that it links of ours to the list `exported`.
+function(penstock_export library)
+  get_target_property(target ${library} ALIASED_TARGET)
+  if(target IN_LIST exported)
+    return()
   endif()
-endforeach()
-list(APPEND exported penstock_trainer_comm penstock_trainer_ranks)
+  list(APPEND exported ${target})
+  get_target_property(below ${target} LINK_LIBRARIES)
+  list(FILTER below INCLUDE REGEX "^penstock::")
+  foreach(next IN LISTS below)
+    penstock_export(${next})
+  endforeach()
+  set(exported ${exported} PARENT_SCOPE)
+endfunction()
 
+# Headers go to include/penstock, beneath the folder that they are included by.
+function(penstock_install_headers target)
+  get_target_property(folder ${target} SOURCE_DIR)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.h$")
+  foreach(header IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH header BASE_DIRECTORY ${folder})
+    cmake_path(IS_PREFIX PROJECT_BINARY_DIR ${header} generated)
+    set(root ${PROJECT_SOURCE_DIR})
+    if(generated)
+      set(root ${PROJECT_BINARY_DIR})
+    endif()
+    cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${root} OUTPUT_VARIABLE name)
+    cmake_path(GET name PARENT_PATH place)
+    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/${place})
+  endforeach()
+endfunction()
+
+set(exported)
+penstock_export(penstock::loader)
+penstock_export(penstock::trainer_ranks)
+foreach(target IN LISTS exported)
+  penstock_install_headers(${target})
+endforeach()
 install(TARGETS ${exported} EXPORT PenstockTargets ARCHIVE)
 install(EXPORT PenstockTargets NAMESPACE penstock::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Penstock)
-foreach(folder records client proto trainer/comm)
-  cmake_path(GET folder PARENT_PATH parent)
-  foreach(root ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-    install(DIRECTORY ${root}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/penstock/${parent}
-      FILES_MATCHING PATTERN "*.h" PATTERN CMakeFiles EXCLUDE PATTERN testing EXCLUDE
-      PATTERN example EXCLUDE PATTERN flags EXCLUDE PATTERN metrics EXCLUDE
-      REGEX "trainer/comm/(connect_devices|cuda_|device_|nccl_|staged_)" EXCLUDE)
-  endforeach()
-endforeach()
 
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/PenstockConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)

@@ -1,12 +1,29 @@
 #!/usr/bin/env bash
 # install_test.sh SOURCE_DIR BUILD_DIR: installs, builds client/example and trainer/comm/example
-# against the installed package, outside of the tree, and runs them.
+# against the installed package, outside of the tree, and runs them. All that is installed is what the
+# build line of README.md builds: here more is built, so that ninja is asked.
 set -euo pipefail
 source_dir=$1 build_dir=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 cmake --install "$build_dir" --prefix "$work/prefix" >"$work/install.log"
+
+read -ra targets < <(sed -n 's/^\.ci\/install\.sh && \.ci\/build\.sh release --target \([^#]*\).*/\1/p' \
+  "$source_dir/README.md")
+[[ ${#targets[@]} -gt 0 ]] || { echo "README.md has no line that builds the programs" >&2; exit 1; }
+ninja -C "$build_dir" -t inputs "${targets[@]}" >"$work/inputs"
+find "$work/prefix/lib" -name '*.a' -printf '%f\n' >"$work/archives"
+[[ -s $work/archives ]] || { echo "no library was installed" >&2; exit 1; }
+while read -r archive; do
+  grep -q "/$archive\$" "$work/inputs" ||
+    { echo "$archive is installed, and '${targets[*]}' of README.md do not build it" >&2; exit 1; }
+done <"$work/archives"
+if find "$work/prefix" -path '*testing*' | grep .; then
+  echo "files of tests are installed" >&2
+  exit 1
+fi
+
 cp -r "$source_dir/client/example" "$work/example"
 cmake -G Ninja -S "$work/example" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
   -DCMAKE_CXX_COMPILER="$(command -v g++)" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
