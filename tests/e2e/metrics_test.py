@@ -19,6 +19,7 @@ from processes import TIMEOUT_S, ProcessTestCase, die_with_parent, pause, run
 DEPLOY = pathlib.Path(os.environ["PENSTOCK_DEPLOY"])
 DASHBOARD = DEPLOY / "grafana/penstock.json"
 RULES = DEPLOY / "prometheus/penstock.rules.yml"
+REFERENCE = DEPLOY.parent / "docs/reference/metrics.md"
 NAME = re.compile(r"\b(?:penstock|process)_[a-z0-9_]+\b")
 RECORDED = re.compile(r"\bpenstock:[a-z0-9_]+\b")
 
@@ -51,6 +52,13 @@ def rule_expressions():
             text.append(more)
         expressions.append(" ".join(part.strip() for part in text))
     return expressions
+
+
+def reference_names(text):
+    """By heading of docs/reference/metrics.md, names and meanings of its table."""
+    sections = re.split(r"^## (.*)$", text, flags=re.MULTILINE)[1:]
+    return {title: re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", body, re.MULTILINE)
+            for title, body in zip(sections[::2], sections[1::2])}
 
 
 class MetricsTestCase(ProcessTestCase):
@@ -98,6 +106,18 @@ class MetricsTest(MetricsTestCase):
         for expression in expressions:
             self.assertLessEqual(set(NAME.findall(expression)), served, expression)
             self.assertLessEqual(set(RECORDED.findall(expression)), recorded, expression)
+
+    def test_the_reference_says_of_each_metric_what_the_pages_say(self):
+        server = self.start_server("--metrics-port", 0)
+        _, reader_metrics = self.start_reader(server)
+        pages = scrape(self.metrics_address(server)) + scrape(reader_metrics)
+        reference = REFERENCE.read_text().replace("`--on-error replace`", "--on-error replace")
+        served = dict(re.findall(r"^# HELP (\S+) (.*)$", pages, re.MULTILINE))
+        listed = {}
+        for title, names in reference_names(reference).items():
+            prefix = {"Servers": "penstock_server_", "Clients": "penstock_client_", "Processes": ""}[title]
+            listed.update({prefix + name: text for name, text in names})
+        self.assertEqual(listed, served)
 
     def test_the_server_counts_what_the_client_received(self):
         server = self.start_server("--metrics-port", 0)
