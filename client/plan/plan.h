@@ -14,7 +14,7 @@ namespace penstock {
 // Of the order's definition; a change of anything that decides it needs a new one.
 inline constexpr uint64_t kOrderVersion = 1;
 
-// docs/internals/design.md, "Order without a coordinator", defines it. It depends on the table and
+// docs/concepts/order.md has its rules. It depends on the table and
 // the options alone: not on the batch size, ranks, servers or time. Immutable, thread-safe.
 class Plan {
  public:

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Points 2 and 4 of docs/internals/design.md, "Order without a coordinator", taken at their word:
+// Rules 2 and 4 of docs/concepts/order.md taken at their word:
 // cut every lane into strips, then deal them out round by round.
 std::vector<Location> OrderByDefinition(const Plan& plan, const EpochOrder& order) {
   std::vector<std::vector<Location>> lanes(order.num_lanes());
