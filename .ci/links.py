@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LINK = re.compile(r"\]\(([^()\s]+)\)")
+LINK = re.compile(r"([\w.-]*)\]\(([^()\s]+)\)")  # The last word of its text, and where it leads.
 NAMED = re.compile(r"(?<![\w./-])docs/[\w./-]*\w\.(?:md|svg)\b")
 
 
@@ -26,7 +26,7 @@ def anchors(page):
 
 
 def broken_links(file, text):
-    for target in LINK.findall(re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)):
+    for word, target in LINK.findall(re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)):
         if re.match(r"[a-z]+:", target):
             continue
         path, _, anchor = target.partition("#")
@@ -35,6 +35,8 @@ def broken_links(file, text):
             yield f"{target}: no such file"
         elif anchor and page.suffix == ".md" and anchor not in anchors(page):
             yield f"{target}: no such heading"
+        elif word.endswith(".md") and word != page.name:
+            yield f"{target}: the link is called {word}"
 
 
 def main():

@@ -74,5 +74,5 @@ foreach(kind BULLDOZER EXCAVATOR PILEDRIVER STEAMROLLER)
   list(APPEND PENSTOCK_OPENBLAS_OPTIONS -Wl,--defsym=gotoblas_${kind}=gotoblas_SANDYBRIDGE)
 endforeach()
 
-# What glibc has since 2.36 alone; the rest asks for 2.35 (portable.md).
+# What glibc has since 2.36 alone; the rest asks for 2.35 (docs/guides/portable.md).
 add_library(penstock_older_glibc OBJECT ${PROJECT_SOURCE_DIR}/cmake/portable/arc4random.c)
