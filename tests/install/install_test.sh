@@ -19,6 +19,12 @@ while read -r archive; do
   grep -q "/$archive\$" "$work/inputs" ||
     { echo "$archive is installed, and '${targets[*]}' of README.md do not build it" >&2; exit 1; }
 done <"$work/archives"
+include=$work/prefix/include/penstock
+grep -rhoP '#include "\K[^"]+' "$include" | sort -u >"$work/included"
+while read -r header; do
+  [[ ! -e $source_dir/$header && ! -e $build_dir/$header || -e $include/$header ]] ||
+    { echo "$header is included by an installed header and is not installed" >&2; exit 1; }
+done <"$work/included"
 if find "$work/prefix" -path '*testing*' | grep .; then
   echo "files of tests are installed" >&2
   exit 1
