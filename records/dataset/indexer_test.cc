@@ -557,15 +557,18 @@ TEST_F(IndexerTest, UpdatingDoesNotKeepChunksThatServersRefuse) {
                                 HasSubstr("s0.tfrecord: record 0 at offset 0: has ")));
 }
 
-// A run that is ended by `progress` after the third shard.
+// A run that `progress` ends after the third shard.
 class InterruptedIndexTest : public IndexerTest {
  protected:
   InterruptedIndexTest() {
     WriteShards(5);
     options_.threads = 1;
-    int calls = 0;
-    options_.progress = [calls](uint64_t) mutable {
-      return ++calls > 3 ? absl::CancelledError("interrupted") : absl::OkStatus();
+    IndexAndInterrupt(3);
+  }
+  // Ends a run after so many shards.
+  void IndexAndInterrupt(int shards) {
+    options_.progress = [shards, calls = 0](uint64_t) mutable {
+      return ++calls > shards ? absl::CancelledError("interrupted") : absl::OkStatus();
     };
     EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("interrupted")));
     options_.progress = nullptr;
@@ -589,6 +592,14 @@ TEST_F(InterruptedIndexTest, ATornJournalLosesOnlyItsEnd) {
   ASSERT_OK_AND_ASSIGN(IndexResult rest, Index());
   EXPECT_EQ(rest.reused_shards, 2u);
   EXPECT_EQ(rest.manifest.num_records(Split::kAll), 500u);
+}
+
+TEST_F(InterruptedIndexTest, WhatFollowsATornEndIsNotLost) {
+  const auto size = std::filesystem::file_size(Journal());
+  std::filesystem::resize_file(Journal(), size - 5);
+  IndexAndInterrupt(2);
+  ASSERT_OK_AND_ASSIGN(IndexResult rest, Index());
+  EXPECT_EQ(rest.reused_shards, 4u);
 }
 
 TEST_F(InterruptedIndexTest, OtherOptionsStartAnew) {

@@ -52,6 +52,17 @@ TEST_F(TrainLoopTest, KeepsTheBestAndStopsWhenNoEvaluationIsBetter) {
   EXPECT_EQ(again.positions, 0u);
 }
 
+// Without a rate the weights stay as they are, and so does the loss.
+TEST_F(TrainLoopTest, AnEvaluationThatIsAsGoodIsNoBetter) {
+  auto backend = MakeBackend();
+  TrainLoopOptions options = WithHoldout({.total_steps = 4, .eval_every = 1});
+  options.schedule.peak = 0;
+  ASSERT_OK_AND_ASSIGN(const TrainSummary summary, Train(*backend, options));
+  ASSERT_TRUE(summary.best.has_value());
+  EXPECT_EQ(summary.best->step, 1u);
+  EXPECT_EQ(summary.best->evaluations_since, 3u);
+}
+
 TEST_F(TrainLoopTest, AnEvaluationThatIsNotFiniteEndsItAndSavesNothing) {
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(folder_, 1));
   auto backend = MakeBackend();
@@ -138,6 +149,19 @@ TEST_F(StoppedEvaluationTest, IsMadeBeforeTheNextStep) {
   EXPECT_EQ(resumed.first_step, 2u);
   EXPECT_EQ(losses_, expected);
   EXPECT_EQ(resumed.best, whole.best);
+}
+
+TEST_F(StoppedEvaluationTest, IsNotMadeAgainOnceItWasJudged) {
+  auto backend = MakeBackend();
+  TrainLoopOptions options = Options();
+  bool stop = false;
+  options.on_evaluation = [&](uint64_t, const Evaluation&) { stop = true; };
+  options.should_stop = [&] { return stop; };
+  ASSERT_OK(Train(*backend, options));
+  ASSERT_OK_AND_ASSIGN(const TrainSummary resumed, Resume());
+  EXPECT_EQ(resumed.first_step, 2u);
+  ASSERT_THAT(losses_, SizeIs(1));
+  EXPECT_EQ(losses_[0].first, 4u);
 }
 
 TEST_F(StoppedEvaluationTest, OfTheLastStepIsJudgedOnceThatIsMade) {
