@@ -23,7 +23,9 @@ void ReportSpare(SchedulerActions& actions, WindowEntry& window) {
   window.untold_spares = 0;
   actions.Report(absl::StrCat(
       WindowName(window.id), " has no good record",
-      passed == 0 ? "" : absl::StrCat(", nor have the ", passed, " chunks that follow it"),
+      passed == 0   ? ""
+      : passed == 1 ? ", nor has the chunk that follows it"
+                    : absl::StrCat(", nor have the ", passed, " chunks that follow it"),
       ": the first good one of ", actions.NameChunks(std::span(&spare, 1)), " stands for all"));
 }
 
