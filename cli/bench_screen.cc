@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/short_address.h"
 #include "cli/short_number.h"
+#include "cli/terminal_size.h"
 #include "cli/wrap_words.h"
 #include "records/base/byte_size.h"
 #include "records/base/text.h"
@@ -17,11 +18,9 @@ namespace penstock {
 namespace {
 
 constexpr size_t kLines = 23;  // And that of the prompt.
-constexpr size_t kColumns = 80;
 constexpr size_t kLabelColumns = 10;
 constexpr size_t kMinServerLines = 7;
 constexpr size_t kMaxAwayLines = 5;
-constexpr size_t kMaxCauseLines = 3;
 
 using Lines = std::vector<std::string>;
 
@@ -31,7 +30,7 @@ void Append(const Lines& more, Lines& lines) {
 
 // "LABEL     TEXT", further lines below the text.
 Lines Labelled(absl::string_view label, absl::string_view text) {
-  return WrapWords(absl::StrFormat("%-10s%s", label, text), kColumns, kLabelColumns);
+  return WrapWords(absl::StrFormat("%-10s%s", label, text), kUsualColumns, kLabelColumns);
 }
 
 bool IsAway(const ServerFigures& server) {
@@ -42,7 +41,7 @@ Lines AwayLines(const ServerFigures& server) {
   const std::string text =
       absl::StrFormat("%-21s not connected: %s", server.address,
                       server.problem.empty() ? "no answer yet" : server.problem);
-  return FirstLines(Labelled("server", text), kMaxCauseLines, kColumns);
+  return FirstLines(Labelled("server", text), kMaxCauseLines, kUsualColumns);
 }
 
 // "2", "1.5", "212".
@@ -151,7 +150,7 @@ std::vector<std::string> BenchLines(const BenchFigures& figures, const BenchVerd
   Append(LinkLines(figures), lines);
   Append(ClientLines(figures), lines);
   Append(MachineLines(figures.cpu), lines);
-  const Lines judged = WrapWords(verdict.text, kColumns);
+  const Lines judged = WrapWords(verdict.text, kUsualColumns);
   if (!figures.servers.empty()) {
     lines.push_back(ServerHeading());
     const size_t others = std::min(kLines, lines.size() + judged.size());

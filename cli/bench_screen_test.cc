@@ -16,7 +16,7 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 // Server I brings 1000 + I rows a second, with 4 cores that decode for half of their time.
-std::vector<ServerFigures> Fleet(size_t servers) {
+std::vector<ServerFigures> BusyServers(size_t servers) {
   std::vector<ServerFigures> fleet;
   for (size_t i = 0; i < servers; ++i) {
     fleet.push_back({.address = absl::StrCat("s", i, ":1"),
@@ -37,7 +37,7 @@ void TakeAway(ServerFigures& server) {
 }
 
 TEST(BenchScreenTest, FewServersHaveALineEachInTheirOrder) {
-  std::vector<ServerFigures> fleet = Fleet(12);
+  std::vector<ServerFigures> fleet = BusyServers(12);
   TakeAway(fleet[3]);
   const std::vector<std::string> lines = ServerLines(fleet);
   ASSERT_THAT(lines, SizeIs(12));
@@ -47,7 +47,7 @@ TEST(BenchScreenTest, FewServersHaveALineEachInTheirOrder) {
 }
 
 TEST(BenchScreenTest, FiguresStandUnderTheHeading) {
-  ServerFigures server = Fleet(1)[0];
+  ServerFigures server = BusyServers(1)[0];
   server.engine = {.load = 0.01, .build = 0, .decode = 0.2, .send = 0.3};
   const std::string line = ServerLines({server})[0], heading = ServerHeading();
   const auto end_of = [](const std::string& text, const char* word) {
@@ -61,7 +61,7 @@ TEST(BenchScreenTest, FiguresStandUnderTheHeading) {
 }
 
 TEST(BenchScreenTest, ManyServersFitAScreen) {
-  std::vector<ServerFigures> fleet = Fleet(64);
+  std::vector<ServerFigures> fleet = BusyServers(64);
   TakeAway(fleet[40]);
   fleet[50].rows_per_second = 7;
   const std::vector<std::string> lines = ServerLines(fleet);
@@ -75,13 +75,13 @@ TEST(BenchScreenTest, ManyServersFitAScreen) {
 }
 
 TEST(BenchScreenTest, AShareOfACoreIsShown) {
-  std::vector<ServerFigures> fleet = Fleet(1);
+  std::vector<ServerFigures> fleet = BusyServers(1);
   fleet[0].cores = 2.5;
   EXPECT_THAT(ServerLines(fleet)[0], HasSubstr("2.0/2.5"));
 }
 
 TEST(BenchScreenTest, ServersThatTellNoCoresWeighNothing) {
-  std::vector<ServerFigures> fleet = Fleet(64);
+  std::vector<ServerFigures> fleet = BusyServers(64);
   for (ServerFigures& server : fleet) server.rows_per_second = 1000;
   fleet[11].cores = 0;  // The first of the sum.
   fleet[11].engine.decode = 1;
@@ -91,7 +91,7 @@ TEST(BenchScreenTest, ServersThatTellNoCoresWeighNothing) {
 }
 
 TEST(BenchScreenTest, AFleetThatIsMostlyAwayLeavesRoomForTheRest) {
-  std::vector<ServerFigures> fleet = Fleet(64);
+  std::vector<ServerFigures> fleet = BusyServers(64);
   for (size_t i = 0; i < 60; ++i) TakeAway(fleet[i]);
   const std::vector<std::string> lines = ServerLines(fleet);
   ASSERT_THAT(lines, SizeIs(9));
@@ -100,7 +100,7 @@ TEST(BenchScreenTest, AFleetThatIsMostlyAwayLeavesRoomForTheRest) {
 }
 
 TEST(BenchScreenTest, WhyOneIsNotConnectedTakesThreeLinesAtMost) {
-  std::vector<ServerFigures> fleet = Fleet(12);
+  std::vector<ServerFigures> fleet = BusyServers(12);
   TakeAway(fleet[3]);
   fleet[3].problem = std::string(30, 'x') + " " + std::string(60, 'y') + " cure";
   std::vector<std::string> lines = ServerLines(fleet, 14);
@@ -127,7 +127,7 @@ BenchFigures Huge(size_t servers) {
                        .cores = 1024,
                        .cpu = {.of_group = true, .cores = 1023.9, .busy_cores = 1023.9},
                        .link_bytes_per_second = 1023.94 * (1ull << 30),
-                       .servers = Fleet(servers)};
+                       .servers = BusyServers(servers)};
   for (ServerFigures& server : figures.servers) {
     server.address += ".preprocessing.default.svc.cluster.local:7070";
     server.rows_per_second = server.bytes_per_second = 1e12;

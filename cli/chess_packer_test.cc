@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/interrupt.h"
 #include "cli/line_reader.h"
+#include "cli/testing/ignore.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/chess/fen.h"
@@ -31,8 +32,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-
-void Ignore(uint64_t) {}
 
 class ChessPackerTest : public ::testing::Test {
  protected:

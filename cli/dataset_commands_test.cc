@@ -17,12 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-ShardBuilder ChessShard(int records) {
-  ShardBuilder shard;
-  for (int i = 0; i < records; ++i) shard.Add(ChessExample(static_cast<uint64_t>(i), i - 50));
-  return shard;
-}
-
 class DatasetCommandsTest : public CommandFixture {
  protected:
   DatasetCommandsTest() : CommandFixture({AddIndexCommand, AddInspectCommand, AddDecodeCommand}) {}

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_split.h"
 #include "cli/interrupt.h"
+#include "cli/testing/ignore.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/chess/tsv_line.h"
@@ -24,8 +25,6 @@ namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
-
-void Ignore(uint64_t) {}
 
 class PositionGeneratorTest : public ::testing::Test {
  protected:

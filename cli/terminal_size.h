@@ -6,9 +6,12 @@
 
 namespace penstock {
 
+// The width for which tables are made.
+inline constexpr size_t kUsualColumns = 80;
+
 struct TerminalSize {
   size_t rows = 24;
-  size_t columns = 80;
+  size_t columns = kUsualColumns;
 };
 
 // Of the terminal behind `descriptor`, now; where it does not tell, as a serial line: 24 x 80.

@@ -8,8 +8,6 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kMaxCauseLines = 3;
-
 // The lines of one server, but for its clients.
 struct Block {
   std::vector<std::string> lines;

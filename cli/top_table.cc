@@ -8,15 +8,14 @@
 #include "absl/strings/strip.h"
 #include "cli/short_address.h"
 #include "cli/short_number.h"
+#include "cli/terminal_size.h"
 #include "records/base/text.h"
 
 namespace penstock {
 namespace {
 
-constexpr size_t kColumns = 80;
-
 std::string Clipped(std::string line) {
-  if (line.size() > kColumns) line.resize(kColumns);
+  if (line.size() > kUsualColumns) line.resize(kUsualColumns);
   return line;
 }
 

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr absl::Duration kAnswerTimeout = absl::Seconds(2);
+constexpr absl::Duration kLookTimeout = absl::Seconds(2);
 
 }  // namespace
 
@@ -55,7 +55,7 @@ std::vector<absl::StatusOr<v1::ServerStats>> TopWatch::AskAll() const {
   auto answer = answers.begin();
   for (const auto& [address, server] : asked_) {
     const auto ask = [&caller = *server.caller, &into = *answer++] {
-      into = caller.Ask(kAnswerTimeout);
+      into = caller.Ask(kLookTimeout);
     };
     auto thread = StartThread("that asks a server", ask);
     if (thread.ok()) {

@@ -13,8 +13,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Rows numbered over all epochs.
-using Rows = std::vector<uint64_t>;
+// RowNumbers numbered over all epochs.
+using RowNumbers = std::vector<uint64_t>;
 
 struct Case {
   uint64_t epoch_rows;
@@ -40,8 +40,8 @@ Steps MakeSteps(const Case& c) {
   return *std::move(steps);
 }
 
-Rows RankRows(const Case& c, const Step& step) {
-  Rows rows;
+RowNumbers RankRows(const Case& c, const Step& step) {
+  RowNumbers rows;
   for (const RowRange& range : step.ranges()) {
     for (uint64_t i = 0; i < range.rows; ++i) {
       rows.push_back(range.epoch * c.epoch_rows + range.position + i);
@@ -50,16 +50,16 @@ Rows RankRows(const Case& c, const Step& step) {
   return rows;
 }
 
-Rows RankRows(Case c, uint64_t step, uint32_t rank, uint32_t world_size) {
+RowNumbers RankRows(Case c, uint64_t step, uint32_t rank, uint32_t world_size) {
   c.options.rank = rank;
   c.options.world_size = world_size;
   return RankRows(c, MakeSteps(c).At(step));
 }
 
 // Every step's rows as the text of docs/internals/design.md has it, one row at a time.
-std::vector<Rows> StepsByDefinition(const Case& c) {
-  std::vector<Rows> steps;
-  Rows step;
+std::vector<RowNumbers> StepsByDefinition(const Case& c) {
+  std::vector<RowNumbers> steps;
+  RowNumbers step;
   auto flush = [&] {
     if (!step.empty()) steps.push_back(step);
     step.clear();
@@ -81,7 +81,7 @@ TEST(StepsPropertyTest, StepsFollowTheDefinitionOfEveryRemainder) {
   for (int trial = 0; trial < 5000; ++trial) {
     const Case c = RandomCase(random);
     const Steps steps = MakeSteps(c);
-    std::vector<Rows> actual;
+    std::vector<RowNumbers> actual;
     for (uint64_t i = 0; i < steps.num_steps(); ++i) actual.push_back(RankRows(c, steps.At(i)));
     ASSERT_EQ(actual, StepsByDefinition(c)) << "trial " << trial;
   }
@@ -95,14 +95,14 @@ TEST(StepsPropertyTest, RankSlicesMakeUpTheGlobalBatch) {
     if (steps.num_steps() == 0) continue;
     const uint64_t i = random() % steps.num_steps();
     c.options.world_size = 1 + static_cast<uint32_t>(random() % c.options.global_batch_size);
-    Rows joined;
+    RowNumbers joined;
     for (uint32_t rank = 0; rank < c.options.world_size; ++rank) {
       c.options.rank = rank;
       const Steps slice = MakeSteps(c);
       const Step step = slice.At(i);
       ASSERT_EQ(step.first_row, joined.size());
       ASSERT_LE(step.rank_rows, slice.max_rank_rows());
-      const Rows rows = RankRows(c, step);
+      const RowNumbers rows = RankRows(c, step);
       ASSERT_EQ(step.rank_rows, rows.size());
       joined.insert(joined.end(), rows.begin(), rows.end());
     }
@@ -131,13 +131,13 @@ TEST(StepsPropertyTest, RanksMayChangeBetweenAnyTwoSteps) {
   std::mt19937_64 random(4);
   for (int trial = 0; trial < 1000; ++trial) {
     const Case c = RandomCase(random);
-    std::vector<Rows> actual;
+    std::vector<RowNumbers> actual;
     Case now = c;
     while (MakeSteps(now).num_steps() > 0) {
       const uint32_t ranks = 1 + static_cast<uint32_t>(random() % c.options.global_batch_size);
-      Rows step;
+      RowNumbers step;
       for (uint32_t rank = 0; rank < ranks; ++rank) {
-        const Rows rows = RankRows(now, 0, rank, ranks);
+        const RowNumbers rows = RankRows(now, 0, rank, ranks);
         step.insert(step.end(), rows.begin(), rows.end());
       }
       actual.push_back(step);

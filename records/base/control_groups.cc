@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
@@ -27,7 +27,7 @@ std::optional<uint64_t> Number(absl::string_view text) {
 }
 
 double Quota(std::optional<uint64_t> quota, std::optional<uint64_t> period) {
-  if (!quota || period.value_or(0) == 0) return kUnlimited;
+  if (!quota || period.value_or(0) == 0) return kNoQuota;
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 

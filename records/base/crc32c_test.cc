@@ -5,27 +5,24 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "records/base/bytes_of.h"
 
 namespace penstock {
 namespace {
 
-std::span<const uint8_t> Bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 // RFC 3720, appendix B.4.
 TEST(Crc32cTest, MatchesPublishedVectors) {
-  EXPECT_EQ(Crc32c(Bytes(std::string(32, '\0'))), 0x8a9136aau);
-  EXPECT_EQ(Crc32c(Bytes(std::string(32, '\xff'))), 0x62a8ab43u);
-  EXPECT_EQ(Crc32c(Bytes("123456789")), 0xe3069283u);
+  EXPECT_EQ(Crc32c(BytesOf(std::string(32, '\0'))), 0x8a9136aau);
+  EXPECT_EQ(Crc32c(BytesOf(std::string(32, '\xff'))), 0x62a8ab43u);
+  EXPECT_EQ(Crc32c(BytesOf("123456789")), 0xe3069283u);
   EXPECT_EQ(Crc32c({}), 0u);
 }
 
 TEST(Crc32cTest, ContinuesFromASeed) {
   std::string text = "records on disk";
   for (size_t cut = 0; cut <= text.size(); ++cut) {
-    EXPECT_EQ(Crc32c(Bytes(text.substr(cut)), Crc32c(Bytes(text.substr(0, cut)))),
-              Crc32c(Bytes(text)));
+    EXPECT_EQ(Crc32c(BytesOf(text.substr(cut)), Crc32c(BytesOf(text.substr(0, cut)))),
+              Crc32c(BytesOf(text)));
   }
 }
 

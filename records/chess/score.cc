@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxMagnitude = 1'000'000;
 
-absl::Status Bad(absl::string_view text, absl::string_view reason) {
+absl::Status BadScore(absl::string_view text, absl::string_view reason) {
   return absl::InvalidArgumentError(
       absl::StrCat("score '", absl::CHexEscape(text.substr(0, 40)), "' ", reason,
                    "; expected centipawns such as +36, -68, 0 or a mate such as #+5, #-3, #+0"));
@@ -25,14 +25,14 @@ absl::StatusOr<Score> ParseScore(absl::string_view text) {
   const bool mate = absl::ConsumePrefix(&rest, "#");
   const bool negative = absl::ConsumePrefix(&rest, "-");
   const bool has_sign = negative || absl::ConsumePrefix(&rest, "+");
-  if (mate && !has_sign) return Bad(text, "does not say who mates");
-  if (rest.empty()) return Bad(text, "has no digits");
-  if (rest.size() > 16) return Bad(text, "is too long");
+  if (mate && !has_sign) return BadScore(text, "does not say who mates");
+  if (rest.empty()) return BadScore(text, "has no digits");
+  if (rest.size() > 16) return BadScore(text, "is too long");
   int64_t magnitude = 0;
   for (char c : rest) {
-    if (!absl::ascii_isdigit(c)) return Bad(text, "is not a number");
+    if (!absl::ascii_isdigit(c)) return BadScore(text, "is not a number");
     magnitude = 10 * magnitude + (c - '0');
-    if (magnitude > kMaxMagnitude) return Bad(text, "is above 1000000");
+    if (magnitude > kMaxMagnitude) return BadScore(text, "is above 1000000");
   }
   if (mate) ++magnitude;
   return Score{mate, negative ? -magnitude : magnitude};

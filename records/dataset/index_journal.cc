@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "records/base/bytes_of.h"
 #include "records/base/status.h"
 #include "records/dataset/list_shards.h"
 #include "records/format/tfrecord.h"
@@ -21,10 +22,6 @@
 
 namespace penstock {
 namespace {
-
-std::span<const uint8_t> Bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 std::string JournalPath(const std::string& manifest_path) {
   const std::string name = manifest_path.substr(manifest_path.rfind('/') + 1);
@@ -115,7 +112,7 @@ absl::Status IndexJournal::Append(const Manifest& shard) {
 
 absl::Status IndexJournal::AppendRecord(const std::string& payload) {
   std::vector<uint8_t> bytes;
-  AppendFrame(Bytes(payload), bytes);
+  AppendFrame(BytesOf(payload), bytes);
   for (size_t done = 0; done < bytes.size();) {
     ssize_t count = ::write(fd_.get(), bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;

@@ -22,14 +22,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-ShardBuilder ChessShard(int records, int first = 0) {
-  ShardBuilder shard;
-  for (int i = first; i < first + records; ++i) {
-    shard.Add(ChessExample(static_cast<uint64_t>(i), i - 50));
-  }
-  return shard;
-}
-
 // Each second record, from the first on, has another payload than its checksum says.
 ShardBuilder AlternatelyDamaged(int records) {
   ShardBuilder shard = ChessShard(records);

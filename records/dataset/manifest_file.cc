@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "proto/manifest.pb.h"
+#include "records/base/bytes_of.h"
 #include "records/base/crc32c.h"
 #include "records/base/status.h"
 #include "records/dataset/manifest.h"
@@ -27,10 +28,6 @@ struct Header {
   uint64_t size;    // Of the payload.
 };
 static_assert(sizeof(Header) == 24);
-
-std::span<const uint8_t> Bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 bool BeginsWithMagic(std::span<const uint8_t> bytes) {
   const size_t comparable = std::min(bytes.size(), kMagic.size());
@@ -220,7 +217,7 @@ absl::StatusOr<std::string> Manifest::Serialize(uint64_t max_bytes) const {
         "a manifest of ", num_chunks(), " chunks would have ", size, " bytes, at most ", max_bytes,
         " can be read: use larger chunks (--chunk-size)"));
   }
-  Header header{kMagic, kVersion, Crc32c(Bytes(bytes).subspan(sizeof(Header))),
+  Header header{kMagic, kVersion, Crc32c(BytesOf(bytes).subspan(sizeof(Header))),
                 bytes.size() - sizeof(Header)};
   std::memcpy(bytes.data(), &header, sizeof(header));
   return bytes;
@@ -229,7 +226,7 @@ absl::StatusOr<std::string> Manifest::Serialize(uint64_t max_bytes) const {
 absl::Status Manifest::Save(const std::string& path) const {
   absl::StatusOr<std::string> bytes = Serialize();
   if (!bytes.ok()) return Annotate(bytes.status(), path);
-  return WriteFileAtomically(path, Bytes(*bytes));
+  return WriteFileAtomically(path, BytesOf(*bytes));
 }
 
 absl::StatusOr<Manifest> Manifest::Parse(std::span<const uint8_t> bytes) {

@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "proto/manifest.pb.h"
+#include "records/base/bytes_of.h"
 #include "records/base/counter_rng.h"
 #include "records/base/crc32c.h"
 #include "tests/status_matchers.h"
@@ -17,10 +18,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::span<const uint8_t> Bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 // Three shards: plain, empty, compressed.
 ManifestBuilder SmallBuilder() {
@@ -67,7 +64,7 @@ TEST(ManifestTest, RecordsLeftOutLateKeepTheNumbersBefore) {
   }
   ASSERT_OK_AND_ASSIGN(Manifest built, builder.Build());
   std::string bytes = built.Serialize().value();
-  ASSERT_OK_AND_ASSIGN(Manifest manifest, Manifest::Parse(Bytes(bytes)));
+  ASSERT_OK_AND_ASSIGN(Manifest manifest, Manifest::Parse(BytesOf(bytes)));
   EXPECT_EQ(manifest.chunk(2).first_record, 20u);
   EXPECT_EQ(manifest.chunk(3).first_record, 33u);
 }
@@ -124,7 +121,7 @@ TEST(ManifestTest, SurvivesItsFile) {
 
 TEST(ManifestTest, AnEmptyManifestSurvives) {
   ASSERT_OK_AND_ASSIGN(Manifest empty, ManifestBuilder().Build());
-  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(Bytes(empty.Serialize().value())));
+  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(BytesOf(empty.Serialize().value())));
   EXPECT_EQ(parsed.num_records(Split::kAll), 0u);
 }
 
@@ -185,7 +182,7 @@ TEST(ManifestTest, ReportsACutAtEveryByte) {
   EXPECT_THAT(Manifest::Parse({}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a Penstock manifest")));
   for (size_t size = 1; size < bytes.size(); ++size) {
-    EXPECT_THAT(Manifest::Parse(Bytes(bytes).first(size)),
+    EXPECT_THAT(Manifest::Parse(BytesOf(bytes).first(size)),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the manifest is cut")))
         << size;
   }
@@ -196,7 +193,7 @@ TEST(ManifestTest, ReportsEveryFlippedBit) {
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-    EXPECT_FALSE(Manifest::Parse(Bytes(flipped)).ok()) << bit;
+    EXPECT_FALSE(Manifest::Parse(BytesOf(flipped)).ok()) << bit;
   }
 }
 
@@ -215,7 +212,7 @@ TEST(ManifestTest, RefusesRandomBytes) {
   for (int i = 0; i < 1000; ++i) {
     std::string bytes(rng.Below(100) + 8, '\0');
     for (char& c : bytes) c = static_cast<char>(rng.Next());
-    EXPECT_THAT(Manifest::Parse(Bytes(bytes)),
+    EXPECT_THAT(Manifest::Parse(BytesOf(bytes)),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a Penstock manifest")));
   }
 }
@@ -260,7 +257,7 @@ TEST(ManifestTest, KeepsNamesThatAreNotUtf8) {
   ManifestBuilder builder;
   builder.AddShard({.path = "caf\xe9.tfrecord"});
   ASSERT_OK_AND_ASSIGN(Manifest manifest, builder.Build());
-  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(Bytes(manifest.Serialize().value())));
+  ASSERT_OK_AND_ASSIGN(Manifest parsed, Manifest::Parse(BytesOf(manifest.Serialize().value())));
   EXPECT_EQ(parsed.shards()[0].path, "caf\xe9.tfrecord");
 }
 
@@ -295,7 +292,7 @@ class ForgedManifestTest : public testing::Test {
 
  private:
   void WriteFramed(std::string header, const std::string& payload) {
-    const uint32_t crc = Crc32c(Bytes(payload));
+    const uint32_t crc = Crc32c(BytesOf(payload));
     const uint64_t size = payload.size();
     std::memcpy(header.data() + 12, &crc, sizeof(crc));
     std::memcpy(header.data() + 16, &size, sizeof(size));

@@ -26,12 +26,6 @@ ShardBuilder SmallShard(int records) {
   return shard;
 }
 
-ShardBuilder ChessShard(int records) {
-  ShardBuilder shard;
-  for (int i = 0; i < records; ++i) shard.Add(ChessExample(static_cast<uint64_t>(i), i - 50));
-  return shard;
-}
-
 ScanOptions Target(uint64_t bytes) {
   ScanOptions options;
   options.chunk_target = bytes;

@@ -2,8 +2,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,17 +10,13 @@
 #include "gmock/gmock.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
+#include "records/decode/testing/read_file.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
 namespace {
 
 constexpr size_t kRecords = 256;
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 // Just enough of the protobuf wire format for the golden records; the test's own, so that it does
 // not stand on the parser of records/format.

@@ -5,12 +5,12 @@
 
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "records/decode/testing/read_file.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
@@ -27,11 +27,6 @@ std::string TestPath(const std::string& name) {
 
 std::string Partial(const std::string& path) {
   return absl::StrCat(path, ".", ::getpid(), ".partial");
-}
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 bool Exists(const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "records/base/bytes_of.h"
 #include "records/format/example_writer.h"
 #include "records/format/testing/shard_builder.h"
 #include "records/format/testing/wire_writer.h"
@@ -19,14 +20,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::span<const uint8_t> Bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 // "name:type[values]" of each feature.
 absl::StatusOr<std::vector<std::string>> Describe(const std::string& payload) {
   std::vector<std::string> out;
-  absl::Status status = ForEachFeature(Bytes(payload), [&](const FeatureView& feature) {
+  absl::Status status = ForEachFeature(BytesOf(payload), [&](const FeatureView& feature) {
     std::string text = absl::StrCat(feature.name, ":", FeatureTypeName(feature.type));
     for (auto bytes : feature.bytes) {
       absl::StrAppend(&text, " ", std::string(bytes.begin(), bytes.end()));
@@ -43,7 +40,7 @@ TEST(ExampleTest, ReadsWhatTheBuilderWrites) {
   ExampleBuilder builder;
   const int64_t ints[] = {1, -1, 300};
   const float floats[] = {0.5f, -2};
-  builder.AddBytes("a", Bytes("xyz"));
+  builder.AddBytes("a", BytesOf("xyz"));
   builder.AddInt64("b", ints);
   builder.AddFloat("c", floats);
   builder.AddInt64("none", {});

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "records/base/bytes_of.h"
 #include "records/base/counter_rng.h"
 #include "records/format/testing/shard_builder.h"
 #include "records/format/testing/wire_writer.h"
@@ -13,10 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::span<const uint8_t> Bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 class FeatureFinderTest : public ::testing::Test {
  protected:
   FeatureFinderTest()
@@ -24,7 +21,7 @@ class FeatureFinderTest : public ::testing::Test {
             {{"d", FeatureType::kBytes, 194}, {"s", FeatureType::kInt64, 1}})),
         found_(finder_.MakeFound()) {}
 
-  absl::Status Find(const std::string& payload) { return finder_.Find(Bytes(payload), found_); }
+  absl::Status Find(const std::string& payload) { return finder_.Find(BytesOf(payload), found_); }
   std::string FoundBoard() { return {found_.bytes[0].begin(), found_.bytes[0].end()}; }
 
   FeatureFinder finder_;
@@ -53,7 +50,7 @@ TEST_F(FeatureFinderTest, ARememberedLayoutDoesNotHideADifference) {
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
     FeatureFinder fresh = *FeatureFinder::Create(finder_.specs());
     FoundFeatures expected = fresh.MakeFound();
-    absl::Status status = fresh.Find(Bytes(flipped), expected);
+    absl::Status status = fresh.Find(BytesOf(flipped), expected);
     ASSERT_OK(Find(good));
     EXPECT_EQ(Find(flipped), status);
     if (!status.ok()) continue;
@@ -123,7 +120,7 @@ TEST(FeatureFinderTypesTest, FindsListsOfNumbersPackedOrNot) {
               Entry("i", Field(3, VarintField(1, 1) + Field(1, Varint(200) + Varint(3)))) +
               Entry("f", Field(2, FloatField(1, 0.5f)) + Field(2, FloatField(1, 1.5f))));
   for (int again = 0; again < 2; ++again) {
-    ASSERT_OK(finder.Find(Bytes(payload), found));
+    ASSERT_OK(finder.Find(BytesOf(payload), found));
     EXPECT_EQ(found.ints, (std::vector<int64_t>{1, 200, 3, -4}));
     EXPECT_EQ(found.floats, (std::vector<float>{0.5f, 1.5f}));
     EXPECT_EQ(found.bytes[0].size(), 8u);

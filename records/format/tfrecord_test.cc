@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "records/base/bytes_of.h"
 #include "records/base/crc32c.h"
 #include "tests/status_matchers.h"
 
@@ -15,14 +16,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::span<const uint8_t> Bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 std::string Text(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
 std::vector<uint8_t> Frames(std::initializer_list<std::string> payloads) {
   std::vector<uint8_t> out;
-  for (const std::string& payload : payloads) AppendFrame(Bytes(payload), out);
+  for (const std::string& payload : payloads) AppendFrame(BytesOf(payload), out);
   return out;
 }
 
@@ -42,7 +40,7 @@ TEST(TfRecordTest, FramesAsTheFormatSays) {
   EXPECT_EQ(Text(std::span(data).subspan(12, 5)), "alpha");
   uint32_t crc;
   std::memcpy(&crc, data.data() + 17, 4);
-  EXPECT_EQ(crc, MaskCrc32c(Crc32c(Bytes("alpha"))));
+  EXPECT_EQ(crc, MaskCrc32c(Crc32c(BytesOf("alpha"))));
 }
 
 TEST(TfRecordTest, ReadsFramesInOrder) {

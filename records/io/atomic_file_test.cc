@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "gtest/gtest.h"
+#include "records/base/bytes_of.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
@@ -15,14 +16,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::span<const uint8_t> Bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
-
 TEST(AtomicFileTest, NothingStandsUnderTheNameBeforeCommit) {
   TempFolder folder;
   ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(folder.File("out")));
-  EXPECT_OK(file.Write(Bytes("hello")));
+  EXPECT_OK(file.Write(BytesOf("hello")));
   EXPECT_EQ(::access(folder.File("out").c_str(), F_OK), -1);
   EXPECT_OK(file.Commit());
   EXPECT_EQ(folder.Read("out"), "hello");
@@ -34,7 +31,7 @@ TEST(AtomicFileTest, DestructionLeavesTheOldFileWhole) {
   folder.Write("out", "old");
   {
     ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(folder.File("out")));
-    EXPECT_OK(file.Write(Bytes("new")));
+    EXPECT_OK(file.Write(BytesOf("new")));
   }
   EXPECT_EQ(folder.Read("out"), "old");
   EXPECT_EQ(folder.NumEntries(), 1u);
@@ -49,7 +46,7 @@ TEST(AtomicFileTest, AFailedWriteLeavesTheOldFileWhole) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{100, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  absl::Status status = WriteFileAtomically(folder.File("out"), Bytes(std::string(1000, 'x')));
+  absl::Status status = WriteFileAtomically(folder.File("out"), BytesOf(std::string(1000, 'x')));
   ::setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr("out: write"));
@@ -84,7 +81,7 @@ TEST(AtomicFileTest, MovedFromFilesRemoveNothing) {
   TempFolder folder;
   ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(folder.File("out")));
   AtomicFile moved = std::move(file);
-  EXPECT_OK(moved.Write(Bytes("x")));
+  EXPECT_OK(moved.Write(BytesOf("x")));
   EXPECT_OK(moved.Commit());
   EXPECT_EQ(folder.Read("out"), "x");
 }

@@ -22,7 +22,7 @@ bool IsDevNull(const struct stat& info) {
 }
 
 // open() of a socket says "No such device or address".
-absl::Status OpenError(int error_number, const std::string& path) {
+absl::Status InputOpenError(int error_number, const std::string& path) {
   struct stat info {};
   if (error_number == ENXIO && stat(path.c_str(), &info) == 0) {
     return NotRegularError(path, info.st_mode);
@@ -59,7 +59,7 @@ absl::StatusOr<Input> OpenInput(const std::string& path, absl::Duration patience
                                 absl::Status (*interrupted)()) {
   // O_NONBLOCK: open() would wait for a writer for ever.
   Input input{UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), ""};
-  if (!input.fd.valid()) return OpenError(errno, path);
+  if (!input.fd.valid()) return InputOpenError(errno, path);
   struct stat info {};
   if (fstat(input.fd.get(), &info) != 0) return ErrnoToStatus(errno, path);
   if (S_ISREG(info.st_mode) || IsDevNull(info)) return input;

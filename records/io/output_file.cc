@@ -14,7 +14,7 @@ namespace penstock {
 namespace {
 
 // open() says "No such device or address" of both.
-absl::Status OpenError(int error_number, const std::string& path) {
+absl::Status OutputOpenError(int error_number, const std::string& path) {
   struct stat info {};
   if (error_number != ENXIO || stat(path.c_str(), &info) != 0) {
     return ErrnoToStatus(error_number, path);
@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<std::FILE, CloseFile>> OpenOutput(const std::stri
   const int how =
       O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : O_TRUNC);
   UniqueFd fd(open(path.c_str(), how, 0666));
-  if (!fd.valid()) return OpenError(errno, path);
+  if (!fd.valid()) return OutputOpenError(errno, path);
   if (fcntl(fd.get(), F_SETFL, how & O_APPEND) != 0) return ErrnoToStatus(errno, path);
   std::unique_ptr<std::FILE, CloseFile> file(fdopen(fd.get(), append ? "a" : "w"));
   if (file == nullptr) return ErrnoToStatus(errno, path);

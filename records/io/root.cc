@@ -66,7 +66,7 @@ int OpenPartByPart(int root, const std::string& path) {
                   kOpenFlags | O_NOFOLLOW);
 }
 
-absl::Status OpenError(int error_number, absl::string_view path) {
+absl::Status RootOpenError(int error_number, absl::string_view path) {
   if (error_number == EXDEV || error_number == ELOOP) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, ": a link on this path leads out of the data root"));
@@ -98,7 +98,7 @@ absl::StatusOr<std::unique_ptr<FileSource>> Root::OpenFile(absl::string_view pat
     walk = fd < 0 && (errno == ENOSYS || errno == EPERM);
   }
   if (walk) fd = OpenPartByPart(fd_.get(), name);
-  if (fd < 0) return OpenError(errno, path);
+  if (fd < 0) return RootOpenError(errno, path);
   return FileSource::FromDescriptor(UniqueFd(fd), std::move(name));
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-absl::StatusOr<ClientMessage> Parse(const std::string& bytes) {
+absl::StatusOr<ClientMessage> ParseClient(const std::string& bytes) {
   google::protobuf::io::ArrayInputStream input(bytes.data(), static_cast<int>(bytes.size()));
   return ParseClientMessage(input);
 }
@@ -40,12 +40,12 @@ OpenWindow TwoChunks() {
   return window;
 }
 
-// What Parse says of a valid OpenWindow after `damage`.
+// What ParseClient says of a valid OpenWindow after `damage`.
 absl::Status ParseDamaged(const std::function<void(v1::OpenWindow&)>& damage) {
   v1::ClientMessage message;
   EXPECT_TRUE(message.ParseFromString(Encode(TwoChunks())));
   damage(*message.mutable_open_window());
-  return Parse(message.SerializeAsString()).status();
+  return ParseClient(message.SerializeAsString()).status();
 }
 
 TEST(ClientMessageTest, HelloSurvivesTheWire) {
@@ -56,7 +56,7 @@ TEST(ClientMessageTest, HelloSurvivesTheWire) {
   hello.options.holdout_threshold = 12345;
   hello.options.client = "rank \xff";
   hello.options.checksums = true;
-  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(hello)));
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, ParseClient(Encode(hello)));
   const auto& out = std::get<ClientHello>(parsed);
   EXPECT_EQ(out.protocol_version, kProtocolVersion);
   EXPECT_EQ(out.options.spec.SerializeAsString(), hello.options.spec.SerializeAsString());
@@ -68,7 +68,7 @@ TEST(ClientMessageTest, HelloSurvivesTheWire) {
 }
 
 TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
-  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(TwoChunks())));
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, ParseClient(Encode(TwoChunks())));
   const auto& out = std::get<OpenWindow>(parsed);
   EXPECT_EQ(out.window, 7u);
   EXPECT_EQ(out.shards[0].path, "a/x.tfrecord");
@@ -96,7 +96,7 @@ OpenWindow WithSpare() {
 }
 
 TEST(ClientMessageTest, ASpareSurvivesTheWire) {
-  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(WithSpare())));
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, ParseClient(Encode(WithSpare())));
   const auto& out = std::get<OpenWindow>(parsed);
   EXPECT_TRUE(out.has_spare);
   ASSERT_EQ(out.chunks.size(), 3u);
@@ -148,19 +148,19 @@ TEST(ClientMessageTest, FetchCancelAndReleaseSurviveTheWire) {
               .count = 6,
               .dtype = WireDtype::kF64,
               .needed_at = 7};
-  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(fetch)));
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, ParseClient(Encode(fetch)));
   EXPECT_EQ(std::get<Fetch>(parsed).dtype, WireDtype::kF64);
   EXPECT_EQ(Encode(parsed), Encode(fetch));
-  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(Cancel{8})));
+  ASSERT_OK_AND_ASSIGN(parsed, ParseClient(Encode(Cancel{8})));
   EXPECT_EQ(std::get<Cancel>(parsed).request, 8u);
-  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(Release{9})));
+  ASSERT_OK_AND_ASSIGN(parsed, ParseClient(Encode(Release{9})));
   EXPECT_EQ(std::get<Release>(parsed).window, 9u);
 }
 
 TEST(ClientMessageTest, SharedMemorySurvivesTheWire) {
-  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, Parse(Encode(Ack{uint64_t{1} << 33})));
+  ASSERT_OK_AND_ASSIGN(ClientMessage parsed, ParseClient(Encode(Ack{uint64_t{1} << 33})));
   EXPECT_EQ(std::get<Ack>(parsed).offset, uint64_t{1} << 33);
-  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(SharedMemoryMapped{})));
+  ASSERT_OK_AND_ASSIGN(parsed, ParseClient(Encode(SharedMemoryMapped{})));
   EXPECT_TRUE(std::holds_alternative<SharedMemoryMapped>(parsed));
 }
 
@@ -177,7 +177,7 @@ TEST(ClientMessageTest, RefusesUnknownDtypes) {
   for (int dtype : {0, 6, -1, 256}) {
     v1::ClientMessage message;
     message.mutable_fetch()->set_dtype(static_cast<v1::PieceDtype>(dtype));
-    EXPECT_THAT(Parse(message.SerializeAsString()),
+    EXPECT_THAT(ParseClient(message.SerializeAsString()),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("dtype")));
   }
 }
@@ -214,7 +214,7 @@ TEST(ClientMessageTest, RefusesLongNames) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("5000")));
   ClientHello hello;
   hello.options.client = std::string(300, 'x');
-  EXPECT_THAT(Parse(Encode(hello)),
+  EXPECT_THAT(ParseClient(Encode(hello)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("300 bytes")));
 }
 
@@ -228,15 +228,16 @@ TEST(ClientMessageTest, RefusesASpecOfTooManyTensors) {
 }
 
 TEST(ClientMessageTest, RefusesEmptyInputAndUnknownMessages) {
-  EXPECT_THAT(Parse(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without")));
+  EXPECT_THAT(ParseClient(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without")));
   // Field 15, a number: what a newer client might say.
-  EXPECT_THAT(Parse("\x78\x01"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("know")));
+  EXPECT_THAT(ParseClient("\x78\x01"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("know")));
 }
 
 TEST(ClientMessageTest, SurvivesTruncationAtEveryByte) {
   std::string bytes = Encode(WithSpare());
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(Parse(bytes.substr(0, size)).ok()) << size;
+    EXPECT_FALSE(ParseClient(bytes.substr(0, size)).ok()) << size;
   }
 }
 
@@ -245,7 +246,7 @@ TEST(ClientMessageTest, SurvivesEveryFlippedBit) {
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);
-    absl::StatusOr<ClientMessage> parsed = Parse(damaged);
+    absl::StatusOr<ClientMessage> parsed = ParseClient(damaged);
     if (parsed.ok()) continue;
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
   }

@@ -24,7 +24,7 @@ std::string Message(PartHeader header, const std::string& data) {
   return HeaderBytes(header) + data;
 }
 
-absl::StatusOr<std::optional<ParsedPartHeader>> Parse(const std::string& message) {
+absl::StatusOr<std::optional<ParsedPartHeader>> ParsePart(const std::string& message) {
   size_t seen = std::min(message.size(), kPartHeaderWindow);
   return ParsePartHeader({reinterpret_cast<const uint8_t*>(message.data()), seen}, message.size());
 }
@@ -75,7 +75,7 @@ TEST(PartHeaderTest, ReadsTheBytesThatProtobufWrites) {
     PartHeader header = RandomHeader(random);
     std::string data(RandomBits(random, 12), 'x');
     std::string message = Serialised(header, data);
-    ASSERT_OK_AND_ASSIGN(std::optional<ParsedPartHeader> parsed, Parse(message));
+    ASSERT_OK_AND_ASSIGN(std::optional<ParsedPartHeader> parsed, ParsePart(message));
     ASSERT_TRUE(parsed.has_value());
     ASSERT_EQ(parsed->header.request, header.request);
     ASSERT_EQ(parsed->header.first_row, header.first_row);
@@ -99,10 +99,10 @@ TEST(PartHeaderTest, LargestHeaderFits) {
 }
 
 TEST(PartHeaderTest, OtherMessagesAreNotParts) {
-  EXPECT_THAT(Parse(""), IsNotAPart());
+  EXPECT_THAT(ParsePart(""), IsNotAPart());
   v1::ServerMessage message;
   message.mutable_credit()->set_bytes(5);
-  EXPECT_THAT(Parse(message.SerializeAsString()), IsNotAPart());
+  EXPECT_THAT(ParsePart(message.SerializeAsString()), IsNotAPart());
 }
 
 TEST(PartHeaderTest, SkipsFieldsItDoesNotKnow) {
@@ -111,14 +111,14 @@ TEST(PartHeaderTest, SkipsFieldsItDoesNotKnow) {
       "\x20\x07\x29wwwwwwww\x32\x02zz\x3dvvvv\x7a\x02"
       "ab");
   std::string message = std::string("\x1a") + static_cast<char>(part.size()) + part;
-  ASSERT_OK_AND_ASSIGN(std::optional<ParsedPartHeader> parsed, Parse(message));
+  ASSERT_OK_AND_ASSIGN(std::optional<ParsedPartHeader> parsed, ParsePart(message));
   ASSERT_TRUE(parsed.has_value());
   EXPECT_EQ(message.substr(parsed->data_offset), "ab");
 }
 
 TEST(PartHeaderTest, LeavesPartsWithFieldsAfterTheDataToProtobuf) {
   std::string message("\x1a\x05\x7a\x01x\x08\x01");
-  EXPECT_THAT(Parse(message), IsNotAPart());
+  EXPECT_THAT(ParsePart(message), IsNotAPart());
 }
 
 TEST(PartHeaderTest, LeavesMessagesWithFieldsAfterThePartToProtobuf) {
@@ -141,7 +141,7 @@ TEST(PartHeaderTest, RefusesFieldsBeyondTheirPart) {
 TEST(PartHeaderTest, RefusesTruncationAtEveryByte) {
   std::string message = Message({.request = 300, .first_row = 70000, .rows = 2}, "0123456789");
   for (size_t size = 1; size < message.size(); ++size) {
-    EXPECT_THAT(Parse(message.substr(0, size)),
+    EXPECT_THAT(ParsePart(message.substr(0, size)),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Part")))
         << size;
   }
@@ -150,14 +150,14 @@ TEST(PartHeaderTest, RefusesTruncationAtEveryByte) {
 TEST(PartHeaderTest, RefusesAbsurdSizes) {
   // A part of 2^63 bytes; data of 2^63 bytes in a part of 12.
   std::string huge("\x1a\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
-  EXPECT_THAT(Parse(huge), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Part of")));
+  EXPECT_THAT(ParsePart(huge), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Part of")));
   std::string data("\x1a\x0a\x7a\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
-  EXPECT_THAT(Parse(data), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data of")));
+  EXPECT_THAT(ParsePart(data), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data of")));
 }
 
 TEST(PartHeaderTest, RefusesNumbersWithoutEnd) {
   std::string message = "\x1a\x0b\x08" + std::string(10, '\xff');
-  EXPECT_THAT(Parse(message), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("end")));
+  EXPECT_THAT(ParsePart(message), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("end")));
 }
 
 TEST(PartHeaderTest, DamageNeverPutsDataOutsideTheMessage) {
@@ -165,7 +165,7 @@ TEST(PartHeaderTest, DamageNeverPutsDataOutsideTheMessage) {
   for (size_t bit = 0; bit < message.size() * 8; ++bit) {
     std::string damaged = message;
     damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);
-    auto parsed = Parse(damaged);
+    auto parsed = ParsePart(damaged);
     if (!parsed.ok() || !parsed->has_value()) continue;
     EXPECT_EQ((*parsed)->data_offset + (*parsed)->header.data_size, damaged.size()) << bit;
   }

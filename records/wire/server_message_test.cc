@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-absl::StatusOr<ServerMessage> Parse(const std::string& bytes) {
+absl::StatusOr<ServerMessage> ParseServer(const std::string& bytes) {
   google::protobuf::io::ArrayInputStream input(bytes.data(), static_cast<int>(bytes.size()));
   return ParseServerMessage(input);
 }
@@ -31,7 +31,7 @@ TEST(ServerMessageTest, HelloSurvivesTheWire) {
                   .spec_fingerprint = 4,
                   .memory_budget = 5};
   ASSERT_OK_AND_ASSIGN(ServerMessage parsed,
-                       Parse(Encode(ServerHello{
+                       ParseServer(Encode(ServerHello{
                            .info = info, .shm_socket = "/run/p\xff.sock", .shm_ticket = "t1"})));
   const auto& hello = std::get<ServerHello>(parsed);
   EXPECT_EQ(hello.protocol_version, kProtocolVersion);
@@ -45,7 +45,7 @@ TEST(ServerMessageTest, HelloSurvivesTheWire) {
 }
 
 TEST(ServerMessageTest, ErrorKeepsStatusAndDamage) {
-  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, Parse(Encode(DamagedRecord())));
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, ParseServer(Encode(DamagedRecord())));
   const auto& error = std::get<StreamError>(parsed);
   EXPECT_EQ(error.request, 5u);
   EXPECT_EQ(error.window, std::nullopt);
@@ -61,9 +61,9 @@ TEST(ServerMessageTest, ErrorKeepsThatASpareIsNeeded) {
                     .status = absl::DataLossError("every record is damaged"),
                     .damage = std::nullopt,
                     .needs_spare = true};
-  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, Parse(Encode(error)));
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, ParseServer(Encode(error)));
   EXPECT_TRUE(std::get<StreamError>(parsed).needs_spare);
-  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(DamagedRecord())));
+  ASSERT_OK_AND_ASSIGN(parsed, ParseServer(Encode(DamagedRecord())));
   EXPECT_FALSE(std::get<StreamError>(parsed).needs_spare);
 }
 
@@ -72,16 +72,16 @@ TEST(ServerMessageTest, ErrorOfRequestZeroIsNotOneOfNothing) {
                     .window = std::nullopt,
                     .status = absl::InternalError("x"),
                     .damage = std::nullopt};
-  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, Parse(Encode(error)));
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, ParseServer(Encode(error)));
   EXPECT_EQ(std::get<StreamError>(parsed).request, 0u);
 }
 
 TEST(ServerMessageTest, SmallMessagesSurviveTheWire) {
-  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, Parse(Encode(WindowReady{1, 2})));
+  ASSERT_OK_AND_ASSIGN(ServerMessage parsed, ParseServer(Encode(WindowReady{1, 2})));
   EXPECT_EQ(std::get<WindowReady>(parsed).read_bytes, 2u);
-  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(Credit{uint64_t{1} << 33})));
+  ASSERT_OK_AND_ASSIGN(parsed, ParseServer(Encode(Credit{uint64_t{1} << 33})));
   EXPECT_EQ(std::get<Credit>(parsed).bytes, uint64_t{1} << 33);
-  ASSERT_OK_AND_ASSIGN(parsed, Parse(Encode(Draining{30000})));
+  ASSERT_OK_AND_ASSIGN(parsed, ParseServer(Encode(Draining{30000})));
   EXPECT_EQ(std::get<Draining>(parsed).grace_ms, 30000u);
 }
 
@@ -90,28 +90,29 @@ TEST(ServerMessageTest, RefusesErrorsThatSayNothing) {
     v1::ServerMessage message;
     message.mutable_error()->set_request(1);
     message.mutable_error()->set_code(code);
-    EXPECT_THAT(Parse(message.SerializeAsString()),
+    EXPECT_THAT(ParseServer(message.SerializeAsString()),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("code")));
   }
   v1::ServerMessage message;
   message.mutable_error()->set_code(3);
-  EXPECT_THAT(Parse(message.SerializeAsString()),
+  EXPECT_THAT(ParseServer(message.SerializeAsString()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("neither")));
 }
 
 TEST(ServerMessageTest, RefusesEmptyInputPartsAndUnknownMessages) {
-  EXPECT_THAT(Parse(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without")));
-  EXPECT_THAT(Parse("\x78\x01"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("know")));
+  EXPECT_THAT(ParseServer(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without")));
+  EXPECT_THAT(ParseServer("\x78\x01"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("know")));
   v1::ServerMessage message;
   message.mutable_part()->set_data("x");
-  EXPECT_THAT(Parse(message.SerializeAsString()),
+  EXPECT_THAT(ParseServer(message.SerializeAsString()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("Part")));
 }
 
 TEST(ServerMessageTest, SurvivesTruncationAtEveryByte) {
   std::string bytes = Encode(DamagedRecord());
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(Parse(bytes.substr(0, size)).ok()) << size;
+    EXPECT_FALSE(ParseServer(bytes.substr(0, size)).ok()) << size;
   }
 }
 

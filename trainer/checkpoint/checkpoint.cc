@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "records/base/bytes_of.h"
 #include "records/base/crc32c.h"
 #include "records/base/status.h"
 #include "records/io/atomic_file.h"
@@ -30,10 +31,6 @@ struct Header {
   uint64_t data_size;
 };
 static_assert(sizeof(Header) == 24 && std::endian::native == std::endian::little);
-
-std::span<const uint8_t> BytesOf(const void* data, size_t size) {
-  return {static_cast<const uint8_t*>(data), size};
-}
 
 // Writes and keeps the CRC of what it wrote.
 class CheckedWriter {
@@ -75,7 +72,7 @@ absl::Status WriteAll(AtomicFile& file, const CheckpointInfo& info, const Parame
   std::memcpy(header.magic, kMagic, kMagicSize);
   CheckedWriter writer(file);
   PENSTOCK_RETURN_IF_ERROR(writer.Write(BytesOf(&header, sizeof(header))));
-  PENSTOCK_RETURN_IF_ERROR(writer.Write(BytesOf(json.data(), json.size())));
+  PENSTOCK_RETURN_IF_ERROR(writer.Write(BytesOf(json)));
   PENSTOCK_RETURN_IF_ERROR(writer.WriteArena(table, state.parameters));
   PENSTOCK_RETURN_IF_ERROR(writer.WriteArena(table, state.m));
   PENSTOCK_RETURN_IF_ERROR(writer.WriteArena(table, state.v));

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "records/base/bfloat16.h"
+#include "records/base/bytes_of.h"
 #include "records/base/status.h"
 #include "records/base/text.h"
 #include "records/io/atomic_file.h"
@@ -33,10 +34,6 @@ struct Tensor {
 };
 
 using Contents = std::map<std::string, Tensor>;  // By their names.
-
-std::span<const uint8_t> BytesOf(const void* data, size_t size) {
-  return {static_cast<const uint8_t*>(data), size};
-}
 
 std::string HeaderOf(const ParameterTable& table,
                      const std::map<std::string, std::string>& metadata) {
@@ -165,7 +162,7 @@ absl::Status WriteSafetensors(const std::string& path, const ParameterTable& tab
   const uint64_t size = header.size();
   PENSTOCK_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   PENSTOCK_RETURN_IF_ERROR(file.Write(BytesOf(&size, sizeof(size))));
-  PENSTOCK_RETURN_IF_ERROR(file.Write(BytesOf(header.data(), header.size())));
+  PENSTOCK_RETURN_IF_ERROR(file.Write(BytesOf(header)));
   for (const Parameter& parameter : table.parameters()) {
     PENSTOCK_RETURN_IF_ERROR(
         file.Write(BytesOf(arena.data() + parameter.offset, parameter.count * sizeof(float))));

@@ -17,32 +17,33 @@
 namespace penstock {
 namespace {
 
-const ModelConfig kModel = TinyVit();
+const ModelConfig kImageModel = TinyVit();
 
-struct Outcome {
+struct ImageOutcome {
   absl::StatusOr<TrainSummary> summary = absl::UnknownError("not run");
   TrainState state;
 };
 
 // From `start`, or from the seed's weights; two batches a step.
-Outcome Train(Communicator& ranks, TrainLoopOptions options,
-              std::optional<Checkpoint> start = std::nullopt, uint64_t seed = 3) {
-  auto backend = CpuBackend::Create(kModel, {.threads = 1, .shards = 4, .ranks = &ranks}).value();
-  CheckpointInfo info{.model = kModel, .seed = seed};
+ImageOutcome Train(Communicator& ranks, TrainLoopOptions options,
+                   std::optional<Checkpoint> start = std::nullopt, uint64_t seed = 3) {
+  auto backend =
+      CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4, .ranks = &ranks}).value();
+  CheckpointInfo info{.model = kImageModel, .seed = seed};
   if (start.has_value()) {
     info = start->info;
     backend->state() = std::move(start->state);
   } else {
     InitializeParameters(backend->table(), 5, backend->state().parameters);
   }
-  MemoryImages input(kModel, 96, 8, /*seed=*/1, info.cursor, ranks.rank(), ranks.size());
-  ImageReader reader(kModel.side, kModel.classes);
+  MemoryImages input(kImageModel, 96, 8, /*seed=*/1, info.cursor, ranks.rank(), ranks.size());
+  ImageReader reader(kImageModel.side, kImageModel.classes);
   options.accumulate = 2;
   options.ranks = &ranks;
   options.open_holdout = [&]() -> absl::StatusOr<std::unique_ptr<Input>> {
-    return std::make_unique<MemoryImages>(kModel, 21, 8, 9, "", ranks.rank(), ranks.size());
+    return std::make_unique<MemoryImages>(kImageModel, 21, 8, 9, "", ranks.rank(), ranks.size());
   };
-  Outcome outcome;
+  ImageOutcome outcome;
   outcome.summary = TrainLoop(*backend, reader, input, info, options).Run();
   outcome.state = backend->state();
   return outcome;
@@ -54,13 +55,13 @@ INSTANTIATE_TEST_SUITE_P(Worlds, ImageRanksTest, testing::Values(2, 4));
 
 TEST_P(ImageRanksTest, WhatIsLeftOutDoesNotDependOnTheRanks) {
   SingleCommunicator alone;
-  const Outcome one = Train(alone, {});
+  const ImageOutcome one = Train(alone, {});
   ASSERT_OK(one.summary);
-  std::vector<Outcome> outcomes(GetParam());
+  std::vector<ImageOutcome> outcomes(GetParam());
   RunRanks(GetParam(), [&](RankGroup& group) {
     outcomes[group.info().rank] = Train(group.communicator(), {});
   });
-  for (const Outcome& rank : outcomes) {
+  for (const ImageOutcome& rank : outcomes) {
     ASSERT_OK(rank.summary);
     EXPECT_EQ(rank.state.parameters, one.state.parameters);
     EXPECT_EQ(rank.summary->loss_end, one.summary->loss_end);
@@ -75,12 +76,12 @@ TEST(ImageLoopTest, GoesOnWithTheSameBits) {
   const TempFolder temp;
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(temp.File("c"), 1));
   SingleCommunicator alone;
-  const Outcome whole = Train(alone, {});
+  const ImageOutcome whole = Train(alone, {});
   ASSERT_OK(whole.summary);
   ASSERT_OK(Train(alone, {.total_steps = 3, .checkpoints = &folder}).summary);
   ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
-  ASSERT_OK_AND_ASSIGN(Checkpoint checkpoint, LoadCheckpoint(files.back(), kModel));
-  const Outcome resumed = Train(alone, {}, std::move(checkpoint));
+  ASSERT_OK_AND_ASSIGN(Checkpoint checkpoint, LoadCheckpoint(files.back(), kImageModel));
+  const ImageOutcome resumed = Train(alone, {}, std::move(checkpoint));
   ASSERT_OK(resumed.summary);
   EXPECT_EQ(resumed.summary->first_step, 3u);
   EXPECT_EQ(resumed.state.parameters, whole.state.parameters);
@@ -91,12 +92,12 @@ TEST(ImageLoopTest, GoesOnWithTheSameBits) {
 TEST(ImageLoopTest, AWrongLabelEndsATrainingThatSavesItsSteps) {
   const TempFolder temp;
   ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(temp.File("c"), 1));
-  auto backend = CpuBackend::Create(kModel, {.threads = 1, .shards = 4}).value();
+  auto backend = CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4}).value();
   InitializeParameters(backend->table(), 5, backend->state().parameters);
-  MemoryImages input(kModel, 96, 8);
+  MemoryImages input(kImageModel, 96, 8);
   input.SetLabel(35, 5);
-  ImageReader reader(kModel.side, kModel.classes);
-  TrainLoop loop(*backend, reader, input, {.model = kModel}, {.checkpoints = &folder});
+  ImageReader reader(kImageModel.side, kImageModel.classes);
+  TrainLoop loop(*backend, reader, input, {.model = kImageModel}, {.checkpoints = &folder});
   EXPECT_THAT(loop.Run().status(),
               StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("its label is 5")));
   ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
@@ -107,12 +108,12 @@ TEST(ImageLoopTest, AWrongLabelEndsATrainingThatSavesItsSteps) {
 TEST(ImageLoopTest, AWrongHeldOutLabelIsAnErrorOfAllRanks) {
   RunRanks(2, [&](RankGroup& group) {
     auto backend =
-        CpuBackend::Create(kModel, {.threads = 1, .shards = 4, .ranks = &group.communicator()})
+        CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4, .ranks = &group.communicator()})
             .value();
     const size_t rank = group.info().rank;
-    MemoryImages input(kModel, 24, 8, 9, "", rank, 2);
+    MemoryImages input(kImageModel, 24, 8, 9, "", rank, 2);
     input.SetLabel(15, -1);  // Rank 1's, in the second batch.
-    ImageReader reader(kModel.side, kModel.classes);
+    ImageReader reader(kImageModel.side, kImageModel.classes);
     bool together = false;
     const absl::Status status =
         Evaluate(*backend, reader, input, 0, {}, &group.communicator(), &together).status();
@@ -123,7 +124,8 @@ TEST(ImageLoopTest, AWrongHeldOutLabelIsAnErrorOfAllRanks) {
 
 TEST(ImageLoopTest, AnotherSeedLeavesOutOthers) {
   SingleCommunicator alone;
-  const Outcome a = Train(alone, {.total_steps = 1}), b = Train(alone, {.total_steps = 1}, {}, 4);
+  const ImageOutcome a = Train(alone, {.total_steps = 1}),
+                     b = Train(alone, {.total_steps = 1}, {}, 4);
   ASSERT_OK(a.summary);
   ASSERT_OK(b.summary);
   EXPECT_NE(a.state.parameters, b.state.parameters);
@@ -167,16 +169,16 @@ TEST(ImageLoopTest, EveryBatchOfEveryStepLeavesOutOthers) {
 // Labels are what the model says, but for one.
 TEST(ImageLoopTest, AnEvaluationTellsHowManyAreRight) {
   constexpr size_t kRecords = 21, kSeed = 9;
-  auto backend = CpuBackend::Create(kModel, {.threads = 1, .shards = 4}).value();
+  auto backend = CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4}).value();
   InitializeParameters(backend->table(), 5, backend->state().parameters);
   std::vector<float> results(2 * kRecords);
-  ASSERT_OK(backend->Predict(RandomImages(kModel, kRecords, kSeed).rows(), results, kRecords));
-  MemoryImages input(kModel, kRecords, 8, kSeed);
+  ASSERT_OK(backend->Predict(RandomImages(kImageModel, kRecords, kSeed).rows(), results, kRecords));
+  MemoryImages input(kImageModel, kRecords, 8, kSeed);
   for (size_t i = 0; i < kRecords; ++i) {
     input.SetLabel(i, static_cast<int64_t>(results[2 * i + 1]));
   }
   input.SetLabel(4, (static_cast<int64_t>(results[9]) + 1) % 5);
-  ImageReader reader(kModel.side, kModel.classes);
+  ImageReader reader(kImageModel.side, kImageModel.classes);
   ASSERT_OK_AND_ASSIGN(const Evaluation evaluation, Evaluate(*backend, reader, input, 0));
   EXPECT_EQ(evaluation.records, kRecords);
   EXPECT_EQ(evaluation.hits, kRecords - 1);

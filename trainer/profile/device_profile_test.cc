@@ -30,7 +30,7 @@ using testing::SizeIs;
 using testing::StartsWith;
 using Json = nlohmann::json;
 
-Tracer::Clock::time_point At(int us) { return Tracer::Clock::time_point(microseconds(us)); }
+Tracer::Clock::time_point AtMicros(int us) { return Tracer::Clock::time_point(microseconds(us)); }
 
 TEST(ShortKernelNameTest, LeavesWhatAPersonLooksFor) {
   EXPECT_EQ(ShortKernelName("_ZN8penstock4cuda4GeluIfEEvPKT_PS2_"), "Gelu<float>");
@@ -54,34 +54,37 @@ TEST(PairClocksTest, TheClosestTryCounts) {
                                     [&] {
                                       const int now = host.front();
                                       host.pop_front();
-                                      return At(now);
+                                      return AtMicros(now);
                                     });
-  EXPECT_EQ(pair.host, At(21));
+  EXPECT_EQ(pair.host, AtMicros(21));
   EXPECT_EQ(pair.other_ns, 1001);
   EXPECT_EQ(pair.window, microseconds(2));
 }
 
 TEST(ClockMapTest, FollowsAStraightLine) {
   // The other clock is 100 ppm slow.
-  const ClockMap map({At(0), 5'000'000'000}, {At(1'000'000), 5'999'900'000});
+  const ClockMap map({AtMicros(0), 5'000'000'000}, {AtMicros(1'000'000), 5'999'900'000});
   EXPECT_FALSE(map.was_set());
-  EXPECT_EQ(map.ToHost(5'000'000'000), At(0));
-  EXPECT_EQ(map.ToHost(5'999'900'000), At(1'000'000));
-  EXPECT_EQ(map.ToHost(5'499'950'000), At(500'000));
-  EXPECT_EQ(map.ToHost(4'999'000'100 - 100), At(0) - nanoseconds(1'000'100));  // Before the first.
+  EXPECT_EQ(map.ToHost(5'000'000'000), AtMicros(0));
+  EXPECT_EQ(map.ToHost(5'999'900'000), AtMicros(1'000'000));
+  EXPECT_EQ(map.ToHost(5'499'950'000), AtMicros(500'000));
+  EXPECT_EQ(map.ToHost(4'999'000'100 - 100),
+            AtMicros(0) - nanoseconds(1'000'100));  // Before the first.
 }
 
 TEST(ClockMapTest, AClockThatWasSetIsNoStraightLine) {
-  const ClockMap map({At(0), 5'000'000'000}, {At(1'000'000), 16'000'000'000});
+  const ClockMap map({AtMicros(0), 5'000'000'000}, {AtMicros(1'000'000), 16'000'000'000});
   EXPECT_TRUE(map.was_set());
-  EXPECT_EQ(map.ToHost(5'000'001'000), At(1));
-  EXPECT_TRUE(ClockMap({At(0), 5'000'000'000}, {At(1'000'000), 4'000'000'000}).was_set());
+  EXPECT_EQ(map.ToHost(5'000'001'000), AtMicros(1));
+  EXPECT_TRUE(
+      ClockMap({AtMicros(0), 5'000'000'000}, {AtMicros(1'000'000), 4'000'000'000}).was_set());
 }
 
 TEST(ClockMapTest, AShortTimeIsNoReasonForDoubt) {
-  const ClockMap map({At(0), 1'000'000, microseconds(20)}, {At(100), 1'110'000, microseconds(20)});
+  const ClockMap map({AtMicros(0), 1'000'000, microseconds(20)},
+                     {AtMicros(100), 1'110'000, microseconds(20)});
   EXPECT_FALSE(map.was_set());
-  EXPECT_EQ(map.ToHost(1'010'000), At(10));
+  EXPECT_EQ(map.ToHost(1'010'000), AtMicros(10));
 }
 
 // Records of kernels on streams, in microseconds.
@@ -98,8 +101,8 @@ class Records {
                              .stream = stream,
                              .correlation = correlation,
                              .launch = launch,
-                             .begin = At(begin),
-                             .end = At(end)});
+                             .begin = AtMicros(begin),
+                             .end = AtMicros(end)});
     return *this;
   }
   Records& Call(uint64_t thread, int begin, int end, const std::string& name,
@@ -107,8 +110,8 @@ class Records {
     records_.calls.push_back({.name = NameOf(name),
                               .thread = thread,
                               .correlation = correlation,
-                              .begin = At(begin),
-                              .end = At(end)});
+                              .begin = AtMicros(begin),
+                              .end = AtMicros(end)});
     return *this;
   }
   DeviceRecords& records() { return records_; }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kSteps = 4;
 
-std::string Seconds(std::chrono::nanoseconds time) {
+std::string SecondsText(std::chrono::nanoseconds time) {
   return absl::StrFormat("%.3g", std::chrono::duration<double>(time).count());
 }
 
@@ -22,9 +22,9 @@ std::string TimesText(const PhaseTimes& times) {
   for (size_t i = 0; i < kPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
     if (times.share(phase) < 0.01) continue;
-    parts.push_back(absl::StrCat(PhaseName(phase), " ", Seconds(times[phase])));
+    parts.push_back(absl::StrCat(PhaseName(phase), " ", SecondsText(times[phase])));
   }
-  return absl::StrCat(Seconds(times.total()), " s (", absl::StrJoin(parts, ", "), ")");
+  return absl::StrCat(SecondsText(times.total()), " s (", absl::StrJoin(parts, ", "), ")");
 }
 
 }  // namespace
@@ -38,8 +38,8 @@ std::string DescribeRecentSteps(const StepRecorder& recorder, StepRecorder::Cloc
   }
   if (steps.empty()) steps.push_back("no step has ended yet");
   return absl::StrCat(absl::StrJoin(steps, ", "), "; since then ", TimesText(underway->times),
-                      ", now in ", PhaseName(underway->phase), " for ", Seconds(underway->in_it),
-                      " s");
+                      ", now in ", PhaseName(underway->phase), " for ",
+                      SecondsText(underway->in_it), " s");
 }
 
 }  // namespace penstock

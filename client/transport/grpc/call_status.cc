@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-constexpr absl::Duration kProbeTimeout = absl::Seconds(1);
+constexpr absl::Duration kCallProbeTimeout = absl::Seconds(1);
 
 }  // namespace
 
@@ -17,10 +17,10 @@ absl::Status CallStatus(const std::string& address, const std::optional<TlsOptio
   const absl::Status broken = BrokenStatus(address, status);
   if (!MayBeTls(status)) return broken;
   const ProbedServer server = ProbedServerOf(address, tls, status);
-  std::string cause = ProbeConnection(server, tls, kProbeTimeout, {});
+  std::string cause = ProbeConnection(server, tls, kCallProbeTimeout, {});
   const bool silent = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
                       absl::StrContains(status.error_message(), "handshaker shutdown");
-  if (cause.empty() && silent) cause = ProbeSilence(server, kProbeTimeout);
+  if (cause.empty() && silent) cause = ProbeSilence(server, kCallProbeTimeout);
   return WithCause(address, broken, cause);
 }
 

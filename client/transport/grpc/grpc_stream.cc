@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-constexpr absl::Duration kProbeTimeout = absl::Seconds(3);
+constexpr absl::Duration kStreamProbeTimeout = absl::Seconds(3);
 
 // A cancelled stream ends at once. It is awaited in steps, so that a process that was stopped does
 // not take that time for gRPC's.
@@ -179,7 +179,8 @@ bool GrpcStream::StartProbe(const absl::Status& broken, ProbedServer server) {
   // Held until probe_ is set, for TellBroken() lets our destructor go on.
   MutexLock lock(&mutex_);
   auto probe = StartThread("that looks why", [this, broken, server = std::move(server)] {
-    const std::string cause = ProbeConnection(server, tls_, kProbeTimeout, stop_probe_.get_token());
+    const std::string cause =
+        ProbeConnection(server, tls_, kStreamProbeTimeout, stop_probe_.get_token());
     TellBroken(WithCause(address_, broken, cause));
   });
   if (probe.ok()) probe_ = *std::move(probe);

@@ -72,6 +72,15 @@ inline std::string ChessExample(uint64_t number, int64_t score, size_t board_byt
   return {bytes.begin(), bytes.end()};
 }
 
+// Chess examples with the numbers from `first` on.
+inline ShardBuilder ChessShard(int records, int first = 0) {
+  ShardBuilder shard;
+  for (int i = first; i < first + records; ++i) {
+    shard.Add(ChessExample(static_cast<uint64_t>(i), i - 50));
+  }
+  return shard;
+}
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_RECORDS_FORMAT_TESTING_SHARD_BUILDER_H_

@@ -4,19 +4,12 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "records/base/counter_rng.h"
+#include "trainer/backend/testing/noise.h"
 
 namespace penstock {
 namespace {
 
 using Floats = std::vector<float>;
-
-Floats Noise(size_t count, uint64_t key) {
-  CounterRng rng(key);
-  Floats values(count);
-  for (float& value : values) value = static_cast<float>(2 * rng.Uniform() - 1);
-  return values;
-}
 
 // Scratch of `size` floats, all of them `value`; a number of its own stands behind it.
 class Scratch {

@@ -14,24 +14,17 @@
 #include "kernels/reference/attention.h"
 #include "kernels/reference/dropout.h"
 #include "kernels/reference/layer_norm.h"
-#include "records/base/counter_rng.h"
 #include "tests/status_matchers.h"
 #include "trainer/backend/cpu/gemm.h"
 #include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/cpu/thread_pool.h"
+#include "trainer/backend/testing/noise.h"
 
 namespace penstock {
 namespace {
 
 using Doubles = std::vector<double>;
 using Floats = std::vector<float>;
-
-Floats Noise(size_t count, uint64_t key, double size = 1) {
-  CounterRng rng(key);
-  Floats values(count);
-  for (float& value : values) value = static_cast<float>(size * (2 * rng.Uniform() - 1));
-  return values;
-}
 
 Doubles Wide(const Floats& values) { return {values.begin(), values.end()}; }
 

@@ -164,14 +164,14 @@ TEST(CudaBackendTest, UpdateIsAdamwOfTheClippedGradient) {
   }
 }
 
-struct Training {
+struct GraphTraining {
   DeviceLog log;
   TrainState state;
   std::vector<double> losses;
 };
 
 // One row a shard.
-void TrainFourSteps(CudaBackendOptions options, Training& run) {
+void TrainFourSteps(CudaBackendOptions options, GraphTraining& run) {
   options.global_rows = 2;
   auto backend = MakeBackend(options, {}, &run.log);
   for (size_t step = 0; step < 4; ++step) {
@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(Precisions, CudaGraphTest, testing::Bool(),
                          [](const auto& test) { return test.param ? "Bf16" : "Fp32"; });
 
 TEST_P(CudaGraphTest, GraphsRunTheSameOperationsInOrderForTheSameBits) {
-  Training with, without;
+  GraphTraining with, without;
   TrainFourSteps(Options(GetParam(), /*graphs=*/true), with);
   TrainFourSteps(Options(GetParam(), /*graphs=*/false), without);
   // Two slots: a graph each, from the second use on.

@@ -32,42 +32,42 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
 
-const ModelConfig kSmall = SmallModel(/*dropout=*/0.2);
-constexpr size_t kRows = 5;   // Shards differ in size.
-constexpr size_t kSteps = 4;  // Of each of two slots one as it is, and one as a graph.
+const ModelConfig kExchangeModel = SmallModel(/*dropout=*/0.2);
+constexpr size_t kUnevenRows = 5;  // Shards differ in size.
+constexpr size_t kSteps = 4;       // Of each of two slots one as it is, and one as a graph.
 
-struct Outcome {
+struct ExchangeOutcome {
   DeviceLog log;
   TrainState state;
   std::vector<double> losses, norms;
 };
 
 CudaBackendOptions BackendOptions() {
-  return {.shards = 2, .global_rows = kRows, .bf16 = true, .bucket_floats = 700};
+  return {.shards = 2, .global_rows = kUnevenRows, .bf16 = true, .bucket_floats = 700};
 }
 
 BatchRows RowsOf(const RandomBoards& boards, Communicator& ranks) {
-  const size_t first = FirstRowOf(ranks.rank(), ranks.size(), kRows);
-  const size_t last = FirstRowOf(ranks.rank() + 1, ranks.size(), kRows);
+  const size_t first = FirstRowOf(ranks.rank(), ranks.size(), kUnevenRows);
+  const size_t last = FirstRowOf(ranks.rank() + 1, ranks.size(), kUnevenRows);
   return boards.rows().Slice(first, last - first);
 }
 
 // A step of `accumulate` batches; the error of one of them.
 absl::StatusOr<StepResult> RunStep(CudaBackend& backend, Communicator& ranks, size_t step,
                                    size_t accumulate = 1) {
-  UpdateOptions update{.clip_norm = 0.1, .global_rows = kRows, .batches = accumulate};
+  UpdateOptions update{.clip_norm = 0.1, .global_rows = kUnevenRows, .batches = accumulate};
   for (size_t i = 1; i < accumulate; ++i) {
-    const RandomBoards boards(kRows, 100 * step + i);
+    const RandomBoards boards(kUnevenRows, 100 * step + i);
     update.random_key = 1000 * step + i;
     const auto loss = backend.Accumulate(RowsOf(boards, ranks), update);
     if (!loss.ok()) return loss.status();
   }
-  const RandomBoards boards(kRows, 100 * step);
+  const RandomBoards boards(kUnevenRows, 100 * step);
   update.random_key = 1000 * step;
   return backend.Step(RowsOf(boards, ranks), update);
 }
 
-void Train(CudaBackend& backend, Communicator& ranks, size_t accumulate, Outcome& outcome) {
+void Train(CudaBackend& backend, Communicator& ranks, size_t accumulate, ExchangeOutcome& outcome) {
   for (size_t step = 0; step < kSteps; ++step) {
     const auto result = RunStep(backend, ranks, step, accumulate);
     ASSERT_OK(result.status());
@@ -82,14 +82,17 @@ class DeviceExchangeTest : public testing::Test {
   DeviceExchangeTest() { setenv("PENSTOCK_CUDA_LIBS", PENSTOCK_FAKE_NCCL, 1); }
   ~DeviceExchangeTest() override { unsetenv("FAKE_NCCL_FAULT"); }
 
-  static NcclRankOptions Options() { return {.model = kSmall, .backend = BackendOptions()}; }
+  static NcclRankOptions Options() {
+    return {.model = kExchangeModel, .backend = BackendOptions()};
+  }
 
   // By NCCL, while it is computed.
-  static std::vector<Outcome> Overlapped(uint32_t world_size, const NcclRankOptions& options,
-                                         size_t accumulate = 1) {
-    std::vector<Outcome> outcomes(world_size);
+  static std::vector<ExchangeOutcome> Overlapped(uint32_t world_size,
+                                                 const NcclRankOptions& options,
+                                                 size_t accumulate = 1) {
+    std::vector<ExchangeOutcome> outcomes(world_size);
     RunRanks(world_size, [&](RankGroup& group) {
-      Outcome& outcome = outcomes[group.info().rank];
+      ExchangeOutcome& outcome = outcomes[group.info().rank];
       NcclRankOptions own = options;
       if (own.seed.has_value()) *own.seed += group.info().rank;
       NcclRank rank(group, own, outcome.log);
@@ -99,21 +102,22 @@ class DeviceExchangeTest : public testing::Test {
   }
 
   // Through the host, behind it.
-  static std::vector<Outcome> Behind(uint32_t world_size, CudaBackendOptions options,
-                                     size_t accumulate = 1) {
-    std::vector<Outcome> outcomes(world_size);
+  static std::vector<ExchangeOutcome> Behind(uint32_t world_size, CudaBackendOptions options,
+                                             size_t accumulate = 1) {
+    std::vector<ExchangeOutcome> outcomes(world_size);
     RunRanks(world_size, [&](RankGroup& group) {
       CudaBackendOptions own = options;
       own.ranks = &group.communicator();
-      ASSERT_OK_AND_ASSIGN(auto backend,
-                           CudaBackend::Create(kSmall, own, std::make_unique<EmulatedDevice>()));
+      ASSERT_OK_AND_ASSIGN(auto backend, CudaBackend::Create(kExchangeModel, own,
+                                                             std::make_unique<EmulatedDevice>()));
       ASSERT_OK(backend->SetState(InitialState(backend->table())));
       Train(*backend, group.communicator(), accumulate, outcomes[group.info().rank]);
     });
     return outcomes;
   }
 
-  static void ExpectSame(const std::vector<Outcome>& a, const std::vector<Outcome>& b) {
+  static void ExpectSame(const std::vector<ExchangeOutcome>& a,
+                         const std::vector<ExchangeOutcome>& b) {
     for (size_t rank = 0; rank < a.size(); ++rank) {
       ASSERT_EQ(a[rank].losses.size(), kSteps);
       EXPECT_THAT(a[rank].log.problems, IsEmpty());
@@ -187,7 +191,7 @@ TEST_F(DeviceExchangeTest, TheFirstBucketTravelsBeforeTheLastGradientIsComputed)
   for (const bool graphs : {false, true}) {
     NcclRankOptions options = Options();
     options.backend.graphs = graphs;
-    const Outcome outcome = std::move(Overlapped(2, options)[0]);
+    const ExchangeOutcome outcome = std::move(Overlapped(2, options)[0]);
     EXPECT_EQ(outcome.log.launched_graphs, graphs ? 2u : 0u);
     // The last step's, which is a graph where there are any: from the update before to its own.
     std::vector<std::string> ops(outcome.log.ops.rbegin(), outcome.log.ops.rend());
@@ -242,9 +246,9 @@ TEST_P(DeviceExchangeWaitTest, AWaitThatIsLeftOutIsFoundAndChangesTheBits) {
   bool differs = false;
   for (uint64_t seed = 0; seed < 20 && !differs; ++seed) {
     options.seed = 10 * seed;
-    std::vector<Outcome> outcomes(2);
+    std::vector<ExchangeOutcome> outcomes(2);
     RunRanks(2, [&](RankGroup& group) {
-      Outcome& outcome = outcomes[group.info().rank];
+      ExchangeOutcome& outcome = outcomes[group.info().rank];
       NcclRank rank(group, options, outcome.log);
       // What is computed of garbage may be no number, on both ranks or on one.
       (void)RunStep(rank.backend(), rank.ranks(), 0);
@@ -399,8 +403,9 @@ TEST_F(DeviceExchangeTest, ATraceEndsThoughAnExchangeWaitsForALostRank) {
     }
     DeviceProfile profile(1, 2);
     rank.backend().set_device_profile(&profile);
-    const RandomBoards boards(kRows, 0);
-    ASSERT_OK(rank.backend().Stage(RowsOf(boards, rank.ranks()), {.global_rows = kRows}, true));
+    const RandomBoards boards(kUnevenRows, 0);
+    ASSERT_OK(
+        rank.backend().Stage(RowsOf(boards, rank.ranks()), {.global_rows = kUnevenRows}, true));
     ASSERT_OK(rank.backend().Begin());
     rank.backend().set_device_profile(nullptr);
     EXPECT_THAT(rank.backend().ReadState(),
@@ -416,9 +421,9 @@ TEST_F(DeviceExchangeTest, AStepThatDivergedChangesNothing) {
     CudaBackend& backend = rank.backend();
     ASSERT_OK(RunStep(backend, rank.ranks(), 0).status());
     ASSERT_OK_AND_ASSIGN(const TrainState before, backend.ReadState());
-    RandomBoards boards(kRows, 1);
-    boards.scores[kRows - 1] = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_THAT(backend.Step(RowsOf(boards, rank.ranks()), {.global_rows = kRows}),
+    RandomBoards boards(kUnevenRows, 1);
+    boards.scores[kUnevenRows - 1] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_THAT(backend.Step(RowsOf(boards, rank.ranks()), {.global_rows = kUnevenRows}),
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("diverged")));
     EXPECT_EQ(backend.ReadState()->parameters, before.parameters);
     ASSERT_OK(backend.SetState(before));

@@ -70,7 +70,7 @@ class CountingDevice final : public ForwardingDevice {
   uint64_t& launches_;
 };
 
-struct Outcome {
+struct LaunchOutcome {
   DeviceLog log;
   uint64_t launches = 0;
   std::vector<uint64_t> launches_then;  // As each step was told of.
@@ -104,10 +104,10 @@ class DeviceLaunchRanksTest : public testing::Test {
                         .bucket_floats = 700}};
   }
 
-  static std::vector<Outcome> Train(const Plan& run) {
-    std::vector<Outcome> outcomes(2);
+  static std::vector<LaunchOutcome> Train(const Plan& run) {
+    std::vector<LaunchOutcome> outcomes(2);
     RunRanks(2, [&](RankGroup& group) {
-      Outcome& outcome = outcomes[group.info().rank];
+      LaunchOutcome& outcome = outcomes[group.info().rank];
       NcclRankOptions options = Options(run.steps_per_launch);
       options.seed = run.seed;
       options.last_talking_step = run.last_talking_step;
@@ -139,7 +139,7 @@ class DeviceLaunchRanksTest : public testing::Test {
     return outcomes;
   }
 
-  static void ExpectSame(const std::vector<Outcome>& a, const std::vector<Outcome>& b) {
+  static void ExpectSame(const std::vector<LaunchOutcome>& a, const std::vector<LaunchOutcome>& b) {
     for (size_t rank = 0; rank < a.size(); ++rank) {
       EXPECT_OK(a[rank].status);
       EXPECT_THAT(a[rank].log.problems, IsEmpty());
@@ -151,7 +151,7 @@ class DeviceLaunchRanksTest : public testing::Test {
 };
 
 TEST_F(DeviceLaunchRanksTest, RanksThatReadAtTheirOwnPaceTrainAsWithOneStepALaunch) {
-  const std::vector<Outcome> one = Train({});
+  const std::vector<LaunchOutcome> one = Train({});
   ASSERT_EQ(one[0].losses.size(), 8u);
   for (const uint64_t seed : {1, 2, 3, 4}) {
     ExpectSame(Train({.steps_per_launch = 1 + seed % 3 + 1, .seed = 10 * seed}), one);
@@ -160,7 +160,7 @@ TEST_F(DeviceLaunchRanksTest, RanksThatReadAtTheirOwnPaceTrainAsWithOneStepALaun
 
 TEST_F(DeviceLaunchRanksTest, AGraphOfStepsIsLaunchedAndTheEndIsWhereItIs) {
   Plan run{.steps_per_launch = 2, .total_steps = 13};
-  const std::vector<Outcome> two = Train(run);
+  const std::vector<LaunchOutcome> two = Train(run);
   run.steps_per_launch = 1;
   ExpectSame(two, Train(run));
   EXPECT_EQ(two[0].steps, 13u);
@@ -173,7 +173,7 @@ TEST_F(DeviceLaunchRanksTest, AccumulatedBatchesAreOneStep) {
 }
 
 TEST_F(DeviceLaunchRanksTest, ARankWhoseInputFailsEndsAllBehindTheStepsThatAllHave) {
-  const std::vector<Outcome> ranks = Train({.steps_per_launch = 4, .fails_after = 6});
+  const std::vector<LaunchOutcome> ranks = Train({.steps_per_launch = 4, .fails_after = 6});
   EXPECT_THAT(ranks[0].status, StatusIs(absl::StatusCode::kUnavailable,
                                         AllOf(HasSubstr("rank 1 failed"), HasSubstr("shard 7"))));
   EXPECT_THAT(ranks[1].status, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("shard 7")));
@@ -189,7 +189,7 @@ TEST_F(DeviceLaunchRanksTest, RanksFallSilentWithinALaunch) {
 }
 
 TEST_F(DeviceLaunchRanksTest, StepsAreBegunAheadUpToWhatIsDue) {
-  const std::vector<Outcome> one = Train({}), saved = Train({.save_every = 3});
+  const std::vector<LaunchOutcome> one = Train({}), saved = Train({.save_every = 3});
   EXPECT_THAT(one[1].launches_then, ElementsAre(2, 3, 4, 5, 6, 7, 8, 8));
   EXPECT_THAT(saved[1].launches_then, ElementsAre(2, 3, 3, 5, 6, 6, 8, 8));
   ExpectSame(saved, one);
@@ -198,7 +198,7 @@ TEST_F(DeviceLaunchRanksTest, StepsAreBegunAheadUpToWhatIsDue) {
 
 TEST_F(DeviceLaunchRanksTest, OneRanksStopStopsAllBehindTheStepsThatAllHaveBegun) {
   for (const uint64_t steps : {1, 2}) {
-    const std::vector<Outcome> stopped = Train({.steps_per_launch = steps, .stops_after = 3});
+    const std::vector<LaunchOutcome> stopped = Train({.steps_per_launch = steps, .stops_after = 3});
     EXPECT_GE(stopped[0].steps, 3u);
     EXPECT_LE(stopped[0].steps, 3 + 2 * steps);
     EXPECT_EQ(stopped[1].steps, stopped[0].steps);

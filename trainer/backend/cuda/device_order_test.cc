@@ -181,14 +181,15 @@ class ForgetfulDevice final : public ForwardingDevice {
   const Forgets& forgets_;
 };
 
-struct Training {
+struct OrderTraining {
   DeviceLog log;
   std::vector<double> losses;
   std::vector<float> parameters;
 };
 
 // Three steps, one of which uses a slot again; with waits left out of the steps alone.
-void Train(ForgetfulDevice::Forgets leaves_out, std::optional<uint64_t> seed, Training& run) {
+void TrainInOrder(ForgetfulDevice::Forgets leaves_out, std::optional<uint64_t> seed,
+                  OrderTraining& run) {
   using Forgets = ForgetfulDevice::Forgets;
   Forgets forgets = Forgets::kNothing;
   auto device = std::make_unique<CheckingDevice>(
@@ -218,36 +219,36 @@ class DeviceOrderTest : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(Seeds, DeviceOrderTest, testing::Range(-1, 6));
 
 TEST_P(DeviceOrderTest, EveryAllowedOrderGivesTheSameBits) {
-  Training late, run;
-  Train(ForgetfulDevice::Forgets::kNothing, std::nullopt, late);
-  Train(ForgetfulDevice::Forgets::kNothing, Seed(), run);
+  OrderTraining late, run;
+  TrainInOrder(ForgetfulDevice::Forgets::kNothing, std::nullopt, late);
+  TrainInOrder(ForgetfulDevice::Forgets::kNothing, Seed(), run);
   EXPECT_THAT(run.log.problems, IsEmpty());
   EXPECT_EQ(run.losses, late.losses);
   EXPECT_EQ(run.parameters, late.parameters);
 }
 
 TEST_P(DeviceOrderTest, StepsThatDoNotWaitForTheirBatchAreFound) {
-  Training run;
-  Train(ForgetfulDevice::Forgets::kStreamWaits, Seed(), run);
+  OrderTraining run;
+  TrainInOrder(ForgetfulDevice::Forgets::kStreamWaits, Seed(), run);
   EXPECT_THAT(run.log.problems, Contains(HasSubstr("are in no order")));
 }
 
 TEST(DeviceLatenessTest, StepsThatDoNotWaitForTheirBatchLearnSomethingElse) {
-  Training right;
-  Train(ForgetfulDevice::Forgets::kNothing, std::nullopt, right);
+  OrderTraining right;
+  TrainInOrder(ForgetfulDevice::Forgets::kNothing, std::nullopt, right);
   bool differs = false;
   for (uint64_t seed = 0; seed < 20 && !differs; ++seed) {
-    Training wrong;
-    Train(ForgetfulDevice::Forgets::kStreamWaits, seed, wrong);
+    OrderTraining wrong;
+    TrainInOrder(ForgetfulDevice::Forgets::kStreamWaits, seed, wrong);
     differs = wrong.parameters != right.parameters;
   }
   EXPECT_TRUE(differs);
 }
 
 TEST(DeviceLatenessTest, AHostThatDoesNotWaitIsFound) {
-  Training right, wrong;
-  Train(ForgetfulDevice::Forgets::kNothing, std::nullopt, right);
-  Train(ForgetfulDevice::Forgets::kHostWaits, std::nullopt, wrong);
+  OrderTraining right, wrong;
+  TrainInOrder(ForgetfulDevice::Forgets::kNothing, std::nullopt, right);
+  TrainInOrder(ForgetfulDevice::Forgets::kHostWaits, std::nullopt, wrong);
   EXPECT_NE(wrong.losses, right.losses);
   EXPECT_THAT(wrong.log.problems, Contains(HasSubstr("the host's memory changed")));
 }

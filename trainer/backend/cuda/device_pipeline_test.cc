@@ -28,15 +28,15 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
 
-const ModelConfig kSmall = SmallModel(/*dropout=*/0.2);
-constexpr size_t kRows = 2;
-constexpr size_t kSteps = 6;
+const ModelConfig kAheadModel = SmallModel(/*dropout=*/0.2);
+constexpr size_t kAheadRows = 2;
+constexpr size_t kAheadSteps = 6;
 
-std::unique_ptr<CudaBackend> MakeBackend(CudaBackendOptions options, DeviceLog& log,
-                                         std::optional<uint64_t> seed = std::nullopt,
-                                         const ModelConfig& model = kSmall) {
+std::unique_ptr<CudaBackend> MakeAheadBackend(CudaBackendOptions options, DeviceLog& log,
+                                              std::optional<uint64_t> seed = std::nullopt,
+                                              const ModelConfig& model = kAheadModel) {
   options.shards = 2;
-  options.global_rows = kRows;
+  options.global_rows = kAheadRows;
   options.bf16 = true;
   auto device = std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{.seed = seed});
   auto backend =
@@ -52,7 +52,7 @@ UpdateOptions UpdateOf(size_t step) {
           .random_key = 1000 + step};
 }
 
-struct Training {
+struct AheadTraining {
   DeviceLog log;
   std::vector<double> losses;
   std::vector<std::vector<float>> predictions;
@@ -65,26 +65,27 @@ struct Training {
   }
 };
 
-void TrainOneByOne(Training& run) {
-  auto backend = MakeBackend({}, run.log);
-  for (size_t step = 0; step < kSteps; ++step) {
-    run.Keep(*backend, backend->Step(RandomBoards(kRows, step).rows(), UpdateOf(step)));
+void TrainOneByOne(AheadTraining& run) {
+  auto backend = MakeAheadBackend({}, run.log);
+  for (size_t step = 0; step < kAheadSteps; ++step) {
+    run.Keep(*backend, backend->Step(RandomBoards(kAheadRows, step).rows(), UpdateOf(step)));
   }
   run.state = **backend->State();
 }
 
 // Stages and begins as much as there is room for before it finishes a step. Rows live only as long
 // as the call that stages them.
-void TrainAhead(size_t steps_per_launch, bool graphs, std::optional<uint64_t> seed, Training& run) {
+void TrainAhead(size_t steps_per_launch, bool graphs, std::optional<uint64_t> seed,
+                AheadTraining& run) {
   auto backend =
-      MakeBackend({.graphs = graphs, .steps_per_launch = steps_per_launch}, run.log, seed);
+      MakeAheadBackend({.graphs = graphs, .steps_per_launch = steps_per_launch}, run.log, seed);
   size_t staged = 0, begun = 0;
-  for (size_t finished = 0; finished < kSteps; ++finished) {
-    while (staged < kSteps && backend->room() > 0) {
-      const RandomBoards boards(kRows, staged);
+  for (size_t finished = 0; finished < kAheadSteps; ++finished) {
+    while (staged < kAheadSteps && backend->room() > 0) {
+      const RandomBoards boards(kAheadRows, staged);
       ASSERT_OK(backend->Stage(boards.rows(), UpdateOf(staged), /*last=*/true));
       ++staged;
-      if (backend->room() > 0 && staged < kSteps) continue;
+      if (backend->room() > 0 && staged < kAheadSteps) continue;
       ASSERT_OK(backend->Begin());
       begun = staged;
     }
@@ -110,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, DeviceAheadTest,
 
 TEST_P(DeviceAheadTest, GivesTheBitsOfOneStepAfterTheOther) {
   const AheadCase& param = GetParam();
-  Training one, ahead;
+  AheadTraining one, ahead;
   TrainOneByOne(one);
   TrainAhead(param.steps_per_launch, param.graphs, param.seed, ahead);
   EXPECT_THAT(ahead.log.problems, IsEmpty());
@@ -118,19 +119,19 @@ TEST_P(DeviceAheadTest, GivesTheBitsOfOneStepAfterTheOther) {
   EXPECT_EQ(ahead.predictions, one.predictions);
   EXPECT_EQ(ahead.state.parameters, one.state.parameters);
   EXPECT_EQ(ahead.state.v, one.state.v);
-  EXPECT_EQ(ahead.state.step, kSteps);
+  EXPECT_EQ(ahead.state.step, kAheadSteps);
 }
 
 TEST(DevicePipelineTest, AGroupOfStepsIsOneGraph) {
-  Training ahead;
+  AheadTraining ahead;
   TrainAhead(/*steps_per_launch=*/2, /*graphs=*/true, std::nullopt, ahead);
   EXPECT_EQ(ahead.log.launched_graphs, 1u);  // The third group finds its slots' graph captured.
 }
 
 TEST(DevicePipelineTest, TheNextBatchIsSentBeforeTheStepIsOver) {
   DeviceLog log;
-  auto backend = MakeBackend({}, log);
-  const RandomBoards boards(kRows);
+  auto backend = MakeAheadBackend({}, log);
+  const RandomBoards boards(kAheadRows);
   ASSERT_OK(backend->Stage(boards.rows(), {}, true));
   ASSERT_OK(backend->Begin());
   EXPECT_EQ(backend->room(), 1u);
@@ -147,12 +148,12 @@ TEST(DevicePipelineTest, TheNextBatchIsSentBeforeTheStepIsOver) {
 TEST(DevicePipelineTest, IsBusyUntilTheOldestBatchIsComputed) {
   bool stalls = true;
   auto backend = CudaBackend::Create(
-      kSmall, {.shards = 2, .global_rows = kRows, .bf16 = true},
+      kAheadModel, {.shards = 2, .global_rows = kAheadRows, .bf16 = true},
       std::make_unique<StallingDevice>(std::make_unique<EmulatedDevice>(), [&] { return stalls; }));
   ASSERT_OK(backend.status());
   const TrainState state((*backend)->table().arena_size());
   ASSERT_OK((*backend)->SetState(state));
-  const RandomBoards boards(kRows);
+  const RandomBoards boards(kAheadRows);
   ASSERT_OK((*backend)->Stage(boards.rows(), {}, true));
   EXPECT_FALSE((*backend)->IsBusy());
   ASSERT_OK((*backend)->Begin());
@@ -195,9 +196,9 @@ size_t CopiesOf(CudaBackend& backend, DeviceLog& log, const BatchRows& rows) {
 }
 
 TEST(DevicePipelineTest, FullBatchesInLockedMemoryAreSentFromThere) {
-  const RandomBoards boards(kRows);
-  Training from_slots, copied;
-  auto direct = MakeBackend({}, from_slots.log), staged = MakeBackend({}, copied.log);
+  const RandomBoards boards(kAheadRows);
+  AheadTraining from_slots, copied;
+  auto direct = MakeAheadBackend({}, from_slots.log), staged = MakeAheadBackend({}, copied.log);
   const PinnedBoards pinned(*direct, boards);
   EXPECT_EQ(CopiesOf(*direct, from_slots.log, pinned.rows()), 2u);  // Planes; all the rest.
   EXPECT_EQ(CopiesOf(*staged, copied.log, boards.rows()), 1u);
@@ -205,14 +206,14 @@ TEST(DevicePipelineTest, FullBatchesInLockedMemoryAreSentFromThere) {
   ASSERT_OK(staged->Step(boards.rows().Slice(0, 1), UpdateOf(0)).status());
   EXPECT_EQ(direct->ReadState()->parameters, staged->ReadState()->parameters);
   EXPECT_THAT(from_slots.log.problems, IsEmpty());
-  EXPECT_THAT(direct->MemoryUses(kPackedBoards, kRows)[1].detail,
+  EXPECT_THAT(direct->MemoryUses(kPackedBoards, kAheadRows)[1].detail,
               HasSubstr("full batches are sent from the loader's slots"));
 }
 
 TEST(DevicePipelineTest, ASlotThatIsGivenBackTooEarlyIsFound) {
   DeviceLog log;
-  auto backend = MakeBackend({}, log);
-  const RandomBoards boards(kRows);
+  auto backend = MakeAheadBackend({}, log);
+  const RandomBoards boards(kAheadRows);
   const PinnedBoards pinned(*backend, boards);
   ASSERT_OK(backend->Stage(pinned.rows(), {}, true));
   pinned.memory()[100] ^= 1;
@@ -223,22 +224,22 @@ TEST(DevicePipelineTest, ASlotThatIsGivenBackTooEarlyIsFound) {
 
 TEST(DevicePipelineTest, SlotsThatCannotBeLockedAreCopied) {
   auto backend = CudaBackend::Create(
-      kSmall, {.shards = 2, .global_rows = kRows, .bf16 = true},
+      kAheadModel, {.shards = 2, .global_rows = kAheadRows, .bf16 = true},
       std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{.most_host_bytes = 1 << 20}));
   ASSERT_OK(backend.status());
   SlotAllocator& slots = *(*backend)->slot_allocator();
   ASSERT_OK_AND_ASSIGN(uint8_t* const memory, slots.Allocate(2 << 20));
   memory[(2 << 20) - 1] = 1;
-  EXPECT_THAT((*backend)->MemoryUses(kPackedBoards, kRows)[1].detail,
+  EXPECT_THAT((*backend)->MemoryUses(kPackedBoards, kAheadRows)[1].detail,
               HasSubstr("could not be locked (2097152 bytes"));
   slots.Free(memory, 2 << 20);
 }
 
 TEST(DevicePipelineTest, StepsBehindOneThatDivergedChangeNothing) {
   DeviceLog log;
-  auto backend = MakeBackend({.steps_per_launch = 3}, log);
+  auto backend = MakeAheadBackend({.steps_per_launch = 3}, log);
   for (size_t step = 0; step < 3; ++step) {
-    RandomBoards boards(kRows, step);
+    RandomBoards boards(kAheadRows, step);
     if (step == 1) boards.scores[0] = std::numeric_limits<float>::quiet_NaN();
     ASSERT_OK(backend->Stage(boards.rows(), UpdateOf(step), true));
   }
@@ -247,20 +248,20 @@ TEST(DevicePipelineTest, StepsBehindOneThatDivergedChangeNothing) {
   EXPECT_THAT(backend->Finish(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("diverged")));
   EXPECT_EQ(backend->steps(), 1u);
-  Training one;
-  auto alone = MakeBackend({}, one.log);
-  ASSERT_OK(alone->Step(RandomBoards(kRows, 0).rows(), UpdateOf(0)).status());
+  AheadTraining one;
+  auto alone = MakeAheadBackend({}, one.log);
+  ASSERT_OK(alone->Step(RandomBoards(kAheadRows, 0).rows(), UpdateOf(0)).status());
   EXPECT_EQ(backend->ReadState()->parameters, alone->ReadState()->parameters);
   // A state that is set anew trains again.
   ASSERT_OK(backend->SetState(**alone->State()));
-  EXPECT_OK(backend->Step(RandomBoards(kRows, 1).rows(), UpdateOf(1)).status());
+  EXPECT_OK(backend->Step(RandomBoards(kAheadRows, 1).rows(), UpdateOf(1)).status());
 }
 
 TEST(DevicePipelineTest, AccumulatedBatchesHaveTheGradientOfOneOfAllTheirRows) {
-  const RandomBoards boards(kRows);
+  const RandomBoards boards(kAheadRows);
   const ModelConfig model = SmallModel();  // Dropout draws anew for each batch.
   DeviceLog log;
-  auto whole = MakeBackend({}, log, {}, model), parts = MakeBackend({}, log, {}, model);
+  auto whole = MakeAheadBackend({}, log, {}, model), parts = MakeAheadBackend({}, log, {}, model);
   ASSERT_OK_AND_ASSIGN(const StepResult all, whole->Step(boards.rows(), {}));
   const UpdateOptions update{.batches = 2};
   for (int repetition = 0; repetition < 2; ++repetition) {  // The second begins anew.
@@ -286,17 +287,18 @@ TEST(DevicePipelineTest, SeveralStepsALaunchAreNotForRanksThatShareAGpu) {
       return absl::UnavailableError("nobody is there");
     }
   } ranks;
-  EXPECT_THAT(CudaBackend::Create(
-                  kSmall, {.shards = 2, .global_rows = 2, .steps_per_launch = 2, .ranks = &ranks},
-                  std::make_unique<EmulatedDevice>()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--steps-per-launch 2")));
+  EXPECT_THAT(
+      CudaBackend::Create(kAheadModel,
+                          {.shards = 2, .global_rows = 2, .steps_per_launch = 2, .ranks = &ranks},
+                          std::make_unique<EmulatedDevice>()),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--steps-per-launch 2")));
 }
 
 // A whole training, with evaluations and checkpoints between steps.
 class DeviceTrainingTest : public testing::Test {
  protected:
   struct Result {
-    Training run;
+    AheadTraining run;
     TrainSummary summary;
     std::vector<double> losses;
     std::vector<std::pair<uint64_t, double>> evaluations;
@@ -310,7 +312,7 @@ class DeviceTrainingTest : public testing::Test {
   void Train(size_t steps_per_launch, TrainLoopOptions options, Result& result) {
     std::filesystem::remove_all(Folder());
     ASSERT_OK_AND_ASSIGN(const CheckpointFolder folder, CheckpointFolder::Open(Folder(), 100));
-    auto backend = MakeBackend({.steps_per_launch = steps_per_launch}, result.run.log);
+    auto backend = MakeAheadBackend({.steps_per_launch = steps_per_launch}, result.run.log);
     options.schedule = {.peak = 1e-2, .warmup_steps = 4};
     options.checkpoints = &folder;
     options.on_step = [&](const StepReport& step) { result.losses.push_back(step.loss); };
@@ -318,17 +320,17 @@ class DeviceTrainingTest : public testing::Test {
       result.evaluations.push_back({step, evaluation.loss});
     };
     options.open_holdout = []() -> absl::StatusOr<std::unique_ptr<Input>> {
-      return std::make_unique<MemoryInput>(/*records=*/3, /*batch_size=*/kRows, /*seed=*/9);
+      return std::make_unique<MemoryInput>(/*records=*/3, /*batch_size=*/kAheadRows, /*seed=*/9);
     };
-    MemoryInput input(/*records=*/16 * kRows, /*batch_size=*/kRows);
+    MemoryInput input(/*records=*/16 * kAheadRows, /*batch_size=*/kAheadRows);
     BoardReader reader;
-    auto summary = TrainLoop(*backend, reader, input, {.model = kSmall}, options).Run();
+    auto summary = TrainLoop(*backend, reader, input, {.model = kAheadModel}, options).Run();
     ASSERT_OK(summary.status());
     result.summary = *std::move(summary);
     result.run.state = **backend->State();
     ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
     for (const std::string& file : files) {
-      result.cursors.push_back(LoadCheckpoint(file, kSmall).value().info.cursor);
+      result.cursors.push_back(LoadCheckpoint(file, kAheadModel).value().info.cursor);
     }
   }
 };
@@ -369,7 +371,7 @@ TEST_F(DeviceTrainingTest, AccumulatesBatchesHoweverManyAreLaunched) {
   Train(3, {.total_steps = 3, .accumulate = 2}, three);
   EXPECT_EQ(one.losses.size(), 3u);
   EXPECT_EQ(one.summary.cursor, "12");
-  EXPECT_EQ(one.summary.positions, 6 * kRows);
+  EXPECT_EQ(one.summary.positions, 6 * kAheadRows);
   EXPECT_EQ(three.run.state.parameters, one.run.state.parameters);
   EXPECT_THAT(one.run.log.problems, IsEmpty());
   EXPECT_THAT(three.run.log.problems, IsEmpty());

@@ -23,7 +23,7 @@ namespace penstock {
 namespace {
 
 // In bf16, in which emulated attention is fastest.
-const ModelConfig kSmall = SmallModel(/*dropout=*/0.2);
+const ModelConfig kRankModel = SmallModel(/*dropout=*/0.2);
 
 // Takes spans of the emulated devices' memory, which is the host's.
 class DeviceSpans final : public Communicator {
@@ -40,18 +40,18 @@ class DeviceSpans final : public Communicator {
   Communicator& inner_;
 };
 
-struct Outcome {
+struct RankOutcome {
   DeviceLog log;
   TrainState state;
   std::vector<double> losses;
 };
 
 // Two steps of 9 rows, so that 4 or 8 shards differ in size.
-void TrainRank(Communicator& ranks, CudaBackendOptions options, Outcome& outcome,
+void TrainRank(Communicator& ranks, CudaBackendOptions options, RankOutcome& outcome,
                std::unique_ptr<Communicator> gradient_ranks = nullptr) {
   options.ranks = &ranks;
   auto made = CudaBackend::Create(
-      kSmall, options,
+      kRankModel, options,
       std::make_unique<CheckingDevice>(std::make_unique<EmulatedDevice>(), outcome.log),
       std::move(gradient_ranks));
   ASSERT_OK(made.status());
@@ -75,14 +75,14 @@ enum class Spans { kHost, kDevice };
 // Each rank has one at least.
 size_t ShardsOf(uint32_t world_size) { return std::max<size_t>(4, world_size); }
 
-std::vector<Outcome> Train(uint32_t world_size, Spans spans, bool fast = false,
-                           WireFloat wire = WireFloat::kFp32) {
+std::vector<RankOutcome> Train(uint32_t world_size, Spans spans, bool fast = false,
+                               WireFloat wire = WireFloat::kFp32) {
   const CudaBackendOptions options{.shards = ShardsOf(world_size),
                                    .global_rows = 9,
                                    .bf16 = true,
                                    .fast_reduction = fast,
                                    .wire = wire};
-  std::vector<Outcome> outcomes(world_size);
+  std::vector<RankOutcome> outcomes(world_size);
   RunRanks(world_size, [&](RankGroup& group) {
     std::unique_ptr<Communicator> device;
     if (spans == Spans::kDevice) device = std::make_unique<DeviceSpans>(group.communicator());
@@ -99,12 +99,12 @@ INSTANTIATE_TEST_SUITE_P(Ranks, DeviceRanksTest,
 
 TEST_P(DeviceRanksTest, WorldSizeDoesNotChangeTheBits) {
   const auto [world_size, spans] = GetParam();
-  Outcome alone;
+  RankOutcome alone;
   SingleCommunicator single;
   TrainRank(single, {.shards = ShardsOf(world_size), .global_rows = 9, .bf16 = true}, alone);
   ASSERT_EQ(alone.losses.size(), 2u);
   EXPECT_THAT(alone.log.problems, testing::IsEmpty());
-  for (const Outcome& rank : Train(world_size, spans)) {
+  for (const RankOutcome& rank : Train(world_size, spans)) {
     EXPECT_EQ(rank.losses, alone.losses);
     EXPECT_EQ(rank.state.parameters, alone.state.parameters);
     EXPECT_EQ(rank.state.v, alone.state.v);
@@ -115,9 +115,9 @@ TEST_P(DeviceRanksTest, WorldSizeDoesNotChangeTheBits) {
 }
 
 // By the loop, which sends a rank its next batch while a step is computed. The last step has a row.
-void TrainRankByLoop(Communicator& ranks, Outcome& outcome) {
+void TrainRankByLoop(Communicator& ranks, RankOutcome& outcome) {
   auto backend = CudaBackend::Create(
-      kSmall, {.shards = 4, .global_rows = 6, .bf16 = true, .ranks = &ranks},
+      kRankModel, {.shards = 4, .global_rows = 6, .bf16 = true, .ranks = &ranks},
       std::make_unique<CheckingDevice>(std::make_unique<EmulatedDevice>(), outcome.log));
   ASSERT_OK(backend.status());
   ASSERT_OK((*backend)->SetState(InitialState((*backend)->table())));
@@ -125,21 +125,21 @@ void TrainRankByLoop(Communicator& ranks, Outcome& outcome) {
   BoardReader reader;
   TrainLoopOptions options{.ranks = &ranks};
   options.on_step = [&](const StepReport& step) { outcome.losses.push_back(step.loss); };
-  ASSERT_OK(TrainLoop(**backend, reader, input, {.model = kSmall}, options).Run().status());
+  ASSERT_OK(TrainLoop(**backend, reader, input, {.model = kRankModel}, options).Run().status());
   outcome.state = **(*backend)->State();
 }
 
 TEST(DeviceRankLoopTest, RanksThatAreSentBatchesAheadTrainAsOne) {
-  Outcome alone;
+  RankOutcome alone;
   SingleCommunicator single;
   TrainRankByLoop(single, alone);
-  std::vector<Outcome> ranks(2);
+  std::vector<RankOutcome> ranks(2);
   RunRanks(2, [&](RankGroup& group) {
     TrainRankByLoop(group.communicator(), ranks[group.info().rank]);
   });
   EXPECT_EQ(alone.losses.size(), 5u);
   EXPECT_THAT(alone.log.problems, testing::IsEmpty());
-  for (const Outcome& rank : ranks) {
+  for (const RankOutcome& rank : ranks) {
     EXPECT_EQ(rank.losses, alone.losses);
     EXPECT_EQ(rank.state.parameters, alone.state.parameters);
     EXPECT_THAT(rank.log.problems, testing::IsEmpty());
@@ -149,14 +149,14 @@ TEST(DeviceRankLoopTest, RanksThatAreSentBatchesAheadTrainAsOne) {
 // --no-allreduce: as long as nothing was exchanged ranks differ, and go on.
 TEST(DeviceGatedRanksTest, RanksThatNoLongerTalkTrainOnWhatTheyHave) {
   const CudaBackendOptions options{.shards = 4, .global_rows = 9, .bf16 = true};
-  std::vector<Outcome> outcomes(2);
+  std::vector<RankOutcome> outcomes(2);
   RunRanks(2, [&](RankGroup& group) {
     GatedCommunicator host(group.communicator(), /*last=*/1);
     auto device = std::make_unique<GatedCommunicator>(
         std::make_unique<DeviceSpans>(group.communicator()), host.last());
     TrainRank(host, options, outcomes[group.info().rank], std::move(device));
   });
-  const std::vector<Outcome> talking = Train(2, Spans::kDevice);
+  const std::vector<RankOutcome> talking = Train(2, Spans::kDevice);
   ASSERT_EQ(outcomes[0].losses.size(), 2u);
   EXPECT_EQ(outcomes[0].losses[0], talking[0].losses[0]);
   EXPECT_NE(outcomes[0].state.parameters, outcomes[1].state.parameters);
@@ -164,11 +164,11 @@ TEST(DeviceGatedRanksTest, RanksThatNoLongerTalkTrainOnWhatTheyHave) {
 }
 
 TEST(DeviceFastRanksTest, ThreeRanksAgreeAndAreNearOne) {
-  Outcome alone;
+  RankOutcome alone;
   SingleCommunicator single;
   TrainRank(single, {.shards = 4, .global_rows = 9, .bf16 = true}, alone);
-  const std::vector<Outcome> ranks = Train(3, Spans::kHost, /*fast=*/true);
-  for (const Outcome& rank : ranks) {
+  const std::vector<RankOutcome> ranks = Train(3, Spans::kHost, /*fast=*/true);
+  for (const RankOutcome& rank : ranks) {
     ASSERT_EQ(rank.losses.size(), 2u);
     EXPECT_EQ(rank.state.parameters, ranks[0].state.parameters);
     EXPECT_NEAR(rank.losses[1], alone.losses[1], 1e-3);
@@ -222,10 +222,10 @@ INSTANTIATE_TEST_SUITE_P(Wires, DeviceHalfRanksTest,
 // the gradient's size: what is rounded shows in few parameters, whose gradient is nearly nothing.
 TEST_P(DeviceHalfRanksTest, RanksAgreeAndAreNearThoseThatSendAllBits) {
   const auto [wire, spans] = GetParam();
-  const std::vector<Outcome> full = Train(3, spans, /*fast=*/true);
-  const std::vector<Outcome> halves = Train(3, spans, /*fast=*/true, wire);
+  const std::vector<RankOutcome> full = Train(3, spans, /*fast=*/true);
+  const std::vector<RankOutcome> halves = Train(3, spans, /*fast=*/true, wire);
   ASSERT_EQ(halves[0].losses.size(), 2u);
-  for (const Outcome& rank : halves) {
+  for (const RankOutcome& rank : halves) {
     EXPECT_EQ(rank.state.parameters, halves[0].state.parameters);
     EXPECT_EQ(rank.losses, halves[0].losses);
     if (spans == Spans::kHost) {

@@ -22,7 +22,7 @@ namespace penstock {
 namespace {
 
 constexpr absl::string_view kFused = "add residual and layer norm";
-constexpr size_t kRows = 2, kShards = 2, kSteps = 2;
+constexpr size_t kNormRows = 2, kNormShards = 2, kNormSteps = 2;
 
 // Does the sum and the norm of a kAddLayerNorm one behind the other.
 class ApartDevice final : public ForwardingDevice {
@@ -41,7 +41,7 @@ class ApartDevice final : public ForwardingDevice {
   }
 };
 
-struct Training {
+struct NormTraining {
   // How often an operation of this whole name ran.
   size_t RunsOf(absl::string_view name) const {
     const std::string begin = absl::StrCat(name, " ");
@@ -56,15 +56,16 @@ struct Training {
   TrainState state;
 };
 
-void Train(const ModelConfig& model, const BatchRows& rows, bool bf16, bool apart, Training& run) {
+void TrainNorms(const ModelConfig& model, const BatchRows& rows, bool bf16, bool apart,
+                NormTraining& run) {
   std::unique_ptr<Device> device =
       std::make_unique<CheckingDevice>(std::make_unique<EmulatedDevice>(), run.log);
   if (apart) device = std::make_unique<ApartDevice>(std::move(device));
   const CudaBackendOptions options{
-      .shards = kShards, .global_rows = kRows, .format = rows.format, .bf16 = bf16};
+      .shards = kNormShards, .global_rows = kNormRows, .format = rows.format, .bf16 = bf16};
   ASSERT_OK_AND_ASSIGN(const auto backend, CudaBackend::Create(model, options, std::move(device)));
   ASSERT_OK(backend->SetState(InitialState(backend->table())));
-  for (uint64_t step = 0; step < kSteps; ++step) {
+  for (uint64_t step = 0; step < kNormSteps; ++step) {
     ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(rows, {.random_key = 11 + step}));
     run.losses.push_back(result.loss);
   }
@@ -75,13 +76,13 @@ class FusedNormTest : public testing::TestWithParam<bool> {
  protected:
   // `blocks`: how many of a step end in such a pair.
   static void ExpectTheBitsOfBoth(const ModelConfig& model, const BatchRows& rows, size_t blocks) {
-    Training fused, apart;
-    Train(model, rows, GetParam(), /*apart=*/false, fused);
-    Train(model, rows, GetParam(), /*apart=*/true, apart);
-    EXPECT_EQ(fused.RunsOf(kFused), kSteps * kShards * blocks);
+    NormTraining fused, apart;
+    TrainNorms(model, rows, GetParam(), /*apart=*/false, fused);
+    TrainNorms(model, rows, GetParam(), /*apart=*/true, apart);
+    EXPECT_EQ(fused.RunsOf(kFused), kNormSteps * kNormShards * blocks);
     EXPECT_EQ(fused.RunsOf("add residual"), 0u);
     EXPECT_EQ(apart.RunsOf(kFused), 0u);
-    EXPECT_EQ(apart.RunsOf("add residual"), kSteps * kShards * blocks);
+    EXPECT_EQ(apart.RunsOf("add residual"), kNormSteps * kNormShards * blocks);
     EXPECT_EQ(fused.losses, apart.losses);
     EXPECT_EQ(fused.state.parameters, apart.state.parameters);
     EXPECT_EQ(fused.state.m, apart.state.m);
@@ -96,19 +97,19 @@ INSTANTIATE_TEST_SUITE_P(Precisions, FusedNormTest, testing::Bool(),
 
 TEST_P(FusedNormTest, HasTheBitsOfBothInAModelOfImages) {
   const ModelConfig model = TinyVit();
-  const RandomImages images(model, kRows);
+  const RandomImages images(model, kNormRows);
   ExpectTheBitsOfBoth(model, images.rows(), model.layers);
 }
 
 TEST_P(FusedNormTest, HasTheBitsOfBothInAModelOfBoardsWithDropout) {
   const ModelConfig model = SmallModel(/*dropout=*/0.2);
-  const RandomBoards boards(kRows);
+  const RandomBoards boards(kNormRows);
   ExpectTheBitsOfBoth(model, boards.rows(), model.layers);
 }
 
 // Their products end in the residual.
 TEST_P(FusedNormTest, BoardsWithoutDropoutHaveNone) {
-  const RandomBoards boards(kRows);
+  const RandomBoards boards(kNormRows);
   ExpectTheBitsOfBoth(SmallModel(), boards.rows(), 0);
 }
 

@@ -13,15 +13,15 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kRows = 4;
-constexpr uint64_t kKey = 0x9876543210fedcba;
+constexpr size_t kImages = 4;
+constexpr uint64_t kImageKey = 0x9876543210fedcba;
 
 // `log` outlives the backend.
-std::unique_ptr<CudaBackend> MakeBackend(const ModelConfig& model, bool bf16, DeviceLog& log) {
+std::unique_ptr<CudaBackend> MakeImageBackend(const ModelConfig& model, bool bf16, DeviceLog& log) {
   auto device = std::make_unique<CheckingDevice>(
       std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{}), log);
   const CudaBackendOptions options{
-      .shards = 2, .global_rows = kRows, .format = ImagesOf(model.side), .bf16 = bf16};
+      .shards = 2, .global_rows = kImages, .format = ImagesOf(model.side), .bf16 = bf16};
   auto backend = CudaBackend::Create(model, options, std::move(device)).value();
   EXPECT_OK(backend->SetState(InitialState(backend->table())));
   return backend;
@@ -40,16 +40,16 @@ INSTANTIATE_TEST_SUITE_P(Models, ImageStepTest, testing::Bool(), [](const auto& 
 // replayed from a graph: with keys of its own.
 TEST_P(ImageStepTest, MatchesTheDoubleReference) {
   DeviceLog log;
-  auto backend = MakeBackend(Model(), /*bf16=*/false, log);
-  for (const uint64_t key : {kKey, kKey / 3, kKey / 7}) {
-    const RandomImages images(Model(), kRows, key);
+  auto backend = MakeImageBackend(Model(), /*bf16=*/false, log);
+  for (const uint64_t key : {kImageKey, kImageKey / 3, kImageKey / 7}) {
+    const RandomImages images(Model(), kImages, key);
     ReferenceModel model(Model(), images.rows(), key);
     const double loss = model.Run();
     ASSERT_OK_AND_ASSIGN(const StepResult result,
                          backend->Step(images.rows(), {.learning_rate = 0, .random_key = key}));
     EXPECT_NEAR(result.loss, loss, 2e-6);
-    ASSERT_EQ(backend->predictions().size(), 2 * kRows);
-    for (size_t i = 0; i < 2 * kRows; ++i) {
+    ASSERT_EQ(backend->predictions().size(), 2 * kImages);
+    for (size_t i = 0; i < 2 * kImages; ++i) {
       EXPECT_NEAR(backend->predictions()[i], model.predictions[i], 4e-6) << i;
     }
     ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
@@ -61,11 +61,12 @@ TEST_P(ImageStepTest, MatchesTheDoubleReference) {
 // Rows that a shard lacks are padding of no weight.
 TEST_P(ImageStepTest, AShortBatchMatchesToo) {
   DeviceLog log;
-  auto backend = MakeBackend(Model(), /*bf16=*/false, log);
+  auto backend = MakeImageBackend(Model(), /*bf16=*/false, log);
   const RandomImages images(Model(), 3);
-  ReferenceModel model(Model(), images.rows(), kKey);
+  ReferenceModel model(Model(), images.rows(), kImageKey);
   const double loss = model.Run();
-  ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(images.rows(), {.random_key = kKey}));
+  ASSERT_OK_AND_ASSIGN(const StepResult result,
+                       backend->Step(images.rows(), {.random_key = kImageKey}));
   EXPECT_NEAR(result.loss, loss, 2e-6);
   ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
   EXPECT_LE(model.WorstErrorsOf(gradients).element, 2e-5);
@@ -75,11 +76,12 @@ TEST_P(ImageStepTest, AShortBatchMatchesToo) {
 // Eight bits of activations and products: a wrong term would exceed this by far.
 TEST_P(ImageStepTest, Bf16IsNearTheReference) {
   DeviceLog log;
-  auto backend = MakeBackend(Model(), /*bf16=*/true, log);
-  const RandomImages images(Model(), kRows);
-  ReferenceModel model(Model(), images.rows(), kKey);
+  auto backend = MakeImageBackend(Model(), /*bf16=*/true, log);
+  const RandomImages images(Model(), kImages);
+  ReferenceModel model(Model(), images.rows(), kImageKey);
   const double loss = model.Run();
-  ASSERT_OK_AND_ASSIGN(const StepResult result, backend->Step(images.rows(), {.random_key = kKey}));
+  ASSERT_OK_AND_ASSIGN(const StepResult result,
+                       backend->Step(images.rows(), {.random_key = kImageKey}));
   EXPECT_NEAR(result.loss, loss, 0.02 * loss);
   ASSERT_OK_AND_ASSIGN(const std::vector<float> gradients, backend->ReadGradients());
   EXPECT_LE(model.WorstErrorsOf(gradients).norm, 0.05);
@@ -89,7 +91,7 @@ TEST_P(ImageStepTest, Bf16IsNearTheReference) {
 TEST(ImageModelTest, AttentionThatABlockHasNoRoomForIsRefusedWithWhatDoesFit) {
   const ModelConfig model = ModelConfig::Named("vit-small").value();  // 196 tokens, heads of 64.
   const CudaBackendOptions options{
-      .shards = 2, .global_rows = kRows, .format = ImagesOf(model.side)};
+      .shards = 2, .global_rows = kImages, .format = ImagesOf(model.side)};
   auto device = std::make_unique<EmulatedDevice>(
       EmulatedDeviceOptions{.block_shared_bytes = 163 << 10});  // As sm_80 has.
   EXPECT_THAT(CudaBackend::Create(model, options, std::move(device)).status(),
@@ -101,15 +103,15 @@ TEST(ImageModelTest, AttentionThatABlockHasNoRoomForIsRefusedWithWhatDoesFit) {
 
 TEST_P(ImageStepTest, PredictsTheLossAndTheClassWithoutLeavingAnythingOut) {
   DeviceLog log;
-  auto backend = MakeBackend(Model(), /*bf16=*/false, log);
-  const RandomImages images(Model(), kRows);
+  auto backend = MakeImageBackend(Model(), /*bf16=*/false, log);
+  const RandomImages images(Model(), kImages);
   ModelConfig whole = Model();
   whole.dropout = whole.head_dropout = 0;
   ReferenceModel model(whole, images.rows());
   (void)model.Run();
-  std::vector<float> results(2 * kRows);
-  ASSERT_OK(backend->Predict(images.rows(), results, kRows));
-  for (size_t i = 0; i < 2 * kRows; ++i) EXPECT_NEAR(results[i], model.predictions[i], 4e-6) << i;
+  std::vector<float> results(2 * kImages);
+  ASSERT_OK(backend->Predict(images.rows(), results, kImages));
+  for (size_t i = 0; i < 2 * kImages; ++i) EXPECT_NEAR(results[i], model.predictions[i], 4e-6) << i;
   EXPECT_THAT(log.problems, testing::IsEmpty());
 }
 

@@ -21,8 +21,8 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr size_t kRows = 8;
-const ModelConfig kSmall = SmallModel();
+constexpr size_t kPatientRows = 8;
+const ModelConfig kPatientModel = SmallModel();
 
 // Counts what would not return while a GPU hangs. While it stalls nothing of what is queued
 // happens.
@@ -74,7 +74,7 @@ class PatientDeviceTest : public testing::Test {
     device_ = device.get();
     ASSERT_OK_AND_ASSIGN(
         backend_,
-        CudaBackend::Create(kSmall, {.shards = 2, .global_rows = kRows, .bf16 = true},
+        CudaBackend::Create(kPatientModel, {.shards = 2, .global_rows = kPatientRows, .bf16 = true},
                             std::make_unique<PatientDevice>(
                                 std::move(device), waits,
                                 [this](const absl::Status& why) { ends_.push_back(why); })));
@@ -91,7 +91,7 @@ class PatientDeviceTest : public testing::Test {
   HangingDevice* device_ = nullptr;
   std::unique_ptr<CudaBackend> backend_;
   std::shared_ptr<uint8_t> pinned_;
-  const RandomBoards boards_{kRows};
+  const RandomBoards boards_{kPatientRows};
 };
 
 TEST_F(PatientDeviceTest, ALongWaitIsToldOfOnce) {
@@ -120,8 +120,8 @@ TEST_F(PatientDeviceTest, AStepThatHangsEndsWithAnErrorAndSoDoesAllThatFollows) 
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("within 500ms: it hangs (dmesg"));
   EXPECT_THAT(backend_->Step(boards_.rows(), {}), hangs);
   EXPECT_THAT(ends_, ElementsAre(hangs));
-  std::vector<float> predictions(kRows);
-  EXPECT_THAT(backend_->Predict(boards_.rows(), predictions, kRows), hangs);
+  std::vector<float> predictions(kPatientRows);
+  EXPECT_THAT(backend_->Predict(boards_.rows(), predictions, kPatientRows), hangs);
   EXPECT_THAT(backend_->State(), hangs);
 }
 
@@ -130,8 +130,8 @@ TEST_F(PatientDeviceTest, APredictionThatHangsEndsToo) {
   waits.timeout = absl::Milliseconds(500);
   Start(waits);
   hang_.stalls = [] { return true; };
-  std::vector<float> predictions(kRows);
-  EXPECT_THAT(backend_->Predict(boards_.rows(), predictions, kRows),
+  std::vector<float> predictions(kPatientRows);
+  EXPECT_THAT(backend_->Predict(boards_.rows(), predictions, kPatientRows),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("(stream \"compute\") within")));
 }
 

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::align_val_t kPlainAlignment{64};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ absl::StatusOr<uint8_t*> PinnedSlots::Allocate(size_t bytes) {
   } else {
     refused_ = locked.status();
   }
-  void* plain = ::operator new(bytes, kAlignment, std::nothrow);
+  void* plain = ::operator new(bytes, kPlainAlignment, std::nothrow);
   if (plain == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "out of memory: ", bytes, " bytes for the loader's slots; lower --look-ahead"));
@@ -34,7 +34,7 @@ void PinnedSlots::Free(uint8_t* memory, size_t) {
     (void)device_.Synchronize(DeviceQueue::kCopy);
     device_.FreeHost(memory);
   } else {
-    ::operator delete(memory, kAlignment);
+    ::operator delete(memory, kPlainAlignment);
   }
 }
 

@@ -17,12 +17,12 @@ using testing::Each;
 using testing::Field;
 using testing::HasSubstr;
 
-const ModelConfig kSmall{"small", 3, 32, 2, 48};
+const ModelConfig kThreeBlocks{"small", 3, 32, 2, 48};
 constexpr size_t kSamples = 2, kRepeats = 2;
 
 std::vector<ProductRate> Measure(const EmulatedDeviceOptions& options = {}) {
   EmulatedDevice device(options);
-  return MeasureProducts(kSmall, kSamples, /*bf16=*/true, kRepeats, device).value();
+  return MeasureProducts(kThreeBlocks, kSamples, /*bf16=*/true, kRepeats, device).value();
 }
 
 TEST(ProductRatesTest, HoldsEveryProductOfATraining) {
@@ -76,16 +76,16 @@ TEST(ProductRatesTest, OperandsAreFilled) {
     }
     return status;
   });
-  EXPECT_OK(MeasureProducts(kSmall, kSamples, true, kRepeats, device).status());
+  EXPECT_OK(MeasureProducts(kThreeBlocks, kSamples, true, kRepeats, device).status());
   EXPECT_GT(products, 0u);
 }
 
 TEST(ProductRatesTest, WhatTheDeviceLacksIsSaid) {
   EmulatedDevice device({.has_products = false});
-  EXPECT_THAT(MeasureProducts(kSmall, kSamples, true, kRepeats, device),
+  EXPECT_THAT(MeasureProducts(kThreeBlocks, kSamples, true, kRepeats, device),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("linear")));
   EmulatedDevice small({.total_bytes = 1 << 20});
-  EXPECT_THAT(MeasureProducts(kSmall, 1000, true, kRepeats, small),
+  EXPECT_THAT(MeasureProducts(kThreeBlocks, 1000, true, kRepeats, small),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("training takes")));
 }
 

@@ -1,0 +1,13 @@
+#ifndef PENSTOCK_CLI_TESTING_IGNORE_H_
+#define PENSTOCK_CLI_TESTING_IGNORE_H_
+
+#include <cstdint>
+
+namespace penstock {
+
+// A callback for progress that nobody watches.
+inline void Ignore(uint64_t) {}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_TESTING_IGNORE_H_
