@@ -62,6 +62,9 @@ function(penstock_library name)
   penstock_compile_options(penstock_${name})
   penstock_reuse_precompiled(penstock_${name} ${A_COLD})
   set_property(GLOBAL APPEND PROPERTY PENSTOCK_LIBRARIES penstock_${name})
+  if(PENSTOCK_TSAN_ONLY)  # Only what a test links.
+    set_target_properties(penstock_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 endfunction()
 
 function(penstock_test name)
@@ -80,6 +83,8 @@ function(penstock_test name)
   endif()
   penstock_compile_options(${name})
   if(A_OPTIMIZED)
+    # A group of 12 would take 30 s, for which nobody wants to wait after an edit.
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 4)
     target_precompile_headers(${name} REUSE_FROM penstock_precompiled)
   else()
     target_compile_options(${name} PRIVATE ${PENSTOCK_TEST_OPTIONS})
