@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of .ci/packages.txt that are missing. As root, or through sudo.
+# Installs the missing Debian packages of .ci/packages-programs.txt, which the programs need, and of
+# .ci/packages.txt, which the tests need; `.ci/install.sh programs` installs only the first. Run it as
+# root, or sudo is used.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+lists=(.ci/packages-programs.txt)
+[ "${1-}" = programs ] || lists+=(.ci/packages.txt)
 missing=()
 while read -r package; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
-done < .ci/packages.txt
+done < <(cat "${lists[@]}")
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-echo "Penstock needs these Debian packages to build, test and make positions:" >&2
+echo "Penstock needs these Debian packages:" >&2
 echo "  ${missing[*]}" >&2
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then

@@ -1,4 +1,4 @@
-# Debian 12's packages; .ci/packages.txt lists them.
+# Debian 12's packages; .ci/packages*.txt list them.
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
 find_package(Protobuf REQUIRED)

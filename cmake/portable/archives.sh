@@ -2,7 +2,7 @@
 # Makes the static libraries that Debian 12 does not package, from Debian's own sources of the
 # versions that are installed: libisal (its CRCs), spdlog with fmt, prometheus-cpp (core).
 #   cmake/portable/archives.sh [FOLDER]      default: build/archives; what is there is kept
-# Needs nasm, dpkg-dev and the packages of .ci/packages.txt; about a minute.
+# Needs nasm, dpkg-dev and the packages of .ci/packages-programs.txt; about a minute.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mkdir -p "${1:-build/archives}"

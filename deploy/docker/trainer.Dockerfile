@@ -4,8 +4,8 @@
 #   docker build -f deploy/docker/trainer.Dockerfile --target cpu -t penstock-trainer:cpu .
 FROM debian:12-slim AS tools
 WORKDIR /src
-COPY .ci/packages.txt .ci/install.sh .ci/
-RUN .ci/install.sh && rm -rf /var/lib/apt/lists/*
+COPY .ci/packages-programs.txt .ci/install.sh .ci/
+RUN .ci/install.sh programs && rm -rf /var/lib/apt/lists/*
 
 FROM tools AS build
 COPY . .
