@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-std::string Key(size_t rank) { return absl::StrCat("device/", rank); }
+std::string PlaceKey(size_t rank) { return absl::StrCat("device/", rank); }
 
 std::optional<std::pair<size_t, size_t>> FirstPair(std::span<const DevicePlace> places) {
   std::map<std::string, size_t> rank_of;
@@ -29,13 +29,13 @@ absl::StatusOr<std::vector<DevicePlace>> ShareDevicePlaces(const RankInfo& info,
                                                            const DevicePlace& own,
                                                            absl::Duration timeout) {
   PENSTOCK_RETURN_IF_ERROR(
-      store.Put(Key(info.rank), absl::StrJoin({own.host, own.gpu, own.nccl}, "\n")));
+      store.Put(PlaceKey(info.rank), absl::StrJoin({own.host, own.gpu, own.nccl}, "\n")));
   std::vector<DevicePlace> places;
   for (size_t rank = 0; rank < info.world_size; ++rank) {
-    PENSTOCK_ASSIGN_OR_RETURN(const std::string text, store.Get(Key(rank), timeout));
+    PENSTOCK_ASSIGN_OR_RETURN(const std::string text, store.Get(PlaceKey(rank), timeout));
     const std::vector<std::string> lines = absl::StrSplit(text, '\n');
     if (lines.size() != 3)
-      return absl::InternalError(absl::StrCat(Key(rank), " is \"", text, "\""));
+      return absl::InternalError(absl::StrCat(PlaceKey(rank), " is \"", text, "\""));
     places.push_back({lines[0], lines[1], lines[2]});
   }
   return places;

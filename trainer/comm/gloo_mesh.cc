@@ -20,7 +20,7 @@ namespace {
 // Gloo waits so many of its time-outs for a connection.
 constexpr int kGlooTimeouts = 5;
 
-std::string Key(int rank) { return absl::StrCat("gloo/", rank); }
+std::string GlooKey(int rank) { return absl::StrCat("gloo/", rank); }
 
 // Gloo writes to sockets of ranks that may have died; unless the program decided otherwise that is
 // an error and not the end.
@@ -58,7 +58,7 @@ std::vector<std::string> GlooMesh::Addresses() const {
 }
 
 absl::Status GlooMesh::ConnectTo(int peer, StoreClient& store, absl::Duration timeout) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, store.Get(Key(peer), timeout));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, store.Get(GlooKey(peer), timeout));
   if (!BeginWait()) return store.lost();
   absl::Status status;
   try {
@@ -90,7 +90,7 @@ absl::Status GlooMesh::Connect(std::shared_ptr<gloo::transport::Device> device, 
   // May throw: not while the store knows this mesh.
   const std::vector<std::string> addresses = Addresses();
   store.OnLost(this, [this](const absl::Status&) { Abort(); });
-  absl::Status status = store.PutForEach(Key(rank), addresses);
+  absl::Status status = store.PutForEach(GlooKey(rank), addresses);
   for (int peer = 0; status.ok() && peer < size; ++peer) {
     if (peer == rank) continue;
     status = Annotate(ConnectTo(peer, store, timeout), absl::StrCat("connecting to rank ", peer));

@@ -35,7 +35,7 @@ struct Hello {
   uint32_t rank;
 };
 
-std::string Key(uint32_t rank) { return absl::StrCat("sockets/", rank); }
+std::string SocketsKey(uint32_t rank) { return absl::StrCat("sockets/", rank); }
 
 absl::StatusOr<Token> RandomToken() {
   Token token;
@@ -88,7 +88,7 @@ absl::Status NotWithin(absl::Duration timeout) {
 }  // namespace
 
 absl::Status SocketMesh::ConnectTo(uint32_t peer, absl::Duration timeout) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, store_.Get(Key(peer), timeout));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, store_.Get(SocketsKey(peer), timeout));
   PENSTOCK_ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(bytes));
   PENSTOCK_ASSIGN_OR_RETURN(UniqueFd fd, OpenSocket(endpoint.address.ss_family));
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&endpoint.address),
@@ -158,7 +158,7 @@ absl::Status SocketMesh::Connect(const std::string& host, absl::Duration timeout
   PENSTOCK_ASSIGN_OR_RETURN(listener_, Listen(host, endpoint));
   token_ = endpoint.token;
   PENSTOCK_RETURN_IF_ERROR(store_.Put(
-      Key(info_.rank), std::string(reinterpret_cast<const char*>(&endpoint), sizeof endpoint)));
+      SocketsKey(info_.rank), std::string(reinterpret_cast<const char*>(&endpoint), sizeof endpoint)));
   for (uint32_t peer = 0; peer < info_.world_size; ++peer) {
     if (peer == info_.rank) continue;
     PENSTOCK_RETURN_IF_ERROR(
