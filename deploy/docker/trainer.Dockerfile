@@ -37,7 +37,11 @@ CMD ["--help"]
 # nvcc and the libraries. The links are where CMake and nvcc look for cudart.
 FROM tools AS cuda
 COPY deploy/docker/cuda-requirements.txt /tmp/
-RUN python3 -m venv /opt/pip \
+# hadolint ignore=DL3008
+RUN apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends python3-venv \
+ && rm -rf /var/lib/apt/lists/* \
+ && python3 -m venv /opt/pip \
  && /opt/pip/bin/pip install --no-cache-dir --no-deps --target /opt/cuda \
       -r /tmp/cuda-requirements.txt \
  && ln -s lib /opt/cuda/nvidia/cu13/lib64 \
@@ -47,6 +51,7 @@ FROM build AS cuda-build
 RUN --mount=type=cache,target=/root/.cache/ccache \
     --mount=type=bind,from=cuda,source=/opt/cuda,target=/opt/cuda \
     CUDACXX=/opt/cuda/nvidia/cu13/bin/nvcc cmake --preset release -DPENSTOCK_CUDA=ON \
+      -DPENSTOCK_TESTS=OFF -DPENSTOCK_BENCHMARKS=OFF \
       -DPENSTOCK_CUDA_ARCHITECTURES="80-real;90a-real;80-virtual" \
  && cmake --build --preset release --target penstock-train \
  && strip build/release/bin/penstock-train

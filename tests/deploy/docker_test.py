@@ -62,6 +62,14 @@ class RecipeTest(unittest.TestCase):
         self.assertEqual(len(configured), 1)
         self.assertIn(f'-DPENSTOCK_CUDA_ARCHITECTURES="{gpus}"', configured[0].split())
 
+    def test_what_is_configured_needs_no_package_of_the_tests(self):
+        """.ci/packages-programs.txt has neither GoogleTest nor Google Benchmark."""
+        for recipe in RECIPES:
+            for run in arguments(recipe, "RUN"):
+                for configured in re.findall(r"cmake --preset [^&]*", run):
+                    self.assertIn("-DPENSTOCK_TESTS=OFF", configured)
+                    self.assertIn("-DPENSTOCK_BENCHMARKS=OFF", configured)
+
     def test_presets_and_targets_are_this_projects(self):
         for recipe in RECIPES:
             runs = " ".join(arguments(recipe, "RUN"))
