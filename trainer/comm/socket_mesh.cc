@@ -157,8 +157,9 @@ absl::Status SocketMesh::Connect(const std::string& host, absl::Duration timeout
   PENSTOCK_ASSIGN_OR_RETURN(endpoint.token, RandomToken());
   PENSTOCK_ASSIGN_OR_RETURN(listener_, Listen(host, endpoint));
   token_ = endpoint.token;
-  PENSTOCK_RETURN_IF_ERROR(store_.Put(
-      SocketsKey(info_.rank), std::string(reinterpret_cast<const char*>(&endpoint), sizeof endpoint)));
+  PENSTOCK_RETURN_IF_ERROR(
+      store_.Put(SocketsKey(info_.rank),
+                 std::string(reinterpret_cast<const char*>(&endpoint), sizeof endpoint)));
   for (uint32_t peer = 0; peer < info_.world_size; ++peer) {
     if (peer == info_.rank) continue;
     PENSTOCK_RETURN_IF_ERROR(
