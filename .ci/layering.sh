@@ -7,14 +7,14 @@ git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
   BEGIN {
     below["proto"] = "proto"
     below["kernels"] = "kernels"
-    below["records"] = "records proto"
-    below["flags"] = "flags records"
-    below["metrics"] = "metrics records"
-    below["client"] = "client flags metrics records proto"
-    below["server"] = "server flags metrics records proto"
-    below["trainer"] = "trainer flags client metrics records kernels proto"
-    below["cli"] = "cli flags client metrics records proto"
-    count = split("base io tls format dataset chess decode engine wire", order, " ")
+    below["base"] = "base"
+    below["records"] = "records base proto"
+    below["metrics"] = "metrics base"
+    below["client"] = "client metrics records base proto"
+    below["server"] = "server metrics records base proto"
+    below["trainer"] = "trainer client metrics records base kernels proto"
+    below["cli"] = "cli client metrics records base proto"
+    count = split("process io tls flags format dataset chess decode engine wire", order, " ")
     for (i = 1; i <= count; ++i) floor[order[i]] = i
   }
   function complain(why) {
@@ -30,11 +30,15 @@ git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
     if (!(from[1] in below) || !(to[1] in below || to[1] ~ /^(tests|bench)$/)) next
     if (index(" " below[from[1]] " ", " " to[1] " ") == 0)
       complain(from[1] " must not include " include)
-    if (from[1] == "records" && to[1] == "records" && floor[to[2]] > floor[from[2]])
-      complain("records/" from[2] " must not include " include)
+    if (from[1] ~ /^(base|records)$/ && to[1] == from[1] && floor[to[2]] > floor[from[2]])
+      complain(from[1] "/" from[2] " must not include " include)
+    if (include ~ /^base\/flags\// && from[1] ~ /^(records|metrics)$/)
+      complain(from[1] " must not include " include)
+    if (include ~ /^trainer\/cuda\// && FILENAME ~ /^trainer\/(backend|comm)\//)
+      complain("only trainer/app and trainer/cuda may include " include)
   }
   END { exit failed }'
 
-# Programs print through records/base/print_escaped.h, which escapes what could steer a terminal.
+# Programs print through base/print_escaped.h, which escapes what could steer a terminal.
 ! git ls-files '*.h' '*.cc' | grep -Ev '^(tests|bench|kernels)/|_test\.cc$|/(testing|example)/|/print_escaped\.h$' |
   xargs grep -nE 'std::(cout|cerr|clog|f?printf|puts|perror)\b|absl::F?PrintF\(|fputs\([^;]*std(out|err)'

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/counter_rng.h"
+#include "base/crc32c.h"
+#include "base/io/unique_fd.h"
+#include "base/status.h"
 #include "client/plan/plan.h"
-#include "records/base/counter_rng.h"
-#include "records/base/crc32c.h"
-#include "records/base/status.h"
 #include "records/format/example_writer.h"
 #include "records/format/tfrecord.h"
-#include "records/io/unique_fd.h"
 
 namespace penstock {
 namespace {

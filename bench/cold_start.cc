@@ -28,13 +28,13 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/flags/command_line.h"
+#include "base/flags/number_flags.h"
+#include "base/status.h"
 #include "bench/big_dataset.h"
 #include "bench/server_process.h"
 #include "client/loader/loader.h"
-#include "flags/command_line.h"
-#include "flags/number_flags.h"
 #include "nlohmann/json.hpp"
-#include "records/base/status.h"
 #include "records/decode/spec.h"
 
 namespace penstock {

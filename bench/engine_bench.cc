@@ -11,16 +11,16 @@
 #include <numeric>
 #include <vector>
 
+#include "base/counter_rng.h"
+#include "base/crc32c.h"
+#include "base/io/root.h"
+#include "base/permutation.h"
 #include "benchmark/benchmark.h"
-#include "records/base/counter_rng.h"
-#include "records/base/crc32c.h"
-#include "records/base/permutation.h"
 #include "records/engine/chunk_loader.h"
 #include "records/engine/engine.h"
 #include "records/engine/page_memory.h"
 #include "records/engine/testing/chess_data.h"
 #include "records/engine/testing/recorder.h"
-#include "records/io/root.h"
 #include "tests/temp_folder.h"
 
 namespace penstock {

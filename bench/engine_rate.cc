@@ -5,13 +5,13 @@
 #include <chrono>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/status.h"
+#include "base/streaming_copy.h"
 #include "bench/cpu_seconds.h"
 #include "client/loader/window_message.h"
 #include "client/plan/chunk_table.h"
 #include "client/plan/plan.h"
-#include "records/base/mutex.h"
-#include "records/base/status.h"
-#include "records/base/streaming_copy.h"
 #include "records/decode/program.h"
 #include "records/engine/engine.h"
 

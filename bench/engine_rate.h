@@ -1,11 +1,12 @@
-// The engine alone, without transport, scheduler or batches: what `local:` and a server start from.
+// The engine alone, without transport, controller or batches: what `local:` and a server start
+// from.
 #ifndef PENSTOCK_BENCH_ENGINE_RATE_H_
 #define PENSTOCK_BENCH_ENGINE_RATE_H_
 
 #include "absl/status/statusor.h"
+#include "base/dtype.h"
 #include "client/plan/plan_options.h"
 #include "proto/decode_spec.pb.h"
-#include "records/base/dtype.h"
 #include "records/dataset/manifest.h"
 
 namespace penstock {

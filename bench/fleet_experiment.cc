@@ -28,7 +28,7 @@ double Milliseconds(std::chrono::nanoseconds time) {
 struct Before {
   uint64_t requests = 0;
   size_t batches = 0;
-  std::chrono::nanoseconds scheduler_time = {};
+  std::chrono::nanoseconds controller_time = {};
 };
 
 class Experiment {
@@ -88,10 +88,10 @@ class Experiment {
 
   void AddRank(uint32_t rank) {
     sim::RankOptions options;
-    options.scheduler.servers = Addresses();
-    options.scheduler.num_slots = 32;
-    options.scheduler.row_bytes = sim::kScaleRowBytes;
-    options.scheduler.seed = options_.seed + rank;
+    options.controller.servers = Addresses();
+    options.controller.num_slots = 32;
+    options.controller.row_bytes = sim::kScaleRowBytes;
+    options.controller.seed = options_.seed + rank;
     options.check = false;
     options.stopwatch = rank == 0;
     if (options_.demand > 0) {
@@ -150,7 +150,7 @@ class Experiment {
   void EndWarmUp() {
     for (uint32_t i = 0; i < fleet_.num_ranks(); ++i) {
       const sim::RankStats& stats = fleet_.rank(i).stats();
-      before_.push_back({stats.requests, stats.waits.size(), fleet_.rank(i).scheduler_time()});
+      before_.push_back({stats.requests, stats.waits.size(), fleet_.rank(i).controller_time()});
     }
     for (uint32_t i = 0; i < fleet_.num_servers(); ++i) {
       sent_before_.push_back(fleet_.server(i).rows_sent());
@@ -162,7 +162,7 @@ class Experiment {
     for (uint32_t i = 0; i < fleet_.num_ranks(); ++i) {
       rows += (fleet_.rank(i).stats().waits.size() - before_[i].batches) * options_.rank_batch;
       requests += fleet_.rank(i).stats().requests - before_[i].requests;
-      const ServerTable& servers = fleet_.rank(i).scheduler().servers();
+      const ServerTable& servers = fleet_.rank(i).controller().servers();
       for (size_t s = 0; s < servers.size(); ++s) {
         result.handed_over += servers[s].counted.handed_over;
       }
@@ -175,9 +175,9 @@ class Experiment {
     result.events = fleet_.queue().executed();
     const sim::SimRank& first = fleet_.rank(0);
     result.scheduler_us_per_request =
-        Milliseconds(first.scheduler_time() - before_[0].scheduler_time) * 1e3 /
+        Milliseconds(first.controller_time() - before_[0].controller_time) * 1e3 /
         std::max<uint64_t>(first.stats().requests - before_[0].requests, 1);
-    result.scheduler_start_ms = Milliseconds(before_[0].scheduler_time);
+    result.scheduler_start_ms = Milliseconds(before_[0].controller_time);
   }
 
   double Balance() {

@@ -1,4 +1,4 @@
-// The shipped scheduler in a simulated fleet of any size: how fast, how steady, at what price.
+// The shipped controller in a simulated fleet of any size: how fast, how steady, at what price.
 #ifndef PENSTOCK_BENCH_FLEET_EXPERIMENT_H_
 #define PENSTOCK_BENCH_FLEET_EXPERIMENT_H_
 
@@ -47,13 +47,13 @@ struct ExperimentResult {
   uint64_t handed_over = 0;     // Windows, from late servers, by all ranks; from the start on.
   uint64_t deaths = 0;
   uint64_t events = 0;
-  // Processor time of one rank's scheduler: until the warm-up has ended, and after that.
+  // Processor time of one rank's controller: until the warm-up has ended, and after that.
   double scheduler_start_ms = 0;
   double scheduler_us_per_request = 0;
   double wall_seconds = 0;  // Of the simulation.
 };
 
-// kInternal: the scheduler broke a rule.
+// kInternal: the controller broke a rule.
 absl::StatusOr<ExperimentResult> RunExperiment(const ExperimentOptions& options);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// How the shipped scheduler scales: simulated fleets of 1 to 4,096 servers and up to 1,024 ranks.
+// How the shipped controller scales: simulated fleets of 1 to 4,096 servers and up to 1,024 ranks.
 //
 //   fleet_sim [--json FILE] [--full] [--seed N] [--only servers|ranks|trouble|membership]
 //
@@ -14,8 +14,8 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "base/flags/command_line.h"
 #include "bench/fleet_experiment.h"
-#include "flags/command_line.h"
 #include "nlohmann/json.hpp"
 
 namespace penstock {
@@ -167,7 +167,7 @@ int Run(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("The fetch scheduler in simulated fleets of 1 to 4,096 servers");
+  CLI::App app("The fetch controller in simulated fleets of 1 to 4,096 servers");
   Options options;
   app.add_flag("--full", options.full, "up to 4,096 servers and 1,024 ranks; some minutes");
   app.add_option("--seed", options.seed, "Of the fleets' troubles")->capture_default_str();

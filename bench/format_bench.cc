@@ -23,16 +23,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/counter_rng.h"
+#include "base/crc32c.h"
+#include "base/io/atomic_file.h"
+#include "base/io/file_source.h"
 #include "benchmark/benchmark.h"
-#include "records/base/counter_rng.h"
-#include "records/base/crc32c.h"
 #include "records/dataset/indexer.h"
 #include "records/dataset/shard_scan.h"
 #include "records/dataset/split.h"
 #include "records/format/feature_finder.h"
 #include "records/format/testing/shard_builder.h"
-#include "records/io/atomic_file.h"
-#include "records/io/file_source.h"
 
 namespace penstock {
 namespace {

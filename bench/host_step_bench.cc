@@ -18,8 +18,8 @@
 
 #include "bench/idle_device.h"
 #include "benchmark/benchmark.h"
-#include "trainer/backend/cuda/cuda_backend.h"
-#include "trainer/backend/cuda/launch_thread.h"
+#include "trainer/backend/device/device_backend.h"
+#include "trainer/backend/device/launch_thread.h"
 #include "trainer/backend/testing/boards.h"
 #include "trainer/input/board_reader.h"
 #include "trainer/profile/step_recorder.h"
@@ -53,8 +53,8 @@ absl::Status Step(Backend& backend, const BatchRows& rows) {
 void HostStep(benchmark::State& state, const char* model) {
   const RandomBoards boards(static_cast<size_t>(state.range(0)));
   auto backend =
-      CudaBackend::Create(*ModelConfig::Named(model), {.global_rows = boards.scores.size()},
-                          std::make_unique<IdleDevice>())
+      DeviceBackend::Create(*ModelConfig::Named(model), {.global_rows = boards.scores.size()},
+                            std::make_unique<IdleDevice>())
           .value();
   StepRecorder recorder;
   recorder.Start(1);

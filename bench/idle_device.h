@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/backend/cuda/device.h"
+#include "trainer/backend/device/device.h"
 
 namespace penstock {
 

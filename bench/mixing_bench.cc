@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "base/flags/command_line.h"
+#include "base/status.h"
 #include "bench/position_mixing.h"
 #include "client/plan/testing/mixing.h"
-#include "flags/command_line.h"
 #include "nlohmann/json.hpp"
-#include "records/base/status.h"
 #include "records/dataset/open_dataset.h"
 
 namespace penstock {

@@ -24,25 +24,25 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "base/counter_rng.h"
+#include "base/flags/command_line.h"
+#include "base/flags/number_flags.h"
+#include "base/io/file_source.h"
+#include "base/process/keep_freed_memory.h"
+#include "base/status.h"
+#include "base/streaming_copy.h"
 #include "bench/cpu_seconds.h"
 #include "bench/engine_rate.h"
 #include "bench/raw_grpc_stream.h"
 #include "bench/report.h"
 #include "bench/server_process.h"
-#include "client/fetch/scheduler.h"
+#include "client/fetch/fetch_controller.h"
 #include "client/loader/loader.h"
-#include "flags/command_line.h"
-#include "flags/number_flags.h"
 #include "nlohmann/json.hpp"
-#include "records/base/counter_rng.h"
-#include "records/base/keep_freed_memory.h"
-#include "records/base/status.h"
-#include "records/base/streaming_copy.h"
 #include "records/dataset/indexer.h"
 #include "records/decode/spec.h"
 #include "records/format/example_writer.h"
 #include "records/format/tfrecord.h"
-#include "records/io/file_source.h"
 #include "tests/temp_folder.h"
 
 namespace penstock {
@@ -187,7 +187,7 @@ class Pipeline {
     engine.plan.split = Split::kAll;
     if (to_memory) {
       engine.side_by_side = engine.plan.lanes;
-      engine.request_bytes = SchedulerOptions().fetch_bytes;
+      engine.request_bytes = FetchOptions().fetch_bytes;
     }
     PENSTOCK_ASSIGN_OR_RETURN(EngineRate rate, MeasureEngine(*manifest_, engine));
     return json{{"positions_per_second", rate.positions_per_second},

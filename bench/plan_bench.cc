@@ -4,8 +4,8 @@
 
 #include <numeric>
 
+#include "base/permutation.h"
 #include "client/plan/plan.h"
-#include "records/base/permutation.h"
 
 namespace penstock {
 namespace {

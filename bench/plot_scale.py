@@ -63,7 +63,7 @@ def draw(rows, path):
     body = panel(0, "Throughput", "servers", "rows/s",
                  [("all that can be had", greedy, lambda r: r["rows_per_second"]),
                   ("60 % of it asked for", paced, lambda r: r["rows_per_second"])], True)
-    body += panel(1, "Scheduler, processor time", "servers", "us/request",
+    body += panel(1, "Controller, processor time", "servers", "us/request",
                   [("60 %, one rank", paced, lambda r: r["scheduler_us_per_request"])], False)
     body += panel(2, "Loads per window, 64 servers", "ranks", "",
                   [("60 %", select(rows, "ranks", "60 %"), lambda r: r["loads_per_window"])], False)
@@ -113,7 +113,7 @@ def print_ranks(rows):
         "More ranks of one job",
         ["ranks", "rows of a batch", "all: of capacity", "wait p50 / p99 / longest, ms",
          "60 %: of capacity", "wait p50 / p99 / longest, ms", "loads per window, all / 60 %",
-         "scheduler, µs a request"],
+         "controller, µs a request"],
         [[f'{a["ranks"]:,}', f'{32768 // a["ranks"]:,}', f'{a["efficiency"]:.2f}', waits(a),
           f'{b["efficiency"]:.2f}', waits(b),
           f'{a["loads_per_window"]:.2f} / {b["loads_per_window"]:.2f}',
@@ -142,11 +142,11 @@ def print_membership(rows):
          for r in rows if r["group"] == "membership"])
 
 
-def print_scheduler(rows):
+def print_controller(rows):
     minute = {r["servers"]: f'{r["scheduler_us_per_request"]:.0f}'
               for r in select(rows, "trouble", "none")}
     print_table(
-        "What the scheduler costs",
+        "What the controller costs",
         ["servers", "ranks", "rows of a request", "first 2 s, ms in all",
          "then, for 4 s, µs a request", "in *trouble*, none, µs a request"],
         [[f'{r["servers"]:,}', f'{r["ranks"]:,}', f'{r["rows_per_request"]:.0f}',
@@ -162,7 +162,7 @@ def main():
     options = parser.parse_args()
     rows = load(options.files)
     for print_group in (print_servers, print_ranks, print_trouble, print_membership,
-                        print_scheduler):
+                        print_controller):
         print_group(rows)
     missing = {"servers", "ranks"} - {row["group"] for row in rows}
     if missing:

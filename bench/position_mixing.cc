@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "base/status.h"
 #include "client/loader/loader.h"
-#include "records/base/status.h"
 #include "records/decode/spec.h"
 
 namespace penstock {

@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

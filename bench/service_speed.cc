@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "base/bounded_queue.h"
+#include "base/flags/command_line.h"
+#include "base/mutex.h"
+#include "base/process/keep_freed_memory.h"
 #include "bench/raw_grpc_stream.h"
 #include "client/transport/grpc/grpc_transport.h"
-#include "flags/command_line.h"
 #include "nlohmann/json.hpp"
-#include "records/base/bounded_queue.h"
-#include "records/base/keep_freed_memory.h"
-#include "records/base/mutex.h"
 #include "records/engine/testing/chess_data.h"
 #include "server/server.h"
 #include "spdlog/spdlog.h"

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/permutation.h"
+#include "base/status.h"
 #include "bench/cpu_seconds.h"
-#include "records/base/mutex.h"
-#include "records/base/permutation.h"
-#include "records/base/status.h"
 #include "records/engine/engine.h"
 
 namespace penstock {

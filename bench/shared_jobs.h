@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "records/base/dtype.h"
+#include "base/dtype.h"
 #include "records/engine/testing/chess_data.h"
 
 namespace penstock {

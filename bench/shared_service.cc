@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/status.h"
 #include "bench/server_process.h"
 #include "client/loader/loader.h"
 #include "client/transport/grpc/stats_call.h"
-#include "records/base/mutex.h"
-#include "records/base/status.h"
 #include "records/decode/spec.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "records/base/dtype.h"
+#include "base/dtype.h"
 #include "records/dataset/manifest.h"
 
 namespace penstock {

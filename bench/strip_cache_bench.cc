@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "base/flags/command_line.h"
+#include "base/flags/number_flags.h"
+#include "base/status.h"
 #include "bench/report.h"
 #include "bench/shared_jobs.h"
 #include "bench/shared_service.h"
-#include "flags/command_line.h"
-#include "flags/number_flags.h"
 #include "nlohmann/json.hpp"
-#include "records/base/status.h"
 #include "records/dataset/indexer.h"
 #include "tests/temp_folder.h"
 

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
-#include "flags/command_line.h"
-#include "records/base/print_escaped.h"
-#include "records/base/standard_streams.h"
+#include "base/flags/command_line.h"
+#include "base/print_escaped.h"
+#include "base/process/standard_streams.h"
 
 namespace penstock {
 namespace {

@@ -4,12 +4,12 @@
 #include <memory>
 #include <thread>
 
-#include "cli/interrupt.h"
-#include "flags/number_flags.h"
+#include "base/flags/number_flags.h"
+#include "base/process/stop_signals.h"
+#include "base/status.h"
+#include "cli/terminal/interrupt.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/status.h"
-#include "records/base/stop_signals.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {

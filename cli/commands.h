@@ -4,7 +4,7 @@
 #define PENSTOCK_CLI_COMMANDS_H_
 
 #include "cli/command.h"
-#include "cli/launch_line.h"
+#include "cli/launch/launch_line.h"
 
 namespace penstock {
 

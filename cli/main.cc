@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/process/keep_freed_memory.h"
+#include "base/process/process_limits.h"
+#include "base/process/standard_streams.h"
+#include "base/tls/keep_openssl.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/launch_line.h"
+#include "cli/launch/launch_line.h"
 #include "penstock_version.h"
-#include "records/base/keep_freed_memory.h"
-#include "records/base/process_limits.h"
-#include "records/base/standard_streams.h"
-#include "records/tls/keep_openssl.h"
 
 int main(int argc, char** argv) {
   penstock::HoldStandardStreams();

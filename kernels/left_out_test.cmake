@@ -1,11 +1,11 @@
 # What a block has too little shared memory for is left out by name, printed and as JSON, and fails
-# nothing; blocks of the emulation refuse what is larger, which would end the runner. -DRUNNER:
+# nothing; blocks of the emulation refuse what is larger, which would end the program. -DPROGRAM:
 # kernels_emulated; -DJSON: a file to write.
 
 # Where a block has `most` bytes, the checks that are left out of those in bf16 with heads of 64:
 # "CHECK=BYTES".
 function(expect_left_out most)
-  execute_process(COMMAND ${RUNNER} --check attention/bf16/64/ --most-shared ${most} --json ${JSON}
+  execute_process(COMMAND ${PROGRAM} --check attention/bf16/64/ --most-shared ${most} --json ${JSON}
     OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
   file(READ ${JSON} json)
   string(JSON found GET "${json}" left_out checks)

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
 
 namespace penstock {
 

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
-#include "records/io/local_port.h"
+#include "base/io/local_port.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/io/unique_fd.h"
 #include "metrics/http_connection.h"
-#include "records/io/unique_fd.h"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "records/base/process_stats.h"
+#include "base/process/process_stats.h"
 
 namespace penstock {
 

@@ -7,11 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/number_range.h"
+#include "base/status.h"
 #include "metrics/http_answer.h"
 #include "metrics/http_port.h"
 #include "prometheus/text_serializer.h"
-#include "records/base/number_range.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

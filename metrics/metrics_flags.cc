@@ -4,8 +4,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "records/base/number_range.h"
-#include "records/base/status.h"
+#include "base/number_range.h"
+#include "base/status.h"
 
 namespace penstock {
 

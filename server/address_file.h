@@ -11,9 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "records/io/atomic_file.h"
-#include "records/io/file_stamp.h"
-#include "records/io/text_file.h"
+#include "base/io/atomic_file.h"
+#include "base/io/file_stamp.h"
+#include "base/io/text_file.h"
 #include "server/listen_address.h"
 
 namespace penstock {

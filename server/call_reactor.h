@@ -9,10 +9,15 @@
 #include "google/protobuf/message_lite.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
-#include "server/grpc_status.h"
+#include "grpcpp/support/status.h"
 #include "server/guard/connection_account.h"
 
 namespace penstock {
+
+// absl::Status and grpc::Status number their codes alike.
+inline grpc::Status ToGrpcStatus(const absl::Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
+}
 
 // gRPC begins a call of this kind once its headers are there. It would begin others once it has
 // their request, and could hold any number of them before anything of ours sees one.

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "records/base/mutex.h"
-#include "records/base/status.h"
+#include "base/mutex.h"
+#include "base/status.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
 

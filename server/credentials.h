@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "base/tls/pem_files.h"
 #include "grpcpp/security/server_credentials.h"
-#include "records/tls/pem_files.h"
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "server/gate.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/engine/engine.h"
 #include "server/session_source.h"
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "grpcpp/server_context.h"
-#include "records/base/status.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
 

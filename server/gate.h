@@ -11,8 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/mutex.h"
 #include "grpcpp/support/server_callback.h"
-#include "records/base/mutex.h"
 #include "server/burst_limiter.h"
 #include "server/guard/connection_account.h"
 #include "server/log_limiter.h"

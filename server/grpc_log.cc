@@ -2,8 +2,9 @@
 
 #include <grpc/support/log.h>
 
+#include <atomic>
+
 #include "absl/strings/match.h"
-#include "server/failed_handshakes.h"
 #include "server/log_format.h"
 #include "server/log_limiter.h"
 #include "spdlog/spdlog.h"
@@ -93,5 +94,18 @@ void SendGrpcLogToSpdlog() {
   gpr_set_log_function(&Log);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_DEBUG);
 }
+
+namespace {
+
+std::atomic<uint64_t>& Count() {
+  static std::atomic<uint64_t> count{0};
+  return count;
+}
+
+}  // namespace
+
+void CountFailedHandshake() { Count().fetch_add(1, std::memory_order_relaxed); }
+
+uint64_t NumFailedHandshakes() { return Count().load(std::memory_order_relaxed); }
 
 }  // namespace penstock

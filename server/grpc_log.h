@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_SERVER_GRPC_LOG_H_
 #define PENSTOCK_SERVER_GRPC_LOG_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -16,6 +17,13 @@ void SendGrpcLogToSpdlog();
 // The cause of a failed handshake in gRPC's words, in words for an operator. Empty: the client went
 // away without one.
 std::string ExplainHandshake(absl::string_view message);
+
+// How many connections came to nothing because client and server do not agree on TLS.
+// Of the whole process: gRPC 1.51 tells of a failed handshake in its log alone, which knows of no
+// server. A client that spoke plaintext to a TLS port, or TLS to a plain one, counts as well.
+// Thread-safe.
+void CountFailedHandshake();
+uint64_t NumFailedHandshakes();
 
 }  // namespace penstock
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/process/process_stats.h"
+#include "base/status.h"
 #include "grpcpp/grpcpp.h"
-#include "records/base/process_stats.h"
-#include "records/base/status.h"
 #include "server/connection_limits.h"
 #include "server/hand_over.h"
 #include "server/listen_address.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "server/call_router.h"
 #include "server/service_limits.h"
 

@@ -11,9 +11,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "records/io/loopback.h"
+#include "base/io/loopback.h"
 
 namespace penstock {
+
+// Who listens on a TCP port of this machine.
+// "penstock-server (process 4711)", from /proc. Empty when nobody listens there or the process is
+// another user's. For error messages.
+std::string DescribePortOwner(uint16_t port);
 
 struct ListenAddress {
   std::string host;  // Without the brackets of IPv6.

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/io/unique_fd.h"
 #include "server/listener.h"
 #include "tests/status_matchers.h"
 

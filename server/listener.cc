@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/process_stats.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
-#include "records/io/local_port.h"
-#include "server/failed_handshakes.h"
+#include "base/io/local_port.h"
+#include "base/process/process_stats.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
+#include "server/grpc_log.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
 

@@ -15,12 +15,29 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
+#include "server/guard/watched_socket.h"
 #include "server/listen_address.h"
 #include "server/log_limiter.h"
-#include "server/open_connections.h"
 
 namespace penstock {
+
+// Which connections that gRPC was given are still open: it tells nobody when it closes one.
+// Not thread-safe.
+class OpenConnections {
+ public:
+  // REQUIRES: a socket that this thread still owns.
+  void Add(int socket) { sockets_.emplace_back(socket); }
+
+  // Asks the kernel for each.
+  size_t Count() {
+    std::erase_if(sockets_, [](const WatchedSocket& socket) { return !socket.IsOpen(); });
+    return sockets_.size();
+  }
+
+ private:
+  std::vector<WatchedSocket> sockets_;
+};
 
 struct ListenerOptions {
   static constexpr size_t kAnyNumber = SIZE_MAX;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 
 namespace penstock {
 

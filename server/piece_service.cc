@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
-#include "records/base/text.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
+#include "base/text.h"
 #include "records/dataset/manifest.h"
-#include "server/grpc_status.h"
+#include "server/call_reactor.h"
 #include "server/log_format.h"
 #include "server/request_reactor.h"
 #include "server/server_stats.h"

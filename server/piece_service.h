@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "base/io/root.h"
+#include "base/mutex.h"
 #include "proto/pieces.pb.h"
-#include "records/base/mutex.h"
-#include "records/io/root.h"
 #include "server/call_router.h"
 #include "server/gate.h"
 #include "server/service_limits.h"

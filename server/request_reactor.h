@@ -3,14 +3,52 @@
 #define PENSTOCK_SERVER_REQUEST_REACTOR_H_
 
 #include <atomic>
+#include <memory>
 #include <utility>
 
 #include "absl/time/time.h"
+#include "base/mutex.h"
+#include "grpcpp/alarm.h"
 #include "grpcpp/support/proto_buffer_reader.h"
-#include "server/call_deadline.h"
+#include "grpcpp/support/server_callback.h"
 #include "server/call_reactor.h"
 
 namespace penstock {
+
+// Cancels a call that is not done with something in time.
+// Stops when it is destroyed, which has to be before the call is over. Thread-safe.
+class CallDeadline {
+ public:
+  CallDeadline(grpc::CallbackServerContext& context, absl::Duration timeout)
+      : call_(std::make_shared<Call>()) {
+    {
+      MutexLock lock(&call_->mutex);
+      call_->context = &context;
+    }
+    alarm_.Set(absl::ToChronoTime(absl::Now() + timeout), [call = call_](bool) {
+      MutexLock lock(&call->mutex);
+      if (call->context != nullptr) call->context->TryCancel();
+    });
+  }
+  ~CallDeadline() { Stop(); }
+
+  void Stop() {
+    {
+      MutexLock lock(&call_->mutex);
+      call_->context = nullptr;
+    }
+    alarm_.Cancel();
+  }
+
+ private:
+  struct Call {
+    Mutex mutex;
+    grpc::CallbackServerContext* context ABSL_GUARDED_BY(mutex) = nullptr;  // Null: stopped.
+  };
+
+  const std::shared_ptr<Call> call_;  // Shared with the alarm, which may end later.
+  grpc::Alarm alarm_;
+};
 
 // Reads the request, and cancels a call that does not bring it in time. Owns itself until OnDone().
 class RequestReactor : public CallReactor {

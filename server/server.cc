@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/process/process_limits.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "grpcpp/grpcpp.h"
-#include "records/base/process_limits.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
 #include "records/wire/limits.h"
 #include "server/connection_limits.h"
 #include "server/credentials.h"

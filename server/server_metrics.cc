@@ -3,7 +3,7 @@
 #include <string>
 
 #include "penstock_version.h"
-#include "server/failed_handshakes.h"
+#include "server/grpc_log.h"
 
 namespace penstock {
 namespace {

@@ -1,8 +1,8 @@
 #include "server/server_stats.h"
 
+#include "base/process/machine_limits.h"
+#include "base/process/process_stats.h"
 #include "penstock_version.h"
-#include "records/base/machine_limits.h"
-#include "records/base/process_stats.h"
 
 namespace penstock {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "records/base/byte_size.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
+#include "base/byte_size.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "records/engine/part_buffer.h"
 #include "records/wire/shared_memory.h"
 #include "server/log_format.h"

@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "records/base/mutex.h"
-#include "records/io/file_stamp.h"
-#include "records/io/unique_fd.h"
+#include "base/io/file_stamp.h"
+#include "base/io/unique_fd.h"
+#include "base/mutex.h"
 #include "server/shared_pool.h"
 
 namespace penstock {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "records/base/mutex.h"
+#include "base/io/unique_fd.h"
+#include "base/mutex.h"
 #include "records/engine/part_memory.h"
-#include "records/io/unique_fd.h"
 
 namespace penstock {
 

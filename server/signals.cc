@@ -7,9 +7,9 @@
 
 #include <utility>
 
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
-#include "records/base/stop_signals.h"
+#include "base/process/start_thread.h"
+#include "base/process/stop_signals.h"
+#include "base/status.h"
 
 namespace penstock {
 

@@ -6,11 +6,11 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/text.h"
 #include "grpcpp/support/proto_buffer_reader.h"
-#include "records/base/status.h"
-#include "records/base/text.h"
 #include "records/wire/shared_memory.h"
-#include "server/grpc_status.h"
+#include "server/call_reactor.h"
 #include "server/log_format.h"
 #include "server/part_message.h"
 #include "spdlog/spdlog.h"

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/mutex.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/pieces.pb.h"
-#include "records/base/mutex.h"
 #include "records/engine/session.h"
 #include "records/wire/client_message.h"
 #include "records/wire/server_message.h"

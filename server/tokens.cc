@@ -13,9 +13,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "records/base/sha256.h"
-#include "records/base/status.h"
-#include "records/io/text_file.h"
+#include "base/io/text_file.h"
+#include "base/sha256.h"
+#include "base/status.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
 

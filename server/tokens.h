@@ -12,8 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "records/base/mutex.h"
-#include "records/io/file_stamp.h"
+#include "base/io/file_stamp.h"
+#include "base/mutex.h"
 
 namespace penstock {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
 
 namespace penstock {
 

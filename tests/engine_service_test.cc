@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/crc32c.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/crc32c.h"
 #include "records/engine/testing/chess_data.h"
 #include "tests/connected_transport.h"
 #include "tests/recording_events.h"

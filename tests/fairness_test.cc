@@ -4,9 +4,9 @@
 #include <numeric>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/status.h"
 #include "gtest/gtest.h"
-#include "records/base/mutex.h"
-#include "records/base/status.h"
 #include "records/engine/testing/chess_data.h"
 #include "tests/connected_transport.h"
 #include "tests/status_matchers.h"

@@ -9,12 +9,12 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/counter_rng.h"
 #include "gmock/gmock.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 #include "proto/pieces.grpc.pb.h"
-#include "records/base/counter_rng.h"
 #include "records/engine/testing/chess_data.h"
 #include "records/wire/client_message.h"
 #include "server/testing/manifest_text.h"

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/status.h"
 #include "client/loader/loader.h"
 #include "client/loader/loader_plan.h"
 #include "client/loader/window_message.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/grpcpp.h"
-#include "records/base/status.h"
 #include "records/decode/spec.h"
 #include "records/wire/client_message.h"
 

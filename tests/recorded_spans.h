@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "records/base/mutex.h"
-#include "records/base/span_sink.h"
+#include "base/mutex.h"
+#include "base/span_sink.h"
 
 namespace penstock {
 

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "client/transport/transport.h"
 #include "gtest/gtest.h"
-#include "records/base/mutex.h"
 
 namespace penstock {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/unique_fd.h"
 #include "gtest/gtest.h"
-#include "records/io/unique_fd.h"
 
 namespace penstock {
 

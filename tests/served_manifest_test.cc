@@ -13,6 +13,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/io/unique_fd.h"
+#include "base/status.h"
 #include "client/loader/testing/batch_digest.h"
 #include "client/loader/testing/chess_dataset.h"
 #include "client/transport/grpc/manifest_call.h"
@@ -20,8 +22,6 @@
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
 #include "proto/pieces.grpc.pb.h"
-#include "records/base/status.h"
-#include "records/io/unique_fd.h"
 #include "server/server.h"
 #include "tests/status_matchers.h"
 #include "tests/test_certificates.h"

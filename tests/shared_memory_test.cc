@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <map>
 
+#include "base/bounded_queue.h"
 #include "client/transport/shm/shared_memory_request.h"
 #include "gmock/gmock.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 #include "proto/pieces.grpc.pb.h"
-#include "records/base/bounded_queue.h"
 #include "records/engine/part_pool.h"
 #include "records/engine/testing/chess_data.h"
 #include "records/wire/client_message.h"

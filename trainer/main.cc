@@ -7,19 +7,16 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "flags/command_line.h"
+#include "base/flags/command_line.h"
+#include "base/print_escaped.h"
+#include "base/process/keep_freed_memory.h"
+#include "base/process/process_limits.h"
+#include "base/process/standard_streams.h"
+#include "base/tls/keep_openssl.h"
 #include "penstock_version.h"
-#include "records/base/keep_freed_memory.h"
-#include "records/base/print_escaped.h"
-#include "records/base/process_limits.h"
-#include "records/base/standard_streams.h"
-#include "records/tls/keep_openssl.h"
-#include "trainer/app/devices_command.h"
-#include "trainer/app/export_command.h"
+#include "trainer/app/commands.h"
 #include "trainer/app/input_options.h"
 #include "trainer/app/options.h"
-#include "trainer/app/predict_command.h"
-#include "trainer/app/products_command.h"
 #include "trainer/app/run.h"
 
 namespace {

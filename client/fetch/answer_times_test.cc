@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "client/fetch/token_bucket.h"
+#include "client/fetch/extra_loads.h"
 #include "gtest/gtest.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-// The commands of a FetchScheduler, kept until its caller carries them out.
+// The commands of a FetchController, kept until its caller carries them out.
 #ifndef PENSTOCK_CLIENT_FETCH_COMMAND_BUFFER_H_
 #define PENSTOCK_CLIENT_FETCH_COMMAND_BUFFER_H_
 
@@ -16,26 +16,26 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/fetch/scheduler_actions.h"
+#include "client/fetch/fetch_actions.h"
 #include "records/engine/messages.h"
 
 namespace penstock {
 
-// Records commands in their order; CarryOut() then hands them out, after the scheduler's call has
-// returned. So whoever carries them out may do what it likes with the scheduler and its locks. A
+// Records commands in their order; CarryOut() then hands them out, after the controller's call has
+// returned. So whoever carries them out may do what it likes with the controller and its locks. A
 // command stays valid until then: it owns its window's order, and has the number of damaged records
 // instead of a view of them. Takes no memory for windows, requests and batches once it has grown.
 // Not thread-safe.
-class CommandBuffer final : public SchedulerActions {
+class CommandBuffer final : public FetchActions {
  public:
   using NameChunksFunction = std::function<std::string(std::span<const uint32_t>)>;
 
   explicit CommandBuffer(NameChunksFunction name_chunks) : name_chunks_(std::move(name_chunks)) {}
 
   bool empty() const { return commands_.empty(); }
-  // Calls `actions` for every command in order, and forgets them. `damaged` is what the scheduler's
-  // replaced() returns now: a list that only grows. `actions` must not add commands. The caller
-  // holds the locks that `actions` needs, which templates are not seen to do.
+  // Calls `actions` for every command in order, and forgets them. `damaged` is what the
+  // controller's replaced() returns now: a list that only grows. `actions` must not add commands.
+  // The caller holds the locks that `actions` needs, which templates are not seen to do.
   template <typename Actions>
   void CarryOut(std::span<const Damage> damaged, Actions& actions) {
     for (Command& command : commands_) {

@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/fetch/process_clock.h"
-#include "client/fetch/scheduler_actions.h"
 #include "client/fetch/server_table.h"
 
 namespace penstock {
@@ -30,7 +30,7 @@ class Connections {
 
   // `clock`, `servers` and `actions` must outlive it. `credit_bytes`: what a server may be asked
   // for before it says more. The job ends when no server was usable for `server_timeout`.
-  Connections(const ProcessClock& clock, ServerTable& servers, SchedulerActions& actions,
+  Connections(const ProcessClock& clock, ServerTable& servers, FetchActions& actions,
               uint64_t credit_bytes, absl::Duration server_timeout)
       : clock_(clock),
         servers_(servers),
@@ -88,7 +88,7 @@ class Connections {
 
   const ProcessClock& clock_;
   ServerTable& servers_;
-  SchedulerActions& actions_;
+  FetchActions& actions_;
   const uint64_t credit_bytes_;
   const absl::Duration server_timeout_;
   std::vector<ServerEntry*> draining_;

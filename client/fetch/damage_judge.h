@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/fetch/lane_map.h"
 #include "client/fetch/on_error.h"
 #include "client/fetch/received_rows.h"
-#include "client/fetch/scheduler_actions.h"
 #include "client/fetch/server_table.h"
 #include "client/fetch/window_table.h"
 #include "client/plan/plan.h"
@@ -58,7 +58,7 @@ class DamageJudge {
 
   // `plan`, `servers`, `placement` and `actions` must outlive it.
   DamageJudge(const Plan& plan, const ServerTable& servers, const LaneMap& placement,
-              SchedulerActions& actions, OnError on_error, Name name, Find find)
+              FetchActions& actions, OnError on_error, Name name, Find find)
       : plan_(plan),
         servers_(servers),
         placement_(placement),
@@ -100,7 +100,7 @@ class DamageJudge {
   const Plan& plan_;
   const ServerTable& servers_;
   const LaneMap& placement_;
-  SchedulerActions& actions_;
+  FetchActions& actions_;
   const OnError on_error_;
   const Name name_;
   const Find find_;

@@ -2,12 +2,39 @@
 #ifndef PENSTOCK_CLIENT_FETCH_EXTRA_LOADS_H_
 #define PENSTOCK_CLIENT_FETCH_EXTRA_LOADS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "client/fetch/token_bucket.h"
-
 namespace penstock {
+
+// A bound on what is done beside the normal, as a share of the normal.
+// Full at first. After n calls of Earn() at most capacity + n * share calls of Take() have given
+// true. Not thread-safe.
+class TokenBucket {
+ public:
+  TokenBucket(double share, double capacity)
+      : share_(share), capacity_(capacity), tokens_(capacity) {}
+
+  // More at once from now on.
+  void Grow(double capacity) {
+    capacity_ += capacity;
+    tokens_ += capacity;
+  }
+  void Earn() { tokens_ = std::min(capacity_, tokens_ + share_); }
+  // False: fewer than `reserve` would be left.
+  bool Take(double reserve = 0) {
+    if (tokens_ - 1 < reserve) return false;
+    tokens_ -= 1;
+    return true;
+  }
+  double capacity() const { return capacity_; }
+
+ private:
+  const double share_;
+  double capacity_;
+  double tokens_;
+};
 
 // A share of the windows opened. With each lane that this rank uses it may have so many windows
 // loaded again at once that those of one server in four can go. Not thread-safe.

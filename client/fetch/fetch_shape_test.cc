@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "base/counter_rng.h"
 #include "gtest/gtest.h"
-#include "records/base/counter_rng.h"
 
 namespace penstock {
 namespace {

@@ -11,13 +11,13 @@
 #include "absl/time/time.h"
 #include "client/fetch/damage_judge.h"
 #include "client/fetch/extra_loads.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/fetch/indexed_heap.h"
 #include "client/fetch/lane_map.h"
 #include "client/fetch/lateness.h"
 #include "client/fetch/numbered_table.h"
 #include "client/fetch/process_clock.h"
 #include "client/fetch/request_book.h"
-#include "client/fetch/scheduler_actions.h"
 #include "client/fetch/server_table.h"
 #include "client/fetch/slot_queue.h"
 #include "client/fetch/suspects.h"
@@ -43,7 +43,7 @@ struct FetchParts {
   const Lateness& lateness;
   Suspects& suspects;
   const DamageJudge& damage;
-  SchedulerActions& actions;
+  FetchActions& actions;
 };
 
 // Opens windows on the servers that they belong to, asks for the rows that are wanted of them, and
@@ -136,7 +136,7 @@ class Fetcher {
   const Lateness& lateness_;
   Suspects& suspects_;
   const DamageJudge& damage_;
-  SchedulerActions& actions_;
+  FetchActions& actions_;
   ExtraLoads extra_loads_;
   NumberedTable<WindowEntry> windows_;
   RequestBook requests_;

@@ -17,7 +17,7 @@ constexpr absl::Duration kWhileReadAhead = absl::Seconds(1);
 
 // Called for the first spare of a window, and for the last one when the window is done: there may
 // be thousands between.
-void ReportSpare(SchedulerActions& actions, WindowEntry& window) {
+void ReportSpare(FetchActions& actions, WindowEntry& window) {
   const uint32_t spare = *window.spare();
   const uint32_t passed = window.spares - 1;
   window.untold_spares = 0;

@@ -1,4 +1,4 @@
-// The scheduler's parts, each alone: no scheduler is made here.
+// The controller's parts, each alone: no controller is made here.
 #include <optional>
 #include <string>
 #include <vector>

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "records/base/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace penstock {
 namespace {

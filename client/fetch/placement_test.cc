@@ -5,9 +5,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/counter_rng.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/counter_rng.h"
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@ constexpr size_t kMaxWindows = size_t{1} << 20;
 }  // namespace
 
 PlanWalker::PlanWalker(const Plan& plan, const Steps& steps, uint64_t num_steps, SlotQueue& slots,
-                       Fetcher& fetcher, SchedulerActions& actions)
+                       Fetcher& fetcher, FetchActions& actions)
     : plan_(plan),
       steps_(steps),
       num_steps_(num_steps),

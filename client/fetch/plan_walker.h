@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "client/fetch/fetch_actions.h"
 #include "client/fetch/fetcher.h"
-#include "client/fetch/scheduler_actions.h"
 #include "client/fetch/slot_queue.h"
 #include "client/fetch/window_table.h"
 #include "client/plan/epoch_order.h"
@@ -26,7 +26,7 @@ class PlanWalker {
  public:
   // All of them must outlive it.
   PlanWalker(const Plan& plan, const Steps& steps, uint64_t num_steps, SlotQueue& slots,
-             Fetcher& fetcher, SchedulerActions& actions);
+             Fetcher& fetcher, FetchActions& actions);
 
   // Walks on while a slot is free; delivers steps that want no row.
   void Walk();
@@ -45,7 +45,7 @@ class PlanWalker {
   const uint64_t num_steps_;
   SlotQueue& slots_;
   Fetcher& fetcher_;
-  SchedulerActions& actions_;
+  FetchActions& actions_;
   std::map<uint64_t, std::weak_ptr<const EpochOrder>> orders_;
   std::shared_ptr<const EpochOrder> walked_order_;
   std::optional<EpochOrder::Walker> walker_;

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/counter_rng.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/counter_rng.h"
 
 namespace penstock {
 namespace {

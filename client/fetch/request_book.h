@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/fetch/numbered_table.h"
-#include "client/fetch/scheduler_actions.h"
 #include "client/fetch/server_table.h"
 #include "client/fetch/window_table.h"
 

@@ -1,4 +1,4 @@
-// What the scheduler knows of each server: whether it can be asked, and when to try again.
+// What the controller knows of each server: whether it can be asked, and when to try again.
 #ifndef PENSTOCK_CLIENT_FETCH_SERVER_TABLE_H_
 #define PENSTOCK_CLIENT_FETCH_SERVER_TABLE_H_
 
@@ -14,10 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/counter_rng.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/fetch/indexed_heap.h"
-#include "client/fetch/scheduler_actions.h"
 #include "client/fetch/window_table.h"
-#include "records/base/counter_rng.h"
 #include "records/engine/messages.h"
 
 namespace penstock {
@@ -94,7 +94,7 @@ struct ServerEntry {
 
   IndexedHeap<WindowEntry> to_open;   // Placed here, not opened yet; by need.
   IndexedHeap<WindowEntry> eligible;  // Opened here, with rows worth a request; by need.
-  bool pump = false;                  // It is in the scheduler's list of those to look at.
+  bool pump = false;                  // It is in the controller's list of those to look at.
   HeapPlace<ServerEntry> queued;      // By when to look at it in any case.
   ServerCounts counted;
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "client/fetch/scheduler_actions.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/plan/steps.h"
 
 namespace penstock {
@@ -41,7 +41,7 @@ class SlotQueue {
   }
   void NoteCopied(const RowCopy& copy) { missing_[copy.slot] -= copy.rows; }
   // Delivers every step whose turn it is and whose rows are all there.
-  void DeliverReady(SchedulerActions& actions) {
+  void DeliverReady(FetchActions& actions) {
     while (HasUndelivered()) {
       const uint32_t slot = slot_of_step_[next_delivery_ % ready_.size()];
       if (missing_[slot] > 0) return;

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/fetch/indexed_heap.h"
 #include "client/fetch/process_clock.h"
-#include "client/fetch/scheduler_actions.h"
 #include "client/fetch/server_table.h"
 #include "client/fetch/window_table.h"
 
@@ -25,7 +25,7 @@ namespace penstock {
 class Suspects {
  public:
   // `clock`, `servers` and `actions` must outlive it.
-  Suspects(const ProcessClock& clock, const ServerTable& servers, SchedulerActions& actions)
+  Suspects(const ProcessClock& clock, const ServerTable& servers, FetchActions& actions)
       : clock_(clock), servers_(servers), actions_(actions) {}
 
   // Streams broke so often while it was loaded or its rows were claimed that it is asked for alone.
@@ -88,7 +88,7 @@ class Suspects {
 
   const ProcessClock& clock_;
   const ServerTable& servers_;
-  SchedulerActions& actions_;
+  FetchActions& actions_;
   IndexedHeap<WindowEntry> queue_;  // By need.
   std::deque<absl::Time> breaks_;   // Of streams that were up, lately.
   absl::Time tell_at_ = absl::InfinitePast();

@@ -14,11 +14,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/fetch/indexed_heap.h"
 #include "client/fetch/numbered_table.h"
 #include "client/fetch/range_queue.h"
 #include "client/fetch/received_rows.h"
-#include "client/fetch/scheduler_actions.h"
 
 namespace penstock {
 

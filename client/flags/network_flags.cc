@@ -1,9 +1,9 @@
 #include "client/flags/network_flags.h"
 
 #include "absl/time/clock.h"
+#include "base/status.h"
+#include "base/tls/pem_files.h"
 #include "client/transport/grpc/server_channel.h"
-#include "records/base/status.h"
-#include "records/tls/pem_files.h"
 
 namespace penstock {
 namespace {

@@ -1,10 +1,10 @@
 #include "client/flags/source_flags.h"
 
+#include "base/byte_size.h"
+#include "base/flags/number_flags.h"
+#include "base/status.h"
+#include "base/timeout.h"
 #include "client/servers/server_list.h"
-#include "flags/number_flags.h"
-#include "records/base/byte_size.h"
-#include "records/base/status.h"
-#include "records/base/timeout.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

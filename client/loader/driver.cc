@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
-#include "records/base/streaming_copy.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
+#include "base/streaming_copy.h"
 
 namespace penstock {
 namespace {
@@ -44,7 +44,7 @@ std::string ProblemOf(absl::string_view address, const absl::Status& status) {
   return std::string(problem);
 }
 
-// What the scheduler knows; `stats` has what was counted where parts arrive.
+// What the controller knows; `stats` has what was counted where parts arrive.
 void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
   stats.address = server.address;
   stats.connected = server.state == ServerState::kUp || server.state == ServerState::kDraining;
@@ -60,12 +60,12 @@ void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
 
 }  // namespace
 
-Driver::Driver(const DriverJob& job, const Steps& steps, SchedulerOptions options)
+Driver::Driver(const DriverJob& job, const Steps& steps, FetchOptions options)
     : job_(job),
       ready_(options.num_slots),
       incoming_limits_(LimitsOf(job.layout, options.num_slots)),
       commands_([this](std::span<const uint32_t> chunks) { return NameChunks(chunks); }),
-      scheduler_(job.plan, steps, options, commands_),
+      controller_(job.plan, steps, options, commands_),
       connections_(job.transports.size()) {
   MutexLock lock(&mutex_);
   stats_.slots = options.num_slots;
@@ -130,9 +130,9 @@ LoaderStats Driver::stats() const {
   LoaderStats stats = stats_;
   if (waiting_since_.has_value()) stats.wait += SteadyNow() - *waiting_since_;
   stats.scheduling = scheduling_;
-  stats.servers.resize(scheduler_.servers().size());
+  stats.servers.resize(controller_.servers().size());
   for (size_t i = 0; i < stats.servers.size(); ++i) {
-    Describe(scheduler_.servers()[i], stats.servers[i]);
+    Describe(controller_.servers()[i], stats.servers[i]);
   }
   return stats;
 }
@@ -169,10 +169,10 @@ absl::Time Driver::Work(std::vector<Incoming>& incoming,
   MutexLock lock(&work_mutex_);
   const absl::Time now = SteadyNow();
   for (Incoming& item : incoming) Handle(now, item);
-  wake_ = scheduler_.Advance(now);
+  wake_ = controller_.Advance(now);
   CarryOut();
   scheduling_ += SteadyNow() - now;
-  if (num_replaced_ < scheduler_.replaced().size()) PublishReplaced();
+  if (num_replaced_ < controller_.replaced().size()) PublishReplaced();
   unused = TakeUnusedTransports();
   closing.swap(closing_);
   reports.swap(reports_);
@@ -184,31 +184,31 @@ void Driver::Handle(absl::Time now, Incoming& incoming) {
   std::visit(
       Overloaded{
           [&](const ServerInfo& info)
-              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { scheduler_.OnHello(now, id, info); },
+              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { controller_.OnHello(now, id, info); },
           [&](const IncomingWindowReady& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            scheduler_.OnWindowReady(now, id, ready.window);
+            controller_.OnWindowReady(now, id, ready.window);
           },
           [&](const StreamError& error)
-              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { scheduler_.OnError(now, id, error); },
+              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { controller_.OnError(now, id, error); },
           [&](const IncomingCredit& credit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            scheduler_.OnCredit(now, id, credit.bytes);
+            controller_.OnCredit(now, id, credit.bytes);
           },
           [&](const IncomingDraining& draining) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            scheduler_.OnDraining(now, id, draining.grace);
+            controller_.OnDraining(now, id, draining.grace);
           },
           [&](const IncomingSharedMemory& shared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
             NoteSharedMemory(id.server, shared.status);
           },
           [&](const IncomingConnectionGivenUp& given) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            NoteConnectionGivenUp(scheduler_.servers()[id.server].address, id.server, given.why);
+            NoteConnectionGivenUp(controller_.servers()[id.server].address, id.server, given.why);
           },
           [&](absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
             HandleBroken(now, id, std::move(status));
           },
           [&](const IncomingSlotReleased& slot)
-              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { scheduler_.OnSlotReleased(slot.slot); },
+              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { controller_.OnSlotReleased(slot.slot); },
           [&](const IncomingConsumerWaiting& waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            scheduler_.OnConsumerWaiting(now, waiting.step);
+            controller_.OnConsumerWaiting(now, waiting.step);
           },
           [&](const ServerSet& servers)
               ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { HandleServers(now, servers); },
@@ -218,7 +218,7 @@ void Driver::Handle(absl::Time now, Incoming& incoming) {
 }
 
 void Driver::HandleBroken(absl::Time now, StreamId id, absl::Status status) {
-  scheduler_.OnBroken(now, id, std::move(status));
+  controller_.OnBroken(now, id, std::move(status));
   if (source_ != nullptr) source_->Refresh();
 }
 
@@ -226,7 +226,7 @@ void Driver::HandleServers(absl::Time now, const ServerSet& servers) {
   servers_problem_ = servers.problem;
   // With a problem some may be missing as well.
   const bool all_known = servers.complete && servers.problem.ok();
-  scheduler_.OnServersChanged(now, servers.addresses, all_known);
+  controller_.OnServersChanged(now, servers.addresses, all_known);
   MutexLock lock(&mutex_);
   stats_.servers_problem = std::string(servers.problem.message());
 }
@@ -286,9 +286,9 @@ std::vector<RowCopy> Driver::Claim(StreamId id, uint64_t request, uint32_t first
     spare_copies_.pop_back();
   }
   const absl::Time now = SteadyNow();
-  const auto claimed = scheduler_.OnPart(now, id, request, first_row, rows);
+  const auto claimed = controller_.OnPart(now, id, request, first_row, rows);
   copies.assign(claimed.begin(), claimed.end());
-  scheduler_.AskForMore(now);
+  controller_.AskForMore(now);
   CarryOut();
   scheduling_ += SteadyNow() - now;
   WakeIfDue();
@@ -310,7 +310,7 @@ void Driver::CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies)
 
 void Driver::FinishPart(std::vector<RowCopy> copies) {
   MutexLock lock(&work_mutex_);
-  scheduler_.OnPartCopied(copies);
+  controller_.OnPartCopied(copies);
   CarryOut();
   copies.clear();
   spare_copies_.push_back(std::move(copies));
@@ -319,7 +319,7 @@ void Driver::FinishPart(std::vector<RowCopy> copies) {
 
 void Driver::WakeIfDue() {
   if (wake_ == absl::InfinitePast()) return;  // Once is enough.
-  if (closing_.empty() && reports_.empty() && scheduler_.NextAdvance() >= wake_) return;
+  if (closing_.empty() && reports_.empty() && controller_.NextAdvance() >= wake_) return;
   wake_ = absl::InfinitePast();
   incoming_.Push({{}, IncomingDue()});
 }
@@ -348,7 +348,7 @@ void Driver::NoteConnectionGivenUp(const std::string& address, uint32_t server,
 
 void Driver::PublishReplaced() {
   MutexLock lock(&mutex_);
-  const auto damaged = scheduler_.replaced();
+  const auto damaged = controller_.replaced();
   while (num_replaced_ < damaged.size()) {
     const Damage& damage = damaged[num_replaced_++];
     stats_.replaced_records += CountDamaged(job_.manifest, job_.shards, damage);
@@ -359,8 +359,8 @@ void Driver::PublishReplaced() {
 // Servers that restart on other ports would add up.
 std::vector<std::unique_ptr<Transport>> Driver::TakeUnusedTransports() {
   std::vector<std::unique_ptr<Transport>> unused;
-  for (size_t i = 0; i < std::min(scheduler_.servers().size(), job_.transports.size()); ++i) {
-    const bool removed = scheduler_.servers()[i].state == ServerState::kRemoved;
+  for (size_t i = 0; i < std::min(controller_.servers().size(), job_.transports.size()); ++i) {
+    const bool removed = controller_.servers()[i].state == ServerState::kRemoved;
     if (removed && job_.transports[i] != nullptr) unused.push_back(std::move(job_.transports[i]));
   }
   return unused;
@@ -385,7 +385,7 @@ absl::StatusOr<Transport*> Driver::TransportOf(uint32_t server, const std::strin
   return transport.get();
 }
 
-void Driver::CarryOut() { commands_.CarryOut(scheduler_.replaced(), *this); }
+void Driver::CarryOut() { commands_.CarryOut(controller_.replaced(), *this); }
 
 void Driver::OpenStream(StreamId id, const std::string& address) {
   if (id.server >= connections_.size()) connections_.resize(id.server + 1);

@@ -1,4 +1,4 @@
-// Gives the scheduler its body: a thread, the clock, streams to servers, and slots to copy into.
+// Gives the controller its body: a thread, the clock, streams to servers, and slots to copy into.
 #ifndef PENSTOCK_CLIENT_LOADER_DRIVER_H_
 #define PENSTOCK_CLIENT_LOADER_DRIVER_H_
 
@@ -11,8 +11,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "base/bounded_queue.h"
+#include "base/mutex.h"
+#include "base/span_sink.h"
 #include "client/fetch/command_buffer.h"
-#include "client/fetch/scheduler.h"
+#include "client/fetch/fetch_controller.h"
 #include "client/loader/batch_slot.h"
 #include "client/loader/incoming.h"
 #include "client/loader/loader.h"
@@ -22,9 +25,6 @@
 #include "client/plan/plan.h"
 #include "client/servers/server_source.h"
 #include "client/transport/transport.h"
-#include "records/base/bounded_queue.h"
-#include "records/base/mutex.h"
-#include "records/base/span_sink.h"
 
 namespace penstock {
 
@@ -49,11 +49,11 @@ struct DriverJob {
 // thread. Thread-safe.
 class Driver final : public SlotHome, private PartTaker {
  public:
-  Driver(const DriverJob& job, const Steps& steps, SchedulerOptions options);
+  Driver(const DriverJob& job, const Steps& steps, FetchOptions options);
   // Ends a blocked Next(). Every slot must have been released.
   ~Driver();
 
-  // Starts. `slots` must outlive the driver; as many as the scheduler's options say. The servers
+  // Starts. `slots` must outlive the driver; as many as the controller's options say. The servers
   // are those of the transports and, if it is not null, what `source` tells from then on, which
   // needs a factory. kResourceExhausted: a thread could not be started.
   absl::Status Start(SlotSet& slots, std::unique_ptr<ServerSource> source = nullptr);
@@ -78,7 +78,7 @@ class Driver final : public SlotHome, private PartTaker {
   };
 
   void Run();
-  // When to look at the scheduler again.
+  // When to look at the controller again.
   absl::Time HandleAll(std::vector<Incoming>& incoming);
   // The part of it under the lock, and what is left to do without.
   absl::Time Work(std::vector<Incoming>& incoming, std::vector<std::unique_ptr<Transport>>& unused,
@@ -111,7 +111,7 @@ class Driver final : public SlotHome, private PartTaker {
   // Null: the stream has ended.
   Stream* StreamOf(StreamId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
 
-  // Does what the scheduler wants done, in order: the commands below.
+  // Does what the controller wants done, in order: the commands below.
   void CarryOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   friend class CommandBuffer;  // Calls them.
   void OpenStream(StreamId id, const std::string& address)
@@ -136,19 +136,19 @@ class Driver final : public SlotHome, private PartTaker {
 
   // Never held where a stream ends, for its events may wait for it.
   mutable Mutex work_mutex_;                             // Before mutex_.
-  CommandBuffer commands_ ABSL_GUARDED_BY(work_mutex_);  // Of scheduler_, since its last event.
-  FetchScheduler scheduler_ ABSL_GUARDED_BY(work_mutex_);
+  CommandBuffer commands_ ABSL_GUARDED_BY(work_mutex_);  // Of controller_, since its last event.
+  FetchController controller_ ABSL_GUARDED_BY(work_mutex_);
   // By server; null: none.
   std::vector<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::unique_ptr<Connection>> closing_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::vector<RowCopy>> spare_copies_ ABSL_GUARDED_BY(work_mutex_);
   // For job_.report, which may ask for stats().
   std::vector<std::string> reports_ ABSL_GUARDED_BY(work_mutex_);
-  // When the thread will look at the scheduler by itself.
+  // When the thread will look at the controller by itself.
   absl::Time wake_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   // ServerSet::problem of the last set.
   absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
-  size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;  // Of the scheduler's, in stats_.
+  size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;  // Of the controller's, in stats_.
   absl::Duration scheduling_ ABSL_GUARDED_BY(work_mutex_) = absl::ZeroDuration();
 
   mutable Mutex mutex_;

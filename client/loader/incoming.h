@@ -12,10 +12,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "client/fetch/scheduler_actions.h"
+#include "base/mutex.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/servers/server_source.h"
 #include "client/transport/transport.h"
-#include "records/base/mutex.h"
 
 namespace penstock {
 
@@ -41,7 +41,7 @@ struct IncomingSlotReleased {
 struct IncomingConsumerWaiting {
   uint64_t step = 0;
 };
-// The scheduler wants to be looked at sooner than it said.
+// The controller wants to be looked at sooner than it said.
 struct IncomingDue {};
 
 // absl::Status: the stream is broken. `stream` means nothing for what is the consumer's.

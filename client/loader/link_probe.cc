@@ -7,13 +7,13 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "client/fetch/scheduler.h"
+#include "base/status.h"
+#include "client/fetch/fetch_controller.h"
 #include "client/loader/incoming.h"
 #include "client/loader/loader_plan.h"
 #include "client/loader/slot_layout.h"
 #include "client/loader/transports.h"
 #include "client/loader/window_message.h"
-#include "records/base/status.h"
 #include "records/decode/program.h"
 
 namespace penstock {
@@ -32,7 +32,7 @@ class LinkProbe {
         num_windows_(connections),
         dtype_(dtype),
         rows_(static_cast<uint32_t>(
-            std::clamp<uint64_t>(SchedulerOptions().fetch_bytes / row_bytes, 1, window_.rows))) {}
+            std::clamp<uint64_t>(FetchOptions().fetch_bytes / row_bytes, 1, window_.rows))) {}
 
   absl::Status Connect(const LoaderOptions& options, const std::vector<std::string>& addresses) {
     const TransportFactory factory = MakeTransportFactory({}, options.network);

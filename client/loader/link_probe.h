@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/dtype.h"
 #include "client/loader/loader.h"
-#include "records/base/dtype.h"
 
 namespace penstock {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "client/loader/batch_slot.h"
 #include "client/loader/driver.h"
 #include "client/loader/loader_plan.h"
@@ -13,33 +14,32 @@
 #include "client/loader/window_message.h"
 #include "client/servers/server_list.h"
 #include "client/servers/server_source.h"
-#include "records/base/status.h"
 #include "records/decode/program.h"
 
 namespace penstock {
 namespace {
 
 // `shards` outlive what is made of them.
-SchedulerOptions MakeSchedulerOptions(const LoaderOptions& options, const ShardPaths& shards,
-                                      const Steps& steps, const SlotLayout& layout,
-                                      std::span<const std::unique_ptr<Transport>> transports) {
-  SchedulerOptions scheduler;
-  for (const auto& transport : transports) scheduler.servers.push_back(transport->address());
+FetchOptions MakeFetchOptions(const LoaderOptions& options, const ShardPaths& shards,
+                              const Steps& steps, const SlotLayout& layout,
+                              std::span<const std::unique_ptr<Transport>> transports) {
+  FetchOptions controller;
+  for (const auto& transport : transports) controller.servers.push_back(transport->address());
   uint64_t num_steps = steps.num_steps();
   if (options.max_steps > 0) num_steps = std::min(num_steps, options.max_steps);
-  scheduler.num_slots = NumSlots(options.look_ahead_bytes, layout.slot_bytes(), num_steps);
-  scheduler.row_bytes = std::max<size_t>(layout.row_bytes(), 1);
-  scheduler.max_steps = options.max_steps;
-  scheduler.server_timeout = options.server_timeout;
-  scheduler.on_error = options.on_error;
-  scheduler.seed = options.rank;
-  scheduler.damage_name = [manifest = options.manifest, &shards](const Damage& damage) {
+  controller.num_slots = NumSlots(options.look_ahead_bytes, layout.slot_bytes(), num_steps);
+  controller.row_bytes = std::max<size_t>(layout.row_bytes(), 1);
+  controller.max_steps = options.max_steps;
+  controller.server_timeout = options.server_timeout;
+  controller.on_error = options.on_error;
+  controller.seed = options.rank;
+  controller.damage_name = [manifest = options.manifest, &shards](const Damage& damage) {
     return NameDamage(*manifest, shards, damage);
   };
-  scheduler.find_damage = [manifest = options.manifest, &shards](const Damage& damage) {
+  controller.find_damage = [manifest = options.manifest, &shards](const Damage& damage) {
     return FindDamage(*manifest, shards, damage);
   };
-  return scheduler;
+  return controller;
 }
 
 // Where batches come from.
@@ -60,14 +60,14 @@ class DrivenLoader final : public Loader {
         steps_(steps),
         shards_(ShardPaths::Make(*options_.manifest, options_.data_root)),
         layout_(program, options_.record_ids, steps_.max_rank_rows()),
-        scheduler_options_(MakeSchedulerOptions(options_, shards_, steps_, layout_, transports_)),
+        fetch_options_(MakeFetchOptions(options_, shards_, steps_, layout_, transports_)),
         driver_({*options_.manifest, shards_, plan_, layout_, options_.dtype,
                  MakeStreamOptions(options_), options_.report, transports_,
                  std::move(servers.factory), options_.spans},
-                steps_, scheduler_options_) {}
+                steps_, fetch_options_) {}
 
   absl::Status Start() {
-    PENSTOCK_ASSIGN_OR_RETURN(slots_, SlotSet::Allocate(layout_, scheduler_options_.num_slots,
+    PENSTOCK_ASSIGN_OR_RETURN(slots_, SlotSet::Allocate(layout_, fetch_options_.num_slots,
                                                         options_.slot_allocator, driver_));
     return driver_.Start(*slots_, std::move(source_));
   }
@@ -93,7 +93,7 @@ class DrivenLoader final : public Loader {
   const Steps steps_;
   const ShardPaths shards_;
   const SlotLayout layout_;
-  const SchedulerOptions scheduler_options_;
+  const FetchOptions fetch_options_;
   std::unique_ptr<SlotSet> slots_;
   Driver driver_;  // After what it works on.
 };

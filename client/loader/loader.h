@@ -28,14 +28,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/dtype.h"
+#include "base/span_sink.h"
 #include "client/fetch/on_error.h"
 #include "client/loader/slot_allocator.h"
 #include "client/plan/cursor.h"
 #include "client/plan/plan_options.h"
 #include "client/transport/network_options.h"
 #include "proto/decode_spec.pb.h"
-#include "records/base/dtype.h"
-#include "records/base/span_sink.h"
 #include "records/dataset/manifest.h"
 
 namespace penstock {

@@ -2,8 +2,8 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "client/plan/chunk_table.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

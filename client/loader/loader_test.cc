@@ -3,11 +3,11 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "base/counter_rng.h"
 #include "client/loader/testing/batch_digest.h"
 #include "client/loader/testing/chess_dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/counter_rng.h"
 #include "records/dataset/indexer.h"
 #include "tests/recorded_spans.h"
 #include "tests/status_matchers.h"

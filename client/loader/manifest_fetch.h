@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/mutex.h"
 #include "client/servers/server_source.h"
-#include "records/base/mutex.h"
 #include "records/dataset/manifest.h"
 
 namespace penstock {

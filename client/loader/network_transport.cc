@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/process/process_limits.h"
+#include "base/status.h"
 #include "client/transport/bundle/bundle_transport.h"
 #include "client/transport/grpc/grpc_transport.h"
 #include "client/transport/grpc/manifest_call.h"
-#include "records/base/process_limits.h"
-#include "records/base/status.h"
 
 namespace penstock {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "client/loader/open_with_transports.h"
 #include "client/loader/testing/batch_digest.h"
 #include "client/loader/testing/chess_dataset.h"
@@ -18,7 +19,6 @@
 #include "client/transport/local/local_transport.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/mutex.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {

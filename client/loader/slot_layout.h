@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "client/fetch/scheduler_actions.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/transport/transport.h"
 #include "records/decode/program.h"
 

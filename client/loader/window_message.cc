@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/fetch/scheduler.h"
+#include "client/fetch/fetch_controller.h"
 
 namespace penstock {
 namespace {

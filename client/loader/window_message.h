@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "client/fetch/damage_judge.h"
-#include "client/fetch/scheduler_actions.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/plan/plan_options.h"
 #include "records/dataset/manifest.h"
 #include "records/engine/messages.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/sha256.h"
-#include "records/base/status.h"
+#include "base/sha256.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

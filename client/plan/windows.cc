@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "records/base/permutation.h"
+#include "base/permutation.h"
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/status.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

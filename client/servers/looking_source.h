@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "absl/time/time.h"
+#include "base/io/unique_fd.h"
 #include "client/servers/server_look.h"
 #include "client/servers/server_source.h"
-#include "records/io/unique_fd.h"
 
 namespace penstock {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "base/mutex.h"
 #include "client/servers/server_source.h"
-#include "records/base/mutex.h"
 
 namespace penstock {
 

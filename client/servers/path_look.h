@@ -9,11 +9,30 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "client/servers/path_watch.h"
+#include "base/io/file_stamp.h"
+#include "base/io/unique_fd.h"
 #include "client/servers/server_look.h"
-#include "records/io/file_stamp.h"
 
 namespace penstock {
+
+// Tells at once that something in a folder changed.
+// inotify(7), where it works: it sees what this machine does, not what others do to a shared file
+// system, and its instances are limited. Not thread-safe.
+class PathWatch {
+ public:
+  PathWatch();
+
+  // Watches this folder from now on, and no other; it may not be there yet: then call again.
+  void Watch(const std::string& folder);
+  // Whether there were changes since the last call: of the file `name`, or of any if it is empty.
+  bool TakeChanges(const std::string& name);
+  // Readable while there may be changes; -1: inotify is not to be had.
+  int descriptor() const { return inotify_.get(); }
+
+ private:
+  UniqueFd inotify_;
+  int watched_ = -1;
+};
 
 // Each file is read as ParseAddressLines() says; in a folder all but hidden files and what is no
 // file. A file that cannot be read or is invalid keeps the servers that it named last; one that

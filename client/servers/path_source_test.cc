@@ -7,12 +7,12 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/unique_fd.h"
 #include "client/servers/path_look.h"
 #include "client/servers/server_source.h"
 #include "client/servers/testing/set_recorder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/io/unique_fd.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 

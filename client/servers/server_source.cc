@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status.h"
 #include "client/servers/dns_look.h"
 #include "client/servers/looking_source.h"
 #include "client/servers/mixed_source.h"
 #include "client/servers/path_look.h"
 #include "client/servers/server_list.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "client/servers/resolver.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

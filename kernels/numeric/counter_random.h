@@ -1,5 +1,5 @@
 // Random bits as a pure function of a key and an index, for host and device: value `index` of
-// records/base/counter_rng.h's CounterRng(key), which this folder must not include.
+// base/counter_rng.h's CounterRng(key), which this folder must not include.
 //
 // Keys are hashes, as DeriveKey() there makes them of a seed, a step and a layer. Keys that differ
 // by n times 0x9e3779b97f4a7c15, which is what an index counts in, have the same bits n indices

@@ -2,11 +2,11 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/counter_rng.h"
 #include "gtest/gtest.h"
 #include "kernels/numeric/bf16.h"
 #include "kernels/numeric/counter_random.h"
 #include "kernels/numeric/fp16.h"
-#include "records/base/counter_rng.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
 
 namespace penstock {
 

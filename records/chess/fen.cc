@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/chess/attacks.h"
 
 namespace penstock::chess {

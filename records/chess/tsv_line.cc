@@ -1,7 +1,7 @@
 #include "records/chess/tsv_line.h"
 
 #include "absl/strings/strip.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/chess/fen.h"
 #include "records/chess/score.h"
 

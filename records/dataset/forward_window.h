@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "records/base/status.h"
-#include "records/io/byte_source.h"
+#include "base/io/byte_source.h"
+#include "base/status.h"
 
 namespace penstock {
 

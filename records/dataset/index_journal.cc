@@ -14,11 +14,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "records/base/bytes_of.h"
-#include "records/base/status.h"
+#include "base/bytes_of.h"
+#include "base/io/file_source.h"
+#include "base/status.h"
 #include "records/dataset/list_shards.h"
 #include "records/format/tfrecord.h"
-#include "records/io/file_source.h"
 
 namespace penstock {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/io/unique_fd.h"
 #include "records/dataset/manifest.h"
-#include "records/io/unique_fd.h"
 
 namespace penstock {
 

@@ -8,15 +8,15 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/machine_limits.h"
-#include "records/base/mutex.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
+#include "base/io/file_source.h"
+#include "base/io/root.h"
+#include "base/mutex.h"
+#include "base/process/machine_limits.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "records/dataset/chunk_size.h"
 #include "records/dataset/index_journal.h"
 #include "records/dataset/open_in_root.h"
-#include "records/io/file_source.h"
-#include "records/io/root.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

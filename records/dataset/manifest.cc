@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/sha256.h"
-#include "records/base/status.h"
+#include "base/sha256.h"
+#include "base/status.h"
 #include "records/format/tfrecord.h"
 
 namespace penstock {

@@ -11,9 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/io/byte_source.h"
 #include "records/dataset/split.h"
 #include "records/format/compression.h"
-#include "records/io/byte_source.h"
 
 namespace penstock {
 

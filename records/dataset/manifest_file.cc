@@ -6,14 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/bytes_of.h"
+#include "base/crc32c.h"
+#include "base/io/atomic_file.h"
+#include "base/io/file_source.h"
+#include "base/status.h"
 #include "proto/manifest.pb.h"
-#include "records/base/bytes_of.h"
-#include "records/base/crc32c.h"
-#include "records/base/status.h"
 #include "records/dataset/manifest.h"
 #include "records/dataset/manifest_header.h"
-#include "records/io/atomic_file.h"
-#include "records/io/file_source.h"
 
 namespace penstock {
 namespace {

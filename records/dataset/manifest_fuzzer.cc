@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "records/base/crc32c.h"
+#include "base/crc32c.h"
 #include "records/dataset/manifest.h"
 
 namespace {

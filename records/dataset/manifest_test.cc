@@ -5,11 +5,11 @@
 #include <fstream>
 #include <functional>
 
+#include "base/bytes_of.h"
+#include "base/counter_rng.h"
+#include "base/crc32c.h"
 #include "gtest/gtest.h"
 #include "proto/manifest.pb.h"
-#include "records/base/bytes_of.h"
-#include "records/base/counter_rng.h"
-#include "records/base/crc32c.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 

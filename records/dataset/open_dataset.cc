@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/dataset/list_shards.h"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/dataset/list_shards.h"
 
 namespace penstock {

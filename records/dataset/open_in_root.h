@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "records/io/file_source.h"
-#include "records/io/root.h"
+#include "base/io/file_source.h"
+#include "base/io/root.h"
 
 namespace penstock {
 

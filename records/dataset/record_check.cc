@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "records/base/status.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

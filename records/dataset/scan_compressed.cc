@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/byte_size.h"
-#include "records/base/crc32c.h"
-#include "records/base/status.h"
+#include "base/byte_size.h"
+#include "base/crc32c.h"
+#include "base/status.h"
 #include "records/dataset/forward_window.h"
 #include "records/dataset/scan_state.h"
 #include "records/format/tfrecord.h"

@@ -1,8 +1,8 @@
 // The scan of a shard without compression.
 #include "absl/strings/str_cat.h"
-#include "records/base/byte_size.h"
-#include "records/base/crc32c.h"
-#include "records/base/status.h"
+#include "base/byte_size.h"
+#include "base/crc32c.h"
+#include "base/status.h"
 #include "records/dataset/forward_window.h"
 #include "records/dataset/scan_state.h"
 #include "records/format/tfrecord.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/dataset/scan_state.h"
 #include "records/format/tfrecord.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/io/byte_source.h"
 #include "records/dataset/damage_list.h"
 #include "records/dataset/large_buffers.h"
 #include "records/dataset/manifest.h"
-#include "records/io/byte_source.h"
 
 namespace penstock {
 

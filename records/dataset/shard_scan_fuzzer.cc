@@ -2,10 +2,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "records/base/crc32c.h"
+#include "base/crc32c.h"
+#include "base/io/memory_source.h"
 #include "records/dataset/shard_scan.h"
 #include "records/format/tfrecord.h"
-#include "records/io/memory_source.h"
 
 namespace {
 

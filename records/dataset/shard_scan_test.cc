@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/crc32c.h"
 #include "gtest/gtest.h"
-#include "records/base/crc32c.h"
 #include "records/format/testing/shard_builder.h"
 #include "records/format/tfrecord.h"
 #include "tests/status_matchers.h"

@@ -6,8 +6,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "records/base/counter_rng.h"
-#include "records/base/load.h"
+#include "base/counter_rng.h"
+#include "base/load.h"
 
 namespace penstock {
 namespace {

@@ -3,8 +3,8 @@
 #include <set>
 #include <vector>
 
+#include "base/counter_rng.h"
 #include "gtest/gtest.h"
-#include "records/base/counter_rng.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "records/base/dtype.h"
+#include "base/dtype.h"
 #include "records/decode/bit_table.h"
 #include "records/decode/simd_level.h"
 

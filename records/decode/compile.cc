@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "records/base/sha256.h"
-#include "records/base/status.h"
+#include "base/sha256.h"
+#include "base/status.h"
 #include "records/decode/program.h"
 #include "records/decode/program_plan.h"
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "records/base/dtype.h"
+#include "base/dtype.h"
 
 namespace penstock {
 

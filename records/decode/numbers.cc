@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "records/base/bfloat16.h"
+#include "base/bfloat16.h"
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/bfloat16.h"
 #include "gtest/gtest.h"
-#include "records/base/bfloat16.h"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "records/base/streaming_copy.h"
+#include "base/streaming_copy.h"
 #include "records/decode/numbers.h"
 #include "records/decode/program_plan.h"
 

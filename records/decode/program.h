@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/dtype.h"
 #include "proto/decode_spec.pb.h"
-#include "records/base/dtype.h"
 #include "records/decode/bits.h"
 #include "records/decode/simd_level.h"
 #include "records/decode/spec_tables.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/streaming_copy.h"
 #include "gmock/gmock.h"
-#include "records/base/streaming_copy.h"
 #include "records/decode/spec.h"
 #include "tests/status_matchers.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/io/input_file.h"
+#include "base/status.h"
 #include "records/decode/builtin_specs.h"
-#include "records/io/input_file.h"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/crc32c.h"
-#include "records/base/status.h"
+#include "base/crc32c.h"
+#include "base/status.h"
 #include "records/engine/partial_chunk.h"
 #include "records/format/compression.h"
 #include "records/format/tfrecord.h"

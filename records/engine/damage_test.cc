@@ -4,9 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/crc32c.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/crc32c.h"
 #include "records/engine/testing/engine_fixture.h"
 #include "records/format/tfrecord.h"
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "records/base/dtype.h"
+#include "base/dtype.h"
 #include "records/decode/program.h"
 #include "records/engine/messages.h"
 #include "records/engine/strip_use.h"

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/machine_limits.h"
-#include "records/base/process_limits.h"
-#include "records/base/process_stats.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
+#include "base/process/machine_limits.h"
+#include "base/process/process_limits.h"
+#include "base/process/process_stats.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "records/engine/decoding.h"
 #include "records/engine/record_packer.h"
 #include "records/engine/worker.h"
@@ -95,7 +95,8 @@ absl::Status EngineOptions::Validate() const {
 // The server's reactor and the local transport speak to a client through this.
 class Engine::EngineSession final : public Session {
  public:
-  EngineSession(Scheduler& scheduler, PartPool& pool, SessionState& state, const ServerInfo& info)
+  EngineSession(JobScheduler& scheduler, PartPool& pool, SessionState& state,
+                const ServerInfo& info)
       : scheduler_(scheduler), pool_(pool), state_(state), info_(info) {}
   ~EngineSession() override {
     scheduler_.EndSession(state_);
@@ -119,7 +120,7 @@ class Engine::EngineSession final : public Session {
   }
 
  private:
-  Scheduler& scheduler_;
+  JobScheduler& scheduler_;
   PartPool& pool_;
   SessionState& state_;
   const ServerInfo info_;

@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "records/base/mutex.h"
+#include "base/io/root.h"
+#include "base/mutex.h"
 #include "records/engine/chunk_layout.h"
 #include "records/engine/engine_options.h"
 #include "records/engine/file_cache.h"
+#include "records/engine/job_scheduler.h"
 #include "records/engine/job_times.h"
 #include "records/engine/page_memory.h"
 #include "records/engine/part_pool.h"
-#include "records/engine/scheduler.h"
 #include "records/engine/session.h"
 #include "records/engine/storage_speed.h"
 #include "records/engine/strip_cache.h"
-#include "records/io/root.h"
 
 namespace penstock {
 
@@ -82,7 +82,7 @@ class Engine {
   JobTimes times_;
   // Shared with the homes of parts, which may outlive the engine.
   const std::shared_ptr<PartPool> pool_;
-  Scheduler scheduler_;
+  JobScheduler scheduler_;
   StripCache strips_;
 
   mutable Mutex mutex_;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "records/base/span_sink.h"
+#include "base/span_sink.h"
 
 namespace penstock {
 

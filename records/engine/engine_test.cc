@@ -1,8 +1,8 @@
 #include "records/engine/engine.h"
 
+#include "base/counter_rng.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/counter_rng.h"
 #include "records/engine/testing/engine_fixture.h"
 #include "tests/recorded_spans.h"
 

@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "absl/status/statusor.h"
-#include "records/base/mutex.h"
-#include "records/io/root.h"
+#include "base/io/root.h"
+#include "base/mutex.h"
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/unique_fd.h"
 #include "gtest/gtest.h"
-#include "records/io/unique_fd.h"
 #include "tests/resource_limit.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/dtype.h"
 #include "proto/decode_spec.pb.h"
-#include "records/base/dtype.h"
 #include "records/dataset/split.h"
 #include "records/format/compression.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 
 namespace penstock {
 

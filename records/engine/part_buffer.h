@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "records/base/crc32c.h"
+#include "base/crc32c.h"
 
 namespace penstock {
 

@@ -13,13 +13,35 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "records/engine/page_memory.h"
 #include "records/engine/part_buffer.h"
-#include "records/engine/part_ledger.h"
 #include "records/engine/part_memory.h"
 
 namespace penstock {
+
+// What the parts outside take, known without a lock.
+// Bytes of the memory that parts lie in, over all sessions, and whether somebody waits for less of
+// it or for the return of a session's part. So every return subtracts, be it 0 of memory that other
+// parts still lie in. Who waits holds the lock that he will sleep under, calls Await() and looks at
+// bytes() again; who subtracts and finds it awaited takes that lock and wakes him. All accesses are
+// sequentially consistent, as this needs: the waiter sees what was subtracted, or is seen.
+// Thread-safe.
+class PartLedger {
+ public:
+  uint64_t bytes() const { return bytes_.load(); }
+  void Add(size_t n) { bytes_.fetch_add(n); }
+  // True: somebody waits, and the caller shall wake him.
+  bool Subtract(size_t n) {
+    bytes_.fetch_sub(n);
+    return awaited_.load() && awaited_.exchange(false);
+  }
+  void Await() { awaited_.store(true); }
+
+ private:
+  std::atomic<uint64_t> bytes_ = 0;
+  std::atomic<bool> awaited_ = false;
+};
 
 // Sizes are powers of two from 4 KiB to PartBuffer::kMaxPartBytes, so that small parts cost little;
 // memory begins at a cache line. Returned memory is used again, last in first out, but of shared

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <thread>
 
+#include "base/process/start_thread.h"
 #include "gtest/gtest.h"
-#include "records/base/start_thread.h"
 #include "records/engine/testing/engine_fixture.h"
 
 namespace penstock {

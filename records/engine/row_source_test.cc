@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/streaming_copy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/streaming_copy.h"
 #include "records/engine/testing/engine_fixture.h"
 
 namespace penstock {

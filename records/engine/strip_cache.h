@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "records/engine/job.h"
 #include "records/engine/part_pool.h"
 

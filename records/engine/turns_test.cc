@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "gtest/gtest.h"
-#include "records/base/mutex.h"
 #include "records/engine/testing/engine_fixture.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "records/base/permutation.h"
+#include "base/permutation.h"
 #include "records/engine/messages.h"
 
 namespace penstock {

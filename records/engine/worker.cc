@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/engine/chunk_damage.h"
 #include "records/engine/decoding.h"
 #include "records/engine/job_rows.h"

@@ -6,15 +6,15 @@
 #include <span>
 #include <vector>
 
-#include "records/base/span_sink.h"
+#include "base/span_sink.h"
 #include "records/engine/chunk_loader.h"
 #include "records/engine/file_cache.h"
 #include "records/engine/job.h"
+#include "records/engine/job_scheduler.h"
 #include "records/engine/job_times.h"
 #include "records/engine/page_memory.h"
 #include "records/engine/part_pool.h"
 #include "records/engine/piece.h"
-#include "records/engine/scheduler.h"
 #include "records/engine/storage_speed.h"
 #include "records/engine/strip_cache.h"
 
@@ -27,7 +27,7 @@ class Worker {
   // else to do.
   enum class Waits { kLoading, kApart };
 
-  Worker(Scheduler& scheduler, FileCache& files, PageMemory& memory, PartPool& pool,
+  Worker(JobScheduler& scheduler, FileCache& files, PageMemory& memory, PartPool& pool,
          StripCache& strips, StorageSpeed& speed, JobTimes& times, Waits waits, SpanSink* spans)
       : scheduler_(scheduler),
         pool_(pool),
@@ -58,7 +58,7 @@ class Worker {
   // parts_[i] answers jobs[i].
   void Send(std::span<const Job> jobs);
 
-  Scheduler& scheduler_;
+  JobScheduler& scheduler_;
   PartPool& pool_;
   StripCache& strips_;
   JobTimes& times_;

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/byte_size.h"
-#include "records/base/status.h"
+#include "base/byte_size.h"
+#include "base/status.h"
 #include "records/format/tfrecord.h"
 
 namespace penstock {

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes_of.h"
+#include "base/io/file_source.h"
 #include "gtest/gtest.h"
-#include "records/base/bytes_of.h"
 #include "records/format/example_writer.h"
 #include "records/format/testing/shard_builder.h"
 #include "records/format/testing/wire_writer.h"
 #include "records/format/tfrecord_reader.h"
-#include "records/io/file_source.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {

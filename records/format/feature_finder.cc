@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "records/base/load.h"
+#include "base/load.h"
 
 namespace penstock {
 namespace {

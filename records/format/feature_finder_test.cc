@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "base/bytes_of.h"
+#include "base/counter_rng.h"
 #include "gtest/gtest.h"
-#include "records/base/bytes_of.h"
-#include "records/base/counter_rng.h"
 #include "records/format/testing/shard_builder.h"
 #include "records/format/testing/wire_writer.h"
 #include "tests/status_matchers.h"

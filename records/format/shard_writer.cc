@@ -1,6 +1,6 @@
 #include "records/format/shard_writer.h"
 
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/format/tfrecord.h"
 
 namespace penstock {

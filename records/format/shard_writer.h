@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/io/atomic_file.h"
 #include "records/format/compression.h"
-#include "records/io/atomic_file.h"
 
 namespace penstock {
 

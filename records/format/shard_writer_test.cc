@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "base/bytes_of.h"
 #include "gtest/gtest.h"
-#include "records/base/bytes_of.h"
 #include "records/format/tfrecord.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"

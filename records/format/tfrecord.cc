@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "records/base/crc32c.h"
-#include "records/base/load.h"
+#include "base/crc32c.h"
+#include "base/load.h"
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/io/memory_source.h"
 #include "records/format/tfrecord_reader.h"
-#include "records/io/memory_source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   penstock::MemorySource source("fuzz", std::vector<uint8_t>(data, data + size));

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/byte_size.h"
-#include "records/base/status.h"
+#include "base/byte_size.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

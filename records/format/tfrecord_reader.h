@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/io/byte_source.h"
 #include "records/format/compression.h"
 #include "records/format/tfrecord.h"
-#include "records/io/byte_source.h"
 
 namespace penstock {
 

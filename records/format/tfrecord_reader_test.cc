@@ -4,9 +4,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/file_source.h"
 #include "gtest/gtest.h"
 #include "records/format/testing/shard_builder.h"
-#include "records/io/file_source.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes_of.h"
+#include "base/crc32c.h"
 #include "gtest/gtest.h"
-#include "records/base/bytes_of.h"
-#include "records/base/crc32c.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {

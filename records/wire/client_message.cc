@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "proto/pieces.pb.h"
-#include "records/base/status.h"
 #include "records/engine/decoding.h"
 
 namespace penstock::wire {

@@ -1,7 +1,7 @@
 #include "records/wire/part_header.h"
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/format/wire.h"
 
 namespace penstock::wire {

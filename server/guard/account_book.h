@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "server/guard/connection_account.h"
 
 namespace penstock {

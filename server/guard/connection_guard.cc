@@ -17,9 +17,9 @@
 #endif
 
 #include "absl/strings/str_cat.h"
-#include "records/base/process_stats.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
+#include "base/process/process_stats.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "server/log_format.h"
 #include "spdlog/spdlog.h"
 

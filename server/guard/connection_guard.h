@@ -22,8 +22,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "records/base/mutex.h"
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
+#include "base/mutex.h"
 #include "server/guard/account_book.h"
 #include "server/guard/flood_meter.h"
 #include "server/guard/guard_limits.h"

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/io/local_port.h"
 #include "gtest/gtest.h"
-#include "records/io/local_port.h"
 #include "tests/reserved_port.h"
 #include "tests/status_matchers.h"
 

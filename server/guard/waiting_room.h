@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
 #include "server/guard/account_book.h"
 #include "server/guard/watched_socket.h"
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "server/session_source.h"
 
 namespace penstock {

@@ -389,10 +389,10 @@ class RunTest(unittest.TestCase):
             self.assertEqual(written.found["peers"], {"best": {}})
 
     @staticmethod
-    def run_runner(folder, part, checks=(), benchmarks=(), left_out=None):
-        """(Exit status, what is written) where the kernels' runner finds these."""
+    def run_check_bench(folder, part, checks=(), benchmarks=(), left_out=None):
+        """(Exit status, what is written) where the kernels' check and bench program finds these."""
         run = load_run()
-        runner = pathlib.Path(folder) / "bin" / "kernels_runner"
+        runner = pathlib.Path(folder) / "bin" / "kernels_check_bench"
         runner.parent.mkdir(exist_ok=True)
         found = {"device": "Card 1", "checks": checks, "benchmarks": benchmarks,
                  "left_out": {"checks": [], "benchmarks": []} | (left_out or {})}
@@ -408,16 +408,16 @@ class RunTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             report.Report(f"{folder}/gpu.json", folder, ReportTest.FACTS).add(
                 build={"left_out": "no cmake"})
-            ended, found = self.run_runner(folder, "checks", checks=[1])
+            ended, found = self.run_check_bench(folder, "checks", checks=[1])
         self.assertEqual((ended, found["checks"]), (0, [1]))
         self.assertNotIn("build", found)
 
     def test_what_does_not_fit_is_kept_by_part_and_fails_nothing(self):
         long, wide = {"name": "attention/long"}, {"name": "attention/wide"}
         with tempfile.TemporaryDirectory() as folder:
-            self.run_runner(folder, "checks", checks=[1], left_out={"checks": [long, wide]})
-            self.run_runner(folder, "kernels", benchmarks=[2], left_out={"benchmarks": [wide]})
-            ended, found = self.run_runner(folder, "checks", checks=[3], left_out={"checks": [long]})
+            self.run_check_bench(folder, "checks", checks=[1], left_out={"checks": [long, wide]})
+            self.run_check_bench(folder, "kernels", benchmarks=[2], left_out={"benchmarks": [wide]})
+            ended, found = self.run_check_bench(folder, "checks", checks=[3], left_out={"checks": [long]})
         self.assertEqual((ended, found["checks"], found["benchmarks"]), (0, [3], [2]))
         self.assertEqual(found["left_out"], {"checks": [long], "benchmarks": [wide]})
         self.assertLess({"attention/long", "attention/wide"}, set(found["incomplete"]))

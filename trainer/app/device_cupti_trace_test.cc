@@ -12,10 +12,10 @@
 #include "tests/status_matchers.h"
 #include "trainer/app/testing/traced_training.h"
 #include "trainer/app/training_watch.h"
-#include "trainer/backend/cuda/cuda_libraries.h"
-#include "trainer/backend/cuda/open_cupti.h"
-#include "trainer/backend/cuda/testing/cupti_device.h"
 #include "trainer/backend/testing/boards.h"
+#include "trainer/cuda/cuda_libraries.h"
+#include "trainer/cuda/open_cupti.h"
+#include "trainer/cuda/testing/cupti_device.h"
 
 namespace penstock {
 namespace {
@@ -125,8 +125,8 @@ TEST_F(DeviceCuptiTraceTest, ATrainingThatIsBrokenOffWithinItsTraceLeavesNothing
   bool waited = false;
   ASSERT_OK_AND_ASSIGN(
       const auto backend,
-      CudaBackend::Create({"small", 1, 16, 1, 24}, {.shards = 1, .global_rows = 1},
-                          std::make_unique<WaitsWhileRecording>(Recorded(), fake_, waited)));
+      DeviceBackend::Create({"small", 1, 16, 1, 24}, {.shards = 1, .global_rows = 1},
+                            std::make_unique<WaitsWhileRecording>(Recorded(), fake_, waited)));
   ASSERT_OK(backend->SetState(TrainState(backend->table().arena_size())));
   const RandomBoards boards(1);
   {

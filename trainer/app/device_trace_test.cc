@@ -8,7 +8,7 @@
 #include "trainer/app/report.h"
 #include "trainer/app/testing/traced_training.h"
 #include "trainer/app/training_watch.h"
-#include "trainer/backend/cuda/testing/emulated_device.h"
+#include "trainer/backend/device/testing/emulated_device.h"
 #include "trainer/backend/testing/boards.h"
 
 namespace penstock {
@@ -100,7 +100,7 @@ TEST(DeviceTraceTest, ATrainingThatEndsBeforeItsTraceWritesWhatThereIs) {
 TEST(DeviceTraceTest, ABackendOutlivesItsTrace) {
   ASSERT_OK_AND_ASSIGN(
       const auto backend,
-      CudaBackend::Create({"small", 1, 16, 1, 24}, {.shards = 1, .global_rows = 1}, Emulated()));
+      DeviceBackend::Create({"small", 1, 16, 1, 24}, {.shards = 1, .global_rows = 1}, Emulated()));
   ASSERT_OK(backend->SetState(TrainState(backend->table().arena_size())));
   const RandomBoards boards(1);
   const ProfileOptions profile{.steps = "1:3"};

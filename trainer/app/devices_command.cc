@@ -1,4 +1,4 @@
-#include "trainer/app/devices_command.h"
+#include "trainer/app/commands.h"
 
 #include <cstdio>
 #include <memory>
@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/byte_size.h"
-#include "records/base/print_escaped.h"
+#include "base/byte_size.h"
+#include "base/print_escaped.h"
 #include "trainer/backend/cpu/gemm_onednn.h"
-#include "trainer/backend/cuda/cuda_device.h"
-#include "trainer/backend/cuda/cuda_libraries.h"
-#include "trainer/backend/cuda/library_search.h"
 #include "trainer/comm/tcp_way.h"
+#include "trainer/cuda/cuda_device.h"
+#include "trainer/cuda/cuda_libraries.h"
+#include "trainer/cuda/library_search.h"
 
 namespace penstock {
 namespace {

@@ -6,10 +6,10 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/atomic_file.h"
+#include "base/json_text.h"
 #include "nlohmann/json.hpp"
-#include "records/base/json_text.h"
 #include "records/engine/messages.h"
-#include "records/io/atomic_file.h"
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "records/format/tfrecord.h"
 #include "records/format/wire.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/app/export_command.h"
+#include "trainer/app/commands.h"
 
 #include <filesystem>
 #include <map>
@@ -6,9 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "records/base/print_escaped.h"
-#include "records/base/status.h"
-#include "records/base/text.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
+#include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/safetensors.h"
 

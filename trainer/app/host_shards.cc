@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "trainer/comm/gather.h"
 
 namespace penstock {

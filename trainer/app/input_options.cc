@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/byte_size.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
 #include "client/loader/served_manifest.h"
 #include "client/servers/server_list.h"
-#include "records/base/byte_size.h"
-#include "records/base/print_escaped.h"
-#include "records/base/status.h"
 #include "trainer/step/input_format.h"
 
 namespace penstock {

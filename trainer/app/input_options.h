@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "base/process/machine_limits.h"
 #include "client/loader/loader.h"
-#include "records/base/machine_limits.h"
 #include "records/dataset/manifest.h"
 #include "records/decode/score.h"
 #include "trainer/app/options.h"

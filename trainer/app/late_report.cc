@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/print_escaped.h"
+#include "base/print_escaped.h"
 #include "trainer/profile/recent_steps.h"
 
 namespace penstock {

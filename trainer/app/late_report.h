@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "trainer/profile/step_recorder.h"
 
 namespace penstock {

@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/end_process.h"
-#include "records/base/print_escaped.h"
-#include "records/base/status.h"
+#include "base/print_escaped.h"
+#include "base/process/end_process.h"
+#include "base/status.h"
 #include "trainer/app/rank_agreement.h"
 #include "trainer/backend/cpu/cpu_backend.h"
-#include "trainer/backend/cuda/cuda_backend.h"
-#include "trainer/backend/cuda/cuda_device.h"
-#include "trainer/backend/cuda/gpu_ranks.h"
-#include "trainer/backend/cuda/patient_device.h"
+#include "trainer/backend/device/device_backend.h"
+#include "trainer/backend/device/patient_device.h"
+#include "trainer/cuda/cuda_device.h"
+#include "trainer/cuda/gpu_ranks.h"
 
 namespace penstock {
 namespace {
@@ -61,19 +61,19 @@ absl::StatusOr<std::unique_ptr<Device>> FindDevice(const TrainerOptions& options
   return nullptr;
 }
 
-CudaBackendOptions CudaOptions(const TrainerOptions& options, const ModelConfig& model,
-                               const Device& device, Communicator& ranks) {
-  CudaBackendOptions cuda{.shards = options.virtual_shards,
-                          .global_rows = options.global_batch_size,
-                          .format = FormatOf(options, model),
-                          .bf16 = options.precision == "bf16",
-                          .graphs = !options.device.no_graph,
-                          .steps_per_launch = options.device.steps_per_launch,
-                          .memory_fraction = options.device.gpu_memory_fraction,
-                          .ranks = &ranks,
-                          .fast_reduction = options.ranks.fast(),
-                          .wire = options.ranks.wire(),
-                          .bucket_floats = options.ranks.bucket_floats()};
+DeviceBackendOptions CudaOptions(const TrainerOptions& options, const ModelConfig& model,
+                                 const Device& device, Communicator& ranks) {
+  DeviceBackendOptions cuda{.shards = options.virtual_shards,
+                            .global_rows = options.global_batch_size,
+                            .format = FormatOf(options, model),
+                            .bf16 = options.precision == "bf16",
+                            .graphs = !options.device.no_graph,
+                            .steps_per_launch = options.device.steps_per_launch,
+                            .memory_fraction = options.device.gpu_memory_fraction,
+                            .ranks = &ranks,
+                            .fast_reduction = options.ranks.fast(),
+                            .wire = options.ranks.wire(),
+                            .bucket_floats = options.ranks.bucket_floats()};
   if (options.rank.rank == 0) {
     cuda.on_memory = [name = device.info().name](const std::vector<MemoryUse>& uses) {
       PrintEscaped(stdout, "%s", Multiline(MemoryTable(absl::StrCat("memory of ", name), uses)));
@@ -88,23 +88,21 @@ Communicator& HostRanks(RankGroup& ranks, GatedCommunicator* gate) {
   return ranks.communicator();
 }
 
-absl::StatusOr<std::unique_ptr<Backend>> MakeCudaBackend(const TrainerOptions& options,
-                                                         const ModelConfig& model, RankGroup& ranks,
-                                                         GatedCommunicator* gate,
-                                                         const LateReport& late,
-                                                         std::unique_ptr<Device> device) {
+absl::StatusOr<std::unique_ptr<Backend>> MakeDeviceBackend(
+    const TrainerOptions& options, const ModelConfig& model, RankGroup& ranks,
+    GatedCommunicator* gate, const LateReport& late, std::unique_ptr<Device> device) {
   const WaitOptions waits = ToGroupOptions(options.ranks, late).tcp;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> gradient_ranks,
                             ConnectGpus(ranks, *device, options.device.allow_shared_gpu, waits));
   if (gate != nullptr && gradient_ranks != nullptr) {
     gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks), gate->last());
   }
-  const CudaBackendOptions cuda = CudaOptions(options, model, *device, HostRanks(ranks, gate));
+  const DeviceBackendOptions cuda = CudaOptions(options, model, *device, HostRanks(ranks, gate));
   // Whatever waits for a GPU that hangs: until then the other ranks can hear why.
   auto end_soon = [mark = RankMark(options.rank)](const absl::Status& why) {
     EndProcessWithin(absl::Seconds(15), absl::StrCat("penstock-train: ", mark, why.message()));
   };
-  return CudaBackend::Create(
+  return DeviceBackend::Create(
       model, cuda, std::make_unique<PatientDevice>(std::move(device), waits, std::move(end_soon)),
       std::move(gradient_ranks));
 }
@@ -126,7 +124,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& optio
   PENSTOCK_RETURN_IF_ERROR(
       CompareSettings(ranks.communicator(), {{"the device", device ? "a GPU" : "the CPU"}}));
   if (device == nullptr) return MakeCpuBackend(options, model, HostRanks(ranks, gate));
-  return MakeCudaBackend(options, model, ranks, gate, late, std::move(device));
+  return MakeDeviceBackend(options, model, ranks, gate, late, std::move(device));
 }
 
 }  // namespace penstock

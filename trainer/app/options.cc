@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "flags/number_flags.h"
-#include "records/base/status.h"
+#include "base/flags/number_flags.h"
+#include "base/status.h"
 #include "trainer/comm/shard_merge.h"
 
 namespace penstock {

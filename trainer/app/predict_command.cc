@@ -1,14 +1,14 @@
-#include "trainer/app/predict_command.h"
+#include "trainer/app/commands.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
-#include "records/base/json_text.h"
-#include "records/base/print_escaped.h"
-#include "records/base/status.h"
 #include "records/chess/fen.h"
 #include "records/chess/planes.h"
 #include "trainer/backend/cpu/cpu_backend.h"

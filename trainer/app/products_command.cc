@@ -1,16 +1,16 @@
-#include "trainer/app/products_command.h"
+#include "trainer/app/commands.h"
 
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/io/atomic_file.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
-#include "records/base/print_escaped.h"
-#include "records/base/status.h"
-#include "records/io/atomic_file.h"
 #include "trainer/app/device_options.h"
-#include "trainer/backend/cuda/cuda_device.h"
+#include "trainer/cuda/cuda_device.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/app/products_command.h"
+#include "trainer/app/commands.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

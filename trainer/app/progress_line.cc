@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "records/base/print_escaped.h"
-#include "records/base/text.h"
+#include "base/print_escaped.h"
+#include "base/text.h"
 
 namespace penstock {
 namespace {

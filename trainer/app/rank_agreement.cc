@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/json_text.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
-#include "records/base/json_text.h"
-#include "records/base/status.h"
 #include "trainer/checkpoint/checkpoint_json.h"
 #include "trainer/checkpoint/shortened.h"
 #include "trainer/comm/gather.h"

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "trainer/comm/gather.h"
 
 namespace penstock {

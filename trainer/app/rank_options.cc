@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "records/base/byte_size.h"
-#include "records/base/status.h"
-#include "records/base/timeout.h"
+#include "base/byte_size.h"
+#include "base/status.h"
+#include "base/timeout.h"
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 #include "trainer/app/report.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
-#include "records/base/json_text.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "records/io/output_file.h"
+#include "base/io/output_file.h"
 #include "trainer/app/event_file.h"
 #include "trainer/backend/backend.h"
 #include "trainer/input/input.h"

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "records/base/print_escaped.h"
-#include "records/base/status.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
 #include "trainer/checkpoint/same_bits.h"
 
 namespace penstock {

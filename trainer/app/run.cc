@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/atomic_file.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "base/timeout.h"
 #include "penstock_version.h"
-#include "records/base/print_escaped.h"
-#include "records/base/status.h"
-#include "records/base/text.h"
-#include "records/base/timeout.h"
-#include "records/io/atomic_file.h"
 #include "trainer/app/divergence_report.h"
 #include "trainer/app/host_shards.h"
 #include "trainer/app/input_options.h"

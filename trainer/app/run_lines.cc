@@ -3,11 +3,16 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/print_escaped.h"
-#include "records/base/text.h"
-#include "trainer/app/build_notes.h"
+#include "base/print_escaped.h"
+#include "base/text.h"
+#include "trainer/backend/cpu/gemm_onednn.h"
 
 namespace penstock {
+
+std::string BuildNotes() {
+  return HasOneDnn() ? "" : "this build has no oneDNN: OpenBLAS multiplies, in fp32 alone\n";
+}
+
 namespace {
 
 void PrintRanks(const TrainerOptions& options, const StartOfRun& start) {

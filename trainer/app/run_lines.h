@@ -14,6 +14,10 @@
 
 namespace penstock {
 
+// What this build of penstock-train goes without.
+// A line to print at the start; empty if it has all.
+std::string BuildNotes();
+
 struct StartOfRun {
   const Backend& backend;
   std::vector<MemoryUse> memory;                       // Of the host, by this rank.

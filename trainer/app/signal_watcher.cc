@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
-#include "records/base/stop_signals.h"
+#include "base/process/start_thread.h"
+#include "base/process/stop_signals.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "trainer/input/input.h"
 #include "trainer/input/loader_input.h"
 

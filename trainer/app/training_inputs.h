@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "client/loader/slot_allocator.h"
 #include "client/metrics/loader_metrics.h"
+#include "proto/decode_spec.pb.h"
+#include "records/dataset/manifest.h"
 #include "trainer/app/host_shards.h"
 #include "trainer/app/options.h"
 #include "trainer/app/stopper.h"
@@ -18,6 +20,13 @@
 #include "trainer/input/loader_input.h"
 
 namespace penstock {
+
+// The manifest of what is trained on, wherever it is.
+// --manifest: a file, a folder, which is indexed if need be, or server:PATH. Prints what takes
+// time. `may_go_on` is asked meanwhile; its error ends this. REQUIRES: options.Validate().
+absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(
+    const TrainerOptions& options, const v1::DecodeSpec& spec,
+    const std::function<absl::Status()>& may_go_on);
 
 // What it opens is closed when the training stops. `options` and `stopper` must outlive it, and so
 // must what OpenTrain() is given. Not thread-safe.

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "records/base/print_escaped.h"
-#include "records/base/status.h"
-#include "records/io/atomic_file.h"
+#include "base/io/atomic_file.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
 #include "trainer/profile/device_spans.h"
 
 namespace penstock {

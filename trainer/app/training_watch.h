@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "records/base/span_sink.h"
+#include "base/span_sink.h"
 #include "trainer/app/profile_options.h"
 #include "trainer/backend/backend.h"
 #include "trainer/input/diagnostic_input.h"

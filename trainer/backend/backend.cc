@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "kernels/reference/adamw.h"
-#include "records/base/status.h"
 
 namespace penstock {
 

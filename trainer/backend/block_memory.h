@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/counter_rng.h"
 #include "kernels/reference/attention.h"
-#include "records/base/counter_rng.h"
 #include "trainer/step/program.h"
 
 namespace penstock {

@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "records/base/status.h"
-#include "records/io/atomic_file.h"
+#include "base/io/atomic_file.h"
+#include "base/status.h"
 
 namespace penstock {
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 namespace penstock {

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
-#include "records/base/status.h"
 #include "trainer/checkpoint/json_fields.h"
 
 namespace penstock {

@@ -11,13 +11,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/bfloat16.h"
+#include "base/bytes_of.h"
+#include "base/io/atomic_file.h"
+#include "base/io/file_source.h"
+#include "base/status.h"
+#include "base/text.h"
 #include "nlohmann/json.hpp"
-#include "records/base/bfloat16.h"
-#include "records/base/bytes_of.h"
-#include "records/base/status.h"
-#include "records/base/text.h"
-#include "records/io/atomic_file.h"
-#include "records/io/file_source.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-// Small things that all ranks are to know of each other.
+// Small things that all ranks are to know of each other, and numbers of each row.
 #ifndef PENSTOCK_TRAINER_COMM_GATHER_H_
 #define PENSTOCK_TRAINER_COMM_GATHER_H_
 
@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "trainer/comm/communicator.h"
 
 namespace penstock {
@@ -38,6 +38,13 @@ inline absl::Status BroadcastText(Communicator& ranks, size_t root, std::string&
   text.resize(size);
   return ranks.Broadcast(root, AsBytes(std::span(text)));
 }
+
+// First row of rank `rank` in a global batch of `rows`: it has those up to the next rank's first.
+inline size_t FirstRowOf(size_t rank, size_t size, size_t rows) { return rank * rows / size; }
+
+// Each array has as many numbers for every one of the global batch's `rows`, of which the caller
+// filled those of its own.
+absl::Status GatherRows(Communicator& ranks, size_t rows, std::span<const std::span<float>> arrays);
 
 }  // namespace penstock
 

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "gloo/transport/tcp/device.h"
 #include "gloo/transport/unbound_buffer.h"
-#include "records/base/mutex.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
 #include "trainer/comm/gloo_mesh.h"
 #include "trainer/comm/late_watch.h"
 #include "trainer/comm/local_address.h"

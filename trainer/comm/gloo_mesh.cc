@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "gloo/transport/address.h"
 #include "gloo/transport/context.h"
 #include "gloo/transport/pair.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/mutex.h"
 #include "gloo/context.h"
 #include "gloo/transport/device.h"
-#include "records/base/mutex.h"
 #include "trainer/comm/rank_info.h"
 #include "trainer/comm/store_client.h"
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

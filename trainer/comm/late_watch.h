@@ -16,7 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "trainer/comm/rank_info.h"
 #include "trainer/comm/store_client.h"
 

@@ -10,7 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "records/base/status.h"
+#include "base/status.h"
 
 namespace penstock {
 

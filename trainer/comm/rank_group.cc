@@ -1,8 +1,8 @@
 #include "trainer/comm/rank_group.h"
 
 #include "absl/strings/str_cat.h"
-#include "records/base/process_limits.h"
-#include "records/base/status.h"
+#include "base/process/process_limits.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

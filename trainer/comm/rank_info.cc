@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/counter_rng.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
-#include "records/base/counter_rng.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

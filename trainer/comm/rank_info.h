@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "records/base/environment.h"
+#include "base/process/environment.h"
 
 namespace penstock {
 

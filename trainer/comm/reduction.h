@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/comm/gather.h"
-#include "trainer/comm/row_gather.h"
 #include "trainer/comm/verbs.h"
 
 namespace penstock {

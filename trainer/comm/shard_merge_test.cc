@@ -4,9 +4,9 @@
 #include <functional>
 #include <utility>
 
+#include "base/counter_rng.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/counter_rng.h"
 #include "tests/status_matchers.h"
 #include "trainer/comm/testing/rank_threads.h"
 

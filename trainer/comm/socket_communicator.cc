@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "trainer/comm/late_watch.h"
 #include "trainer/comm/local_address.h"
-#include "trainer/comm/loss_alarm.h"
 #include "trainer/comm/poll.h"
 #include "trainer/comm/socket_mesh.h"
 

@@ -7,12 +7,11 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/io/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/io/unique_fd.h"
 #include "tests/status_matchers.h"
 #include "trainer/comm/local_address.h"
-#include "trainer/comm/loss_alarm.h"
 #include "trainer/comm/socket_mesh.h"
 #include "trainer/comm/testing/unconnected_rank.h"
 

@@ -2,6 +2,8 @@
 #ifndef PENSTOCK_TRAINER_COMM_SOCKET_MESH_H_
 #define PENSTOCK_TRAINER_COMM_SOCKET_MESH_H_
 
+#include <poll.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -11,12 +13,29 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "records/io/unique_fd.h"
-#include "trainer/comm/loss_alarm.h"
+#include "base/io/unique_fd.h"
+#include "trainer/comm/poll.h"
 #include "trainer/comm/rank_info.h"
 #include "trainer/comm/store_client.h"
 
 namespace penstock {
+
+// Waiting for sockets that the loss of a rank ends.
+// Not thread-safe: one thread waits, whoever the store tells wakes it.
+class LossAlarm {
+ public:
+  // `store` must outlive it.
+  explicit LossAlarm(StoreClient& store);
+  ~LossAlarm();
+
+  // As poll(2): true, and what `revents` then say, or false once `patience` has ended. As
+  // StoreClient::lost(): a rank was lost, from then on always.
+  absl::StatusOr<bool> Poll(std::vector<pollfd>& sockets, const Patience& patience);
+
+ private:
+  StoreClient& store_;
+  const UniqueFd event_;
+};
 
 // Not thread-safe.
 class SocketMesh {

@@ -11,11 +11,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/mutex.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "grpcpp/client_context.h"
 #include "proto/rank_store.grpc.pb.h"
-#include "records/base/mutex.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
 #include "trainer/comm/local_address.h"
 #include "trainer/comm/store_channel.h"
 

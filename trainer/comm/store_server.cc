@@ -7,10 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "proto/rank_store.grpc.pb.h"
-#include "records/base/mutex.h"
 #include "trainer/comm/store_channel.h"
 #include "trainer/comm/store_table.h"
 

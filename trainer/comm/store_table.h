@@ -11,8 +11,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "base/mutex.h"
 #include "proto/rank_store.pb.h"
-#include "records/base/mutex.h"
 
 namespace penstock {
 

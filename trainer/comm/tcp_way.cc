@@ -1,7 +1,7 @@
 #include "trainer/comm/tcp_way.h"
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

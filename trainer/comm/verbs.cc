@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/mutex.h"
-#include "records/base/print_escaped.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
+#include "base/mutex.h"
+#include "base/print_escaped.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "trainer/comm/gather.h"
 #include "trainer/comm/reduction.h"
 

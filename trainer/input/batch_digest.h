@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "records/base/sha256.h"
+#include "base/sha256.h"
 #include "trainer/input/input.h"
 
 namespace penstock {

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "kernels/reference/board_features.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "records/base/counter_rng.h"
-#include "records/base/status.h"
+#include "base/counter_rng.h"
+#include "base/status.h"
 
 namespace penstock {
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "records/base/dtype.h"
+#include "base/dtype.h"
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "records/base/sha256.h"
-#include "records/base/status.h"
+#include "base/sha256.h"
+#include "base/status.h"
 #include "trainer/comm/gather.h"
 
 namespace penstock {

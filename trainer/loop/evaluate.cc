@@ -4,9 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "trainer/comm/gather.h"
-#include "trainer/comm/row_gather.h"
 #include "trainer/loop/agreement.h"
 #include "trainer/loop/read_batch.h"
 

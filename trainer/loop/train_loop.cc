@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/counter_rng.h"
-#include "records/base/status.h"
+#include "base/counter_rng.h"
+#include "base/status.h"
 
 namespace penstock {
 namespace {

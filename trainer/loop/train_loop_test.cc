@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/sha256.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/sha256.h"
 #include "tests/status_matchers.h"
 #include "trainer/loop/testing/train_loop_fixture.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "records/base/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_format.h"
-#include "records/base/text.h"
+#include "base/text.h"
 
 namespace penstock {
 namespace {

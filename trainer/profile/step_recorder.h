@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "trainer/profile/phase.h"
 #include "trainer/profile/tracer.h"
 

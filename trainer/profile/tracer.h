@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "records/base/mutex.h"
-#include "records/base/span_sink.h"
+#include "base/mutex.h"
+#include "base/span_sink.h"
 
 namespace penstock {
 

@@ -27,10 +27,10 @@ FleetModel MakeModel() {
 
 RankOptions MakeRank(uint32_t rank) {
   RankOptions options;
-  for (uint32_t i = 0; i < kServers; ++i) options.scheduler.servers.push_back(Fleet::Address(i));
-  options.scheduler.num_slots = 32;
-  options.scheduler.row_bytes = kScaleRowBytes;
-  options.scheduler.seed = rank;
+  for (uint32_t i = 0; i < kServers; ++i) options.controller.servers.push_back(Fleet::Address(i));
+  options.controller.num_slots = 32;
+  options.controller.row_bytes = kScaleRowBytes;
+  options.controller.seed = rank;
   options.check = false;
   return options;
 }

@@ -1,4 +1,4 @@
-// A number that stands for everything a scheduler wanted done.
+// A number that stands for everything a controller wanted done.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_COMMAND_HASH_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_COMMAND_HASH_H_
 
@@ -8,8 +8,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/fetch/scheduler_actions.h"
-#include "records/base/counter_rng.h"
+#include "base/counter_rng.h"
+#include "client/fetch/fetch_actions.h"
 
 namespace penstock::sim {
 

@@ -38,11 +38,11 @@ class Joining {
         steps_(*Steps::Create(plan_.rows(), {.global_batch_size = kBatch})) {
     RankOptions rank;
     for (uint32_t i = 0; i < options.servers; ++i) {
-      rank.scheduler.servers.push_back(Fleet::Address(i));
+      rank.controller.servers.push_back(Fleet::Address(i));
     }
-    rank.scheduler.num_slots = (64 << 20) / (kBatch * options.row_bytes);
-    rank.scheduler.row_bytes = options.row_bytes;
-    rank.scheduler.seed = options.seed;
+    rank.controller.num_slots = (64 << 20) / (kBatch * options.row_bytes);
+    rank.controller.row_bytes = options.row_bytes;
+    rank.controller.seed = options.seed;
     rank.check = false;
     rank.consumer.step = absl::Seconds(kBatch / Demand());
     fleet_.AddRank(plan_, steps_, rank);

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/counter_rng.h"
 #include "client/fetch/sim/session.h"
-#include "records/base/counter_rng.h"
 #include "records/engine/messages.h"
 
 namespace penstock::sim {

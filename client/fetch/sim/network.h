@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "base/counter_rng.h"
 #include "client/fetch/sim/event_queue.h"
 #include "client/fetch/sim/session.h"
-#include "records/base/counter_rng.h"
 
 namespace penstock::sim {
 

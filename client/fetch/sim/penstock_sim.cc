@@ -1,4 +1,4 @@
-// Runs the scheduler in simulated fleets: one seed with everything that happens, or many.
+// Runs the controller in simulated fleets: one seed with everything that happens, or many.
 //
 //   penstock-sim --seed 17                 replays it exactly, with a line for each event
 //   penstock-sim --seeds 100000            a night's work; prints each seed that breaks a promise
@@ -8,7 +8,7 @@
 //   penstock-sim --spares --seeds 10000    a window and other chunks without any good record
 //   penstock-sim --hashes --seeds 10000    prints each seed's hash too, to compare two builds
 //
-// "commands 1f2e..." is a hash over everything that the schedulers wanted done: each command with
+// "commands 1f2e..." is a hash over everything that the controllers wanted done: each command with
 // its time and arguments. A change that only moves code leaves it as it is.
 #include <cstdint>
 #include <cstdio>
@@ -17,11 +17,11 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "base/counter_rng.h"
+#include "base/flags/command_line.h"
+#include "base/print_escaped.h"
 #include "client/fetch/sim/scenario.h"
 #include "client/fetch/sim/simulation.h"
-#include "flags/command_line.h"
-#include "records/base/counter_rng.h"
-#include "records/base/print_escaped.h"
 
 namespace penstock::sim {
 namespace {
@@ -84,7 +84,7 @@ int RunMany(uint64_t first, uint64_t seeds, Trouble trouble, bool hashes) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("The fetch scheduler in simulated fleets");
+  CLI::App app("The fetch controller in simulated fleets");
   uint64_t seed = 0, seeds = 2'000, first = 0;
   bool late = false, hiccup = false, spares = false, quiet = false, hashes = false;
   CLI::Option* one = app.add_option("--seed", seed, "replay this one, with a line for each event");

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace penstock::sim {
 namespace {
@@ -54,10 +54,10 @@ void DrawManyLanes(Dice& dice, Scenario& scenario) {
   scenario.table.bytes.assign(chunks, 600);
   scenario.plan.lanes = dice.Between(300u, 1'500u);
   scenario.plan.window_chunks = 1;
-  scenario.rank.scheduler.num_slots = dice.Between(16u, 200u);
+  scenario.rank.controller.num_slots = dice.Between(16u, 200u);
   // It was drawn for other slots; one that holds them all waits for ever, and nobody is to blame.
   uint32_t& hold = scenario.rank.consumer.hold;
-  hold = std::min(hold, scenario.rank.scheduler.num_slots - 2);
+  hold = std::min(hold, scenario.rank.controller.num_slots - 2);
 }
 
 void DrawSteps(Dice& dice, Scenario& scenario) {
@@ -72,26 +72,26 @@ void DrawSteps(Dice& dice, Scenario& scenario) {
 void DrawEnd(Dice& dice, Scenario& scenario) {
   if (dice.Chance(0.4)) scenario.steps.remainder = Remainder::kDrop;
   if (dice.Chance(0.15)) {
-    scenario.rank.scheduler.max_steps = static_cast<uint64_t>(dice.LogBetween(1, 500));
+    scenario.rank.controller.max_steps = static_cast<uint64_t>(dice.LogBetween(1, 500));
   }
 }
 
 void DrawRank(Dice& dice, Scenario& scenario, absl::Duration length) {
-  SchedulerOptions& scheduler = scenario.rank.scheduler;
-  scheduler.num_slots = dice.Between(2u, 32u);
-  scheduler.row_bytes = 200;
-  scheduler.fetch_bytes = dice.Between(200u, 20'000u);
-  if (dice.Chance(0.3)) scheduler.max_outstanding_bytes = dice.Between(1'000u, 100'000u);
-  scheduler.server_timeout = dice.Chance(0.15) ? absl::Seconds(30) : absl::Minutes(30);
-  scheduler.silence_timeout = dice.Chance(0.5) ? absl::Seconds(10) : absl::Seconds(2);
-  scheduler.seed = dice.Seed();
+  FetchOptions& controller = scenario.rank.controller;
+  controller.num_slots = dice.Between(2u, 32u);
+  controller.row_bytes = 200;
+  controller.fetch_bytes = dice.Between(200u, 20'000u);
+  if (dice.Chance(0.3)) controller.max_outstanding_bytes = dice.Between(1'000u, 100'000u);
+  controller.server_timeout = dice.Chance(0.15) ? absl::Seconds(30) : absl::Minutes(30);
+  controller.silence_timeout = dice.Chance(0.5) ? absl::Seconds(10) : absl::Seconds(2);
+  controller.seed = dice.Seed();
   scenario.rank.wake_delay = dice.Chance(0.5) ? absl::ZeroDuration() : dice.Seconds(1e-5, 1e-2);
   ConsumerModel& consumer = scenario.rank.consumer;
   uint64_t rows = 0;
   for (uint32_t chunk : scenario.table.rows) rows += chunk;
   const uint64_t steps = 1 + rows * scenario.steps.epochs / scenario.steps.global_batch_size;
   if (dice.Chance(0.7)) consumer.step = dice.Between(0.3, 1.5) * length / steps;
-  if (dice.Chance(0.3)) consumer.hold = dice.Between(0u, scheduler.num_slots - 2);
+  if (dice.Chance(0.3)) consumer.hold = dice.Between(0u, controller.num_slots - 2);
   if (dice.Chance(0.2)) {
     consumer.pause_every = dice.Between(1u, 20u);
     consumer.pause = dice.Seconds(1e-3, 3);
@@ -228,7 +228,7 @@ void DrawBadData(Dice& dice, Scenario& scenario) {
   for (uint32_t i = 0; i < scenario.fleet.servers.size(); ++i) {
     scenario.bad_data_servers.push_back(i);
   }
-  scenario.rank.scheduler.on_error = dice.Chance(0.5) ? OnError::kFail : OnError::kReplace;
+  scenario.rank.controller.on_error = dice.Chance(0.5) ? OnError::kFail : OnError::kReplace;
   switch (dice.Between(0u, 4u)) {
     case 0:
       data.unreadable = absl::NotFoundError("the shard is missing");
@@ -242,7 +242,7 @@ void DrawBadData(Dice& dice, Scenario& scenario) {
       break;
     case 3:
       data.damage = DrawDamage(dice);
-      if (scenario.rank.scheduler.on_error == OnError::kFail) {
+      if (scenario.rank.controller.on_error == OnError::kFail) {
         scenario.may_end_with = {absl::StatusCode::kDataLoss};
       }
       break;
@@ -331,7 +331,7 @@ Scenario DrawSpares(uint64_t seed) {
   for (uint32_t i = 0; i < scenario.fleet.servers.size(); ++i) {
     scenario.bad_data_servers.push_back(i);
   }
-  scenario.rank.scheduler.on_error = OnError::kReplace;
+  scenario.rank.controller.on_error = OnError::kReplace;
   DrawEmptyChunks(dice, scenario);
   return scenario;
 }
@@ -342,7 +342,7 @@ Scenario DrawLateServers(uint64_t seed) {
   scenario.bad_data_servers.clear();
   scenario.may_end_with.clear();
   scenario.faults.clear();
-  scenario.rank.scheduler.silence_timeout = absl::Minutes(10);
+  scenario.rank.controller.silence_timeout = absl::Minutes(10);
   // So that it is quick to load a window again, also behind a thousand others.
   for (ServerModel& server : scenario.fleet.servers) {
     server.store.seek = std::min(server.store.seek, absl::Milliseconds(1));
@@ -355,7 +355,7 @@ Scenario DrawLateServers(uint64_t seed) {
 Scenario DrawHiccup(uint64_t seed) {
   Scenario scenario = DrawLateServers(seed);
   scenario.faults.clear();
-  scenario.rank.scheduler.silence_timeout = absl::Seconds(10);
+  scenario.rank.controller.silence_timeout = absl::Seconds(10);
   Dice dice(DeriveKey(0x41cc, seed));
   DrawMajority(dice, scenario);
   return scenario;
@@ -380,7 +380,7 @@ std::string ToString(const Scenario& scenario) {
       scenario.plan.shuffle ? "shuffled" : "in order", ", ", scenario.table.rows.size(),
       " chunks in ", scenario.plan.lanes, " lanes of windows of ", scenario.plan.window_chunks,
       "; ", scenario.steps.world_size, " ranks, batches of ", scenario.steps.global_batch_size,
-      ", ", scenario.steps.epochs, " epochs, ", scenario.rank.scheduler.num_slots, " slots; ",
+      ", ", scenario.steps.epochs, " epochs, ", scenario.rank.controller.num_slots, " slots; ",
       scenario.fleet.servers.size(), " servers (", scenario.first_servers.size(),
       " at first); faults:");
   for (const Fault& fault : scenario.faults) {

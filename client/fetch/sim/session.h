@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "client/fetch/scheduler_actions.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/plan/epoch_order.h"
 #include "records/engine/messages.h"
 

@@ -8,7 +8,7 @@
 namespace penstock::sim {
 namespace {
 
-// A scheduler that asks to be woken more often than this while nothing happens spins.
+// A controller that asks to be woken more often than this while nothing happens spins.
 constexpr uint64_t kMostTimerWakesPerSecond = 5'000;
 
 }  // namespace
@@ -21,10 +21,10 @@ SimRank::SimRank(uint32_t rank, const Plan& plan, const Steps& steps, const Rank
       world_(world),
       rng_(DeriveKey(seed, rank)),
       stopwatch_(options.stopwatch),
-      addresses_(options.scheduler.servers),
-      scheduler_(plan, steps, options.scheduler, *this) {
+      addresses_(options.controller.servers),
+      controller_(plan, steps, options.controller, *this) {
   if (options_.check) {
-    checker_.emplace(plan, steps, options.scheduler.num_slots, options.stand_in);
+    checker_.emplace(plan, steps, options.controller.num_slots, options.stand_in);
   }
 }
 
@@ -57,13 +57,13 @@ void SimRank::Advance() {
   const absl::Time now = queue_.now();
   absl::Time wake;
   {
-    Stopwatch::Scope scheduler(stopwatch_, true);
-    wake = scheduler_.Advance(now);
+    Stopwatch::Scope controller(stopwatch_, true);
+    wake = controller_.Advance(now);
   }
   ++stats_.advances;
   advances_at_once_ = now == last_advance_ ? advances_at_once_ + 1 : 0;
   last_advance_ = now;
-  Require(advances_at_once_ < 10'000, "the scheduler never comes to rest");
+  Require(advances_at_once_ < 10'000, "the controller never comes to rest");
   CheckDrained();
   if (ended()) {
     ++timer_number_;
@@ -83,7 +83,7 @@ void SimRank::SetTimer(absl::Time wake) {
       timer_wakes_since_ = queue_.now();
       timer_wakes_ = 0;
     }
-    Require(++timer_wakes_ <= kMostTimerWakesPerSecond, "the scheduler spins");
+    Require(++timer_wakes_ <= kMostTimerWakesPerSecond, "the controller spins");
     if (!wake_pending_) Wake();
   });
 }
@@ -98,8 +98,8 @@ void SimRank::ChangeServers(std::vector<std::string> addresses) {
   Post([this, addresses = std::move(addresses)] {
     if (ended()) return;  // addresses() are those of its end.
     addresses_ = addresses;
-    Stopwatch::Scope scheduler(stopwatch_, true);
-    scheduler_.OnServersChanged(queue_.now(), addresses);
+    Stopwatch::Scope controller(stopwatch_, true);
+    controller_.OnServersChanged(queue_.now(), addresses);
   });
 }
 
@@ -114,26 +114,26 @@ void SimRank::Hear(const std::shared_ptr<Session>& session, Message& message) {
       message = absl::UnavailableError("the server is draining");
     }
   }
-  Stopwatch::Scope scheduler(stopwatch_, true);
+  Stopwatch::Scope controller(stopwatch_, true);
   if (auto* info = std::get_if<ServerInfo>(&message)) {
-    scheduler_.OnHello(now, id, *info);
+    controller_.OnHello(now, id, *info);
   } else if (auto* said = std::get_if<SaysCredit>(&message)) {
-    scheduler_.OnCredit(now, id, said->bytes);
+    controller_.OnCredit(now, id, said->bytes);
   } else if (auto* ready = std::get_if<SaysReady>(&message)) {
-    scheduler_.OnWindowReady(now, id, ready->window);
+    controller_.OnWindowReady(now, id, ready->window);
   } else if (auto* error = std::get_if<StreamError>(&message)) {
-    // The scheduler ends the request before it asks for the rows again.
+    // The controller ends the request before it asks for the rows again.
     Connection* connection = Find(id);
     if (connection != nullptr && error->request) Answered(*connection, *error->request);
-    scheduler_.OnError(now, id, *error);
+    controller_.OnError(now, id, *error);
   } else if (auto* draining = std::get_if<SaysDraining>(&message)) {
-    scheduler_.OnDraining(now, id, draining->grace);
+    controller_.OnDraining(now, id, draining->grace);
   } else {
-    scheduler_.OnBroken(now, id, std::get<absl::Status>(message));
+    controller_.OnBroken(now, id, std::get<absl::Status>(message));
   }
 }
 
-// What the server said of the stream, which binds the scheduler from now on.
+// What the server said of the stream, which binds the controller from now on.
 void SimRank::Note(Connection& connection, const Message& message) {
   if (auto* credit = std::get_if<SaysCredit>(&message)) connection.credit_bytes = credit->bytes;
   connection.greeted |= std::holds_alternative<ServerInfo>(message);
@@ -141,9 +141,9 @@ void SimRank::Note(Connection& connection, const Message& message) {
 }
 
 void SimRank::HearPart(StreamId stream, const SaysPart& part) {
-  Stopwatch::Scope scheduler(stopwatch_, true);
+  Stopwatch::Scope controller(stopwatch_, true);
   const std::span<const RowCopy> copies =
-      scheduler_.OnPart(queue_.now(), stream, part.request, part.first_row, part.rows);
+      controller_.OnPart(queue_.now(), stream, part.request, part.first_row, part.rows);
   if (copies.empty()) return;
   {
     Stopwatch::Scope pause(stopwatch_, false);
@@ -162,7 +162,7 @@ void SimRank::HearPart(StreamId stream, const SaysPart& part) {
       if (asked.rows_missing == 0) Answered(*connection, part.request);
     }
   }
-  scheduler_.OnPartCopied(copies);
+  controller_.OnPartCopied(copies);
 }
 
 SimRank::Connection* SimRank::Find(StreamId stream) {

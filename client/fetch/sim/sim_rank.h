@@ -1,4 +1,4 @@
-// One rank: the shipped FetchScheduler, driven in virtual time, with a consumer behind it.
+// One rank: the shipped FetchController, driven in virtual time, with a consumer behind it.
 #ifndef PENSTOCK_CLIENT_FETCH_SIM_SIM_RANK_H_
 #define PENSTOCK_CLIENT_FETCH_SIM_SIM_RANK_H_
 
@@ -17,7 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/fetch/scheduler.h"
+#include "base/counter_rng.h"
+#include "client/fetch/fetch_controller.h"
 #include "client/fetch/sim/command_hash.h"
 #include "client/fetch/sim/event_queue.h"
 #include "client/fetch/sim/messages.h"
@@ -27,7 +28,6 @@
 #include "client/fetch/sim/stopwatch.h"
 #include "client/plan/plan.h"
 #include "client/plan/steps.h"
-#include "records/base/counter_rng.h"
 
 namespace penstock::sim {
 
@@ -39,13 +39,13 @@ struct ConsumerModel {
 };
 
 struct RankOptions {
-  SchedulerOptions scheduler;  // With the addresses to begin with.
+  FetchOptions controller;  // With the addresses to begin with.
   ConsumerModel consumer;
   // The driver's thread looks at what has come up to so late; so several events come at once.
   absl::Duration wake_delay = absl::ZeroDuration();
   bool check = true;  // Rows against the plan.
   StepChecker::StandIn stand_in = nullptr;
-  bool stopwatch = false;  // Measures the scheduler's own time.
+  bool stopwatch = false;  // Measures the controller's own time.
 };
 
 // What ranks are in: the world that carries their words.
@@ -73,9 +73,9 @@ struct RankStats {
   std::vector<absl::Duration> waits;  // Of the consumer, batch by batch.
 };
 
-// Tells the scheduler what arrives, as the Driver does; checks what it does against the protocol,
+// Tells the controller what arrives, as the Driver does; checks what it does against the protocol,
 // and what it delivers against the plan. Not thread-safe.
-class SimRank final : public SchedulerActions {
+class SimRank final : public FetchActions {
  public:
   // All references must outlive it.
   SimRank(uint32_t rank, const Plan& plan, const Steps& steps, const RankOptions& options,
@@ -98,12 +98,12 @@ class SimRank final : public SchedulerActions {
     return std::max(*starving_, goes_on_at_);
   }
   const RankStats& stats() const { return stats_; }
-  // Of all that the scheduler wanted done so far.
+  // Of all that the controller wanted done so far.
   uint64_t commands_hash() const { return commands_.value(); }
-  // Of the scheduler alone, on the wall's clock.
-  std::chrono::nanoseconds scheduler_time() const { return stopwatch_.total(); }
+  // Of the controller alone, on the wall's clock.
+  std::chrono::nanoseconds controller_time() const { return stopwatch_.total(); }
   const std::vector<std::string>& addresses() const { return addresses_; }
-  const FetchScheduler& scheduler() const { return scheduler_; }
+  const FetchController& controller() const { return controller_; }
   // Windows that this rank has open, on streams that it has not closed.
   size_t open_windows() const;
 
@@ -130,7 +130,7 @@ class SimRank final : public SchedulerActions {
     uint64_t credit_bytes = 0;
     uint64_t outstanding_bytes = 0;
     bool greeted = false;                  // Hello has come.
-    bool draining = false;                 // The scheduler has been told.
+    bool draining = false;                 // The controller has been told.
     std::map<uint64_t, uint32_t> windows;  // Open, with their rows.
     std::map<uint64_t, Asked> asked;
   };
@@ -156,9 +156,9 @@ class SimRank final : public SchedulerActions {
   EventQueue& queue_;
   RankSurroundings& world_;
   CounterRng rng_;
-  Stopwatch stopwatch_;  // Of the scheduler, without its actions.
+  Stopwatch stopwatch_;  // Of the controller, without its actions.
   std::vector<std::string> addresses_;
-  FetchScheduler scheduler_;
+  FetchController controller_;
   std::optional<StepChecker> checker_;
   RankStats stats_;
   CommandHash commands_;

@@ -1,4 +1,4 @@
-// What the scheduler of a simulated rank wants done, and the rank's consumer.
+// What the controller of a simulated rank wants done, and the rank's consumer.
 #include <algorithm>
 #include <utility>
 
@@ -26,7 +26,7 @@ void SimRank::OpenStream(StreamId stream, const std::string& address) {
   Connection& connection = connections_[stream.server];
   connection = {};
   connection.session = session;
-  connection.credit_bytes = options_.scheduler.fetch_bytes;
+  connection.credit_bytes = options_.controller.fetch_bytes;
   ++stats_.streams;
   world_.Ask(session, [session](SimServer& server) { server.Accept(session); });
 }
@@ -91,7 +91,7 @@ void SimRank::Fetch(StreamId stream, const FetchRequest& fetch) {
   Require(!connection->draining, "asks more of a server that drains");
   Require(connection->windows.contains(fetch.window), "asks for rows of a window that is not open");
   const uint64_t rows = uint64_t{fetch.rows} * fetch.count;
-  const uint64_t bytes = rows * options_.scheduler.row_bytes;
+  const uint64_t bytes = rows * options_.controller.row_bytes;
   CheckOutstanding(*connection, bytes);
   Require(connection->asked.emplace(fetch.request, Asked{fetch.window, bytes, rows}).second,
           "uses a request number twice");
@@ -118,7 +118,7 @@ void SimRank::CheckOutstanding(const Connection& connection, uint64_t bytes) {
   if (connection.asked.empty()) return;
   Require(connection.outstanding_bytes + bytes <= connection.credit_bytes,
           "asks for more than the server's credit");
-  Require(outstanding_bytes_ + bytes <= options_.scheduler.max_outstanding_bytes,
+  Require(outstanding_bytes_ + bytes <= options_.controller.max_outstanding_bytes,
           "asks for more than max_outstanding_bytes");
 }
 
@@ -183,8 +183,8 @@ void SimRank::Take() {
     starving_ = queue_.now();
     Post([this] {
       if (!starving_ || ended()) return;
-      Stopwatch::Scope scheduler(stopwatch_, true);
-      scheduler_.OnConsumerWaiting(queue_.now(), consumed_);
+      Stopwatch::Scope controller(stopwatch_, true);
+      controller_.OnConsumerWaiting(queue_.now(), consumed_);
     });
     return;
   }
@@ -208,8 +208,8 @@ void SimRank::Consume(uint32_t slot) {
       held_.pop_front();
       Post([this, done] {
         if (checker_) checker_->Release(done);
-        Stopwatch::Scope scheduler(stopwatch_, true);
-        scheduler_.OnSlotReleased(done);
+        Stopwatch::Scope controller(stopwatch_, true);
+        controller_.OnSlotReleased(done);
       });
     }
     Take();

@@ -15,11 +15,11 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/counter_rng.h"
 #include "client/fetch/sim/event_queue.h"
 #include "client/fetch/sim/messages.h"
 #include "client/fetch/sim/session.h"
 #include "client/fetch/sim/window_store.h"
-#include "records/base/counter_rng.h"
 
 namespace penstock::sim {
 

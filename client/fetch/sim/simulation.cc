@@ -8,13 +8,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "records/base/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace penstock::sim {
 namespace {
 
 constexpr uint64_t kMaxEvents = 20'000'000;
-// What the scheduler needs, at most, to see that a server is late and to have the rows of another:
+// What the controller needs, at most, to see that a server is late and to have the rows of another:
 // its time for a first load is 3 s.
 constexpr absl::Duration kHandOver = absl::Seconds(4);
 // For a spare: of each that is tried, the only server up may be asked twice, 5 s apart.
@@ -49,7 +49,7 @@ class Run {
                           const std::function<void(const std::string&)>& log) {
     FleetModel model = scenario.fleet;
     model.log = log;
-    model.patience = 6 * scenario.rank.scheduler.silence_timeout + absl::Seconds(10);
+    model.patience = 6 * scenario.rank.controller.silence_timeout + absl::Seconds(10);
     if (scenario.bad_data && scenario.bad_data->deadly) {
       model.patience +=
           DeathsOfARank(model.servers.size()) * scenario.steps.world_size * absl::Seconds(1);
@@ -64,7 +64,7 @@ class Run {
     plan_.emplace(*std::move(plan));
     RankOptions options = scenario_.rank;
     for (uint32_t server : scenario_.first_servers) {
-      options.scheduler.servers.push_back(Fleet::Address(server));
+      options.controller.servers.push_back(Fleet::Address(server));
     }
     members_ = scenario_.first_servers;
     if (scenario_.bad_data && scenario_.bad_data->empty) {
@@ -79,9 +79,9 @@ class Run {
       absl::StatusOr<Steps> steps = Steps::Create(plan_->rows(), step_options, {0, start});
       if (!steps.ok()) return false;
       expected_steps_ = steps->num_steps();
-      const uint64_t max_steps = scenario_.rank.scheduler.max_steps;
+      const uint64_t max_steps = scenario_.rank.controller.max_steps;
       if (max_steps > 0) expected_steps_ = std::min(expected_steps_, max_steps);
-      options.scheduler.seed = DeriveKey(scenario_.rank.scheduler.seed, rank);
+      options.controller.seed = DeriveKey(scenario_.rank.controller.seed, rank);
       fleet_.AddRank(*plan_, *steps, options);
     }
     return true;
@@ -273,7 +273,7 @@ class Run {
   // No healthy server, until a short time before it failed.
   bool HadNoneForLong(const SimRank& rank) const {
     return rank.healthy_before_failure() <=
-           scenario_.rank.scheduler.silence_timeout + absl::Seconds(5);
+           scenario_.rank.controller.silence_timeout + absl::Seconds(5);
   }
 
   // Three before a window is suspected and at most ten that prove it; and each time before it is

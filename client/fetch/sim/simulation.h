@@ -22,7 +22,7 @@ struct Outcome {
   absl::Duration longest_wait;  // Of a consumer for a batch, virtual.
   // The same without faults; of kAny and kSpares not looked for.
   std::optional<absl::Duration> undisturbed_wait;
-  // Over every command of every rank's scheduler, with its time and arguments (CommandHash). The
+  // Over every command of every rank's controller, with its time and arguments (CommandHash). The
   // run without faults, which `undisturbed_wait` is from, does not count.
   uint64_t hash = 0;
 };
@@ -35,7 +35,7 @@ struct Outcome {
 //   protocol       nothing is asked that the server's rules forbid; windows and outstanding bytes
 //                  stay within their limits; no action after the end; every window is released
 //   liveness       where one server is healthy for long enough, the consumer gets its batch; the
-//                  scheduler never spins
+//                  controller never spins
 //   honest ends    the job fails only for a cause that no server could cure
 // `log` gets a line for each event; empty: none.
 Outcome Simulate(const Scenario& scenario,

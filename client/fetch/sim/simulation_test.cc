@@ -112,7 +112,7 @@ TEST(SimulationReplayTest, SeedsThatOnceBrokeAPromise) {
 TEST(ScenarioTest, LeavesEveryConsumerTheSlotsItNeeds) {
   for (uint64_t seed : {uint64_t{8'004'360}, uint64_t{0}, uint64_t{1}, uint64_t{2}}) {
     const RankOptions rank = DrawScenario(seed).rank;
-    EXPECT_LE(rank.consumer.hold + 2, rank.scheduler.num_slots) << ReplayCommand(seed);
+    EXPECT_LE(rank.consumer.hold + 2, rank.controller.num_slots) << ReplayCommand(seed);
   }
 }
 
@@ -122,7 +122,7 @@ TEST(ScenarioTest, DrawsEveryEndOfAnEpochAndOfAJob) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Scenario scenario = DrawScenario(seed);
     remainders.insert(scenario.steps.remainder);
-    limited += scenario.rank.scheduler.max_steps > 0;
+    limited += scenario.rank.controller.max_steps > 0;
   }
   EXPECT_THAT(remainders, ElementsAre(Remainder::kDrop, Remainder::kShort, Remainder::kCarry));
   EXPECT_GT(limited, 0u);

@@ -186,7 +186,7 @@ TEST(FleetTest, NoticesARankThatStarvesBesideAHealthyServer) {
   Fleet fleet(model);
   const Plan plan = *Plan::Create(Chunks(4, 8), {});
   RankOptions options;
-  options.scheduler.servers = {Fleet::Address(0)};
+  options.controller.servers = {Fleet::Address(0)};
   fleet.AddRank(plan, *Steps::Create(plan.rows(), {.global_batch_size = 8}), options);
   fleet.Run();
   EXPECT_THAT(fleet.violation(), HasSubstr("starved"));
@@ -199,7 +199,7 @@ TEST(FleetTest, NoticesARequestToAServerThatDrains) {
   Fleet fleet(model);
   const Plan plan = *Plan::Create(Chunks(4, 8), {});
   RankOptions options;
-  options.scheduler.servers = {Fleet::Address(0)};
+  options.controller.servers = {Fleet::Address(0)};
   SimRank& rank =
       fleet.AddRank(plan, *Steps::Create(plan.rows(), {.global_batch_size = 8}), options);
   const absl::Time start = absl::UnixEpoch();

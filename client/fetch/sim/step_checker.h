@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "client/fetch/scheduler_actions.h"
+#include "client/fetch/fetch_actions.h"
 #include "client/plan/epoch_order.h"
 #include "client/plan/plan.h"
 #include "client/plan/steps.h"
@@ -30,7 +30,7 @@ class StepChecker {
   std::string Copy(const RowCopy& copy, const std::vector<uint64_t>& content);
   // The slot becomes the consumer's.
   std::string Deliver(const ReadyStep& step);
-  // It is the scheduler's again, and empty.
+  // It is the controller's again, and empty.
   void Release(uint32_t slot);
 
  private:

@@ -11,28 +11,28 @@ std::string AddressOf(uint32_t server) { return absl::StrCat("10.0.0.", server +
 
 }  // namespace
 
-FakeFleet::FakeFleet(const Plan& plan, const Steps& steps, SchedulerOptions scheduler,
+FakeFleet::FakeFleet(const Plan& plan, const Steps& steps, FetchOptions controller,
                      FleetOptions options)
     : plan_(plan),
       options_(options),
       rng_(options.seed),
-      row_bytes_(scheduler.row_bytes),
-      max_outstanding_bytes_(scheduler.max_outstanding_bytes),
+      row_bytes_(controller.row_bytes),
+      max_outstanding_bytes_(controller.max_outstanding_bytes),
       servers_(options.servers),
-      slots_(scheduler.num_slots, std::vector<Location>(steps.max_rank_rows() + 1)),
-      scheduler_(
+      slots_(controller.num_slots, std::vector<Location>(steps.max_rank_rows() + 1)),
+      controller_(
           plan, steps,
           [&] {
             for (uint32_t i = 0; i < options.listed.value_or(options.servers); ++i) {
-              scheduler.servers.push_back(AddressOf(i));
+              controller.servers.push_back(AddressOf(i));
             }
-            scheduler.seed = options.seed;
-            return scheduler;
+            controller.seed = options.seed;
+            return controller;
           }(),
           *this) {}
 
 bool FakeFleet::Run() {
-  absl::Time wake = scheduler_.Advance(now_);
+  absl::Time wake = controller_.Advance(now_);
   for (int i = 0; i < 10'000'000 && failure_.ok() && violation_.empty(); ++i) {
     const bool event_first = !events_.empty() && events_.begin()->first <= wake;
     if (finished_ && events_.empty()) return true;
@@ -46,7 +46,7 @@ bool FakeFleet::Run() {
       if (finished_) return true;
       now_ = std::max(now_, wake);
     }
-    wake = scheduler_.Advance(now_);
+    wake = controller_.Advance(now_);
   }
   if (failure_.ok() && violation_.empty() && !finished_) Violate("nothing more happens");
   return finished_ && violation_.empty();
@@ -71,7 +71,7 @@ void FakeFleet::Die(uint32_t index, absl::Status status) {
   FakeServer& server = servers_[index];
   server.Forget();
   const StreamId stream{index, std::exchange(server.generation, 0)};
-  if (stream.generation != 0) scheduler_.OnBroken(now_, stream, std::move(status));
+  if (stream.generation != 0) controller_.OnBroken(now_, stream, std::move(status));
 }
 
 void FakeFleet::RestartAt(absl::Duration when, uint32_t index) {
@@ -86,7 +86,7 @@ void FakeFleet::DrainAt(absl::Duration when, uint32_t index, absl::Duration grac
     servers_[index].alive = false;  // It takes no new stream.
     servers_[index].draining = true;
     const StreamId stream{index, servers_[index].generation};
-    scheduler_.OnDraining(now_, stream, grace);
+    controller_.OnDraining(now_, stream, grace);
     if (grace == absl::ZeroDuration()) return;
     At(grace, [this, stream] {
       if (stream.generation == 0 || !Serves(stream) || servers_[stream.server].stalled) return;
@@ -149,7 +149,7 @@ void FakeFleet::OpenStream(StreamId stream, const std::string& address) {
   At(Jitter(options_.latency), [this, stream] {
     FakeServer& server = servers_[stream.server];
     if (!server.alive) {
-      return scheduler_.OnBroken(now_, stream, absl::UnavailableError("connection refused"));
+      return controller_.OnBroken(now_, stream, absl::UnavailableError("connection refused"));
     }
     if (server.stalled) return;
     server.generation = stream.generation;
@@ -157,14 +157,14 @@ void FakeFleet::OpenStream(StreamId stream, const std::string& address) {
     ServerInfo info;
     info.instance = server.instance;
     info.cores = 2;
-    scheduler_.OnHello(now_, stream, info);
+    controller_.OnHello(now_, stream, info);
     SayCredit(stream);
   });
 }
 
 void FakeFleet::SayCredit(StreamId stream) {
   if (!Serves(stream) || servers_[stream.server].stalled) return;
-  scheduler_.OnCredit(now_, stream, options_.credit_bytes);
+  controller_.OnCredit(now_, stream, options_.credit_bytes);
   if (options_.credit_every == absl::InfiniteDuration()) return;
   At(options_.credit_every, [this, stream] { SayCredit(stream); });
 }
@@ -196,7 +196,7 @@ void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
   if (server.windows_to_fail == 0) {
     return At(ready_at - now_, [this, stream, number = window.number] {
       if (Serves(stream) && !servers_[stream.server].stalled) {
-        scheduler_.OnWindowReady(now_, stream, number);
+        controller_.OnWindowReady(now_, stream, number);
       }
     });
   }
@@ -204,7 +204,7 @@ void FakeFleet::OpenWindow(StreamId stream, const WindowRequest& window) {
   server.failed.insert(window.number);
   StreamError error = server.fail_windows;
   error.window = window.number;
-  At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
+  At(options_.latency, [this, stream, error] { controller_.OnError(now_, stream, error); });
 }
 
 void FakeFleet::Cancel(StreamId stream, uint64_t request) {
@@ -218,7 +218,7 @@ void FakeFleet::ServersAt(absl::Duration when, uint32_t count) {
   At(when, [this, count] {
     std::vector<std::string> addresses;
     for (uint32_t i = 0; i < count; ++i) addresses.push_back(AddressOf(i));
-    scheduler_.OnServersChanged(now_, addresses);
+    controller_.OnServersChanged(now_, addresses);
   });
 }
 
@@ -259,7 +259,8 @@ void FakeFleet::Fetch(StreamId stream, const FetchRequest& fetch) {
     }
     error.request = fetch.request;
     server.Answered(fetch.request);
-    return At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, error); });
+    return At(options_.latency,
+              [this, stream, error] { controller_.OnError(now_, stream, error); });
   }
   if (DiesOf(stream, fetch, window->second.id)) return;
   if (!RefuseForDamage(stream, fetch, window->second)) Answer(stream, fetch, window->second);
@@ -295,7 +296,7 @@ bool FakeFleet::RefuseForDamage(StreamId stream, const FetchRequest& fetch,
   if (!error) return false;
   error->request = fetch.request;
   server.Answered(fetch.request);
-  At(options_.latency, [this, stream, error] { scheduler_.OnError(now_, stream, *error); });
+  At(options_.latency, [this, stream, error] { controller_.OnError(now_, stream, *error); });
   return true;
 }
 
@@ -397,18 +398,18 @@ void FakeFleet::PartArrives(StreamId stream, uint64_t request, uint32_t first,
     if (asked->second.left == 0) server.Answered(request);
   }
   const auto copies =
-      scheduler_.OnPart(now_, stream, request, first, static_cast<uint32_t>(rows.size()));
+      controller_.OnPart(now_, stream, request, first, static_cast<uint32_t>(rows.size()));
   if (copies.empty()) return;
   auto fill = [this, rows, copies = std::vector(copies.begin(), copies.end())] {
     for (const RowCopy& copy : copies) {
       std::copy_n(rows.begin() + copy.part_row, copy.rows,
                   slots_[copy.slot].begin() + copy.slot_row);
     }
-    scheduler_.OnPartCopied(copies);
+    controller_.OnPartCopied(copies);
   };
   if (options_.copying == absl::ZeroDuration()) return fill();
   At(options_.copying, fill);
-  scheduler_.AskForMore(now_);
+  controller_.AskForMore(now_);
 }
 
 void FakeFleet::Deliver(const ReadyStep& step) {
@@ -420,10 +421,10 @@ void FakeFleet::Deliver(const ReadyStep& step) {
     held_.push_back(slot);
     if (held_.size() > options_.hold) {
       std::fill(slots_[held_.front()].begin(), slots_[held_.front()].end(), Location());
-      scheduler_.OnSlotReleased(held_.front());
+      controller_.OnSlotReleased(held_.front());
       held_.pop_front();
     }
-    if (delivered_ == next) scheduler_.OnConsumerWaiting(now_, next);
+    if (delivered_ == next) controller_.OnConsumerWaiting(now_, next);
   });
 }
 

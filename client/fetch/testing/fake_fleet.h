@@ -1,4 +1,4 @@
-// A fleet of servers in virtual time, around the real FetchScheduler.
+// A fleet of servers in virtual time, around the real FetchController.
 #ifndef PENSTOCK_CLIENT_FETCH_TESTING_FAKE_FLEET_H_
 #define PENSTOCK_CLIENT_FETCH_TESTING_FAKE_FLEET_H_
 
@@ -15,8 +15,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "client/fetch/scheduler.h"
-#include "records/base/counter_rng.h"
+#include "base/counter_rng.h"
+#include "client/fetch/fetch_controller.h"
 
 namespace penstock {
 
@@ -37,11 +37,11 @@ struct FleetOptions {
   uint32_t hold = 0;  // Steps that the consumer keeps while it asks for the next.
 };
 
-// Runs a FetchScheduler against servers that answer late and out of order, that die and come back,
+// Runs a FetchController against servers that answer late and out of order, that die and come back,
 // that are forged, and checks every delivered row against the plan. Deterministic. Not thread-safe.
-class FakeFleet final : public SchedulerActions {
+class FakeFleet final : public FetchActions {
  public:
-  FakeFleet(const Plan& plan, const Steps& steps, SchedulerOptions scheduler, FleetOptions options);
+  FakeFleet(const Plan& plan, const Steps& steps, FetchOptions controller, FleetOptions options);
 
   // Runs until the end or until nothing more can happen; true if every step was delivered.
   bool Run();
@@ -116,11 +116,11 @@ class FakeFleet final : public SchedulerActions {
   size_t most_windows() const { return most_windows_; }
   // Windows that some server still has open, but those whose stream is about to be closed.
   size_t open_windows() const;
-  // Streams that the scheduler has not closed.
+  // Streams that the controller has not closed.
   size_t open_streams() const;
   // Set when a rule of the protocol was broken: what and where.
   const std::string& violation() const { return violation_; }
-  FetchScheduler& scheduler() { return scheduler_; }
+  FetchController& controller() { return controller_; }
 
   void OpenStream(StreamId stream, const std::string& address) override;
   void CloseStream(StreamId stream) override;
@@ -208,7 +208,7 @@ class FakeFleet final : public SchedulerActions {
   std::set<uint64_t> requests_seen_;
   std::vector<std::vector<Location>> slots_;
   std::map<uint64_t, EpochOrder> orders_;
-  FetchScheduler scheduler_;
+  FetchController controller_;
   bool finished_ = false;
   uint64_t delivered_ = 0;
   uint64_t fetches_ = 0;

@@ -1,16 +1,16 @@
-// Commands that go nowhere, for tests of the scheduler's parts.
+// Commands that go nowhere, for tests of the controller's parts.
 #ifndef PENSTOCK_CLIENT_FETCH_TESTING_IDLE_ACTIONS_H_
 #define PENSTOCK_CLIENT_FETCH_TESTING_IDLE_ACTIONS_H_
 
 #include <string>
 #include <vector>
 
-#include "client/fetch/scheduler_actions.h"
+#include "client/fetch/fetch_actions.h"
 
 namespace penstock {
 
 // Notes what was opened, closed, delivered and reported. Not thread-safe.
-class IdleActions final : public SchedulerActions {
+class IdleActions final : public FetchActions {
  public:
   void OpenStream(StreamId stream, const std::string&) override { opened.push_back(stream); }
   void CloseStream(StreamId stream) override { closed.push_back(stream); }

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "base/sha256.h"
 #include "client/loader/loader.h"
-#include "records/base/sha256.h"
 
 namespace penstock {
 

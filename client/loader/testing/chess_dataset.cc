@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "client/plan/window_order.h"
-#include "records/base/sha256.h"
+#include "base/sha256.h"
+#include "client/plan/step_rows.h"
 
 namespace penstock {
 namespace {

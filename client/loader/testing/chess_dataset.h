@@ -24,7 +24,7 @@ class ChessDataset {
   // Of a loader that reads it: local:, small batches.
   LoaderOptions Options() const;
 
-  // The epochs' rows as record numbers, one after the other, without an engine or scheduler.
+  // The epochs' rows as record numbers, one after the other, without an engine or controller.
   std::vector<uint64_t> Order(const PlanOptions& plan, uint64_t epochs = 1) const;
   // BatchDigest of these records.
   std::string Digest(const std::vector<uint64_t>& records, WireDtype dtype) const;

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "client/transport/transport.h"
-#include "records/base/mutex.h"
 
 namespace penstock {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "client/plan/window_order.h"
-#include "records/base/counter_rng.h"
+#include "base/counter_rng.h"
+#include "client/plan/step_rows.h"
 
 namespace penstock {
 namespace {

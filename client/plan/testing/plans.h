@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client/plan/plan.h"
-#include "client/plan/window_order.h"
+#include "client/plan/step_rows.h"
 
 namespace penstock {
 

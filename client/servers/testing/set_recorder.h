@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "base/mutex.h"
 #include "client/servers/server_source.h"
-#include "records/base/mutex.h"
 
 namespace penstock {
 

@@ -10,8 +10,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "records/base/mutex.h"
-#include "records/base/start_thread.h"
+#include "base/mutex.h"
+#include "base/process/start_thread.h"
 
 namespace penstock {
 namespace {

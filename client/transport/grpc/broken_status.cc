@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "client/transport/grpc/connection_probe.h"
 
 namespace penstock {
 namespace {
@@ -112,6 +114,24 @@ ProbedServer ProbedServerOf(absl::string_view address, const std::optional<TlsOp
     server.address = message.substr(begin, message.find(": ", begin) - begin);
   }
   return server;
+}
+
+namespace {
+
+constexpr absl::Duration kCallProbeTimeout = absl::Seconds(1);
+
+}  // namespace
+
+absl::Status CallStatus(const std::string& address, const std::optional<TlsOptions>& tls,
+                        const grpc::Status& status) {
+  const absl::Status broken = BrokenStatus(address, status);
+  if (!MayBeTls(status)) return broken;
+  const ProbedServer server = ProbedServerOf(address, tls, status);
+  std::string cause = ProbeConnection(server, tls, kCallProbeTimeout, {});
+  const bool silent = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
+                      absl::StrContains(status.error_message(), "handshaker shutdown");
+  if (cause.empty() && silent) cause = ProbeSilence(server, kCallProbeTimeout);
+  return WithCause(address, broken, cause);
 }
 
 }  // namespace penstock

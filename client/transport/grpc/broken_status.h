@@ -2,9 +2,13 @@
 #ifndef PENSTOCK_CLIENT_TRANSPORT_GRPC_BROKEN_STATUS_H_
 #define PENSTOCK_CLIENT_TRANSPORT_GRPC_BROKEN_STATUS_H_
 
+#include <optional>
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/transport/grpc/connection_probe.h"
+#include "client/transport/network_options.h"
 #include "grpcpp/support/status.h"
 
 namespace penstock {
@@ -22,6 +26,12 @@ bool MayBeTls(const grpc::Status& status);
 // Whom to probe about it: the address that gRPC names in `status`, or `address` if it names none.
 ProbedServer ProbedServerOf(absl::string_view address, const std::optional<TlsOptions>& tls,
                             const grpc::Status& status);
+
+// Why a single call to a server failed, told to the client.
+// `status`, of a call that failed, as BrokenStatus() says it; in words for a person where gRPC has
+// none, which may take a second connection and up to 2 s.
+absl::Status CallStatus(const std::string& address, const std::optional<TlsOptions>& tls,
+                        const grpc::Status& status);
 
 }  // namespace penstock
 

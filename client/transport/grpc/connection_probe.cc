@@ -18,10 +18,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "records/base/status.h"
-#include "records/io/unique_fd.h"
-#include "records/tls/certificate_text.h"
-#include "records/tls/pem_files.h"
+#include "base/io/unique_fd.h"
+#include "base/status.h"
+#include "base/tls/certificate_text.h"
+#include "base/tls/pem_files.h"
 
 namespace penstock {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "records/base/crc32c.h"
-#include "records/base/streaming_copy.h"
+#include "base/crc32c.h"
+#include "base/streaming_copy.h"
 
 namespace penstock {
 

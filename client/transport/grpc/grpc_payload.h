@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "base/free_list.h"
 #include "client/transport/transport.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/slice.h"
-#include "records/base/free_list.h"
 
 namespace penstock {
 

@@ -8,11 +8,11 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "base/print_escaped.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "client/transport/grpc/broken_status.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "records/base/print_escaped.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
 #include "records/wire/shared_memory.h"
 
 namespace penstock {

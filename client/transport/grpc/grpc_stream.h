@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "client/transport/grpc/connection_probe.h"
 #include "client/transport/grpc/grpc_payload.h"
 #include "client/transport/network_options.h"
@@ -19,7 +20,6 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/support/client_callback.h"
-#include "records/base/mutex.h"
 #include "records/wire/client_message.h"
 #include "records/wire/part_header.h"
 #include "records/wire/server_message.h"

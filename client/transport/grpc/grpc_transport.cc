@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "base/status.h"
 #include "client/transport/grpc/grpc_stream.h"
 #include "client/transport/grpc/server_channel.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

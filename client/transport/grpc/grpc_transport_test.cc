@@ -6,11 +6,11 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/io/unique_fd.h"
 #include "gmock/gmock.h"
 #include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
-#include "records/io/unique_fd.h"
 #include "tests/recording_events.h"
 #include "tests/reserved_port.h"
 #include "tests/status_matchers.h"

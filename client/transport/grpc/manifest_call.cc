@@ -7,14 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/transport/grpc/call_status.h"
+#include "base/byte_size.h"
+#include "base/status.h"
+#include "client/transport/grpc/broken_status.h"
 #include "client/transport/grpc/server_channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/support/async_stream.h"
 #include "proto/pieces.grpc.pb.h"
-#include "records/base/byte_size.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

@@ -7,11 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/io/file_source.h"
+#include "base/io/loopback.h"
+#include "base/status.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
-#include "records/base/status.h"
-#include "records/io/file_source.h"
-#include "records/io/loopback.h"
 #include "records/wire/limits.h"
 
 namespace penstock {

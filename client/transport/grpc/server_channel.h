@@ -6,10 +6,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "base/tls/pem_files.h"
 #include "client/transport/network_options.h"
 #include "grpcpp/channel.h"
-#include "records/base/mutex.h"
-#include "records/tls/pem_files.h"
 
 namespace penstock {
 

@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/transport/grpc/call_status.h"
+#include "base/status.h"
+#include "client/transport/grpc/broken_status.h"
 #include "client/transport/grpc/server_channel.h"
 #include "grpcpp/client_context.h"
 #include "proto/pieces.grpc.pb.h"
-#include "records/base/status.h"
 
 namespace penstock {
 namespace {

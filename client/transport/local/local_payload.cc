@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "records/base/streaming_copy.h"
+#include "base/streaming_copy.h"
 
 namespace penstock {
 

@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "base/crc32c.h"
+#include "base/free_list.h"
 #include "client/transport/transport.h"
-#include "records/base/crc32c.h"
-#include "records/base/free_list.h"
 #include "records/engine/part_buffer.h"
 
 namespace penstock {

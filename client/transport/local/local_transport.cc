@@ -5,9 +5,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
+#include "base/status.h"
 #include "client/transport/local/local_payload.h"
-#include "records/base/mutex.h"
-#include "records/base/status.h"
 #include "records/engine/engine.h"
 
 namespace penstock {

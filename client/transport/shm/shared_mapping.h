@@ -7,7 +7,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "records/io/unique_fd.h"
+#include "base/io/unique_fd.h"
 
 namespace penstock {
 

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 #include "records/wire/shared_memory.h"
 
 namespace penstock {

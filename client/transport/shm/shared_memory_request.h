@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "base/io/unique_fd.h"
 #include "client/transport/shm/shared_mapping.h"
-#include "records/io/unique_fd.h"
 
 namespace penstock {
 

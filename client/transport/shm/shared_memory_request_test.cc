@@ -7,9 +7,9 @@
 
 #include <cstring>
 
+#include "base/bounded_queue.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/base/bounded_queue.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/streaming_copy.h"
+#include "base/streaming_copy.h"
 
 namespace penstock {
 

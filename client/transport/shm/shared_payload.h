@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "base/crc32c.h"
+#include "base/free_list.h"
+#include "base/mutex.h"
 #include "client/transport/shm/shared_mapping.h"
 #include "client/transport/transport.h"
-#include "records/base/crc32c.h"
-#include "records/base/free_list.h"
-#include "records/base/mutex.h"
 
 namespace penstock {
 

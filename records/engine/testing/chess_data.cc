@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/counter_rng.h"
-#include "records/base/crc32c.h"
-#include "records/base/permutation.h"
+#include "base/counter_rng.h"
+#include "base/crc32c.h"
+#include "base/permutation.h"
 #include "records/dataset/split.h"
 #include "records/decode/spec.h"
 #include "records/format/example_writer.h"

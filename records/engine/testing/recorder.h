@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 #include "records/decode/program.h"
 #include "records/engine/session.h"
 

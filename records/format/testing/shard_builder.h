@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/io/memory_source.h"
 #include "records/format/compression.h"
 #include "records/format/example_writer.h"
 #include "records/format/tfrecord.h"
-#include "records/io/memory_source.h"
 
 namespace penstock {
 

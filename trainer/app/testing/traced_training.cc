@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "gtest/gtest.h"
-#include "records/base/status.h"
 #include "trainer/app/training_watch.h"
 #include "trainer/input/board_reader.h"
 #include "trainer/input/testing/memory_input.h"
@@ -52,11 +52,12 @@ TracedTraining::TracedTraining()
 
 TracedTraining::~TracedTraining() { std::filesystem::remove_all(folder_); }
 
-absl::Status TracedTraining::Run(std::unique_ptr<Device> device, CudaBackendOptions options,
+absl::Status TracedTraining::Run(std::unique_ptr<Device> device, DeviceBackendOptions options,
                                  uint64_t steps, const std::string& traced) {
   options.shards = 1;
   options.global_rows = kRows;
-  PENSTOCK_ASSIGN_OR_RETURN(auto backend, CudaBackend::Create(kSmall, options, std::move(device)));
+  PENSTOCK_ASSIGN_OR_RETURN(auto backend,
+                            DeviceBackend::Create(kSmall, options, std::move(device)));
   TrainState state(backend->table().arena_size());
   InitializeParameters(backend->table(), /*seed=*/1, state.parameters);
   PENSTOCK_RETURN_IF_ERROR(backend->SetState(std::move(state)));

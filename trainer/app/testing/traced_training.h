@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "nlohmann/json.hpp"
-#include "trainer/backend/cuda/cuda_backend.h"
+#include "trainer/backend/device/device_backend.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/profile/device_gaps.h"
 
@@ -32,7 +32,7 @@ class TracedTraining {
  public:
   // Traces steps 3 to 5 of `steps`, or those of `traced`, as --profile-steps has it. REQUIRES:
   // once.
-  absl::Status Run(std::unique_ptr<Device> device, CudaBackendOptions options = {},
+  absl::Status Run(std::unique_ptr<Device> device, DeviceBackendOptions options = {},
                    uint64_t steps = 7, const std::string& traced = "3:6");
 
   TracedTraining();

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "records/base/start_thread.h"
-#include "records/base/status.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
 
 namespace penstock {
 

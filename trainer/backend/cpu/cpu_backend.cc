@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/process/machine_limits.h"
+#include "base/status.h"
 #include "kernels/reference/adamw.h"
-#include "records/base/machine_limits.h"
-#include "records/base/status.h"
 #include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/shard_tree.h"
-#include "trainer/comm/row_gather.h"
+#include "trainer/comm/gather.h"
 #include "trainer/step/model_program.h"
 
 namespace penstock {

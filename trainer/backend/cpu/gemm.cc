@@ -3,7 +3,7 @@
 #include <cblas.h>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/status.h"
+#include "base/status.h"
 #include "trainer/backend/cpu/gemm_bf16.h"
 #include "trainer/backend/cpu/gemm_onednn.h"
 

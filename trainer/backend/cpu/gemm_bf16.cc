@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "records/base/bfloat16.h"
+#include "base/bfloat16.h"
 
 // oneDNN runs on the OpenMP of libgomp; clang would look for its own omp.h.
 extern "C" void omp_set_num_threads(int);

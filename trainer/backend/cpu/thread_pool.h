@@ -11,7 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "records/base/mutex.h"
+#include "base/mutex.h"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "records/base/counter_rng.h"
+#include "base/counter_rng.h"
 
 namespace penstock {
 

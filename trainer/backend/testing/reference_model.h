@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "records/base/counter_rng.h"
+#include "base/counter_rng.h"
 #include "trainer/backend/backend.h"
 #include "trainer/backend/reference_backend.h"
 #include "trainer/backend/testing/boards.h"

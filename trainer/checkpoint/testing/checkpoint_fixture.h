@@ -10,8 +10,8 @@
 #include <iterator>
 #include <string>
 
+#include "base/crc32c.h"
 #include "gtest/gtest.h"
-#include "records/base/crc32c.h"
 #include "tests/temp_folder.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/model/initialize.h"

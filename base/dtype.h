@@ -1,0 +1,29 @@
+// Element types of tensors, on the wire and in memory.
+#ifndef PENSTOCK_BASE_DTYPE_H_
+#define PENSTOCK_BASE_DTYPE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// What a tensor's elements are. Little-endian.
+enum class Dtype : uint8_t { kU8, kI8, kBf16, kF32, kF64, kI64 };
+
+size_t DtypeSize(Dtype dtype);             // 1, 1, 2, 4, 8, 8
+absl::string_view DtypeName(Dtype dtype);  // "u8", "i8", "bf16", "f32", "f64", "i64"
+
+// What a user asks a decode spec's numeric tensors to become (--dtype). kPacked sends the
+// features' own bytes, to be expanded by the trainer.
+enum class WireDtype : uint8_t { kPacked = 1, kI8 = 2, kBf16 = 3, kF32 = 4, kF64 = 5 };
+
+absl::string_view WireDtypeName(WireDtype dtype);  // "packed", "i8", "bf16", "f32", "f64"
+// kInvalidArgument names the accepted words.
+absl::StatusOr<WireDtype> ParseWireDtype(absl::string_view name);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_DTYPE_H_

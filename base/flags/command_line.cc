@@ -1,0 +1,254 @@
+#include "base/flags/command_line.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/flags/number_flags.h"
+#include "base/io/input_file.h"
+#include "base/print_escaped.h"
+#include "base/process/standard_streams.h"
+
+namespace penstock {
+namespace {
+
+// How many letters to insert, remove or replace (Levenshtein).
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// The command that was given, of the command that was given, ...
+const CLI::App& Deepest(const CLI::App& app) {
+  const CLI::App* deepest = &app;
+  while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().back();
+  return *deepest;
+}
+
+std::vector<std::string> LongNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string Meant(absl::string_view mark, absl::string_view word,
+                  const std::vector<std::string>& names) {
+  const std::string nearest = Nearest(word, names);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean ", mark, nearest, "?");
+}
+
+// "a" of "--a=3".
+std::string NameOf(absl::string_view option) {
+  return std::string(*absl::StrSplit(absl::StripPrefix(option, "--"), '=').begin());
+}
+
+// `line` up to a # that stands in no quotes.
+absl::string_view WithoutComment(absl::string_view line) {
+  char quote = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (quote == 0 && line[i] == '#') return line.substr(0, i);
+    if (quote == 0 && (line[i] == '"' || line[i] == '\'')) {
+      quote = line[i];
+    } else if (line[i] == quote) {
+      quote = 0;
+    }
+  }
+  return line;
+}
+
+constexpr uint64_t kMaxConfigBytes = 1 << 20;
+
+// The file of --config. CLI11 would open it by itself, and wait for ever where it is a pipe that
+// nobody writes; so it is read here, once, and CLI11 is given /dev/null. A # within quotes, which
+// CLI11 takes for the begin of a comment, is not one.
+class ConfigFile final : public CLI::ConfigBase {
+ public:
+  // A transformation of CLI11: what is wrong with `path`, or nothing, and another path.
+  std::string Read(std::string& path) {
+    if (path == kRead) return "";
+    if (path != path_) {
+      absl::StatusOr<std::string> text = ReadInput(path, kMaxConfigBytes);
+      if (!text.ok()) return std::string(text.status().message());
+      text_ = *std::move(text);
+      path_ = path;
+    }
+    path = kRead;
+    return "";
+  }
+
+  std::vector<CLI::ConfigItem> from_config(std::istream&) const override {
+    std::stringstream text;
+    for (const absl::string_view line : absl::StrSplit(text_, '\n')) {
+      text << WithoutComment(line) << '\n';
+    }
+    CLI::ConfigBase rest;
+    rest.comment('\0');
+    return rest.from_config(text);
+  }
+
+  // Empty: none was given.
+  const std::string& path() const { return path_; }
+  // The line that sets `name`: "FILE:3"; or the file alone.
+  std::string PlaceOf(absl::string_view name) const {
+    size_t number = 1;
+    for (const absl::string_view line : absl::StrSplit(text_, '\n')) {
+      const std::vector<absl::string_view> sides = absl::StrSplit(line, absl::MaxSplits('=', 1));
+      if (absl::StripAsciiWhitespace(sides[0]) == name) return absl::StrCat(path_, ":", number);
+      ++number;
+    }
+    return path_;
+  }
+
+ private:
+  static constexpr char kRead[] = "/dev/null";
+
+  std::string path_;
+  std::string text_;
+};
+
+// That of `app`, which reads it with ConfigFile::Read().
+std::shared_ptr<ConfigFile> ConfigFileOf(CLI::App& app) {
+  auto file = std::dynamic_pointer_cast<ConfigFile>(app.get_config_formatter());
+  if (file != nullptr) return file;
+  file = std::make_shared<ConfigFile>();
+  app.config_formatter(file);
+  if (CLI::Option* option = app.get_config_ptr(); option != nullptr) {
+    option->transform(CLI::Validator([file](std::string& path) { return file->Read(path); }, ""));
+  }
+  return file;
+}
+
+// One parse that failed.
+class Mistake {
+ public:
+  Mistake(const CLI::App& app, const ConfigFile& file, const CLI::ParseError& error, int argc,
+          const char* const* argv)
+      : app_(app), file_(file), error_(error), arguments_(argv, argv + argc) {}
+
+  std::string Describe(const std::vector<std::string>& commands) const {
+    if (error_.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+      return DescribeExtras(commands);
+    }
+    const std::string what = error_.what();
+    if (what == "A subcommand is required" && !Deepest(app_).remaining().empty()) {
+      return DescribeExtras(commands);
+    }
+    absl::string_view rest = what;
+    if (absl::ConsumePrefix(&rest, "INI was not able to parse ")) return NoSuchLine(rest);
+    if (absl::ConsumePrefix(&rest, "Could not convert: ")) return InFile(DescribeValue(rest));
+    return InFile(what);
+  }
+
+ private:
+  // Options are named before values: they may be those of an option that is misspelt.
+  std::string DescribeExtras(const std::vector<std::string>& commands) const {
+    const CLI::App& command = Deepest(app_);
+    std::vector<std::string> extras = command.remaining();
+    if (extras.empty()) extras = app_.remaining(/*recurse=*/true);
+    const auto option = std::find_if(extras.begin(), extras.end(), [](const std::string& word) {
+      return absl::StartsWith(word, "-") && word.size() > 1;
+    });
+    if (option != extras.end()) {
+      return absl::StrCat("there is no option ", *option,
+                          Meant("--", NameOf(*option), LongNames(command)));
+    }
+    if (extras.empty()) return error_.what();
+    std::vector<std::string> words = commands;
+    for (const CLI::App* sub : command.get_subcommands({})) words.push_back(sub->get_name());
+    return absl::StrCat("'", extras.front(), "' was not expected",
+                        Meant("", extras.front(), words));
+  }
+
+  std::string NoSuchLine(absl::string_view name) const {
+    return absl::StrCat(file_.PlaceOf(name), ": there is no option '", name, "'",
+                        Meant("", name, LongNames(app_)), " --print-config lists them");
+  }
+
+  // Of "--world-size = 99999999999".
+  std::string DescribeValue(absl::string_view pair) const {
+    const std::pair<std::string, std::string> sides = absl::StrSplit(pair, " = ");
+    const CLI::Option* option = Deepest(app_).get_option_no_throw(sides.first);
+    const bool flag = option != nullptr && option->get_expected_max() == 0;
+    return absl::StrCat(sides.first, ": '", sides.second, "' is ",
+                        flag ? "neither true nor false" : "no value for it, or too large");
+  }
+
+  // Where the option that `message` begins with was not given on the command line.
+  std::string InFile(const std::string& message) const {
+    const std::string name = NameOf(message.substr(0, message.find_first_of(": ")));
+    const bool given =
+        std::any_of(arguments_.begin(), arguments_.end(),
+                    [&](const std::string& word) { return absl::StartsWith(word, "--" + name); });
+    if (file_.path().empty() || given) return message;
+    const std::string place = file_.PlaceOf(name);
+    return place == file_.path() ? message : absl::StrCat(place, ": ", message);
+  }
+
+  const CLI::App& app_;
+  const ConfigFile& file_;
+  const CLI::ParseError& error_;
+  const std::vector<std::string> arguments_;
+};
+
+// What --help and --version come to where nobody could read them.
+int ExitPrinted(int code, absl::string_view program) {
+  const absl::Status printed = FlushStandardOutput();
+  if (printed.ok()) return code;
+  PrintEscaped(stderr, "%s: %s\n", program, printed.message());
+  return 1;
+}
+
+}  // namespace
+
+std::string Nearest(absl::string_view word, const std::vector<std::string>& names) {
+  const auto nearest = std::min_element(names.begin(), names.end(), [&](auto& a, auto& b) {
+    return EditDistance(word, a) < EditDistance(word, b);
+  });
+  if (nearest == names.end()) return "";
+  const bool begins = word.size() >= 3 && absl::StartsWith(*nearest, word);
+  const bool alike = EditDistance(word, *nearest) <= std::max<size_t>(1, nearest->size() / 3);
+  return alike || begins ? *nearest : "";
+}
+
+std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, int argc,
+                                    const char* const* argv,
+                                    const std::vector<std::string>& commands) {
+  CheckNumbers(app);
+  const std::shared_ptr<ConfigFile> config = ConfigFileOf(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      std::ostringstream help;
+      const int code = app.exit(error, help, help);
+      PrintEscaped(stdout, "%s", Multiline(help.str()));
+      return ExitPrinted(code, program);
+    }
+    PrintEscaped(stderr, "%s: %s\nRun with --help for the options.\n", program,
+                 Mistake(app, *config, error, argc, argv).Describe(commands));
+    return kUsageExitCode;
+  }
+  return std::nullopt;
+}
+
+}  // namespace penstock

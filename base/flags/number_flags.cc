@@ -1,0 +1,46 @@
+#include "base/flags/number_flags.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/number_range.h"
+
+namespace penstock {
+namespace {
+
+template <typename T>
+std::string RangeName(T least, T most, bool open) {
+  if (open) return least > 0 ? "POSITIVE" : "";
+  return absl::StrCat(least, "..", most);
+}
+
+}  // namespace
+
+CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
+  return {[least, most](std::string& text) {
+            return std::string(CheckWholeNumber(text, least, most).message());
+          },
+          RangeName(least, most, most == UINT64_MAX)};
+}
+
+CLI::Validator Number(double least, double most) {
+  return {[least, most](std::string& text) {
+            return std::string(CheckNumber(text, least, most).message());
+          },
+          RangeName(least, most, most == DBL_MAX)};
+}
+
+CLI::Validator PositiveNumber() {
+  return {[](std::string& text) { return std::string(CheckPositiveNumber(text).message()); },
+          "POSITIVE"};
+}
+
+void CheckNumbers(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_name() == "UINT") option->check(WholeNumber());
+    if (option->get_type_name() == "FLOAT") option->check(Number(0));
+  }
+  for (CLI::App* command : app.get_subcommands({})) CheckNumbers(*command);
+}
+
+}  // namespace penstock

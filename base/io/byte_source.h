@@ -1,0 +1,35 @@
+// Bytes that are read by range.
+#ifndef PENSTOCK_BASE_IO_BYTE_SOURCE_H_
+#define PENSTOCK_BASE_IO_BYTE_SOURCE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// Thread-safe: reads share no position.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  // For error messages; lives as long as the source.
+  virtual absl::string_view name() const = 0;
+  // When it was opened.
+  virtual uint64_t size() const = 0;
+
+  // Fills all of `out` with the bytes from `offset` on.
+  // kFailedPrecondition: the source ends before that, so it was cut or replaced.
+  // kUnavailable: the read failed; it may succeed when tried again.
+  virtual absl::Status ReadAt(uint64_t offset, std::span<uint8_t> out) const = 0;
+};
+
+// What ReadAt() of a source of `actual_size` bytes answers to a range that it does not have.
+absl::Status ShortReadError(absl::string_view name, uint64_t offset, uint64_t size,
+                            uint64_t actual_size);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_IO_BYTE_SOURCE_H_

@@ -1,0 +1,50 @@
+// A local file as a byte source.
+#ifndef PENSTOCK_BASE_IO_FILE_SOURCE_H_
+#define PENSTOCK_BASE_IO_FILE_SOURCE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/io/byte_source.h"
+#include "base/io/unique_fd.h"
+
+namespace penstock {
+
+// Tells a file from a changed one of the same name.
+struct FileIdentity {
+  uint64_t size = 0;
+  int64_t modified_ns = 0;  // Since 1970.
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+// Reads with pread and never maps: a file that is cut while it is read gives an error, where a
+// mapping would end the process. Thread-safe.
+class FileSource : public ByteSource {
+ public:
+  // Regular files only, links followed. kNotFound, kPermissionDenied; kInvalidArgument: a folder,
+  // pipe or device.
+  static absl::StatusOr<std::unique_ptr<FileSource>> Open(const std::string& path);
+  // Takes over an open descriptor; the same checks.
+  static absl::StatusOr<std::unique_ptr<FileSource>> FromDescriptor(UniqueFd fd, std::string name);
+
+  absl::string_view name() const override { return name_; }
+  uint64_t size() const override { return identity_.size; }
+  // When it was opened.
+  const FileIdentity& identity() const { return identity_; }
+
+  absl::Status ReadAt(uint64_t offset, std::span<uint8_t> out) const override;
+
+ private:
+  FileSource(UniqueFd fd, std::string name, FileIdentity identity)
+      : fd_(std::move(fd)), name_(std::move(name)), identity_(identity) {}
+
+  const UniqueFd fd_;
+  const std::string name_;
+  const FileIdentity identity_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_IO_FILE_SOURCE_H_

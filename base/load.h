@@ -1,0 +1,27 @@
+// Little-endian numbers at any alignment.
+#ifndef PENSTOCK_BASE_LOAD_H_
+#define PENSTOCK_BASE_LOAD_H_
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace penstock {
+
+static_assert(std::endian::native == std::endian::little);
+
+inline uint32_t Load32(const uint8_t* p) {
+  uint32_t value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+inline uint64_t Load64(const uint8_t* p) {
+  uint64_t value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_LOAD_H_

@@ -1,0 +1,95 @@
+#include "base/process/process_limits.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>  // Defines __GLIBC__.
+#include <fstream>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include "absl/strings/str_cat.h"
+#include "base/byte_size.h"
+#include "base/process/process_stats.h"
+#include "base/process/start_thread.h"
+#include "base/status.h"
+
+namespace penstock {
+namespace {
+
+// Measured: gRPC 1.51 ended a client that could have 1 more, and a server that could have 6 more; 9
+// are enough for both, and for their first connections.
+constexpr uint64_t kDescriptorsOfGrpc = 9;
+
+// What gRPC and malloc keep in a client, as docs/guides/sizing.md has it.
+constexpr uint64_t kBuffersOfGrpc = uint64_t{128} << 20;
+
+uint64_t MappedBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t pages = 0;
+  file >> pages;
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+uint64_t StackBytes() {
+  pthread_attr_t attributes;
+  size_t bytes = 0;
+  pthread_attr_init(&attributes);
+  pthread_attr_getstacksize(&attributes, &bytes);
+  pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
+absl::Status CheckDescriptors(uint64_t more) {
+  const uint64_t limit = DescriptorLimit();
+  const uint64_t open = ReadProcessStats().open_files;
+  if (open + more <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "this process may have ", limit, " descriptors and needs ", open + more, " at least, for ",
+      open, " are open: raise the limit of descriptors (ulimit -n; systemd's LimitNOFILE)"));
+}
+
+}  // namespace
+
+std::optional<uint64_t> AddressSpaceLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
+}
+
+void UseOneArenaUnderAnAddressLimit() {
+#if defined(__GLIBC__)
+  if (AddressSpaceLimit().has_value()) mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
+absl::Status CheckAddressSpace(const AddressNeeds& needs, absl::string_view cure) {
+  const std::optional<uint64_t> limit = AddressSpaceLimit();
+  if (!limit.has_value()) return absl::OkStatus();
+  const uint64_t mapped = MappedBytes(), stack = StackBytes();
+  const uint64_t needed = mapped + needs.threads * stack + needs.bytes;
+  if (needed <= *limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "this process may map ", FormatByteSize(*limit), " of addresses and needs ",
+      FormatByteSize(needed), ": ", FormatByteSize(mapped), " that are mapped, ", needs.threads,
+      " threads with stacks of ", FormatByteSize(stack), ", and ", FormatByteSize(needs.bytes),
+      " of memory: raise the limit (ulimit -v), or ", cure));
+}
+
+absl::Status CheckLimitsForGrpc(uint64_t other_descriptors) {
+  static std::atomic<bool> has_them{false};
+  if (has_them) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(CheckDescriptors(kDescriptorsOfGrpc + other_descriptors));
+  PENSTOCK_RETURN_IF_ERROR(
+      CheckAddressSpace({.threads = ThreadsOfGrpc::Most(), .bytes = kBuffersOfGrpc},
+                        "give smaller stacks (ulimit -s)"));
+  PENSTOCK_RETURN_IF_ERROR(CheckThreadsOfGrpc());
+  has_them = true;
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

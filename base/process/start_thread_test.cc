@@ -1,0 +1,64 @@
+#include "base/process/start_thread.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+TEST(StartThreadTest, RunsWhatItIsGiven) {
+  std::atomic<bool> ran{false};
+  ASSERT_OK_AND_ASSIGN(std::jthread thread, StartThread("of a test", [&] { ran = true; }));
+  thread.join();
+  EXPECT_TRUE(ran);
+}
+
+TEST(StartThreadTest, LetsItBeStopped) {
+  ASSERT_OK_AND_ASSIGN(std::jthread thread, StartThread("of a test", [](std::stop_token stop) {
+                         while (!stop.stop_requested()) std::this_thread::yield();
+                       }));
+}
+
+// The limit does not bind root. Another user's number is this test's alone.
+void ForbidThreads() {
+  const rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0) std::abort();
+  if (getuid() == 0 && setuid(100'000 + static_cast<uid_t>(getpid())) != 0) std::abort();
+}
+
+TEST(StartThreadDeathTest, SaysWhatForAndWhatToRaise) {
+  EXPECT_EXIT(
+      {
+        ForbidThreads();
+        const absl::Status status = StartThread("that accepts connections", [] {}).status();
+        std::fputs(status.ToString().c_str(), stderr);
+        _exit(absl::IsResourceExhausted(status) ? 0 : 1);
+      },
+      testing::ExitedWithCode(0),
+      "no thread that accepts connections can be started: Resource temporarily unavailable; this "
+      "process has [0-9]+: raise the limit of threads .ulimit -u, of all of this user: 0;");
+}
+
+TEST(StartThreadDeathTest, TellsThatGrpcWouldGetNone) {
+  EXPECT_EXIT(
+      {
+        ForbidThreads();
+        std::fputs(CheckThreadsOfGrpc().ToString().c_str(), stderr);
+        _exit(0);
+      },
+      testing::ExitedWithCode(0),
+      "gRPC may start [0-9]+ threads: no thread of gRPC can be started: .*; the container's "
+      "pids.max, "
+      "of all of its processes: [a-z0-9]+. or of address space");
+}
+
+}  // namespace
+}  // namespace penstock

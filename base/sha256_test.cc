@@ -1,0 +1,27 @@
+#include "base/sha256.h"
+
+#include "gtest/gtest.h"
+
+namespace penstock {
+namespace {
+
+// FIPS 180-4's example.
+TEST(Sha256Test, MatchesThePublishedExample) {
+  Sha256 hash;
+  const uint8_t abc[] = {'a', 'b', 'c'};
+  hash.Update(abc);
+  EXPECT_EQ(hash.Hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Sha256Test, GoesOnAfterFinish) {
+  Sha256 once, twice;
+  const uint8_t bytes[] = {1, 2, 3, 4};
+  once.Update(bytes);
+  twice.Update(std::span(bytes).first(2));
+  (void)twice.Finish();  // Only to show that it changes nothing.
+  twice.Update(std::span(bytes).last(2));
+  EXPECT_EQ(once.Hex(), twice.Hex());
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,46 @@
+// Numbers as people read them, and strangers' text as people may.
+#ifndef PENSTOCK_BASE_TEXT_H_
+#define PENSTOCK_BASE_TEXT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// 1234567 as "1,234,567".
+inline std::string Grouped(uint64_t count) {
+  std::string digits = absl::StrCat(count);
+  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+// "1 record", "1,234 records".
+inline std::string Counted(uint64_t count, absl::string_view one, absl::string_view many) {
+  return absl::StrCat(Grouped(count), " ", count == 1 ? one : many);
+}
+
+// "1:02:03", "2:03".
+inline std::string ClockText(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds);
+  if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
+  return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+// `text` with "?" for all that is not printable ASCII: it can neither end a log line nor steer
+// a terminal.
+inline std::string Printable(absl::string_view text) {
+  std::string printable(text);
+  for (char& c : printable) {
+    if (!absl::ascii_isprint(static_cast<unsigned char>(c))) c = '?';
+  }
+  return printable;
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_TEXT_H_

@@ -1,0 +1,151 @@
+// penstock chess generate: positions with evaluations, from games that an engine plays.
+#include <unistd.h>
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/flags/number_flags.h"
+#include "base/io/atomic_file.h"
+#include "base/status.h"
+#include "cli/chess/position_generator.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/progress.h"
+
+namespace penstock {
+namespace {
+
+struct GenerateOptions {
+  std::string output;
+  std::string engine = "stockfish";
+  double engine_timeout_s = 60;
+  bool force = false;
+  GeneratorOptions generator;
+};
+
+absl::Status WriteText(const std::string& path, const std::string& text) {
+  return WriteFileAtomically(path,
+                             std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+}
+
+absl::Status CheckOutput(const GenerateOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(CheckReplaces(options.output, options.force));
+  // Hours of games must not end at a folder that cannot be written.
+  return AtomicFile::Create(options.output).status();
+}
+
+// `path`, or with a number where earlier runs left something.
+std::string FreeName(const std::string& path) {
+  std::string name = path;
+  for (int i = 2; access(name.c_str(), F_OK) == 0; ++i) name = absl::StrCat(path, "-", i);
+  return name;
+}
+
+// What whole games gave is kept, but not under the name of a finished file.
+absl::Status SavePartial(const GenerateOptions& options, const GeneratedPositions& positions) {
+  if (positions.num_positions == 0) {
+    return Annotate(positions.status, "before a whole game was played; nothing is saved");
+  }
+  const std::string path = FreeName(absl::StrCat(options.output, ".partial"));
+  PENSTOCK_RETURN_IF_ERROR(WriteText(path, positions.lines));
+  return Annotate(positions.status,
+                  absl::StrCat("after ", positions.num_positions, " of ",
+                               options.generator.num_positions, " positions, saved as ", path));
+}
+
+absl::Status Generate(const GenerateOptions& options) {
+  GeneratorOptions generator = options.generator;
+  if (generator.limit.depth > 0) generator.limit.nodes = 0;
+  if (generator.play.max_opening_plies < generator.play.min_opening_plies) {
+    return UsageError(absl::StrCat("--opening-plies ", generator.play.min_opening_plies,
+                                   " is above --max-opening-plies ",
+                                   generator.play.max_opening_plies));
+  }
+  if (generator.play.max_plies <= generator.play.max_opening_plies) {
+    return UsageError(absl::StrCat("--max-plies ", generator.play.max_plies,
+                                   " leaves nothing after --max-opening-plies ",
+                                   generator.play.max_opening_plies));
+  }
+  PENSTOCK_RETURN_IF_ERROR(CheckOutput(options));
+  PENSTOCK_ASSIGN_OR_RETURN(generator.engine.path, FindEngine(options.engine));
+  generator.engine.timeout = absl::Seconds(options.engine_timeout_s);
+
+  InterruptGuard interrupts;
+  Progress progress({.label = "generating", .unit = "positions", .total = generator.num_positions});
+  const GeneratedPositions positions =
+      GeneratePositions(generator, [&](uint64_t added) { progress.Add(added); });
+  if (!positions.status.ok()) {
+    progress.Finish("");
+    return SavePartial(options, positions);
+  }
+  PENSTOCK_RETURN_IF_ERROR(WriteText(options.output, positions.lines));
+  progress.Finish(absl::StrCat(positions.num_games, " games of ", positions.engine_name, ", ",
+                               positions.num_repeated, " repeated positions left out, in ",
+                               options.output));
+  return absl::OkStatus();
+}
+
+void AddSearchOptions(CLI::App& command, GenerateOptions& options) {
+  GeneratorOptions& generator = options.generator;
+  command.add_option("--engine", options.engine, "UCI engine: a path, or a name to look up");
+  command.add_option("--threads", generator.num_engines, "Engine processes, one thread each")
+      ->check(WholeNumber(1, 1024));
+  CLI::Option* nodes =
+      command.add_option("--nodes", generator.limit.nodes, "Nodes to search for each position")
+          ->check(WholeNumber(1));
+  command
+      .add_option("--depth", generator.limit.depth,
+                  "Plies to search instead of nodes (0: by --nodes)")
+      ->check(WholeNumber(0, 100))
+      ->excludes(nodes);
+  command.add_option("--hash-mib", generator.engine.hash_mib, "Hash table of each engine, MiB")
+      ->check(WholeNumber(1, 65536));
+  command
+      .add_option("--engine-timeout", options.engine_timeout_s,
+                  "Seconds to wait for an answer of the engine")
+      ->check(Number(0.001, 1e6));
+}
+
+void AddGameOptions(CLI::App& command, GenerateOptions& options) {
+  SelfPlayOptions& play = options.generator.play;
+  command.add_option("--seed", options.generator.seed,
+                     "Equal seeds give equal games; the number of threads does not matter");
+  command
+      .add_option("--opening-plies", play.min_opening_plies,
+                  "Random legal moves before a game's first position, at least")
+      ->check(WholeNumber(0, 200));
+  command.add_option("--max-opening-plies", play.max_opening_plies, "The same, at most")
+      ->check(WholeNumber(0, 200));
+  command.add_option("--max-plies", play.max_plies, "A game's length, opening included, at most")
+      ->check(WholeNumber(1, 10000));
+  command
+      .add_option("--random-moves", play.random_moves,
+                  "Share of later moves that are random, for positions that are not balanced")
+      ->check(Number(0.0, 1.0));
+}
+
+}  // namespace
+
+void AddChessCommand(CLI::App& app, absl::Status& outcome) {
+  CLI::App& chess =
+      AddCommand(app, "chess", "Make chess data", "penstock chess generate -n 20000 -o p.tsv");
+  chess.require_subcommand(1);
+  CLI::App& command = AddCommand(
+      chess, "generate",
+      "Let a UCI engine play and evaluate games: lines of FEN<TAB>score for `penstock pack`.\n"
+      "The score is the engine's, from White's view. No position occurs twice. The lines are\n"
+      "held in memory and written at the end.",
+      "penstock chess generate -n 20000 -o positions.tsv --nodes 5000 --seed 7");
+  auto options = std::make_shared<GenerateOptions>();
+  command.add_option("-n,--positions", options->generator.num_positions, "Positions to make")
+      ->required()
+      ->check(WholeNumber(1));
+  command.add_option("-o,--output", options->output, "File to write")->required();
+  AddSearchOptions(command, *options);
+  AddGameOptions(command, *options);
+  command.add_flag("--force", options->force, "Replace an existing file");
+  OnRun(command, outcome, [options] { return Generate(*options); });
+}
+
+}  // namespace penstock

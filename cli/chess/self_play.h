@@ -1,0 +1,39 @@
+// Games that give scored positions: a random opening, then mostly best moves.
+#ifndef PENSTOCK_CLI_CHESS_SELF_PLAY_H_
+#define PENSTOCK_CLI_CHESS_SELF_PLAY_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/chess/uci_engine.h"
+#include "records/chess/position.h"
+
+namespace penstock {
+
+struct SelfPlayOptions {
+  int min_opening_plies = 8;  // random legal moves, none of them recorded
+  int max_opening_plies = 12;
+  int max_plies = 160;        // including the opening
+  double random_moves = 0.1;  // share of later moves that are random legal ones instead
+};
+
+struct ScoredPosition {
+  chess::Position position;
+  std::string score;  // White's view, as ParseScore() reads it
+};
+
+using Evaluator = std::function<absl::StatusOr<Evaluation>(const chess::Position&)>;
+
+// The positions of one game after its opening, in order, each evaluated; the last may be a
+// checkmate. It ends by mate, stalemate, 50 moves, lack of material or max_plies. A pure
+// function of its arguments as far as `evaluate` is. Errors are those of `evaluate`, and
+// kInternal for an illegal best move.
+absl::StatusOr<std::vector<ScoredPosition>> PlayGame(const SelfPlayOptions& options, uint64_t key,
+                                                     const Evaluator& evaluate);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_CHESS_SELF_PLAY_H_

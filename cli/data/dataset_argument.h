@@ -1,0 +1,32 @@
+// The argument MANIFEST of the commands: a DIR is accepted too.
+#ifndef PENSTOCK_CLI_DATA_DATASET_ARGUMENT_H_
+#define PENSTOCK_CLI_DATA_DATASET_ARGUMENT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/loader/loader.h"
+#include "records/dataset/indexer.h"
+#include "records/dataset/open_dataset.h"
+
+namespace penstock {
+
+// OpenDataset() with a progress bar; tells on stderr where a manifest was saved. A signal ends it.
+// REQUIRES: no other InterruptGuard lives.
+absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path,
+                                                  IndexOptions options = {});
+
+// What the argument of a command that reads from servers means: OpenDatasetArgument(), or of
+// server:PATH the manifest that options.servers have. UsageError(): they cannot have it.
+absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::string& name,
+                                                                     const LoaderOptions& options);
+
+// BuildIndex() with the same.
+absl::StatusOr<IndexResult> BuildIndexWithProgress(const std::vector<std::string>& paths,
+                                                   IndexOptions options);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_DATA_DATASET_ARGUMENT_H_

@@ -1,0 +1,253 @@
+// penstock index: shards to a manifest.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/byte_size.h"
+#include "base/flags/number_flags.h"
+#include "base/json_text.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/data/dataset_argument.h"
+#include "nlohmann/json.hpp"
+
+namespace penstock {
+namespace {
+
+// Servers take chunks of at most 64 MiB, and a chunk may be larger than it was to be by a record.
+constexpr uint64_t kMaxChunkTarget = uint64_t{32} << 20;
+// What the smallest data gets by itself; who asks for less has forgotten the unit.
+constexpr uint64_t kMinChunkTarget = uint64_t{4} << 10;
+
+struct IndexFlags {
+  std::vector<std::string> inputs;
+  std::string holdout;
+  std::string holdout_feature = "d";
+  std::string chunk_size;
+  bool json = false;
+  IndexOptions index;
+};
+
+absl::Status SetOptions(IndexFlags& flags) {
+  IndexOptions& index = flags.index;
+  for (const std::string& input : flags.inputs) {
+    if (access(input.c_str(), F_OK) != 0) return ErrnoToStatus(errno, input);
+  }
+  if (index.output.empty()) {
+    std::error_code ignored;
+    if (flags.inputs.size() != 1 || !std::filesystem::is_directory(flags.inputs[0], ignored)) {
+      return UsageError("-o is needed where the input is not one folder");
+    }
+    index.output = (std::filesystem::path(flags.inputs[0]) / kManifestName).string();
+  }
+  if (!flags.holdout.empty()) {
+    absl::StatusOr<uint32_t> threshold = ParseHoldoutThreshold(flags.holdout);
+    if (!threshold.ok()) return UsageError(threshold.status().message());
+    index.holdout =
+        *threshold == 0 ? HoldoutInfo{} : HoldoutInfo{flags.holdout_feature, *threshold};
+  }
+  if (!flags.chunk_size.empty()) {
+    absl::StatusOr<uint64_t> bytes = ParseByteSizeFrom(flags.chunk_size, kMinChunkTarget);
+    if (!bytes.ok()) return UsageError(absl::StrCat("--chunk-size: ", bytes.status().message()));
+    if (*bytes > kMaxChunkTarget) {
+      return UsageError(absl::StrCat("--chunk-size: ", flags.chunk_size, " is more than ",
+                                     FormatByteSize(kMaxChunkTarget), "; usually 256KiB to 4MiB"));
+    }
+    index.chunk_bytes = *bytes;
+  }
+  return absl::OkStatus();
+}
+
+// "340763 bytes (332.8 KiB) with at least 1 record"
+std::string Describe(const DamageLoss& loss) {
+  return absl::StrCat(loss.bytes, " bytes (", FormatByteSize(loss.bytes), ") with ",
+                      loss.all_counted ? "" : "at least ",
+                      Counted(loss.records, "record", "records"));
+}
+
+void PrintDamage(const DamagedRange& damage) {
+  PrintEscaped(stdout, "%s: record %d at offset %d: %s; unreadable: %s, %s\n", damage.file,
+               damage.record, damage.offset, damage.reason,
+               Describe({1, damage.bytes, damage.records, damage.all_counted}),
+               damage.to_end ? "to the end of the file"
+                             : absl::StrCat("up to offset ", damage.offset + damage.bytes));
+}
+
+// Shards of which nothing is left, and the bytes of all.
+struct Extent {
+  size_t lost_shards = 0;
+  uint64_t bytes = 0;
+};
+
+Extent ExtentOf(const Manifest& manifest) {
+  Extent extent;
+  for (size_t i = 0; i < manifest.shards().size(); ++i) {
+    const auto [begin, end] = manifest.shard_chunks(i);
+    extent.lost_shards += begin == end && manifest.shards()[i].excluded_records > 0;
+    extent.bytes += manifest.shards()[i].size;
+  }
+  return extent;
+}
+
+// "all of 1 of 4 shards, 25 % of the bytes": a byte of a compressed shard can take all of it.
+std::string ShareLost(const IndexResult& result) {
+  const Extent extent = ExtentOf(result.manifest);
+  std::string whole;
+  if (extent.lost_shards > 0) {
+    whole = absl::StrCat("all of ", extent.lost_shards, " of ",
+                         Counted(result.manifest.shards().size(), "shard", "shards"), ", ");
+  }
+  const double share = 100.0 * static_cast<double>(result.damage.loss().bytes) /
+                       static_cast<double>(std::max<uint64_t>(extent.bytes, 1));
+  return absl::StrFormat("%s%.3g %% of the bytes", whole, share);
+}
+
+std::string DescribeAll(const IndexResult& result) {
+  return absl::StrCat(Counted(result.damage.loss().places, "damaged place", "damaged places"), ": ",
+                      Describe(result.damage.loss()), " = ", ShareLost(result));
+}
+
+uint64_t NumNotListed(const DamageList& damage) {
+  return damage.loss().places - damage.listed().size();
+}
+
+void PrintText(const IndexResult& result, const std::string& output) {
+  const Manifest& manifest = result.manifest;
+  for (const DamagedRange& damage : result.damage.listed()) PrintDamage(damage);
+  if (const uint64_t more = NumNotListed(result.damage); more > 0) {
+    PrintEscaped(stdout, "and %s that %s not listed\n",
+                 Counted(more, "damaged place", "damaged places"), more == 1 ? "is" : "are");
+  }
+  PrintEscaped(stdout, "%s%s: %d shards, %d records", result.saved ? "" : "not saved: ", output,
+               manifest.shards().size(), manifest.num_records(Split::kAll));
+  if (manifest.holdout().threshold > 0) {
+    PrintEscaped(stdout, " (%d held out by '%s'%s)", manifest.num_records(Split::kHoldout),
+                 manifest.holdout().feature,
+                 result.kept_holdout ? ", as before; --holdout 0: none" : "");
+  }
+  PrintEscaped(stdout, ", %s in %d chunks; read %d shards, kept %d\n",
+               FormatByteSize(manifest.num_bytes()), manifest.num_chunks(), result.read_shards,
+               result.reused_shards);
+  if (result.saved && !result.damage.empty()) {
+    PrintEscaped(stdout, "left out  %s\n", DescribeAll(result));
+  }
+}
+
+void PrintJson(const IndexResult& result, const std::string& output) {
+  const Manifest& manifest = result.manifest;
+  nlohmann::json damage = nlohmann::json::array();
+  for (const DamagedRange& range : result.damage.listed()) {
+    damage.push_back({{"file", range.file},
+                      {"offset", range.offset},
+                      {"bytes", range.bytes},
+                      {"record", range.record},
+                      {"records", range.records},
+                      {"all_records_counted", range.all_counted},
+                      {"to_end_of_file", range.to_end},
+                      {"reason", range.reason}});
+  }
+  const DamageLoss& loss = result.damage.loss();
+  const Extent extent = ExtentOf(manifest);
+  const nlohmann::json summary = {
+      {"manifest", output},
+      {"saved", result.saved},
+      {"shards", manifest.shards().size()},
+      {"read_shards", result.read_shards},
+      {"reused_shards", result.reused_shards},
+      {"records", manifest.num_records(Split::kAll)},
+      {"holdout_records", manifest.num_records(Split::kHoldout)},
+      {"chunks", manifest.num_chunks()},
+      {"bytes", manifest.num_bytes()},
+      {"content", absl::StrFormat("%016x", manifest.content_fingerprint())},
+      {"damaged_places", loss.places},
+      {"damaged_bytes", loss.bytes},
+      {"shard_bytes", extent.bytes},
+      {"lost_shards", extent.lost_shards},
+      {"damaged_records", loss.records},
+      {"all_damaged_records_counted", loss.all_counted},
+      {"damage", damage}};
+  PrintEscaped(stdout, "%s\n", Multiline(JsonText(summary, 2)));
+}
+
+// An empty shard is no error: a writer may have been given nothing to write.
+void WarnOfEmptyShards(const Manifest& manifest) {
+  std::vector<std::string> empty;
+  for (size_t i = 0; i < manifest.shards().size(); ++i) {
+    if (manifest.shards()[i].size == 0) empty.push_back(manifest.ShardPath(i));
+  }
+  if (empty.empty()) return;
+  PrintEscaped(stderr, "penstock: %s is empty%s\n", empty[0],
+               empty.size() == 1 ? ""
+                                 : absl::StrCat(", as are ", empty.size() - 1, " more of ",
+                                                manifest.shards().size(), " shards"));
+}
+
+absl::Status Index(IndexFlags flags) {
+  PENSTOCK_RETURN_IF_ERROR(SetOptions(flags));
+  PENSTOCK_ASSIGN_OR_RETURN(const IndexResult result,
+                            BuildIndexWithProgress(flags.inputs, flags.index));
+  WarnOfEmptyShards(result.manifest);
+  flags.json ? PrintJson(result, flags.index.output) : PrintText(result, flags.index.output);
+  if (result.saved) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(DescribeAll(result), flags.index.exclude_corrupt
+                                            ? "; no record would be left, so nothing is saved"
+                                            : "; the same with --exclude-corrupt leaves them "
+                                              "out, and reads only damaged shards again"));
+}
+
+}  // namespace
+
+void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
+  CLI::App& command = AddCommand(
+      app, "index",
+      "Write a manifest: the chunks, counts and checksums of TFRecord shards. Lengths and CRCs of\n"
+      "all records are checked. Called again after it was interrupted or stopped at damage, it "
+      "does\n"
+      "not read again the shards that it had finished; one that it was reading begins anew.",
+      "penstock index data --holdout 5%\n"
+      "penstock index data/*.tfrecord -o data/manifest.pb --verify --exclude-corrupt");
+  auto flags = std::make_shared<IndexFlags>();
+  IndexOptions& index = flags->index;
+  command
+      .add_option("inputs", flags->inputs,
+                  "Folders, searched for *.tfrecord*, or files; gzip and zstd are recognised")
+      ->required()
+      ->default_str("");
+  command.add_option("-o,--output", index.output,
+                     "The manifest; empty: manifest.pb in the one folder given");
+  command.add_option("--holdout", flags->holdout,
+                     "Share of records to hold out, such as 5% or 0.05, by a hash of one feature; "
+                     "0: none; empty: what the manifest that is there already holds out");
+  command.add_option("--holdout-feature", flags->holdout_feature,
+                     "The bytes feature that decides: records that agree in it stay together");
+  command.add_flag("--verify", index.verify,
+                   "Parse every record too, list all damage by file, offset and reason, and fail");
+  command.add_flag("--exclude-corrupt", index.exclude_corrupt,
+                   "List damage and leave it out of the manifest");
+  command.add_flag(
+      "--update", index.update,
+      "Read only shards that are new or whose size or time changed, and leave the others' chunks "
+      "as they are; with --verify all of them, for the old manifest's holdout and size of chunks");
+  command.add_flag("--absolute", index.absolute,
+                   "Name shards by absolute paths; whoever reads them gives --data-root /");
+  command.add_option("--chunk-size", flags->chunk_size,
+                     "Bytes read at once, such as 256KiB; empty: by the size of the data");
+  command.add_option("--threads", index.threads, "Shards read in parallel; 0: one a core")
+      ->check(WholeNumber(0, 1024));
+  command.add_flag("--json", flags->json, "Print a summary as JSON to standard output");
+  OnRun(command, outcome, [flags] { return Index(*flags); });
+}
+
+}  // namespace penstock

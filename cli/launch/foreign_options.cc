@@ -1,0 +1,98 @@
+#include "cli/launch/foreign_options.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/match.h"
+
+namespace penstock {
+namespace {
+
+using enum ForeignOption::Kind;
+
+constexpr char kBuckets[] = "penstock-train --bucket-size says what travels together";
+constexpr char kNcclChooses[] = "on GPUs NCCL chooses how gradients travel (NCCL_ALGO)";
+constexpr char kLateAfter[] = "penstock-train --late-after says who is late";
+constexpr char kTimeout[] = "use penstock-train --collective-timeout";
+constexpr char kTrace[] = "use penstock-train --profile-steps FIRST:LAST --profile-file FILE";
+constexpr char kNoMpi[] = "ranks do not speak MPI with each other";
+constexpr char kLog[] = "there are no log levels: errors and warnings are always printed";
+constexpr char kElastic[] =
+    "ranks do not join or leave a training that runs; give -np, and --restarts N to start all "
+    "again from the last checkpoint";
+
+constexpr ForeignOption kOptions[] = {
+    // horovodrun and perseusrun.
+    {"--autotune", 0, kNoEffect, kBuckets},
+    {"--no-autotune", 0, kNoEffect, ""},
+    {"--autotune-log-file", 1, kNoEffect, kBuckets},
+    {"--autotune-warmup-samples", 1, kNoEffect, kBuckets},
+    {"--autotune-steps-per-sample", 1, kNoEffect, kBuckets},
+    {"--autotune-bayes-opt-max-samples", 1, kNoEffect, kBuckets},
+    {"--autotune-gaussian-process-noise", 1, kNoEffect, kBuckets},
+    {"--fusion-threshold-mb", 1, kNoEffect, kBuckets},
+    {"--cycle-time-ms", 1, kNoEffect,
+     "there are no cycles: a bucket travels as soon as it is full"},
+    {"--cache-capacity", 1, kNoEffect,
+     "ranks need not agree what travels next: it is a fixed order"},
+    {"--disable-cache", 0, kNoEffect, ""},
+    {"--hierarchical-allreduce", 0, kNoEffect, kNcclChooses},
+    {"--no-hierarchical-allreduce", 0, kNoEffect, kNcclChooses},
+    {"--hierarchical-allgather", 0, kNoEffect, kNcclChooses},
+    {"--no-hierarchical-allgather", 0, kNoEffect, kNcclChooses},
+    {"--num-nccl-streams", 1, kNoEffect, "gradients travel on one stream"},
+    {"--thread-affinity", 1, kNoEffect, "ranks choose among the cores that they may use (taskset)"},
+    {"--gloo-timeout-seconds", 1, kNoEffect, kTimeout},
+    {"--stall-check", 0, kNoEffect, ""},
+    {"--no-stall-check", 0, kNoEffect, kLateAfter},
+    {"--stall-check-warning-time-seconds", 1, kNoEffect, "use penstock-train --late-after"},
+    {"--stall-check-shutdown-time-seconds", 1, kNoEffect, kTimeout},
+    {"--timeline-filename", 1, kNoEffect, kTrace},
+    {"--timeline-mark-cycles", 0, kNoEffect, kTrace},
+    {"--no-timeline-mark-cycles", 0, kNoEffect, ""},
+    {"--mpi-threads-disable", 0, kNoEffect, kNoMpi},
+    {"--no-mpi-threads-disable", 0, kNoEffect, kNoMpi},
+    {"--tcp", 0, kNoEffect, ""},
+    {"--log-level", 1, kNoEffect, kLog},
+    {"--log-with-timestamp", 0, kNoEffect, "use --prefix-output-with-timestamp"},
+    {"--log-without-timestamp", 0, kNoEffect, ""},
+    {"--log-hide-timestamp", 0, kNoEffect, ""},
+    {"--no-log-hide-timestamp", 0, kNoEffect, "use --prefix-output-with-timestamp"},
+    {"--mpi-args", 1, kMpirunText, ""},
+    {"--binding-args", 1, kMpirunText, ""},
+    {"--min-np", 1, kRefused, kElastic},
+    {"--min-num-proc", 1, kRefused, kElastic},
+    {"--max-np", 1, kRefused, kElastic},
+    {"--max-num-proc", 1, kRefused, kElastic},
+    {"--slots", 1, kRefused, kElastic},
+    {"--slots-per-host", 1, kRefused, kElastic},
+    {"--elastic-timeout", 1, kRefused, kElastic},
+    {"--reset-limit", 1, kRefused, kElastic},
+    {"--blacklist-cooldown-range", 2, kRefused, kElastic},
+    {"--host-discovery-script", 1, kRefused, kElastic},
+    {"--config-file", 1, kRefused, "give its options on the line"},
+    {"--jsrun", 0, kRefused, "several hosts are started by mpirun or srun (--launcher)"},
+    // mpirun.
+    {"--allow-run-as-root", 0, kNoEffect, ""},
+    {"--tag-output", 0, kNoEffect, ""},
+    {"--bind-to", 1, kMpirun, ""},
+    {"--map-by", 1, kMpirun, ""},
+    {"--rank-by", 1, kMpirun, ""},
+    {"--mca", 2, kMpirun, ""},
+    {"--display-map", 0, kMpirun, ""},
+    {"--report-bindings", 0, kMpirun, ""},
+    {"--oversubscribe", 0, kMpirun, ""},
+    {"--nooversubscribe", 0, kMpirun, ""},
+};
+
+}  // namespace
+
+const ForeignOption* FindForeignOption(absl::string_view name) {
+  const bool one_dash = !absl::StartsWith(name, "--");
+  const auto* found = std::find_if(
+      std::begin(kOptions), std::end(kOptions),
+      [&](const auto& option) { return (one_dash ? option.name.substr(1) : option.name) == name; });
+  return found == std::end(kOptions) ? nullptr : found;
+}
+
+}  // namespace penstock

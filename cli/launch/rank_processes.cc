@@ -1,0 +1,305 @@
+#include "cli/launch/rank_processes.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kMaxLine = 64 * 1024;  // Longer ones are told in parts.
+constexpr int kTurns = 8;               // Reads of one pipe before the others are looked at.
+
+sigset_t HandledSignals() {
+  sigset_t set = StopSignals::Set();
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+int CodeOf(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+RankProcesses::RankProcesses(std::vector<std::string> program,
+                             std::vector<Environment> environments, Sink sink,
+                             std::chrono::milliseconds grace)
+    : program_(std::move(program)),
+      environments_(std::move(environments)),
+      sink_(std::move(sink)),
+      grace_(grace),
+      passed_on_as_({{SIGHUP, SIGTERM}}),
+      kept_(environments_.size()) {}
+
+RankProcesses::~RankProcesses() {
+  SendToAll(SIGKILL);
+  for (const auto& [pid, rank] : running_) waitpid(pid, nullptr, 0);
+  for (const Pipe& pipe : pipes_) close(pipe.fd);
+  if (signals_ >= 0) close(signals_);
+}
+
+absl::StatusOr<RanksEnd> RankProcesses::Run() {
+  const sigset_t handled = HandledSignals();
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &handled, &before);
+  signals_ = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+  absl::Status status = signals_ < 0 ? ErrnoToStatus(errno, "signalfd") : absl::OkStatus();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // What ranks leave behind is ours to wait for.
+  if (status.ok()) status = StartAll();
+  if (status.ok()) status = Loop();
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  PENSTOCK_RETURN_IF_ERROR(status);
+  if (end_.failure.has_value()) TellLinesOfFailure();
+  return end_;
+}
+
+void RankProcesses::TellLinesOfFailure() {
+  const KeptLines& kept = kept_[end_.failure->rank];
+  end_.failure->last_lines.assign(kept.last.begin(), kept.last.end());
+  for (const auto& [place, line] : kept.first_error_lines) {
+    if (place < kept.count - kept.last.size()) end_.failure->first_error_lines.push_back(line);
+  }
+}
+
+// One that fails, or a signal, is not kept waiting until all are started, which may be many.
+absl::Status RankProcesses::StartAll() {
+  for (size_t rank = 0; rank < environments_.size(); ++rank) {
+    PENSTOCK_RETURN_IF_ERROR(Start(rank));
+    ReadSignals();
+    Reap();
+    if (end_.signal != 0 || end_.failure.has_value()) break;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankProcesses::Start(size_t rank) {
+  int out[2], err[2];
+  if (pipe2(out, O_CLOEXEC) != 0) return ErrnoToStatus(errno, "pipe");
+  pipes_.push_back({rank, false, out[0], ""});
+  if (pipe2(err, O_CLOEXEC) != 0) {
+    close(out[1]);
+    return ErrnoToStatus(errno, "pipe");
+  }
+  pipes_.push_back({rank, true, err[0], ""});
+  const pid_t pid = fork();
+  if (pid == 0) Execute(rank, out, err);
+  const int error = errno;
+  close(out[1]);
+  close(err[1]);
+  if (pid < 0) return ErrnoToStatus(error, absl::StrCat("starting rank ", rank));
+  setpgid(pid, pid);  // Here too, so that it is done before any signal is sent.
+  running_[pid] = rank;
+  groups_.insert(pid);
+  for (const int fd : {out[0], err[0]}) fcntl(fd, F_SETFL, O_NONBLOCK);
+  return absl::OkStatus();
+}
+
+void RankProcesses::Execute(size_t rank, const int (&out)[2], const int (&err)[2]) const {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, PassedOnAs(SIGTERM));
+  dup2(out[1], STDOUT_FILENO);
+  dup2(err[1], STDERR_FILENO);
+  if (const int null = open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environments_[rank]) {
+    variables.push_back(absl::StrCat(name, "=", value));
+  }
+  std::vector<char*> arguments, environment;
+  for (const std::string& word : program_) arguments.push_back(const_cast<char*>(word.c_str()));
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  arguments.push_back(nullptr);
+  environment.push_back(nullptr);
+  environ = environment.data();  // Whose PATH execvp() searches.
+  execvp(arguments[0], arguments.data());
+  PrintEscaped(stderr, "penstock launch: %s cannot be run: %s\n", arguments[0],
+               std::strerror(errno));
+  _exit(127);
+}
+
+absl::Status RankProcesses::Loop() {
+  while (!groups_.empty()) {
+    const bool wakes_by_itself = !kill_at_.has_value() && !running_.empty();
+    PENSTOCK_RETURN_IF_ERROR(MoveLines(wakes_by_itself ? -1 : 100).status());
+    Reap();
+    ForgetEmptyGroups();
+    EndWhatIsLeft();
+    if (kill_at_.has_value() && Clock::now() >= *kill_at_) {
+      sent_kill_ = true;
+      SendToAll(SIGKILL);
+    }
+  }
+  Drain();
+  return WriteTheRest();
+}
+
+absl::StatusOr<bool> RankProcesses::MoveLines(int timeout_ms) {
+  const bool reads = MayRead();
+  std::vector<pollfd> polled = {{signals_, POLLIN, 0}};  // A descriptor of -1 is passed over.
+  for (const LineOutput* output : outputs_) {
+    polled.push_back({output->empty() ? -1 : output->fd(), POLLOUT, 0});
+  }
+  for (const Pipe& pipe : pipes_) polled.push_back({reads ? pipe.fd : -1, POLLIN, 0});
+  const int ready = poll(polled.data(), polled.size(), timeout_ms);
+  if (ready < 0 && errno != EINTR) return ErrnoToStatus(errno, "poll");
+  if (ready <= 0) return false;
+  const pollfd* next = polled.data() + 1;
+  for (LineOutput* output : outputs_) {
+    if (next++->revents != 0) output->Write();
+  }
+  for (Pipe& pipe : pipes_) {
+    if (next++->revents != 0) ReadPipe(pipe);
+  }
+  std::erase_if(pipes_, [](const Pipe& pipe) { return pipe.fd < 0; });
+  if (polled[0].revents != 0) ReadSignals();
+  return true;
+}
+
+bool RankProcesses::MayRead() {
+  const bool ending = end_.signal != 0 || end_.failure.has_value();
+  bool may_read = true;
+  for (LineOutput* output : outputs_) {
+    if (ending && output->full()) output->Clear();
+    may_read = may_read && !output->full();
+  }
+  return may_read;
+}
+
+// Who reads slowly gets all of it, unless a signal came: then a second of standstill ends it.
+absl::Status RankProcesses::WriteTheRest() {
+  const auto is_empty = [](const LineOutput* output) { return output->empty(); };
+  while (!std::all_of(outputs_.begin(), outputs_.end(), is_empty)) {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool moved, MoveLines(end_.signal == 0 ? -1 : 1000));
+    if (!moved && end_.signal != 0) break;
+  }
+  return absl::OkStatus();
+}
+
+void RankProcesses::ReadSignals() {
+  signalfd_siginfo info;
+  while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGCHLD) continue;
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (stop_signals_.Receive(signal) == StopSignals::Meaning::kNothing) continue;
+    end_.signal = signal;
+    SendToAll(PassedOnAs(signal));
+  }
+}
+
+void RankProcesses::ReadPipe(Pipe& pipe) {
+  char bytes[16384];
+  ssize_t count = 0;
+  // One that writes without a pause must not keep this from signals and the other ranks.
+  for (int turn = 0; turn < kTurns && (count = read(pipe.fd, bytes, sizeof(bytes))) > 0; ++turn) {
+    pipe.partial.append(bytes, static_cast<size_t>(count));
+    size_t begin = 0;
+    for (size_t end; (end = pipe.partial.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      Tell(pipe, absl::string_view(pipe.partial).substr(begin, end - begin));
+    }
+    pipe.partial.erase(0, begin);
+    if (pipe.partial.size() > kMaxLine) FlushPartial(pipe);
+  }
+  if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) return;
+  FlushPartial(pipe);
+  close(std::exchange(pipe.fd, -1));
+}
+
+void RankProcesses::Tell(const Pipe& pipe, absl::string_view line) {
+  KeptLines& kept = kept_[pipe.rank];
+  if (pipe.is_error && kept.first_error_lines.size() < kFirstErrorLines) {
+    kept.first_error_lines.emplace_back(kept.count, line);
+  }
+  kept.last.emplace_back(line);
+  if (kept.last.size() > kLastLines) kept.last.pop_front();
+  ++kept.count;
+  sink_(pipe.rank, pipe.is_error, line);
+}
+
+void RankProcesses::FlushPartial(Pipe& pipe) {
+  if (!pipe.partial.empty()) Tell(pipe, pipe.partial);
+  pipe.partial.clear();
+}
+
+void RankProcesses::Reap() {
+  int status = 0;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) Ended(pid, status);
+}
+
+// A rank that a signal ended is blamed before those that it took with it, which exit by themselves.
+void RankProcesses::Ended(pid_t pid, int status) {
+  const auto it = running_.find(pid);
+  if (it == running_.end()) return;
+  const size_t rank = it->second;
+  running_.erase(it);
+  const int code = CodeOf(status);
+  if (code == 0) return;
+  const bool is_first = !end_.failure.has_value();
+  // Not by one of ours.
+  const bool killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM && !sent_kill_;
+  if (is_first || (killed && !first_was_killed_)) {
+    end_.failure = {rank, code, {}};
+    first_was_killed_ = killed;
+  }
+  if (is_first && end_.signal == 0) SendToAll(SIGTERM);
+  // One that ended of the signal that was passed on has not failed: others may still be saving.
+  const bool as_told = end_.signal != 0 && (code == 128 + end_.signal || code == 128 + SIGTERM ||
+                                            code == 128 + PassedOnAs(end_.signal));
+  if (!as_told && !kill_at_.has_value()) kill_at_ = Clock::now() + grace_;
+}
+
+void RankProcesses::ForgetEmptyGroups() {
+  std::erase_if(groups_, [this](pid_t group) {
+    return !running_.contains(group) && kill(-group, 0) != 0 && errno == ESRCH;
+  });
+}
+
+// All ranks have ended, but not what they started, which no longer has anyone to end it. What was
+// told to end, and may be saving, is waited for.
+void RankProcesses::EndWhatIsLeft() {
+  if (!running_.empty() || groups_.empty() || kill_at_.has_value() || end_.signal != 0) return;
+  SendToAll(SIGTERM);
+  kill_at_ = Clock::now() + grace_;
+}
+
+int RankProcesses::PassedOnAs(int signal) const {
+  const auto as = passed_on_as_.find(signal);
+  return as == passed_on_as_.end() ? signal : as->second;
+}
+
+// A number stays a group's while any of its processes lives.
+void RankProcesses::SendToAll(int signal) {
+  for (const pid_t group : groups_) kill(-group, signal);
+}
+
+// What was written before the end; processes that ranks left behind may keep a pipe open.
+void RankProcesses::Drain() {
+  for (Pipe& pipe : pipes_) {
+    ReadPipe(pipe);
+    if (pipe.fd < 0) continue;
+    FlushPartial(pipe);
+    close(pipe.fd);
+  }
+  pipes_.clear();
+}
+
+}  // namespace penstock

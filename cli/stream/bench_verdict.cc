@@ -1,0 +1,273 @@
+#include "cli/stream/bench_verdict.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/byte_size.h"
+
+namespace penstock {
+namespace {
+
+// Of the CPUs: what is less is not worth ending other programs for.
+constexpr double kOthers = 0.1;
+
+std::string Percent(double share) { return absl::StrFormat("%.0f %%", 100 * share); }
+
+// Of the servers that told, weighted alike.
+struct Fleet {
+  size_t servers = 0;
+  EngineShares mean;
+  double cpu = 0;  // Share of its cores that a server uses.
+
+  double threads() const { return servers == 0 ? 0 : 1 - mean.idle(); }
+};
+
+Fleet FleetOf(const BenchFigures& figures) {
+  Fleet fleet;
+  for (const ServerFigures& server : figures.servers) {
+    if (!server.has_engine) continue;
+    ++fleet.servers;
+    fleet.mean.load += server.engine.load;
+    fleet.mean.build += server.engine.build;
+    fleet.mean.decode += server.engine.decode;
+    fleet.mean.send += server.engine.send;
+    fleet.mean.reads += server.engine.reads;
+    if (server.cores > 0) fleet.cpu += server.cores_used / server.cores;
+  }
+  const double servers = fleet.servers == 0 ? 1 : static_cast<double>(fleet.servers);
+  fleet.mean.load /= servers;
+  fleet.mean.build /= servers;
+  fleet.mean.decode /= servers;
+  fleet.mean.send /= servers;
+  fleet.mean.reads /= servers;
+  fleet.cpu /= servers;
+  return fleet;
+}
+
+// "Do this, do that, or do those."; what is empty is left out.
+std::string Advice(std::vector<std::string> ways) {
+  std::erase(ways, "");
+  std::string text = ways[0];
+  for (size_t i = 1; i < ways.size(); ++i) {
+    const char* comma = ways.size() > 2 ? ", " : " ";
+    absl::StrAppend(&text, comma, i + 1 == ways.size() ? "or " : "", ways[i]);
+  }
+  text[0] = absl::ascii_toupper(text[0]);
+  return absl::StrCat(" ", text, ".");
+}
+
+std::string FewerBytes(const BenchSetup& setup) {
+  if (setup.dtype == WireDtype::kPacked) return "";
+  return absl::StrCat("ask for fewer bytes a row (--dtype packed",
+                      setup.dtype == WireDtype::kI8 ? ")" : " or i8)");
+}
+
+// Costs both sides less than gRPC.
+std::string UseSharedMemory(const BenchSetup& setup) {
+  if (setup.path != Path::kLoopback) return "";
+  if (!setup.shared_memory) return "leave out --no-shm";
+  if (setup.no_shared_memory_because.empty()) return "start the servers with --shm-socket";
+  return absl::StrCat("see to it that shared memory works (", setup.no_shared_memory_because, ")");
+}
+
+std::string MoreConnections(const BenchSetup& setup) {
+  if (setup.path == Path::kSharedMemory || setup.connections > 1) return "";
+  if (!setup.no_connection_because.empty()) {
+    return absl::StrCat("see to it that a further connection can be had (",
+                        setup.no_connection_because, ")");
+  }
+  return absl::StrCat("open more connections (--connections ", setup.connections == 1 ? 2 : 4, ")");
+}
+
+bool SameMachine(const BenchSetup& setup) {
+  return setup.path == Path::kSharedMemory || setup.path == Path::kLoopback;
+}
+
+// "their threads were busy 90 % of the time, 70 % decoding".
+std::string WorkOf(const Fleet& fleet) {
+  const std::string threads =
+      absl::StrCat("their threads were busy ", Percent(fleet.threads()), " of the time, ",
+                   Percent(fleet.mean.decode), " decoding");
+  if (fleet.cpu <= fleet.threads()) return threads;
+  return absl::StrCat("they used ", Percent(fleet.cpu), " of their cores; ", threads,
+                      ", and the rest of the CPU went to the network (gRPC, TLS)");
+}
+
+BenchVerdict JudgeServers(const BenchSetup& setup, const Fleet& fleet) {
+  const EngineShares& mean = fleet.mean;
+  if (mean.load > std::max(fleet.threads(), fleet.cpu) / 2) {
+    return {Limit::kReading,
+            absl::StrCat("Reading limits: the servers' threads were busy ",
+                         Percent(fleet.threads()), " of the time, ", Percent(mean.load),
+                         " loading chunks. Raise the servers' --memory-budget until the data fits, "
+                         "use faster disks, or add servers.")};
+  }
+  return {Limit::kServers,
+          absl::StrCat(
+              "The servers' CPU limits: ", WorkOf(fleet), ".",
+              Advice({SameMachine(setup) ? "add servers on other machines" : "add servers or cores",
+                      UseSharedMemory(setup),
+                      setup.dtype == WireDtype::kPacked
+                          ? ""
+                          : "let more be done here: --dtype packed costs them least"}))};
+}
+
+BenchVerdict JudgeStorage(const Fleet& fleet) {
+  return {Limit::kReading,
+          absl::StrCat("Storage limits: the servers' threads were idle ",
+                       Percent(fleet.mean.idle()), " of the time, while ",
+                       absl::StrFormat("%.1f", fleet.mean.reads), " reads of each waited for it.",
+                       Advice({"raise the servers' --read-threads if it can answer more at a time",
+                               "raise --memory-budget until the data fits", "use faster disks",
+                               "add servers"}))};
+}
+
+BenchVerdict JudgeClient(const BenchFigures& figures, double process_busy) {
+  return {
+      Limit::kThisClient,
+      absl::StrCat("This client limits: the loader was deciding ", Percent(figures.deciding_share),
+                   " of the time, and the process used ", Percent(process_busy), " of its cores.",
+                   Advice({FewerBytes(figures.setup), UseSharedMemory(figures.setup),
+                           "give it more cores", "read with more ranks"}))};
+}
+
+// Of what is busy on this machine, beside this process: cores.
+struct MachineShares {
+  double servers = 0;  // Of those that told, if they run here; else they are of the rest.
+  double rest = 0;
+};
+
+MachineShares SharesOf(const BenchFigures& figures) {
+  MachineShares shares;
+  if (SameMachine(figures.setup)) {
+    for (const ServerFigures& server : figures.servers) shares.servers += server.cores_used;
+  }
+  shares.rest = std::max(0.0, figures.cpu.busy_cores - figures.cores_used - shares.servers);
+  return shares;
+}
+
+BenchVerdict JudgeMachine(const BenchFigures& figures) {
+  const CpuUse& cpu = figures.cpu;
+  const MachineShares shares = SharesOf(figures);
+  const bool servers_here = shares.servers > 0;
+  const bool others = !servers_here || shares.rest >= kOthers * cpu.cores;
+  return {
+      Limit::kThisMachine,
+      absl::StrCat(cpu.of_group ? "This control group's" : "This machine's", " CPU limits: ",
+                   absl::StrFormat("%.1f of %.3g cores were busy, %.1f with this process, ",
+                                   cpu.busy_cores, cpu.cores, figures.cores_used),
+                   servers_here ? absl::StrFormat("%.1f with the servers, ", shares.servers) : "",
+                   absl::StrFormat("%.1f with the rest.", shares.rest),
+                   Advice({servers_here ? "run the servers on machines of their own" : "",
+                           others ? "run fewer other programs here" : "",
+                           cpu.of_group ? "raise the group's limit" : "",
+                           UseSharedMemory(figures.setup), FewerBytes(figures.setup)}))};
+}
+
+BenchVerdict JudgeLink(const BenchFigures& figures) {
+  const BenchSetup& setup = figures.setup;
+  return {Limit::kLink,
+          absl::StrCat(setup.path == Path::kSharedMemory ? "Shared memory"
+                       : setup.path == Path::kLoopback   ? "The loopback connection"
+                                                         : "The link",
+                       " limits: ", FormatByteRate(figures.bytes_per_second), " of the ",
+                       FormatByteRate(figures.link_bytes_per_second), " that it carries.",
+                       Advice({FewerBytes(setup), UseSharedMemory(setup), MoreConnections(setup),
+                               SameMachine(setup) ? "use servers on other machines"
+                                                  : "use a faster network"}))};
+}
+
+BenchVerdict JudgeProcess(const BenchFigures& figures, double cores) {
+  const bool all = cores >= figures.cores;
+  return {Limit::kThisProcess,
+          absl::StrCat("This process's CPU limits: it used ", Percent(figures.cores_used / cores),
+                       all ? " of its cores." : " of its --threads.",
+                       Advice({all ? "give it more" : "raise --threads",
+                               "let penstock-servers on other machines decode"}))};
+}
+
+// That `local:` may use.
+double CoresOf(const BenchFigures& figures) {
+  if (figures.setup.threads == 0) return figures.cores;
+  return std::min(figures.setup.threads, figures.cores);
+}
+
+}  // namespace
+
+bool BenchFigures::link_probe_disturbed() const {
+  return link_bytes_per_second > 0 && bytes_per_second > kMostOfLink * link_bytes_per_second;
+}
+
+double EngineShares::idle() const { return 1 - load - build - decode - send; }
+
+const char* LimitName(Limit limit) {
+  switch (limit) {
+    case Limit::kThisClient:
+      return "client";
+    case Limit::kThisMachine:
+      return "machine";
+    case Limit::kLink:
+      return "link";
+    case Limit::kReading:
+      return "reading";
+    case Limit::kServers:
+      return "servers";
+    case Limit::kThisProcess:
+      return "process";
+    case Limit::kNothing:
+      return "nothing";
+  }
+  return "";
+}
+
+const char* PathName(Path path) {
+  switch (path) {
+    case Path::kLocal:
+      return "local";
+    case Path::kSharedMemory:
+      return "shared memory";
+    case Path::kLoopback:
+      return "loopback";
+    case Path::kNetwork:
+      return "network";
+  }
+  return "";
+}
+
+BenchVerdict Judge(const BenchFigures& figures) {
+  const BenchSetup& setup = figures.setup;
+  const bool local = setup.path == Path::kLocal;
+  if (local && figures.cores > 0 && figures.cores_used >= kBusy * CoresOf(figures)) {
+    return JudgeProcess(figures, CoresOf(figures));
+  }
+  const double process_busy = figures.cores == 0 ? 0 : figures.cores_used / figures.cores;
+  if (figures.deciding_share >= kBusy || (!local && process_busy >= kBusy)) {
+    return JudgeClient(figures, process_busy);
+  }
+  const bool machine_busy = figures.cpu.share() >= kBusy;
+  if (machine_busy && SameMachine(setup)) return JudgeMachine(figures);
+  const Fleet fleet = FleetOf(figures);
+  if (fleet.cpu >= kBusy) return JudgeServers(setup, fleet);
+  const double link = figures.link_bytes_per_second;
+  const bool disturbed = figures.link_probe_disturbed();
+  if (!local && !disturbed && link > 0 && figures.bytes_per_second >= kLinkBusy * link) {
+    return JudgeLink(figures);
+  }
+  if (machine_busy) return JudgeMachine(figures);
+  if (fleet.threads() >= kBusy) return JudgeServers(setup, fleet);
+  if (fleet.mean.reads >= kReading) return JudgeStorage(fleet);
+  if (!local && disturbed) {
+    return {Limit::kNothing,
+            "What limits cannot be told: the link carried more than its probe did, so something "
+            "else used this machine or the link meanwhile. Measure again, longer (--seconds)."};
+  }
+  return {Limit::kNothing,
+          absl::StrCat("Nothing is used up: the time is spent waiting for answers.",
+                       Advice({"raise --look-ahead",
+                               setup.path == Path::kNetwork ? "use servers that are nearer" : "",
+                               local ? "" : "read with more ranks"}))};
+}
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+// Files that a command writes line by line, for other programs.
+#ifndef PENSTOCK_CLI_STREAM_LINE_FILE_H_
+#define PENSTOCK_CLI_STREAM_LINE_FILE_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/io/output_file.h"
+#include "records/dataset/manifest.h"
+
+namespace penstock {
+
+// A file of --ids or of --waits. What a run before wrote is replaced; kAlreadyExists for a file of
+// anything else. Not thread-safe.
+class LineFile {
+ public:
+  // For WriteIds() of `manifest`.
+  static absl::StatusOr<LineFile> CreateForIds(const std::string& path, const Manifest& manifest);
+  // For WriteWait(); others can read each line as soon as it is written.
+  static absl::StatusOr<LineFile> CreateForWaits(const std::string& path);
+
+  // "SHARD<TAB>NUMBER" of each row; "<TAB>replaced" where it stands for a damaged one. OK: they are
+  // in the file, so that a cursor behind them may be told.
+  absl::Status WriteIds(std::span<const uint64_t> ids, const Manifest& manifest);
+  // "SECONDS<TAB>WAITED": when a batch arrived, after how long a wait.
+  absl::Status WriteWait(absl::Duration arrived, absl::Duration wait);
+
+ private:
+  LineFile(std::string path, std::unique_ptr<std::FILE, CloseFile> file)
+      : path_(std::move(path)), file_(std::move(file)) {}
+  static absl::StatusOr<LineFile> Open(const std::string& path);
+  absl::Status Check() const;
+  absl::Status Flush();
+
+  std::string path_;
+  std::unique_ptr<std::FILE, CloseFile> file_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_STREAM_LINE_FILE_H_

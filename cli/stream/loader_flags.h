@@ -1,0 +1,50 @@
+// The flags that say what to read, in which order and from whom, as a trainer has them.
+#ifndef PENSTOCK_CLI_STREAM_LOADER_FLAGS_H_
+#define PENSTOCK_CLI_STREAM_LOADER_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "client/flags/source_flags.h"
+#include "client/loader/loader.h"
+
+namespace penstock {
+
+struct LoaderFlags {
+  std::string manifest;
+  SourceFlags source;
+  std::string dtype = "i8";
+  std::string split = "all";
+  std::string cursor;
+  std::string memory_budget = "0";
+  uint64_t global_batch_size = 512;
+  uint64_t seed = 0;
+  uint64_t epochs = 1;
+  uint64_t steps = 0;
+  uint32_t rank = 0;
+  uint32_t world_size = 1;
+  uint32_t threads = 0;
+};
+
+// `flags` must outlive `command`.
+void AddLoaderFlags(CLI::App& command, LoaderFlags& flags);
+
+// --steps, of a command that reads more than one.
+void AddStepsFlag(CLI::App& command, LoaderFlags& flags);
+
+// UsageError() for flags that do not fit together; everything but the manifest is filled in. What
+// an operator should know besides is told on stderr.
+absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags);
+
+// Of what a loader, or its plan, failed with: UsageError() where that is for the flags, naming
+// --cursor if it is for that; the rest as it is.
+absl::Status UsageErrorOf(const absl::Status& failed);
+
+// About how many rows this rank will read, for a bar; `steps_left` is Loader's. 0: without end.
+uint64_t RowsToRead(const LoaderFlags& flags, uint64_t steps_left);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_STREAM_LOADER_FLAGS_H_

@@ -1,0 +1,298 @@
+// penstock stream: reads as a trainer would.
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "base/byte_size.h"
+#include "base/flags/number_flags.h"
+#include "base/json_text.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/data/dataset_argument.h"
+#include "cli/stream/line_file.h"
+#include "cli/stream/loader_flags.h"
+#include "cli/stream/pace.h"
+#include "cli/stream/row_digest.h"
+#include "cli/stream/wait_times.h"
+#include "cli/terminal/close_on_interrupt.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/progress.h"
+#include "client/metrics/loader_metrics.h"
+#include "metrics/metrics_flags.h"
+
+namespace penstock {
+namespace {
+
+struct StreamFlags {
+  LoaderFlags loader;
+  MetricsFlags metrics;
+  std::string ids;
+  std::string waits;
+  double pace = 0;
+  bool digest = false;
+  bool json = false;
+};
+
+// What becomes of the batches. The manifest outlives it.
+struct Sinks {
+  std::optional<RowDigest> digest = {};
+  std::optional<LineFile> ids = {};
+  std::optional<LineFile> waits = {};
+  const Manifest* manifest;
+  Progress* progress;
+
+  static absl::StatusOr<Sinks> Create(const StreamFlags& flags, const Manifest& manifest,
+                                      Progress& progress) {
+    Sinks sinks = {.manifest = &manifest, .progress = &progress};
+    if (flags.digest) sinks.digest.emplace();
+    if (!flags.ids.empty()) {
+      PENSTOCK_ASSIGN_OR_RETURN(sinks.ids, LineFile::CreateForIds(flags.ids, manifest));
+    }
+    if (!flags.waits.empty()) {
+      PENSTOCK_ASSIGN_OR_RETURN(sinks.waits, LineFile::CreateForWaits(flags.waits));
+    }
+    return sinks;
+  }
+
+  absl::Status Take(const Batch& batch) {
+    if (digest && batch.rows() > 0) digest->Add(batch);
+    progress->Add(batch.rows());
+    return ids ? ids->WriteIds(batch.record_ids(), *manifest) : absl::OkStatus();
+  }
+};
+
+struct StreamResult {
+  absl::Duration elapsed;
+  LoaderStats stats;
+  std::string cursor;
+  std::string digest;
+  uint64_t left_out = 0;       // Rows of an epoch, over all ranks, that make no full step.
+  absl::Duration first_batch;  // From the first request for a batch until it was there.
+  WaitTimes waits;             // Of the batches after the first.
+};
+
+// Until the end, an error or Close().
+absl::Status ReadBatches(Loader& loader, Pace pace, absl::Time start, Sinks& sinks,
+                         StreamResult& result) {
+  Batch batch;
+  for (bool first = true;; first = false) {
+    const absl::Time asked = absl::Now();
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader.Next(batch));
+    if (!more) return absl::OkStatus();
+    const absl::Time arrived = absl::Now();
+    if (first) {
+      result.first_batch = arrived - asked;
+    } else {
+      result.waits.Add(arrived - asked);
+    }
+    if (sinks.waits) {
+      PENSTOCK_RETURN_IF_ERROR(sinks.waits->WriteWait(arrived - start, arrived - asked));
+    }
+    PENSTOCK_RETURN_IF_ERROR(sinks.Take(batch));
+    result.cursor = batch.cursor().ToString();
+    pace.Work(arrived, batch.rows());
+    // Else what was fetched ahead would be taken before Close() comes.
+    if (!InterruptGuard::Check().ok()) return absl::OkStatus();
+  }
+}
+
+// `result` is of what was read, also when that ended with an error.
+absl::Status ReadAll(Loader& loader, const StreamFlags& flags, Sinks& sinks, StreamResult& result) {
+  result.cursor = flags.loader.cursor;
+  const absl::Time start = absl::Now();
+  absl::Status status = ReadBatches(loader, Pace(flags.pace), start, sinks, result);
+  result.elapsed = absl::Now() - start;
+  result.stats = loader.stats();
+  if (sinks.digest) result.digest = sinks.digest->Hex();
+  return status;
+}
+
+nlohmann::json WaitsToJson(const WaitTimes& waits) {
+  return {{"p50", absl::ToDoubleSeconds(waits.Quantile(0.5))},
+          {"p99", absl::ToDoubleSeconds(waits.Quantile(0.99))},
+          {"max", absl::ToDoubleSeconds(waits.max())}};
+}
+
+nlohmann::json ToJson(const StreamResult& result) {
+  const double seconds = absl::ToDoubleSeconds(result.elapsed);
+  nlohmann::json servers = nlohmann::json::array();
+  for (const LoaderStats::Server& server : result.stats.servers) {
+    servers.push_back({{"address", server.address},
+                       {"parts", server.parts},
+                       {"rows", server.rows},
+                       {"bytes", server.bytes},
+                       {"windows", server.windows},
+                       {"lost_requests", server.lost_requests},
+                       {"late_requests", server.late_requests},
+                       {"windows_handed_over", server.windows_handed_over},
+                       {"extra_loads", server.extra_loads},
+                       {"backoffs", server.backoffs},
+                       {"stream_breaks", server.stream_breaks},
+                       {"shared_memory", server.shared_memory},
+                       {"no_further_connection", server.no_further_connection},
+                       {"connected", server.connected},
+                       {"problem", server.problem}});
+  }
+  nlohmann::json json = {{"rows", result.stats.rows},
+                         {"steps", result.stats.batches},
+                         {"bytes", result.stats.bytes},
+                         {"seconds", seconds},
+                         {"positions_per_second", result.stats.rows / seconds},
+                         {"bytes_per_second", result.stats.bytes / seconds},
+                         {"wait_seconds", absl::ToDoubleSeconds(result.stats.wait)},
+                         {"first_batch_seconds", absl::ToDoubleSeconds(result.first_batch)},
+                         {"rows_left_out_per_epoch", result.left_out},
+                         {"batch_wait_seconds", WaitsToJson(result.waits)},
+                         {"cursor", result.cursor},
+                         {"replaced_records", result.stats.replaced_records},
+                         {"damaged", result.stats.damaged},
+                         {"servers", servers}};
+  if (!result.digest.empty()) json["digest"] = result.digest;
+  return json;
+}
+
+std::string ShortDuration(absl::Duration duration) {
+  return absl::StrFormat("%.3g ms", absl::ToDoubleMilliseconds(duration));
+}
+
+std::string Through(const LoaderStats::Server& server) {
+  if (!server.connected && !server.problem.empty()) {
+    return absl::StrCat("; not connected: ", server.problem);
+  }
+  if (server.shared_memory == "ok") return ", through shared memory";
+  std::string without;
+  if (!server.shared_memory.empty()) {
+    absl::StrAppend(&without, "; no shared memory: ", server.shared_memory);
+  }
+  if (!server.no_further_connection.empty()) {
+    absl::StrAppend(&without, "; no further connection: ", server.no_further_connection);
+  }
+  return without;
+}
+
+void Print(const StreamResult& result) {
+  const double seconds = absl::ToDoubleSeconds(result.elapsed);
+  const LoaderStats& stats = result.stats;
+  PrintEscaped(stdout, "rows     %d in %d steps, %s\n", stats.rows, stats.batches,
+               FormatByteSize(stats.bytes));
+  if (result.left_out > 0) {
+    PrintEscaped(stdout,
+                 "left out %s of each epoch, too few for a step: --remainder short or carry\n",
+                 Counted(result.left_out, "row", "rows"));
+  }
+  PrintEscaped(stdout, "rate     %.0f positions/s, %s/s\n", stats.rows / seconds,
+               FormatByteSize(static_cast<uint64_t>(stats.bytes / seconds)));
+  PrintEscaped(stdout, "waited   %.3f s of %.3f s for input\n", absl::ToDoubleSeconds(stats.wait),
+               seconds);
+  PrintEscaped(stdout, "batch    first after %s; then waited p50 %s, p99 %s, longest %s\n",
+               ShortDuration(result.first_batch), ShortDuration(result.waits.Quantile(0.5)),
+               ShortDuration(result.waits.Quantile(0.99)), ShortDuration(result.waits.max()));
+  for (const LoaderStats::Server& server : stats.servers) {
+    PrintEscaped(stdout,
+                 "server   %s  %d parts, %s, %d requests lost, %d late, %d windows handed over%s\n",
+                 server.address, server.parts, FormatByteSize(server.bytes), server.lost_requests,
+                 server.late_requests, server.windows_handed_over, Through(server));
+  }
+  if (stats.replaced_records > 0) {
+    PrintEscaped(stdout, "replaced %d damaged records\n", stats.replaced_records);
+    for (const std::string& damaged : stats.damaged) PrintEscaped(stdout, "         %s\n", damaged);
+  }
+  if (!result.cursor.empty()) PrintEscaped(stdout, "cursor   %s\n", result.cursor);
+  if (!result.digest.empty()) PrintEscaped(stdout, "digest   sha256 %s\n", result.digest);
+}
+
+// What the loader refuses of the flags is wrong usage.
+absl::StatusOr<std::unique_ptr<Loader>> OpenLoaderOf(LoaderOptions options) {
+  absl::StatusOr<std::unique_ptr<Loader>> loader = Loader::Open(std::move(options));
+  if (loader.ok()) return loader;
+  return UsageErrorOf(loader.status());
+}
+
+absl::StatusOr<std::unique_ptr<MetricsEndpoint>> StartMetricsOf(const Loader& loader,
+                                                                const MetricsFlags& flags) {
+  auto metrics = StartMetrics(
+      flags, [&loader](MetricFamilies& families) { AddLoaderMetrics(loader.stats(), families); });
+  if (metrics.ok() && *metrics != nullptr) {
+    PrintEscaped(stderr, "metrics on http://%s/metrics\n", (*metrics)->address());
+  }
+  return metrics;
+}
+
+absl::Status StreamRecords(const StreamFlags& flags) {
+  PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
+  if (absl::Status valid = flags.metrics.Validate(); !valid.ok()) {
+    return UsageError(valid.message());
+  }
+  options.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
+  PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
+  options.record_ids = !flags.ids.empty();
+  const std::shared_ptr<const Manifest> manifest = options.manifest;
+  const Split split = options.plan.split;
+  InterruptGuard interrupts;
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, OpenLoaderOf(std::move(options)));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<MetricsEndpoint> metrics,
+                            StartMetricsOf(*loader, flags.metrics));
+  Progress progress(
+      {.label = "streaming", .total = RowsToRead(flags.loader, loader->steps_left())});
+  PENSTOCK_ASSIGN_OR_RETURN(Sinks sinks, Sinks::Create(flags, *manifest, progress));
+  PENSTOCK_ASSIGN_OR_RETURN(const auto close, CloseOnInterrupt::Start(*loader));
+  StreamResult result;
+  const uint64_t steps = flags.loader.steps;
+  const bool whole_epochs = steps == 0 || steps >= loader->steps_per_epoch();
+  if (flags.loader.source.remainder == "drop" && (flags.loader.epochs == 0 || whole_epochs)) {
+    result.left_out = manifest->num_records(split) % flags.loader.global_batch_size;
+  }
+  const absl::Status status = ReadAll(*loader, flags, sinks, result);
+  const absl::Status interrupted = InterruptGuard::Check();
+  // What was read before a failure is told too: its cursor is where to go on.
+  if (!status.ok() && interrupted.ok() && result.stats.rows == 0) return status;
+  progress.Finish("");
+  if (flags.json) {
+    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(result), 2)));
+  } else {
+    Print(result);
+  }
+  return interrupted.ok() ? status : interrupted;
+}
+
+}  // namespace
+
+void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
+  CLI::App& command = AddCommand(
+      app, "stream",
+      "Read batches as a trainer would, from servers or in this process, and print rate, bytes,\n"
+      "waits and the last cursor, after Ctrl-C too: --cursor continues there.",
+      "penstock stream data --servers local: --global-batch-size 512 --epochs 2 --digest\n"
+      "penstock stream data/manifest.pb --servers 10.0.0.1:7070,10.0.0.2:7070 --dtype packed\n"
+      "penstock stream server:data/manifest.pb --servers dns:///penstock:7070");
+  auto flags = std::make_shared<StreamFlags>();
+  AddLoaderFlags(command, flags->loader);
+  AddStepsFlag(command, flags->loader);
+  command.add_flag("--digest", flags->digest, "Print the SHA-256 of the rows in order");
+  command
+      .add_option("--ids", flags->ids,
+                  "Write each row's shard and record number to FILE, which may\n"
+                  "be there from a run before")
+      ->default_str("");
+  command
+      .add_option("--waits", flags->waits,
+                  "Write when each batch arrived and how long it was waited for, in seconds,\n"
+                  "to FILE")
+      ->default_str("");
+  command
+      .add_option("--pace", flags->pace,
+                  "Read so many ROWS a second of this rank, as a trainer would: what is lost\n"
+                  "waiting is not made up for; 0: as fast as they come")
+      ->check(Number(0));
+  command.add_flag("--json", flags->json, "Print one JSON object");
+  AddMetricsFlags(command, flags->metrics);
+  OnRun(command, outcome, [flags] { return StreamRecords(*flags); });
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+// Ctrl-C ends a blocked read.
+#ifndef PENSTOCK_CLI_TERMINAL_CLOSE_ON_INTERRUPT_H_
+#define PENSTOCK_CLI_TERMINAL_CLOSE_ON_INTERRUPT_H_
+
+#include <memory>
+#include <thread>
+
+#include "base/io/unique_fd.h"
+#include "client/loader/loader.h"
+
+namespace penstock {
+
+// While it lives, a signal that an InterruptGuard remembers closes `loader`, which must outlive
+// it. REQUIRES: an InterruptGuard lives at least as long. Not thread-safe.
+class CloseOnInterrupt {
+ public:
+  // kResourceExhausted: a thread or a descriptor cannot be had.
+  static absl::StatusOr<std::unique_ptr<CloseOnInterrupt>> Start(Loader& loader);
+  ~CloseOnInterrupt();
+  CloseOnInterrupt(const CloseOnInterrupt&) = delete;
+  CloseOnInterrupt& operator=(const CloseOnInterrupt&) = delete;
+
+ private:
+  CloseOnInterrupt();
+  void Run(Loader& loader) const;
+
+  UniqueFd end_;  // eventfd(2): readable when the thread has to end.
+  std::jthread thread_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_TERMINAL_CLOSE_ON_INTERRUPT_H_

@@ -1,0 +1,51 @@
+// Numbers, addresses and sentences in narrow columns.
+#ifndef PENSTOCK_CLI_TERMINAL_NARROW_TEXT_H_
+#define PENSTOCK_CLI_TERMINAL_NARROW_TEXT_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// 987, 1.23k, 45.6M: at most 5 columns up to 10^15.
+std::string ShortCount(double count);
+
+// 987, 1.2Ki, 46Mi: of 1024, at most 5 columns up to 10^18.
+std::string ShortBytes(double bytes);
+
+// 987, 9999, 10k: at most 4 columns up to 10^7.
+std::string ShortWhole(double count);
+
+// 0.5, 99.9, 100: at most 4 columns up to 10^7.
+std::string ShortCores(double cores);
+
+// 0.5 as 50%.
+std::string ShortPercent(double share);
+
+// Of an address in a table.
+inline constexpr size_t kAddressColumns = 21;  // 255.255.255.255:65535
+
+// `text` in at most `columns`; where it is longer, its middle is left out: "preproce..er-17:7070".
+std::string CutInTheMiddle(const std::string& text, size_t columns);
+
+// Of each HOST:PORT what tells it from the others, in at most `columns`: where one is longer, names
+// lose the domain that all names share, and what is still longer is cut in the middle.
+std::vector<std::string> ShortAddresses(std::vector<std::string> addresses, size_t columns);
+
+// `text` in lines of at most `columns`, parted at spaces; a word that is longer is parted, too.
+// Each line but the first begins with `indent` spaces. REQUIRES: indent < columns.
+std::vector<std::string> WrapWords(absl::string_view text, size_t columns, size_t indent = 0);
+
+// A screen shows this much of a cause.
+inline constexpr size_t kMaxCauseLines = 3;
+
+// The first `most` of `lines`, which WrapWords() made of these columns; the last of them ends with
+// ".." where there are more. REQUIRES: most > 0.
+std::vector<std::string> FirstLines(std::vector<std::string> lines, size_t most, size_t columns);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_TERMINAL_NARROW_TEXT_H_

@@ -1,0 +1,194 @@
+// penstock top: what servers are doing, as it changes.
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "base/json_text.h"
+#include "base/print_escaped.h"
+#include "base/process/process_limits.h"
+#include "base/status.h"
+#include "base/timeout.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/top/top_screen.h"
+#include "cli/top/top_table.h"
+#include "cli/top/top_watch.h"
+#include "client/flags/network_flags.h"
+#include "client/servers/known_servers.h"
+#include "client/servers/server_list.h"
+
+namespace penstock {
+namespace {
+
+constexpr absl::Duration kFindTimeout = absl::Seconds(10);  // For names and files of --servers.
+
+struct TopFlags {
+  std::string servers;
+  NetworkFlags network;
+  std::string interval = "1s";
+  bool once = false;
+  bool clients = false;
+  bool json = false;
+};
+
+nlohmann::json ToJson(const ClientLoad& client) {
+  return {{"client", client.client},
+          {"peer", client.peer},
+          {"rows", client.rows},
+          {"rows_per_second", client.rows_per_second},
+          {"bytes_per_second", client.bytes_per_second},
+          {"waiting_requests", client.waiting_requests},
+          {"waiting_bytes", client.waiting_bytes},
+          {"slow_share", client.slow_share}};
+}
+
+nlohmann::json ToJson(const ServerLoad& server) {
+  nlohmann::json json = {{"address", server.address}, {"state", server.state()}};
+  if (!server.status.ok()) {
+    json["error"] = std::string(server.status.message());
+    return json;
+  }
+  json.update({{"version", server.version},
+               {"uptime_seconds", server.uptime_seconds},
+               {"rows_per_second", server.rows_per_second},
+               {"bytes_per_second", server.bytes_per_second},
+               {"waiting_requests", server.waiting_requests},
+               {"waiting_bytes", server.waiting_bytes},
+               {"busy_share", server.busy_share},
+               {"cores_used", server.cores_used},
+               {"memory_bytes", server.memory_bytes},
+               {"memory_budget_bytes", server.memory_budget_bytes},
+               {"clients", nlohmann::json::array()}});
+  json["hit_share"] = server.hit_share.has_value() ? nlohmann::json(*server.hit_share) : nullptr;
+  for (const ClientLoad& client : server.clients) json["clients"].push_back(ToJson(client));
+  return json;
+}
+
+std::string NowText() {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
+}
+
+// One object a line.
+void PrintJson(const std::vector<ServerLoad>& loads, const absl::Status& missing) {
+  nlohmann::json json = {{"time", NowText()}, {"servers", nlohmann::json::array()}};
+  for (const ServerLoad& load : loads) json["servers"].push_back(ToJson(load));
+  if (!missing.ok()) json["missing"] = std::string(missing.message());
+  PrintEscaped(stdout, "%s\n", JsonText(json));
+}
+
+// In place of what was there before, which is erased before a line's text: after a line as wide as
+// the terminal the cursor is still on its last character.
+void Draw(const std::vector<std::string>& lines) {
+  PrintEscaped(stdout, "\x1b[H");
+  for (const std::string& line : lines) PrintEscaped(stdout, "\x1b[K%s\n", line);
+  PrintEscaped(stdout, "\x1b[J");
+}
+
+void PrintTable(const TopWatch& watch, const TopFlags& flags, bool terminal) {
+  const TopTable table = MakeTopTable(watch.loads(), flags.clients);
+  // It may have become another size since the last look.
+  if (terminal) return Draw(TopScreen(table, watch.missing(), SizeOfTerminal(STDOUT_FILENO)));
+  if (!flags.once) PrintEscaped(stdout, "%s\n", NowText());
+  for (const std::string& line : TopLines(table, watch.missing())) {
+    PrintEscaped(stdout, "%s\n", line);
+  }
+}
+
+// Returns early when a signal comes.
+void WaitFor(absl::Duration time) {
+  pollfd signal = {.fd = InterruptGuard::descriptor(), .events = POLLIN, .revents = 0};
+  poll(&signal, 1, static_cast<int>(absl::ToInt64Milliseconds(time)));
+}
+
+absl::Status Print(const TopWatch& watch, const TopFlags& flags, bool terminal) {
+  if (flags.json) {
+    PrintJson(watch.loads(), watch.missing());
+  } else {
+    PrintTable(watch, flags, terminal);
+  }
+  return std::fflush(stdout) == 0 ? absl::OkStatus() : ErrnoToStatus(errno, "standard output");
+}
+
+absl::Status Run(TopWatch& watch, const TopFlags& flags, absl::Duration interval) {
+  InterruptGuard interrupts;
+  const bool terminal = isatty(STDOUT_FILENO) && !flags.once && !flags.json;
+  if (terminal) PrintEscaped(stdout, "\x1b[2J");
+  watch.Look();
+  do {
+    WaitFor(interval);
+    if (absl::Status interrupted = InterruptGuard::Check(); !interrupted.ok()) {
+      return flags.once ? interrupted : absl::OkStatus();  // That is how a person ends it.
+    }
+    watch.Look();
+    PENSTOCK_RETURN_IF_ERROR(Print(watch, flags, terminal));
+  } while (!flags.once && InterruptGuard::Check().ok());
+  return flags.once ? watch.health() : absl::OkStatus();
+}
+
+absl::StatusOr<NetworkOptions> CheckedNetwork(const NetworkFlags& flags) {
+  absl::StatusOr<NetworkOptions> network = ToNetworkOptions(flags);
+  absl::Status status = network.status();
+  std::vector<std::string> warnings;
+  if (status.ok()) status = CheckNetworkFiles(*network, warnings);
+  if (!status.ok()) return UsageError(status.message());
+  PrintWarnings(warnings);
+  return network;
+}
+
+absl::Status Top(const TopFlags& flags) {
+  const absl::Status valid = ParseServerList(flags.servers).status();
+  if (!valid.ok()) return UsageError(valid.message());
+  if (flags.servers == "local:") {
+    return UsageError("--servers: local: is inside the reading process; give HOST:PORT");
+  }
+  absl::StatusOr<absl::Duration> interval = ParseTimeout(flags.interval);
+  if (!interval.ok()) return UsageError(absl::StrCat("--interval: ", interval.status().message()));
+  if (*interval > absl::Hours(24)) return UsageError("--interval: at most 24h");
+  PENSTOCK_RETURN_IF_ERROR(CheckLimitsForGrpc());
+  PENSTOCK_ASSIGN_OR_RETURN(const NetworkOptions network, CheckedNetwork(flags.network));
+  PENSTOCK_ASSIGN_OR_RETURN(const auto servers, KnownServers::Follow(flags.servers));
+  PENSTOCK_RETURN_IF_ERROR(servers->WaitForFirst(kFindTimeout).status());
+  TopWatch watch(*servers, network);
+  return Run(watch, flags, *interval);
+}
+
+}  // namespace
+
+void AddTopCommand(CLI::App& app, absl::Status& outcome) {
+  CLI::App& command = AddCommand(
+      app, "top",
+      "Show what servers are doing, each second until Ctrl-C: rows and bytes a second sent, bytes\n"
+      "of rows that clients wait for (QUEUE), chunks that were in memory when they were needed\n"
+      "(HIT), how busy the engine's threads are or, where that is more, the cores (BUSY), cores\n"
+      "used (CPU), memory of chunks of its budget, and clients; with a token that is limited to\n"
+      "folders, those of this token. Rates are of the time between two looks. Where names are too\n"
+      "long for their column, the domain that all share is left out; --json has it.",
+      "penstock top --servers 10.0.0.1:7070,10.0.0.2:7070\n"
+      "penstock top --servers 127.0.0.1:7070 --once --json | jq '.servers[].rows_per_second'");
+  auto flags = std::make_shared<TopFlags>();
+  command
+      .add_option(
+          "--servers", flags->servers,
+          "A list of HOST:PORT, dns:///HOST:PORT and file:PATH; names and files are followed,\n"
+          "each look has those that there are then")
+      ->required()
+      ->default_str("");
+  command.add_option("--interval", flags->interval, "Time between two looks, e.g. 500ms");
+  command.add_flag(
+      "--once", flags->once,
+      "Look twice, --interval apart; print once and end, with 1 if a server did not answer or\n"
+      "a name or file of --servers could not be read");
+  command.add_flag("--clients", flags->clients, "Also a line for each client of a server");
+  command.add_flag("--json", flags->json, "Print one JSON object a line, clients included");
+  AddNetworkFlags(command, flags->network);
+  OnRun(command, outcome, [flags] { return Top(*flags); });
+}
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+// Looks at servers again and again, for `penstock top`.
+#ifndef PENSTOCK_CLI_TOP_TOP_WATCH_H_
+#define PENSTOCK_CLI_TOP_TOP_WATCH_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/top/top_table.h"
+#include "client/servers/known_servers.h"
+#include "client/transport/grpc/stats_call.h"
+#include "client/transport/network_options.h"
+#include "proto/pieces.pb.h"
+
+namespace penstock {
+
+// Those that `servers` are at each look. Not thread-safe.
+class TopWatch {
+ public:
+  // `servers` must outlive it.
+  TopWatch(KnownServers& servers, const NetworkOptions& network)
+      : servers_(servers), network_(network) {}
+
+  // Asks all of them at once.
+  void Look();
+
+  // By address, what each has done since the look before; of one that was not there then, since it
+  // started.
+  const std::vector<ServerLoad>& loads() const { return loads_; }
+  // Why there may be more servers.
+  const absl::Status& missing() const { return missing_; }
+  // Not OK: a server did not answer the last look, or there may be more.
+  absl::Status health() const;
+
+ private:
+  struct Server {
+    std::unique_ptr<StatsCaller> caller;
+    absl::StatusOr<v1::ServerStats> answer = absl::UnknownError("");  // The last one.
+  };
+
+  void Follow(const std::vector<std::string>& addresses);
+  std::vector<absl::StatusOr<v1::ServerStats>> AskAll() const;
+
+  KnownServers& servers_;
+  const NetworkOptions network_;
+  std::map<std::string, Server> asked_;
+  std::vector<ServerLoad> loads_;
+  absl::Status missing_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_TOP_TOP_WATCH_H_

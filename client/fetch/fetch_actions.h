@@ -1,0 +1,96 @@
+// What a FetchController wants done.
+#ifndef PENSTOCK_CLIENT_FETCH_FETCH_ACTIONS_H_
+#define PENSTOCK_CLIENT_FETCH_FETCH_ACTIONS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "client/plan/epoch_order.h"
+#include "client/plan/steps.h"
+#include "records/engine/messages.h"
+
+namespace penstock {
+
+// A connection to a server: `generation` tells it from the ones before and after it.
+struct StreamId {
+  // Index of the server: an address keeps its own for ever, also while it is not in the set.
+  uint32_t server = 0;
+  uint32_t generation = 0;
+
+  friend bool operator==(const StreamId&, const StreamId&) = default;
+};
+
+// Rows of a part that go to consecutive rows of a slot.
+struct RowCopy {
+  uint32_t part_row = 0;
+  uint32_t rows = 0;
+  uint32_t slot = 0;
+  uint32_t slot_row = 0;
+};
+
+// A batch whose rows have all arrived.
+struct ReadyStep {
+  uint64_t index = 0;  // Counted from 0 since the controller was made.
+  uint32_t slot = 0;
+  Step step;
+};
+
+// Window `number` as a server has to open it.
+struct WindowRequest {
+  uint64_t number = 0;
+  WindowId id;
+  std::shared_ptr<const EpochOrder> order;  // Of id.epoch; shared with the controller.
+  uint64_t needed_at = 0;
+  // Every record of this job that servers agreed is damaged; those that are neither in the window's
+  // chunks nor in its spare are to be left out. Valid during the call.
+  std::span<const Damage> damaged = {};
+  // The chunk whose first good record stands for all rows if the window has none.
+  std::optional<uint32_t> spare = std::nullopt;
+};
+
+struct FetchRequest {
+  uint64_t request = 0;
+  uint64_t window = 0;
+  uint32_t first_row = 0;
+  uint32_t rows = 0;
+  uint32_t stride = 0;
+  uint32_t count = 1;
+  uint64_t needed_at = 0;
+};
+
+// Called by the controller from inside its own calls, in the order in which things must happen.
+// Must not call the controller. CommandBuffer keeps the calls until the controller has returned.
+class FetchActions {
+ public:
+  virtual void OpenStream(StreamId stream, const std::string& address) = 0;
+  virtual void CloseStream(StreamId stream) = 0;
+  virtual void OpenWindow(StreamId stream, const WindowRequest& window) = 0;
+  virtual void ReleaseWindow(StreamId stream, uint64_t window) = 0;
+  virtual void Fetch(StreamId stream, const FetchRequest& fetch) = 0;
+  // Its answer would be dropped: the server need not make it.
+  virtual void Cancel(StreamId stream, uint64_t request) = 0;
+  virtual void Deliver(const ReadyStep& step) = 0;
+  // Every step was delivered.
+  virtual void Finish() = 0;
+  // Nothing follows but CloseStream.
+  virtual void Fail(absl::Status status) = 0;
+  // Chunks of the manifest, for a message.
+  virtual std::string NameChunks(std::span<const uint32_t> chunks) const {
+    return absl::StrJoin(chunks, ", ");
+  }
+  // Something that an operator should know, in one line; rare.
+  virtual void Report(absl::string_view) {}
+
+ protected:
+  ~FetchActions() = default;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_FETCH_ACTIONS_H_

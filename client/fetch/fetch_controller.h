@@ -1,0 +1,174 @@
+// Fetch policy: decides which rows to request from which server, and when. Performs no I/O.
+#ifndef PENSTOCK_CLIENT_FETCH_FETCH_CONTROLLER_H_
+#define PENSTOCK_CLIENT_FETCH_FETCH_CONTROLLER_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/fetch/connections.h"
+#include "client/fetch/damage_judge.h"
+#include "client/fetch/fetch_actions.h"
+#include "client/fetch/fetcher.h"
+#include "client/fetch/lane_map.h"
+#include "client/fetch/lateness.h"
+#include "client/fetch/on_error.h"
+#include "client/fetch/plan_walker.h"
+#include "client/fetch/process_clock.h"
+#include "client/fetch/server_table.h"
+#include "client/fetch/slot_queue.h"
+#include "client/fetch/suspects.h"
+#include "client/fetch/window_table.h"
+#include "client/plan/plan.h"
+#include "client/plan/steps.h"
+#include "records/engine/messages.h"
+
+namespace penstock {
+
+struct FetchOptions {
+  // Addresses; may be none if OnServersChanged() follows.
+  std::vector<std::string> servers = {};
+  uint32_t num_slots = 2;             // At least 2.
+  uint64_t row_bytes = 1;             // On the wire.
+  uint64_t max_steps = 0;             // 0: all of them.
+  uint64_t fetch_bytes = 1000 << 10;  // What a request asks for, at most, but for one row.
+  // Asked for and not received, over all servers, each an equal part: what answers may take of the
+  // client's memory beside the slots. A server may always have one request.
+  uint64_t max_outstanding_bytes = 32 << 20;
+  // Open on one stream, of those that are needed first. A server allows 1,024.
+  uint32_t max_open_windows = 960;
+  absl::Duration server_timeout = absl::Seconds(30);
+  // A server with requests outstanding that says nothing for this long is taken for lost, and so is
+  // one that leaves a request unanswered three times as long.
+  absl::Duration silence_timeout = absl::Seconds(10);
+  OnError on_error = OnError::kFail;
+  uint64_t seed = 0;  // Of the backoff's jitter.
+  // What damage is called; null: DamageName().
+  DamageJudge::Name damage_name = nullptr;
+  // Where damage is; null: servers may call any record damaged.
+  DamageJudge::Find find_damage = nullptr;
+};
+
+// A state machine without threads, clock or sockets: it is told what happens, with the time, and
+// answers through FetchActions. Given the same events it does the same.
+//
+// It only routes events. The parts below decide, and each of them has its own state:
+//   Connections   who is up: connects, drains, refuses, and tells who stays away
+//   ServerTable   the state of each server, and when to look at it
+//   Lateness      what is late: limits for answers and loads, slow servers and their penalties
+//   LaneMap       where lanes live: which server a window belongs to
+//   DamageJudge   what is damaged: which server is believed
+//   Suspects      what is deadly: windows that are asked for alone
+//   SlotQueue     which step fills which slot, and which is delivered next
+//   Fetcher       what is fetched: windows, their rows, and requests; only it moves windows
+//   PlanWalker    which rows the next steps want
+//
+// Every row of a slot is in one state: wanted by its window, claimed by one request, being copied,
+// or filled. Only the claimant's answer is copied, and the claim returns when its stream dies, or
+// when the request was late and is cancelled: so nothing is lost, repeated or torn. A slot is
+// delivered when all its rows are filled and reused only after SlotReleased().
+//
+// Allocates nothing per batch once its tables have grown; a window or an epoch may allocate. Not
+// thread-safe.
+class FetchController {
+ public:
+  // `plan` and `actions` must outlive it.
+  FetchController(const Plan& plan, const Steps& steps, FetchOptions options,
+                  FetchActions& actions);
+
+  // Begins; then to be called after events and when the time it returned has come.
+  absl::Time Advance(absl::Time now);
+  // All that Advance() has to do after a part, if NextAdvance() is then still in the future: asks
+  // for more where the part made room.
+  void AskForMore(absl::Time now);
+  // When Advance() has to be called.
+  absl::Time NextAdvance() const;
+
+  void OnHello(absl::Time now, StreamId stream, const ServerInfo& info);
+  void OnWindowReady(absl::Time now, StreamId stream, uint64_t window);
+  void OnCredit(absl::Time now, StreamId stream, uint64_t bytes);
+  // The server ends after `grace`; zero: at any time.
+  void OnDraining(absl::Time now, StreamId stream, absl::Duration grace = absl::ZeroDuration());
+  void OnError(absl::Time now, StreamId stream, const StreamError& error);
+  // The stream ended, or the caller will not read on from it. CloseStream() follows.
+  void OnBroken(absl::Time now, StreamId stream, absl::Status status);
+  // Where rows [first_row, first_row + rows) of an answer belong; empty: nowhere, drop them. They
+  // are the caller's to copy, whatever happens meanwhile, and then to report with OnPartCopied().
+  // Valid until the next event.
+  std::span<const RowCopy> OnPart(absl::Time now, StreamId stream, uint64_t request,
+                                  uint32_t first_row, uint32_t rows);
+  void OnPartCopied(std::span<const RowCopy> copies);
+  // The set of servers, from now on. Those that are no longer in it finish what they were asked and
+  // are left; an address that comes back has its old index. Addresses must differ. `all_known`:
+  // no name or file of servers is still to be read.
+  void OnServersChanged(absl::Time now, std::span<const std::string> addresses,
+                        bool all_known = true);
+  // The consumer can go on only with this step (ReadyStep::index): it is fetched at once.
+  void OnConsumerWaiting(absl::Time now, uint64_t step);
+  // The consumer is done with a delivered slot.
+  void OnSlotReleased(uint32_t slot);
+
+  const ServerTable& servers() const { return servers_; }
+  uint64_t lost_requests(uint32_t server) const { return servers_[server].counted.lost_requests; }
+  // Records that another one stands for, in the order in which servers agreed on them.
+  std::span<const Damage> replaced() const { return damage_.agreed(); }
+
+ private:
+  void SetNow(absl::Time now);
+  absl::Time NextCheck() const;
+  void Fail(absl::Status status);
+  // Ends the job if `status` is an error.
+  void EndIf(const absl::Status& status);
+  void EndIfDelivered();
+
+  // fetch_controller_servers.cc
+  void FireTimers();
+  absl::Time CheckServer(ServerEntry& server);
+  absl::Time CheckUp(ServerEntry& server);
+  absl::Time CheckLate(ServerEntry& server);
+  absl::Time CheckSlow(ServerEntry& server);
+  // `silent`: its stream did not break, it is given up.
+  void Lose(ServerEntry& server, absl::Status status, bool silent = false);
+  void Refuse(ServerEntry& server);
+  void Remove(ServerEntry& server);
+  void Drain(ServerEntry& server);
+  void Place();
+  void MarkSlow(ServerEntry& server);
+  void FailProbe(ServerEntry& server);
+  void Trust(ServerEntry& server);
+
+  // fetch_controller_errors.cc
+  void OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error);
+  void OnFailure(ServerEntry& server, WindowEntry& window, const StreamError& error);
+  void ReportFailure(const ServerEntry& server, const absl::Status& status);
+  bool FailedForGood(const ServerEntry& server, const WindowEntry& window,
+                     absl::StatusCode code) const;
+
+  const FetchOptions options_;
+  const Steps steps_;
+  FetchActions& actions_;
+  bool ended_ = false;
+
+  ProcessClock clock_;
+  ServerTable servers_;
+  Connections connections_;
+  LaneMap placement_;
+  SlotQueue slots_;
+  Lateness lateness_;
+  DamageJudge damage_;
+  Suspects suspects_;
+  Fetcher fetcher_;
+  PlanWalker walker_;
+
+  absl::Time report_failure_at_ = absl::InfinitePast();  // Not before.
+  std::vector<WindowEntry*> late_windows_;               // Scratch.
+  std::vector<RowCopy> copies_;                          // What OnPart() returned.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_FETCH_FETCH_CONTROLLER_H_

@@ -1,0 +1,126 @@
+// Errors of windows and requests: what is asked again, of whom, and what ends the job.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status.h"
+#include "client/fetch/fetch_controller.h"
+
+namespace penstock {
+namespace {
+
+// Codes that asking again may cure.
+bool MayPass(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted ||
+         code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kAborted;
+}
+
+// Failures in a row, of a window or of a server.
+constexpr uint32_t kFewFailures = 5;
+constexpr absl::Duration kFailureReports = absl::Seconds(10);
+// A shortage that lasts longer is taken for a limit.
+constexpr absl::Duration kMomentary = absl::Milliseconds(1500);
+constexpr absl::Duration kSecondOpinionRetry = absl::Milliseconds(250);
+
+// The wait after each server has had so many turns. There is none during the first.
+absl::Duration WindowBackoff(uint32_t turns) {
+  if (turns == 0) return absl::ZeroDuration();
+  return std::min(absl::Milliseconds(50) * (1 << std::min(turns, 6u)), absl::Seconds(2));
+}
+
+// The error that ends the job, with the address that it came from.
+absl::Status WithAdvice(const absl::Status& status, const std::string& address) {
+  const absl::Status named = Annotate(status, absl::StripSuffix(address, ":"));
+  if (!absl::IsNotFound(status)) return named;
+  const absl::string_view advice =
+      address == "local:" ? "; shards are looked for in the manifest's folder, or in --data-root"
+                          : "; is this the manifest of the data that lies beneath the servers' "
+                            "--data-root? Shards are looked for there";
+  return absl::NotFoundError(absl::StrCat(named.message(), advice));
+}
+
+}  // namespace
+
+void FetchController::OnError(absl::Time now, StreamId stream, const StreamError& error) {
+  SetNow(now);
+  ServerEntry* server = servers_.Find(stream);
+  if (server == nullptr || ended_) return;
+  server->heard_at = clock_.now();
+  RequestEntry* request = error.request ? fetcher_.FindRequest(*error.request, stream) : nullptr;
+  WindowEntry* window = request != nullptr ? request->window
+                        : error.window     ? fetcher_.FindWindow(*error.window)
+                                           : nullptr;
+  if (window == nullptr) return;  // Given up meanwhile.
+  if (server->probe != nullptr && window == server->probe->window) return FailProbe(*server);
+  if (request == nullptr && !(window->opened_on == stream)) return;
+  if (absl::Status credible = damage_.Check(*window, error); !credible.ok()) {
+    return Lose(*server, std::move(credible));
+  }
+  const absl::StatusCode code = error.status.code();
+  if (error.damage) return OnDamage(*server, *window, error);
+  if (error.needs_spare && options_.on_error == OnError::kReplace) {
+    return EndIf(fetcher_.TakeNextSpare(*window, stream, error.status));
+  }
+  const bool full = request != nullptr && code == absl::StatusCode::kResourceExhausted;
+  if (full && fetcher_.WaitsForMemory(*server, *request)) {
+    return fetcher_.GiveUpOn(*window, stream);
+  }
+  OnFailure(*server, *window, error);
+}
+
+void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
+                                const StreamError& error) {
+  fetcher_.CountFailure(server, window);
+  const absl::StatusCode code = error.status.code();
+  // An older server, that has no good record and does not say needs_spare: another one may.
+  const bool knows_no_spares =
+      code == absl::StatusCode::kDataLoss && options_.on_error == OnError::kReplace;
+  if ((!MayPass(code) && !knows_no_spares) || FailedForGood(server, window, code)) {
+    return Fail(WithAdvice(error.status, server.address));
+  }
+  if (std::max(window.failures, server.failures) >= kFewFailures) {
+    ReportFailure(server, error.status);
+  }
+  window.retry_at = clock_.now() + WindowBackoff(window.turns);
+  fetcher_.GiveUpOn(window, servers_.stream(server.index));
+}
+
+// That windows are asked for again and again.
+void FetchController::ReportFailure(const ServerEntry& server, const absl::Status& status) {
+  if (clock_.now() < report_failure_at_) return;
+  report_failure_at_ = clock_.now() + kFailureReports;
+  actions_.Report(absl::StrCat(server.address, ": ", status.message(), ": still asked again"));
+}
+
+// All were asked. A limit of each that stands after a second or so will not pass.
+bool FetchController::FailedForGood(const ServerEntry& server, const WindowEntry& window,
+                                    absl::StatusCode code) const {
+  if (window.turns == 0) return false;
+  const bool limit =
+      code == absl::StatusCode::kResourceExhausted && !servers_.AnotherMayCome(server);
+  return clock_.now() >= window.failing_since + (limit ? kMomentary : options_.server_timeout);
+}
+
+void FetchController::OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error) {
+  using Verdict = DamageRuling::Verdict;
+  const DamageRuling ruling = damage_.Hear(clock_.now(), server, window, error);
+  switch (ruling.verdict) {
+    case Verdict::kFail:
+      return Fail(ruling.failure);
+    case Verdict::kAskLater:
+      window.retry_at = clock_.now() + kSecondOpinionRetry;
+      break;
+    case Verdict::kAskAnother:
+      fetcher_.AskAnother(server, window);
+      break;
+    case Verdict::kReplaced:
+      window.avoid.clear();
+      break;
+    case Verdict::kAskAgain:
+      break;
+  }
+  fetcher_.GiveUpOn(window, servers_.stream(server.index));
+}
+
+}  // namespace penstock

@@ -1,0 +1,226 @@
+// Servers: what is to be done about them in time, and when they are lost.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "client/fetch/fetch_controller.h"
+
+namespace penstock {
+namespace {
+
+// Streams of one process that ended so, before it is refused; from then on for each further one.
+constexpr uint32_t kMaxNonsense = 3;
+constexpr absl::Duration kProbeLater = absl::Milliseconds(50);
+
+}  // namespace
+
+void FetchController::FireTimers() {
+  EndIf(connections_.CheckRefused());
+  while (!ended_) {
+    ServerEntry* server = servers_.TakeDue(clock_.now());
+    if (server == nullptr) return;
+    const absl::Time next = CheckServer(*server);
+    servers_.Arm(*server, std::max(next, clock_.now() + absl::Milliseconds(1)));
+  }
+}
+
+// Does what is due; when to look again.
+absl::Time FetchController::CheckServer(ServerEntry& server) {
+  switch (server.state) {
+    case ServerState::kRefused:
+    case ServerState::kBackoff:
+      if (server.retry_at > clock_.now()) return server.retry_at;
+      connections_.Connect(server);
+      return clock_.now() + options_.silence_timeout;
+    case ServerState::kConnecting:
+      if (clock_.now() < server.heard_at + options_.silence_timeout) {
+        return server.heard_at + options_.silence_timeout;
+      }
+      Lose(server, absl::UnavailableError(absl::StrCat(
+                       "silent for ", absl::FormatDuration(options_.silence_timeout))));
+      return server.retry_at;
+    case ServerState::kUp:
+    case ServerState::kDraining:
+      return CheckUp(server);
+    case ServerState::kRemoved:
+      break;
+  }
+  return absl::InfiniteFuture();
+}
+
+absl::Time FetchController::CheckUp(ServerEntry& server) {
+  absl::Time next = CheckSlow(server);
+  if (suspects_.server() == &server && suspects_.LoadsSuspect(server)) {
+    const absl::Time opened_at = suspects_.window()->opened_at;
+    // However much it says beside, it must load the window in the end.
+    const absl::Time give_up =
+        std::min(std::max(server.alive_at(), opened_at) + options_.silence_timeout,
+                 std::max(server.starved_at, opened_at) + 3 * options_.silence_timeout);
+    if (clock_.now() < give_up) return std::min(next, give_up);
+    Lose(server, absl::UnavailableError("silent while it loads"), /*silent=*/true);
+    return server.retry_at;
+  }
+  if (server.outstanding_requests == 0) return next;
+  absl::string_view complaint;
+  // A probe gets its time even where all was taken away because the server said nothing.
+  const bool probed = server.outstanding_requests == 1 && server.probe != nullptr &&
+                      clock_.now() < lateness_.ProbeDueBy(*server.probe);
+  const absl::Time silent_at =
+      probed ? absl::InfiniteFuture() : server.alive_at() + options_.silence_timeout;
+  if (clock_.now() >= silent_at) complaint = "silent";
+  if (clock_.now() >= server.drain_by)
+    complaint = "not done with what it was asked before its grace ended";
+  for (const RequestEntry* r = server.first_request; r != nullptr; r = r->later) {
+    const absl::Time heard = r->window->ready() ? r->active_at : server.loaded_at;
+    const absl::Time since = std::max({r->active_at, heard, server.starved_at});
+    if (clock_.now() >= since + 3 * options_.silence_timeout)
+      complaint = "leaving a request unanswered";
+  }
+  if (!complaint.empty()) {
+    Lose(server,
+         absl::UnavailableError(
+             absl::StrCat(complaint, ", the last word ",
+                          absl::FormatDuration(
+                              absl::Trunc(clock_.now() - server.heard_at, absl::Milliseconds(1))),
+                          " ago")),
+         /*silent=*/true);
+    return server.retry_at;
+  }
+  // It may load for long, but not for ever: then it no longer keeps the job alive.
+  const absl::Time first_row_by =
+      std::max(server.up_at, server.starved_at) + 3 * options_.silence_timeout;
+  if (!server.productive && server.barren == 0) {
+    if (clock_.now() >= first_row_by) servers_.MarkBarren(server);
+    next = std::min(next, first_row_by);
+  }
+  next = std::min({next, server.drain_by, silent_at});
+  return std::min(next, CheckLate(server));
+}
+
+// Takes windows away whose requests missed their deadline. Returns when to look again.
+absl::Time FetchController::CheckLate(ServerEntry& server) {
+  const absl::Time next = lateness_.FindLate(server, late_windows_);
+  if (late_windows_.empty()) return next;
+  if (lateness_.MayBeSlow(server)) MarkSlow(server);
+  Place();
+  if (server.slow && lateness_.IsSilent(server)) {
+    fetcher_.TakeAll(server);
+    return next;
+  }
+  std::sort(late_windows_.begin(), late_windows_.end(),
+            [](WindowEntry* a, WindowEntry* b) { return a->start < b->start; });
+  for (WindowEntry* window : late_windows_) fetcher_.TakeLate(server, *window);
+  return next;
+}
+
+void FetchController::MarkSlow(ServerEntry& server) {
+  if (server.slow || server.state != ServerState::kUp) return;
+  lateness_.MarkSlow(server);
+  placement_.PlaceBy(clock_.now());
+  actions_.Report(absl::StrCat(
+      server.address, " is late (deadline ",
+      absl::FormatDuration(absl::Trunc(lateness_.AnswerLimit(1), absl::Microseconds(1))),
+      "): it gets no new windows; in ", absl::FormatDuration(server.penalty),
+      " it is tried again"));
+}
+
+// Probes it when it is time; when to look again.
+absl::Time FetchController::CheckSlow(ServerEntry& server) {
+  if (!server.slow) return absl::InfiniteFuture();
+  if (server.probe != nullptr) {
+    const absl::Time due = lateness_.ProbeDueBy(*server.probe);
+    if (clock_.now() < due) return due;
+    if (clock_.now() >= server.alive_at() + options_.silence_timeout) return due;  // It is lost.
+    FailProbe(server);
+  }
+  if (clock_.now() < server.probe_at) return server.probe_at;
+  if (server.state != ServerState::kUp) return absl::InfiniteFuture();
+  if (server.outstanding_requests > 0 || server.isolated) return clock_.now() + kProbeLater;
+  const RequestEntry* probe = fetcher_.Probe(server);
+  return probe == nullptr ? clock_.now() + kProbeLater : lateness_.ProbeDueBy(*probe);
+}
+
+void FetchController::FailProbe(ServerEntry& server) {
+  fetcher_.CancelProbe(server);
+  lateness_.Penalise(server);
+}
+
+void FetchController::Trust(ServerEntry& server) {
+  server.slow = false;
+  placement_.PlaceBy(clock_.now());
+  actions_.Report(absl::StrCat(server.address, " answers in time again"));
+}
+
+void FetchController::Lose(ServerEntry& server, absl::Status status, bool silent) {
+  const bool was_up = server.state != ServerState::kConnecting;
+  // After Hello it means that the server's answers make no sense. Others may be better.
+  const bool nonsense = was_up && status.code() == absl::StatusCode::kFailedPrecondition;
+  // As it does when it dies. One that says that it has had enough is well, and one whose answer is
+  // too large for gRPC, too.
+  const bool broken =
+      was_up && !nonsense && !silent && status.code() != absl::StatusCode::kResourceExhausted;
+  if (was_up && !nonsense && Connections::IsRefusal(status.code())) {
+    // The transport may have named the server already.
+    const bool named = absl::StartsWith(status.message(), server.address);
+    return Fail(named ? status : Annotate(status, server.address));
+  }
+  if ((silent || broken) && suspects_.OnLost(server, status, silent)) {
+    suspects_.window()->Avoid(server.index);
+  }
+  server.nonsense += nonsense;
+  const bool refused = (!was_up && Connections::IsRefusal(status.code())) ||
+                       (nonsense && server.nonsense >= kMaxNonsense);
+  server.counted.breaks += was_up;
+  if (was_up && clock_.now() >= server.up_at + Connections::kTellAfter)
+    server.away_since = absl::InfiniteFuture();
+  server.away_since = std::min(server.away_since, silent ? server.heard_at : clock_.now());
+  servers_.BackOff(server, clock_.now(), std::move(status));
+  if (refused) {
+    Refuse(server);
+  } else if (suspects_.IsAccusing(server)) {
+    EndIf(suspects_.HearNothing());
+  }
+  if (ended_) return;
+  if (server.removed) Remove(server);
+  connections_.NoteAway(server);
+  connections_.Close(server);
+  servers_.Arm(server, server.retry_at);
+  if (was_up) {
+    placement_.Clear();
+    if (broken) suspects_.CountBreak();
+    fetcher_.LoseWindowsOf(server, broken);
+    placement_.PlaceBy(clock_.now());
+  } else if (!placement_.placed_once() && servers_.AnyUp() && servers_.AllSettled()) {
+    placement_.PlaceBy(clock_.now());
+  }
+}
+
+void FetchController::Refuse(ServerEntry& server) {
+  if (suspects_.IsAccusing(server)) EndIf(suspects_.Withdraw());
+  connections_.Refuse(server);
+}
+
+void FetchController::Remove(ServerEntry& server) {
+  if (suspects_.IsAccusing(server)) suspects_.Drop();  // Nobody will know.
+  servers_.SetState(server, ServerState::kRemoved);
+  server.away_since = absl::InfiniteFuture();
+  server.told = ServerEntry::Told::kNothing;
+  lateness_.Forget(server.index);
+}
+
+// Other servers are asked for the rows still wanted of its windows. It answers its requests.
+void FetchController::Drain(ServerEntry& server) {
+  placement_.Clear();
+  fetcher_.CancelProbe(server);
+  connections_.Drain(server);
+  fetcher_.LeaveWindowsOf(server);
+  placement_.PlaceBy(clock_.now());
+}
+
+void FetchController::Place() {
+  if (placement_.Place(clock_.now())) fetcher_.FollowPlacement();
+}
+
+}  // namespace penstock

@@ -1,0 +1,171 @@
+#include "kernels/check_bench/check.h"
+#include "kernels/cuda/activation.h"
+#include "kernels/cuda/layer_norm.h"
+
+namespace penstock::check_bench {
+namespace {
+
+// Sums of `dim` floats in a tree of five levels and up to 32 in a row: 64 roundings, then T's.
+template <typename T>
+constexpr double kBound = kRounding<T> + 64 * kRounding<float>;
+
+// Noise around `offset`.
+template <typename T>
+std::vector<T> NoiseAt(double offset, size_t count) {
+  std::vector<T> values = Noise<T>(count, 1, 2.0);
+  for (T& x : values) x = FromFloat<T>(ToFloat(x) + static_cast<float>(offset));
+  return values;
+}
+
+template <typename T>
+struct Case {
+  Case(size_t rows_, size_t dim_, double offset = 0)
+      : rows(rows_),
+        dim(dim_),
+        x(NoiseAt<T>(offset, rows * dim)),
+        residual(Noise<T>(rows * dim, 2, 2.0)),
+        dy(Noise<T>(rows * dim, 3)),
+        sum(rows * dim),
+        y(rows * dim),
+        gamma(Noise<float>(dim, 4)),
+        beta(Noise<float>(dim, 5)),
+        dgamma(Noise<float>(dim, 6)),
+        dbeta(Noise<float>(dim, 7)),
+        mean(rows),
+        rstd(rows),
+        workspace(cuda::LayerNormWorkspace(rows, dim)) {}
+  size_t rows, dim;
+  DeviceArray<T> x, residual, dy, sum, y;
+  DeviceArray<float> gamma, beta, dgamma, dbeta, mean, rstd, workspace;
+};
+
+constexpr double kEpsilon = 1e-5;
+
+template <typename T>
+void CheckForward(Checker& checker, Case<T>& c, bool with_residual) {
+  checker.RunTwice(
+      [&] {
+        return with_residual
+                   ? cuda::AddLayerNorm(c.x.data(), c.residual.data(), c.gamma.data(),
+                                        c.beta.data(), float(kEpsilon), c.rows, c.dim, c.sum.data(),
+                                        c.y.data(), c.mean.data(), c.rstd.data(), nullptr)
+                   : cuda::LayerNorm(c.x.data(), c.gamma.data(), c.beta.data(), float(kEpsilon),
+                                     c.rows, c.dim, c.y.data(), c.mean.data(), c.rstd.data(),
+                                     nullptr);
+      },
+      c.sum, c.y, c.mean, c.rstd);
+  std::vector<double> input = ToDoubles(c.x.initial());
+  if (with_residual) {
+    const auto residual = ToDoubles(c.residual.initial());
+    for (size_t i = 0; i < input.size(); ++i) input[i] += residual[i];
+    checker.Close("sum", c.sum.Read(), input, kRounding<T>);
+    input = ToDoubles(c.sum.Read());  // What is normalised is the sum as rounded.
+  }
+  std::vector<double> y(input.size()), mean(c.rows), rstd(c.rows);
+  reference::LayerNorm(input.data(), ToDoubles(c.gamma.initial()).data(),
+                       ToDoubles(c.beta.initial()).data(), kEpsilon, c.rows, c.dim, y.data(),
+                       mean.data(), rstd.data());
+  checker.Close("y", c.y.Read(), y, kBound<T>);
+  checker.Close("mean", c.mean.Read(), mean, kBound<float>);
+  checker.Close("rstd", c.rstd.Read(), rstd, kBound<float>);
+}
+
+// As programs launch it, onto one of the two; and both kernels one after the other.
+template <typename T>
+void CheckOntoSum(Checker& checker, size_t rows, size_t dim) {
+  Case<T> joint(rows, dim), apart(rows, dim);
+  Require(cuda::AddLayerNorm(joint.x.data(), joint.residual.data(), joint.gamma.data(),
+                             joint.beta.data(), float(kEpsilon), rows, dim, joint.residual.data(),
+                             joint.y.data(), joint.mean.data(), joint.rstd.data(), nullptr),
+          "residual and layer norm");
+  Require(cuda::Add(apart.x.data(), rows * dim, apart.residual.data(), nullptr), "residual");
+  Require(
+      cuda::LayerNorm(apart.residual.data(), apart.gamma.data(), apart.beta.data(), float(kEpsilon),
+                      rows, dim, apart.y.data(), apart.mean.data(), apart.rstd.data(), nullptr),
+      "layer norm");
+  checker.True("the sum of both apart", SameBytes(joint.residual.Read(), apart.residual.Read()));
+  checker.True("y of both apart", SameBytes(joint.y.Read(), apart.y.Read()));
+  checker.True("mean of both apart", SameBytes(joint.mean.Read(), apart.mean.Read()));
+  checker.True("rstd of both apart", SameBytes(joint.rstd.Read(), apart.rstd.Read()));
+}
+
+// A mean of 1,000 and a deviation of 1: a difference of mean squares would keep nothing of it.
+void CheckLargeMean(Checker& checker, size_t dim) {
+  Case<float> c(5, dim, 1000);
+  Require(cuda::LayerNorm(c.x.data(), c.gamma.data(), c.beta.data(), float(kEpsilon), c.rows, c.dim,
+                          c.y.data(), c.mean.data(), c.rstd.data(), nullptr),
+          "layer norm");
+  std::vector<double> y(c.rows * dim), mean(c.rows), rstd(c.rows);
+  reference::LayerNorm(ToDoubles(c.x.initial()).data(), ToDoubles(c.gamma.initial()).data(),
+                       ToDoubles(c.beta.initial()).data(), kEpsilon, c.rows, dim, y.data(),
+                       mean.data(), rstd.data());
+  checker.Close("mean", c.mean.Read(), mean, kBound<float>);
+  checker.Close("rstd", c.rstd.Read(), rstd, kBound<float>);
+  // What rounding costs the mean is an error of every value: some roundings of 1,000.
+  checker.Close("y", c.y.Read(), y, 16 * 1000 * kRounding<float>);
+}
+
+// dx = `of` + ...; `of` is null, or the array that dx goes to.
+template <typename T>
+void CheckBackward(Checker& checker, Case<T>& c, bool onto_residual) {
+  DeviceArray<float> mean(c.mean.Read()), rstd(c.rstd.Read());
+  checker.RunTwice(
+      [&] {
+        return cuda::LayerNormBackward(
+            c.dy.data(), c.x.data(), c.gamma.data(), mean.data(), rstd.data(), c.rows, c.dim,
+            onto_residual ? c.residual.data() : nullptr, c.residual.data(), c.dgamma.data(),
+            c.dbeta.data(), c.workspace.data(), nullptr);
+      },
+      c.residual, c.dgamma, c.dbeta);
+  auto dx = ToDoubles(c.residual.initial()), dgamma = ToDoubles(c.dgamma.initial()),
+       dbeta = ToDoubles(c.dbeta.initial());
+  if (!onto_residual) std::fill(dx.begin(), dx.end(), 0.0);
+  reference::LayerNormBackward(ToDoubles(c.dy.initial()).data(), ToDoubles(c.x.initial()).data(),
+                               ToDoubles(c.gamma.initial()).data(),
+                               ToDoubles(mean.initial()).data(), ToDoubles(rstd.initial()).data(),
+                               c.rows, c.dim, dx.data(), dgamma.data(), dbeta.data());
+  checker.Close("dx", c.residual.Read(), dx, kBound<T>);
+  checker.Close("dgamma", c.dgamma.Read(), dgamma, kBound<float>);
+  checker.Close("dbeta", c.dbeta.Read(), dbeta, kBound<float>);
+}
+
+template <typename T>
+void CheckAll(Checker& checker, size_t rows, size_t dim) {
+  const std::string of =
+      std::string(NameOf<T>()) + "/" + std::to_string(rows) + "x" + std::to_string(dim);
+  if (checker.Begin("layer_norm/" + of)) {
+    Case<T> c(rows, dim);
+    CheckForward(checker, c, false);
+    CheckBackward(checker, c, false);
+  }
+  if (checker.Begin("layer_norm_residual/" + of)) {
+    Case<T> c(rows, dim);
+    CheckForward(checker, c, true);
+    CheckForward(checker, c, false);  // The mean and rstd of x alone, for the backward.
+    CheckBackward(checker, c, true);
+    CheckOntoSum<T>(checker, rows, dim);
+  }
+}
+
+}  // namespace
+
+void CheckLayerNorms(Checker& checker) {
+  for (size_t dim : {8, 64, 72, 256, 384, 512, 1024}) {
+    // More rows than one block's, and not whole blocks of any layout.
+    for (size_t rows : {1, 77}) {
+      CheckAll<float>(checker, rows, dim);
+      CheckAll<Bf16>(checker, rows, dim);
+    }
+  }
+  for (size_t dim : {64, 1024}) {
+    if (checker.Begin("layer_norm/large_mean/" + std::to_string(dim))) CheckLargeMean(checker, dim);
+  }
+  if (checker.Begin("layer_norm/refuses_rows_of_part_vectors")) {
+    Case<Bf16> c(1, 8);
+    checker.True("cudaErrorInvalidValue",
+                 cuda::LayerNorm(c.x.data(), c.gamma.data(), c.beta.data(), 1e-5f, 1, 4, c.y.data(),
+                                 c.mean.data(), c.rstd.data(), nullptr) == cudaErrorInvalidValue);
+  }
+}
+
+}  // namespace penstock::check_bench

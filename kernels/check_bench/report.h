@@ -1,0 +1,27 @@
+// What the program found, as JSON.
+#ifndef PENSTOCK_KERNELS_CHECK_BENCH_REPORT_H_
+#define PENSTOCK_KERNELS_CHECK_BENCH_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "kernels/check_bench/bench.h"
+#include "kernels/check_bench/block_limit.h"
+#include "kernels/check_bench/check.h"
+
+namespace penstock::check_bench {
+
+struct Findings {
+  std::string device;
+  std::vector<Outcome> checks;
+  std::vector<Measurement> benchmarks;
+  std::vector<LeftOut> left_out_checks, left_out_benchmarks;
+};
+
+// {"device": ..., "checks": [...], "benchmarks": [...], "left_out": {"checks": [...], "benchmarks":
+// [...]}}; numbers with all their digits, NaN as null.
+std::string Report(const Findings& found);
+
+}  // namespace penstock::check_bench
+
+#endif  // PENSTOCK_KERNELS_CHECK_BENCH_REPORT_H_

@@ -1,0 +1,193 @@
+// Of JobScheduler: what threads take, and what comes of it.
+#include <algorithm>
+#include <utility>
+
+#include "records/engine/job_scheduler.h"
+
+namespace penstock {
+namespace {
+
+using Phase = WindowState::Phase;
+
+// That loading it takes beside its budget.
+uint64_t ReadBytes(const ChunkEntry& chunk) {
+  const bool compressed = chunk.shard.compression != Compression::kNone;
+  return uint64_t{chunk.ref.size} + (compressed ? chunk.ref.raw_size : 0);
+}
+
+}  // namespace
+
+bool JobScheduler::Next(Work& work) {
+  MutexLock lock(&mutex_);
+  Finish(work);
+  work.jobs.clear();
+  work.decoded = {};
+  while (!stopped_) {
+    Admit();
+    const JobSet set = Shared();
+    if (turns_.Take(set, work.jobs)) {
+      Begin(work);
+      return true;
+    }
+    if (set == JobSet::kOthers) WakeReader();
+    WaitForWork();
+  }
+  return false;
+}
+
+bool JobScheduler::NextLoad(Work& work) {
+  MutexLock lock(&mutex_);
+  work.jobs.clear();
+  has_readers_ = true;
+  while (!stopped_) {
+    if (MayRead() && turns_.Take(JobSet::kLoads, work.jobs)) {
+      Begin(work);
+      return true;
+    }
+    if (!speed_.slow()) work_.NotifyOne();  // Loads are everybody's again.
+    ++idle_readers_;
+    loads_.Wait(&mutex_);
+    --idle_readers_;
+  }
+  return false;
+}
+
+void JobScheduler::Admit() {
+  admission_.Resume(turns_);
+  if (!admission_.anyone_waits()) return;
+  const auto now = Admission::Clock::now();
+  if (admission_.MayAdmit(now)) admission_.Run(turns_, now);
+}
+
+JobSet JobScheduler::Shared() const {
+  return has_readers_ && speed_.slow() ? JobSet::kOthers : JobSet::kAll;
+}
+
+void JobScheduler::Begin(const Work& work) {
+  const Job& job = work.jobs.front();
+  if (job.kind == Job::Kind::kLoad) reading_bytes_ += ReadBytes(*job.chunk);
+  const JobSet set = Shared();
+  if (idle_threads_ > 0 && turns_.AnyWork(set)) work_.NotifyOne();
+  if (set == JobSet::kOthers) WakeReader();
+}
+
+bool JobScheduler::MayRead() const {
+  return speed_.slow() && reading_bytes_ < limits_.reading_bytes;
+}
+
+void JobScheduler::WakeReader() {
+  if (idle_readers_ > 0 && MayRead() && turns_.AnyWork(JobSet::kLoads)) loads_.NotifyOne();
+}
+
+void JobScheduler::WaitForWork() {
+  ++idle_threads_;
+  if (admission_.anyone_waits() &&
+      admission_.next_change() != Admission::Clock::time_point::max()) {
+    work_.WaitUntil(&mutex_, admission_.next_change());
+  } else {
+    work_.Wait(&mutex_);
+  }
+  --idle_threads_;
+}
+
+void JobScheduler::FinishLoad(const Job& job, std::optional<Chunk> chunk, const LoadError& error) {
+  MutexLock lock(&mutex_);
+  std::vector<WindowState*> waiters = std::move(job.chunk->waiters);
+  job.chunk->waiters.clear();
+  reading_bytes_ -= ReadBytes(*job.chunk);
+  counts_.bytes_read += job.chunk->file_bytes;
+  ++counts_.chunks_loaded;
+  if (chunk) {
+    admission_.store().SetLoaded(*job.chunk, *std::move(chunk));
+    for (WindowState* window : waiters) {
+      if (--window->missing > 0) continue;
+      window->session->window_work.Remove(window);
+      window->phase = Phase::kBuilding;
+      window->session->window_work.Insert(window);
+    }
+  } else {
+    admission_.store().SetFailed(*job.chunk);
+    for (WindowState* window : waiters) {
+      if (window->phase != Phase::kFailed) Fail(*window, error);
+    }
+  }
+  work_.NotifyOne();
+  LetGo(job);
+}
+
+std::shared_ptr<const SharedWindow> JobScheduler::FindRows(const Job& job) {
+  MutexLock lock(&mutex_);
+  return shared_windows_.Find(*job.window);
+}
+
+std::shared_ptr<const SharedWindow> JobScheduler::AddRows(const Job& job, WindowRows rows) {
+  MutexLock lock(&mutex_);
+  return shared_windows_.Add(*job.window, std::move(rows));
+}
+
+void JobScheduler::FailBuild(const Job& job, const absl::Status& status) {
+  MutexLock lock(&mutex_);
+  // Its chunks are loaded: it lacks nothing but a good record.
+  const bool needs_spare = absl::IsDataLoss(status);
+  if (!job.window->released) Fail(*job.window, {status, std::nullopt, needs_spare});
+  LetGo(job);
+}
+
+void JobScheduler::FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> shared) {
+  MutexLock lock(&mutex_);
+  WindowState& window = *job.window;
+  SharedWindows::Join(window, std::move(shared));
+  admission_.SetReady(window, Admission::Clock::now());
+  window.announced = true;
+  StartPending(window);
+  work_.NotifyOne();
+  LetGo(job);
+}
+
+void JobScheduler::Finish(const Work& work) {
+  if (work.jobs.empty()) return;
+  counts_.mates_without_sign += work.decoded.counters.mates_without_sign;
+  counts_.strip_rows_decoded += work.decoded.block_rows;
+  const auto now = Admission::Clock::now();
+  for (const Job& job : work.jobs) {
+    admission_.Touch(*job.window, now);
+    counts_.rows_decoded += job.rows;
+    counts_.bytes_out += job.bytes();
+    ++counts_.parts;
+    if (job.block.rows > 0) counts_.strip_rows += job.rows;
+    LetGo(job);
+  }
+}
+
+void JobScheduler::FinishRefusal(const Job& job) {
+  MutexLock lock(&mutex_);
+  if (job.kind == Job::Kind::kRefuseWindow) {
+    job.window->told = true;
+    StartPending(*job.window);  // They are told after the window is.
+    work_.NotifyOne();
+  }
+  LetGo(job);
+}
+
+void JobScheduler::LetGo(const Job& job) {
+  SessionState& session = *job.session;
+  if (RequestState* request = job.request; request != nullptr && --request->active == 0) {
+    if (request->ended) {
+      session.free_requests.push_back(request);
+    } else if (request->all_taken()) {
+      EndRequest(*request);
+    }
+  }
+  if (WindowState* window = job.window; window != nullptr && --window->active == 0) {
+    if (window->released) {
+      admission_.Withdraw(*window);
+      Delete(window);
+      work_.NotifyOne();
+    } else {
+      admission_.NoteIdle(*window);
+    }
+  }
+  if (--session.active == 0) ended_.NotifyAll();
+}
+
+}  // namespace penstock

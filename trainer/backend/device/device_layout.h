@@ -1,0 +1,43 @@
+// How the parameters of a model lie on a device: rows padded to whole vectors.
+#ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_LAYOUT_H_
+#define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_LAYOUT_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/numeric/bf16.h"
+#include "trainer/model/parameter_table.h"
+
+namespace penstock {
+
+// Values in 16 bytes of bf16: every row of a matrix begins at a multiple of as many. Checkpoints
+// keep the model's own widths.
+inline constexpr size_t kDeviceMultiple = 8;
+
+// Thread-compatible.
+class DeviceLayout {
+ public:
+  explicit DeviceLayout(const ModelConfig& config)
+      : model_(ParameterTable::For(config)),
+        padded_(ParameterTable::For(config, kDeviceMultiple)) {}
+
+  const ParameterTable& model() const { return model_; }
+  const ParameterTable& padded() const { return padded_; }
+
+  // An arena of model() as one of padded(), zeros between, and back.
+  std::vector<float> Pad(std::span<const float> arena) const;
+  std::vector<float> Unpad(std::span<const float> arena) const;
+
+  // Of padded(): 1 for each run of reference::kDecayRun parameters that decays.
+  std::vector<uint8_t> Decays() const;
+
+ private:
+  ParameterTable model_, padded_;
+};
+
+std::vector<Bf16> ToBf16(std::span<const float> values);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_LAYOUT_H_

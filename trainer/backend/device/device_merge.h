@@ -1,0 +1,44 @@
+// ShardMerge on a device: the sum of all virtual shards in the order of one tree, whatever the
+// ranks.
+#ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_MERGE_H_
+#define PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_MERGE_H_
+
+#include <vector>
+
+#include "trainer/backend/device/gradient_merge.h"
+
+namespace penstock {
+
+class DeviceMerge final : public GradientMerge {
+ public:
+  DeviceMerge(Communicator& ranks, std::span<const ShardAddition> tree, size_t shards, size_t size);
+
+  absl::Status Bind(Device& device, const MemoryPlan& plan, float* gradients) override;
+  std::vector<DeviceOp> BeforeExchange(GradientRange range) const override;
+  Transfer Exchange(GradientRange range) const override;
+  std::vector<DeviceOp> BeforeGather(GradientRange range) const override;
+  Transfer Gather(GradientRange range) const override;
+  std::vector<DeviceOp> AfterGather(GradientRange range) const override;
+
+ private:
+  void AddRegions(MemoryPlan& plan) override;
+  // This rank's slice of the range of an open shard, on the device.
+  float* SliceAt(size_t shard, GradientRange range) const;
+  // Where the communicator finds the range of own_open_[i] and puts its sum.
+  float* SentAt(size_t i, GradientRange range) const;
+  float* SumAt(GradientRange range) const {
+    return IsStaged() ? host_sum_ : gradients_ + range.first;
+  }
+
+  std::vector<size_t> own_open_, foreign_open_;  // Of plan_.open, increasing.
+  MemoryPlan::Region received_region_ = 0;
+  float* received_ = nullptr;  // (foreign open shards, own slice) on the device.
+  // Of the host, where IsStaged(): (own open shards, range), as received_, and (range).
+  float* host_sent_ = nullptr;
+  float* host_received_ = nullptr;
+  float* host_sum_ = nullptr;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_DEVICE_DEVICE_MERGE_H_

@@ -1,0 +1,78 @@
+#include "trainer/backend/device/memory_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status.h"
+
+namespace penstock {
+namespace {
+
+std::string Mebibytes(uint64_t bytes) {
+  return absl::StrFormat("%.1f MiB", double(bytes) / (1 << 20));
+}
+
+constexpr char kRemedy[] =
+    "a smaller --global-batch-size, more ranks, --precision bf16 or a smaller --model needs less; "
+    "--virtual-shards trades activations for gradients";
+
+}  // namespace
+
+MemoryPlan::Region MemoryPlan::Add(std::string what, size_t bytes, std::string detail) {
+  uses_.push_back({std::move(what), bytes, std::move(detail)});
+  return uses_.size() - 1;
+}
+
+uint64_t MemoryPlan::bytes() const {
+  uint64_t sum = 0;
+  for (const MemoryUse& use : uses_) sum += use.bytes;
+  return sum;
+}
+
+std::string MemoryPlan::Needs(const Device& device) const {
+  const auto most =
+      std::max_element(uses_.begin(), uses_.end(),
+                       [](const MemoryUse& a, const MemoryUse& b) { return a.bytes < b.bytes; });
+  std::string text = absl::StrCat(device.info().name, ": training takes ", Mebibytes(bytes()));
+  if (most != uses_.end()) {
+    absl::StrAppend(&text, ", most of it ", Mebibytes(most->bytes), " of ", most->what);
+  }
+  return text;
+}
+
+absl::Status MemoryPlan::Check(const Device& device, double fraction) const {
+  const DeviceInfo& info = device.info();
+  const auto budget = static_cast<uint64_t>(fraction * double(info.total_bytes));
+  if (bytes() > budget) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        Needs(device), "; --gpu-memory-fraction ", fraction, " allows ", Mebibytes(budget), " of ",
+        Mebibytes(info.total_bytes), ": raise it, or ", kRemedy));
+  }
+  if (bytes() <= info.free_bytes) return absl::OkStatus();
+  const std::string others = device.OtherUsers();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(Needs(device), "; ", Mebibytes(info.free_bytes), " of ",
+                   Mebibytes(info.total_bytes), " are free",
+                   others.empty() ? " (who has the rest is not known: see nvidia-smi)"
+                                  : absl::StrCat("; others have ", others),
+                   ": end them or take another GPU (--device cuda:N), or ", kRemedy));
+}
+
+absl::Status MemoryPlan::Take(Device& device) {
+  for (const MemoryUse& use : uses_) {
+    absl::StatusOr<void*> address = device.Allocate(std::max<uint64_t>(use.bytes, 1));
+    if (!address.ok()) {
+      const std::string others = device.OtherUsers();
+      return Annotate(
+          address.status(),
+          absl::StrCat(Needs(device), "; allocating ", Mebibytes(use.bytes), " of ", use.what,
+                       others.empty() ? "" : "; others have ", others, "; ", kRemedy));
+    }
+    addresses_.push_back(*address);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

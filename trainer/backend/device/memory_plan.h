@@ -1,0 +1,46 @@
+// What a training takes of a device's memory: decided, printed and checked before it is taken.
+#ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_MEMORY_PLAN_H_
+#define PENSTOCK_TRAINER_BACKEND_DEVICE_MEMORY_PLAN_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "trainer/backend/device/device.h"
+#include "trainer/profile/memory_table.h"
+
+namespace penstock {
+
+// Not thread-safe.
+class MemoryPlan {
+ public:
+  using Region = size_t;
+
+  // A region of its own; its address is known once Take() has succeeded.
+  Region Add(std::string what, size_t bytes, std::string detail = "");
+
+  const std::vector<MemoryUse>& uses() const { return uses_; }
+  uint64_t bytes() const;
+
+  // kResourceExhausted: it is more than `fraction` of the device or than what is free; says how
+  // much is asked for what, who else has memory there, and what to change.
+  absl::Status Check(const Device& device, double fraction) const;
+  // Allocates all of it.
+  absl::Status Take(Device& device);
+
+  template <typename T = char>
+  T* at(Region region) const {
+    return static_cast<T*>(addresses_[region]);
+  }
+
+ private:
+  std::string Needs(const Device& device) const;
+
+  std::vector<MemoryUse> uses_;
+  std::vector<void*> addresses_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_DEVICE_MEMORY_PLAN_H_

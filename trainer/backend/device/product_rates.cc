@@ -1,0 +1,179 @@
+#include "trainer/backend/device/product_rates.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/status.h"
+#include "kernels/numeric/bf16.h"
+#include "trainer/backend/device/device_layout.h"
+#include "trainer/backend/device/device_list.h"
+#include "trainer/backend/device/device_program.h"
+#include "trainer/backend/device/host_array.h"
+#include "trainer/backend/device/training_memory.h"
+#include "trainer/step/model_program.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kNoiseBytes = size_t{1} << 20;
+constexpr int kRuns = 3;  // Of which the median is taken.
+
+// Values in [-1, 1): products of zeros take less power, and so run faster.
+template <typename T>
+void FillNoise(char* to) {
+  uint32_t state = 1;
+  for (size_t at = 0; at < kNoiseBytes; at += sizeof(T)) {
+    state = state * 1664525 + 1013904223;
+    const T value = FromFloat<T>(static_cast<float>(state >> 8) / float(1 << 23) - 1);
+    std::memcpy(to + at, &value, sizeof(T));
+  }
+}
+
+class Measuring {
+ public:
+  Measuring(Device& device, size_t repeats) : device_(device), repeats_(repeats) {}
+
+  absl::Status Prepare(const ModelConfig& config, size_t samples, bool bf16);
+  absl::StatusOr<std::vector<ProductRate>> Run();
+
+ private:
+  absl::Status FillOperands(bool bf16);
+  absl::StatusOr<ProductRate> Measure(const DeviceOp& op);
+  absl::StatusOr<std::optional<ProductRate::Time>> TimeApart(const DeviceOp& op);
+  // Of one round of `ops`.
+  absl::StatusOr<ProductRate::Time> TimeOf(const std::vector<DeviceOp>& ops);
+
+  Device& device_;
+  const size_t repeats_;
+  std::optional<DeviceProgram> program_;
+  std::optional<TrainingMemory> memory_;
+};
+
+absl::Status Measuring::Prepare(const ModelConfig& config, size_t samples, bool bf16) {
+  const DeviceLayout layout(config);
+  const InputFormat format = config.is_image() ? ImagesOf(config.side) : kPackedBoards;
+  PENSTOCK_ASSIGN_OR_RETURN(
+      program_, DeviceProgram::Build(config, layout,
+                                     {.format = format, .rows = samples, .bf16 = bf16}, device_));
+  memory_.emplace(TrainingSizes{.arena = layout.padded().arena_size(),
+                                .shards = 1,
+                                .own_shards = 1,
+                                .results = config.results(),
+                                .slots = 1,
+                                .activation_bytes = program_->activation_bytes(),
+                                .workspace_bytes = program_->workspace_bytes(),
+                                .bf16 = bf16},
+                  SlotLayout(format, 1, samples, DropoutSites(config)));
+  PENSTOCK_RETURN_IF_ERROR(memory_->plan().Check(device_, 1));
+  PENSTOCK_RETURN_IF_ERROR(memory_->Take(device_));
+  return FillOperands(bf16);
+}
+
+absl::Status Measuring::FillOperands(bool bf16) {
+  PENSTOCK_ASSIGN_OR_RETURN(char* noise, AllocateHostArray<char>(device_, 2 * kNoiseBytes));
+  bf16 ? FillNoise<Bf16>(noise) : FillNoise<float>(noise);
+  FillNoise<float>(noise + kNoiseBytes);
+  for (const DeviceOp& op : program_->OpsOn(memory_->OfShard(0, 0))) {
+    if (!IsGemm(op.kind)) continue;
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      const DeviceOperand& to = op.operands[i];
+      const bool sums = op.kind == DeviceOpKind::kLinearBackwardWeight && i == 2;
+      for (size_t at = 0; at < to.bytes; at += kNoiseBytes) {
+        const size_t bytes = std::min(kNoiseBytes, to.bytes - at);
+        const DeviceOp copy{
+            .kind = DeviceOpKind::kCopy,
+            .operands = {{noise + (sums ? kNoiseBytes : 0), bytes, Access::kRead, true},
+                         {static_cast<char*>(to.at) + at, bytes, Access::kWrite}}};
+        PENSTOCK_RETURN_IF_ERROR(device_.Run(copy, DeviceQueue::kCompute));
+      }
+    }
+  }
+  return device_.Synchronize(DeviceQueue::kCompute);
+}
+
+absl::StatusOr<std::vector<ProductRate>> Measuring::Run() {
+  std::vector<ProductRate> rates;
+  for (const DeviceOp& op : program_->OpsOn(memory_->OfShard(0, 0))) {
+    if (!IsGemm(op.kind)) continue;
+    const auto same = std::find_if(rates.begin(), rates.end(), [&](const ProductRate& rate) {
+      return rate.kind == op.kind && rate.rows == op.rows && rate.in == op.in && rate.out == op.out;
+    });
+    if (same != rates.end()) {
+      ++same->count;
+      continue;
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(ProductRate rate, Measure(op));
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
+absl::StatusOr<ProductRate> Measuring::Measure(const DeviceOp& op) {
+  ProductRate rate{.kind = op.kind, .rows = op.rows, .in = op.in, .out = op.out, .count = 1};
+  PENSTOCK_ASSIGN_OR_RETURN(rate.time, TimeOf({op}));
+  PENSTOCK_ASSIGN_OR_RETURN(rate.apart, TimeApart(op));
+  return rate;
+}
+
+absl::StatusOr<std::optional<ProductRate::Time>> Measuring::TimeApart(const DeviceOp& op) {
+  DeviceOp product = op, gelu = op;
+  gelu.workspace = {};
+  const auto& operands = op.operands;
+  if (op.kind == DeviceOpKind::kLinearGelu) {
+    product.kind = DeviceOpKind::kLinear;
+    product.operands.pop_back();  // The result; what the GELU is taken of is the product's.
+    gelu.kind = DeviceOpKind::kGelu;
+    gelu.count = op.rows * op.out;
+    gelu.operands = {{operands[3].at, operands[3].bytes, Access::kRead}, operands[4]};
+  } else if (op.kind == DeviceOpKind::kLinearBackwardGelu) {
+    product.kind = DeviceOpKind::kLinearBackwardInput;
+    product.operands = {operands[0], operands[1], operands[3]};
+    gelu.kind = DeviceOpKind::kGeluBackward;
+    gelu.count = op.rows * op.in;
+    gelu.operands = {operands[2], {operands[3].at, operands[3].bytes, Access::kReadWrite}};
+  } else {
+    return std::nullopt;
+  }
+  PENSTOCK_RETURN_IF_ERROR(device_.Prepare(product));
+  PENSTOCK_ASSIGN_OR_RETURN(const ProductRate::Time time, TimeOf({product, gelu}));
+  return time;
+}
+
+absl::StatusOr<ProductRate::Time> Measuring::TimeOf(const std::vector<DeviceOp>& ops) {
+  DeviceList list;
+  for (size_t i = 0; i < repeats_; ++i) list.Add(ops);
+  for (int i = 0; i < 2; ++i) PENSTOCK_RETURN_IF_ERROR(list.Run(device_, /*graphs=*/true));
+  PENSTOCK_RETURN_IF_ERROR(device_.Synchronize(DeviceQueue::kCompute));
+  std::array<ProductRate::Time, kRuns> times;
+  for (ProductRate::Time& time : times) {
+    const auto begin = std::chrono::steady_clock::now();
+    PENSTOCK_RETURN_IF_ERROR(list.Run(device_, /*graphs=*/true));
+    PENSTOCK_RETURN_IF_ERROR(device_.Synchronize(DeviceQueue::kCompute));
+    time = (std::chrono::steady_clock::now() - begin) / double(repeats_);
+  }
+  std::sort(times.begin(), times.end());
+  return times[kRuns / 2];
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ProductRate>> MeasureProducts(const ModelConfig& config, size_t samples,
+                                                         bool bf16, size_t repeats,
+                                                         Device& device) {
+  Measuring measuring(device, repeats);
+  PENSTOCK_RETURN_IF_ERROR(measuring.Prepare(config, samples, bf16));
+  return measuring.Run();
+}
+
+double RateOf(const std::vector<ProductRate>& products) {
+  double flops = 0, seconds = 0;
+  for (const ProductRate& product : products) {
+    flops += static_cast<double>(product.count) * product.flops();
+    seconds += static_cast<double>(product.count) * product.time.count();
+  }
+  return seconds > 0 ? flops / seconds : 0;
+}
+
+}  // namespace penstock

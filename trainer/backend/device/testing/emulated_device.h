@@ -1,0 +1,131 @@
+// A device on the CPU: our kernels' own source on the emulation of kernels/simt, and plain matrix
+// products in place of cuBLASLt, or those of a library; queued work runs late (late_streams.h).
+#ifndef PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_EMULATED_DEVICE_H_
+#define PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_EMULATED_DEVICE_H_
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "trainer/backend/device/device.h"
+#include "trainer/backend/device/testing/late_streams.h"
+#include "trainer/cuda/testing/fake_stream.h"
+
+namespace penstock {
+
+struct EmulatedDeviceOptions {
+  uint64_t total_bytes = uint64_t{1} << 30;
+  uint64_t used_by_others = 0;
+  bool ends_in_gelu = true;  // Its matrix products can.
+  bool ends_in_gelu_backward = true;
+  bool has_products = true;
+  uint64_t most_host_bytes = uint64_t{1} << 30;  // That can be locked at a time.
+  uint64_t block_shared_bytes = 0;               // As DeviceInfo has it.
+  std::optional<uint64_t> seed = std::nullopt;   // LateStreams' own.
+};
+
+// Matrix products of a library, which may differ from the plain ones.
+class EmulatedProducts {
+ public:
+  virtual ~EmulatedProducts() = default;
+  // As Device has them, of products alone.
+  virtual size_t Workspace(const DeviceOp& op) = 0;
+  virtual absl::Status Prepare(const DeviceOp& op) = 0;
+  virtual std::string Plan() const = 0;
+  virtual absl::Status Adopt(absl::string_view plan) = 0;
+  // Queues one piece of work on `stream`.
+  virtual absl::Status Run(const DeviceOp& op, FakeStream& stream) = 0;
+};
+
+// Memory begins as NaNs. Several may run in threads of their own: the emulation takes one launch at
+// a time.
+class EmulatedDevice final : public Device {
+ public:
+  // Without `products` they are plain.
+  explicit EmulatedDevice(const EmulatedDeviceOptions& options = {},
+                          std::unique_ptr<EmulatedProducts> products = nullptr);
+
+  const DeviceInfo& info() const override { return info_; }
+  std::string OtherUsers() const override;
+  size_t Workspace(const DeviceOp& op) override;
+  absl::Status Prepare(const DeviceOp& op) override;
+  std::string GemmPlan() const override { return products_ ? products_->Plan() : gemm_plan_; }
+  // Plain products take any that begins with "plain", and multiply as ever.
+  absl::Status AdoptGemmPlan(absl::string_view plan) override;
+  absl::StatusOr<void*> Allocate(size_t bytes) override;
+  absl::StatusOr<void*> AllocateHost(size_t bytes) override;
+  void FreeHost(void* memory) override;
+  // A FakeStream: of kExchange, on which a fake library's work takes its turn.
+  void* StreamOf(DeviceQueue queue) override;
+  absl::Status Run(const DeviceOp& op, DeviceQueue queue) override;
+  absl::Status RunForeign(const DeviceOp&, DeviceQueue,
+                          absl::FunctionRef<absl::Status()> work) override {
+    return work();
+  }
+  absl::Status Record(DeviceEvent event, DeviceQueue queue) override;
+  absl::Status Wait(DeviceEvent event, DeviceQueue queue) override;
+  absl::Status Synchronize(DeviceQueue queue) override { return streams_.Synchronize(queue); }
+  absl::Status Await(DeviceEvent event) override { return streams_.Synchronize(event); }
+  absl::StatusOr<bool> Done(DeviceEvent event) override { return streams_.Done(event); }
+  absl::StatusOr<bool> Done(DeviceQueue queue) override { return streams_.Done(queue); }
+  absl::Status BeginCapture() override;
+  absl::StatusOr<DeviceGraph> EndCapture() override;
+  absl::Status Launch(DeviceGraph graph) override;
+  void EndGraphs() override { graphs_.clear(); }
+  std::vector<std::unique_ptr<DeviceRecorder>> MakeRecorders(std::string& problem) override;
+
+  // Called in place of each operation when it runs; `execute` runs it.
+  using Watch = std::function<absl::Status(const DeviceOp& op, DeviceQueue queue,
+                                           absl::FunctionRef<absl::Status()> execute)>;
+  void set_watch(Watch watch) { watch_ = std::move(watch); }
+
+ private:
+  struct Freer {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  static absl::Status Execute(const DeviceOp& op);
+  using Work = std::function<absl::Status()>;
+  // What is to happen when it is the operation's turn.
+  absl::StatusOr<Work> WorkOf(const DeviceOp& op);
+  // Of a graph; `push` queues it.
+  using Captured = std::function<void()>;
+  struct Capture {
+    std::vector<Captured> work;
+    // Per stream whether it is part of the graph, and how many of its pieces of work there are, and
+    // how many of those kCompute has waited for.
+    std::array<bool, kDeviceQueues> has = {true};
+    std::array<size_t, kDeviceQueues> count = {}, joined = {};
+    struct Mark {
+      DeviceQueue queue;
+      size_t count;
+    };
+    std::map<DeviceEvent, Mark> marks;
+  };
+  bool Captures(DeviceQueue queue) const {
+    return capture_.has_value() && capture_->has[static_cast<size_t>(queue)];
+  }
+  // Now, or by the graph.
+  void Do(DeviceQueue queue, Captured work);
+  absl::Status CaptureWait(DeviceEvent event, DeviceQueue queue);
+  void Push(const DeviceOp& op, DeviceQueue queue, const Work& work);
+
+  const EmulatedDeviceOptions options_;
+  const std::unique_ptr<EmulatedProducts> products_;
+  DeviceInfo info_;
+  std::vector<std::unique_ptr<void, Freer>> memory_;
+  std::optional<Capture> capture_;
+  std::vector<std::vector<Captured>> graphs_;
+  std::string gemm_plan_ = "plain";
+  Watch watch_;
+  FakeStream exchange_;
+  LateStreams streams_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_BACKEND_DEVICE_TESTING_EMULATED_DEVICE_H_

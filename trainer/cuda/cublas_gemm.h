@@ -1,0 +1,74 @@
+// Matrix products by cuBLASLt, which is found at run time. Compiled with CUDA only.
+#ifndef PENSTOCK_TRAINER_CUDA_CUBLAS_GEMM_H_
+#define PENSTOCK_TRAINER_CUDA_CUBLAS_GEMM_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "trainer/backend/device/device_op.h"
+#include "trainer/cuda/shared_library.h"
+
+namespace penstock {
+
+struct CublasLtFunctions;
+
+// Each product's algorithm is chosen once, by its numbers alone, or adopted, and kept: so the same
+// library on the same GPU gives the same bits. No TF32: fp32 is fp32. Not thread-safe.
+class CublasGemm {
+ public:
+  // What NVIDIA asks for on Hopper.
+  static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+
+  // On the current GPU. The errors of SharedLibrary::Open(); kInternal: the library has one.
+  static absl::StatusOr<std::unique_ptr<CublasGemm>> Open();
+  // The same, of `spec` and in `folders`.
+  static absl::StatusOr<std::unique_ptr<CublasGemm>> OpenFrom(
+      const LibrarySpec& spec, const std::vector<std::string>& folders);
+  ~CublasGemm();
+  CublasGemm(const CublasGemm&) = delete;
+  CublasGemm& operator=(const CublasGemm&) = delete;
+
+  // kUnimplemented: the library has no algorithm for a product of these numbers, or it ends in a
+  // GELU that is not exact enough for fp32.
+  absl::Status Prepare(const DeviceOp& op);
+  // REQUIRES: Prepare() of an operation of the same numbers.
+  absl::Status Run(const DeviceOp& op, cudaStream_t stream);
+
+  std::string math_library() const;  // "cuBLASLt 13.0.2"
+  std::string Plan() const;
+  // The algorithms of `plan`, another one's Plan(), for all products prepared so far.
+  // kFailedPrecondition: it lacks one, or this GPU cannot run it; nothing is changed.
+  absl::Status Adopt(absl::string_view plan);
+
+ private:
+  // Kind, precision, whether there is a residual, rows, in, out.
+  using Key = std::tuple<DeviceOpKind, bool, bool, size_t, size_t, size_t>;
+  struct Product;
+
+  explicit CublasGemm(SharedLibrary library);
+  static Key KeyOf(const DeviceOp& op);
+  static std::string NameOf(const Key& key);
+  absl::StatusOr<std::unique_ptr<Product>> Describe(const DeviceOp& op) const;
+  // `gelu`: its epilogue is one of those that releases or types may lack.
+  absl::Status Choose(Product& product, bool gelu) const;
+  // kFailedPrecondition: this GPU and library cannot run the cublasLtMatmulAlgo_t at `algorithm`.
+  absl::Status CheckAlgorithm(const Product& product, const void* algorithm) const;
+
+  const SharedLibrary library_;
+  std::unique_ptr<CublasLtFunctions> functions_;
+  void* handle_ = nullptr;
+  std::map<Key, std::unique_ptr<Product>> products_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_CUDA_CUBLAS_GEMM_H_

@@ -1,0 +1,143 @@
+// Whole steps whose matrix products are those of the GPU, by a fake cuBLASLt; the rest is emulated.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/backend/device/device_backend.h"
+#include "trainer/backend/device/testing/checking_device.h"
+#include "trainer/backend/device/testing/emulated_device.h"
+#include "trainer/backend/testing/boards.h"
+#include "trainer/backend/testing/reference_model.h"
+#include "trainer/cuda/cublas_gemm.h"
+#include "trainer/cuda/cuda_libraries.h"
+#include "trainer/cuda/testing/fake_cublaslt.h"
+
+namespace penstock {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const ModelConfig kSmall{"small", 1, 32, 2, 48};
+constexpr size_t kRows = 4;
+
+class CublasProducts final : public EmulatedProducts {
+ public:
+  CublasProducts()
+      : gemm_(CublasGemm::OpenFrom(CublasLtSpec(), {PENSTOCK_FAKE_CUBLASLT}).value()) {}
+
+  size_t Workspace(const DeviceOp&) override { return CublasGemm::kWorkspaceBytes; }
+  absl::Status Prepare(const DeviceOp& op) override { return gemm_->Prepare(op); }
+  std::string Plan() const override { return gemm_->Plan(); }
+  absl::Status Adopt(absl::string_view plan) override { return gemm_->Adopt(plan); }
+  absl::Status Run(const DeviceOp& op, FakeStream& stream) override {
+    return gemm_->Run(op, reinterpret_cast<cudaStream_t>(&stream));
+  }
+
+ private:
+  const std::unique_ptr<CublasGemm> gemm_;
+};
+
+class CublasStepTest : public testing::Test {
+ protected:
+  CublasStepTest() { fake_.Reset(); }
+
+  absl::StatusOr<std::unique_ptr<DeviceBackend>> Create(bool bf16, bool graphs = true,
+                                                        DeviceLog* log = nullptr) {
+    std::unique_ptr<Device> device;
+    auto emulated = std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{},
+                                                     std::make_unique<CublasProducts>());
+    if (log == nullptr) {
+      device = std::move(emulated);
+    } else {
+      device = std::make_unique<CheckingDevice>(std::move(emulated), *log);
+    }
+    return DeviceBackend::Create(
+        kSmall, {.shards = 2, .global_rows = kRows, .bf16 = bf16, .graphs = graphs},
+        std::move(device));
+  }
+  static void Begin(DeviceBackend& backend) {
+    ASSERT_OK(backend.SetState(InitialState(backend.table())));
+  }
+  // The error of a step's whole gradient, relative to its norm.
+  double GradientError(bool bf16, DeviceLog* log = nullptr) {
+    const RandomBoards boards(kRows);
+    ReferenceModel model(kSmall, boards);
+    const double loss = model.Run();
+    auto backend = Create(bf16, /*graphs=*/true, log).value();
+    Begin(*backend);
+    plan_ = backend->Describe().gemm_plan;
+    const absl::StatusOr<StepResult> result = backend->Step(boards.rows(), {});
+    EXPECT_OK(result.status()) << fake_.reason();
+    if (!result.ok()) return 1;
+    EXPECT_NEAR(result->loss, loss, (bf16 ? 0.02 : 1e-5) * loss);
+    return model.ErrorOf(backend->ReadGradients().value());
+  }
+  static std::vector<float> Train(DeviceBackend& backend, size_t steps) {
+    Begin(backend);
+    for (size_t step = 0; step < steps; ++step) {
+      EXPECT_OK(backend.Step(RandomBoards(kRows, step).rows(), {.clip_norm = 0.1}).status());
+    }
+    return (*backend.State())->parameters;
+  }
+
+  std::string plan_;  // Of the last one.
+  FakeCublasLt& fake_ = FakeCublasLt::At(PENSTOCK_FAKE_CUBLASLT "/libcublasLt.so.13");
+};
+
+// Tolerances as in gpu_test.cc.
+TEST_F(CublasStepTest, Fp32StepMatchesTheDoubleReference) {
+  DeviceLog log;
+  EXPECT_LT(GradientError(/*bf16=*/false, &log), 2e-5);
+  EXPECT_THAT(log.problems, IsEmpty());
+  EXPECT_THAT(plan_, Not(HasSubstr("GELU")));  // They are kernels.
+}
+
+TEST_F(CublasStepTest, Bf16StepIsNearTheReference) {
+  DeviceLog log;
+  EXPECT_LT(GradientError(/*bf16=*/true, &log), 0.02);
+  EXPECT_THAT(log.problems, IsEmpty());
+  EXPECT_THAT(plan_, AllOf(HasSubstr("linear and GELU"), HasSubstr("and GELU backward")));
+}
+
+TEST_F(CublasStepTest, GelusThatTheLibraryLacksAreKernels) {
+  fake_.Refuse(CUBLASLT_EPILOGUE_DGELU, CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_LT(GradientError(/*bf16=*/true), 0.02);
+  EXPECT_THAT(plan_, AllOf(HasSubstr("linear and GELU"), Not(HasSubstr("and GELU backward"))));
+  fake_.Refuse(CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLAS_STATUS_NOT_SUPPORTED);
+  EXPECT_LT(GradientError(/*bf16=*/true), 0.02);
+  EXPECT_THAT(plan_, Not(HasSubstr("GELU")));
+}
+
+TEST_F(CublasStepTest, AProductThatTheLibraryLacksIsNamed) {
+  fake_.Refuse(CUBLASLT_EPILOGUE_BIAS, CUBLAS_STATUS_NOT_SUPPORTED);
+  EXPECT_THAT(Create(/*bf16=*/true),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       HasSubstr("linear of 128 rows, 40 to 32 columns: cuBLASLt")));
+}
+
+TEST_F(CublasStepTest, GraphsDoNotChangeTheBits) {
+  auto graphs = Create(/*bf16=*/true).value(), none = Create(true, /*graphs=*/false).value();
+  EXPECT_EQ(Train(*graphs, 5), Train(*none, 5));
+}
+
+TEST_F(CublasStepTest, AnAdoptedPlanHasItsBits) {
+  const FakeAlgorithm at_once{.id = 12}, in_parts{.id = 11, .parts = 2};
+  fake_.SetAlgorithms({in_parts, at_once});
+  auto first = Create(/*bf16=*/true).value();
+  fake_.SetAlgorithms({at_once, in_parts});
+  auto other = Create(/*bf16=*/true).value(), adopting = Create(/*bf16=*/true).value();
+  ASSERT_OK(adopting->AdoptGemmPlan(first->Describe().gemm_plan));
+  const std::vector<float> bits = Train(*first, 2);
+  EXPECT_NE(Train(*other, 2), bits);
+  EXPECT_EQ(Train(*adopting, 2), bits);
+}
+
+}  // namespace
+}  // namespace penstock

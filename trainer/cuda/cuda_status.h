@@ -1,0 +1,27 @@
+// What cudart returns, as a status.
+#ifndef PENSTOCK_TRAINER_CUDA_CUDA_STATUS_H_
+#define PENSTOCK_TRAINER_CUDA_CUDA_STATUS_H_
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// kResourceExhausted: no memory; else kInternal. The error is cleared, or the next launch on this
+// thread would report it again.
+inline absl::Status CudaStatus(cudaError_t error, absl::string_view what) {
+  if (error == cudaSuccess) return absl::OkStatus();
+  (void)cudaGetLastError();
+  const std::string message = absl::StrCat(what, ": ", cudaGetErrorString(error));
+  return error == cudaErrorMemoryAllocation ? absl::ResourceExhaustedError(message)
+                                            : absl::InternalError(message);
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_CUDA_CUDA_STATUS_H_

@@ -1,0 +1,18 @@
+#include "trainer/cuda/cuda_device.h"
+#include "trainer/cuda/gpu_ranks.h"
+
+namespace penstock {
+
+absl::StatusOr<size_t> CountGpus() {
+  return absl::FailedPreconditionError(
+      "this build has no CUDA (-DPENSTOCK_CUDA=ON, with NVIDIA's toolkit, makes one that has)");
+}
+
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(size_t, bool) { return CountGpus().status(); }
+
+absl::StatusOr<std::unique_ptr<Communicator>> ConnectGpus(RankGroup&, Device&, bool,
+                                                          const WaitOptions&) {
+  return CountGpus().status();
+}
+
+}  // namespace penstock

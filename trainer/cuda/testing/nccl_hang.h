@@ -1,0 +1,49 @@
+// A group of the fake NCCL that hangs, for tests.
+#ifndef PENSTOCK_TRAINER_CUDA_TESTING_NCCL_HANG_H_
+#define PENSTOCK_TRAINER_CUDA_TESTING_NCCL_HANG_H_
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace penstock {
+
+// While it lives group `group` of rank 1 hangs. Sets variables of the process: one at a time, made
+// before the ranks are. Thread-safe.
+class NcclHang {
+ public:
+  explicit NcclHang(size_t group)
+      : log_(absl::StrCat(testing::TempDir(), "/nccl_hang.", getpid(), ".log")) {
+    setenv("FAKE_NCCL_FAULT", absl::StrCat("1 hang ", group).c_str(), 1);
+    setenv("FAKE_NCCL_LOG", log_.c_str(), 1);
+  }
+  ~NcclHang() {
+    unsetenv("FAKE_NCCL_FAULT");
+    unsetenv("FAKE_NCCL_LOG");
+    std::filesystem::remove(log_);
+  }
+  NcclHang(const NcclHang&) = delete;
+  NcclHang& operator=(const NcclHang&) = delete;
+
+  // Whether rank 1 is there.
+  bool reached() const {
+    std::ifstream file(log_);
+    for (std::string line; std::getline(file, line);) {
+      if (line == "1 hang") return true;
+    }
+    return false;
+  }
+
+ private:
+  const std::string log_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_CUDA_TESTING_NCCL_HANG_H_

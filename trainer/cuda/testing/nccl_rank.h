@@ -1,0 +1,77 @@
+// A rank on an emulated device that exchanges gradients by the fake NCCL while it computes.
+#ifndef PENSTOCK_TRAINER_CUDA_TESTING_NCCL_RANK_H_
+#define PENSTOCK_TRAINER_CUDA_TESTING_NCCL_RANK_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+#include "trainer/backend/device/device_backend.h"
+#include "trainer/backend/device/testing/checking_device.h"
+#include "trainer/backend/device/testing/emulated_device.h"
+#include "trainer/backend/device/testing/emulated_stream.h"
+#include "trainer/backend/testing/reference_model.h"
+#include "trainer/comm/gated_communicator.h"
+#include "trainer/comm/rank_group.h"
+#include "trainer/cuda/nccl_communicator.h"
+
+namespace penstock {
+
+struct NcclRankOptions {
+  ModelConfig model;
+  DeviceBackendOptions backend = {};
+  std::optional<uint64_t> seed = std::nullopt;  // Of the order of streams.
+  WaitOptions waits = {};
+  std::optional<uint64_t> last_talking_step = std::nullopt;  // As GatedCommunicator has it.
+  // May put something before the device.
+  std::function<std::unique_ptr<Device>(std::unique_ptr<Device>)> wrap = {};
+};
+
+// REQUIRES: $PENSTOCK_CUDA_LIBS names the fake. `group` and `log` must outlive it. Not thread-safe.
+class NcclRank {
+ public:
+  NcclRank(RankGroup& group, NcclRankOptions options, DeviceLog& log) : options_(options) {
+    auto emulated = std::make_unique<EmulatedDevice>(EmulatedDeviceOptions{.seed = options.seed});
+    EmulatedDevice& inner = *emulated;
+    auto checking = std::make_unique<CheckingDevice>(std::move(emulated), log);
+    stream_ = std::make_unique<EmulatedStream>(*checking, inner);
+    std::unique_ptr<Device> device = std::move(checking);
+    if (options.wrap) device = options.wrap(std::move(device));
+    Start(group, std::move(device));
+  }
+
+  DeviceBackend& backend() { return *backend_; }
+  Communicator& ranks() { return *ranks_; }
+
+ private:
+  void Start(RankGroup& group, std::unique_ptr<Device> device) {
+    ASSERT_OK_AND_ASSIGN(const NcclLibrary nccl, NcclLibrary::Load());
+    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Communicator> gradient_ranks,
+                         ConnectNccl(group.info(), *group.store(), nccl, *stream_, options_.waits));
+    ranks_ = &group.communicator();
+    if (options_.last_talking_step.has_value()) {
+      gate_.emplace(group.communicator(), *options_.last_talking_step);
+      ranks_ = &*gate_;
+      gradient_ranks = std::make_unique<GatedCommunicator>(std::move(gradient_ranks),
+                                                           *options_.last_talking_step);
+    }
+    options_.backend.ranks = ranks_;
+    ASSERT_OK_AND_ASSIGN(backend_,
+                         DeviceBackend::Create(options_.model, options_.backend, std::move(device),
+                                               std::move(gradient_ranks)));
+    ASSERT_OK(backend_->SetState(InitialState(backend_->table())));
+  }
+
+  NcclRankOptions options_;
+  std::unique_ptr<EmulatedStream> stream_;
+  std::optional<GatedCommunicator> gate_;
+  Communicator* ranks_ = nullptr;
+  std::unique_ptr<DeviceBackend> backend_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_CUDA_TESTING_NCCL_RANK_H_
