@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-constexpr uint64_t kChunkBytes = 512 + 2;  // Of a record without features in shard "s".
+constexpr uint64_t kLoneChunkBytes = 512 + 2;  // Of a record without features in shard "s".
 
 // A store with room for two chunks, and windows of one chunk each.
 class ChunkStoreTest : public ::testing::Test {
@@ -40,7 +40,7 @@ class ChunkStoreTest : public ::testing::Test {
     store_.Unpin(entries, /*table_bytes=*/0);
   }
 
-  ChunkStore store_{2 * kChunkBytes};
+  ChunkStore store_{2 * kLoneChunkBytes};
   const std::shared_ptr<const ChunkLayout> layout_ =
       std::make_shared<const ChunkLayout>(std::span<const FeatureUse>(), "", 0);
 };
@@ -51,7 +51,7 @@ TEST_F(ChunkStoreTest, TheOldestThatNobodyPinsGoesFirst) {
   EXPECT_EQ(store_.stats().hits, 1u);
   Pin(3);
   EXPECT_EQ(store_.stats().evicted, 1u);
-  EXPECT_EQ(store_.total_bytes(), 2 * kChunkBytes);
+  EXPECT_EQ(store_.total_bytes(), 2 * kLoneChunkBytes);
   Pin(1);
   EXPECT_EQ(store_.stats().hits, 2u);
 }
@@ -63,16 +63,16 @@ TEST_F(ChunkStoreTest, AChunkThatIsPinnedAgainStays) {
   Pin(3);  // In the place of 2, though 1 is older.
   Pin(1);
   EXPECT_EQ(store_.stats().hits, 2u);
-  EXPECT_EQ(store_.pinned_bytes(), 2 * kChunkBytes);
+  EXPECT_EQ(store_.pinned_bytes(), 2 * kLoneChunkBytes);
 }
 
 TEST_F(ChunkStoreTest, AChunkThatIsLoadedTooLateGoesAtOnce) {
   ChunkEntry& late = PinAndBegin(1);
   Unpin(late);
   for (const uint64_t chunk : {2, 3}) Pin(chunk);
-  EXPECT_EQ(store_.total_bytes(), 3 * kChunkBytes) << "what loads cannot go";
+  EXPECT_EQ(store_.total_bytes(), 3 * kLoneChunkBytes) << "what loads cannot go";
   store_.SetLoaded(late, Chunk());
-  EXPECT_EQ(store_.total_bytes(), 2 * kChunkBytes);
+  EXPECT_EQ(store_.total_bytes(), 2 * kLoneChunkBytes);
   EXPECT_EQ(store_.stats().evicted, 1u);
 }
 
@@ -83,16 +83,16 @@ TEST_F(ChunkStoreTest, AChunkThatFailedIsLoadedAnewByTheNextWindow) {
   EXPECT_NE(&again, &failed);
   EXPECT_EQ(again.state, ChunkEntry::State::kQueued);
   EXPECT_EQ(failed.state, ChunkEntry::State::kFailed);
-  EXPECT_EQ(store_.total_bytes(), 2 * kChunkBytes);
+  EXPECT_EQ(store_.total_bytes(), 2 * kLoneChunkBytes);
   Unpin(failed);
-  EXPECT_EQ(store_.total_bytes(), kChunkBytes);
+  EXPECT_EQ(store_.total_bytes(), kLoneChunkBytes);
 }
 
 TEST_F(ChunkStoreTest, AllThatIsUnpinnedAddsUp) {
   for (const uint64_t chunk : {1, 2}) Unpin(PinAndLoad(chunk));
   Unpin(Pin(1));
   EXPECT_EQ(store_.pinned_bytes(), 0u);
-  EXPECT_EQ(store_.unpinned_bytes(), 3 * kChunkBytes);
+  EXPECT_EQ(store_.unpinned_bytes(), 3 * kLoneChunkBytes);
 }
 
 }  // namespace

@@ -221,9 +221,9 @@ TEST(ClientMessageTest, RefusesLongNames) {
 TEST(ClientMessageTest, RefusesASpecOfTooManyTensors) {
   ClientHello hello;
   while (hello.options.spec.tensor_size() < kMaxTensors) hello.options.spec.add_tensor();
-  EXPECT_OK(Parse(Encode(hello)));
+  EXPECT_OK(ParseClient(Encode(hello)));
   hello.options.spec.add_tensor();
-  EXPECT_THAT(Parse(Encode(hello)),
+  EXPECT_THAT(ParseClient(Encode(hello)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1025 tensors")));
 }
 

@@ -122,18 +122,18 @@ TEST(PartHeaderTest, LeavesPartsWithFieldsAfterTheDataToProtobuf) {
 }
 
 TEST(PartHeaderTest, LeavesMessagesWithFieldsAfterThePartToProtobuf) {
-  EXPECT_THAT(Parse("\x1a\x02\x08\x05\x10\x07"), IsNotAPart());
+  EXPECT_THAT(ParsePart("\x1a\x02\x08\x05\x10\x07"), IsNotAPart());
 }
 
 // The part is as long as it says, so that only its last field is cut.
 TEST(PartHeaderTest, RefusesFieldsBeyondTheirPart) {
   for (size_t bytes = 0; bytes < 4; ++bytes) {
     const std::string part = "\x25" + std::string(bytes, 'c');
-    EXPECT_THAT(Parse("\x1a" + std::string(1, static_cast<char>(part.size())) + part),
+    EXPECT_THAT(ParsePart("\x1a" + std::string(1, static_cast<char>(part.size())) + part),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a checksum beyond")));
   }
   for (const char* message : {"\x1a\x03\x32\x05z", "\x1a\x03\x32\x02z", "\x1a\x03\x29zz"}) {
-    EXPECT_THAT(Parse(message),
+    EXPECT_THAT(ParsePart(message),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a field beyond")));
   }
 }

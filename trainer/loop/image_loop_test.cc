@@ -135,7 +135,7 @@ TEST(ImageLoopTest, AnotherSeedLeavesOutOthers) {
 class SameImages final : public Input {
  public:
   absl::StatusOr<bool> Next(InputBatch& batch) override {
-    return batches_.emplace_back(kModel, 8, 8).Next(batch);
+    return batches_.emplace_back(kImageModel, 8, 8).Next(batch);
   }
   bool Ready() const override { return true; }
   void Close() override {}
@@ -146,7 +146,7 @@ class SameImages final : public Input {
 
 // The loss of two steps on these images, with weights that do not change.
 std::vector<double> LossesOfSameImages(uint64_t accumulate) {
-  auto backend = CpuBackend::Create(kModel, {.threads = 1, .shards = 4}).value();
+  auto backend = CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4}).value();
   InitializeParameters(backend->table(), 5, backend->state().parameters);
   SameImages input;
   ImageReader reader(kModel.side, kModel.classes);
