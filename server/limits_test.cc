@@ -305,7 +305,7 @@ TEST_F(DefinitionsTest, DefinitionsOfAllStreamsAreLimitedAndEndWithThem) {
   auto first = Begin(contexts[0]);
   ASSERT_TRUE(OpenHalf(*first, 1));
   auto second = Begin(contexts[1]);
-  EXPECT_FALSE(OpenHalf(*second, 1));
+  ASSERT_FALSE(OpenHalf(*second, 1));
   EXPECT_THAT(End(*second), StatusIs(absl::StatusCode::kResourceExhausted,
                                      AllOf(HasSubstr("of all streams"), HasSubstr("is 100000"))));
   first->WritesDone();
