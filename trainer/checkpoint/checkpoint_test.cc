@@ -123,6 +123,9 @@ TEST_F(CheckpointTest, RefusesANewerVersion) {
   EXPECT_THAT(LoadBytes(Sealed(newer)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("version 5, this program reads versions 1 to 4")));
+  newer[8] = 0;
+  EXPECT_THAT(LoadBytes(Sealed(newer)),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("version 0")));
 }
 
 // Written by hand: header, the JSON that version 1 had, numbers, CRC.

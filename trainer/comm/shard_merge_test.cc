@@ -28,6 +28,18 @@ std::vector<ShardAddition> Tree(size_t shards) {
   return tree;
 }
 
+TEST(SlicesTest, NoSliceIsLargerThanTheLargest) {
+  for (const size_t ranks : {1, 2, 3, 8}) {
+    for (size_t count = 1; count <= 20 * kSliceBlock; count += kSliceBlock / 2) {
+      EXPECT_EQ(SliceBegin(ranks, ranks, count), count);
+      for (size_t rank = 0; rank < ranks; ++rank) {
+        EXPECT_LE(SliceBegin(rank + 1, ranks, count) - SliceBegin(rank, ranks, count),
+                  LargestSlice(ranks, count));
+      }
+    }
+  }
+}
+
 TEST(PlanMergeTest, OneRankAddsEverythingItself) {
   const MergePlan plan = PlanMerge(Tree(8), 8, 1);
   EXPECT_EQ(plan.local, Tree(8));
