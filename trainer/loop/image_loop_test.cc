@@ -149,12 +149,12 @@ std::vector<double> LossesOfSameImages(uint64_t accumulate) {
   auto backend = CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4}).value();
   InitializeParameters(backend->table(), 5, backend->state().parameters);
   SameImages input;
-  ImageReader reader(kModel.side, kModel.classes);
+  ImageReader reader(kImageModel.side, kImageModel.classes);
   std::vector<double> losses;
   TrainLoopOptions options{.total_steps = 2, .accumulate = accumulate};
   options.schedule.peak = 0;
   options.on_step = [&](const StepReport& report) { losses.push_back(report.loss); };
-  EXPECT_OK(TrainLoop(*backend, reader, input, {.model = kModel}, options).Run());
+  EXPECT_OK(TrainLoop(*backend, reader, input, {.model = kImageModel}, options).Run());
   return losses;
 }
 
