@@ -103,21 +103,21 @@ bool FetchController::FailedForGood(const ServerEntry& server, const WindowEntry
 }
 
 void FetchController::OnDamage(ServerEntry& server, WindowEntry& window, const StreamError& error) {
-  using Verdict = DamageRuling::Verdict;
+  using Ruled = DamageRuling::Verdict;
   const DamageRuling ruling = damage_.Hear(clock_.now(), server, window, error);
   switch (ruling.verdict) {
-    case Verdict::kFail:
+    case Ruled::kFail:
       return Fail(ruling.failure);
-    case Verdict::kAskLater:
+    case Ruled::kAskLater:
       window.retry_at = clock_.now() + kSecondOpinionRetry;
       break;
-    case Verdict::kAskAnother:
+    case Ruled::kAskAnother:
       fetcher_.AskAnother(server, window);
       break;
-    case Verdict::kReplaced:
+    case Ruled::kReplaced:
       window.avoid.clear();
       break;
-    case Verdict::kAskAgain:
+    case Ruled::kAskAgain:
       break;
   }
   fetcher_.GiveUpOn(window, servers_.stream(server.index));

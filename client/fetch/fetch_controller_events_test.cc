@@ -77,7 +77,8 @@ class FetchControllerEventsTest : public ::testing::Test {
 
 // The server drains, and its windows belong to the other one by now.
 TEST_F(FetchControllerEventsTest, AnErrorOfAServerThatHasLostTheWindowIsNotHeard) {
-  const auto [stream, window] = actions_.windows[0];
+  const auto stream = actions_.windows[0].first;
+  const auto window = actions_.windows[0].second;
   controller_.OnDraining(now_, stream, absl::Seconds(5));
   Pass(absl::Milliseconds(1));
   const auto now = std::find_if(actions_.windows.begin(), actions_.windows.end(), [&](auto& its) {
