@@ -46,7 +46,6 @@ class Outbox {
   }
 
   size_t num_control() const { return control_.size(); }
-  size_t num_parts() const { return parts_.size(); }
 
  private:
   template <typename T>

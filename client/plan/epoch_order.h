@@ -67,8 +67,6 @@ class EpochOrder {
   std::optional<uint32_t> SpareChunk(WindowId id, uint32_t n) const;
   // Of the permutation of the window's rows; meaningless in a plan that does not shuffle.
   uint64_t WindowKey(WindowId id) const;
-  // Position of the window's first row. O(lanes).
-  uint64_t WindowStart(WindowId id) const { return Position({id, 0}); }
 
   // O(lanes + log windows). REQUIRES: position < rows().
   Location Locate(uint64_t position) const;

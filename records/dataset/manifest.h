@@ -101,8 +101,6 @@ class Manifest {
   uint32_t chunk_rows(size_t i, Split split) const;
   uint32_t chunk_bytes(size_t i) const { return size_[i]; }
   uint32_t chunk_shard(size_t i) const { return shard_[i]; }
-  // Number of its first record over the manifest.
-  uint64_t chunk_ordinal(size_t i) const { return ordinal_[i]; }
   // The chunks of a shard: [first, second).
   std::pair<size_t, size_t> shard_chunks(size_t shard) const {
     return {shard_begin_[shard], shard_begin_[shard + 1]};

@@ -112,7 +112,6 @@ class DeviceBackend final : public Backend {
   absl::StatusOr<TrainState> ReadState();
   // Of the last step, merged, before clipping; as table() lays them out.
   absl::StatusOr<std::vector<float>> ReadGradients();
-  const std::vector<MemoryUse>& device_memory() const { return memory_->plan().uses(); }
 
  private:
   // A batch in its slot.
