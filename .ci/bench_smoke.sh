@@ -22,6 +22,7 @@ run $bin/trainer_bench --benchmark_min_time=0.001 --benchmark_filter=-Train/larg
 for bench in $bin/*_bench; do
   case $bench in
     */pipeline_bench | */mixing_bench | */strip_cache_bench | */trainer_bench) continue ;;
+    */kernels_check_bench) continue ;;  # Its options are --check and --bench; tests run it.
   esac
   run "$bench" --benchmark_min_time=0.001
 done
