@@ -99,8 +99,9 @@ class ShardMergeTest : public testing::TestWithParam<World> {
   static void Add(const float* addend, size_t count, float* sum) {
     for (size_t i = 0; i < count; ++i) sum[i] += addend[i];
   }
-  static std::vector<float> Merged(Communicator& ranks, size_t shards) {
-    ShardMerge merge(ranks, Tree(shards), shards, kSize);
+  static std::vector<float> Merged(Communicator& ranks, size_t shards,
+                                   WireFloat wire = WireFloat::kFp32) {
+    ShardMerge merge(ranks, Tree(shards), shards, kSize, wire);
     std::vector<float> gradients = Gradients(merge.first_shard(), merge.num_shards());
     EXPECT_OK(merge.Run(gradients.data(), Add));
     gradients.resize(kSize);
@@ -117,6 +118,19 @@ TEST_P(ShardMergeTest, EveryRankHasTheBitsOfOneRankAlone) {
   const std::vector<float> expected = Merged(alone, GetParam().shards);
   RunRanks(GetParam().ranks, [&](RankGroup& group) {
     EXPECT_EQ(Merged(group.communicator(), GetParam().shards), expected);
+  });
+}
+
+// A rank sends a sum as halves only if it has no other one to send.
+using SeveralSumsOfARankTest = ShardMergeTest;
+
+INSTANTIATE_TEST_SUITE_P(Worlds, SeveralSumsOfARankTest, testing::Values(World{12, 4}));
+
+TEST_P(SeveralSumsOfARankTest, AreSentInFull) {
+  SingleCommunicator alone;
+  const std::vector<float> expected = Merged(alone, GetParam().shards);
+  RunRanks(GetParam().ranks, [&](RankGroup& group) {
+    EXPECT_EQ(Merged(group.communicator(), GetParam().shards, WireFloat::kBf16), expected);
   });
 }
 
