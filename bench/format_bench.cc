@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes_of.h"
 #include "base/counter_rng.h"
 #include "base/crc32c.h"
 #include "base/io/atomic_file.h"
@@ -118,8 +119,7 @@ void BM_FindFeatures(benchmark::State& state, bool alike) {
   FoundFeatures found = finder.MakeFound();
   for (auto _ : state) {
     for (const std::string& example : examples) {
-      if (!finder.Find({reinterpret_cast<const uint8_t*>(example.data()), example.size()}, found)
-               .ok()) {
+      if (!finder.Find(BytesOf(example), found).ok()) {
         std::abort();
       }
       benchmark::DoNotOptimize(found.ints[0]);

@@ -6,9 +6,8 @@
 //   simulated   records in file order have one value per group: whole chunks, or games of 80. The
 //               variance of a batch's mean, relative to a full permutation's expectation.
 //   sweeps      the same while one of K, L, S and the chunk's records changes
-//   fleets      the same with lanes for N servers, in the least data that
-//   docs/concepts/shuffling.md advises positions   real chess records, if given: correlation of a
-//   batch's positions, entropy of its
+//   fleets      the same with lanes for N servers, in the least data that the page advises
+//   positions   real chess records, if given: correlation of a batch's positions, entropy of its
 //               labels, distance between neighbours
 #include <cstdio>
 #include <fstream>

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/bytes_of.h"
 #include "base/io/atomic_file.h"
 #include "base/io/file_stamp.h"
 #include "base/io/text_file.h"
@@ -36,8 +37,7 @@ class AddressFile {
           path, ": lies there and is no address file; remove it or choose another path"));
     }
     std::string line = absl::StrCat(address, "\n");
-    absl::Status status =
-        WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(line.data()), line.size()});
+    absl::Status status = WriteFileAtomically(path, BytesOf(line));
     if (!status.ok()) return status;
     written_ = FileStamp::At(path);
     path_ = std::move(path);

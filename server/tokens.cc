@@ -1,4 +1,5 @@
 #include "server/tokens.h"
+#include "base/bytes_of.h"
 
 #include <openssl/crypto.h>
 #include <sys/stat.h>
@@ -28,7 +29,7 @@ constexpr uint64_t kMaxFileBytes = uint64_t{1} << 20;
 
 std::array<uint8_t, 32> DigestOf(absl::string_view token) {
   Sha256 sha;
-  sha.Update({reinterpret_cast<const uint8_t*>(token.data()), token.size()});
+  sha.Update(BytesOf(token));
   return sha.Finish();
 }
 

@@ -25,7 +25,7 @@ namespace {
 // are enough for both, and for their first connections.
 constexpr uint64_t kDescriptorsOfGrpc = 9;
 
-// What gRPC and malloc keep in a client, as docs/guides/sizing.md has it.
+// gRPC and malloc keep at most this much in a client (docs/guides/sizing.md).
 constexpr uint64_t kBuffersOfGrpc = uint64_t{128} << 20;
 
 uint64_t MappedBytes() {

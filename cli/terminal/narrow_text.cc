@@ -16,7 +16,7 @@ namespace {
 // Divides `count` until it has three digits; returns how often, less than `units` times.
 size_t Scale(double& count, double base, size_t units) {
   size_t unit = 0;
-  // What rounds to 1000 belongs to the next unit.
+  // A count that rounds to 1000 belongs to the next unit.
   for (; count >= 999.5 && unit + 1 < units; ++unit) count /= base;
   return unit;
 }

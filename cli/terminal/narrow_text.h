@@ -25,14 +25,16 @@ std::string ShortCores(double cores);
 // 0.5 as 50%.
 std::string ShortPercent(double share);
 
-// Of an address in a table.
+// The width of an address in a table.
 inline constexpr size_t kAddressColumns = 21;  // 255.255.255.255:65535
 
-// `text` in at most `columns`; where it is longer, its middle is left out: "preproce..er-17:7070".
+// Returns `text` in at most `columns`. If it is longer, its middle is left out:
+// "preproce..er-17:7070".
 std::string CutInTheMiddle(const std::string& text, size_t columns);
 
-// Of each HOST:PORT what tells it from the others, in at most `columns`: where one is longer, names
-// lose the domain that all names share, and what is still longer is cut in the middle.
+// Shortens each HOST:PORT to at most `columns`, so that it still differs from the others. If one is
+// longer, all names lose the domain that they share; a name that is still longer is cut in the
+// middle.
 std::vector<std::string> ShortAddresses(std::vector<std::string> addresses, size_t columns);
 
 // `text` in lines of at most `columns`, parted at spaces; a word that is longer is parted, too.

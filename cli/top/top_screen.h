@@ -20,7 +20,8 @@ struct TerminalSize {
   size_t columns = kUsualColumns;
 };
 
-// Of the terminal behind `descriptor`, now; where it does not tell, as a serial line: 24 x 80.
+// Returns the size of the terminal behind `descriptor` now; 24 x 80 if it does not tell its size,
+// as a serial line does not.
 TerminalSize SizeOfTerminal(int descriptor);
 
 // The lines of MakeTopTable(), and below them, unless OK, `missing`: why there may be more servers.

@@ -66,19 +66,28 @@ absl::Status DamageJudge::CheckPlace(const WindowEntry& window, const Damage& da
 absl::Status DamageJudge::CheckEmpty(const WindowEntry& window) const {
   if (find_ == nullptr) return absl::OkStatus();
   for (const uint32_t chunk : window.order->WindowChunks(window.id)) {
-    const auto listed = chunks_.find(chunk);
-    if (listed != chunks_.end() && listed->second.num_damaged >= plan_.chunk_rows(chunk)) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "found no good record in ", WindowName(window.id), ", but ",
-        listed == chunks_.end() ? 0 : listed->second.num_damaged, " of ", plan_.chunk_rows(chunk),
-        " records of ", actions_.NameChunks(std::span(&chunk, 1)), " were called damaged"));
+    const uint32_t damaged = NumDamaged(chunk);
+    if (damaged >= plan_.chunk_rows(chunk)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("found no good record in ", WindowName(window.id), ", but ", damaged, " of ",
+                     plan_.chunk_rows(chunk), " records of ",
+                     actions_.NameChunks(std::span(&chunk, 1)), " were called damaged"));
   }
   return absl::OkStatus();
 }
 
+uint32_t DamageJudge::NumDamaged(uint32_t chunk) const {
+  const auto listed = chunks_.find(chunk);
+  if (listed == chunks_.end()) return 0;
+  uint32_t damaged = listed->second.records;
+  listed->second.damaged.ForEachGap(0, damaged,
+                                    [&](uint32_t, uint32_t sound) { damaged -= sound; });
+  return damaged;
+}
+
 bool DamageJudge::HasNoGoodRecord(uint32_t chunk) const {
   const auto listed = chunks_.find(chunk);
-  return listed != chunks_.end() && listed->second.num_damaged == listed->second.records;
+  return listed != chunks_.end() && listed->second.damaged.Contains(0, listed->second.records);
 }
 
 void DamageJudge::List(const Damage& damage) {
@@ -87,12 +96,9 @@ void DamageJudge::List(const Damage& damage) {
   if (!found) return;
   ChunkDamage& chunk = chunks_[found->chunk];
   chunk.records = found->records;
-  std::vector<std::pair<uint32_t, uint32_t>> gaps;
-  chunk.damaged.ForEachGap(damage.record, damage.rest_of_chunk ? found->records - damage.record : 1,
-                           [&](uint32_t first, uint32_t rows) { gaps.emplace_back(first, rows); });
-  for (const auto& [first, rows] : gaps) {
-    chunk.damaged.Add(first, rows);
-    chunk.num_damaged += rows;
+  const uint32_t end = damage.rest_of_chunk ? found->records : damage.record + 1;
+  for (uint32_t record = damage.record; record < end; ++record) {
+    if (!chunk.damaged.Contains(record, 1)) chunk.damaged.Add(record, 1);
   }
 }
 

@@ -52,8 +52,8 @@ class DamageJudge {
  public:
   // Null: DamageName().
   using Name = std::function<std::string(const Damage&)>;
-  // The chunk that the damage is in; absent: the manifest has none there. Null: it is not known
-  // what chunks have, so that every report may be true.
+  // Returns the chunk that the damage is in, or nothing if the manifest has none there. If it is
+  // null, nothing is known of chunks, so every report may be true.
   using Find = std::function<std::optional<ChunkRecords>(const Damage&)>;
 
   // `plan`, `servers`, `placement` and `actions` must outlive it.
@@ -81,15 +81,15 @@ class DamageJudge {
   std::span<const Damage> agreed() const { return agreed_; }
 
  private:
-  // What servers agreed on of one chunk.
+  // The records of one chunk that servers agreed are damaged.
   struct ChunkDamage {
     uint32_t records = 0;  // That the chunk has.
-    uint32_t num_damaged = 0;
     ReceivedRows damaged;
   };
 
   absl::Status CheckPlace(const WindowEntry& window, const Damage& damage) const;
   absl::Status CheckEmpty(const WindowEntry& window) const;
+  uint32_t NumDamaged(uint32_t chunk) const;
   void List(const Damage& damage);
   bool AwaitsSecondOpinion(absl::Time now, const ServerEntry& server, const WindowEntry& window,
                            const Damage& damage) const;

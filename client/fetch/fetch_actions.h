@@ -1,4 +1,4 @@
-// What a FetchController wants done.
+// The commands that a FetchController gives.
 #ifndef PENSTOCK_CLIENT_FETCH_FETCH_ACTIONS_H_
 #define PENSTOCK_CLIENT_FETCH_FETCH_ACTIONS_H_
 

@@ -49,7 +49,7 @@ struct FetchOptions {
   uint64_t seed = 0;  // Of the backoff's jitter.
   // What damage is called; null: DamageName().
   DamageJudge::Name damage_name = nullptr;
-  // Where damage is; null: servers may call any record damaged.
+  // Finds the chunk of a damaged record. Null: servers may call any record damaged.
   DamageJudge::Find find_damage = nullptr;
 };
 

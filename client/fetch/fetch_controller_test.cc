@@ -1,4 +1,4 @@
-// What the controller asks for while nothing goes wrong.
+// Tests which rows the controller asks for while nothing goes wrong.
 #include "client/fetch/testing/fetch_controller_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-// What the controller knows of each server: whether it can be asked, and when to try again.
+// Keeps the state of each server: whether it can be asked, and when to try again.
 #ifndef PENSTOCK_CLIENT_FETCH_SERVER_TABLE_H_
 #define PENSTOCK_CLIENT_FETCH_SERVER_TABLE_H_
 
@@ -73,7 +73,7 @@ struct ServerEntry {
   RequestEntry* first_request = nullptr;
   RequestEntry* last_request = nullptr;
   uint64_t cancelled_rows = 0;  // On this stream; they may still come.
-  // Of its last event, or of the first request after a pause. Credit that is repeated is no event.
+  // The time of its last event, or of the first request after a pause. Repeated credit is no event.
   absl::Time heard_at = absl::InfinitePast();
   absl::Time loaded_at = absl::InfinitePast();  // A window, whichever.
   // It last said that what it was asked for waits for memory there, and the user was last told so.

@@ -23,23 +23,23 @@ namespace {
 FetchOptions MakeFetchOptions(const LoaderOptions& options, const ShardPaths& shards,
                               const Steps& steps, const SlotLayout& layout,
                               std::span<const std::unique_ptr<Transport>> transports) {
-  FetchOptions controller;
-  for (const auto& transport : transports) controller.servers.push_back(transport->address());
+  FetchOptions fetch;
+  for (const auto& transport : transports) fetch.servers.push_back(transport->address());
   uint64_t num_steps = steps.num_steps();
   if (options.max_steps > 0) num_steps = std::min(num_steps, options.max_steps);
-  controller.num_slots = NumSlots(options.look_ahead_bytes, layout.slot_bytes(), num_steps);
-  controller.row_bytes = std::max<size_t>(layout.row_bytes(), 1);
-  controller.max_steps = options.max_steps;
-  controller.server_timeout = options.server_timeout;
-  controller.on_error = options.on_error;
-  controller.seed = options.rank;
-  controller.damage_name = [manifest = options.manifest, &shards](const Damage& damage) {
+  fetch.num_slots = NumSlots(options.look_ahead_bytes, layout.slot_bytes(), num_steps);
+  fetch.row_bytes = std::max<size_t>(layout.row_bytes(), 1);
+  fetch.max_steps = options.max_steps;
+  fetch.server_timeout = options.server_timeout;
+  fetch.on_error = options.on_error;
+  fetch.seed = options.rank;
+  fetch.damage_name = [manifest = options.manifest, &shards](const Damage& damage) {
     return NameDamage(*manifest, shards, damage);
   };
-  controller.find_damage = [manifest = options.manifest, &shards](const Damage& damage) {
+  fetch.find_damage = [manifest = options.manifest, &shards](const Damage& damage) {
     return FindDamage(*manifest, shards, damage);
   };
-  return controller;
+  return fetch;
 }
 
 // Where batches come from.

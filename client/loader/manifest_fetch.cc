@@ -1,4 +1,5 @@
 #include "client/loader/manifest_fetch.h"
+#include "base/bytes_of.h"
 
 #include <algorithm>
 #include <utility>
@@ -93,8 +94,7 @@ std::vector<std::string> ManifestFetch::Askable(const ServerSet& set) const {
 
 absl::StatusOr<Manifest> ManifestFetch::Ask(const std::string& address, absl::Duration patience) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, options_.ask(address, patience));
-  absl::StatusOr<Manifest> manifest =
-      Manifest::Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  absl::StatusOr<Manifest> manifest = Manifest::Parse(BytesOf(bytes));
   if (!manifest.ok()) return Annotate(manifest.status(), address);
   giver_ = address;
   return manifest;

@@ -1,4 +1,4 @@
-// What the program found, as JSON.
+// Writes the results as JSON.
 #ifndef PENSTOCK_KERNELS_CHECK_BENCH_REPORT_H_
 #define PENSTOCK_KERNELS_CHECK_BENCH_REPORT_H_
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes_of.h"
 #include "base/crc32c.h"
 #include "records/dataset/manifest.h"
 
@@ -19,8 +20,7 @@ void Check(std::span<const uint8_t> bytes) {
     if (manifest->Locate(chunk.ordinal).first != i) abort();
   }
   const std::string again = manifest->Serialize().value();
-  absl::StatusOr<penstock::Manifest> parsed =
-      penstock::Manifest::Parse({reinterpret_cast<const uint8_t*>(again.data()), again.size()});
+  absl::StatusOr<penstock::Manifest> parsed = penstock::Manifest::Parse(penstock::BytesOf(again));
   if (!parsed.ok() || parsed->content_fingerprint() != manifest->content_fingerprint()) abort();
 }
 

@@ -1,4 +1,4 @@
-// What the first bytes of a manifest's file tell.
+// Reads the size of a manifest's file from its first bytes.
 #ifndef PENSTOCK_RECORDS_DATASET_MANIFEST_HEADER_H_
 #define PENSTOCK_RECORDS_DATASET_MANIFEST_HEADER_H_
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/bytes_of.h"
 #include "base/sha256.h"
 #include "base/status.h"
 #include "records/decode/program.h"
@@ -162,7 +163,7 @@ uint64_t Fingerprint(const v1::DecodeSpec& spec) {
   const std::string text =
       absl::StrCat("penstock decode ", kDecoderVersion, "\n", spec.SerializeAsString());
   Sha256 sha256;
-  sha256.Update({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  sha256.Update(BytesOf(text));
   const Sha256::Digest digest = sha256.Finish();
   uint64_t fingerprint = 0;
   for (size_t i = 0; i < 8; ++i) fingerprint |= uint64_t{digest[i]} << (8 * i);

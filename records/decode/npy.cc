@@ -1,4 +1,5 @@
 #include "records/decode/npy.h"
+#include "base/bytes_of.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -144,8 +145,7 @@ absl::Status NpyWriter::FinishFile() {
   PENSTOCK_RETURN_IF_ERROR(Flush());
   const std::string header = Header(dtype_, bytes_ / row_bytes_, row_shape_);
   if (::lseek(fd_, 0, SEEK_SET) != 0) return ErrnoToStatus(errno, "seeking in " + partial_path());
-  PENSTOCK_RETURN_IF_ERROR(
-      WriteAll({reinterpret_cast<const uint8_t*>(header.data()), header.size()}));
+  PENSTOCK_RETURN_IF_ERROR(WriteAll(BytesOf(header)));
   if (::close(std::exchange(fd_, -1)) != 0) {
     const absl::Status failed = ErrnoToStatus(errno, "closing " + partial_path());
     ::unlink(partial_path().c_str());

@@ -1,4 +1,4 @@
-// Of JobScheduler: what threads take, and what comes of it.
+// The part of JobScheduler that gives threads jobs and takes their results.
 #include <algorithm>
 #include <utility>
 

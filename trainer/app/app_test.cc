@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "CLI/CLI.hpp"
+#include "base/bytes_of.h"
 #include "base/flags/command_line.h"
 #include "base/process/stop_signals.h"
 #include "base/text.h"
@@ -379,8 +380,7 @@ TEST(EventFileTest, FramesAreWhatATfRecordReaderTakes) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   std::vector<std::span<const uint8_t>> frames;
-  ASSERT_OK(ParseFrames({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
-                        Verify::kPayload, frames));
+  ASSERT_OK(ParseFrames(BytesOf(bytes), Verify::kPayload, frames));
   ASSERT_EQ(frames.size(), 2u);
   const std::string second(frames[1].begin(), frames[1].end());
   EXPECT_THAT(second, HasSubstr("train/loss"));

@@ -1,4 +1,4 @@
-// What penstock-train does beside training: options, and one function a command.
+// The commands of penstock-train besides training: their options, and one function each.
 #ifndef PENSTOCK_TRAINER_APP_COMMANDS_H_
 #define PENSTOCK_TRAINER_APP_COMMANDS_H_
 

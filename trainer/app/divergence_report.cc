@@ -1,4 +1,5 @@
 #include "trainer/app/divergence_report.h"
+#include "base/bytes_of.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,8 +59,7 @@ std::string ReportDivergence(const Divergence& divergence, const Manifest& manif
   const std::string json = DivergenceJson(divergence, manifest);
   std::error_code ignored;  // Then the file cannot be written either.
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-  const absl::Status written =
-      WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(json.data()), json.size()});
+  const absl::Status written = WriteFileAtomically(path, BytesOf(json));
   if (!written.ok()) return absl::StrCat("; its records could not be listed: ", written.message());
   return absl::StrCat("; its records are listed in ", path);
 }

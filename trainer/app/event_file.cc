@@ -1,4 +1,5 @@
 #include "trainer/app/event_file.h"
+#include "base/bytes_of.h"
 
 #include <unistd.h>
 
@@ -82,7 +83,7 @@ absl::StatusOr<EventFile> EventFile::Open(const std::string& folder) {
 
 void EventFile::WriteFrame(absl::string_view event) {
   std::vector<uint8_t> frame;
-  AppendFrame({reinterpret_cast<const uint8_t*>(event.data()), event.size()}, frame);
+  AppendFrame(BytesOf(event), frame);
   std::fwrite(frame.data(), 1, frame.size(), file_.get());
   std::fflush(file_.get());
 }

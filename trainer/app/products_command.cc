@@ -1,3 +1,4 @@
+#include "base/bytes_of.h"
 #include "trainer/app/commands.h"
 
 #include <memory>
@@ -95,8 +96,7 @@ absl::Status RunProducts(const ProductsOptions& options) {
                Multiline(ProductsTable(products)));
   if (options.json.empty()) return absl::OkStatus();
   const std::string json = ProductsJson(options, (*device)->info(), products);
-  return WriteFileAtomically(options.json,
-                             {reinterpret_cast<const uint8_t*>(json.data()), json.size()});
+  return WriteFileAtomically(options.json, BytesOf(json));
 }
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
 #include "trainer/app/run.h"
+#include "base/bytes_of.h"
 
 #include <unistd.h>
 
@@ -429,8 +430,7 @@ absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   if (options_.json.empty()) return status;
   const std::string json =
       SummaryJson(summary, inputs_.train().servers(), verdict, watch_->device_times());
-  status.Update(WriteFileAtomically(options_.json,
-                                    {reinterpret_cast<const uint8_t*>(json.data()), json.size()}));
+  status.Update(WriteFileAtomically(options_.json, BytesOf(json)));
   return status;
 }
 

@@ -1,4 +1,5 @@
 #include "trainer/app/training_watch.h"
+#include "base/bytes_of.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -117,9 +118,7 @@ absl::Status TrainingWatch::WriteTrace() {
       rank_ == 0 ? "penstock-train" : absl::StrCat("penstock-train, rank ", rank_);
   const std::string json = tracer_.ToJson(name, rank_ + 1);
   const std::string file = options_.FileOf(rank_);
-  PENSTOCK_RETURN_IF_ERROR(Annotate(
-      WriteFileAtomically(file, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}),
-      "--profile-file"));
+  PENSTOCK_RETURN_IF_ERROR(Annotate(WriteFileAtomically(file, BytesOf(json)), "--profile-file"));
   if (rank_ == 0) trace_lines_ = DescribeTrace(file);
   return absl::OkStatus();
 }

@@ -133,7 +133,7 @@ void SimRank::Hear(const std::shared_ptr<Session>& session, Message& message) {
   }
 }
 
-// What the server said of the stream, which binds the controller from now on.
+// The server said it on the stream, so it binds the controller from now on.
 void SimRank::Note(Connection& connection, const Message& message) {
   if (auto* credit = std::get_if<SaysCredit>(&message)) connection.credit_bytes = credit->bytes;
   connection.greeted |= std::holds_alternative<ServerInfo>(message);

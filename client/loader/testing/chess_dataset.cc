@@ -1,4 +1,5 @@
 #include "client/loader/testing/chess_dataset.h"
+#include "base/bytes_of.h"
 
 #include <utility>
 
@@ -77,7 +78,7 @@ std::vector<uint64_t> ChessDataset::Order(const PlanOptions& options, uint64_t e
 std::string ChessDataset::Digest(const std::vector<uint64_t>& records, WireDtype dtype) const {
   Sha256 hash;
   for (const std::string& row : data_.Decode(records, dtype)) {
-    hash.Update({reinterpret_cast<const uint8_t*>(row.data()), row.size()});
+    hash.Update(BytesOf(row));
   }
   return hash.Hex();
 }

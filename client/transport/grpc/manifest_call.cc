@@ -1,4 +1,5 @@
 #include "client/transport/grpc/manifest_call.h"
+#include "base/bytes_of.h"
 
 #include <algorithm>
 #include <memory>
@@ -90,8 +91,7 @@ class ManifestCall {
 
   absl::Status CheckSize(const std::string& bytes) {
     if (!total_ && limits_.total != nullptr) {
-      PENSTOCK_ASSIGN_OR_RETURN(
-          total_, limits_.total({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
+      PENSTOCK_ASSIGN_OR_RETURN(total_, limits_.total(BytesOf(bytes)));
     }
     if (std::max<uint64_t>(bytes.size(), total_.value_or(0)) > limits_.max_bytes) {
       return absl::OutOfRangeError(

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes_of.h"
 #include "base/io/memory_source.h"
 #include "records/format/compression.h"
 #include "records/format/example_writer.h"
@@ -23,7 +24,7 @@ class ShardBuilder {
 
   void Add(absl::string_view payload) {
     offsets_.push_back(bytes_.size());
-    AppendFrame({reinterpret_cast<const uint8_t*>(payload.data()), payload.size()}, bytes_);
+    AppendFrame(BytesOf(payload), bytes_);
   }
 
   // Where the record's frame begins; `record` may be the number of records.

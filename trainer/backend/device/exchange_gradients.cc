@@ -1,4 +1,4 @@
-// What DeviceBackend does with other ranks.
+// The part of DeviceBackend that works with other ranks.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
