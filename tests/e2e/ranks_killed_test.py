@@ -7,7 +7,7 @@ from processes import pause
 from rank_runs import RanksTestCase, numbers
 from servers import wait_until
 
-BOUND_S = 60  # docs/guides/ranks.md promises 10, on a machine that is not loaded.
+BOUND_S = 60  # docs/guides/ranks_ending.md promises 10, on a machine that is not loaded.
 
 
 class RanksKilledTest(RanksTestCase):

@@ -12,8 +12,8 @@ from processes import run
 from rank_runs import BIN, RanksTestCase, numbers
 from servers import REPOSITORY, has_signal, wait_until, wait_until_handled
 
-# A rank that is killed ends the others within so many seconds; docs/guides/ranks.md promises 10, on a
-# machine that is not loaded.
+# A rank that is killed ends the others within so many seconds; docs/guides/ranks_ending.md promises
+# 10, on a machine that is not loaded.
 END_S = 60
 CHESS_SPEC = REPOSITORY / "records" / "decode" / "specs" / "chess.textproto"
 
