@@ -1,4 +1,4 @@
-// What clients may take of a server at once. docs/guides/security.md lists them.
+// What clients may take of a server at once. docs/reference/limits.md lists them.
 #ifndef PENSTOCK_SERVER_SERVICE_LIMITS_H_
 #define PENSTOCK_SERVER_SERVICE_LIMITS_H_
 

@@ -35,8 +35,8 @@ class ReplacementTest : public EngineFixture {
              (damaged.rest_of_chunk ? record >= damaged.record : record == damaged.record);
     });
   }
-  // The definition of docs/reference/protocol.md, spelled out: the id of each row of the window in
-  // order.
+  // The definition of docs/reference/protocol_damage.md, spelled out: the id of each row of the
+  // window in order.
   std::vector<uint64_t> Expected(const OpenWindow& window) {
     std::vector<std::vector<std::pair<uint32_t, bool>>> rows(window.chunks.size());
     for (uint32_t c = 0; c < rows.size(); ++c) {

@@ -1,4 +1,4 @@
-// What either side accepts of the other. docs/reference/protocol.md lists them.
+// What either side accepts of the other. docs/reference/limits.md lists them.
 #ifndef PENSTOCK_RECORDS_WIRE_LIMITS_H_
 #define PENSTOCK_RECORDS_WIRE_LIMITS_H_
 

@@ -1,4 +1,4 @@
-// What ConnectionGuard allows. docs/guides/security.md lists it.
+// What ConnectionGuard allows. docs/reference/limits.md lists it.
 #ifndef PENSTOCK_SERVER_GUARD_GUARD_LIMITS_H_
 #define PENSTOCK_SERVER_GUARD_GUARD_LIMITS_H_
 
