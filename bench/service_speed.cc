@@ -69,9 +69,13 @@ class FetchingClient final : public StreamEvents {
   static constexpr size_t kChunks = 16;
   static constexpr size_t kInFlight = 32;
 
-  void OnHello(const ServerInfo&) override {}
+  void OnEvent(StreamEvent event) override {
+    if (const auto* error = std::get_if<StreamError>(&event)) finished_.Close(error->status);
+    if (const auto* broken = std::get_if<StreamBroken>(&event)) finished_.Close(broken->status);
+    if (std::holds_alternative<WindowReady>(event)) CountReady();
+  }
   // The clock starts when every window is in memory.
-  void OnWindowReady(uint64_t, uint64_t) override {
+  void CountReady() {
     if (++windows_ready_ < windows_.size()) return;
     cpu_begin_ = CpuSeconds();
     begin_ = Clock::now();
@@ -91,10 +95,6 @@ class FetchingClient final : public StreamEvents {
     cpu_end_ = CpuSeconds();
     finished_.Close();
   }
-  void OnError(StreamError error) override { finished_.Close(error.status); }
-  void OnCredit(uint64_t) override {}
-  void OnDraining(uint32_t) override {}
-  void OnBroken(absl::Status status) override { finished_.Close(status); }
 
   // Request numbers of one place are equal modulo kInFlight.
   void FetchNext(size_t place) {

@@ -46,7 +46,7 @@ StreamReactor::StreamReactor(SessionSource& source, StreamOwner& owner, OpenCall
 
 void StreamReactor::Start() { StartRead(&incoming_); }
 
-void StreamReactor::Drain(uint32_t grace_ms) { Say(wire::Draining{grace_ms}); }
+void StreamReactor::Drain(uint32_t grace_ms) { Say(Draining{grace_ms}); }
 
 void StreamReactor::End(const absl::Status& status) {
   Outbox dropped;
@@ -125,7 +125,7 @@ void StreamReactor::TellIfStarved() {
     MutexLock lock(&mutex_);
     if (writing_) return;
   }
-  Say(wire::Credit{credit});
+  Say(Credit{credit});
 }
 
 absl::Status StreamReactor::Handle(wire::ClientHello hello) {
@@ -152,7 +152,7 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
   TellOfArrival();
   call_.account().Rise(Standing::kClient);
   Say(MakeHello(opened.info));
-  Say(wire::Credit{opened.credit_bytes});
+  Say(Credit{opened.credit_bytes});
   return absl::OkStatus();
 }
 
@@ -283,7 +283,7 @@ void StreamReactor::Say(const wire::ServerMessage& message) {
 }
 
 void StreamReactor::OnWindowReady(uint64_t window, uint64_t read_bytes) {
-  Say(wire::WindowReady{window, read_bytes});
+  Say(WindowReady{window, read_bytes});
 }
 
 void StreamReactor::OnError(StreamError error) {

@@ -31,7 +31,7 @@ inline std::unique_ptr<Transport> ConnectedTransport(const std::string& address,
   const absl::Time deadline = absl::Now() + absl::Minutes(2);
   while (true) {
     const Said said = FirstWord(*transport);
-    const auto* broken = std::get_if<SaidBroken>(&said);
+    const auto* broken = std::get_if<StreamBroken>(&said);
     // Whoever refuses the stream is connected, too.
     if (broken == nullptr || !absl::IsUnavailable(broken->status)) return transport;
     if (absl::Now() > deadline) {

@@ -27,8 +27,8 @@ class EngineServiceTest : public ::testing::Test {
 
   std::unique_ptr<Stream> Connect(RecordingEvents& events) {
     auto stream = transport_->Connect(data_.Stream(/*record_ids=*/true), events);
-    events.Next<SaidHello>();
-    events.Next<SaidCredit>();
+    events.Next<ServerInfo>();
+    events.Next<Credit>();
     return stream;
   }
   static Fetch All(const OpenWindow& window, uint64_t request, WireDtype dtype) {
@@ -69,7 +69,7 @@ TEST_F(EngineServiceTest, RowsAreTheEnginesInEveryDtype) {
   auto stream = Connect(events);
   OpenWindow window = data_.Window(1, {0, 5, 2}, Split::kAll, /*shuffle=*/true, /*key=*/99);
   stream->OpenWindow(window);
-  EXPECT_GT(events.Next<SaidWindowReady>().read_bytes, 0u);
+  EXPECT_GT(events.Next<WindowReady>().read_bytes, 0u);
   uint64_t request = 0;
   for (WireDtype dtype : {WireDtype::kPacked, WireDtype::kI8, WireDtype::kF32, WireDtype::kF64}) {
     Fetch fetch = All(window, ++request, dtype);
@@ -84,11 +84,11 @@ TEST_F(EngineServiceTest, PartsCarryTheirChecksumIfAskedTo) {
     StreamOptions options = data_.Stream(/*record_ids=*/true);
     options.checksums = checksums;
     auto stream = transport_->Connect(options, events);
-    events.Next<SaidHello>();
-    events.Next<SaidCredit>();
+    events.Next<ServerInfo>();
+    events.Next<Credit>();
     OpenWindow window = data_.Window(1, {0, 5, 2});
     stream->OpenWindow(window);
-    events.Next<SaidWindowReady>();
+    events.Next<WindowReady>();
     stream->Fetch(All(window, 1, WireDtype::kF32));
     auto part = events.Next<ReceivedPart>();
     ASSERT_EQ(part.crc32c.has_value(), checksums);
@@ -106,8 +106,8 @@ TEST_F(EngineServiceTest, TwoStreamsAreServedAtOnce) {
   auto second = Connect(second_events);
   OpenWindow window = data_.Window(1, {0, 1});
   for (Stream* stream : {first.get(), second.get()}) stream->OpenWindow(window);
-  first_events.Next<SaidWindowReady>();
-  second_events.Next<SaidWindowReady>();
+  first_events.Next<WindowReady>();
+  second_events.Next<WindowReady>();
   Fetch fetch = All(window, 1, WireDtype::kI8);
   for (Stream* stream : {first.get(), second.get()}) stream->Fetch(fetch);
   EXPECT_EQ(ReadRows(first_events, fetch), data_.Answer(window, fetch, true));
@@ -119,7 +119,7 @@ TEST_F(EngineServiceTest, HostileRangesEndTheirStreamOnly) {
   auto good = Connect(good_events);
   OpenWindow window = data_.Window(1, {0});
   good->OpenWindow(window);
-  good_events.Next<SaidWindowReady>();
+  good_events.Next<WindowReady>();
 
   std::vector<Fetch> forged = {
       {.request = 1, .window = 77, .rows = 1},
@@ -131,9 +131,9 @@ TEST_F(EngineServiceTest, HostileRangesEndTheirStreamOnly) {
     RecordingEvents events;
     auto bad = Connect(events);
     bad->OpenWindow(window);
-    events.Next<SaidWindowReady>();
+    events.Next<WindowReady>();
     bad->Fetch(fetch);
-    EXPECT_THAT(events.Next<SaidBroken>().status,
+    EXPECT_THAT(events.Next<StreamBroken>().status,
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(cluster_.address(0))));
   }
   Fetch fetch = All(window, 1, WireDtype::kI8);
@@ -152,13 +152,13 @@ TEST_F(EngineServiceTest, ForgedChunksEndTheirStreamOnly) {
     RecordingEvents events;
     auto bad = Connect(events);
     bad->OpenWindow(window);
-    EXPECT_THAT(events.Next<SaidBroken>().status,
+    EXPECT_THAT(events.Next<StreamBroken>().status,
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("window 1")))
         << forgery;
   }
   OpenWindow window = data_.Window(1, {0});
   good->OpenWindow(window);
-  good_events.Next<SaidWindowReady>();
+  good_events.Next<WindowReady>();
 }
 
 TEST_F(EngineServiceTest, AMillionOpenWindowsMeetALimit) {
@@ -170,11 +170,11 @@ TEST_F(EngineServiceTest, AMillionOpenWindowsMeetALimit) {
     if (number % 1000 != 0) continue;
     // Answers come until the limit does; the client sends no more once it knows.
     Said said = events.NextOfAnyKind();
-    if (auto* end = std::get_if<SaidBroken>(&said)) broken = end->status;
+    if (auto* end = std::get_if<StreamBroken>(&said)) broken = end->status;
     if (number < 3000) continue;
     while (broken.ok()) {
       said = events.NextOfAnyKind();
-      if (auto* end = std::get_if<SaidBroken>(&said)) broken = end->status;
+      if (auto* end = std::get_if<StreamBroken>(&said)) broken = end->status;
     }
   }
   EXPECT_THAT(broken.message(), HasSubstr("window"));
@@ -209,7 +209,7 @@ TEST_F(EngineServiceTest, AWindowThatFailedLongAgoMayBeReleased) {
   }
   stream->Release(1);
   stream->OpenWindow(data_.Window(window.window, {0}));
-  events.Next<SaidWindowReady>();
+  events.Next<WindowReady>();
 }
 
 // Names of files are bytes.
@@ -235,22 +235,23 @@ TEST_F(EngineServiceTest, ABadSpecIsRefusedWithItsReason) {
   options.spec.mutable_tensor(0)->clear_op();
   RecordingEvents events;
   auto stream = transport_->Connect(options, events);
-  EXPECT_THAT(events.Next<SaidBroken>().status, StatusIs(absl::StatusCode::kInvalidArgument,
-                                                         HasSubstr(options.spec.tensor(0).name())));
+  EXPECT_THAT(
+      events.Next<StreamBroken>().status,
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(options.spec.tensor(0).name())));
 }
 
 TEST_F(EngineServiceTest, AKilledServerServesAgainAfterItsRestart) {
   RecordingEvents events;
   auto stream = Connect(events);
   cluster_.Kill(0);
-  events.Next<SaidBroken>();
+  events.Next<StreamBroken>();
   ASSERT_OK(cluster_.Restart(0));
   transport_ = ConnectedTransport(cluster_.address(0));
   RecordingEvents again;
   auto second = Connect(again);
   OpenWindow window = data_.Window(1, {3});
   second->OpenWindow(window);
-  again.Next<SaidWindowReady>();
+  again.Next<WindowReady>();
 }
 
 }  // namespace

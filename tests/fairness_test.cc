@@ -77,8 +77,12 @@ class Reader final : public StreamEvents {
     }
   }
 
-  void OnHello(const ServerInfo&) override { Begin(); }
-  void OnWindowReady(uint64_t, uint64_t) override {}
+  void OnEvent(StreamEvent event) override {
+    if (const auto* error = std::get_if<StreamError>(&event)) tally_.Fail(error->status);
+    const auto* broken = std::get_if<StreamBroken>(&event);
+    if (broken != nullptr) tally_.Fail(broken->status);
+    if (broken != nullptr || std::holds_alternative<ServerInfo>(event)) Begin();
+  }
   void OnPart(ReceivedPart part) override {
     MutexLock lock(&mutex_);  // Parts may come side by side.
     uint64_t& left = rows_left_[part.request % rows_left_.size()];
@@ -87,13 +91,6 @@ class Reader final : public StreamEvents {
     if (left > 0) return;
     left = window_.rows;
     Ask(part.request + rows_left_.size());
-  }
-  void OnError(StreamError error) override { tally_.Fail(error.status); }
-  void OnCredit(uint64_t) override {}
-  void OnDraining(uint32_t) override {}
-  void OnBroken(absl::Status status) override {
-    tally_.Fail(std::move(status));
-    Begin();
   }
 
  private:

@@ -42,8 +42,8 @@ class GrpcTransportTest : public ::testing::Test {
   // A stream whose Hello and Credit have been taken from `events`.
   std::unique_ptr<Stream> Connect(RecordingEvents& events) {
     std::unique_ptr<Stream> stream = transport_->Connect({}, events);
-    events.Next<SaidHello>();
-    events.Next<SaidCredit>();
+    events.Next<ServerInfo>();
+    events.Next<Credit>();
     return stream;
   }
   // Answers every fetch with parts of these sizes.
@@ -74,8 +74,8 @@ TEST_F(GrpcTransportTest, SaysHelloAndHearsTheServer) {
   options.client = "rank 0";
   RecordingEvents events;
   auto stream = transport_->Connect(options, events);
-  EXPECT_EQ(events.Next<SaidHello>().info.instance, FakeSessions::kInstance);
-  EXPECT_EQ(events.Next<SaidCredit>().bytes, FakeSessions::kCredit);
+  EXPECT_EQ(events.Next<ServerInfo>().instance, FakeSessions::kInstance);
+  EXPECT_EQ(events.Next<Credit>().bytes, FakeSessions::kCredit);
   EXPECT_EQ(received.spec.tensor(0).name(), "planes");
   EXPECT_TRUE(received.record_ids);
   EXPECT_EQ(received.client, "rank 0");
@@ -105,10 +105,10 @@ TEST_F(GrpcTransportTest, APartWithoutTheChecksumThatWasAskedForBreaksTheStream)
   options.checksums = true;
   RecordingEvents events;
   auto stream = transport_->Connect(options, events);
-  events.Next<SaidHello>();
-  events.Next<SaidCredit>();
+  events.Next<ServerInfo>();
+  events.Next<Credit>();
   stream->Fetch({.request = 1});
-  EXPECT_THAT(events.Next<SaidBroken>().status,
+  EXPECT_THAT(events.Next<StreamBroken>().status,
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("without the checksum")));
 }
 
@@ -159,9 +159,9 @@ TEST_F(GrpcTransportTest, WhatIsSentBeforeHelloArrivesInOrder) {
   auto stream = transport_->Connect({}, events);
   for (uint64_t window = 0; window < 100; ++window) stream->OpenWindow(Window(window));
   stream->Release(7);
-  events.Next<SaidHello>();
-  events.Next<SaidCredit>();
-  EXPECT_EQ(events.Next<SaidWindowReady>().window, 7u);
+  events.Next<ServerInfo>();
+  events.Next<Credit>();
+  EXPECT_EQ(events.Next<WindowReady>().window, 7u);
   ASSERT_THAT(windows, SizeIs(100));
   for (uint64_t window = 0; window < 100; ++window) EXPECT_EQ(windows[window], window);
 }
@@ -203,7 +203,7 @@ TEST_F(GrpcTransportTest, BreaksWithWhatTheServerSaid) {
   auto stream = Connect(events);
   stream->Fetch({.request = 1});
   EXPECT_THAT(
-      events.Next<SaidBroken>().status,
+      events.Next<StreamBroken>().status,
       StatusIs(absl::StatusCode::kInvalidArgument, server_->address() + ": unknown window 5"));
   stream->Fetch({.request = 2});  // Dropped.
 }
@@ -220,7 +220,7 @@ TEST_F(GrpcTransportTest, AMessageThatMakesNoSenseIsTheServersFault) {
   auto stream = Connect(events);
   stream->Fetch({.request = 1});
   EXPECT_THAT(
-      events.Next<SaidBroken>().status,
+      events.Next<StreamBroken>().status,
       StatusIs(absl::StatusCode::kFailedPrecondition, server_->address() + ": Error with code 0"));
 }
 
@@ -229,7 +229,7 @@ TEST_F(GrpcTransportTest, DrainingArrives) {
   RecordingEvents events;
   auto stream = Connect(events);
   server_->Drain(absl::Seconds(7));
-  EXPECT_EQ(events.Next<SaidDraining>().grace_ms, 7000u);
+  EXPECT_EQ(events.Next<Draining>().grace_ms, 7000u);
   stream.reset();
   server_->Wait();
 }
@@ -239,7 +239,7 @@ TEST_F(GrpcTransportTest, AServerThatEndsIsUnavailable) {
   RecordingEvents events;
   auto stream = Connect(events);
   server_.reset();
-  EXPECT_THAT(events.Next<SaidBroken>().status,
+  EXPECT_THAT(events.Next<StreamBroken>().status,
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr(transport_->address())));
 }
 
@@ -248,11 +248,11 @@ TEST_F(GrpcTransportTest, ConnectsAgainToARestartedServer) {
   RecordingEvents events;
   auto stream = Connect(events);
   server_.reset();
-  events.Next<SaidBroken>();
+  events.Next<StreamBroken>();
   ASSERT_OK_AND_ASSIGN(server_, Server::Start({.listen = port_.address(), .data_root = "/"},
                                               std::make_unique<FakeSessions>(FakeBehaviour{})));
   // The channel may still be backing off from the first failure, at most for a second.
-  for (Said said = SaidBroken{}; std::holds_alternative<SaidBroken>(said);) {
+  for (Said said = StreamBroken{}; std::holds_alternative<StreamBroken>(said);) {
     RecordingEvents again;
     stream = transport_->Connect({}, again);
     said = again.NextOfAnyKind();
@@ -282,7 +282,7 @@ class GrowthTest : public GrpcTransportTest {
     };
     RecordingEvents events;
     auto stream = MakeGrowingTransport(std::move(ways), std::move(growth))->Connect({}, events);
-    events.Next<SaidHello>();
+    events.Next<ServerInfo>();
     for (uint64_t request = 0; request < 100 || opened < at_least; ++request) {
       stream->OpenWindow(Window(request));
       stream->Fetch({.request = request, .window = request});

@@ -202,11 +202,11 @@ class HostileClientTest : public ::testing::Test {
   std::string Read() {
     RecordingEvents events;
     std::unique_ptr<Stream> stream = transport_->Connect(data_.Stream(), events);
-    events.Next<SaidHello>();
-    events.Next<SaidCredit>();
+    events.Next<ServerInfo>();
+    events.Next<Credit>();
     const OpenWindow window = data_.Window(1, {0, 3, 5}, Split::kAll, true, 42);
     stream->OpenWindow(window);
-    events.Next<SaidWindowReady>();
+    events.Next<WindowReady>();
     stream->Fetch({.request = 1, .window = 1, .rows = window.rows, .dtype = WireDtype::kI8});
     std::map<uint32_t, std::string> parts;
     for (uint32_t rows = 0; rows < window.rows && !HasFailure();) {
@@ -341,8 +341,8 @@ class SwappedShardTest : public SwappedLinkTest {
   SwappedShardTest()
       : transport_(ConnectedTransport(cluster_.address(0))),
         stream_(transport_->Connect(outside_data_.Stream(), events_)) {
-    events_.Next<SaidHello>();
-    events_.Next<SaidCredit>();
+    events_.Next<ServerInfo>();
+    events_.Next<Credit>();
   }
 
   // The code with which a window over swapped/ fails; OK: it was loaded. The client knows the sizes
@@ -355,7 +355,7 @@ class SwappedShardTest : public SwappedLinkTest {
     const Said said = events_.NextOfAnyKind();
     stream_->Release(windows_);
     if (const auto* error = std::get_if<StreamError>(&said)) return error->status.code();
-    EXPECT_TRUE(std::holds_alternative<SaidWindowReady>(said)) << said.index();
+    EXPECT_TRUE(std::holds_alternative<WindowReady>(said)) << said.index();
     return absl::StatusCode::kOk;
   }
 

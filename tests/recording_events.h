@@ -15,60 +15,36 @@
 
 namespace penstock {
 
-struct SaidHello {
-  ServerInfo info;
-};
-struct SaidWindowReady {
-  uint64_t window = 0;
-  uint64_t read_bytes = 0;
-};
-struct SaidCredit {
-  uint64_t bytes = 0;
-};
-struct SaidDraining {
-  uint32_t grace_ms = 0;
-};
-struct SaidBroken {
-  absl::Status status;
-};
-using Said = std::variant<SaidHello, SaidWindowReady, ReceivedPart, StreamError, SaidCredit,
-                          SaidDraining, SaidBroken>;
+// A StreamEvent or a part.
+using Said = std::variant<ServerInfo, WindowReady, StreamError, Credit, Draining,
+                          SharedMemoryResult, ConnectionGivenUp, StreamBroken, ReceivedPart>;
 
 // Fails the test when two events come at once that may not, and when it waits for one in vain:
 // after the stream broke, or for two minutes, once. Parts may overtake one another. Thread-safe.
 class RecordingEvents final : public StreamEvents {
  public:
-  void OnHello(const ServerInfo& info) override { Add(SaidHello{info}); }
-  void OnWindowReady(uint64_t window, uint64_t read_bytes) override {
-    Add(SaidWindowReady{window, read_bytes});
+  void OnEvent(StreamEvent event) override {
+    if (auto* shared = std::get_if<SharedMemoryResult>(&event)) return Push(std::move(*shared));
+    std::visit([this](auto& said) { Add(std::move(said)); }, event);
   }
   void OnPart(ReceivedPart part) override { Push(std::move(part)); }
-  void OnError(StreamError error) override { Add(std::move(error)); }
-  void OnCredit(uint64_t bytes) override { Add(SaidCredit{bytes}); }
-  void OnDraining(uint32_t grace_ms) override { Add(SaidDraining{grace_ms}); }
-  void OnSharedMemory(absl::Status status) override {
-    MutexLock lock(&mutex_);
-    shared_memory_.push_back(std::move(status));
-    changed_.NotifyAll();
-  }
-  void OnBroken(absl::Status status) override { Add(SaidBroken{std::move(status)}); }
 
   // What became of the shared memory that a server offered; why nothing did.
   absl::Status SharedMemory() {
     MutexLock lock(&mutex_);
     return WaitFor(shared_memory_) ? TakeFrom(shared_memory_) : end_;
   }
-  // The next event; SaidBroken also if there is none.
+  // The next event; StreamBroken also if there is none.
   Said NextOfAnyKind() {
     MutexLock lock(&mutex_);
-    return WaitFor(events_) ? TakeFrom(events_) : SaidBroken{end_};
+    return WaitFor(events_) ? TakeFrom(events_) : StreamBroken{end_};
   }
   // The next event, which must be a T.
   template <typename T>
   T Next() {
     Said said = NextOfAnyKind();
-    if (auto* broken = std::get_if<SaidBroken>(&said)) {
-      if (!std::is_same_v<T, SaidBroken>) ADD_FAILURE() << broken->status;
+    if (auto* broken = std::get_if<StreamBroken>(&said)) {
+      if (!std::is_same_v<T, StreamBroken>) ADD_FAILURE() << broken->status;
     }
     EXPECT_TRUE(std::holds_alternative<T>(said)) << said.index();
     return std::holds_alternative<T>(said) ? std::get<T>(std::move(said)) : T{};
@@ -80,9 +56,14 @@ class RecordingEvents final : public StreamEvents {
     Push(std::move(said));
     busy_ = false;
   }
+  void Push(SharedMemoryResult shared) {
+    MutexLock lock(&mutex_);
+    shared_memory_.push_back(std::move(shared.status));
+    changed_.NotifyAll();
+  }
   void Push(Said said) {
     MutexLock lock(&mutex_);
-    if (const auto* broken = std::get_if<SaidBroken>(&said)) end_ = broken->status;
+    if (const auto* broken = std::get_if<StreamBroken>(&said)) end_ = broken->status;
     events_.push_back(std::move(said));
     changed_.NotifyAll();
   }

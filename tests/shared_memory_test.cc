@@ -130,14 +130,14 @@ class SharedMemoryTest : public ::testing::Test {
     auto transport = ConnectedTransport(server_->address(), {.shared_memory = shared_memory});
     RecordingEvents events;
     auto stream = transport->Connect(data_.Stream(), events);
-    events.Next<SaidHello>();
-    events.Next<SaidCredit>();
+    events.Next<ServerInfo>();
+    events.Next<Credit>();
     if (shared_memory) {
       EXPECT_OK(events.SharedMemory());
     }
     const OpenWindow window = Window();
     stream->OpenWindow(window);
-    events.Next<SaidWindowReady>();
+    events.Next<WindowReady>();
     std::string all;
     for (uint64_t request = 1; request <= 20; ++request) {
       stream->Fetch(All(window, request));
@@ -212,12 +212,12 @@ TEST_F(SharedMemoryTest, ADoorThatIsGoneLeavesPartsInTheStream) {
   auto transport = ConnectedTransport(server_->address());
   RecordingEvents events;
   auto stream = transport->Connect(data_.Stream(), events);
-  events.Next<SaidHello>();
-  events.Next<SaidCredit>();
+  events.Next<ServerInfo>();
+  events.Next<Credit>();
   EXPECT_THAT(events.SharedMemory(), StatusIs(absl::StatusCode::kNotFound, HasSubstr(socket_)));
   const OpenWindow window = Window();
   stream->OpenWindow(window);
-  events.Next<SaidWindowReady>();
+  events.Next<WindowReady>();
   stream->Fetch(All(window, 1));
   EXPECT_EQ(ReadAll(events, window.rows).size(), window.rows * 1550u);
 }

@@ -107,8 +107,9 @@ TEST_F(ConnectionsTest, OneThatBreaksEndsThemAllAndNothingIsLost) {
 TEST_F(ConnectionsTest, WhatIsToldOfItsWaysIsOfTheLastStream) {
   AddConnection({.break_after_parts = 50, .add = [this](StreamEvents& events) {
                    if (hellos_++ > 0) return;
-                   events.OnSharedMemory(absl::OkStatus());
-                   events.OnConnectionGivenUp(absl::UnavailableError("a:1: no more of them"));
+                   events.OnEvent(SharedMemoryResult{absl::OkStatus()});
+                   events.OnEvent(
+                       ConnectionGivenUp{absl::UnavailableError("a:1: no more of them")});
                  }});
   EXPECT_THAT(ReadAll(std::move(ways_[0])), IsOk());
   EXPECT_GT(server_.stream_breaks, 0);
@@ -119,7 +120,7 @@ TEST_F(ConnectionsTest, WhatIsToldOfItsWaysIsOfTheLastStream) {
 
 TEST_F(ConnectionsTest, WhoIsToldMayAskForMore) {
   AddConnection({.add = [](StreamEvents& events) {
-    events.OnConnectionGivenUp(absl::UnavailableError("a:1: no more of them"));
+    events.OnEvent(ConnectionGivenUp{absl::UnavailableError("a:1: no more of them")});
   }});
   std::atomic<Loader*> told = nullptr;
   std::atomic<uint64_t> slots = 0;
@@ -179,8 +180,8 @@ class DrainingWay final : public Transport {
   std::unique_ptr<Stream> Connect(const StreamOptions&, StreamEvents& events) override {
     ServerInfo info;
     info.instance = instance_;
-    events.OnHello(info);
-    events.OnDraining(1000);
+    events.OnEvent(info);
+    events.OnEvent(Draining{1000});
     return std::make_unique<SilentStream>(open_);
   }
 
@@ -205,13 +206,11 @@ class DrainingWay final : public Transport {
 
 class CountingEvents final : public StreamEvents {
  public:
-  void OnHello(const ServerInfo&) override { ++hellos; }
-  void OnWindowReady(uint64_t, uint64_t) override {}
+  void OnEvent(StreamEvent event) override {
+    hellos += std::holds_alternative<ServerInfo>(event);
+    drainings += std::holds_alternative<Draining>(event);
+  }
   void OnPart(ReceivedPart) override {}
-  void OnError(StreamError) override {}
-  void OnCredit(uint64_t) override {}
-  void OnDraining(uint32_t) override { ++drainings; }
-  void OnBroken(absl::Status) override {}
 
   int hellos = 0;
   int drainings = 0;

@@ -180,46 +180,39 @@ absl::Time Driver::Work(std::vector<Incoming>& incoming,
 }
 
 void Driver::Handle(absl::Time now, Incoming& incoming) {
-  const StreamId id = incoming.stream;
-  std::visit(
-      Overloaded{
-          [&](const ServerInfo& info)
-              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { controller_.OnHello(now, id, info); },
-          [&](const IncomingWindowReady& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            controller_.OnWindowReady(now, id, ready.window);
-          },
-          [&](const StreamError& error)
-              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { controller_.OnError(now, id, error); },
-          [&](const IncomingCredit& credit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            controller_.OnCredit(now, id, credit.bytes);
-          },
-          [&](const IncomingDraining& draining) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            controller_.OnDraining(now, id, draining.grace);
-          },
-          [&](const IncomingSharedMemory& shared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            NoteSharedMemory(id.server, shared.status);
-          },
-          [&](const IncomingConnectionGivenUp& given) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            NoteConnectionGivenUp(controller_.servers()[id.server].address, id.server, given.why);
-          },
-          [&](absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            HandleBroken(now, id, std::move(status));
-          },
-          [&](const IncomingSlotReleased& slot)
-              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { controller_.OnSlotReleased(slot.slot); },
-          [&](const IncomingConsumerWaiting& waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            controller_.OnConsumerWaiting(now, waiting.step);
-          },
-          [&](const ServerSet& servers)
-              ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) { HandleServers(now, servers); },
-          [](const IncomingDue&) {}, [](const ReceivedPart&) {},  // Taken by TakePart().
-      },
-      incoming.what);
+  if (auto* event = std::get_if<StreamEvent>(&incoming.what)) {
+    Hear(now, incoming.stream, *event);
+  } else if (const auto* released = std::get_if<IncomingSlotReleased>(&incoming.what)) {
+    controller_.OnSlotReleased(released->slot);
+  } else if (const auto* waiting = std::get_if<IncomingConsumerWaiting>(&incoming.what)) {
+    controller_.OnConsumerWaiting(now, waiting->step);
+  } else if (const auto* servers = std::get_if<ServerSet>(&incoming.what)) {
+    HandleServers(now, *servers);
+  }  // IncomingDue asks for nothing else, and parts come through TakePart().
 }
 
-void Driver::HandleBroken(absl::Time now, StreamId id, absl::Status status) {
-  controller_.OnBroken(now, id, std::move(status));
-  if (source_ != nullptr) source_->Refresh();
+void Driver::Hear(absl::Time now, StreamId id, StreamEvent& event) {
+  // The analysis of locks does not see that lambdas run here.
+  FetchController& controller = controller_;
+  std::visit(
+      Overloaded{
+          [&](const ServerInfo& info) { controller.OnHello(now, id, info); },
+          [&](const WindowReady& ready) { controller.OnWindowReady(now, id, ready.window); },
+          [&](const StreamError& error) { controller.OnError(now, id, error); },
+          [&](const Credit& credit) { controller.OnCredit(now, id, credit.bytes); },
+          [&](const Draining& draining) {
+            controller.OnDraining(now, id, absl::Milliseconds(draining.grace_ms));
+          },
+          [&](const SharedMemoryResult& shared) { NoteSharedMemory(id.server, shared.status); },
+          [&](const ConnectionGivenUp& given) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+            NoteConnectionGivenUp(controller.servers()[id.server].address, id.server, given.why);
+          },
+          [&](StreamBroken& broken) {
+            controller.OnBroken(now, id, std::move(broken.status));
+            if (source_ != nullptr) source_->Refresh();
+          },
+      },
+      event);
 }
 
 void Driver::HandleServers(absl::Time now, const ServerSet& servers) {
@@ -231,9 +224,13 @@ void Driver::HandleServers(absl::Time now, const ServerSet& servers) {
   stats_.servers_problem = std::string(servers.problem.message());
 }
 
+void Driver::Break(StreamId id, absl::Status why) {
+  incoming_.Push({id, StreamBroken{std::move(why)}});
+}
+
 void Driver::TakePart(StreamId id, ReceivedPart part) {
   const SpanScope span(job_.spans, "copy part", {"rows", part.rows});
-  if (absl::Status fits = CheckPart(id, part); !fits.ok()) return incoming_.Push({id, fits});
+  if (absl::Status fits = CheckPart(id, part); !fits.ok()) return Break(id, std::move(fits));
   std::vector<RowCopy> copies = Claim(id, part.request, part.first_row, part.rows);
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
@@ -261,8 +258,7 @@ absl::Status Driver::CheckPart(StreamId id, const ReceivedPart& part) {
 void Driver::TakeRows(StreamId id, RowSource& rows) {
   const SpanScope span(job_.spans, "fill slots", {"rows", rows.rows()});
   if (rows.row_bytes() != job_.layout.row_bytes()) {
-    return incoming_.Push(
-        {id, WrongSize(uint64_t{rows.rows()} * rows.row_bytes(), rows.rows(), job_.layout)});
+    return Break(id, WrongSize(uint64_t{rows.rows()} * rows.row_bytes(), rows.rows(), job_.layout));
   }
   std::vector<RowCopy> copies = Claim(id, rows.request(), rows.first_row(), rows.rows());
   if (copies.empty()) return;
@@ -390,7 +386,7 @@ void Driver::CarryOut() { commands_.CarryOut(controller_.replaced(), *this); }
 void Driver::OpenStream(StreamId id, const std::string& address) {
   if (id.server >= connections_.size()) connections_.resize(id.server + 1);
   absl::StatusOr<Transport*> transport = TransportOf(id.server, address);
-  if (!transport.ok()) return incoming_.Push({id, transport.status()});
+  if (!transport.ok()) return Break(id, transport.status());
   {
     MutexLock lock(&mutex_);
     if (id.server >= stats_.servers.size()) stats_.servers.resize(id.server + 1);

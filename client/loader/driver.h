@@ -85,10 +85,12 @@ class Driver final : public SlotHome, private PartTaker {
                   std::vector<std::unique_ptr<Connection>>& closing,
                   std::vector<std::string>& reports);
   void Handle(absl::Time now, Incoming& incoming) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void HandleBroken(absl::Time now, StreamId id, absl::Status status)
+  void Hear(absl::Time now, StreamId id, StreamEvent& event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void HandleServers(absl::Time now, const ServerSet& servers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  // To be handled as if the stream had said so.
+  void Break(StreamId id, absl::Status why);
   void TakePart(StreamId id, ReceivedPart part) override;
   void TakeRows(StreamId id, RowSource& rows) override;
   absl::Status CheckPart(StreamId id, const ReceivedPart& part);

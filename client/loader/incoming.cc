@@ -36,16 +36,17 @@ void IncomingQueue::Close() {
   changed_.NotifyAll();
 }
 
-void StreamListener::OnPart(ReceivedPart part) {
-  if (parts_ != nullptr) return parts_->TakePart(stream_, std::move(part));
-  const uint64_t bytes = part.payload->size();
-  Push(bytes, std::move(part));
+void StreamListener::OnEvent(StreamEvent event) {
+  uint64_t bytes = 0;
+  if (const auto* error = std::get_if<StreamError>(&event)) {
+    bytes = error->status.message().size() + (error->damage ? error->damage->shard.size() : 0);
+  }
+  if (Count(bytes)) queue_.Push({stream_, std::move(event)});
 }
 
-void StreamListener::OnError(StreamError error) {
-  const uint64_t bytes =
-      error.status.message().size() + (error.damage ? error.damage->shard.size() : 0);
-  Push(bytes, std::move(error));
+void StreamListener::OnPart(ReceivedPart part) {
+  if (parts_ != nullptr) return parts_->TakePart(stream_, std::move(part));
+  if (Count(part.payload->size())) queue_.Push({stream_, std::move(part)});
 }
 
 bool StreamListener::Count(uint64_t bytes) {
@@ -59,10 +60,10 @@ bool StreamListener::Count(uint64_t bytes) {
   said_.bytes += bytes;
   if (said_.messages <= limits_.messages && said_.bytes <= limits_.bytes) return true;
   too_much_ = true;
-  queue_.Push({stream_, absl::FailedPreconditionError(absl::StrCat(
+  queue_.Push({stream_, StreamBroken{absl::FailedPreconditionError(absl::StrCat(
                             "sent more than it was asked for: ", said_.messages, " messages and ",
                             said_.bytes, " bytes at once; at most ", limits_.messages, " and ",
-                            limits_.bytes, " can be answers"))});
+                            limits_.bytes, " can be answers"))}});
   return false;
 }
 

@@ -19,22 +19,6 @@
 
 namespace penstock {
 
-struct IncomingWindowReady {
-  uint64_t window = 0;
-};
-struct IncomingCredit {
-  uint64_t bytes = 0;
-};
-struct IncomingDraining {
-  absl::Duration grace;
-};
-// OK: parts come through it.
-struct IncomingSharedMemory {
-  absl::Status status;
-};
-struct IncomingConnectionGivenUp {
-  absl::Status why;
-};
 struct IncomingSlotReleased {
   uint32_t slot = 0;
 };
@@ -44,12 +28,11 @@ struct IncomingConsumerWaiting {
 // The controller wants to be looked at sooner than it said.
 struct IncomingDue {};
 
-// absl::Status: the stream is broken. `stream` means nothing for what is the consumer's.
+// `stream` means nothing for what is the consumer's or the source's.
 struct Incoming {
   StreamId stream;
-  std::variant<ServerInfo, IncomingWindowReady, ReceivedPart, StreamError, IncomingCredit,
-               IncomingDraining, absl::Status, IncomingSharedMemory, IncomingConnectionGivenUp,
-               IncomingSlotReleased, IncomingConsumerWaiting, ServerSet, IncomingDue>
+  std::variant<StreamEvent, ReceivedPart, IncomingSlotReleased, IncomingConsumerWaiting, ServerSet,
+               IncomingDue>
       what;
 };
 
@@ -104,31 +87,12 @@ class StreamListener final : public StreamEvents {
                  PartTaker* parts = nullptr)
       : stream_(stream), queue_(queue), limits_(limits), parts_(parts) {}
 
-  void OnHello(const ServerInfo& info) override { Push(0, info); }
-  void OnWindowReady(uint64_t window, uint64_t) override { Push(0, IncomingWindowReady{window}); }
+  void OnEvent(StreamEvent event) override;
   void OnPart(ReceivedPart part) override;
   bool DecodesRows() const override { return parts_ != nullptr; }
   void OnRows(RowSource& rows) override { parts_->TakeRows(stream_, rows); }
-  void OnError(StreamError error) override;
-  void OnCredit(uint64_t bytes) override { Push(0, IncomingCredit{bytes}); }
-  void OnDraining(uint32_t grace_ms) override {
-    Push(0, IncomingDraining{absl::Milliseconds(grace_ms)});
-  }
-  // At most once a stream, maybe beside another event: not counted.
-  void OnSharedMemory(absl::Status status) override {
-    queue_.Push({stream_, IncomingSharedMemory{std::move(status)}});
-  }
-  // One for each further connection at most.
-  void OnConnectionGivenUp(absl::Status why) override {
-    queue_.Push({stream_, IncomingConnectionGivenUp{std::move(why)}});
-  }
-  void OnBroken(absl::Status status) override { Push(0, std::move(status)); }
 
  private:
-  template <typename What>
-  void Push(uint64_t bytes, What&& what) {
-    if (Count(bytes)) queue_.Push({stream_, std::forward<What>(what)});
-  }
   // False: it is not heard.
   bool Count(uint64_t bytes);
 

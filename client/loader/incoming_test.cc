@@ -29,6 +29,10 @@ ReceivedPart PartOf(size_t bytes) {
   return part;
 }
 
+absl::Status Broken(const Incoming& item) {
+  return std::get<StreamBroken>(std::get<StreamEvent>(item.what)).status;
+}
+
 class IncomingTest : public ::testing::Test {
  protected:
   std::vector<Incoming> Take() {
@@ -41,13 +45,13 @@ class IncomingTest : public ::testing::Test {
 };
 
 TEST_F(IncomingTest, AServerThatSaysMoreThanItWasAskedIsHeardNoLonger) {
-  for (int i = 0; i < 1000; ++i) listener_.OnWindowReady(7, 0);
+  for (int i = 0; i < 1000; ++i) listener_.OnEvent(WindowReady{7, 0});
   const std::vector<Incoming> items = Take();
   ASSERT_EQ(items.size(), kLimits.messages + 1);
-  EXPECT_THAT(std::get<absl::Status>(items.back().what),
+  EXPECT_THAT(Broken(items.back()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("11 messages")));
-  listener_.OnCredit(1);
-  listener_.OnBroken(absl::UnavailableError("gone"));
+  listener_.OnEvent(Credit{1});
+  listener_.OnEvent(StreamBroken{absl::UnavailableError("gone")});
   EXPECT_TRUE(Take().empty());
 }
 
@@ -56,10 +60,10 @@ TEST_F(IncomingTest, BytesOfPartsAndOfErrorsCount) {
   StreamError error;
   error.request = 1;
   error.status = absl::InternalError(std::string(200, 'x'));
-  listener_.OnError(error);
+  listener_.OnEvent(error);
   const std::vector<Incoming> items = Take();
   ASSERT_EQ(items.size(), 2);
-  EXPECT_THAT(std::get<absl::Status>(items.back().what),
+  EXPECT_THAT(Broken(items.back()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("1100 bytes")));
 }
 

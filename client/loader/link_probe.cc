@@ -80,16 +80,18 @@ class LinkProbe {
   }
 
   absl::Status Handle(Server& server, Incoming& item) {
-    if (const auto* broken = std::get_if<absl::Status>(&item.what)) return *broken;
-    if (const auto* error = std::get_if<StreamError>(&item.what)) return error->status;
-    if (std::holds_alternative<ServerInfo>(item.what)) {
+    if (auto* part = std::get_if<ReceivedPart>(&item.what)) Count(server, *part);
+    const auto* event = std::get_if<StreamEvent>(&item.what);
+    if (event == nullptr) return absl::OkStatus();
+    if (const auto* broken = std::get_if<StreamBroken>(event)) return broken->status;
+    if (const auto* error = std::get_if<StreamError>(event)) return error->status;
+    if (std::holds_alternative<ServerInfo>(*event)) {
       OpenWindow window = window_;
       for (window.window = 1; window.window <= num_windows_; ++window.window) {
         server.stream->OpenWindow(window);
       }
       Ask(server);
     }
-    if (auto* part = std::get_if<ReceivedPart>(&item.what)) Count(server, *part);
     return absl::OkStatus();
   }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "records/engine/messages.h"
@@ -46,35 +47,45 @@ struct ReceivedPart {
   std::unique_ptr<PartPayload, PartPayloadRecycler> payload;
 };
 
-// What a server says. Called on the transport's threads, or inside Connect(), never two at once for
-// one stream but for OnPart(), which may come several times at once and beside the others; must not
-// wait for anything but short locks and must not destroy the stream.
+// The server offered shared memory. OK: parts come through it from now on; otherwise why they
+// travel inside the stream.
+struct SharedMemoryResult {
+  absl::Status status;
+};
+
+// The server is asked over fewer connections than would help: why a further one is done without.
+struct ConnectionGivenUp {
+  absl::Status why;
+};
+
+// The last event but for parts that are under way. Never OK: kUnavailable when the server went
+// away.
+struct StreamBroken {
+  absl::Status status;
+};
+
+// What a stream tells besides rows. ServerInfo is the server's Hello, and comes first.
+using StreamEvent = std::variant<ServerInfo, WindowReady, StreamError, Credit, Draining,
+                                 SharedMemoryResult, ConnectionGivenUp, StreamBroken>;
+
+// Who hears a stream. Called on the transport's threads, or inside Connect(); must not wait for
+// anything but short locks and must not destroy the stream.
 class StreamEvents {
  public:
   virtual ~StreamEvents() = default;
-  virtual void OnHello(const ServerInfo& info) = 0;
-  virtual void OnWindowReady(uint64_t window, uint64_t read_bytes) = 0;
+  // Never two at once for one stream, but for a SharedMemoryResult.
+  virtual void OnEvent(StreamEvent event) = 0;
+  // May come several times at once, and beside an event.
   virtual void OnPart(ReceivedPart part) = 0;
   // A transport that decodes in this process may bring rows instead of parts where DecodesRows(),
   // as SessionEvents have it; like OnPart(), several times at once.
   virtual bool DecodesRows() const { return false; }
   virtual void OnRows(RowSource&) {}
-  virtual void OnError(StreamError error) = 0;
-  virtual void OnCredit(uint64_t bytes) = 0;
-  virtual void OnDraining(uint32_t grace_ms) = 0;
-  // The server offered shared memory. OK: parts come through it from now on; otherwise why they
-  // travel inside the stream. Unlike the others it may come at the same time as another event.
-  virtual void OnSharedMemory(absl::Status) {}
-  // The server is asked over fewer connections than would help: why a further one is done without.
-  virtual void OnConnectionGivenUp(absl::Status) {}
-  // The last event but for parts that are under way. Never OK: kUnavailable when the server went
-  // away.
-  virtual void OnBroken(absl::Status status) = 0;
 };
 
-// One conversation with one server. What is sent before OnHello waits for it; what is sent after
-// OnBroken is dropped. No call blocks. The destructor ends the conversation and returns when no
-// event can follow. Thread-compatible.
+// One conversation with one server. What is sent before its ServerInfo waits for it; what is sent
+// after StreamBroken is dropped. No call blocks. The destructor ends the conversation and returns
+// when no event can follow. Thread-compatible.
 class Stream {
  public:
   virtual ~Stream() = default;

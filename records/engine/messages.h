@@ -110,6 +110,23 @@ struct StreamError {
   bool needs_spare = false;
 };
 
+// A window is loaded: its rows no longer wait for chunks.
+struct WindowReady {
+  uint64_t window = 0;
+  uint64_t read_bytes = 0;  // From disk for it; 0: the chunk store had all of them.
+};
+
+// Bytes of parts that the client may have asked for and not received. The same value again: the
+// server is well, and windows that rows were asked of wait for memory.
+struct Credit {
+  uint64_t bytes = 0;
+};
+
+// The server ends after `grace_ms`; 0: at any time.
+struct Draining {
+  uint32_t grace_ms = 0;
+};
+
 // What a server says of itself in its Hello.
 struct ServerInfo {
   uint64_t instance = 0;  // New at each start of a server.

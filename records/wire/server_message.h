@@ -21,16 +21,6 @@ struct ServerHello {
   std::string shm_socket = {};
   std::string shm_ticket = {};
 };
-struct WindowReady {
-  uint64_t window = 0;
-  uint64_t read_bytes = 0;
-};
-struct Credit {
-  uint64_t bytes = 0;
-};
-struct Draining {
-  uint32_t grace_ms = 0;
-};
 using ServerMessage = std::variant<ServerHello, WindowReady, StreamError, Credit, Draining>;
 
 // A serialised ServerMessage of pieces.proto.

@@ -49,8 +49,8 @@ class FaultyTransport final : public Transport {
         : address_(address), faults_(faults), events_(events) {
       if (faults.refuse) {
         broken_ = true;
-        events.OnBroken(
-            absl::Status(faults.refusal, absl::StrCat(address, ": connection refused")));
+        events.OnEvent(StreamBroken{
+            absl::Status(faults.refusal, absl::StrCat(address, ": connection refused"))});
         return;
       }
       inner_ = inner.Connect(options, *this);
@@ -69,32 +69,24 @@ class FaultyTransport final : public Transport {
     }
 
    private:
-    void OnHello(const ServerInfo& info) override {
-      ServerInfo said = info;
-      if (faults_.disguise) faults_.disguise(said);
-      events_.OnHello(said);
-      if (faults_.add) faults_.add(events_);
-    }
-    void OnWindowReady(uint64_t window, uint64_t bytes) override {
-      if (!broken_ && parts_ < faults_.mute_after_parts) events_.OnWindowReady(window, bytes);
+    void OnEvent(StreamEvent event) override {
+      const bool breaks = std::holds_alternative<StreamBroken>(event);
+      if (breaks ? broken_.exchange(true) : broken_.load()) return;
+      if (std::holds_alternative<WindowReady>(event) && parts_ >= faults_.mute_after_parts) return;
+      auto* const hello = std::get_if<ServerInfo>(&event);
+      if (hello != nullptr && faults_.disguise) faults_.disguise(*hello);
+      events_.OnEvent(std::move(event));
+      if (hello != nullptr && faults_.add) faults_.add(events_);
     }
     void OnPart(ReceivedPart part) override {
       if (broken_ || parts_ >= faults_.mute_after_parts) return;
       if (parts_++ == faults_.break_after_parts) {
         broken_ = true;
-        events_.OnBroken(absl::UnavailableError(absl::StrCat(address_, ": connection reset")));
-        return;
+        return events_.OnEvent(
+            StreamBroken{absl::UnavailableError(absl::StrCat(address_, ": connection reset"))});
       }
       if (faults_.tamper) faults_.tamper(part);
       events_.OnPart(std::move(part));
-    }
-    void OnError(StreamError error) override {
-      if (!broken_) events_.OnError(std::move(error));
-    }
-    void OnCredit(uint64_t bytes) override { events_.OnCredit(bytes); }
-    void OnDraining(uint32_t grace_ms) override { events_.OnDraining(grace_ms); }
-    void OnBroken(absl::Status status) override {
-      if (!broken_.exchange(true)) events_.OnBroken(std::move(status));
     }
 
     const std::string address_;

@@ -92,27 +92,10 @@ class BundleStream final : public Stream {
     Member(BundleStream& owner, bool is_extra)
         : bundle(owner), extra(is_extra), state(is_extra ? State::kConnecting : State::kUsable) {}
     bool usable() const { return state == State::kUsable; }
-    void OnHello(const ServerInfo& info) override { bundle.TakeHello(*this, info); }
-    void OnCredit(uint64_t bytes) override { bundle.TakeCredit(*this, bytes); }
-    void OnBroken(absl::Status status) override { bundle.Break(*this, std::move(status)); }
-    void OnWindowReady(uint64_t window, uint64_t read_bytes) override {
-      bundle.Tell([&](StreamEvents& events) { events.OnWindowReady(window, read_bytes); });
-    }
+    void OnEvent(StreamEvent event) override { bundle.Hear(*this, std::move(event)); }
     void OnPart(ReceivedPart part) override {
       bundle.load_.Count(part.payload->size());
       if (!bundle.broken_) bundle.events_.OnPart(std::move(part));
-    }
-    void OnError(StreamError error) override {
-      bundle.Tell([&](StreamEvents& events) { events.OnError(std::move(error)); });
-    }
-    void OnDraining(uint32_t grace_ms) override {
-      if (!usable()) return;
-      bundle.Tell([&](StreamEvents& events) { events.OnDraining(grace_ms); });
-    }
-    void OnSharedMemory(absl::Status status) override {
-      if (!usable()) return;
-      if (status.ok()) bundle.enough_ = true;
-      bundle.events_.OnSharedMemory(std::move(status));
     }
 
     BundleStream& bundle;
@@ -153,50 +136,52 @@ class BundleStream final : public Stream {
     return found == windows_.end() ? nullptr : found->second;
   }
 
-  template <typename Say>
-  void Tell(const Say& say) {
-    MutexLock lock(&mutex_);
-    if (!broken_) say(events_);
-  }
-  void TakeHello(Member& member, const ServerInfo& info) {
+  void Hear(Member& member, StreamEvent event) {
     MutexLock lock(&mutex_);
     if (broken_) return;
+    if (const auto* info = std::get_if<ServerInfo>(&event)) return TakeHello(member, *info);
+    if (auto* broken = std::get_if<StreamBroken>(&event)) return Break(member, broken->status);
+    // The credit of one that was left alone would repeat the sum, which means that the server is
+    // short of memory.
+    if (!member.usable()) return;
+    if (const auto* credit = std::get_if<Credit>(&event)) return TakeCredit(member, *credit);
+    const auto* shared = std::get_if<SharedMemoryResult>(&event);
+    if (shared != nullptr && shared->status.ok()) enough_ = true;
+    events_.OnEvent(std::move(event));
+  }
+  void TakeHello(Member& member, const ServerInfo& info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (num_hellos_ == 0) instance_ = info.instance;
     if (info.instance != instance_ && member.extra) {
       return LeaveAlone(member, absl::FailedPreconditionError(absl::StrCat(
                                     route_->ways[0]->address(), ": it reaches another server")));
     }
     if (info.instance != instance_) {
-      return BreakLocked(absl::FailedPreconditionError(
+      return Break(absl::FailedPreconditionError(
           absl::StrCat(route_->ways[0]->address(),
                        ": its connections reach different servers; use one connection each")));
     }
     member.state = Member::State::kUsable;
-    if (++num_hellos_ == route_->growth.first) events_.OnHello(info);
+    if (++num_hellos_ == route_->growth.first) events_.OnEvent(info);
   }
-  // Of one that was left alone it would repeat the sum, which says that the server is short of
-  // memory.
-  void TakeCredit(Member& member, uint64_t bytes) {
-    MutexLock lock(&mutex_);
-    if (!member.usable()) return;
-    member.credit_bytes = bytes;
+  void TakeCredit(Member& member, const Credit& credit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    member.credit_bytes = credit.bytes;
     uint64_t sum = 0;
     for (const auto& each : members_) sum += each->usable() ? each->credit_bytes : 0;
-    if (!broken_ && num_hellos_ >= route_->growth.first) events_.OnCredit(sum);
+    if (num_hellos_ >= route_->growth.first) events_.OnEvent(Credit{sum});
   }
-  void Break(Member& member, absl::Status status) {
-    MutexLock lock(&mutex_);
-    if (member.usable()) return BreakLocked(std::move(status));
+  void Break(Member& member, absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (member.usable()) return Break(std::move(status));
     if (member.state == Member::State::kConnecting) LeaveAlone(member, std::move(status));
   }
   // The ways that are in use do.
   void LeaveAlone(Member& member, absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     member.state = Member::State::kLeft;
     enough_ = true;
-    if (!broken_) events_.OnConnectionGivenUp(std::move(why));
+    events_.OnEvent(ConnectionGivenUp{std::move(why)});
   }
-  void BreakLocked(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!broken_.exchange(true)) events_.OnBroken(std::move(status));
+  void Break(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    broken_ = true;
+    events_.OnEvent(StreamBroken{std::move(status)});
   }
 
   const std::shared_ptr<const Route> route_;  // Shared with the transport, which may go first.

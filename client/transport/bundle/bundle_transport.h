@@ -38,7 +38,7 @@ std::unique_ptr<Transport> MakeBundleTransport(std::vector<std::unique_ptr<Trans
 
 // The same, of the first ways; the others are taken one after the other while those taken are
 // saturated, and left alone for good when one of them fails to connect, or leads to another server;
-// OnConnectionGivenUp() says so.
+// ConnectionGivenUp says so.
 std::unique_ptr<Transport> MakeGrowingTransport(std::vector<std::unique_ptr<Transport>> ways,
                                                 BundleGrowth growth);
 

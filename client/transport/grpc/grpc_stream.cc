@@ -193,7 +193,7 @@ void GrpcStream::TellBroken(const absl::Status& status) {
     MutexLock lock(&mutex_);
     tell = !closing_;
   }
-  if (tell) events_.OnBroken(status);
+  if (tell) events_.OnEvent(StreamBroken{status});
   MutexLock lock(&mutex_);
   done_ = true;
   done_changed_.NotifyAll();
@@ -254,7 +254,8 @@ absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> GrpcStream::Ta
 void GrpcStream::RequestSharedMemory(const wire::ServerHello& hello) {
   if (!shared_memory_ || hello.shm_socket.empty()) return;
   if (!wire::IsLoopbackPeer(context_.peer())) {
-    events_.OnSharedMemory(absl::FailedPreconditionError("the server is not on this machine"));
+    events_.OnEvent(
+        SharedMemoryResult{absl::FailedPreconditionError("the server is not on this machine")});
     return;
   }
   request_ = std::make_unique<SharedMemoryRequest>(
@@ -272,7 +273,7 @@ void GrpcStream::UseSharedMemory(absl::StatusOr<std::shared_ptr<const SharedMapp
     }
     Send(wire::SharedMemoryMapped{});
   }
-  events_.OnSharedMemory(mapping.status());
+  events_.OnEvent(SharedMemoryResult{mapping.status()});
 }
 
 absl::Status GrpcStream::HandleControl(const GrpcPayload& payload) {
@@ -280,14 +281,14 @@ absl::Status GrpcStream::HandleControl(const GrpcPayload& payload) {
   payload.CopyTo(0, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
   google::protobuf::io::ArrayInputStream input(bytes.data(), static_cast<int>(bytes.size()));
   PENSTOCK_ASSIGN_OR_RETURN(wire::ServerMessage message, wire::ParseServerMessage(input));
-  if (std::holds_alternative<wire::Draining>(message) && !said_hello_) {
+  if (std::holds_alternative<Draining>(message) && !said_hello_) {
     return absl::UnavailableError("the server is draining");
   }
   if (std::holds_alternative<wire::ServerHello>(message) == said_hello_) {
     return absl::FailedPreconditionError(said_hello_ ? "the server said Hello twice"
                                                      : "the server did not begin with Hello");
   }
-  return std::visit([this](const auto& body) { return Handle(body); }, message);
+  return std::visit([this](auto& body) { return Handle(std::move(body)); }, message);
 }
 
 absl::Status GrpcStream::Handle(const wire::ServerHello& hello) {
@@ -297,7 +298,7 @@ absl::Status GrpcStream::Handle(const wire::ServerHello& hello) {
         wire::kProtocolVersion, "; install the same Penstock on both sides"));
   }
   said_hello_ = true;
-  events_.OnHello(hello.info);
+  events_.OnEvent(hello.info);
   RequestSharedMemory(hello);
   std::optional<std::string> next;
   {
@@ -309,23 +310,8 @@ absl::Status GrpcStream::Handle(const wire::ServerHello& hello) {
   return absl::OkStatus();
 }
 
-absl::Status GrpcStream::Handle(const wire::WindowReady& ready) {
-  events_.OnWindowReady(ready.window, ready.read_bytes);
-  return absl::OkStatus();
-}
-
-absl::Status GrpcStream::Handle(const StreamError& error) {
-  events_.OnError(error);
-  return absl::OkStatus();
-}
-
-absl::Status GrpcStream::Handle(const wire::Credit& credit) {
-  events_.OnCredit(credit.bytes);
-  return absl::OkStatus();
-}
-
-absl::Status GrpcStream::Handle(const wire::Draining& draining) {
-  events_.OnDraining(draining.grace_ms);
+absl::Status GrpcStream::Handle(StreamEvent event) {
+  events_.OnEvent(std::move(event));
   return absl::OkStatus();
 }
 

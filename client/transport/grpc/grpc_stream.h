@@ -66,10 +66,8 @@ class GrpcStream final : public Stream,
       const wire::PartHeader& part);
   absl::Status HandleControl(const GrpcPayload& message);
   absl::Status Handle(const wire::ServerHello& hello);
-  absl::Status Handle(const wire::WindowReady& ready);
-  absl::Status Handle(const StreamError& error);
-  absl::Status Handle(const wire::Credit& credit);
-  absl::Status Handle(const wire::Draining& draining);
+  // All else is told as it was said.
+  absl::Status Handle(StreamEvent event);
   void ReleaseHoldIfDue();
   // True: TellBroken() follows, with what the thread has found out.
   bool StartProbe(const absl::Status& broken, ProbedServer server);

@@ -12,7 +12,9 @@ namespace {
 // A stream whose files could not be read.
 class BrokenStream final : public Stream {
  public:
-  BrokenStream(absl::Status status, StreamEvents& events) { events.OnBroken(std::move(status)); }
+  BrokenStream(absl::Status status, StreamEvents& events) {
+    events.OnEvent(StreamBroken{std::move(status)});
+  }
 
   void OpenWindow(const struct OpenWindow&) override {}
   void Fetch(const struct Fetch&) override {}

@@ -47,7 +47,7 @@ absl::Status WhyBroken(const std::string& address) {
   auto transport = MakeGrpcTransport(address);
   RecordingEvents events;
   auto stream = transport->Connect({}, events);
-  return events.Next<SaidBroken>().status;
+  return events.Next<StreamBroken>().status;
 }
 
 TEST(GrpcTransportPeerTest, NobodyListening) {

@@ -42,8 +42,8 @@ class LocalStream final : public Stream, private SessionEvents {
     options.checksums = false;  // There is no wire to guard.
     PENSTOCK_ASSIGN_OR_RETURN(session_, engine.OpenSession(options, *this));
     MutexLock lock(&mutex_);
-    events_.OnHello(session_->info());
-    events_.OnCredit(engine.options().limits.session_part_bytes);
+    events_.OnEvent(session_->info());
+    events_.OnEvent(Credit{engine.options().limits.session_part_bytes});
     return absl::OkStatus();
   }
 
@@ -52,12 +52,16 @@ class LocalStream final : public Stream, private SessionEvents {
   }
   void Break(absl::Status status) {
     MutexLock lock(&mutex_);
-    if (!std::exchange(broken_, true)) events_.OnBroken(Annotate(status, "local:"));
+    if (std::exchange(broken_, true)) return;
+    events_.OnEvent(StreamBroken{Annotate(status, "local:")});
+  }
+  void Tell(StreamEvent event) {
+    MutexLock lock(&mutex_);
+    if (!broken_) events_.OnEvent(std::move(event));
   }
 
   void OnWindowReady(uint64_t window, uint64_t read_bytes) override {
-    MutexLock lock(&mutex_);
-    if (!broken_) events_.OnWindowReady(window, read_bytes);
+    Tell(WindowReady{window, read_bytes});
   }
   void OnPart(PartBuffer part) override {
     ReceivedPart received{part.request, part.first_row, part.rows, std::nullopt, nullptr};
@@ -71,8 +75,7 @@ class LocalStream final : public Stream, private SessionEvents {
     if (absl::IsNotFound(error.status)) {
       error.status = absl::NotFoundError(absl::StrCat(error.status.message(), " in ", data_root_));
     }
-    MutexLock lock(&mutex_);
-    if (!broken_) events_.OnError(std::move(error));
+    Tell(std::move(error));
   }
 
   const std::shared_ptr<LocalPayloadPool> payloads_;  // Shared with the payloads in use.
