@@ -7,12 +7,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/streaming_copy.h"
 
 namespace penstock {
 namespace {
 
 constexpr size_t kCacheLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
+// Runs of rows ahead of the one that is written.
+constexpr size_t kFetchedAhead = 2;
 
 // Huge pages where there are some: strips of a few KiB go to all slots in turn, each to pages of
 // its own.
@@ -68,7 +71,7 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
     return Annotate(memory.status(),
                     absl::StrCat(count, " slots of ", bytes, " bytes each; lower --look-ahead"));
   }
-  std::unique_ptr<SlotSet> set(new SlotSet(*allocator, *memory, bytes));
+  std::unique_ptr<SlotSet> set(new SlotSet(layout, *allocator, *memory, bytes));
   set->slots_.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
     Batch::Slot& slot = set->slots_.emplace_back();
@@ -80,6 +83,29 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
     }
   }
   return set;
+}
+
+template <typename Write>
+void SlotSet::ForEach(std::span<const RowCopy> copies, const Write& write) const {
+  for (size_t i = 0; i < copies.size(); ++i) {
+    if (i + kFetchedAhead < copies.size()) {
+      const RowCopy& ahead = copies[i + kFetchedAhead];
+      layout_.FetchEdges(ahead, memory(ahead.slot));
+    }
+    write(copies[i], memory(copies[i].slot));
+  }
+  StreamingFence();
+}
+
+void SlotSet::Copy(const ReceivedPart& part, std::span<const RowCopy> copies) const {
+  ForEach(copies, [&](const RowCopy& copy, uint8_t* slot) {
+    layout_.CopyRows(*part.payload, part.rows, copy, slot);
+  });
+}
+
+void SlotSet::Decode(RowSource& rows, std::span<const RowCopy> copies) const {
+  ForEach(copies,
+          [&](const RowCopy& copy, uint8_t* slot) { layout_.DecodeRows(rows, copy, slot); });
 }
 
 SlotSet::~SlotSet() { allocator_.Free(memory_, slots_.size() * slot_bytes_); }

@@ -41,7 +41,8 @@ struct Batch::Slot {
   void Describe(const ReadyStep& ready, uint64_t order_fingerprint, const SlotLayout& layout);
 };
 
-// All slots of a loader, one after the other in memory. Not thread-safe, but for memory().
+// All slots of a loader, one after the other in memory. Rows are written by the threads that bring
+// them, side by side. Not thread-safe, but for Copy() and Decode() of different rows.
 class SlotSet {
  public:
   // `layout` and `allocator` (null: plain memory) must outlive it.
@@ -53,13 +54,21 @@ class SlotSet {
   SlotSet& operator=(const SlotSet&) = delete;
 
   Batch::Slot& operator[](uint32_t index) { return slots_[index]; }
-  uint8_t* memory(uint32_t index) const { return memory_ + index * slot_bytes_; }
+  // Write rows of an answer where `copies` say; other threads may be told of them at once.
+  // REQUIRES: what SlotLayout does.
+  void Copy(const ReceivedPart& part, std::span<const RowCopy> copies) const;
+  void Decode(RowSource& rows, std::span<const RowCopy> copies) const;
   uint32_t size() const { return static_cast<uint32_t>(slots_.size()); }
 
  private:
-  SlotSet(SlotAllocator& allocator, uint8_t* memory, size_t slot_bytes)
-      : allocator_(allocator), memory_(memory), slot_bytes_(slot_bytes) {}
+  SlotSet(const SlotLayout& layout, SlotAllocator& allocator, uint8_t* memory, size_t slot_bytes)
+      : layout_(layout), allocator_(allocator), memory_(memory), slot_bytes_(slot_bytes) {}
+  uint8_t* memory(uint32_t index) const { return memory_ + index * slot_bytes_; }
+  // Calls `write` with each copy and its slot's memory.
+  template <typename Write>
+  void ForEach(std::span<const RowCopy> copies, const Write& write) const;
 
+  const SlotLayout& layout_;
   SlotAllocator& allocator_;
   uint8_t* const memory_;
   const size_t slot_bytes_;

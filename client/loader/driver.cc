@@ -8,7 +8,6 @@
 #include "absl/strings/strip.h"
 #include "base/process/start_thread.h"
 #include "base/status.h"
-#include "base/streaming_copy.h"
 
 namespace penstock {
 namespace {
@@ -19,9 +18,6 @@ struct Overloaded : Ts... {
 };
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
-
-// Runs of rows ahead of the one that is written.
-constexpr size_t kFetchedAhead = 2;
 
 // Every row of every slot may be asked of one server, again after a Cancel whose answer was on its
 // way, and answered row by row; a server tolerates 1,024 windows and 4,096 requests of a stream.
@@ -44,7 +40,7 @@ std::string ProblemOf(absl::string_view address, const absl::Status& status) {
   return std::string(problem);
 }
 
-// What the controller knows; `stats` has what was counted where parts arrive.
+// What the controller knows; the rest of `stats` was counted.
 void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
   stats.address = server.address;
   stats.connected = server.state == ServerState::kUp || server.state == ServerState::kDraining;
@@ -66,14 +62,8 @@ Driver::Driver(const DriverJob& job, const Steps& steps, FetchOptions options)
       incoming_limits_(LimitsOf(job.layout, options.num_slots)),
       commands_([this](std::span<const uint32_t> chunks) { return NameChunks(chunks); }),
       controller_(job.plan, steps, options, commands_),
-      connections_(job.transports.size()) {
-  MutexLock lock(&mutex_);
-  stats_.slots = options.num_slots;
-  stats_.slot_bytes = job.layout.slot_bytes();
-  for (const auto& transport : job.transports) {
-    stats_.servers.emplace_back().address = transport->address();
-  }
-}
+      connections_(job.transports.size()),
+      counters_(options.num_slots, job.layout) {}
 
 Driver::~Driver() {
   Close();
@@ -96,40 +86,29 @@ absl::StatusOr<std::optional<uint32_t>> Driver::Next() {
   const absl::Time start = SteadyNow();
   if (ready_.empty()) {
     incoming_.Push({{}, IncomingConsumerWaiting{popped_}});
-    MutexLock lock(&mutex_);
-    waiting_since_ = start;
+    counters_.BeginWait(start);
   }
   std::optional<uint32_t> slot = ready_.Pop();
   popped_ += slot.has_value();
-  MutexLock lock(&mutex_);
-  waiting_since_.reset();
-  stats_.wait += SteadyNow() - start;
+  counters_.EndWait(start);
   if (!slot.has_value() && !ready_.status().ok()) return ready_.status();
   if (closed_) return absl::CancelledError("the loader was closed");
-  if (slot.has_value()) {
-    ++stats_.batches;
-    stats_.rows += (*slots_)[*slot].rows;
-    stats_.bytes += (*slots_)[*slot].rows * job_.layout.row_bytes();
-  }
+  if (slot.has_value()) counters_.CountBatch((*slots_)[*slot].rows);
   return slot;
 }
 
 void Driver::Close() {
-  {
-    MutexLock lock(&mutex_);
-    closed_ = true;
-  }
+  closed_ = true;
   ready_.Close();
 }
 
 void Driver::Release(uint32_t slot) { incoming_.Push({{}, IncomingSlotReleased{slot}}); }
 
 LoaderStats Driver::stats() const {
-  MutexLock work_lock(&work_mutex_);
-  MutexLock lock(&mutex_);
-  LoaderStats stats = stats_;
-  if (waiting_since_.has_value()) stats.wait += SteadyNow() - *waiting_since_;
+  MutexLock lock(&work_mutex_);
+  LoaderStats stats = counters_.stats();
   stats.scheduling = scheduling_;
+  stats.servers_problem = std::string(servers_problem_.message());
   stats.servers.resize(controller_.servers().size());
   for (size_t i = 0; i < stats.servers.size(); ++i) {
     Describe(controller_.servers()[i], stats.servers[i]);
@@ -194,25 +173,33 @@ void Driver::Handle(absl::Time now, Incoming& incoming) {
 void Driver::Hear(absl::Time now, StreamId id, StreamEvent& event) {
   // The analysis of locks does not see that lambdas run here.
   FetchController& controller = controller_;
-  std::visit(
-      Overloaded{
-          [&](const ServerInfo& info) { controller.OnHello(now, id, info); },
-          [&](const WindowReady& ready) { controller.OnWindowReady(now, id, ready.window); },
-          [&](const StreamError& error) { controller.OnError(now, id, error); },
-          [&](const Credit& credit) { controller.OnCredit(now, id, credit.bytes); },
-          [&](const Draining& draining) {
-            controller.OnDraining(now, id, absl::Milliseconds(draining.grace_ms));
-          },
-          [&](const SharedMemoryResult& shared) { NoteSharedMemory(id.server, shared.status); },
-          [&](const ConnectionGivenUp& given) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-            NoteConnectionGivenUp(controller.servers()[id.server].address, id.server, given.why);
-          },
-          [&](StreamBroken& broken) {
-            controller.OnBroken(now, id, std::move(broken.status));
-            if (source_ != nullptr) source_->Refresh();
-          },
-      },
-      event);
+  std::visit(Overloaded{
+                 [&](const ServerInfo& info) { controller.OnHello(now, id, info); },
+                 [&](const WindowReady& ready) { controller.OnWindowReady(now, id, ready.window); },
+                 [&](const StreamError& error) { controller.OnError(now, id, error); },
+                 [&](const Credit& credit) { controller.OnCredit(now, id, credit.bytes); },
+                 [&](const Draining& draining) {
+                   controller.OnDraining(now, id, absl::Milliseconds(draining.grace_ms));
+                 },
+                 [&](const SharedMemoryResult& shared) {
+                   counters_.NoteSharedMemory(id.server, shared.status);
+                 },
+                 [&](const ConnectionGivenUp& given) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
+                   NoteConnectionGivenUp(id.server, given.why);
+                 },
+                 [&](StreamBroken& broken) {
+                   controller.OnBroken(now, id, std::move(broken.status));
+                   if (source_ != nullptr) source_->Refresh();
+                 },
+             },
+             event);
+}
+
+void Driver::NoteConnectionGivenUp(uint32_t server, const absl::Status& why) {
+  const std::string& address = controller_.servers()[server].address;
+  std::string problem = ProblemOf(address, why);
+  Report(absl::StrCat(address, ": goes on without a further connection: ", problem));
+  counters_.NoteNoFurtherConnection(server, std::move(problem));
 }
 
 void Driver::HandleServers(absl::Time now, const ServerSet& servers) {
@@ -220,8 +207,6 @@ void Driver::HandleServers(absl::Time now, const ServerSet& servers) {
   // With a problem some may be missing as well.
   const bool all_known = servers.complete && servers.problem.ok();
   controller_.OnServersChanged(now, servers.addresses, all_known);
-  MutexLock lock(&mutex_);
-  stats_.servers_problem = std::string(servers.problem.message());
 }
 
 void Driver::Break(StreamId id, absl::Status why) {
@@ -234,8 +219,8 @@ void Driver::TakePart(StreamId id, ReceivedPart part) {
   std::vector<RowCopy> copies = Claim(id, part.request, part.first_row, part.rows);
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
-  CopyPart(part, copies);
-  CountPart(id.server, part.rows, SteadyNow() - start);
+  slots_->Copy(part, copies);
+  counters_.CountPart(id.server, part.rows, SteadyNow() - start);
   part.payload.reset();  // Its memory is wanted before the next one.
   FinishPart(std::move(copies));
 }
@@ -247,12 +232,7 @@ absl::Status Driver::CheckPart(StreamId id, const ReceivedPart& part) {
   if (!part.crc32c.has_value()) return absl::OkStatus();
   const uint32_t computed = part.payload->Crc32c();
   if (computed == *part.crc32c) return absl::OkStatus();
-  MutexLock lock(&mutex_);
-  LoaderStats::Server& server = stats_.servers[id.server];
-  return absl::DataLossError(absl::StrCat(
-      "checksum of a part from ", server.address, " of ", part.rows, " rows differs: computed ",
-      absl::Hex(computed), ", sent ", absl::Hex(*part.crc32c), "; failure ",
-      ++server.checksum_failures, " of this server"));
+  return counters_.CountChecksumFailure(id.server, part.rows, computed, *part.crc32c);
 }
 
 void Driver::TakeRows(StreamId id, RowSource& rows) {
@@ -263,12 +243,8 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   std::vector<RowCopy> copies = Claim(id, rows.request(), rows.first_row(), rows.rows());
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
-  for (size_t i = 0; i < copies.size(); ++i) {
-    FetchEdges(copies, i + kFetchedAhead);
-    job_.layout.DecodeRows(rows, copies[i], slots_->memory(copies[i].slot));
-  }
-  StreamingFence();
-  CountPart(id.server, rows.rows(), SteadyNow() - start);
+  slots_->Decode(rows, copies);
+  counters_.CountPart(id.server, rows.rows(), SteadyNow() - start);
   FinishPart(std::move(copies));
 }
 
@@ -291,19 +267,6 @@ std::vector<RowCopy> Driver::Claim(StreamId id, uint64_t request, uint32_t first
   return copies;
 }
 
-void Driver::FetchEdges(std::span<const RowCopy> copies, size_t i) {
-  if (i >= copies.size()) return;
-  job_.layout.FetchEdges(copies[i], slots_->memory(copies[i].slot));
-}
-
-void Driver::CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies) {
-  for (size_t i = 0; i < copies.size(); ++i) {
-    FetchEdges(copies, i + kFetchedAhead);
-    job_.layout.CopyRows(*part.payload, part.rows, copies[i], slots_->memory(copies[i].slot));
-  }
-  StreamingFence();
-}
-
 void Driver::FinishPart(std::vector<RowCopy> copies) {
   MutexLock lock(&work_mutex_);
   controller_.OnPartCopied(copies);
@@ -320,35 +283,12 @@ void Driver::WakeIfDue() {
   incoming_.Push({{}, IncomingDue()});
 }
 
-void Driver::CountPart(uint32_t server, uint32_t rows, absl::Duration copying) {
-  MutexLock lock(&mutex_);
-  stats_.copying += copying;
-  LoaderStats::Server& counted = stats_.servers[server];
-  ++counted.parts;
-  counted.rows += rows;
-  counted.bytes += rows * job_.layout.row_bytes();
-}
-
-void Driver::NoteSharedMemory(uint32_t server, const absl::Status& status) {
-  MutexLock lock(&mutex_);
-  stats_.servers[server].shared_memory = status.ok() ? "ok" : std::string(status.message());
-}
-
-void Driver::NoteConnectionGivenUp(const std::string& address, uint32_t server,
-                                   const absl::Status& why) {
-  std::string problem = ProblemOf(address, why);
-  Report(absl::StrCat(address, ": goes on without a further connection: ", problem));
-  MutexLock lock(&mutex_);
-  stats_.servers[server].no_further_connection = std::move(problem);
-}
-
 void Driver::PublishReplaced() {
-  MutexLock lock(&mutex_);
   const auto damaged = controller_.replaced();
   while (num_replaced_ < damaged.size()) {
     const Damage& damage = damaged[num_replaced_++];
-    stats_.replaced_records += CountDamaged(job_.manifest, job_.shards, damage);
-    stats_.damaged.push_back(NameDamage(job_.manifest, job_.shards, damage));
+    counters_.AddDamage(CountDamaged(job_.manifest, job_.shards, damage),
+                        NameDamage(job_.manifest, job_.shards, damage));
   }
 }
 
@@ -387,13 +327,7 @@ void Driver::OpenStream(StreamId id, const std::string& address) {
   if (id.server >= connections_.size()) connections_.resize(id.server + 1);
   absl::StatusOr<Transport*> transport = TransportOf(id.server, address);
   if (!transport.ok()) return Break(id, transport.status());
-  {
-    MutexLock lock(&mutex_);
-    if (id.server >= stats_.servers.size()) stats_.servers.resize(id.server + 1);
-    // They were of the stream before it; its server may have restarted with other flags.
-    stats_.servers[id.server].shared_memory.clear();
-    stats_.servers[id.server].no_further_connection.clear();
-  }
+  counters_.BeginStream(id.server, address);
   auto connection =
       std::make_unique<Connection>(id, incoming_, incoming_limits_, static_cast<PartTaker*>(this));
   connection->stream = (*transport)->Connect(job_.stream, connection->listener);
@@ -409,8 +343,7 @@ void Driver::OpenWindow(StreamId id, const WindowRequest& window) {
   if (stream == nullptr) return;
   const SpanScope span(job_.spans, "open window", {"window", window.number});
   stream->OpenWindow(MakeWindowMessage(job_.manifest, job_.shards, job_.plan.options(), window));
-  MutexLock lock(&mutex_);
-  ++stats_.servers[id.server].windows;
+  counters_.CountWindow(id.server);
 }
 
 void Driver::ReleaseWindow(StreamId id, uint64_t window) {

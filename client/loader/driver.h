@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_CLIENT_LOADER_DRIVER_H_
 #define PENSTOCK_CLIENT_LOADER_DRIVER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "client/loader/batch_slot.h"
 #include "client/loader/incoming.h"
 #include "client/loader/loader.h"
+#include "client/loader/loader_counters.h"
 #include "client/loader/slot_layout.h"
 #include "client/loader/transports.h"
 #include "client/loader/window_message.h"
@@ -87,6 +89,8 @@ class Driver final : public SlotHome, private PartTaker {
   void Handle(absl::Time now, Incoming& incoming) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void Hear(absl::Time now, StreamId id, StreamEvent& event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
+  void NoteConnectionGivenUp(uint32_t server, const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void HandleServers(absl::Time now, const ServerSet& servers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   // To be handled as if the stream had said so.
@@ -94,17 +98,10 @@ class Driver final : public SlotHome, private PartTaker {
   void TakePart(StreamId id, ReceivedPart part) override;
   void TakeRows(StreamId id, RowSource& rows) override;
   absl::Status CheckPart(StreamId id, const ReceivedPart& part);
-  // Of copies[i], if there is one.
-  void FetchEdges(std::span<const RowCopy> copies, size_t i);
-  void CopyPart(const ReceivedPart& part, std::span<const RowCopy> copies);
   // Where its rows belong; sends the requests that it makes room for.
   std::vector<RowCopy> Claim(StreamId id, uint64_t request, uint32_t first_row, uint32_t rows);
   void FinishPart(std::vector<RowCopy> copies);
   void WakeIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  void CountPart(uint32_t server, uint32_t rows, absl::Duration copying);
-  void NoteSharedMemory(uint32_t server, const absl::Status& status);
-  void NoteConnectionGivenUp(const std::string& address, uint32_t server, const absl::Status& why)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   std::vector<std::unique_ptr<Transport>> TakeUnusedTransports()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void PublishReplaced() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
@@ -137,7 +134,7 @@ class Driver final : public SlotHome, private PartTaker {
   const IncomingLimits incoming_limits_;
 
   // Never held where a stream ends, for its events may wait for it.
-  mutable Mutex work_mutex_;                             // Before mutex_.
+  mutable Mutex work_mutex_;
   CommandBuffer commands_ ABSL_GUARDED_BY(work_mutex_);  // Of controller_, since its last event.
   FetchController controller_ ABSL_GUARDED_BY(work_mutex_);
   // By server; null: none.
@@ -150,13 +147,11 @@ class Driver final : public SlotHome, private PartTaker {
   absl::Time wake_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   // ServerSet::problem of the last set.
   absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
-  size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;  // Of the controller's, in stats_.
+  size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;  // Of the controller's, in counters_.
   absl::Duration scheduling_ ABSL_GUARDED_BY(work_mutex_) = absl::ZeroDuration();
 
-  mutable Mutex mutex_;
-  LoaderStats stats_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Time> waiting_since_ ABSL_GUARDED_BY(mutex_);  // Set while Next() waits.
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  LoaderCounters counters_;
+  std::atomic<bool> closed_{false};
   uint64_t popped_ = 0;  // Batches that Next() handed out; its own.
 
   std::unique_ptr<ServerSource> source_;  // After incoming_, which it tells. Null: fixed servers.

@@ -1,0 +1,52 @@
+// The numbers of LoaderStats that are counted as they happen.
+#ifndef PENSTOCK_CLIENT_LOADER_LOADER_COUNTERS_H_
+#define PENSTOCK_CLIENT_LOADER_LOADER_COUNTERS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "base/mutex.h"
+#include "client/loader/loader.h"
+#include "client/loader/slot_layout.h"
+
+namespace penstock {
+
+// Servers are told apart by their index; each is announced by BeginStream() before anything else is
+// counted of it. Calls nothing while it holds its lock. Thread-safe.
+class LoaderCounters {
+ public:
+  LoaderCounters(uint64_t slots, const SlotLayout& layout);
+
+  // The server has a new stream: forgets how its last one was connected.
+  void BeginStream(uint32_t server, const std::string& address);
+  void CountWindow(uint32_t server);
+  void CountPart(uint32_t server, uint32_t rows, absl::Duration copying);
+  // The error that the part's stream ends with.
+  absl::Status CountChecksumFailure(uint32_t server, uint32_t rows, uint32_t computed,
+                                    uint32_t sent);
+  void NoteSharedMemory(uint32_t server, const absl::Status& status);
+  void NoteNoFurtherConnection(uint32_t server, std::string problem);
+
+  void AddDamage(uint64_t records, std::string name);
+
+  // The consumer waits; until EndWait() stats() count the time that has passed as waited.
+  void BeginWait(absl::Time start);
+  void EndWait(absl::Time start);
+  void CountBatch(size_t rows);
+
+  LoaderStats stats() const;
+
+ private:
+  const uint64_t row_bytes_;
+  mutable Mutex mutex_;
+  LoaderStats stats_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Time> waiting_since_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_LOADER_LOADER_COUNTERS_H_
