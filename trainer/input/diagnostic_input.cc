@@ -1,6 +1,7 @@
 #include "trainer/input/diagnostic_input.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/counter_rng.h"
@@ -16,30 +17,25 @@ absl::StatusOr<bool> DiagnosticInput::Next(InputBatch& batch) {
     return true;
   }
   if (kept_.empty() || step_ >= options_.normal_steps + options_.memory_steps) return false;
-  batch = kept_[(step_++ - options_.normal_steps) % kept_.size()].batch;
+  batch = kept_[(step_++ - options_.normal_steps) % kept_.size()];
   return true;
 }
 
-void DiagnosticInput::Keep(const InputBatch& batch) {
-  Kept& kept = kept_.emplace_back();
-  kept.batch = batch;
-  kept.batch.record_ids = {};
-  kept.batch.memory = nullptr;  // Bytes of its own are to follow.
-  for (const InputTensor& tensor : batch.tensors) {
-    kept.bytes.emplace_back(tensor.bytes.begin(), tensor.bytes.end());
-  }
-  if (options_.synthetic) Randomise(kept);
-  for (size_t i = 0; i < kept.bytes.size(); ++i) kept.batch.tensors[i].bytes = kept.bytes[i];
-}
-
-// Packed planes take any bits. Scores and decoded planes stay: not every float is a number.
-void DiagnosticInput::Randomise(Kept& kept) {
+void DiagnosticInput::Keep(InputBatch batch) {
+  auto memory = std::make_shared<std::vector<std::vector<uint8_t>>>();
   CounterRng rng(/*key=*/1);
-  for (size_t i = 0; i < kept.bytes.size(); ++i) {
-    if (kept.batch.tensors[i].dtype != Dtype::kU8) continue;
-    std::generate(kept.bytes[i].begin(), kept.bytes[i].end(),
-                  [&] { return static_cast<uint8_t>(256 * rng.Uniform()); });
+  for (InputTensor& tensor : batch.tensors) {
+    std::vector<uint8_t>& bytes = memory->emplace_back(tensor.bytes.begin(), tensor.bytes.end());
+    // Packed planes take any bits. Scores and decoded planes stay: not every float is a number.
+    if (options_.synthetic && tensor.dtype == Dtype::kU8) {
+      std::generate(bytes.begin(), bytes.end(),
+                    [&] { return static_cast<uint8_t>(256 * rng.Uniform()); });
+    }
+    tensor.bytes = bytes;
   }
+  batch.record_ids = {};
+  batch.memory = std::move(memory);
+  kept_.push_back(std::move(batch));
 }
 
 }  // namespace penstock

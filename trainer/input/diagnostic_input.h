@@ -31,18 +31,13 @@ class DiagnosticInput : public Input {
   std::vector<InputServer> servers() const override { return inner_.servers(); }
 
  private:
-  // A batch with its bytes.
-  struct Kept {
-    InputBatch batch;
-    std::vector<std::vector<uint8_t>> bytes;
-  };
-  void Keep(const InputBatch& batch);
-  void Randomise(Kept& kept);
+  // Of a batch that owns its bytes.
+  void Keep(InputBatch batch);
 
   Input& inner_;
   const Options options_;
   uint64_t step_ = 0;
-  std::vector<Kept> kept_;
+  std::vector<InputBatch> kept_;
 };
 
 }  // namespace penstock
