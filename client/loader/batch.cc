@@ -8,14 +8,14 @@ namespace penstock {
 Batch::Batch() = default;
 
 Batch::~Batch() {
-  if (slot_ != nullptr) slot_->home->Release(slot_->index);
+  if (slot_ != nullptr) slot_->home->Release(slot_->ready.slot);
 }
 
 Batch::Batch(Batch&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
 
 Batch& Batch::operator=(Batch&& other) noexcept {
   if (this == &other) return *this;
-  if (slot_ != nullptr) slot_->home->Release(slot_->index);
+  if (slot_ != nullptr) slot_->home->Release(slot_->ready.slot);
   slot_ = std::exchange(other.slot_, nullptr);
   return *this;
 }
@@ -25,12 +25,12 @@ const Batch::Slot& Batch::slot() const {
   return slot_ == nullptr ? *nothing : *slot_;
 }
 
-uint64_t Batch::step() const { return slot().step; }
-uint64_t Batch::epoch() const { return slot().epoch; }
-uint64_t Batch::position() const { return slot().position; }
-uint64_t Batch::first_row() const { return slot().first_row; }
-size_t Batch::global_rows() const { return slot().global_rows; }
-size_t Batch::rows() const { return slot().rows; }
+uint64_t Batch::step() const { return slot().ready.index; }
+uint64_t Batch::epoch() const { return slot().ready.step.begin.epoch; }
+uint64_t Batch::position() const { return slot().ready.step.begin.position; }
+uint64_t Batch::first_row() const { return slot().ready.step.first_row; }
+size_t Batch::global_rows() const { return slot().ready.step.rows; }
+size_t Batch::rows() const { return slot().rows(); }
 std::span<const TensorView> Batch::tensors() const { return slot().tensors; }
 const Cursor& Batch::cursor() const { return slot().cursor; }
 std::span<const uint64_t> Batch::record_ids() const { return slot().record_ids; }

@@ -44,20 +44,16 @@ PlainAllocator& PlainMemory() {
 
 }  // namespace
 
-void Batch::Slot::Describe(const ReadyStep& ready, uint64_t order_fingerprint,
+void Batch::Slot::Describe(const ReadyStep& delivered, uint64_t order_fingerprint,
                            const SlotLayout& layout) {
-  step = ready.index;
-  epoch = ready.step.begin.epoch;
-  position = ready.step.begin.position;
-  first_row = ready.step.first_row;
-  global_rows = ready.step.rows;
-  rows = ready.step.rank_rows;
+  ready = delivered;
   cursor = {order_fingerprint, ready.step.end.epoch, ready.step.end.position};
   for (size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i].bytes = {memory + layout.offset(i), rows * layout.tensors()[i].row_bytes};
+    tensors[i].bytes = {memory + layout.offset(i), rows() * layout.tensors()[i].row_bytes};
   }
   if (layout.record_ids()) {
-    record_ids = {reinterpret_cast<const uint64_t*>(memory + layout.offset(tensors.size())), rows};
+    record_ids = {reinterpret_cast<const uint64_t*>(memory + layout.offset(tensors.size())),
+                  rows()};
   }
 }
 
@@ -76,7 +72,6 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
   for (uint32_t i = 0; i < count; ++i) {
     Batch::Slot& slot = set->slots_.emplace_back();
     slot.home = &home;
-    slot.index = i;
     slot.memory = set->memory(i);
     for (const TensorInfo& tensor : layout.tensors()) {
       slot.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, {}});

@@ -25,20 +25,15 @@ class SlotHome {
 // Written by the driver until it is delivered, read by the consumer until it is released.
 struct Batch::Slot {
   SlotHome* home = nullptr;
-  uint32_t index = 0;
   uint8_t* memory = nullptr;
-  uint64_t step = 0;
-  uint64_t epoch = 0;
-  uint64_t position = 0;
-  uint64_t first_row = 0;
-  size_t global_rows = 0;
-  size_t rows = 0;
+  ReadyStep ready;
   Cursor cursor;
   std::vector<TensorView> tensors;  // Views of `memory`.
   std::span<const uint64_t> record_ids;
 
-  // What the step is, and as many rows as it has.
-  void Describe(const ReadyStep& ready, uint64_t order_fingerprint, const SlotLayout& layout);
+  size_t rows() const { return ready.step.rank_rows; }
+  // That it holds this step.
+  void Describe(const ReadyStep& delivered, uint64_t order_fingerprint, const SlotLayout& layout);
 };
 
 // All slots of a loader, one after the other in memory. Rows are written by the threads that bring

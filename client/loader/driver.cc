@@ -93,7 +93,7 @@ absl::StatusOr<std::optional<uint32_t>> Driver::Next() {
   counters_.EndWait(start);
   if (!slot.has_value() && !ready_.status().ok()) return ready_.status();
   if (closed_) return absl::CancelledError("the loader was closed");
-  if (slot.has_value()) counters_.CountBatch((*slots_)[*slot].rows);
+  if (slot.has_value()) counters_.CountBatch((*slots_)[*slot].rows());
   return slot;
 }
 
