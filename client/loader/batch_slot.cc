@@ -49,7 +49,7 @@ void Batch::Slot::Describe(const ReadyStep& delivered, uint64_t order_fingerprin
   ready = delivered;
   cursor = {order_fingerprint, ready.step.end.epoch, ready.step.end.position};
   for (size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i].bytes = {memory + layout.offset(i), rows() * layout.tensors()[i].row_bytes};
+    tensors[i].bytes = {memory + layout.offset(i), rows() * tensors[i].row_bytes};
   }
   if (layout.record_ids()) {
     record_ids = {reinterpret_cast<const uint64_t*>(memory + layout.offset(tensors.size())),
@@ -74,7 +74,7 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
     slot.home = &home;
     slot.memory = set->memory(i);
     for (const TensorInfo& tensor : layout.tensors()) {
-      slot.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, {}});
+      slot.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.row_bytes, {}});
     }
   }
   return set;

@@ -32,6 +32,7 @@
 #include "base/span_sink.h"
 #include "client/fetch/on_error.h"
 #include "client/loader/slot_allocator.h"
+#include "client/loader/tensor_view.h"
 #include "client/plan/cursor.h"
 #include "client/plan/plan_options.h"
 #include "client/transport/network_options.h"
@@ -83,14 +84,6 @@ struct LoaderOptions {
   // What Open() looks at before all else. kInvalidArgument names the option and the values it
   // accepts. Numbers that depend on the data Open() judges.
   absl::Status Validate() const;
-};
-
-// One tensor of a batch: row-major [rows, shape...]. Valid while the batch is.
-struct TensorView {
-  absl::string_view name;
-  Dtype dtype;
-  std::span<const uint32_t> shape;  // Of one row.
-  std::span<const uint8_t> bytes;   // rows * product(shape) * DtypeSize(dtype).
 };
 
 // One rank's rows of one step, or nothing: as it is made, and as Next() leaves it at the end or

@@ -16,7 +16,7 @@ class BatchDigest {
  public:
   void Add(const InputBatch& batch) {
     for (size_t row = 0; row < batch.rows; ++row) {
-      for (const InputTensor& tensor : batch.tensors) {
+      for (const TensorView& tensor : batch.tensors) {
         hash_.Update(tensor.bytes.subspan(row * tensor.row_bytes, tensor.row_bytes));
       }
     }

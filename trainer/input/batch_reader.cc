@@ -5,7 +5,7 @@
 namespace penstock {
 
 absl::Status CheckRowBytes(const InputBatch& batch) {
-  for (const InputTensor& tensor : batch.tensors) {
+  for (const TensorView& tensor : batch.tensors) {
     if (tensor.bytes.size() == batch.rows * tensor.row_bytes) continue;
     return absl::InternalError(absl::StrCat("tensor ", tensor.name, " has ", tensor.bytes.size(),
                                             " bytes for ", batch.rows, " rows of ",
@@ -14,13 +14,13 @@ absl::Status CheckRowBytes(const InputBatch& batch) {
   return absl::OkStatus();
 }
 
-bool IsTensor(const InputTensor* tensor, Dtype dtype, size_t row_bytes) {
+bool IsTensor(const TensorView* tensor, Dtype dtype, size_t row_bytes) {
   return tensor != nullptr && tensor->dtype == dtype && tensor->row_bytes == row_bytes;
 }
 
 std::string DescribeTensors(const InputBatch& batch) {
   std::string text;
-  for (const InputTensor& tensor : batch.tensors) {
+  for (const TensorView& tensor : batch.tensors) {
     absl::StrAppend(&text, text.empty() ? "" : ", ", tensor.name, " ", DtypeName(tensor.dtype),
                     " of ", tensor.row_bytes, " bytes a row");
   }

@@ -23,7 +23,7 @@ class BatchReader {
 
 // For readers. kInternal: a tensor whose bytes are not those of its rows.
 absl::Status CheckRowBytes(const InputBatch& batch);
-bool IsTensor(const InputTensor* tensor, Dtype dtype, size_t row_bytes);
+bool IsTensor(const TensorView* tensor, Dtype dtype, size_t row_bytes);
 // "planes i8 of 1536 bytes a row, ..."
 std::string DescribeTensors(const InputBatch& batch);
 

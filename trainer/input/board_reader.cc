@@ -25,8 +25,8 @@ absl::StatusOr<BatchRows> BoardReader::Read(const InputBatch& batch) {
 }
 
 absl::StatusOr<BatchRows> BoardReader::ReadPacked(const InputBatch& batch) {
-  const InputTensor* d = batch.tensor("d");
-  const InputTensor* s = batch.tensor("s");
+  const TensorView* d = batch.tensor("d");
+  const TensorView* s = batch.tensor("s");
   if (!IsTensor(d, Dtype::kU8, reference::kPackedBoardBytes) ||
       !IsTensor(s, Dtype::kI64, sizeof(int64_t))) {
     return Unsupported(batch);
@@ -50,8 +50,8 @@ absl::StatusOr<BatchRows> BoardReader::ReadPacked(const InputBatch& batch) {
 }
 
 absl::StatusOr<BatchRows> BoardReader::ReadDecoded(const InputBatch& batch) {
-  const InputTensor *planes = batch.tensor("planes"), *flags = batch.tensor("flags");
-  const InputTensor* score = batch.tensor("score");
+  const TensorView *planes = batch.tensor("planes"), *flags = batch.tensor("flags");
+  const TensorView* score = batch.tensor("score");
   for (InputFormat format : {kI8Boards, kF32Boards}) {
     const Dtype dtype = format == kI8Boards ? Dtype::kI8 : Dtype::kF32;
     if (!IsTensor(planes, dtype, format.input_bytes) ||

@@ -18,10 +18,11 @@ class BoardReaderTest : public testing::Test {
   std::vector<uint8_t> records_ = std::vector<uint8_t>(9 * 194);
   std::vector<int64_t> scores_ = {400, -400, 0, 3, -3, 100000, 11, -68, 36};
   InputBatch Packed() {
-    return {.rows = 9,
-            .tensors = {
-                {"d", Dtype::kU8, 194, records_},
-                {"s", Dtype::kI64, 8, {reinterpret_cast<const uint8_t*>(scores_.data()), 9 * 8}}}};
+    return {
+        .rows = 9,
+        .tensors = {
+            {"d", Dtype::kU8, {}, 194, records_},
+            {"s", Dtype::kI64, {}, 8, {reinterpret_cast<const uint8_t*>(scores_.data()), 9 * 8}}}};
   }
 };
 

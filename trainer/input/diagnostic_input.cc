@@ -24,7 +24,7 @@ absl::StatusOr<bool> DiagnosticInput::Next(InputBatch& batch) {
 void DiagnosticInput::Keep(InputBatch batch) {
   auto memory = std::make_shared<std::vector<std::vector<uint8_t>>>();
   CounterRng rng(/*key=*/1);
-  for (InputTensor& tensor : batch.tensors) {
+  for (TensorView& tensor : batch.tensors) {
     std::vector<uint8_t>& bytes = memory->emplace_back(tensor.bytes.begin(), tensor.bytes.end());
     // Packed planes take any bits. Scores and decoded planes stay: not every float is a number.
     if (options_.synthetic && tensor.dtype == Dtype::kU8) {

@@ -10,7 +10,7 @@ namespace penstock {
 absl::StatusOr<BatchRows> ImageReader::Read(const InputBatch& batch) {
   PENSTOCK_RETURN_IF_ERROR(CheckRowBytes(batch));
   const InputFormat format = ImagesOf(side_);
-  const InputTensor *image = batch.tensor("image"), *label = batch.tensor("label");
+  const TensorView *image = batch.tensor("image"), *label = batch.tensor("label");
   if (!IsTensor(image, Dtype::kU8, format.input_bytes) ||
       !IsTensor(label, Dtype::kI64, sizeof(int64_t))) {
     return absl::InvalidArgumentError(
@@ -21,7 +21,7 @@ absl::StatusOr<BatchRows> ImageReader::Read(const InputBatch& batch) {
   return BatchRows{format, batch.rows, image->bytes.data(), nullptr, targets_.data()};
 }
 
-absl::Status ImageReader::ReadLabels(const InputBatch& batch, const InputTensor& labels) {
+absl::Status ImageReader::ReadLabels(const InputBatch& batch, const TensorView& labels) {
   targets_.resize(batch.rows);
   for (size_t row = 0; row < batch.rows; ++row) {
     int64_t number;

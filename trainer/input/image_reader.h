@@ -19,7 +19,7 @@ class ImageReader final : public BatchReader {
   absl::StatusOr<BatchRows> Read(const InputBatch& batch) override;
 
  private:
-  absl::Status ReadLabels(const InputBatch& batch, const InputTensor& labels);
+  absl::Status ReadLabels(const InputBatch& batch, const TensorView& labels);
 
   const size_t side_, classes_;
   std::vector<float> targets_;

@@ -22,9 +22,10 @@ class ImageReaderTest : public testing::Test {
             .first_position = 40,
             .tensors = {{"label",
                          Dtype::kI64,
+                         {},
                          8,
                          {reinterpret_cast<const uint8_t*>(labels_.data()), 3 * 8}},
-                        {"image", Dtype::kU8, kBytes, pixels_}},
+                        {"image", Dtype::kU8, {}, kBytes, pixels_}},
             .record_ids = ids_};
   }
 

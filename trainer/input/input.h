@@ -11,17 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "base/dtype.h"
+#include "client/loader/tensor_view.h"
 
 namespace penstock {
-
-// One tensor of a batch: `rows` rows of row_bytes, one after the other.
-struct InputTensor {
-  absl::string_view name;
-  Dtype dtype;
-  size_t row_bytes = 0;
-  std::span<const uint8_t> bytes;
-};
 
 // Borrows its tensors from the input, as long as there are copies of `memory`; where that is null,
 // until the next call of Next(). Must not outlive the input.
@@ -31,12 +23,12 @@ struct InputBatch {
   size_t global_rows = 0;       // Of all ranks together; 0: those of this one are all.
   uint64_t first_position = 0;  // In the epoch.
   std::string cursor = {};      // Where to resume once this batch is applied.
-  std::vector<InputTensor> tensors = {};
+  std::vector<TensorView> tensors = {};
   // Numbers of the rows' records over the manifest; empty where the input does not know them.
   std::span<const uint64_t> record_ids = {};
 
-  const InputTensor* tensor(absl::string_view name) const {
-    for (const InputTensor& tensor : tensors) {
+  const TensorView* tensor(absl::string_view name) const {
+    for (const TensorView& tensor : tensors) {
       if (tensor.name == name) return &tensor;
     }
     return nullptr;

@@ -5,16 +5,6 @@
 #include "base/status.h"
 
 namespace penstock {
-namespace {
-
-InputTensor ToInputTensor(const TensorView& view) {
-  size_t row_bytes = DtypeSize(view.dtype);
-  for (uint32_t extent : view.shape) row_bytes *= extent;
-  return {view.name, view.dtype, row_bytes, view.bytes};
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<LoaderInput>> LoaderInput::Open(LoaderOptions options) {
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
   return std::make_unique<LoaderInput>(std::move(loader));
@@ -30,7 +20,7 @@ absl::StatusOr<bool> LoaderInput::Next(InputBatch& batch) {
   batch.first_position = slot->position();
   batch.cursor = slot->cursor().ToString();
   batch.record_ids = slot->record_ids();
-  for (const TensorView& view : slot->tensors()) batch.tensors.push_back(ToInputTensor(view));
+  batch.tensors.assign(slot->tensors().begin(), slot->tensors().end());
   batch.memory = std::move(slot);
   return true;
 }

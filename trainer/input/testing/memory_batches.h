@@ -41,12 +41,12 @@ class MemoryBatches : public Input {
   }
 
   // Of `rows` records from `first` on.
-  virtual std::vector<InputTensor> TensorsOf(size_t first, size_t rows) const = 0;
+  virtual std::vector<TensorView> TensorsOf(size_t first, size_t rows) const = 0;
   // These rows of `all`.
-  static InputTensor TensorOf(absl::string_view name, Dtype dtype, size_t row_bytes,
-                              const void* all, size_t first, size_t rows) {
+  static TensorView TensorOf(absl::string_view name, Dtype dtype, size_t row_bytes, const void* all,
+                             size_t first, size_t rows) {
     const auto* bytes = static_cast<const uint8_t*>(all);
-    return {name, dtype, row_bytes, {bytes + first * row_bytes, rows * row_bytes}};
+    return {name, dtype, {}, row_bytes, {bytes + first * row_bytes, rows * row_bytes}};
   }
 
  private:

@@ -24,7 +24,7 @@ class MemoryImages final : public MemoryBatches {
   void SetLabel(size_t record, int64_t label) { labels_[record] = label; }
 
  private:
-  std::vector<InputTensor> TensorsOf(size_t first, size_t rows) const override {
+  std::vector<TensorView> TensorsOf(size_t first, size_t rows) const override {
     const size_t bytes = images_.rows().format.input_bytes;
     return {TensorOf("image", Dtype::kU8, bytes, images_.pixels.data(), first, rows),
             TensorOf("label", Dtype::kI64, sizeof(int64_t), labels_.data(), first, rows)};

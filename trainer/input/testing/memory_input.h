@@ -28,7 +28,7 @@ class MemoryInput : public MemoryBatches {
   }
 
  private:
-  std::vector<InputTensor> TensorsOf(size_t first, size_t rows) const override {
+  std::vector<TensorView> TensorsOf(size_t first, size_t rows) const override {
     return {TensorOf("d", Dtype::kU8, 194, boards_.records.data(), first, rows),
             TensorOf("s", Dtype::kI64, sizeof(int64_t), scores_.data(), first, rows)};
   }
