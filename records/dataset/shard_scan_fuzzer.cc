@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "base/io/memory_source.h"
+#include "base/io/testing/memory_source.h"
 #include "records/dataset/shard_scan.h"
 #include "records/format/tfrecord.h"
 

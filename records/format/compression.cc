@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "base/byte_size.h"
 #include "base/status.h"
 #include "records/format/tfrecord.h"
 
@@ -219,40 +218,6 @@ absl::Status Decompressor::DecompressExactly(std::span<const uint8_t> in, std::s
   }
   return absl::DataLossError(absl::StrCat("the members hold ", out_size - out.size(), " bytes, ",
                                           out_size, " were expected"));
-}
-
-absl::StatusOr<std::vector<uint8_t>> Decompress(Compression compression,
-                                                std::span<const uint8_t> in, uint64_t limit) {
-  Decompressor decompressor(compression);
-  const size_t in_size = in.size();
-  std::vector<uint8_t> out;
-  size_t used = 0;
-  bool ended = false;
-  while (!in.empty() || !ended) {
-    if (used == out.size()) {
-      // One byte beyond the limit tells "exactly" from "too much".
-      out.resize(std::min<uint64_t>(limit + 1, std::max<size_t>(out.size() * 2, 64 << 10)));
-    }
-    std::span<uint8_t> room = std::span(out).subspan(used);
-    const size_t in_before = in.size();
-    absl::StatusOr<bool> step = decompressor.Step(in, room);
-    if (!step.ok()) {
-      return Annotate(step.status(), absl::StrCat("compressed byte ", in_size - in.size()));
-    }
-    const size_t produced = out.size() - used - room.size();
-    used += produced;
-    ended = *step;
-    if (used > limit) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          in_size, " compressed bytes hold more than the limit of ", FormatByteSize(limit)));
-    }
-    if (!ended && produced == 0 && in.size() == in_before) {
-      return absl::DataLossError(
-          absl::StrCat(CompressionName(compression), ": cut after compressed byte ", in_size));
-    }
-  }
-  out.resize(used);
-  return out;
 }
 
 }  // namespace penstock

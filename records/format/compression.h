@@ -59,11 +59,6 @@ class Decompressor {
   std::unique_ptr<State> state_;
 };
 
-// Decompresses `in`, one or more whole members. kDataLoss as above; kResourceExhausted: more than
-// `limit` bytes come out.
-absl::StatusOr<std::vector<uint8_t>> Decompress(Compression compression,
-                                                std::span<const uint8_t> in, uint64_t limit);
-
 }  // namespace penstock
 
 #endif  // PENSTOCK_RECORDS_FORMAT_COMPRESSION_H_

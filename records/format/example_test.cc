@@ -39,15 +39,17 @@ absl::StatusOr<std::vector<std::string>> Describe(const std::string& payload) {
 TEST(ExampleTest, ReadsWhatTheBuilderWrites) {
   ExampleBuilder builder;
   const int64_t ints[] = {1, -1, 300};
-  const float floats[] = {0.5f, -2};
   builder.AddBytes("a", BytesOf("xyz"));
   builder.AddInt64("b", ints);
-  builder.AddFloat("c", floats);
   builder.AddInt64("none", {});
   std::span<const uint8_t> bytes = builder.Serialize();
-  EXPECT_THAT(
-      Describe(std::string(bytes.begin(), bytes.end())),
-      IsOkAndHolds(ElementsAre("a:bytes xyz", "b:int64 1 -1 300", "c:float 0.5 -2", "none:int64")));
+  EXPECT_THAT(Describe(std::string(bytes.begin(), bytes.end())),
+              IsOkAndHolds(ElementsAre("a:bytes xyz", "b:int64 1 -1 300", "none:int64")));
+}
+
+TEST(ExampleTest, ReadsPackedFloats) {
+  const std::string floats = Field(2, Field(1, Fixed32(0.5f) + Fixed32(-2)));
+  EXPECT_THAT(Describe(Example(Entry("f", floats))), IsOkAndHolds(ElementsAre("f:float 0.5 -2")));
 }
 
 TEST(ExampleTest, NothingIsAnExampleWithoutFeatures) {

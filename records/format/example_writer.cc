@@ -24,14 +24,6 @@ void ExampleBuilder::AddBytes(absl::string_view name, std::span<const uint8_t> v
   AddFeature(name, 1);
 }
 
-void ExampleBuilder::AddFloat(absl::string_view name, std::span<const float> values) {
-  list_.clear();
-  if (!values.empty()) AppendHeader(1, values.size_bytes(), list_);
-  const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
-  list_.insert(list_.end(), bytes, bytes + values.size_bytes());
-  AddFeature(name, 2);
-}
-
 void ExampleBuilder::AddInt64(absl::string_view name, std::span<const int64_t> values) {
   list_.clear();
   size_t size = 0;

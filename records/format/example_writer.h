@@ -19,7 +19,6 @@ class ExampleBuilder {
   // One value of a bytes list.
   void AddBytes(absl::string_view name, std::span<const uint8_t> value);
   void AddInt64(absl::string_view name, std::span<const int64_t> values);
-  void AddFloat(absl::string_view name, std::span<const float> values);
 
   // Valid until the next call of any other function.
   std::span<const uint8_t> Serialize();
@@ -29,7 +28,7 @@ class ExampleBuilder {
   void AddFeature(absl::string_view name, uint32_t kind);
 
   std::vector<uint8_t> features_;  // The fields of Features.
-  std::vector<uint8_t> list_;      // The fields of one BytesList, FloatList or Int64List.
+  std::vector<uint8_t> list_;      // The fields of one BytesList or Int64List.
   std::vector<uint8_t> example_;
 };
 

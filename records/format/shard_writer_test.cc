@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_join.h"
 #include "base/bytes_of.h"
 #include "gtest/gtest.h"
 #include "records/format/tfrecord.h"
@@ -22,17 +23,24 @@ class ShardWriterTest : public ::testing::TestWithParam<Compression> {
     EXPECT_OK(writer->Finish());
     return folder_.Read("shard");
   }
-  std::string Raw(const std::string& shard) {
-    if (GetParam() == Compression::kNone) return shard;
-    absl::StatusOr<std::vector<uint8_t>> raw = Decompress(GetParam(), BytesOf(shard), 1 << 20);
-    EXPECT_OK(raw);
-    return {raw->begin(), raw->end()};
+  // What each member of `shard` holds; as one if it is not compressed.
+  std::vector<std::string> Members(const std::string& shard) {
+    if (GetParam() == Compression::kNone) return {shard};
+    std::vector<std::string> members;
+    Decompressor decompressor(GetParam());
+    for (std::span<const uint8_t> in = BytesOf(shard); !in.empty();) {
+      std::vector<uint8_t> out(1024);
+      std::span<uint8_t> room(out);
+      EXPECT_THAT(decompressor.Step(in, room), IsOkAndHolds(true));
+      members.emplace_back(out.begin(), out.end() - static_cast<ptrdiff_t>(room.size()));
+    }
+    return members;
   }
   TempFolder folder_;
 };
 
 TEST_P(ShardWriterTest, WritesFramedRecords) {
-  std::string raw = Raw(WriteShard(64));
+  const std::string raw = absl::StrJoin(Members(WriteShard(64)), "");
   std::vector<std::span<const uint8_t>> payloads;
   EXPECT_OK(ParseFrames(BytesOf(raw), Verify::kPayload, payloads));
   ASSERT_EQ(payloads.size(), 100u);
@@ -40,21 +48,13 @@ TEST_P(ShardWriterTest, WritesFramedRecords) {
 }
 
 TEST_P(ShardWriterTest, AMemberHoldsWholeRecordsOfAboutAChunk) {
-  std::string shard = WriteShard(256);
   if (GetParam() == Compression::kNone) return;
-  std::span<const uint8_t> in = BytesOf(shard);
-  Decompressor decompressor(GetParam());
-  size_t members = 0;
-  while (!in.empty()) {
-    std::vector<uint8_t> out(1024);
-    std::span<uint8_t> room(out);
-    EXPECT_THAT(decompressor.Step(in, room), IsOkAndHolds(true));
-    out.resize(out.size() - room.size());
+  const std::vector<std::string> members = Members(WriteShard(256));
+  EXPECT_EQ(members.size(), 10u);
+  for (const std::string& member : members) {
     std::vector<std::span<const uint8_t>> payloads;
-    EXPECT_OK(ParseFrames(out, Verify::kPayload, payloads));
-    ++members;
+    EXPECT_OK(ParseFrames(BytesOf(member), Verify::kPayload, payloads));
   }
-  EXPECT_EQ(members, 10u);
 }
 
 TEST_P(ShardWriterTest, LeavesNoTraceWithoutFinish) {

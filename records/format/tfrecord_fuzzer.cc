@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/io/memory_source.h"
+#include "base/io/testing/memory_source.h"
 #include "records/format/tfrecord_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/bytes_of.h"
-#include "base/io/memory_source.h"
+#include "base/io/testing/memory_source.h"
 #include "records/format/compression.h"
 #include "records/format/example_writer.h"
 #include "records/format/tfrecord.h"

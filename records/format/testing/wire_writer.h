@@ -22,10 +22,13 @@ inline std::string Field(uint32_t number, const std::string& content) {
 inline std::string VarintField(uint32_t number, uint64_t value) {
   return Varint(number << 3) + Varint(value);
 }
-inline std::string FloatField(uint32_t number, float value) {
+inline std::string Fixed32(float value) {
   char bytes[4];
   std::memcpy(bytes, &value, 4);
-  return Varint(number << 3 | 5) + std::string(bytes, 4);
+  return std::string(bytes, 4);
+}
+inline std::string FloatField(uint32_t number, float value) {
+  return Varint(number << 3 | 5) + Fixed32(value);
 }
 
 // An entry of the map of features; `kinds` are fields of message Feature.

@@ -1,6 +1,6 @@
 // Bytes in memory, read as if they were a file.
-#ifndef PENSTOCK_BASE_IO_MEMORY_SOURCE_H_
-#define PENSTOCK_BASE_IO_MEMORY_SOURCE_H_
+#ifndef PENSTOCK_BASE_IO_TESTING_MEMORY_SOURCE_H_
+#define PENSTOCK_BASE_IO_TESTING_MEMORY_SOURCE_H_
 
 #include <algorithm>
 #include <string>
@@ -34,4 +34,4 @@ class MemorySource : public ByteSource {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_BASE_IO_MEMORY_SOURCE_H_
+#endif  // PENSTOCK_BASE_IO_TESTING_MEMORY_SOURCE_H_
