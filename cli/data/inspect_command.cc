@@ -18,11 +18,11 @@
 #include "cli/chess/score_histogram.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/data/board_text.h"
 #include "cli/data/dataset_argument.h"
 #include "cli/data/record_sample.h"
 #include "cli/terminal/interrupt.h"
 #include "nlohmann/json.hpp"
-#include "records/chess/board_text.h"
 #include "records/chess/planes.h"
 #include "records/dataset/record_check.h"
 #include "records/format/feature_finder.h"
@@ -64,7 +64,7 @@ class RecordFacts {
     first_ = absl::StrCat(Escaped(shard), ", record ", record.number, ", ", record.payload.size(),
                           " bytes\n");
     if (!chess) return absl::OkStatus();
-    PENSTOCK_ASSIGN_OR_RETURN(std::string board, chess::DrawBoard(found_.bytes[0], found_.ints[0]));
+    PENSTOCK_ASSIGN_OR_RETURN(std::string board, DrawBoard(found_.bytes[0], found_.ints[0]));
     first_ += board;
     return absl::OkStatus();
   }

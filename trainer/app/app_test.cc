@@ -23,7 +23,6 @@
 #include "tests/temp_folder.h"
 #include "trainer/app/commands.h"
 #include "trainer/app/event_file.h"
-#include "trainer/app/late_report.h"
 #include "trainer/app/options.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/report.h"
@@ -258,21 +257,6 @@ TEST(ProfileOptionsTest, EachRankHasAFileOfItsOwn) {
     EXPECT_EQ(options.FileOf(0), file);
     EXPECT_EQ(options.FileOf(2), of_rank_2);
   }
-}
-
-TEST(LateReportTest, AddsWhatThisRankDidOnceThereAreSteps) {
-  LateReport late("rank 1: ");
-  const std::string line = "penstock-train: rank 1: rank 0 is late\n";
-  EXPECT_EQ(late.Lines("rank 0 is late"), line);
-  StepRecorder recorder;
-  late.Watch(&recorder);
-  EXPECT_EQ(late.Lines("rank 0 is late"), line);
-  recorder.Start(1);
-  recorder.EndStep(1);
-  EXPECT_THAT(late.Lines("rank 0 is late"),
-              testing::StartsWith(line + "penstock-train: rank 1: here step 1 took "));
-  late.Watch(nullptr);
-  EXPECT_EQ(late.Lines("rank 0 is late"), line);
 }
 
 TEST_F(OptionsTest, ADiagnosisSavesNothing) {

@@ -11,6 +11,12 @@
 
 namespace penstock {
 
+// What a training has been doing: "step 411 took 0.152 s (compute 0.149, collective 0.003), ...;
+// since then 61.2 s (compute 1.01, collective 60.1), now in collective for 60.1 s": the last four
+// steps, and phases of a hundredth of a step or more. Empty before recorder.Start().
+std::string DescribeRecentSteps(const StepRecorder& recorder,
+                                StepRecorder::Clock::time_point now = StepRecorder::Clock::now());
+
 // Adds to who is late what this rank's last steps were, and what it is at. Thread-safe.
 class LateReport {
  public:

@@ -10,7 +10,6 @@
 #include "nlohmann/json.hpp"
 #include "trainer/profile/comparison.h"
 #include "trainer/profile/memory_table.h"
-#include "trainer/profile/recent_steps.h"
 #include "trainer/profile/step_recorder.h"
 #include "trainer/profile/tracer.h"
 #include "trainer/profile/verdict.h"
@@ -88,40 +87,6 @@ TEST(StepRecorderTest, KeepsTheNewestSteps) {
   EXPECT_EQ(steps.front().step, 4u);
   EXPECT_EQ(steps.back().step, last);
   EXPECT_EQ(recorder.steps(), last);
-}
-
-TEST(RecentStepsTest, TellsOfTheLastStepsAndOfWhatHangs) {
-  StepRecorder recorder;
-  EXPECT_EQ(DescribeRecentSteps(recorder, At(0)), "");
-  recorder.Start(1, At(0));
-  recorder.Enter(Phase::kInput, At(0));
-  EXPECT_EQ(DescribeRecentSteps(recorder, At(2000)),
-            "no step has ended yet; since then 2 s (input 2), now in input for 2 s");
-  for (int step = 1; step <= 5; ++step) {
-    recorder.Enter(Phase::kCompute, At(1000 * step));
-    recorder.Enter(Phase::kCollective, At(1000 * step + 900));
-    recorder.EndStep(static_cast<uint64_t>(step), At(1000 * step + 1000));
-  }
-  recorder.Enter(Phase::kCollective, At(6000));
-  const std::string text = DescribeRecentSteps(recorder, At(67250));
-  EXPECT_THAT(text, StartsWith("step 2 took 1 s (compute 0.9, collective 0.1), step 3 took"));
-  EXPECT_THAT(text, EndsWith("step 5 took 1 s (compute 0.9, collective 0.1); since then "
-                             "61.2 s (collective 61.2), now in collective for 61.2 s"));
-}
-
-// A watchdog asks while the training goes on.
-TEST(RecentStepsTest, AnotherThreadMayAsk) {
-  StepRecorder recorder;
-  recorder.Start(1);
-  std::atomic<bool> done{false};
-  std::jthread asks([&] {
-    while (!done) EXPECT_THAT(DescribeRecentSteps(recorder), HasSubstr("now in"));
-  });
-  for (uint64_t step = 1; step <= 2000; ++step) {
-    recorder.Enter(Phase::kCompute);
-    recorder.EndStep(step);
-  }
-  done = true;
 }
 
 TEST(TracerTest, HoldsTheChosenStepsAlone) {

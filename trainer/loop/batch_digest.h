@@ -1,7 +1,7 @@
 // SHA-256 over every row that was handed to the training, to be compared with the plan's own
 // (`penstock stream --digest`).
-#ifndef PENSTOCK_TRAINER_INPUT_BATCH_DIGEST_H_
-#define PENSTOCK_TRAINER_INPUT_BATCH_DIGEST_H_
+#ifndef PENSTOCK_TRAINER_LOOP_BATCH_DIGEST_H_
+#define PENSTOCK_TRAINER_LOOP_BATCH_DIGEST_H_
 
 #include <string>
 
@@ -29,4 +29,4 @@ class BatchDigest {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_TRAINER_INPUT_BATCH_DIGEST_H_
+#endif  // PENSTOCK_TRAINER_LOOP_BATCH_DIGEST_H_

@@ -1,6 +1,6 @@
 // A chess record as a person reads it.
-#ifndef PENSTOCK_RECORDS_CHESS_BOARD_TEXT_H_
-#define PENSTOCK_RECORDS_CHESS_BOARD_TEXT_H_
+#ifndef PENSTOCK_CLI_DATA_BOARD_TEXT_H_
+#define PENSTOCK_CLI_DATA_BOARD_TEXT_H_
 
 #include <cstdint>
 #include <span>
@@ -8,13 +8,13 @@
 
 #include "absl/status/statusor.h"
 
-namespace penstock::chess {
+namespace penstock {
 
 // The board with rank 8 on top ('.' empty, '?' where the bits claim two pieces), the number of
 // squares each plane marks, the flags that are set, and the score; lines end with '\n'. Any
 // bits can be drawn. kInvalidArgument: `d` is not 194 bytes.
 absl::StatusOr<std::string> DrawBoard(std::span<const uint8_t> d, int64_t s);
 
-}  // namespace penstock::chess
+}  // namespace penstock
 
-#endif  // PENSTOCK_RECORDS_CHESS_BOARD_TEXT_H_
+#endif  // PENSTOCK_CLI_DATA_BOARD_TEXT_H_
