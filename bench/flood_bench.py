@@ -27,9 +27,11 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"))
 
-import http2_flood  # noqa: E402
 from certificates import Authority  # noqa: E402
-from http2_flood import Flooders, MemoryWatch, Target  # noqa: E402
+from http2_connection import Target  # noqa: E402
+from http2_flood import Flooders, parse_bytes  # noqa: E402
+from http2_frames import DATA, SETTINGS, frame  # noqa: E402
+from memory_watch import MemoryWatch  # noqa: E402
 from sample_copies import make_copies  # noqa: E402
 from servers import Server, die_with_parent, wait_until  # noqa: E402
 from stall_bench import Stream  # noqa: E402
@@ -105,8 +107,7 @@ class Discarder:
 
     def _accept(self, tls):
         # DATA on stream 1 looks like the answer to a Hello.
-        greeting = http2_flood.frame(http2_flood.SETTINGS, 0, 0) + \
-            http2_flood.frame(http2_flood.DATA, 0, 1)
+        greeting = frame(SETTINGS, 0, 0) + frame(DATA, 0, 1)
         connection, _ = self._listener.accept()
         connection.settimeout(10)
         try:
@@ -233,11 +234,11 @@ def print_row(case):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kinds", default=KINDS, help="those of http2_flood.py")
+    parser.add_argument("--kinds", default=KINDS, help="those of http2_floods.py")
     parser.add_argument("--securities", default=",".join(SECURITIES))
     parser.add_argument("--connections", default="1,50", help="numbers of flooding connections")
     parser.add_argument("--seconds", type=float, default=3, help="of each run")
-    parser.add_argument("--max-bytes", type=http2_flood.parse_bytes, default=64 << 30,
+    parser.add_argument("--max-bytes", type=parse_bytes, default=64 << 30,
                         help="of a flood")
     parser.add_argument("--repetitions", type=int, default=5, help="pairs of each case")
     parser.add_argument("--batch", type=int, default=512)

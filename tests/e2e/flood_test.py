@@ -20,9 +20,12 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "chaos"))
 
-import http2_flood  # noqa: E402
 from certificates import Authority  # noqa: E402
-from http2_flood import KINDS, Flooders, MemoryWatch, Target  # noqa: E402
+from http2_connection import Target  # noqa: E402
+from http2_flood import Flooders  # noqa: E402
+from http2_floods import KINDS  # noqa: E402
+from http2_frames import STATS, WATCH  # noqa: E402
+from memory_watch import MemoryWatch  # noqa: E402
 from network import Network  # noqa: E402
 from processes import TIMEOUT_S, ProcessTestCase  # noqa: E402
 from servers import wait_until  # noqa: E402
@@ -166,7 +169,7 @@ class LoopbackFloodTest(FloodTestCase):
     def test_plaintext_floods_of_the_data_port(self):
         self.start()
         self.flood_with_all(HTTP2, self.server.address)
-        self.flood_with_all(["half-messages"], self.server.address, path=http2_flood.STATS)
+        self.flood_with_all(["half-messages"], self.server.address, path=STATS)
         self.check_bits()
 
     def test_tls_floods_of_the_data_port(self):
@@ -195,7 +198,7 @@ class LoopbackFloodTest(FloodTestCase):
     def test_floods_of_the_health_port(self):
         self.start("--health-listen", "127.0.0.1:0")
         self.flood_with_all(ON_EACH_PORT, self.address_of("health"), with_many=WITH_MANY,
-                            path=http2_flood.WATCH)
+                            path=WATCH)
         self.check_bits()
 
     def test_floods_of_the_metrics_port(self):
@@ -261,7 +264,7 @@ class NamespaceFloodTest(FloodTestCase):
                    server_prefix=serving.prefix, client_prefix=honest.prefix)
         for kind in WITH_MANY:
             self.flood_from_all(kind, self.server.address, **self.target)
-            self.flood_from_all(kind, f"{serving.address}:7071", path=http2_flood.WATCH)
+            self.flood_from_all(kind, f"{serving.address}:7071", path=WATCH)
         self.check_bits()
 
 
