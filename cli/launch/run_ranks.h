@@ -1,0 +1,42 @@
+// One start of all ranks, from their environment to their end.
+#ifndef PENSTOCK_CLI_LAUNCH_RUN_RANKS_H_
+#define PENSTOCK_CLI_LAUNCH_RUN_RANKS_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/process/environment.h"
+#include "cli/launch/launch_flags.h"
+#include "cli/launch/rank_files.h"
+#include "cli/launch/rank_processes.h"
+
+namespace penstock {
+
+// The name that this host has for others.
+std::string OwnHost();
+
+// What ranks get from whoever starts them. Those of an earlier start are told from those of this
+// one by `generation`: mpirun and srun have no name for that.
+Environment CommonEnvironment(const LaunchFlags& flags, uint32_t generation);
+
+// The variables of -x.
+std::set<std::string> NamesPassedOn(const LaunchFlags& flags);
+
+// Starts so many ranks on this host, prints what they print and writes it to `files`.
+// kInvalidArgument: --gpus names too few.
+absl::StatusOr<RanksEnd> RunLocal(const LaunchFlags& flags, uint32_t ranks, uint32_t generation,
+                                  RankFiles& files);
+
+// Starts the ranks of all hosts by `launcher`, "mpirun" or "srun", which marks the lines, passes
+// signals on and ends all when one rank fails. kInvalidArgument: as RunLocal(); --gpus names one
+// twice; or srun cannot place the ranks so.
+absl::StatusOr<RanksEnd> RunRemote(const LaunchFlags& flags, const std::string& launcher,
+                                   const std::vector<LaunchHost>& hosts, uint32_t generation,
+                                   RankFiles& files);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_LAUNCH_RUN_RANKS_H_
