@@ -90,6 +90,28 @@ TEST_F(PartPoolTest, SharedMemoryCountsOnce) {
   pool_->DropShared(memory);
 }
 
+TEST_F(PartPoolTest, DroppedSharedMemoryStaysUntilItsLastPartReturns) {
+  PartPool::HomePtr home = pool_->MakeHome();
+  const std::span<uint8_t> memory = pool_->TakeShared(5000);
+  for (int i = 0; i < 2; ++i) {
+    home->Reserve(5000);
+    PartPool::Home* const homes[] = {home.get()};
+    pool_->Share(homes, 1, memory);
+  }
+  pool_->DropShared(memory);
+  const auto is_free = [&] {
+    const std::span<uint8_t> taken = pool_->TakeShared(5000);
+    const bool same = taken.data() == memory.data();
+    pool_->DropShared(taken);
+    return same;
+  };
+  EXPECT_FALSE(is_free());
+  home->Return(memory);
+  EXPECT_FALSE(is_free());
+  home->Return(memory);
+  EXPECT_TRUE(is_free());
+}
+
 TEST_F(PartPoolTest, SharedMemoryReturnsToTheThreadThatFilledIt) {
   const std::span<uint8_t> own = pool_->TakeShared(1 << 20);
   std::span<uint8_t> others;

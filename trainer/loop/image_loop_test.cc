@@ -1,5 +1,6 @@
 // The training loop on images: the bits of dropout, whoever computes and wherever it goes on.
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "trainer/comm/testing/rank_threads.h"
 #include "trainer/input/image_reader.h"
 #include "trainer/input/testing/memory_images.h"
+#include "trainer/loop/evaluate.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/model/initialize.h"
 
@@ -166,25 +168,54 @@ TEST(ImageLoopTest, EveryBatchOfEveryStepLeavesOutOthers) {
   EXPECT_NE(two[0], one[0]) << "which is the mean of the same loss twice";
 }
 
-// Labels are what the model says, but for one.
-TEST(ImageLoopTest, AnEvaluationTellsHowManyAreRight) {
-  constexpr size_t kRecords = 21, kSeed = 9;
-  auto backend = CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4}).value();
-  InitializeParameters(backend->table(), 5, backend->state().parameters);
-  std::vector<float> results(2 * kRecords);
-  ASSERT_OK(backend->Predict(RandomImages(kImageModel, kRecords, kSeed).rows(), results, kRecords));
-  MemoryImages input(kImageModel, kRecords, 8, kSeed);
-  for (size_t i = 0; i < kRecords; ++i) {
-    input.SetLabel(i, static_cast<int64_t>(results[2 * i + 1]));
+class HeldOutImagesTest : public testing::Test {
+ protected:
+  static std::unique_ptr<CpuBackend> MakeBackend(Communicator& ranks) {
+    auto backend =
+        CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4, .ranks = &ranks}).value();
+    InitializeParameters(backend->table(), 5, backend->state().parameters);
+    return backend;
   }
-  input.SetLabel(4, (static_cast<int64_t>(results[9]) + 1) % 5);
-  ImageReader reader(kImageModel.side, kImageModel.classes);
-  ASSERT_OK_AND_ASSIGN(const Evaluation evaluation, Evaluate(*backend, reader, input, 0));
-  EXPECT_EQ(evaluation.records, kRecords);
-  EXPECT_EQ(evaluation.hits, kRecords - 1);
+  // Labels are what the model says, but for that of record 4.
+  static MemoryImages Labelled(size_t records) {
+    constexpr uint64_t kSeed = 9;
+    SingleCommunicator alone;
+    std::vector<float> results(2 * records);
+    EXPECT_OK(MakeBackend(alone)->Predict(RandomImages(kImageModel, records, kSeed).rows(), results,
+                                          records));
+    MemoryImages input(kImageModel, records, 8, kSeed);
+    for (size_t i = 0; i < records; ++i) {
+      input.SetLabel(i, static_cast<int64_t>(results[2 * i + 1]));
+    }
+    input.SetLabel(4, (static_cast<int64_t>(results[9]) + 1) % 5);
+    return input;
+  }
+
+  ImageReader reader_{kImageModel.side, kImageModel.classes};
+};
+
+TEST_F(HeldOutImagesTest, AnEvaluationTellsHowManyAreRight) {
+  SingleCommunicator alone;
+  MemoryImages input = Labelled(21);
+  ASSERT_OK_AND_ASSIGN(const Evaluation evaluation,
+                       Evaluate(*MakeBackend(alone), reader_, input, 0));
+  EXPECT_EQ(evaluation.records, 21u);
+  EXPECT_EQ(evaluation.hits, 20u);
   EXPECT_GT(evaluation.loss, 0);
   EXPECT_EQ((Evaluation{.records = 8, .loss = 2.3026, .hits = 3}).ToString(),
             "held-out loss 2.3026, 37.5 % of the images right");
+}
+
+TEST_F(HeldOutImagesTest, RanksThatEvaluateApartAddUpHowManyAreRight) {
+  RunRanks(2, [&](RankGroup& group) {
+    Communicator& ranks = group.communicator();
+    MemoryImages input = Labelled(ranks.rank() == 0 ? 21 : 5);
+    ImageReader reader = reader_;
+    ASSERT_OK_AND_ASSIGN(const Evaluation evaluation,
+                         EvaluateApart(*MakeBackend(ranks), reader, input, 0, {}, ranks));
+    EXPECT_EQ(evaluation.records, 26u);
+    EXPECT_EQ(evaluation.hits, 24u);
+  });
 }
 
 }  // namespace
