@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "base/io/unique_fd.h"
 #include "base/mutex.h"
-#include "records/engine/part_memory.h"
+#include "records/engine/part_buffer.h"
 
 namespace penstock {
 

@@ -12,7 +12,6 @@
 #include "cli/launch/check_build.h"
 #include "cli/launch/find_program.h"
 #include "cli/launch/launch_end.h"
-#include "cli/launch/launch_flags.h"
 #include "cli/launch/rank_files.h"
 #include "cli/launch/run_ranks.h"
 

@@ -17,6 +17,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/io/local_port.h"
+#include "base/io/unique_fd.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "cli/command.h"
@@ -28,17 +30,14 @@ namespace {
 
 // One that nothing listens at now.
 absl::StatusOr<uint16_t> FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return ErrnoToStatus(errno, "socket");
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  socklen_t size = sizeof(address);
-  const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  const int error = errno;
-  close(fd);
-  if (!bound) return ErrnoToStatus(error, "looking for a free port");
-  return ntohs(address.sin_port);
+  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0) return ErrnoToStatus(errno, "socket");
+  sockaddr_in any = {};
+  any.sin_family = AF_INET;
+  if (bind(socket.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) != 0) {
+    return ErrnoToStatus(errno, "looking for a free port");
+  }
+  return LocalPort(socket.get());
 }
 
 absl::StatusOr<std::vector<std::string>> Gpus(const LaunchFlags& flags, size_t ranks) {

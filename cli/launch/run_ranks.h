@@ -9,11 +9,34 @@
 
 #include "absl/status/statusor.h"
 #include "base/process/environment.h"
-#include "cli/launch/launch_flags.h"
+#include "cli/launch/launch_line.h"
 #include "cli/launch/rank_files.h"
 #include "cli/launch/rank_processes.h"
 
 namespace penstock {
+
+// What the command line says.
+struct LaunchFlags {
+  uint32_t ranks = 0;
+  std::string hosts;
+  std::string hostfile;
+  std::string gpus;
+  uint32_t restarts = 0;
+  std::string launcher = "auto";
+  uint16_t port = 0;
+  uint16_t ssh_port = 0;
+  std::string interface;
+  bool check_build = false;
+  bool verbose = false;
+  bool gloo = false;
+  bool mpi = false;
+  uint32_t start_timeout_s = 0;
+  std::vector<std::string> variables;  // NAME or NAME=VALUE.
+  std::string output_folder;
+  bool timestamps = false;
+  std::string ssh_key;
+  LaunchLine line;
+};
 
 // The name that this host has for others.
 std::string OwnHost();

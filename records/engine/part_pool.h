@@ -16,7 +16,6 @@
 #include "base/mutex.h"
 #include "records/engine/page_memory.h"
 #include "records/engine/part_buffer.h"
-#include "records/engine/part_memory.h"
 
 namespace penstock {
 

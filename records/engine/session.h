@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "records/engine/messages.h"
 #include "records/engine/part_buffer.h"
-#include "records/engine/part_memory.h"
 #include "records/engine/row_source.h"
 
 namespace penstock {

@@ -3,7 +3,6 @@
 #include "tests/status_matchers.h"
 #include "trainer/app/options.h"
 #include "trainer/app/rank_agreement.h"
-#include "trainer/app/rank_memory.h"
 #include "trainer/comm/testing/rank_threads.h"
 #include "trainer/model/initialize.h"
 

@@ -24,7 +24,6 @@
 #include "trainer/app/open_in_turn.h"
 #include "trainer/app/progress_line.h"
 #include "trainer/app/rank_agreement.h"
-#include "trainer/app/rank_memory.h"
 #include "trainer/app/report.h"
 #include "trainer/app/restore.h"
 #include "trainer/app/run_lines.h"

@@ -1,5 +1,5 @@
-// Runs a block program through the plain references, in any precision: what other backends are
-// tested against.
+// Runs a block's operations by the plain references, in any precision: those that no backend has a
+// faster way for, and all of the model that backends are tested against.
 #ifndef PENSTOCK_TRAINER_BACKEND_REFERENCE_BACKEND_H_
 #define PENSTOCK_TRAINER_BACKEND_REFERENCE_BACKEND_H_
 
@@ -23,6 +23,7 @@
 
 namespace penstock {
 
+// REQUIRES: samples <= program.rows.
 template <typename T>
 void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<T>& memory,
                     size_t samples) {
@@ -110,12 +111,6 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
     case OpKind::kAdamw:
       std::abort();  // Not part of a block.
   }
-}
-
-// REQUIRES: samples <= program.rows.
-template <typename T>
-void RunReference(const StepProgram& program, const BlockMemory<T>& memory, size_t samples) {
-  for (const Op& op : program.ops) RunReferenceOp(program, op, memory, samples);
 }
 
 }  // namespace penstock

@@ -178,4 +178,6 @@ absl::StatusOr<std::unique_ptr<Communicator>> ConnectGloo(const RankInfo& info, 
                                             std::move(watch));
 }
 
+TcpWay TcpWayOfThisBuild() { return {"Gloo", ConnectGloo}; }
+
 }  // namespace penstock

@@ -3,12 +3,14 @@
 #define PENSTOCK_TRAINER_LOOP_AGREEMENT_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/backend/train_state.h"
 #include "trainer/comm/communicator.h"
+#include "trainer/input/input.h"
 
 namespace penstock {
 
@@ -33,6 +35,12 @@ absl::StatusOr<uint64_t> AgreeOnBatches(Communicator& ranks, uint64_t position, 
 
 // kInternal: the state differs between ranks, naming those that do not have rank 0's.
 absl::Status CompareStates(Communicator& ranks, const TrainState& state);
+
+// What a rank has to say of the next batch of `input`: kGo, and `batch` is filled; kEnd; kFailed,
+// and `status` is why; or kStop, because should_stop() said so, before or while it was waited for:
+// the input is closed to interrupt that. An empty `should_stop` never does.
+Intent ReadBatch(Input& input, const std::function<bool()>& should_stop, InputBatch& batch,
+                 absl::Status& status);
 
 }  // namespace penstock
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "trainer/loop/read_batch.h"
+#include "trainer/loop/agreement.h"
 
 namespace penstock {
 

@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "trainer/comm/gather.h"
 #include "trainer/loop/agreement.h"
-#include "trainer/loop/read_batch.h"
 
 namespace penstock {
 

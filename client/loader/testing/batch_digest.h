@@ -13,7 +13,14 @@ namespace penstock {
 // same however rows are cut into batches. Not thread-safe.
 class BatchDigest {
  public:
-  void Add(const Batch& batch);
+  void Add(const Batch& batch) {
+    for (size_t row = 0; row < batch.rows(); ++row) {
+      for (const TensorView& tensor : batch.tensors()) {
+        const size_t row_bytes = tensor.bytes.size() / batch.rows();
+        hash_.Update(tensor.bytes.subspan(row * row_bytes, row_bytes));
+      }
+    }
+  }
   // Of all rows so far, as 64 lower-case hexadecimal digits.
   std::string Hex() const { return hash_.Hex(); }
 

@@ -67,7 +67,7 @@ class ReferenceModel {
                                      .input = rows_.input,
                                      .loss_weight = 1.0 / double(rows_.rows),
                                      .random_key = random_key_};
-    RunReference(program_, memory, rows_.rows);
+    for (const Op& op : program_.ops) RunReferenceOp(program_, op, memory, rows_.rows);
     return LossSum(results_, predictions, targets_) / double(rows_.rows);
   }
 
