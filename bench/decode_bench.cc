@@ -196,7 +196,7 @@ void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const ch
                  "bench"),
       dtype);
   const size_t rows = (size_t{1} << 14) / count;
-  const size_t row_bytes = program.features()[0].num_bytes();
+  const size_t row_bytes = program.features()[0].row_bytes();
   const Buffer in(rows * row_bytes), out(rows * program.row_bytes());
   std::vector<const uint8_t*> starts;
   for (size_t row = 0; row < rows; ++row) starts.push_back(in.data() + row * row_bytes);

@@ -44,7 +44,7 @@ absl::StatusOr<std::string> ArrayFile(const DecodeFlags& flags, const std::strin
 class ArrayWriter {
  public:
   static absl::StatusOr<ArrayWriter> Create(const Program& program, const DecodeFlags& flags) {
-    std::vector<FeatureSpec> specs;
+    std::vector<FeatureUse> specs;
     for (const FeatureUse& use : program.features()) {
       specs.push_back({use.name, use.type, use.count});
     }
@@ -92,7 +92,7 @@ class ArrayWriter {
     if (use.type == FeatureType::kInt64) value = found_.ints.data() + finder_.slot(i);
     if (use.type == FeatureType::kFloat) value = found_.floats.data() + finder_.slot(i);
     const auto* bytes = static_cast<const uint8_t*>(value);
-    columns_[i].insert(columns_[i].end(), bytes, bytes + use.num_bytes());
+    columns_[i].insert(columns_[i].end(), bytes, bytes + use.row_bytes());
   }
 
   absl::Status Flush() {
@@ -100,7 +100,7 @@ class ArrayWriter {
     std::vector<FeatureColumn> columns;
     for (size_t i = 0; i < columns_.size(); ++i) {
       for (size_t row = 0; row < pending_; ++row) {
-        rows[i].push_back(columns_[i].data() + row * program_.features()[i].num_bytes());
+        rows[i].push_back(columns_[i].data() + row * program_.features()[i].row_bytes());
       }
       columns.push_back(rows[i].data());
     }
@@ -110,7 +110,7 @@ class ArrayWriter {
       blocks.emplace_back(pending_ * tensor.row_bytes);
       outputs.push_back(blocks.back().data());
     }
-    counters_ += program_.DecodeRows(columns, pending_, outputs);
+    counters_ += program_.DecodeRows(columns, pending_, outputs).counters;
     for (size_t i = 0; i < files_.size(); ++i) {
       PENSTOCK_RETURN_IF_ERROR(files_[i].Append(blocks[i]));
     }

@@ -319,7 +319,7 @@ class Compiler {
           absl::StrCat("feature '", name, "' is ", FeatureTypeName(type), "[", count, "] here and ",
                        FeatureTypeName(known.type), "[", known.count, "] in an earlier tensor"));
     }
-    feature_bytes_ += feature.num_bytes();
+    feature_bytes_ += feature.row_bytes();
     if (feature_bytes_ > kMaxRowBytes) {
       return absl::ResourceExhaustedError(absl::StrCat("with feature '", name, "' a record has ",
                                                        feature_bytes_, " bytes; the limit is ",

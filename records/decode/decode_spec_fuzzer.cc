@@ -30,8 +30,8 @@ void CompileAndDecode(const v1::DecodeSpec& spec, WireDtype dtype) {
   std::vector<std::unique_ptr<uint8_t[]>> features;
   std::vector<const uint8_t*> row;
   for (const FeatureUse& feature : program->features()) {
-    features.push_back(std::make_unique<uint8_t[]>(feature.num_bytes()));
-    std::memset(features.back().get(), 0xa5, feature.num_bytes());
+    features.push_back(std::make_unique<uint8_t[]>(feature.row_bytes()));
+    std::memset(features.back().get(), 0xa5, feature.row_bytes());
     row.push_back(features.back().get());
   }
   const Outputs want = DecodeOne(*program, row, SimdLevel::kScalar);

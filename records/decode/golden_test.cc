@@ -159,7 +159,7 @@ class GoldenTest : public ::testing::TestWithParam<WireDtype> {
     }
     for (std::vector<uint8_t>& output : outputs_) pointers.push_back(output.data());
     const FeatureColumn columns[] = {d.data(), s.data()};
-    counters_ = program_->DecodeRows(columns, kRecords, pointers, {.level = level});
+    counters_ = program_->DecodeRows(columns, kRecords, pointers, {.level = level}).counters;
   }
 
   double Value(size_t tensor, size_t i) const {

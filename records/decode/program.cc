@@ -41,7 +41,7 @@ void FetchRow(const Tile& tile, size_t i) {
   uintptr_t asked = 0;  // Features mostly follow one another: the line that two share, once.
   for (size_t c = 0; c < tile.columns.size(); ++c) {
     const auto row = reinterpret_cast<uintptr_t>(tile.rows(c)[i]);
-    const uintptr_t end = row + std::min(tile.features[c].num_bytes(), kPrefetchBytes);
+    const uintptr_t end = row + std::min(tile.features[c].row_bytes(), kPrefetchBytes);
     for (uintptr_t line = row / kCacheLine * kCacheLine; line < end; line += kCacheLine) {
       if (line != asked) __builtin_prefetch(reinterpret_cast<const void*>(line));
       asked = line;
@@ -158,28 +158,15 @@ bool FetchesAhead(const DecodeStep& step, const TensorInfo& tensor) {
 
 }  // namespace
 
-size_t FeatureUse::num_bytes() const {
-  switch (type) {
-    case FeatureType::kInt64:
-      return size_t{8} * count;
-    case FeatureType::kFloat:
-      return size_t{4} * count;
-    case FeatureType::kNone:
-    case FeatureType::kBytes:
-      break;
-  }
-  return count;
-}
-
 std::span<const FeatureUse> Program::features() const { return plan_->features; }
 std::span<const TensorInfo> Program::tensors() const { return plan_->tensors; }
 size_t Program::row_bytes() const { return plan_->row_bytes; }
 uint64_t Program::fingerprint() const { return plan_->fingerprint; }
 
-DecodeCounters Program::DecodeRows(std::span<const FeatureColumn> columns, size_t n,
-                                   std::span<uint8_t* const> outputs,
-                                   const DecodeOptions& options) const {
-  DecodeCounters counters;
+DecodeOutcome Program::DecodeRows(std::span<const FeatureColumn> columns, size_t n,
+                                  std::span<uint8_t* const> outputs,
+                                  const DecodeOptions& options) const {
+  DecodeOutcome outcome;
   const auto tile_at = [&](size_t first, size_t size) {
     return Tile{plan_->features, columns, first, size, options};
   };
@@ -194,11 +181,11 @@ DecodeCounters Program::DecodeRows(std::span<const FeatureColumn> columns, size_
     for (size_t t = 0; t < plan_->steps.size(); ++t, tile.ahead = nullptr) {
       const TensorInfo& tensor = plan_->tensors[t];
       uint8_t* out = outputs[t] + first * tensor.row_bytes;
-      std::visit([&](const auto& step) { Run(step, tensor, tile, out, counters); },
+      std::visit([&](const auto& step) { Run(step, tensor, tile, out, outcome.counters); },
                  plan_->steps[t]);
     }
   }
-  return counters;
+  return outcome;
 }
 
 }  // namespace penstock

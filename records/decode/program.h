@@ -5,30 +5,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/dtype.h"
 #include "proto/decode_spec.pb.h"
 #include "records/decode/bits.h"
 #include "records/decode/simd_level.h"
 #include "records/decode/spec_tables.h"
-#include "records/format/example.h"
+#include "records/format/feature_use.h"
 
 namespace penstock {
 
 // Raised when the same spec and the same bytes would give other bits. Part of every fingerprint.
 inline constexpr uint32_t kDecoderVersion = 1;
-
-// A feature that every record must have, exactly so.
-struct FeatureUse {
-  std::string name;
-  FeatureType type = FeatureType::kBytes;
-  uint32_t count = 0;        // bytes of a bytes feature, else values
-  size_t num_bytes() const;  // as a FeatureColumn has them: 1, 8 or 4 a value
-};
 
 // One output: rows of `shape` (empty: a scalar), row-major, little-endian.
 struct TensorInfo {
@@ -38,8 +32,8 @@ struct TensorInfo {
   size_t row_bytes = 0;
 };
 
-// Row i's value of one feature starts at column[i], at any alignment: the bytes, or the int64 or
-// float values in little-endian order.
+// Row i's values of one feature start at column[i], at any alignment: the bytes, or the int64 or
+// float values in little-endian order; of a variable feature its entry (variable_entry.h).
 using FeatureColumn = const uint8_t* const*;
 
 struct DecodeOptions {
@@ -62,6 +56,17 @@ struct DecodeCounters {
   }
 };
 
+// The first row that cannot be decoded, counted from the first one of the call, and why.
+struct DecodeFailure {
+  size_t row = 0;
+  absl::Status status;
+};
+
+struct DecodeOutcome {
+  DecodeCounters counters;
+  std::optional<DecodeFailure> failure;
+};
+
 // Immutable, cheap to copy; thread-safe.
 class Program {
  public:
@@ -82,11 +87,12 @@ class Program {
   uint64_t fingerprint() const;  // of the spec and kDecoderVersion, whatever the wire dtype
 
   // Decodes `n` rows; row i of tensor t goes to outputs[t] + i * tensors()[t].row_bytes. Rows may
-  // be scattered over memory: they are fetched ahead. Allocates nothing and cannot fail: the
-  // caller has checked that each record has features() as stated.
-  DecodeCounters DecodeRows(std::span<const FeatureColumn> columns, size_t n,
-                            std::span<uint8_t* const> outputs,
-                            const DecodeOptions& options = {}) const;
+  // be scattered over memory: they are fetched ahead. The caller has checked that each record has
+  // features() as stated. A row whose values a tensor cannot hold ends the call: the rows before it
+  // are written, those behind it are unspecified. Allocates nothing but a failure's message.
+  DecodeOutcome DecodeRows(std::span<const FeatureColumn> columns, size_t n,
+                           std::span<uint8_t* const> outputs,
+                           const DecodeOptions& options = {}) const;
 
   struct Plan;  // program_plan.h
 

@@ -64,7 +64,7 @@ Decoded Decode(const Program& program, Features& features, size_t n, SimdLevel l
   }
   std::vector<uint8_t*> outputs;
   for (std::vector<uint8_t>& tensor : decoded.tensors) outputs.push_back(tensor.data());
-  decoded.counters = program.DecodeRows(features.Columns(), n, outputs, {.level = level});
+  decoded.counters = program.DecodeRows(features.Columns(), n, outputs, {.level = level}).counters;
   return decoded;
 }
 
@@ -208,7 +208,7 @@ TEST_P(ChessTest, RunsPastTheCachesHoldTheSameBytes) {
                                      {.level = level,
                                       .stores = Stores::kStreaming,
                                       .rows_behind = positions_.size() - first - n,
-                                      .fetched = first > 0});
+                                      .fetched = first > 0})).counters;
     }
     StreamingFence();
     for (size_t t = 0; t < tensors.size(); ++t) {

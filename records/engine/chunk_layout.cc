@@ -14,7 +14,7 @@ ChunkLayout::ChunkLayout(std::span<const FeatureUse> features, std::string holdo
       holdout_threshold_(holdout_threshold) {
   for (const FeatureUse& feature : features_) {
     offsets_.push_back(row_bytes_);
-    row_bytes_ += feature.num_bytes();
+    row_bytes_ += feature.row_bytes();
     // Sizes before names, so that no name can imitate another key.
     absl::StrAppend(&key_, static_cast<int>(feature.type), ":", feature.count, ":",
                     feature.name.size(), ":", feature.name);

@@ -40,10 +40,12 @@ DecodeCounters PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t
     for (size_t f = 0; f < columns_.size(); ++f) {
       columns_[f] = &features_[f * kTile + first - gathered_begin_];
     }
-    counters += piece.program.DecodeRows(columns_, run, next_,
-                                         {.stores = stores,
-                                          .rows_behind = gathered_end_ - first - run,
-                                          .fetched = first == decoded_ && first > gathered_begin_});
+    counters += piece.program
+                    .DecodeRows(columns_, run, next_,
+                                {.stores = stores,
+                                 .rows_behind = gathered_end_ - first - run,
+                                 .fetched = first == decoded_ && first > gathered_begin_})
+                    .counters;
     decoded_ = first + run;
     for (size_t t = 0; t < piece.program.tensors().size(); ++t) {
       next_[t] += run * piece.program.tensors()[t].row_bytes;

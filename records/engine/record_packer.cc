@@ -24,7 +24,7 @@ size_t HoldoutSpec(const ChunkLayout& layout) {
 }  // namespace
 
 absl::StatusOr<RecordPacker> RecordPacker::Create(const ChunkLayout& layout) {
-  std::vector<FeatureSpec> specs;
+  std::vector<FeatureUse> specs;
   for (const FeatureUse& feature : layout.features()) {
     specs.push_back({feature.name, feature.type, feature.count});
   }
@@ -50,7 +50,7 @@ RecordPacker::RecordPacker(FeatureFinder finder, const ChunkLayout& layout)
   for (size_t i = 0; i < layout.features().size(); ++i) {
     const FeatureUse& feature = layout.features()[i];
     copies_.push_back(
-        {feature.type, finder_.slot(i), layout.feature_offset(i), feature.num_bytes()});
+        {feature.type, finder_.slot(i), layout.feature_offset(i), feature.row_bytes()});
   }
   if (layout.has_holdout()) holdout_slot_ = finder_.slot(HoldoutSpec(layout));
 }

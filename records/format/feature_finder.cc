@@ -19,14 +19,14 @@ size_t CountVarints(std::span<const uint8_t> run) {
 
 }  // namespace
 
-absl::StatusOr<FeatureFinder> FeatureFinder::Create(std::vector<FeatureSpec> specs) {
+absl::StatusOr<FeatureFinder> FeatureFinder::Create(std::vector<FeatureUse> specs) {
   for (size_t i = 0; i < specs.size(); ++i) {
-    const FeatureSpec& spec = specs[i];
+    const FeatureUse& spec = specs[i];
     if (spec.name.empty()) return absl::InvalidArgumentError("a feature has no name");
     if (spec.type == FeatureType::kNone) {
       return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has no type"));
     }
-    if (spec.type != FeatureType::kBytes && spec.length == 0) {
+    if (spec.type != FeatureType::kBytes && spec.count == 0) {
       return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' of 0 values"));
     }
     for (size_t k = 0; k < i; ++k) {
@@ -38,21 +38,21 @@ absl::StatusOr<FeatureFinder> FeatureFinder::Create(std::vector<FeatureSpec> spe
   return FeatureFinder(std::move(specs));
 }
 
-FeatureFinder::FeatureFinder(std::vector<FeatureSpec> specs) : specs_(std::move(specs)) {
+FeatureFinder::FeatureFinder(std::vector<FeatureUse> specs) : specs_(std::move(specs)) {
   size_t next[4] = {};
-  for (const FeatureSpec& spec : specs_) {
+  for (const FeatureUse& spec : specs_) {
     size_t& slot = next[static_cast<size_t>(spec.type)];
     slots_.push_back(slot);
-    slot += spec.type == FeatureType::kBytes ? 1 : spec.length;
+    slot += spec.type == FeatureType::kBytes ? 1 : spec.count;
   }
 }
 
 FoundFeatures FeatureFinder::MakeFound() const {
   FoundFeatures found;
-  for (const FeatureSpec& spec : specs_) {
+  for (const FeatureUse& spec : specs_) {
     if (spec.type == FeatureType::kBytes) found.bytes.emplace_back();
-    if (spec.type == FeatureType::kInt64) found.ints.resize(found.ints.size() + spec.length);
-    if (spec.type == FeatureType::kFloat) found.floats.resize(found.floats.size() + spec.length);
+    if (spec.type == FeatureType::kInt64) found.ints.resize(found.ints.size() + spec.count);
+    if (spec.type == FeatureType::kFloat) found.floats.resize(found.floats.size() + spec.count);
   }
   return found;
 }
@@ -121,7 +121,7 @@ absl::Status FeatureFinder::Walk(std::span<const uint8_t> payload, FoundFeatures
 
 absl::Status FeatureFinder::WalkSpec(size_t i, std::span<const uint8_t> payload,
                                      FoundFeatures& found) {
-  const FeatureSpec& spec = specs_[i];
+  const FeatureUse& spec = specs_[i];
   if (const uint8_t* broken = WalkFeature(features_[i], &trace_, lists_)) {
     return BrokenExample(payload, broken);
   }
@@ -157,16 +157,16 @@ absl::Status FeatureFinder::WalkSpec(size_t i, std::span<const uint8_t> payload,
 }
 
 absl::Status FeatureFinder::CheckCount(size_t i, uint64_t count, uint64_t bytes) const {
-  const FeatureSpec& spec = specs_[i];
+  const FeatureUse& spec = specs_[i];
   const bool is_bytes = spec.type == FeatureType::kBytes;
-  if (count != (is_bytes ? 1 : spec.length)) {
+  if (count != (is_bytes ? 1 : spec.count)) {
     return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", count,
                                                    " values, the spec wants ",
-                                                   is_bytes ? 1 : spec.length));
+                                                   is_bytes ? 1 : spec.count));
   }
-  if (is_bytes && spec.length != 0 && bytes != spec.length) {
+  if (is_bytes && spec.count != 0 && bytes != spec.count) {
     return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", bytes,
-                                                   " bytes, the spec wants ", spec.length));
+                                                   " bytes, the spec wants ", spec.count));
   }
   return absl::OkStatus();
 }

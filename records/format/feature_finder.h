@@ -11,16 +11,10 @@
 #include "absl/status/statusor.h"
 #include "records/format/example.h"
 #include "records/format/example_walk.h"
+#include "records/format/feature_use.h"
 #include "records/format/wire.h"
 
 namespace penstock {
-
-struct FeatureSpec {
-  std::string name;
-  FeatureType type = FeatureType::kBytes;
-  // Bytes of the one value of a bytes feature, 0 for any; values of a number feature, at least 1.
-  uint32_t length = 0;
-};
 
 // What FeatureFinder::Find() fills: values of the same type in the order of their specs.
 struct FoundFeatures {
@@ -37,14 +31,14 @@ struct FoundFeatures {
 // Not thread-safe: keep one per thread. Copyable.
 class FeatureFinder {
  public:
-  // kInvalidArgument: no name, a name twice, a type or length that cannot be.
-  static absl::StatusOr<FeatureFinder> Create(std::vector<FeatureSpec> specs);
+  // kInvalidArgument: no name, a name twice, a type or count that cannot be.
+  static absl::StatusOr<FeatureFinder> Create(std::vector<FeatureUse> specs);
 
   // With every list as long as Find() needs it.
   FoundFeatures MakeFound() const;
   // Where the values of specs()[i] begin in the list of their type.
   size_t slot(size_t i) const { return slots_[i]; }
-  const std::vector<FeatureSpec>& specs() const { return specs_; }
+  const std::vector<FeatureUse>& specs() const { return specs_; }
 
   // `found` must be from MakeFound(); unspecified after an error.
   // kDataLoss: the record is no tf.train.Example. kInvalidArgument: a feature is missing or has
@@ -80,7 +74,7 @@ class FeatureFinder {
     std::vector<Run> runs;
   };
 
-  explicit FeatureFinder(std::vector<FeatureSpec> specs);
+  explicit FeatureFinder(std::vector<FeatureUse> specs);
 
   static bool ReadRun(const Run& run, const uint8_t* payload, FoundFeatures& found);
   static bool Replay(const Layout& layout, std::span<const uint8_t> payload, FoundFeatures& found);
@@ -90,7 +84,7 @@ class FeatureFinder {
   absl::Status Missing(size_t spec, std::span<const uint8_t> payload) const;
   void Remember(std::span<const uint8_t> payload);
 
-  std::vector<FeatureSpec> specs_;
+  std::vector<FeatureUse> specs_;
   std::vector<size_t> slots_;
   std::array<Layout, kLayouts> layouts_;
 

@@ -129,10 +129,10 @@ TEST(FeatureFinderTypesTest, FindsListsOfNumbersPackedOrNot) {
 }
 
 TEST(FeatureFinderTypesTest, RefusesSpecsThatCannotBe) {
-  for (std::vector<FeatureSpec> specs : {std::vector<FeatureSpec>{{"", FeatureType::kBytes, 1}},
-                                         {{"a", FeatureType::kNone, 1}},
-                                         {{"a", FeatureType::kInt64, 0}},
-                                         {{"a", FeatureType::kBytes, 1}, {"a"}}}) {
+  for (std::vector<FeatureUse> specs : {std::vector<FeatureUse>{{"", FeatureType::kBytes, 1}},
+                                        {{"a", FeatureType::kNone, 1}},
+                                        {{"a", FeatureType::kInt64, 0}},
+                                        {{"a", FeatureType::kBytes, 1}, {"a"}}}) {
     EXPECT_THAT(FeatureFinder::Create(specs),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("feature")));
   }
