@@ -14,11 +14,11 @@ constexpr int kNotedRecords = 100;
 absl::StatusOr<RecordCheck> RecordCheck::Create(const HoldoutInfo& holdout, bool parse_records) {
   RecordCheck check;
   check.parse_records_ = parse_records;
-  check.threshold_ = holdout.threshold;
   if (holdout.threshold > 0) {
-    PENSTOCK_ASSIGN_OR_RETURN(
-        FeatureFinder finder,
-        FeatureFinder::Create({{holdout.feature, FeatureType::kBytes, /*length=*/0}}));
+    std::vector<FeatureUse> specs;
+    check.rule_.emplace(holdout.feature, holdout.threshold, specs);
+    PENSTOCK_ASSIGN_OR_RETURN(FeatureFinder finder, FeatureFinder::Create(std::move(specs)));
+    check.rule_->Bind(finder);
     check.finder_ = std::move(finder);
     check.found_ = check.finder_->MakeFound();
   }
@@ -36,7 +36,7 @@ absl::Status RecordCheck::Check(std::span<const uint8_t> payload, bool& held) {
   }
   if (!finder_.has_value()) return absl::OkStatus();
   PENSTOCK_RETURN_IF_ERROR(finder_->Find(payload, found_));
-  held = InHoldout(found_.bytes[0], threshold_);
+  held = rule_->InHoldout(found_);
   return absl::OkStatus();
 }
 

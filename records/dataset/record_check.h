@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "records/dataset/holdout_rule.h"
 #include "records/dataset/manifest.h"
 #include "records/format/feature_finder.h"
 
@@ -16,7 +17,6 @@ namespace penstock {
 // Not thread-safe.
 class RecordCheck {
  public:
-  // kInvalidArgument: `holdout` names no feature but has a threshold.
   static absl::StatusOr<RecordCheck> Create(const HoldoutInfo& holdout, bool parse_records);
 
   // Sets whether the record is held out. An error says why the record cannot be used.
@@ -29,9 +29,9 @@ class RecordCheck {
   RecordCheck() = default;
   void Note(const FeatureView& feature);
 
-  uint32_t threshold_ = 0;
   bool parse_records_ = false;
-  std::optional<FeatureFinder> finder_;
+  std::optional<HoldoutRule> rule_;
+  std::optional<FeatureFinder> finder_;  // Of what the rule needs.
   FoundFeatures found_;
   int noted_records_ = 0;
   std::vector<FeatureInfo> features_;

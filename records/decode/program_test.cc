@@ -204,11 +204,13 @@ TEST_P(ChessTest, RunsPastTheCachesHoldTheSameBytes) {
       for (size_t t = 0; t < tensors.size(); ++t) {
         outputs.push_back(tensors[t].data() + first * program.tensors()[t].row_bytes);
       }
-      counters += program.DecodeRows(columns, n, outputs,
-                                     {.level = level,
-                                      .stores = Stores::kStreaming,
-                                      .rows_behind = positions_.size() - first - n,
-                                      .fetched = first > 0})).counters;
+      counters += program
+                      .DecodeRows(columns, n, outputs,
+                                  {.level = level,
+                                   .stores = Stores::kStreaming,
+                                   .rows_behind = positions_.size() - first - n,
+                                   .fetched = first > 0})
+                      .counters;
     }
     StreamingFence();
     for (size_t t = 0; t < tensors.size(); ++t) {

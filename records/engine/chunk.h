@@ -13,13 +13,15 @@
 namespace penstock {
 
 // Row r begins at rows() + r * row_bytes of the layout; rows of damaged records are undefined.
+// Values of variable features lie behind the last row.
 // Filled by the chunk loader, then immutable; thread-compatible.
 class Chunk {
  public:
   Chunk() = default;
-  // Memory for `records` rows, not initialised. `memory` must outlive it.
-  Chunk(PageMemory& memory, uint32_t records, size_t row_bytes)
-      : rows_(memory.TakeOwned(records * row_bytes)), num_records_(records) {}
+  // Memory for `records` rows and `value_bytes` behind them, not initialised. `memory` must outlive
+  // it.
+  Chunk(PageMemory& memory, uint32_t records, size_t row_bytes, size_t value_bytes)
+      : rows_(memory.TakeOwned(records * row_bytes + value_bytes)), num_records_(records) {}
   // None of whose records is sound.
   explicit Chunk(uint32_t records) : num_records_(records) {}
 

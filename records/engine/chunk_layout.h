@@ -13,11 +13,13 @@
 namespace penstock {
 
 // A row holds the features of a decode program back to back in their order, numbers in
-// little-endian. The row length is the same for all records, so no index is needed to find one.
+// little-endian; of a variable feature an entry (variable_entry.h), whose bytes lie behind the rows
+// of the chunk. The row length is the same for all records, so no index is needed to find one.
 // Immutable; thread-safe.
 class ChunkLayout {
  public:
-  // `holdout_feature` decides the split but is kept only if the program uses it too.
+  // `holdout_feature` (empty: the whole payload) decides the split but is kept only if the program
+  // uses it too.
   ChunkLayout(std::span<const FeatureUse> features, std::string holdout_feature,
               uint32_t holdout_threshold);
 
@@ -34,13 +36,18 @@ class ChunkLayout {
   // Equal for layouts that keep the same bytes and split alike.
   const std::string& key() const { return key_; }
 
-  // Memory of a chunk of so many records; saturates.
-  uint64_t ChunkBytes(uint64_t records) const;
+  // What values of variable features take at most in a chunk of so many bytes: they are kept as
+  // the records encode them.
+  uint64_t ValueBytes(uint64_t raw_bytes) const { return has_variable_ ? raw_bytes : 0; }
+
+  // Memory of a chunk of so many records and bytes, decompressed; saturates.
+  uint64_t ChunkBytes(uint64_t records, uint64_t raw_bytes) const;
 
  private:
   std::vector<FeatureUse> features_;
   std::vector<size_t> offsets_;
   size_t row_bytes_ = 0;
+  bool has_variable_ = false;
   std::string holdout_feature_;
   uint32_t holdout_threshold_;
   std::string key_;

@@ -77,7 +77,8 @@ absl::StatusOr<RecordPacker*> ChunkLoader::PackerFor(
 std::optional<Chunk> ChunkLoader::Pack(const ShardRef& shard, const ChunkRef& chunk,
                                        const ChunkLayout& layout, RecordPacker& packer,
                                        std::span<const uint8_t> raw, LoadError& error) {
-  Chunk packed(memory_, chunk.records, layout.row_bytes());
+  Chunk packed(memory_, chunk.records, layout.row_bytes(), layout.ValueBytes(raw.size()));
+  uint8_t* values = packed.rows() + chunk.records * layout.row_bytes();
   uint32_t record = 0;
   Frame frame;
   for (size_t offset = 0; offset < raw.size(); offset += frame.size(), ++record) {
@@ -87,7 +88,7 @@ std::optional<Chunk> ChunkLoader::Pack(const ShardRef& shard, const ChunkRef& ch
     }
     if (record == chunk.records) break;
     absl::StatusOr<bool> holdout =
-        packer.Pack(frame.payload, packed.rows() + record * layout.row_bytes());
+        packer.Pack(frame.payload, packed.rows() + record * layout.row_bytes(), values);
     if (!holdout.ok()) {
       error = RecordRefused(shard, chunk, record, holdout.status());
       return std::nullopt;

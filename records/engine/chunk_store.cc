@@ -18,7 +18,7 @@ uint64_t AddSaturated(uint64_t a, uint64_t b) {
 }
 
 uint64_t EntryBytes(const ShardRef& shard, const ChunkRef& chunk, const ChunkLayout& layout) {
-  return PageMemory::Capacity(layout.ChunkBytes(chunk.records)) + kEntryOverhead +
+  return PageMemory::Capacity(layout.ChunkBytes(chunk.records, chunk.raw_size)) + kEntryOverhead +
          2 * shard.path.size();
 }
 

@@ -26,7 +26,8 @@ std::optional<Chunk> PackSoundRecords(PageMemory& memory, const ShardRef& shard,
                                       RecordPacker& packer, std::span<const uint8_t> raw,
                                       const ListedDamage& damage, bool checksum_holds,
                                       LoadError& error) {
-  Chunk packed(memory, chunk.records, layout.row_bytes());
+  Chunk packed(memory, chunk.records, layout.row_bytes(), layout.ValueBytes(raw.size()));
+  uint8_t* values = packed.rows() + chunk.records * layout.row_bytes();
   Walk walk;
   for (; walk.record < chunk.records && walk.offset < raw.size(); ++walk.record) {
     const bool listed = damage.Contains(walk.record);
@@ -35,7 +36,7 @@ std::optional<Chunk> PackSoundRecords(PageMemory& memory, const ShardRef& shard,
       walk.offset += frame->size();
       if (listed) continue;
       const auto holdout =
-          packer.Pack(frame->payload, packed.rows() + walk.record * layout.row_bytes());
+          packer.Pack(frame->payload, packed.rows() + walk.record * layout.row_bytes(), values);
       if (!holdout.ok()) {
         error = RecordRefused(shard, chunk, walk.record, holdout.status());
         return std::nullopt;

@@ -3,59 +3,61 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "records/dataset/split.h"
+#include "records/format/variable_entry.h"
+#include "records/format/wire.h"
 
 namespace penstock {
 namespace {
 
-// Where the layout's features stand in the finder's specs: in order, the holdout feature after
-// them unless it is one of them.
-size_t HoldoutSpec(const ChunkLayout& layout) {
-  size_t i = 0;
-  for (const FeatureUse& feature : layout.features()) {
-    if (feature.name == layout.holdout_feature()) return i;
-    ++i;
+uint8_t* CopyTo(std::span<const uint8_t> bytes, uint8_t* to) {
+  if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+  return to + bytes.size();
+}
+
+// Writes `variable` from `values` on and its entry to `entry`. Returns the end of its bytes.
+uint8_t* PackVariable(const FoundVariable& variable, bool list_of_bytes, uint8_t* entry,
+                      uint8_t* values) {
+  uint8_t* end = values;
+  for (const std::span<const uint8_t> run : variable.runs) {
+    if (list_of_bytes) end = WriteVarint(run.size(), end);
+    end = CopyTo(run, end);
   }
-  return i;
+  const std::span<const uint8_t> bytes(values, static_cast<size_t>(end - values));
+  StoreVariable({variable.present, variable.count, bytes}, entry);
+  return end;
 }
 
 }  // namespace
 
 absl::StatusOr<RecordPacker> RecordPacker::Create(const ChunkLayout& layout) {
-  std::vector<FeatureUse> specs;
-  for (const FeatureUse& feature : layout.features()) {
-    specs.push_back({feature.name, feature.type, feature.count});
-  }
+  std::vector<FeatureUse> specs(layout.features().begin(), layout.features().end());
+  std::optional<HoldoutRule> holdout;
   if (layout.has_holdout()) {
-    const size_t holdout = HoldoutSpec(layout);
-    if (holdout == specs.size()) {
-      specs.push_back({layout.holdout_feature(), FeatureType::kBytes, 0});
-    } else if (specs[holdout].type != FeatureType::kBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the split is decided by feature '", layout.holdout_feature(),
-                       "', which the decode spec reads as ", FeatureTypeName(specs[holdout].type),
-                       ": it must be bytes"));
-    }
+    holdout.emplace(layout.holdout_feature(), layout.holdout_threshold(), specs);
   }
   PENSTOCK_ASSIGN_OR_RETURN(FeatureFinder finder, FeatureFinder::Create(std::move(specs)));
-  return RecordPacker(std::move(finder), layout);
+  return RecordPacker(std::move(finder), layout, std::move(holdout));
 }
 
-RecordPacker::RecordPacker(FeatureFinder finder, const ChunkLayout& layout)
-    : finder_(std::move(finder)),
-      found_(finder_.MakeFound()),
-      holdout_threshold_(layout.holdout_threshold()) {
+RecordPacker::RecordPacker(FeatureFinder finder, const ChunkLayout& layout,
+                           std::optional<HoldoutRule> holdout)
+    : finder_(std::move(finder)), found_(finder_.MakeFound()), holdout_(std::move(holdout)) {
   for (size_t i = 0; i < layout.features().size(); ++i) {
     const FeatureUse& feature = layout.features()[i];
-    copies_.push_back(
-        {feature.type, finder_.slot(i), layout.feature_offset(i), feature.row_bytes()});
+    const size_t slot = finder_.slot(i), offset = layout.feature_offset(i);
+    if (feature.variable) {
+      const bool list_of_bytes = feature.type == FeatureType::kBytes && feature.variable->list;
+      variable_copies_.push_back({slot, offset, list_of_bytes});
+    } else {
+      copies_.push_back({feature.type, slot, offset, feature.row_bytes()});
+    }
   }
-  if (layout.has_holdout()) holdout_slot_ = finder_.slot(HoldoutSpec(layout));
+  if (holdout_) holdout_->Bind(finder_);
 }
 
-absl::StatusOr<bool> RecordPacker::Pack(std::span<const uint8_t> payload, uint8_t* row) {
+absl::StatusOr<bool> RecordPacker::Pack(std::span<const uint8_t> payload, uint8_t* row,
+                                        uint8_t*& values) {
   PENSTOCK_RETURN_IF_ERROR(finder_.Find(payload, found_));
   for (const Copy& copy : copies_) {
     const void* from = nullptr;
@@ -64,7 +66,11 @@ absl::StatusOr<bool> RecordPacker::Pack(std::span<const uint8_t> payload, uint8_
     if (copy.type == FeatureType::kFloat) from = &found_.floats[copy.slot];
     std::memcpy(row + copy.offset, from, copy.size);
   }
-  return holdout_slot_ && InHoldout(found_.bytes[*holdout_slot_], holdout_threshold_);
+  for (const VariableCopy& copy : variable_copies_) {
+    values =
+        PackVariable(found_.variable[copy.slot], copy.list_of_bytes, row + copy.offset, values);
+  }
+  return holdout_ && holdout_->InHoldout(found_);
 }
 
 }  // namespace penstock

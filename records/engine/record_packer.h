@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "records/dataset/holdout_rule.h"
 #include "records/engine/chunk_layout.h"
 #include "records/format/feature_finder.h"
 
@@ -16,14 +17,15 @@ namespace penstock {
 // Not thread-safe: one per thread.
 class RecordPacker {
  public:
-  // kInvalidArgument: the layout cannot be: an unnamed feature, a holdout feature that the program
-  // reads as numbers.
+  // kInvalidArgument: the layout cannot be.
   static absl::StatusOr<RecordPacker> Create(const ChunkLayout& layout);
 
-  // Writes layout.row_bytes() bytes to `row` and says whether the record is held out.
+  // Writes layout.row_bytes() bytes to `row`, the values of variable features from `values` on, and
+  // says whether the record is held out; `values` then points behind them. They take no more than
+  // the payload. REQUIRES: `values` lies behind `row`, in the same memory.
   // kDataLoss: no tf.train.Example; kInvalidArgument: a feature is missing or of another type or
-  // length.
-  absl::StatusOr<bool> Pack(std::span<const uint8_t> payload, uint8_t* row);
+  // count.
+  absl::StatusOr<bool> Pack(std::span<const uint8_t> payload, uint8_t* row, uint8_t*& values);
 
  private:
   // A feature's bytes in the row, and which value of its type it is.
@@ -33,14 +35,20 @@ class RecordPacker {
     size_t offset;
     size_t size;
   };
+  // A variable feature's entry in the row.
+  struct VariableCopy {
+    size_t slot;
+    size_t offset;
+    bool list_of_bytes;
+  };
 
-  RecordPacker(FeatureFinder finder, const ChunkLayout& layout);
+  RecordPacker(FeatureFinder finder, const ChunkLayout& layout, std::optional<HoldoutRule> holdout);
 
   FeatureFinder finder_;
   FoundFeatures found_;
   std::vector<Copy> copies_;
-  std::optional<size_t> holdout_slot_;
-  uint32_t holdout_threshold_;
+  std::vector<VariableCopy> variable_copies_;
+  std::optional<HoldoutRule> holdout_;
 };
 
 }  // namespace penstock

@@ -10,7 +10,7 @@ namespace {
 
 // Every 20th record is in holdout.
 Chunk MakeChunk(PageMemory& memory, uint32_t records, size_t row_bytes) {
-  Chunk chunk(memory, records, row_bytes);
+  Chunk chunk(memory, records, row_bytes, 0);
   for (uint32_t r = 0; r < records; r += 20) chunk.SetHoldout(r);
   return chunk;
 }

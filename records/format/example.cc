@@ -88,12 +88,12 @@ absl::string_view FeatureTypeName(FeatureType type) {
   return "unknown";
 }
 
-const uint8_t* WalkEntries(std::span<const uint8_t> payload, WireTrace* trace,
+const uint8_t* WalkEntries(std::span<const uint8_t> payload, ExampleMap map, WireTrace* trace,
                            absl::FunctionRef<void(const ExampleEntry&)> visit) {
   WireReader example(payload, trace);
   WireField features, field;
   while (example.Next(features)) {
-    if (features.type != WireType::kBytes || features.number != 1) {
+    if (features.type != WireType::kBytes || features.number != static_cast<uint32_t>(map)) {
       TraceUnwanted(features, trace);
       continue;
     }
@@ -110,6 +110,20 @@ const uint8_t* WalkEntries(std::span<const uint8_t> payload, WireTrace* trace,
     if (reader.failed()) return reader.position();
   }
   return example.failed() ? example.position() : nullptr;
+}
+
+const uint8_t* WalkSteps(std::span<const uint8_t> feature_list, WireTrace* trace,
+                         absl::FunctionRef<bool(std::span<const uint8_t>)> visit) {
+  WireReader reader(feature_list, trace);
+  WireField field;
+  while (reader.Next(field)) {
+    if (field.type != WireType::kBytes || field.number != 1) {
+      TraceUnwanted(field, trace);
+    } else if (!visit(field.value)) {
+      return nullptr;
+    }
+  }
+  return reader.failed() ? reader.position() : nullptr;
 }
 
 const uint8_t* WalkFeature(std::span<const uint8_t> feature, WireTrace* trace, FeatureLists& out) {
@@ -157,15 +171,16 @@ absl::Status BrokenExample(std::span<const uint8_t> payload, const uint8_t* wher
 absl::Status ForEachFeature(std::span<const uint8_t> payload,
                             absl::FunctionRef<void(const FeatureView&)> visit) {
   std::vector<ExampleEntry> entries;
-  const uint8_t* broken = WalkEntries(payload, nullptr, [&](const ExampleEntry& entry) {
-    for (ExampleEntry& known : entries) {
-      if (known.name == entry.name) {
-        known.feature = entry.feature;
-        return;
-      }
-    }
-    entries.push_back(entry);
-  });
+  const uint8_t* broken =
+      WalkEntries(payload, ExampleMap::kFeatures, nullptr, [&](const ExampleEntry& entry) {
+        for (ExampleEntry& known : entries) {
+          if (known.name == entry.name) {
+            known.feature = entry.feature;
+            return;
+          }
+        }
+        entries.push_back(entry);
+      });
   if (broken != nullptr) return BrokenExample(payload, broken);
   FeatureLists lists;
   FeatureView view;

@@ -15,14 +15,23 @@
 
 namespace penstock {
 
-// An entry of the map, or of one written twice.
+// An entry of a map, or of one written twice.
 struct ExampleEntry {
   absl::string_view name;
-  std::span<const uint8_t> feature;
+  std::span<const uint8_t> feature;  // Or the feature list.
 };
 
-const uint8_t* WalkEntries(std::span<const uint8_t> payload, WireTrace* trace,
+// The maps of a record; the value is the number of the field that holds them. A SequenceExample's
+// context has the number, and the form, of an Example's features.
+enum class ExampleMap : uint32_t { kFeatures = 1, kFeatureLists = 2 };
+
+const uint8_t* WalkEntries(std::span<const uint8_t> payload, ExampleMap map, WireTrace* trace,
                            absl::FunctionRef<void(const ExampleEntry&)> visit);
+
+// Calls `visit` for each step of a feature list, a Feature, and ends early where that returns
+// false.
+const uint8_t* WalkSteps(std::span<const uint8_t> feature_list, WireTrace* trace,
+                         absl::FunctionRef<bool(std::span<const uint8_t>)> visit);
 
 // The lists of the kind that counts, whose values follow one another.
 struct FeatureLists {

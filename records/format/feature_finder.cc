@@ -17,20 +17,35 @@ size_t CountVarints(std::span<const uint8_t> run) {
       std::count_if(run.begin(), run.end(), [](uint8_t byte) { return byte < 0x80; }));
 }
 
+// Whether varints fill `run` exactly, none of them longer than 10 bytes.
+bool AreVarints(std::span<const uint8_t> run) {
+  size_t length = 0;
+  for (const uint8_t byte : run) {
+    if (++length > kMaxVarintBytes) return false;
+    if (byte < 0x80) length = 0;
+  }
+  return length == 0;
+}
+
 }  // namespace
 
 absl::StatusOr<FeatureFinder> FeatureFinder::Create(std::vector<FeatureUse> specs) {
   for (size_t i = 0; i < specs.size(); ++i) {
     const FeatureUse& spec = specs[i];
-    if (spec.name.empty()) return absl::InvalidArgumentError("a feature has no name");
-    if (spec.type == FeatureType::kNone) {
+    const bool sequence = spec.variable && spec.variable->sequence;
+    if (spec.name.empty() && (spec.type != FeatureType::kBytes || sequence)) {
+      return absl::InvalidArgumentError("the payload is bytes, not numbers or a feature list");
+    }
+    if (spec.type == FeatureType::kNone && !spec.variable) {
       return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has no type"));
     }
-    if (spec.type != FeatureType::kBytes && spec.count == 0) {
+    if (!spec.variable && spec.type != FeatureType::kBytes && spec.count == 0) {
       return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' of 0 values"));
     }
     for (size_t k = 0; k < i; ++k) {
-      if (specs[k].name == spec.name) {
+      const bool same_map = sequence == (specs[k].variable && specs[k].variable->sequence);
+      const bool any_type = spec.type == FeatureType::kNone || specs[k].type == FeatureType::kNone;
+      if (specs[k].name == spec.name && same_map && !any_type) {
         return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' is named twice"));
       }
     }
@@ -39,8 +54,17 @@ absl::StatusOr<FeatureFinder> FeatureFinder::Create(std::vector<FeatureUse> spec
 }
 
 FeatureFinder::FeatureFinder(std::vector<FeatureUse> specs) : specs_(std::move(specs)) {
-  size_t next[4] = {};
-  for (const FeatureUse& spec : specs_) {
+  size_t next[4] = {}, next_variable = 0;
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    const FeatureUse& spec = specs_[i];
+    has_sequences_ |= IsSequence(i);
+    has_features_ |= !IsSequence(i) && !IsPayload(i);
+    has_variable_ |= spec.variable.has_value();
+    has_any_type_ |= spec.type == FeatureType::kNone;
+    if (spec.variable) {
+      slots_.push_back(next_variable++);
+      continue;
+    }
     size_t& slot = next[static_cast<size_t>(spec.type)];
     slots_.push_back(slot);
     slot += spec.type == FeatureType::kBytes ? 1 : spec.count;
@@ -50,9 +74,15 @@ FeatureFinder::FeatureFinder(std::vector<FeatureUse> specs) : specs_(std::move(s
 FoundFeatures FeatureFinder::MakeFound() const {
   FoundFeatures found;
   for (const FeatureUse& spec : specs_) {
-    if (spec.type == FeatureType::kBytes) found.bytes.emplace_back();
-    if (spec.type == FeatureType::kInt64) found.ints.resize(found.ints.size() + spec.count);
-    if (spec.type == FeatureType::kFloat) found.floats.resize(found.floats.size() + spec.count);
+    if (spec.variable) {
+      found.variable.emplace_back();
+    } else if (spec.type == FeatureType::kBytes) {
+      found.bytes.emplace_back();
+    } else if (spec.type == FeatureType::kInt64) {
+      found.ints.resize(found.ints.size() + spec.count);
+    } else {
+      found.floats.resize(found.floats.size() + spec.count);
+    }
   }
   return found;
 }
@@ -60,6 +90,15 @@ FoundFeatures FeatureFinder::MakeFound() const {
 inline bool FeatureFinder::ReadRun(const Run& run, const uint8_t* payload, FoundFeatures& found) {
   const uint8_t* p = payload + run.offset;
   const uint8_t* const end = p + run.size;
+  if (run.variable) {
+    FoundVariable& variable = found.variable[run.slot];
+    variable.type = run.type;
+    variable.runs.emplace_back(p, run.size);
+    // A run of as many bytes can be another number of varints.
+    const bool ints = run.type == FeatureType::kInt64;
+    variable.count += ints ? static_cast<uint32_t>(CountVarints({p, run.size})) : run.count;
+    return !ints || AreVarints({p, run.size});
+  }
   switch (run.type) {
     case FeatureType::kBytes:
       found.bytes[run.slot] = {p, run.size};
@@ -81,17 +120,54 @@ inline bool FeatureFinder::ReadRun(const Run& run, const uint8_t* payload, Found
   return false;
 }
 
+void FeatureFinder::ClearVariable(const std::vector<bool>& present, FoundFeatures& found) const {
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    if (!specs_[i].variable) continue;
+    FoundVariable& variable = found.variable[slots_[i]];
+    variable.present = present[i];
+    variable.type = FeatureType::kNone;
+    variable.count = 0;
+    variable.runs.clear();
+  }
+}
+
 bool FeatureFinder::Replay(const Layout& layout, std::span<const uint8_t> payload,
-                           FoundFeatures& found) {
+                           FoundFeatures& found) const {
   uint64_t different = 0;
   for (const Check& check : layout.checks) {
     different |= (Load64(payload.data() + check.offset) & check.mask) ^ check.want;
   }
   if (different != 0) return false;
+  if (has_variable_) ClearVariable(layout.present, found);
   for (const Run& run : layout.runs) {
     if (!ReadRun(run, payload.data(), found)) return false;
   }
-  return true;
+  return !has_variable_ || CheckVariables(found).ok();
+}
+
+void FeatureFinder::Note(const ExampleEntry& entry, bool sequence) {
+  // Entries mostly come in one order: the spec behind the last one found is tried first.
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    const size_t i = (expected_ + k) % specs_.size();
+    if (specs_[i].name != entry.name || IsSequence(i) != sequence || IsPayload(i)) continue;
+    features_[i] = entry.feature;
+    present_[i] = true;
+    if (has_any_type_) continue;  // Another spec may have the same name.
+    expected_ = i + 1;
+    return;
+  }
+}
+
+const uint8_t* FeatureFinder::WalkRecord(std::span<const uint8_t> payload) {
+  expected_ = 0;
+  if (has_features_) {
+    const auto note = [this](const ExampleEntry& entry) { Note(entry, false); };
+    const uint8_t* broken = WalkEntries(payload, ExampleMap::kFeatures, &trace_, note);
+    if (broken != nullptr) return broken;
+  }
+  if (!has_sequences_) return nullptr;
+  const auto note = [this](const ExampleEntry& entry) { Note(entry, true); };
+  return WalkEntries(payload, ExampleMap::kFeatureLists, &trace_, note);
 }
 
 absl::Status FeatureFinder::Walk(std::span<const uint8_t> payload, FoundFeatures& found) {
@@ -103,17 +179,17 @@ absl::Status FeatureFinder::Walk(std::span<const uint8_t> payload, FoundFeatures
   runs_.clear();
   features_.assign(specs_.size(), {});
   present_.assign(specs_.size(), false);
-  const uint8_t* broken = WalkEntries(payload, &trace_, [this](const ExampleEntry& entry) {
-    for (size_t i = 0; i < specs_.size(); ++i) {
-      if (specs_[i].name != entry.name) continue;
-      features_[i] = entry.feature;
-      present_[i] = true;
-    }
-  });
-  if (broken != nullptr) return BrokenExample(payload, broken);
+  if (const uint8_t* broken = WalkRecord(payload)) return BrokenExample(payload, broken);
   for (size_t i = 0; i < specs_.size(); ++i) {
-    if (!present_[i]) return Missing(i, payload);
     if (absl::Status status = WalkSpec(i, payload, found); !status.ok()) return status;
+  }
+  if (has_variable_) {
+    ClearVariable(present_, found);
+    for (const Run& run : runs_) {
+      if (run.variable && !ReadRun(run, payload.data(), found)) {
+        return BrokenExample(payload, payload.data() + run.offset);
+      }
+    }
   }
   Remember(payload);
   return absl::OkStatus();
@@ -121,33 +197,23 @@ absl::Status FeatureFinder::Walk(std::span<const uint8_t> payload, FoundFeatures
 
 absl::Status FeatureFinder::WalkSpec(size_t i, std::span<const uint8_t> payload,
                                      FoundFeatures& found) {
-  const FeatureUse& spec = specs_[i];
-  if (const uint8_t* broken = WalkFeature(features_[i], &trace_, lists_)) {
-    return BrokenExample(payload, broken);
-  }
-  if (lists_.type == FeatureType::kNone) return Missing(i, payload);
-  if (lists_.type != spec.type) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature '", spec.name, "' holds ", FeatureTypeName(lists_.type),
-                     ", the spec wants ", FeatureTypeName(spec.type)));
-  }
   const size_t first_run = runs_.size();
-  uint64_t count = 0, bytes = 0;
-  for (std::span<const uint8_t> list : lists_.lists) {
-    const uint8_t* broken = WalkList(list, spec.type, &trace_, [&](std::span<const uint8_t> value) {
-      size_t values = 1;
-      if (spec.type == FeatureType::kFloat) values = value.size() / 4;
-      if (spec.type == FeatureType::kInt64) values = CountVarints(value);
-      runs_.push_back({spec.type, static_cast<uint32_t>(slots_[i] + count),
-                       static_cast<uint32_t>(values),
-                       static_cast<uint32_t>(value.data() - payload.data()),
-                       static_cast<uint32_t>(value.size())});
-      count += values;
-      bytes += value.size();
-    });
-    if (broken != nullptr) return BrokenExample(payload, broken);
+  Tally tally;
+  if (IsPayload(i)) {
+    present_[i] = true;
+    lists_.type = FeatureType::kBytes;
+    tally = {1, payload.size()};
+    runs_.push_back({FeatureType::kBytes, specs_[i].variable.has_value(),
+                     static_cast<uint32_t>(slots_[i]), 1, 0,
+                     static_cast<uint32_t>(payload.size())});
+  } else if (present_[i]) {
+    absl::Status status =
+        IsSequence(i) ? WalkSteps(i, payload, tally) : WalkFeatureOf(i, payload, tally);
+    if (!status.ok()) return status;
   }
-  if (absl::Status status = CheckCount(i, count, bytes); !status.ok()) return status;
+  if (!present_[i]) return IsOptional(i) ? absl::OkStatus() : Missing(i, payload);
+  if (specs_[i].variable) return CheckVariable(i, tally);
+  if (absl::Status status = CheckFixed(i, tally); !status.ok()) return status;
   for (size_t run = first_run; run < runs_.size(); ++run) {
     if (!ReadRun(runs_[run], payload.data(), found)) {
       return BrokenExample(payload, payload.data() + runs_[run].offset);
@@ -156,29 +222,133 @@ absl::Status FeatureFinder::WalkSpec(size_t i, std::span<const uint8_t> payload,
   return absl::OkStatus();
 }
 
-absl::Status FeatureFinder::CheckCount(size_t i, uint64_t count, uint64_t bytes) const {
+// A feature of no kind counts as missing, as in TensorFlow.
+absl::Status FeatureFinder::WalkFeatureOf(size_t i, std::span<const uint8_t> payload,
+                                          Tally& tally) {
+  if (const uint8_t* broken = WalkFeature(features_[i], &trace_, lists_)) {
+    return BrokenExample(payload, broken);
+  }
+  present_[i] = lists_.type != FeatureType::kNone;
+  return present_[i] ? WalkLists(i, payload, tally) : absl::OkStatus();
+}
+
+absl::Status FeatureFinder::WalkSteps(size_t i, std::span<const uint8_t> payload, Tally& tally) {
+  const FeatureUse& spec = specs_[i];
+  uint64_t step = 0;
+  absl::Status status;
+  const uint8_t* broken =
+      penstock::WalkSteps(features_[i], &trace_, [&](std::span<const uint8_t> feature) {
+        const uint8_t* at = WalkFeature(feature, &trace_, lists_);
+        Tally values;
+        status = at != nullptr ? BrokenExample(payload, at) : WalkLists(i, payload, values);
+        if (status.ok() && values.count != spec.variable->multiple) {
+          status = absl::InvalidArgumentError(
+              absl::StrCat("step ", step, " of feature list '", spec.name, "' has ", values.count,
+                           " values, the spec wants ", spec.variable->multiple));
+        }
+        tally.count += values.count;
+        tally.bytes += values.bytes;
+        ++step;
+        return status.ok();
+      });
+  return broken != nullptr ? BrokenExample(payload, broken) : status;
+}
+
+absl::Status FeatureFinder::WalkLists(size_t i, std::span<const uint8_t> payload, Tally& tally) {
+  const FeatureUse& spec = specs_[i];
+  const FeatureType type = spec.type == FeatureType::kNone ? lists_.type : spec.type;
+  if (lists_.type != type && lists_.type != FeatureType::kNone) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature '", spec.name, "' holds ", FeatureTypeName(lists_.type),
+                     ", the spec wants ", FeatureTypeName(spec.type)));
+  }
+  const uint32_t max_bytes = spec.variable ? spec.variable->max_bytes : VariableUse::kAny;
+  size_t longest = 0;
+  for (std::span<const uint8_t> list : lists_.lists) {
+    const uint8_t* broken = WalkList(list, type, &trace_, [&](std::span<const uint8_t> value) {
+      size_t values = 1;
+      if (type == FeatureType::kFloat) values = value.size() / 4;
+      if (type == FeatureType::kInt64) values = CountVarints(value);
+      const size_t slot = slots_[i] + (spec.variable ? 0 : tally.count);
+      runs_.push_back({type, spec.variable.has_value(), static_cast<uint32_t>(slot),
+                       static_cast<uint32_t>(values),
+                       static_cast<uint32_t>(value.data() - payload.data()),
+                       static_cast<uint32_t>(value.size())});
+      tally.count += values;
+      tally.bytes += value.size();
+      longest = std::max(longest, value.size());
+    });
+    if (broken != nullptr) return BrokenExample(payload, broken);
+  }
+  if (type == FeatureType::kBytes && longest > max_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a value of feature '", spec.name, "' has ",
+                                                   longest, " bytes, the spec takes at most ",
+                                                   max_bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FeatureFinder::CheckFixed(size_t i, const Tally& tally) const {
   const FeatureUse& spec = specs_[i];
   const bool is_bytes = spec.type == FeatureType::kBytes;
-  if (count != (is_bytes ? 1 : spec.count)) {
-    return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", count,
+  if (tally.count != (is_bytes ? 1 : spec.count)) {
+    return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", tally.count,
                                                    " values, the spec wants ",
                                                    is_bytes ? 1 : spec.count));
   }
-  if (is_bytes && spec.count != 0 && bytes != spec.count) {
-    return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", bytes,
+  if (is_bytes && spec.count != 0 && tally.bytes != spec.count) {
+    return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", tally.bytes,
                                                    " bytes, the spec wants ", spec.count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FeatureFinder::CheckVariable(size_t i, const Tally& tally) const {
+  const FeatureUse& spec = specs_[i];
+  const VariableUse& use = *spec.variable;
+  const bool one_value = spec.type == FeatureType::kBytes && !use.list;
+  if (one_value && tally.count != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature '", spec.name, "' has ", tally.count, " values, the spec wants 1"));
+  }
+  const uint64_t count = one_value ? tally.bytes : tally.count;
+  const absl::string_view unit = one_value ? " bytes" : " values";
+  const auto refuse = [&](absl::string_view wanted, uint64_t limit, absl::string_view advice = "") {
+    return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", count, unit,
+                                                   ", the spec ", wanted, " ", limit, advice));
+  };
+  if (use.min_count == use.max_count && count != use.min_count) {
+    return refuse("wants", use.min_count);
+  }
+  if (count < use.min_count) return refuse("wants at least", use.min_count);
+  if (count > use.max_count)
+    return refuse("takes at most", use.max_count, " (`truncate: true` cuts the rest)");
+  if (count % use.multiple != 0) return refuse("wants a multiple of", use.multiple);
+  if (count > kMaxVariableCount) return refuse("can have at most", kMaxVariableCount);
+  return absl::OkStatus();
+}
+
+absl::Status FeatureFinder::CheckVariables(const FoundFeatures& found) const {
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    // What else there is to check depends on the structure alone.
+    if (!specs_[i].variable || specs_[i].type != FeatureType::kInt64) continue;
+    const FoundVariable& variable = found.variable[slots_[i]];
+    if (!variable.present) continue;
+    if (absl::Status status = CheckVariable(i, {variable.count, 0}); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status FeatureFinder::Missing(size_t i, std::span<const uint8_t> payload) const {
   std::vector<absl::string_view> names;
+  const ExampleMap map = IsSequence(i) ? ExampleMap::kFeatureLists : ExampleMap::kFeatures;
   // The walk came through these bytes already.
-  WalkEntries(payload, nullptr, [&](const ExampleEntry& entry) {
+  WalkEntries(payload, map, nullptr, [&](const ExampleEntry& entry) {
     if (names.size() < 16) names.push_back(entry.name);
   });
   return absl::InvalidArgumentError(
-      absl::StrCat("feature '", specs_[i].name, "' is missing or empty; the record has ",
+      absl::StrCat(IsSequence(i) ? "feature list '" : "feature '", specs_[i].name,
+                   "' is missing or empty; the record has ",
                    names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
@@ -201,6 +371,7 @@ void FeatureFinder::Remember(std::span<const uint8_t> payload) {
     }
   }
   layout.runs = runs_;
+  layout.present = present_;
   layout.payload_size = payload.size();
 }
 

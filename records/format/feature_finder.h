@@ -1,4 +1,4 @@
-// Locates named features in tf.train.Examples, fast where records look alike.
+// Locates named features in tf.train.Examples and SequenceExamples, fast where records look alike.
 #ifndef PENSTOCK_RECORDS_FORMAT_FEATURE_FINDER_H_
 #define PENSTOCK_RECORDS_FORMAT_FEATURE_FINDER_H_
 
@@ -16,11 +16,22 @@
 
 namespace penstock {
 
-// What FeatureFinder::Find() fills: values of the same type in the order of their specs.
+// A variable feature, as the record encodes it.
+struct FoundVariable {
+  bool present = false;
+  FeatureType type = FeatureType::kNone;  // Of the runs; none where there are none.
+  uint32_t count = 0;                     // Of values.
+  // They point into the record: one bytes value each, or a run of floats or varints.
+  std::vector<std::span<const uint8_t>> runs;
+};
+
+// What FeatureFinder::Find() fills: values of the same type in the order of their specs, and those
+// of variable features apart.
 struct FoundFeatures {
   std::vector<std::span<const uint8_t>> bytes;  // One a bytes feature; points into the record.
   std::vector<int64_t> ints;
   std::vector<float> floats;
+  std::vector<FoundVariable> variable;
 };
 
 // A record's structure is the bytes that a parser looks at: tags, lengths, names. The finder keeps
@@ -31,18 +42,22 @@ struct FoundFeatures {
 // Not thread-safe: keep one per thread. Copyable.
 class FeatureFinder {
  public:
-  // kInvalidArgument: no name, a name twice, a type or count that cannot be.
+  // A feature and a feature list may have the same name. A bytes feature of count 0 that is not
+  // variable may have any length, and a variable feature of type kNone any type, whatever another
+  // spec says of that name. One without a name is the whole payload, which need be no Example if
+  // nothing else is wanted.
+  // kInvalidArgument: a name twice, a type or count that cannot be.
   static absl::StatusOr<FeatureFinder> Create(std::vector<FeatureUse> specs);
 
   // With every list as long as Find() needs it.
   FoundFeatures MakeFound() const;
-  // Where the values of specs()[i] begin in the list of their type.
+  // Where the values of specs()[i] begin in the list of their type, or among the variable ones.
   size_t slot(size_t i) const { return slots_[i]; }
   const std::vector<FeatureUse>& specs() const { return specs_; }
 
   // `found` must be from MakeFound(); unspecified after an error.
   // kDataLoss: the record is no tf.train.Example. kInvalidArgument: a feature is missing or has
-  // another type or length than its spec, naming both.
+  // another type or count than its spec, naming both.
   absl::Status Find(std::span<const uint8_t> payload, FoundFeatures& found) {
     const Layout& layout = layouts_[payload.size() % kLayouts];
     if (layout.payload_size == payload.size() && Replay(layout, payload, found)) {
@@ -60,9 +75,11 @@ class FeatureFinder {
     uint64_t mask;
     uint64_t want;
   };
-  // `count` values for the list of their type from `slot` on, in `size` bytes at `offset`.
+  // `count` values for the list of their type from `slot` on, or for variable feature `slot`, in
+  // `size` bytes at `offset`.
   struct Run {
     FeatureType type;
+    bool variable;
     uint32_t slot;
     uint32_t count;
     uint32_t offset;
@@ -72,20 +89,48 @@ class FeatureFinder {
     size_t payload_size = ~size_t{0};  // None.
     std::vector<Check> checks;
     std::vector<Run> runs;
+    std::vector<bool> present;  // By spec.
+  };
+  // Values of one feature.
+  struct Tally {
+    uint64_t count = 0;
+    uint64_t bytes = 0;
   };
 
   explicit FeatureFinder(std::vector<FeatureUse> specs);
 
+  bool IsPayload(size_t spec) const { return specs_[spec].name.empty(); }
+  bool IsSequence(size_t spec) const {
+    return specs_[spec].variable && specs_[spec].variable->sequence;
+  }
+  bool IsOptional(size_t spec) const {
+    return specs_[spec].variable && specs_[spec].variable->optional;
+  }
+
   static bool ReadRun(const Run& run, const uint8_t* payload, FoundFeatures& found);
-  static bool Replay(const Layout& layout, std::span<const uint8_t> payload, FoundFeatures& found);
+  void ClearVariable(const std::vector<bool>& present, FoundFeatures& found) const;
+  bool Replay(const Layout& layout, std::span<const uint8_t> payload, FoundFeatures& found) const;
   absl::Status Walk(std::span<const uint8_t> payload, FoundFeatures& found);
+  // Notes where the features of the specs are. The byte where the record is broken, or null.
+  const uint8_t* WalkRecord(std::span<const uint8_t> payload);
+  void Note(const ExampleEntry& entry, bool sequence);
   absl::Status WalkSpec(size_t spec, std::span<const uint8_t> payload, FoundFeatures& found);
-  absl::Status CheckCount(size_t spec, uint64_t count, uint64_t bytes) const;
+  absl::Status WalkFeatureOf(size_t spec, std::span<const uint8_t> payload, Tally& tally);
+  absl::Status WalkSteps(size_t spec, std::span<const uint8_t> payload, Tally& tally);
+  // The runs of lists_, appended to runs_.
+  absl::Status WalkLists(size_t spec, std::span<const uint8_t> payload, Tally& tally);
+  absl::Status CheckFixed(size_t spec, const Tally& tally) const;
+  absl::Status CheckVariable(size_t spec, const Tally& tally) const;
+  absl::Status CheckVariables(const FoundFeatures& found) const;
   absl::Status Missing(size_t spec, std::span<const uint8_t> payload) const;
   void Remember(std::span<const uint8_t> payload);
 
   std::vector<FeatureUse> specs_;
   std::vector<size_t> slots_;
+  bool has_features_ = false;   // One of the specs is a feature of an Example,
+  bool has_sequences_ = false;  // a feature list of a SequenceExample,
+  bool has_variable_ = false;   // of variable length,
+  bool has_any_type_ = false;   // of any type.
   std::array<Layout, kLayouts> layouts_;
 
   // Of the walk; members to recycle their memory.
@@ -93,6 +138,7 @@ class FeatureFinder {
   FeatureLists lists_;
   std::vector<std::span<const uint8_t>> features_;
   std::vector<bool> present_;
+  size_t expected_ = 0;  // The spec of the next entry, if entries come in the order of the specs.
   std::vector<Run> runs_;
 };
 

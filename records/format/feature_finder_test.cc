@@ -129,7 +129,7 @@ TEST(FeatureFinderTypesTest, FindsListsOfNumbersPackedOrNot) {
 }
 
 TEST(FeatureFinderTypesTest, RefusesSpecsThatCannotBe) {
-  for (std::vector<FeatureUse> specs : {std::vector<FeatureUse>{{"", FeatureType::kBytes, 1}},
+  for (std::vector<FeatureUse> specs : {std::vector<FeatureUse>{{"", FeatureType::kInt64, 1}},
                                         {{"a", FeatureType::kNone, 1}},
                                         {{"a", FeatureType::kInt64, 0}},
                                         {{"a", FeatureType::kBytes, 1}, {"a"}}}) {

@@ -25,7 +25,7 @@ struct VariableUse {
   bool list = false;  // Of type bytes: any number of values, instead of exactly one.
   uint32_t min_count = 0;
   uint32_t max_count = kAny;
-  uint32_t multiple = 1;       // The count is a multiple of this; at least 1.
+  uint32_t multiple = 1;      // The count is a multiple of this; at least 1.
   uint32_t max_bytes = kAny;  // Of each value of a list of bytes.
 
   friend bool operator==(const VariableUse&, const VariableUse&) = default;

@@ -20,6 +20,8 @@ enum class WireType : uint8_t {
   kFixed32 = 5,
 };
 
+inline constexpr size_t kMaxVarintBytes = 10;
+
 // Decodes a varint at the front of [p, end): the byte after it, or null if it is cut or longer than
 // 10 bytes.
 inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
@@ -37,6 +39,13 @@ inline size_t VarintSize(uint64_t value) {
   size_t size = 1;
   while (value >>= 7) ++size;
   return size;
+}
+
+// Writes `value` to `out`, which has room for VarintSize() bytes. The byte behind it.
+inline uint8_t* WriteVarint(uint64_t value, uint8_t* out) {
+  for (; value >= 0x80; value >>= 7) *out++ = static_cast<uint8_t>(value | 0x80);
+  *out++ = static_cast<uint8_t>(value);
+  return out;
 }
 
 // To a string or a vector of bytes.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace penstock {
 
@@ -40,6 +41,16 @@ inline std::string Int64Kind(int64_t value) {
   return Field(3, Field(1, Varint(static_cast<uint64_t>(value))));
 }
 inline std::string Example(const std::string& entries) { return Field(1, entries); }
+
+// An entry of a SequenceExample's map of feature lists; each step is fields of message Feature.
+inline std::string ListEntry(const std::string& name, const std::vector<std::string>& steps) {
+  std::string list;
+  for (const std::string& step : steps) list += Field(1, step);
+  return Field(1, Field(1, name) + Field(2, list));
+}
+inline std::string SequenceExample(const std::string& context, const std::string& lists) {
+  return Field(1, context) + Field(2, lists);
+}
 
 }  // namespace penstock
 

@@ -1,0 +1,63 @@
+#include "records/dataset/holdout_rule.h"
+
+#include <cstring>
+
+#include "records/dataset/split.h"
+#include "records/format/wire.h"
+
+namespace penstock {
+namespace {
+
+// Any values of any type, but some.
+FeatureUse AnyFeature(const std::string& name) {
+  return {name, FeatureType::kNone, 0, VariableUse{.list = true, .min_count = 1}};
+}
+
+void AppendInts(std::span<const uint8_t> varints, std::vector<uint8_t>& out) {
+  const uint8_t* const end = varints.data() + varints.size();
+  for (const uint8_t* p = varints.data(); p != end;) {
+    uint64_t value;
+    p = ReadVarint(p, end, value);
+    const size_t size = out.size();
+    out.resize(size + sizeof(value));
+    std::memcpy(out.data() + size, &value, sizeof(value));
+  }
+}
+
+}  // namespace
+
+HoldoutRule::HoldoutRule(const std::string& feature, uint32_t threshold,
+                         std::vector<FeatureUse>& specs)
+    : threshold_(threshold) {
+  for (; spec_ < specs.size(); ++spec_) {
+    const FeatureUse& use = specs[spec_];
+    if (use.name == feature && use.type == FeatureType::kBytes && !use.variable) return;
+  }
+  variable_ = !feature.empty();
+  specs.push_back(variable_ ? AnyFeature(feature) : FeatureUse{"", FeatureType::kBytes, 0});
+}
+
+bool HoldoutRule::InHoldout(const FoundFeatures& found) {
+  const std::span<const uint8_t> value =
+      variable_ ? Value(found.variable[slot_]) : found.bytes[slot_];
+  return penstock::InHoldout(value, threshold_);
+}
+
+std::span<const uint8_t> HoldoutRule::Value(const FoundVariable& variable) {
+  const bool several = variable.type == FeatureType::kBytes && variable.count != 1;
+  if (variable.runs.size() == 1 && variable.type != FeatureType::kInt64 && !several) {
+    return variable.runs[0];
+  }
+  value_.clear();
+  for (const std::span<const uint8_t> run : variable.runs) {
+    if (variable.type == FeatureType::kInt64) {
+      AppendInts(run, value_);
+      continue;
+    }
+    if (several) AppendVarint(run.size(), value_);
+    value_.insert(value_.end(), run.begin(), run.end());
+  }
+  return value_;
+}
+
+}  // namespace penstock

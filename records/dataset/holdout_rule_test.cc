@@ -1,0 +1,55 @@
+#include "records/dataset/holdout_rule.h"
+
+#include <string>
+#include <vector>
+
+#include "base/bytes_of.h"
+#include "gtest/gtest.h"
+#include "records/dataset/split.h"
+#include "records/format/testing/wire_writer.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+// Whether the rule decides as the hash of `value` does, for thresholds on both sides of it.
+void ExpectHashOf(const std::string& value, const std::string& feature, const std::string& payload,
+                  std::vector<FeatureUse> specs = {}) {
+  const auto hash = static_cast<uint32_t>(SplitHash(BytesOf(value)) >> 32);
+  for (const uint32_t threshold : {hash, hash + 1}) {
+    std::vector<FeatureUse> all = specs;
+    HoldoutRule rule(feature, threshold, all);
+    ASSERT_OK_AND_ASSIGN(FeatureFinder finder, FeatureFinder::Create(all));
+    rule.Bind(finder);
+    FoundFeatures found = finder.MakeFound();
+    ASSERT_OK(finder.Find(BytesOf(payload), found));
+    EXPECT_EQ(rule.InHoldout(found), threshold > hash) << feature;
+  }
+}
+
+const std::string kLittleEndian300 = std::string("\x2c\x01", 2) + std::string(6, '\0');
+
+TEST(HoldoutRuleTest, HashesValuesOfEveryType) {
+  const std::string payload = Example(
+      Entry("one", BytesKind("abc")) + Entry("two", Field(1, Field(1, "ab") + Field(1, "c"))) +
+      Entry("ints", Int64Kind(300) + Int64Kind(300)) + Entry("f", Field(2, FloatField(1, 1.0f))));
+  ExpectHashOf("abc", "one", payload);
+  ExpectHashOf("\x02"
+               "ab\x01"
+               "c",
+               "two", payload);
+  ExpectHashOf(kLittleEndian300 + kLittleEndian300, "ints", payload);
+  ExpectHashOf(std::string("\0\0\x80\x3f", 4), "f", payload);
+  ExpectHashOf(payload, "", payload);
+}
+
+TEST(HoldoutRuleTest, SharesTheFeatureThatAProgramReads) {
+  const std::string payload = Example(Entry("d", BytesKind("abc")) + Entry("n", Int64Kind(300)));
+  ExpectHashOf("abc", "d", payload, {{"d", FeatureType::kBytes, 3}});
+  ExpectHashOf(kLittleEndian300, "n", payload, {{"n", FeatureType::kInt64, 1}});
+  ExpectHashOf("abc", "d", payload,
+               {{"d", FeatureType::kBytes, 0, VariableUse{.max_count = 9}}});
+}
+
+}  // namespace
+}  // namespace penstock
