@@ -46,7 +46,7 @@ class Sink final : public SessionEvents {
       to += (rows.rows() * tensor.row_bytes + 63) / 64 * 64;
     }
     outputs.push_back(to);
-    rows.Decode(0, rows.rows(), outputs);
+    if (!rows.Decode(0, rows.rows(), outputs)) return;  // An error follows.
     StreamingFence();
     Count(rows.request(), rows.rows(), rows.rows() * rows.row_bytes());
   }

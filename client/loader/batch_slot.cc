@@ -98,9 +98,12 @@ void SlotSet::Copy(const ReceivedPart& part, std::span<const RowCopy> copies) co
   });
 }
 
-void SlotSet::Decode(RowSource& rows, std::span<const RowCopy> copies) const {
-  ForEach(copies,
-          [&](const RowCopy& copy, uint8_t* slot) { layout_.DecodeRows(rows, copy, slot); });
+bool SlotSet::Decode(RowSource& rows, std::span<const RowCopy> copies) const {
+  bool decoded = true;
+  ForEach(copies, [&](const RowCopy& copy, uint8_t* slot) {
+    decoded = decoded && layout_.DecodeRows(rows, copy, slot);
+  });
+  return decoded;
 }
 
 SlotSet::~SlotSet() { allocator_.Free(memory_, slots_.size() * slot_bytes_); }

@@ -52,7 +52,8 @@ class SlotSet {
   // Write rows of an answer where `copies` say; other threads may be told of them at once.
   // REQUIRES: what SlotLayout does.
   void Copy(const ReceivedPart& part, std::span<const RowCopy> copies) const;
-  void Decode(RowSource& rows, std::span<const RowCopy> copies) const;
+  // False: a row cannot be decoded, as RowSource::Decode() has it.
+  [[nodiscard]] bool Decode(RowSource& rows, std::span<const RowCopy> copies) const;
   uint32_t size() const { return static_cast<uint32_t>(slots_.size()); }
 
  private:

@@ -243,7 +243,8 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   std::vector<RowCopy> copies = Claim(id, rows.request(), rows.first_row(), rows.rows());
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
-  slots_->Decode(rows, copies);
+  // The error that follows ends the job, so the rows stay claimed.
+  if (!slots_->Decode(rows, copies)) return;
   counters_.CountPart(id.server, rows.rows(), SteadyNow() - start);
   FinishPart(std::move(copies));
 }

@@ -36,12 +36,12 @@ void SlotLayout::CopyRows(const PartPayload& payload, uint64_t part_rows, const 
   }
 }
 
-void SlotLayout::DecodeRows(RowSource& rows, const RowCopy& copy, uint8_t* slot) const {
+bool SlotLayout::DecodeRows(RowSource& rows, const RowCopy& copy, uint8_t* slot) const {
   absl::InlinedVector<uint8_t*, 8> outputs;
   for (const Field& field : fields_) {
     outputs.push_back(slot + field.slot_offset + copy.slot_row * field.row_bytes);
   }
-  rows.Decode(copy.part_row, copy.rows, outputs);
+  return rows.Decode(copy.part_row, copy.rows, outputs);
 }
 
 void SlotLayout::FetchEdges(const RowCopy& copy, const uint8_t* slot) const {

@@ -35,7 +35,8 @@ class SlotLayout {
   void CopyRows(const PartPayload& payload, uint64_t part_rows, const RowCopy& copy,
                 uint8_t* slot) const;
   // REQUIRES: rows.row_bytes() == row_bytes(); the copy lies within both.
-  void DecodeRows(RowSource& rows, const RowCopy& copy, uint8_t* slot) const;
+  // False: as RowSource::Decode() has it.
+  [[nodiscard]] bool DecodeRows(RowSource& rows, const RowCopy& copy, uint8_t* slot) const;
   // Asks for the lines of the slot that the copy will write only a part of.
   void FetchEdges(const RowCopy& copy, const uint8_t* slot) const;
 

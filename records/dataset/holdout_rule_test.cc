@@ -34,10 +34,11 @@ TEST(HoldoutRuleTest, HashesValuesOfEveryType) {
       Entry("one", BytesKind("abc")) + Entry("two", Field(1, Field(1, "ab") + Field(1, "c"))) +
       Entry("ints", Int64Kind(300) + Int64Kind(300)) + Entry("f", Field(2, FloatField(1, 1.0f))));
   ExpectHashOf("abc", "one", payload);
-  ExpectHashOf("\x02"
-               "ab\x01"
-               "c",
-               "two", payload);
+  ExpectHashOf(
+      "\x02"
+      "ab\x01"
+      "c",
+      "two", payload);
   ExpectHashOf(kLittleEndian300 + kLittleEndian300, "ints", payload);
   ExpectHashOf(std::string("\0\0\x80\x3f", 4), "f", payload);
   ExpectHashOf(payload, "", payload);
@@ -47,8 +48,7 @@ TEST(HoldoutRuleTest, SharesTheFeatureThatAProgramReads) {
   const std::string payload = Example(Entry("d", BytesKind("abc")) + Entry("n", Int64Kind(300)));
   ExpectHashOf("abc", "d", payload, {{"d", FeatureType::kBytes, 3}});
   ExpectHashOf(kLittleEndian300, "n", payload, {{"n", FeatureType::kInt64, 1}});
-  ExpectHashOf("abc", "d", payload,
-               {{"d", FeatureType::kBytes, 0, VariableUse{.max_count = 9}}});
+  ExpectHashOf("abc", "d", payload, {{"d", FeatureType::kBytes, 0, VariableUse{.max_count = 9}}});
 }
 
 }  // namespace

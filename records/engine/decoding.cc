@@ -23,12 +23,13 @@ absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtyp
                                     SpecTables& tables) {
   PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(options.spec, dtype, tables));
   const size_t row_bytes = PieceRowBytes(program, options.record_ids);
-  if (row_bytes > PartBuffer::kMaxPartBytes) {
+  if (row_bytes > PartBuffer::kMaxRowBytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("as ", WireDtypeName(dtype), " one row has ", row_bytes,
-                     " bytes; a part of an answer has at most ", PartBuffer::kMaxPartBytes));
+                     " bytes; the largest that fits has ", PartBuffer::kMaxRowBytes, " (3 MiB)"));
   }
-  const auto rows_per_part = static_cast<uint32_t>(PartBuffer::kMaxPartBytes / row_bytes);
+  const auto rows_per_part =
+      static_cast<uint32_t>(std::max<size_t>(PartBuffer::kMaxPartBytes / row_bytes, 1));
   auto block_rows = static_cast<uint32_t>(kBlockBytes / row_bytes);
   if (block_rows > kBlockMultiple) block_rows -= block_rows % kBlockMultiple;
   if (program.tensors().size() > kMaxSharedTensors) block_rows = 0;

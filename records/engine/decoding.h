@@ -23,7 +23,8 @@ struct Decoding {
   Program program;
   size_t row_bytes = 0;  // Record id included.
   uint32_t rows_per_part = 0;
-  // Of blocks that sessions share; 0: there are too many tensors to lend pieces of.
+  // Of blocks that sessions share; 0: none are, for a row is larger than a block, or there are too
+  // many tensors to lend pieces of.
   uint32_t block_rows = 0;
   // Of these blocks. Shared with them.
   std::shared_ptr<StripUse> use = {};

@@ -2,6 +2,9 @@
 #ifndef PENSTOCK_RECORDS_ENGINE_JOB_ROWS_H_
 #define PENSTOCK_RECORDS_ENGINE_JOB_ROWS_H_
 
+#include <optional>
+#include <utility>
+
 #include "records/engine/job.h"
 #include "records/engine/piece.h"
 #include "records/engine/row_source.h"
@@ -29,16 +32,23 @@ class JobRows final : public RowSource {
   uint32_t first_row() const override { return static_cast<uint32_t>(job_.begin); }
   uint32_t rows() const override { return job_.rows; }
   size_t row_bytes() const override { return job_.request->decoding->row_bytes; }
-  void Decode(uint32_t begin, uint32_t n, std::span<uint8_t* const> outputs) override {
-    decoded_.counters += decoder_.DecodeRows(piece_, begin, n, outputs, Stores::kStreaming);
+  bool Decode(uint32_t begin, uint32_t n, std::span<uint8_t* const> outputs) override {
+    DecodeOutcome outcome = decoder_.DecodeRows(piece_, begin, n, outputs, Stores::kStreaming);
+    decoded_.counters += outcome.counters;
+    if (!outcome.failure) return true;
+    if (!failure_) failure_ = std::move(outcome.failure);
+    return false;
   }
   const Decoded& decoded() const { return decoded_; }
+  // The first one. The row is one of the piece.
+  const std::optional<DecodeFailure>& failure() const { return failure_; }
 
  private:
   const Job& job_;
   const Piece piece_;
   PieceDecoder& decoder_;
   Decoded decoded_;
+  std::optional<DecodeFailure> failure_;
 };
 
 }  // namespace penstock

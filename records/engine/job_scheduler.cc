@@ -226,6 +226,7 @@ absl::Status JobScheduler::AddRequest(SessionState& session, WindowState& window
   request.next_row = 0;
   request.ended = false;
   request.refusal = UseWindow(window);
+  request.to_refuse = false;
   session.requests.emplace(fetch.request, &request);
   session.waiting_bytes += request.waiting_bytes();
   ++window.requests;

@@ -58,6 +58,8 @@ class JobScheduler {
   void FinishBuild(const Job& job, std::shared_ptr<const SharedWindow> shared);
   void FailBuild(const Job& job, const absl::Status& status);
   void FinishRefusal(const Job& job);
+  // Jobs of kDecode whose rows cannot be decoded: their requests are answered with `why`.
+  void RefuseDecoded(std::span<const Job> jobs, const absl::Status& why);
 
   // Parts that were awaited have returned.
   void PartReturned();

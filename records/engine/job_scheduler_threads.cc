@@ -165,8 +165,24 @@ void JobScheduler::FinishRefusal(const Job& job) {
     job.window->told = true;
     StartPending(*job.window);  // They are told after the window is.
     work_.NotifyOne();
+  } else {
+    job.request->to_refuse = false;
   }
   LetGo(job);
+}
+
+void JobScheduler::RefuseDecoded(std::span<const Job> jobs, const absl::Status& why) {
+  MutexLock lock(&mutex_);
+  for (const Job& job : jobs) {
+    RequestState& request = *job.request;
+    if (!request.ended && request.refusal.ok()) {
+      request.refusal = absl::Status(why.code(), why.message());  // As in Unshared().
+      request.to_refuse = true;
+      if (request.all_taken()) job.session->runnable.Insert(&request);
+    }
+    LetGo(job);
+  }
+  work_.NotifyOne();
 }
 
 void JobScheduler::LetGo(const Job& job) {
@@ -174,7 +190,7 @@ void JobScheduler::LetGo(const Job& job) {
   if (RequestState* request = job.request; request != nullptr && --request->active == 0) {
     if (request->ended) {
       session.free_requests.push_back(request);
-    } else if (request->all_taken()) {
+    } else if (request->all_taken() && !request->to_refuse) {
       EndRequest(*request);
     }
   }

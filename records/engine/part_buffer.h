@@ -29,7 +29,7 @@ class PartMemory {
  public:
   virtual ~PartMemory() = default;
   virtual size_t size() const = 0;
-  // `capacity` bytes, a power of two from 4 KiB to PartBuffer::kMaxPartBytes; empty: none are free.
+  // `capacity` bytes, a power of two from 4 KiB to 4 MiB; empty: none are free.
   virtual std::span<uint8_t> Take(size_t capacity) = 0;
   // Whether `memory` came from Take().
   virtual bool Holds(const uint8_t* memory) const = 0;
@@ -38,11 +38,13 @@ class PartMemory {
 
 using PartPieces = std::vector<std::span<uint8_t>>;
 
-// At most kMaxPartBytes of rows. The destructor returns the memory, on any thread.
-// Thread-compatible.
+// At most kMaxPartBytes of rows, or one row of at most kMaxRowBytes. The destructor returns the
+// memory, on any thread. Thread-compatible.
 class PartBuffer {
  public:
   static constexpr size_t kMaxPartBytes = size_t{1} << 20;
+  // A message of gRPC has room for it (4 MiB).
+  static constexpr size_t kMaxRowBytes = size_t{3} << 20;
 
   PartBuffer() = default;
   // `memory` returns to `home`; its first `size` bytes are the part's.

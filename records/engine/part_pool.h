@@ -42,7 +42,7 @@ class PartLedger {
   std::atomic<bool> awaited_ = false;
 };
 
-// Sizes are powers of two from 4 KiB to PartBuffer::kMaxPartBytes, so that small parts cost little;
+// Sizes are powers of two from 4 KiB to 4 MiB, so that small parts cost little;
 // memory begins at a cache line. Returned memory is used again, last in first out, but of shared
 // memory rather what the thread that asks has filled before; it is freed above `keep_bytes`, and
 // what is missing of `shared_bytes` in shared memory. Owned by the engine and by homes with parts
@@ -67,7 +67,7 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
         on_return_(std::move(on_return)) {}
   ~PartPool();
 
-  // What a part of `size` bytes takes. REQUIRES: size <= PartBuffer::kMaxPartBytes.
+  // What a part of `size` bytes takes. REQUIRES: size <= PartBuffer::kMaxRowBytes.
   static size_t Capacity(size_t size);
 
   HomePtr MakeHome();
@@ -94,8 +94,8 @@ class PartPool : public std::enable_shared_from_this<PartPool> {
 
  private:
   static constexpr size_t kMinBytes = 4096;
-  static constexpr size_t kClasses = 9;
-  static_assert(kMinBytes << (kClasses - 1) == PartBuffer::kMaxPartBytes);
+  static constexpr size_t kClasses = 11;
+  static_assert(kMinBytes << (kClasses - 1) >= PartBuffer::kMaxRowBytes);
 
   struct SharedUse {
     bool kept = true;    // Until DropShared().

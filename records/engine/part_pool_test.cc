@@ -26,6 +26,7 @@ TEST_F(PartPoolTest, CapacityIsThePowerOfTwoAbove) {
   EXPECT_EQ(PartPool::Capacity(4096), 4096u);
   EXPECT_EQ(PartPool::Capacity(4097), 8192u);
   EXPECT_EQ(PartPool::Capacity(PartBuffer::kMaxPartBytes), PartBuffer::kMaxPartBytes);
+  EXPECT_EQ(PartPool::Capacity(PartBuffer::kMaxRowBytes), size_t{4} << 20);
 }
 
 TEST_F(PartPoolTest, ReusesWhatReturnedLast) {

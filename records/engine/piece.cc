@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "records/engine/request_rows.h"
 
@@ -30,9 +31,9 @@ void PieceDecoder::Gather(const Piece& piece, size_t first) {
   decoded_ = first;
 }
 
-DecodeCounters PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t n,
-                                        std::span<uint8_t* const> outputs, Stores stores) {
-  DecodeCounters counters;
+DecodeOutcome PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t n,
+                                       std::span<uint8_t* const> outputs, Stores stores) {
+  DecodeOutcome outcome;
   next_.assign(outputs.begin(), outputs.end());
   for (const size_t end = first + n; first < end;) {
     if (first < gathered_begin_ || first >= gathered_end_) Gather(piece, first);
@@ -40,12 +41,16 @@ DecodeCounters PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t
     for (size_t f = 0; f < columns_.size(); ++f) {
       columns_[f] = &features_[f * kTile + first - gathered_begin_];
     }
-    counters += piece.program
-                    .DecodeRows(columns_, run, next_,
-                                {.stores = stores,
-                                 .rows_behind = gathered_end_ - first - run,
-                                 .fetched = first == decoded_ && first > gathered_begin_})
-                    .counters;
+    DecodeOutcome decoded =
+        piece.program.DecodeRows(columns_, run, next_,
+                                 {.stores = stores,
+                                  .rows_behind = gathered_end_ - first - run,
+                                  .fetched = first == decoded_ && first > gathered_begin_});
+    outcome.counters += decoded.counters;
+    if (decoded.failure) {
+      outcome.failure = {first + decoded.failure->row, std::move(decoded.failure->status)};
+      return outcome;
+    }
     decoded_ = first + run;
     for (size_t t = 0; t < piece.program.tensors().size(); ++t) {
       next_[t] += run * piece.program.tensors()[t].row_bytes;
@@ -53,7 +58,7 @@ DecodeCounters PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t
     CopyIds(piece, first, run);
     first += run;
   }
-  return counters;
+  return outcome;
 }
 
 void PieceDecoder::CopyIds(const Piece& piece, size_t first, size_t n) {
@@ -64,7 +69,7 @@ void PieceDecoder::CopyIds(const Piece& piece, size_t first, size_t n) {
   });
 }
 
-DecodeCounters PieceDecoder::Decode(const Piece& piece, std::span<uint8_t> out) {
+DecodeOutcome PieceDecoder::Decode(const Piece& piece, std::span<uint8_t> out) {
   outputs_.clear();
   uint8_t* next = out.data();
   for (const TensorInfo& tensor : piece.program.tensors()) {

@@ -22,6 +22,7 @@ struct RowPattern {
   uint32_t count = 1;
 
   uint64_t size() const { return uint64_t{rows} * count; }
+  uint64_t window_row(uint64_t r) const { return first_row + r / rows * stride + r % rows; }
 };
 
 // Bytes of one row of a part: the program's tensors and, if asked for, the record id.
@@ -43,14 +44,15 @@ struct Piece {
 class PieceDecoder {
  public:
   // All of `piece`: the program's tensors one after the other, each row-major [rows, ...], then
-  // record_id if the window has ids. REQUIRES: out.size() is rows * PieceRowBytes().
-  DecodeCounters Decode(const Piece& piece, std::span<uint8_t> out);
+  // record_id if the window has ids. A failure names the row of the piece; what is in `out` is then
+  // unspecified. REQUIRES: out.size() is rows * PieceRowBytes().
+  DecodeOutcome Decode(const Piece& piece, std::span<uint8_t> out);
 
   // Only rows [first, first + n) of it, tensor t to outputs[t]; record ids are last. What follows
   // is fetched, so the ranges of a piece should ascend, and Begin() comes before the first of them.
   void Begin() { gathered_begin_ = gathered_end_ = 0; }
-  DecodeCounters DecodeRows(const Piece& piece, size_t first, size_t n,
-                            std::span<uint8_t* const> outputs, Stores stores);
+  DecodeOutcome DecodeRows(const Piece& piece, size_t first, size_t n,
+                           std::span<uint8_t* const> outputs, Stores stores);
 
  private:
   // Rows whose addresses are gathered together: they stay in L1.

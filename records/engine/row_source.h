@@ -19,9 +19,11 @@ class RowSource {
   virtual size_t row_bytes() const = 0;
   // Rows [begin, begin + n) of these: those of tensor t go to outputs[t], row-major, record ids
   // last. The rows behind them are fetched ahead, so ranges should ascend. Long rows are written
-  // past the caches: call StreamingFence() before another thread is told of them. REQUIRES: within
+  // past the caches: call StreamingFence() before another thread is told of them. False: a row
+  // cannot be decoded; none of these count, and an error of the request follows. REQUIRES: within
   // rows().
-  virtual void Decode(uint32_t begin, uint32_t n, std::span<uint8_t* const> outputs) = 0;
+  [[nodiscard]] virtual bool Decode(uint32_t begin, uint32_t n,
+                                    std::span<uint8_t* const> outputs) = 0;
 
  protected:
   ~RowSource() = default;

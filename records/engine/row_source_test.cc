@@ -32,7 +32,7 @@ class RowRecorder final : public Recorder {
       for (const size_t bytes : row_bytes_) {
         outputs.push_back(run.emplace_back(n * bytes).data());
       }
-      rows.Decode(begin, n, outputs);
+      EXPECT_TRUE(rows.Decode(begin, n, outputs));
       for (size_t t = 0; t < run.size(); ++t) {
         tensors[t].insert(tensors[t].end(), run[t].begin(), run[t].end());
       }

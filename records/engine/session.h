@@ -55,7 +55,7 @@ class Session {
   // one another. kResourceExhausted: a limit of windows, chunks per window or bytes per chunk.
   virtual absl::Status OpenWindow(OpenWindow window) = 0;
   // kInvalidArgument: unknown window, rows beyond it or in two strips, number in use.
-  // kResourceExhausted: a limit of requests, or the dtype makes a row larger than a part.
+  // kResourceExhausted: a limit of requests, or the dtype makes a row larger than 3 MiB.
   virtual absl::Status Fetch(const Fetch& fetch) = 0;
   // Unknown requests are ignored: their answer may have crossed this message.
   virtual void Cancel(uint64_t request) = 0;

@@ -73,10 +73,11 @@ struct RequestState {
   const Decoding* decoding = nullptr;
   uint64_t needed_at = 0;
   uint64_t sequence = 0;
-  uint64_t next_row = 0;  // Of the pattern; all before it are taken.
-  uint32_t active = 0;    // Jobs that hold this request.
-  bool ended = false;     // Cancelled or answered; recycled with the last job.
-  absl::Status refusal;   // Not OK: what the request is answered with.
+  uint64_t next_row = 0;   // Of the pattern; all before it are taken.
+  uint32_t active = 0;     // Jobs that hold this request.
+  bool ended = false;      // Cancelled or answered; recycled with the last job.
+  absl::Status refusal;    // Not OK: what the request is answered with.
+  bool to_refuse = false;  // It was refused while it had jobs, and is not told yet.
 
   bool all_taken() const { return next_row == pattern.size(); }
   uint64_t waiting_bytes() const { return (pattern.size() - next_row) * decoding->row_bytes; }

@@ -11,7 +11,7 @@ StripCache::~StripCache() {
 }
 
 StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
-                                     std::span<uint8_t>& memory) {
+                                     std::span<uint8_t>& memory, absl::Status& status) {
   MutexLock lock(&mutex_);
   if (auto found = index_.find(key); found != index_.end()) {
     Block& block = *found->second;
@@ -22,6 +22,7 @@ StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
     blocks_.splice(blocks_.begin(), blocks_, found->second);
     ++block.users;
     memory = block.memory;
+    status = absl::Status(block.status.code(), block.status.message());  // As in Unshared().
     return Answer::kReady;
   }
   const Job& job = jobs.front();
@@ -30,6 +31,7 @@ StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
   bytes_ += memory.size();
   blocks_.push_front({.key = key,
                       .memory = memory,
+                      .status = {},
                       .users = 1,
                       .rows = job.block.rows,
                       .use = job.request->decoding->use,
@@ -42,10 +44,11 @@ StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
   return Answer::kDecode;
 }
 
-void StripCache::Publish(const Key& key, std::vector<Job>& jobs) {
+void StripCache::Publish(const Key& key, std::vector<Job>& jobs, const absl::Status& status) {
   MutexLock lock(&mutex_);
   Block& block = *index_.at(key);
   block.ready = true;
+  block.status = absl::Status(status.code(), status.message());
   jobs.insert(jobs.end(), block.waiting.begin(), block.waiting.end());
   block.waiting = {};
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "base/mutex.h"
 #include "records/engine/job.h"
 #include "records/engine/part_pool.h"
@@ -26,7 +27,7 @@ namespace penstock {
 //
 //   switch (cache.Claim(key, jobs, memory)) {
 //     case kWaiting:  another thread is decoding it and gets `jobs` from Publish(); return
-//     case kDecode:   fill `memory`; cache.Publish(key, jobs)
+//     case kDecode:   fill `memory`; cache.Publish(key, jobs, status)
 //     case kReady:    break
 //   }
 //   send parts of `memory`; cache.Release(key, rows)
@@ -51,11 +52,13 @@ class StripCache {
   StripCache(PartPool& pool, size_t budget_bytes) : pool_(pool), budget_bytes_(budget_bytes) {}
   ~StripCache();
 
-  // `memory` for the block of `jobs`, unless kWaiting; it stays until Release(). REQUIRES: not
-  // empty.
-  Answer Claim(const Key& key, std::span<const Job> jobs, std::span<uint8_t>& memory);
-  // What kDecode asked for is there. Adds the jobs that wait for it to `jobs`.
-  void Publish(const Key& key, std::vector<Job>& jobs);
+  // `memory` for the block of `jobs`, unless kWaiting; it stays until Release(). With kReady
+  // `status` says whether its rows could be decoded. REQUIRES: not empty.
+  Answer Claim(const Key& key, std::span<const Job> jobs, std::span<uint8_t>& memory,
+               absl::Status& status);
+  // What kDecode asked for is there, or `status` is why it cannot be. Adds the jobs that wait for
+  // it to `jobs`.
+  void Publish(const Key& key, std::vector<Job>& jobs, const absl::Status& status);
   // `rows` were sent.
   void Release(const Key& key, uint64_t rows);
 
@@ -66,7 +69,8 @@ class StripCache {
     Key key;
     std::span<uint8_t> memory;
     bool ready = false;
-    uint32_t users = 0;  // Threads that decode or send it.
+    absl::Status status;  // Not OK: its rows cannot be decoded.
+    uint32_t users = 0;   // Threads that decode or send it.
     uint32_t rows = 0;
     uint64_t rows_sent = 0;         // In all, under this key.
     std::shared_ptr<StripUse> use;  // Shared with the decoding, which may be gone.

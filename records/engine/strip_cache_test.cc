@@ -320,8 +320,9 @@ class OneBlockTest : public ::testing::Test {
         {.kind = Job::Kind::kDecode, .request = &request, .rows = 1, .block = {number, 1}}};
     const StripCache::Key key{.window = 1, .decoding = &decoding, .block = number};
     std::span<uint8_t> memory;
-    ASSERT_EQ(cache_.Claim(key, jobs, memory), StripCache::Answer::kDecode);
-    cache_.Publish(key, jobs);
+    absl::Status status;
+    ASSERT_EQ(cache_.Claim(key, jobs, memory, status), StripCache::Answer::kDecode);
+    cache_.Publish(key, jobs, absl::OkStatus());
     cache_.Release(key, 1);
   }
 

@@ -46,6 +46,22 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
   return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
 }
 
+// Names the record of a row that cannot be decoded: in a window of a job, whose chunks hold it.
+absl::Status Undecodable(const WindowState& window, uint64_t window_row, const absl::Status& why) {
+  const uint8_t* row = window.shared->rows.rows()[window_row];
+  const size_t row_bytes = window.session->layout->row_bytes();
+  for (size_t i = 0; i < window.chunks.size(); ++i) {
+    const Chunk& chunk = window.chunks[i]->chunk;
+    const auto distance = static_cast<size_t>(row - chunk.rows());
+    if (row < chunk.rows() || distance >= chunk.num_records() * row_bytes) continue;
+    const ChunkRef& ref = window.definition.chunks[i];
+    return RecordRefused(window.definition.shards[ref.shard], ref,
+                         static_cast<uint32_t>(distance / row_bytes), why)
+        .status;
+  }
+  return why;
+}
+
 // Until the job is done.
 SpanScope SpanOf(const Job& job, SpanSink* spans) {
   switch (job.kind) {
@@ -86,7 +102,9 @@ void Worker::Decode(Work& work) {
   if (job.session->decodes_rows) return DecodeRows(work);
   PartBuffer part(job.session->home.get(), pool_.Take(*job.session->home, job.bytes()),
                   job.bytes());
-  work.decoded.counters = decoder_.Decode(PieceOf(job), part.bytes());
+  const DecodeOutcome outcome = decoder_.Decode(PieceOf(job), part.bytes());
+  if (outcome.failure) return Refuse(work, job, *outcome.failure);
+  work.decoded.counters = outcome.counters;
   parts_.push_back(std::move(part));
   Send(work.jobs);
 }
@@ -130,9 +148,17 @@ void Worker::Build(const Job& job) {
   scheduler_.FinishBuild(job, std::move(shared));
 }
 
+void Worker::Refuse(Work& work, const Job& job, const DecodeFailure& failure) {
+  const uint64_t row = job.request->pattern.window_row(job.begin + failure.row);
+  scheduler_.RefuseDecoded(work.jobs, Undecodable(*job.window, row, failure.status));
+  work.jobs.clear();
+}
+
 void Worker::DecodeRows(Work& work) {
-  JobRows rows(work.jobs.front(), decoder_);
-  work.jobs.front().session->events.OnRows(rows);
+  const Job job = work.jobs.front();
+  JobRows rows(job, decoder_);
+  job.session->events.OnRows(rows);
+  if (rows.failure()) return Refuse(work, job, *rows.failure());
   work.decoded = rows.decoded();
 }
 
@@ -142,12 +168,13 @@ void Worker::DecodeShared(Work& work) {
   const StripCache::Key key{leader.window->shared->id, &decoding,
                             leader.block.first_row / decoding.block_rows};
   std::span<uint8_t> memory;
-  switch (strips_.Claim(key, work.jobs, memory)) {
+  absl::Status status;
+  switch (strips_.Claim(key, work.jobs, memory, status)) {
     case StripCache::Answer::kWaiting:
       return work.jobs.clear();
     case StripCache::Answer::kDecode:
-      work.decoded = DecodeBlock(leader, memory);
-      strips_.Publish(key, work.jobs);
+      status = DecodeBlock(leader, memory, work.decoded);
+      strips_.Publish(key, work.jobs, status);
       break;
     case StripCache::Answer::kReady:
       break;
@@ -160,13 +187,19 @@ void Worker::DecodeShared(Work& work) {
   }
   pool_.Share(homes_, leaders, memory);
   for (const Job& job : work.jobs) parts_.push_back(PiecesOf(job, memory));
-  Send(work.jobs);
   uint64_t rows = 0;
   for (const Job& job : work.jobs) rows += job.rows;
+  if (status.ok()) {
+    Send(work.jobs);
+  } else {
+    parts_.clear();
+    scheduler_.RefuseDecoded(work.jobs, status);
+    work.jobs.clear();
+  }
   strips_.Release(key, rows);
 }
 
-Decoded Worker::DecodeBlock(const Job& job, std::span<uint8_t> memory) {
+absl::Status Worker::DecodeBlock(const Job& job, std::span<uint8_t> memory, Decoded& decoded) {
   const RowPattern all{job.block.first_row, job.block.rows, job.block.rows, 1};
   const Piece block{job.request->decoding->program,
                     *job.session->layout,
@@ -174,7 +207,10 @@ Decoded Worker::DecodeBlock(const Job& job, std::span<uint8_t> memory) {
                     all,
                     0,
                     job.block.rows};
-  return {decoder_.Decode(block, memory.first(job.decoded_bytes())), job.block.rows};
+  const DecodeOutcome outcome = decoder_.Decode(block, memory.first(job.decoded_bytes()));
+  decoded = {outcome.counters, job.block.rows};
+  if (!outcome.failure) return absl::OkStatus();
+  return Undecodable(*job.window, all.window_row(outcome.failure->row), outcome.failure->status);
 }
 
 PartBuffer Worker::PiecesOf(const Job& job, std::span<uint8_t> memory) {

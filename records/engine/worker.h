@@ -47,12 +47,14 @@ class Worker {
   void Run(const Job& job);
   void Load(const Job& job);
   void Build(const Job& job);
+  // The requests of `work` are answered with the failure of a row of the job.
+  void Refuse(Work& work, const Job& job, const DecodeFailure& failure);
   // What the client does in the event counts as decoding.
   void DecodeRows(Work& work);
   // Answers all who wait for rows of the block that the jobs ask for, or leaves them to the thread
   // that decodes it.
   void DecodeShared(Work& work);
-  Decoded DecodeBlock(const Job& job, std::span<uint8_t> memory);
+  absl::Status DecodeBlock(const Job& job, std::span<uint8_t> memory, Decoded& decoded);
   // What the job asks for of its block in `memory`.
   static PartBuffer PiecesOf(const Job& job, std::span<uint8_t> memory);
   // parts_[i] answers jobs[i].

@@ -158,9 +158,8 @@ TEST(VariableFeatureTest, FindsValuesOfAnyType) {
 }
 
 TEST(VariableFeatureTest, AFeatureOfAnyTypeMayBeReadTwice) {
-  ASSERT_OK_AND_ASSIGN(
-      FeatureFinder finder,
-      FeatureFinder::Create({{"k", FeatureType::kInt64, 1}, Use("k", FeatureType::kNone)}));
+  ASSERT_OK_AND_ASSIGN(FeatureFinder finder, FeatureFinder::Create({{"k", FeatureType::kInt64, 1},
+                                                                    Use("k", FeatureType::kNone)}));
   FoundFeatures found = finder.MakeFound();
   const std::string payload = Example(Entry("k", Ints({9})));
   for (int again = 0; again < 2; ++again) {
@@ -173,10 +172,9 @@ TEST(VariableFeatureTest, AFeatureOfAnyTypeMayBeReadTwice) {
 TEST(SequenceTest, FindsContextAndLists) {
   ASSERT_OK_AND_ASSIGN(
       FeatureFinder finder,
-      FeatureFinder::Create(
-          {{"label", FeatureType::kInt64, 1},
-           Use("label", FeatureType::kFloat, {.sequence = true, .multiple = 2}),
-           Use("words", FeatureType::kBytes, {.sequence = true, .list = true})}));
+      FeatureFinder::Create({{"label", FeatureType::kInt64, 1},
+                             Use("label", FeatureType::kFloat, {.sequence = true, .multiple = 2}),
+                             Use("words", FeatureType::kBytes, {.sequence = true, .list = true})}));
   FoundFeatures found = finder.MakeFound();
   const std::string payload = SequenceExample(
       Entry("label", Ints({4})), ListEntry("words", {Bytes({"a"}), Bytes({"bcd"})}) +
@@ -201,8 +199,7 @@ TEST(SequenceTest, NamesTheStepThatIsWrong) {
       {ListEntry("x", {Ints({1, 2})}), "feature 'x' holds int64, the spec wants float"},
       {ListEntry("x", {Floats({1, 2}), Floats({1, 2}), Floats({1, 2})}),
        "feature 'x' has 6 values, the spec takes at most 4"},
-      {ListEntry("y", {Floats({1, 2})}),
-       "feature list 'x' is missing or empty; the record has y"}};
+      {ListEntry("y", {Floats({1, 2})}), "feature list 'x' is missing or empty; the record has y"}};
   for (const auto& [lists, message] : cases) {
     One finder(use);
     EXPECT_THAT(finder.Find(SequenceExample("", lists)),
@@ -212,11 +209,11 @@ TEST(SequenceTest, NamesTheStepThatIsWrong) {
 
 TEST(SequenceTest, ReportsEveryCut) {
   One finder(Use("x", FeatureType::kFloat, {.sequence = true, .multiple = 2}));
-  const std::string payload =
-      SequenceExample("", ListEntry("x", {Floats({1, 2}), Floats({3, 4})}));
+  const std::string payload = SequenceExample("", ListEntry("x", {Floats({1, 2}), Floats({3, 4})}));
   // Two bytes are a whole, empty context.
   for (size_t size = 3; size < payload.size(); ++size) {
-    EXPECT_THAT(finder.Find(payload.substr(0, size)), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("Example")))
+    EXPECT_THAT(finder.Find(payload.substr(0, size)),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("Example")))
         << size;
   }
   ASSERT_OK(finder.Find(payload));
@@ -224,7 +221,8 @@ TEST(SequenceTest, ReportsEveryCut) {
 
 TEST(PayloadTest, IsAnyBytes) {
   One finder(Use("", FeatureType::kBytes, {.max_count = 100}));
-  for (const std::string& payload : {std::string(), std::string("\xff\xff"), std::string(80, 'x')}) {
+  for (const std::string& payload :
+       {std::string(), std::string("\xff\xff"), std::string(80, 'x')}) {
     for (int again = 0; again < 2; ++again) {
       ASSERT_OK(finder.Find(payload));
       EXPECT_TRUE(finder.value().present);
