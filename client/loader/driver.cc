@@ -12,13 +12,6 @@
 namespace penstock {
 namespace {
 
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;
-
 // Every row of every slot may be asked of one server, again after a Cancel whose answer was on its
 // way, and answered row by row; a server tolerates 1,024 windows and 4,096 requests of a stream.
 IncomingLimits LimitsOf(const SlotLayout& layout, size_t num_slots) {
@@ -171,28 +164,24 @@ void Driver::Handle(absl::Time now, Incoming& incoming) {
 }
 
 void Driver::Hear(absl::Time now, StreamId id, StreamEvent& event) {
-  // The analysis of locks does not see that lambdas run here.
-  FetchController& controller = controller_;
-  std::visit(Overloaded{
-                 [&](const ServerInfo& info) { controller.OnHello(now, id, info); },
-                 [&](const WindowReady& ready) { controller.OnWindowReady(now, id, ready.window); },
-                 [&](const StreamError& error) { controller.OnError(now, id, error); },
-                 [&](const Credit& credit) { controller.OnCredit(now, id, credit.bytes); },
-                 [&](const Draining& draining) {
-                   controller.OnDraining(now, id, absl::Milliseconds(draining.grace_ms));
-                 },
-                 [&](const SharedMemoryResult& shared) {
-                   counters_.NoteSharedMemory(id.server, shared.status);
-                 },
-                 [&](const ConnectionGivenUp& given) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_) {
-                   NoteConnectionGivenUp(id.server, given.why);
-                 },
-                 [&](StreamBroken& broken) {
-                   controller.OnBroken(now, id, std::move(broken.status));
-                   if (source_ != nullptr) source_->Refresh();
-                 },
-             },
-             event);
+  if (const auto* hello = std::get_if<ServerInfo>(&event)) {
+    controller_.OnHello(now, id, *hello);
+  } else if (const auto* ready = std::get_if<WindowReady>(&event)) {
+    controller_.OnWindowReady(now, id, ready->window);
+  } else if (const auto* error = std::get_if<StreamError>(&event)) {
+    controller_.OnError(now, id, *error);
+  } else if (const auto* credit = std::get_if<Credit>(&event)) {
+    controller_.OnCredit(now, id, credit->bytes);
+  } else if (const auto* draining = std::get_if<Draining>(&event)) {
+    controller_.OnDraining(now, id, absl::Milliseconds(draining->grace_ms));
+  } else if (const auto* shared = std::get_if<SharedMemoryResult>(&event)) {
+    counters_.NoteSharedMemory(id.server, shared->status);
+  } else if (const auto* given_up = std::get_if<ConnectionGivenUp>(&event)) {
+    NoteConnectionGivenUp(id.server, given_up->why);
+  } else if (auto* broken = std::get_if<StreamBroken>(&event)) {
+    controller_.OnBroken(now, id, std::move(broken->status));
+    if (source_ != nullptr) source_->Refresh();
+  }
 }
 
 void Driver::NoteConnectionGivenUp(uint32_t server, const absl::Status& why) {
