@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Compares with other frameworks, live: `./check --peers`. They go into a virtual environment of this
+# checkout, build/peers, from .ci/requirements-peers.txt.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=build/peers/bin/python3
+stamp=build/peers/requirements.txt
+if ! cmp -s .ci/requirements-peers.txt "$stamp"; then
+  python3 -m venv build/peers
+  build/peers/bin/pip install -q --disable-pip-version-check -r .ci/requirements-peers.txt
+  cp .ci/requirements-peers.txt "$stamp"
+fi
+.ci/build.sh release --target penstock
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+PENSTOCK_BIN=build/release/bin $python tests/tensorflow/datasets.py compare "$work"
