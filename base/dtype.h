@@ -11,10 +11,10 @@
 namespace penstock {
 
 // What a tensor's elements are. Little-endian.
-enum class Dtype : uint8_t { kU8, kI8, kBf16, kF32, kF64, kI64 };
+enum class Dtype : uint8_t { kU8, kI8, kBf16, kF32, kF64, kI64, kI32 };
 
-size_t DtypeSize(Dtype dtype);             // 1, 1, 2, 4, 8, 8
-absl::string_view DtypeName(Dtype dtype);  // "u8", "i8", "bf16", "f32", "f64", "i64"
+size_t DtypeSize(Dtype dtype);             // 1, 1, 2, 4, 8, 8, 4
+absl::string_view DtypeName(Dtype dtype);  // "u8", "i8", "bf16", "f32", "f64", "i64", "i32"
 
 // What a user asks a decode spec's numeric tensors to become (--dtype). kPacked sends the
 // features' own bytes, to be expanded by the trainer.

@@ -8,6 +8,7 @@
 //                1 MiB, as an engine serves them: scattered by a permutation, or in order.
 //   Score/...    scores alone.
 //   Numbers/...  a tensor of so many numbers a row, from memory in cache; an item is a number.
+//   Table/...    rows of 40 tensors of one number each, in order, from 64 MiB; an item is a row.
 //   Write, Copy  the ceilings themselves.
 //
 // One position is one item; `write_B/s` counts the bytes of the planes.
@@ -188,16 +189,19 @@ void Score(benchmark::State& state, SimdLevel level) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kScoreBlock));
 }
 
-void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const char* type,
+// `fields` say what the numbers are; of every type small integers, which all types hold.
+void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const char* fields,
              size_t count) {
   const Program program = *Program::Compile(
-      *ParseSpec(absl::StrCat("tensor { name: 'n' number { feature: 'n' count: ", count,
-                              " type: ", type, " } }"),
-                 "bench"),
+      *ParseSpec(
+          absl::StrCat("tensor { name: 'n' number { feature: 'n' count: ", count, fields, " } }"),
+          "bench"),
       dtype);
   const size_t rows = (size_t{1} << 14) / count;
   const size_t row_bytes = program.features()[0].row_bytes();
   const Buffer in(rows * row_bytes), out(rows * program.row_bytes());
+  std::memset(in.data(), 0, in.size());
+  for (size_t i = 0; i < in.size(); i += sizeof(int64_t)) in.data()[i] = i / 8 % 200;
   std::vector<const uint8_t*> starts;
   for (size_t row = 0; row < rows; ++row) starts.push_back(in.data() + row * row_bytes);
   const FeatureColumn columns[] = {starts.data()};
@@ -207,6 +211,43 @@ void Numbers(benchmark::State& state, SimdLevel level, WireDtype dtype, const ch
     benchmark::ClobberMemory();
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(rows * count));
+}
+
+// Rows of 13 floats, 26 integers and a label, a feature and a tensor each, as tables have them.
+void Table(benchmark::State& state, WireDtype dtype) {
+  std::string spec = "tensor { name: 'y' label { feature: 'y' } }";
+  for (int i = 0; i < 39; ++i) {
+    absl::StrAppend(&spec, "tensor { name: 'x", i, "' number { feature: 'x", i, "' count: 1 ",
+                    i < 13 ? "type: FLOAT" : "", " } }");
+  }
+  const Program program = *Program::Compile(*ParseSpec(spec, "bench"), dtype);
+  const size_t num_features = program.features().size();
+  size_t stride = 0;
+  for (const FeatureUse& feature : program.features()) stride += feature.row_bytes();
+  const size_t rows = (size_t{64} << 20) / stride;
+  const size_t part = kCacheBytes / program.row_bytes();
+  const Buffer in(rows * stride), out(part * program.row_bytes());
+  std::vector<std::vector<const uint8_t*>> starts(num_features);
+  std::vector<uint8_t*> outputs;
+  for (size_t f = 0, offset = 0; f < num_features; ++f) {
+    for (size_t row = 0; row < rows; ++row) starts[f].push_back(in.data() + row * stride + offset);
+    offset += program.features()[f].row_bytes();
+  }
+  uint8_t* next = out.data();
+  for (const TensorInfo& tensor : program.tensors()) {
+    outputs.push_back(next);
+    next += part * tensor.row_bytes;
+  }
+  std::vector<FeatureColumn> columns(num_features);
+  size_t at = 0;
+  for (auto _ : state) {
+    if (at + part > rows) at = 0;
+    for (size_t f = 0; f < num_features; ++f) columns[f] = starts[f].data() + at;
+    benchmark::DoNotOptimize(program.DecodeRows(columns, part, outputs));
+    benchmark::ClobberMemory();
+    at += part;
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(part));
 }
 
 void Write(benchmark::State& state, size_t size, bool streaming) {
@@ -250,19 +291,26 @@ void RegisterUnpack(SimdLevel level, Dtype dtype) {
 }
 
 void RegisterNumbers(SimdLevel level) {
-  for (const char* type : {"INT64", "FLOAT"}) {
-    for (const WireDtype dtype : {WireDtype::kBf16, WireDtype::kF32, WireDtype::kF64}) {
-      for (const size_t count : {1, 256}) {
-        const std::string name = absl::StrCat("Numbers/", SimdLevelName(level), "/", type, "/",
-                                              WireDtypeName(dtype), "/", count);
-        benchmark::RegisterBenchmark(name.c_str(), Numbers, level, dtype, type, count);
-      }
+  const auto add = [level](const char* name, WireDtype dtype, const char* fields) {
+    for (const size_t count : {1, 256}) {
+      benchmark::RegisterBenchmark(
+          absl::StrCat("Numbers/", SimdLevelName(level), "/", name, "/", count).c_str(), Numbers,
+          level, dtype, fields, count);
     }
-  }
+  };
+  add("FLOAT/bf16", WireDtype::kBf16, " type: FLOAT");
+  add("FLOAT/f32", WireDtype::kF32, " type: FLOAT");
+  add("FLOAT/f64", WireDtype::kF64, " type: FLOAT");
+  add("INT64/i64", WireDtype::kF32, "");
+  add("INT64/i32", WireDtype::kF32, " as: I32");
+  add("INT64/bf16", WireDtype::kF32, " as: BF16");
+  add("INT64/f32", WireDtype::kF32, " as: F32");
 }
 
 void RegisterAll() {
   RegisterCeilings();
+  benchmark::RegisterBenchmark("Table/f32", Table, WireDtype::kF32);
+  benchmark::RegisterBenchmark("Table/packed", Table, WireDtype::kPacked);
   for (const SimdLevel level : AvailableSimdLevels()) {
     for (const Dtype dtype : {Dtype::kI8, Dtype::kBf16, Dtype::kF32}) RegisterUnpack(level, dtype);
     for (const WireDtype dtype :

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
+#include "records/decode/testing/compile_text.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -14,12 +15,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-absl::StatusOr<Program> Compile(const std::string& text, WireDtype dtype = WireDtype::kI8) {
-  absl::StatusOr<v1::DecodeSpec> spec = ParseSpec(text, "test");
-  if (!spec.ok()) return spec.status();
-  return Program::Compile(*spec, dtype);
-}
 
 // A spec of one bits tensor; later fields of `more` replace or extend these.
 std::string Bits(const std::string& more) {
@@ -30,20 +25,6 @@ std::string Score(const std::string& more) {
   return absl::StrCat(
       "tensor { name: 'x' mate_score { feature: 's' mate_feature: 'd' mate_feature_bytes: 4 ", more,
       " } }");
-}
-
-void ExpectRefused(const std::string& text, absl::StatusCode code, const std::string& message) {
-  for (const WireDtype dtype : {WireDtype::kI8, WireDtype::kPacked}) {
-    EXPECT_THAT(Compile(text, dtype), StatusIs(code, HasSubstr(message))) << text;
-  }
-}
-
-void ExpectInvalid(const std::string& text, const std::string& message) {
-  ExpectRefused(text, absl::StatusCode::kInvalidArgument, message);
-}
-
-void ExpectOverLimit(const std::string& text, const std::string& message) {
-  ExpectRefused(text, absl::StatusCode::kResourceExhausted, message);
 }
 
 // Of bits that lie anywhere, with signs that no other byte has: all that a table can take.
@@ -118,9 +99,9 @@ TEST(CompileTest, PackedTensorsAreTheFeatures) {
 }
 
 TEST(CompileTest, FingerprintFollowsTheSpecAndNotTheDtype) {
-  ASSERT_OK_AND_ASSIGN(const Program one, Compile(Bits("dims: 4")));
-  ASSERT_OK_AND_ASSIGN(const Program packed, Compile(Bits("dims: 4"), WireDtype::kPacked));
-  ASSERT_OK_AND_ASSIGN(const Program other, Compile(Bits("dims: 5")));
+  ASSERT_OK_AND_ASSIGN(const Program one, CompileText(Bits("dims: 4")));
+  ASSERT_OK_AND_ASSIGN(const Program packed, CompileText(Bits("dims: 4"), WireDtype::kPacked));
+  ASSERT_OK_AND_ASSIGN(const Program other, CompileText(Bits("dims: 5")));
   EXPECT_EQ(one.fingerprint(), packed.fingerprint());
   EXPECT_NE(one.fingerprint(), other.fingerprint());
 }
@@ -132,8 +113,8 @@ TEST(CompileTest, FingerprintOfChessIsFixed) {
 }
 
 TEST(CompileTest, ZeroParametersAreTheDefaults) {
-  EXPECT_THAT(Compile(Score("")), IsOk());
-  EXPECT_THAT(Compile(Score("a: 1 b: 2 k: 0.5")), IsOk());
+  EXPECT_THAT(CompileText(Score("")), IsOk());
+  EXPECT_THAT(CompileText(Score("a: 1 b: 2 k: 0.5")), IsOk());
 }
 
 TEST(CompileTest, RefusesAnEmptySpec) { ExpectInvalid("", "has no tensor"); }
@@ -187,7 +168,7 @@ TEST(CompileTest, RefusesBadDims) {
 }
 
 TEST(CompileTest, RefusesBitsOutsideOfTheFeature) {
-  EXPECT_THAT(Compile(Bits("first_bit: 1 dims: 31")), IsOk());
+  EXPECT_THAT(CompileText(Bits("first_bit: 1 dims: 31")), IsOk());
   ExpectInvalid(Bits("first_bit: 2 dims: 31"),
                 "bits 2 to 32 are outside of feature 'd' of 4 bytes (32 bits)");
   ExpectInvalid(Bits("first_bit: 4294967295 dims: 1"), "bits 4294967295 to 4294967295 are outside");
@@ -241,7 +222,7 @@ TEST(CompileTest, RefusesRowsOverTheLimit) {
   for (int i = 0; i < 3; ++i) {
     absl::StrAppend(&many, "tensor { name: 'x", i, "' bytes { feature: 'd' length: 33000000 } }");
   }
-  EXPECT_THAT(Compile(many),
+  EXPECT_THAT(CompileText(many),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("a row has 99000000 bytes; the limit is 67108864")));
 }

@@ -33,6 +33,8 @@ absl::string_view Description(Dtype dtype) {
       return "<f8";
     case Dtype::kI64:
       return "<i8";
+    case Dtype::kI32:
+      return "<i4";
     case Dtype::kBf16:
       break;
   }

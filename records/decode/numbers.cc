@@ -1,8 +1,11 @@
 #include "records/decode/numbers.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "base/bfloat16.h"
+
+#define PENSTOCK_INLINE __attribute__((always_inline)) inline
 
 namespace penstock {
 namespace {
@@ -12,7 +15,7 @@ struct Bf16 {
 };
 
 template <typename To, typename From>
-__attribute__((always_inline)) inline To Number(From value) {
+PENSTOCK_INLINE To Number(From value) {
   if constexpr (sizeof(To) == sizeof(Bf16)) {
     return {ToBf16(static_cast<float>(value))};
   } else {
@@ -20,10 +23,33 @@ __attribute__((always_inline)) inline To Number(From value) {
   }
 }
 
+// Whether a float of `kDigits` binary digits holds the integer: whether it has no more digits
+// between its highest and its lowest one. 2^40 or more times an odd number wraps to the maximum,
+// and 0 does, too: these fit.
+template <unsigned kDigits>
+PENSTOCK_INLINE bool HasDigits(int64_t value) {
+  const auto bits = static_cast<uint64_t>(value);
+  const uint64_t magnitude = value < 0 ? -bits : bits;
+  const uint64_t lowest = magnitude & -magnitude;
+  return magnitude <= (lowest << kDigits) - 1;
+}
+
+template <typename To>
+PENSTOCK_INLINE bool Holds(int64_t value) {
+  if constexpr (sizeof(To) == sizeof(Bf16)) {
+    return HasDigits<8>(value);
+  } else if constexpr (std::is_integral_v<To>) {
+    return value == static_cast<To>(value);
+  } else {
+    return HasDigits<24>(value);
+  }
+}
+
 // One loop without a branch, which compilers turn into the vectors of the caller's target.
 template <typename From, typename To>
-__attribute__((always_inline)) inline void ConvertRows(const uint8_t* const* rows, size_t n,
-                                                       size_t count, uint8_t* __restrict out) {
+PENSTOCK_INLINE bool ConvertRows(const uint8_t* const* rows, size_t n, size_t count,
+                                 uint8_t* __restrict out) {
+  uint64_t inexact = 0;
   for (size_t row = 0; row < n; ++row, out += count * sizeof(To)) {
     const uint8_t* from = rows[row];
     for (size_t i = 0; i < count; ++i) {
@@ -31,59 +57,68 @@ __attribute__((always_inline)) inline void ConvertRows(const uint8_t* const* row
       std::memcpy(&value, from + i * sizeof(From), sizeof(From));
       const To number = Number<To>(value);
       std::memcpy(out + i * sizeof(To), &number, sizeof(To));
+      if constexpr (sizeof(From) == sizeof(int64_t)) inexact |= Holds<To>(value) ? 0 : 1;
     }
   }
+  return inexact == 0;
 }
 
 // A number a row, as labels are, needs no inner loop.
 template <typename From, typename To>
-__attribute__((always_inline)) inline void ConvertAny(const uint8_t* const* rows, size_t n,
-                                                      size_t count, uint8_t* out) {
+PENSTOCK_INLINE bool ConvertAny(const uint8_t* const* rows, size_t n, size_t count, uint8_t* out) {
   if (count == 1) return ConvertRows<From, To>(rows, n, 1, out);
-  ConvertRows<From, To>(rows, n, count, out);
+  return ConvertRows<From, To>(rows, n, count, out);
 }
 
 template <typename From, typename To>
-__attribute__((target("avx2"))) void ConvertAvx2(const uint8_t* const* rows, size_t n, size_t count,
+__attribute__((target("avx2"))) bool ConvertAvx2(const uint8_t* const* rows, size_t n, size_t count,
                                                  uint8_t* out) {
-  ConvertAny<From, To>(rows, n, count, out);
+  return ConvertAny<From, To>(rows, n, count, out);
 }
 
 template <typename From, typename To>
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void ConvertAvx512(
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) bool ConvertAvx512(
     const uint8_t* const* rows, size_t n, size_t count, uint8_t* out) {
-  ConvertAny<From, To>(rows, n, count, out);
+  return ConvertAny<From, To>(rows, n, count, out);
 }
 
 template <typename From, typename To>
-void Convert(SimdLevel level, const uint8_t* const* rows, size_t n, size_t count, uint8_t* out) {
+bool Convert(SimdLevel level, const uint8_t* const* rows, size_t n, size_t count, uint8_t* out) {
   switch (level) {
     case SimdLevel::kAvx512:
       return ConvertAvx512<From, To>(rows, n, count, out);
     case SimdLevel::kAvx2:
       return ConvertAvx2<From, To>(rows, n, count, out);
     case SimdLevel::kScalar:
-      return ConvertAny<From, To>(rows, n, count, out);
+      break;
   }
-}
-
-template <typename From>
-void ConvertTo(Dtype dtype, SimdLevel level, const uint8_t* const* rows, size_t n, size_t count,
-               uint8_t* out) {
-  if (dtype == Dtype::kBf16) return Convert<From, Bf16>(level, rows, n, count, out);
-  if (dtype == Dtype::kF64) return Convert<From, double>(level, rows, n, count, out);
-  Convert<From, float>(level, rows, n, count, out);
+  return ConvertAny<From, To>(rows, n, count, out);
 }
 
 }  // namespace
 
-void ConvertNumbers(FeatureType type, Dtype dtype, SimdLevel level, const uint8_t* const* rows,
-                    size_t n, size_t count, uint8_t* out) {
-  if (type == FeatureType::kFloat) {
-    ConvertTo<float>(dtype, level, rows, n, count, out);
+void ConvertFloats(Dtype dtype, SimdLevel level, const uint8_t* const* rows, size_t n, size_t count,
+                   uint8_t* out) {
+  if (dtype == Dtype::kBf16) {
+    Convert<float, Bf16>(level, rows, n, count, out);
+  } else if (dtype == Dtype::kF64) {
+    Convert<float, double>(level, rows, n, count, out);
   } else {
-    ConvertTo<int64_t>(dtype, level, rows, n, count, out);
+    Convert<float, float>(level, rows, n, count, out);
   }
+}
+
+bool ConvertIntegers(Dtype dtype, SimdLevel level, const uint8_t* const* rows, size_t n,
+                     size_t count, uint8_t* out) {
+  if (dtype == Dtype::kBf16) return Convert<int64_t, Bf16>(level, rows, n, count, out);
+  if (dtype == Dtype::kF32) return Convert<int64_t, float>(level, rows, n, count, out);
+  return Convert<int64_t, int32_t>(level, rows, n, count, out);
+}
+
+bool HoldsExactly(Dtype dtype, int64_t value) {
+  if (dtype == Dtype::kBf16) return Holds<Bf16>(value);
+  if (dtype == Dtype::kF32) return Holds<float>(value);
+  return dtype == Dtype::kI64 || Holds<int32_t>(value);
 }
 
 }  // namespace penstock

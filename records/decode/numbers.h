@@ -7,17 +7,23 @@
 
 #include "base/dtype.h"
 #include "records/decode/simd_level.h"
-#include "records/format/example.h"
 
 namespace penstock {
 
-// Writes `n` rows of `count` numbers to `out`, row-major without padding. rows[i] points at `count`
-// values of `type`, little-endian, at any alignment. A conversion rounds to nearest, ties to even;
-// to bf16 an int64 is rounded to float first.
-// REQUIRES: type is kInt64 or kFloat; dtype is kBf16, kF32 or kF64; level <= BestSimdLevel().
-// Thread-safe.
-void ConvertNumbers(FeatureType type, Dtype dtype, SimdLevel level, const uint8_t* const* rows,
-                    size_t n, size_t count, uint8_t* out);
+// Both write `n` rows of `count` numbers to `out`, row-major without padding. rows[i] points at
+// `count` values, little-endian, at any alignment. REQUIRES: level <= BestSimdLevel(). Thread-safe.
+
+// Floats; a conversion rounds to nearest, ties to even. REQUIRES: dtype is kBf16, kF32 or kF64.
+void ConvertFloats(Dtype dtype, SimdLevel level, const uint8_t* const* rows, size_t n, size_t count,
+                   uint8_t* out);
+
+// Integers of 64 bits. False: `dtype` does not hold all of them exactly, and `out` is unspecified.
+// REQUIRES: dtype is kI32, kBf16 or kF32.
+[[nodiscard]] bool ConvertIntegers(Dtype dtype, SimdLevel level, const uint8_t* const* rows,
+                                   size_t n, size_t count, uint8_t* out);
+
+// REQUIRES: dtype is kI32, kBf16, kF32 or kI64.
+bool HoldsExactly(Dtype dtype, int64_t value);
 
 }  // namespace penstock
 

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "base/load.h"
+#include "base/status.h"
 #include "base/streaming_copy.h"
 #include "records/decode/numbers.h"
 #include "records/decode/program_plan.h"
@@ -16,15 +20,13 @@ constexpr size_t kTile = kScoreBlock;
 constexpr size_t kAhead = 16;
 // Rows expanded between two looks ahead.
 constexpr size_t kGroup = 4;
-// Farther into a feature than this the processor's own prefetcher follows.
-constexpr size_t kPrefetchBytes = 1024;
 constexpr size_t kCacheLine = 64;
 // Less of a tile than this is written as usual also where it might go past the caches.
 constexpr size_t kMinStreamed = 512;
 
 // One tensor's share of a tile. `rows` are the tile's own in each column.
 struct Tile {
-  std::span<const FeatureUse> features;
+  const Program::Plan& plan;
   std::span<const FeatureColumn> columns;
   size_t first = 0;
   size_t size = 0;
@@ -41,7 +43,7 @@ void FetchRow(const Tile& tile, size_t i) {
   uintptr_t asked = 0;  // Features mostly follow one another: the line that two share, once.
   for (size_t c = 0; c < tile.columns.size(); ++c) {
     const auto row = reinterpret_cast<uintptr_t>(tile.rows(c)[i]);
-    const uintptr_t end = row + std::min(tile.features[c].row_bytes(), kPrefetchBytes);
+    const uintptr_t end = row + tile.plan.fetch_bytes[c];
     for (uintptr_t line = row / kCacheLine * kCacheLine; line < end; line += kCacheLine) {
       if (line != asked) __builtin_prefetch(reinterpret_cast<const void*>(line));
       asked = line;
@@ -61,11 +63,15 @@ void FetchAhead(const Tile& tile, size_t first, size_t n) {
   }
 }
 
-template <typename T>
-T Load(const uint8_t* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
+// Asks memory for what the tile's entries point at: all of it, before the first step waits for any.
+void FetchValues(const Tile& tile) {
+  for (const size_t column : tile.plan.variable_columns) {
+    for (size_t i = 0; i < tile.size; ++i) {
+      const std::span<const uint8_t> bytes = LoadVariable(tile.rows(column)[i]).bytes;
+      const size_t end = std::min(bytes.size(), kMaxFetchBytes);
+      for (size_t at = 0; at < end; at += kCacheLine) __builtin_prefetch(bytes.data() + at);
+    }
+  }
 }
 
 template <typename T>
@@ -90,7 +96,7 @@ void WriteRows(const Tile& tile, size_t row_bytes, uint8_t* out, const Write& wr
 }
 
 void Run(const BitsStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
-         DecodeCounters&) {
+         DecodeOutcome&) {
   const uint8_t* const* rows = tile.rows(step.column);
   const auto expand = [&](Stores stores, size_t first, size_t n, uint8_t* to) {
     const size_t most = tile.ahead == nullptr ? n : kGroup;
@@ -109,15 +115,15 @@ void Run(const BitsStep& step, const TensorInfo& tensor, const Tile& tile, uint8
 }
 
 void Run(const MateScoreStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
-         DecodeCounters& counters) {
+         DecodeOutcome& outcome) {
   int64_t scores[kScoreBlock] = {};
   uint8_t mates[kScoreBlock] = {};
   double values[kScoreBlock];
   for (size_t i = 0; i < tile.size; ++i) {
-    scores[i] = Load<int64_t>(tile.rows(step.column)[i]);
+    scores[i] = static_cast<int64_t>(Load64(tile.rows(step.column)[i]));
     const uint8_t byte = tile.rows(step.mate_column)[i][step.mate_bit / 8];
     mates[i] = byte >> (7 - step.mate_bit % 8) & 1;
-    counters.mates_without_sign += mates[i] != 0 && scores[i] == 0;
+    outcome.counters.mates_without_sign += mates[i] != 0 && scores[i] == 0;
   }
   MateScores(step.params, tile.options.level, scores, mates, values);
   for (size_t i = 0; i < tile.size; ++i) {
@@ -129,17 +135,67 @@ void Run(const MateScoreStep& step, const TensorInfo& tensor, const Tile& tile, 
   }
 }
 
-void Run(const NumberStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
-         DecodeCounters&) {
-  ConvertNumbers(step.type, tensor.dtype, tile.options.level, tile.rows(step.column), tile.size,
-                 step.count, out);
+void Run(const FloatsStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeOutcome&) {
+  ConvertFloats(tensor.dtype, tile.options.level, tile.rows(step.column), tile.size, step.count,
+                out);
+}
+
+// Keeps the failure of the tile's lowest row.
+void Fail(const Tile& tile, size_t column, DecodeFailure failure, DecodeOutcome& outcome) {
+  if (outcome.failure && outcome.failure->row <= failure.row) return;
+  failure.status = Annotate(failure.status,
+                            absl::StrCat("feature '", ShownName(tile.plan.features[column]), "'"));
+  outcome.failure = std::move(failure);
+}
+
+// The first integer that the dtype does not hold exactly; there is one.
+void FailInexact(const IntegersStep& step, Dtype dtype, const Tile& tile, DecodeOutcome& outcome) {
+  for (size_t row = 0;; ++row) {
+    for (size_t i = 0; i < step.count; ++i) {
+      const uint8_t* from = tile.rows(step.column)[row] + i * sizeof(int64_t);
+      const auto value = static_cast<int64_t>(Load64(from));
+      if (HoldsExactly(dtype, value)) continue;
+      return Fail(tile, step.column, {row, NotExact(value, dtype)}, outcome);
+    }
+  }
+}
+
+void Run(const IntegersStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeOutcome& outcome) {
+  if (!ConvertIntegers(tensor.dtype, tile.options.level, tile.rows(step.column), tile.size,
+                       step.count, out)) {
+    FailInexact(step, tensor.dtype, tile, outcome);
+  }
+}
+
+// The steps of variable_steps.h.
+template <typename Step>
+void Run(const Step& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeOutcome& outcome) {
+  WriteRows(tile, tensor.row_bytes, out, [&](size_t first, size_t n, uint8_t* to) {
+    StepFailure failure =
+        FillRows(step, tensor, tile.options.level, {tile.rows(step.column) + first, n}, to);
+    if (!failure) return;
+    failure->row += first;
+    Fail(tile, step.column, *std::move(failure), outcome);
+  });
+}
+
+// Rows of one number are copied without a loop over their bytes.
+bool IsOneNumber(size_t row_bytes) {
+  return row_bytes == sizeof(uint64_t) || row_bytes == sizeof(uint32_t);
 }
 
 void Run(const CopyStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
-         DecodeCounters&) {
+         DecodeOutcome&) {
   const uint8_t* const* rows = tile.rows(step.column);
   if (tensor.row_bytes == sizeof(uint64_t)) {
-    for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load<uint64_t>(rows[i]));
+    for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load64(rows[i]));
+    return;
+  }
+  if (tensor.row_bytes == sizeof(uint32_t)) {
+    for (size_t i = 0; i < tile.size; ++i) Store(out, i, Load32(rows[i]));
     return;
   }
   WriteRows(tile, tensor.row_bytes, out, [&](size_t first, size_t n, uint8_t* to) {
@@ -153,7 +209,17 @@ void Run(const CopyStep& step, const TensorInfo& tensor, const Tile& tile, uint8
 // Whether Run() of the step calls FetchAhead() as it goes through a tile.
 bool FetchesAhead(const DecodeStep& step, const TensorInfo& tensor) {
   const bool copies = std::holds_alternative<CopyStep>(step);
-  return std::holds_alternative<BitsStep>(step) || (copies && tensor.row_bytes != sizeof(uint64_t));
+  return std::holds_alternative<BitsStep>(step) || (copies && !IsOneNumber(tensor.row_bytes));
+}
+
+void RunTile(Tile tile, std::span<uint8_t* const> outputs, DecodeOutcome& outcome) {
+  const Program::Plan& plan = tile.plan;
+  FetchValues(tile);
+  for (size_t t = 0; t < plan.steps.size(); ++t, tile.ahead = nullptr) {
+    const TensorInfo& tensor = plan.tensors[t];
+    uint8_t* out = outputs[t] + tile.first * tensor.row_bytes;
+    std::visit([&](const auto& step) { Run(step, tensor, tile, out, outcome); }, plan.steps[t]);
+  }
 }
 
 }  // namespace
@@ -168,7 +234,7 @@ DecodeOutcome Program::DecodeRows(std::span<const FeatureColumn> columns, size_t
                                   const DecodeOptions& options) const {
   DecodeOutcome outcome;
   const auto tile_at = [&](size_t first, size_t size) {
-    return Tile{plan_->features, columns, first, size, options};
+    return Tile{*plan_, columns, first, size, options};
   };
   const bool spread = !plan_->steps.empty() && FetchesAhead(plan_->steps[0], plan_->tensors[0]);
   const size_t end = n + options.rows_behind;
@@ -178,12 +244,15 @@ DecodeOutcome Program::DecodeRows(std::span<const FeatureColumn> columns, size_t
     const size_t next = std::min(first + kAhead, end);
     const Tile ahead = tile_at(next, std::min(tile.size, end - next));
     spread ? void(tile.ahead = &ahead) : Fetch(ahead);
-    for (size_t t = 0; t < plan_->steps.size(); ++t, tile.ahead = nullptr) {
-      const TensorInfo& tensor = plan_->tensors[t];
-      uint8_t* out = outputs[t] + first * tensor.row_bytes;
-      std::visit([&](const auto& step) { Run(step, tensor, tile, out, outcome.counters); },
-                 plan_->steps[t]);
-    }
+    const DecodeCounters before = outcome.counters;
+    RunTile(tile, outputs, outcome);
+    if (!outcome.failure) continue;
+    // A step ends at its first failure: the rows before the lowest one are written again.
+    DecodeOutcome shorter{before, {}};
+    RunTile(tile_at(first, outcome.failure->row), outputs, shorter);
+    outcome.counters = shorter.counters;
+    outcome.failure->row += first;
+    break;
   }
   return outcome;
 }

@@ -8,11 +8,20 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "records/decode/bit_table.h"
 #include "records/decode/program.h"
 #include "records/decode/score.h"
+#include "records/decode/variable_steps.h"
 
 namespace penstock {
+
+// What a RAW spec calls the whole payload, which has no name in a FeatureUse.
+inline constexpr char kRawFeature[] = "record";
+
+inline absl::string_view ShownName(const FeatureUse& feature) {
+  return feature.name.empty() ? absl::string_view(kRawFeature) : feature.name;
+}
 
 // `column` is an index into features().
 struct BitsStep {
@@ -27,10 +36,15 @@ struct MateScoreStep {
   MateScoreParams params;
 };
 
-struct NumberStep {
+struct FloatsStep {
   size_t column = 0;
-  uint32_t count = 0;
-  FeatureType type = FeatureType::kInt64;
+  size_t count = 0;
+};
+
+// A value that the tensor's dtype does not hold exactly is a failure.
+struct IntegersStep {
+  size_t column = 0;
+  size_t count = 0;
 };
 
 // The feature's own bytes.
@@ -38,11 +52,19 @@ struct CopyStep {
   size_t column = 0;
 };
 
-using DecodeStep = std::variant<BitsStep, MateScoreStep, NumberStep, CopyStep>;
+using DecodeStep = std::variant<BitsStep, MateScoreStep, FloatsStep, IntegersStep, CopyStep,
+                                VariableNumbersStep, VariableBytesStep, BytesListStep,
+                                ListLengthsStep, LengthStep, PresenceStep, LabelStep>;
+
+// Farther into a feature than this the processor's own prefetcher follows.
+inline constexpr size_t kMaxFetchBytes = 1024;
 
 // steps[t] fills tensors[t].
 struct Program::Plan {
   std::vector<FeatureUse> features;
+  // By feature: how much of its place in a row to fetch ahead, at most kMaxFetchBytes.
+  std::vector<size_t> fetch_bytes;
+  std::vector<size_t> variable_columns;  // Features that rows have an entry for.
   std::vector<TensorInfo> tensors;
   std::vector<DecodeStep> steps;
   size_t row_bytes = 0;

@@ -15,15 +15,13 @@
 #include "base/streaming_copy.h"
 #include "gmock/gmock.h"
 #include "records/decode/spec.h"
+#include "records/decode/testing/elements.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::ElementsAre;
-
-constexpr WireDtype kExpanded[] = {WireDtype::kI8, WireDtype::kBf16, WireDtype::kF32,
-                                   WireDtype::kF64};
 
 // Rows of features in memory of their own, at odd addresses.
 class Features {
@@ -66,13 +64,6 @@ Decoded Decode(const Program& program, Features& features, size_t n, SimdLevel l
   for (std::vector<uint8_t>& tensor : decoded.tensors) outputs.push_back(tensor.data());
   decoded.counters = program.DecodeRows(features.Columns(), n, outputs, {.level = level}).counters;
   return decoded;
-}
-
-template <typename T>
-std::vector<T> As(const std::vector<uint8_t>& bytes) {
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
 }
 
 // Any bits tensor as doubles.
@@ -403,24 +394,25 @@ class NumbersTest : public ::testing::Test {
   Features features_{4};
 };
 
-TEST_F(NumbersTest, AreF32ForI8) {
-  const Decoded decoded = DecodeAs(WireDtype::kI8);
-  EXPECT_THAT(As<float>(decoded.tensors[0]), ElementsAre(-3.0f, 16777216.0f, 0x1p62f));
-  EXPECT_THAT(As<float>(decoded.tensors[1]), ElementsAre(0.1f, -2.5f));
-  EXPECT_THAT(As<int64_t>(decoded.tensors[2]), ElementsAre(-77));
-  EXPECT_THAT(decoded.tensors[3], ElementsAre('h', 'e', 'l', 'l', 'o'));
+TEST_F(NumbersTest, IntegersAreExactForEveryDtype) {
+  for (const WireDtype dtype : kExpanded) {
+    const Decoded decoded = DecodeAs(dtype);
+    EXPECT_THAT(As<int64_t>(decoded.tensors[0]), ElementsAre(-3, 16777217, int64_t{1} << 62));
+    EXPECT_THAT(As<int64_t>(decoded.tensors[2]), ElementsAre(-77));
+    EXPECT_THAT(decoded.tensors[3], ElementsAre('h', 'e', 'l', 'l', 'o'));
+  }
 }
 
-TEST_F(NumbersTest, AreExactInF64) {
-  const Decoded decoded = DecodeAs(WireDtype::kF64);
-  EXPECT_THAT(As<double>(decoded.tensors[0]), ElementsAre(-3.0, 16777217.0, 0x1p62));
-  EXPECT_THAT(As<double>(decoded.tensors[1]), ElementsAre(double{0.1f}, -2.5));
+TEST_F(NumbersTest, FloatsAreF32ForI8) {
+  EXPECT_THAT(As<float>(DecodeAs(WireDtype::kI8).tensors[1]), ElementsAre(0.1f, -2.5f));
 }
 
-TEST_F(NumbersTest, RoundToNearestInBf16) {
-  const Decoded decoded = DecodeAs(WireDtype::kBf16);
-  EXPECT_THAT(As<uint16_t>(decoded.tensors[0]), ElementsAre(0xc040, 0x4b80, 0x5e80));
-  EXPECT_THAT(As<uint16_t>(decoded.tensors[1]), ElementsAre(0x3dcd, 0xc020));
+TEST_F(NumbersTest, FloatsAreExactInF64) {
+  EXPECT_THAT(As<double>(DecodeAs(WireDtype::kF64).tensors[1]), ElementsAre(double{0.1f}, -2.5));
+}
+
+TEST_F(NumbersTest, FloatsRoundToNearestInBf16) {
+  EXPECT_THAT(As<uint16_t>(DecodeAs(WireDtype::kBf16).tensors[1]), ElementsAre(0x3dcd, 0xc020));
 }
 
 TEST_F(NumbersTest, ArePackedAsStored) {

@@ -1,0 +1,94 @@
+// The operation `bytes`.
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "records/decode/compile_checks.h"
+#include "records/decode/compile_operations.h"
+#include "records/decode/value_fields.h"
+
+namespace penstock {
+namespace {
+
+absl::StatusOr<uint8_t> PadByte(const ValueFields& fields) {
+  const double value = fields.pad_value();
+  if (value >= 0 && value <= 255 && value == static_cast<int>(value)) {
+    return static_cast<uint8_t>(value);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("pad value ", value, " is no whole number from 0 to 255"));
+}
+
+absl::Status CheckList(const v1::Bytes& bytes, const ValueFields& fields) {
+  PENSTOCK_RETURN_IF_ERROR(RefuseUnknownFields(bytes.list()));
+  if (!fields.any_length()) {
+    return absl::InvalidArgumentError(
+        "list needs pad or ragged, which say how many bytes each value may have");
+  }
+  if (!fields.shape.empty()) return absl::InvalidArgumentError("give one of list and shape");
+  if (bytes.list().count() == 0) return absl::InvalidArgumentError("list has count 0");
+  return absl::OkStatus();
+}
+
+absl::Status AddList(const std::string& name, const v1::Bytes& bytes, const ValueFields& fields,
+                     PlanBuilder& plan) {
+  PENSTOCK_RETURN_IF_ERROR(CheckList(bytes, fields));
+  PENSTOCK_ASSIGN_OR_RETURN(const uint8_t fill, PadByte(fields));
+  const uint32_t count = bytes.list().count();
+  const uint32_t length = fields.length();
+  const bool sequence = !fields.feature_list.empty();
+  FeatureUse use{sequence ? fields.feature_list : fields.feature, FeatureType::kBytes};
+  use.variable = VariableUse{.optional = fields.optional, .sequence = sequence, .list = true};
+  if (!fields.truncate) {
+    use.variable->max_count = count;
+    use.variable->max_bytes = length;
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t column, plan.AddFeature(std::move(use)));
+  PENSTOCK_RETURN_IF_ERROR(plan.AddTensor(name, Dtype::kU8, {count, length},
+                                          BytesListStep{column, count, length, fill}));
+  PENSTOCK_RETURN_IF_ERROR(plan.AddNamedBy("length_tensor", LengthTensorName(name, fields),
+                                           Dtype::kI64, {count},
+                                           ListLengthsStep{column, count, length}));
+  PENSTOCK_RETURN_IF_ERROR(plan.AddNamedBy("count_tensor", bytes.list().count_tensor(), Dtype::kI64,
+                                           {}, LengthStep{column, false, 1, count}));
+  return AddPresence(fields.presence_tensor, column, plan);
+}
+
+// One byte for all, or all of the tensor's.
+absl::StatusOr<std::vector<uint8_t>> FillOf(const v1::Bytes& bytes, const ValueFields& fields,
+                                            size_t length) {
+  const std::string& given = bytes.default_();
+  if (given.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(const uint8_t byte, PadByte(fields));
+    return std::vector<uint8_t>{byte};
+  }
+  if (given.size() == length) return std::vector<uint8_t>(given.begin(), given.end());
+  return absl::InvalidArgumentError(
+      absl::StrCat("default has ", given.size(), " bytes, the feature ", length));
+}
+
+}  // namespace
+
+absl::Status AddBytes(const std::string& name, const v1::Bytes& bytes, PlanBuilder& plan) {
+  PENSTOCK_RETURN_IF_ERROR(RefuseUnknownFields(bytes));
+  const ValueFields fields(bytes, "length", bytes.length(), !bytes.default_().empty());
+  PENSTOCK_RETURN_IF_ERROR(CheckFields(fields));
+  if (bytes.has_list()) return AddList(name, bytes, fields, plan);
+  if (!fields.feature_list.empty()) {
+    return absl::InvalidArgumentError("feature_list needs list: each step has a value of its own");
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(fields));
+  const FeatureUse use = UseOf(fields, FeatureType::kBytes, extent);
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t column, plan.AddFeature(use));
+  if (!use.variable) return plan.AddTensor(name, Dtype::kU8, extent.shape, CopyStep{column});
+  PENSTOCK_ASSIGN_OR_RETURN(std::vector<uint8_t> fill, FillOf(bytes, fields, extent.capacity));
+  PENSTOCK_RETURN_IF_ERROR(plan.AddTensor(
+      name, Dtype::kU8, extent.shape, VariableBytesStep{column, extent.capacity, std::move(fill)}));
+  PENSTOCK_RETURN_IF_ERROR(
+      plan.AddNamedBy("length_tensor", LengthTensorName(name, fields), Dtype::kI64, {},
+                      LengthStep{column, true, extent.item, extent.capacity / extent.item}));
+  return AddPresence(fields.presence_tensor, column, plan);
+}
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+// What Program::Compile() checks in any operation, and the limits of a spec.
+#ifndef PENSTOCK_RECORDS_DECODE_COMPILE_CHECKS_H_
+#define PENSTOCK_RECORDS_DECODE_COMPILE_CHECKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/decode_spec.pb.h"
+#include "records/format/feature_use.h"
+
+namespace penstock {
+
+inline constexpr size_t kMaxTensors = 256;
+inline constexpr size_t kMaxFeatureNameLength = 256;
+inline constexpr int kMaxAxes = 8;
+// Over all features of a record, and over all tensors of a row.
+inline constexpr size_t kMaxRowBytes = size_t{64} << 20;
+// Over all tensors of a spec: the tables take about 14 bytes an element.
+inline constexpr size_t kMaxBits = size_t{1} << 20;
+
+// kFailedPrecondition: `message` itself has a field that this version does not know.
+absl::Status RefuseUnknownFields(const google::protobuf::Message& message);
+
+// Names become file names (NAME.npy), so they hold nothing that a path could use.
+absl::Status CheckTensorName(absl::string_view name);
+
+// Of the axes of `field`, at most `limit`, which `unit` counts.
+absl::StatusOr<size_t> Product(const google::protobuf::RepeatedField<uint32_t>& sizes,
+                               absl::string_view field, size_t limit, absl::string_view unit);
+
+// "bytes[4]", "optional int64[3]", "int64[0 to 64]": for errors.
+std::string Describe(const FeatureUse& feature);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DECODE_COMPILE_CHECKS_H_

@@ -1,0 +1,73 @@
+// Collects the features, tensors and steps of a program and keeps the limits of a spec.
+#ifndef PENSTOCK_RECORDS_DECODE_PLAN_BUILDER_H_
+#define PENSTOCK_RECORDS_DECODE_PLAN_BUILDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/dtype.h"
+#include "records/decode/program_plan.h"
+#include "records/decode/spec_tables.h"
+
+namespace penstock {
+
+// Not thread-safe. `tables` and `plan` must outlive it.
+class PlanBuilder {
+ public:
+  PlanBuilder(v1::DecodeSpec::Records records, WireDtype wire_dtype, SpecTables& tables,
+              Program::Plan& plan)
+      : records_(records), wire_dtype_(wire_dtype), tables_(tables), plan_(plan) {}
+
+  WireDtype wire_dtype() const { return wire_dtype_; }
+  // Floats as the wire dtype has them.
+  Dtype FloatDtype() const;
+
+  // Reserves a tensor's name: kInvalidArgument where it is none, or another tensor has it.
+  absl::Status TakeName(const std::string& name);
+
+  // The column of a feature by its name in the spec. Tensors that share one use it alike.
+  absl::StatusOr<size_t> AddFeature(FeatureUse feature);
+
+  // Adds a tensor whose name was taken; none with kPacked, whose tensors are the features.
+  absl::Status AddTensor(const std::string& name, Dtype dtype, std::vector<uint32_t> shape,
+                         DecodeStep step);
+  // The same for one that `field` of another tensor names; nothing without a name.
+  absl::Status AddNamedBy(absl::string_view field, const std::string& name, Dtype dtype,
+                          std::vector<uint32_t> shape, DecodeStep step);
+
+  // Counts bits that tables expand.
+  absl::Status TakeBits(size_t size);
+  // Of the spec's next bits; null with kPacked. REQUIRES: as SpecTables::Get().
+  std::shared_ptr<const BitTable> NextTable(const v1::Bits& bits, size_t size,
+                                            std::span<const uint32_t> transpose);
+
+  // After the last feature: with kPacked, makes each a tensor.
+  absl::Status Finish();
+
+ private:
+  bool packed() const { return wire_dtype_ == WireDtype::kPacked; }
+  absl::Status CheckRaw(const FeatureUse& feature) const;
+  absl::Status Append(const std::string& name, Dtype dtype, std::vector<uint32_t> shape,
+                      DecodeStep step);
+
+  v1::DecodeSpec::Records records_;
+  WireDtype wire_dtype_;
+  SpecTables& tables_;
+  Program::Plan& plan_;
+  std::set<std::string> names_;
+  size_t num_bits_ = 0;
+  size_t num_tables_ = 0;
+  size_t feature_bytes_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DECODE_PLAN_BUILDER_H_

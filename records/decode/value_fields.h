@@ -1,0 +1,80 @@
+// The fields that Number and Bytes share: how many values a record may have, and what the tensor
+// is.
+#ifndef PENSTOCK_RECORDS_DECODE_VALUE_FIELDS_H_
+#define PENSTOCK_RECORDS_DECODE_VALUE_FIELDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/decode_spec.pb.h"
+#include "records/decode/plan_builder.h"
+#include "records/format/feature_use.h"
+
+namespace penstock {
+
+// A view of an operation, which must outlive it.
+struct ValueFields {
+  template <typename Operation>
+  ValueFields(const Operation& operation, absl::string_view field, uint32_t size,
+              bool default_given)
+      : size_field(field),
+        count(size),
+        has_default(default_given),
+        feature(operation.feature()),
+        feature_list(operation.feature_list()),
+        shape(operation.shape()),
+        pad(operation.has_pad() ? &operation.pad() : nullptr),
+        ragged(operation.has_ragged() ? &operation.ragged() : nullptr),
+        truncate(operation.truncate()),
+        optional(operation.optional()),
+        length_tensor(operation.length_tensor()),
+        presence_tensor(operation.presence_tensor()) {}
+
+  bool any_length() const { return pad != nullptr || ragged != nullptr; }
+  // With any_length().
+  uint32_t length() const { return pad != nullptr ? pad->length() : ragged->max_length(); }
+  double pad_value() const { return pad != nullptr ? pad->value() : 0; }
+
+  absl::string_view size_field;  // "count" or "length".
+  uint32_t count;                // That field's value.
+  bool has_default;
+  const std::string& feature;
+  const std::string& feature_list;
+  const google::protobuf::RepeatedField<uint32_t>& shape;
+  const v1::Pad* pad;
+  const v1::Ragged* ragged;
+  bool truncate;
+  bool optional;
+  const std::string& length_tensor;
+  const std::string& presence_tensor;
+};
+
+// kInvalidArgument: fields that contradict one another. kFailedPrecondition: unknown ones in pad or
+// ragged.
+absl::Status CheckFields(const ValueFields& fields);
+
+// What a tensor holds.
+struct Extent {
+  std::vector<uint32_t> shape;
+  size_t item = 1;      // Elements of one item: with any_length(), all axes but the first.
+  size_t capacity = 0;  // Elements of all.
+};
+
+// REQUIRES: CheckFields() is OK.
+absl::StatusOr<Extent> ExtentOf(const ValueFields& fields);
+
+// The feature, of which a tensor of that extent takes the values.
+FeatureUse UseOf(const ValueFields& fields, FeatureType type, const Extent& extent);
+
+// The name of the tensor of lengths; empty: there is none.
+std::string LengthTensorName(const std::string& name, const ValueFields& fields);
+// Adds the tensor that presence_tensor names, if it does.
+absl::Status AddPresence(const std::string& presence_tensor, size_t column, PlanBuilder& plan);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DECODE_VALUE_FIELDS_H_
