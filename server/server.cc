@@ -10,6 +10,7 @@
 #include "records/wire/limits.h"
 #include "server/connection_limits.h"
 #include "server/credentials.h"
+#include "server/engine_sessions.h"
 #include "server/gate.h"
 #include "server/guard/connection_guard.h"
 #include "server/hand_over.h"

@@ -120,7 +120,7 @@ class Selection {
 
 absl::StatusOr<WindowRows> WindowRows::Build(std::span<const WindowChunk> chunks,
                                              const WindowChunk* spare, size_t row_bytes,
-                                             const WindowOrder& order, bool record_ids) {
+                                             const RowOrder& order, bool record_ids) {
   size_t rows = 0;
   for (const WindowChunk& chunk : chunks) rows += NumRows(*chunk.chunk, order.split);
   WindowRows result;

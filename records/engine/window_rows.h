@@ -18,7 +18,7 @@ struct WindowChunk {
   uint64_t ordinal = 0;  // Number of the chunk's first record over the manifest.
 };
 
-struct WindowOrder {
+struct RowOrder {
   Split split = Split::kAll;
   bool shuffle = true;
   uint64_t key = 0;
@@ -35,7 +35,7 @@ class WindowRows {
   // no record of the split is good. REQUIRES: fewer than 2^32 rows.
   static absl::StatusOr<WindowRows> Build(std::span<const WindowChunk> chunks,
                                           const WindowChunk* spare, size_t row_bytes,
-                                          const WindowOrder& order, bool record_ids);
+                                          const RowOrder& order, bool record_ids);
 
   // Memory of so many rows.
   static constexpr uint64_t Bytes(uint64_t rows, bool record_ids) {
