@@ -2,11 +2,10 @@
 #   PUBLIC: libraries that appear in our headers. Alias: penstock::name. COLD: it computes little, and
 #   is mostly templates of others: where there are sanitizers it is compiled without optimization,
 #   which takes half the time.
-# penstock_test(name [OPTIMIZED] [SEQUENTIAL] SOURCES ... [DEPS ...] [LABELS ...] [PREFIX ...]
-#     [TIMEOUT ...])
-#   PREFIX: of the tests' names. TIMEOUT: seconds after which ctest ends one of its tests; 120
-#   unless given. A sanitizer on a busy machine may need 300. OPTIMIZED: as libraries are; else its own files, not what they test,
-#   are compiled without, which takes half the time. SEQUENTIAL: what it tests has no threads, so
+# penstock_test(name [OPTIMIZED] [SEQUENTIAL] SOURCES ... [DEPS ...] [LABELS ...] [PREFIX ...])
+#   Each of its suites is a test of ctest (cmake/add_suites.cmake). PREFIX: of their names. OPTIMIZED:
+#   as libraries are; else its own files, not what they test, are compiled without, which takes half
+#   the time. SEQUENTIAL: what it tests has no threads, so
 #   that TSan has nothing to find there.
 # penstock_benchmark(name SOURCES ... [DEPS ...])
 # penstock_fuzzer(name SOURCES ... [DEPS ...])   of the target `fuzzers`, with -DPENSTOCK_FUZZERS=ON
@@ -68,12 +67,9 @@ function(penstock_library name)
 endfunction()
 
 function(penstock_test name)
-  cmake_parse_arguments(A "OPTIMIZED;SEQUENTIAL" "PREFIX;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(A "OPTIMIZED;SEQUENTIAL" "PREFIX" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT PENSTOCK_TESTS OR (A_SEQUENTIAL AND PENSTOCK_TSAN_ONLY))
     return()
-  endif()
-  if(NOT A_TIMEOUT)
-    set(A_TIMEOUT 120)
   endif()
   add_executable(${name} ${A_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
@@ -90,8 +86,13 @@ function(penstock_test name)
     target_compile_options(${name} PRIVATE ${PENSTOCK_TEST_OPTIONS})
     target_precompile_headers(${name} REUSE_FROM penstock_precompiled_tests)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
-    TEST_PREFIX "${A_PREFIX}" PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}")
+  set(suites ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  file(CONFIGURE OUTPUT ${suites} CONTENT [[
+include(@PROJECT_SOURCE_DIR@/cmake/add_suites.cmake)
+penstock_add_suites(@CMAKE_RUNTIME_OUTPUT_DIRECTORY@/@name@ "@A_PREFIX@" @CMAKE_CURRENT_BINARY_DIR@
+  "@A_LABELS@")
+]] @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${suites})
 endfunction()
 
 function(penstock_program name)
