@@ -90,8 +90,9 @@ class DamageTest(DamageTestCase):
 
     def test_a_training_goes_on_when_it_may_replace(self):
         servers = self.start_copies(damaged=[0, 1])
-        train = ("penstock-train", "--manifest", self.manifest, "--servers", servers, "--steps", 200,
-                 "--global-batch-size", 64, "--device", "cpu")
+        # This seed's fourth step has a damaged record.
+        train = ("penstock-train", "--manifest", self.manifest, "--servers", servers, "--steps", 8,
+                 "--seed", 29, "--global-batch-size", 64, "--device", "cpu")
         refused = run(*train)
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertIn(self.shard_of(self.data).name, refused.stderr)

@@ -110,7 +110,7 @@ class BitsTest(ProgramsTestCase):
     VARIANTS = {"again": (), "no_graph": ("--no-graph",)}
 
     def setUp(self):
-        self.patch(bits, MODELS={"tiny": (64, 4)})
+        self.patch(bits, MODELS={"tiny": (16, 4)})
 
     def compare(self, setting):
         found, passed = bits.compare_all(setting, left, self.VARIANTS)
@@ -157,7 +157,7 @@ class BitsTest(ProgramsTestCase):
 
         def late(runs, where, *options, **other):
             if "--no-graph" in options:
-                found = training.train(where, "tiny", 64, 10**6, seconds_left=lambda: 1)
+                found = training.train(where, "tiny", 16, 10**6, seconds_left=lambda: 1)
                 raise training.LeftOut(found["left_out"])
             return losses(runs, where, *options, **other)
         self.patch(bits.Runs, losses=late)

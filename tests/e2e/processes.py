@@ -9,7 +9,8 @@ import tempfile
 import time
 import unittest
 
-from servers import BIN, REPOSITORY, TIMEOUT_S, Server, die_with_parent, pause, reserve_port
+from servers import (BIN, REPOSITORY, TIMEOUT_S, Server, die_with_parent, pause, reserve_port,
+                     wait_until)
 
 SAMPLE = pathlib.Path(os.environ.get("PENSTOCK_SAMPLE", REPOSITORY / "sample"))
 
@@ -24,6 +25,8 @@ def run(program, *args, timeout=TIMEOUT_S, preexec_fn=die_with_parent, **options
 class ProcessTestCase(unittest.TestCase):
     """A folder with the sample, indexed, and servers that end with the test."""
 
+    holdout = "5%"
+
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
@@ -32,8 +35,22 @@ class ProcessTestCase(unittest.TestCase):
         self.address_files.mkdir()
         shutil.copytree(SAMPLE, self.data)
         self.manifest = self.data / "manifest.pb"
-        self.check_run("penstock", "index", self.data, "--holdout", "5%", "-o", self.manifest)
+        self.check_run("penstock", "index", self.data, "--holdout", self.holdout, "-o", self.manifest)
         self._servers = 0
+
+    def pack_few(self):
+        """The manifest of 384 positions, a tenth of them held out: epochs of a second."""
+        def rank(file, piece):
+            return f"{file or ''}{piece}{7 - file or ''}"
+
+        data = self.folder / "few"
+        tsv = self.folder / "few.tsv"
+        tsv.write_text("".join(
+            f"{'8/' * (8 - above)}{rank(black, 'k')}/{'8/' * (above - 2)}{rank(white, 'K')} w - - 0 1"
+            f"\t{10 * white}\n" for above in range(3, 9) for black in range(8) for white in range(8)))
+        self.check_run("penstock", "pack", "--from", "chess-tsv", tsv, "-o", data)
+        self.check_run("penstock", "index", data, "--holdout", "10%", "-o", data / "manifest.pb")
+        return data / "manifest.pb"
 
     def check_run(self, program, *args, **options):
         result = run(program, *args, **options)
@@ -87,6 +104,14 @@ class ProcessTestCase(unittest.TestCase):
             if shown(rows):
                 return rows
             self.assertLess(time.monotonic(), deadline, rows)
+
+    def wait_for_ids(self, client, ids, more=100_000):
+        """Until the stream has written so many more bytes to its file of --ids."""
+        def size():
+            self.assertIsNone(client.poll(), "the stream ended early")
+            return ids.stat().st_size if ids.exists() else 0
+        goal = size() + more
+        wait_until(lambda: size() >= goal, "ids")
 
     def stream_args(self, servers, *args, epochs=2):
         batch = [] if "--global-batch-size" in args else ["--global-batch-size", 256]

@@ -6,6 +6,7 @@ import subprocess
 
 from processes import ProcessTestCase
 from servers import BIN, TIMEOUT_S, die_with_parent, wait_until
+from training import BATCH, HOLDOUT
 
 
 def numbers(checkpoint):
@@ -45,6 +46,7 @@ class Rank:
 
 
 class RanksTestCase(ProcessTestCase):
+    holdout = HOLDOUT
     STEPS = 12
 
     def setUp(self):
@@ -54,7 +56,7 @@ class RanksTestCase(ProcessTestCase):
     def train_args(self, *args, steps=None, servers="local:", manifest=None):
         return ["--manifest", manifest or self.manifest, "--servers", servers, "--device", "cpu",
                 "--model", "tiny",
-                "--global-batch-size", 64, "--seed", 3, "--clip-norm", 0.5, "--threads", 1,
+                "--global-batch-size", BATCH, "--seed", 3, "--clip-norm", 0.5, "--threads", 1,
                 "--steps", steps or self.STEPS, *args]
 
     def start_rank(self, command, env=None):

@@ -2,12 +2,12 @@
 
 import json
 import re
-import shutil
 import signal
 import unittest
 
 from processes import pause, run
 from rank_runs import RanksTestCase, newest, numbers
+from training import BATCH
 
 
 class ResumeTest(RanksTestCase):
@@ -43,11 +43,7 @@ class AccumulateTest(RanksTestCase):
 class RemainderTest(RanksTestCase):
     def setUp(self):
         super().setUp()
-        folder = self.folder / "few"  # Records, so that epochs are short.
-        folder.mkdir()
-        shutil.copy(next(self.data.glob("*.tfrecord")), folder)
-        self.few = folder / "manifest.pb"
-        self.check_run("penstock", "index", folder, "--holdout", "90%", "-o", self.few)
+        self.few = self.pack_few()
 
     def train_alone(self, *args, steps=10**6):
         return self.check_run("penstock-train", *self.train_args(*args, steps=steps,
@@ -60,18 +56,18 @@ class RemainderTest(RanksTestCase):
         one, four, parts = (self.folder / f"{remainder}-{name}" for name in ("one", "four", "parts"))
         out = self.train_alone(*args, one, "--digest")
         records = int(re.search(r"(\d+) records to train on", out)[1])
-        self.assertNotEqual(records % 64, 0)
+        self.assertNotEqual(records % BATCH, 0)
         self.assertNotIn("left out", out)
         trained = json.loads(summary.read_text())
         self.assertEqual(trained["positions"], 2 * records)
         read = json.loads(self.check_run(
-            "penstock", "stream", self.few, "--seed", 3, "--global-batch-size", 64, "--dtype",
+            "penstock", "stream", self.few, "--seed", 3, "--global-batch-size", BATCH, "--dtype",
             "packed", "--split", "train", "--digest", "--json", *plan).stdout)
         self.assertEqual(trained["digest"], read["digest"])
         self.end_well(self.start_ranks(4, *args, four, steps=10**6,
                                        manifest=lambda rank: self.few))
         self.assertEqual(numbers(newest(four)), numbers(newest(one)))
-        self.train_alone(*args, parts, steps=records // 64)  # All but the first epoch's end.
+        self.train_alone(*args, parts, steps=records // BATCH)  # All but the first epoch's end.
         self.train_alone(*args, parts)
         self.assertEqual(numbers(newest(parts)), numbers(newest(one)))
 
@@ -98,7 +94,7 @@ class DivergenceTest(RanksTestCase):
         first, second = (json.loads(path.read_text()) for path in reports)
         self.assertEqual(first["step"], second["step"])
         which = json.loads(self.check_run(
-            "penstock", "which", self.manifest, "--global-batch-size", 64, "--seed", 3, "--split",
+            "penstock", "which", self.manifest, "--global-batch-size", BATCH, "--seed", 3, "--split",
             "train", "--step", first["step"], "--json").stdout)
         self.assertEqual([(row["shard"], row["record"]) for row in first["rows"] + second["rows"]],
                          [(row["shard"], row["record"]) for row in which["rows"]])

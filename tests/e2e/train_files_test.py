@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from processes import REPOSITORY, run
-from training import TrainingTestCase, read_checkpoint
+from training import BATCH, TrainingTestCase, read_checkpoint
 
 PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # Made by .ci/python.sh.
 
@@ -167,7 +167,7 @@ class CheckpointTest(TrainingTestCase):
         self.assertIn("the best so far, of step 4, does not count", result.stderr)
         best, _ = read_checkpoint(folder / "best.ckpt")
         self.assertEqual(best["step"], 6)
-        self.assertEqual(best["score_count"], 2 * 64)
+        self.assertEqual(best["score_count"], 2 * BATCH)
         # The same targets in other words.
         spec.write_text("# of the same\n" + spec.read_text())
         self.train(*args, "--require-same-bits", steps=7)
@@ -215,11 +215,11 @@ class CheckpointTest(TrainingTestCase):
         self.assertIn(str(report_path), result.stderr)
         report = json.loads(report_path.read_text())
         which = json.loads(self.check_run(
-            "penstock", "which", self.manifest, "--global-batch-size", 64, "--seed", 3, "--split",
+            "penstock", "which", self.manifest, "--global-batch-size", BATCH, "--seed", 3, "--split",
             "train", "--step", report["step"], "--json").stdout)
         self.assertEqual([(row["shard"], row["record"]) for row in report["rows"]],
                          [(row["shard"], row["record"]) for row in which["rows"]])
-        self.assertEqual(len({row["record_id"] for row in report["rows"]}), 64)
+        self.assertEqual(len({row["record_id"] for row in report["rows"]}), BATCH)
         self.assertIn(False, [row["finite"] for row in report["rows"]])
         self.assertEqual(list(folder.glob("step-*.ckpt")), [])
 

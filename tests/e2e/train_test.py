@@ -8,14 +8,14 @@ import unittest
 
 from processes import pause, run
 from servers import BY_TIMEOUT, TIMEOUT_S, wait_until, wait_until_handled
-from training import STEPS, TrainingTestCase
+from training import BATCH, STEPS, TrainingTestCase
 
 
 class TrainTest(TrainingTestCase):
     def test_trains_on_what_the_plan_says(self):
         summary = self.train("--digest")
         stream = json.loads(self.check_run(
-            "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", 64,
+            "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", BATCH,
             "--seed", 3, "--steps", STEPS, "--dtype", "packed", "--split", "train", "--digest",
             "--json").stdout)
         self.assertEqual(summary["digest"], stream["digest"])
@@ -25,7 +25,7 @@ class TrainTest(TrainingTestCase):
         server = self.start_server()
         summary = self.train(*plan, "--digest", "--connections", 2, servers=server.address)
         stream = json.loads(self.check_run(
-            "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", 64,
+            "penstock", "stream", self.manifest, "--servers", "local:", "--global-batch-size", BATCH,
             "--seed", 3, "--steps", STEPS, "--dtype", "packed", "--split", "train", "--digest",
             "--json", *plan).stdout)
         self.assertEqual(summary["digest"], stream["digest"])
@@ -86,16 +86,17 @@ class TrainTest(TrainingTestCase):
                 "--epochs", 1, "--json", self.folder / "summary.json", *args]
 
     def test_an_epoch_goes_on_to_its_end_with_larger_steps(self):
+        self.manifest = self.pack_few()
         parts = self.folder / "parts"
-        self.train("--checkpoint-dir", parts, steps=100)
+        self.train("--checkpoint-dir", parts, steps=3)
         result = self.check_run("penstock-train", *self.train_epoch(
-            "--checkpoint-dir", parts, "--global-batch-size", 256))
+            "--checkpoint-dir", parts, "--global-batch-size", 64))
         records = int(re.search(r"([\d,]+) records to train on", result.stdout)[1].replace(",", ""))
         summary = json.loads((self.folder / "summary.json").read_text())
-        self.assertIn(f"{records % 256} records of each epoch left out", result.stdout)
-        left = records - 100 * 64
-        self.assertEqual(summary["positions"], left // 256 * 256)
-        self.assertEqual(summary["steps"], 100 + left // 256)
+        self.assertIn(f"{records % 64} records of each epoch left out", result.stdout)
+        left = records - 3 * BATCH
+        self.assertEqual(summary["positions"], left // 64 * 64)
+        self.assertEqual(summary["steps"], 3 + left // 64)
 
     def test_a_step_of_more_batches_than_an_epoch_has_is_refused(self):
         self.assert_fails(*self.train_epoch("--global-batch-size", 256, "--accumulate", 1000),
@@ -103,17 +104,18 @@ class TrainTest(TrainingTestCase):
 
     def stop_and_go_on(self, number, prefix=()):
         whole, parts = self.folder / "whole", self.folder / "parts"
-        self.train("--checkpoint-dir", whole, steps=40)
         events = self.folder / "events.jsonl"
         child = self.spawn("penstock-train", *self.train_args(
-            "--checkpoint-dir", parts, "--events", events, steps=40), prefix=prefix)
+            "--checkpoint-dir", parts, "--events", events, steps=10**6), prefix=prefix)
         while not events.exists() or events.read_text().count('"step"') < 3:
             self.assertIsNone(child.poll(), "the training ended before the signal")
             pause()
         child.send_signal(number)
         child.communicate(timeout=TIMEOUT_S)
         self.assertEqual(child.returncode, 0)
-        self.train("--checkpoint-dir", parts, steps=40)
+        stopped, _ = self.checkpoint("parts")
+        for folder in (whole, parts):
+            self.train("--checkpoint-dir", folder, steps=stopped["step"] + 4)
         self.assertEqual(self.checkpoint("whole"), self.checkpoint("parts"))
 
     def test_sigterm_saves_and_the_run_can_be_continued(self):

@@ -83,8 +83,9 @@ class WatchTest(TrainingTestCase):
 
     def test_a_trace_shows_the_threads_of_the_loader_in_its_steps(self):
         path = self.folder / "trace.json"
-        # Little is fetched ahead, so that each step asks for more.
-        self.train("--profile-steps", "4:10", "--profile-file", path, "--look-ahead", "64KiB")
+        # Little is fetched ahead, so that each of these steps asks for more.
+        self.train("--profile-steps", "4:10", "--profile-file", path, "--look-ahead", "64KiB",
+                   steps=20)
         events = json.loads(path.read_text())["traceEvents"]
         tracks = {event["tid"]: event["args"]["name"] for event in events
                   if event["name"] == "thread_name"}
