@@ -169,10 +169,9 @@ void Run(const IntegersStep& step, const TensorInfo& tensor, const Tile& tile, u
   }
 }
 
-// The steps of variable_steps.h.
 template <typename Step>
-void Run(const Step& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
-         DecodeOutcome& outcome) {
+void RunVariable(const Step& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+                 DecodeOutcome& outcome) {
   WriteRows(tile, tensor.row_bytes, out, [&](size_t first, size_t n, uint8_t* to) {
     StepFailure failure =
         FillRows(step, tensor, tile.options.level, {tile.rows(step.column) + first, n}, to);
@@ -180,6 +179,11 @@ void Run(const Step& step, const TensorInfo& tensor, const Tile& tile, uint8_t* 
     failure->row += first;
     Fail(tile, step.column, *std::move(failure), outcome);
   });
+}
+
+void Run(const VariableStep& any, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeOutcome& outcome) {
+  std::visit([&](const auto& step) { RunVariable(step, tensor, tile, out, outcome); }, any);
 }
 
 // Rows of one number are copied without a loop over their bytes.

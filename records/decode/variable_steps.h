@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "records/decode/program.h"
@@ -65,6 +66,9 @@ struct LabelStep {
   int64_t add = 0;
   int64_t absent = 0;  // Written as it is.
 };
+
+using VariableStep = std::variant<VariableNumbersStep, VariableBytesStep, BytesListStep,
+                                  ListLengthsStep, LengthStep, PresenceStep, LabelStep>;
 
 // Each writes a row of `tensor` for each of `rows`, up to the first one that fails.
 using StepFailure = std::optional<DecodeFailure>;

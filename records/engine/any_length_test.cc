@@ -173,13 +173,15 @@ TEST_F(AnyLengthTest, ALongerListIsAnErrorOfItsRecord) {
   const RecordData data(folder_.path(), Payloads(records), 10);
   Start();
   Recorder client;
-  auto session = Open(R"(tensor { name: "t" bytes { feature: "text" pad { length: 8 } } })", client);
+  auto session =
+      Open(R"(tensor { name: "t" bytes { feature: "text" pad { length: 8 } } })", client);
   ASSERT_OK(session->OpenWindow(data.Window(0)));
   ASSERT_TRUE(client.WaitErrors(1));
   const StreamError error = client.errors()[0];
-  EXPECT_THAT(error.status,
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("record 3: feature 'text' has 9 bytes, the spec takes at most 8")));
+  EXPECT_THAT(
+      error.status,
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("record 3: feature 'text' has 9 bytes, the spec takes at most 8")));
 }
 
 constexpr char kNarrow[] = R"(tensor { name: "id" number { feature: "id" count: 1 as: F32 } })";
@@ -273,7 +275,8 @@ TEST_F(AnyLengthTest, TheLargestRowIsNamed) {
           RecordData::Stream(
               R"(records: RAW tensor { name: "r" bytes { feature: "record" length: 3145729 } })"),
           client),
-      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the largest that fits has 3145728")));
+      StatusIs(absl::StatusCode::kResourceExhausted,
+               HasSubstr("the largest that fits has 3145728")));
 }
 
 }  // namespace
