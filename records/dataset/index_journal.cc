@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/bytes_of.h"
@@ -90,16 +91,22 @@ std::pair<size_t, std::string> IndexJournal::Take(std::span<const uint8_t> bytes
   size_t end = 0;
   std::string key;
   for (; TryParseFrame(bytes, end, Verify::kPayload, frame); end += frame.size()) {
-    const absl::string_view text(reinterpret_cast<const char*>(frame.payload.data()),
-                                 frame.payload.size());
+    absl::string_view text(reinterpret_cast<const char*>(frame.payload.data()),
+                           frame.payload.size());
     if (absl::StartsWith(text, kKeyStart)) {
       key = std::string(text);
       continue;
     }
+    if (absl::ConsumePrefix(&text, kDamagedStart)) {
+      damaged_.emplace(text);
+      finished_.erase(std::string(text));
+      continue;
+    }
     absl::StatusOr<Manifest> shard = Manifest::Parse(frame.payload);
     if (!shard.ok() || shard->shards().size() != 1) break;
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) continue;
     const std::string path = shard->shards()[0].path;
+    damaged_.erase(path);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) continue;
     finished_.insert_or_assign(path, *std::move(shard));
   }
   return {end, key};
@@ -108,6 +115,11 @@ std::pair<size_t, std::string> IndexJournal::Take(std::span<const uint8_t> bytes
 absl::Status IndexJournal::Append(const Manifest& shard) {
   PENSTOCK_ASSIGN_OR_RETURN(std::string bytes, shard.Serialize());
   return AppendRecord(bytes);
+}
+
+absl::Status IndexJournal::AppendDamaged(const std::string& path) {
+  if (!damaged_.insert(path).second) return absl::OkStatus();
+  return AppendRecord(absl::StrCat(kDamagedStart, path));
 }
 
 absl::Status IndexJournal::AppendRecord(const std::string& payload) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,12 +17,16 @@
 namespace penstock {
 
 // The hidden file ".NAME.partial" beside the manifest NAME: a TFRecord file of sections, each a
-// run's key, which stands for its options, and then one manifest for each shard that it finished.
+// run's key, which stands for its options, and then one manifest for each shard that it finished,
+// and the path of each that it found damaged.
 // A torn end, from a killed process, is cut off. Thread-compatible.
 class IndexJournal {
  public:
   // How keys begin, and manifests do not.
   static constexpr absl::string_view kKeyStart = "penstock index ";
+
+  // How the records of damaged shards begin; the path follows.
+  static constexpr absl::string_view kDamagedStart = "penstock damaged ";
 
   // Opens the journal of the manifest at `manifest_path`, for this run alone. While another run has
   // it, on_wait() is called every 100 ms, and what it returns but OK is the result. Without
@@ -36,8 +41,13 @@ class IndexJournal {
   // The finished shards, by path as in the manifest.
   const std::map<std::string, Manifest>& finished() const { return finished_; }
 
+  // The shards, by path, that a run of whatever key found damaged, and none behind it whole.
+  const std::set<std::string>& damaged() const { return damaged_; }
+
   // Adds a manifest of one shard.
   absl::Status Append(const Manifest& shard);
+  // Adds the path, as in the manifest, of a damaged shard.
+  absl::Status AppendDamaged(const std::string& path);
 
   // Removes the file: there is nothing left to go on with.
   void Remove();
@@ -53,6 +63,7 @@ class IndexJournal {
   UniqueFd fd_;
   std::string path_;
   std::map<std::string, Manifest> finished_;
+  std::set<std::string> damaged_;
 };
 
 }  // namespace penstock

@@ -15,96 +15,19 @@
 #include "base/process/start_thread.h"
 #include "base/status.h"
 #include "records/dataset/chunk_size.h"
+#include "records/dataset/feature_agreement.h"
+#include "records/dataset/first_records.h"
+#include "records/dataset/index_job.h"
 #include "records/dataset/index_journal.h"
 #include "records/dataset/open_in_root.h"
 
 namespace penstock {
 namespace {
 
-// A shard on its way into the manifest.
-struct Job {
-  std::string file;
-  ShardInfo info;
-  // Where its chunks come from: another manifest's shard, or a scan.
-  const Manifest* reused = nullptr;
-  size_t reused_shard = 0;
-  ShardScan scan;
-};
-
-absl::StatusOr<Job> MakeJob(const std::string& file, const IndexOptions& options) {
-  Job job;
-  job.file = file;
-  job.info.absolute = options.absolute;
-  if (options.absolute) {
-    job.info.path = NormalPath(file);
-  } else {
-    PENSTOCK_ASSIGN_OR_RETURN(job.info.path, PathBeneath(FolderOfFile(options.output), file));
-  }
-  return job;
-}
-
-bool Unchanged(const ShardInfo& before, const ShardInfo& now) {
-  return before.path == now.path && before.absolute == now.absolute && before.size == now.size &&
-         before.modified_ns == now.modified_ns;
-}
-
-// Whether servers read its chunks; older manifests may have others.
-bool ChunksFit(const Manifest& manifest, size_t shard, uint64_t max_bytes) {
-  const auto [begin, end] = manifest.shard_chunks(shard);
-  for (size_t i = begin; i < end; ++i) {
-    if (manifest.chunk(i).raw_size > max_bytes) return false;
-  }
-  return true;
-}
-
-void AddChunks(const Manifest& manifest, size_t shard, ManifestBuilder& builder) {
-  const auto [begin, end] = manifest.shard_chunks(shard);
-  uint64_t offset = 0;
-  for (size_t i = begin; i < end; ++i) {
-    const ChunkInfo chunk = manifest.chunk(i);
-    builder.AddChunk({.size = chunk.size,
-                      .records = chunk.records,
-                      .holdout = chunk.holdout,
-                      .crc32c = chunk.crc32c,
-                      .raw_size = chunk.raw_size,
-                      .gap = chunk.offset - offset,
-                      .first_record = chunk.first_record});
-    offset = chunk.offset + chunk.size;
-  }
-}
-
-void AddShard(const Job& job, ManifestBuilder& builder) {
-  if (job.reused != nullptr) {
-    builder.AddShard(job.reused->shards()[job.reused_shard]);
-    AddChunks(*job.reused, job.reused_shard, builder);
-    return;
-  }
-  ShardInfo info = job.info;
-  info.compression = job.scan.compression;
-  info.excluded_records = job.scan.excluded_records;
-  builder.AddShard(std::move(info));
-  for (const ManifestBuilder::Chunk& chunk : job.scan.chunks) builder.AddChunk(chunk);
-}
-
-// The job's shard, which another process may have changed or replaced since it was listed.
-absl::StatusOr<std::unique_ptr<FileSource>> OpenUnchanged(const Job& job) {
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(job.file));
-  if (source->identity() == FileIdentity{job.info.size, job.info.modified_ns}) return source;
-  return absl::FailedPreconditionError(
-      absl::StrCat(job.file, ": is being written: it changed since this run began"));
-}
-
-void MergeFeatures(std::span<const FeatureInfo> from, std::vector<FeatureInfo>& into) {
-  for (const FeatureInfo& feature : from) {
-    auto known = std::find_if(into.begin(), into.end(), [&](const FeatureInfo& info) {
-      return info.name == feature.name && info.type == feature.type;
-    });
-    if (known == into.end()) {
-      into.push_back(feature);
-    } else {
-      known->min_length = std::min(known->min_length, feature.min_length);
-      known->max_length = std::max(known->max_length, feature.max_length);
-    }
+// Adds those of `from` that are not yet in `into`.
+void AddMissing(std::span<const std::string> from, std::vector<std::string>& into) {
+  for (const std::string& text : from) {
+    if (std::find(into.begin(), into.end(), text) == into.end()) into.push_back(text);
   }
 }
 
@@ -147,8 +70,8 @@ class IndexRun {
     PENSTOCK_RETURN_IF_ERROR(CheckOutput(options_.output));
     PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::string> files, ListShards(paths, options_.listing));
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t total, MakeJobs(files));
-    PENSTOCK_RETURN_IF_ERROR(SetUp(total));
-    ReuseShards();
+    PENSTOCK_RETURN_IF_ERROR(SetUp(files, total));
+    PENSTOCK_RETURN_IF_ERROR(ReuseShards());
     PENSTOCK_RETURN_IF_ERROR(ScanAll());
     return Finish();
   }
@@ -160,7 +83,7 @@ class IndexRun {
     std::optional<Root> root;
     for (const std::string& file : files) {
       PENSTOCK_RETURN_IF_ERROR(options_.listing.Check());
-      PENSTOCK_ASSIGN_OR_RETURN(Job job, MakeJob(file, options_));
+      PENSTOCK_ASSIGN_OR_RETURN(IndexJob job, MakeIndexJob(file, options_));
       // What stays in memory is for no server.
       if (!options_.in_memory && !root.has_value()) {
         PENSTOCK_ASSIGN_OR_RETURN(
@@ -179,9 +102,10 @@ class IndexRun {
   }
 
   // The scan's options, the old manifest and the journal.
-  absl::Status SetUp(uint64_t total) {
+  absl::Status SetUp(std::span<const std::string> files, uint64_t total) {
     if (!options_.in_memory) PENSTOCK_RETURN_IF_ERROR(OpenJournal());
     PENSTOCK_RETURN_IF_ERROR(TakeOldManifest());
+    PENSTOCK_RETURN_IF_ERROR(LookAtFirstRecords(files));
     scan_.chunk_target =
         std::min<uint64_t>(ChooseChunkTarget(total), ManifestBuilder::kMostChunkTarget);
     scan_.parse_records = options_.verify;
@@ -191,6 +115,7 @@ class IndexRun {
     scan_.progress = [this](uint64_t bytes) { return Progress(bytes); };
     // Asked-for chunks are cut anew; of the data's growth only what is read takes notice.
     const bool same = old_.has_value() && old_->holdout() == scan_.holdout &&
+                      old_->format() == scan_.format &&
                       (options_.chunk_bytes == 0 || old_->chunk_target() == scan_.chunk_target);
     if (!same) old_.reset();
     return BeginJournal();
@@ -227,18 +152,21 @@ class IndexRun {
 
   std::string JournalKey(bool verify) const {
     return absl::StrCat(IndexJournal::kKeyStart, Manifest::kVersion, " chunk ", scan_.chunk_target,
-                        " verify ", verify, " holdout ", scan_.holdout.threshold, " ",
-                        scan_.holdout.feature);
+                        " verify ", verify, scan_.format == RecordFormat::kRaw ? " raw" : "",
+                        " holdout ", scan_.holdout.threshold, " ", scan_.holdout.feature);
   }
 
-  // Its holdout, and with `update` the rest of it.
+  // What no option gives anew, and with `update` the rest of it.
   absl::Status TakeOldManifest() {
     if (options_.holdout.has_value()) scan_.holdout = *options_.holdout;
+    if (options_.format.has_value()) scan_.format = *options_.format;
+    if (options_.spec.has_value()) spec_ = *options_.spec;
     std::error_code error;
     const bool there = std::filesystem::file_size(options_.output, error) > 0 && !error;
-    if (!there || (options_.holdout.has_value() && !options_.update)) return absl::OkStatus();
+    if (!there) return absl::OkStatus();
     absl::StatusOr<Manifest> old = Manifest::Load(options_.output);
     if (!old.ok()) {
+      if (options_.holdout.has_value() && !options_.update) return absl::OkStatus();
       return absl::Status(
           old.status().code(),
           absl::StrCat(old.status().message(),
@@ -250,22 +178,55 @@ class IndexRun {
       scan_.holdout = old->holdout();
       kept_holdout_ = old->holdout().threshold > 0;
     }
+    if (!options_.format.has_value()) scan_.format = old->format();
+    if (!options_.spec.has_value()) spec_ = old->spec();
     if (options_.update) old_ = *std::move(old);
     return absl::OkStatus();
   }
 
-  void ReuseShards() {
-    MutexLock lock(&mutex_);
-    std::map<std::string, size_t> old_shards;
+  absl::Status LookAtFirstRecords(std::span<const std::string> files) {
+    const bool may_be_damaged = options_.verify || options_.exclude_corrupt;
+    PENSTOCK_ASSIGN_OR_RETURN(const FeatureSummary features,
+                              SurveyFirstRecords(files, scan_.format, may_be_damaged));
+    if (options_.holdout.has_value() && options_.default_holdout_feature) {
+      scan_.holdout.feature = DefaultHoldoutFeature(features);
+    }
+    PENSTOCK_RETURN_IF_ERROR(CheckRawHoldout());
+    if (!options_.check_features) return absl::OkStatus();
+    return options_.check_features(features, scan_.format);
+  }
+
+  // A raw record's only feature is its payload, which has no name for those who compute the split.
+  absl::Status CheckRawHoldout() {
+    std::string& feature = scan_.holdout.feature;
+    if (scan_.format != RecordFormat::kRaw || feature.empty()) return absl::OkStatus();
+    if (feature != kRawFeature) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("raw records have no feature '", feature, "', only '", kRawFeature, "'"));
+    }
+    feature.clear();
+    return absl::OkStatus();
+  }
+
+  // The old manifest's by path, but those that were found damaged since.
+  std::map<std::string, size_t> OldShards() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::map<std::string, size_t> shards;
     // Whether the old manifest's run parsed the records, and what has rotted since, it cannot say.
     const bool keep = old_.has_value() && !options_.verify;
     for (size_t i = 0; keep && i < old_->shards().size(); ++i) {
-      old_shards[old_->shards()[i].path] = i;
+      const std::string& path = old_->shards()[i].path;
+      if (!journal_ || !journal_->damaged().contains(path)) shards[path] = i;
     }
+    return shards;
+  }
+
+  absl::Status ReuseShards() {
+    MutexLock lock(&mutex_);
+    const std::map<std::string, size_t> old_shards = OldShards();
     static const std::map<std::string, Manifest> kNone;
     const std::map<std::string, Manifest>& done = journal_ ? journal_->finished() : kNone;
     // Damage that the old manifest leaves out shall be listed again, or may have been mended since.
-    for (Job& job : jobs_) {
+    for (IndexJob& job : jobs_) {
       const auto finished = done.find(job.info.path);
       const auto old = old_shards.find(job.info.path);
       if (finished != done.end() && Unchanged(finished->second.shards()[0], job.info)) {
@@ -277,12 +238,15 @@ class IndexRun {
         job.reused = &*old_;
         job.reused_shard = old->second;
       }
+      if (job.reused == nullptr || options_.mixed_features) continue;
+      PENSTOCK_RETURN_IF_ERROR(agreement_.Add(job.file, job.reused->features()));
     }
+    return absl::OkStatus();
   }
 
   absl::Status ScanAll() {
     uint64_t to_read = 0;
-    for (const Job& job : jobs_) to_read += job.reused == nullptr ? job.info.size : 0;
+    for (const IndexJob& job : jobs_) to_read += job.reused == nullptr ? job.info.size : 0;
     if (options_.on_total) options_.on_total(to_read);
     const size_t wanted =
         options_.threads > 0 ? static_cast<size_t>(options_.threads) : ReadMachineLimits().cores;
@@ -318,14 +282,22 @@ class IndexRun {
     }
   }
 
-  absl::Status Scan(Job& job) {
+  absl::Status Scan(IndexJob& job) {
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenUnchanged(job));
-    absl::StatusOr<ShardScan> scan = ScanShard(*source, scan_);
+    ScanOptions options = scan_;
+    if (!options_.mixed_features) {
+      options.on_features = [&](const FeatureSummary& features) {
+        MutexLock lock(&mutex_);
+        return agreement_.Add(job.file, features);
+      };
+    }
+    absl::StatusOr<ShardScan> scan = ScanShard(*source, options);
     // Damage may be nothing but a writer's work.
     if (scan.ok() || absl::IsDataLoss(scan.status())) {
       PENSTOCK_RETURN_IF_ERROR(OpenUnchanged(job).status());
     }
     if (absl::IsDataLoss(scan.status())) {
+      PENSTOCK_RETURN_IF_ERROR(NoteDamaged(job));
       return absl::DataLossError(absl::StrCat(
           scan.status().message(),
           "; penstock index --verify lists all damage, --exclude-corrupt leaves it out"));
@@ -333,25 +305,32 @@ class IndexRun {
     PENSTOCK_ASSIGN_OR_RETURN(job.scan, std::move(scan));
     if (!job.scan.damage.empty()) {
       BoundListed(job);
-      return absl::OkStatus();  // Not in the journal, and shall be listed again.
+      return NoteDamaged(job);  // It is not finished, and shall be listed again.
     }
     if (options_.in_memory) return absl::OkStatus();
     ManifestBuilder builder;
     AddShard(job, builder);
     builder.SetHoldout(scan_.holdout);
+    builder.SetFormat(scan_.format);
     builder.SetFeatures(job.scan.features);
     PENSTOCK_ASSIGN_OR_RETURN(Manifest shard, builder.Build());
     MutexLock lock(&mutex_);
     return journal_->Append(shard);
   }
 
+  // So that no later run takes its chunks from an older manifest.
+  absl::Status NoteDamaged(const IndexJob& job) {
+    MutexLock lock(&mutex_);
+    return journal_ ? journal_->AppendDamaged(job.info.path) : absl::OkStatus();
+  }
+
   // Drops from the lists of the shards scanned so far what cannot be among the first of all.
-  void BoundListed(Job& job) {
+  void BoundListed(IndexJob& job) {
     MutexLock lock(&mutex_);
     listing_.insert(&job);
     num_listed_ += job.scan.damage.listed().size();
     while (true) {
-      Job& last = **listing_.rbegin();
+      IndexJob& last = **listing_.rbegin();
       const size_t without = num_listed_ - last.scan.damage.listed().size();
       if (without < IndexResult::kMaxListed) return;
       last.scan.damage.Forget();
@@ -368,17 +347,25 @@ class IndexRun {
 
   absl::StatusOr<IndexResult> Finish() {
     ManifestBuilder builder;
-    std::vector<FeatureInfo> features;
+    FeatureSummary features;
+    std::vector<std::string> unread;
     DamageList damage(IndexResult::kMaxListed);
     uint64_t reused = 0;
-    for (Job& job : jobs_) {
+    bool old_features = false;  // The old manifest's are of all its shards.
+    for (IndexJob& job : jobs_) {
       AddShard(job, builder);
-      MergeFeatures(job.reused ? job.reused->features() : job.scan.features, features);
+      const bool of_old = job.reused != nullptr && job.reused == (old_ ? &*old_ : nullptr);
+      if (!of_old || !std::exchange(old_features, true)) {
+        Merge(job.reused ? job.reused->features() : job.scan.features, features);
+      }
+      AddMissing(job.scan.unread, unread);
       damage.Append(std::move(job.scan.damage));
       reused += job.reused != nullptr;
     }
     builder.SetHoldout(scan_.holdout);
+    builder.SetFormat(scan_.format);
     builder.SetFeatures(std::move(features));
+    builder.SetSpec(spec_);
     builder.SetChunkTarget(static_cast<uint32_t>(scan_.chunk_target));
     PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, builder.Build());
     manifest.set_base_dir(FolderOfFile(options_.output));
@@ -388,14 +375,16 @@ class IndexRun {
     MutexLock lock(&mutex_);
     // Not saved: the run that leaves the damage out, or reads what was mended, goes on from there.
     if (journal_ && save) journal_->Remove();
-    return IndexResult{std::move(manifest),   save,   kept_holdout_, std::move(damage),
-                       jobs_.size() - reused, reused, read_bytes_};
+    return IndexResult{
+        std::move(manifest),   save,   kept_holdout_, std::move(damage), std::move(unread),
+        jobs_.size() - reused, reused, read_bytes_};
   }
 
   const IndexOptions& options_;
   LargeBuffers large_buffers_;
-  std::vector<Job> jobs_;  // Each is one thread's while it scans.
+  std::vector<IndexJob> jobs_;  // Each is one thread's while it scans.
   ScanOptions scan_;
+  std::string spec_;
   std::optional<Manifest> old_;
   bool kept_holdout_ = false;
   std::atomic<size_t> next_ = 0;
@@ -405,9 +394,11 @@ class IndexRun {
   std::optional<IndexJournal> journal_ ABSL_GUARDED_BY(mutex_);
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   size_t failed_job_ ABSL_GUARDED_BY(mutex_) = 0;
+  FeatureAgreement agreement_ ABSL_GUARDED_BY(mutex_);
   uint64_t read_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::set<Job*> listing_ ABSL_GUARDED_BY(mutex_);  // Of jobs_, in their order; scanned, damaged.
-  size_t num_listed_ ABSL_GUARDED_BY(mutex_) = 0;   // Their places.
+  std::set<IndexJob*> listing_
+      ABSL_GUARDED_BY(mutex_);                     // Of jobs_, in their order; scanned, damaged.
+  size_t num_listed_ ABSL_GUARDED_BY(mutex_) = 0;  // Their places.
 };
 
 }  // namespace

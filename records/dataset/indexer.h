@@ -23,13 +23,24 @@ struct IndexOptions {
   // Which records are held out. None given: those that the manifest at `output` holds out; a new
   // one would train on them.
   std::optional<HoldoutInfo> holdout;
+  // The feature of `holdout` is DefaultHoldoutFeature() of the first records.
+  bool default_holdout_feature = false;
+  // What the records are. None given: what the manifest at `output` says; a new one: Examples.
+  std::optional<RecordFormat> format;
+  // The textproto that the manifest stores. None given: that of the manifest at `output`.
+  std::optional<std::string> spec;
+  // Called with the features of the first records, and what they are, before any shard is indexed.
+  // A status other than OK ends the run with it.
+  std::function<absl::Status(const FeatureSummary&, RecordFormat)> check_features;
+  // Takes shards of different features (FeatureDifference()), which are refused otherwise.
+  bool mixed_features = false;
   // Parses every record, and lists all damage instead of stopping at the first.
   bool verify = false;
   // Leaves damage out, and lists it.
   bool exclude_corrupt = false;
   // Takes shards whose size and time are those in the manifest at `output` from there, with their
-  // chunks as they are unless `chunk_bytes` asks for others; with `verify` only its holdout and its
-  // chunks' size.
+  // chunks as they are unless `chunk_bytes` asks for others, and unless a run that saved no
+  // manifest found them damaged; with `verify` only its holdout and its chunks' size.
   bool update = false;
   // kAlreadyExists where there is a manifest at `output`, also where another run made it meanwhile.
   bool keep = false;
@@ -62,6 +73,8 @@ struct IndexResult {
   bool kept_holdout = false;  // The old manifest's, as no other was given.
   // In the order of the shards; at most ShardScan::kMaxListed of each are listed.
   DamageList damage{kMaxListed};
+  // What the records that were read hold and nothing reads: FeatureSurvey::unread().
+  std::vector<std::string> unread;
   uint64_t read_shards = 0;
   uint64_t reused_shards = 0;  // From the old manifest, or from a run that saved none.
   uint64_t read_bytes = 0;
@@ -72,7 +85,8 @@ struct IndexResult {
 // is not read again: it stands in a hidden file beside `output` until a manifest is saved. Without
 // `verify` what a run with it has finished counts too. Damaged shards are always read again.
 // kInvalidArgument, before anything is read: what lies at `output` is no manifest, or its name is a
-// shard's.
+// shard's; before anything is indexed: the first record is not of the format; as soon as it is
+// seen: two shards of different features.
 // kPermissionDenied: a shard lies behind a link that no server follows whose root is the manifest's
 // folder (with `absolute`: "/"), unless `in_memory`.
 // Without `verify` and `exclude_corrupt`: kDataLoss at the first damage, naming file, record and

@@ -22,7 +22,7 @@ TEST_F(IndexerTest, TheSavedManifestIsTheResult) {
   ASSERT_OK_AND_ASSIGN(Manifest loaded, Manifest::Load(options_.output));
   EXPECT_EQ(loaded.Serialize().value(), result.manifest.Serialize().value());
   EXPECT_GT(loaded.num_records(Split::kHoldout), 0u);
-  EXPECT_EQ(loaded.features().size(), 2u);
+  EXPECT_EQ(loaded.features().features.size(), 2u);
   EXPECT_EQ(folder_.NumEntries(), 4u);  // No journal is left.
 }
 

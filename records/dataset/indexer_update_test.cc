@@ -50,6 +50,50 @@ TEST_F(IndexerTest, UpdateReadsAShardAgainOfWhichSomeWasLeftOut) {
   EXPECT_EQ(mended.manifest.num_records(Split::kAll), 100u);
 }
 
+TEST_F(IndexerTest, UpdateReadsAShardAgainThatWasFoundDamagedSince) {
+  WriteShards(3);
+  ASSERT_OK(Index());
+  ShardBuilder rotten = ChessShard(100, 100);  // Of the size and time that s1 had.
+  rotten.FlipBitInPayload(3);
+  const auto time = std::filesystem::last_write_time(folder_.File("s1.tfrecord"));
+  folder_.Write("s1.tfrecord", rotten.text());
+  std::filesystem::last_write_time(folder_.File("s1.tfrecord"), time);
+  for (const bool verify : {true, false}) {
+    options_.update = options_.exclude_corrupt = false;
+    options_.verify = verify;
+    options_.threads = 1;
+    const absl::StatusOr<IndexResult> found = Index();
+    EXPECT_EQ(found.ok(), verify) << found.status();
+    options_.verify = false;
+    options_.update = options_.exclude_corrupt = true;
+    const std::string manifest = folder_.Read("manifest.pb");
+    ASSERT_OK_AND_ASSIGN(const IndexResult mended, Index());
+    EXPECT_EQ(mended.read_shards, 1u);
+    EXPECT_EQ(mended.damage.listed().size(), 1u);
+    EXPECT_EQ(mended.manifest.num_records(Split::kAll), 299u);
+    folder_.Write("manifest.pb", manifest);
+  }
+}
+
+TEST_F(IndexerTest, AShardThatIsWholeAgainIsKept) {
+  WriteShards(2);
+  ASSERT_OK(Index());
+  const std::string whole = folder_.Read("s1.tfrecord");
+  ShardBuilder rotten = ChessShard(100, 100);
+  rotten.FlipBitInPayload(3);
+  folder_.Write("s1.tfrecord", rotten.text());
+  folder_.Write("s9.tfrecord", "only words");
+  options_.verify = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult failed, Index());
+  EXPECT_EQ(failed.damage.listed().size(), 2u);
+  folder_.Write("s1.tfrecord", whole);
+  ASSERT_OK(Index());  // Finishes s1; s9 is still damaged.
+  options_.verify = false;
+  options_.exclude_corrupt = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult rest, Index());
+  EXPECT_EQ(rest.read_shards, 1u);
+}
+
 TEST_F(IndexerTest, UpdateReadsOnlyNewAndChangedShards) {
   WriteShards(3);
   options_.holdout = HoldoutInfo{"d", 1u << 30};
@@ -65,7 +109,8 @@ TEST_F(IndexerTest, UpdateReadsOnlyNewAndChangedShards) {
   options_.update = false;
   options_.holdout = HoldoutInfo{"d", 1u << 30};
   ASSERT_OK_AND_ASSIGN(IndexResult anew, Index());
-  EXPECT_EQ(anew.manifest.Serialize().value(), second.manifest.Serialize().value());
+  EXPECT_EQ(anew.manifest.content_fingerprint(), second.manifest.content_fingerprint());
+  EXPECT_EQ(second.manifest.features().features.size(), 2u);
 }
 
 ShardBuilder LargeShard(int records) {

@@ -49,20 +49,28 @@ absl::Status CheckShardNumbers(const ShardInfo& shard) {
   return absl::OkStatus();
 }
 
-absl::Status CheckFeature(const FeatureInfo& feature) {
+absl::Status CheckFeature(const FeatureInfo& feature, uint64_t records) {
+  auto invalid = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat("feature ", feature.name, ": ", what));
+  };
   const bool known = feature.type == "bytes" || feature.type == "int64" ||
                      feature.type == "float" || feature.type == "none";
-  if (!known) {
-    return absl::InvalidArgumentError(absl::StrCat("feature ", feature.name, ": type '",
-                                                   feature.type, "' is not bytes, int64 or float"));
+  if (!known)
+    return invalid(absl::StrCat("type '", feature.type, "' is not bytes, int64 or float"));
+  for (const ValueRange& range : {feature.values, feature.bytes, feature.step_values}) {
+    if (range.min <= range.max) continue;
+    return invalid(
+        absl::StrCat("a least length of ", range.min, " is more than the greatest, ", range.max));
   }
-  if (feature.min_length <= feature.max_length) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("feature ", feature.name, ": min_length ",
-                                                 feature.min_length, " is more than max_length ",
-                                                 feature.max_length));
+  if (feature.records <= records) return absl::OkStatus();
+  return invalid(absl::StrCat("is in ", feature.records, " of ", records, " records"));
 }
 
 }  // namespace
+
+std::string HoldoutInfo::Decider() const {
+  return feature.empty() ? "the whole record" : absl::StrCat("'", feature, "'");
+}
 
 void Manifest::MoveInto(absl::string_view folder) {
   for (ShardInfo& shard : shards_) {
@@ -184,9 +192,9 @@ absl::Status ManifestBuilder::CheckFirstRecord(const Chunk& chunk) const {
                    " listed and ", excluded, " excluded records come before it"));
 }
 
-void ManifestBuilder::SetFeatures(std::vector<FeatureInfo> features) {
-  for (const FeatureInfo& feature : features) {
-    if (status_.ok()) status_ = CheckFeature(feature);
+void ManifestBuilder::SetFeatures(FeatureSummary features) {
+  for (const FeatureInfo& feature : features.features) {
+    if (status_.ok()) status_ = CheckFeature(feature, features.records);
   }
   manifest_.features_ = std::move(features);
 }
@@ -241,8 +249,8 @@ absl::StatusOr<Manifest> ManifestBuilder::Build() {
     return absl::ResourceExhaustedError(
         absl::StrCat(m.num_chunks(), " chunks are more than 2^32 - 2: use larger ones"));
   }
-  if ((m.holdout_total_ > 0 || m.holdout_.threshold > 0) && m.holdout_.feature.empty()) {
-    return absl::InvalidArgumentError("there is a holdout, but no feature decides it");
+  if (m.holdout_total_ > 0 && m.holdout_.threshold == 0) {
+    return absl::InvalidArgumentError("records are held out, but the holdout's share is 0");
   }
   if (m.ordinal_.empty()) m.ordinal_.push_back(0);
   m.shard_begin_.push_back(m.num_chunks());

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/io/byte_source.h"
+#include "records/dataset/feature_info.h"
 #include "records/dataset/split.h"
 #include "records/format/compression.h"
 
@@ -41,21 +42,13 @@ struct ChunkInfo {
 };
 
 struct HoldoutInfo {
-  std::string feature;     // A bytes feature; empty: there is no holdout.
-  uint32_t threshold = 0;  // Of 2^32.
+  std::string feature;     // Decides (HoldoutRule); empty: the whole payload does.
+  uint32_t threshold = 0;  // Of 2^32; 0: there is no holdout.
+
+  // "'d'", "the whole record".
+  std::string Decider() const;
 
   friend bool operator==(const HoldoutInfo&, const HoldoutInfo&) = default;
-};
-
-// A feature as seen in the first records; for people and for error messages.
-struct FeatureInfo {
-  std::string name;
-  std::string type;  // "bytes", "int64", "float".
-  // Values of a list, or the bytes of a single bytes value.
-  uint32_t min_length = 0;
-  uint32_t max_length = 0;
-
-  friend bool operator==(const FeatureInfo&, const FeatureInfo&) = default;
 };
 
 // Immutable. Holds its chunks as columns, 36 bytes each (44 with holdout and compression), so that
@@ -82,7 +75,11 @@ class Manifest {
 
   std::span<const ShardInfo> shards() const { return shards_; }
   const HoldoutInfo& holdout() const { return holdout_; }
-  std::span<const FeatureInfo> features() const { return features_; }
+  RecordFormat format() const { return format_; }
+  // Of the first records of each shard, or of all.
+  const FeatureSummary& features() const { return features_; }
+  // The textproto of a decode spec, to be used where no other is named; empty: none is stored.
+  const std::string& spec() const { return spec_; }
   uint32_t chunk_target() const { return chunk_target_; }
 
   // The folder that relative shard paths start from: where it was loaded from; "" if it was not.
@@ -128,7 +125,9 @@ class Manifest {
   std::vector<size_t> shard_begin_;  // One more than shards.
   std::vector<uint64_t> shard_first_ordinal_;
   HoldoutInfo holdout_;
-  std::vector<FeatureInfo> features_;
+  RecordFormat format_ = RecordFormat::kExample;
+  FeatureSummary features_;
+  std::string spec_;
   uint32_t chunk_target_ = 0;
   std::string base_dir_;
 
@@ -169,7 +168,9 @@ class ManifestBuilder {
   // Of the shard added last, in file order.
   void AddChunk(const Chunk& chunk);
   void SetHoldout(HoldoutInfo holdout) { manifest_.holdout_ = std::move(holdout); }
-  void SetFeatures(std::vector<FeatureInfo> features);
+  void SetFormat(RecordFormat format) { manifest_.format_ = format; }
+  void SetFeatures(FeatureSummary features);
+  void SetSpec(std::string textproto) { manifest_.spec_ = std::move(textproto); }
   // At most kMostChunkTarget.
   void SetChunkTarget(uint32_t bytes);
 

@@ -179,15 +179,55 @@ absl::Status ReadShard(const v1::Shard& shard, ManifestBuilder& builder) {
   return absl::OkStatus();
 }
 
+void AddFeature(const FeatureInfo& feature, v1::ManifestProto& proto) {
+  v1::FeatureInfo* out = proto.add_feature();
+  const ValueRange& length = feature.type == "bytes" ? feature.bytes : feature.values;
+  out->set_name(feature.name);
+  out->set_type(feature.type);
+  out->set_min_length(length.min);
+  out->set_max_length(length.max);
+  out->set_records(feature.records);
+  out->set_feature_list(feature.feature_list);
+  out->set_min_values(feature.values.min);
+  out->set_max_values(feature.values.max);
+  out->set_min_step_values(feature.step_values.min);
+  out->set_max_step_values(feature.step_values.max);
+}
+
+FeatureInfo ReadFeature(const v1::FeatureInfo& feature) {
+  FeatureInfo info;
+  info.name = feature.name();
+  info.type = feature.type();
+  info.feature_list = feature.feature_list();
+  info.records = feature.records();
+  info.values = {feature.min_values(), feature.max_values()};
+  info.step_values = {feature.min_step_values(), feature.max_step_values()};
+  const ValueRange length{feature.min_length(), feature.max_length()};
+  const bool bytes = feature.type() == "bytes";
+  if (bytes) info.bytes = length;
+  // Before they were counted, most bytes features had one value.
+  if (info.records == 0) info.values = bytes ? ValueRange{1, 1} : length;
+  return info;
+}
+
+absl::StatusOr<RecordFormat> ReadFormat(const v1::ManifestProto& proto) {
+  if (proto.format() == v1::ManifestProto::EXAMPLE) return RecordFormat::kExample;
+  if (proto.format() == v1::ManifestProto::RAW) return RecordFormat::kRaw;
+  return absl::FailedPreconditionError(
+      absl::StrCat("record format ", static_cast<int>(proto.format()), " is from a newer version"));
+}
+
 absl::StatusOr<Manifest> FromProto(const v1::ManifestProto& proto) {
   ManifestBuilder builder;
   for (const v1::Shard& shard : proto.shard()) PENSTOCK_RETURN_IF_ERROR(ReadShard(shard, builder));
   builder.SetHoldout({proto.holdout().feature(), proto.holdout().threshold()});
-  std::vector<FeatureInfo> features;
-  for (const v1::FeatureInfo& f : proto.feature()) {
-    features.push_back({f.name(), f.type(), f.min_length(), f.max_length()});
-  }
+  PENSTOCK_ASSIGN_OR_RETURN(const RecordFormat format, ReadFormat(proto));
+  builder.SetFormat(format);
+  FeatureSummary features;
+  features.records = proto.feature_records();
+  for (const v1::FeatureInfo& f : proto.feature()) features.features.push_back(ReadFeature(f));
   builder.SetFeatures(std::move(features));
+  builder.SetSpec(proto.spec());
   builder.SetChunkTarget(proto.chunk_target());
   return builder.Build();
 }
@@ -197,17 +237,15 @@ absl::StatusOr<Manifest> FromProto(const v1::ManifestProto& proto) {
 absl::StatusOr<std::string> Manifest::Serialize(uint64_t max_bytes) const {
   v1::ManifestProto proto;
   for (size_t i = 0; i < shards_.size(); ++i) AddChunks(*this, i, *AddShard(shards_[i], proto));
-  if (!holdout_.feature.empty()) {
+  if (holdout_ != HoldoutInfo{}) {
     proto.mutable_holdout()->set_feature(holdout_.feature);
     proto.mutable_holdout()->set_threshold(holdout_.threshold);
   }
-  for (const FeatureInfo& feature : features_) {
-    v1::FeatureInfo* out = proto.add_feature();
-    out->set_name(feature.name);
-    out->set_type(feature.type);
-    out->set_min_length(feature.min_length);
-    out->set_max_length(feature.max_length);
-  }
+  proto.set_format(format_ == RecordFormat::kRaw ? v1::ManifestProto::RAW
+                                                 : v1::ManifestProto::EXAMPLE);
+  proto.set_feature_records(features_.records);
+  for (const FeatureInfo& feature : features_.features) AddFeature(feature, proto);
+  proto.set_spec(spec_);
   proto.set_chunk_target(chunk_target_);
 
   std::string bytes(sizeof(Header), '\0');

@@ -19,11 +19,18 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+FeatureSummary Features() {
+  return {40,
+          {{"d", "bytes", false, 40, {1, 1}, {194, 194}},
+           {"s", "int64", false, 39, {1, 3}},
+           {"frames", "float", true, 40, {0, 7}, {}, {2, 4}}}};
+}
+
 // Three shards: plain, empty, compressed.
 ManifestBuilder SmallBuilder() {
   ManifestBuilder builder;
   builder.SetHoldout({"d", 1u << 28});
-  builder.SetFeatures({{"d", "bytes", 194, 194}, {"s", "int64", 1, 1}});
+  builder.SetFeatures(Features());
   builder.SetChunkTarget(4096);
   builder.AddShard({.path = "a.tfrecord", .size = 1000, .modified_ns = 5, .excluded_records = 3});
   builder.AddChunk({.size = 300, .records = 10, .holdout = 1, .crc32c = 11});
@@ -246,11 +253,41 @@ TEST(ManifestBuilderTest, RefusesContradictions) {
   }
 }
 
-TEST(ManifestBuilderTest, RefusesAHoldoutThatNoFeatureDecides) {
-  ManifestBuilder builder;
-  builder.SetHoldout({"", 42});
+TEST(ManifestBuilderTest, RefusesHeldOutRecordsWithoutAShare) {
+  ManifestBuilder builder = SmallBuilder();
+  builder.SetHoldout({"d", 0});
   EXPECT_THAT(builder.Build(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no feature decides")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the holdout's share is 0")));
+}
+
+TEST(ManifestTest, TheWholeRecordCanDecideTheHoldout) {
+  const auto with_holdout = [](const HoldoutInfo& holdout) {
+    ManifestBuilder builder = SmallBuilder();
+    builder.SetHoldout(holdout);
+    return *builder.Build();
+  };
+  const Manifest whole = with_holdout({"", 1u << 28});
+  EXPECT_EQ(whole.holdout().Decider(), "the whole record");
+  EXPECT_EQ(SmallManifest().holdout().Decider(), "'d'");
+  EXPECT_NE(whole.content_fingerprint(), SmallManifest().content_fingerprint());
+  EXPECT_NE(whole.content_fingerprint(), with_holdout({"", 1u << 27}).content_fingerprint());
+  ASSERT_OK_AND_ASSIGN(const Manifest parsed, Manifest::Parse(BytesOf(whole.Serialize().value())));
+  EXPECT_EQ(parsed.holdout(), whole.holdout());
+  EXPECT_EQ(parsed.content_fingerprint(), whole.content_fingerprint());
+}
+
+TEST(ManifestTest, KeepsFeaturesFormatAndSpec) {
+  ManifestBuilder builder = SmallBuilder();
+  builder.SetFormat(RecordFormat::kRaw);
+  builder.SetSpec("tensor { }");
+  const Manifest manifest = *builder.Build();
+  ASSERT_OK_AND_ASSIGN(const Manifest parsed,
+                       Manifest::Parse(BytesOf(manifest.Serialize().value())));
+  EXPECT_EQ(parsed.features(), Features());
+  EXPECT_EQ(parsed.format(), RecordFormat::kRaw);
+  EXPECT_EQ(parsed.spec(), "tensor { }");
+  // What records are taken for decides nothing about their order.
+  EXPECT_EQ(parsed.content_fingerprint(), SmallManifest().content_fingerprint());
 }
 
 TEST(ManifestTest, KeepsNamesThatAreNotUtf8) {
@@ -399,7 +436,14 @@ TEST_F(ForgedManifestTest, RefusesWhatHasNoMeaning) {
   ExpectRefused([](v1::ManifestProto& m) { m.mutable_feature(0)->set_type("text"); },
                 "feature d: type 'text'");
   ExpectRefused([](v1::ManifestProto& m) { m.mutable_feature(0)->set_min_length(195); },
-                "feature d: min_length 195");
+                "feature d: a least length of 195");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_feature(1)->set_min_values(4); },
+                "feature s: a least length of 4");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_feature(1)->set_records(41); },
+                "feature s: is in 41 of 40 records");
+  ExpectRefused(
+      [](v1::ManifestProto& m) { m.set_format(static_cast<v1::ManifestProto::Format>(2)); },
+      "record format 2 is from a newer version");
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "records/dataset/feature_survey.h"
 #include "records/dataset/holdout_rule.h"
 #include "records/dataset/manifest.h"
 #include "records/format/feature_finder.h"
@@ -17,24 +17,32 @@ namespace penstock {
 // Not thread-safe.
 class RecordCheck {
  public:
-  static absl::StatusOr<RecordCheck> Create(const HoldoutInfo& holdout, bool parse_records);
+  // The first records are surveyed, or all of them if they are parsed anyway or raw.
+  static constexpr uint64_t kSurveyedRecords = 100;
+
+  static absl::StatusOr<RecordCheck> Create(const HoldoutInfo& holdout, RecordFormat format,
+                                            bool parse_records);
 
   // Sets whether the record is held out. An error says why the record cannot be used.
   absl::Status Check(std::span<const uint8_t> payload, bool& held);
 
-  // Of the first 100 records.
-  std::vector<FeatureInfo> TakeFeatures() { return std::move(features_); }
+  const FeatureSurvey& survey() const { return survey_; }
+  // Whether the first records were surveyed.
+  bool surveyed() const { return tried_records_ >= kSurveyedRecords; }
 
  private:
-  RecordCheck() = default;
-  void Note(const FeatureView& feature);
+  RecordCheck(RecordFormat format, bool parse_records)
+      : survey_(format),
+        survey_all_(parse_records || format == RecordFormat::kRaw),
+        parse_records_(parse_records) {}
 
-  bool parse_records_ = false;
+  FeatureSurvey survey_;
+  const bool survey_all_;
+  const bool parse_records_;
+  uint64_t tried_records_ = 0;
   std::optional<HoldoutRule> rule_;
   std::optional<FeatureFinder> finder_;  // Of what the rule needs.
   FoundFeatures found_;
-  int noted_records_ = 0;
-  std::vector<FeatureInfo> features_;
 };
 
 }  // namespace penstock

@@ -35,6 +35,7 @@ class CompressedScan {
       PENSTOCK_RETURN_IF_ERROR(member);
       PENSTOCK_RETURN_IF_ERROR(LeaveOutPadding());
       TakeRecords();
+      PENSTOCK_RETURN_IF_ERROR(state_.TellFeatures(/*all=*/false));
       const bool last = offset_ == end_;
       if (why_.ok() && last && parsed_ < raw_.size()) {
         why_ = DiagnoseRecord();

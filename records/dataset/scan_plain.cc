@@ -22,6 +22,7 @@ class PlainScan {
       need_ = kFrameOverhead;
       absl::Status why;
       const size_t taken = TakeRecords(data, why);
+      PENSTOCK_RETURN_IF_ERROR(state_.TellFeatures(/*all=*/false));
       offset_ += taken;
       if (!why.ok()) {
         PENSTOCK_RETURN_IF_ERROR(SkipRecord(data.subspan(taken), why));

@@ -31,6 +31,10 @@ class ScanState {
     return check_.Check(payload, held);
   }
 
+  // Tells options.on_features once, when the first records are surveyed or `all` are; what it
+  // returns but OK ends the scan.
+  absl::Status TellFeatures(bool all);
+
   // Of the next record in the file.
   uint64_t number = 0;
   ShardScan scan;
@@ -40,6 +44,7 @@ class ScanState {
   const ScanOptions& options_;
   RecordCheck& check_;
   uint64_t end_ = 0;  // Of the last chunk in the file.
+  bool told_features_ = false;
 };
 
 absl::Status ScanPlain(const ByteSource& source, const ScanOptions& options, ScanState& state);

@@ -34,9 +34,17 @@ absl::Status ScanState::Damaged(DamagedRange range, const absl::Status& why) {
   return absl::OkStatus();
 }
 
+absl::Status ScanState::TellFeatures(bool all) {
+  if (told_features_ || !options_.on_features || !(all || check_.surveyed())) {
+    return absl::OkStatus();
+  }
+  told_features_ = true;
+  return options_.on_features(check_.survey().Summary());
+}
+
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(RecordCheck check,
-                            RecordCheck::Create(options.holdout, options.parse_records));
+  PENSTOCK_ASSIGN_OR_RETURN(RecordCheck check, RecordCheck::Create(options.holdout, options.format,
+                                                                   options.parse_records));
   uint8_t head[kFrameHeaderBytes];
   const size_t size = std::min<uint64_t>(sizeof(head), source.size());
   PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, std::span(head, size)));
@@ -45,7 +53,9 @@ absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions&
   PENSTOCK_RETURN_IF_ERROR(state.scan.compression == Compression::kNone
                                ? ScanPlain(source, options, state)
                                : ScanCompressed(source, options, state));
-  state.scan.features = check.TakeFeatures();
+  PENSTOCK_RETURN_IF_ERROR(state.TellFeatures(/*all=*/true));
+  state.scan.features = check.survey().Summary();
+  state.scan.unread = check.survey().unread();
   return std::move(state.scan);
 }
 

@@ -18,7 +18,9 @@ namespace penstock {
 struct ScanOptions {
   uint64_t chunk_target = uint64_t{256} << 10;
   HoldoutInfo holdout;
-  // Every record must be a tf.train.Example. Lengths and payload CRCs are checked in any case.
+  RecordFormat format = RecordFormat::kExample;
+  // Every record must be of the format, and all are surveyed. Lengths and payload CRCs are checked
+  // in any case.
   bool parse_records = false;
   // Goes on after damage and lists it; without it the first damage is the scan's error.
   bool collect_damage = false;
@@ -29,6 +31,9 @@ struct ScanOptions {
   LargeBuffers* large_buffers = nullptr;
   // Bytes read since the last call. A status other than OK ends the scan with it.
   std::function<absl::Status(uint64_t bytes)> progress;
+  // The features of the first records, as soon as they are read. A status other than OK ends the
+  // scan with it.
+  std::function<absl::Status(const FeatureSummary&)> on_features;
 };
 
 struct ShardScan {
@@ -40,7 +45,8 @@ struct ShardScan {
   std::vector<ManifestBuilder::Chunk> chunks;
   DamageList damage{kMaxListed};
   uint64_t excluded_records = 0;
-  std::vector<FeatureInfo> features;  // Of the first records that are tf.train.Examples.
+  FeatureSummary features;          // Of the first records, or of all (RecordCheck).
+  std::vector<std::string> unread;  // FeatureSurvey::unread() of these.
 };
 
 // Reads `source` once, from beginning to end. Chunks end at the first record (for a compressed

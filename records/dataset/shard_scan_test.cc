@@ -119,8 +119,48 @@ TEST(ShardScanTest, CountsHoldoutAndNotesFeatures) {
   uint64_t held = 0;
   for (const auto& chunk : scan.chunks) held += chunk.holdout;
   EXPECT_NEAR(static_cast<double>(held), 250, 55);  // Four standard deviations.
-  EXPECT_EQ(scan.features,
-            (std::vector<FeatureInfo>{{"d", "bytes", 194, 194}, {"s", "int64", 1, 1}}));
+  const FeatureSummary expected = {
+      100, {{"d", "bytes", false, 100, {1, 1}, {194, 194}}, {"s", "int64", false, 100, {1, 1}}}};
+  EXPECT_EQ(scan.features, expected);
+}
+
+TEST(ShardScanTest, SurveysAllRecordsThatItParses) {
+  ShardBuilder shard = ChessShard(1000);
+  ScanOptions options = Target(4096);
+  options.parse_records = true;
+  ASSERT_OK_AND_ASSIGN(const ShardScan scan, ScanShard(shard.source(), options));
+  EXPECT_EQ(scan.features.records, 1000u);
+}
+
+TEST(ShardScanTest, RawRecordsAreParsedByNobody) {
+  ShardBuilder shard({"no example", "nor this"});
+  ScanOptions options = Target(4096);
+  options.format = RecordFormat::kRaw;
+  options.parse_records = true;
+  options.holdout = {"", ~0u};
+  ASSERT_OK_AND_ASSIGN(const ShardScan scan, ScanShard(shard.source(), options));
+  EXPECT_EQ(scan.chunks[0].holdout, 2u);
+}
+
+TEST(ShardScanTest, TellsTheFirstFeaturesBeforeAllIsRead) {
+  ShardBuilder shard = ChessShard(100'000);
+  for (const bool compressed : {false, true}) {
+    if (compressed) shard.Compress(Compression::kZstd);
+    ScanOptions options = Target(4096);
+    uint64_t read = 0, told = 0;
+    options.progress = [&](uint64_t bytes) {
+      read += bytes;
+      return absl::OkStatus();
+    };
+    options.on_features = [&](const FeatureSummary& features) {
+      told = features.records;
+      return absl::InternalError("enough");
+    };
+    EXPECT_THAT(ScanShard(shard.source(), options),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr("enough")));
+    EXPECT_EQ(told, 100u);
+    EXPECT_LE(read, shard.bytes().size());
+  }
 }
 
 TEST(ShardScanTest, ReportsTheFirstDamageByPlace) {

@@ -1,0 +1,87 @@
+// Which features records have, found by reading them.
+#ifndef PENSTOCK_RECORDS_DATASET_FEATURE_SURVEY_H_
+#define PENSTOCK_RECORDS_DATASET_FEATURE_SURVEY_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "records/dataset/feature_info.h"
+#include "records/format/example_walk.h"
+
+namespace penstock {
+
+// Looks at Examples and SequenceExamples whole: each value is read. As in TensorFlow the last entry
+// of a name counts, and a feature of no kind is missing. Not thread-safe.
+class FeatureSurvey {
+ public:
+  // Features beyond these are counted in notes() alone.
+  static constexpr size_t kMaxFeatures = 1024;
+
+  explicit FeatureSurvey(RecordFormat format = RecordFormat::kExample) : format_(format) {}
+
+  // kDataLoss: the record is no Example, with the byte; then nothing of it is kept.
+  absl::Status Add(std::span<const uint8_t> payload);
+
+  uint64_t records() const { return records_; }
+  // In the order of first appearance.
+  FeatureSummary Summary() const;
+  // What records hold and nothing reads, each once: "field 7 of the record".
+  const std::vector<std::string>& unread() const { return unread_; }
+
+ private:
+  // The values of a feature in one record.
+  struct Values {
+    FeatureType type = FeatureType::kNone;
+    uint64_t count = 0;
+    uint64_t steps = 0;
+    ValueRange bytes = kNoRange;
+    ValueRange step_values = kNoRange;
+  };
+  // A name of features, or of feature lists.
+  struct Row {
+    std::string name;
+    bool list = false;
+    size_t last_entry = 0;                    // Of entries_, if that is one of it.
+    std::array<FeatureInfo, 4> by_type = {};  // Those of which records are counted.
+  };
+  struct Entry {
+    size_t row;
+    std::span<const uint8_t> feature;
+    Values values;
+  };
+
+  static constexpr ValueRange kNoRange = {~uint32_t{0}, 0};
+
+  absl::Status Read(std::span<const uint8_t> payload);
+  void Find(const ExampleEntry& entry, bool list);
+  size_t RowOf(absl::string_view name, bool list);
+  // The byte where the feature is broken, or null.
+  const uint8_t* ReadSteps(Entry& entry);
+  const uint8_t* ReadFeature(std::span<const uint8_t> feature, const Row& row, Values& values);
+  void NoteUnread(std::span<const uint8_t> payload);
+  void NoteKinds(std::span<const uint8_t> feature, const Row& row);
+  void Note(std::string what);
+  void Keep(const Entry& entry);
+  static void Append(const Row& row, std::vector<FeatureInfo>& out);
+
+  const RecordFormat format_;
+  uint64_t records_ = 0;
+  std::vector<Row> rows_;
+  std::array<std::map<std::string, size_t, std::less<>>, 2> index_;  // Of features, of lists.
+  std::vector<std::string> unread_;
+
+  // Of the record being read; members to recycle their memory.
+  std::vector<Entry> entries_;
+  FeatureLists lists_;
+  size_t expected_ = 0;  // The row of the next entry, if records look alike.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DATASET_FEATURE_SURVEY_H_

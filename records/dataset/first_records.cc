@@ -1,0 +1,49 @@
+#include "records/dataset/first_records.h"
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "base/io/file_source.h"
+#include "base/status.h"
+#include "records/dataset/feature_survey.h"
+#include "records/dataset/record_check.h"
+#include "records/format/tfrecord_reader.h"
+
+namespace penstock {
+namespace {
+
+absl::Status NoExample(const std::string& file, const absl::Status& why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": record 0 at offset 0: ", why.message(),
+                   "; penstock index --format raw takes records of any other kind"));
+}
+
+// Adds the file's first records to `survey`. The first error of one that is not of the format.
+absl::Status SurveyFile(const ByteSource& source, FeatureSurvey& survey) {
+  TfRecordReader reader(source);
+  Record record;
+  absl::Status first;
+  for (uint64_t i = 0; i < RecordCheck::kSurveyedRecords; ++i) {
+    const absl::StatusOr<bool> more = reader.Next(record);
+    if (!more.ok() || !*more) break;  // The scan says what is damaged.
+    const absl::Status status = survey.Add(record.payload);
+    if (!status.ok() && i == 0) first = status;
+  }
+  return first;
+}
+
+}  // namespace
+
+absl::StatusOr<FeatureSummary> SurveyFirstRecords(std::span<const std::string> files,
+                                                  RecordFormat format, bool may_be_damaged) {
+  for (const std::string& file : files) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(file));
+    FeatureSurvey survey(format);
+    const absl::Status first = SurveyFile(*source, survey);
+    if (!first.ok() && !(may_be_damaged && survey.records() > 0)) return NoExample(file, first);
+    if (survey.records() > 0) return survey.Summary();
+  }
+  return FeatureSummary();
+}
+
+}  // namespace penstock

@@ -1,0 +1,135 @@
+// What an index run knows of the records: their features, format and spec.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/dataset/testing/indexer_fixture.h"
+#include "records/format/testing/shard_builder.h"
+#include "records/format/testing/wire_writer.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string TableExample(int64_t id, float value) {
+  return Example(Entry("id", Int64Kind(id)) + Entry("value", Field(2, FloatField(1, value))));
+}
+
+ShardBuilder TableShard(int records) {
+  ShardBuilder shard;
+  for (int i = 0; i < records; ++i) shard.Add(TableExample(i, 0.5f));
+  return shard;
+}
+
+TEST_F(IndexerTest, TheFirstRecordsDecideWhatDecidesTheHoldout) {
+  options_.holdout = HoldoutInfo{"", 1u << 30};
+  options_.default_holdout_feature = true;
+  folder_.Write("a.tfrecord", TableShard(400).text());
+  ASSERT_OK_AND_ASSIGN(const IndexResult table, Index());
+  EXPECT_EQ(table.manifest.holdout().feature, "");
+  EXPECT_NEAR(static_cast<double>(table.manifest.num_records(Split::kHoldout)), 100, 35);
+  folder_.Write("a.tfrecord", ChessShard(100).text());
+  ASSERT_OK_AND_ASSIGN(const IndexResult chess, Index());
+  EXPECT_EQ(chess.manifest.holdout().feature, "d");
+}
+
+TEST_F(IndexerTest, NumbersCanDecideTheHoldout) {
+  folder_.Write("a.tfrecord", TableShard(400).text());
+  options_.holdout = HoldoutInfo{"value", 1u << 30};  // Equal in all records.
+  ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
+  EXPECT_EQ(result.manifest.num_records(Split::kHoldout) % 400, 0u);
+  options_.holdout->feature = "d";
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                AllOf(HasSubstr("record 0"), HasSubstr("'d' is missing"),
+                                      HasSubstr("id, value"))));
+}
+
+TEST_F(IndexerTest, RecordsThatAreNoExamplesNeedTheirFormat) {
+  folder_.Write("a.tfrecord", ShardBuilder({"no example", "another"}).text());
+  for (const bool verify : {false, true}) {
+    options_.verify = verify;
+    EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                  AllOf(HasSubstr("a.tfrecord: record 0 at offset 0"),
+                                        HasSubstr("--format raw"))));
+  }
+  options_.format = RecordFormat::kRaw;
+  ASSERT_OK(Index());
+  options_.format.reset();  // The manifest's stays.
+  ASSERT_OK_AND_ASSIGN(const IndexResult raw, Index());
+  EXPECT_EQ(raw.manifest.format(), RecordFormat::kRaw);
+  ASSERT_EQ(raw.manifest.features().features.size(), 1u);
+  EXPECT_EQ(Describe(raw.manifest.features().features[0], 2), "record: bytes, length 7-10");
+}
+
+TEST_F(IndexerTest, OnlyTheWholeOfARawRecordDecidesTheHoldout) {
+  folder_.Write("a.tfrecord", ShardBuilder({"no example", "another"}).text());
+  options_.format = RecordFormat::kRaw;
+  for (const char* feature : {"", "record"}) {
+    options_.holdout = HoldoutInfo{feature, ~0u};
+    ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
+    EXPECT_EQ(result.manifest.holdout().feature, "");
+    EXPECT_EQ(result.manifest.num_records(Split::kHoldout), 2u);
+  }
+  options_.holdout->feature = "d";
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no feature 'd'")));
+}
+
+TEST_F(IndexerTest, TheSpecStaysUnlessAnotherIsGiven) {
+  WriteShards(1);
+  options_.spec = "one";
+  ASSERT_OK(Index());
+  options_.spec.reset();
+  ASSERT_OK_AND_ASSIGN(const IndexResult kept, Index());
+  EXPECT_EQ(kept.manifest.spec(), "one");
+  options_.spec = "two";
+  options_.update = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult other, Index());
+  EXPECT_EQ(other.manifest.spec(), "two");
+  EXPECT_EQ(other.read_shards, 0u);
+}
+
+TEST_F(IndexerTest, FeaturesAreCheckedBeforeShardsAreRead) {
+  WriteShards(2);
+  options_.progress = [](uint64_t) { return absl::InternalError("a shard was read"); };
+  options_.check_features = [](const FeatureSummary& features, RecordFormat) {
+    return absl::InvalidArgumentError(NamesOf(features.features));
+  };
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument, "d (bytes), s (int64)"));
+}
+
+TEST_F(IndexerTest, TwoDatasetsAreRefusedNamingBoth) {
+  folder_.Write("a.tfrecord", ChessShard(100).text());
+  folder_.Write("b.tfrecord", TableShard(100).text());
+  options_.threads = 1;
+  EXPECT_THAT(Index(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("a.tfrecord and "), HasSubstr("b.tfrecord have different"),
+                             HasSubstr("'d' (bytes)"), HasSubstr("--mixed-features"))));
+  options_.mixed_features = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult mixed, Index());
+  EXPECT_EQ(mixed.manifest.features().features.size(), 4u);
+}
+
+TEST_F(IndexerTest, AnUpdateRefusesAnotherDataset) {
+  WriteShards(2);
+  ASSERT_OK(Index());
+  folder_.Write("z.tfrecord", TableShard(100).text());
+  options_.update = true;
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                AllOf(HasSubstr("s0.tfrecord and "), HasSubstr("z.tfrecord"))));
+}
+
+TEST_F(IndexerTest, SaysWhatNothingReads) {
+  folder_.Write("a.tfrecord", ShardBuilder({TableExample(1, 2) + "\x1a\x01x"}).text());
+  ASSERT_OK_AND_ASSIGN(const IndexResult result, Index());
+  EXPECT_EQ(result.unread, std::vector<std::string>{"field 3 of the record"});
+}
+
+}  // namespace
+}  // namespace penstock

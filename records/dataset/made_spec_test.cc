@@ -1,0 +1,108 @@
+#include "records/dataset/made_spec.h"
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The spec of one feature of 100 records.
+std::string Made(const FeatureInfo& feature) {
+  return MakeSpec({100, {feature}}, RecordFormat::kExample);
+}
+
+FeatureInfo Feature(const std::string& name, const std::string& type, ValueRange values,
+                    ValueRange bytes = {}) {
+  return {name, type, false, 100, values, bytes};
+}
+
+TEST(MadeSpecTest, ASingleNumberIsALabel) {
+  EXPECT_THAT(Made(Feature("x", "float", {1, 1})),
+              HasSubstr("label { feature: \"x\" type: FLOAT } }"));
+  EXPECT_THAT(Made(Feature("label", "int64", {1, 1})),
+              HasSubstr("\n# label: int64, values 1\n"
+                        "tensor { name: \"label\" label { feature: \"label\" } }\n"));
+}
+
+TEST(MadeSpecTest, FixedNumbersHaveACount) {
+  EXPECT_THAT(Made(Feature("x", "float", {3, 3})),
+              HasSubstr("number { feature: \"x\" type: FLOAT count: 3 } }"));
+  EXPECT_THAT(Made(Feature("x", "int64", {13, 13})),
+              HasSubstr("number { feature: \"x\" count: 13 } }"));
+}
+
+TEST(MadeSpecTest, ListsOfAnyLengthArePaddedToTheLongestRoundedUp) {
+  EXPECT_THAT(Made(Feature("tokens", "int64", {1, 199})),
+              HasSubstr("number { feature: \"tokens\" pad { length: 256 } "
+                        "length_tensor: \"tokens_length\" } }"));
+  EXPECT_THAT(Made(Feature("tokens", "float", {0, 5})), HasSubstr("pad { length: 8 }"));
+}
+
+TEST(MadeSpecTest, BytesAreFixedPaddedOrLists) {
+  EXPECT_THAT(Made(Feature("d", "bytes", {1, 1}, {194, 194})),
+              HasSubstr("bytes { feature: \"d\" length: 194 } }"));
+  EXPECT_THAT(Made(Feature("text", "bytes", {1, 1}, {3, 130})),
+              HasSubstr("bytes { feature: \"text\" pad { length: 192 } "
+                        "length_tensor: \"text_length\" } }"));
+  EXPECT_THAT(
+      Made(Feature("names", "bytes", {0, 3}, {2, 17})),
+      HasSubstr("bytes { feature: \"names\" list { count: 4 count_tensor: "
+                "\"names_count\" } pad { length: 32 } length_tensor: \"names_length\" } }"));
+}
+
+TEST(MadeSpecTest, WhatRecordsMayLackIsOptional) {
+  FeatureInfo feature = Feature("x", "int64", {1, 1});
+  feature.records = 31;
+  EXPECT_THAT(Made(feature), HasSubstr("label { feature: \"x\" optional: true "
+                                       "presence_tensor: \"x_present\" } }"));
+}
+
+TEST(MadeSpecTest, FeatureListsHaveItemsOfAShape) {
+  EXPECT_THAT(Made({"frames", "float", true, 100, {3, 9}, {}, {4, 4}}),
+              HasSubstr("number { feature_list: \"frames\" type: FLOAT shape: 4 pad { length: 16 } "
+                        "length_tensor: \"frames_length\" } }"));
+  EXPECT_THAT(Made({"frames", "float", true, 100, {3, 9}, {}, {1, 4}}),
+              AllOf(HasSubstr("# Left out: its steps differ"), Not(HasSubstr("tensor {"))));
+}
+
+TEST(MadeSpecTest, NamesOfTensorsAreUniqueAndPlain) {
+  const std::string text = MakeSpec({9,
+                                     {{"image/encoded", "bytes", false, 9, {1, 1}, {100, 900}},
+                                      {"image_encoded", "int64", false, 9, {1, 1}},
+                                      {"qu\"ote\n", "int64", false, 9, {1, 1}}}},
+                                    RecordFormat::kExample);
+  EXPECT_THAT(text, AllOf(HasSubstr("name: \"image_encoded\" bytes"),
+                          HasSubstr("name: \"image_encoded_2\" label"),
+                          HasSubstr("# Images come as their encoded bytes"),
+                          HasSubstr("feature: \"qu\\\"ote\\n\"")));
+}
+
+TEST(MadeSpecTest, LeavesOutWhatNoOperationTakes) {
+  EXPECT_THAT(Made(Feature("x", "none", {0, 0})), HasSubstr("# Left out: it is always empty"));
+  const FeatureInfo mixed = Feature("x", "int64", {1, 1});
+  FeatureInfo other = mixed;
+  other.type = "float";
+  EXPECT_THAT(MakeSpec({100, {mixed, other}}, RecordFormat::kExample),
+              HasSubstr("# Left out: records differ in its type"));
+}
+
+TEST(MadeSpecTest, HasNoMoreTensorsThanASpecMayHave) {
+  FeatureSummary summary = {1, {}};
+  for (int i = 0; i < 300; ++i) {
+    summary.features.push_back({absl::StrCat("f", i), "int64", false, 1, {1, 2}});
+  }
+  EXPECT_THAT(MakeSpec(summary, RecordFormat::kExample), HasSubstr("at most 256 tensors"));
+}
+
+TEST(MadeSpecTest, RawRecordsAreBytes) {
+  EXPECT_THAT(MakeSpec({5, {Feature("record", "bytes", {1, 1}, {20, 20})}}, RecordFormat::kRaw),
+              HasSubstr("records: RAW\n"));
+}
+
+}  // namespace
+}  // namespace penstock
