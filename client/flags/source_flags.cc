@@ -45,7 +45,10 @@ void AddSourceFlags(CLI::App& app, SourceFlags& flags) {
       "--data-root", flags.data_root,
       "Folder of the shards for local:; empty: the manifest's own. Nothing outside it is "
       "read; / also allows a manifest that names shards by absolute paths");
-  app.add_option("--spec", flags.spec, "A built-in decode spec (chess) or a textproto file");
+  app.add_option(
+      "--spec", flags.spec,
+      "A built-in decode spec (chess) or a textproto file; empty: chess for chess's features,\n"
+      "else the one that the manifest stores, else one made from its features");
   AddPlanFlags(app, flags);
   app.add_option("--look-ahead", flags.look_ahead, "Memory for batches fetched ahead");
   app.add_option("--server-timeout", flags.server_timeout, "Fail after so long without any server");

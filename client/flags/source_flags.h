@@ -18,7 +18,7 @@ namespace penstock {
 struct SourceFlags {
   std::string servers = "local:";
   std::string data_root;
-  std::string spec = "chess";  // For LoadSpec().
+  std::string spec;  // For LoadNamedSpec() and ChooseSpec().
   bool no_shuffle = false;
   uint32_t lanes = 64;
   uint32_t window_chunks = 16;

@@ -67,7 +67,7 @@ class TrainImagesTest(RanksTestCase):
         self.assertGreaterEqual(result["holdout_accuracy_percent"], 50)
 
     def test_what_is_not_for_it_is_refused_by_name(self):
-        self.assert_refused(["--spec", "chess"], "has no image as --model vit reads it")
+        self.assert_refused(["--spec", "chess"], "feature 'd' (bytes), which the records lack")
         self.assert_refused(["--model", "vit-small"], "150528 of them (224 x 224 pixels")
         self.assert_refused(["--classes", 3], "its label is 3, and there are 3 classes")
         self.assert_refused(["--model", "tiny", "--classes", 0], "has no mate_score called score")

@@ -22,6 +22,12 @@ bool IsOfImages(const TrainerOptions& options) {
   return model.ok() && model->is_image();
 }
 
+// "--spec images.textproto", or what stands for it.
+std::string SpecTitle(const TrainerOptions& options) {
+  if (options.source.spec.empty()) return "the data's spec (--spec names another)";
+  return absl::StrCat("--spec ", options.source.spec);
+}
+
 }  // namespace
 
 absl::Status CheckInput(const TrainerOptions& options) {
@@ -101,12 +107,11 @@ absl::Status CheckImageSpec(const TrainerOptions& options, const ModelConfig& mo
     has_label |= tensor.name() == "label" && tensor.has_label();
   }
   if (has_image && has_label) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--spec ", options.source.spec, " has no ", has_image ? "label" : "image",
-                   " as --model ", options.model, " reads it: bytes called image, ", length,
-                   " of them (", model.side, " x ", model.side,
-                   " pixels of red, green and blue), and a label called label; "
-                   "docs/guides/training.md has such a spec"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      SpecTitle(options), " has no ", has_image ? "label" : "image", " as --model ", options.model,
+      " reads it: bytes called image, ", length, " of them (", model.side, " x ", model.side,
+      " pixels of red, green and blue), and a label called label; "
+      "docs/guides/training.md has such a spec"));
 }
 
 absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,
@@ -116,9 +121,8 @@ absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,
     return MateScoreParams{tensor.mate_score().a(), tensor.mate_score().b(),
                            tensor.mate_score().k()};
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--spec ", options.source.spec,
-                   " has no mate_score called score: the board model predicts that"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      SpecTitle(options), " has no mate_score called score: the board model predicts that"));
 }
 
 }  // namespace penstock

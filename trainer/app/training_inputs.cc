@@ -8,9 +8,9 @@
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "client/loader/dataset_spec.h"
 #include "client/loader/served_manifest.h"
 #include "records/dataset/open_dataset.h"
-#include "records/decode/spec.h"
 #include "trainer/app/input_options.h"
 
 namespace penstock {
@@ -45,8 +45,11 @@ constexpr uint64_t kDiagnosisSteps = 200;  // Unless --steps says how many.
 }  // namespace
 
 absl::Status TrainingInputs::OpenManifest(const std::function<absl::Status()>& may_go_on) {
-  PENSTOCK_ASSIGN_OR_RETURN(spec_, LoadSpec(options_.source.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(spec_, LoadNamedSpec(options_.source.spec));
   PENSTOCK_ASSIGN_OR_RETURN(manifest_, penstock::OpenManifest(options_, spec_, may_go_on));
+  PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice, ChooseSpec(std::move(spec_), *manifest_));
+  if (!choice.note.empty()) PrintEscaped(stderr, "penstock-train: %s\n", choice.note);
+  spec_ = std::move(choice.spec);
   return absl::OkStatus();
 }
 

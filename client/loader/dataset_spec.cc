@@ -1,0 +1,107 @@
+#include "client/loader/dataset_spec.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "records/dataset/made_spec.h"
+#include "records/decode/program.h"
+#include "records/decode/spec.h"
+
+namespace penstock {
+namespace {
+
+std::string Title(const FeatureUse& use) {
+  const bool list = use.variable && use.variable->sequence;
+  return absl::StrCat(list ? "feature list '" : "feature '", use.name, "' (",
+                      FeatureTypeName(use.type), ")");
+}
+
+// How `use` contradicts what was seen of the feature; empty if it does not.
+std::string Contradiction(const FeatureUse& use, const FeatureInfo& info) {
+  if (info.type != FeatureTypeName(use.type) && use.type != FeatureType::kNone) {
+    return absl::StrCat("which is ", info.type, " in the records");
+  }
+  if (use.variable) return "";
+  const bool bytes = use.type == FeatureType::kBytes;
+  const ValueRange& seen = bytes ? info.bytes : info.values;
+  if (use.count >= seen.min && use.count <= seen.max) return "";
+  const absl::string_view unit = bytes ? " bytes" : " values";
+  return absl::StrCat("with ", use.count, unit, "; the records have ", seen.ToText(), unit);
+}
+
+// The same, of all that was seen; "" too for an optional feature that was not.
+std::string Contradiction(const FeatureUse& use, const FeatureSummary& summary) {
+  if (use.name.empty()) return "";  // The payload.
+  const bool list = use.variable && use.variable->sequence;
+  std::string why;
+  for (const FeatureInfo& info : summary.features) {
+    if (info.name != use.name || info.feature_list != list || info.type == "none") continue;
+    why = Contradiction(use, info);
+    if (why.empty()) return "";
+  }
+  if (!why.empty()) return why;
+  return use.variable && use.variable->optional ? "" : "which the records lack";
+}
+
+// Raw records have one feature, which a spec reaches as the payload.
+absl::Status CheckFormat(const v1::DecodeSpec& spec, RecordFormat format) {
+  if (format != RecordFormat::kRaw || spec.records() == v1::DecodeSpec::RAW) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "the records are raw (penstock index --format raw), so the spec needs `records: RAW`");
+}
+
+absl::StatusOr<SpecChoice> MadeSpecOf(const Manifest& manifest) {
+  const std::string text = MakeSpec(manifest.features(), manifest.format());
+  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec, ParseSpec(text, "made spec"));
+  if (spec.tensor().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("no spec can be made from the features, ",
+                                                   NamesOf(manifest.features().features),
+                                                   "; give --spec"));
+  }
+  return SpecChoice{std::move(spec),
+                    "no --spec: one made from the features is used, which penstock inspect "
+                    "--make-spec prints"};
+}
+
+}  // namespace
+
+absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name) {
+  if (name.empty()) return v1::DecodeSpec();
+  return LoadSpec(name);
+}
+
+absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& features,
+                           RecordFormat format) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFormat(spec, format));
+  if (features.features.empty()) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(spec, WireDtype::kF32));
+  for (const FeatureUse& use : program.features()) {
+    const std::string why = Contradiction(use, features);
+    if (why.empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the spec wants ", Title(use), ", ", why, ". There are ", NamesOf(features.features),
+        ". --spec names another spec; penstock inspect --make-spec writes one"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest) {
+  const FeatureSummary& features = manifest.features();
+  SpecChoice choice;
+  if (!named.tensor().empty()) {
+    choice.spec = std::move(named);
+  } else if (HasChessFeatures(features) || (manifest.spec().empty() && features.features.empty())) {
+    PENSTOCK_ASSIGN_OR_RETURN(choice.spec, LoadSpec("chess"));
+  } else if (!manifest.spec().empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(choice.spec, ParseSpec(manifest.spec(), "the manifest's spec"));
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(choice, MadeSpecOf(manifest));
+  }
+  PENSTOCK_RETURN_IF_ERROR(CheckSpecFits(choice.spec, features, manifest.format()));
+  return choice;
+}
+
+}  // namespace penstock

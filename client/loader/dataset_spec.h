@@ -1,0 +1,34 @@
+// Which decode spec a dataset is read with.
+#ifndef PENSTOCK_CLIENT_LOADER_DATASET_SPEC_H_
+#define PENSTOCK_CLIENT_LOADER_DATASET_SPEC_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/decode_spec.pb.h"
+#include "records/dataset/manifest.h"
+
+namespace penstock {
+
+// What --spec NAME stands for: LoadSpec(), or without a name a spec of no tensors.
+absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name);
+
+struct SpecChoice {
+  v1::DecodeSpec spec;
+  std::string note;  // What to tell people; empty: nothing.
+};
+
+// `named`, of LoadNamedSpec(), if it has tensors; else for chess's features the built-in "chess";
+// else the spec that the manifest stores; else one made from its features, with a note.
+// kInvalidArgument: no spec can be made, or CheckSpecFits().
+absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest);
+
+// kInvalidArgument: `spec` needs a feature that the records lack or have of another type or length,
+// as far as was seen; says which there are. Further errors as Program::Compile().
+absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& features,
+                           RecordFormat format);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLIENT_LOADER_DATASET_SPEC_H_

@@ -1,0 +1,122 @@
+#include "client/loader/dataset_spec.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "records/dataset/made_spec.h"
+#include "records/decode/program.h"
+#include "records/decode/spec.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const FeatureSummary kChess = {
+    100, {{"d", "bytes", false, 100, {1, 1}, {194, 194}}, {"s", "int64", false, 100, {1, 1}}}};
+const FeatureSummary kTable = {
+    100, {{"id", "int64", false, 100, {1, 1}}, {"x", "float", false, 100, {3, 3}}}};
+
+constexpr char kTableSpec[] = R"(tensor { name: "id" label { feature: "id" } })";
+
+Manifest With(const FeatureSummary& features, const std::string& spec = "",
+              RecordFormat format = RecordFormat::kExample) {
+  ManifestBuilder builder;
+  builder.SetFeatures(features);
+  builder.SetSpec(spec);
+  builder.SetFormat(format);
+  return *builder.Build();
+}
+
+std::string NamesOfTensors(const v1::DecodeSpec& spec) {
+  std::string names;
+  for (const v1::TensorSpec& tensor : spec.tensor()) names += tensor.name() + " ";
+  return names;
+}
+
+TEST(ChooseSpecTest, ANamedOneIsTaken) {
+  ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec named, ParseSpec(kTableSpec, "test"));
+  ASSERT_OK_AND_ASSIGN(const SpecChoice choice, ChooseSpec(named, With(kTable, "stored?")));
+  EXPECT_EQ(NamesOfTensors(choice.spec), "id ");
+  EXPECT_THAT(choice.note, IsEmpty());
+}
+
+TEST(ChooseSpecTest, ChesssFeaturesAreReadAsChess) {
+  ASSERT_OK_AND_ASSIGN(const SpecChoice choice, ChooseSpec({}, With(kChess, kTableSpec)));
+  EXPECT_EQ(NamesOfTensors(choice.spec), "planes flags score ");
+  ASSERT_OK_AND_ASSIGN(const SpecChoice unknown, ChooseSpec({}, With({})));
+  EXPECT_EQ(NamesOfTensors(unknown.spec), "planes flags score ");
+}
+
+TEST(ChooseSpecTest, OtherFeaturesAreReadAsTheManifestSays) {
+  ASSERT_OK_AND_ASSIGN(const SpecChoice choice, ChooseSpec({}, With(kTable, kTableSpec)));
+  EXPECT_EQ(NamesOfTensors(choice.spec), "id ");
+  EXPECT_THAT(choice.note, IsEmpty());
+}
+
+TEST(ChooseSpecTest, WithoutAnyOneIsMadeAndSaid) {
+  ASSERT_OK_AND_ASSIGN(const SpecChoice choice, ChooseSpec({}, With(kTable)));
+  EXPECT_EQ(NamesOfTensors(choice.spec), "id x ");
+  EXPECT_THAT(choice.note, HasSubstr("--make-spec"));
+  EXPECT_THAT(ChooseSpec({}, With({9, {{"x", "none", false, 9}}})),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("x (none)"), HasSubstr("give --spec"))));
+}
+
+TEST(ChooseSpecTest, FeaturesThatTheRecordsLackAreNamed) {
+  ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec chess, LoadSpec("chess"));
+  EXPECT_THAT(ChooseSpec(chess, With(kTable)),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("feature 'd' (bytes), which the records lack"),
+                             HasSubstr("id (int64), x (float)"), HasSubstr("--spec"))));
+}
+
+TEST(ChooseSpecTest, FeaturesOfAnotherTypeOrLengthAreNamed) {
+  const auto check = [](const std::string& text) {
+    return CheckSpecFits(*ParseSpec(text, "test"), kTable, RecordFormat::kExample);
+  };
+  EXPECT_THAT(check(R"(tensor { name: "x" label { feature: "x" } })"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("which is float")));
+  EXPECT_THAT(check(R"(tensor { name: "x" number { feature: "x" type: FLOAT count: 4 } })"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the records have 3 values")));
+  EXPECT_OK(check(R"(tensor { name: "x" number { feature: "x" type: FLOAT count: 3 } })"));
+}
+
+TEST(ChooseSpecTest, RawRecordsNeedASpecForThem) {
+  ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec chess, LoadSpec("chess"));
+  const FeatureSummary raw = {9, {{"record", "bytes", false, 9, {1, 1}, {20, 30}}}};
+  EXPECT_THAT(ChooseSpec(chess, With(raw, "", RecordFormat::kRaw)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("records: RAW")));
+  ASSERT_OK_AND_ASSIGN(const SpecChoice made, ChooseSpec({}, With(raw, "", RecordFormat::kRaw)));
+  EXPECT_EQ(NamesOfTensors(made.spec), "record ");
+}
+
+// Every form that MakeSpec() writes.
+TEST(ChooseSpecTest, MadeSpecsCompile) {
+  const FeatureSummary all = {100,
+                              {{"label", "int64", false, 100, {1, 1}},
+                               {"maybe", "int64", false, 31, {1, 1}},
+                               {"ints", "int64", false, 100, {13, 13}},
+                               {"maybe_ints", "int64", false, 31, {13, 13}},
+                               {"floats", "float", false, 100, {13, 13}},
+                               {"tokens", "int64", false, 31, {1, 199}},
+                               {"fixed", "bytes", false, 100, {1, 1}, {194, 194}},
+                               {"maybe_fixed", "bytes", false, 31, {1, 1}, {194, 194}},
+                               {"text", "bytes", false, 31, {1, 1}, {0, 80}},
+                               {"names", "bytes", false, 31, {0, 3}, {2, 17}},
+                               {"pair", "bytes", false, 100, {2, 2}, {4, 4}},
+                               {"frames", "float", true, 100, {3, 9}, {}, {4, 4}},
+                               {"words", "bytes", true, 31, {0, 9}, {1, 12}, {1, 1}},
+                               {"steps", "int64", true, 100, {5, 5}, {}, {1, 1}}}};
+  const std::string text = MakeSpec(all, RecordFormat::kExample);
+  ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec spec, ParseSpec(text, "made"));
+  EXPECT_EQ(spec.tensor_size(), 14);
+  ASSERT_OK_AND_ASSIGN(const Program program, Program::Compile(spec, WireDtype::kI8));
+  EXPECT_EQ(program.features().size(), 14u);
+  EXPECT_OK(CheckSpecFits(spec, all, RecordFormat::kExample));
+}
+
+}  // namespace
+}  // namespace penstock
