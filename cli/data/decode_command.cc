@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,13 +12,13 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/data/record_decoder.h"
 #include "cli/data/record_sample.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "records/decode/npy.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
-#include "records/format/feature_finder.h"
 
 namespace penstock {
 namespace {
@@ -40,16 +42,12 @@ absl::StatusOr<std::string> ArrayFile(const DecodeFlags& flags, const std::strin
   return path;
 }
 
-// Collects rows of features, and decodes and writes them in blocks.
+// Decodes records in blocks and writes an array a tensor.
 class ArrayWriter {
  public:
   static absl::StatusOr<ArrayWriter> Create(const Program& program, const DecodeFlags& flags) {
-    std::vector<FeatureUse> specs;
-    for (const FeatureUse& use : program.features()) {
-      specs.push_back({use.name, use.type, use.count});
-    }
-    PENSTOCK_ASSIGN_OR_RETURN(FeatureFinder finder, FeatureFinder::Create(std::move(specs)));
-    ArrayWriter writer(program, std::move(finder));
+    PENSTOCK_ASSIGN_OR_RETURN(RecordDecoder decoder, RecordDecoder::Create(program));
+    ArrayWriter writer(std::move(decoder));
     for (const TensorInfo& tensor : program.tensors()) {
       PENSTOCK_ASSIGN_OR_RETURN(const std::string path, ArrayFile(flags, tensor.name));
       PENSTOCK_ASSIGN_OR_RETURN(NpyWriter file,
@@ -60,10 +58,8 @@ class ArrayWriter {
   }
 
   absl::Status Add(std::span<const uint8_t> payload) {
-    PENSTOCK_RETURN_IF_ERROR(finder_.Find(payload, found_));
-    for (size_t i = 0; i < columns_.size(); ++i) Append(i);
-    ++rows_;
-    return ++pending_ == kBlockRows ? Flush() : absl::OkStatus();
+    PENSTOCK_RETURN_IF_ERROR(decoder_.Add(payload));
+    return decoder_.pending() == kBlockRows ? Flush() : absl::OkStatus();
   }
 
   absl::Status Finish() {
@@ -72,61 +68,23 @@ class ArrayWriter {
     return absl::OkStatus();
   }
 
-  uint64_t rows() const { return rows_; }
-  const DecodeCounters& counters() const { return counters_; }
+  const DecodeCounters& counters() const { return decoder_.counters(); }
 
  private:
   static constexpr size_t kBlockRows = 1024;
 
-  ArrayWriter(const Program& program, FeatureFinder finder)
-      : program_(program),
-        finder_(std::move(finder)),
-        found_(finder_.MakeFound()),
-        columns_(program.features().size()) {}
-
-  // Copies feature i of the record just found: it points into a buffer that moves on.
-  void Append(size_t i) {
-    const FeatureUse& use = program_.features()[i];
-    const void* value = nullptr;
-    if (use.type == FeatureType::kBytes) value = found_.bytes[finder_.slot(i)].data();
-    if (use.type == FeatureType::kInt64) value = found_.ints.data() + finder_.slot(i);
-    if (use.type == FeatureType::kFloat) value = found_.floats.data() + finder_.slot(i);
-    const auto* bytes = static_cast<const uint8_t*>(value);
-    columns_[i].insert(columns_[i].end(), bytes, bytes + use.row_bytes());
-  }
+  explicit ArrayWriter(RecordDecoder decoder) : decoder_(std::move(decoder)) {}
 
   absl::Status Flush() {
-    std::vector<std::vector<const uint8_t*>> rows(columns_.size());
-    std::vector<FeatureColumn> columns;
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      for (size_t row = 0; row < pending_; ++row) {
-        rows[i].push_back(columns_[i].data() + row * program_.features()[i].row_bytes());
-      }
-      columns.push_back(rows[i].data());
-    }
-    std::vector<std::vector<uint8_t>> blocks;
-    std::vector<uint8_t*> outputs;
-    for (const TensorInfo& tensor : program_.tensors()) {
-      blocks.emplace_back(pending_ * tensor.row_bytes);
-      outputs.push_back(blocks.back().data());
-    }
-    counters_ += program_.DecodeRows(columns, pending_, outputs).counters;
+    PENSTOCK_RETURN_IF_ERROR(decoder_.Decode());
     for (size_t i = 0; i < files_.size(); ++i) {
-      PENSTOCK_RETURN_IF_ERROR(files_[i].Append(blocks[i]));
+      PENSTOCK_RETURN_IF_ERROR(files_[i].Append(decoder_.blocks()[i]));
     }
-    for (std::vector<uint8_t>& column : columns_) column.clear();
-    pending_ = 0;
     return absl::OkStatus();
   }
 
-  Program program_;
-  FeatureFinder finder_;
-  FoundFeatures found_;
-  std::vector<NpyWriter> files_;               // One a tensor.
-  std::vector<std::vector<uint8_t>> columns_;  // One a feature, `pending_` rows.
-  size_t pending_ = 0;
-  uint64_t rows_ = 0;
-  DecodeCounters counters_;
+  RecordDecoder decoder_;
+  std::vector<NpyWriter> files_;  // One a tensor.
 };
 
 absl::Status Decode(const DecodeFlags& flags) {
