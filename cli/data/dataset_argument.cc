@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
+#include "client/loader/dataset_spec.h"
 #include "client/loader/served_manifest.h"
 
 namespace penstock {
@@ -74,6 +75,14 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::
       FetchManifest(name, options, &InterruptGuard::Check);
   const absl::Status interrupted = InterruptGuard::Check();
   return interrupted.ok() ? std::move(manifest) : interrupted;
+}
+
+absl::Status ChooseSpecOf(LoaderOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice,
+                            ChooseSpec(std::move(options.spec), *options.manifest));
+  if (!choice.note.empty()) PrintEscaped(stderr, "penstock: %s\n", choice.note);
+  options.spec = std::move(choice.spec);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<IndexResult> BuildIndexWithProgress(const std::vector<std::string>& paths,

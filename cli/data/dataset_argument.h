@@ -23,6 +23,10 @@ absl::StatusOr<OpenedDataset> OpenDatasetArgument(const std::string& path,
 absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifestArgument(const std::string& name,
                                                                      const LoaderOptions& options);
 
+// ChooseSpec() for options.manifest, where options.spec is what --spec names or has no tensors;
+// tells on stderr of one that was made.
+absl::Status ChooseSpecOf(LoaderOptions& options);
+
 // BuildIndex() with the same.
 absl::StatusOr<IndexResult> BuildIndexWithProgress(const std::vector<std::string>& paths,
                                                    IndexOptions options);

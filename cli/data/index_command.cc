@@ -1,4 +1,5 @@
 // penstock index: shards to a manifest.
+#include <google/protobuf/text_format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +21,10 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/data/dataset_argument.h"
+#include "client/loader/dataset_spec.h"
 #include "nlohmann/json.hpp"
+#include "records/decode/program.h"
+#include "records/decode/spec.h"
 
 namespace penstock {
 namespace {
@@ -33,7 +37,9 @@ constexpr uint64_t kMinChunkTarget = uint64_t{4} << 10;
 struct IndexFlags {
   std::vector<std::string> inputs;
   std::string holdout;
-  std::string holdout_feature = "d";
+  std::string holdout_feature;
+  std::string format;
+  std::string spec;
   std::string chunk_size;
   bool json = false;
   IndexOptions index;
@@ -56,6 +62,10 @@ absl::Status SetOptions(IndexFlags& flags) {
     if (!threshold.ok()) return UsageError(threshold.status().message());
     index.holdout =
         *threshold == 0 ? HoldoutInfo{} : HoldoutInfo{flags.holdout_feature, *threshold};
+    index.default_holdout_feature = *threshold > 0 && flags.holdout_feature.empty();
+  }
+  if (!flags.format.empty()) {
+    index.format = flags.format == "raw" ? RecordFormat::kRaw : RecordFormat::kExample;
   }
   if (!flags.chunk_size.empty()) {
     absl::StatusOr<uint64_t> bytes = ParseByteSizeFrom(flags.chunk_size, kMinChunkTarget);
@@ -132,8 +142,8 @@ void PrintText(const IndexResult& result, const std::string& output) {
   PrintEscaped(stdout, "%s%s: %d shards, %d records", result.saved ? "" : "not saved: ", output,
                manifest.shards().size(), manifest.num_records(Split::kAll));
   if (manifest.holdout().threshold > 0) {
-    PrintEscaped(stdout, " (%d held out by '%s'%s)", manifest.num_records(Split::kHoldout),
-                 manifest.holdout().feature,
+    PrintEscaped(stdout, " (%d held out by %s%s)", manifest.num_records(Split::kHoldout),
+                 manifest.holdout().Decider(),
                  result.kept_holdout ? ", as before; --holdout 0: none" : "");
   }
   PrintEscaped(stdout, ", %s in %d chunks; read %d shards, kept %d\n",
@@ -176,6 +186,7 @@ void PrintJson(const IndexResult& result, const std::string& output) {
       {"lost_shards", extent.lost_shards},
       {"damaged_records", loss.records},
       {"all_damaged_records_counted", loss.all_counted},
+      {"unread", result.unread},
       {"damage", damage}};
   PrintEscaped(stdout, "%s\n", Multiline(JsonText(summary, 2)));
 }
@@ -193,11 +204,45 @@ void WarnOfEmptyShards(const Manifest& manifest) {
                                                 manifest.shards().size(), " shards"));
 }
 
+// What the manifest stores: the spec as a textproto, checked. It has to fit the first records.
+absl::Status SetSpec(IndexFlags& flags) {
+  if (flags.spec.empty()) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, LoadSpec(flags.spec));
+  PENSTOCK_RETURN_IF_ERROR(Program::Compile(spec, WireDtype::kF32).status());
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(spec, &text);
+  flags.index.spec = std::move(text);
+  flags.index.check_features = [spec, name = flags.spec](const FeatureSummary& features,
+                                                         RecordFormat format) {
+    return Annotate(CheckSpecFits(spec, features, format), absl::StrCat("--spec ", name));
+  };
+  return absl::OkStatus();
+}
+
+void TellUnread(const IndexResult& result) {
+  for (const std::string& unread : result.unread) {
+    PrintEscaped(stderr, "penstock: records hold %s, which nothing reads\n", unread);
+  }
+}
+
+// Who looks for damage shall know what nobody looked at.
+void TellKept(const IndexOptions& index, const IndexResult& result) {
+  const bool looks = index.update && index.exclude_corrupt && !index.verify;
+  if (!looks || result.reused_shards == 0) return;
+  PrintEscaped(stderr,
+               "penstock: %s not read, as size and time are the same and no damage was listed; "
+               "--verify reads them too\n",
+               absl::StrCat(Counted(result.reused_shards, "shard was", "shards were")));
+}
+
 absl::Status Index(IndexFlags flags) {
   PENSTOCK_RETURN_IF_ERROR(SetOptions(flags));
+  PENSTOCK_RETURN_IF_ERROR(SetSpec(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const IndexResult result,
                             BuildIndexWithProgress(flags.inputs, flags.index));
   WarnOfEmptyShards(result.manifest);
+  TellUnread(result);
+  TellKept(flags.index, result);
   flags.json ? PrintJson(result, flags.index.output) : PrintText(result, flags.index.output);
   if (result.saved) return absl::OkStatus();
   return absl::DataLossError(
@@ -231,15 +276,27 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
                      "Share of records to hold out, such as 5% or 0.05, by a hash of one feature; "
                      "0: none; empty: what the manifest that is there already holds out");
   command.add_option("--holdout-feature", flags->holdout_feature,
-                     "The bytes feature that decides: records that agree in it stay together");
+                     "The feature that decides: records that agree in it stay together. Empty: d "
+                     "of chess's records, image/encoded of images, else the whole record");
+  command
+      .add_option("--format", flags->format,
+                  "What records are: tf.train.Example and SequenceExample, or raw for any bytes, "
+                  "the feature record; empty: as the manifest that is there, or example")
+      ->check(CLI::IsMember({"example", "raw"}));
+  command.add_option("--spec", flags->spec,
+                     "A decode spec, built-in or a textproto file, to store for readers that name "
+                     "none; empty: the one that the manifest that is there already stores");
   command.add_flag("--verify", index.verify,
                    "Parse every record too, list all damage by file, offset and reason, and fail");
   command.add_flag("--exclude-corrupt", index.exclude_corrupt,
                    "List damage and leave it out of the manifest");
+  command.add_flag("--mixed-features", index.mixed_features,
+                   "Take shards whose features differ, which are refused otherwise");
   command.add_flag(
       "--update", index.update,
-      "Read only shards that are new or whose size or time changed, and leave the others' chunks "
-      "as they are; with --verify all of them, for the old manifest's holdout and size of chunks");
+      "Read only shards that are new, were found damaged, or whose size or time changed, and leave "
+      "the others' chunks as they are; with --verify all of them, for the old manifest's holdout "
+      "and size of chunks");
   command.add_flag("--absolute", index.absolute,
                    "Name shards by absolute paths; whoever reads them gives --data-root /");
   command.add_option("--chunk-size", flags->chunk_size,

@@ -10,71 +10,33 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/byte_size.h"
+#include "base/flags/number_flags.h"
 #include "base/io/file_source.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "cli/chess/score_histogram.h"
 #include "cli/command.h"
 #include "cli/commands.h"
-#include "cli/data/board_text.h"
 #include "cli/data/dataset_argument.h"
+#include "cli/data/decoded_rows.h"
+#include "cli/data/record_facts.h"
 #include "cli/data/record_sample.h"
 #include "cli/terminal/interrupt.h"
+#include "client/loader/dataset_spec.h"
 #include "nlohmann/json.hpp"
-#include "records/chess/planes.h"
-#include "records/dataset/record_check.h"
-#include "records/format/feature_finder.h"
+#include "records/dataset/made_spec.h"
 
 namespace penstock {
 namespace {
 
 struct InspectFlags {
   std::string input;
+  std::string spec;
   uint64_t records = 100'000;
+  uint64_t rows = 3;
+  bool make_spec = false;
   bool json = false;
-};
-
-// What was learnt from the records themselves.
-class RecordFacts {
- public:
-  RecordFacts()
-      : check_(*RecordCheck::Create({}, /*parse_records=*/false)),
-        finder_(*FeatureFinder::Create(
-            {{"d", FeatureType::kBytes, chess::kPlaneBytes}, {"s", FeatureType::kInt64, 1}})),
-        found_(finder_.MakeFound()) {}
-
-  absl::Status Add(const std::string& shard, const Record& record) {
-    const bool chess = finder_.Find(record.payload, found_).ok();
-    if (count_++ == 0) PENSTOCK_RETURN_IF_ERROR(DescribeFirst(shard, record, chess));
-    bool held;
-    PENSTOCK_RETURN_IF_ERROR(check_.Check(record.payload, held));
-    if (chess) scores_.Add(found_.bytes[0], found_.ints[0]);
-    return absl::OkStatus();
-  }
-
-  uint64_t count() const { return count_; }
-  const std::string& first() const { return first_; }
-  const ScoreHistogram& scores() const { return scores_; }
-  std::vector<FeatureInfo> TakeFeatures() { return check_.TakeFeatures(); }
-
- private:
-  absl::Status DescribeFirst(const std::string& shard, const Record& record, bool chess) {
-    first_ = absl::StrCat(Escaped(shard), ", record ", record.number, ", ", record.payload.size(),
-                          " bytes\n");
-    if (!chess) return absl::OkStatus();
-    PENSTOCK_ASSIGN_OR_RETURN(std::string board, DrawBoard(found_.bytes[0], found_.ints[0]));
-    first_ += board;
-    return absl::OkStatus();
-  }
-
-  RecordCheck check_;
-  FeatureFinder finder_;
-  FoundFeatures found_;
-  uint64_t count_ = 0;
-  std::string first_;
-  ScoreHistogram scores_;
 };
 
 struct Report {
@@ -83,15 +45,9 @@ struct Report {
   Compression compression = Compression::kNone;  // Of the shard.
   uint64_t bytes = 0;
   uint64_t records = 0;
-  std::vector<FeatureInfo> features;
   RecordFacts facts;
+  std::optional<DecodedRows> decoded;  // With --spec.
 };
-
-std::string Lengths(const FeatureInfo& feature) {
-  std::string range = absl::StrCat(feature.min_length);
-  if (feature.max_length != feature.min_length) absl::StrAppend(&range, "-", feature.max_length);
-  return range;
-}
 
 std::string CompressionsOf(const Manifest& manifest) {
   std::vector<std::string> names;
@@ -136,8 +92,8 @@ void PrintManifest(const Manifest& manifest) {
                  FormatByteSize(smallest), FormatByteSize(largest));
   }
   if (manifest.holdout().threshold > 0) {
-    PrintEscaped(stdout, "holdout   %d records by the hash of '%s', %.4g %% asked for\n",
-                 manifest.num_records(Split::kHoldout), manifest.holdout().feature,
+    PrintEscaped(stdout, "holdout   %d records by the hash of %s, %.4g %% asked for\n",
+                 manifest.num_records(Split::kHoldout), manifest.holdout().Decider(),
                  100 * static_cast<double>(manifest.holdout().threshold) * 0x1p-32);
   }
   if (const Excluded excluded = ExcludedFrom(manifest); excluded.records > 0) {
@@ -145,6 +101,23 @@ void PrintManifest(const Manifest& manifest) {
                  FormatByteSize(excluded.bytes), Counted(excluded.records, "record", "records"));
   }
   PrintEscaped(stdout, "content   %016x\n", manifest.content_fingerprint());
+  if (!manifest.spec().empty()) {
+    PrintEscaped(stdout, "spec      stored: used where --spec names none\n");
+  }
+}
+
+void PrintFeatures(const RecordFacts& facts, uint64_t records) {
+  const FeatureSummary features = facts.Features();
+  PrintEscaped(stdout, "read      %d of %d records\n", facts.count(), records);
+  if (facts.format() == RecordFormat::kRaw) {
+    PrintEscaped(stdout, "format    raw: no tf.train.Examples (penstock index --format raw)\n");
+  }
+  for (const FeatureInfo& feature : features.features) {
+    PrintEscaped(stdout, "feature   %s\n", Describe(feature, features.records));
+  }
+  for (const std::string& unread : facts.Unread()) {
+    PrintEscaped(stdout, "unread    %s: nothing reads it\n", unread);
+  }
 }
 
 void PrintText(const Report& report) {
@@ -155,16 +128,32 @@ void PrintText(const Report& report) {
   PrintEscaped(stdout, "records   %d\nbytes     %d (%s)\n", report.records, report.bytes,
                FormatByteSize(report.bytes));
   if (report.manifest) PrintManifest(*report.manifest);
-  for (const FeatureInfo& feature : report.features) {
-    PrintEscaped(stdout, "feature   %s: %s, %s %s\n", feature.name, feature.type,
-                 feature.type == "bytes" ? "length" : "values", Lengths(feature));
-  }
+  PrintFeatures(report.facts, report.records);
   if (report.facts.count() > 0)
     PrintEscaped(stdout, "\nfirst     %s", Multiline(report.facts.first()));
+  if (report.decoded.has_value()) PrintEscaped(stdout, "\n%s", Multiline(ToText(*report.decoded)));
   const ScoreHistogram& scores = report.facts.scores();
   if (scores.total() == 0) return;
   PrintEscaped(stdout, "\nscores of %d of %d records\n%s", scores.total(), report.records,
                Multiline(scores.ToText()));
+}
+
+nlohmann::json ToJson(const FeatureInfo& feature) {
+  nlohmann::json out = {{"name", feature.name},
+                        {"type", feature.type},
+                        {"feature_list", feature.feature_list},
+                        {"records", feature.records},
+                        {"min_values", feature.values.min},
+                        {"max_values", feature.values.max}};
+  if (feature.type == "bytes") {
+    out["min_bytes"] = feature.bytes.min;
+    out["max_bytes"] = feature.bytes.max;
+  }
+  if (feature.feature_list) {
+    out["min_step_values"] = feature.step_values.min;
+    out["max_step_values"] = feature.step_values.max;
+  }
+  return out;
 }
 
 void PrintJson(const Report& report) {
@@ -173,13 +162,13 @@ void PrintJson(const Report& report) {
                         {"records", report.records},
                         {"bytes", report.bytes},
                         {"first_record", report.facts.first()}};
+  const FeatureSummary features = report.facts.Features();
+  out["read_records"] = report.facts.count();
+  out["format"] = report.facts.format() == RecordFormat::kRaw ? "raw" : "example";
   out["features"] = nlohmann::json::array();
-  for (const FeatureInfo& feature : report.features) {
-    out["features"].push_back({{"name", feature.name},
-                               {"type", feature.type},
-                               {"min_length", feature.min_length},
-                               {"max_length", feature.max_length}});
-  }
+  for (const FeatureInfo& feature : features.features) out["features"].push_back(ToJson(feature));
+  out["unread"] = report.facts.Unread();
+  if (report.decoded.has_value()) out["decoded"] = ToJson(*report.decoded);
   if (report.manifest) {
     const Manifest& manifest = *report.manifest;
     out["shards"] = manifest.shards().size();
@@ -189,6 +178,7 @@ void PrintJson(const Report& report) {
     out["excluded_records"] = excluded.records;
     out["excluded_bytes"] = excluded.bytes;
     out["content"] = absl::StrFormat("%016x", manifest.content_fingerprint());
+    out["spec"] = manifest.spec();
   } else {
     out["compression"] = std::string(CompressionName(report.compression));
   }
@@ -206,13 +196,14 @@ void PrintJson(const Report& report) {
 absl::Status InspectManifest(uint64_t limit, Report& report) {
   IndexOptions index;
   index.in_memory = true;
+  index.mixed_features = true;  // To be looked at.
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(report.path, index));
   if (!dataset.indexed) report.path = dataset.manifest_path;
   report.manifest = std::move(dataset.manifest);
   const Manifest& manifest = *report.manifest;
   report.records = manifest.num_records(Split::kAll);
   report.bytes = manifest.num_bytes();
-  report.features = {manifest.features().begin(), manifest.features().end()};
+  report.facts.SetFormat(manifest.format());
   InterruptGuard interrupts;
   return SampleRecords(manifest, limit, [&](const ChunkInfo& chunk, const Record& record) {
     return report.facts.Add(manifest.shards()[chunk.shard].path, record);
@@ -229,21 +220,37 @@ absl::Status InspectShard(const FileSource& source, Report& report) {
   PENSTOCK_RETURN_IF_ERROR(ForEachRecord(
       source, [&](const Record& record) { return report.facts.Add(report.path, record); }));
   report.records = report.facts.count();
-  report.features = report.facts.TakeFeatures();
   return absl::OkStatus();
 }
 
-absl::Status Inspect(const InspectFlags& flags) {
-  Report report;
+absl::Status Read(const InspectFlags& flags, Report& report) {
   report.path = flags.input;
   std::error_code ignored;  // Then it cannot be opened either.
   if (std::filesystem::is_directory(flags.input, ignored)) {
-    PENSTOCK_RETURN_IF_ERROR(InspectManifest(flags.records, report));
-  } else {
-    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(flags.input));
-    PENSTOCK_ASSIGN_OR_RETURN(bool manifest, IsManifestFile(*source));
-    PENSTOCK_RETURN_IF_ERROR(manifest ? InspectManifest(flags.records, report)
-                                      : InspectShard(*source, report));
+    return InspectManifest(flags.records, report);
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(flags.input));
+  PENSTOCK_ASSIGN_OR_RETURN(const bool manifest, IsManifestFile(*source));
+  return manifest ? InspectManifest(flags.records, report) : InspectShard(*source, report);
+}
+
+absl::Status Inspect(const InspectFlags& flags) {
+  if (flags.make_spec && (flags.json || !flags.spec.empty())) {
+    return UsageError("--make-spec prints a spec and nothing else: without --json and --spec");
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, LoadNamedSpec(flags.spec));
+  Report report;
+  if (!flags.spec.empty()) report.facts.KeepFirst(flags.rows);
+  PENSTOCK_RETURN_IF_ERROR(Read(flags, report));
+  if (flags.make_spec) {
+    PrintEscaped(stdout, "%s", Multiline(MakeSpec(report.facts.Features(), report.facts.format())));
+    return absl::OkStatus();
+  }
+  if (!flags.spec.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(
+        Annotate(CheckSpecFits(spec, report.facts.Features(), report.facts.format()),
+                 absl::StrCat("--spec ", flags.spec)));
+    PENSTOCK_ASSIGN_OR_RETURN(report.decoded, DecodeFirst(spec, report.facts.kept()));
   }
   flags.json ? PrintJson(report) : PrintText(report);
   return absl::OkStatus();
@@ -258,11 +265,19 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
       "record and, for chess records, a histogram of the scores. Nothing is written: a folder\n"
       "without a manifest is read whole each time.",
       "penstock inspect data\n"
+      "penstock inspect data --make-spec > my.textproto\n"
+      "penstock inspect data --spec my.textproto\n"
       "penstock inspect data/chess-00000-of-00004.tfrecord --json");
   auto flags = std::make_shared<InspectFlags>();
   command.add_option("input", flags->input, "MANIFEST, DIR or SHARD")->required()->default_str("");
   command.add_option("--records", flags->records,
                      "Of a manifest, read this many records from evenly spaced chunks");
+  command.add_option("--spec", flags->spec,
+                     "Also decode the first records with this spec, built-in or a textproto file");
+  command.add_option("--rows", flags->rows, "With --spec, how many records to decode")
+      ->check(WholeNumber(1, 1000));
+  command.add_flag("--make-spec", flags->make_spec,
+                   "Print a decode spec made from the features, to start from, and nothing else");
   command.add_flag("--json", flags->json, "Print JSON to standard output");
   OnRun(command, outcome, [flags] { return Inspect(*flags); });
 }

@@ -6,6 +6,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/chess/planes.h"
+#include "records/dataset/indexer.h"
+#include "records/dataset/split.h"
 #include "records/format/example.h"
 #include "records/format/tfrecord_reader.h"
 #include "tests/status_matchers.h"
@@ -49,6 +51,19 @@ TEST(SampleTest, HoldsTwentyThousandPositions) {
   EXPECT_EQ(counts.records, 20000);
   EXPECT_EQ(counts.mates, 1101);
   EXPECT_EQ(counts.mates_stored_as_zero, 0);
+}
+
+// Cursors and checkpoints of the sample hold for as long as it does.
+TEST(SampleTest, KeepsItsSplit) {
+  IndexOptions options;
+  options.output = absl::StrCat(PENSTOCK_SAMPLE_FOLDER, "/manifest.pb");
+  options.in_memory = true;
+  options.holdout = HoldoutInfo{"", *ParseHoldoutThreshold("5%")};
+  options.default_holdout_feature = true;
+  ASSERT_OK_AND_ASSIGN(const IndexResult result, BuildIndex({PENSTOCK_SAMPLE_FOLDER}, options));
+  EXPECT_EQ(result.manifest.holdout().feature, "d");
+  EXPECT_EQ(result.manifest.num_records(Split::kHoldout), 1011u);
+  EXPECT_EQ(result.manifest.content_fingerprint(), 0x33f82d6184df03adu);
 }
 
 }  // namespace

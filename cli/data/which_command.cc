@@ -75,6 +75,7 @@ absl::StatusOr<std::vector<NamedRecord>> RecordsByReading(LoaderOptions options,
   options.max_steps = 1;
   options.record_ids = true;
   options.look_ahead_bytes = 1;  // The fewest slots.
+  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options));
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
   Batch batch;
   PENSTOCK_ASSIGN_OR_RETURN(const bool more, loader->Next(batch));

@@ -228,6 +228,7 @@ nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) 
   for (const ServerFigures& server : figures.servers) servers.push_back(ToJson(server));
   return {{"seconds", figures.seconds},
           {"positions_per_second", figures.rows_per_second},
+          {"rows_per_second", figures.rows_per_second},
           {"bytes_per_second", figures.bytes_per_second},
           {"link_bytes_per_second", figures.link_bytes_per_second},
           {"link_probe_disturbed", figures.link_probe_disturbed()},
@@ -260,6 +261,7 @@ absl::StatusOr<std::shared_ptr<const Manifest>> OpenManifest(const std::string& 
 absl::Status RunBench(const BenchFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(LoaderOptions options, ToLoaderOptions(flags.loader));
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifest(flags.loader.manifest, options));
+  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options));
   InterruptGuard interrupts;
   const absl::Duration time = absl::Seconds(flags.seconds);
   if (ProgressOptions::IsTerminal()) {
@@ -268,6 +270,7 @@ absl::Status RunBench(const BenchFlags& flags) {
   absl::StatusOr<BenchFigures> figures = MeasureStream(options, time);
   PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
   if (!figures.ok()) return UsageErrorOf(figures.status());
+  figures->rows_name = RowsName(options.manifest->features());
   figures->link_bytes_per_second = MeasureLink(options, *figures, time / 10);
   PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
   const BenchVerdict verdict = Judge(*figures);

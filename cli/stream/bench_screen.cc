@@ -142,9 +142,10 @@ Lines MachineLines(const CpuUse& cpu) {
 
 std::vector<std::string> BenchLines(const BenchFigures& figures, const BenchVerdict& verdict) {
   Lines lines =
-      Labelled("rate", absl::StrFormat("%s positions/s, %s, over %.1f s",
+      Labelled("rate", absl::StrFormat("%s %s/s, %s, over %.1f s",
                                        Grouped(static_cast<uint64_t>(figures.rows_per_second)),
-                                       FormatByteRate(figures.bytes_per_second), figures.seconds));
+                                       figures.rows_name, FormatByteRate(figures.bytes_per_second),
+                                       figures.seconds));
   Append(LinkLines(figures), lines);
   Append(ClientLines(figures), lines);
   Append(MachineLines(figures.cpu), lines);

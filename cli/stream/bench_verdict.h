@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "base/dtype.h"
 #include "base/process/shared_cpu.h"
 
@@ -59,6 +60,7 @@ struct BenchSetup {
 struct BenchFigures {
   BenchSetup setup = {};
   double seconds = 0;
+  absl::string_view rows_name = "rows";
   double rows_per_second = 0;
   double bytes_per_second = 0;
   double wait_share = 0;                    // Of the time, the reader waited for a batch.

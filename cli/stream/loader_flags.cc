@@ -10,10 +10,10 @@
 #include "base/flags/number_flags.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "client/loader/dataset_spec.h"
 #include "client/loader/loader_plan.h"
 #include "client/servers/server_list.h"
 #include "records/dataset/split.h"
-#include "records/decode/spec.h"
 #include "records/engine/engine_options.h"
 
 namespace penstock {
@@ -81,7 +81,7 @@ void AddStepsFlag(CLI::App& command, LoaderFlags& flags) {
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags) {
   LoaderOptions options;
   PENSTOCK_RETURN_IF_ERROR(FillFromSource(flags, options));
-  PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadSpec(flags.source.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(options.spec, LoadNamedSpec(flags.source.spec));
   PENSTOCK_ASSIGN_OR_RETURN(options.dtype, AsUsage("--dtype", ParseWireDtype(flags.dtype)));
   PENSTOCK_ASSIGN_OR_RETURN(options.plan.split, AsUsage("--split", ParseSplit(flags.split)));
   options.plan.seed = flags.seed;

@@ -34,8 +34,8 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags);
 // --steps, of a command that reads more than one.
 void AddStepsFlag(CLI::App& command, LoaderFlags& flags);
 
-// UsageError() for flags that do not fit together; everything but the manifest is filled in. What
-// an operator should know besides is told on stderr.
+// UsageError() for flags that do not fit together; everything but the manifest is filled in, and
+// the spec if --spec names one. What an operator should know besides is told on stderr.
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags);
 
 // Of what a loader, or its plan, failed with: UsageError() where that is for the flags, naming

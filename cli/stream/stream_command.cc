@@ -75,6 +75,7 @@ struct StreamResult {
   uint64_t left_out = 0;       // Rows of an epoch, over all ranks, that make no full step.
   absl::Duration first_batch;  // From the first request for a batch until it was there.
   WaitTimes waits;             // Of the batches after the first.
+  absl::string_view rows_name = "rows";
 };
 
 // Until the end, an error or Close().
@@ -144,6 +145,7 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"bytes", result.stats.bytes},
                          {"seconds", seconds},
                          {"positions_per_second", result.stats.rows / seconds},
+                         {"rows_per_second", result.stats.rows / seconds},
                          {"bytes_per_second", result.stats.bytes / seconds},
                          {"wait_seconds", absl::ToDoubleSeconds(result.stats.wait)},
                          {"first_batch_seconds", absl::ToDoubleSeconds(result.first_batch)},
@@ -186,7 +188,7 @@ void Print(const StreamResult& result) {
                  "left out %s of each epoch, too few for a step: --remainder short or carry\n",
                  Counted(result.left_out, "row", "rows"));
   }
-  PrintEscaped(stdout, "rate     %.0f positions/s, %s/s\n", stats.rows / seconds,
+  PrintEscaped(stdout, "rate     %.0f %s/s, %s/s\n", stats.rows / seconds, result.rows_name,
                FormatByteSize(static_cast<uint64_t>(stats.bytes / seconds)));
   PrintEscaped(stdout, "waited   %.3f s of %.3f s for input\n", absl::ToDoubleSeconds(stats.wait),
                seconds);
@@ -231,6 +233,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   }
   options.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
+  PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options));
   options.record_ids = !flags.ids.empty();
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   const Split split = options.plan.split;
@@ -243,6 +246,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(Sinks sinks, Sinks::Create(flags, *manifest, progress));
   PENSTOCK_ASSIGN_OR_RETURN(const auto close, CloseOnInterrupt::Start(*loader));
   StreamResult result;
+  result.rows_name = RowsName(manifest->features());
   const uint64_t steps = flags.loader.steps;
   const bool whole_epochs = steps == 0 || steps >= loader->steps_per_epoch();
   if (flags.loader.source.remainder == "drop" && (flags.loader.epochs == 0 || whole_epochs)) {

@@ -1,0 +1,175 @@
+// `penstock index`, `inspect` and `stream` on records that are not chess's.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/testing/command_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "records/format/testing/shard_builder.h"
+#include "records/format/testing/wire_writer.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class OwnDataTest : public CommandFixture {
+ protected:
+  OwnDataTest() : CommandFixture({AddIndexCommand, AddInspectCommand, AddStreamCommand}) {}
+  nlohmann::json Json() { return nlohmann::json::parse(out_); }
+
+  // An id, three floats, tokens whose number varies, and a name that each second record lacks.
+  static std::string TableExample(int64_t i) {
+    std::string tokens;
+    for (int64_t k = 0; k < i % 7; ++k) tokens += Varint(static_cast<uint64_t>(i));
+    const std::string row =
+        FloatField(1, 0.5f) + FloatField(1, static_cast<float>(i)) + FloatField(1, -1);
+    return Example(Entry("id", Int64Kind(i)) + Entry("row", Field(2, row)) +
+                   Entry("tokens", Field(3, Field(1, tokens))) +
+                   (i % 2 == 0 ? Entry("name", BytesKind(absl::StrCat("name ", i))) : ""));
+  }
+
+  void WriteTable(const std::string& name, int records) {
+    ShardBuilder shard;
+    for (int i = 0; i < records; ++i) shard.Add(TableExample(i));
+    folder_.Write(name, shard.text());
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(OwnDataTest, HoldsOutByTheWholeRecord) {
+  WriteTable("a.tfrecord", 400);
+  ASSERT_EQ(Run({"index", folder_.path(), "--holdout", "25%"}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr(" held out by the whole record)"));
+  ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr(" records by the hash of the whole record, 25 % asked for"));
+  for (const char* feature : {"id", "row", "name"}) {
+    const bool in_all = std::string(feature) != "name";
+    EXPECT_EQ(Run({"index", folder_.path(), "--holdout", "25%", "--holdout-feature", feature}),
+              in_all ? 0 : 1);
+    EXPECT_THAT(out_ + error_, HasSubstr(in_all ? absl::StrCat("held out by '", feature, "'")
+                                                : "record 1 at offset"));
+  }
+  EXPECT_THAT(error_, HasSubstr("feature 'name' is missing or empty; the record has id"));
+}
+
+TEST_F(OwnDataTest, InspectTellsPresenceAndLengthsOverAllThatItRead) {
+  WriteTable("a.tfrecord", 400);
+  ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("read      400 of 400 records\n"),
+                          HasSubstr("feature   id: int64, values 1\n"),
+                          HasSubstr("feature   row: float, values 3\n"),
+                          HasSubstr("feature   tokens: int64, values 0-6\n"),
+                          HasSubstr("feature   name: bytes, length 6-8, in 200 of 400 records\n")));
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--records", "1", "--json"}), 0) << error_;
+  EXPECT_EQ(Json()["read_records"], 1);
+  EXPECT_EQ(Json()["features"][2],
+            nlohmann::json::parse(R"({"name": "tokens", "type": "int64", "feature_list": false,
+                                      "records": 1, "min_values": 0, "max_values": 0})"));
+}
+
+TEST_F(OwnDataTest, SaysWhatNothingReads) {
+  ShardBuilder shard;
+  const std::string context = Entry("a", Int64Kind(1) + Field(4, "kind"));
+  shard.Add(SequenceExample(context, ListEntry("frames", {Int64Kind(1), Int64Kind(2)})) +
+            Field(7, "more"));
+  folder_.Write("a.tfrecord", shard.text());
+  ASSERT_EQ(Run({"index", folder_.path()}), 0) << error_;
+  EXPECT_THAT(error_, AllOf(HasSubstr("records hold field 7 of the record, which nothing reads"),
+                            HasSubstr("field 4 of feature 'a'")));
+  ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("unread    field 7 of the record: nothing reads it\n"),
+                          HasSubstr("feature   frames: int64, a list of 2 steps of 1 values\n")));
+}
+
+TEST_F(OwnDataTest, RawRecordsAreIndexedAsSuch) {
+  const std::string shard = folder_.Write("a.tfrecord", ShardBuilder({"one", "three"}).text());
+  EXPECT_EQ(Run({"index", folder_.path()}), 1);
+  EXPECT_THAT(error_, HasSubstr("--format raw"));
+  ASSERT_EQ(Run({"inspect", shard}), 0) << error_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("format    raw"), HasSubstr("record: bytes, length 3-5\n")));
+  ASSERT_EQ(Run({"index", folder_.path(), "--format", "raw", "--holdout", "5%"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--make-spec"}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr("records: RAW\n"));
+}
+
+TEST_F(OwnDataTest, AMadeSpecDecodesWhatItWasMadeFrom) {
+  WriteTable("a.tfrecord", 400);
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--make-spec"}), 0) << error_;
+  EXPECT_THAT(out_, StartsWith("# Made from the features of 400 records."));
+  const std::string spec = folder_.Write("my.textproto", out_);
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--spec", spec, "--rows", "2"}), 0) << error_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("row 0"), HasSubstr("row 1"), Not(HasSubstr("row 2")),
+                          HasSubstr("f32 [3]  0.5 1 -1\n"), HasSubstr("name_present")));
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--spec", spec, "--rows", "2", "--json"}), 0) << error_;
+  EXPECT_EQ(Json()["decoded"][0]["name"], "id");
+  EXPECT_EQ(Json()["decoded"][0]["first_values"], nlohmann::json::parse("[[0], [1]]"));
+  EXPECT_EQ(Run({"inspect", folder_.path(), "--spec", spec, "--make-spec"}), 2);
+}
+
+TEST_F(OwnDataTest, StreamsWithTheStoredSpecOrAMadeOne) {
+  WriteTable("a.tfrecord", 400);
+  const std::vector<std::string> stream = {"stream", folder_.path(), "--global-batch-size", "50"};
+  ASSERT_EQ(Run(stream), 0) << error_;
+  EXPECT_THAT(error_, HasSubstr("no --spec: one made from the features is used"));
+  EXPECT_THAT(out_, AllOf(HasSubstr("rows     400 in 8 steps"), HasSubstr(" rows/s, ")));
+  const std::string spec =
+      folder_.Write("my.textproto", R"(tensor { name: "id" label { feature: "id" } })");
+  ASSERT_EQ(Run({"index", folder_.path(), "--spec", spec}), 0) << error_;
+  ASSERT_EQ(Run(stream), 0) << error_;
+  EXPECT_THAT(error_, Not(HasSubstr("--spec")));
+  EXPECT_THAT(out_, HasSubstr("rows     400 in 8 steps, 3.1 KiB"));
+}
+
+TEST_F(OwnDataTest, ASpecThatDoesNotFitIsRefusedWithWhatThereIs) {
+  WriteTable("a.tfrecord", 40);
+  const auto refused = AllOf(HasSubstr("feature 'd' (bytes), which the records lack"),
+                             HasSubstr("id (int64), row (float)"), HasSubstr("--make-spec"));
+  EXPECT_EQ(Run({"index", folder_.path(), "--spec", "chess"}), 1);
+  EXPECT_THAT(error_, refused);
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("manifest.pb")));
+  EXPECT_EQ(Run({"inspect", folder_.path(), "--spec", "chess"}), 1);
+  EXPECT_THAT(error_, refused);
+  EXPECT_EQ(Run({"stream", folder_.path(), "--spec", "chess"}), 1);
+  EXPECT_THAT(error_, refused);
+  const std::string bad = folder_.Write("bad.textproto", R"(tensor { name: "x" })");
+  EXPECT_EQ(Run({"index", folder_.path(), "--spec", bad}), 1);
+  EXPECT_THAT(error_, HasSubstr("has no operation"));
+}
+
+TEST_F(OwnDataTest, ChessIsReadAsChessAndCountedInPositions) {
+  folder_.Write("a.tfrecord", ChessShard(100).text());
+  ASSERT_EQ(Run({"stream", folder_.path(), "--global-batch-size", "50"}), 0) << error_;
+  EXPECT_THAT(error_, Not(HasSubstr("--spec")));
+  EXPECT_THAT(out_, HasSubstr(" positions/s, "));
+}
+
+TEST_F(OwnDataTest, TwoDatasetsAreNotOneManifest) {
+  folder_.Write("a.tfrecord", ChessShard(100).text());
+  WriteTable("b.tfrecord", 40);
+  EXPECT_EQ(Run({"index", folder_.path(), "--threads", "1"}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("a.tfrecord and "), HasSubstr("b.tfrecord have different"),
+                            HasSubstr("--mixed-features")));
+  ASSERT_EQ(Run({"index", folder_.path(), "--mixed-features"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr("d: bytes, length 194, in 100 of 140 records"));
+}
+
+TEST_F(OwnDataTest, SaysWhatAnUpdateDidNotRead) {
+  folder_.Write("a.tfrecord", ChessShard(100).text());
+  ASSERT_EQ(Run({"index", folder_.path()}), 0) << error_;
+  ASSERT_EQ(Run({"index", folder_.path(), "--update", "--exclude-corrupt"}), 0) << error_;
+  EXPECT_THAT(error_, HasSubstr("1 shard was not read"));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,26 @@
+// Values of tensors, for people.
+#ifndef PENSTOCK_CLI_DATA_TENSOR_TEXT_H_
+#define PENSTOCK_CLI_DATA_TENSOR_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "records/decode/program.h"
+
+namespace penstock {
+
+// "i64 [3]", "f32".
+std::string TypeOf(const TensorInfo& tensor);
+
+// The first `most` values of one row of the tensor, as an array.
+nlohmann::json FirstValues(const TensorInfo& tensor, std::span<const uint8_t> row, size_t most);
+
+// The same as text: "3 17 4 ...".
+std::string ValuesText(const TensorInfo& tensor, std::span<const uint8_t> row, size_t most);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_DATA_TENSOR_TEXT_H_
