@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "records/format/feature_use.h"
 
 namespace penstock {
 
@@ -16,8 +17,6 @@ enum class RecordFormat : uint8_t {
   kExample = 0,  // tf.train.Example or SequenceExample.
   kRaw = 1,      // Anything: one bytes feature, kRawFeature.
 };
-
-constexpr absl::string_view kRawFeature = "record";
 
 struct ValueRange {
   uint32_t min = 0;

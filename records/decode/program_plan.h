@@ -16,11 +16,8 @@
 
 namespace penstock {
 
-// What a RAW spec calls the whole payload, which has no name in a FeatureUse.
-inline constexpr char kRawFeature[] = "record";
-
 inline absl::string_view ShownName(const FeatureUse& feature) {
-  return feature.name.empty() ? absl::string_view(kRawFeature) : feature.name;
+  return feature.name.empty() ? kRawFeature : absl::string_view(feature.name);
 }
 
 // `column` is an index into features().

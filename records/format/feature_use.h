@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "records/format/example.h"
 #include "records/format/variable_entry.h"
 
@@ -30,6 +31,9 @@ struct VariableUse {
 
   friend bool operator==(const VariableUse&, const VariableUse&) = default;
 };
+
+// What people call the whole payload of a record that is no Example. A FeatureUse gives it no name.
+inline constexpr absl::string_view kRawFeature = "record";
 
 struct FeatureUse {
   std::string name;  // Empty: the record's whole payload, as bytes.
