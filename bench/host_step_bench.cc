@@ -96,8 +96,8 @@ void ReadTargets(benchmark::State& state) {
   const auto* stored = reinterpret_cast<const uint8_t*>(scores.data());
   InputBatch batch;
   batch.rows = scores.size();
-  batch.tensors = {{"d", Dtype::kU8, 194, boards.records},
-                   {"s", Dtype::kI64, 8, {stored, scores.size() * sizeof(int64_t)}}};
+  batch.tensors = {{"d", Dtype::kU8, {}, 194, boards.records},
+                   {"s", Dtype::kI64, {}, 8, {stored, scores.size() * sizeof(int64_t)}}};
   BoardReader reader;
   for (auto _ : state) benchmark::DoNotOptimize(reader.Read(batch).ok());
 }
