@@ -53,9 +53,9 @@ class TensorFlowRecordsTest(ProcessTestCase):
                         rows.update(arrays[tensor].row(row))
                 self.assertEqual(local, rows.hexdigest())
                 server = self.start_server()
-                self.assertEqual(local, self.digest(spec, data, "--servers", server.address))
-                self.assertEqual(local, self.digest(spec, data, "--servers", server.address,
-                                                    "--no-shm"))
+                served = [spec, f"server:{name}/", "--servers", server.address]
+                self.assertEqual(local, self.digest(*served))
+                self.assertEqual(local, self.digest(*served, "--no-shm"))
                 server.end()
 
     @staticmethod

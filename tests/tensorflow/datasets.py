@@ -249,6 +249,7 @@ def decode(name, records, folder):
 
 
 def compare(folder):
+    folder.mkdir(parents=True, exist_ok=True)
     for name in DATASETS:
         records = folder / f"{name}.tfrecord"
         expected = write(name, records)
