@@ -31,7 +31,10 @@ HoldoutRule::HoldoutRule(const std::string& feature, uint32_t threshold,
     : threshold_(threshold) {
   for (; spec_ < specs.size(); ++spec_) {
     const FeatureUse& use = specs[spec_];
-    if (use.name == feature && use.type == FeatureType::kBytes && !use.variable) return;
+    if (use.name != feature || use.type != FeatureType::kBytes) continue;
+    // The payload is one value, however it is wanted.
+    variable_ = use.variable.has_value();
+    if (!variable_ || feature.empty()) return;
   }
   variable_ = !feature.empty();
   specs.push_back(variable_ ? AnyFeature(feature) : FeatureUse{"", FeatureType::kBytes, 0});

@@ -49,6 +49,7 @@ TEST(HoldoutRuleTest, SharesTheFeatureThatAProgramReads) {
   ExpectHashOf("abc", "d", payload, {{"d", FeatureType::kBytes, 3}});
   ExpectHashOf(kLittleEndian300, "n", payload, {{"n", FeatureType::kInt64, 1}});
   ExpectHashOf("abc", "d", payload, {{"d", FeatureType::kBytes, 0, VariableUse{.max_count = 9}}});
+  ExpectHashOf(payload, "", payload, {{"", FeatureType::kBytes, 0, VariableUse{}}});
 }
 
 }  // namespace
