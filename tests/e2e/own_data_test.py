@@ -15,6 +15,7 @@ class OwnDataTest(ProcessTestCase):
         self.table.mkdir()
         for shard in range(2):
             self.write_table(f"t{shard}.tfrecord", range(shard * 200, shard * 200 + 200))
+        self.data = self.table  # The root of servers.
 
     def write_table(self, name, numbers):
         records = (example(id=i, x=i / 2, text=b"a" * 20) for i in numbers)
