@@ -162,19 +162,6 @@ TEST_F(EngineTest, SecondEpochReadsNothing) {
   EXPECT_EQ(engine_->stats().bytes_read, data.file_bytes());
 }
 
-TEST_F(EngineTest, RefusesASpecWhoseRowExceedsAPart) {
-  MakeData();
-  Start();
-  StreamOptions options;
-  v1::TensorSpec* tensor = options.spec.add_tensor();
-  tensor->set_name("huge");
-  tensor->mutable_bytes()->set_feature("d");
-  tensor->mutable_bytes()->set_length(2 << 20);
-  Recorder client;
-  EXPECT_THAT(engine_->OpenSession(options, client),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2097152 bytes")));
-}
-
 TEST_F(EngineTest, RefusesSessionsBeyondTheLimit) {
   MakeData();
   Start({.limits = {.max_sessions = 1}});

@@ -162,12 +162,17 @@ const uint8_t* FeatureFinder::WalkRecord(std::span<const uint8_t> payload) {
   expected_ = 0;
   if (has_features_) {
     const auto note = [this](const ExampleEntry& entry) { Note(entry, false); };
-    const uint8_t* broken = WalkEntries(payload, ExampleMap::kFeatures, &trace_, note);
+    const uint8_t* broken = WalkEntries(payload, ExampleMap::kFeatures, tracing_, note);
     if (broken != nullptr) return broken;
   }
   if (!has_sequences_) return nullptr;
   const auto note = [this](const ExampleEntry& entry) { Note(entry, true); };
-  return WalkEntries(payload, ExampleMap::kFeatureLists, &trace_, note);
+  return WalkEntries(payload, ExampleMap::kFeatureLists, tracing_, note);
+}
+
+bool FeatureFinder::CountWalk() {
+  if (++walks_ % kRarely == 0 && alike_ > 0) --alike_;
+  return alike_ > 0 || walks_ % kProbe == 0;
 }
 
 absl::Status FeatureFinder::Walk(std::span<const uint8_t> payload, FoundFeatures& found) {
@@ -175,6 +180,7 @@ absl::Status FeatureFinder::Walk(std::span<const uint8_t> payload, FoundFeatures
     return absl::ResourceExhaustedError(
         absl::StrCat("an example of ", payload.size(), " bytes is over the limit of 4 GiB"));
   }
+  tracing_ = CountWalk() ? &trace_ : nullptr;
   trace_.Clear();
   runs_.clear();
   features_.assign(specs_.size(), {});
@@ -191,7 +197,7 @@ absl::Status FeatureFinder::Walk(std::span<const uint8_t> payload, FoundFeatures
       }
     }
   }
-  Remember(payload);
+  if (tracing_ != nullptr) Remember(payload);
   return absl::OkStatus();
 }
 
@@ -225,7 +231,7 @@ absl::Status FeatureFinder::WalkSpec(size_t i, std::span<const uint8_t> payload,
 // A feature of no kind counts as missing, as in TensorFlow.
 absl::Status FeatureFinder::WalkFeatureOf(size_t i, std::span<const uint8_t> payload,
                                           Tally& tally) {
-  if (const uint8_t* broken = WalkFeature(features_[i], &trace_, lists_)) {
+  if (const uint8_t* broken = WalkFeature(features_[i], tracing_, lists_)) {
     return BrokenExample(payload, broken);
   }
   present_[i] = lists_.type != FeatureType::kNone;
@@ -237,8 +243,8 @@ absl::Status FeatureFinder::WalkSteps(size_t i, std::span<const uint8_t> payload
   uint64_t step = 0;
   absl::Status status;
   const uint8_t* broken =
-      penstock::WalkSteps(features_[i], &trace_, [&](std::span<const uint8_t> feature) {
-        const uint8_t* at = WalkFeature(feature, &trace_, lists_);
+      penstock::WalkSteps(features_[i], tracing_, [&](std::span<const uint8_t> feature) {
+        const uint8_t* at = WalkFeature(feature, tracing_, lists_);
         Tally values;
         status = at != nullptr ? BrokenExample(payload, at) : WalkLists(i, payload, values);
         if (status.ok() && values.count != spec.variable->multiple) {
@@ -265,7 +271,7 @@ absl::Status FeatureFinder::WalkLists(size_t i, std::span<const uint8_t> payload
   const uint32_t max_bytes = spec.variable ? spec.variable->max_bytes : VariableUse::kAny;
   size_t longest = 0;
   for (std::span<const uint8_t> list : lists_.lists) {
-    const uint8_t* broken = WalkList(list, type, &trace_, [&](std::span<const uint8_t> value) {
+    const uint8_t* broken = WalkList(list, type, tracing_, [&](std::span<const uint8_t> value) {
       size_t values = 1;
       if (type == FeatureType::kFloat) values = value.size() / 4;
       if (type == FeatureType::kInt64) values = CountVarints(value);

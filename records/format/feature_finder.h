@@ -61,6 +61,7 @@ class FeatureFinder {
   absl::Status Find(std::span<const uint8_t> payload, FoundFeatures& found) {
     const Layout& layout = layouts_[payload.size() % kLayouts];
     if (layout.payload_size == payload.size() && Replay(layout, payload, found)) {
+      if (alike_ < kMostAlike) ++alike_;
       return absl::OkStatus();
     }
     return Walk(payload, found);
@@ -68,6 +69,11 @@ class FeatureFinder {
 
  private:
   static constexpr size_t kLayouts = 64;
+  // A layout costs as much as a few walks, so where fewer than one record in kRarely has one, only
+  // one walk in kProbe leaves its own.
+  static constexpr uint32_t kRarely = 8;
+  static constexpr uint32_t kProbe = 64;
+  static constexpr uint32_t kMostAlike = 64;
 
   // 8 bytes at `offset` under `mask` must equal `want`.
   struct Check {
@@ -113,6 +119,8 @@ class FeatureFinder {
   absl::Status Walk(std::span<const uint8_t> payload, FoundFeatures& found);
   // Notes where the features of the specs are. The byte where the record is broken, or null.
   const uint8_t* WalkRecord(std::span<const uint8_t> payload);
+  // Whether this walk is to leave a layout.
+  bool CountWalk();
   void Note(const ExampleEntry& entry, bool sequence);
   absl::Status WalkSpec(size_t spec, std::span<const uint8_t> payload, FoundFeatures& found);
   absl::Status WalkFeatureOf(size_t spec, std::span<const uint8_t> payload, Tally& tally);
@@ -132,9 +140,12 @@ class FeatureFinder {
   bool has_variable_ = false;   // of variable length,
   bool has_any_type_ = false;   // of any type.
   std::array<Layout, kLayouts> layouts_;
+  uint32_t alike_ = kMostAlike;  // Records that had a layout, less one in kRarely that had none.
+  uint32_t walks_ = 0;
 
   // Of the walk; members to recycle their memory.
   WireTrace trace_;
+  WireTrace* tracing_ = nullptr;  // Of a walk that leaves a layout.
   FeatureLists lists_;
   std::vector<std::span<const uint8_t>> features_;
   std::vector<bool> present_;

@@ -1,0 +1,83 @@
+"""Rows of a table, 13 floats, 26 integers and a label, as fast as tf.data and Penstock read them in
+one process: TFRecordDataset, batch, parse_example against `penstock stream local:`, by turns.
+
+    build/peers/bin/python3 bench/peers/table_twin.py [--records 50000] [--pairs 5]
+
+Prints rows a second of each, and the median of Penstock's rate over tf.data's. Both use all cores,
+and read from the page cache. build/peers is made by `./check --peers`.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve()
+REPOSITORY = HERE.parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests" / "tensorflow"))
+
+from datasets import DATASETS, np, tf  # noqa: E402
+
+BATCH = 512
+
+
+def features():
+    spec = {f"f{k}": tf.io.FixedLenFeature([], tf.float32) for k in range(13)}
+    spec |= {f"c{k}": tf.io.FixedLenFeature([], tf.int64) for k in range(26)}
+    return spec | {"label": tf.io.FixedLenFeature([], tf.int64)}
+
+
+def write(path, records):
+    rng = np.random.default_rng(1)
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for i in range(records):
+            writer.write(DATASETS["table"].write(rng, i))
+
+
+def tf_rate(path, records):
+    rows = tf.data.TFRecordDataset(str(path)).repeat().batch(BATCH, drop_remainder=True)
+    rows = rows.map(lambda batch: tf.io.parse_example(batch, features()), tf.data.AUTOTUNE)
+    batches = iter(rows.prefetch(tf.data.AUTOTUNE))
+    for _ in range(20):  # AUTOTUNE learns.
+        next(batches)
+    steps = 2 * records // BATCH
+    start = time.monotonic()
+    for _ in range(steps):
+        next(batches)
+    return steps * BATCH / (time.monotonic() - start)
+
+
+def penstock_rate(path, records):
+    spec = REPOSITORY / "tests/tensorflow/specs/table.textproto"
+    result = subprocess.run(
+        [REPOSITORY / "build/release/bin/penstock", "stream", path.parent, "--spec", spec,
+         "--dtype", "f32", "--global-batch-size", str(BATCH), "--epochs", "20", "--json"],
+        check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    streamed = json.loads(result.stdout)
+    return streamed["rows"] / streamed["seconds"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--records", type=int, default=50_000)
+    parser.add_argument("--pairs", type=int, default=5)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "table.tfrecord"
+        write(path, args.records)
+        subprocess.run([REPOSITORY / "build/release/bin/penstock", "index", folder], check=True)
+        ratios = []
+        for _ in range(args.pairs):
+            theirs, ours = tf_rate(path, args.records), penstock_rate(path, args.records)
+            ratios.append(ours / theirs)
+            print(f"tf.data {theirs:10,.0f} rows/s   penstock {ours:10,.0f} rows/s   "
+                  f"{ratios[-1]:.2f} times", flush=True)
+        print(f"median {statistics.median(ratios):.2f} times")
+
+
+if __name__ == "__main__":
+    main()
