@@ -103,7 +103,7 @@ TEST_F(EndingTest, ASessionEndsWhenItsRowsAreDecoded) {
       OnPart(std::move(part));  // Waits here.
       uint8_t bytes[PartBuffer::kMaxPartBytes / 64];
       uint8_t* outputs[] = {bytes, bytes, bytes};
-      rows.Decode(0, 1, outputs);
+      EXPECT_TRUE(rows.Decode(0, 1, outputs));
     }
   };
   Slow client;
