@@ -56,7 +56,7 @@ endfunction()
 
 get_directory_property(imported IMPORTED_TARGETS)
 list(FILTER imported INCLUDE REGEX
-  "^(absl::|c-ares::|fmt::fmt$|gRPC::(address_sorting|gpr|grpc|grpc\\+\\+|upb)$|OpenSSL::|PkgConfig::|prometheus-cpp::core$|protobuf::libprotobuf$|re2::|spdlog::spdlog$|ZLIB::)")
+  "^(absl::|c-ares::|fmt::fmt$|gRPC::(address_sorting|gpr|grpc|grpc\\+\\+|upb)$|OpenSSL::|PkgConfig::|prometheus-cpp::core$|protobuf::libprotobuf$|re2::|spdlog::spdlog$|JPEG::JPEG$|PNG::PNG$|ZLIB::)")
 penstock_link_archives(${imported})
 # What the shared one brings along by itself.
 set_property(TARGET protobuf::libprotobuf APPEND PROPERTY INTERFACE_LINK_LIBRARIES ZLIB::ZLIB)
