@@ -1,0 +1,103 @@
+// DecodeMemory() and TransformMemory() bound what is really taken. Counts every allocation of this
+// program, so it is a program of its own.
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "records/image/image_transform.h"
+#include "records/image/testing/expectations.h"
+#include "records/image/testing/large_images.h"
+#include "tests/status_matchers.h"
+
+namespace {
+
+std::atomic<size_t> bytes_in_use = 0, most_in_use = 0;
+
+void* Count(void* memory) {
+  if (memory == nullptr) return nullptr;
+  const size_t now = bytes_in_use += ::malloc_usable_size(memory);
+  if (now > most_in_use) most_in_use = now;
+  return memory;
+}
+
+}  // namespace
+
+// glibc's own, which these replace for the libraries too.
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+void __libc_free(void* memory);
+
+void* malloc(size_t size) { return Count(__libc_malloc(size)); }
+void* calloc(size_t count, size_t size) { return Count(__libc_calloc(count, size)); }
+void* realloc(void* memory, size_t size) {
+  if (memory != nullptr) bytes_in_use -= ::malloc_usable_size(memory);
+  return Count(__libc_realloc(memory, size));
+}
+void free(void* memory) {
+  if (memory != nullptr) bytes_in_use -= ::malloc_usable_size(memory);
+  __libc_free(memory);
+}
+}
+
+namespace penstock {
+namespace {
+
+ImageOps TrainOps() {
+  ImageOps ops;
+  ops.crop = RandomResizedCropOp{{224, 224}, {}};
+  ops.orient = true;
+  return ops;
+}
+
+// By a new object: nothing is there from other images.
+size_t MemoryOf(std::span<const uint8_t> file, const ImageOps& ops) {
+  std::vector<uint8_t> out(ops.output_bytes());
+  const size_t before = bytes_in_use;
+  most_in_use = before;
+  ImageTransform transform;
+  EXPECT_OK(transform.Apply(file, ops, Uniforms(uint64_t{3}), out));
+  return most_in_use - before;
+}
+
+void ExpectBounded(const std::string& name, std::span<const uint8_t> file) {
+  const ImageOps ops = TrainOps();
+  ASSERT_OK_AND_ASSIGN(const ImageInfo info, ProbeImage(file));
+  EXPECT_LE(MemoryOf(file, ops), TransformMemory(info, ops)) << name;
+}
+
+TEST(DecodeMemoryTest, BoundsSmallImages) {
+  for (const auto& [name, file] : Expectations::Get().files()) ExpectBounded(name, file);
+}
+
+TEST(DecodeMemoryTest, BoundsLargeImages) {
+  for (const auto& [name, file] : LargeImages()) ExpectBounded(name, file);
+}
+
+// A budget would be wasted if the bound were far above what is taken.
+TEST(DecodeMemoryTest, IsNotFarAboveWhatLargeImagesTake) {
+  const ImageOps ops = TrainOps();
+  for (const auto& [name, file] : LargeImages()) {
+    ASSERT_OK_AND_ASSIGN(const ImageInfo info, ProbeImage(file));
+    EXPECT_LE(TransformMemory(info, ops), 2.5 * static_cast<double>(MemoryOf(file, ops))) << name;
+  }
+}
+
+TEST(DecodeMemoryTest, LargeImagesAreGivenBack) {
+  std::vector<uint8_t> out(TrainOps().output_bytes());
+  ImageTransform transform;
+  for (const auto& [name, file] : LargeImages()) {
+    const size_t before = bytes_in_use;
+    ASSERT_OK(transform.Apply(file, TrainOps(), Uniforms(uint64_t{3}), out));
+    EXPECT_LE(bytes_in_use, before + 4 * ScratchMemory::kKeptBytes) << name;
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,66 @@
+#include "records/image/image_info.h"
+
+#include "absl/strings/str_cat.h"
+#include "records/image/headers.h"
+
+namespace penstock {
+namespace {
+
+// The libraries' own state, tables and windows.
+constexpr uint64_t kLibraryBytes = 384 << 10;
+// Of libjpeg-turbo for each sample across a component: a row of blocks with the rows around it,
+// and what upsampling makes of it. Of libpng for each pixel: rows of at most 8 bytes a pixel.
+constexpr uint64_t kJpegRows = 64, kPngRowBytes = 40;
+
+uint64_t JpegMemory(const ImageInfo& info) {
+  const uint64_t padded_width = (info.width + 31) / 32 * 32;
+  return info.coefficient_bytes + padded_width * info.components * kJpegRows;
+}
+
+// Pixels as stored, before they are converted.
+uint64_t PngMemory(const ImageInfo& info) {
+  const uint64_t stored = info.components >= 3 ? 3 : 2;
+  return info.pixels() * stored + uint64_t{info.width} * kPngRowBytes;
+}
+
+}  // namespace
+
+absl::string_view ImageFormatName(ImageFormat format) {
+  return format == ImageFormat::kJpeg ? "JPEG" : "PNG";
+}
+
+absl::Status ImageLimits::Validate() const {
+  if (max_pixels == 0 || max_side == 0 || max_scans == 0 || max_chunk == 0) {
+    return absl::InvalidArgumentError(
+        "limits of images must be at least 1: leave them out for the defaults");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ImageInfo> ProbeImage(std::span<const uint8_t> bytes) {
+  if (LooksLikeJpeg(bytes)) return ReadJpegHeader(bytes);
+  if (LooksLikePng(bytes)) return ReadPngHeader(bytes);
+  return RefuseFormat(bytes);
+}
+
+absl::Status CheckImageLimits(const ImageInfo& info, const ImageLimits& limits) {
+  if (info.width > limits.max_side || info.height > limits.max_side) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the image has ", info.width, "x", info.height, " pixels, more than ",
+                     limits.max_side, " on a side: store it smaller, or raise the limit"));
+  }
+  if (info.pixels() > limits.max_pixels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the image has ", info.width, "x", info.height, " pixels, more than ",
+                     limits.max_pixels, " in all: store it smaller, or raise the limit"));
+  }
+  return absl::OkStatus();
+}
+
+uint64_t DecodeMemory(const ImageInfo& info, int channels, bool orient) {
+  const uint64_t library = info.format == ImageFormat::kJpeg ? JpegMemory(info) : PngMemory(info);
+  const uint64_t copies = orient && info.orientation != 1 ? 2 : 1;
+  return kLibraryBytes + library + info.pixels() * static_cast<uint64_t>(channels) * copies;
+}
+
+}  // namespace penstock

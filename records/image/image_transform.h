@@ -1,0 +1,44 @@
+// An encoded image to the pixels that a trainer sees.
+#ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_TRANSFORM_H_
+#define PENSTOCK_RECORDS_IMAGE_IMAGE_TRANSFORM_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "records/image/image_decoder.h"
+#include "records/image/image_ops.h"
+#include "records/image/uniforms.h"
+
+namespace penstock {
+
+// Decodes, turns, crops, resizes and mirrors, in this order. The output is a function of bytes,
+// operations and uniform numbers alone.
+//
+//   ImageTransform transform;
+//   const Uniforms uniforms(ImageKey(augmentation_key, ordinal, /*view=*/0));
+//   PENSTOCK_ASSIGN_OR_RETURN(DecodeNotes notes, transform.Apply(bytes, ops, uniforms, out));
+//
+// Not thread-safe; keep one for each thread.
+class ImageTransform {
+ public:
+  // Fills `out`, [height][width][channels], of ops.output_bytes() bytes. Without success `out` is
+  // unspecified.
+  // kInvalidArgument, kDataLoss and kResourceExhausted: as ImageDecoder::Decode(). Also
+  // kInvalidArgument: the picture is smaller than a random crop, or too long to be resized.
+  // REQUIRES: ops.Validate() is OK.
+  absl::StatusOr<DecodeNotes> Apply(std::span<const uint8_t> bytes, const ImageOps& ops,
+                                    const Uniforms& uniforms, std::span<uint8_t> out);
+
+ private:
+  ImageDecoder decoder_;
+  Resampler resampler_;
+};
+
+// The most memory that Apply() takes for such an image beside its input and output; 64 MiB of it
+// may be kept for the next image.
+uint64_t TransformMemory(const ImageInfo& info, const ImageOps& ops);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_IMAGE_IMAGE_TRANSFORM_H_

@@ -1,0 +1,52 @@
+#include "records/image/library_version.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include "base/bytes_of.h"
+#include "base/sha256.h"
+#include "records/image/image_transform.h"
+#include "records/image/self_test_images.h"
+
+namespace penstock {
+namespace {
+
+constexpr uint32_t kCropSide = 24;
+
+ImageOps CropAndFlip() {
+  ImageOps ops;
+  ops.crop = RandomResizedCropOp{.output = {kCropSide, kCropSide}, .ranges = {}};
+  ops.flip_probability = 0.5;
+  return ops;
+}
+
+}  // namespace
+
+// A library that fails has another digest than one that works: its message is part of it.
+std::string ImageLibraryDigest() {
+  Sha256 digest;
+  ImageDecoder decoder;
+  ImageTransform transform;
+  const ImageOps ops = CropAndFlip();
+  std::vector<uint8_t> crop(ops.output_bytes());
+  uint64_t key = 0;
+  for (const std::span<const uint8_t> bytes : SelfTestImages()) {
+    const absl::StatusOr<DecodedImage> image = decoder.Decode(bytes, {});
+    const absl::StatusOr<DecodeNotes> notes = transform.Apply(bytes, ops, Uniforms(key++), crop);
+    if (!image.ok() || !notes.ok()) {
+      digest.Update(BytesOf(image.ok() ? notes.status().message() : image.status().message()));
+      continue;
+    }
+    digest.Update({image->pixels.data, image->pixels.bytes()});
+    digest.Update(crop);
+  }
+  return digest.Hex();
+}
+
+uint64_t ImageLibraryVersion() {
+  static const uint64_t version =
+      std::strtoull(ImageLibraryDigest().substr(0, 16).c_str(), nullptr, 16);
+  return version;
+}
+
+}  // namespace penstock

@@ -1,0 +1,57 @@
+#include "records/image/orientation.h"
+
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+// Where the upright picture's pixel (x, y) is stored: x and y exchanged first, then each counted
+// from the other side.
+struct Turn {
+  bool exchange;
+  bool from_right;
+  bool from_bottom;
+};
+
+constexpr Turn kTurns[] = {
+    {false, false, false},  // 1: as stored
+    {false, true, false},   // 2: mirrored
+    {false, true, true},    // 3: by 180 degrees
+    {false, false, true},   // 4: upside down and mirrored
+    {true, false, false},   // 5: transposed
+    {true, false, true},    // 6: stored a quarter turn to the left
+    {true, true, true},     // 7: transposed over the other diagonal
+    {true, true, false},    // 8: stored a quarter turn to the right
+};
+
+template <size_t kChannels>
+void TurnPixels(const PixelView& source, const Turn& turn, const PixelView& target, uint8_t* out) {
+  for (uint32_t y = 0; y < target.height; ++y) {
+    for (uint32_t x = 0; x < target.width; ++x, out += kChannels) {
+      uint32_t column = turn.exchange ? y : x, row = turn.exchange ? x : y;
+      if (turn.from_right) column = source.width - 1 - column;
+      if (turn.from_bottom) row = source.height - 1 - row;
+      std::memcpy(out, source.row(row) + column * kChannels, kChannels);
+    }
+  }
+}
+
+}  // namespace
+
+PixelView ApplyOrientation(const PixelView& source, int orientation, uint8_t* out) {
+  const Turn& turn = kTurns[orientation - 1];
+  PixelView target = source;
+  target.data = out;
+  if (turn.exchange) {
+    target.width = source.height;
+    target.height = source.width;
+  }
+  if (source.channels == 1) {
+    TurnPixels<1>(source, turn, target, out);
+  } else {
+    TurnPixels<3>(source, turn, target, out);
+  }
+  return target;
+}
+
+}  // namespace penstock

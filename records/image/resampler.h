@@ -1,0 +1,76 @@
+// Parts of pictures, resized.
+#ifndef PENSTOCK_RECORDS_IMAGE_RESAMPLER_H_
+#define PENSTOCK_RECORDS_IMAGE_RESAMPLER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "records/image/axis_weights.h"
+#include "records/image/pixels.h"
+
+namespace penstock {
+
+enum class Interpolation : uint8_t {
+  kBilinear,  // Antialiased: the filter is as wide as the scale.
+  kNearest,   // For masks, whose values are classes.
+};
+
+// `box` of the source becomes a picture of `width` x `height` pixels, of which the window is
+// wanted, mirrored from left to right if `flip`.
+struct ResizeRequest {
+  struct Box {
+    double left = 0, top = 0, right = 0, bottom = 0;
+  };
+  Box box;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t window_left = 0;
+  uint32_t window_top = 0;
+  uint32_t window_width = 0;
+  uint32_t window_height = 0;
+  Interpolation interpolation = Interpolation::kBilinear;
+  bool flip = false;
+};
+
+// Resizes as Image.crop(box).resize() of Pillow 12 does, bit for bit: crop first, so that the
+// filter stops at the box; rows before columns; each pass rounds to 8 bits. If the box has
+// fractions, the crop is the least one of whole pixels around it, and resize() gets the rest as
+// `box`. Not thread-safe.
+class Resampler {
+ public:
+  // Fills `out`, [window_height][window_width][source.channels].
+  // REQUIRES: the box lies in the source and has an area above 0; the window lies in the resized
+  // picture and is not empty; the source has 1 or 3 channels.
+  void Resize(const PixelView& source, const ResizeRequest& request, uint8_t* out);
+
+ private:
+  // Where rows of the crop begin.
+  struct Crop {
+    const uint8_t* data;
+    size_t row_bytes;  // Of the whole source.
+    size_t channels;
+
+    const uint8_t* row(size_t y) const { return data + y * row_bytes; }
+  };
+
+  void ResizeBilinear(const Crop& crop, bool flip, uint8_t* out);
+  void ResizeNearest(const Crop& crop, bool flip, uint8_t* out);
+  void FilterRow(const Crop& crop, size_t row, uint8_t* out) const;
+
+  ResizeAxis horizontal_;
+  ResizeAxis vertical_;
+  AxisWeights column_weights_;
+  AxisWeights row_weights_;
+  std::vector<uint32_t> columns_;
+  std::vector<uint32_t> rows_;
+  std::vector<int32_t> sums_;
+  ScratchMemory strip_;  // The last rows after the horizontal pass, as many as the vertical needs.
+};
+
+// The most memory that Resize() takes for a source and window of these sizes.
+uint64_t ResizeMemory(uint64_t in_width, uint64_t in_height, uint64_t out_width,
+                      uint64_t out_height, int channels);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_IMAGE_RESAMPLER_H_

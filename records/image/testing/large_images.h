@@ -1,0 +1,31 @@
+// Large images for tests of memory and speed, encoded by the libraries themselves.
+#ifndef PENSTOCK_RECORDS_IMAGE_TESTING_LARGE_IMAGES_H_
+#define PENSTOCK_RECORDS_IMAGE_TESTING_LARGE_IMAGES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+struct JpegKind {
+  int quality = 90;
+  int horizontal = 2;  // Sampling factors of luma; chroma has 1.
+  int vertical = 2;
+  bool progressive = false;
+};
+
+// [height][width][3]: gradients, waves, edges and some noise, so that sizes are those of a photo.
+std::vector<uint8_t> DrawPicture(uint32_t width, uint32_t height);
+
+std::vector<uint8_t> EncodeJpeg(const std::vector<uint8_t>& rgb, uint32_t width, uint32_t height,
+                                const JpegKind& kind);
+std::vector<uint8_t> EncodePng(const std::vector<uint8_t>& rgb, uint32_t width, uint32_t height);
+
+// Some of several megapixels, and long ones, by name.
+const std::map<std::string, std::vector<uint8_t>>& LargeImages();
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_IMAGE_TESTING_LARGE_IMAGES_H_
