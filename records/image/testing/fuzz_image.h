@@ -1,0 +1,39 @@
+// What both fuzzers of images do with any bytes.
+#ifndef PENSTOCK_RECORDS_IMAGE_TESTING_FUZZ_IMAGE_H_
+#define PENSTOCK_RECORDS_IMAGE_TESTING_FUZZ_IMAGE_H_
+
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "records/image/image_transform.h"
+
+namespace penstock {
+
+// Decodes and transforms `bytes`, with options that `choice` selects; ends the program where a
+// status is none that bytes may cause, or where a decoder remembers the image before.
+inline void FuzzImage(std::span<const uint8_t> bytes, uint8_t choice) {
+  static ImageTransform used;
+  ImageOps ops;
+  ops.limits = {.max_pixels = 1 << 16, .max_side = 1 << 12, .max_scans = 8, .max_chunk = 1 << 20};
+  ops.channels = choice & 1 ? 1 : 3;
+  ops.orient = (choice & 2) != 0;
+  ops.fill_truncated = (choice & 4) != 0;
+  if (choice & 8) ops.interpolation = Interpolation::kNearest;
+  ops.crop = choice & 16 ? decltype(ops.crop)(ResizeShorterOp{40, {30, 20}})
+                         : decltype(ops.crop)(RandomResizedCropOp{{30, 20}, {}});
+  const Uniforms uniforms(uint64_t{choice});
+  std::vector<uint8_t> out(ops.output_bytes()), again(ops.output_bytes());
+  const absl::Status status = used.Apply(bytes, ops, uniforms, out).status();
+  if (status != ImageTransform().Apply(bytes, ops, uniforms, again).status()) std::abort();
+  if (status.ok() && out != again) std::abort();
+  if (!status.ok() && status.code() != absl::StatusCode::kDataLoss &&
+      status.code() != absl::StatusCode::kInvalidArgument) {
+    std::abort();
+  }
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_IMAGE_TESTING_FUZZ_IMAGE_H_
