@@ -87,18 +87,21 @@ FoundFeatures FeatureFinder::MakeFound() const {
   return found;
 }
 
+bool FeatureFinder::ReadVariable(const Run& run, const uint8_t* payload, FoundFeatures& found) {
+  const std::span<const uint8_t> bytes(payload + run.offset, run.size);
+  FoundVariable& variable = found.variable[run.slot];
+  variable.type = run.type;
+  variable.runs.push_back(bytes);
+  // A run of as many bytes can be another number of varints.
+  const bool ints = run.type == FeatureType::kInt64;
+  variable.count += ints ? static_cast<uint32_t>(CountVarints(bytes)) : run.count;
+  return !ints || AreVarints(bytes);
+}
+
 inline bool FeatureFinder::ReadRun(const Run& run, const uint8_t* payload, FoundFeatures& found) {
+  if (run.variable) return ReadVariable(run, payload, found);
   const uint8_t* p = payload + run.offset;
   const uint8_t* const end = p + run.size;
-  if (run.variable) {
-    FoundVariable& variable = found.variable[run.slot];
-    variable.type = run.type;
-    variable.runs.emplace_back(p, run.size);
-    // A run of as many bytes can be another number of varints.
-    const bool ints = run.type == FeatureType::kInt64;
-    variable.count += ints ? static_cast<uint32_t>(CountVarints({p, run.size})) : run.count;
-    return !ints || AreVarints({p, run.size});
-  }
   switch (run.type) {
     case FeatureType::kBytes:
       found.bytes[run.slot] = {p, run.size};

@@ -114,6 +114,9 @@ class FeatureFinder {
   }
 
   static bool ReadRun(const Run& run, const uint8_t* payload, FoundFeatures& found);
+  // Apart, so that ReadRun() is inlined.
+  [[gnu::noinline]] static bool ReadVariable(const Run& run, const uint8_t* payload,
+                                             FoundFeatures& found);
   void ClearVariable(const std::vector<bool>& present, FoundFeatures& found) const;
   bool Replay(const Layout& layout, std::span<const uint8_t> payload, FoundFeatures& found) const;
   absl::Status Walk(std::span<const uint8_t> payload, FoundFeatures& found);
