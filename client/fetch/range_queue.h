@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
+
 namespace penstock {
 
 // Rows [first_row, first_row + rows) of a window go to `slot` from `slot_row` on. Every range is
@@ -40,7 +42,7 @@ class RangeQueue {
     if (ranges_.size() == ranges_.capacity() && head_ >= size()) MoveToFront();
     ranges_.push_back(range);
     // Many queues are filled in turn: the line is to be there when it is this one's again.
-    __builtin_prefetch(ranges_.data() + ranges_.size() + 1, /*rw=*/1);
+    PrefetchToWrite(ranges_.data() + ranges_.size() + 1);
   }
   // REQUIRES: n <= size().
   void PopFront(size_t n = 1) {

@@ -1,6 +1,7 @@
 #include "client/loader/slot_layout.h"
 
 #include "absl/container/inlined_vector.h"
+#include "base/prefetch.h"
 
 namespace penstock {
 namespace {
@@ -49,11 +50,11 @@ void SlotLayout::FetchEdges(const RowCopy& copy, const uint8_t* slot) const {
     const uint8_t* begin = slot + field.slot_offset + copy.slot_row * field.row_bytes;
     const uint8_t* end = begin + copy.rows * field.row_bytes;
     if (end - begin < kShortRun) {
-      for (const uint8_t* at = begin; at < end; at += kAlignment) __builtin_prefetch(at, 1);
+      for (const uint8_t* at = begin; at < end; at += kAlignment) PrefetchToWrite(at);
     } else if (!IsAligned(begin)) {
-      __builtin_prefetch(begin, 1);
+      PrefetchToWrite(begin);
     }
-    if (!IsAligned(end)) __builtin_prefetch(end, 1);
+    if (!IsAligned(end)) PrefetchToWrite(end);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/load.h"
+#include "base/prefetch.h"
 #include "base/status.h"
 #include "base/streaming_copy.h"
 #include "records/decode/numbers.h"
@@ -45,7 +46,7 @@ void FetchRow(const Tile& tile, size_t i) {
     const auto row = reinterpret_cast<uintptr_t>(tile.rows(c)[i]);
     const uintptr_t end = row + tile.plan.fetch_bytes[c];
     for (uintptr_t line = row / kCacheLine * kCacheLine; line < end; line += kCacheLine) {
-      if (line != asked) __builtin_prefetch(reinterpret_cast<const void*>(line));
+      if (line != asked) Prefetch(reinterpret_cast<const void*>(line));
       asked = line;
     }
   }
@@ -69,7 +70,7 @@ void FetchValues(const Tile& tile) {
     for (size_t i = 0; i < tile.size; ++i) {
       const std::span<const uint8_t> bytes = LoadVariable(tile.rows(column)[i]).bytes;
       const size_t end = std::min(bytes.size(), kMaxFetchBytes);
-      for (size_t at = 0; at < end; at += kCacheLine) __builtin_prefetch(bytes.data() + at);
+      for (size_t at = 0; at < end; at += kCacheLine) Prefetch(bytes.data() + at);
     }
   }
 }
