@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "records/chess/fen.h"
 #include "records/format/example.h"
+#include "records/format/testing/for_each_feature.h"
 #include "records/format/tfrecord_reader.h"
 #include "tests/resource_limit.h"
 #include "tests/status_matchers.h"

@@ -20,7 +20,6 @@ using ::testing::StartsWith;
 class DatasetCommandsTest : public CommandFixture {
  protected:
   DatasetCommandsTest() : CommandFixture({AddIndexCommand, AddInspectCommand, AddDecodeCommand}) {}
-  nlohmann::json Json() { return nlohmann::json::parse(out_); }
 
   TempFolder folder_;
 };

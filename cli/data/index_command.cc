@@ -204,7 +204,8 @@ void WarnOfEmptyShards(const Manifest& manifest) {
                                                 manifest.shards().size(), " shards"));
 }
 
-// What the manifest stores: the spec as a textproto, checked. It has to fit the first records.
+// Checks the spec, and has the index check that the first records fit it. The manifest stores it as
+// a textproto.
 absl::Status SetSpec(IndexFlags& flags) {
   if (flags.spec.empty()) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, LoadSpec(flags.spec));
@@ -225,7 +226,7 @@ void TellUnread(const IndexResult& result) {
   }
 }
 
-// Who looks for damage shall know what nobody looked at.
+// Tells somebody who looks for damage which shards were not read.
 void TellKept(const IndexOptions& index, const IndexResult& result) {
   const bool looks = index.update && index.exclude_corrupt && !index.verify;
   if (!looks || result.reused_shards == 0) return;

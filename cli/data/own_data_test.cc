@@ -24,7 +24,6 @@ using ::testing::StartsWith;
 class OwnDataTest : public CommandFixture {
  protected:
   OwnDataTest() : CommandFixture({AddIndexCommand, AddInspectCommand, AddStreamCommand}) {}
-  nlohmann::json Json() { return nlohmann::json::parse(out_); }
 
   // An id, three floats, tokens whose number varies, and a name that each second record lacks.
   static std::string TableExample(int64_t i) {

@@ -21,7 +21,8 @@ class RecordFacts {
  public:
   RecordFacts();
 
-  // What a manifest says the records are. Without it they are raw if the first one is no Example.
+  // Sets what a manifest says of the records. Without this call they are raw if the first one is no
+  // Example.
   void SetFormat(RecordFormat format) {
     format_ = format;
     survey_.emplace(format);

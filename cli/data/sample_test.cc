@@ -9,6 +9,7 @@
 #include "records/dataset/indexer.h"
 #include "records/dataset/split.h"
 #include "records/format/example.h"
+#include "records/format/testing/for_each_feature.h"
 #include "records/format/tfrecord_reader.h"
 #include "tests/status_matchers.h"
 

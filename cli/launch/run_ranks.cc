@@ -54,7 +54,8 @@ absl::StatusOr<std::vector<std::string>> Gpus(const LaunchFlags& flags, size_t r
   return gpus;
 }
 
-// Of every host, each of whose ranks takes the one of its local rank; CUDA wants none twice.
+// Checks the GPUs that each host gets. A rank takes the GPU of its local rank, and CUDA refuses a
+// GPU that is named twice.
 absl::Status CheckGpusOfHosts(const LaunchFlags& flags, const std::vector<LaunchHost>& hosts) {
   uint32_t ranks = 0;
   for (const LaunchHost& host : hosts) ranks = std::max(ranks, host.slots);
@@ -91,7 +92,7 @@ absl::StatusOr<std::vector<Environment>> LocalEnvironments(const LaunchFlags& fl
   return environments;
 }
 
-// What ranks print.
+// Where the lines go that ranks print.
 struct Outputs {
   LineOutput out{STDOUT_FILENO};
   LineOutput err{STDERR_FILENO};

@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-// What the command line says.
+// The options of `penstock launch`.
 struct LaunchFlags {
   uint32_t ranks = 0;
   std::string hosts;
@@ -41,8 +41,8 @@ struct LaunchFlags {
 // The name that this host has for others.
 std::string OwnHost();
 
-// What ranks get from whoever starts them. Those of an earlier start are told from those of this
-// one by `generation`: mpirun and srun have no name for that.
+// The variables that every rank gets, whoever starts it. `generation` tells ranks of this start
+// from those of an earlier one; mpirun and srun have no variable for that.
 Environment CommonEnvironment(const LaunchFlags& flags, uint32_t generation);
 
 // The variables of -x.

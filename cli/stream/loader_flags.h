@@ -35,7 +35,7 @@ void AddLoaderFlags(CLI::App& command, LoaderFlags& flags);
 void AddStepsFlag(CLI::App& command, LoaderFlags& flags);
 
 // UsageError() for flags that do not fit together; everything but the manifest is filled in, and
-// the spec if --spec names one. What an operator should know besides is told on stderr.
+// the spec if --spec names one. Prints on stderr what an operator should know besides.
 absl::StatusOr<LoaderOptions> ToLoaderOptions(const LoaderFlags& flags);
 
 // Of what a loader, or its plan, failed with: UsageError() where that is for the flags, naming

@@ -43,7 +43,6 @@ class StreamCommandTest : public CommandFixture {
     more.insert(more.begin(), {"stream", data_.path(), "--json"});
     return Run(more);
   }
-  nlohmann::json Json() { return nlohmann::json::parse(out_); }
   std::string Digest(std::vector<std::string> more) {
     more.push_back("--digest");
     EXPECT_EQ(Stream(more), 0) << error_;

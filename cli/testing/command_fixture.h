@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
 namespace penstock {
 
@@ -33,6 +34,8 @@ class CommandFixture : public ::testing::Test {
     error_ = ::testing::internal::GetCapturedStderr();
     return code;
   }
+
+  nlohmann::json Json() const { return nlohmann::json::parse(out_); }
 
   std::string out_;
   std::string error_;

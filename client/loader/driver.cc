@@ -33,7 +33,7 @@ std::string ProblemOf(absl::string_view address, const absl::Status& status) {
   return std::string(problem);
 }
 
-// What the controller knows; the rest of `stats` was counted.
+// Adds what the controller knows of a server. LoaderCounters has counted the rest of `stats`.
 void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
   stats.address = server.address;
   stats.connected = server.state == ServerState::kUp || server.state == ServerState::kDraining;

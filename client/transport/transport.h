@@ -64,7 +64,7 @@ struct StreamBroken {
   absl::Status status;
 };
 
-// What a stream tells besides rows. ServerInfo is the server's Hello, and comes first.
+// Everything that a stream tells besides rows. ServerInfo is the server's Hello and comes first.
 using StreamEvent = std::variant<ServerInfo, WindowReady, StreamError, Credit, Draining,
                                  SharedMemoryResult, ConnectionGivenUp, StreamBroken>;
 

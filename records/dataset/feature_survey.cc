@@ -27,18 +27,6 @@ void Take(const ValueRange& from, ValueRange& range) {
   range.max = std::max(range.max, from.max);
 }
 
-// Counts the varints that fill `run`; the byte where they do not, or null.
-const uint8_t* CountVarints(std::span<const uint8_t> run, uint64_t& count) {
-  const uint8_t* const end = run.data() + run.size();
-  for (const uint8_t* p = run.data(); p != end; ++count) {
-    uint64_t value;
-    const uint8_t* const next = ReadVarint(p, end, value);
-    if (next == nullptr) return p;
-    p = next;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 absl::Status FeatureSurvey::Add(std::span<const uint8_t> payload) {
@@ -129,7 +117,7 @@ const uint8_t* FeatureSurvey::ReadFeature(std::span<const uint8_t> feature, cons
   for (const std::span<const uint8_t> list : lists_.lists) {
     const auto count = [&](std::span<const uint8_t> run) {
       if (lists_.type == FeatureType::kInt64) {
-        if (broken == nullptr) broken = CountVarints(run, values.count);
+        if (broken == nullptr) broken = ForEachVarint(run, [&](uint64_t) { ++values.count; });
       } else if (lists_.type == FeatureType::kFloat) {
         values.count += run.size() / sizeof(float);
       } else {

@@ -1,7 +1,6 @@
 #include "records/dataset/holdout_rule.h"
 
-#include <cstring>
-
+#include "base/bytes_of.h"
 #include "records/dataset/split.h"
 #include "records/format/wire.h"
 
@@ -14,14 +13,10 @@ FeatureUse AnyFeature(const std::string& name) {
 }
 
 void AppendInts(std::span<const uint8_t> varints, std::vector<uint8_t>& out) {
-  const uint8_t* const end = varints.data() + varints.size();
-  for (const uint8_t* p = varints.data(); p != end;) {
-    uint64_t value;
-    p = ReadVarint(p, end, value);
-    const size_t size = out.size();
-    out.resize(size + sizeof(value));
-    std::memcpy(out.data() + size, &value, sizeof(value));
-  }
+  ForEachVarint(varints, [&out](uint64_t value) {
+    const std::span<const uint8_t> bytes = BytesOf(&value, sizeof(value));
+    out.insert(out.end(), bytes.begin(), bytes.end());
+  });
 }
 
 }  // namespace

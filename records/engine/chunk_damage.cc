@@ -8,9 +8,12 @@
 
 namespace penstock {
 
+absl::Status Unshared(const absl::Status& status) {
+  return absl::Status(status.code(), status.message());
+}
+
 LoadError Unshared(const LoadError& error) {
-  return {absl::Status(error.status.code(), error.status.message()), error.damage,
-          error.needs_spare};
+  return {Unshared(error.status), error.damage, error.needs_spare};
 }
 
 std::string ChunkName(const ShardRef& shard, const ChunkRef& chunk) {

@@ -20,6 +20,7 @@ struct LoadError {
 // A copy that shares no memory with `error`, for another thread: the packaged absl::Status counts
 // its references where TSan does not look, so that it would report the last one's delete as a race.
 LoadError Unshared(const LoadError& error);
+absl::Status Unshared(const absl::Status& status);
 
 // "shard 'PATH', chunk at OFFSET".
 std::string ChunkName(const ShardRef& shard, const ChunkRef& chunk);

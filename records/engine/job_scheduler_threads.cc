@@ -176,7 +176,7 @@ void JobScheduler::RefuseDecoded(std::span<const Job> jobs, const absl::Status& 
   for (const Job& job : jobs) {
     RequestState& request = *job.request;
     if (!request.ended && request.refusal.ok()) {
-      request.refusal = absl::Status(why.code(), why.message());  // As in Unshared().
+      request.refusal = Unshared(why);
       request.to_refuse = true;
       if (request.all_taken()) job.session->runnable.Insert(&request);
     }

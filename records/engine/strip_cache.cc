@@ -3,6 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include "records/engine/chunk_damage.h"
+
 namespace penstock {
 
 StripCache::~StripCache() {
@@ -22,7 +24,7 @@ StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
     blocks_.splice(blocks_.begin(), blocks_, found->second);
     ++block.users;
     memory = block.memory;
-    status = absl::Status(block.status.code(), block.status.message());  // As in Unshared().
+    status = Unshared(block.status);
     return Answer::kReady;
   }
   const Job& job = jobs.front();
@@ -48,7 +50,7 @@ void StripCache::Publish(const Key& key, std::vector<Job>& jobs, const absl::Sta
   MutexLock lock(&mutex_);
   Block& block = *index_.at(key);
   block.ready = true;
-  block.status = absl::Status(status.code(), status.message());
+  block.status = Unshared(status);
   jobs.insert(jobs.end(), block.waiting.begin(), block.waiting.end());
   block.waiting = {};
 }

@@ -1,7 +1,5 @@
 #include "records/format/example.h"
 
-#include <cstring>
-
 #include "absl/strings/str_cat.h"
 #include "records/format/example_walk.h"
 
@@ -33,43 +31,6 @@ const uint8_t* WalkEntry(std::span<const uint8_t> entry, WireTrace* trace, Examp
     }
   }
   return reader.failed() ? reader.position() : nullptr;
-}
-
-// Appends the values of one run to `view`.
-const uint8_t* ReadRun(std::span<const uint8_t> run, FeatureView& view) {
-  if (view.type == FeatureType::kBytes) {
-    view.bytes.push_back(run);
-  } else if (view.type == FeatureType::kFloat) {
-    const size_t begin = view.floats.size();
-    view.floats.resize(begin + run.size() / 4);
-    if (!run.empty()) std::memcpy(view.floats.data() + begin, run.data(), run.size());
-  } else {
-    for (const uint8_t* p = run.data(); p != run.data() + run.size();) {
-      uint64_t value;
-      const uint8_t* next = ReadVarint(p, run.data() + run.size(), value);
-      if (next == nullptr) return p;
-      view.ints.push_back(static_cast<int64_t>(value));
-      p = next;
-    }
-  }
-  return nullptr;
-}
-
-const uint8_t* ReadFeature(std::span<const uint8_t> feature, FeatureLists& lists,
-                           FeatureView& view) {
-  if (const uint8_t* broken = WalkFeature(feature, nullptr, lists)) return broken;
-  view.type = lists.type;
-  view.bytes.clear();
-  view.floats.clear();
-  view.ints.clear();
-  const uint8_t* broken = nullptr;
-  for (std::span<const uint8_t> list : lists.lists) {
-    const uint8_t* at = WalkList(list, lists.type, nullptr, [&](std::span<const uint8_t> run) {
-      if (broken == nullptr) broken = ReadRun(run, view);
-    });
-    if (at != nullptr || broken != nullptr) return at != nullptr ? at : broken;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -166,31 +127,6 @@ const uint8_t* WalkList(std::span<const uint8_t> list, FeatureType type, WireTra
 absl::Status BrokenExample(std::span<const uint8_t> payload, const uint8_t* where) {
   return absl::DataLossError(absl::StrCat("is no tf.train.Example: broken at byte ",
                                           where - payload.data(), " of ", payload.size()));
-}
-
-absl::Status ForEachFeature(std::span<const uint8_t> payload,
-                            absl::FunctionRef<void(const FeatureView&)> visit) {
-  std::vector<ExampleEntry> entries;
-  const uint8_t* broken =
-      WalkEntries(payload, ExampleMap::kFeatures, nullptr, [&](const ExampleEntry& entry) {
-        for (ExampleEntry& known : entries) {
-          if (known.name == entry.name) {
-            known.feature = entry.feature;
-            return;
-          }
-        }
-        entries.push_back(entry);
-      });
-  if (broken != nullptr) return BrokenExample(payload, broken);
-  FeatureLists lists;
-  FeatureView view;
-  for (const ExampleEntry& entry : entries) {
-    view.name = entry.name;
-    broken = ReadFeature(entry.feature, lists, view);
-    if (broken != nullptr) return BrokenExample(payload, broken);
-    visit(view);
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace penstock

@@ -11,11 +11,7 @@
 #define PENSTOCK_RECORDS_FORMAT_EXAMPLE_H_
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace penstock {
@@ -25,23 +21,6 @@ enum class FeatureType : uint8_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3
 
 // "none", "bytes", "float", "int64".
 absl::string_view FeatureTypeName(FeatureType type);
-
-// One feature and its values; points into the record.
-struct FeatureView {
-  absl::string_view name;
-  FeatureType type = FeatureType::kNone;
-  // The list of `type` is filled, the others are empty.
-  std::vector<std::span<const uint8_t>> bytes;
-  std::vector<float> floats;
-  std::vector<int64_t> ints;
-
-  size_t count() const { return bytes.size() + floats.size() + ints.size(); }
-};
-
-// Calls `visit` once for each name, in the order of first appearance; the view is valid during the
-// call. Reads every value. kDataLoss: the record is no tf.train.Example, with the byte.
-absl::Status ForEachFeature(std::span<const uint8_t> payload,
-                            absl::FunctionRef<void(const FeatureView&)> visit);
 
 }  // namespace penstock
 

@@ -1,36 +1,56 @@
-// Any bytes as a tf.train.Example: a finder that has seen other records answers as a fresh one.
+// Any bytes as a tf.train.Example or SequenceExample: a finder that has seen other records answers
+// as a fresh one.
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
-#include "records/format/example.h"
 #include "records/format/feature_finder.h"
 
+namespace penstock {
 namespace {
 
-bool Same(const penstock::FoundFeatures& a, const penstock::FoundFeatures& b) {
-  for (size_t i = 0; i < a.bytes.size(); ++i) {
-    if (a.bytes[i].data() != b.bytes[i].data() || a.bytes[i].size() != b.bytes[i].size()) {
-      return false;
-    }
-  }
-  return a.ints == b.ints;
+bool SameBytes(std::span<const uint8_t> a, std::span<const uint8_t> b) {
+  return a.data() == b.data() && a.size() == b.size();
+}
+
+bool SameVariable(const FoundVariable& a, const FoundVariable& b) {
+  return a.present == b.present && a.type == b.type && a.count == b.count &&
+         std::ranges::equal(a.runs, b.runs, SameBytes);
+}
+
+bool Same(const FoundFeatures& a, const FoundFeatures& b) {
+  return std::ranges::equal(a.bytes, b.bytes, SameBytes) && a.ints == b.ints &&
+         std::ranges::equal(a.variable, b.variable, SameVariable);
+}
+
+void Compare(FeatureFinder& old, std::span<const uint8_t> payload) {
+  FeatureFinder fresh = *FeatureFinder::Create(old.specs());
+  FoundFeatures a = old.MakeFound(), b = fresh.MakeFound();
+  const absl::Status from_old = old.Find(payload, a), from_fresh = fresh.Find(payload, b);
+  if (from_old != from_fresh) abort();
+  if (from_old.ok() && !Same(a, b)) abort();
+}
+
+FeatureFinder* Finder(const std::vector<FeatureUse>& specs) {
+  return new FeatureFinder(*FeatureFinder::Create(specs));
 }
 
 }  // namespace
+}  // namespace penstock
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using penstock::FeatureFinder;
-  using penstock::FeatureType;
-  std::span<const uint8_t> payload(data, size);
-  absl::Status whole = penstock::ForEachFeature(payload, [](const penstock::FeatureView&) {});
-  static FeatureFinder* const old =
-      new FeatureFinder(*FeatureFinder::Create({{"d", FeatureType::kBytes, 0},
-                                                {"s", FeatureType::kInt64, 1},
-                                                {"t", FeatureType::kInt64, 2}}));
-  FeatureFinder fresh = *FeatureFinder::Create(old->specs());
-  penstock::FoundFeatures a = old->MakeFound(), b = fresh.MakeFound();
-  const absl::Status from_old = old->Find(payload, a), from_fresh = fresh.Find(payload, b);
-  if (from_old != from_fresh) abort();
-  if (from_old.ok() && !Same(a, b)) abort();
+  using enum penstock::FeatureType;
+  using penstock::VariableUse;
+  static penstock::FeatureFinder* const fixed =
+      penstock::Finder({{"d", kBytes, 0}, {"s", kInt64, 1}, {"t", kInt64, 2}});
+  static penstock::FeatureFinder* const variable = penstock::Finder(
+      {{"d", kBytes, 0, VariableUse{.optional = true, .max_count = 100}},
+       {"s", kInt64, 0, VariableUse{.optional = true, .max_count = 3}},
+       {"s", kNone, 0, VariableUse{.optional = true, .list = true}},
+       {"t", kFloat, 0, VariableUse{.optional = true, .multiple = 2}},
+       {"d", kBytes, 0, VariableUse{.optional = true, .sequence = true, .list = true}},
+       {"s", kInt64, 0, VariableUse{.optional = true, .sequence = true}}});
+  penstock::Compare(*fixed, {data, size});
+  penstock::Compare(*variable, {data, size});
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/io/file_source.h"
 #include "gtest/gtest.h"
 #include "records/format/example_writer.h"
+#include "records/format/testing/for_each_feature.h"
 #include "records/format/testing/shard_builder.h"
 #include "records/format/testing/wire_writer.h"
 #include "records/format/tfrecord_reader.h"

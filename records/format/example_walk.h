@@ -1,5 +1,5 @@
-// The steps that ForEachFeature() and FeatureFinder share. Each returns null, or the byte where the
-// record is broken.
+// The steps by which Examples and SequenceExamples are read. Each returns null, or the byte where
+// the record is broken.
 #ifndef PENSTOCK_RECORDS_FORMAT_EXAMPLE_WALK_H_
 #define PENSTOCK_RECORDS_FORMAT_EXAMPLE_WALK_H_
 

@@ -17,16 +17,6 @@ size_t CountVarints(std::span<const uint8_t> run) {
       std::count_if(run.begin(), run.end(), [](uint8_t byte) { return byte < 0x80; }));
 }
 
-// Whether varints fill `run` exactly, none of them longer than 10 bytes.
-bool AreVarints(std::span<const uint8_t> run) {
-  size_t length = 0;
-  for (const uint8_t byte : run) {
-    if (++length > kMaxVarintBytes) return false;
-    if (byte < 0x80) length = 0;
-  }
-  return length == 0;
-}
-
 }  // namespace
 
 absl::StatusOr<FeatureFinder> FeatureFinder::Create(std::vector<FeatureUse> specs) {
@@ -92,10 +82,12 @@ bool FeatureFinder::ReadVariable(const Run& run, const uint8_t* payload, FoundFe
   FoundVariable& variable = found.variable[run.slot];
   variable.type = run.type;
   variable.runs.push_back(bytes);
+  if (run.type != FeatureType::kInt64) {
+    variable.count += run.count;
+    return true;
+  }
   // A run of as many bytes can be another number of varints.
-  const bool ints = run.type == FeatureType::kInt64;
-  variable.count += ints ? static_cast<uint32_t>(CountVarints(bytes)) : run.count;
-  return !ints || AreVarints(bytes);
+  return ForEachVarint(bytes, [&variable](uint64_t) { ++variable.count; }) == nullptr;
 }
 
 inline bool FeatureFinder::ReadRun(const Run& run, const uint8_t* payload, FoundFeatures& found) {

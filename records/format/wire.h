@@ -20,8 +20,6 @@ enum class WireType : uint8_t {
   kFixed32 = 5,
 };
 
-inline constexpr size_t kMaxVarintBytes = 10;
-
 // Decodes a varint at the front of [p, end): the byte after it, or null if it is cut or longer than
 // 10 bytes.
 inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
@@ -30,6 +28,21 @@ inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t&
     const uint8_t byte = *p++;
     value |= shift < 64 ? static_cast<uint64_t>(byte & 0x7f) << shift : 0;
     if (byte < 0x80) return p;
+  }
+  return nullptr;
+}
+
+// Calls visit(uint64_t) for each of the varints that fill `run`. The byte where they do not, or
+// null.
+template <typename Visit>
+const uint8_t* ForEachVarint(std::span<const uint8_t> run, const Visit& visit) {
+  const uint8_t* const end = run.data() + run.size();
+  for (const uint8_t* p = run.data(); p != end;) {
+    uint64_t value;
+    const uint8_t* const next = ReadVarint(p, end, value);
+    if (next == nullptr) return p;
+    visit(value);
+    p = next;
   }
   return nullptr;
 }

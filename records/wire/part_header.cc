@@ -17,12 +17,6 @@ constexpr uint64_t kSharedOffsetTag = 5 << 3 | 0;
 constexpr uint64_t kSharedSizeTag = 6 << 3 | 0;
 constexpr uint64_t kDataTag = 15 << 3 | 2;
 
-uint8_t* WriteVarint(uint64_t value, uint8_t* out) {
-  for (; value >= 0x80; value >>= 7) *out++ = static_cast<uint8_t>(value) | 0x80;
-  *out++ = static_cast<uint8_t>(value);
-  return out;
-}
-
 size_t NumberFieldSize(uint64_t value) { return value == 0 ? 0 : 1 + VarintSize(value); }
 
 uint8_t* WriteNumberField(uint64_t tag, uint64_t value, uint8_t* out) {
