@@ -12,14 +12,17 @@
 #include "records/decode/plan_builder.h"
 #include "records/decode/program.h"
 #include "records/decode/program_plan.h"
+#include "records/image/library_version.h"
 
 namespace penstock {
 namespace {
 
 // The name of the tensor's operation, and its version: raised when the same field values and the
 // same bytes would give other bits.
-std::pair<std::string, uint32_t> OperationVersion(const v1::TensorSpec& tensor) {
+std::pair<std::string, uint64_t> OperationVersion(const v1::TensorSpec& tensor) {
   const auto* field = v1::TensorSpec::descriptor()->FindFieldByNumber(tensor.op_case());
+  // Pixels depend on the libraries that are linked.
+  if (tensor.has_image()) return {field->name(), ImageLibraryVersion()};
   // Version 1 of `number` rounded integers to the wire dtype.
   const bool integers = tensor.has_number() && tensor.number().type() == v1::Number::INT64;
   return {field->name(), integers ? 2 : 1};
@@ -27,7 +30,7 @@ std::pair<std::string, uint32_t> OperationVersion(const v1::TensorSpec& tensor) 
 
 // Versions of 1 are left out, so that specs without others keep the fingerprints they always had.
 uint64_t Fingerprint(const v1::DecodeSpec& spec) {
-  std::map<std::string, uint32_t> versions;
+  std::map<std::string, uint64_t> versions;
   for (const v1::TensorSpec& tensor : spec.tensor()) {
     const auto [operation, version] = OperationVersion(tensor);
     if (version > 1) versions[operation] = version;
@@ -59,11 +62,13 @@ absl::Status AddTensor(const v1::TensorSpec& tensor, PlanBuilder& plan) {
       return AddBytes(tensor.name(), tensor.bytes(), plan);
     case v1::TensorSpec::kLabel:
       return AddLabel(tensor.name(), tensor.label(), plan);
+    case v1::TensorSpec::kImage:
+      return AddImage(tensor.name(), tensor.image(), plan);
     case v1::TensorSpec::OP_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError(
-      "has no operation: give one of bits, mate_score, number, bytes, label");
+      "has no operation: give one of bits, mate_score, number, bytes, label, image");
 }
 
 absl::Status CheckSpec(const v1::DecodeSpec& spec) {

@@ -17,6 +17,7 @@ absl::Status AddMateScore(const std::string& name, const v1::MateScore& score, P
 absl::Status AddNumber(const std::string& name, const v1::Number& number, PlanBuilder& plan);
 absl::Status AddBytes(const std::string& name, const v1::Bytes& bytes, PlanBuilder& plan);
 absl::Status AddLabel(const std::string& name, const v1::Label& label, PlanBuilder& plan);
+absl::Status AddImage(const std::string& name, const v1::Image& image, PlanBuilder& plan);
 
 }  // namespace penstock
 

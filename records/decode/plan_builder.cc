@@ -28,6 +28,11 @@ bool IsSequence(const FeatureUse& feature) {
   return feature.variable && feature.variable->sequence;
 }
 
+bool IsFallible(const DecodeStep& step) {
+  return std::holds_alternative<IntegersStep>(step) || std::holds_alternative<VariableStep>(step) ||
+         std::holds_alternative<ImageStep>(step);
+}
+
 absl::Status RefuseRaw(absl::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat("with records: RAW, feature '", kRawFeature, "' is the whole payload: ", what));
@@ -135,6 +140,7 @@ absl::Status PlanBuilder::Append(const std::string& name, Dtype dtype, std::vect
                                                      plan_.row_bytes, " bytes; the limit is ",
                                                      kMaxRowBytes));
   }
+  plan_.fallible |= IsFallible(step);
   plan_.tensors.push_back(TensorInfo{name, dtype, std::move(shape), row_bytes});
   plan_.steps.push_back(std::move(step));
   return absl::OkStatus();

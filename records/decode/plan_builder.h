@@ -43,6 +43,12 @@ class PlanBuilder {
   absl::Status AddNamedBy(absl::string_view field, const std::string& name, Dtype dtype,
                           std::vector<uint32_t> shape, DecodeStep step);
 
+  // The spec has image operations.
+  void AddImages(const ImageUse& use) {
+    plan_.images.decodes |= use.decodes;
+    plan_.images.random |= use.random;
+  }
+
   // Counts bits that tables expand.
   absl::Status TakeBits(size_t size);
   // Of the spec's next bits; null with kPacked. REQUIRES: as SpecTables::Get().

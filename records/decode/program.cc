@@ -11,6 +11,7 @@
 #include "base/streaming_copy.h"
 #include "records/decode/numbers.h"
 #include "records/decode/program_plan.h"
+#include "records/image/image_transform.h"
 
 namespace penstock {
 namespace {
@@ -187,6 +188,31 @@ void Run(const VariableStep& any, const TensorInfo& tensor, const Tile& tile, ui
   std::visit([&](const auto& step) { RunVariable(step, tensor, tile, out, outcome); }, any);
 }
 
+// The draws of a record that stands for another one are its own.
+uint64_t OrdinalOf(int64_t record_id) {
+  return static_cast<uint64_t>(record_id) & ~(uint64_t{1} << 63);
+}
+
+// The record is as it was stored, so that no other server decodes it: kDataLoss would ask for one.
+absl::Status FactAboutRecord(const absl::Status& why) {
+  return absl::IsDataLoss(why) ? absl::InvalidArgumentError(why.message()) : why;
+}
+
+void Run(const ImageStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
+         DecodeOutcome& outcome) {
+  const ImageInputs& images = tile.options.images;
+  for (size_t i = 0; i < tile.size; ++i, out += tensor.row_bytes) {
+    const uint64_t ordinal = OrdinalOf(images.ordinals[tile.first + i]);
+    const Uniforms uniforms(ImageKey(images.augmentation_key, ordinal, step.view));
+    const std::span<const uint8_t> bytes = LoadVariable(tile.rows(step.column)[i]).bytes;
+    const absl::StatusOr<ImageNotes> notes =
+        images.transform->Apply(bytes, *step.ops, uniforms, {out, tensor.row_bytes});
+    if (!notes.ok()) return Fail(tile, step.column, {i, FactAboutRecord(notes.status())}, outcome);
+    outcome.counters.truncated_images += notes->truncated;
+    outcome.counters.image_warnings += notes->warnings;
+  }
+}
+
 // Rows of one number are copied without a loop over their bytes.
 bool IsOneNumber(size_t row_bytes) {
   return row_bytes == sizeof(uint64_t) || row_bytes == sizeof(uint32_t);
@@ -233,6 +259,8 @@ std::span<const FeatureUse> Program::features() const { return plan_->features; 
 std::span<const TensorInfo> Program::tensors() const { return plan_->tensors; }
 size_t Program::row_bytes() const { return plan_->row_bytes; }
 uint64_t Program::fingerprint() const { return plan_->fingerprint; }
+ImageUse Program::images() const { return plan_->images; }
+bool Program::fallible() const { return plan_->fallible; }
 
 DecodeOutcome Program::DecodeRows(std::span<const FeatureColumn> columns, size_t n,
                                   std::span<uint8_t* const> outputs,

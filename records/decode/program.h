@@ -21,6 +21,8 @@
 
 namespace penstock {
 
+class ImageTransform;
+
 // Raised when the same spec and the same bytes would give other bits. Part of every fingerprint.
 inline constexpr uint32_t kDecoderVersion = 1;
 
@@ -36,6 +38,21 @@ struct TensorInfo {
 // float values in little-endian order; of a variable feature its entry (variable_entry.h).
 using FeatureColumn = const uint8_t* const*;
 
+// What a spec's image operations need beside the records' bytes.
+struct ImageUse {
+  bool decodes = false;  // There are some: DecodeOptions::images.
+  bool random = false;   // Their pixels depend on the augmentation key.
+};
+
+// For programs that decode images.
+struct ImageInputs {
+  ImageTransform* transform = nullptr;  // Of the calling thread.
+  // What is random about a record follows from this key and the record's ordinal, ordinals[i] for
+  // row i.
+  uint64_t augmentation_key = 0;
+  std::span<const int64_t> ordinals = {};
+};
+
 struct DecodeOptions {
   SimdLevel level = BestSimdLevel();
   Stores stores = Stores::kCached;
@@ -43,15 +60,21 @@ struct DecodeOptions {
   size_t rows_behind = 0;
   // The first rows were fetched for this call.
   bool fetched = false;
+  ImageInputs images = {};
 };
 
 struct DecodeCounters {
   // Rows whose mate bit is set and whose score is 0: they become a draw's label. Not counted by
   // kPacked, where nobody looks at the bits.
   uint64_t mates_without_sign = 0;
+  // Of images: files that were cut, and what was missing filled; damage that was worked around.
+  uint64_t truncated_images = 0;
+  uint64_t image_warnings = 0;
 
   DecodeCounters& operator+=(const DecodeCounters& other) {
     mates_without_sign += other.mates_without_sign;
+    truncated_images += other.truncated_images;
+    image_warnings += other.image_warnings;
     return *this;
   }
 };
@@ -85,11 +108,17 @@ class Program {
   std::span<const TensorInfo> tensors() const;
   size_t row_bytes() const;      // over all tensors
   uint64_t fingerprint() const;  // of the spec and kDecoderVersion, whatever the wire dtype
+  ImageUse images() const;
+  // Whether there are features whose values a tensor may not be able to hold: images, integers as
+  // another type, variable ones.
+  bool fallible() const;
 
   // Decodes `n` rows; row i of tensor t goes to outputs[t] + i * tensors()[t].row_bytes. Rows may
   // be scattered over memory: they are fetched ahead. The caller has checked that each record has
   // features() as stated. A row whose values a tensor cannot hold ends the call: the rows before it
-  // are written, those behind it are unspecified. Allocates nothing but a failure's message.
+  // are written, those behind it are unspecified. Allocates nothing but a failure's message and
+  // what images take. REQUIRES: with images().decodes, options.images has a transform and the
+  // ordinals of n rows.
   DecodeOutcome DecodeRows(std::span<const FeatureColumn> columns, size_t n,
                            std::span<uint8_t* const> outputs,
                            const DecodeOptions& options = {}) const;

@@ -13,6 +13,7 @@
 #include "records/decode/program.h"
 #include "records/decode/score.h"
 #include "records/decode/variable_steps.h"
+#include "records/image/image_ops.h"
 
 namespace penstock {
 
@@ -49,10 +50,17 @@ struct CopyStep {
   size_t column = 0;
 };
 
+// An encoded image to pixels.
+struct ImageStep {
+  size_t column = 0;
+  std::shared_ptr<const ImageOps> ops;
+  uint64_t view = 0;
+};
+
 // Two variants: std::visit() of more than 11 alternatives goes through a table of functions, which
 // costs a fixed step of one number a third of its speed.
-using DecodeStep =
-    std::variant<BitsStep, MateScoreStep, FloatsStep, IntegersStep, CopyStep, VariableStep>;
+using DecodeStep = std::variant<BitsStep, MateScoreStep, FloatsStep, IntegersStep, CopyStep,
+                                VariableStep, ImageStep>;
 
 // Farther into a feature than this the processor's own prefetcher follows.
 inline constexpr size_t kMaxFetchBytes = 1024;
@@ -67,6 +75,8 @@ struct Program::Plan {
   std::vector<DecodeStep> steps;
   size_t row_bytes = 0;
   uint64_t fingerprint = 0;
+  ImageUse images = {};
+  bool fallible = false;
 };
 
 }  // namespace penstock

@@ -7,9 +7,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/io/input_file.h"
 #include "base/status.h"
 #include "records/decode/builtin_specs.h"
+#include "records/decode/spec_parameters.h"
 
 namespace penstock {
 namespace {
@@ -42,8 +44,28 @@ absl::StatusOr<std::string> ReadSpecFile(const std::string& path) {
   if (text.ok()) return text;
   const absl::Status& why = text.status();
   if (!absl::IsNotFound(why)) return Annotate(why, "decode spec");
-  return Annotate(why,
-                  absl::StrCat("decode spec '", path, "' is neither built in (chess) nor a file"));
+  const auto name = [](std::string* out, const BuiltinSpec& spec) {
+    out->append(spec.name.data(), spec.name.size());
+  };
+  return Annotate(why, absl::StrCat("decode spec '", path, "' is neither built in (",
+                                    absl::StrJoin(BuiltinSpecs(), ", ", name), ") nor a file"));
+}
+
+const BuiltinSpec* FindBuiltin(absl::string_view name) {
+  for (const BuiltinSpec& spec : BuiltinSpecs()) {
+    if (spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<v1::DecodeSpec> MakeBuiltin(const BuiltinSpec& builtin,
+                                           absl::string_view name_and_parameters) {
+  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec, ParseSpec(builtin.text, builtin.name));
+  if (name_and_parameters.size() == builtin.name.size()) return spec;
+  const absl::string_view parameters = name_and_parameters.substr(builtin.name.size() + 1);
+  PENSTOCK_RETURN_IF_ERROR(Annotate(ApplyParameters(parameters, spec),
+                                    absl::StrCat("decode spec '", name_and_parameters, "'")));
+  return spec;
 }
 
 }  // namespace
@@ -62,7 +84,8 @@ absl::StatusOr<v1::DecodeSpec> ParseSpec(absl::string_view text, absl::string_vi
 }
 
 absl::StatusOr<v1::DecodeSpec> LoadSpec(absl::string_view name_or_file) {
-  if (name_or_file == "chess") return ParseSpec(kChessSpec, "chess");
+  const absl::string_view name = name_or_file.substr(0, name_or_file.find(':'));
+  if (const BuiltinSpec* builtin = FindBuiltin(name)) return MakeBuiltin(*builtin, name_or_file);
   const std::string path(name_or_file);
   PENSTOCK_ASSIGN_OR_RETURN(const std::string text, ReadSpecFile(path));
   return ParseSpec(text, path);

@@ -40,8 +40,10 @@ TEST(LoadSpecTest, ReportsFileLineAndColumnOfAMistake) {
 }
 
 TEST(LoadSpecTest, NamesWhatIsBuiltInWhenNothingIsFound) {
-  EXPECT_THAT(LoadSpec("ches"), StatusIs(absl::StatusCode::kNotFound,
-                                         HasSubstr("neither built in (chess) nor a file")));
+  EXPECT_THAT(
+      LoadSpec("ches"),
+      StatusIs(absl::StatusCode::kNotFound,
+               HasSubstr("neither built in (chess, images-eval, images-train) nor a file")));
 }
 
 TEST(LoadSpecTest, RefusesAFolder) { EXPECT_THAT(LoadSpec(::testing::TempDir()), Not(IsOk())); }

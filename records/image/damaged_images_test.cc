@@ -107,7 +107,7 @@ class DamagedImagesTest : public ::testing::Test {
     ++answers_[static_cast<int>(status.code())];
   }
 
-  void ExpectSameAnswer(const Bytes& bytes, const DecodeOptions& options) {
+  void ExpectSameAnswer(const Bytes& bytes, const ImageDecodeOptions& options) {
     ImageDecoder fresh;
     const absl::StatusOr<DecodedImage> a = fresh.Decode(bytes, options);
     const absl::StatusOr<DecodedImage> b = used_.Decode(bytes, options);
@@ -126,7 +126,7 @@ class DamagedImagesTest : public ::testing::Test {
       SCOPED_TRACE(absl::StrCat("damaged file ", i));
       Bytes bytes = Damage(rng, files[rng.Below(files.size())], others[rng.Below(others.size())]);
       if (rng.Below(4) == 0 && !bytes.empty()) FlipBits(rng, bytes);
-      DecodeOptions options{.limits = kLimits};
+      ImageDecodeOptions options{.limits = kLimits};
       options.channels = rng.Below(2) == 0 ? 1 : 3;
       options.orient = rng.Below(2) == 0;
       options.fill_truncated = rng.Below(2) == 0;

@@ -6,7 +6,7 @@
 namespace penstock {
 
 absl::Status ImageDecoder::DecodePixels(std::span<const uint8_t> bytes,
-                                        const DecodeOptions& options, std::span<uint8_t> out,
+                                        const ImageDecodeOptions& options, std::span<uint8_t> out,
                                         DecodedImage& image) {
   return image.info.format == ImageFormat::kJpeg
              ? jpeg_.Decode(bytes, image.info, options, out, image.notes)
@@ -19,7 +19,7 @@ void ImageDecoder::Trim() {
 }
 
 absl::StatusOr<DecodedImage> ImageDecoder::Decode(std::span<const uint8_t> bytes,
-                                                  const DecodeOptions& options) {
+                                                  const ImageDecodeOptions& options) {
   Trim();
   DecodedImage image;
   PENSTOCK_ASSIGN_OR_RETURN(image.info, ProbeImage(bytes));

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "records/image/decode_options.h"
+#include "records/image/image_decode_options.h"
 #include "records/image/image_info.h"
 #include "records/image/jpeg_pixels.h"
 #include "records/image/pixels.h"
@@ -16,9 +16,9 @@ namespace penstock {
 
 struct DecodedImage {
   ImageInfo info;
-  PixelView
-      pixels;  // Turned, if DecodeOptions::orient says so: then its sides may differ from info's.
-  DecodeNotes notes;
+  PixelView pixels;  // Turned, if ImageDecodeOptions::orient says so: then its sides may differ
+                     // from info's.
+  ImageNotes notes;
 };
 
 // Decodes JPEG (8-bit, Huffman-coded, baseline, extended or progressive) and PNG. The pixels are a
@@ -38,14 +38,15 @@ class ImageDecoder {
   // machine. kResourceExhausted: no memory, which says nothing about the bytes; does not occur
   // where DecodeMemory() was free.
   // Data after the end marker is ignored.
-  absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes, const DecodeOptions& options);
+  absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes,
+                                      const ImageDecodeOptions& options);
 
   // Gives back what large images took; their pixels are then gone. Without this call, the next
   // Decode() does it.
   void Trim();
 
  private:
-  absl::Status DecodePixels(std::span<const uint8_t> bytes, const DecodeOptions& options,
+  absl::Status DecodePixels(std::span<const uint8_t> bytes, const ImageDecodeOptions& options,
                             std::span<uint8_t> out, DecodedImage& image);
 
   JpegPixels jpeg_;

@@ -30,7 +30,7 @@ class ImageDecoderTest : public ::testing::Test {
     return bytes;
   }
   // Pictures without orientation have no digest of their own for being turned.
-  void ExpectAllEqual(const std::string& kind, const DecodeOptions& options) {
+  void ExpectAllEqual(const std::string& kind, const ImageDecodeOptions& options) {
     for (const auto& [name, expected] : Expectations::Get()["decoded"].items()) {
       const std::string turned = "turned_" + kind;
       const std::string digest = options.orient && expected.contains(turned) ? turned : kind;

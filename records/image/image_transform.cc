@@ -84,13 +84,13 @@ absl::Status Render(const RandomCropOp& op, const Rendering& rendering) {
 
 }  // namespace
 
-absl::StatusOr<DecodeNotes> ImageTransform::Apply(std::span<const uint8_t> bytes,
-                                                  const ImageOps& ops, const Uniforms& uniforms,
-                                                  std::span<uint8_t> out) {
-  const DecodeOptions options{.channels = ops.channels,
-                              .orient = ops.orient,
-                              .fill_truncated = ops.fill_truncated,
-                              .limits = ops.limits};
+absl::StatusOr<ImageNotes> ImageTransform::Apply(std::span<const uint8_t> bytes,
+                                                 const ImageOps& ops, const Uniforms& uniforms,
+                                                 std::span<uint8_t> out) {
+  const ImageDecodeOptions options{.channels = ops.channels,
+                                   .orient = ops.orient,
+                                   .fill_truncated = ops.fill_truncated,
+                                   .limits = ops.limits};
   PENSTOCK_ASSIGN_OR_RETURN(const DecodedImage image, decoder_.Decode(bytes, options));
   const Rendering rendering{image.pixels, ops, uniforms, resampler_, out.data()};
   const absl::Status rendered =

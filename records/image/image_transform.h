@@ -17,7 +17,7 @@ namespace penstock {
 //
 //   ImageTransform transform;
 //   const Uniforms uniforms(ImageKey(augmentation_key, ordinal, /*view=*/0));
-//   PENSTOCK_ASSIGN_OR_RETURN(DecodeNotes notes, transform.Apply(bytes, ops, uniforms, out));
+//   PENSTOCK_ASSIGN_OR_RETURN(ImageNotes notes, transform.Apply(bytes, ops, uniforms, out));
 //
 // Not thread-safe; keep one for each thread.
 class ImageTransform {
@@ -27,8 +27,8 @@ class ImageTransform {
   // kInvalidArgument, kDataLoss and kResourceExhausted: as ImageDecoder::Decode(). Also
   // kInvalidArgument: the picture is smaller than a random crop, or too long to be resized.
   // REQUIRES: ops.Validate() is OK.
-  absl::StatusOr<DecodeNotes> Apply(std::span<const uint8_t> bytes, const ImageOps& ops,
-                                    const Uniforms& uniforms, std::span<uint8_t> out);
+  absl::StatusOr<ImageNotes> Apply(std::span<const uint8_t> bytes, const ImageOps& ops,
+                                   const Uniforms& uniforms, std::span<uint8_t> out);
 
  private:
   ImageDecoder decoder_;

@@ -49,7 +49,7 @@ class ImageTransformTest : public ::testing::Test {
                               const Uniforms& uniforms = Uniforms(uint64_t{1})) {
     EXPECT_OK(ops.Validate());
     Bytes out(ops.output_bytes());
-    const absl::StatusOr<DecodeNotes> notes = transform_.Apply(file, ops, uniforms, out);
+    const absl::StatusOr<ImageNotes> notes = transform_.Apply(file, ops, uniforms, out);
     if (!notes.ok()) return notes.status();
     return out;
   }

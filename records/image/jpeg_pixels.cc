@@ -22,11 +22,11 @@ struct JpegPixels::State {
   // One image.
   std::span<const uint8_t> bytes;
   const ImageInfo* info = nullptr;
-  const DecodeOptions* options = nullptr;
+  const ImageDecodeOptions* options = nullptr;
   uint8_t* out = nullptr;
   ConvertRow convert = nullptr;  // From the library's rows to ours; null if they are alike.
   uint8_t* row = nullptr;        // A row of the library, if it must be converted.
-  DecodeNotes notes;
+  ImageNotes notes;
   Stop stop = Stop::kNone;
   char message[JMSG_LENGTH_MAX];
 
@@ -205,8 +205,8 @@ JpegPixels::JpegPixels(JpegPixels&&) noexcept = default;
 JpegPixels& JpegPixels::operator=(JpegPixels&&) noexcept = default;
 
 absl::Status JpegPixels::Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
-                                const DecodeOptions& options, std::span<uint8_t> out,
-                                DecodeNotes& notes) {
+                                const ImageDecodeOptions& options, std::span<uint8_t> out,
+                                ImageNotes& notes) {
   State& state = *state_;
   state.bytes = bytes;
   state.info = &info;

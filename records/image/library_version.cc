@@ -32,7 +32,7 @@ std::string ImageLibraryDigest() {
   uint64_t key = 0;
   for (const std::span<const uint8_t> bytes : SelfTestImages()) {
     const absl::StatusOr<DecodedImage> image = decoder.Decode(bytes, {});
-    const absl::StatusOr<DecodeNotes> notes = transform.Apply(bytes, ops, Uniforms(key++), crop);
+    const absl::StatusOr<ImageNotes> notes = transform.Apply(bytes, ops, Uniforms(key++), crop);
     if (!image.ok() || !notes.ok()) {
       digest.Update(BytesOf(image.ok() ? notes.status().message() : image.status().message()));
       continue;

@@ -26,11 +26,11 @@ struct PngPixels::State {
   // One image.
   std::span<const uint8_t> rest;
   const ImageInfo* info = nullptr;
-  const DecodeOptions* options = nullptr;
+  const ImageDecodeOptions* options = nullptr;
   uint8_t* stored = nullptr;  // Pixels as libpng gives them.
   size_t stored_row_bytes = 0;
   ColorTable colors;  // Of samples of at most 8 bits.
-  DecodeNotes notes;
+  ImageNotes notes;
   Stop stop = Stop::kNone;
   bool has_header = false;
   char message[128];
@@ -187,8 +187,8 @@ PngPixels::PngPixels(PngPixels&&) noexcept = default;
 PngPixels& PngPixels::operator=(PngPixels&&) noexcept = default;
 
 absl::Status PngPixels::Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
-                               const DecodeOptions& options, std::span<uint8_t> out,
-                               DecodeNotes& notes) {
+                               const ImageDecodeOptions& options, std::span<uint8_t> out,
+                               ImageNotes& notes) {
   State& state = *state_;
   state.rest = bytes;
   state.info = &info;

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "records/image/decode_options.h"
+#include "records/image/image_decode_options.h"
 
 namespace penstock {
 
@@ -26,7 +26,7 @@ class PngPixels {
   // kDataLoss: damaged, or cut (unless options.fill_truncated). kResourceExhausted: no memory,
   // which says nothing about `bytes`.
   absl::Status Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
-                      const DecodeOptions& options, std::span<uint8_t> out, DecodeNotes& notes);
+                      const ImageDecodeOptions& options, std::span<uint8_t> out, ImageNotes& notes);
 
  private:
   struct State;

@@ -1,6 +1,6 @@
 // How an encoded image becomes pixels, and what was noticed on the way.
-#ifndef PENSTOCK_RECORDS_IMAGE_DECODE_OPTIONS_H_
-#define PENSTOCK_RECORDS_IMAGE_DECODE_OPTIONS_H_
+#ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_DECODE_OPTIONS_H_
+#define PENSTOCK_RECORDS_IMAGE_IMAGE_DECODE_OPTIONS_H_
 
 #include <cstdint>
 
@@ -8,18 +8,18 @@
 
 namespace penstock {
 
-struct DecodeOptions {
+struct ImageDecodeOptions {
   int channels = 3;             // 1 (grey) or 3 (RGB)
   bool orient = false;          // Turn and mirror the picture as EXIF says.
   bool fill_truncated = false;  // Decode what there is of a file that is cut, instead of an error.
   ImageLimits limits = {};
 };
 
-struct DecodeNotes {
+struct ImageNotes {
   bool truncated = false;  // The end of the file is missing; only with fill_truncated.
   uint64_t warnings = 0;   // Damage that the library worked around.
 };
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_RECORDS_IMAGE_DECODE_OPTIONS_H_
+#endif  // PENSTOCK_RECORDS_IMAGE_IMAGE_DECODE_OPTIONS_H_

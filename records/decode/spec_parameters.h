@@ -1,0 +1,20 @@
+// What a user appends to the name of a built-in spec: images-train:72,label-1.
+#ifndef PENSTOCK_RECORDS_DECODE_SPEC_PARAMETERS_H_
+#define PENSTOCK_RECORDS_DECODE_SPEC_PARAMETERS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/decode_spec.pb.h"
+
+namespace penstock {
+
+// Changes `spec` as `parameters` say, which are separated by commas:
+//   72       every image operation gives 72 x 72 pixels; resize_shorter becomes 72 * 8 / 7,
+//            rounded to nearest
+//   label-1  every label loses 1; label+1 adds 1
+// kInvalidArgument: other parameters, or ones that `spec` has no operation for.
+absl::Status ApplyParameters(absl::string_view parameters, v1::DecodeSpec& spec);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DECODE_SPEC_PARAMETERS_H_
