@@ -19,19 +19,24 @@ struct LentPart {
   }
 };
 
+grpc::Slice StartOf(const wire::PartHeader& header) {
+  if (!header.replaced.empty()) return grpc::Slice(wire::EncodePartHeader(header));
+  uint8_t start[wire::kMaxPartHeaderBytes];
+  return grpc::Slice(start, wire::WritePartHeader(header, start));
+}
+
 }  // namespace
 
 wire::PartHeader HeaderOf(const PartBuffer& part) {
   return {.request = part.request,
           .first_row = part.first_row,
           .rows = part.rows,
-          .crc32c = part.crc32c};
+          .crc32c = part.crc32c,
+          .replaced = part.replaced};
 }
 
 grpc::ByteBuffer ToMessage(const wire::PartHeader& header, PartBuffer part) {
-  uint8_t start[wire::kMaxPartHeaderBytes];
-  const size_t start_size = wire::WritePartHeader(header, start);
-  absl::InlinedVector<grpc::Slice, 5> slices = {grpc::Slice(start, start_size)};
+  absl::InlinedVector<grpc::Slice, 5> slices = {StartOf(header)};
   if (part.size() > 0) {
     const size_t num_pieces = part.pieces().size();
     auto* lent = new LentPart{std::move(part), num_pieces};

@@ -133,10 +133,12 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
     return absl::ResourceExhaustedError(
         absl::StrCat("Hello of ", incoming_bytes_, " bytes; at most ", wire::kMaxHelloBytes));
   }
-  if (hello.protocol_version != wire::kProtocolVersion) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "client speaks protocol version ", hello.protocol_version, ", this server version ",
-        wire::kProtocolVersion, "; install the same Penstock on both sides"));
+  if (hello.protocol_version < wire::kFirstProtocolVersion ||
+      hello.protocol_version > wire::kProtocolVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("client speaks protocol version ", hello.protocol_version,
+                     ", this server versions ", wire::kFirstProtocolVersion, " to ",
+                     wire::kProtocolVersion, "; install the same Penstock on both sides"));
   }
   said_hello_ = true;
   {
@@ -151,7 +153,7 @@ absl::Status StreamReactor::Handle(wire::ClientHello hello) {
   }
   TellOfArrival();
   call_.account().Rise(Standing::kClient);
-  Say(MakeHello(opened.info));
+  Say(MakeHello(hello.protocol_version, opened.info));
   Say(Credit{opened.credit_bytes});
   return absl::OkStatus();
 }
@@ -163,8 +165,8 @@ void StreamReactor::TellOfArrival() {
   spdlog::info("client connected peer={} client={} left_out={}", peer_, Quoted(client_), *left_out);
 }
 
-wire::ServerHello StreamReactor::MakeHello(const ServerInfo& info) {
-  wire::ServerHello hello{.info = info};
+wire::ServerHello StreamReactor::MakeHello(uint32_t version, const ServerInfo& info) {
+  wire::ServerHello hello{.protocol_version = version, .info = info};
   if (door_ != nullptr) lease_ = door_->MakeLease();
   if (lease_ != nullptr) {
     hello.shm_socket = door_->socket();

@@ -104,7 +104,7 @@ class StreamReactor final : public CallReactor,
   std::optional<Outbox::Item> TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Write(Outbox::Item item);
   grpc::ByteBuffer MessageOf(PartBuffer part);
-  wire::ServerHello MakeHello(const ServerInfo& info);
+  wire::ServerHello MakeHello(uint32_t version, const ServerInfo& info);
   // Never called from a session's event: it may end in OnDone(), which waits for those.
   void FinishIfDue();
 

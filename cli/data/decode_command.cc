@@ -16,6 +16,7 @@
 #include "cli/data/record_sample.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
+#include "client/plan/epoch_order.h"
 #include "records/decode/npy.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
@@ -28,6 +29,7 @@ struct DecodeFlags {
   std::string output;
   std::string spec = "chess";
   std::string dtype = "i8";
+  uint64_t seed = 0;
   bool force = false;
 };
 
@@ -46,7 +48,8 @@ absl::StatusOr<std::string> ArrayFile(const DecodeFlags& flags, const std::strin
 class ArrayWriter {
  public:
   static absl::StatusOr<ArrayWriter> Create(const Program& program, const DecodeFlags& flags) {
-    PENSTOCK_ASSIGN_OR_RETURN(RecordDecoder decoder, RecordDecoder::Create(program));
+    PENSTOCK_ASSIGN_OR_RETURN(RecordDecoder decoder,
+                              RecordDecoder::Create(program, AugmentationKeyOf(flags.seed, 0)));
     ArrayWriter writer(std::move(decoder));
     for (const TensorInfo& tensor : program.tensors()) {
       PENSTOCK_ASSIGN_OR_RETURN(const std::string path, ArrayFile(flags, tensor.name));
@@ -131,6 +134,7 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
   command.add_option("--spec", flags->spec, "A built-in decode spec or a textproto file");
   command.add_option("--dtype", flags->dtype, "What planes and flags become")
       ->check(CLI::IsMember({"packed", "i8", "f32", "f64"}));
+  command.add_option("--seed", flags->seed, "Of what is random about images, as in epoch 0");
   command.add_flag("--force", flags->force, "Replace existing arrays of these names");
   OnRun(command, outcome, [flags] { return Decode(*flags); });
 }

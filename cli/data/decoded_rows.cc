@@ -23,9 +23,11 @@ std::span<const uint8_t> RowOf(const DecodedRows& decoded, size_t tensor, size_t
 }  // namespace
 
 absl::StatusOr<DecodedRows> DecodeFirst(const v1::DecodeSpec& spec,
-                                        std::span<const std::string> payloads) {
+                                        std::span<const std::string> payloads,
+                                        uint64_t augmentation_key) {
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(spec, WireDtype::kF32));
-  PENSTOCK_ASSIGN_OR_RETURN(RecordDecoder decoder, RecordDecoder::Create(program));
+  PENSTOCK_ASSIGN_OR_RETURN(RecordDecoder decoder,
+                            RecordDecoder::Create(program, augmentation_key));
   for (const std::string& payload : payloads) {
     PENSTOCK_RETURN_IF_ERROR(
         Annotate(decoder.Add(BytesOf(payload)), absl::StrCat("row ", decoder.pending())));

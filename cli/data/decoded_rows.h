@@ -20,9 +20,11 @@ struct DecodedRows {
   std::vector<std::vector<uint8_t>> blocks;  // One a tensor: its rows.
 };
 
-// Numbers become f32. An error names the record, counted from the first of `payloads`.
+// Numbers become f32. The payloads are those of ordinals 0, 1 and so on, which with the key decide
+// what is random about images. An error names the record, counted from the first of `payloads`.
 absl::StatusOr<DecodedRows> DecodeFirst(const v1::DecodeSpec& spec,
-                                        std::span<const std::string> payloads);
+                                        std::span<const std::string> payloads,
+                                        uint64_t augmentation_key = 0);
 
 // A line for each row and tensor, with its first values.
 std::string ToText(const DecodedRows& decoded);

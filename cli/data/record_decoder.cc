@@ -1,5 +1,6 @@
 #include "cli/data/record_decoder.h"
 
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,14 +8,17 @@
 
 namespace penstock {
 
-absl::StatusOr<RecordDecoder> RecordDecoder::Create(const Program& program) {
+absl::StatusOr<RecordDecoder> RecordDecoder::Create(const Program& program,
+                                                    uint64_t augmentation_key) {
   ChunkLayout layout(program.features(), "", /*holdout_threshold=*/0);
   PENSTOCK_ASSIGN_OR_RETURN(RecordPacker packer, RecordPacker::Create(layout));
-  return RecordDecoder(program, std::move(layout), std::move(packer));
+  return RecordDecoder(program, augmentation_key, std::move(layout), std::move(packer));
 }
 
-RecordDecoder::RecordDecoder(const Program& program, ChunkLayout layout, RecordPacker packer)
+RecordDecoder::RecordDecoder(const Program& program, uint64_t augmentation_key, ChunkLayout layout,
+                             RecordPacker packer)
     : program_(program),
+      augmentation_key_(augmentation_key),
       layout_(std::move(layout)),
       packer_(std::move(packer)),
       blocks_(program.tensors().size()) {}
@@ -44,7 +48,10 @@ absl::Status RecordDecoder::Decode() {
     blocks_[t].resize(count * program_.tensors()[t].row_bytes);
     outputs.push_back(blocks_[t].data());
   }
-  const DecodeOutcome outcome = program_.DecodeRows(columns, count, outputs);
+  std::vector<int64_t> ordinals(count);
+  std::iota(ordinals.begin(), ordinals.end(), static_cast<int64_t>(decoded_));
+  const DecodeOutcome outcome = program_.DecodeRows(
+      columns, count, outputs, {.images = {images_.get(), augmentation_key_, ordinals}});
   counters_ += outcome.counters;
   const uint64_t first = std::exchange(decoded_, decoded_ + count);
   if (!outcome.failure.has_value()) return absl::OkStatus();

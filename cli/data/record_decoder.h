@@ -4,19 +4,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "records/decode/program.h"
 #include "records/engine/record_packer.h"
+#include "records/image/image_transform.h"
 
 namespace penstock {
 
 // Collects rows of features and decodes them in blocks. Not thread-safe.
 class RecordDecoder {
  public:
-  static absl::StatusOr<RecordDecoder> Create(const Program& program);
+  // The first record has ordinal 0.
+  static absl::StatusOr<RecordDecoder> Create(const Program& program,
+                                              uint64_t augmentation_key = 0);
 
   // Keeps the record's features; the payload may go. kDataLoss: no tf.train.Example;
   // kInvalidArgument: a feature is missing or of another type or count.
@@ -33,9 +37,12 @@ class RecordDecoder {
   const DecodeCounters& counters() const { return counters_; }
 
  private:
-  RecordDecoder(const Program& program, ChunkLayout layout, RecordPacker packer);
+  RecordDecoder(const Program& program, uint64_t augmentation_key, ChunkLayout layout,
+                RecordPacker packer);
 
   Program program_;
+  uint64_t augmentation_key_;
+  std::unique_ptr<ImageTransform> images_ = std::make_unique<ImageTransform>();  // At one place.
   ChunkLayout layout_;
   RecordPacker packer_;
   std::vector<std::vector<uint8_t>> rows_;  // The first pending_ are in use.

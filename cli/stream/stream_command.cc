@@ -154,6 +154,7 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"cursor", result.cursor},
                          {"replaced_records", result.stats.replaced_records},
                          {"damaged", result.stats.damaged},
+                         {"undecodable_rows", result.stats.undecodable_rows},
                          {"servers", servers}};
   if (!result.digest.empty()) json["digest"] = result.digest;
   return json;
@@ -200,6 +201,10 @@ void Print(const StreamResult& result) {
                  "server   %s  %d parts, %s, %d requests lost, %d late, %d windows handed over%s\n",
                  server.address, server.parts, FormatByteSize(server.bytes), server.lost_requests,
                  server.late_requests, server.windows_handed_over, Through(server));
+  }
+  if (stats.undecodable_rows > 0) {
+    PrintEscaped(stdout, "replaced %d rows whose records cannot be decoded\n",
+                 stats.undecodable_rows);
   }
   if (stats.replaced_records > 0) {
     PrintEscaped(stdout, "replaced %d damaged records\n", stats.replaced_records);

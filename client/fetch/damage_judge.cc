@@ -64,7 +64,7 @@ absl::Status DamageJudge::CheckPlace(const WindowEntry& window, const Damage& da
 
 // As many records must be listed as the split has. Which of them are the split's only servers know.
 absl::Status DamageJudge::CheckEmpty(const WindowEntry& window) const {
-  if (find_ == nullptr) return absl::OkStatus();
+  if (find_ == nullptr || fallible_rows_) return absl::OkStatus();
   for (const uint32_t chunk : window.order->WindowChunks(window.id)) {
     const uint32_t damaged = NumDamaged(chunk);
     if (damaged >= plan_.chunk_rows(chunk)) continue;

@@ -58,17 +58,19 @@ class DamageJudge {
 
   // `plan`, `servers`, `placement` and `actions` must outlive it.
   DamageJudge(const Plan& plan, const ServerTable& servers, const LaneMap& placement,
-              FetchActions& actions, OnError on_error, Name name, Find find)
+              FetchActions& actions, OnError on_error, bool fallible_rows, Name name, Find find)
       : plan_(plan),
         servers_(servers),
         placement_(placement),
         actions_(actions),
         on_error_(on_error),
+        fallible_rows_(fallible_rows),
         name_(std::move(name)),
         find_(std::move(find)) {}
 
   // kFailedPrecondition: the error says what it cannot know: damage outside the window, or that no
-  // record is good where nobody found damage, or either with another code than kDataLoss.
+  // record is good where nobody found damage and all rows can be decoded, or either with another
+  // code than kDataLoss.
   absl::Status Check(const WindowEntry& window, const StreamError& error) const;
   // REQUIRES: error.damage, and Check() is OK.
   DamageRuling Hear(absl::Time now, const ServerEntry& server, WindowEntry& window,
@@ -102,6 +104,7 @@ class DamageJudge {
   const LaneMap& placement_;
   FetchActions& actions_;
   const OnError on_error_;
+  const bool fallible_rows_;
   const Name name_;
   const Find find_;
   std::vector<Damage> agreed_;

@@ -46,6 +46,9 @@ struct FetchOptions {
   // one that leaves a request unanswered three times as long.
   absl::Duration silence_timeout = absl::Seconds(10);
   OnError on_error = OnError::kFail;
+  // Rows of sound records may be impossible to decode, so servers may miss a good one in a window
+  // without damage.
+  bool fallible_rows = false;
   uint64_t seed = 0;  // Of the backoff's jitter.
   // What damage is called; null: DamageName().
   DamageJudge::Name damage_name = nullptr;

@@ -90,7 +90,7 @@ class PartsTest : public ::testing::Test {
   LaneMap lanes_{plan_, servers_};
   SlotQueue slots_{4, 100};
   Lateness lateness_{clock_, slots_, servers_};
-  DamageJudge judge_{plan_, servers_, lanes_, actions_, OnError::kReplace, nullptr, nullptr};
+  DamageJudge judge_{plan_, servers_, lanes_, actions_, OnError::kReplace, false, nullptr, nullptr};
   Suspects suspects_{clock_, servers_, actions_};
   NumberedTable<WindowEntry> windows_;
   RequestBook requests_{servers_, /*row_bytes=*/100, /*max_bytes=*/12000};

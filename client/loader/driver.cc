@@ -33,6 +33,14 @@ std::string ProblemOf(absl::string_view address, const absl::Status& status) {
   return std::string(problem);
 }
 
+constexpr absl::Duration kReplacedReports = absl::Seconds(10);
+
+bool IsTaken(uint32_t part_row, std::span<const RowCopy> taken) {
+  return std::any_of(taken.begin(), taken.end(), [part_row](const RowCopy& copy) {
+    return part_row >= copy.part_row && part_row - copy.part_row < copy.rows;
+  });
+}
+
 // Adds what the controller knows of a server. LoaderCounters has counted the rest of `stats`.
 void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
   stats.address = server.address;
@@ -209,6 +217,7 @@ void Driver::TakePart(StreamId id, ReceivedPart part) {
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
   slots_->Copy(part, copies);
+  NoteReplaced(part.replaced, copies);
   counters_.CountPart(id.server, part.rows, SteadyNow() - start);
   part.payload.reset();  // Its memory is wanted before the next one.
   FinishPart(std::move(copies));
@@ -218,6 +227,7 @@ absl::Status Driver::CheckPart(StreamId id, const ReceivedPart& part) {
   if (part.payload->size() != uint64_t{part.rows} * job_.layout.row_bytes()) {
     return WrongSize(part.payload->size(), part.rows, job_.layout);
   }
+  PENSTOCK_RETURN_IF_ERROR(CheckReplaced(part));
   if (!part.crc32c.has_value()) return absl::OkStatus();
   const uint32_t computed = part.payload->Crc32c();
   if (computed == *part.crc32c) return absl::OkStatus();
@@ -234,8 +244,39 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   const absl::Time start = SteadyNow();
   // The error that follows ends the job, so the rows stay claimed.
   if (!slots_->Decode(rows, copies)) return;
+  NoteReplaced(rows.replaced(), copies);
   counters_.CountPart(id.server, rows.rows(), SteadyNow() - start);
   FinishPart(std::move(copies));
+}
+
+absl::Status Driver::CheckReplaced(const ReceivedPart& part) const {
+  const uint64_t records = job_.manifest.num_records(Split::kAll);
+  for (const ReplacedRow& row : part.replaced) {
+    if (row.row < part.rows && row.record < records) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("sent a part of ", part.rows, " rows that says row ", row.row,
+                     " stands for record ", row.record, " of ", records));
+  }
+  return absl::OkStatus();
+}
+
+void Driver::NoteReplaced(std::span<const ReplacedRow> rows, std::span<const RowCopy> taken) {
+  const ReplacedRow* last = nullptr;
+  uint64_t count = 0;
+  for (const ReplacedRow& row : rows) {
+    if (!IsTaken(row.row, taken)) continue;
+    last = &row;
+    ++count;
+  }
+  if (count == 0) return;
+  counters_.AddUndecodable(count);
+  MutexLock lock(&work_mutex_);
+  const absl::Time now = SteadyNow();
+  if (now < report_replaced_at_) return;
+  report_replaced_at_ = now + kReplacedReports;
+  Report(absl::StrCat("replaced a record that cannot be decoded, ",
+                      NameRecord(job_.manifest, job_.shards, last->record),
+                      last->why.empty() ? "" : ": ", last->why));
 }
 
 std::vector<RowCopy> Driver::Claim(StreamId id, uint64_t request, uint32_t first_row,

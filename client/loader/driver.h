@@ -98,6 +98,9 @@ class Driver final : public SlotHome, private PartTaker {
   void TakePart(StreamId id, ReceivedPart part) override;
   void TakeRows(StreamId id, RowSource& rows) override;
   absl::Status CheckPart(StreamId id, const ReceivedPart& part);
+  absl::Status CheckReplaced(const ReceivedPart& part) const;
+  // Counts those of the rows that were taken, and reports some.
+  void NoteReplaced(std::span<const ReplacedRow> rows, std::span<const RowCopy> taken);
   // Where its rows belong; sends the requests that it makes room for.
   std::vector<RowCopy> Claim(StreamId id, uint64_t request, uint32_t first_row, uint32_t rows);
   void FinishPart(std::vector<RowCopy> copies);
@@ -148,6 +151,7 @@ class Driver final : public SlotHome, private PartTaker {
   // ServerSet::problem of the last set.
   absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
   size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;  // Of the controller's, in counters_.
+  absl::Time report_replaced_at_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   absl::Duration scheduling_ ABSL_GUARDED_BY(work_mutex_) = absl::ZeroDuration();
 
   LoaderCounters counters_;

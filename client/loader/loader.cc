@@ -22,7 +22,8 @@ namespace {
 // `shards` outlive what is made of them.
 FetchOptions MakeFetchOptions(const LoaderOptions& options, const ShardPaths& shards,
                               const Steps& steps, const SlotLayout& layout,
-                              std::span<const std::unique_ptr<Transport>> transports) {
+                              std::span<const std::unique_ptr<Transport>> transports,
+                              const Program& program) {
   FetchOptions fetch;
   for (const auto& transport : transports) fetch.servers.push_back(transport->address());
   uint64_t num_steps = steps.num_steps();
@@ -32,6 +33,7 @@ FetchOptions MakeFetchOptions(const LoaderOptions& options, const ShardPaths& sh
   fetch.max_steps = options.max_steps;
   fetch.server_timeout = options.server_timeout;
   fetch.on_error = options.on_error;
+  fetch.fallible_rows = program.fallible();
   fetch.seed = options.rank;
   fetch.damage_name = [manifest = options.manifest, &shards](const Damage& damage) {
     return NameDamage(*manifest, shards, damage);
@@ -40,6 +42,12 @@ FetchOptions MakeFetchOptions(const LoaderOptions& options, const ShardPaths& sh
     return FindDamage(*manifest, shards, damage);
   };
   return fetch;
+}
+
+StreamOptions StreamOptionsOf(const LoaderOptions& options, const Program& program) {
+  StreamOptions stream = MakeStreamOptions(options);
+  stream.replace_undecodable = options.on_error == OnError::kReplace && program.fallible();
+  return stream;
 }
 
 // Where batches come from.
@@ -60,9 +68,9 @@ class DrivenLoader final : public Loader {
         steps_(steps),
         shards_(ShardPaths::Make(*options_.manifest, options_.data_root)),
         layout_(program, options_.record_ids, steps_.max_rank_rows()),
-        fetch_options_(MakeFetchOptions(options_, shards_, steps_, layout_, transports_)),
+        fetch_options_(MakeFetchOptions(options_, shards_, steps_, layout_, transports_, program)),
         driver_({*options_.manifest, shards_, plan_, layout_, options_.dtype,
-                 MakeStreamOptions(options_), options_.report, transports_,
+                 StreamOptionsOf(options_, program), options_.report, transports_,
                  std::move(servers.factory), options_.spans},
                 steps_, fetch_options_) {}
 

@@ -69,7 +69,8 @@ struct LoaderOptions {
   // Servers send a CRC-32C with every part, which is verified; "local:" has no use for it. A part
   // that fails costs its server the stream, and its rows are asked for again.
   bool checksums = false;
-  // What becomes of a record that two servers agree was damaged after it was indexed.
+  // What becomes of a record that two servers agree was damaged after it was indexed, or that the
+  // spec cannot decode.
   OnError on_error = OnError::kFail;
   // Told in one line what an operator should know: replaced records, servers that are late or away.
   // On a thread of the loader's, which waits for it; it may call stats() and Close().
@@ -156,6 +157,8 @@ struct LoaderStats {
   // the shard)".
   std::vector<std::string> damaged;
   uint64_t replaced_records = 0;  // How many records that are.
+  // With OnError::kReplace, rows for which others stand since their records cannot be decoded.
+  uint64_t undecodable_rows = 0;
 };
 
 // Fetches ahead on threads of its own, at most look_ahead_bytes. Next() hands batches out in the

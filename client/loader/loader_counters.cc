@@ -64,6 +64,11 @@ void LoaderCounters::AddDamage(uint64_t records, std::string name) {
   stats_.damaged.push_back(std::move(name));
 }
 
+void LoaderCounters::AddUndecodable(uint64_t rows) {
+  MutexLock lock(&mutex_);
+  stats_.undecodable_rows += rows;
+}
+
 void LoaderCounters::BeginWait(absl::Time start) {
   MutexLock lock(&mutex_);
   waiting_since_ = start;

@@ -32,6 +32,7 @@ class LoaderCounters {
   void NoteNoFurtherConnection(uint32_t server, std::string problem);
 
   void AddDamage(uint64_t records, std::string name);
+  void AddUndecodable(uint64_t rows);
 
   // The consumer waits; until EndWait() stats() count the time that has passed as waited.
   void BeginWait(absl::Time start);

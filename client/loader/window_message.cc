@@ -111,6 +111,12 @@ std::string NameDamage(const Manifest& manifest, const ShardPaths& shards, const
                       " of the shard", damage.rest_of_chunk ? " on)" : ")");
 }
 
+std::string NameRecord(const Manifest& manifest, const ShardPaths& shards, uint64_t ordinal) {
+  const auto [number, record] = manifest.Locate(ordinal);
+  const ChunkInfo chunk = manifest.chunk(number);
+  return NameDamage(manifest, shards, {shards.paths[chunk.shard], chunk.offset, record});
+}
+
 std::optional<ChunkRecords> FindDamage(const Manifest& manifest, const ShardPaths& shards,
                                        const Damage& damage) {
   const std::optional<uint32_t> chunk = ChunkOf(manifest, shards, damage);
@@ -127,6 +133,7 @@ OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
   message.key = window.order->WindowKey(window.id);
   message.rows = window.order->WindowRows(window.id);
   message.needed_at = window.needed_at;
+  message.augmentation_key = window.order->augmentation_key();
   std::vector<uint32_t> shard_numbers;  // By place in message.shards.
   const auto add = [&](uint32_t number) {
     const ChunkInfo chunk = manifest.chunk(number);

@@ -36,6 +36,10 @@ uint64_t CountDamaged(const Manifest& manifest, const ShardPaths& shards, const 
 // chunk. O(chunks).
 std::string NameDamage(const Manifest& manifest, const ShardPaths& shards, const Damage& damage);
 
+// "a.tfrecord: chunk at offset 65536, record 3 (record 1203 of the shard)" of a record by its
+// ordinal. REQUIRES: the manifest has it.
+std::string NameRecord(const Manifest& manifest, const ShardPaths& shards, uint64_t ordinal);
+
 // The chunk that `damage` is in. Absent: the manifest has none there. O(shards).
 std::optional<ChunkRecords> FindDamage(const Manifest& manifest, const ShardPaths& shards,
                                        const Damage& damage);

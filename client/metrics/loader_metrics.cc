@@ -93,6 +93,9 @@ void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
   families.AddCounter("penstock_client_replaced_records_total",
                       "Damaged records that others stand for (--on-error replace).",
                       static_cast<double>(stats.replaced_records));
+  families.AddCounter("penstock_client_undecodable_rows_total",
+                      "Rows for which others stand, since their records cannot be decoded.",
+                      static_cast<double>(stats.undecodable_rows));
   families.AddGauge("penstock_client_slots", "Batches that are fetched ahead at most.",
                     static_cast<double>(stats.slots));
   families.AddGauge("penstock_client_servers", "Servers that are or were in the set.",

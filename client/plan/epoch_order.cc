@@ -11,6 +11,7 @@ namespace {
 
 // Beside lanes, which are numbered from 0, under the epoch's key.
 constexpr uint64_t kChunkPermutation = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kAugmentation = kChunkPermutation - 1;
 
 Rounds MakeRounds(const Windows& windows, const PlanOptions& options) {
   std::vector<uint64_t> lane_rows;
@@ -23,6 +24,10 @@ Rounds MakeRounds(const Windows& windows, const PlanOptions& options) {
 }
 
 }  // namespace
+
+uint64_t AugmentationKeyOf(uint64_t seed, uint64_t epoch) {
+  return DeriveKey(DeriveKey(seed, epoch), kAugmentation);
+}
 
 EpochOrder::EpochOrder(const ChunkTable& table, const PlanOptions& options, uint64_t epoch)
     : epoch_(epoch),
@@ -54,6 +59,8 @@ uint32_t EpochOrder::WindowRows(WindowId id) const {
 uint64_t EpochOrder::WindowKey(WindowId id) const {
   return DeriveKey(DeriveKey(key_, id.lane), id.index);
 }
+
+uint64_t EpochOrder::augmentation_key() const { return DeriveKey(key_, kAugmentation); }
 
 uint32_t EpochOrder::WindowOf(Rounds::LaneRow at) const {
   const auto first = windows_.first_row.begin();

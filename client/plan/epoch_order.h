@@ -43,6 +43,10 @@ struct WindowRun {
   friend bool operator==(const WindowRun&, const WindowRun&) = default;
 };
 
+// What is random about the records of an epoch themselves, such as how their images are cropped,
+// follows from this key and the records' ordinals (records/image/uniforms.h).
+uint64_t AugmentationKeyOf(uint64_t seed, uint64_t epoch);
+
 // Made by Plan::Epoch(); needs nothing of the plan afterwards. Immutable, thread-safe.
 //
 // REQUIRES of every WindowId: epoch == epoch(), lane < num_lanes(), index < num_windows(lane).
@@ -67,6 +71,9 @@ class EpochOrder {
   std::optional<uint32_t> SpareChunk(WindowId id, uint32_t n) const;
   // Of the permutation of the window's rows; meaningless in a plan that does not shuffle.
   uint64_t WindowKey(WindowId id) const;
+
+  // As AugmentationKeyOf() of the plan's seed.
+  uint64_t augmentation_key() const;
 
   // O(lanes + log windows). REQUIRES: position < rows().
   Location Locate(uint64_t position) const;

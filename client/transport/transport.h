@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "records/engine/messages.h"
@@ -45,6 +46,7 @@ struct ReceivedPart {
   uint32_t rows = 0;
   std::optional<uint32_t> crc32c;  // Of the payload as the server decoded it; to be verified.
   std::unique_ptr<PartPayload, PartPayloadRecycler> payload;
+  std::vector<ReplacedRow> replaced = {};  // Rows beyond the part: check them too.
 };
 
 // The server offered shared memory. OK: parts come through it from now on; otherwise why they

@@ -160,7 +160,7 @@ void Admission::YieldUsed(WindowState& window, const Turns& turns) {
   const size_t awaited = window.requests > 0 ? turns.AwaitedBytes(session) : 0;
   Yield(window);
   session.runnable.MoveTo(window.pending, [&window](const RequestState& request) {
-    return request.window == &window && request.refusal.ok();
+    return request.window == &window && request.refusal.status.ok();
   });
   if (window.pending.empty()) return;
   if (awaited == 0 && session.stalled_at_bytes == 0) return Requeue(window);

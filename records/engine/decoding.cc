@@ -49,6 +49,8 @@ absl::StatusOr<Decodings> Decodings::Compile(const StreamOptions& options) {
     decodings.by_dtype_[index] = CompileFor(options, dtype, tables);
     if (decodings.by_dtype_[index].ok()) {
       decodings.any_ = index;
+      const bool fallible = decodings.by_dtype_[index]->program.fallible();
+      decodings.replaces_ |= options.replace_undecodable && fallible;
     } else {
       error = decodings.by_dtype_[index].status();
     }

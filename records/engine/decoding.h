@@ -42,6 +42,9 @@ class Decodings {
   // The same for all dtypes.
   std::span<const FeatureUse> features() const { return Any().program.features(); }
   uint64_t fingerprint() const { return Any().program.fingerprint(); }
+  ImageUse images() const { return Any().program.images(); }
+  // Rows that cannot be decoded are replaced, and there may be some.
+  bool replaces() const { return replaces_; }
   // Of memory, about.
   uint64_t bytes() const { return bytes_; }
 
@@ -52,6 +55,7 @@ class Decodings {
   std::array<absl::StatusOr<Decoding>, kNumWireDtypes + 1> by_dtype_;  // By WireDtype, from 1 on.
   size_t any_ = 0;
   uint64_t bytes_ = 0;
+  bool replaces_ = false;
 };
 
 }  // namespace penstock

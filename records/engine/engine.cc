@@ -226,7 +226,8 @@ std::shared_ptr<const ChunkLayout> Engine::Intern(ChunkLayout layout) {
 
 absl::StatusOr<std::shared_ptr<const Decodings>> Engine::DecodingsFor(
     const StreamOptions& options) {
-  const std::string key = absl::StrCat(options.record_ids, ":", options.spec.SerializeAsString());
+  const std::string key = absl::StrCat(options.record_ids, options.replace_undecodable, ":",
+                                       options.spec.SerializeAsString());
   {
     MutexLock lock(&mutex_);
     auto known = decodings_.find(key);
@@ -252,6 +253,7 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   auto state = std::make_unique<SessionState>(events, decodings);
   state->layout = Intern(std::move(layout));
   state->record_ids = options.record_ids;
+  state->knows_ids = options.record_ids || decodings->images().decodes || decodings->replaces();
   state->checksums = options.checksums;
   state->decodes_rows = events.DecodesRows();
   state->share_parts = !state->decodes_rows;

@@ -13,12 +13,13 @@ namespace penstock {
 
 // REQUIRES: the job is a kDecode.
 inline Piece PieceOf(const Job& job) {
-  return {job.request->decoding->program,
+  return {*job.request->decoding,
           *job.session->layout,
-          job.window->shared->rows,
+          *job.window->shared,
           job.request->pattern,
           job.begin,
-          job.rows};
+          job.rows,
+          job.session->record_ids};
 }
 
 // Hands them to a client. The job and the decoder must outlive it. Not thread-safe.
@@ -33,22 +34,25 @@ class JobRows final : public RowSource {
   uint32_t rows() const override { return job_.rows; }
   size_t row_bytes() const override { return job_.request->decoding->row_bytes; }
   bool Decode(uint32_t begin, uint32_t n, std::span<uint8_t* const> outputs) override {
-    DecodeOutcome outcome = decoder_.DecodeRows(piece_, begin, n, outputs, Stores::kStreaming);
+    PieceOutcome outcome = decoder_.DecodeRows(piece_, begin, n, outputs, Stores::kStreaming);
     decoded_.counters += outcome.counters;
+    replaced_.insert(replaced_.end(), outcome.replaced.begin(), outcome.replaced.end());
     if (!outcome.failure) return true;
-    if (!failure_) failure_ = std::move(outcome.failure);
+    if (!failed_) failed_ = std::move(outcome);
     return false;
   }
+  std::span<const ReplacedRow> replaced() const override { return replaced_; }
   const Decoded& decoded() const { return decoded_; }
-  // The first one. The row is one of the piece.
-  const std::optional<DecodeFailure>& failure() const { return failure_; }
+  // The first one with a failure. Its row is one of the piece.
+  const std::optional<PieceOutcome>& failed() const { return failed_; }
 
  private:
   const Job& job_;
   const Piece piece_;
   PieceDecoder& decoder_;
   Decoded decoded_;
-  std::optional<DecodeFailure> failure_;
+  std::optional<PieceOutcome> failed_;
+  std::vector<ReplacedRow> replaced_;
 };
 
 }  // namespace penstock

@@ -42,6 +42,12 @@ absl::Status UnknownWindow(uint64_t window) {
   return absl::InvalidArgumentError(absl::StrCat("window ", window, " is not open"));
 }
 
+// Of the window's rows.
+uint64_t TableBytes(const OpenWindow& window, bool knows_ids) {
+  const uint64_t spare_rows = window.has_spare && knows_ids ? window.chunks.back().records : 0;
+  return WindowRows::Bytes(window.rows, knows_ids) + spare_rows * sizeof(WindowRows::Row);
+}
+
 }  // namespace
 
 JobScheduler::JobScheduler(uint64_t budget_bytes, const EngineLimits& limits, PartLedger& parts,
@@ -100,7 +106,7 @@ absl::Status JobScheduler::OpenWindow(SessionState& session, penstock::OpenWindo
   auto window = std::make_unique<WindowState>();
   window->session = &session;
   window->needed_at = definition.needed_at;
-  window->table_bytes = WindowRows::Bytes(definition.rows, session.record_ids);
+  window->table_bytes = TableBytes(definition, session.knows_ids);
   window->definition_bytes = DefinitionBytes(definition);
   window->definition = std::move(definition);
   window->bytes = Admission::WindowBytes(*window);
@@ -225,12 +231,12 @@ absl::Status JobScheduler::AddRequest(SessionState& session, WindowState& window
   request.sequence = ++sequence_;
   request.next_row = 0;
   request.ended = false;
-  request.refusal = UseWindow(window);
+  request.refusal = {UseWindow(window), std::nullopt};
   request.to_refuse = false;
   session.requests.emplace(fetch.request, &request);
   session.waiting_bytes += request.waiting_bytes();
   ++window.requests;
-  if (window.phase == Phase::kReady || window.told || !request.refusal.ok()) {
+  if (window.phase == Phase::kReady || window.told || !request.refusal.status.ok()) {
     session.runnable.Insert(&request);
     work_.NotifyOne();
     return absl::OkStatus();

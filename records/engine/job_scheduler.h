@@ -59,7 +59,7 @@ class JobScheduler {
   void FailBuild(const Job& job, const absl::Status& status);
   void FinishRefusal(const Job& job);
   // Jobs of kDecode whose rows cannot be decoded: their requests are answered with `why`.
-  void RefuseDecoded(std::span<const Job> jobs, const absl::Status& why);
+  void RefuseDecoded(std::span<const Job> jobs, const LoadError& why);
 
   // Parts that were awaited have returned.
   void PartReturned();

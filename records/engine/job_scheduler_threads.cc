@@ -147,6 +147,8 @@ void JobScheduler::FinishBuild(const Job& job, std::shared_ptr<const SharedWindo
 void JobScheduler::Finish(const Work& work) {
   if (work.jobs.empty()) return;
   counts_.mates_without_sign += work.decoded.counters.mates_without_sign;
+  counts_.truncated_images += work.decoded.counters.truncated_images;
+  counts_.image_warnings += work.decoded.counters.image_warnings;
   counts_.strip_rows_decoded += work.decoded.block_rows;
   const auto now = Admission::Clock::now();
   for (const Job& job : work.jobs) {
@@ -171,11 +173,11 @@ void JobScheduler::FinishRefusal(const Job& job) {
   LetGo(job);
 }
 
-void JobScheduler::RefuseDecoded(std::span<const Job> jobs, const absl::Status& why) {
+void JobScheduler::RefuseDecoded(std::span<const Job> jobs, const LoadError& why) {
   MutexLock lock(&mutex_);
   for (const Job& job : jobs) {
     RequestState& request = *job.request;
-    if (!request.ended && request.refusal.ok()) {
+    if (!request.ended && request.refusal.status.ok()) {
       request.refusal = Unshared(why);
       request.to_refuse = true;
       if (request.all_taken()) job.session->runnable.Insert(&request);

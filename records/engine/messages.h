@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-// Set in the record_id of a row that stands for a damaged record; the rest is the id of the record
-// that was taken instead.
+// Set in the record_id of a row that stands for a record which is damaged or cannot be decoded; the
+// rest is the id of the record that was taken instead.
 inline constexpr uint64_t kReplacedRecord = uint64_t{1} << 63;
 
 // Said once, before everything else.
@@ -31,6 +31,8 @@ struct StreamOptions {
   uint32_t holdout_threshold = 0;
   std::string client;      // For logs.
   bool checksums = false;  // Every part carries the CRC32C of its bytes.
+  // A row that cannot be decoded is replaced by the next row of its window that can.
+  bool replace_undecodable = false;
 };
 
 struct ShardRef {
@@ -74,6 +76,8 @@ struct OpenWindow {
   // The last chunk is a spare. It has no rows in the window: its first good record of the split
   // stands for all of them if no other chunk has a good one.
   bool has_spare = false;
+  // What is random about the pixels of images; meaningless where nothing is.
+  uint64_t augmentation_key = 0;
 
   // Of those that have rows.
   size_t num_row_chunks() const { return chunks.size() - (has_spare ? 1 : 0); }
@@ -99,14 +103,23 @@ struct Damage {
   bool rest_of_chunk = false;  // The framing broke there.
 };
 
+// A row for which another one stands, since its own record cannot be decoded.
+struct ReplacedRow {
+  uint32_t row = 0;     // Of the part.
+  uint64_t record = 0;  // The ordinal of the record that cannot be decoded.
+  std::string why;      // May be empty.
+
+  friend bool operator==(const ReplacedRow&, const ReplacedRow&) = default;
+};
+
 // Exactly one of request and window is set.
 struct StreamError {
   std::optional<uint64_t> request;
   std::optional<uint64_t> window;
   absl::Status status;
   std::optional<Damage> damage;
-  // With kDataLoss: no record of the window's split is good, not even of its spare. It can be
-  // opened with another spare.
+  // With kDataLoss: no record of the window's split is good or can be decoded, not even of its
+  // spare. It can be opened with another spare.
   bool needs_spare = false;
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "records/engine/messages.h"
 
 namespace penstock {
 
@@ -62,6 +63,7 @@ class PartBuffer {
     first_row = other.first_row;
     rows = other.rows;
     crc32c = other.crc32c;
+    replaced = std::move(other.replaced);
     home_ = std::exchange(other.home_, nullptr);
     memory_ = std::exchange(other.memory_, {});
     size_ = std::exchange(other.size_, 0);
@@ -108,7 +110,8 @@ class PartBuffer {
   uint64_t request = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
-  std::optional<uint32_t> crc32c;  // Of bytes(), if the session asked for checksums.
+  std::optional<uint32_t> crc32c;     // Of bytes(), if the session asked for checksums.
+  std::vector<ReplacedRow> replaced;  // Ascending; in the session's events alone.
 
  private:
   void Reset() {

@@ -4,19 +4,36 @@
 #include <cstring>
 #include <utility>
 
+#include "base/status.h"
+#include "records/engine/decoding.h"
 #include "records/engine/request_rows.h"
+#include "records/engine/shared_window.h"
 
 namespace penstock {
+namespace {
+
+uint64_t WithoutMark(int64_t id) { return static_cast<uint64_t>(id) & ~kReplacedRecord; }
+
+}  // namespace
+
 size_t PieceRowBytes(const Program& program, bool record_ids) {
   return program.row_bytes() + (record_ids ? sizeof(int64_t) : 0);
 }
 
+const Program& Piece::program() const { return decoding.program; }
+bool Piece::replaces() const { return window.decodings->replaces(); }
+
 void PieceDecoder::Gather(const Piece& piece, size_t first) {
   const size_t n = std::min(kTile, piece.rows - first);
+  const WindowRows& window = piece.window.rows;
   rows_.clear();
+  ordinals_.clear();
   ForEachRun(piece.pattern, piece.begin + first, n, [&](uint64_t row, size_t run) {
-    const auto begin = piece.window.rows().begin() + static_cast<ptrdiff_t>(row);
-    rows_.insert(rows_.end(), begin, begin + static_cast<ptrdiff_t>(run));
+    const std::span<const uint8_t* const> rows = window.rows().subspan(row, run);
+    rows_.insert(rows_.end(), rows.begin(), rows.end());
+    if (!piece.program().images().decodes) return;
+    const std::span<const int64_t> ids = window.record_ids().subspan(row, run);
+    ordinals_.insert(ordinals_.end(), ids.begin(), ids.end());
   });
   const size_t num_features = piece.layout.features().size();
   features_.resize(num_features * kTile);
@@ -31,48 +48,122 @@ void PieceDecoder::Gather(const Piece& piece, size_t first) {
   decoded_ = first;
 }
 
-DecodeOutcome PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t n,
-                                       std::span<uint8_t* const> outputs, Stores stores) {
-  DecodeOutcome outcome;
+DecodeOutcome PieceDecoder::DecodeGathered(const Piece& piece, size_t first, size_t n,
+                                           Stores stores) {
+  const size_t in_tile = first - gathered_begin_;
+  for (size_t f = 0; f < columns_.size(); ++f) columns_[f] = &features_[f * kTile + in_tile];
+  std::span<const int64_t> ordinals = ordinals_;
+  if (!ordinals.empty()) ordinals = ordinals.subspan(in_tile, n);
+  return piece.program().DecodeRows(
+      columns_, n, next_,
+      {.stores = stores,
+       .rows_behind = gathered_end_ - first - n,
+       .fetched = first == decoded_ && first > gathered_begin_,
+       .images = {&images_, piece.window.augmentation_key, ordinals}});
+}
+
+PieceOutcome PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t n,
+                                      std::span<uint8_t* const> outputs, Stores stores) {
+  PieceOutcome outcome;
   next_.assign(outputs.begin(), outputs.end());
   for (const size_t end = first + n; first < end;) {
     if (first < gathered_begin_ || first >= gathered_end_) Gather(piece, first);
     const size_t run = std::min(end, gathered_end_) - first;
-    for (size_t f = 0; f < columns_.size(); ++f) {
-      columns_[f] = &features_[f * kTile + first - gathered_begin_];
-    }
-    DecodeOutcome decoded =
-        piece.program.DecodeRows(columns_, run, next_,
-                                 {.stores = stores,
-                                  .rows_behind = gathered_end_ - first - run,
-                                  .fetched = first == decoded_ && first > gathered_begin_});
+    DecodeOutcome decoded = DecodeGathered(piece, first, run, stores);
     outcome.counters += decoded.counters;
-    if (decoded.failure) {
-      outcome.failure = {first + decoded.failure->row, std::move(decoded.failure->status)};
+    const size_t done = decoded.failure ? decoded.failure->row : run;
+    Advance(piece, first, done);
+    first += done;
+    decoded_ = first;
+    if (!decoded.failure) continue;
+    absl::Status failed = Replace(piece, first, decoded.failure->status, outcome);
+    if (!failed.ok()) {
+      outcome.failure = {first, std::move(failed)};
       return outcome;
     }
-    decoded_ = first + run;
-    for (size_t t = 0; t < piece.program.tensors().size(); ++t) {
-      next_[t] += run * piece.program.tensors()[t].row_bytes;
-    }
-    CopyIds(piece, first, run);
-    first += run;
+    decoded_ = ++first;
   }
   return outcome;
 }
 
-void PieceDecoder::CopyIds(const Piece& piece, size_t first, size_t n) {
-  if (piece.window.record_ids().empty()) return;
+void PieceDecoder::Advance(const Piece& piece, size_t first, size_t n) {
+  const std::span<const TensorInfo> tensors = piece.program().tensors();
+  for (size_t t = 0; t < tensors.size(); ++t) next_[t] += n * tensors[t].row_bytes;
+  if (!piece.record_ids) return;
+  const std::span<const int64_t> ids = piece.window.rows.record_ids();
   ForEachRun(piece.pattern, piece.begin + first, n, [&](uint64_t row, size_t run) {
-    std::memcpy(next_.back(), &piece.window.record_ids()[row], run * sizeof(int64_t));
+    std::memcpy(next_.back(), &ids[row], run * sizeof(int64_t));
     next_.back() += run * sizeof(int64_t);
   });
 }
 
-DecodeOutcome PieceDecoder::Decode(const Piece& piece, std::span<uint8_t> out) {
+absl::StatusOr<bool> PieceDecoder::DecodeInstead(const Piece& piece, const WindowRows::Row& row,
+                                                 DecodeCounters& counters) {
+  std::vector<const uint8_t*> features;
+  std::vector<FeatureColumn> columns;
+  features.reserve(columns_.size());
+  for (size_t f = 0; f < columns_.size(); ++f) {
+    features.push_back(row.features + piece.layout.feature_offset(f));
+    columns.push_back(&features.back());
+  }
+  const auto id = static_cast<int64_t>(row.id | kReplacedRecord);
+  const DecodeOutcome decoded = piece.program().DecodeRows(
+      columns, 1, next_, {.images = {&images_, piece.window.augmentation_key, {&id, 1}}});
+  if (decoded.failure && absl::IsResourceExhausted(decoded.failure->status)) {
+    return decoded.failure->status;
+  }
+  if (decoded.failure) return false;
+  counters += decoded.counters;
+  const std::span<const TensorInfo> tensors = piece.program().tensors();
+  for (size_t t = 0; t < tensors.size(); ++t) next_[t] += tensors[t].row_bytes;
+  if (piece.record_ids) {
+    std::memcpy(next_.back(), &id, sizeof(id));
+    next_.back() += sizeof(id);
+  }
+  return true;
+}
+
+absl::StatusOr<bool> PieceDecoder::DecodeAnother(const Piece& piece, uint64_t at,
+                                                 DecodeCounters& counters) {
+  if (piece.window.undecodable) return DecodeSpare(piece, counters);
+  const WindowRows& window = piece.window.rows;
+  for (size_t i = 1; i < window.size(); ++i) {
+    const size_t other = (at + i) % window.size();
+    const auto id = static_cast<uint64_t>(window.record_ids()[other]);
+    PENSTOCK_ASSIGN_OR_RETURN(const bool decoded,
+                              DecodeInstead(piece, {window.rows()[other], id}, counters));
+    if (decoded) return true;
+  }
+  piece.window.undecodable = true;
+  return DecodeSpare(piece, counters);
+}
+
+absl::StatusOr<bool> PieceDecoder::DecodeSpare(const Piece& piece, DecodeCounters& counters) {
+  for (const WindowRows::Row& row : piece.window.rows.spare()) {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool decoded, DecodeInstead(piece, row, counters));
+    if (decoded) return true;
+  }
+  return false;
+}
+
+absl::Status PieceDecoder::Replace(const Piece& piece, size_t row, const absl::Status& why,
+                                   PieceOutcome& outcome) {
+  // Another time there may be memory.
+  if (!piece.replaces() || absl::IsResourceExhausted(why)) return why;
+  const uint64_t at = piece.pattern.window_row(piece.begin + row);
+  PENSTOCK_ASSIGN_OR_RETURN(const bool decoded, DecodeAnother(piece, at, outcome.counters));
+  outcome.needs_spare = !decoded;
+  if (!decoded) return why;
+  outcome.replaced.push_back({static_cast<uint32_t>(row),
+                              WithoutMark(piece.window.rows.record_ids()[at]),
+                              std::string(why.message())});
+  return absl::OkStatus();
+}
+
+PieceOutcome PieceDecoder::Decode(const Piece& piece, std::span<uint8_t> out) {
   outputs_.clear();
   uint8_t* next = out.data();
-  for (const TensorInfo& tensor : piece.program.tensors()) {
+  for (const TensorInfo& tensor : piece.program().tensors()) {
     outputs_.push_back(next);
     next += piece.rows * tensor.row_bytes;
   }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "records/engine/messages.h"
+
 namespace penstock {
 
 // Rows [first_row, first_row + rows) of the answer to `request`. Lives as long as the event that
@@ -24,6 +26,8 @@ class RowSource {
   // rows().
   [[nodiscard]] virtual bool Decode(uint32_t begin, uint32_t n,
                                     std::span<uint8_t* const> outputs) = 0;
+  // Of the rows decoded so far: those for which others stand, numbered within these rows.
+  virtual std::span<const ReplacedRow> replaced() const { return {}; }
 
  protected:
   ~RowSource() = default;

@@ -76,7 +76,7 @@ struct RequestState {
   uint64_t next_row = 0;   // Of the pattern; all before it are taken.
   uint32_t active = 0;     // Jobs that hold this request.
   bool ended = false;      // Cancelled or answered; recycled with the last job.
-  absl::Status refusal;    // Not OK: what the request is answered with.
+  LoadError refusal;       // Not OK: what the request is answered with.
   bool to_refuse = false;  // It was refused while it had jobs, and is not told yet.
 
   bool all_taken() const { return next_row == pattern.size(); }
@@ -130,6 +130,7 @@ struct SessionState {
   // Shared by sessions of the same spec and by their windows.
   const std::shared_ptr<const Decodings> decodings;
   bool record_ids = false;    // Constant.
+  bool knows_ids = false;     // Constant. Its windows keep record ids, whoever needs them.
   bool checksums = false;     // Constant.
   bool decodes_rows = false;  // Constant. It gets rows, not parts.
   bool share_parts = true;    // Parts may lie in memory that other sessions read too.

@@ -13,6 +13,12 @@ void AppendBytes(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+// Jobs that differ in it share windows all the same, unless their pixels differ.
+uint64_t AugmentationKey(const WindowState& window) {
+  const bool matters = window.session->decodings->images().random;
+  return matters ? window.definition.augmentation_key : 0;
+}
+
 }  // namespace
 
 // The addresses of pinned chunks: while a window is open they belong to nothing else.
@@ -23,6 +29,7 @@ std::string SharedWindows::KeyOf(const WindowState& window) {
   AppendBytes(key, window.definition.shuffle);
   AppendBytes(key, window.definition.key);
   AppendBytes(key, window.definition.has_spare);
+  AppendBytes(key, AugmentationKey(window));
   for (size_t i = 0; i < window.chunks.size(); ++i) {
     AppendBytes(key, window.chunks[i]);
     AppendBytes(key, window.definition.chunks[i].ordinal);
@@ -42,8 +49,11 @@ std::shared_ptr<const SharedWindow> SharedWindows::Add(const WindowState& window
   }
   std::weak_ptr<const SharedWindow>& known = windows_[KeyOf(window)];
   if (auto shared = known.lock()) return shared;
-  auto added = std::make_shared<const SharedWindow>(
-      SharedWindow{std::move(rows), ++last_id_, window.session->decodings, {}});
+  auto added = std::make_shared<SharedWindow>();
+  added->rows = std::move(rows);
+  added->id = ++last_id_;
+  added->augmentation_key = AugmentationKey(window);
+  added->decodings = window.session->decodings;
   known = added;
   return added;
 }

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_RECORDS_ENGINE_SHARED_WINDOW_H_
 #define PENSTOCK_RECORDS_ENGINE_SHARED_WINDOW_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,15 +16,18 @@ namespace penstock {
 
 struct WindowState;
 
-// Immutable but for `readers`. Owned by the windows of the sessions that have it open, which pin
-// its chunks.
+// Immutable but for `readers` and `undecodable`. Owned by the windows of the sessions that have it
+// open, which pin its chunks.
 struct SharedWindow {
   WindowRows rows;
   uint64_t id = 0;  // Never used again.
+  uint64_t augmentation_key = 0;
   // What its sessions decode with; shared with them.
   std::shared_ptr<const Decodings> decodings;
   // The windows that it stands for, of sessions that share parts. Guarded by the scheduler's lock.
   mutable std::vector<WindowState*> readers;
+  // None of its rows can be decoded: the spare's are tried at once.
+  mutable std::atomic<bool> undecodable = false;
 };
 
 // Windows that are open, by what they are made of. Not thread-safe: the scheduler's lock guards it.

@@ -3,8 +3,6 @@
 #include <iterator>
 #include <utility>
 
-#include "records/engine/chunk_damage.h"
-
 namespace penstock {
 
 StripCache::~StripCache() {
@@ -13,7 +11,7 @@ StripCache::~StripCache() {
 }
 
 StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
-                                     std::span<uint8_t>& memory, absl::Status& status) {
+                                     std::span<uint8_t>& memory, BlockResult& result) {
   MutexLock lock(&mutex_);
   if (auto found = index_.find(key); found != index_.end()) {
     Block& block = *found->second;
@@ -24,7 +22,7 @@ StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
     blocks_.splice(blocks_.begin(), blocks_, found->second);
     ++block.users;
     memory = block.memory;
-    status = Unshared(block.status);
+    result = {Unshared(block.result.error), block.result.replaced};
     return Answer::kReady;
   }
   const Job& job = jobs.front();
@@ -33,7 +31,7 @@ StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
   bytes_ += memory.size();
   blocks_.push_front({.key = key,
                       .memory = memory,
-                      .status = {},
+                      .result = {},
                       .users = 1,
                       .rows = job.block.rows,
                       .use = job.request->decoding->use,
@@ -46,11 +44,11 @@ StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
   return Answer::kDecode;
 }
 
-void StripCache::Publish(const Key& key, std::vector<Job>& jobs, const absl::Status& status) {
+void StripCache::Publish(const Key& key, std::vector<Job>& jobs, const BlockResult& result) {
   MutexLock lock(&mutex_);
   Block& block = *index_.at(key);
   block.ready = true;
-  block.status = Unshared(status);
+  block.result = {Unshared(result.error), result.replaced};
   jobs.insert(jobs.end(), block.waiting.begin(), block.waiting.end());
   block.waiting = {};
 }

@@ -12,10 +12,17 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "base/mutex.h"
+#include "records/engine/chunk_damage.h"
 #include "records/engine/job.h"
 #include "records/engine/part_pool.h"
 
 namespace penstock {
+
+// What decoding a block came to.
+struct BlockResult {
+  LoadError error;  // Not OK: its rows cannot be decoded.
+  std::vector<ReplacedRow> replaced;
+};
 
 // Jobs on the same plan ask for the same rows, at other boundaries where their ranks differ. Where
 // several sessions have the same window open, its rows are therefore decoded in blocks that lie at
@@ -27,7 +34,7 @@ namespace penstock {
 //
 //   switch (cache.Claim(key, jobs, memory)) {
 //     case kWaiting:  another thread is decoding it and gets `jobs` from Publish(); return
-//     case kDecode:   fill `memory`; cache.Publish(key, jobs, status)
+//     case kDecode:   fill `memory`; cache.Publish(key, jobs, result)
 //     case kReady:    break
 //   }
 //   send parts of `memory`; cache.Release(key, rows)
@@ -53,12 +60,12 @@ class StripCache {
   ~StripCache();
 
   // `memory` for the block of `jobs`, unless kWaiting; it stays until Release(). With kReady
-  // `status` says whether its rows could be decoded. REQUIRES: not empty.
+  // `result` is what was published. REQUIRES: not empty.
   Answer Claim(const Key& key, std::span<const Job> jobs, std::span<uint8_t>& memory,
-               absl::Status& status);
-  // What kDecode asked for is there, or `status` is why it cannot be. Adds the jobs that wait for
-  // it to `jobs`.
-  void Publish(const Key& key, std::vector<Job>& jobs, const absl::Status& status);
+               BlockResult& result);
+  // What kDecode asked for is there, or result.error is why it cannot be. Adds the jobs that wait
+  // for it to `jobs`.
+  void Publish(const Key& key, std::vector<Job>& jobs, const BlockResult& result);
   // `rows` were sent.
   void Release(const Key& key, uint64_t rows);
 
@@ -69,8 +76,8 @@ class StripCache {
     Key key;
     std::span<uint8_t> memory;
     bool ready = false;
-    absl::Status status;  // Not OK: its rows cannot be decoded.
-    uint32_t users = 0;   // Threads that decode or send it.
+    BlockResult result;
+    uint32_t users = 0;  // Threads that decode or send it.
     uint32_t rows = 0;
     uint64_t rows_sent = 0;         // In all, under this key.
     std::shared_ptr<StripUse> use;  // Shared with the decoding, which may be gone.

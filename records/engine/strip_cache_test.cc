@@ -320,9 +320,9 @@ class OneBlockTest : public ::testing::Test {
         {.kind = Job::Kind::kDecode, .request = &request, .rows = 1, .block = {number, 1}}};
     const StripCache::Key key{.window = 1, .decoding = &decoding, .block = number};
     std::span<uint8_t> memory;
-    absl::Status status;
-    ASSERT_EQ(cache_.Claim(key, jobs, memory, status), StripCache::Answer::kDecode);
-    cache_.Publish(key, jobs, absl::OkStatus());
+    BlockResult result;
+    ASSERT_EQ(cache_.Claim(key, jobs, memory, result), StripCache::Answer::kDecode);
+    cache_.Publish(key, jobs, result);
     cache_.Release(key, 1);
   }
 

@@ -34,7 +34,7 @@ bool IsShared(const SessionState& session, const RequestState& request) {
 }
 
 bool Refused(const RequestState& request) {
-  return !request.refusal.ok() || request.window->phase == WindowState::Phase::kFailed;
+  return !request.refusal.status.ok() || request.window->phase == WindowState::Phase::kFailed;
 }
 
 // The earliest needed that has jobs of the set, or null.

@@ -27,10 +27,7 @@ std::vector<T> Permuted(const std::vector<T>& values, std::span<const uint32_t> 
   return result;
 }
 
-struct Row {
-  const uint8_t* features;
-  uint64_t id;
-};
+using Row = WindowRows::Row;
 
 // The rows of a window before they are shuffled.
 class Selection {
@@ -58,6 +55,15 @@ class Selection {
       }
     }
     return absl::OkStatus();
+  }
+
+  std::vector<Row> GoodSpareRows() const {
+    std::vector<Row> rows;
+    if (spare_ == nullptr) return rows;
+    for (uint32_t r = 0; r < spare_->chunk->num_records(); ++r) {
+      if (IsGood(*spare_->chunk, r)) rows.push_back(At(*spare_, r));
+    }
+    return rows;
   }
 
  private:
@@ -132,6 +138,7 @@ absl::StatusOr<WindowRows> WindowRows::Build(std::span<const WindowChunk> chunks
     if (record_ids) result.record_ids_.push_back(static_cast<int64_t>(row.id));
   });
   if (!status.ok()) return status;
+  if (record_ids) result.spare_ = selection.GoodSpareRows();
   if (!order.shuffle) return result;
   std::vector<uint32_t> perm(result.rows_.size());
   std::iota(perm.begin(), perm.end(), 0);

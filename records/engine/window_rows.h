@@ -37,11 +37,16 @@ class WindowRows {
                                           const WindowChunk* spare, size_t row_bytes,
                                           const RowOrder& order, bool record_ids);
 
+  struct Row {
+    const uint8_t* features = nullptr;
+    uint64_t id = 0;
+  };
+
   // Memory of so many rows.
   static constexpr uint64_t Bytes(uint64_t rows, bool record_ids) {
     return rows * (sizeof(const uint8_t*) + (record_ids ? sizeof(int64_t) : 0));
   }
-  // What these take.
+  // What these take, without spare().
   uint64_t bytes() const {
     return rows_.capacity() * sizeof(rows_[0]) + record_ids_.capacity() * sizeof(int64_t);
   }
@@ -51,10 +56,14 @@ class WindowRows {
   std::span<const uint8_t* const> rows() const { return rows_; }
   // Ordinal of each row's record; empty unless asked for.
   std::span<const int64_t> record_ids() const { return record_ids_; }
+  // Good records of the spare that belong to the split, in their order; empty unless ids were asked
+  // for.
+  std::span<const Row> spare() const { return spare_; }
 
  private:
   std::vector<const uint8_t*> rows_;
   std::vector<int64_t> record_ids_;
+  std::vector<Row> spare_;
 };
 
 }  // namespace penstock

@@ -23,8 +23,7 @@ void TellFailedWindow(const WindowState& window) {
 }
 
 void TellFailedRequest(const RequestState& request) {
-  LoadError error = Unshared(request.refusal.ok() ? request.window->error
-                                                  : LoadError{request.refusal, std::nullopt});
+  LoadError error = Unshared(request.refusal.status.ok() ? request.window->error : request.refusal);
   request.window->session->events.OnError({.request = request.number,
                                            .window = std::nullopt,
                                            .status = std::move(error.status),
@@ -41,13 +40,13 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
   auto rows = WindowRows::Build(
       std::span(chunks).first(definition.num_row_chunks()),
       definition.has_spare ? &chunks.back() : nullptr, window.session->layout->row_bytes(),
-      {definition.split, definition.shuffle, definition.key}, window.session->record_ids);
+      {definition.split, definition.shuffle, definition.key}, window.session->knows_ids);
   if (rows.ok()) return rows;
   return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
 }
 
 // Names the record of a row that cannot be decoded: in a window of a job, whose chunks hold it.
-absl::Status Undecodable(const WindowState& window, uint64_t window_row, const absl::Status& why) {
+absl::Status NameRecord(const WindowState& window, uint64_t window_row, const absl::Status& why) {
   const uint8_t* row = window.shared->rows.rows()[window_row];
   const size_t row_bytes = window.session->layout->row_bytes();
   for (size_t i = 0; i < window.chunks.size(); ++i) {
@@ -60,6 +59,32 @@ absl::Status Undecodable(const WindowState& window, uint64_t window_row, const a
         .status;
   }
   return why;
+}
+
+LoadError Undecodable(const WindowState& window, uint64_t window_row, const PieceOutcome& failed) {
+  const absl::Status named = NameRecord(window, window_row, failed.failure->status);
+  if (!failed.needs_spare) return {named, std::nullopt};
+  return {absl::DataLossError(absl::StrCat(
+              "no record of the window can be decoded, so that none can stand for another: ",
+              named.message())),
+          std::nullopt, true};
+}
+
+// Of the block's replaced rows those that the job asks for, numbered in its part.
+std::vector<ReplacedRow> ReplacedOf(const Job& job, std::span<const ReplacedRow> block) {
+  std::vector<ReplacedRow> replaced;
+  if (block.empty()) return replaced;
+  uint32_t part_row = 0;
+  ForEachRun(job.request->pattern, job.begin, job.rows, [&](uint64_t row, uint64_t n) {
+    const uint64_t first = row - job.block.first_row;
+    for (const ReplacedRow& other : block) {
+      if (other.row < first || other.row >= first + n) continue;
+      replaced.push_back(
+          {part_row + static_cast<uint32_t>(other.row - first), other.record, other.why});
+    }
+    part_row += static_cast<uint32_t>(n);
+  });
+  return replaced;
 }
 
 // Until the job is done.
@@ -102,9 +127,10 @@ void Worker::Decode(Work& work) {
   if (job.session->decodes_rows) return DecodeRows(work);
   PartBuffer part(job.session->home.get(), pool_.Take(*job.session->home, job.bytes()),
                   job.bytes());
-  const DecodeOutcome outcome = decoder_.Decode(PieceOf(job), part.bytes());
-  if (outcome.failure) return Refuse(work, job, *outcome.failure);
+  PieceOutcome outcome = decoder_.Decode(PieceOf(job), part.bytes());
+  if (outcome.failure) return Refuse(work, job, outcome);
   work.decoded.counters = outcome.counters;
+  part.replaced = std::move(outcome.replaced);
   parts_.push_back(std::move(part));
   Send(work.jobs);
 }
@@ -148,9 +174,9 @@ void Worker::Build(const Job& job) {
   scheduler_.FinishBuild(job, std::move(shared));
 }
 
-void Worker::Refuse(Work& work, const Job& job, const DecodeFailure& failure) {
-  const uint64_t row = job.request->pattern.window_row(job.begin + failure.row);
-  scheduler_.RefuseDecoded(work.jobs, Undecodable(*job.window, row, failure.status));
+void Worker::Refuse(Work& work, const Job& job, const PieceOutcome& failed) {
+  const uint64_t row = job.request->pattern.window_row(job.begin + failed.failure->row);
+  scheduler_.RefuseDecoded(work.jobs, Undecodable(*job.window, row, failed));
   work.jobs.clear();
 }
 
@@ -158,7 +184,7 @@ void Worker::DecodeRows(Work& work) {
   const Job job = work.jobs.front();
   JobRows rows(job, decoder_);
   job.session->events.OnRows(rows);
-  if (rows.failure()) return Refuse(work, job, *rows.failure());
+  if (rows.failed()) return Refuse(work, job, *rows.failed());
   work.decoded = rows.decoded();
 }
 
@@ -168,13 +194,13 @@ void Worker::DecodeShared(Work& work) {
   const StripCache::Key key{leader.window->shared->id, &decoding,
                             leader.block.first_row / decoding.block_rows};
   std::span<uint8_t> memory;
-  absl::Status status;
-  switch (strips_.Claim(key, work.jobs, memory, status)) {
+  BlockResult block;
+  switch (strips_.Claim(key, work.jobs, memory, block)) {
     case StripCache::Answer::kWaiting:
       return work.jobs.clear();
     case StripCache::Answer::kDecode:
-      status = DecodeBlock(leader, memory, work.decoded);
-      strips_.Publish(key, work.jobs, status);
+      block = DecodeBlock(leader, memory, work.decoded);
+      strips_.Publish(key, work.jobs, block);
       break;
     case StripCache::Answer::kReady:
       break;
@@ -186,34 +212,34 @@ void Worker::DecodeShared(Work& work) {
     if (job.leads) ++leaders;
   }
   pool_.Share(homes_, leaders, memory);
-  for (const Job& job : work.jobs) parts_.push_back(PiecesOf(job, memory));
+  for (const Job& job : work.jobs) parts_.push_back(PiecesOf(job, memory, block));
   uint64_t rows = 0;
   for (const Job& job : work.jobs) rows += job.rows;
-  if (status.ok()) {
+  if (block.error.status.ok()) {
     Send(work.jobs);
   } else {
     parts_.clear();
-    scheduler_.RefuseDecoded(work.jobs, status);
+    scheduler_.RefuseDecoded(work.jobs, block.error);
     work.jobs.clear();
   }
   strips_.Release(key, rows);
 }
 
-absl::Status Worker::DecodeBlock(const Job& job, std::span<uint8_t> memory, Decoded& decoded) {
+BlockResult Worker::DecodeBlock(const Job& job, std::span<uint8_t> memory, Decoded& decoded) {
   const RowPattern all{job.block.first_row, job.block.rows, job.block.rows, 1};
-  const Piece block{job.request->decoding->program,
-                    *job.session->layout,
-                    job.window->shared->rows,
-                    all,
-                    0,
-                    job.block.rows};
-  const DecodeOutcome outcome = decoder_.Decode(block, memory.first(job.decoded_bytes()));
+  const Piece block{*job.request->decoding, *job.session->layout,   *job.window->shared, all, 0,
+                    job.block.rows,         job.session->record_ids};
+  PieceOutcome outcome = decoder_.Decode(block, memory.first(job.decoded_bytes()));
   decoded = {outcome.counters, job.block.rows};
-  if (!outcome.failure) return absl::OkStatus();
-  return Undecodable(*job.window, all.window_row(outcome.failure->row), outcome.failure->status);
+  BlockResult result;
+  result.replaced = std::move(outcome.replaced);
+  if (outcome.failure) {
+    result.error = Undecodable(*job.window, all.window_row(outcome.failure->row), outcome);
+  }
+  return result;
 }
 
-PartBuffer Worker::PiecesOf(const Job& job, std::span<uint8_t> memory) {
+PartBuffer Worker::PiecesOf(const Job& job, std::span<uint8_t> memory, const BlockResult& block) {
   const std::span<const TensorInfo> tensors = job.request->decoding->program.tensors();
   PartPieces pieces;
   pieces.reserve((tensors.size() + 1) * MostRuns(job.request->pattern, job.rows));
@@ -226,7 +252,9 @@ PartBuffer Worker::PiecesOf(const Job& job, std::span<uint8_t> memory) {
   };
   for (const TensorInfo& info : tensors) add_tensor(info.row_bytes);
   if (job.session->record_ids) add_tensor(sizeof(int64_t));
-  return PartBuffer(job.session->home.get(), memory, std::move(pieces));
+  PartBuffer part(job.session->home.get(), memory, std::move(pieces));
+  part.replaced = ReplacedOf(job, block.replaced);
+  return part;
 }
 
 void Worker::Send(std::span<const Job> jobs) {

@@ -48,15 +48,15 @@ class Worker {
   void Load(const Job& job);
   void Build(const Job& job);
   // The requests of `work` are answered with the failure of a row of the job.
-  void Refuse(Work& work, const Job& job, const DecodeFailure& failure);
+  void Refuse(Work& work, const Job& job, const PieceOutcome& failed);
   // What the client does in the event counts as decoding.
   void DecodeRows(Work& work);
   // Answers all who wait for rows of the block that the jobs ask for, or leaves them to the thread
   // that decodes it.
   void DecodeShared(Work& work);
-  absl::Status DecodeBlock(const Job& job, std::span<uint8_t> memory, Decoded& decoded);
+  BlockResult DecodeBlock(const Job& job, std::span<uint8_t> memory, Decoded& decoded);
   // What the job asks for of its block in `memory`.
-  static PartBuffer PiecesOf(const Job& job, std::span<uint8_t> memory);
+  static PartBuffer PiecesOf(const Job& job, std::span<uint8_t> memory, const BlockResult& block);
   // parts_[i] answers jobs[i].
   void Send(std::span<const Job> jobs);
 

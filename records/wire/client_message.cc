@@ -1,5 +1,6 @@
 #include "records/wire/client_message.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,7 @@ void ToProto(const ClientHello& hello, v1::ClientMessage& message) {
   }
   out.set_client(hello.options.client);
   out.set_checksums(hello.options.checksums);
+  out.set_replace_undecodable(hello.options.replace_undecodable);
 }
 
 void ToProto(const ShardRef& shard, v1::ShardRef& out) {
@@ -61,6 +63,7 @@ void ToProto(const OpenWindow& window, v1::ClientMessage& message) {
   out.set_key(window.key);
   out.set_rows(window.rows);
   out.set_needed_at(window.needed_at);
+  out.set_augmentation_key(window.augmentation_key);
   for (const DamagedRecord& damaged : window.damaged) {
     if (damaged.chunk < row_chunks) {
       ToProto(damaged, damaged.chunk, *out.add_damaged());
@@ -115,6 +118,7 @@ absl::StatusOr<ClientMessage> FromProto(v1::ClientHello& hello) {
   out.options.holdout_threshold = hello.holdout().threshold();
   out.options.client = hello.client();
   out.options.checksums = hello.checksums();
+  out.options.replace_undecodable = hello.replace_undecodable();
   return out;
 }
 
@@ -217,6 +221,7 @@ absl::StatusOr<ClientMessage> FromProto(v1::OpenWindow& window) {
   out.key = window.key();
   out.rows = window.rows();
   out.needed_at = window.needed_at();
+  out.augmentation_key = window.augmentation_key();
   PENSTOCK_ASSIGN_OR_RETURN(out.damaged, DamagedOf(window));
   return out;
 }
@@ -237,6 +242,15 @@ absl::StatusOr<ClientMessage> FromProto(const v1::Fetch& fetch) {
 }
 
 }  // namespace
+
+uint32_t ProtocolVersionOf(const StreamOptions& options) {
+  const auto& tensors = options.spec.tensor();
+  const bool images = std::any_of(tensors.begin(), tensors.end(),
+                                  [](const v1::TensorSpec& tensor) { return tensor.has_image(); });
+  const bool by_payload = options.holdout_threshold != 0 && options.holdout_feature.empty();
+  const bool second = images || by_payload || options.replace_undecodable;
+  return second ? kProtocolVersion : kFirstProtocolVersion;
+}
 
 std::string Encode(const ClientMessage& message) {
   v1::ClientMessage out;

@@ -14,9 +14,12 @@
 namespace penstock::wire {
 
 struct ClientHello {
-  uint32_t protocol_version = kProtocolVersion;
+  uint32_t protocol_version = kFirstProtocolVersion;
   StreamOptions options;
 };
+// The first protocol version that has what the stream needs.
+uint32_t ProtocolVersionOf(const StreamOptions& options);
+
 struct Cancel {
   uint64_t request = 0;
 };

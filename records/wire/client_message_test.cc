@@ -36,6 +36,7 @@ OpenWindow TwoChunks() {
   window.key = 0x0123456789abcdef;
   window.rows = 5;
   window.needed_at = 99;
+  window.augmentation_key = 0xfedcba9876543210;
   window.damaged = {{.chunk = 1, .record = 1, .rest_of_chunk = true}, {.chunk = 0, .record = 3}};
   return window;
 }
@@ -49,22 +50,40 @@ absl::Status ParseDamaged(const std::function<void(v1::OpenWindow&)>& damage) {
 }
 
 TEST(ClientMessageTest, HelloSurvivesTheWire) {
-  ClientHello hello;
+  ClientHello hello{.protocol_version = 2, .options = {}};
   hello.options.spec.add_tensor()->set_name("planes");
   hello.options.record_ids = true;
   hello.options.holdout_feature = "d";
   hello.options.holdout_threshold = 12345;
   hello.options.client = "rank \xff";
   hello.options.checksums = true;
+  hello.options.replace_undecodable = true;
   ASSERT_OK_AND_ASSIGN(ClientMessage parsed, ParseClient(Encode(hello)));
   const auto& out = std::get<ClientHello>(parsed);
-  EXPECT_EQ(out.protocol_version, kProtocolVersion);
+  EXPECT_EQ(out.protocol_version, 2u);
   EXPECT_EQ(out.options.spec.SerializeAsString(), hello.options.spec.SerializeAsString());
   EXPECT_TRUE(out.options.record_ids);
   EXPECT_EQ(out.options.holdout_feature, "d");
   EXPECT_EQ(out.options.holdout_threshold, 12345u);
   EXPECT_EQ(out.options.client, "rank \xff");
   EXPECT_TRUE(out.options.checksums);
+  EXPECT_TRUE(out.options.replace_undecodable);
+}
+
+// So that servers of both versions serve chess.
+TEST(ClientMessageTest, AHelloSaysTheFirstVersionThatHasWhatItNeeds) {
+  StreamOptions options;
+  options.spec.add_tensor()->mutable_bits()->set_feature("d");
+  options.holdout_feature = "d";
+  options.holdout_threshold = 1000;
+  EXPECT_EQ(ProtocolVersionOf(options), 1u);
+  StreamOptions images = options, replaces = options, by_payload = options;
+  images.spec.add_tensor()->mutable_image()->set_feature("image");
+  EXPECT_EQ(ProtocolVersionOf(images), 2u);
+  replaces.replace_undecodable = true;
+  EXPECT_EQ(ProtocolVersionOf(replaces), 2u);
+  by_payload.holdout_feature.clear();
+  EXPECT_EQ(ProtocolVersionOf(by_payload), 2u);
 }
 
 TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
@@ -78,6 +97,7 @@ TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
   EXPECT_EQ(out.chunks[1].raw_size, 60u);
   EXPECT_EQ(out.split, Split::kTrain);
   EXPECT_EQ(out.key, 0x0123456789abcdefu);
+  EXPECT_EQ(out.augmentation_key, 0xfedcba9876543210u);
   EXPECT_EQ(out.damaged, TwoChunks().damaged);
   // Every field, the others included.
   EXPECT_EQ(Encode(out), Encode(TwoChunks()));

@@ -1,7 +1,10 @@
 #include "records/wire/part_header.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "proto/pieces.pb.h"
 #include "records/format/wire.h"
 
 namespace penstock::wire {
@@ -15,6 +18,7 @@ constexpr uint64_t kRowsTag = 3 << 3 | 0;
 constexpr uint64_t kCrcTag = 4 << 3 | 5;
 constexpr uint64_t kSharedOffsetTag = 5 << 3 | 0;
 constexpr uint64_t kSharedSizeTag = 6 << 3 | 0;
+constexpr uint64_t kReplacedTag = 7 << 3 | 2;
 constexpr uint64_t kDataTag = 15 << 3 | 2;
 
 size_t NumberFieldSize(uint64_t value) { return value == 0 ? 0 : 1 + VarintSize(value); }
@@ -47,14 +51,20 @@ class Reader {
       value |= uint64_t{byte & 0x7fu} << shift;
       if (byte < 0x80) return value;
     }
-    return Damaged("a number without end");
+    return AtEnd() ? Beyond("a number without end") : Damaged("a number without end");
   }
 
   absl::StatusOr<uint32_t> Fixed32() {
-    if (bytes_.size() - offset_ < 4) return Damaged("a checksum beyond the header");
+    if (bytes_.size() - offset_ < 4) return Beyond("a checksum beyond the header");
     uint32_t value = 0;
     for (int shift = 0; shift < 32; shift += 8) value |= uint32_t{bytes_[offset_++]} << shift;
     return value;
+  }
+
+  absl::StatusOr<std::span<const uint8_t>> Bytes() {
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t size, Varint());
+    PENSTOCK_RETURN_IF_ERROR(Advance(size));
+    return bytes_.subspan(offset_ - size, size);
   }
 
   // A field that this version does not know.
@@ -64,10 +74,8 @@ class Reader {
         return Varint().status();
       case 1:
         return Advance(8);
-      case 2: {
-        PENSTOCK_ASSIGN_OR_RETURN(uint64_t size, Varint());
-        return Advance(size);
-      }
+      case 2:
+        return Bytes().status();
       case 5:
         return Advance(4);
       default:
@@ -77,9 +85,12 @@ class Reader {
 
  private:
   absl::Status Advance(uint64_t size) {
-    if (size > bytes_.size() - offset_) return Damaged("a field beyond the header");
+    if (size > bytes_.size() - offset_) return Beyond("a field beyond the header");
     offset_ += size;
     return absl::OkStatus();
+  }
+  absl::Status Beyond(absl::string_view what) const {
+    return absl::OutOfRangeError(absl::StrCat("Part: ", what, " at byte ", offset_));
   }
   absl::Status Damaged(absl::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat("Part: ", what, " at byte ", offset_));
@@ -89,10 +100,41 @@ class Reader {
   size_t offset_ = 0;
 };
 
+absl::StatusOr<std::vector<ReplacedRow>> ReadReplaced(std::span<const uint8_t> bytes) {
+  v1::ReplacedRows message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
+      message.row_size() != message.record_size()) {
+    return absl::InvalidArgumentError("Part: its replaced rows are damaged");
+  }
+  std::vector<ReplacedRow> rows;
+  for (int i = 0; i < message.row_size(); ++i) {
+    rows.push_back({message.row(i), message.record(i),
+                    i < message.reason_size() ? message.reason(i) : std::string()});
+  }
+  return rows;
+}
+
+std::string EncodeReplaced(std::span<const ReplacedRow> rows) {
+  constexpr int kMostReasons = 16;
+  constexpr size_t kLongestReason = 256;
+  v1::ReplacedRows message;
+  for (const ReplacedRow& row : rows) {
+    message.add_row(row.row);
+    message.add_record(row.record);
+    if (message.reason_size() < kMostReasons) message.add_reason(row.why.substr(0, kLongestReason));
+  }
+  return message.SerializeAsString();
+}
+
 // One field before the data. uint32 fields keep their low half, as protobuf's parser does.
 absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
   if (tag == kCrcTag) {
     PENSTOCK_ASSIGN_OR_RETURN(header.crc32c, reader.Fixed32());
+    return absl::OkStatus();
+  }
+  if (tag == kReplacedTag) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, reader.Bytes());
+    PENSTOCK_ASSIGN_OR_RETURN(header.replaced, ReadReplaced(bytes));
     return absl::OkStatus();
   }
   if (tag < kRequestTag || tag > kSharedSizeTag || (tag & 7) != 0) return reader.Skip(tag);
@@ -105,26 +147,26 @@ absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
   return absl::OkStatus();
 }
 
-}  // namespace
+// Of the message Part with its data.
+uint64_t PartSize(const PartHeader& header, absl::string_view replaced) {
+  return NumberFieldSize(header.request) + NumberFieldSize(header.first_row) +
+         NumberFieldSize(header.rows) + CrcFieldSize(header.crc32c) +
+         NumberFieldSize(header.shared_offset) + NumberFieldSize(header.shared_size) +
+         NumberFieldSize(replaced.size()) + replaced.size() + NumberFieldSize(header.data_size) +
+         header.data_size;
+}
 
-size_t WritePartHeader(const PartHeader& header, std::span<uint8_t, kMaxPartHeaderBytes> out) {
-  uint64_t size = NumberFieldSize(header.request) + NumberFieldSize(header.first_row) +
-                  NumberFieldSize(header.rows) + CrcFieldSize(header.crc32c) +
-                  NumberFieldSize(header.shared_offset) + NumberFieldSize(header.shared_size) +
-                  NumberFieldSize(header.data_size) + header.data_size;
-  uint8_t* next = WriteVarint(size, WriteVarint(kPartTag, out.data()));
+uint8_t* WriteNumbers(const PartHeader& header, uint8_t* next) {
   next = WriteNumberField(kRequestTag, header.request, next);
   next = WriteNumberField(kFirstRowTag, header.first_row, next);
   next = WriteNumberField(kRowsTag, header.rows, next);
   next = WriteCrcField(header.crc32c, next);
   next = WriteNumberField(kSharedOffsetTag, header.shared_offset, next);
-  next = WriteNumberField(kSharedSizeTag, header.shared_size, next);
-  next = WriteNumberField(kDataTag, header.data_size, next);
-  return next - out.data();
+  return WriteNumberField(kSharedSizeTag, header.shared_size, next);
 }
 
-absl::StatusOr<std::optional<ParsedPartHeader>> ParsePartHeader(std::span<const uint8_t> start,
-                                                                uint64_t message_size) {
+absl::StatusOr<std::optional<ParsedPartHeader>> ParseStart(std::span<const uint8_t> start,
+                                                           uint64_t message_size) {
   if (start.empty() || start[0] != kPartTag) return std::nullopt;
   Reader reader(start);
   PENSTOCK_RETURN_IF_ERROR(reader.Varint().status());
@@ -151,6 +193,36 @@ absl::StatusOr<std::optional<ParsedPartHeader>> ParsePartHeader(std::span<const 
   }
   parsed.data_offset = message_size;
   return parsed;
+}
+
+}  // namespace
+
+size_t WritePartHeader(const PartHeader& header, std::span<uint8_t, kMaxPartHeaderBytes> out) {
+  uint8_t* next = WriteVarint(PartSize(header, ""), WriteVarint(kPartTag, out.data()));
+  next = WriteNumbers(header, next);
+  next = WriteNumberField(kDataTag, header.data_size, next);
+  return next - out.data();
+}
+
+std::string EncodePartHeader(const PartHeader& header) {
+  const std::string replaced = EncodeReplaced(header.replaced);
+  std::string out(kMaxPartHeaderBytes + replaced.size() + 6, '\0');
+  auto* first = reinterpret_cast<uint8_t*>(out.data());
+  uint8_t* next = WriteVarint(PartSize(header, replaced), WriteVarint(kPartTag, first));
+  next = WriteNumbers(header, next);
+  next = WriteNumberField(kReplacedTag, replaced.size(), next);
+  next = std::copy(replaced.begin(), replaced.end(), next);
+  next = WriteNumberField(kDataTag, header.data_size, next);
+  out.resize(next - first);
+  return out;
+}
+
+absl::StatusOr<std::optional<ParsedPartHeader>> ParsePartHeader(std::span<const uint8_t> start,
+                                                                uint64_t message_size) {
+  auto parsed = ParseStart(start, message_size);
+  const bool seen_all = start.size() >= message_size;
+  if (!absl::IsOutOfRange(parsed.status()) || !seen_all) return parsed;
+  return absl::InvalidArgumentError(parsed.status().message());
 }
 
 }  // namespace penstock::wire

@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "records/engine/messages.h"
 
 namespace penstock::wire {
 
@@ -20,6 +23,7 @@ struct PartHeader {
   uint64_t shared_offset = 0;
   uint32_t shared_size = 0;
   uint64_t data_size = 0;
+  std::vector<ReplacedRow> replaced = {};
 };
 
 // Tag and size of the part (1 + 5), request (1 + 10), first_row and rows (1 + 5 each), crc32c
@@ -30,16 +34,20 @@ inline constexpr size_t kPartHeaderWindow = 128;
 
 // Writes what precedes the data and returns its length. Followed by data_size bytes of data it is
 // what protobuf would have serialised: zeros are left out, and the whole of an empty data field.
-// REQUIRES: data_size < 2^31.
+// REQUIRES: data_size < 2^31; nothing is replaced.
 size_t WritePartHeader(const PartHeader& header, std::span<uint8_t, kMaxPartHeaderBytes> out);
+
+// The same with replaced rows, of which the first few keep their reasons.
+std::string EncodePartHeader(const PartHeader& header);
 
 struct ParsedPartHeader {
   PartHeader header;
   size_t data_offset = 0;  // From the start of the message; the data ends with the message.
 };
 
-// `start` is the first min(message_size, kPartHeaderWindow) bytes of a ServerMessage. nullopt: it
-// is not a Part, or not one whose data comes last; ParseServerMessage() takes it from there.
+// `start` is the first min(message_size, kPartHeaderWindow) bytes of a ServerMessage, or more.
+// nullopt: it is not a Part, or not one whose data comes last; ParseServerMessage() takes it from
+// there. kOutOfRange: the header is longer than `start`.
 // kInvalidArgument: a Part whose sizes contradict message_size or whose fields are damaged.
 absl::StatusOr<std::optional<ParsedPartHeader>> ParsePartHeader(std::span<const uint8_t> start,
                                                                 uint64_t message_size);

@@ -3,6 +3,7 @@
 #include <random>
 #include <string>
 
+#include "base/bytes_of.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/pieces.pb.h"
@@ -169,6 +170,50 @@ TEST(PartHeaderTest, DamageNeverPutsDataOutsideTheMessage) {
     if (!parsed.ok() || !parsed->has_value()) continue;
     EXPECT_EQ((*parsed)->data_offset + (*parsed)->header.data_size, damaged.size()) << bit;
   }
+}
+
+PartHeader WithReplaced(uint32_t rows) {
+  PartHeader header{.request = 7, .first_row = 3, .rows = rows};
+  for (uint32_t row = 0; row < rows; ++row) {
+    header.replaced.push_back({row, uint64_t{1} << 40 | row, "feature 'jpeg': no image"});
+  }
+  return header;
+}
+
+TEST(PartHeaderTest, ReplacedRowsSurviveTheWire) {
+  PartHeader header = WithReplaced(3);
+  header.data_size = 5;
+  const std::string message = EncodePartHeader(header) + "12345";
+  v1::ServerMessage parsed;
+  ASSERT_TRUE(parsed.ParseFromString(message));
+  EXPECT_EQ(parsed.part().replaced().row_size(), 3);
+  EXPECT_EQ(parsed.part().data(), "12345");
+  ASSERT_OK_AND_ASSIGN(const auto part, ParsePartHeader(BytesOf(message), message.size()));
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(part->header.replaced, header.replaced);
+  EXPECT_EQ(part->data_offset, message.size() - 5);
+  EXPECT_EQ(part->header.rows, 3u);
+}
+
+TEST(PartHeaderTest, OfManyReplacedRowsTheFirstKeepTheirReasons) {
+  PartHeader header = WithReplaced(1000);
+  header.replaced[0].why = std::string(5000, 'x');
+  const std::string message = EncodePartHeader(header);
+  // Its reader sees that it must look at more of it.
+  EXPECT_THAT(ParsePart(message), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("beyond")));
+  ASSERT_OK_AND_ASSIGN(const auto part, ParsePartHeader(BytesOf(message), message.size()));
+  ASSERT_TRUE(part.has_value());
+  ASSERT_EQ(part->header.replaced.size(), 1000u);
+  EXPECT_EQ(part->header.replaced[0].why, std::string(256, 'x'));
+  EXPECT_EQ(part->header.replaced[15].why, header.replaced[15].why);
+  EXPECT_EQ(part->header.replaced[999], (ReplacedRow{999, header.replaced[999].record, ""}));
+}
+
+TEST(PartHeaderTest, RefusesDamagedReplacedRows) {
+  v1::ServerMessage message;
+  message.mutable_part()->mutable_replaced()->add_row(1);
+  EXPECT_THAT(ParsePart(message.SerializeAsString()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("replaced rows are damaged")));
 }
 
 }  // namespace

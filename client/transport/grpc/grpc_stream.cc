@@ -43,12 +43,25 @@ absl::Status AsNonsense(const absl::Status& fault) {
   std::abort();
 }
 
+// Headers are short but for those that name many rows.
+absl::StatusOr<std::optional<wire::ParsedPartHeader>> ParseStart(const GrpcPayload& message) {
+  uint8_t start[wire::kPartHeaderWindow];
+  const std::span<uint8_t> seen(start, std::min(message.size(), sizeof start));
+  message.CopyTo(0, seen);
+  auto parsed = wire::ParsePartHeader(seen, message.size());
+  if (!absl::IsOutOfRange(parsed.status())) return parsed;
+  std::vector<uint8_t> all(message.size());
+  message.CopyTo(0, all);
+  return wire::ParsePartHeader(all, message.size());
+}
+
 }  // namespace
 
 GrpcStream::GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string address,
                        Credentials credentials, const StreamOptions& options, bool shared_memory,
                        StreamEvents& events)
     : address_(std::move(address)),
+      protocol_version_(wire::ProtocolVersionOf(options)),
       checksums_(options.checksums),
       tls_(std::move(credentials.tls)),
       shared_memory_(shared_memory),
@@ -65,7 +78,7 @@ GrpcStream::GrpcStream(std::shared_ptr<grpc::Channel> channel, std::string addre
   stub_.PrepareBidiStreamingCall(&context_, "/penstock.v1.PieceService/Pieces", {}, this);
   AddHold();  // Writes start outside of reactions.
   StartRead(&incoming_);
-  Write(wire::Encode(wire::ClientHello{.options = options}));
+  Write(wire::Encode(wire::ClientHello{protocol_version_, options}));
   StartCall();
 }
 
@@ -205,11 +218,7 @@ absl::StatusOr<std::optional<ReceivedPart>> GrpcStream::HandleMessage() {
     if (closing_) return absl::CancelledError("closing");
   }
   GrpcPayloadPtr message = payloads_->Take(incoming_);
-  uint8_t start[wire::kPartHeaderWindow];
-  std::span<uint8_t> seen(start, std::min(message->size(), sizeof start));
-  message->CopyTo(0, seen);
-  PENSTOCK_ASSIGN_OR_RETURN(std::optional<wire::ParsedPartHeader> part,
-                            wire::ParsePartHeader(seen, message->size()));
+  PENSTOCK_ASSIGN_OR_RETURN(std::optional<wire::ParsedPartHeader> part, ParseStart(*message));
   if (!part.has_value()) {
     PENSTOCK_RETURN_IF_ERROR(HandleControl(*message));
     return std::nullopt;
@@ -219,16 +228,17 @@ absl::StatusOr<std::optional<ReceivedPart>> GrpcStream::HandleMessage() {
     return absl::FailedPreconditionError(
         "the server sent a part without the checksum that was asked for");
   }
-  return ToPart(*part, std::move(message));
+  return ToPart(*std::move(part), std::move(message));
 }
 
-absl::StatusOr<ReceivedPart> GrpcStream::ToPart(const wire::ParsedPartHeader& part,
+absl::StatusOr<ReceivedPart> GrpcStream::ToPart(wire::ParsedPartHeader part,
                                                 GrpcPayloadPtr message) {
   ReceivedPart received{.request = part.header.request,
                         .first_row = part.header.first_row,
                         .rows = part.header.rows,
                         .crc32c = part.header.crc32c,
-                        .payload = nullptr};
+                        .payload = nullptr,
+                        .replaced = std::move(part.header.replaced)};
   if (part.header.shared_size > 0) {
     PENSTOCK_ASSIGN_OR_RETURN(received.payload, TakeShared(part.header));
   } else {
@@ -292,10 +302,10 @@ absl::Status GrpcStream::HandleControl(const GrpcPayload& payload) {
 }
 
 absl::Status GrpcStream::Handle(const wire::ServerHello& hello) {
-  if (hello.protocol_version != wire::kProtocolVersion) {
+  if (hello.protocol_version != protocol_version_) {
     return absl::FailedPreconditionError(absl::StrCat(
         "server speaks protocol version ", hello.protocol_version, ", this client version ",
-        wire::kProtocolVersion, "; install the same Penstock on both sides"));
+        protocol_version_, "; install the same Penstock on both sides"));
   }
   said_hello_ = true;
   events_.OnEvent(hello.info);

@@ -61,7 +61,7 @@ class GrpcStream final : public Stream,
 
   // A part, for the caller to hand on; all else is handled. An error ends the stream with it.
   absl::StatusOr<std::optional<ReceivedPart>> HandleMessage();
-  absl::StatusOr<ReceivedPart> ToPart(const wire::ParsedPartHeader& part, GrpcPayloadPtr message);
+  absl::StatusOr<ReceivedPart> ToPart(wire::ParsedPartHeader part, GrpcPayloadPtr message);
   absl::StatusOr<std::unique_ptr<PartPayload, PartPayloadRecycler>> TakeShared(
       const wire::PartHeader& part);
   absl::Status HandleControl(const GrpcPayload& message);
@@ -79,6 +79,7 @@ class GrpcStream final : public Stream,
   void UseSharedMemory(absl::StatusOr<std::shared_ptr<const SharedMapping>> mapping);
 
   const std::string address_;
+  const uint32_t protocol_version_;
   const bool checksums_;
   const std::optional<TlsOptions> tls_;
   const bool shared_memory_;

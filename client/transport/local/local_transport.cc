@@ -64,7 +64,8 @@ class LocalStream final : public Stream, private SessionEvents {
     Tell(WindowReady{window, read_bytes});
   }
   void OnPart(PartBuffer part) override {
-    ReceivedPart received{part.request, part.first_row, part.rows, std::nullopt, nullptr};
+    ReceivedPart received{part.request, part.first_row, part.rows,
+                          std::nullopt, nullptr,        std::move(part.replaced)};
     received.payload = payloads_->Wrap(std::move(part));
     // Without the lock: parts are copied by the threads that decoded them, side by side.
     events_.OnPart(std::move(received));

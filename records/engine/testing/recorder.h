@@ -55,7 +55,7 @@ class Recorder : public SessionEvents {
     MutexLock lock(&mutex_);
     std::string bytes(part.size(), '\0');
     part.CopyTo(0, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
-    parts_[part.request].push_back({part.first_row, part.rows, std::move(bytes)});
+    parts_[part.request].push_back({part.first_row, part.rows, std::move(bytes), part.replaced});
     order_.push_back(part.request);
     rows_[part.request] += part.rows;
     (hold_ ? held_.emplace_back() : dropped) = std::move(part);
@@ -110,6 +110,18 @@ class Recorder : public SessionEvents {
     MutexLock lock(&mutex_);
     return order_;
   }
+  // Those of an answer, numbered in it.
+  std::vector<ReplacedRow> Replaced(uint64_t request) {
+    MutexLock lock(&mutex_);
+    std::vector<ReplacedRow> rows;
+    for (const Part& part : parts_[request]) {
+      for (ReplacedRow row : part.replaced) {
+        row.row += part.first_row;
+        rows.push_back(std::move(row));
+      }
+    }
+    return rows;
+  }
   // The rows of an answer, each the row of every tensor in turn. `row_bytes`: of each tensor.
   std::vector<std::string> Rows(uint64_t request, const std::vector<size_t>& row_bytes) {
     MutexLock lock(&mutex_);
@@ -130,6 +142,7 @@ class Recorder : public SessionEvents {
     uint32_t first_row;
     uint32_t rows;
     std::string bytes;
+    std::vector<ReplacedRow> replaced;
   };
 
   bool Refused(uint64_t request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

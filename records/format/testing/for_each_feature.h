@@ -37,14 +37,14 @@ inline const uint8_t* ReadRun(std::span<const uint8_t> run, FeatureView& view) {
     view.floats.resize(begin + run.size() / 4);
     if (!run.empty()) std::memcpy(view.floats.data() + begin, run.data(), run.size());
   } else {
-    return ForEachVarint(
-        run, [&](uint64_t value) { view.ints.push_back(static_cast<int64_t>(value)); });
+    return ForEachVarint(run,
+                         [&](uint64_t value) { view.ints.push_back(static_cast<int64_t>(value)); });
   }
   return nullptr;
 }
 
 inline const uint8_t* ReadFeature(std::span<const uint8_t> feature, FeatureLists& lists,
-                           FeatureView& view) {
+                                  FeatureView& view) {
   if (const uint8_t* broken = WalkFeature(feature, nullptr, lists)) return broken;
   view.type = lists.type;
   view.bytes.clear();
@@ -63,7 +63,7 @@ inline const uint8_t* ReadFeature(std::span<const uint8_t> feature, FeatureLists
 // Calls `visit` once for each name, in the order of first appearance; the view is valid during the
 // call. Reads every value. kDataLoss: the record is no tf.train.Example, with the byte.
 inline absl::Status ForEachFeature(std::span<const uint8_t> payload,
-                            absl::FunctionRef<void(const FeatureView&)> visit) {
+                                   absl::FunctionRef<void(const FeatureView&)> visit) {
   std::vector<ExampleEntry> entries;
   const uint8_t* broken =
       WalkEntries(payload, ExampleMap::kFeatures, nullptr, [&](const ExampleEntry& entry) {

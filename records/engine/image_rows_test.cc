@@ -1,0 +1,242 @@
+// Records of encoded images, from the file to parts: whose pixels they are, and what stands for
+// those that cannot be decoded.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/load.h"
+#include "gtest/gtest.h"
+#include "records/engine/engine.h"
+#include "records/engine/testing/record_data.h"
+#include "records/engine/testing/recorder.h"
+#include "records/format/testing/wire_writer.h"
+#include "records/image/image_transform.h"
+#include "records/image/self_test_images.h"
+#include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kImageSpec[] = R"(
+tensor { name: "image" image { feature: "jpeg"
+                               random_resized_crop { height: 12 width: 16 } flip: 0.5 } }
+tensor { name: "label" label { feature: "label" } })";
+constexpr size_t kImageBytes = 12 * 16 * 3;
+// Of its tensors, and the record id.
+const std::vector<size_t> kImageRowBytes = {kImageBytes, 8, 8};
+constexpr uint64_t kKey = 1234;
+
+std::string Jpeg(size_t i) {
+  const std::span<const uint8_t> bytes = SelfTestImages()[i % SelfTestImages().size()];
+  return std::string(bytes.begin(), bytes.end());
+}
+
+std::string Payload(const std::string& jpeg, size_t label) {
+  return Example(Entry("jpeg", BytesKind(jpeg)) +
+                 Entry("label", Int64Kind(static_cast<int64_t>(label))));
+}
+
+std::string Bytes64(uint64_t value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// The row of record `i`, spelled out; `id` is the record's, or marked.
+std::string WantedRow(size_t i, uint64_t key, uint64_t id) {
+  const ImageOps ops{.crop = RandomResizedCropOp{.output = {.width = 16, .height = 12}},
+                     .flip_probability = 0.5};
+  std::string row(kImageBytes, '\0');
+  ImageTransform transform;
+  const std::string jpeg = Jpeg(i);
+  EXPECT_THAT(transform.Apply(BytesOf(jpeg), ops, Uniforms(ImageKey(key, i, 0)),
+                              {reinterpret_cast<uint8_t*>(row.data()), row.size()}),
+              IsOk());
+  return row + Bytes64(i) + Bytes64(id);
+}
+
+class ImageRowsTest : public ::testing::Test {
+ protected:
+  static constexpr size_t kRecords = 40;
+
+  // Images, of which `broken` cannot be decoded, ten a chunk.
+  void Write(const std::set<size_t>& broken) {
+    std::vector<std::string> payloads;
+    for (size_t i = 0; i < kRecords; ++i) {
+      payloads.push_back(Payload(broken.contains(i) ? "no image" : Jpeg(i), i));
+    }
+    data_.emplace(folder_.path(), payloads, 10);
+  }
+  void Start(uint64_t strip_cache = 0) {
+    EngineOptions options;
+    options.data_root = folder_.path();
+    options.threads = 2;
+    options.memory_budget = uint64_t{64} << 20;
+    options.strip_cache = strip_cache;
+    auto engine = Engine::Create(options);
+    ASSERT_THAT(engine, IsOk());
+    engine_ = *std::move(engine);
+  }
+  std::unique_ptr<Session> Open(SessionEvents& events, bool replace) {
+    StreamOptions options = RecordData::Stream(kImageSpec);
+    options.record_ids = true;
+    options.replace_undecodable = replace;
+    auto session = engine_->OpenSession(options, events);
+    EXPECT_THAT(session, IsOk());
+    return session.ok() ? *std::move(session) : nullptr;
+  }
+  OpenWindow Window(uint64_t number, uint64_t key = kKey) const {
+    OpenWindow window = data_->Window(number);
+    window.augmentation_key = key;
+    return window;
+  }
+  // One chunk, and another one as its spare if there is any.
+  OpenWindow Window(uint64_t number, size_t chunk, std::optional<size_t> spare) const {
+    OpenWindow window = Window(number);
+    const std::vector<ChunkRef> chunks = window.chunks;
+    window.chunks = {chunks[chunk]};
+    window.rows = chunks[chunk].records;
+    window.has_spare = spare.has_value();
+    if (spare) window.chunks.push_back(chunks[*spare]);
+    return window;
+  }
+
+  TempFolder folder_;
+  std::optional<RecordData> data_;
+  std::unique_ptr<Engine> engine_;
+};
+
+Fetch FetchImages(const OpenWindow& window, uint64_t request, uint32_t first, uint32_t rows) {
+  return {.request = request, .window = window.window, .first_row = first, .rows = rows,
+          .needed_at = request};
+}
+
+TEST_F(ImageRowsTest, PixelsBelongToTheRecordAndTheKey) {
+  Write({});
+  Start();
+  Recorder client;
+  auto session = Open(client, false);
+  // Two windows that differ in their key alone, and one that is shuffled.
+  OpenWindow windows[] = {Window(0), Window(1, kKey + 1), Window(2)};
+  windows[2].shuffle = true;
+  windows[2].key = 5;
+  for (const OpenWindow& window : windows) ASSERT_OK(session->OpenWindow(window));
+  for (uint32_t w = 0; w < 3; ++w) {
+    ASSERT_OK(session->Fetch(FetchImages(windows[w], 2 * w, 0, 7)));
+    ASSERT_OK(session->Fetch(FetchImages(windows[w], 2 * w + 1, 7, kRecords - 7)));
+    ASSERT_TRUE(client.WaitRows(2 * w, 7));
+    ASSERT_TRUE(client.WaitRows(2 * w + 1, kRecords - 7));
+    std::vector<std::string> rows = client.Rows(2 * w, kImageRowBytes);
+    for (std::string& row : client.Rows(2 * w + 1, kImageRowBytes)) rows.push_back(std::move(row));
+    for (const std::string& row : rows) {
+      const uint64_t record = Load64(reinterpret_cast<const uint8_t*>(row.data()) + kImageBytes);
+      EXPECT_TRUE(row == WantedRow(record, windows[w].augmentation_key, record)) << w << record;
+    }
+  }
+}
+
+TEST_F(ImageRowsTest, AnUndecodableImageIsAnErrorByDefault) {
+  Write({12});
+  Start();
+  Recorder client;
+  auto session = Open(client, false);
+  ASSERT_OK(session->OpenWindow(Window(0)));
+  ASSERT_OK(session->Fetch(FetchImages(Window(0), 1, 0, kRecords)));
+  ASSERT_TRUE(client.WaitErrors(1));
+  EXPECT_THAT(client.errors()[0].status,
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("shard 'records.tfrecord', chunk at"),
+                             HasSubstr("record 2: feature 'jpeg'"))));
+}
+
+// The next row of the window that can be decoded, cyclically, whoever asks for which rows.
+TEST_F(ImageRowsTest, TheNextRowStandsForAnUndecodableOne) {
+  Write({3, 12, 13, 38, 39});
+  const auto stands_for = [](size_t i) {
+    if (i == 3) return size_t{4};
+    if (i == 12 || i == 13) return size_t{14};
+    return i >= 38 ? size_t{0} : i;
+  };
+  for (const uint64_t strip_cache : {uint64_t{0}, uint64_t{8} << 20}) {
+    Start(strip_cache);
+    Recorder clients[2];
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (Recorder& client : clients) {
+      sessions.push_back(Open(client, true));
+      ASSERT_OK(sessions.back()->OpenWindow(Window(0)));
+    }
+    for (const uint32_t rows : {1, 7, 40}) {
+      for (size_t c = 0; c < 2; ++c) {
+        std::vector<std::string> got;
+        for (uint32_t first = 0; first < kRecords; first += rows) {
+          const uint32_t n = std::min<uint32_t>(rows, kRecords - first);
+          const uint64_t request = rows * 100 + first;
+          ASSERT_OK(sessions[c]->Fetch(FetchImages(Window(0), request, first, n)));
+          ASSERT_TRUE(clients[c].WaitRows(request, n));
+          for (std::string& row : clients[c].Rows(request, kImageRowBytes)) got.push_back(row);
+          for (const ReplacedRow& replaced : clients[c].Replaced(request)) {
+            EXPECT_NE(stands_for(replaced.record), replaced.record);
+            EXPECT_EQ(replaced.record, first + replaced.row);
+            EXPECT_THAT(replaced.why, HasSubstr("feature 'jpeg'"));
+          }
+        }
+        for (size_t i = 0; i < kRecords; ++i) {
+          const size_t other = stands_for(i);
+          const uint64_t id = other == i ? i : other | kReplacedRecord;
+          EXPECT_TRUE(got[i] == WantedRow(other, kKey, id)) << rows << " " << i;
+        }
+      }
+    }
+  }
+}
+
+std::set<size_t> Records(size_t first, size_t end) {
+  std::set<size_t> records;
+  for (size_t i = first; i < end; ++i) records.insert(i);
+  return records;
+}
+
+TEST_F(ImageRowsTest, AWindowWithoutADecodableRowNeedsASpare) {
+  Write(Records(0, 15));
+  Start();
+  Recorder client;
+  auto session = Open(client, true);
+  // The second spare has a row, its sixth.
+  const OpenWindow windows[] = {Window(0, 0, std::nullopt), Window(1, 0, 1), Window(2, 0, 2)};
+  for (uint64_t w = 0; w < 3; ++w) {
+    ASSERT_OK(session->OpenWindow(windows[w]));
+    ASSERT_OK(session->Fetch(FetchImages(windows[w], w, 0, 10)));
+  }
+  ASSERT_TRUE(client.WaitErrors(1));
+  EXPECT_EQ(client.errors()[0].request, 0u);
+  EXPECT_TRUE(client.errors()[0].needs_spare);
+  EXPECT_THAT(client.errors()[0].status,
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no record of the window can be")));
+  for (const auto& [request, record] : {std::pair<uint64_t, size_t>{1, 15}, {2, 20}}) {
+    ASSERT_TRUE(client.WaitRows(request, 10));
+    for (const std::string& row : client.Rows(request, kImageRowBytes)) {
+      EXPECT_TRUE(row == WantedRow(record, kKey, record | kReplacedRecord)) << request;
+    }
+  }
+}
+
+TEST_F(ImageRowsTest, ListedDamageAndUndecodableImagesMix) {
+  Write({5});
+  Start();
+  Recorder client;
+  auto session = Open(client, true);
+  OpenWindow window = Window(0);
+  window.damaged = {{.chunk = 0, .record = 4}};  // Record 5 stands for it, and cannot be decoded.
+  ASSERT_OK(session->OpenWindow(window));
+  ASSERT_OK(session->Fetch(FetchImages(window, 1, 0, kRecords)));
+  ASSERT_TRUE(client.WaitRows(1, kRecords));
+  const std::vector<std::string> rows = client.Rows(1, kImageRowBytes);
+  for (const size_t i : {4, 5}) {
+    EXPECT_TRUE(rows[i] == WantedRow(6, kKey, 6 | kReplacedRecord)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace penstock
