@@ -1,0 +1,139 @@
+#include "records/image/jpeg_encoder.h"
+
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>  // jpeglib.h needs it.
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+
+// As JpegPixels::State: the frames between Run() and a callback hold plain values alone.
+struct JpegEncoder::State {
+  PixelView pixels;
+  JpegOptions options;
+  size_t size = 0;  // Of what was written.
+  char message[JMSG_LENGTH_MAX];
+
+  ScratchMemory memory;
+  size_t capacity = 0;
+  uint8_t* out = nullptr;
+  jpeg_compress_struct compress;
+  jpeg_error_mgr errors;
+  jpeg_destination_mgr destination;
+  std::jmp_buf escape;
+
+  void Reserve();
+  bool Run();
+  void Create();
+  void WriteOrientation();
+  void WriteRows();
+  absl::Status Failure() const;
+
+  static void OnError(j_common_ptr library) {
+    State& state = *static_cast<State*>(library->client_data);
+    library->err->format_message(library, state.message);
+    std::longjmp(state.escape, 1);
+  }
+  // Reserve() has room for the worst case.
+  static boolean OnFull(j_compress_ptr library) {
+    ERREXIT(library, JERR_BUFFER_SIZE);
+    return FALSE;
+  }
+  static void Ignore(j_compress_ptr) {}
+  static void Ignore(j_common_ptr, int) {}
+};
+
+// 4:2:0 has 1.5 samples a pixel, of two bytes at most each, in blocks of 16x16 pixels.
+void JpegEncoder::State::Reserve() {
+  constexpr size_t kBlock = 16, kHeaders = 4096;
+  const size_t width = (pixels.width + kBlock - 1) / kBlock * kBlock;
+  const size_t height = (pixels.height + kBlock - 1) / kBlock * kBlock;
+  capacity = width * height * 3 + kHeaders;
+  out = memory.Reserve(capacity);
+}
+
+bool JpegEncoder::State::Run() {
+  if (setjmp(escape) != 0) return false;
+  Create();
+  jpeg_start_compress(&compress, TRUE);
+  if (options.orientation != 1) WriteOrientation();
+  WriteRows();
+  jpeg_finish_compress(&compress);
+  size = capacity - destination.free_in_buffer;
+  return true;
+}
+
+void JpegEncoder::State::Create() {
+  compress.err = jpeg_std_error(&errors);
+  compress.client_data = this;
+  errors.error_exit = OnError;
+  errors.emit_message = Ignore;
+  jpeg_create_compress(&compress);
+  destination = {.next_output_byte = out,
+                 .free_in_buffer = capacity,
+                 .init_destination = Ignore,
+                 .empty_output_buffer = OnFull,
+                 .term_destination = Ignore};
+  compress.dest = &destination;
+  compress.image_width = pixels.width;
+  compress.image_height = pixels.height;
+  compress.input_components = pixels.channels;
+  compress.in_color_space = pixels.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(&compress);  // 4:2:0.
+  jpeg_set_quality(&compress, options.quality, TRUE);
+  compress.dct_method = JDCT_ISLOW;
+}
+
+// The smallest EXIF block that there is: one directory with one entry.
+void JpegEncoder::State::WriteOrientation() {
+  const auto orientation = static_cast<JOCTET>(options.orientation);
+  const JOCTET exif[] = {
+      'E',  'x',  'i', 'f', 0, 0,        // What the segment is.
+      'M',  'M',  0,   42,  0, 0, 0, 8,  // Big-endian; the directory is at byte 8.
+      0,    1,                           // Entries.
+      0x01, 0x12, 0,   3,   0, 0, 0, 1, 0, orientation, 0, 0,  // Orientation: one short.
+      0,    0,    0,   0,                                      // No other directory.
+  };
+  jpeg_write_marker(&compress, JPEG_APP0 + 1, exif, sizeof(exif));
+}
+
+void JpegEncoder::State::WriteRows() {
+  while (compress.next_scanline < compress.image_height) {
+    // The library does not write to it.
+    JSAMPROW row = const_cast<JSAMPLE*>(pixels.row(compress.next_scanline));
+    jpeg_write_scanlines(&compress, &row, 1);
+  }
+}
+
+absl::Status JpegEncoder::State::Failure() const {
+  if (errors.msg_code == JERR_OUT_OF_MEMORY) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("JPEG: no memory to encode ", pixels.width, "x", pixels.height, " pixels"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("JPEG: ", message));
+}
+
+JpegEncoder::JpegEncoder() : state_(std::make_unique<State>()) {}
+JpegEncoder::~JpegEncoder() = default;
+JpegEncoder::JpegEncoder(JpegEncoder&&) noexcept = default;
+JpegEncoder& JpegEncoder::operator=(JpegEncoder&&) noexcept = default;
+
+absl::StatusOr<std::span<const uint8_t>> JpegEncoder::Encode(const PixelView& pixels,
+                                                             const JpegOptions& options) {
+  State& state = *state_;
+  state.memory.Trim();
+  state.pixels = pixels;
+  state.options = options;
+  state.Reserve();
+  const bool done = state.Run();
+  jpeg_destroy_compress(&state.compress);
+  if (!done) return state.Failure();
+  return std::span<const uint8_t>(state.out, state.size);
+}
+
+}  // namespace penstock
