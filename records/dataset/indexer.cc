@@ -15,6 +15,7 @@
 #include "base/process/start_thread.h"
 #include "base/status.h"
 #include "records/dataset/chunk_size.h"
+#include "records/dataset/class_names.h"
 #include "records/dataset/feature_agreement.h"
 #include "records/dataset/first_records.h"
 #include "records/dataset/index_job.h"
@@ -101,8 +102,9 @@ class IndexRun {
     return total;
   }
 
-  // The scan's options, the old manifest and the journal.
+  // The classes' names, the scan's options, the old manifest and the journal.
   absl::Status SetUp(std::span<const std::string> files, uint64_t total) {
+    PENSTOCK_ASSIGN_OR_RETURN(class_names_, ClassNamesBeside(files));
     if (!options_.in_memory) PENSTOCK_RETURN_IF_ERROR(OpenJournal());
     PENSTOCK_RETURN_IF_ERROR(TakeOldManifest());
     PENSTOCK_RETURN_IF_ERROR(LookAtFirstRecords(files));
@@ -152,8 +154,21 @@ class IndexRun {
 
   std::string JournalKey(bool verify) const {
     return absl::StrCat(IndexJournal::kKeyStart, Manifest::kVersion, " chunk ", scan_.chunk_target,
-                        " verify ", verify, scan_.format == RecordFormat::kRaw ? " raw" : "",
-                        " holdout ", scan_.holdout.threshold, " ", scan_.holdout.feature);
+                        " verify ", verify, verify ? VerifiedImages() : "",
+                        scan_.format == RecordFormat::kRaw ? " raw" : "", " holdout ",
+                        scan_.holdout.threshold, " ", scan_.holdout.feature);
+  }
+
+  // What may differ from run to run of the images that are decoded.
+  std::string VerifiedImages() const {
+    std::string text;
+    for (const ImageFeature& image : scan_.images) {
+      const ImageLimits& limits = image.decode.limits;
+      absl::StrAppend(&text, " image ", image.name, " ", image.decode.fill_truncated, " ",
+                      limits.max_pixels, " ", limits.max_side, " ", limits.max_scans, " ",
+                      limits.max_chunk);
+    }
+    return text;
   }
 
   // What no option gives anew, and with `update` the rest of it.
@@ -192,6 +207,9 @@ class IndexRun {
       scan_.holdout.feature = DefaultHoldoutFeature(features);
     }
     PENSTOCK_RETURN_IF_ERROR(CheckRawHoldout());
+    if (options_.find_images && scan_.format == RecordFormat::kExample) {
+      scan_.images = options_.find_images(features, spec_);
+    }
     if (!options_.check_features) return absl::OkStatus();
     return options_.check_features(features, scan_.format);
   }
@@ -366,6 +384,7 @@ class IndexRun {
     builder.SetFormat(scan_.format);
     builder.SetFeatures(std::move(features));
     builder.SetSpec(spec_);
+    builder.SetClassNames(std::move(class_names_));
     builder.SetChunkTarget(static_cast<uint32_t>(scan_.chunk_target));
     PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, builder.Build());
     manifest.set_base_dir(FolderOfFile(options_.output));
@@ -385,6 +404,7 @@ class IndexRun {
   std::vector<IndexJob> jobs_;  // Each is one thread's while it scans.
   ScanOptions scan_;
   std::string spec_;
+  std::vector<std::string> class_names_;
   std::optional<Manifest> old_;
   bool kept_holdout_ = false;
   std::atomic<size_t> next_ = 0;

@@ -32,9 +32,13 @@ struct IndexOptions {
   // Called with the features of the first records, and what they are, before any shard is indexed.
   // A status other than OK ends the run with it.
   std::function<absl::Status(const FeatureSummary&, RecordFormat)> check_features;
+  // Gives the features whose images must decode with `verify`, by the features of the first records
+  // and the spec that the manifest will store. Without it: none.
+  std::function<std::vector<ImageFeature>(const FeatureSummary&, const std::string& spec)>
+      find_images;
   // Takes shards of different features (FeatureDifference()), which are refused otherwise.
   bool mixed_features = false;
-  // Parses every record, and lists all damage instead of stopping at the first.
+  // Parses every record, decodes its images, and lists all damage instead of stopping at the first.
   bool verify = false;
   // Leaves damage out, and lists it.
   bool exclude_corrupt = false;
@@ -84,13 +88,13 @@ struct IndexResult {
 // manifest. What an interrupted run, or one that saved nothing, has finished with the same options
 // is not read again: it stands in a hidden file beside `output` until a manifest is saved. Without
 // `verify` what a run with it has finished counts too. Damaged shards are always read again.
+// The manifest has the names of the classes that stand in classes.txt beside the shards.
 // kInvalidArgument, before anything is read: what lies at `output` is no manifest, or its name is a
-// shard's; before anything is indexed: the first record is not of the format; as soon as it is
-// seen: two shards of different features.
-// kPermissionDenied: a shard lies behind a link that no server follows whose root is the manifest's
-// folder (with `absolute`: "/"), unless `in_memory`.
-// Without `verify` and `exclude_corrupt`: kDataLoss at the first damage, naming file, record and
-// offset; further errors as ListShards(), PathBeneath() and ScanShard().
+// shard's; ClassNamesBeside(); before anything is indexed: the first record is not of the format;
+// as soon as it is seen: two shards of different features. kPermissionDenied: a shard lies behind a
+// link that no server follows whose root is the manifest's folder (with `absolute`: "/"), unless
+// `in_memory`. Without `verify` and `exclude_corrupt`: kDataLoss at the first damage, naming file,
+// record and offset; further errors as ListShards(), PathBeneath() and ScanShard().
 absl::StatusOr<IndexResult> BuildIndex(const std::vector<std::string>& paths,
                                        const IndexOptions& options);
 

@@ -15,7 +15,9 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string TableExample(int64_t id, float value) {
   return Example(Entry("id", Int64Kind(id)) + Entry("value", Field(2, FloatField(1, value))));
@@ -92,6 +94,24 @@ TEST_F(IndexerTest, TheSpecStaysUnlessAnotherIsGiven) {
   ASSERT_OK_AND_ASSIGN(const IndexResult other, Index());
   EXPECT_EQ(other.manifest.spec(), "two");
   EXPECT_EQ(other.read_shards, 0u);
+}
+
+TEST_F(IndexerTest, TakesTheNamesOfClassesThatStandBesideTheShards) {
+  WriteShards(1);
+  const auto names = [this] {
+    const absl::StatusOr<IndexResult> result = Index();
+    EXPECT_OK(result);
+    const auto of_manifest = result->manifest.class_names();
+    return std::vector<std::string>(of_manifest.begin(), of_manifest.end());
+  };
+  EXPECT_THAT(names(), IsEmpty());
+  folder_.Write("classes.txt", "cat\ndog\n");
+  EXPECT_THAT(names(), ElementsAre("cat", "dog"));
+  options_.update = true;
+  folder_.Write("classes.txt", "cow\n");
+  EXPECT_THAT(names(), ElementsAre("cow"));
+  folder_.Write("classes.txt", std::string(5000, 'x'));
+  EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("classes.txt: ")));
 }
 
 TEST_F(IndexerTest, FeaturesAreCheckedBeforeShardsAreRead) {

@@ -14,22 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether `path` is one of the folders that it lies in, as a link can be: all of their shards would
-// be listed again, as often as the kernel follows links. The folders' places are compared.
-bool LeadsToItself(const fs::path& path) {
-  std::error_code error;
-  const fs::path place = fs::canonical(path, error);
-  if (error) return false;
-  for (fs::path above = path; above.has_relative_path();) {
-    above = above.parent_path();
-    std::error_code unknown;
-    if (fs::canonical(above.empty() ? fs::path(".") : above, unknown) == place && !unknown) {
-      return true;
-    }
-  }
-  return false;
-}
-
 bool IsUnreadableLostAndFound(const fs::path& folder) {
   if (folder.filename() != "lost+found") return false;
   std::error_code error;
@@ -57,7 +41,7 @@ absl::Status ListFolder(const std::string& folder, const ListCallbacks& callback
         continue;
       }
       entered = it->path().string();
-      if (it->is_symlink(error) && LeadsToItself(it->path())) {
+      if (it->is_symlink(error) && LeadsToItself(it->path().string())) {
         return absl::InvalidArgumentError(
             absl::StrCat(entered,
                          ": is a link to a folder that it lies in: its shards would be "
@@ -94,6 +78,21 @@ absl::Status CheckDistinct(const std::vector<std::string>& paths, const ListCall
 }
 
 }  // namespace
+
+bool LeadsToItself(const std::string& path) {
+  std::error_code error;
+  const fs::path place = fs::canonical(path, error);
+  if (error) return false;
+  // The folders' places are compared.
+  for (fs::path above = path; above.has_relative_path();) {
+    above = above.parent_path();
+    std::error_code unknown;
+    if (fs::canonical(above.empty() ? fs::path(".") : above, unknown) == place && !unknown) {
+      return true;
+    }
+  }
+  return false;
+}
 
 bool IsShardName(absl::string_view path) {
   const absl::string_view name = path.substr(path.rfind('/') + 1);

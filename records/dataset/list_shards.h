@@ -34,6 +34,10 @@ absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string>
 // Whether ListShards() takes a file of this name for a shard.
 bool IsShardName(absl::string_view path);
 
+// Whether the folder at `path` is one of those that it lies in, as a link can be: what is beneath
+// it would be listed again, as often as the kernel follows links.
+bool LeadsToItself(const std::string& path);
+
 // `file` as a path relative to `folder`, both relative to the working folder or absolute.
 // kInvalidArgument: it does not lie beneath.
 absl::StatusOr<std::string> PathBeneath(const std::string& folder, const std::string& file);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/sha256.h"
 #include "base/status.h"
+#include "records/dataset/class_names.h"
 #include "records/format/tfrecord.h"
 
 namespace penstock {
@@ -197,6 +198,11 @@ void ManifestBuilder::SetFeatures(FeatureSummary features) {
     if (status_.ok()) status_ = CheckFeature(feature, features.records);
   }
   manifest_.features_ = std::move(features);
+}
+
+void ManifestBuilder::SetClassNames(std::vector<std::string> names) {
+  if (status_.ok()) status_ = CheckClassNames(names);
+  manifest_.class_names_ = std::move(names);
 }
 
 void ManifestBuilder::SetChunkTarget(uint32_t bytes) {

@@ -80,6 +80,9 @@ class Manifest {
   const FeatureSummary& features() const { return features_; }
   // The textproto of a decode spec, to be used where no other is named; empty: none is stored.
   const std::string& spec() const { return spec_; }
+  // The names of the classes, by label: what stood in classes.txt beside the shards. Empty: there
+  // was no such file.
+  std::span<const std::string> class_names() const { return class_names_; }
   uint32_t chunk_target() const { return chunk_target_; }
 
   // The folder that relative shard paths start from: where it was loaded from; "" if it was not.
@@ -128,6 +131,7 @@ class Manifest {
   RecordFormat format_ = RecordFormat::kExample;
   FeatureSummary features_;
   std::string spec_;
+  std::vector<std::string> class_names_;
   uint32_t chunk_target_ = 0;
   std::string base_dir_;
 
@@ -171,6 +175,8 @@ class ManifestBuilder {
   void SetFormat(RecordFormat format) { manifest_.format_ = format; }
   void SetFeatures(FeatureSummary features);
   void SetSpec(std::string textproto) { manifest_.spec_ = std::move(textproto); }
+  // As CheckClassNames() allows.
+  void SetClassNames(std::vector<std::string> names);
   // At most kMostChunkTarget.
   void SetChunkTarget(uint32_t bytes);
 

@@ -228,6 +228,7 @@ absl::StatusOr<Manifest> FromProto(const v1::ManifestProto& proto) {
   for (const v1::FeatureInfo& f : proto.feature()) features.features.push_back(ReadFeature(f));
   builder.SetFeatures(std::move(features));
   builder.SetSpec(proto.spec());
+  builder.SetClassNames({proto.class_name().begin(), proto.class_name().end()});
   builder.SetChunkTarget(proto.chunk_target());
   return builder.Build();
 }
@@ -246,6 +247,7 @@ absl::StatusOr<std::string> Manifest::Serialize(uint64_t max_bytes) const {
   proto.set_feature_records(features_.records);
   for (const FeatureInfo& feature : features_.features) AddFeature(feature, proto);
   proto.set_spec(spec_);
+  for (const std::string& name : class_names_) proto.add_class_name(name);
   proto.set_chunk_target(chunk_target_);
 
   std::string bytes(sizeof(Header), '\0');

@@ -17,6 +17,7 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 FeatureSummary Features() {
@@ -290,6 +291,17 @@ TEST(ManifestTest, KeepsFeaturesFormatAndSpec) {
   EXPECT_EQ(parsed.content_fingerprint(), SmallManifest().content_fingerprint());
 }
 
+TEST(ManifestTest, KeepsNamesOfClasses) {
+  ManifestBuilder builder = SmallBuilder();
+  builder.SetClassNames({"cat", "", "caf\xe9"});
+  const Manifest manifest = *builder.Build();
+  ASSERT_OK_AND_ASSIGN(const Manifest parsed,
+                       Manifest::Parse(BytesOf(manifest.Serialize().value())));
+  EXPECT_THAT(parsed.class_names(), ElementsAre("cat", "", "caf\xe9"));
+  EXPECT_TRUE(SmallManifest().class_names().empty());
+  EXPECT_EQ(parsed.content_fingerprint(), SmallManifest().content_fingerprint());
+}
+
 TEST(ManifestTest, KeepsNamesThatAreNotUtf8) {
   ManifestBuilder builder;
   builder.AddShard({.path = "caf\xe9.tfrecord"});
@@ -398,6 +410,17 @@ TEST_F(ForgedManifestTest, RefusesCountsOfChunksThatDoNotFit) {
                 "holdout");
   ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(2)->set_chunk_raw_size(0, 319); },
                 "20 records do not fit in 319 bytes");
+}
+
+TEST_F(ForgedManifestTest, RefusesNamesOfClassesThatNoFolderHas) {
+  ExpectRefused([](v1::ManifestProto& m) { m.add_class_name("a\nb"); }, "class 0 has a line break");
+  ExpectRefused([](v1::ManifestProto& m) { m.add_class_name(std::string(4097, 'x')); },
+                "class 0 has 4097 bytes");
+  ExpectRefused(
+      [](v1::ManifestProto& m) {
+        for (int i = 0; i <= 1 << 20; ++i) m.add_class_name("");
+      },
+      "1048577 class names");
 }
 
 TEST_F(ForgedManifestTest, RefusesColumnsOfAnotherLength) {

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "records/dataset/feature_survey.h"
 #include "records/dataset/holdout_rule.h"
+#include "records/dataset/image_check.h"
 #include "records/dataset/manifest.h"
 #include "records/format/feature_finder.h"
 
@@ -20,10 +22,13 @@ class RecordCheck {
   // The first records are surveyed, or all of them if they are parsed anyway or raw.
   static constexpr uint64_t kSurveyedRecords = 100;
 
+  // `images` are decoded if records are parsed.
   static absl::StatusOr<RecordCheck> Create(const HoldoutInfo& holdout, RecordFormat format,
-                                            bool parse_records);
+                                            bool parse_records,
+                                            const std::vector<ImageFeature>& images = {});
 
-  // Sets whether the record is held out. An error says why the record cannot be used.
+  // Sets whether the record is held out. An error says why the record cannot be used;
+  // kResourceExhausted, that there was no memory to find out.
   absl::Status Check(std::span<const uint8_t> payload, bool& held);
 
   const FeatureSurvey& survey() const { return survey_; }
@@ -43,6 +48,7 @@ class RecordCheck {
   std::optional<HoldoutRule> rule_;
   std::optional<FeatureFinder> finder_;  // Of what the rule needs.
   FoundFeatures found_;
+  std::optional<ImageCheck> images_;
 };
 
 }  // namespace penstock

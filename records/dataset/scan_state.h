@@ -27,9 +27,9 @@ class ScanState {
   // Lists the damage, or is the error that ends the scan.
   absl::Status Damaged(DamagedRange range, const absl::Status& why);
 
-  absl::Status CheckRecord(std::span<const uint8_t> payload, bool& held) {
-    return check_.Check(payload, held);
-  }
+  // As RecordCheck::Check(). After kResourceExhausted, Damaged() ends the scan with it: the record
+  // may be a good one.
+  absl::Status CheckRecord(std::span<const uint8_t> payload, bool& held);
 
   // Tells options.on_features once, when the first records are surveyed or `all` are; what it
   // returns but OK ends the scan.
@@ -45,6 +45,7 @@ class ScanState {
   RecordCheck& check_;
   uint64_t end_ = 0;  // Of the last chunk in the file.
   bool told_features_ = false;
+  absl::Status unchecked_;  // Why a record could not be checked.
 };
 
 absl::Status ScanPlain(const ByteSource& source, const ScanOptions& options, ScanState& state);

@@ -20,7 +20,16 @@ void ScanState::Close(OpenChunk& open, uint64_t next_begin) {
   open.chunk.first_record = number;
 }
 
+absl::Status ScanState::CheckRecord(std::span<const uint8_t> payload, bool& held) {
+  absl::Status status = check_.Check(payload, held);
+  if (absl::IsResourceExhausted(status)) {
+    unchecked_ = Annotate(status, absl::StrCat(source_.name(), ": record ", number));
+  }
+  return status;
+}
+
 absl::Status ScanState::Damaged(DamagedRange range, const absl::Status& why) {
+  PENSTOCK_RETURN_IF_ERROR(unchecked_);
   range.file = std::string(source_.name());
   absl::string_view reason = why.message();
   absl::ConsumePrefix(&reason, absl::StrCat("record at offset ", range.offset, ": "));
@@ -43,8 +52,9 @@ absl::Status ScanState::TellFeatures(bool all) {
 }
 
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(RecordCheck check, RecordCheck::Create(options.holdout, options.format,
-                                                                   options.parse_records));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      RecordCheck check,
+      RecordCheck::Create(options.holdout, options.format, options.parse_records, options.images));
   uint8_t head[kFrameHeaderBytes];
   const size_t size = std::min<uint64_t>(sizeof(head), source.size());
   PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, std::span(head, size)));

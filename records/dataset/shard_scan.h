@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/io/byte_source.h"
 #include "records/dataset/damage_list.h"
+#include "records/dataset/image_check.h"
 #include "records/dataset/large_buffers.h"
 #include "records/dataset/manifest.h"
 
@@ -22,6 +23,8 @@ struct ScanOptions {
   // Every record must be of the format, and all are surveyed. Lengths and payload CRCs are checked
   // in any case.
   bool parse_records = false;
+  // With parse_records: the features whose images must decode.
+  std::vector<ImageFeature> images;
   // Goes on after damage and lists it; without it the first damage is the scan's error.
   bool collect_damage = false;
   // What servers take at once: no chunk has more, after decompression too. Below 4 GiB.
@@ -55,7 +58,7 @@ struct ShardScan {
 // itself is treated as damage, but its error is kResourceExhausted. kDataLoss: damaged, or no
 // TFRecord file; kInvalidArgument: the holdout feature is missing from a record;
 // kResourceExhausted: a compressed shard has no place to cut within max_raw_chunk_bytes, or cannot
-// be decompressed with the memory allowed (Decompressor::Step()).
+// be decompressed with the memory allowed (Decompressor::Step()); no memory to decode an image.
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options);
 
 }  // namespace penstock

@@ -1,0 +1,56 @@
+// Whether the encoded images in records can be decoded.
+#ifndef PENSTOCK_RECORDS_DATASET_IMAGE_CHECK_H_
+#define PENSTOCK_RECORDS_DATASET_IMAGE_CHECK_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "records/dataset/feature_info.h"
+#include "records/format/feature_finder.h"
+#include "records/image/image_decode_options.h"
+
+namespace penstock {
+
+class ImageDecoder;
+
+// A bytes feature whose values are encoded images, and how they are to be decoded.
+struct ImageFeature {
+  std::string name;
+  ImageDecodeOptions decode = {};
+};
+
+// `image/encoded`, where that is a bytes feature: what images are taken for that no spec describes.
+std::vector<ImageFeature> DefaultImageFeatures(const FeatureSummary& features);
+
+// Not thread-safe.
+class ImageCheck {
+ public:
+  // kInvalidArgument: a feature is named twice.
+  static absl::StatusOr<ImageCheck> Create(std::vector<ImageFeature> features);
+  ImageCheck(ImageCheck&&) noexcept;
+  ImageCheck& operator=(ImageCheck&&) noexcept;
+  ~ImageCheck();
+
+  // Decodes each image of the record whole. A record may lack a feature, or have it of another
+  // type: then it has no image there.
+  // kInvalidArgument and kDataLoss: facts about the record, naming the feature, as
+  // ImageDecoder::Decode(). kResourceExhausted: no memory, which says nothing about it.
+  absl::Status Check(std::span<const uint8_t> payload);
+
+ private:
+  ImageCheck(std::vector<ImageFeature> features, FeatureFinder finder);
+
+  std::vector<ImageFeature> features_;
+  FeatureFinder finder_;
+  FoundFeatures found_;
+  std::unique_ptr<ImageDecoder> decoder_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DATASET_IMAGE_CHECK_H_
