@@ -40,17 +40,6 @@ absl::Status CheckReplaceable(const std::string& path) {
                    "put in its place"));
 }
 
-absl::Status SyncFolderOf(const std::string& path) {
-  std::string folder = FolderOf(path);
-  if (folder.empty()) folder = ".";
-  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // EINVAL: a file system that cannot flush folders.
-  if (!fd.valid() || (::fsync(fd.get()) != 0 && errno != EINVAL)) {
-    return ErrnoToStatus(errno, absl::StrCat(folder, ": flush"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
@@ -97,7 +86,7 @@ absl::Status AtomicFile::Close() {
 }
 
 absl::Status AtomicFile::Commit() {
-  if (fd_.valid()) PENSTOCK_RETURN_IF_ERROR(Close());
+  PENSTOCK_RETURN_IF_ERROR(Close());
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return ErrnoToStatus(errno, absl::StrCat(path_, ": rename"));
   }
@@ -114,6 +103,17 @@ std::string UnfinishedFileName(absl::string_view hidden) {
   const size_t end = hidden.rfind(kTemporary);
   if (end == absl::string_view::npos || hidden.empty() || hidden[0] != '.') return "";
   return std::string(hidden.substr(1, end - 1));
+}
+
+absl::Status SyncFolderOf(const std::string& path) {
+  std::string folder = FolderOf(path);
+  if (folder.empty()) folder = ".";
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // EINVAL: a file system that cannot flush folders.
+  if (!fd.valid() || (::fsync(fd.get()) != 0 && errno != EINVAL)) {
+    return ErrnoToStatus(errno, absl::StrCat(folder, ": flush"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> data) {

@@ -26,10 +26,7 @@ class AtomicFile {
 
   // Appends. kResourceExhausted: the disk is full.
   absl::Status Write(std::span<const uint8_t> data);
-  // Flushes to the disk and gives the descriptor back: for many files that get their names
-  // together. Nothing may be written after it.
-  absl::Status Close();
-  // Closes what is open, renames, flushes the folder. Once.
+  // Flushes to the disk, renames, flushes the folder. Once.
   absl::Status Commit();
   // Removes the file; nothing may follow.
   void Discard();
@@ -40,6 +37,8 @@ class AtomicFile {
   AtomicFile(UniqueFd fd, std::string path, std::string temporary)
       : fd_(std::move(fd)), path_(std::move(path)), temporary_(std::move(temporary)) {}
 
+  absl::Status Close();
+
   UniqueFd fd_;
   std::string path_;
   std::string temporary_;  // Empty once committed or discarded.
@@ -48,6 +47,9 @@ class AtomicFile {
 // The final name of a file that a killed process was writing, by the hidden one's name without its
 // folder; empty: it is none.
 std::string UnfinishedFileName(absl::string_view hidden);
+
+// Flushes the folder that `path` lies in: its names are then on the disk.
+absl::Status SyncFolderOf(const std::string& path);
 
 // AtomicFile in one call.
 absl::Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> data);

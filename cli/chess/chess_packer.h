@@ -1,17 +1,17 @@
-// FEN<TAB>score lines to TFRecord shards.
+// FEN<TAB>score lines to records.
 #ifndef PENSTOCK_CLI_CHESS_CHESS_PACKER_H_
 #define PENSTOCK_CLI_CHESS_CHESS_PACKER_H_
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/pack/record_source.h"
 #include "records/chess/tsv_line.h"
-#include "records/format/compression.h"
 
 namespace penstock {
 
@@ -44,36 +44,20 @@ absl::StatusOr<ReadPositionsResult> ReadPositions(const std::vector<std::string>
                                                   bool skip_invalid,
                                                   const std::function<void(uint64_t)>& on_bytes);
 
-struct ShardOptions {
-  std::string folder;
-  std::string name;
-  Compression compression = Compression::kNone;
-  uint64_t records_per_shard = 0;  // 0: see NumShards()
-  std::optional<uint64_t> seed;    // of a shuffle of all records; absent: input order
-  bool force = false;
+// The positions as records. Borrows them.
+class PositionRecords : public RecordSource {
+ public:
+  explicit PositionRecords(const PositionStore& positions) : positions_(positions) {}
+
+  uint64_t size() const override { return positions_.size(); }
+  // An upper bound.
+  uint64_t estimated_bytes() const override;
+  std::string Name(uint64_t index) const override;
+  std::unique_ptr<RecordMaker> NewMaker() const override;
+
+ private:
+  const PositionStore& positions_;
 };
-
-// ceil(records / records_per_shard). For records_per_shard 0: shards of at most 2^20 records,
-// about 240 MB, and at least 4 of them where each would still have 64.
-uint64_t NumShards(uint64_t records, uint64_t records_per_shard);
-
-struct WrittenShards {
-  std::vector<std::string> paths;
-  uint64_t bytes = 0;        // of the files
-  uint64_t chunk_bytes = 0;  // framed bytes of a gzip member or zstd frame; 0 uncompressed
-};
-
-// What WriteShards() would refuse before it writes; makes the folder.
-absl::Status CheckOutput(const ShardOptions& options);
-
-// Writes FOLDER/NAME-00000-of-00004.tfrecord and so on, all of them or none: names are given
-// after the last byte is on the disk. Shards of this name that stand there are refused
-// (kAlreadyExists) or, with `force`, replaced, and those beyond the new ones removed.
-// kResourceExhausted: the disk is full, or there are more shards than files may be open.
-// `on_records` gets each number of records written. REQUIRES: positions.size() > 0.
-absl::StatusOr<WrittenShards> WriteShards(const PositionStore& positions,
-                                          const ShardOptions& options,
-                                          const std::function<void(uint64_t)>& on_records);
 
 }  // namespace penstock
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/io/file_source.h"
 #include "cli/chess/line_reader.h"
+#include "cli/pack/write_shards.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/testing/ignore.h"
 #include "gmock/gmock.h"
@@ -74,6 +75,9 @@ class ChessPackerTest : public ::testing::Test {
     }
     return scores;
   }
+  absl::StatusOr<WrittenShards> Write(const PositionStore& positions) const {
+    return WriteShards(PositionRecords(positions), options_, {});
+  }
   std::vector<std::string> FilesWritten() {
     std::vector<std::string> names;
     if (!fs::exists(options_.folder)) return names;
@@ -90,7 +94,7 @@ class ChessPackerTest : public ::testing::Test {
 
 TEST_F(ChessPackerTest, WritesRecordsInInputOrder) {
   options_.records_per_shard = 3;
-  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(Numbered(8), options_, Ignore));
+  ASSERT_OK_AND_ASSIGN(const WrittenShards written, Write(Numbered(8)));
   EXPECT_THAT(FilesWritten(), ElementsAre("p-00000-of-00003.tfrecord", "p-00001-of-00003.tfrecord",
                                           "p-00002-of-00003.tfrecord"));
   EXPECT_THAT(Scores(written.paths[0]), ElementsAre(1, 2, 3));
@@ -102,7 +106,7 @@ TEST_F(ChessPackerTest, ShufflesAllRecordsBySeed) {
   options_.seed = 5;
   const PositionStore positions = Numbered(1000);
   std::vector<int64_t> scores;
-  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(positions, options_, Ignore));
+  ASSERT_OK_AND_ASSIGN(const WrittenShards written, Write(positions));
   for (const std::string& path : written.paths) {
     for (int64_t score : Scores(path)) scores.push_back(score);
   }
@@ -117,7 +121,7 @@ TEST_F(ChessPackerTest, CompressesOneMemberPerChunk) {
   for (const Compression compression : {Compression::kGzip, Compression::kZstd}) {
     options_.compression = compression;
     options_.name = std::string(CompressionName(compression));
-    ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(positions, options_, Ignore));
+    ASSERT_OK_AND_ASSIGN(const WrittenShards written, Write(positions));
     EXPECT_EQ(written.chunk_bytes, 4096u);
     EXPECT_EQ(Scores(written.paths[0]).size(), 250u);
     const auto source = FileSource::Open(written.paths[0]).value();
@@ -135,23 +139,13 @@ TEST_F(ChessPackerTest, CompressesOneMemberPerChunk) {
   }
 }
 
-TEST(NumShardsTest, GivesFourShardsUnlessThereIsLittleOrMuch) {
-  EXPECT_EQ(NumShards(1, 0), 1u);
-  EXPECT_EQ(NumShards(127, 0), 1u);
-  EXPECT_EQ(NumShards(128, 0), 2u);
-  EXPECT_EQ(NumShards(256, 0), 4u);
-  EXPECT_EQ(NumShards(4'000'000, 0), 4u);
-  EXPECT_EQ(NumShards(100 << 20, 0), 100u);
-  EXPECT_EQ(NumShards(10, 3), 4u);
-}
-
 TEST_F(ChessPackerTest, RefusesExistingShardsUnlessForced) {
-  ASSERT_OK(WriteShards(Numbered(300), options_, Ignore));
-  EXPECT_THAT(WriteShards(Numbered(10), options_, Ignore),
+  ASSERT_OK(Write(Numbered(300)));
+  EXPECT_THAT(Write(Numbered(10)),
               StatusIs(absl::StatusCode::kAlreadyExists,
                        AllOf(HasSubstr("p-00000-of-00004.tfrecord"), HasSubstr("--force"))));
   options_.force = true;
-  ASSERT_OK(WriteShards(Numbered(10), options_, Ignore));
+  ASSERT_OK(Write(Numbered(10)));
   EXPECT_THAT(FilesWritten(), ElementsAre("p-00000-of-00001.tfrecord"));
 }
 
@@ -161,7 +155,7 @@ TEST_F(ChessPackerTest, LeavesFilesOfOtherNamesAlone) {
        {"/p-x-of-00004.tfrecord", "/pp-00000-of-00004.tfrecord", "/p-1.tfrecord"}) {
     std::ofstream(options_.folder + name) << "x";
   }
-  ASSERT_OK(WriteShards(Numbered(10), options_, Ignore));
+  ASSERT_OK(Write(Numbered(10)));
   EXPECT_EQ(FilesWritten().size(), 4u);
 }
 
@@ -177,7 +171,7 @@ class FullDisk {
 TEST_F(ChessPackerTest, WritesMoreShardsThanItMayOpenFiles) {
   options_.records_per_shard = 1;
   ResourceLimit descriptors(RLIMIT_NOFILE, 32);
-  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(Numbered(100), options_, Ignore));
+  ASSERT_OK_AND_ASSIGN(const WrittenShards written, Write(Numbered(100)));
   EXPECT_EQ(FilesWritten().size(), 100u);
   EXPECT_THAT(Scores(written.paths[99]), ElementsAre(100));
 }
@@ -188,7 +182,7 @@ TEST_F(ChessPackerTest, LeavesNothingOnAFullDisk) {
   for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
     options_.compression = compression;
     FullDisk disk(8192);
-    EXPECT_THAT(WriteShards(positions, options_, Ignore),
+    EXPECT_THAT(Write(positions),
                 StatusIs(absl::StatusCode::kResourceExhausted,
                          AllOf(HasSubstr("no shard was written"), HasSubstr("KiB are needed"))));
     EXPECT_THAT(FilesWritten(), IsEmpty());
@@ -196,11 +190,11 @@ TEST_F(ChessPackerTest, LeavesNothingOnAFullDisk) {
 }
 
 TEST_F(ChessPackerTest, KeepsTheOldShardsWhenTheNewOnesDoNotFit) {
-  ASSERT_OK_AND_ASSIGN(const WrittenShards old, WriteShards(Numbered(20), options_, Ignore));
+  ASSERT_OK_AND_ASSIGN(const WrittenShards old, Write(Numbered(20)));
   options_.force = true;
   {
     FullDisk disk(8192);
-    EXPECT_THAT(WriteShards(Numbered(1800), options_, Ignore),
+    EXPECT_THAT(Write(Numbered(1800)),
                 StatusIs(absl::StatusCode::kResourceExhausted, ::testing::_));
   }
   EXPECT_THAT(FilesWritten(), ElementsAre("p-00000-of-00001.tfrecord"));
@@ -210,8 +204,7 @@ TEST_F(ChessPackerTest, KeepsTheOldShardsWhenTheNewOnesDoNotFit) {
 TEST_F(ChessPackerTest, LeavesNothingWhenInterrupted) {
   InterruptGuard guard;
   std::raise(SIGTERM);
-  EXPECT_THAT(WriteShards(Numbered(300), options_, Ignore),
-              StatusIs(absl::StatusCode::kCancelled, ::testing::_));
+  EXPECT_THAT(Write(Numbered(300)), StatusIs(absl::StatusCode::kCancelled, ::testing::_));
   EXPECT_THAT(FilesWritten(), IsEmpty());
 }
 
@@ -272,7 +265,7 @@ TEST_F(ChessPackerTest, PacksEveryRealPosition) {
     const bool is_mate = chess::TestBit(read.positions[i].d, chess::kMateBit);
     ASSERT_FALSE(is_mate && read.positions[i].s == 0) << i;
   }
-  ASSERT_OK_AND_ASSIGN(const WrittenShards written, WriteShards(read.positions, options_, Ignore));
+  ASSERT_OK_AND_ASSIGN(const WrittenShards written, Write(read.positions));
   EXPECT_EQ(written.paths.size(), 4u);
 }
 

@@ -23,6 +23,7 @@
 #include "cli/data/dataset_argument.h"
 #include "client/loader/dataset_spec.h"
 #include "nlohmann/json.hpp"
+#include "records/dataset/image_check.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
 
@@ -179,6 +180,7 @@ void PrintJson(const IndexResult& result, const std::string& output) {
       {"holdout_records", manifest.num_records(Split::kHoldout)},
       {"chunks", manifest.num_chunks()},
       {"bytes", manifest.num_bytes()},
+      {"classes", manifest.class_names().size()},
       {"content", absl::StrFormat("%016x", manifest.content_fingerprint())},
       {"damaged_places", loss.places},
       {"damaged_bytes", loss.bytes},
@@ -239,6 +241,9 @@ void TellKept(const IndexOptions& index, const IndexResult& result) {
 absl::Status Index(IndexFlags flags) {
   PENSTOCK_RETURN_IF_ERROR(SetOptions(flags));
   PENSTOCK_RETURN_IF_ERROR(SetSpec(flags));
+  flags.index.find_images = [](const FeatureSummary& features, const std::string&) {
+    return DefaultImageFeatures(features);
+  };
   PENSTOCK_ASSIGN_OR_RETURN(const IndexResult result,
                             BuildIndexWithProgress(flags.inputs, flags.index));
   WarnOfEmptyShards(result.manifest);
@@ -288,7 +293,8 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
                      "A decode spec, built-in or a textproto file, to store for readers that name "
                      "none; empty: the one that the manifest that is there already stores");
   command.add_flag("--verify", index.verify,
-                   "Parse every record too, list all damage by file, offset and reason, and fail");
+                   "Parse every record and decode every image (image/encoded) too, list all damage "
+                   "by file, offset and reason, and fail");
   command.add_flag("--exclude-corrupt", index.exclude_corrupt,
                    "List damage and leave it out of the manifest");
   command.add_flag("--mixed-features", index.mixed_features,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +80,14 @@ Excluded ExcludedFrom(const Manifest& manifest) {
   return excluded;
 }
 
+// "3: cat, dog, mouse", the first few if there are many.
+std::string DescribeClasses(std::span<const std::string> names) {
+  constexpr size_t kShown = 10;
+  const std::span<const std::string> shown = names.first(std::min(names.size(), kShown));
+  return absl::StrCat(names.size(), ": ", absl::StrJoin(shown, ", "),
+                      names.size() > kShown ? ", ..." : "");
+}
+
 void PrintManifest(const Manifest& manifest) {
   uint32_t smallest = ~0u, largest = 0;
   for (size_t i = 0; i < manifest.num_chunks(); ++i) {
@@ -101,6 +110,9 @@ void PrintManifest(const Manifest& manifest) {
                  FormatByteSize(excluded.bytes), Counted(excluded.records, "record", "records"));
   }
   PrintEscaped(stdout, "content   %016x\n", manifest.content_fingerprint());
+  if (!manifest.class_names().empty()) {
+    PrintEscaped(stdout, "classes   %s\n", DescribeClasses(manifest.class_names()));
+  }
   if (!manifest.spec().empty()) {
     PrintEscaped(stdout, "spec      stored: used where --spec names none\n");
   }
@@ -179,6 +191,8 @@ void PrintJson(const Report& report) {
     out["excluded_bytes"] = excluded.bytes;
     out["content"] = absl::StrFormat("%016x", manifest.content_fingerprint());
     out["spec"] = manifest.spec();
+    out["class_names"] = nlohmann::json::array();
+    for (const std::string& name : manifest.class_names()) out["class_names"].push_back(name);
   } else {
     out["compression"] = std::string(CompressionName(report.compression));
   }

@@ -16,13 +16,6 @@ absl::Status ShardWriter::Write(std::span<const uint8_t> payload) {
   return chunk_.size() < options_.chunk_bytes ? absl::OkStatus() : Flush();
 }
 
-absl::Status ShardWriter::Close() {
-  PENSTOCK_RETURN_IF_ERROR(Flush());
-  chunk_ = {};  // Many may wait for their names.
-  compressed_ = {};
-  return file_.Close();
-}
-
 absl::Status ShardWriter::Finish() {
   PENSTOCK_RETURN_IF_ERROR(Flush());
   return file_.Commit();

@@ -29,10 +29,7 @@ class ShardWriter {
   // Appends one framed record. kResourceExhausted: the disk is full.
   absl::Status Write(std::span<const uint8_t> payload);
 
-  // Flushes to the disk and closes the file, which Finish() can still give its name: thousands may
-  // wait for that. Nothing may be written after it.
-  absl::Status Close();
-  // Closes what is open and gives the file its name. Once; nothing may follow.
+  // Flushes to the disk and gives the file its name. Once; nothing may follow.
   absl::Status Finish();
 
  private:

@@ -1,0 +1,167 @@
+#include "cli/pack/image_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/io/file_stamp.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "records/dataset/class_names.h"
+#include "records/dataset/list_shards.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr absl::string_view kExtensions[] = {".jpg", ".jpeg", ".png"};
+
+bool HasImageName(absl::string_view path) {
+  return std::any_of(std::begin(kExtensions), std::end(kExtensions),
+                     [&](absl::string_view end) { return absl::EndsWithIgnoreCase(path, end); });
+}
+
+// Folders and files in a folder, by name.
+struct Entries {
+  std::vector<std::string> folders;
+  std::vector<std::string> files;
+};
+
+class FolderListing {
+ public:
+  FolderListing(const std::string& path, const std::function<absl::Status()>& check)
+      : check_(check) {
+    out_.path = path;
+  }
+
+  absl::StatusOr<ImageFolder> Run() {
+    PENSTOCK_ASSIGN_OR_RETURN(const Entries top, Read(""));
+    for (const std::string& file : top.files) LeaveOut(file);
+    if (top.folders.empty()) return NoClasses(top);
+    out_.classes = top.folders;
+    if (absl::Status status = CheckClassNames(out_.classes); !status.ok()) {
+      return Annotate(status, absl::StrCat(out_.path, ": rename the folder"));
+    }
+    std::vector<std::string> empty;
+    for (size_t label = 0; label < out_.classes.size(); ++label) {
+      const size_t before = out_.files.size();
+      PENSTOCK_RETURN_IF_ERROR(ListClass(static_cast<uint32_t>(label)));
+      if (out_.files.size() == before) empty.push_back(PathOf(out_.classes[label]));
+    }
+    if (!empty.empty()) return EmptyClasses(empty);
+    return std::move(out_);
+  }
+
+ private:
+  std::string PathOf(const std::string& relative) const {
+    return relative.empty() ? out_.path : absl::StrCat(out_.path, "/", relative);
+  }
+
+  // Of the folder at a relative path.
+  absl::StatusOr<Entries> Read(const std::string& folder) {
+    const std::string path = PathOf(folder);
+    Entries entries;
+    std::error_code error;
+    for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+      PENSTOCK_RETURN_IF_ERROR(check_());
+      std::error_code unknown;  // A link that leads nowhere is a file.
+      const std::string name = it->path().filename().string();
+      if (!it->is_directory(unknown)) {
+        entries.files.push_back(name);
+        continue;
+      }
+      if (it->is_symlink(unknown) && LeadsToItself(it->path().string())) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(it->path().string(),
+                         ": is a link to a folder that it lies in: its images would be packed "
+                         "again and again; remove it"));
+      }
+      entries.folders.push_back(name);
+    }
+    if (error) return ErrnoToStatus(error.value(), path);
+    std::sort(entries.folders.begin(), entries.folders.end());
+    std::sort(entries.files.begin(), entries.files.end());
+    return entries;
+  }
+
+  // In the order of sorted(os.walk()): a folder's path decides, and not the path of the file.
+  absl::Status ListClass(uint32_t label) {
+    std::vector<std::string> folders = {out_.classes[label]};
+    std::vector<std::pair<std::string, std::vector<std::string>>> found;
+    while (!folders.empty()) {
+      const std::string folder = std::move(folders.back());
+      folders.pop_back();
+      PENSTOCK_ASSIGN_OR_RETURN(Entries entries, Read(folder));
+      for (const std::string& name : entries.folders) {
+        folders.push_back(absl::StrCat(folder, "/", name));
+      }
+      found.emplace_back(folder, std::move(entries.files));
+    }
+    std::sort(found.begin(), found.end());
+    for (const auto& [folder, files] : found) {
+      for (const std::string& name : files) {
+        PENSTOCK_RETURN_IF_ERROR(AddFile(absl::StrCat(folder, "/", name), label));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddFile(std::string path, uint32_t label) {
+    if (!HasImageName(path)) {
+      LeaveOut(path);
+      return absl::OkStatus();
+    }
+    const FileStamp stamp = FileStamp::At(PathOf(path));
+    if (stamp.size < 0) {
+      return absl::NotFoundError(
+          absl::StrCat(PathOf(path), ": is a link that leads nowhere: mend or remove it"));
+    }
+    const auto size = static_cast<uint64_t>(stamp.size);
+    out_.bytes += size;
+    out_.files.push_back({std::move(path), label, size, stamp.modified_ns});
+    return absl::OkStatus();
+  }
+
+  void LeaveOut(const std::string& path) {
+    if (out_.num_others++ == 0) out_.first_other = PathOf(path);
+  }
+
+  absl::Status NoClasses(const Entries& top) const {
+    const auto images = std::count_if(top.files.begin(), top.files.end(), HasImageName);
+    return absl::InvalidArgumentError(absl::StrCat(
+        out_.path, ": has no class folders",
+        images > 0 ? absl::StrCat(", and ", Counted(images, "image", "images"), " of no class")
+                   : "",
+        ": put the images of each class into a folder of its own, ", out_.path,
+        "/CLASS/NAME.jpg, and name the folder above them"));
+  }
+
+  static absl::Status EmptyClasses(const std::vector<std::string>& empty) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        empty[0],
+        empty.size() == 1
+            ? " has"
+            : absl::StrCat(" and ", Counted(empty.size() - 1, "more folder", "more folders"),
+                           " have"),
+        " no file *.jpg, *.jpeg or *.png, but would be a class: remove the folder, or convert its "
+        "images"));
+  }
+
+  const std::function<absl::Status()>& check_;
+  ImageFolder out_;
+};
+
+}  // namespace
+
+absl::StatusOr<ImageFolder> ListImageFolder(const std::string& path,
+                                            const std::function<absl::Status()>& check) {
+  return FolderListing(path, check).Run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+// The images of a folder as records.
+#ifndef PENSTOCK_CLI_PACK_IMAGE_RECORDS_H_
+#define PENSTOCK_CLI_PACK_IMAGE_RECORDS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cli/pack/image_folder.h"
+#include "cli/pack/image_shrinker.h"
+#include "cli/pack/record_source.h"
+
+namespace penstock {
+
+// Makes of each file a tf.train.Example with the features
+//   image/class/label  int64, the class
+//   image/class/text   bytes, its name
+//   image/encoded      bytes: the file's, or what ImageShrinker makes of a large image
+//   image/filename     bytes, the path relative to the folder
+//
+// A record is invalid if ProbeImage() refuses the file, if a large one cannot be decoded, or if the
+// record would be longer than a chunk may be. An error: the file cannot be read, or has changed
+// since it was listed.
+class ImageRecords : public RecordSource {
+ public:
+  // Borrows `folder`.
+  ImageRecords(const ImageFolder& folder, const ShrinkOptions& options);
+
+  uint64_t size() const override { return folder_.files.size(); }
+  uint64_t estimated_bytes() const override { return estimated_bytes_; }
+  // Of the options, the classes, and path, size and time of each file.
+  std::string key() const override { return key_; }
+  std::string Name(uint64_t index) const override;
+  std::unique_ptr<RecordMaker> NewMaker() const override;
+
+ private:
+  const ImageFolder& folder_;
+  const ShrinkOptions options_;
+  uint64_t estimated_bytes_ = 0;
+  std::string key_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_PACK_IMAGE_RECORDS_H_

@@ -1,0 +1,55 @@
+// Large images, stored smaller.
+#ifndef PENSTOCK_CLI_PACK_IMAGE_SHRINKER_H_
+#define PENSTOCK_CLI_PACK_IMAGE_SHRINKER_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "records/image/geometry.h"
+#include "records/image/image_decoder.h"
+#include "records/image/image_info.h"
+#include "records/image/jpeg_encoder.h"
+#include "records/image/resampler.h"
+
+namespace penstock {
+
+struct ShrinkOptions {
+  static constexpr uint32_t kMostSide = 16384;
+
+  uint32_t max_side = 0;  // Of the longer side; 0: images stay as they are.
+  int quality = 90;       // Of the JPEGs that are written, 1 to 100.
+};
+
+// The size of the picture with its longer side reduced to `max_side`, the other rounded to the
+// nearest, at least 1. REQUIRES: the longer side is longer than that.
+Size ReducedSize(const Size& picture, uint32_t max_side);
+
+// Not thread-safe; keep one for each thread.
+class ImageShrinker {
+ public:
+  explicit ImageShrinker(const ShrinkOptions& options) : options_(options) {}
+
+  bool IsLarge(const ImageInfo& info) const {
+    return options_.max_side > 0 && std::max(info.width, info.height) > options_.max_side;
+  }
+
+  // The image as a JPEG of reduced size, 4:2:0, by antialiased bilinear resampling. A grey one
+  // stays grey; others become colours, without alpha. The pixels stay as they are stored, and EXIF
+  // says the same orientation as before; nothing else is kept. Valid until the next call. Errors as
+  // ImageDecoder::Decode(). REQUIRES: IsLarge(info); `info` is what ProbeImage() said.
+  absl::StatusOr<std::span<const uint8_t>> Shrink(std::span<const uint8_t> bytes,
+                                                  const ImageInfo& info);
+
+ private:
+  const ShrinkOptions options_;
+  ImageDecoder decoder_;
+  Resampler resampler_;
+  ScratchMemory reduced_;
+  JpegEncoder encoder_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_PACK_IMAGE_SHRINKER_H_

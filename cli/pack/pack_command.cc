@@ -1,0 +1,83 @@
+// penstock pack: what others keep in files of their own to shards.
+#include <memory>
+
+#include "base/flags/number_flags.h"
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/pack/pack_inputs.h"
+#include "cli/pack/pack_options.h"
+
+namespace penstock {
+namespace {
+
+absl::Status Pack(const PackOptions& options, bool shrinks) {
+  if (options.from == "folder") return PackFolder(options);
+  if (shrinks) return UsageError("--max-side and --quality are for --from folder");
+  return PackPositions(options);
+}
+
+}  // namespace
+
+void AddPackCommand(CLI::App& app, absl::Status& outcome) {
+  CLI::App& command = AddCommand(
+      app, "pack",
+      "Write TFRecord shards DIR/NAME-00000-of-00004.tfrecord. Shards get their names only when "
+      "all\n"
+      "are complete.\n"
+      "--from folder packs images, CLASS/NAME.jpg beneath one folder: the features image/encoded,\n"
+      "image/class/label, image/class/text and image/filename, and classes.txt beside the shards.\n"
+      "The same command goes on where a run was stopped.\n"
+      "--from chess-tsv packs lines of FEN<TAB>score: +36, -68, 0 are centipawns from White's "
+      "view;\n"
+      "#+5, #-3 mate in 5 by White, in 3 by Black; #+0, #-0 mate on the board. All positions are\n"
+      "held in memory, 212 bytes each.",
+      "penstock pack --from folder photos -o data --seed 1 --max-side 256\n"
+      "penstock pack --from chess-tsv positions.tsv -o data --compression zstd --seed 1");
+  auto options = std::make_shared<PackOptions>();
+  ShardOptions& shards = options->shards;
+  command.add_option("--from", options->from, "Kind of input")
+      ->check(CLI::IsMember({"chess-tsv", "folder"}));
+  command
+      .add_option("inputs", options->inputs,
+                  "Files to read, - is standard input; or the folder of the class folders")
+      ->required()
+      ->default_str("");
+  command.add_option("-o,--output", shards.folder, "Folder to write to, made if need be")
+      ->required();
+  command.add_option("--name", shards.name, "NAME of the shards; empty: the first input's");
+  command
+      .add_option("--records-per-shard", shards.records_per_shard,
+                  "0: at most 1048576 and about 256 MiB, and at least 4 shards unless there is "
+                  "little")
+      ->check(WholeNumber());
+  command
+      .add_option("--compression", options->compression,
+                  "One gzip member or zstd frame a chunk, so that ranges can be read; encoded "
+                  "images get no smaller")
+      ->check(CLI::IsMember({"none", "gzip", "zstd"}));
+  command.add_option("--seed", shards.seed,
+                     "Shuffle all records by this seed; absent: input order, of a folder sorted by "
+                     "class");
+  CLI::Option* max_side =
+      command
+          .add_option("--max-side", options->shrink.max_side,
+                      "Store larger images as JPEG whose longer side has this many pixels; 0: all "
+                      "as they are")
+          ->check(WholeNumber(0, ShrinkOptions::kMostSide));
+  CLI::Option* quality = command.add_option("--quality", options->shrink.quality, "Of those JPEGs")
+                             ->check(WholeNumber(1, 100));
+  command
+      .add_option("--threads", shards.threads,
+                  "Shards written at a time, which changes none of them; 0: one a core")
+      ->check(WholeNumber(0, 1024));
+  command.add_flag("--skip-invalid", shards.skip_invalid,
+                   "Leave invalid lines or images out, count and list them, instead of stopping at "
+                   "the first");
+  command.add_flag("--force", shards.force, "Replace existing shards of this name");
+  command.add_flag("--json", options->json, "Print a summary as JSON to standard output");
+  OnRun(command, outcome, [options, max_side, quality] {
+    return Pack(*options, max_side->count() + quality->count() > 0);
+  });
+}
+
+}  // namespace penstock

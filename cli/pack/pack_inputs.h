@@ -1,0 +1,18 @@
+// What `penstock pack` does with each kind of input.
+#ifndef PENSTOCK_CLI_PACK_PACK_INPUTS_H_
+#define PENSTOCK_CLI_PACK_PACK_INPUTS_H_
+
+#include "absl/status/status.h"
+#include "cli/pack/pack_options.h"
+
+namespace penstock {
+
+// --from chess-tsv: lines of chess positions.
+absl::Status PackPositions(PackOptions options);
+
+// --from folder: a folder of images. Writes classes.txt beside the shards too.
+absl::Status PackFolder(PackOptions options);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_PACK_PACK_INPUTS_H_

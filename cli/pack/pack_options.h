@@ -1,0 +1,24 @@
+// The options of `penstock pack`.
+#ifndef PENSTOCK_CLI_PACK_PACK_OPTIONS_H_
+#define PENSTOCK_CLI_PACK_PACK_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "cli/pack/image_shrinker.h"
+#include "cli/pack/shard_set.h"
+
+namespace penstock {
+
+struct PackOptions {
+  std::string from = "chess-tsv";
+  std::vector<std::string> inputs;
+  std::string compression = "none";
+  ShardOptions shards;
+  ShrinkOptions shrink;  // For --from folder.
+  bool json = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_PACK_PACK_OPTIONS_H_

@@ -1,0 +1,78 @@
+#include "cli/pack/pack_output.h"
+
+#include <cstdio>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/byte_size.h"
+#include "base/json_text.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/terminal/progress.h"
+#include "nlohmann/json.hpp"
+
+namespace penstock {
+namespace {
+
+// "as data/a-00000-of-00002.tfrecord to data/a-00001-of-00002.tfrecord, 1.5 MiB"
+std::string Placed(const WrittenShards& written) {
+  std::string text = absl::StrCat("as ", written.paths.front());
+  if (written.paths.size() > 1) absl::StrAppend(&text, " to ", written.paths.back());
+  return absl::StrCat(text, ", ", FormatByteSize(written.bytes));
+}
+
+}  // namespace
+
+absl::Status PrepareOutput(const std::string& default_name, PackOptions& options) {
+  ShardOptions& shards = options.shards;
+  if (shards.name.empty()) shards.name = default_name;
+  if (shards.name.empty() || shards.name[0] == '.' || absl::StrContains(shards.name, "/")) {
+    return UsageError(absl::StrCat("--name '", shards.name,
+                                   "' is not a plain file name; choose one such as 'train'"));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(shards.compression, ParseCompression(options.compression));
+  return CheckOutput(shards);
+}
+
+absl::StatusOr<WrittenShards> WriteWithProgress(
+    const RecordSource& source, const PackOptions& options, const std::string& unit,
+    const std::function<absl::Status()>& before_naming) {
+  std::optional<Progress> progress;
+  PackCallbacks callbacks;
+  callbacks.on_discarded = [] {
+    PrintEscaped(stderr,
+                 "penstock: an earlier run was stopped that had other input or options; its "
+                 "finished shards are removed\n");
+  };
+  callbacks.on_finished = [&](uint64_t shards, uint64_t records) {
+    if (shards > 0) {
+      PrintEscaped(stderr, "penstock: %s of an earlier run %s finished\n",
+                   Counted(shards, "shard", "shards"), shards == 1 ? "is" : "are");
+    }
+    progress.emplace(
+        ProgressOptions{.label = "packing", .unit = unit, .total = source.size() - records});
+  };
+  callbacks.on_records = [&](uint64_t count) { progress->Add(count); };
+  callbacks.before_naming = before_naming;
+  PENSTOCK_ASSIGN_OR_RETURN(const WrittenShards written,
+                            WriteShards(source, options.shards, callbacks));
+  progress->Finish(Placed(written));
+  return written;
+}
+
+void PrintSummary(const WrittenShards& written, const PackOptions& options,
+                  const nlohmann::json& more) {
+  if (!options.json) return;
+  nlohmann::json summary = {{"records", written.records},
+                            {"bytes", written.bytes},
+                            {"compression", options.compression},
+                            {"shards", written.paths}};
+  if (written.chunk_bytes > 0) summary["chunk_bytes"] = written.chunk_bytes;
+  summary.update(more);
+  PrintEscaped(stdout, "%s\n", Multiline(JsonText(summary, 2)));
+}
+
+}  // namespace penstock

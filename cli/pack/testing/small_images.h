@@ -1,0 +1,55 @@
+// Encoded images that tests make.
+#ifndef PENSTOCK_CLI_PACK_TESTING_SMALL_IMAGES_H_
+#define PENSTOCK_CLI_PACK_TESTING_SMALL_IMAGES_H_
+
+#include <png.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "records/image/jpeg_encoder.h"
+
+namespace penstock {
+
+// A gradient: red grows to the right, green downwards, blue is `blue`; of one channel the red.
+struct Gradient {
+  Gradient(uint32_t width, uint32_t height, int channels, uint8_t blue = 0) {
+    for (uint32_t y = 0; y < height; ++y) {
+      for (uint32_t x = 0; x < width; ++x) {
+        const uint8_t pixel[] = {static_cast<uint8_t>(x * 255 / width),
+                                 static_cast<uint8_t>(y * 255 / height), blue};
+        bytes.insert(bytes.end(), pixel, pixel + channels);
+      }
+    }
+    view = {bytes.data(), width, height, channels};
+  }
+  std::vector<uint8_t> bytes;
+  PixelView view;
+};
+
+inline std::string SmallJpeg(uint32_t width, uint32_t height, int channels = 3, uint8_t blue = 0,
+                             int orientation = 1) {
+  JpegEncoder encoder;
+  const Gradient picture(width, height, channels, blue);
+  const auto jpeg = encoder.Encode(picture.view, {.quality = 95, .orientation = orientation});
+  return std::string(jpeg->begin(), jpeg->end());
+}
+
+inline std::string SmallPng(uint32_t width, uint32_t height, int channels = 3) {
+  const Gradient picture(width, height, channels);
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = width;
+  image.height = height;
+  image.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::string png(size, '\0');
+  png_image_write_to_memory(&image, png.data(), &size, 0, picture.bytes.data(), 0, nullptr);
+  png.resize(size);
+  return png;
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_PACK_TESTING_SMALL_IMAGES_H_
