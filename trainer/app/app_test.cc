@@ -74,7 +74,7 @@ TEST_F(OptionsTest, ARateThatIsNotPositiveIsToldSoWhateverItIs) {
 }
 
 TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
-  app_.parse("--lr 0.5 --no-shuffle --model large --steps 500");
+  app_.parse("--lr 0.5 --no-shuffle --model large --steps 500 --image-std 0.5,0.25,1");
   const std::string config = app_.config_to_str(true, false);
   const TempFolder folder;
   TrainerOptions again;
@@ -85,6 +85,7 @@ TEST_F(OptionsTest, APrintedConfigReadsBackTheSame) {
   EXPECT_TRUE(again.source.no_shuffle);
   EXPECT_EQ(again.EpochLimit(), 0u);
   EXPECT_EQ(again.model, "large");
+  EXPECT_EQ(again.image.deviation, "0.5,0.25,1");
 }
 
 TEST_F(OptionsTest, OutputsOfOneNameAreRefused) {
@@ -103,11 +104,14 @@ TEST_F(OptionsTest, AModelOfImagesHasItsOwnClassesAndDropoutUnlessToldOthers) {
   app_.parse("--manifest m --model vit");
   ASSERT_OK_AND_ASSIGN(const ModelConfig own, options_.Model());
   EXPECT_EQ(own, ModelConfig::Named("vit").value());
-  app_.parse("--manifest m --model vit --classes 10 --dropout 0 --head-dropout 0.25");
+  app_.parse(
+      "--manifest m --model vit --classes 10 --dropout 0 --head-dropout 0.25 "
+      "--image-mean 0.5,0.5,0.5 --image-std 0.5,0.25,1");
   ASSERT_OK_AND_ASSIGN(const ModelConfig told, options_.Model());
   EXPECT_EQ(told.classes, 10u);
   EXPECT_EQ(told.dropout, 0);
   EXPECT_EQ(told.head_dropout, 0.25);
+  EXPECT_EQ(told.pixels, (PixelStatistics{.mean = {0.5, 0.5, 0.5}, .deviation = {0.5, 0.25, 1}}));
 }
 
 TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
@@ -117,6 +121,10 @@ TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
       {"--model vit --dropout 1", "a dropout of 1"},
       {"--model vit --dropout=-0.1", "a dropout of -0.1"},
       {"--model vit --head-dropout nan", "a dropout of nan"},
+      {"--model tiny --image-mean 0,0,0",
+       "--image-mean is of images, and --model tiny is of boards"},
+      {"--model vit --image-mean 1,2", "--image-mean: \"1,2\" is not three numbers"},
+      {"--model vit --image-std 58.4,57.1,57.4", "above 0 and at most 1"},
       {"--model vit --attention-bias", "for boards alone"}};
   for (const auto& [arguments, what] : cases) {
     CLI::App app;

@@ -30,6 +30,8 @@ std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
   metadata["side"] = absl::StrCat(info.model.side);
   metadata["patch"] = absl::StrCat(info.model.patch);
   metadata["classes"] = absl::StrCat(info.model.classes);
+  metadata["mean"] = ChannelsText(info.model.pixels.mean);
+  metadata["std"] = ChannelsText(info.model.pixels.deviation);
   return metadata;
 }
 

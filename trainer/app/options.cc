@@ -32,6 +32,7 @@ void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
                "Learn a bias of attention for each layer, head and pair of squares");
   app.add_option("--classes", o.classes,
                  "Classes of images; 0: as the model has them, 100 (vit) or 1,000 (vit-small)");
+  AddImageOptions(app, o.image);
   app.add_option("--dropout", o.dropout,
                  "Share of attention's probabilities and of each block's activations that a step "
                  "leaves out; -1: the model's, 0.1 (vit) or 0");
@@ -183,6 +184,7 @@ absl::StatusOr<ModelConfig> TrainerOptions::Model() const {
   if (classes != 0) sizes.classes = classes;
   if (dropout != -1) sizes.dropout = dropout;
   if (head_dropout != -1) sizes.head_dropout = head_dropout;
+  PENSTOCK_RETURN_IF_ERROR(image.Apply(sizes));
   PENSTOCK_RETURN_IF_ERROR(sizes.Validate());
   return sizes;
 }

@@ -11,6 +11,7 @@
 #include "client/flags/source_flags.h"
 #include "metrics/metrics_flags.h"
 #include "trainer/app/device_options.h"
+#include "trainer/app/image_options.h"
 #include "trainer/app/profile_options.h"
 #include "trainer/app/rank_options.h"
 #include "trainer/backend/cpu/gemm.h"
@@ -25,7 +26,8 @@ struct TrainerOptions {
 
   std::string model = "tiny";
   bool attention_bias = false;
-  uint64_t classes = 0;      // Of images; 0: as many as the model has.
+  uint64_t classes = 0;  // Of images; 0: as many as the model has.
+  ImageFlags image;
   double dropout = -1;       // -1: the model's.
   double head_dropout = -1;  // The same.
   DeviceFlags device;

@@ -18,7 +18,6 @@
 #include "kernels/reference/loss.h"
 #include "kernels/reference/pool.h"
 #include "trainer/backend/block_memory.h"
-#include "trainer/model/pixel_scale.h"
 #include "trainer/step/program.h"
 
 namespace penstock {
@@ -45,7 +44,7 @@ void RunReferenceOp(const StepProgram& program, const Op& op, const BlockMemory<
     case OpKind::kPatchImages:
       return ref::NormalizeImages<T>(static_cast<const uint8_t*>(bytes(0)),
                                      ref::SquareImages(samples, shape.rows_per_sample, shape.patch),
-                                     kPixelScale, at(1));
+                                     shape.pixels, at(1));
     case OpKind::kLinear:
       return ref::Linear<T>(at(0), at(1), at(2), if_any(4), rows, shape.in, shape.out, at(3));
     case OpKind::kLinearGelu:

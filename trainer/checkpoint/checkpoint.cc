@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kMagic[] = "PSTRAIN\n";
 constexpr size_t kMagicSize = 8;
-constexpr uint32_t kVersion = 4;  // Those before are read, too.
+constexpr uint32_t kVersion = 5;  // Those before are read, too.
 constexpr uint32_t kMaxJsonSize = 1 << 20;
 
 struct Header {
@@ -56,9 +56,11 @@ class CheckedWriter {
 };
 
 // Of the oldest program that can read the file: one that knows of no bias refuses the version,
-// where it would take the numbers for damage; and one that knows of no dropout goes on without.
+// where it would take the numbers for damage; one that knows of no dropout goes on without; one
+// that knows of no other pixels takes ImageNet's.
 uint32_t VersionOf(const ModelConfig& model) {
-  if (model.is_image() || model.dropout != 0 || model.head_dropout != 0) return kVersion;
+  if (model.pixels != PixelStatistics{}) return kVersion;
+  if (model.is_image() || model.dropout != 0 || model.head_dropout != 0) return 4;
   return model.attention_bias ? 3 : 2;
 }
 
@@ -147,6 +149,10 @@ absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
   }
   if (found.name == wanted.name && found.classes != wanted.classes) {
     absl::StrAppend(&advice, "; give --classes ", found.classes);
+  }
+  if (found.name == wanted.name && found.pixels != wanted.pixels) {
+    absl::StrAppend(&advice, "; give --image-mean ", ChannelsText(found.pixels.mean),
+                    " --image-std ", ChannelsText(found.pixels.deviation));
   }
   return absl::FailedPreconditionError(
       absl::StrCat("of the model ", Describe(found), ", not of ", Describe(wanted), advice));

@@ -2,7 +2,8 @@
 //
 // Little-endian, in this order:
 //   8 bytes   "PSTRAIN\n"
-//   uint32    version: 4 of models of images or with dropout, 3 with an attention bias, 2 of others
+//   uint32    version: 5 of models of images with other pixel statistics than ImageNet's, 4 of
+//             others of images or with dropout, 3 with an attention bias, 2 of others
 //   uint32    bytes of the JSON
 //   uint64    bytes of the numbers
 //   JSON      model, parameters (names and shapes), seed, step, cursor, ...

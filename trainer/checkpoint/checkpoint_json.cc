@@ -30,7 +30,9 @@ nlohmann::json ModelToJson(const ModelConfig& model) {
                    {"attention_width", model.attention_width},
                    {"head", model.head},
                    {"flatten", model.flatten},
-                   {"gelu_twice", model.gelu_twice}};
+                   {"gelu_twice", model.gelu_twice},
+                   {"mean", model.pixels.mean},
+                   {"std", model.pixels.deviation}};
   return json;
 }
 
@@ -49,6 +51,8 @@ void ReadImage(const JsonFields& image, ModelConfig& model) {
   image.Read("head", model.head, 1, kMostWidth);
   image.Read("flatten", model.flatten);
   image.Read("gelu_twice", model.gelu_twice);
+  image.ReadIfThere("mean", model.pixels.mean);
+  image.ReadIfThere("std", model.pixels.deviation);
   if (model.head.size() > kMostLayers) {
     image.Refuse("head", absl::StrCat(model.head.size(), " layers; at most ", kMostLayers));
   }

@@ -51,6 +51,44 @@ TEST_F(ImageCheckpointTest, ReturnsTheModelThatWasSaved) {
   EXPECT_EQ(loaded.info.model, TinyVit());
 }
 
+// Programs that normalise all images alike would predict nonsense, so they must refuse the version.
+TEST_F(ImageCheckpointTest, OtherPixelStatisticsHaveANewVersion) {
+  info_.model.pixels = {.mean = {0.5, 0.25, 1.0 / 3}, .deviation = {0.5, 0.2, 1}};
+  ASSERT_OK(Save());
+  EXPECT_EQ(ReadBytes()[8], 5);
+  ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_));
+  EXPECT_EQ(loaded.info.model, info_.model);
+  EXPECT_THAT(LoadCheckpoint(path_, TinyVit()),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("give --image-mean 0.5,0.25,0.3333333333333333 "
+                                 "--image-std 0.5,0.2,1")));
+}
+
+TEST_F(ImageCheckpointTest, WithoutPixelStatisticsTheyAreThoseOfImageNet) {
+  ASSERT_OK(Save());
+  const std::string whole = ReadBytes();
+  nlohmann::json old = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
+  old["model"]["image"].erase("mean");
+  old["model"]["image"].erase("std");
+  WriteBytes(WithJson(whole, old.dump()));
+  ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_));
+  EXPECT_EQ(loaded.info.model, TinyVit());
+}
+
+TEST_F(ImageCheckpointTest, RefusesPixelStatisticsThatAreNone) {
+  ASSERT_OK(Save());
+  const std::string whole = ReadBytes();
+  for (const char* value : {"null", "0.5", "[0.5]", "[0.5, 0.5, 0.5, 0.5]", "[0.5, 0.5, null]",
+                            "[0.5, 0.5, 2]", "[0.5, 0.5, -1]"}) {
+    for (const char* field : {"mean", "std"}) {
+      nlohmann::json forged = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
+      forged["model"]["image"][field] = nlohmann::json::parse(value);
+      WriteBytes(WithJson(whole, forged.dump()));
+      EXPECT_FALSE(LoadCheckpoint(path_).ok()) << field << value;
+    }
+  }
+}
+
 // Programs that do not know dropout would train on without it, so they must refuse the version.
 TEST_F(CheckpointTest, AModelWithAnyDropoutHasANewVersion) {
   for (double ModelConfig::*dropout : {&ModelConfig::dropout, &ModelConfig::head_dropout}) {
@@ -119,10 +157,10 @@ TEST_F(CheckpointTest, RefusesLengthsBeyondTheFile) {
 TEST_F(CheckpointTest, RefusesANewerVersion) {
   ASSERT_OK(Save());
   std::string newer = ReadBytes();
-  newer[8] = 5;
+  newer[8] = 6;
   EXPECT_THAT(LoadBytes(Sealed(newer)),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       HasSubstr("version 5, this program reads versions 1 to 4")));
+                       HasSubstr("version 6, this program reads versions 1 to 5")));
   newer[8] = 0;
   EXPECT_THAT(LoadBytes(Sealed(newer)),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("version 0")));

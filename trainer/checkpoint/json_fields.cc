@@ -81,6 +81,16 @@ void JsonFields::Read(const char* name, double& value) const {
   value = found.get<double>();
 }
 
+void JsonFields::Read(const char* name, std::array<double, 3>& values) const {
+  const nlohmann::json& found = At(name);
+  bool fits = found.is_array() && found.size() == values.size();
+  for (size_t i = 0; fits && i < values.size(); ++i) {
+    fits = found[i].is_number() && std::isfinite(found[i].get<double>());
+  }
+  if (!fits) return Refuse(name, absl::StrCat(Shown(found), " is not a list of 3 finite numbers"));
+  values = found.get<std::array<double, 3>>();
+}
+
 void JsonFields::Read(const char* name, bool& value) const {
   const nlohmann::json& found = At(name);
   if (!found.is_boolean()) {

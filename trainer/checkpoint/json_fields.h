@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_TRAINER_CHECKPOINT_JSON_FIELDS_H_
 #define PENSTOCK_TRAINER_CHECKPOINT_JSON_FIELDS_H_
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -33,7 +34,8 @@ class JsonFields {
   // A whole number from `least` to `most`.
   void Read(const char* name, uint64_t& value, uint64_t least, uint64_t most) const;
   void Read(const char* name, std::vector<uint64_t>& values, uint64_t least, uint64_t most) const;
-  void Read(const char* name, double& value) const;  // Finite.
+  void Read(const char* name, double& value) const;                  // Finite.
+  void Read(const char* name, std::array<double, 3>& values) const;  // All finite.
   void Read(const char* name, bool& value) const;
   void Read(const char* name, std::string& value) const;
 

@@ -97,6 +97,7 @@ absl::Status ModelConfig::Validate() const {
   }
   if (is_image()) {
     if (absl::Status images = CheckImages(*this); !images.ok()) return images;
+    if (absl::Status pixels_fit = pixels.Validate(); !pixels_fit.ok()) return pixels_fit;
   }
   return CheckDropout(*this);
 }

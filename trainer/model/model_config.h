@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "kernels/reference/activation.h"
+#include "trainer/model/pixel_statistics.h"
 
 namespace penstock {
 
@@ -42,6 +43,7 @@ struct ModelConfig {
   std::vector<size_t> head = {};  // Of images: widths of the hidden layers before the logits.
   bool flatten = false;           // The head reads all tokens side by side, not their mean.
   bool gelu_twice = false;        // After both layers of the MLP.
+  PixelStatistics pixels = {};    // That pixels are normalised by.
 
   // Shares that training leaves out, at random: of attention's probabilities and of what both
   // layers of a block's MLP give, behind their GELU where there is one; and of what each layer of
@@ -70,10 +72,12 @@ struct ModelConfig {
   static absl::StatusOr<ModelConfig> Named(absl::string_view name);
 
   // kInvalidArgument: a size of zero, heads or patches that do not divide, more tokens than
-  // attention takes, or a dropout outside [0, 1).
+  // attention takes, a dropout outside [0, 1), or pixels of
+  // impossible statistics.
   absl::Status Validate() const;
 
-  // Whether the parameters of the one are those of the other: dropout may differ.
+  // Whether the parameters of the one are those of the other, on the same input: dropout may
+  // differ.
   bool SameParameters(const ModelConfig& other) const;
 
   friend bool operator==(const ModelConfig&, const ModelConfig&) = default;

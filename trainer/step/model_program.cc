@@ -165,6 +165,7 @@ void Builder::Expand(InputFormat format) {
   const BufferId input = Add("input", Arena::kInput, 0, program_.rows * format.input_bytes);
   OpShape shape = ShapeOf(Tokens(InOf("embed")));
   shape.patch = config_.patch;
+  shape.pixels = config_.pixels.scale();
   switch (format.kind) {
     case InputKind::kPackedBoard:
       return Emit(OpKind::kExpandPacked, shape, {{input, kR}, {features_, kW}});

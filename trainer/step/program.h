@@ -10,6 +10,7 @@
 
 #include "kernels/numeric/counter_random.h"
 #include "kernels/reference/activation.h"
+#include "kernels/reference/images.h"
 
 namespace penstock {
 
@@ -93,8 +94,9 @@ struct OpShape {
   // Of linear operations: columns of y. Of kTanh, kSquaredErrorBackward and kTanhBackward: columns
   // of a row of scores, of which all but the first are padding. The references take 1 alone.
   size_t out = 0;
-  size_t heads = 0;    // Of attention.
-  size_t patch = 0;    // Of kPatchImages: side of a patch, in pixels.
+  size_t heads = 0;                   // Of attention.
+  size_t patch = 0;                   // Of kPatchImages: side of a patch, in pixels.
+  reference::PixelScale pixels = {};  // Of kPatchImages.
   size_t classes = 0;  // Of kClassify and kCrossEntropyBackward: columns of logits but for padding.
   float epsilon = 0;   // Of norms.
   // Of kGelu and kGeluBackward. What is joined with a linear operation is the tanh form.

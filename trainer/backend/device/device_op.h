@@ -21,7 +21,7 @@ enum class DeviceOpKind : uint8_t {
   kExpandPacked,  // r packed, w T features                     samples, in
   kJoinI8,        // r planes, r flags, w T features            samples, in
   kJoinF32,       // r planes, r flags, w T features            samples, in
-  kPatchImages,   // r images, w T features                     samples, rows, in, patch
+  kPatchImages,   // r images, w T features                     samples, rows, in, patch, pixels
 
   kLinear,       // r T x, r T weight, r T bias, w T y [, r T residual]     rows, in, out
   kLinearGelu,   // r T x, r T weight, r T bias, w T before, w T y          rows, in, out
@@ -78,6 +78,7 @@ struct DeviceOp {
   size_t heads = 0;  // Their width is in / heads.
   size_t count = 0;
   size_t patch = 0;
+  reference::PixelScale pixels = {};
   size_t classes = 0;  // Of the `in` columns of logits.
   float epsilon = 0;
   reference::GeluForm gelu = reference::GeluForm::kTanh;

@@ -16,7 +16,6 @@
 #include "kernels/cuda/pool.h"
 #include "kernels/cuda/score.h"
 #include "kernels/numeric/bf16.h"
-#include "trainer/model/pixel_scale.h"
 
 namespace penstock {
 namespace {
@@ -68,7 +67,7 @@ cudaError_t LaunchOf(const DeviceOp& op, cudaStream_t stream) {
     case DeviceOpKind::kPatchImages:
       return cuda::NormalizeImages<T>(op.at<uint8_t>(0),
                                       reference::SquareImages(op.samples, tokens, op.patch),
-                                      kPixelScale, op.in, op.at<T>(1), stream);
+                                      op.pixels, op.in, op.at<T>(1), stream);
     case DeviceOpKind::kAddPosition:
       return cuda::AddPosition<T>(op.at<float>(0), op.samples, tokens * op.in, op.at<T>(1), stream);
     case DeviceOpKind::kLayerNorm:

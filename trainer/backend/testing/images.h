@@ -43,12 +43,13 @@ inline ModelConfig TinyVit() {
   return config;
 }
 
-// As "vit-small": the mean of the tokens, and logits of it.
+// As "vit-small": the mean of the tokens, and logits of it. Its pixels are not those of ImageNet.
 inline ModelConfig TinyPooledVit() {
   ModelConfig config{"tiny-pooled-vit", 2, 32, 2, 48};
   config.side = 20;
   config.patch = 4;
   config.classes = 7;
+  config.pixels = {.mean = {0.5, 0.25, 0.4}, .deviation = {0.5, 0.3, 0.25}};
   return config;
 }
 

@@ -1,0 +1,27 @@
+// What penstock-train can be told about images.
+#ifndef PENSTOCK_TRAINER_APP_IMAGE_OPTIONS_H_
+#define PENSTOCK_TRAINER_APP_IMAGE_OPTIONS_H_
+
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "trainer/model/model_config.h"
+
+namespace penstock {
+
+struct ImageFlags {
+  std::string mean = ChannelsText(PixelStatistics().mean);
+  std::string deviation = ChannelsText(PixelStatistics().deviation);
+
+  // Sets what they say in `model`. kInvalidArgument names the option; also where one is given for
+  // a model of boards.
+  absl::Status Apply(ModelConfig& model) const;
+};
+
+// `flags` must outlive `app`.
+void AddImageOptions(CLI::App& app, ImageFlags& flags);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_IMAGE_OPTIONS_H_
