@@ -39,9 +39,9 @@ class TrainImagesTest(RanksTestCase):
                        "pixels")
         self.manifest = images / "manifest.pb"
 
-    def train_args(self, *args, steps=4, servers="local:", manifest=None):
+    def train_args(self, *args, steps=4, servers="local:", manifest=None, classes=CLASSES):
         return ["--manifest", manifest or self.manifest, "--servers", servers, "--device", "cpu",
-                "--spec", self.spec, "--model", "vit", "--classes", CLASSES, "--seed", 3,
+                "--spec", self.spec, "--model", "vit", "--classes", classes, "--seed", 3,
                 "--global-batch-size", 8, "--virtual-shards", 2, "--threads", 1,
                 "--steps", steps, *args]
 
@@ -69,11 +69,17 @@ class TrainImagesTest(RanksTestCase):
     def test_what_is_not_for_it_is_refused_by_name(self):
         self.assert_refused(["--spec", "chess"], "feature 'd' (bytes), which the records lack")
         self.assert_refused(["--model", "vit-small"], "150528 of them (224 x 224 pixels")
-        self.assert_refused(["--classes", 3], "its label is 3, and there are 3 classes")
-        self.assert_refused(["--model", "tiny", "--classes", 0], "has no mate_score called score")
+        self.assert_refused(["--classes", 3], "its label is 3, and there are 3 classes, counted from "
+                            "0: labels count from 1: use --spec images-train:72,label-1")
+        self.assert_refused(["--classes", "auto"], "the manifest names no classes; give --classes N")
+        self.assert_refused(["--model", "tiny", "--classes", "auto"], "has no mate_score called score")
         checkpoints = self.folder / "c"
         self.check_run("penstock-train", *self.train_args("--checkpoint-dir", checkpoints, steps=1))
         self.assert_refused(["--checkpoint-dir", checkpoints, "--classes", 5], "--classes 4")
+        self.assert_refused(["--checkpoint-dir", checkpoints, "--image-std", "1,1,1"],
+                            "give --image-mean 0.485,0.456,0.406 --image-std 0.229,0.224,0.225")
+        self.check_run("penstock-train", *self.train_args("--checkpoint-dir", checkpoints, steps=2,
+                                                          classes="auto"))  # As it has them.
         fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
         result = run("penstock-train", "predict", "--checkpoint", newest(checkpoints), "--fen", fen)
         self.assertEqual(result.returncode, 1)

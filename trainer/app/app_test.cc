@@ -118,6 +118,8 @@ TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"--model tiny --classes 10", "--classes is of images, and --model tiny is of boards"},
       {"--model vit --classes 1", "1 classes"},
+      {"--model vit --classes many", "\"many\" is neither auto nor a number of classes"},
+      {"--model vit --classes 0", "\"0\" is neither auto nor a number"},
       {"--model vit --dropout 1", "a dropout of 1"},
       {"--model vit --dropout=-0.1", "a dropout of -0.1"},
       {"--model vit --head-dropout nan", "a dropout of nan"},

@@ -10,12 +10,16 @@
 
 namespace penstock {
 
+// "auto" or a number, of --classes.
+inline constexpr char kAutoClasses[] = "auto";
+
 struct ImageFlags {
+  std::string classes = kAutoClasses;
   std::string mean = ChannelsText(PixelStatistics().mean);
   std::string deviation = ChannelsText(PixelStatistics().deviation);
 
-  // Sets what they say in `model`. kInvalidArgument names the option; also where one is given for
-  // a model of boards.
+  // Sets what they say in `model`; with automatic classes it keeps its own. kInvalidArgument names
+  // the option; also where one is given for a model of boards.
   absl::Status Apply(ModelConfig& model) const;
 };
 

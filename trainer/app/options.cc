@@ -30,8 +30,6 @@ void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
       ->check(CLI::IsMember(ModelConfig::Names()));
   app.add_flag("--attention-bias", o.attention_bias,
                "Learn a bias of attention for each layer, head and pair of squares");
-  app.add_option("--classes", o.classes,
-                 "Classes of images; 0: as the model has them, 100 (vit) or 1,000 (vit-small)");
   AddImageOptions(app, o.image);
   app.add_option("--dropout", o.dropout,
                  "Share of attention's probabilities and of each block's activations that a step "
@@ -177,11 +175,6 @@ absl::Status Complete(TrainerOptions& options) {
 absl::StatusOr<ModelConfig> TrainerOptions::Model() const {
   PENSTOCK_ASSIGN_OR_RETURN(ModelConfig sizes, ModelConfig::Named(model));
   sizes.attention_bias = attention_bias;
-  if (classes != 0 && !sizes.is_image()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--classes is of images, and --model ", model, " is of boards"));
-  }
-  if (classes != 0) sizes.classes = classes;
   if (dropout != -1) sizes.dropout = dropout;
   if (head_dropout != -1) sizes.head_dropout = head_dropout;
   PENSTOCK_RETURN_IF_ERROR(image.Apply(sizes));

@@ -26,7 +26,6 @@ struct TrainerOptions {
 
   std::string model = "tiny";
   bool attention_bias = false;
-  uint64_t classes = 0;  // Of images; 0: as many as the model has.
   ImageFlags image;
   double dropout = -1;       // -1: the model's.
   double head_dropout = -1;  // The same.
@@ -72,7 +71,8 @@ struct TrainerOptions {
   // kInvalidArgument: a wrong value or combination, naming the option and what it accepts.
   absl::Status Validate() const;
 
-  // What --model and the options of it say. kInvalidArgument: an impossible model.
+  // What --model and the options of it say; with --classes auto the classes are still to be found.
+  // kInvalidArgument: an impossible model.
   absl::StatusOr<ModelConfig> Model() const;
 
   // Passes over the data; 0: without end.

@@ -27,8 +27,7 @@ absl::Status CheckNoBestAlone(const CheckpointFolder& folder) {
                    folder.best_path()));
 }
 
-absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder& folder,
-                                                          const ModelConfig& model) {
+absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder& folder) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> paths, folder.List());
   if (paths.empty()) {
     PENSTOCK_RETURN_IF_ERROR(CheckNoBestAlone(folder));
@@ -36,7 +35,7 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindNewest(const CheckpointFolder
   }
   absl::Status damaged;
   for (size_t i = paths.size(); i-- > 0;) {
-    absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(paths[i], model);
+    absl::StatusOr<Checkpoint> loaded = LoadCheckpoint(paths[i]);
     if (loaded.ok()) return FoundCheckpoint{paths[i], *std::move(loaded)};
     // Not a checkpoint at all: its first bytes are damaged.
     if (!absl::IsDataLoss(loaded.status()) && !absl::IsInvalidArgument(loaded.status())) {
@@ -65,8 +64,7 @@ absl::Status CheckNothingLater(const CheckpointFolder& folder, uint64_t step,
 }  // namespace
 
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
-                                                              const CheckpointFolder* folder,
-                                                              const ModelConfig& model) {
+                                                              const CheckpointFolder* folder) {
   if (resume == "never") {
     if (folder != nullptr) {
       PENSTOCK_RETURN_IF_ERROR(CheckNothingLater(*folder, 0, "never begins anew"));
@@ -76,9 +74,9 @@ absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string&
   }
   if (resume == "auto") {
     if (folder == nullptr) return std::nullopt;
-    return FindNewest(*folder, model);
+    return FindNewest(*folder);
   }
-  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(resume, model));
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(resume));
   if (folder != nullptr) {
     const uint64_t step = checkpoint.info.step;
     PENSTOCK_RETURN_IF_ERROR(

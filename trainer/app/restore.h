@@ -26,8 +26,7 @@ struct FoundCheckpoint {
 // kFailedPrecondition: `folder` has later steps than the file, or any where nothing is resumed,
 // which a later "auto" would take; or it has the best of a training and nothing else.
 absl::StatusOr<std::optional<FoundCheckpoint>> FindCheckpoint(const std::string& resume,
-                                                              const CheckpointFolder* folder,
-                                                              const ModelConfig& model);
+                                                              const CheckpointFolder* folder);
 
 // Whether `then`'s algorithms of matrix products mean anything to who describes itself as `now`:
 // they are one library's own, in one version.

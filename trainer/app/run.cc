@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/timeout.h"
 #include "penstock_version.h"
+#include "trainer/app/classes.h"
 #include "trainer/app/divergence_report.h"
 #include "trainer/app/host_shards.h"
 #include "trainer/app/input_options.h"
@@ -33,6 +34,7 @@
 #include "trainer/app/training_watch.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/comm/gated_communicator.h"
+#include "trainer/comm/gather.h"
 #include "trainer/input/board_reader.h"
 #include "trainer/input/image_reader.h"
 #include "trainer/model/initialize.h"
@@ -67,6 +69,9 @@ class TrainingRun {
   // Whether a signal ended it before its first step, here or on a rank that then told this one.
   bool WasInterrupted(const absl::Status& status) const;
   absl::Status OpenData();
+  // Of rank 0: the checkpoint to go on from.
+  absl::Status FindStart();
+  absl::Status ChooseModel();
   absl::Status MakeBackend();
   absl::Status MakeReader();
   // Rank 0's, on all ranks.
@@ -94,11 +99,13 @@ class TrainingRun {
   std::optional<GatedCommunicator> gate_;  // Of --no-allreduce.
   std::unique_ptr<Backend> backend_;
   std::optional<CheckpointFolder> checkpoints_;
-  std::string resumed_from_;  // The checkpoint's file; of rank 0.
+  std::optional<FoundCheckpoint> found_;  // Until the state is restored from it; of rank 0.
+  std::string resumed_from_;              // The checkpoint's file; of rank 0.
   ModelConfig model_;
   CheckpointInfo info_;
   std::unique_ptr<BatchReader> reader_;
   std::string targets_;
+  std::vector<std::string> class_names_;  // Of the manifest.
   HostShards shards_;
   std::optional<TrainingWatch> watch_;  // Before inputs_, whose threads tell it what they do.
   TrainingInputs inputs_;
@@ -127,6 +134,7 @@ absl::Status TrainingRun::CompareRanks() {
   settings["the arithmetic"] = backend.numerics;
   settings["the library"] = backend.math_library;
   settings["the decode spec"] = inputs_.spec().ShortDebugString();
+  settings["the number of classes"] = absl::StrCat(model_.classes);
   return CompareSettings(ranks_->communicator(), settings);
 }
 
@@ -150,8 +158,32 @@ absl::Status TrainingRun::OpenData() {
                     [this] { return inputs_.OpenManifest([this] { return MayGoOn(); }); });
 }
 
-absl::Status TrainingRun::MakeBackend() {
+absl::Status TrainingRun::FindStart() {
+  if (!Leads()) return absl::OkStatus();
+  if (!options_.checkpoint_dir.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(
+        checkpoints_, CheckpointFolder::Open(options_.checkpoint_dir, options_.keep_checkpoints));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(
+      found_, FindCheckpoint(options_.resume, checkpoints_.has_value() ? &*checkpoints_ : nullptr));
+  return absl::OkStatus();
+}
+
+absl::Status TrainingRun::ChooseModel() {
   PENSTOCK_ASSIGN_OR_RETURN(model_, options_.Model());
+  class_names_ = ClassNamesOf(inputs_.manifest());
+  if (model_.is_image() && options_.image.classes == kAutoClasses) {
+    uint64_t known = found_.has_value() ? found_->checkpoint.info.model.classes : 0;
+    PENSTOCK_RETURN_IF_ERROR(ranks_->communicator().Broadcast(0, AsBytes(std::span(&known, 1))));
+    PENSTOCK_ASSIGN_OR_RETURN(model_.classes, AutoClasses(known, class_names_.size()));
+    PENSTOCK_RETURN_IF_ERROR(model_.Validate());
+  }
+  if (!found_.has_value()) return absl::OkStatus();
+  return Annotate(CheckModel(found_->checkpoint.info.model, model_),
+                  absl::StrCat("checkpoint ", found_->path));
+}
+
+absl::Status TrainingRun::MakeBackend() {
   if (options_.profile.no_allreduce) {
     gate_.emplace(ranks_->communicator(), (inputs_.TotalSteps() + 1) / 2);
   }
@@ -186,6 +218,7 @@ void TrainingRun::DescribeRun() {
   info_.remainder = options_.source.remainder;
   info_.world_size = options_.rank.world_size;
   info_.targets = targets_;
+  UpdateClassNames(class_names_, info_);
   const BackendDescription backend = backend_->Describe();
   info_.block_rows = backend.block_rows;
   info_.numerics = backend.numerics;
@@ -233,14 +266,7 @@ absl::Status TrainingRun::ShareStart() {
 }
 
 absl::Status TrainingRun::RestoreOrInitialize(TrainState& state) {
-  if (!options_.checkpoint_dir.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(
-        checkpoints_, CheckpointFolder::Open(options_.checkpoint_dir, options_.keep_checkpoints));
-  }
-  PENSTOCK_ASSIGN_OR_RETURN(
-      std::optional<FoundCheckpoint> found,
-      FindCheckpoint(options_.resume, checkpoints_.has_value() ? &*checkpoints_ : nullptr, model_));
-  if (found.has_value()) return Resume(*std::move(found), state);
+  if (found_.has_value()) return Resume(*std::exchange(found_, std::nullopt), state);
   DescribeRun();
   return Initialize(state);
 }
@@ -360,11 +386,13 @@ absl::Status TrainingRun::EndTogether(const TrainSummary& summary) {
 }
 
 absl::StatusOr<RunResult> TrainingRun::RunJoined() {
+  PENSTOCK_RETURN_IF_ERROR(OpenData());
+  PENSTOCK_RETURN_IF_ERROR(FindStart());
+  PENSTOCK_RETURN_IF_ERROR(ChooseModel());
   PENSTOCK_RETURN_IF_ERROR(MakeBackend());
   watch_.emplace(options_.profile, backend_->Describe().threads, options_.rank.rank);
   watch_->Watch(*backend_);
   late_.Watch(&watch_->recorder());
-  PENSTOCK_RETURN_IF_ERROR(OpenData());
   PENSTOCK_RETURN_IF_ERROR(MakeReader());
   PENSTOCK_RETURN_IF_ERROR(CompareRanks());
   PENSTOCK_ASSIGN_OR_RETURN(shards_, HostShards::Find(ranks_->communicator(), options_));

@@ -22,7 +22,7 @@ namespace {
 constexpr char kMagic[] = "PSTRAIN\n";
 constexpr size_t kMagicSize = 8;
 constexpr uint32_t kVersion = 5;  // Those before are read, too.
-constexpr uint32_t kMaxJsonSize = 1 << 20;
+constexpr uint32_t kMaxJsonSize = 16 << 20;
 
 struct Header {
   char magic[kMagicSize];
@@ -137,27 +137,6 @@ std::string Describe(const ModelConfig& model) {
                       ")");
 }
 
-absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
-  if (found.SameParameters(wanted)) return absl::OkStatus();
-  std::string advice;
-  if (found.name != wanted.name) {
-    advice = absl::StrCat("; give --model ", found.name, ", or another folder or file");
-  }
-  if (found.attention_bias != wanted.attention_bias) {
-    absl::StrAppend(&advice, found.attention_bias ? "; --attention-bias was given then"
-                                                  : "; --attention-bias was not given then");
-  }
-  if (found.name == wanted.name && found.classes != wanted.classes) {
-    absl::StrAppend(&advice, "; give --classes ", found.classes);
-  }
-  if (found.name == wanted.name && found.pixels != wanted.pixels) {
-    absl::StrAppend(&advice, "; give --image-mean ", ChannelsText(found.pixels.mean),
-                    " --image-std ", ChannelsText(found.pixels.deviation));
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat("of the model ", Describe(found), ", not of ", Describe(wanted), advice));
-}
-
 // The numbers of one arena, from `at` on, which moves behind them.
 absl::Status ReadArena(const FileSource& file, const ParameterTable& table, uint64_t& at,
                        std::vector<float>& arena) {
@@ -207,6 +186,27 @@ absl::StatusOr<Checkpoint> Load(const std::string& path, const ModelConfig* mode
 }
 
 }  // namespace
+
+absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
+  if (found.SameParameters(wanted)) return absl::OkStatus();
+  std::string advice;
+  if (found.name != wanted.name) {
+    advice = absl::StrCat("; give --model ", found.name, ", or another folder or file");
+  }
+  if (found.attention_bias != wanted.attention_bias) {
+    absl::StrAppend(&advice, found.attention_bias ? "; --attention-bias was given then"
+                                                  : "; --attention-bias was not given then");
+  }
+  if (found.name == wanted.name && found.classes != wanted.classes) {
+    absl::StrAppend(&advice, "; give --classes ", found.classes);
+  }
+  if (found.name == wanted.name && found.pixels != wanted.pixels) {
+    absl::StrAppend(&advice, "; give --image-mean ", ChannelsText(found.pixels.mean),
+                    " --image-std ", ChannelsText(found.pixels.deviation));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("of the model ", Describe(found), ", not of ", Describe(wanted), advice));
+}
 
 absl::Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
                             const ParameterTable& table, const TrainState& state) {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,8 +36,14 @@ struct BestEvaluation {
   friend bool operator==(const BestEvaluation&, const BestEvaluation&) = default;
 };
 
+// Names of classes that a checkpoint can hold, all together, however they are escaped.
+inline constexpr size_t kMostNameBytes = 2 << 20;
+
 struct CheckpointInfo {
   ModelConfig model = {};
+  // Of the model's classes, by number, in kMostNameBytes at most; bytes that are no UTF-8 are
+  // replaced in the file. Empty: none were known.
+  std::vector<std::string> class_names = {};
   uint64_t seed = 0;
   uint64_t step = 0;        // Updates applied.
   std::string cursor = {};  // After the last applied step's batch.
@@ -73,6 +80,9 @@ struct Checkpoint {
 // kResourceExhausted: the disk is full.
 absl::Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
                             const ParameterTable& table, const TrainState& state);
+
+// kFailedPrecondition: `found` is not `wanted`, naming both; the dropout may differ.
+absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted);
 
 // kNotFound; kInvalidArgument: not a checkpoint; kDataLoss: cut or damaged;
 // kFailedPrecondition: from a newer version, or of another model than `model`, naming both.

@@ -130,6 +130,7 @@ void ReadNewFields(const JsonFields& json, CheckpointInfo& info) {
     info.judged_step = info.best->step;  // Files that do not tell: no later one is certain.
   }
   json.ReadIfThere("judged_step", info.judged_step, info.judged_step, info.step);
+  json.ReadIfThere("class_names", info.class_names, info.model.classes);
 }
 
 absl::StatusOr<CheckpointInfo> ReadInfo(const nlohmann::json& object) {
@@ -182,7 +183,8 @@ std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTabl
                       {"version", info.version},
                       {"judged_step", info.judged_step}};
   if (info.best.has_value()) json["best"] = BestToJson(*info.best);
-  return json.dump();
+  if (!info.class_names.empty()) json["class_names"] = info.class_names;
+  return json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
 }
 
 absl::StatusOr<CheckpointInfo> CheckpointInfoFromJson(absl::string_view text) {

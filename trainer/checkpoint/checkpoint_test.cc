@@ -75,6 +75,42 @@ TEST_F(ImageCheckpointTest, WithoutPixelStatisticsTheyAreThoseOfImageNet) {
   EXPECT_EQ(loaded.info.model, TinyVit());
 }
 
+TEST_F(ImageCheckpointTest, ReturnsTheNamesOfItsClasses) {
+  info_.class_names = {"n01440764", "", "hen, rooster", "\u00fc \"q\"\n", "e"};
+  ASSERT_OK(Save());
+  EXPECT_EQ(ReadBytes()[8], 4);
+  EXPECT_EQ(LoadCheckpoint(path_)->info, info_);
+}
+
+TEST_F(ImageCheckpointTest, NamesOfAnyBytesAreSaved) {
+  info_.class_names = {"a", "\xff\xfe", "c", "d", "e"};
+  ASSERT_OK(Save());
+  ASSERT_OK_AND_ASSIGN(const Checkpoint loaded, LoadCheckpoint(path_));
+  EXPECT_THAT(loaded.info.class_names, ElementsAre("a", "\ufffd\ufffd", "c", "d", "e"));
+}
+
+TEST_F(ImageCheckpointTest, LongNamesAreSaved) {
+  info_.model.classes = 512;
+  table_ = ParameterTable::For(info_.model);
+  state_ = TrainState(table_.arena_size());
+  info_.class_names.assign(512, std::string(kMostNameBytes / 512, '\x01'));
+  ASSERT_OK(Save());
+  EXPECT_EQ(LoadCheckpoint(path_)->info.class_names, info_.class_names);
+}
+
+TEST_F(ImageCheckpointTest, RefusesNamesThatAreNotThoseOfItsClasses) {
+  ASSERT_OK(Save());
+  const std::string whole = ReadBytes();
+  for (const char* value :
+       {"null", "\"a\"", "[]", "[\"a\", \"b\", \"c\", \"d\"]", "[\"a\", \"b\", \"c\", \"d\", 5]"}) {
+    nlohmann::json forged = nlohmann::json::parse(CheckpointInfoToJson(info_, table_));
+    forged["class_names"] = nlohmann::json::parse(value);
+    WriteBytes(WithJson(whole, forged.dump()));
+    EXPECT_THAT(LoadCheckpoint(path_),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("field class_names: ")));
+  }
+}
+
 TEST_F(ImageCheckpointTest, RefusesPixelStatisticsThatAreNone) {
   ASSERT_OK(Save());
   const std::string whole = ReadBytes();

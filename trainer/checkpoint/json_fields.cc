@@ -1,5 +1,6 @@
 #include "trainer/checkpoint/json_fields.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -103,6 +104,15 @@ void JsonFields::Read(const char* name, std::string& value) const {
   const nlohmann::json& found = At(name);
   if (!found.is_string()) return Refuse(name, absl::StrCat(Shown(found), " is not a text"));
   value = found.get<std::string>();
+}
+
+void JsonFields::Read(const char* name, std::vector<std::string>& values, size_t count) const {
+  const nlohmann::json& found = At(name);
+  const bool fits = found.is_array() && found.size() == count &&
+                    std::all_of(found.begin(), found.end(),
+                                [](const nlohmann::json& value) { return value.is_string(); });
+  if (!fits) return Refuse(name, absl::StrCat(Shown(found), " is not a list of ", count, " texts"));
+  values = found.get<std::vector<std::string>>();
 }
 
 void JsonFields::Refuse(const std::string& name, const std::string& why) const {

@@ -38,6 +38,8 @@ class JsonFields {
   void Read(const char* name, std::array<double, 3>& values) const;  // All finite.
   void Read(const char* name, bool& value) const;
   void Read(const char* name, std::string& value) const;
+  // A list of `count` texts.
+  void Read(const char* name, std::vector<std::string>& values, size_t count) const;
 
   // The same, but a field that is missing leaves `value` as it is.
   template <typename Value, typename... Range>

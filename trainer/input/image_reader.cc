@@ -21,6 +21,14 @@ absl::StatusOr<BatchRows> ImageReader::Read(const InputBatch& batch) {
   return BatchRows{format, batch.rows, image->bytes.data(), nullptr, targets_.data()};
 }
 
+// The most frequent mistake is told first.
+std::string ImageReader::AdviceFor(int64_t label) const {
+  if (label < 0 || static_cast<uint64_t>(label) != classes_) return "give --classes as many";
+  return absl::StrCat(
+      "labels count from 1: use --spec images-train:", side_,
+      ",label-1 (in a spec of your own, `add: -1` of the label), or give --classes ", classes_ + 1);
+}
+
 absl::Status ImageReader::ReadLabels(const InputBatch& batch, const TensorView& labels) {
   targets_.resize(batch.rows);
   for (size_t row = 0; row < batch.rows; ++row) {
@@ -32,7 +40,7 @@ absl::Status ImageReader::ReadLabels(const InputBatch& batch, const TensorView& 
       return absl::InvalidArgumentError(
           absl::StrCat("row ", row, " of the batch from position ", batch.first_position, record,
                        ": its label is ", number, ", and there are ", classes_,
-                       " classes, counted from 0: give --classes"));
+                       " classes, counted from 0: ", AdviceFor(number)));
     }
     targets_[row] = static_cast<float>(number);
   }

@@ -3,6 +3,8 @@
 #define PENSTOCK_TRAINER_INPUT_IMAGE_READER_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "trainer/input/batch_reader.h"
@@ -19,6 +21,7 @@ class ImageReader final : public BatchReader {
   absl::StatusOr<BatchRows> Read(const InputBatch& batch) override;
 
  private:
+  std::string AdviceFor(int64_t label) const;
   absl::Status ReadLabels(const InputBatch& batch, const TensorView& labels);
 
   const size_t side_, classes_;

@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class ImageReaderTest : public testing::Test {
  protected:
@@ -50,6 +51,19 @@ TEST_F(ImageReaderTest, NamesTheRecordWhoseLabelIsNoClass) {
                 StatusIs(absl::StatusCode::kInvalidArgument,
                          AllOf(HasSubstr("row 2 of the batch from position 40, record 300"),
                                HasSubstr("10 classes"), HasSubstr("--classes"))));
+  }
+}
+
+TEST_F(ImageReaderTest, LabelsThatCountFrom1AreToldSo) {
+  labels_[1] = 10;
+  EXPECT_THAT(reader_.Read(Batch()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("record 200: its label is 10, and there are 10 classes"),
+                             HasSubstr("labels count from 1: use --spec images-train:4,label-1"))));
+  for (const int64_t label : {int64_t{11}, int64_t{-1}}) {
+    labels_[1] = label;
+    EXPECT_THAT(reader_.Read(Batch()),
+                StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("count from 1: use"))));
   }
 }
 

@@ -1,0 +1,28 @@
+// How many classes there are, and what they are called.
+#ifndef PENSTOCK_TRAINER_APP_CLASSES_H_
+#define PENSTOCK_TRAINER_APP_CLASSES_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "records/dataset/manifest.h"
+#include "trainer/checkpoint/checkpoint.h"
+
+namespace penstock {
+
+// The names that the manifest has for the numbers of classes; empty: none.
+std::vector<std::string> ClassNamesOf(const Manifest& manifest);
+
+// What --classes auto means: as many as the checkpoint has that is resumed (0: there is none), else
+// as many as the manifest names. kInvalidArgument: it names none.
+absl::StatusOr<size_t> AutoClasses(size_t of_checkpoint, size_t named);
+
+// Puts the manifest's `names` into `info` where there is one for each class of the model, and says
+// on stderr where they are not those that it had. Else `info` keeps its own, if they are as many.
+void UpdateClassNames(const std::vector<std::string>& names, CheckpointInfo& info);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_CLASSES_H_

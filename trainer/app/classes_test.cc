@@ -1,0 +1,61 @@
+#include "trainer/app/classes.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/status_matchers.h"
+
+namespace penstock {
+namespace {
+
+using testing::HasSubstr;
+
+CheckpointInfo OfThreeClasses(std::vector<std::string> names) {
+  CheckpointInfo info;
+  info.model.classes = 3;
+  info.class_names = std::move(names);
+  return info;
+}
+
+TEST(AutoClassesTest, ACheckpointKeepsItsClasses) {
+  EXPECT_THAT(AutoClasses(10, 12), IsOkAndHolds(10u));
+  EXPECT_THAT(AutoClasses(10, 0), IsOkAndHolds(10u));
+  EXPECT_THAT(AutoClasses(0, 12), IsOkAndHolds(12u));
+}
+
+TEST(AutoClassesTest, WithoutNamesTheyMustBeGiven) {
+  EXPECT_THAT(AutoClasses(0, 0),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("give --classes N")));
+}
+
+TEST(UpdateClassNamesTest, TakesANameForEachClass) {
+  CheckpointInfo info = OfThreeClasses({});
+  UpdateClassNames({"a", "b", "c"}, info);
+  EXPECT_THAT(info.class_names, testing::ElementsAre("a", "b", "c"));
+}
+
+TEST(UpdateClassNamesTest, KeepsThoseOfACheckpointWhereTheManifestHasOthersInNumber) {
+  CheckpointInfo info = OfThreeClasses({"a", "b", "c"});
+  UpdateClassNames({}, info);
+  UpdateClassNames({"a", "b"}, info);
+  UpdateClassNames({"a", "b", std::string(kMostNameBytes, 'c')}, info);
+  EXPECT_THAT(info.class_names, testing::ElementsAre("a", "b", "c"));
+}
+
+TEST(UpdateClassNamesTest, TellsOfAClassThatIsCalledOtherwise) {
+  CheckpointInfo info = OfThreeClasses({"cat", "dog", "fox"});
+  testing::internal::CaptureStderr();
+  UpdateClassNames({"cat", "cow", "dog"}, info);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("class 1 was \"dog\" in the checkpoint, and is \"cow\""));
+  EXPECT_EQ(info.class_names[2], "dog");
+  UpdateClassNames(info.class_names, info);
+}
+
+TEST(UpdateClassNamesTest, BoardsHaveNone) {
+  CheckpointInfo info;
+  UpdateClassNames({"a"}, info);
+  EXPECT_THAT(info.class_names, testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace penstock
