@@ -150,7 +150,7 @@ def compare_learning(comparison, result):
     result["learning"] = {
         "steps": comparison.args.learn_steps, "holdout_images": len(held_out),
         "commonest_class_percent": 100 * commonest / len(held_out),
-        "penstock_percent": summary["holdout_accuracy_percent"],
+        "penstock_percent": 100 * summary["holdout_accuracy"],
         "twin_percent": accuracy_percent(comparison, twin, held_out)}
     least = 2 * result["learning"]["commonest_class_percent"]
     return (len(held_out) == summary["holdout_records"]

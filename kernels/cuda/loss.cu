@@ -20,24 +20,17 @@ PENSTOCK_DEVICE float SumLanes(float x) {
   return x;
 }
 
-struct Largest {
-  float logit;
-  unsigned column;  // The first of equals.
-};
-
 // NaNs are passed over.
 template <typename T>
-PENSTOCK_DEVICE Largest LargestOf(const T* row, size_t classes) {
-  Largest largest = {-INFINITY, Lane()};
+PENSTOCK_DEVICE float LargestOf(const T* row, size_t classes) {
+  float largest = -INFINITY;
   for (size_t c = Lane(); c < classes; c += simt::kWarp) {
     const float x = ToFloat(row[c]);
-    if (x > largest.logit) largest = {x, static_cast<unsigned>(c)};
+    if (x > largest) largest = x;
   }
   for (unsigned mask = simt::kWarp / 2; mask > 0; mask /= 2) {
-    const Largest other = {simt::ShuffleXor(largest.logit, mask),
-                           simt::ShuffleXor(largest.column, mask)};
-    const bool first = other.logit == largest.logit && other.column < largest.column;
-    if (first || other.logit > largest.logit) largest = other;
+    const float other = simt::ShuffleXor(largest, mask);
+    if (other > largest) largest = other;
   }
   return largest;
 }
@@ -49,18 +42,30 @@ PENSTOCK_DEVICE float ExponentialSumOf(const T* row, size_t classes, float large
   return SumLanes(sum);
 }
 
+// As a float, which has every number of classes that there may be.
+template <typename T>
+PENSTOCK_DEVICE float ClassesAhead(const T* row, size_t classes, size_t target) {
+  const float logit = ToFloat(row[target]);
+  float ahead = 0;
+  for (size_t c = Lane(); c < classes; c += simt::kWarp) {
+    if (reference::IsAhead(ToFloat(row[c]), c, logit, target)) ahead += 1;
+  }
+  return SumLanes(ahead);
+}
+
 template <typename T>
 PENSTOCK_KERNEL void ClassifyKernel(const T* logits, const float* targets, size_t samples,
                                     size_t classes, size_t stride, float* results) {
   for (size_t b = FirstRow(); b < samples; b += RowStride()) {
     const T* row = logits + b * stride;
-    const Largest largest = LargestOf(row, classes);
-    const float sum = ExponentialSumOf(row, classes, largest.logit), target = targets[b];
+    const bool is_class = reference::IsClass(targets[b], classes);  // The same in all lanes.
+    const size_t target = is_class ? static_cast<size_t>(targets[b]) : 0;
+    const float largest = LargestOf(row, classes);
+    const float sum = ExponentialSumOf(row, classes, largest);
+    const float ahead = ClassesAhead(row, classes, target);
     if (Lane() != 0) continue;
-    results[2 * b] = reference::IsClass(target, classes)
-                         ? logf(sum) + (largest.logit - ToFloat(row[static_cast<size_t>(target)]))
-                         : NAN;
-    results[2 * b + 1] = static_cast<float>(largest.column);
+    results[2 * b] = is_class ? logf(sum) + (largest - ToFloat(row[target])) : NAN;
+    results[2 * b + 1] = is_class ? ahead : static_cast<float>(classes);
   }
 }
 
@@ -79,7 +84,7 @@ PENSTOCK_KERNEL void CrossEntropyBackwardKernel(const T* logits, const float* ta
     StoreZeros(w == 0 ? 0 : classes, stride, gradient);
     if (w == 0) continue;
     const T* row = logits + b * stride;
-    const float largest = LargestOf(row, classes).logit;
+    const float largest = LargestOf(row, classes);
     const float sum = ExponentialSumOf(row, classes, largest), target = targets[b];
     const float factor = reference::IsClass(target, classes) ? w : NAN;
     for (size_t c = Lane(); c < classes; c += simt::kWarp) {

@@ -47,10 +47,17 @@ T ExponentialSum(const T* row, size_t classes, T largest) {
   return sum;
 }
 
-// For each sample {-log softmax(logits)[target], the class of the largest logit}: the first of
-// equals, any class if a logit is NaN, which the loss then is too. A target that is no class makes
-// the loss NaN. logits (samples, stride), of which columns from `classes` on are not read, targets
-// (samples), results (samples, 2).
+// Whether class `c` comes before the target in the order of likelihood: of equals the lower number
+// does. A NaN comes before all numbers, and before a NaN everything.
+template <typename T>
+PENSTOCK_HOST_DEVICE bool IsAhead(T logit, size_t c, T target_logit, size_t target) {
+  return c != target && !(logit < target_logit || (logit == target_logit && c > target));
+}
+
+// For each sample {-log softmax(logits)[target], how many classes are ahead of the target}: 0 where
+// it is the likeliest. A target that is no class makes the loss NaN, and all classes are ahead; so
+// may a logit that is NaN. logits (samples, stride), of which columns from `classes` on are not
+// read, targets (samples), results (samples, 2).
 template <typename T>
 void Classify(const T* logits, const T* targets, size_t samples, size_t classes, size_t stride,
               T* results) {
@@ -58,10 +65,13 @@ void Classify(const T* logits, const T* targets, size_t samples, size_t classes,
     const T* row = logits + b * stride;
     const T* largest = std::max_element(row, row + classes);
     results[2 * b] = std::numeric_limits<T>::quiet_NaN();
-    results[2 * b + 1] = static_cast<T>(largest - row);
+    results[2 * b + 1] = static_cast<T>(classes);
     if (!IsClass(targets[b], classes)) continue;
-    const T below = *largest - row[static_cast<size_t>(targets[b])];
-    results[2 * b] = std::log(ExponentialSum(row, classes, *largest)) + below;
+    const auto target = static_cast<size_t>(targets[b]);
+    size_t ahead = 0;
+    for (size_t c = 0; c < classes; ++c) ahead += IsAhead(row[c], c, row[target], target);
+    results[2 * b] = std::log(ExponentialSum(row, classes, *largest)) + (*largest - row[target]);
+    results[2 * b + 1] = static_cast<T>(ahead);
   }
 }
 

@@ -252,31 +252,41 @@ TEST(SoftmaxCrossEntropyTest, ATargetThatIsNoClassIsSeenInItsGradient) {
   }
 }
 
-TEST(ClassifyTest, EqualLogitsCostTheLogarithmOfTheClassesAndTheFirstIsTaken) {
+TEST(ClassifyTest, OfEqualLogitsTheLowerClassIsAhead) {
   const Values logits(7, 3.0);
-  const double target = 6;
-  double results[2];
-  Classify(logits.data(), &target, 1, 7, 7, results);
-  EXPECT_NEAR(results[0], std::log(7.0), 1e-12);
-  EXPECT_EQ(results[1], 0);
+  for (const double target : {0, 3, 6}) {
+    double results[2];
+    Classify(logits.data(), &target, 1, 7, 7, results);
+    EXPECT_NEAR(results[0], std::log(7.0), 1e-12);
+    EXPECT_EQ(results[1], target);
+  }
 }
 
-TEST(ClassifyTest, FindsTheLargestOfTheClasses) {
+TEST(ClassifyTest, CountsTheClassesThatAreLikelierThanTheTarget) {
   const Values logits = {-2, -1, -3, 9, 0, 1, 2, 9}, targets = {0, 2};
   Values results(4);
   Classify(logits.data(), targets.data(), 2, 3, 4, results.data());
   EXPECT_EQ(results[1], 1);
-  EXPECT_EQ(results[3], 2);
+  EXPECT_EQ(results[3], 0);
   EXPECT_NEAR(results[2], std::log(1 + std::exp(-1.0) + std::exp(-2.0)), 1e-12);
 }
 
-TEST(ClassifyTest, ATargetThatIsNoClassHasNoLossButAClass) {
+TEST(ClassifyTest, ATargetWhoseLogitIsNoNumberIsNeverTheLikeliest) {
+  const Values logits = {0, std::nan(""), 1};
+  for (const double target : {0, 1, 2}) {
+    double results[2];
+    Classify(logits.data(), &target, 1, 3, 3, results);
+    EXPECT_GT(results[1], 0) << target;
+  }
+}
+
+TEST(ClassifyTest, ATargetThatIsNoClassHasNoLossAndAllClassesAhead) {
   const Values logits = {0, 2, 1};
   for (double target : {-1.0, 0.5, 3.0, double(INFINITY), std::nan("")}) {
     double results[2];
     Classify(logits.data(), &target, 1, 3, 3, results);
     EXPECT_TRUE(std::isnan(results[0])) << target;
-    EXPECT_EQ(results[1], 1) << target;
+    EXPECT_EQ(results[1], 3) << target;
   }
 }
 

@@ -327,14 +327,19 @@ TEST(ReportTest, OutputIsPartOfTheWallTimeAndNotOfTheStepsSeconds) {
   EXPECT_EQ(json["wall_seconds"], 6);
 }
 
-TEST(ReportTest, OfImagesTheShareThatIsRightIsTold) {
+TEST(ReportTest, OfImagesTheAccuracyIsToldAndOfManyClassesThatOfFive) {
   TrainSummary summary;
   summary.evaluation = Evaluation{.records = 8, .loss = 1.5, .hits = 6};
-  const auto json = nlohmann::json::parse(SummaryJson(summary, {}));
-  EXPECT_DOUBLE_EQ(json["holdout_accuracy_percent"], 75);
+  auto json = nlohmann::json::parse(SummaryJson(summary, {}));
+  EXPECT_DOUBLE_EQ(json["holdout_accuracy"], 0.75);
+  EXPECT_FALSE(json.contains("holdout_top5"));
+  summary.evaluation->top5_hits = 7;
+  json = nlohmann::json::parse(SummaryJson(summary, {}));
+  EXPECT_DOUBLE_EQ(json["holdout_top5"], 0.875);
   EXPECT_FALSE(json.contains("holdout_baseline"));
   const auto event = nlohmann::json::parse(EvaluationEvent(7, *summary.evaluation));
-  EXPECT_DOUBLE_EQ(event["accuracy_percent"], 75);
+  EXPECT_DOUBLE_EQ(event["accuracy"], 0.75);
+  EXPECT_DOUBLE_EQ(event["top5"], 0.875);
   EXPECT_FALSE(event.contains("baseline"));
 }
 

@@ -64,12 +64,25 @@ void AddEvaluation(const Evaluation& evaluation, Json& json) {
   json["holdout_records"] = evaluation.records;
   json["holdout_loss"] = evaluation.loss;
   if (evaluation.hits.has_value()) {
-    json["holdout_accuracy_percent"] = evaluation.accuracy_percent();
+    json["holdout_accuracy"] = evaluation.accuracy();
+    if (evaluation.top5_hits.has_value()) json["holdout_top5"] = evaluation.top5();
     return;
   }
   json["holdout_baseline"] = evaluation.train_mean_loss;
   json["holdout_own_mean_baseline"] = evaluation.own_mean_loss;
   json["holdout_below_mean_percent"] = evaluation.below_mean_percent();
+}
+
+Json FieldsOf(const Evaluation& evaluation) {
+  Json json{{"records", evaluation.records}, {"loss", evaluation.loss}};
+  if (evaluation.hits.has_value()) {
+    json["accuracy"] = evaluation.accuracy();
+    if (evaluation.top5_hits.has_value()) json["top5"] = evaluation.top5();
+  } else {
+    json["baseline"] = evaluation.train_mean_loss;
+    json["own_mean_baseline"] = evaluation.own_mean_loss;
+  }
+  return json;
 }
 
 }  // namespace
@@ -89,18 +102,12 @@ std::string StepEvent(const StepReport& report, const std::vector<InputServer>& 
 }
 
 std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation) {
-  Json json{{"event", "evaluation"},
-            {"step", step},
-            {"records", evaluation.records},
-            {"loss", evaluation.loss}};
-  if (evaluation.hits.has_value()) {
-    json["accuracy_percent"] = evaluation.accuracy_percent();
-  } else {
-    json["baseline"] = evaluation.train_mean_loss;
-    json["own_mean_baseline"] = evaluation.own_mean_loss;
-  }
+  Json json{{"event", "evaluation"}, {"step", step}};
+  json.update(FieldsOf(evaluation));
   return JsonText(json);
 }
+
+std::string EvaluationJson(const Evaluation& evaluation) { return JsonText(FieldsOf(evaluation)); }
 
 void WriteStep(EventFile& board, const StepReport& report) {
   const double wait = Seconds(report.wait), all = wait + Seconds(report.compute);
@@ -115,8 +122,9 @@ void WriteStep(EventFile& board, const StepReport& report) {
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation) {
   board.Write(step, {{"holdout/loss", evaluation.loss},
                      evaluation.hits.has_value()
-                         ? Scalar{"holdout/accuracy_percent", evaluation.accuracy_percent()}
+                         ? Scalar{"holdout/accuracy", evaluation.accuracy()}
                          : Scalar{"holdout/below_mean_percent", evaluation.below_mean_percent()}});
+  if (evaluation.top5_hits.has_value()) board.Write(step, {{"holdout/top5", evaluation.top5()}});
 }
 
 Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend,

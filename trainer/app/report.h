@@ -25,6 +25,8 @@ namespace penstock {
 std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers);
 // {"event": "evaluation", "step": 300, "loss": ..., "records": ...}
 std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
+// {"records": 2000, "loss": ...}
+std::string EvaluationJson(const Evaluation& evaluation);
 // The same as scalars for TensorBoard.
 void WriteStep(EventFile& board, const StepReport& report);
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation);

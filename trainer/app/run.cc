@@ -322,7 +322,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
     events_->Write([&] { return EvaluationEvent(step, evaluation); });
     WriteEvaluation(*board_, step, evaluation);
     progress_->Clear();
-    PrintEscaped(stdout, "step %d: %s over %s records\n", step, evaluation.ToString(),
+    PrintEscaped(stdout, "step %d: held-out %s over %s records\n", step, evaluation.ToString(),
                  Grouped(evaluation.records));
     std::fflush(stdout);
   };

@@ -93,6 +93,7 @@ class Backend {
 
   // Numbers of a row in predictions: ModelConfig::results().
   virtual size_t results() const { return 1; }
+  virtual size_t classes() const { return 0; }  // Of images; 0: boards.
 
   // Forward alone: predictions (rows.rows, results()); where a result is a loss, of the targets.
   // Needs no other rank; with its part of `global_rows` a

@@ -12,27 +12,29 @@ namespace penstock {
 
 std::string Evaluation::ToString() const {
   if (hits.has_value()) {
-    return absl::StrFormat("held-out loss %.4f, %.1f %% of the images right", loss,
-                           accuracy_percent());
+    const std::string text = absl::StrFormat("loss %.4f, accuracy %.1f %%", loss, 100 * accuracy());
+    return top5_hits.has_value() ? absl::StrFormat("%s, top-5 %.1f %%", text, 100 * top5()) : text;
   }
   const double percent = below_mean_percent();
-  return absl::StrFormat("held-out loss %.4f, %.1f %% %s predicting the mean (%.4f)", loss,
+  return absl::StrFormat("loss %.4f, %.1f %% %s predicting the mean (%.4f)", loss,
                          percent < 0 ? -percent : percent, percent < 0 ? "above" : "below",
                          train_mean_loss);
 }
 
 namespace {
 
+constexpr size_t kTop = 5;
+
 // Sums over rows, in their order.
 struct Sums {
-  uint64_t records = 0, hits = 0;
+  uint64_t records = 0, hits = 0, top5_hits = 0;
   double errors = 0, from_train_mean = 0, scores = 0, squares = 0;
 
   // Of `results` numbers a row.
   void Add(size_t results, std::span<const float> predictions, std::span<const float> targets,
            double train_mean) {
     results == 1 ? AddScores(predictions, targets, train_mean)
-                 : AddClasses(results, predictions, targets);
+                 : AddClasses(results, predictions, targets.size());
     records += targets.size();
   }
   void AddScores(std::span<const float> predictions, std::span<const float> row_scores,
@@ -45,30 +47,36 @@ struct Sums {
       squares += score * score;
     }
   }
-  void AddClasses(size_t results, std::span<const float> predictions,
-                  std::span<const float> classes) {
-    for (size_t i = 0; i < classes.size(); ++i) {
+  void AddClasses(size_t results, std::span<const float> predictions, size_t rows) {
+    for (size_t i = 0; i < rows; ++i) {
+      const float ahead = predictions[i * results + 1];  // Classes likelier than the row's own.
       errors += predictions[i * results];
-      hits += predictions[i * results + 1] == classes[i];
+      hits += ahead < 1;
+      top5_hits += ahead < static_cast<float>(kTop);
     }
   }
   void Add(const Sums& others) {
     records += others.records;
     hits += others.hits;
+    top5_hits += others.top5_hits;
     errors += others.errors;
     from_train_mean += others.from_train_mean;
     scores += others.scores;
     squares += others.squares;
   }
 
-  // Of `results` numbers a row.
-  absl::StatusOr<Evaluation> Result(size_t results) const {
+  // Of images of so many classes; 0: boards.
+  absl::StatusOr<Evaluation> Result(size_t classes) const {
     if (records == 0) {
       return absl::FailedPreconditionError(
           "there are no held-out records: index the data with --holdout 5%");
     }
     const auto count = static_cast<double>(records);
-    if (results > 1) return Evaluation{.records = records, .loss = errors / count, .hits = hits};
+    if (classes > 0) {
+      Evaluation images{.records = records, .loss = errors / count, .hits = hits};
+      if (classes > kTop) images.top5_hits = top5_hits;
+      return images;
+    }
     return Evaluation{.records = records,
                       .loss = errors / count,
                       .train_mean_loss = from_train_mean / count,
@@ -160,7 +168,7 @@ absl::StatusOr<Evaluation> Evaluate(Backend& backend, BatchReader& reader, Input
     if (own == Intent::kGo) own = ReadRows(reader, batch, rows, status);
     PENSTOCK_ASSIGN_OR_RETURN(const Agreed agreed, Agree(all, own, batch.first_position, status));
     PENSTOCK_RETURN_IF_ERROR(EndTogether(agreed, status, together));
-    if (agreed.intent == Intent::kEnd) return sums.Result(backend.results());
+    if (agreed.intent == Intent::kEnd) return sums.Result(backend.classes());
     PENSTOCK_RETURN_IF_ERROR(predictor.Run(batch, rows));
     sums.Add(backend.results(), predictor.predictions, predictor.targets, train_mean);
   }
@@ -187,7 +195,7 @@ absl::StatusOr<Evaluation> EvaluateApart(Backend& backend, BatchReader& reader, 
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<Sums> parts, GatherOne(ranks, own));
   Sums all;
   for (const Sums& part : parts) all.Add(part);
-  return all.Result(backend.results());
+  return all.Result(backend.classes());
 }
 
 }  // namespace penstock

@@ -18,8 +18,10 @@ namespace penstock {
 struct Evaluation {
   uint64_t records = 0;
   double loss = 0;  // Mean over all records: of the squared error, or of the cross-entropy.
-  // Of images: how many were given their class. Of boards none.
+  // Of images: how many were given their class, and of more than five classes for how many theirs
+  // was one of the five likeliest. Of boards none.
   std::optional<uint64_t> hits = {};
+  std::optional<uint64_t> top5_hits = {};
   // Of boards: what predicting one number for all would give: the mean of the scores trained on
   // (what could be known without the model), and the mean of these records' own scores.
   double train_mean_loss = 0;
@@ -27,12 +29,11 @@ struct Evaluation {
 
   // How far the loss is below predicting the mean of the training's scores; negative: above.
   double below_mean_percent() const { return 100 * (1 - loss / train_mean_loss); }
-  // REQUIRES: hits.
-  double accuracy_percent() const {
-    return 100 * static_cast<double>(*hits) / static_cast<double>(records);
-  }
-  // "held-out loss 0.0123, 46.7 % below predicting the mean (0.0231)"; "held-out loss 2.3026,
-  // 31.4 % of the images right"
+  // Shares of the records. REQUIRES: hits; top5_hits.
+  double accuracy() const { return static_cast<double>(*hits) / static_cast<double>(records); }
+  double top5() const { return static_cast<double>(*top5_hits) / static_cast<double>(records); }
+  // "loss 0.0123, 46.7 % below predicting the mean (0.0231)"; "loss 2.3026, accuracy 31.4 %, top-5
+  // 62.0 %"
   std::string ToString() const;
 };
 

@@ -71,6 +71,7 @@ TEST_P(ImageRanksTest, WhatIsLeftOutDoesNotDependOnTheRanks) {
     EXPECT_EQ(rank.summary->evaluation->records, 21u);
     EXPECT_EQ(rank.summary->evaluation->loss, one.summary->evaluation->loss);
     EXPECT_EQ(rank.summary->evaluation->hits, one.summary->evaluation->hits);
+    EXPECT_EQ(rank.summary->evaluation->top5_hits, one.summary->evaluation->top5_hits);
   }
 }
 
@@ -171,27 +172,33 @@ TEST(ImageLoopTest, EveryBatchOfEveryStepLeavesOutOthers) {
 class HeldOutImagesTest : public testing::Test {
  protected:
   static std::unique_ptr<CpuBackend> MakeBackend(Communicator& ranks) {
-    auto backend =
-        CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4, .ranks = &ranks}).value();
+    auto backend = CpuBackend::Create(kModel, {.threads = 1, .shards = 4, .ranks = &ranks}).value();
     InitializeParameters(backend->table(), 5, backend->state().parameters);
     return backend;
   }
-  // Labels are what the model says, but for that of record 4.
+  // Labels are the class that the model finds the likeliest; of record 4 the sixth, of 5 the fifth.
   static MemoryImages Labelled(size_t records) {
     constexpr uint64_t kSeed = 9;
+    MemoryImages input(kModel, records, 8, kSeed);
+    RandomImages images(kModel, records, kSeed);
     SingleCommunicator alone;
-    std::vector<float> results(2 * records);
-    EXPECT_OK(MakeBackend(alone)->Predict(RandomImages(kImageModel, records, kSeed).rows(), results,
-                                          records));
-    MemoryImages input(kImageModel, records, 8, kSeed);
-    for (size_t i = 0; i < records; ++i) {
-      input.SetLabel(i, static_cast<int64_t>(results[2 * i + 1]));
+    const auto backend = MakeBackend(alone);
+    for (size_t c = 0; c < kModel.classes; ++c) {
+      std::fill(images.classes.begin(), images.classes.end(), static_cast<float>(c));
+      std::vector<float> results(2 * records);
+      EXPECT_OK(backend->Predict(images.rows(), results, records));
+      for (size_t i = 0; i < records; ++i) {
+        const size_t ahead = i == 4 ? 5 : i == 5 ? 4 : 0;
+        if (results[2 * i + 1] == static_cast<float>(ahead)) {
+          input.SetLabel(i, static_cast<int64_t>(c));
+        }
+      }
     }
-    input.SetLabel(4, (static_cast<int64_t>(results[9]) + 1) % 5);
     return input;
   }
 
-  ImageReader reader_{kImageModel.side, kImageModel.classes};
+  static inline const ModelConfig kModel = TinyPooledVit();  // Of 7 classes.
+  ImageReader reader_{kModel.side, kModel.classes};
 };
 
 TEST_F(HeldOutImagesTest, AnEvaluationTellsHowManyAreRight) {
@@ -200,10 +207,27 @@ TEST_F(HeldOutImagesTest, AnEvaluationTellsHowManyAreRight) {
   ASSERT_OK_AND_ASSIGN(const Evaluation evaluation,
                        Evaluate(*MakeBackend(alone), reader_, input, 0));
   EXPECT_EQ(evaluation.records, 21u);
-  EXPECT_EQ(evaluation.hits, 20u);
+  EXPECT_EQ(evaluation.hits, 19u);
+  EXPECT_EQ(evaluation.top5_hits, 20u);
   EXPECT_GT(evaluation.loss, 0);
-  EXPECT_EQ((Evaluation{.records = 8, .loss = 2.3026, .hits = 3}).ToString(),
-            "held-out loss 2.3026, 37.5 % of the images right");
+}
+
+TEST_F(HeldOutImagesTest, OfFiveClassesThereIsNoTopFive) {
+  SingleCommunicator alone;
+  auto backend = CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4}).value();
+  InitializeParameters(backend->table(), 5, backend->state().parameters);
+  MemoryImages input(kImageModel, 8, 8);
+  ImageReader reader(kImageModel.side, kImageModel.classes);
+  ASSERT_OK_AND_ASSIGN(const Evaluation evaluation, Evaluate(*backend, reader, input, 0));
+  EXPECT_TRUE(evaluation.hits.has_value());
+  EXPECT_FALSE(evaluation.top5_hits.has_value());
+}
+
+TEST_F(HeldOutImagesTest, AnEvaluationIsOneLine) {
+  Evaluation evaluation{.records = 8, .loss = 2.3026, .hits = 3};
+  EXPECT_EQ(evaluation.ToString(), "loss 2.3026, accuracy 37.5 %");
+  evaluation.top5_hits = 7;
+  EXPECT_EQ(evaluation.ToString(), "loss 2.3026, accuracy 37.5 %, top-5 87.5 %");
 }
 
 TEST_F(HeldOutImagesTest, RanksThatEvaluateApartAddUpHowManyAreRight) {
@@ -214,7 +238,8 @@ TEST_F(HeldOutImagesTest, RanksThatEvaluateApartAddUpHowManyAreRight) {
     ASSERT_OK_AND_ASSIGN(const Evaluation evaluation,
                          EvaluateApart(*MakeBackend(ranks), reader, input, 0, {}, ranks));
     EXPECT_EQ(evaluation.records, 26u);
-    EXPECT_EQ(evaluation.hits, 24u);
+    EXPECT_EQ(evaluation.hits, 23u);
+    EXPECT_EQ(evaluation.top5_hits, 24u);
   });
 }
 

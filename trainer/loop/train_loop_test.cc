@@ -104,9 +104,9 @@ TEST_F(TrainLoopTest, EvaluationCountsEveryRecordOnceAgainstBothMeans) {
 
 TEST_F(TrainLoopTest, EvaluationIsPrintedAgainstTheMean) {
   EXPECT_EQ((Evaluation{.records = 1, .loss = 0.0123, .train_mean_loss = 0.0246}).ToString(),
-            "held-out loss 0.0123, 50.0 % below predicting the mean (0.0246)");
+            "loss 0.0123, 50.0 % below predicting the mean (0.0246)");
   EXPECT_EQ((Evaluation{.records = 1, .loss = 0.03, .train_mean_loss = 0.02}).ToString(),
-            "held-out loss 0.0300, 50.0 % above predicting the mean (0.0200)");
+            "loss 0.0300, 50.0 % above predicting the mean (0.0200)");
 }
 
 TEST_F(TrainLoopTest, NoHeldOutRecordsIsAnError) {

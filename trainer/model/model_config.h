@@ -55,8 +55,8 @@ struct ModelConfig {
   size_t tokens() const;
   size_t inputs() const;   // Values of a token.
   size_t outputs() const;  // Of the last layer.
-  // Numbers of a row that an evaluation judges: a board's prediction; an image's loss, and the
-  // class that is the likeliest.
+  // Numbers of a row that an evaluation judges: a board's prediction; an image's loss, and how
+  // many classes are likelier than its own.
   size_t results() const { return is_image() ? 2 : 1; }
   size_t width() const { return attention_width == 0 ? dim : attention_width; }
   size_t head_dim() const { return width() / heads; }

@@ -62,11 +62,12 @@ reference::PixelScale PixelStatistics::scale() const {
 }
 
 absl::Status PixelStatistics::Validate() const {
-  const bool means = std::all_of(mean.begin(), mean.end(), [](double m) { return m >= 0 && m <= 1; });
+  const bool means =
+      std::all_of(mean.begin(), mean.end(), [](double m) { return m >= 0 && m <= 1; });
   if (!means) return Unlike("mean", mean, "from 0 to 1");
   // Smaller ones would be zero, or their inverse infinite, as float.
-  const bool deviations = std::all_of(deviation.begin(), deviation.end(),
-                                      [](double d) { return d >= 1e-6 && d <= 1; });
+  const bool deviations =
+      std::all_of(deviation.begin(), deviation.end(), [](double d) { return d >= 1e-6 && d <= 1; });
   return deviations ? absl::OkStatus()
                     : Unlike("standard deviation", deviation, "above 0 and at most 1");
 }

@@ -65,7 +65,7 @@ enum class OpKind : uint8_t {
   kAddResidual,  // r x, rw y
   // r x, rw sum, r gain, r offset, w y, w mean, w rstd: kAddResidual and the norm of its sum
   kAddLayerNorm,
-  kClassify,  // r logits, r target, w results: a row's loss, and its likeliest class
+  kClassify,  // r logits, r target, w results: a row's loss, and the classes ahead of its target
 
   kSquaredErrorBackward,  // r prediction, r target, w dprediction
   kTanhBackward,          // r y, rw dy

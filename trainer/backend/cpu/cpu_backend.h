@@ -68,6 +68,7 @@ class CpuBackend final : public Backend {
   absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) override;
 
   size_t results() const override { return config_.results(); }
+  size_t classes() const override { return config_.classes; }
   // No global_rows: `rows` are all. kInvalidArgument: rows of another model, images without their
   // classes.
   absl::Status Predict(const BatchRows& rows, std::span<float> predictions,

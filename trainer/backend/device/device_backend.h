@@ -76,6 +76,7 @@ class DeviceBackend final : public Backend {
   absl::StatusOr<StepResult> Step(const BatchRows& rows, const UpdateOptions& update) override;
   absl::StatusOr<double> Accumulate(const BatchRows& rows, const UpdateOptions& update) override;
   size_t results() const override { return config_.results(); }
+  size_t classes() const override { return config_.classes; }
   // kInvalidArgument as well: images without their classes.
   absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
