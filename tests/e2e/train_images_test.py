@@ -66,9 +66,19 @@ class TrainImagesTest(RanksTestCase):
         self.assertLess(result["loss_end"], result["loss_start"])
         self.assertGreaterEqual(result["holdout_accuracy"], 0.5)
 
+    def test_an_evaluation_has_a_spec_of_its_own(self):
+        other = self.folder / "other.textproto"
+        other.write_text(SPEC.replace("length: 15552", "shape: [72, 72, 3]"))
+        self.check_run("penstock-train", *self.train_args("--eval-spec", other, steps=1))
+        other.write_text(SPEC.replace('name: "image"', 'name: "picture"'))
+        self.assert_refused(["--eval-spec", other],
+                            "other.textproto has picture u8 [15552], label i64 []; --model vit reads "
+                            "image u8 [72, 72, 3] and label i64 []")
+        self.assert_refused(["--eval-spec", "chess"], "--eval-spec chess: the spec wants feature 'd'")
+
     def test_what_is_not_for_it_is_refused_by_name(self):
         self.assert_refused(["--spec", "chess"], "feature 'd' (bytes), which the records lack")
-        self.assert_refused(["--model", "vit-small"], "150528 of them (224 x 224 pixels")
+        self.assert_refused(["--model", "vit-small"], "has image u8 [15552], label i64 []; --model vit-small reads image u8 [224, 224, 3]")
         self.assert_refused(["--classes", 3], "its label is 3, and there are 3 classes, counted from "
                             "0: labels count from 1: use --spec images-train:72,label-1")
         self.assert_refused(["--classes", "auto"], "the manifest names no classes; give --classes N")

@@ -33,13 +33,17 @@ MemoryUse EngineUse(const TrainerOptions& options, const Manifest& manifest);
 // On stderr, where --steps-per-launch has no effect for want of them.
 void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats);
 
-// kInvalidArgument unless `spec` has the tensors that a model of images reads.
-absl::Status CheckImageSpec(const TrainerOptions& options, const ModelConfig& model,
+// kInvalidArgument unless `spec` has the tensors that a model of images reads. `title` names the
+// spec: "--spec images.textproto".
+absl::Status CheckImageSpec(absl::string_view title, const ModelConfig& model,
                             const v1::DecodeSpec& spec);
 
 // How the scores of records become targets. kInvalidArgument: the spec has none.
-absl::StatusOr<MateScoreParams> ScoreParamsOf(const TrainerOptions& options,
-                                              const v1::DecodeSpec& spec);
+absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1::DecodeSpec& spec);
+
+// "--spec images.textproto" or "--eval-spec ...", or what stands for it.
+std::string SpecTitle(const TrainerOptions& options);
+std::string EvalSpecTitle(const TrainerOptions& options);
 
 }  // namespace penstock
 

@@ -20,6 +20,9 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
                  "at PATH beneath the --data-root of --servers; server:DIR/ is "
                  "DIR/manifest.pb there, server: is manifest.pb");
   AddSourceFlags(app, o.source);
+  app.add_option("--eval-spec", o.eval_spec,
+                 "Decode spec that evaluations read with; empty: that of --spec, but images-eval "
+                 "where that is images-train");
   app.add_option("--dtype", o.dtype, "How records travel; packed is expanded here")
       ->check(CLI::IsMember({"packed", "i8", "f32"}));
 }

@@ -54,7 +54,8 @@ const std::set<std::string>& OwnOptions() {
                                                      "resume",
                                                      "init-from",
                                                      "keep-checkpoints",
-                                                     "spec"};
+                                                     "spec",
+                                                     "eval-spec"};
   return *own;
 }
 

@@ -134,6 +134,7 @@ absl::Status TrainingRun::CompareRanks() {
   settings["the arithmetic"] = backend.numerics;
   settings["the library"] = backend.math_library;
   settings["the decode spec"] = inputs_.spec().ShortDebugString();
+  settings["the evaluation's decode spec"] = inputs_.eval_spec().ShortDebugString();
   settings["the number of classes"] = absl::StrCat(model_.classes);
   return CompareSettings(ranks_->communicator(), settings);
 }
@@ -196,15 +197,22 @@ absl::Status TrainingRun::MakeBackend() {
 // What the records are to have, and what is predicted of them.
 absl::Status TrainingRun::MakeReader() {
   if (model_.is_image()) {
-    PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(options_, model_, inputs_.spec()));
+    PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(SpecTitle(options_), model_, inputs_.spec()));
+    PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(EvalSpecTitle(options_), model_, inputs_.eval_spec()));
     reader_ = std::make_unique<ImageReader>(model_.side, model_.classes);
     targets_ = absl::StrCat(model_.classes, " classes");
     return absl::OkStatus();
   }
-  PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParamsOf(options_, inputs_.spec()));
+  PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params,
+                            ScoreParamsOf(SpecTitle(options_), inputs_.spec()));
   reader_ = std::make_unique<BoardReader>(params);
   targets_ = DescribeTargets(params);
-  return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams judged,
+                            ScoreParamsOf(EvalSpecTitle(options_), inputs_.eval_spec()));
+  if (DescribeTargets(judged) == targets_) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(EvalSpecTitle(options_), " has other targets (",
+                                                 DescribeTargets(judged), ") than the training (",
+                                                 targets_, ")"));
 }
 
 void TrainingRun::DescribeRun() {

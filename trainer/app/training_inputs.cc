@@ -11,6 +11,8 @@
 #include "client/loader/dataset_spec.h"
 #include "client/loader/served_manifest.h"
 #include "records/dataset/open_dataset.h"
+#include "records/decode/spec.h"
+#include "trainer/app/eval_spec.h"
 #include "trainer/app/input_options.h"
 
 namespace penstock {
@@ -50,7 +52,16 @@ absl::Status TrainingInputs::OpenManifest(const std::function<absl::Status()>& m
   PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice, ChooseSpec(std::move(spec_), *manifest_));
   if (!choice.note.empty()) PrintEscaped(stderr, "penstock-train: %s\n", choice.note);
   spec_ = std::move(choice.spec);
-  return absl::OkStatus();
+  return Annotate(ChooseEvalSpec(), EvalSpecTitle(options_));
+}
+
+absl::Status TrainingInputs::ChooseEvalSpec() {
+  const std::string& given = options_.eval_spec;
+  const std::string name = given.empty() ? MatchingEvalSpec(options_.source.spec) : given;
+  eval_spec_ = spec_;
+  if (name == options_.source.spec) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(eval_spec_, LoadSpec(name));
+  return CheckSpecFits(eval_spec_, manifest_->features(), manifest_->format());
 }
 
 absl::StatusOr<std::unique_ptr<LoaderInput>> TrainingInputs::Open(LoaderOptions options) const {
@@ -101,7 +112,7 @@ absl::Status TrainingInputs::StartMetrics() {
 }
 
 absl::StatusOr<std::unique_ptr<Input>> TrainingInputs::OpenHoldout(const HostShards& shards) const {
-  LoaderOptions loader = ToLoaderOptions(options_, manifest_, spec_);
+  LoaderOptions loader = ToLoaderOptions(options_, manifest_, eval_spec_);
   loader.plan.split = Split::kHoldout;
   loader.plan.shuffle = false;
   loader.remainder = Remainder::kShort;

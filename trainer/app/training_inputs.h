@@ -45,6 +45,7 @@ class TrainingInputs {
   absl::StatusOr<std::unique_ptr<Input>> OpenHoldout(const HostShards& shards) const;
 
   const v1::DecodeSpec& spec() const { return spec_; }
+  const v1::DecodeSpec& eval_spec() const { return eval_spec_; }
   const Manifest& manifest() const { return *manifest_; }
   bool has_holdout() const { return manifest_->num_records(Split::kHoldout) > 0; }
   LoaderInput& train() const { return *train_; }
@@ -55,12 +56,13 @@ class TrainingInputs {
 
  private:
   absl::StatusOr<std::unique_ptr<LoaderInput>> Open(LoaderOptions loader) const;
+  absl::Status ChooseEvalSpec();
   absl::Status CheckSteps() const;
   absl::Status StartMetrics();
 
   const TrainerOptions& options_;
   Stopper& stopper_;
-  v1::DecodeSpec spec_;
+  v1::DecodeSpec spec_, eval_spec_;
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
   SpanSink* spans_ = nullptr;                 // Of the loaders. May be null.
   std::unique_ptr<LoaderInput> train_;
