@@ -41,8 +41,9 @@ constexpr char kExample[] =
     "\n"
     "Other commands (--help after each):\n"
     "  devices  list what this machine offers: GPUs, their libraries, ways between ranks\n"
+    "  evaluate print the loss of a checkpoint's model on the records of a manifest\n"
     "  export   write the weights of a checkpoint as a safetensors file\n"
-    "  predict  score positions with a checkpoint's model\n"
+    "  predict  apply a checkpoint's model to positions, image files or records\n"
     "  products measure how fast a GPU multiplies a model's matrices";
 
 int Run(penstock::TrainerOptions options) {
@@ -76,7 +77,8 @@ int Train(int argc, char** argv) {
                        "penstock-train " PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")");
   app.footer(kExample);
   penstock::AddOptions(app, options);
-  const std::vector<std::string> commands = {"devices", "export", "predict", "products"};
+  const std::vector<std::string> commands = {"devices", "evaluate", "export", "predict",
+                                             "products"};
   if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv, commands))
     return *code;
   if (options.print_config) {
@@ -92,11 +94,14 @@ int Train(int argc, char** argv) {
 // A command with options of its own.
 template <typename Options>
 int Command(int argc, char** argv, const char* name, const char* about,
-            void (*add_options)(CLI::App&, Options&), absl::Status (*run)(const Options&)) {
+            void (*add_options)(CLI::App&, Options&), absl::Status (*run)(const Options&),
+            absl::Status (*check)(const Options&) = nullptr) {
   Options options;
   CLI::App app(about, std::string("penstock-train ") + name);
   add_options(app, options);
   if (const auto code = penstock::ParseCommandLine(app, "penstock-train", argc, argv)) return *code;
+  const absl::Status usage = check == nullptr ? absl::OkStatus() : check(options);
+  if (!usage.ok()) return Fail(penstock::kUsageExitCode, std::string(usage.message()));
   const absl::Status status = run(options);
   return status.ok() ? Printed() : Fail(1, std::string(status.message()));
 }
@@ -122,14 +127,23 @@ int main(int argc, char** argv) {
                    "Lists what this build finds on this machine to compute and exchange with.",
                    penstock::AddDevicesOptions, penstock::RunDevices);
   }
+  if (command == "evaluate") {
+    return Command(
+        argc - 1, argv + 1, "evaluate",
+        "Prints the loss of a checkpoint's model on the records of a manifest, of images "
+        "the accuracy, too.",
+        penstock::AddEvaluateOptions, penstock::RunEvaluate, penstock::CheckEvaluate);
+  }
   if (command == "export") {
     return Command(argc - 1, argv + 1, "export",
                    "Writes the weights of a checkpoint as a safetensors file.",
                    penstock::AddExportOptions, penstock::RunExport);
   }
   if (command == "predict") {
-    return Command(argc - 1, argv + 1, "predict", "Scores positions with a checkpoint's model.",
-                   penstock::AddPredictOptions, penstock::RunPredict);
+    return Command(argc - 1, argv + 1, "predict",
+                   "Applies a checkpoint's model: to positions, to image files, or to the records "
+                   "of a manifest.",
+                   penstock::AddPredictOptions, penstock::RunPredict, penstock::CheckPredict);
   }
   if (command == "products") {
     return Command(argc - 1, argv + 1, "products",

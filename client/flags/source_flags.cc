@@ -34,9 +34,7 @@ void FillPlan(const SourceFlags& flags, PlanOptions& plan) {
   plan.strip_rows = flags.strip_rows;
 }
 
-}  // namespace
-
-void AddSourceFlags(CLI::App& app, SourceFlags& flags) {
+void AddPlaceFlags(CLI::App& app, SourceFlags& flags) {
   app.add_option("--servers", flags.servers,
                  "local:, to decode in this process, or a list of HOST:PORT, dns:///HOST:PORT\n"
                  "(every address of the name) and file:PATH (a file of addresses, or a folder of\n"
@@ -49,7 +47,9 @@ void AddSourceFlags(CLI::App& app, SourceFlags& flags) {
       "--spec", flags.spec,
       "A built-in decode spec (chess) or a textproto file; empty: chess for chess's features,\n"
       "else the one that the manifest stores, else one made from its features");
-  AddPlanFlags(app, flags);
+}
+
+void AddFetchFlags(CLI::App& app, SourceFlags& flags) {
   app.add_option("--look-ahead", flags.look_ahead, "Memory for batches fetched ahead");
   app.add_option("--server-timeout", flags.server_timeout, "Fail after so long without any server");
   app.add_option("--on-error", flags.on_error,
@@ -62,6 +62,19 @@ void AddSourceFlags(CLI::App& app, SourceFlags& flags) {
   app.add_flag("--no-shm", flags.no_shm,
                "Take parts over gRPC even where a server offers shared memory");
   AddNetworkFlags(app, flags.network);
+}
+
+}  // namespace
+
+void AddSourceFlags(CLI::App& app, SourceFlags& flags) {
+  AddPlaceFlags(app, flags);
+  AddPlanFlags(app, flags);
+  AddFetchFlags(app, flags);
+}
+
+void AddOneReadFlags(CLI::App& app, SourceFlags& flags) {
+  AddPlaceFlags(app, flags);
+  AddFetchFlags(app, flags);
 }
 
 absl::Status FillLoaderOptions(const SourceFlags& flags, LoaderOptions& options) {

@@ -36,6 +36,10 @@ struct SourceFlags {
 // `flags` must outlive `app`.
 void AddSourceFlags(CLI::App& app, SourceFlags& flags);
 
+// The same but for the flags of the order and of what an epoch leaves out: of programs that read
+// every record once.
+void AddOneReadFlags(CLI::App& app, SourceFlags& flags);
+
 // Fills in what `flags` say, but the spec. Reads no file. kInvalidArgument names the flag.
 absl::Status FillLoaderOptions(const SourceFlags& flags, LoaderOptions& options);
 

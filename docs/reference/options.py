@@ -16,8 +16,8 @@ PAGES = {
                 ["penstock stream", "penstock bench", "penstock top", "penstock which"]),
     "server": ("Options of `penstock-server`", ["penstock-server"]),
     "training": ("Options of `penstock-train` and `penstock launch`",
-                 ["penstock-train", "penstock launch", "penstock-train export", "penstock-train predict",
-                  "penstock-train devices", "penstock-train products"]),
+                 ["penstock-train", "penstock launch", "penstock-train evaluate", "penstock-train predict",
+                  "penstock-train export", "penstock-train devices", "penstock-train products"]),
 }
 TYPES = {"UINT": "number", "INT": "number", "FLOAT": "number", "TEXT": ""}
 RULES = {"POSITIVE": "above 0", "NONNEGATIVE": "0 or more"}

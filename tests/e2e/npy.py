@@ -1,10 +1,11 @@
-"""Reads .npy files without NumPy: numpy.org/doc/stable/reference/generated/numpy.lib.format.html."""
+"""Reads .npy and .npz files without NumPy: numpy.org/doc/stable/reference/generated/numpy.lib.format.html."""
 
 import ast
 import dataclasses
 import math
 import pathlib
 import struct
+import zipfile
 
 
 @dataclasses.dataclass
@@ -13,13 +14,27 @@ class Array:
     shape: list
     bytes: bytes
 
+    def values(self):
+        """All of them, flat."""
+        code = {"<f4": "f", "<i8": "q"}[self.dtype]
+        return struct.unpack(f"<{math.prod(self.shape)}{code}", self.bytes)
+
     def row(self, i):
         size = int(self.dtype[2:]) * math.prod(self.shape[1:])
         return self.bytes[i * size:(i + 1) * size]
 
 
 def read_npy(path):
-    data = pathlib.Path(path).read_bytes()
+    return _array(pathlib.Path(path).read_bytes())
+
+
+def read_npz(path):
+    """The arrays by name. Checks the members' checksums."""
+    with zipfile.ZipFile(path) as archive:
+        return {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
+
+
+def _array(data):
     assert data[:8] == b"\x93NUMPY\x01\x00", data[:8]
     (length,) = struct.unpack_from("<H", data, 8)
     header = ast.literal_eval(data[10:10 + length].decode())

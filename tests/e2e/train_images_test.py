@@ -1,9 +1,13 @@
 """penstock-train on images: raw pixels in TFRecord, classes, what is refused."""
 
 import json
+import math
 import random
+import struct
 import unittest
+import zlib
 
+from npy import read_npz
 from rank_runs import RanksTestCase, newest, numbers
 from processes import run
 from tfrecord import example, frame
@@ -20,6 +24,16 @@ def image(rng, label):
     pixel = bytes(level if channel == label % 3 else (level // 2 if label == 3 else 30)
                   for channel in range(3))
     return pixel * (SIDE * SIDE)
+
+
+def png(width, height, pixel):
+    """A picture of one colour."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    rows = (b"\0" + pixel * width) * height
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 class TrainImagesTest(RanksTestCase):
@@ -65,6 +79,53 @@ class TrainImagesTest(RanksTestCase):
         result = json.loads(summary.read_text())
         self.assertLess(result["loss_end"], result["loss_start"])
         self.assertGreaterEqual(result["holdout_accuracy"], 0.5)
+
+    def test_a_checkpoint_is_evaluated_and_predicts(self):
+        summary, checkpoints = self.folder / "summary.json", self.folder / "c"
+        self.check_run("penstock-train", *self.train_args(
+            "--json", summary, "--checkpoint-dir", checkpoints, "--image-mean", "0.5,0.5,0.5", steps=2))
+        model = ["--checkpoint", newest(checkpoints)]
+        trained = json.loads(summary.read_text())
+        evaluate = ["penstock-train", "evaluate", *model, "--manifest", self.manifest, "--threads", 2]
+        loss = json.loads(self.check_run(*evaluate, "--json").stdout)  # The spec is the checkpoint's.
+        self.assertEqual(loss["loss"], trained["holdout_loss"])
+        self.assertEqual(loss["accuracy"], trained["holdout_accuracy"])
+        self.assertEqual(loss["records"], trained["holdout_records"])
+        self.assertRegex(self.check_run(*evaluate, "--split", "all").stdout,
+                         r"^all: loss [0-9.]+, accuracy [0-9.]+ % over 48 records$")
+        output = self.folder / "predictions.npz"
+        self.check_run("penstock-train", "predict", *model, "--manifest", self.manifest,
+                       "--spec", self.spec, "-o", output)
+        self.check_predictions(read_npz(output), loss)
+        self.assertEqual(list(self.folder.glob("predictions*")), [output])
+
+        picture = self.folder / "red.png"
+        picture.write_bytes(png(90, 80, b"\xff\0\0"))
+        predict = ["penstock-train", "predict", *model, "--image", picture, picture]
+        first, second = json.loads(self.check_run(*predict, "--json").stdout)
+        self.assertEqual(first, second)
+        self.assertEqual(first["image"], str(picture))
+        self.assertEqual(sorted(likely["class"] for likely in first["classes"]), list(range(CLASSES)))
+        self.assertAlmostEqual(sum(likely["probability"] for likely in first["classes"]), 1, delta=1e-5)
+        best = first["classes"][0]
+        lines = self.check_run(*predict).stdout.splitlines()
+        self.assertEqual(lines[:2], [str(picture),
+                                     f"  {100 * best['probability']:5.1f} %  {best['class']}"])
+
+    def check_predictions(self, arrays, evaluation):
+        records, classes = evaluation["records"], CLASSES
+        self.assertEqual({name: (a.dtype, a.shape) for name, a in arrays.items()},
+                         {"record_id": ("<i8", [records]), "prediction": ("<f4", [records, classes]),
+                          "target": ("<i8", [records])})
+        ids, labels = arrays["record_id"].values(), arrays["target"].values()
+        self.assertEqual(list(ids), sorted(set(ids)))
+        self.assertEqual([i % classes for i in ids], list(labels))
+        flat = arrays["prediction"].values()
+        rows = [flat[i:i + classes] for i in range(0, len(flat), classes)]
+        loss = -sum(math.log(row[label]) for row, label in zip(rows, labels)) / records
+        self.assertAlmostEqual(loss, evaluation["loss"], delta=1e-4)
+        hits = sum(row.index(max(row)) == label for row, label in zip(rows, labels))
+        self.assertEqual(hits / records, evaluation["accuracy"])
 
     def test_an_evaluation_has_a_spec_of_its_own(self):
         other = self.folder / "other.textproto"

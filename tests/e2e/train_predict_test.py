@@ -1,9 +1,28 @@
-"""penstock-train predict: a checkpoint's model on positions."""
+"""penstock-train predict and evaluate: a checkpoint's model on positions and on records."""
 
 import json
+import subprocess
 import unittest
 
+from npy import read_npz
+from processes import REPOSITORY
 from training import TrainingTestCase
+
+PYTHON = REPOSITORY / "build" / "python" / "bin" / "python3"  # Made by .ci/python.sh.
+
+# Prints {name: [dtype, shape, sum of the bytes]} of an .npz file, by NumPy.
+NUMPY_SHOW = """
+import json, sys
+import numpy
+arrays = numpy.load(sys.argv[1])
+print(json.dumps({name: [a.dtype.str, list(a.shape), sum(a.tobytes())] for name, a in arrays.items()}))
+"""
+
+
+def has_numpy():
+    return PYTHON.exists() and subprocess.run(
+        [PYTHON, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode == 0
+
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 AFTER_E4 = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
@@ -30,13 +49,47 @@ class PredictTest(TrainingTestCase):
         self.assertEqual(lines[1], f"score {both[1]['score']:+.4f}, "
                                    f"{both[1]['centipawns']:+.0f} centipawns: {AFTER_E4}")
 
+    def test_the_records_of_a_manifest_are_evaluated_and_predicted(self):
+        trained = json.loads((self.folder / "summary.json").read_text())
+        records = ["--checkpoint", self.model, "--manifest", self.manifest]
+        evaluation = json.loads(self.check_run("penstock-train", "evaluate", *records, "--json").stdout)
+        self.assertEqual(evaluation, {"records": trained["holdout_records"],
+                                      "loss": trained["holdout_loss"],
+                                      "baseline": trained["holdout_baseline"],
+                                      "own_mean_baseline": trained["holdout_own_mean_baseline"]})
+        server = self.start_server()
+        for flags in ([], ["--servers", server.address, "--dtype", "i8"]):
+            output = self.folder / "p.npz"
+            out = self.check_run("penstock-train", "predict", *records, "-o", output, *flags).stdout
+            self.assertEqual(out, f"{output}: predictions of {evaluation['records']} records\n")
+            arrays = read_npz(output)
+            scores, targets = arrays["prediction"].values(), arrays["target"].values()
+            errors = [(score - target) ** 2 for score, target in zip(scores, targets)]
+            self.assertAlmostEqual(sum(errors) / len(errors), evaluation["loss"], delta=1e-9)
+            self.assertEqual(len(set(arrays["record_id"].values())), evaluation["records"])
+
+    @unittest.skipUnless(has_numpy(), "NumPy is not installed: run .ci/python.sh")
+    def test_numpy_reads_the_predictions(self):
+        output = self.folder / "p.npz"
+        self.predict("--manifest", self.manifest, "-o", output)
+        result = subprocess.run([PYTHON, "-c", NUMPY_SHOW, output], check=True, capture_output=True,
+                                text=True)
+        ours = read_npz(output)
+        self.assertEqual(json.loads(result.stdout),
+                         {name: [a.dtype, a.shape, sum(a.bytes)] for name, a in ours.items()})
+
     def test_what_is_no_position_or_no_checkpoint_is_named(self):
         predict = ["predict", "--checkpoint", self.model]
         self.assert_fails(*predict, "--fen", START, "--fen", "8/8/8/8/8/8/8/8 w - - 0 1",
                           says=["--fen 2", "king"], code=1)
         self.assert_fails("predict", "--checkpoint", self.folder / "none", "--fen", START,
                           says=["none"], code=1)
-        self.assert_fails(*predict, says=["--fen"], code=2)
+        self.assert_fails(*predict, says=["give one of --fen, --image and --manifest"], code=2)
+        self.assert_fails(*predict, "--fen", START, "--manifest", self.manifest, says=["give one of"], code=2)
+        self.assert_fails(*predict, "--image", "a.png", says=["which scores positions: give --fen"], code=1)
+        self.assert_fails("evaluate", "--checkpoint", self.model, says=["--manifest is required"], code=2)
+        self.assert_fails("evaluate", "--checkpoint", self.model, "--manifest", self.manifest,
+                          "--look-ahead", "many", says=["--look-ahead"], code=2)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@
 #include "records/format/tfrecord.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
-#include "trainer/app/commands.h"
 #include "trainer/app/event_file.h"
 #include "trainer/app/options.h"
 #include "trainer/app/progress_line.h"
@@ -333,10 +332,10 @@ TEST(ReportTest, OfImagesTheAccuracyIsToldAndOfManyClassesThatOfFive) {
   auto json = nlohmann::json::parse(SummaryJson(summary, {}));
   EXPECT_DOUBLE_EQ(json["holdout_accuracy"], 0.75);
   EXPECT_FALSE(json.contains("holdout_top5"));
+  EXPECT_FALSE(json.contains("holdout_baseline"));
   summary.evaluation->top5_hits = 7;
   json = nlohmann::json::parse(SummaryJson(summary, {}));
   EXPECT_DOUBLE_EQ(json["holdout_top5"], 0.875);
-  EXPECT_FALSE(json.contains("holdout_baseline"));
   const auto event = nlohmann::json::parse(EvaluationEvent(7, *summary.evaluation));
   EXPECT_DOUBLE_EQ(event["accuracy"], 0.75);
   EXPECT_DOUBLE_EQ(event["top5"], 0.875);
@@ -395,19 +394,6 @@ TEST(EventLogTest, APipeThatNobodyReadsIsNotWaitedFor) {
 TEST(EventFileTest, SaysThatAFolderCannotBeMade) {
   EXPECT_THAT(EventFile::Open("/proc/no/folder"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/proc/no/folder")));
-}
-
-TEST(PredictTest, CentipawnsAreTheInverseOfTheScore) {
-  EXPECT_NEAR(CentipawnsOf(static_cast<float>(0.8 * std::tanh(1.0))), 400, 0.01);
-  EXPECT_NEAR(CentipawnsOf(static_cast<float>(-0.8 * std::tanh(0.5))), -200, 0.01);
-  EXPECT_EQ(CentipawnsOf(0), 0);
-  EXPECT_EQ(CentipawnsOf(0.95f), 1600);
-  EXPECT_EQ(CentipawnsOf(-1), -1600);
-}
-
-TEST(PredictTest, NamesTheFenThatIsNone) {
-  EXPECT_THAT(Predict("no.ckpt", {"8/8/8/8/8/8/8/8 w - - 0 1"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--fen 1, \"8/8")));
 }
 
 TEST(SignalWatcherTest, ASignalIsReportedOnce) {

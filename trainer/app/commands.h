@@ -9,7 +9,9 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainer/app/records_options.h"
 #include "trainer/backend/device/product_rates.h"
+#include "trainer/loop/evaluate.h"
 
 namespace penstock {
 
@@ -36,11 +38,15 @@ void AddExportOptions(CLI::App& app, ExportOptions& options);
 // Writes the safetensors file and a line on stdout.
 absl::Status RunExport(const ExportOptions& options);
 
-// penstock-train predict: what a checkpoint's model says of positions.
+// penstock-train predict: what a checkpoint's model says of positions, of image files or of the
+// records of a manifest.
 struct PredictOptions {
   std::string checkpoint;
   std::vector<std::string> fens;
-  bool json = false;
+  std::vector<std::string> images;
+  RecordsFlags records;
+  std::string output = "predictions.npz";  // Of records.
+  bool json = false;                       // Not of records.
 };
 
 // `options` must outlive `app`.
@@ -52,8 +58,32 @@ void AddPredictOptions(CLI::App& app, PredictOptions& options);
 absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
                                            const std::vector<std::string>& fens);
 
-// Prints a line a position, or JSON.
+// kInvalidArgument: not exactly one of positions, files and records is asked for, or a flag.
+absl::Status CheckPredict(const PredictOptions& options);
+
+// Prints a line a position, the likeliest classes of each image, or JSON; or writes the file of
+// records. REQUIRES: CheckPredict().
 absl::Status RunPredict(const PredictOptions& options);
+
+// penstock-train evaluate: the loss of a checkpoint's model on the records of a manifest.
+struct EvaluateOptions {
+  std::string checkpoint;
+  RecordsFlags records;
+  bool json = false;
+};
+
+// `options` must outlive `app`.
+void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options);
+
+// kInvalidArgument names the flag.
+absl::Status CheckEvaluate(const EvaluateOptions& options);
+
+// On the machine and with the kind of device of the training, its own evaluation to the last bit.
+// Errors as OpenJudgedRecords() and Evaluate(). REQUIRES: CheckEvaluate().
+absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options);
+
+// Prints a line, or JSON.
+absl::Status RunEvaluate(const EvaluateOptions& options);
 
 // The centipawns that have this score by the formula of docs/reference/decode_spec.md with its
 // default numbers (A = 0.8, K = 400); beyond +-1,600 they are +-1,600: there scores mean mates.

@@ -8,9 +8,12 @@
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "nlohmann/json.hpp"
 #include "records/chess/fen.h"
 #include "records/chess/planes.h"
+#include "trainer/app/predict_images.h"
+#include "trainer/app/predict_records.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/checkpoint/checkpoint.h"
 
@@ -40,6 +43,33 @@ nlohmann::ordered_json ToJson(const std::vector<std::string>& fens,
   return positions;
 }
 
+absl::Status PredictPositions(const PredictOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<float> scores,
+                            Predict(options.checkpoint, options.fens));
+  if (options.json) {
+    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(options.fens, scores), 2)));
+    return absl::OkStatus();
+  }
+  for (size_t i = 0; i < scores.size(); ++i) {
+    PrintEscaped(stdout, "score %+.4f, %+.0f centipawns: %s\n", scores[i], CentipawnsOf(scores[i]),
+                 options.fens[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PredictFiles(const PredictOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<ImagePrediction> images,
+                            PredictImages(options.checkpoint, options.images));
+  if (options.json) {
+    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(images), 2)));
+    return absl::OkStatus();
+  }
+  for (const ImagePrediction& image : images) {
+    PrintEscaped(stdout, "%s", Multiline(ToText(image)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 double CentipawnsOf(float score) {
@@ -51,14 +81,24 @@ double CentipawnsOf(float score) {
 void AddPredictOptions(CLI::App& app, PredictOptions& options) {
   app.add_option("--checkpoint", options.checkpoint, "The checkpoint file")->required();
   app.add_option("--fen", options.fens, "A position; again for more")
-      ->required()
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--json", options.json, "Print a list of objects for programs");
+  app.add_option("--image", options.images,
+                 "JPEG and PNG files, whose likeliest classes are printed")
+      ->expected(1, CLI::detail::expected_max_vector_size);
+  app.option_defaults()->always_capture_default();
+  AddRecordsFlags(app, options.records);
+  app.add_option("-o,--output", options.output,
+                 "The .npz file to write: record_id, prediction and target of each record");
+  app.add_flag("--json", options.json,
+               "Print a list of objects for programs; of --fen and --image");
   app.footer(
       "Example:\n"
       "  penstock-train predict --checkpoint checkpoints/best.ckpt \\\n"
-      "      --fen \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"");
+      "      --fen \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"\n"
+      "  penstock-train predict --checkpoint images/best.ckpt --image cat.jpg dog.png\n"
+      "  penstock-train predict --checkpoint images/best.ckpt --manifest data/manifest.pb \\\n"
+      "      --split holdout -o predictions.npz");
 }
 
 absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
@@ -68,7 +108,8 @@ absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
   if (loaded.info.model.is_image()) {
     return absl::FailedPreconditionError(absl::StrCat(
         checkpoint, " is of the model ", loaded.info.model.name,
-        ", which classifies images: give one of a model of boards (tiny, default, large)"));
+        ", which classifies images: give --image, or one of a model of boards (tiny, default, "
+        "large)"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<CpuBackend> backend,
                             CpuBackend::Create(loaded.info.model, {.threads = 1, .shards = 1}));
@@ -80,17 +121,21 @@ absl::StatusOr<std::vector<float>> Predict(const std::string& checkpoint,
   return scores;
 }
 
+absl::Status CheckPredict(const PredictOptions& options) {
+  const bool records = !options.records.manifest.empty();
+  if (!options.fens.empty() + !options.images.empty() + records == 1) {
+    return records ? CheckRecordsFlags(options.records) : absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("give one of --fen, --image and --manifest");
+}
+
 absl::Status RunPredict(const PredictOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<float> scores,
-                            Predict(options.checkpoint, options.fens));
-  if (options.json) {
-    PrintEscaped(stdout, "%s\n", Multiline(JsonText(ToJson(options.fens, scores), 2)));
-    return absl::OkStatus();
-  }
-  for (size_t i = 0; i < scores.size(); ++i) {
-    PrintEscaped(stdout, "score %+.4f, %+.0f centipawns: %s\n", scores[i], CentipawnsOf(scores[i]),
-                 options.fens[i]);
-  }
+  if (!options.fens.empty()) return PredictPositions(options);
+  if (!options.images.empty()) return PredictFiles(options);
+  PENSTOCK_ASSIGN_OR_RETURN(const uint64_t records,
+                            PredictRecords(options.checkpoint, options.records, options.output));
+  PrintEscaped(stdout, "%s: predictions of %s\n", options.output,
+               Counted(records, "record", "records"));
   return absl::OkStatus();
 }
 

@@ -227,6 +227,7 @@ void TrainingRun::DescribeRun() {
   info_.world_size = options_.rank.world_size;
   info_.targets = targets_;
   UpdateClassNames(class_names_, info_);
+  info_.eval_spec = model_.is_image() ? inputs_.eval_spec().ShortDebugString() : "";
   const BackendDescription backend = backend_->Describe();
   info_.block_rows = backend.block_rows;
   info_.numerics = backend.numerics;

@@ -131,6 +131,7 @@ void ReadNewFields(const JsonFields& json, CheckpointInfo& info) {
   }
   json.ReadIfThere("judged_step", info.judged_step, info.judged_step, info.step);
   json.ReadIfThere("class_names", info.class_names, info.model.classes);
+  json.ReadIfThere("eval_spec", info.eval_spec);
 }
 
 absl::StatusOr<CheckpointInfo> ReadInfo(const nlohmann::json& object) {
@@ -184,6 +185,7 @@ std::string CheckpointInfoToJson(const CheckpointInfo& info, const ParameterTabl
                       {"judged_step", info.judged_step}};
   if (info.best.has_value()) json["best"] = BestToJson(*info.best);
   if (!info.class_names.empty()) json["class_names"] = info.class_names;
+  if (!info.eval_spec.empty()) json["eval_spec"] = info.eval_spec;
   return json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
 }
 

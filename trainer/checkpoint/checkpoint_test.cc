@@ -82,6 +82,12 @@ TEST_F(ImageCheckpointTest, ReturnsTheNamesOfItsClasses) {
   EXPECT_EQ(LoadCheckpoint(path_)->info, info_);
 }
 
+TEST_F(ImageCheckpointTest, ReturnsTheSpecOfItsEvaluations) {
+  info_.eval_spec = "tensor { name: \"image\" }";
+  ASSERT_OK(Save());
+  EXPECT_EQ(LoadCheckpoint(path_)->info, info_);
+}
+
 TEST_F(ImageCheckpointTest, NamesOfAnyBytesAreSaved) {
   info_.class_names = {"a", "\xff\xfe", "c", "d", "e"};
   ASSERT_OK(Save());

@@ -49,6 +49,7 @@ class Builder {
   }
 
   void Forward(InputFormat format);
+  void ForwardLogits(InputFormat format);
   void Backward();
 
   StepProgram Finish() && {
@@ -97,6 +98,7 @@ class Builder {
   BufferId ForwardBlock(size_t layer, BufferId x);
   BufferId ForwardMlp(size_t layer, Block& block, BufferId residual);
   void ForwardHead();
+  void ForwardTrunk(InputFormat format);
 
   // The gradient by the input of a linear layer, and those by its weight and bias.
   BufferId LinearBackward(const std::string& name, BufferId x, BufferId dy, size_t tokens);
@@ -274,13 +276,25 @@ void Builder::ForwardHead() {
   }
 }
 
-void Builder::Forward(InputFormat format) {
+// All but what is made of the last layer.
+void Builder::ForwardTrunk(InputFormat format) {
   Expand(format);
   BufferId x = Linear("embed", features_, config_.tokens());
   Emit(OpKind::kAddPosition, ShapeOf(Tokens(config_.dim)), {{Value("position"), kR}, {x, kRw}});
   for (size_t layer = 0; layer < config_.layers; ++layer) x = ForwardBlock(layer, x);
   norm_ = LayerNorm("norm", x);
   ForwardHead();
+}
+
+void Builder::ForwardLogits(InputFormat format) {
+  ForwardTrunk(format);
+  const size_t columns = OutOf(head_.back().name);
+  predictions_ = Add("logits", Arena::kPredictions, 0, program_.rows * columns);
+  Emit(OpKind::kDropout, ShapeOf({1, columns}), {{head_.back().y, kR}, {predictions_, kW}});
+}
+
+void Builder::Forward(InputFormat format) {
+  ForwardTrunk(format);
   const HeadLayer& last = head_.back();
   predictions_ = Add("predictions", Arena::kPredictions, 0, program_.rows * config_.results());
   const size_t columns = OutOf(last.name);
@@ -414,6 +428,13 @@ StepProgram BuildInference(const ModelConfig& config, const ParameterTable& tabl
                            InputFormat format, size_t rows) {
   Builder builder(config, table, rows, /*trains=*/false);
   builder.Forward(format);
+  return std::move(builder).Finish();
+}
+
+StepProgram BuildLogits(const ModelConfig& config, const ParameterTable& table, InputFormat format,
+                        size_t rows) {
+  Builder builder(config, table, rows, /*trains=*/false);
+  builder.ForwardLogits(format);
   return std::move(builder).Finish();
 }
 

@@ -18,6 +18,11 @@ size_t DropoutSites(const ModelConfig& config);
 StepProgram BuildInference(const ModelConfig& config, const ParameterTable& table,
                            InputFormat format, size_t rows);
 
+// The same of images, but in the place of the predictions the logits: (samples, classes), with the
+// columns of padding that the table has.
+StepProgram BuildLogits(const ModelConfig& config, const ParameterTable& table, InputFormat format,
+                        size_t rows);
+
 // Predictions, and the gradient of the loss added to one shard's gradients. REQUIRES: a format of
 // the model's records.
 StepProgram BuildTraining(const ModelConfig& config, const ParameterTable& table,

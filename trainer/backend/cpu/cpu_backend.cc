@@ -97,7 +97,9 @@ void CpuBackend::set_tracer(Tracer* tracer) {
 const StepProgram& CpuBackend::ProgramFor(Purpose purpose, InputFormat format) {
   std::unique_ptr<StepProgram>& program = programs_[{purpose, format}];
   if (program == nullptr) {
-    auto* build = purpose == Purpose::kTraining ? BuildTraining : BuildInference;
+    auto* build = purpose == Purpose::kTraining    ? BuildTraining
+                  : purpose == Purpose::kInference ? BuildInference
+                                                   : BuildLogits;
     program = std::make_unique<StepProgram>(build(config_, table_, format, block_rows_));
     ReserveMemory(*program);
   }
@@ -121,7 +123,7 @@ void CpuBackend::ReserveMemory(const StepProgram& program) {
 
 CpuBackend::Part CpuBackend::PartOf(const BatchRows& rows, size_t global_rows) const {
   if (global_rows == 0) global_rows = rows.rows;
-  return {rows, FirstRowOf(ranks_.rank(), ranks_.size(), global_rows), global_rows};
+  return {rows, FirstRowOf(ranks_.rank(), ranks_.size(), global_rows), global_rows, results()};
 }
 
 // `shard` counts this rank's own.
@@ -148,7 +150,7 @@ void CpuBackend::RunShard(const StepProgram& program, const Part& part, size_t s
     memory.input = block.input;
     memory.flags = block.flags;
     memory.targets = block.targets;
-    memory.predictions = predictions + row * results();
+    memory.predictions = predictions + row * part.results;
     memory.first_row = part.first_row + row;
     if (row + block_rows_ >= last) {
       RunLastBlock(executor, memory, block.rows);
@@ -242,6 +244,14 @@ absl::Status CpuBackend::Predict(const BatchRows& rows, std::span<float> predict
   PENSTOCK_RETURN_IF_ERROR(CheckJudged(results(), rows));
   RunShards(ProgramFor(Purpose::kInference, rows.format), PartOf(rows, global_rows), nullptr,
             predictions.data());
+  return absl::OkStatus();
+}
+
+absl::Status CpuBackend::Logits(const BatchRows& rows, std::span<float> logits) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFormat(rows));
+  Part part = PartOf(rows, rows.rows);
+  part.results = classes();
+  RunShards(ProgramFor(Purpose::kLogits, rows.format), part, nullptr, logits.data());
   return absl::OkStatus();
 }
 

@@ -74,6 +74,10 @@ class CpuBackend final : public Backend {
   absl::Status Predict(const BatchRows& rows, std::span<float> predictions,
                        size_t global_rows) override;
 
+  // Of images, which need no classes: logits (rows.rows, classes()). Other errors as Predict().
+  // REQUIRES: a model of images, and one rank.
+  absl::Status Logits(const BatchRows& rows, std::span<float> logits);
+
   absl::Status SetState(TrainState state) override;
   absl::StatusOr<const TrainState*> State() override { return &state_; }
   uint64_t steps() const override { return state_.step; }
@@ -98,7 +102,7 @@ class CpuBackend final : public Backend {
   std::span<const float> global_targets() const override { return targets_; }
 
  private:
-  enum class Purpose : uint8_t { kTraining, kInference };
+  enum class Purpose : uint8_t { kTraining, kInference, kLogits };
 
   CpuBackend(const ModelConfig& config, const CpuBackendOptions& options,
              std::unique_ptr<ThreadPool> pool);
@@ -110,6 +114,7 @@ class CpuBackend final : public Backend {
     const BatchRows& rows;
     size_t first_row;
     size_t global_rows;
+    size_t results;      // Numbers of a row that the program gives.
     size_t batches = 1;  // Of the update.
     uint64_t random_key = 0;
     bool adds = false;  // To the gradients of the batches before.

@@ -248,8 +248,28 @@ TEST(CpuBackendTest, LearnsTheClassesOfImages) {
   std::vector<float> results(32);
   ASSERT_OK(backend->Predict(images.rows(), results, 16));
   for (size_t i = 0; i < 16; ++i) {
-    EXPECT_LT(results[2 * i], 0.2) << i;  // Of its loss: log 5 is 1.6.
-    EXPECT_EQ(results[2 * i + 1], 0) << i;    // No class is likelier.
+    EXPECT_LT(results[2 * i], 0.2) << i;    // Of its loss: log 5 is 1.6.
+    EXPECT_EQ(results[2 * i + 1], 0) << i;  // No class is likelier.
+  }
+}
+
+// One row's loss is the logarithm of the sum of exponentials, less the logit of its class.
+TEST(CpuBackendTest, LogitsAreThoseOfTheLoss) {
+  for (const ModelConfig& model : {TinyVit(), TinyPooledVit()}) {
+    const RandomImages images(model, 5);
+    auto backend = MakeBackend(model, {.threads = 2, .shards = 2, .block_rows = 2});
+    std::vector<float> results(10), logits(5 * model.classes);
+    ASSERT_OK(backend->Predict(images.rows(), results, 5));
+    BatchRows rows = images.rows();
+    rows.targets = nullptr;
+    ASSERT_OK(backend->Logits(rows, logits));
+    for (size_t i = 0; i < 5; ++i) {
+      const float* row = logits.data() + i * model.classes;
+      double sum = 0;
+      for (size_t c = 0; c < model.classes; ++c) sum += std::exp(double(row[c]));
+      const auto target = static_cast<size_t>(images.classes[i]);
+      EXPECT_NEAR(results[2 * i], std::log(sum) - row[target], 2e-6);
+    }
   }
 }
 

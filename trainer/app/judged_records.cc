@@ -1,0 +1,100 @@
+#include "trainer/app/judged_records.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/print_escaped.h"
+#include "base/status.h"
+#include "client/loader/dataset_spec.h"
+#include "records/dataset/split.h"
+#include "records/decode/spec.h"
+#include "trainer/app/input_options.h"
+#include "trainer/app/restore.h"
+#include "trainer/app/training_inputs.h"
+#include "trainer/input/board_reader.h"
+#include "trainer/input/image_reader.h"
+#include "trainer/input/loader_input.h"
+
+namespace penstock {
+namespace {
+
+// As a training of the checkpoint's model would be told.
+TrainerOptions AsTraining(const CheckpointInfo& info, const RecordsFlags& flags) {
+  TrainerOptions options;
+  options.manifest = flags.manifest;
+  options.source = flags.source;
+  options.dtype = flags.dtype;
+  options.model = info.model.name;
+  options.global_batch_size = std::max<uint64_t>(1, info.global_batch_size);
+  return options;
+}
+
+// In fp32 where this machine or build does not have the training's.
+GemmEngine EngineOf(const CheckpointInfo& info) {
+  const absl::string_view name = info.gemm_plan == "openblas" ? "openblas" : DefaultGemm();
+  const absl::StatusOr<GemmEngine> trained = ParseGemmEngine(name, info.precision);
+  return trained.ok() ? *trained : DefaultGemmEngine();
+}
+
+absl::StatusOr<v1::DecodeSpec> NamedSpec(const CheckpointInfo& info, const std::string& name) {
+  if (!name.empty() || info.eval_spec.empty()) return LoadNamedSpec(name);
+  return ParseSpec(info.eval_spec, "the checkpoint's spec");
+}
+
+absl::StatusOr<std::unique_ptr<BatchReader>> ReaderFor(const CheckpointInfo& info,
+                                                       absl::string_view title,
+                                                       const v1::DecodeSpec& spec) {
+  if (info.model.is_image()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(title, info.model, spec));
+    return std::make_unique<ImageReader>(info.model.side, info.model.classes);
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParamsOf(title, spec));
+  const std::string targets = DescribeTargets(params);
+  if (info.targets.empty() || info.targets == targets) return std::make_unique<BoardReader>(params);
+  return absl::FailedPreconditionError(absl::StrCat(title, " makes other targets of scores (",
+                                                    targets, ") than the training did (",
+                                                    info.targets, ")"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuBackend>> RestoreBackend(Checkpoint& loaded, uint64_t threads) {
+  const CheckpointInfo& info = loaded.info;
+  const bool of_cpu = absl::StartsWith(info.numerics, "cpu ");
+  const CpuBackendOptions cpu{.threads = threads,
+                              .shards = std::max<uint64_t>(1, info.virtual_shards),
+                              .block_rows = of_cpu ? info.block_rows : 0,
+                              .gemm = EngineOf(info)};
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<CpuBackend> backend,
+                            CpuBackend::Create(info.model, cpu));
+  PENSTOCK_RETURN_IF_ERROR(backend->SetState(std::move(loaded.state)));
+  return backend;
+}
+
+absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
+                                                const RecordsFlags& flags) {
+  JudgedRecords judged;
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
+  judged.info = loaded.info;
+  const TrainerOptions options = AsTraining(judged.info, flags);
+  PENSTOCK_RETURN_IF_ERROR(CheckInput(options));
+  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named, NamedSpec(judged.info, flags.source.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<const Manifest> manifest,
+                            OpenManifest(options, named, [] { return absl::OkStatus(); }));
+  PENSTOCK_ASSIGN_OR_RETURN(const SpecChoice choice, ChooseSpec(std::move(named), *manifest));
+  PENSTOCK_ASSIGN_OR_RETURN(judged.reader,
+                            ReaderFor(judged.info, SpecTitle(options), choice.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(judged.backend, RestoreBackend(loaded, flags.threads));
+  LoaderOptions loader = ToLoaderOptions(options, manifest, choice.spec);
+  PENSTOCK_ASSIGN_OR_RETURN(loader.plan.split, ParseSplit(flags.split));
+  loader.plan.shuffle = false;
+  loader.remainder = Remainder::kShort;
+  loader.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
+  PENSTOCK_ASSIGN_OR_RETURN(judged.input, LoaderInput::Open(std::move(loader)));
+  return judged;
+}
+
+}  // namespace penstock

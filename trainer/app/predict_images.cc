@@ -1,0 +1,93 @@
+#include "trainer/app/predict_images.h"
+
+#include <memory>
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/bytes_of.h"
+#include "base/io/text_file.h"
+#include "base/status.h"
+#include "records/image/image_transform.h"
+#include "trainer/app/judged_records.h"
+#include "trainer/app/likeliest.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kShown = 5;
+constexpr uint64_t kMostFileBytes = uint64_t{1} << 30;
+
+absl::Status Decode(const std::string& file, const ImageOps& ops, ImageTransform& transform,
+                    std::span<uint8_t> pixels) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(file, kMostFileBytes));
+  return Annotate(transform.Apply(BytesOf(bytes), ops, Uniforms(0), pixels).status(), file);
+}
+
+std::vector<LikelyClass> LikelyClasses(const CheckpointInfo& info, std::span<const float> row) {
+  std::vector<LikelyClass> classes;
+  for (const size_t number : Likeliest(row, kShown)) {
+    classes.push_back({number,
+                       info.class_names.empty() ? absl::StrCat(number) : info.class_names[number],
+                       row[number]});
+  }
+  return classes;
+}
+
+}  // namespace
+
+ImageOps OpsFor(const ModelConfig& model) {
+  const auto side = static_cast<uint32_t>(model.side);
+  return {.crop = ResizeShorterOp{.side = side * 8 / 7, .output = {side, side}}};
+}
+
+absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& checkpoint,
+                                                           const std::vector<std::string>& files) {
+  PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
+  const CheckpointInfo info = loaded.info;
+  if (!info.model.is_image()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(checkpoint, " is of the model ", info.model.name,
+                     ", which scores positions: give --fen, or a checkpoint of vit or vit-small"));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<CpuBackend> backend,
+                            RestoreBackend(loaded, /*threads=*/1));
+  const ImageOps ops = OpsFor(info.model);
+  PENSTOCK_RETURN_IF_ERROR(ops.Validate());
+  ImageTransform transform;
+  std::vector<uint8_t> pixels(ops.output_bytes());
+  std::vector<float> row(info.model.classes);
+  std::vector<ImagePrediction> images;
+  for (const std::string& file : files) {
+    PENSTOCK_RETURN_IF_ERROR(Decode(file, ops, transform, pixels));
+    PENSTOCK_RETURN_IF_ERROR(backend->Logits(
+        {.format = ImagesOf(info.model.side), .rows = 1, .input = pixels.data()}, row));
+    SoftmaxRows(row.size(), row);
+    images.push_back({file, LikelyClasses(info, row)});
+  }
+  return images;
+}
+
+nlohmann::ordered_json ToJson(const std::vector<ImagePrediction>& images) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const ImagePrediction& image : images) {
+    nlohmann::ordered_json classes = nlohmann::ordered_json::array();
+    for (const LikelyClass& likely : image.classes) {
+      classes.push_back({{"class", likely.number},
+                         {"name", likely.name},
+                         {"probability", likely.probability}});
+    }
+    list.push_back({{"image", image.file}, {"classes", classes}});
+  }
+  return list;
+}
+
+std::string ToText(const ImagePrediction& image) {
+  std::string text = absl::StrCat(image.file, "\n");
+  for (const LikelyClass& likely : image.classes) {
+    absl::StrAppendFormat(&text, "  %5.1f %%  %s\n", 100 * likely.probability, likely.name);
+  }
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,44 @@
+// Which classes a checkpoint's model finds the likeliest for image files.
+#ifndef PENSTOCK_TRAINER_APP_PREDICT_IMAGES_H_
+#define PENSTOCK_TRAINER_APP_PREDICT_IMAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+#include "records/image/image_ops.h"
+#include "trainer/model/model_config.h"
+
+namespace penstock {
+
+struct LikelyClass {
+  size_t number = 0;
+  std::string name;  // The number where the checkpoint has no names.
+  double probability = 0;
+};
+
+struct ImagePrediction {
+  std::string file;
+  std::vector<LikelyClass> classes;  // The likeliest first, at most five.
+};
+
+// How files become the model's images: the shorter side resized to side x 8/7, the central crop.
+ImageOps OpsFor(const ModelConfig& model);
+
+// In the order of `files`, which are JPEG or PNG. kFailedPrecondition: a checkpoint of boards.
+// Other errors name the file: as ImageTransform::Apply() and ReadTextFile(); as
+// LoadCheckpoint().
+absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& checkpoint,
+                                                           const std::vector<std::string>& files);
+
+// [{"image": FILE, "classes": [{"class": 3, "name": "fox", "probability": 0.9}, ...]}, ...]
+nlohmann::ordered_json ToJson(const std::vector<ImagePrediction>& images);
+// The file, and a line a class: "  93.1 %  fox".
+std::string ToText(const ImagePrediction& image);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_PREDICT_IMAGES_H_

@@ -1,0 +1,71 @@
+#include "trainer/app/predict_records.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "base/bytes_of.h"
+#include "base/status.h"
+#include "records/decode/npz.h"
+#include "trainer/app/judged_records.h"
+#include "trainer/app/likeliest.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kRecordId = 0, kPrediction = 1, kTarget = 2;
+
+std::vector<NpzArray> ArraysFor(const ModelConfig& model) {
+  if (!model.is_image()) {
+    return {{"record_id", Dtype::kI64}, {"prediction", Dtype::kF32}, {"target", Dtype::kF32}};
+  }
+  return {{"record_id", Dtype::kI64},
+          {"prediction", Dtype::kF32, {static_cast<uint32_t>(model.classes)}},
+          {"target", Dtype::kI64}};
+}
+
+template <typename T>
+absl::Status Append(NpzWriter& npz, size_t array, std::span<const T> values) {
+  return npz.Append(array, BytesOf(values.data(), values.size_bytes()));
+}
+
+absl::Status AppendTargets(const ModelConfig& model, std::span<const float> targets,
+                           NpzWriter& npz) {
+  if (!model.is_image()) return Append(npz, kTarget, targets);
+  const std::vector<int64_t> labels(targets.begin(), targets.end());
+  return Append(npz, kTarget, std::span(labels));
+}
+
+absl::Status Predict(CpuBackend& backend, const BatchRows& rows, std::vector<float>& predictions) {
+  const size_t classes = backend.classes();
+  predictions.resize(rows.rows * std::max<size_t>(1, classes));
+  if (classes == 0) return backend.Predict(rows, predictions, rows.rows);
+  PENSTOCK_RETURN_IF_ERROR(backend.Logits(rows, predictions));
+  SoftmaxRows(classes, predictions);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> PredictRecords(const std::string& checkpoint, const RecordsFlags& flags,
+                                        const std::string& output) {
+  PENSTOCK_ASSIGN_OR_RETURN(JudgedRecords judged, OpenJudgedRecords(checkpoint, flags));
+  const ModelConfig& model = judged.info.model;
+  PENSTOCK_ASSIGN_OR_RETURN(NpzWriter npz, NpzWriter::Create(output, ArraysFor(model)));
+  std::vector<float> predictions;
+  uint64_t records = 0;
+  for (InputBatch batch;;) {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, judged.input->Next(batch));
+    if (!more) break;
+    PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, judged.reader->Read(batch));
+    PENSTOCK_RETURN_IF_ERROR(Predict(*judged.backend, rows, predictions));
+    PENSTOCK_RETURN_IF_ERROR(Append(npz, kRecordId, batch.record_ids));
+    PENSTOCK_RETURN_IF_ERROR(Append(npz, kPrediction, std::span<const float>(predictions)));
+    PENSTOCK_RETURN_IF_ERROR(AppendTargets(model, {rows.targets, rows.rows}, npz));
+    records += rows.rows;
+  }
+  PENSTOCK_RETURN_IF_ERROR(npz.Finish());
+  return records;
+}
+
+}  // namespace penstock
