@@ -7,8 +7,8 @@ namespace penstock {
 
 std::string MatchingEvalSpec(absl::string_view spec) {
   absl::string_view arguments = spec;
-  const bool random = absl::ConsumePrefix(&arguments, "images-train") &&
-                      (arguments.empty() || arguments[0] == ':');
+  const bool random =
+      absl::ConsumePrefix(&arguments, "images-train") && (arguments.empty() || arguments[0] == ':');
   return random ? absl::StrCat("images-eval", arguments) : std::string(spec);
 }
 

@@ -11,7 +11,8 @@ TEST(MatchingEvalSpecTest, RandomCropsHaveACounterpartWithTheSameArguments) {
 }
 
 TEST(MatchingEvalSpecTest, OthersAreTheirOwn) {
-  for (const char* spec : {"", "chess", "images-eval:72", "./images-train", "images-training.textproto"}) {
+  for (const char* spec :
+       {"", "chess", "images-eval:72", "./images-train", "images-training.textproto"}) {
     EXPECT_EQ(MatchingEvalSpec(spec), spec);
   }
 }

@@ -18,7 +18,8 @@ void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
   app.add_flag("--json", options.json, "Print an object for programs");
   app.footer(
       "Example:\n"
-      "  penstock-train evaluate --checkpoint checkpoints/best.ckpt --manifest data/manifest.pb \\\n"
+      "  penstock-train evaluate --checkpoint checkpoints/best.ckpt --manifest data/manifest.pb "
+      "\\\n"
       "      --split holdout");
 }
 
@@ -41,8 +42,8 @@ absl::Status RunEvaluate(const EvaluateOptions& options) {
     PrintEscaped(stdout, "%s\n", EvaluationJson(evaluation));
     return absl::OkStatus();
   }
-  PrintEscaped(stdout, "%s: %s over %s records\n", options.records.split,
-               evaluation.ToString(), Grouped(evaluation.records));
+  PrintEscaped(stdout, "%s: %s over %s records\n", options.records.split, evaluation.ToString(),
+               Grouped(evaluation.records));
   return absl::OkStatus();
 }
 

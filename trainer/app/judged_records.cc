@@ -85,8 +85,7 @@ absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<const Manifest> manifest,
                             OpenManifest(options, named, [] { return absl::OkStatus(); }));
   PENSTOCK_ASSIGN_OR_RETURN(const SpecChoice choice, ChooseSpec(std::move(named), *manifest));
-  PENSTOCK_ASSIGN_OR_RETURN(judged.reader,
-                            ReaderFor(judged.info, SpecTitle(options), choice.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, SpecTitle(options), choice.spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.backend, RestoreBackend(loaded, flags.threads));
   LoaderOptions loader = ToLoaderOptions(options, manifest, choice.spec);
   PENSTOCK_ASSIGN_OR_RETURN(loader.plan.split, ParseSplit(flags.split));

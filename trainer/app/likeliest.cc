@@ -20,12 +20,11 @@ std::vector<size_t> Likeliest(std::span<const float> probabilities, size_t most)
   std::vector<size_t> classes(probabilities.size());
   std::iota(classes.begin(), classes.end(), size_t{0});
   const size_t count = std::min(most, classes.size());
-  std::partial_sort(classes.begin(), classes.begin() + static_cast<ptrdiff_t>(count), classes.end(),
-                    [&](size_t a, size_t b) {
-                      return probabilities[a] != probabilities[b]
-                                 ? probabilities[a] > probabilities[b]
-                                 : a < b;
-                    });
+  std::partial_sort(
+      classes.begin(), classes.begin() + static_cast<ptrdiff_t>(count), classes.end(),
+      [&](size_t a, size_t b) {
+        return probabilities[a] != probabilities[b] ? probabilities[a] > probabilities[b] : a < b;
+      });
   classes.resize(count);
   return classes;
 }

@@ -73,9 +73,8 @@ nlohmann::ordered_json ToJson(const std::vector<ImagePrediction>& images) {
   for (const ImagePrediction& image : images) {
     nlohmann::ordered_json classes = nlohmann::ordered_json::array();
     for (const LikelyClass& likely : image.classes) {
-      classes.push_back({{"class", likely.number},
-                         {"name", likely.name},
-                         {"probability", likely.probability}});
+      classes.push_back(
+          {{"class", likely.number}, {"name", likely.name}, {"probability", likely.probability}});
     }
     list.push_back({{"image", image.file}, {"classes", classes}});
   }

@@ -11,8 +11,8 @@
 namespace penstock {
 
 // Writes `output`, an .npz of n records in file order; returns n:
-//   record_id   i64 [n]           number over the manifest; less 2^63 where the record replaces another
-//   prediction  f32 [n]           of boards: the score
+//   record_id   i64 [n]           number over the manifest; less 2^63 where the record replaces
+//   another prediction  f32 [n]           of boards: the score
 //               f32 [n, classes]  of images: the probability of each class
 //   target      f32 [n]           of boards: the score trained on
 //               i64 [n]           of images: the label

@@ -33,9 +33,8 @@ TEST(PredictTest, OneThingIsPredictedAtATime) {
   two.fens = one.fens = {"8/8"};
   two.images = {"a.png"};
   for (const PredictOptions& options : {none, two}) {
-    EXPECT_THAT(CheckPredict(options),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("one of --fen, --image and --manifest")));
+    EXPECT_THAT(CheckPredict(options), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                HasSubstr("one of --fen, --image and --manifest")));
   }
   EXPECT_OK(CheckPredict(one));
 }

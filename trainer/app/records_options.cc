@@ -3,14 +3,17 @@
 namespace penstock {
 
 void AddRecordsFlags(CLI::App& app, RecordsFlags& flags) {
-  app.add_option("--manifest", flags.manifest,
-                 "Manifest of the data, its folder, or server:PATH, as in training");
+  app.add_option(
+      "--manifest", flags.manifest,
+      "Manifest of the data, its folder, or server:PATH, as in training. Without --spec, "
+      "images are read as the training's evaluations were");
   app.add_option("--split", flags.split, "Which records; each is read once, in file order")
       ->check(CLI::IsMember({"holdout", "train", "all"}));
   AddOneReadFlags(app, flags.source);
   app.add_option("--dtype", flags.dtype, "How chess records travel")
       ->check(CLI::IsMember({"packed", "i8", "f32"}));
-  app.add_option("--threads", flags.threads, "Threads that compute; 0: the cores of its control group");
+  app.add_option("--threads", flags.threads,
+                 "Threads that compute; 0: the cores of its control group");
 }
 
 absl::Status CheckRecordsFlags(const RecordsFlags& flags) {

@@ -173,10 +173,11 @@ absl::Status TrainingRun::FindStart() {
 absl::Status TrainingRun::ChooseModel() {
   PENSTOCK_ASSIGN_OR_RETURN(model_, options_.Model());
   class_names_ = ClassNamesOf(inputs_.manifest());
+  // Whatever this rank's options say: they are compared later.
+  uint64_t resumed = found_.has_value() ? found_->checkpoint.info.model.classes : 0;
+  PENSTOCK_RETURN_IF_ERROR(ranks_->communicator().Broadcast(0, AsBytes(std::span(&resumed, 1))));
   if (model_.is_image() && options_.image.classes == kAutoClasses) {
-    uint64_t known = found_.has_value() ? found_->checkpoint.info.model.classes : 0;
-    PENSTOCK_RETURN_IF_ERROR(ranks_->communicator().Broadcast(0, AsBytes(std::span(&known, 1))));
-    PENSTOCK_ASSIGN_OR_RETURN(model_.classes, AutoClasses(known, class_names_.size()));
+    PENSTOCK_ASSIGN_OR_RETURN(model_.classes, AutoClasses(resumed, class_names_.size()));
     PENSTOCK_RETURN_IF_ERROR(model_.Validate());
   }
   if (!found_.has_value()) return absl::OkStatus();
