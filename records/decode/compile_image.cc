@@ -59,12 +59,12 @@ absl::Status SetCrop(const v1::Image::ResizeShorter& resize, const v1::Image& im
 absl::Status SetCrop(const v1::Image::RandomCrop& crop, const v1::Image&, ImageOps& ops) {
   const auto mode = crop.padding_mode();
   if (mode != v1::Image::RandomCrop::CONSTANT && mode != v1::Image::RandomCrop::REFLECT) {
-    return absl::InvalidArgumentError(absl::StrCat("padding_mode ", static_cast<int>(mode),
-                                                   " is neither CONSTANT nor REFLECT"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("padding_mode ", static_cast<int>(mode), " is neither CONSTANT nor REFLECT"));
   }
-  ops.crop = RandomCropOp{
-      SizeOf(crop), crop.padding(),
-      mode == v1::Image::RandomCrop::REFLECT ? Padding::kReflect : Padding::kZero};
+  ops.crop =
+      RandomCropOp{SizeOf(crop), crop.padding(),
+                   mode == v1::Image::RandomCrop::REFLECT ? Padding::kReflect : Padding::kZero};
   return absl::OkStatus();
 }
 

@@ -122,7 +122,8 @@ TEST(DecodeImageTest, DrawsBelongToKeyAndOrdinalAndView) {
   for (const size_t view : {0, 3}) {
     for (size_t i = 0; i < images.size(); ++i) {
       std::vector<uint8_t> want(ops.output_bytes());
-      ASSERT_THAT(transform.Apply(images[i], ops, Uniforms(ImageKey(99, 7 * i, view)), want), IsOk());
+      ASSERT_THAT(transform.Apply(images[i], ops, Uniforms(ImageKey(99, 7 * i, view)), want),
+                  IsOk());
       const auto begin = out[view / 3].begin() + static_cast<ptrdiff_t>(i * want.size());
       EXPECT_TRUE(std::equal(want.begin(), want.end(), begin)) << view << " " << i;
     }

@@ -206,7 +206,7 @@ void Run(const ImageStep& step, const TensorInfo& tensor, const Tile& tile, uint
     const Uniforms uniforms(ImageKey(images.augmentation_key, ordinal, step.view));
     const std::span<const uint8_t> bytes = LoadVariable(tile.rows(step.column)[i]).bytes;
     const absl::StatusOr<ImageNotes> notes =
-        images.transform->Apply(bytes, *step.ops, uniforms, {out, tensor.row_bytes});
+        images.transform->Apply(bytes, *step.ops, uniforms, {out, tensor.row_bytes}, images.memory);
     if (!notes.ok()) return Fail(tile, step.column, {i, FactAboutRecord(notes.status())}, outcome);
     outcome.counters.truncated_images += notes->truncated;
     outcome.counters.image_warnings += notes->warnings;

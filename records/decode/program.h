@@ -21,6 +21,7 @@
 
 namespace penstock {
 
+class ImageMemory;
 class ImageTransform;
 
 // Raised when the same spec and the same bytes would give other bits. Part of every fingerprint.
@@ -51,6 +52,7 @@ struct ImageInputs {
   // row i.
   uint64_t augmentation_key = 0;
   std::span<const int64_t> ordinals = {};
+  ImageMemory* memory = nullptr;  // As ImageTransform::Apply() has it.
 };
 
 struct DecodeOptions {

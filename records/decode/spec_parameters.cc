@@ -24,7 +24,8 @@ void SetOutput(uint32_t side, v1::Image& image) {
     case v1::Image::kResize:
       return SetSize(side, *image.mutable_resize());
     case v1::Image::kResizeShorter:
-      image.mutable_resize_shorter()->set_side(static_cast<uint32_t>((uint64_t{side} * 16 + 7) / 14));
+      image.mutable_resize_shorter()->set_side(
+          static_cast<uint32_t>((uint64_t{side} * 16 + 7) / 14));
       return SetSize(side, *image.mutable_center_crop());
     case v1::Image::kRandomCrop:
       return SetSize(side, *image.mutable_random_crop());

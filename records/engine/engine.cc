@@ -146,7 +146,10 @@ Engine::Engine(EngineOptions options, Root root)
           options_.strip_cache, [this] { scheduler_.PartReturned(); })),
       scheduler_(StoreBudget(options_), options_.limits, pool_->ledger(), options_.strip_cache > 0,
                  speed_),
-      strips_(*pool_, options_.strip_cache) {}
+      strips_(*pool_, options_.strip_cache),
+      images_(
+          options_.memory_budget / 4, [this](uint64_t bytes) { scheduler_.HoldImages(bytes); },
+          [this](uint64_t bytes) { scheduler_.LetGoOfImages(bytes); }) {}
 
 absl::Status Engine::StartThreads() {
   while (threads_.size() < options_.threads) {
@@ -167,7 +170,7 @@ Engine::~Engine() {
 
 void Engine::RunThread(size_t number) {
   const ThreadNameScope name(options_.spans, absl::StrCat("engine thread ", number));
-  Worker worker(scheduler_, files_, *memory_, *pool_, strips_, speed_, times_,
+  Worker worker(scheduler_, files_, *memory_, *pool_, strips_, speed_, images_, times_,
                 Worker::Waits::kLoading, options_.spans);
   for (Work work; scheduler_.Next(work);) {
     worker.Do(work);
@@ -190,7 +193,7 @@ void Engine::StartReaders() {
 
 void Engine::RunReader(size_t number) {
   const ThreadNameScope name(options_.spans, absl::StrCat("reader ", number));
-  Worker worker(scheduler_, files_, *memory_, *pool_, strips_, speed_, times_,
+  Worker worker(scheduler_, files_, *memory_, *pool_, strips_, speed_, images_, times_,
                 Worker::Waits::kApart, options_.spans);
   for (Work work; scheduler_.NextLoad(work);) {
     worker.Do(work);

@@ -15,6 +15,7 @@
 #include "records/engine/chunk_layout.h"
 #include "records/engine/engine_options.h"
 #include "records/engine/file_cache.h"
+#include "records/engine/image_budget.h"
 #include "records/engine/job_scheduler.h"
 #include "records/engine/job_times.h"
 #include "records/engine/page_memory.h"
@@ -84,6 +85,7 @@ class Engine {
   const std::shared_ptr<PartPool> pool_;
   JobScheduler scheduler_;
   StripCache strips_;
+  ImageBudget images_;
 
   mutable Mutex mutex_;
   // Shared by sessions and chunks; equal ones are one, so that sessions share chunks.

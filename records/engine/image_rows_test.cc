@@ -109,7 +109,10 @@ class ImageRowsTest : public ::testing::Test {
 };
 
 Fetch FetchImages(const OpenWindow& window, uint64_t request, uint32_t first, uint32_t rows) {
-  return {.request = request, .window = window.window, .first_row = first, .rows = rows,
+  return {.request = request,
+          .window = window.window,
+          .first_row = first,
+          .rows = rows,
           .needed_at = request};
 }
 
@@ -220,6 +223,35 @@ TEST_F(ImageRowsTest, AWindowWithoutADecodableRowNeedsASpare) {
       EXPECT_TRUE(row == WantedRow(record, kKey, record | kReplacedRecord)) << request;
     }
   }
+}
+
+// The first image, whose header says that it has 8000 x 8000 pixels.
+std::string HugeJpeg() {
+  std::string jpeg = Jpeg(0);
+  const size_t frame = jpeg.find("\xff\xc0");
+  EXPECT_NE(frame, std::string::npos);
+  for (const size_t at : {frame + 5, frame + 7}) {
+    jpeg[at] = static_cast<char>(8000 >> 8);
+    jpeg[at + 1] = static_cast<char>(8000 & 0xff);
+  }
+  return jpeg;
+}
+
+// A fact about this server: others may have the memory, so nothing stands for it.
+TEST_F(ImageRowsTest, AnImageBeyondTheServersMemoryIsNoDamage) {
+  data_.emplace(folder_.path(),
+                std::vector<std::string>{Payload(Jpeg(1), 0), Payload(HugeJpeg(), 1)}, 10);
+  Start();
+  Recorder client;
+  auto session = Open(client, true);
+  ASSERT_OK(session->OpenWindow(Window(0)));
+  ASSERT_OK(session->Fetch(FetchImages(Window(0), 1, 0, 2)));
+  ASSERT_TRUE(client.WaitErrors(1));
+  EXPECT_THAT(client.errors()[0].status,
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       AllOf(HasSubstr("record 1: feature 'jpeg': decoding the image takes"),
+                             HasSubstr("this server has 16.0 MiB for images"))));
+  EXPECT_FALSE(client.errors()[0].needs_spare);
 }
 
 TEST_F(ImageRowsTest, ListedDamageAndUndecodableImagesMix) {

@@ -136,6 +136,17 @@ absl::Status JobScheduler::OpenWindow(SessionState& session, penstock::OpenWindo
   return absl::OkStatus();
 }
 
+void JobScheduler::HoldImages(uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  admission_.store().Hold(bytes);
+}
+
+void JobScheduler::LetGoOfImages(uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  admission_.LetGo(bytes);
+  work_.NotifyOne();
+}
+
 absl::Status JobScheduler::HoldDefinition(uint64_t bytes, absl::string_view what) {
   if (definition_bytes_ + bytes > limits_.max_definition_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(

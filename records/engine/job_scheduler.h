@@ -67,6 +67,10 @@ class JobScheduler {
 
   // Without the threads' times.
   EngineStats stats() const;
+  // Memory that decoding images takes from the budget.
+  void HoldImages(uint64_t bytes);
+  void LetGoOfImages(uint64_t bytes);
+
   SessionStats stats(const SessionState& session) const;
 
  private:

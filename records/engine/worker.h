@@ -28,14 +28,16 @@ class Worker {
   enum class Waits { kLoading, kApart };
 
   Worker(JobScheduler& scheduler, FileCache& files, PageMemory& memory, PartPool& pool,
-         StripCache& strips, StorageSpeed& speed, JobTimes& times, Waits waits, SpanSink* spans)
+         StripCache& strips, StorageSpeed& speed, ImageMemory& images, JobTimes& times, Waits waits,
+         SpanSink* spans)
       : scheduler_(scheduler),
         pool_(pool),
         strips_(strips),
         times_(times),
         waits_(waits),
         spans_(spans),
-        loader_(files, memory, speed) {}
+        loader_(files, memory, speed),
+        decoder_(images) {}
 
   // Leaves in `work` what was answered.
   void Do(Work& work);

@@ -82,11 +82,20 @@ absl::Status Render(const RandomCropOp& op, const Rendering& rendering) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<ImageMemoryLease> LeaseFor(std::span<const uint8_t> bytes, const ImageOps& ops,
+                                          ImageMemory* memory) {
+  if (memory == nullptr) return ImageMemoryLease();
+  PENSTOCK_ASSIGN_OR_RETURN(const ImageInfo info, ProbeImage(bytes));
+  PENSTOCK_RETURN_IF_ERROR(CheckImageLimits(info, ops.limits));
+  return ImageMemoryLease::Take(memory, TransformMemory(info, ops));
+}
+
 }  // namespace
 
 absl::StatusOr<ImageNotes> ImageTransform::Apply(std::span<const uint8_t> bytes,
                                                  const ImageOps& ops, const Uniforms& uniforms,
-                                                 std::span<uint8_t> out) {
+                                                 std::span<uint8_t> out, ImageMemory* memory) {
+  PENSTOCK_ASSIGN_OR_RETURN(const ImageMemoryLease lease, LeaseFor(bytes, ops, memory));
   const ImageDecodeOptions options{.channels = ops.channels,
                                    .orient = ops.orient,
                                    .fill_truncated = ops.fill_truncated,

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "records/image/image_decoder.h"
+#include "records/image/image_memory.h"
 #include "records/image/image_ops.h"
 #include "records/image/uniforms.h"
 
@@ -26,9 +27,11 @@ class ImageTransform {
   // unspecified.
   // kInvalidArgument, kDataLoss and kResourceExhausted: as ImageDecoder::Decode(). Also
   // kInvalidArgument: the picture is smaller than a random crop, or too long to be resized.
+  // `memory` is asked for what a large image takes; null: there is enough.
   // REQUIRES: ops.Validate() is OK.
   absl::StatusOr<ImageNotes> Apply(std::span<const uint8_t> bytes, const ImageOps& ops,
-                                   const Uniforms& uniforms, std::span<uint8_t> out);
+                                   const Uniforms& uniforms, std::span<uint8_t> out,
+                                   ImageMemory* memory = nullptr);
 
  private:
   ImageDecoder decoder_;
