@@ -96,6 +96,9 @@ class FetchController {
   void OnCredit(absl::Time now, StreamId stream, uint64_t bytes);
   // The server ends after `grace`; zero: at any time.
   void OnDraining(absl::Time now, StreamId stream, absl::Duration grace = absl::ZeroDuration());
+  // Rows that the client took of the stream cannot be decoded, and no other server could: the job
+  // ends.
+  void OnUndecodable(absl::Time now, StreamId stream, const absl::Status& status);
   void OnError(absl::Time now, StreamId stream, const StreamError& error);
   // The stream ended, or the caller will not read on from it. CloseStream() follows.
   void OnBroken(absl::Time now, StreamId stream, absl::Status status);

@@ -69,6 +69,12 @@ void FetchController::OnError(absl::Time now, StreamId stream, const StreamError
   OnFailure(*server, *window, error);
 }
 
+void FetchController::OnUndecodable(absl::Time now, StreamId stream, const absl::Status& status) {
+  SetNow(now);
+  const ServerEntry* server = servers_.Find(stream);
+  if (server != nullptr && !ended_) Fail(WithAdvice(status, server->address));
+}
+
 void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
                                 const StreamError& error) {
   fetcher_.CountFailure(server, window);

@@ -45,15 +45,15 @@ void AddPlaceFlags(CLI::App& app, SourceFlags& flags) {
       "read; / also allows a manifest that names shards by absolute paths");
   app.add_option(
       "--spec", flags.spec,
-      "A built-in decode spec (chess) or a textproto file; empty: chess for chess's features,\n"
-      "else the one that the manifest stores, else one made from its features");
+      "A built-in decode spec (chess, images-train, images-eval) or a textproto file; empty:\n"
+      "chess for chess's features, else the manifest's own, else one made from its features");
 }
 
 void AddFetchFlags(CLI::App& app, SourceFlags& flags) {
   app.add_option("--look-ahead", flags.look_ahead, "Memory for batches fetched ahead");
   app.add_option("--server-timeout", flags.server_timeout, "Fail after so long without any server");
   app.add_option("--on-error", flags.on_error,
-                 "A record damaged since it was indexed, when two servers agree")
+                 "A record that was damaged after it was indexed, or that cannot be decoded")
       ->check(CLI::IsMember({"fail", "replace"}));
   app.add_flag("--checksums", flags.checksums, "Verify a checksum of every part that servers send");
   app.add_option("--connections", flags.connections,

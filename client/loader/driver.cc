@@ -242,11 +242,17 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   std::vector<RowCopy> copies = Claim(id, rows.request(), rows.first_row(), rows.rows());
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
-  // The error that follows ends the job, so the rows stay claimed.
-  if (!slots_->Decode(rows, copies)) return;
+  if (!slots_->Decode(rows, copies)) return EndWith(id, rows.failure());
   NoteReplaced(rows.replaced(), copies);
   counters_.CountPart(id.server, rows.rows(), SteadyNow() - start);
   FinishPart(std::move(copies));
+}
+
+// The rows stay claimed.
+void Driver::EndWith(StreamId id, const absl::Status& undecodable) {
+  MutexLock lock(&work_mutex_);
+  controller_.OnUndecodable(SteadyNow(), id, undecodable);
+  CarryOut();
 }
 
 absl::Status Driver::CheckReplaced(const ReceivedPart& part) const {
@@ -359,8 +365,8 @@ void Driver::OpenStream(StreamId id, const std::string& address) {
   absl::StatusOr<Transport*> transport = TransportOf(id.server, address);
   if (!transport.ok()) return Break(id, transport.status());
   counters_.BeginStream(id.server, address);
-  auto connection =
-      std::make_unique<Connection>(id, incoming_, incoming_limits_, static_cast<PartTaker*>(this));
+  auto connection = std::make_unique<Connection>(id, incoming_, incoming_limits_,
+                                                 static_cast<PartTaker*>(this), DecodesRows());
   connection->stream = (*transport)->Connect(job_.stream, connection->listener);
   connections_[id.server] = std::move(connection);
 }

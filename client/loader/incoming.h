@@ -83,13 +83,18 @@ class PartTaker {
 // as broken. Thread-safe.
 class StreamListener final : public StreamEvents {
  public:
+  // With `decodes_rows`, `parts` decodes rows where the transport has an engine.
   StreamListener(StreamId stream, IncomingQueue& queue, IncomingLimits limits,
-                 PartTaker* parts = nullptr)
-      : stream_(stream), queue_(queue), limits_(limits), parts_(parts) {}
+                 PartTaker* parts = nullptr, bool decodes_rows = false)
+      : stream_(stream),
+        queue_(queue),
+        limits_(limits),
+        parts_(parts),
+        decodes_rows_(decodes_rows) {}
 
   void OnEvent(StreamEvent event) override;
   void OnPart(ReceivedPart part) override;
-  bool DecodesRows() const override { return parts_ != nullptr; }
+  bool DecodesRows() const override { return decodes_rows_; }
   void OnRows(RowSource& rows) override { parts_->TakeRows(stream_, rows); }
 
  private:
@@ -100,6 +105,7 @@ class StreamListener final : public StreamEvents {
   IncomingQueue& queue_;
   const IncomingLimits limits_;
   PartTaker* const parts_;
+  const bool decodes_rows_;
   Mutex mutex_;
   uint64_t round_ ABSL_GUARDED_BY(mutex_) = 0;
   IncomingLimits said_ ABSL_GUARDED_BY(mutex_);  // In this round.

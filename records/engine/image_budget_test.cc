@@ -40,7 +40,8 @@ TEST_F(ImageBudgetTest, ALeaseIsReturned) {
 
 TEST_F(ImageBudgetTest, RefusesWhatNeverFits) {
   EXPECT_THAT(ImageMemoryLease::Take(&budget_, 101 * kMiB),
-              StatusIs(absl::StatusCode::kResourceExhausted, ::testing::HasSubstr("this server has 100.0 MiB")));
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       ::testing::HasSubstr("this server has 100.0 MiB")));
   EXPECT_EQ(budget_.taken_bytes(), 0u);
 }
 

@@ -8,6 +8,7 @@
 #include "records/engine/job.h"
 #include "records/engine/piece.h"
 #include "records/engine/row_source.h"
+#include "records/engine/undecodable.h"
 
 namespace penstock {
 
@@ -40,6 +41,11 @@ class JobRows final : public RowSource {
     if (!outcome.failure) return true;
     if (!failed_) failed_ = std::move(outcome);
     return false;
+  }
+  absl::Status failure() const override {
+    if (!failed_) return absl::OkStatus();
+    const uint64_t row = job_.request->pattern.window_row(job_.begin + failed_->failure->row);
+    return Undecodable(*job_.window, row, *failed_).status;
   }
   std::span<const ReplacedRow> replaced() const override { return replaced_; }
   const Decoded& decoded() const { return decoded_; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "absl/status/status.h"
 #include "records/engine/messages.h"
 
 namespace penstock {
@@ -22,10 +23,12 @@ class RowSource {
   // Rows [begin, begin + n) of these: those of tensor t go to outputs[t], row-major, record ids
   // last. The rows behind them are fetched ahead, so ranges should ascend. Long rows are written
   // past the caches: call StreamingFence() before another thread is told of them. False: a row
-  // cannot be decoded; none of these count, and an error of the request follows. REQUIRES: within
-  // rows().
+  // cannot be decoded; none of these count, and failure() says why. An error of the request
+  // follows, unless it has ended by then. REQUIRES: within rows().
   [[nodiscard]] virtual bool Decode(uint32_t begin, uint32_t n,
                                     std::span<uint8_t* const> outputs) = 0;
+  // Of the first Decode() that returned false: names the record.
+  virtual absl::Status failure() const { return absl::OkStatus(); }
   // Of the rows decoded so far: those for which others stand, numbered within these rows.
   virtual std::span<const ReplacedRow> replaced() const { return {}; }
 

@@ -9,6 +9,7 @@
 #include "records/engine/chunk_damage.h"
 #include "records/engine/decoding.h"
 #include "records/engine/job_rows.h"
+#include "records/engine/undecodable.h"
 
 namespace penstock {
 namespace {
@@ -43,31 +44,6 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
       {definition.split, definition.shuffle, definition.key}, window.session->knows_ids);
   if (rows.ok()) return rows;
   return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
-}
-
-// Names the record of a row that cannot be decoded: in a window of a job, whose chunks hold it.
-absl::Status NameRecord(const WindowState& window, uint64_t window_row, const absl::Status& why) {
-  const uint8_t* row = window.shared->rows.rows()[window_row];
-  const size_t row_bytes = window.session->layout->row_bytes();
-  for (size_t i = 0; i < window.chunks.size(); ++i) {
-    const Chunk& chunk = window.chunks[i]->chunk;
-    const auto distance = static_cast<size_t>(row - chunk.rows());
-    if (row < chunk.rows() || distance >= chunk.num_records() * row_bytes) continue;
-    const ChunkRef& ref = window.definition.chunks[i];
-    return RecordRefused(window.definition.shards[ref.shard], ref,
-                         static_cast<uint32_t>(distance / row_bytes), why)
-        .status;
-  }
-  return why;
-}
-
-LoadError Undecodable(const WindowState& window, uint64_t window_row, const PieceOutcome& failed) {
-  const absl::Status named = NameRecord(window, window_row, failed.failure->status);
-  if (!failed.needs_spare) return {named, std::nullopt};
-  return {absl::DataLossError(absl::StrCat(
-              "no record of the window can be decoded, so that none can stand for another: ",
-              named.message())),
-          std::nullopt, true};
 }
 
 // Of the block's replaced rows those that the job asks for, numbered in its part.

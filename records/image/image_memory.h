@@ -32,7 +32,8 @@ class ImageMemoryLease {
     if (!taken.ok()) return taken;
     return ImageMemoryLease(memory, bytes);
   }
-  ImageMemoryLease(ImageMemoryLease&& other) noexcept : memory_(other.memory_), bytes_(other.bytes_) {
+  ImageMemoryLease(ImageMemoryLease&& other) noexcept
+      : memory_(other.memory_), bytes_(other.bytes_) {
     other.memory_ = nullptr;
   }
   ImageMemoryLease& operator=(ImageMemoryLease&&) = delete;

@@ -1,0 +1,19 @@
+// What a client is told of a row that cannot be decoded.
+#ifndef PENSTOCK_RECORDS_ENGINE_UNDECODABLE_H_
+#define PENSTOCK_RECORDS_ENGINE_UNDECODABLE_H_
+
+#include <cstdint>
+
+#include "records/engine/chunk_damage.h"
+#include "records/engine/piece.h"
+#include "records/engine/session_state.h"
+
+namespace penstock {
+
+// The failure with shard, chunk and record of the row; or, if nothing can stand for it, kDataLoss
+// with needs_spare. REQUIRES: failed.failure; the window's chunks are pinned.
+LoadError Undecodable(const WindowState& window, uint64_t window_row, const PieceOutcome& failed);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_UNDECODABLE_H_
