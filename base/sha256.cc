@@ -41,8 +41,14 @@ Sha256::Digest Sha256::Finish() const {
   return digest;
 }
 
-std::string Sha256::Hex() const {
-  Digest digest = Finish();
+Sha256::Digest Sha256::Of(std::span<const uint8_t> data) {
+  Digest digest;
+  unsigned size = 0;
+  Check(EVP_Digest(data.data(), data.size(), digest.data(), &size, EVP_sha256(), nullptr));
+  return digest;
+}
+
+std::string Sha256::Hex(const Digest& digest) {
   return absl::BytesToHexString(
       absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
 }

@@ -26,7 +26,11 @@ class Sha256 {
   // The digest of everything so far; more may follow.
   Digest Finish() const;
   // Finish() as 64 lower-case hexadecimal digits.
-  std::string Hex() const;
+  std::string Hex() const { return Hex(Finish()); }
+
+  // Of bytes that are there as a whole.
+  static Digest Of(std::span<const uint8_t> data);
+  static std::string Hex(const Digest& digest);
 
  private:
   struct ContextDeleter {

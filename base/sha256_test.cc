@@ -13,6 +13,15 @@ TEST(Sha256Test, MatchesThePublishedExample) {
   EXPECT_EQ(hash.Hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+TEST(Sha256Test, OfAWholeIsTheSame) {
+  Sha256 hash;
+  const uint8_t bytes[] = {1, 2, 3, 4};
+  EXPECT_EQ(Sha256::Of({}), hash.Finish());
+  hash.Update(bytes);
+  EXPECT_EQ(Sha256::Of(bytes), hash.Finish());
+  EXPECT_EQ(Sha256::Hex(Sha256::Of(bytes)), hash.Hex());
+}
+
 TEST(Sha256Test, GoesOnAfterFinish) {
   Sha256 once, twice;
   const uint8_t bytes[] = {1, 2, 3, 4};

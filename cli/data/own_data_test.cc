@@ -1,9 +1,15 @@
 // `penstock index`, `inspect` and `stream` on records that are not chess's.
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/sha256.h"
 #include "cli/testing/command_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -44,6 +50,80 @@ class OwnDataTest : public CommandFixture {
 
   TempFolder folder_;
 };
+
+// Numbers of 256 bits as limbs of 32, the lowest first.
+std::string HexSum(const std::vector<Sha256::Digest>& digests) {
+  std::array<uint64_t, 8> limbs = {};
+  for (const Sha256::Digest& digest : digests) {
+    for (size_t i = 0; i < digest.size(); ++i) {
+      limbs[7 - i / 4] += uint64_t{digest[i]} << (24 - 8 * (i % 4));
+    }
+  }
+  std::string hex;
+  uint64_t carry = 0;
+  for (const uint64_t limb : limbs) {
+    const uint64_t sum = limb + carry;
+    hex = absl::StrFormat("%08x", sum & 0xffffffff) + hex;
+    carry = sum >> 32;
+  }
+  return hex;
+}
+
+TEST_F(OwnDataTest, TheDigestByRecordIsASumOverRecords) {
+  WriteTable("a.tfrecord", 300);
+  WriteTable("b.tfrecord", 100);
+  const std::string spec =
+      folder_.Write("my.textproto", R"(tensor { name: "id" label { feature: "id" } }
+                                       tensor { name: "row" number { feature: "row" count: 3
+                                                                     type: FLOAT } })");
+  std::vector<Sha256::Digest> digests;
+  for (uint64_t record = 0; record < 400; ++record) {
+    const uint64_t id = record % 300;  // Each file begins with 0.
+    const std::array<float, 3> row = {0.5f, static_cast<float>(id), -1};
+    std::array<uint8_t, 28> bytes;
+    std::memcpy(bytes.data(), &record, 8);
+    std::memcpy(bytes.data() + 8, &id, 8);
+    std::memcpy(bytes.data() + 16, row.data(), 12);
+    digests.push_back(Sha256::Of(bytes));
+  }
+  const auto digest = [&](std::vector<std::string> more) -> std::string {
+    more.insert(more.begin(),
+                {"stream", folder_.path(), "--spec", spec, "--digest-by-record", "--json"});
+    EXPECT_EQ(Run(more), 0) << error_;
+    return Json()["digest_by_record"];
+  };
+  const std::string expected = HexSum(digests);
+  EXPECT_EQ(digest({"--global-batch-size", "50"}), expected);
+  EXPECT_EQ(digest({"--global-batch-size", "7", "--remainder", "short"}), expected);
+  EXPECT_EQ(digest({"--global-batch-size", "20", "--seed", "9"}), expected);
+  EXPECT_EQ(digest({"--global-batch-size", "20", "--lanes", "2", "--window-chunks", "1"}),
+            expected);
+  EXPECT_EQ(digest({"--global-batch-size", "20", "--no-shuffle", "--threads", "1"}), expected);
+  EXPECT_NE(digest({"--global-batch-size", "300"}), expected);
+  EXPECT_NE(digest({"--global-batch-size", "50", "--dtype", "bf16"}), expected);
+  digests.insert(digests.end(), digests.begin(), digests.begin() + 400);
+  EXPECT_EQ(digest({"--global-batch-size", "50", "--epochs", "2"}), HexSum(digests));
+}
+
+TEST_F(OwnDataTest, TheDigestsByRecordOfRanksAddUp) {
+  WriteTable("a.tfrecord", 400);
+  std::vector<std::string> hex;
+  std::vector<Sha256::Digest> parts;
+  for (const std::vector<std::string>& ranks : {std::vector<std::string>{},
+                                                {"--rank", "0", "--world-size", "2"},
+                                                {"--rank", "1", "--world-size", "2"}}) {
+    std::vector<std::string> words = {"stream", folder_.path(), "--digest-by-record"};
+    words.insert(words.end(), {"--global-batch-size", "50"});
+    words.insert(words.end(), ranks.begin(), ranks.end());
+    ASSERT_EQ(Run(words), 0) << error_;
+    const std::string kLabel = "records  sum of sha256 ";
+    ASSERT_THAT(out_, HasSubstr(kLabel));
+    hex.push_back(out_.substr(out_.find(kLabel) + kLabel.size(), 64));
+    const std::string bytes = absl::HexStringToBytes(hex.back());
+    std::copy(bytes.begin(), bytes.end(), parts.emplace_back().begin());
+  }
+  EXPECT_EQ(HexSum({parts[1], parts[2]}), hex[0]);
+}
 
 TEST_F(OwnDataTest, HoldsOutByTheWholeRecord) {
   WriteTable("a.tfrecord", 400);

@@ -1,23 +1,26 @@
 #include "cli/stream/row_digest.h"
 
-#include <cstring>
-
 namespace penstock {
 
 void RowDigest::Add(const Batch& batch) {
-  size_t row_bytes = 0;
-  for (const TensorView& tensor : batch.tensors()) row_bytes += tensor.row_bytes;
-  rows_.resize(row_bytes * batch.rows());
-  size_t offset = 0;
-  for (const TensorView& tensor : batch.tensors()) {
-    const size_t bytes = tensor.row_bytes;
-    for (size_t row = 0; row < batch.rows(); ++row) {
-      std::memcpy(rows_.data() + row * row_bytes + offset, tensor.bytes.data() + row * bytes,
-                  bytes);
-    }
-    offset += bytes;
-  }
-  hash_.Update(rows_);
+  rows_.Fill(batch);
+  hash_.Update(rows_.all());
 }
+
+void RecordDigest::Add(const Batch& batch) {
+  rows_.Fill(batch, /*ids=*/true);
+  for (size_t row = 0; row < batch.rows(); ++row) Add(Sha256::Of(rows_.row(row)));
+}
+
+void RecordDigest::Add(const Sha256::Digest& digest) {
+  unsigned carry = 0;
+  for (size_t i = sum_.size(); i-- > 0;) {
+    const unsigned sum = sum_[i] + digest[i] + carry;
+    sum_[i] = static_cast<uint8_t>(sum);
+    carry = sum >> 8;
+  }
+}
+
+std::string RecordDigest::Hex() const { return Sha256::Hex(sum_); }
 
 }  // namespace penstock

@@ -1,17 +1,18 @@
-// The SHA-256 of the rows of batches, in order.
+// Digests of a stream: of its rows in order, and of its records in any order.
 #ifndef PENSTOCK_CLI_STREAM_ROW_DIGEST_H_
 #define PENSTOCK_CLI_STREAM_ROW_DIGEST_H_
 
+#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/sha256.h"
+#include "cli/stream/row_bytes.h"
 #include "client/loader/loader.h"
 
 namespace penstock {
 
-// For each row, for each tensor in the spec's order, that row's bytes: so it does not depend on the
-// batch size. Not thread-safe.
+// The SHA-256 of all rows in order. For each row, for each tensor in the spec's order, that row's
+// bytes: so it does not depend on the batch size. Not thread-safe.
 class RowDigest {
  public:
   void Add(const Batch& batch);
@@ -19,7 +20,25 @@ class RowDigest {
 
  private:
   Sha256 hash_;
-  std::vector<uint8_t> rows_;  // One batch, row by row: one long update is faster than many short.
+  RowBytes rows_;
+};
+
+// The sum modulo 2^256 of one SHA-256 for each row, over its record id (8 bytes, little-endian) and
+// the bytes of its tensors in the spec's order. A digest counts as a big-endian number. The sum
+// does not depend on the order of rows, and those of all ranks add up to that of the whole.
+// Not thread-safe.
+class RecordDigest {
+ public:
+  // REQUIRES: the batch has record ids.
+  void Add(const Batch& batch);
+  // 64 lower-case hexadecimal digits.
+  std::string Hex() const;
+
+ private:
+  void Add(const Sha256::Digest& digest);
+
+  Sha256::Digest sum_ = {};  // Big-endian.
+  RowBytes rows_;
 };
 
 }  // namespace penstock

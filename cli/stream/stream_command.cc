@@ -36,12 +36,14 @@ struct StreamFlags {
   std::string waits;
   double pace = 0;
   bool digest = false;
+  bool digest_by_record = false;
   bool json = false;
 };
 
 // What becomes of the batches. The manifest outlives it.
 struct Sinks {
   std::optional<RowDigest> digest = {};
+  std::optional<RecordDigest> digest_by_record = {};
   std::optional<LineFile> ids = {};
   std::optional<LineFile> waits = {};
   const Manifest* manifest;
@@ -51,6 +53,7 @@ struct Sinks {
                                       Progress& progress) {
     Sinks sinks = {.manifest = &manifest, .progress = &progress};
     if (flags.digest) sinks.digest.emplace();
+    if (flags.digest_by_record) sinks.digest_by_record.emplace();
     if (!flags.ids.empty()) {
       PENSTOCK_ASSIGN_OR_RETURN(sinks.ids, LineFile::CreateForIds(flags.ids, manifest));
     }
@@ -61,7 +64,8 @@ struct Sinks {
   }
 
   absl::Status Take(const Batch& batch) {
-    if (digest && batch.rows() > 0) digest->Add(batch);
+    if (digest) digest->Add(batch);
+    if (digest_by_record) digest_by_record->Add(batch);
     progress->Add(batch.rows());
     return ids ? ids->WriteIds(batch.record_ids(), *manifest) : absl::OkStatus();
   }
@@ -71,7 +75,8 @@ struct StreamResult {
   absl::Duration elapsed;
   LoaderStats stats;
   std::string cursor;
-  std::string digest;
+  std::string digest;  // Empty unless asked for, as the next.
+  std::string digest_by_record;
   uint64_t left_out = 0;       // Rows of an epoch, over all ranks, that make no full step.
   absl::Duration first_batch;  // From the first request for a batch until it was there.
   WaitTimes waits;             // Of the batches after the first.
@@ -111,6 +116,7 @@ absl::Status ReadAll(Loader& loader, const StreamFlags& flags, Sinks& sinks, Str
   result.elapsed = absl::Now() - start;
   result.stats = loader.stats();
   if (sinks.digest) result.digest = sinks.digest->Hex();
+  if (sinks.digest_by_record) result.digest_by_record = sinks.digest_by_record->Hex();
   return status;
 }
 
@@ -157,6 +163,7 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"undecodable_rows", result.stats.undecodable_rows},
                          {"servers", servers}};
   if (!result.digest.empty()) json["digest"] = result.digest;
+  if (!result.digest_by_record.empty()) json["digest_by_record"] = result.digest_by_record;
   return json;
 }
 
@@ -212,6 +219,9 @@ void Print(const StreamResult& result) {
   }
   if (!result.cursor.empty()) PrintEscaped(stdout, "cursor   %s\n", result.cursor);
   if (!result.digest.empty()) PrintEscaped(stdout, "digest   sha256 %s\n", result.digest);
+  if (!result.digest_by_record.empty()) {
+    PrintEscaped(stdout, "records  sum of sha256 %s\n", result.digest_by_record);
+  }
 }
 
 // What the loader refuses of the flags is wrong usage.
@@ -239,7 +249,7 @@ absl::Status StreamRecords(const StreamFlags& flags) {
   options.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
   PENSTOCK_ASSIGN_OR_RETURN(options.manifest, OpenManifestArgument(flags.loader.manifest, options));
   PENSTOCK_RETURN_IF_ERROR(ChooseSpecOf(options));
-  options.record_ids = !flags.ids.empty();
+  options.record_ids = !flags.ids.empty() || flags.digest_by_record;
   const std::shared_ptr<const Manifest> manifest = options.manifest;
   const Split split = options.plan.split;
   InterruptGuard interrupts;
@@ -284,6 +294,9 @@ void AddStreamCommand(CLI::App& app, absl::Status& outcome) {
   AddLoaderFlags(command, flags->loader);
   AddStepsFlag(command, flags->loader);
   command.add_flag("--digest", flags->digest, "Print the SHA-256 of the rows in order");
+  command.add_flag("--digest-by-record", flags->digest_by_record,
+                   "Print the sum modulo 2^256 of SHA-256(record id, row) over this rank's rows,\n"
+                   "whatever their order; the sums of all ranks add up to that of the whole");
   command
       .add_option("--ids", flags->ids,
                   "Write each row's shard and record number to FILE, which may\n"
