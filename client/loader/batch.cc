@@ -1,9 +1,16 @@
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/loader/batch_slot.h"
 #include "client/loader/loader.h"
 
 namespace penstock {
+namespace {
+
+void AppendName(std::string* out, const TensorView& tensor) { absl::StrAppend(out, tensor.name); }
+
+}  // namespace
 
 Batch::Batch() = default;
 
@@ -40,6 +47,20 @@ const TensorView* Batch::tensor(absl::string_view name) const {
     if (tensor.name == name) return &tensor;
   }
   return nullptr;
+}
+
+absl::StatusOr<RaggedTensor> Batch::Ragged(absl::string_view name) const {
+  const TensorView* values = tensor(name);
+  if (values == nullptr) {
+    return absl::NotFoundError(absl::StrCat("no tensor is called '", name, "'; there are: ",
+                                            absl::StrJoin(tensors(), ", ", AppendName)));
+  }
+  if (!values->lengths.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "tensor '", name,
+        "' has no tensor of lengths: its spec needs `ragged`, or `pad` with a length_tensor"));
+  }
+  return CompactRows(*values, tensors()[*values->lengths]);
 }
 
 Batch Loader::BatchOf(Batch::Slot& slot) {

@@ -74,7 +74,8 @@ absl::StatusOr<std::unique_ptr<SlotSet>> SlotSet::Allocate(const SlotLayout& lay
     slot.home = &home;
     slot.memory = set->memory(i);
     for (const TensorInfo& tensor : layout.tensors()) {
-      slot.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.row_bytes, {}});
+      slot.tensors.push_back(
+          {tensor.name, tensor.dtype, tensor.shape, tensor.row_bytes, {}, tensor.lengths});
     }
   }
   return set;

@@ -31,6 +31,7 @@
 #include "base/dtype.h"
 #include "base/span_sink.h"
 #include "client/fetch/on_error.h"
+#include "client/loader/ragged_tensor.h"
 #include "client/loader/slot_allocator.h"
 #include "client/loader/tensor_view.h"
 #include "client/plan/cursor.h"
@@ -106,6 +107,10 @@ class Batch {
   std::span<const TensorView> tensors() const;
   // The tensor of that name, or null.
   const TensorView* tensor(absl::string_view name) const;
+  // The rows of a tensor without their padding. It is a copy of what is real, made by this call.
+  // The spec says `ragged` of the tensor, or `pad` with a length_tensor.
+  // kNotFound: no tensor has that name; kInvalidArgument: no tensor has its lengths.
+  absl::StatusOr<RaggedTensor> Ragged(absl::string_view name) const;
   // Where to resume after this batch was consumed: the global batch's end, the same on all ranks.
   const Cursor& cursor() const;
   // Numbers of the rows' records over the manifest; empty unless record_ids was asked for.

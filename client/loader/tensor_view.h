@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "absl/strings/string_view.h"
@@ -18,6 +19,9 @@ struct TensorView {
   std::span<const uint32_t> shape;  // Of one row.
   size_t row_bytes = 0;             // product(shape) * DtypeSize(dtype).
   std::span<const uint8_t> bytes;   // rows * row_bytes.
+  // The tensor of the same batch that says how many items of each row are real, as its place in
+  // Batch::tensors(); absent: none does.
+  std::optional<size_t> lengths = std::nullopt;
 };
 
 }  // namespace penstock

@@ -47,8 +47,7 @@ absl::Status AddList(const std::string& name, const v1::Bytes& bytes, const Valu
   PENSTOCK_ASSIGN_OR_RETURN(const size_t column, plan.AddFeature(std::move(use)));
   PENSTOCK_RETURN_IF_ERROR(plan.AddTensor(name, Dtype::kU8, {count, length},
                                           BytesListStep{column, count, length, fill}));
-  PENSTOCK_RETURN_IF_ERROR(plan.AddNamedBy("length_tensor", LengthTensorName(name, fields),
-                                           Dtype::kI64, {count},
+  PENSTOCK_RETURN_IF_ERROR(plan.AddLengths(LengthTensorName(name, fields), {count},
                                            ListLengthsStep{column, count, length}));
   PENSTOCK_RETURN_IF_ERROR(plan.AddNamedBy("count_tensor", bytes.list().count_tensor(), Dtype::kI64,
                                            {}, LengthStep{column, false, 1, count}));
@@ -86,7 +85,7 @@ absl::Status AddBytes(const std::string& name, const v1::Bytes& bytes, PlanBuild
   PENSTOCK_RETURN_IF_ERROR(plan.AddTensor(
       name, Dtype::kU8, extent.shape, VariableBytesStep{column, extent.capacity, std::move(fill)}));
   PENSTOCK_RETURN_IF_ERROR(
-      plan.AddNamedBy("length_tensor", LengthTensorName(name, fields), Dtype::kI64, {},
+      plan.AddLengths(LengthTensorName(name, fields), {},
                       LengthStep{column, true, extent.item, extent.capacity / extent.item}));
   return AddPresence(fields.presence_tensor, column, plan);
 }

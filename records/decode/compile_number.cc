@@ -82,7 +82,7 @@ absl::Status AddNumber(const std::string& name, const v1::Number& number, PlanBu
       plan.AddTensor(name, dtype, extent.shape,
                      VariableNumbersStep{column, type, extent.capacity, std::move(fill)}));
   PENSTOCK_RETURN_IF_ERROR(
-      plan.AddNamedBy("length_tensor", LengthTensorName(name, fields), Dtype::kI64, {},
+      plan.AddLengths(LengthTensorName(name, fields), {},
                       LengthStep{column, false, extent.item, extent.capacity / extent.item}));
   return AddPresence(fields.presence_tensor, column, plan);
 }

@@ -94,6 +94,29 @@ TEST(CompileValuesTest, RaggedAlwaysHasATensorOfLengths) {
             "x u8 { 8 }; n i64 {}");
 }
 
+// "x: x_length; x_length: none".
+std::string LengthsOf(const std::string& spec, WireDtype dtype = WireDtype::kI8) {
+  const Program program = CompileText(spec, dtype).value();
+  std::string text;
+  for (const TensorInfo& tensor : program.tensors()) {
+    absl::StrAppend(&text, text.empty() ? "" : "; ", tensor.name, ": ",
+                    tensor.lengths ? program.tensors()[*tensor.lengths].name : "none");
+  }
+  return text;
+}
+
+TEST(CompileValuesTest, ATensorKnowsThatOfItsLengths) {
+  EXPECT_EQ(LengthsOf(Number("ragged { max_length: 8 }")), "x: x_length; x_length: none");
+  EXPECT_EQ(LengthsOf(Tensor("label { feature: 'l' }", "y") +
+                      Bytes("pad { length: 8 } length_tensor: 'n' optional: true "
+                            "presence_tensor: 'has'")),
+            "y: none; x: n; n: none; has: none");
+  EXPECT_EQ(LengthsOf(Bytes("list { count: 4 count_tensor: 'n' } ragged { max_length: 8 }")),
+            "x: x_length; x_length: none; n: none");
+  EXPECT_EQ(LengthsOf(Number("pad { length: 8 }")), "x: none");
+  EXPECT_EQ(LengthsOf(Number("count: 8"), WireDtype::kPacked), "n: none");
+}
+
 TEST(CompileValuesTest, OptionalFeaturesHaveEntries) {
   EXPECT_EQ(TensorsOf(Number("count: 2 optional: true presence_tensor: 'has'")),
             "x i64 { 2 }; has u8 {}");

@@ -130,6 +130,15 @@ absl::Status PlanBuilder::AddNamedBy(absl::string_view field, const std::string&
   return AddTensor(name, dtype, std::move(shape), std::move(step));
 }
 
+absl::Status PlanBuilder::AddLengths(const std::string& name, std::vector<uint32_t> shape,
+                                     DecodeStep step) {
+  const size_t lengths = plan_.tensors.size();
+  PENSTOCK_RETURN_IF_ERROR(
+      AddNamedBy("length_tensor", name, Dtype::kI64, std::move(shape), std::move(step)));
+  if (plan_.tensors.size() > lengths) plan_.tensors[lengths - 1].lengths = lengths;
+  return absl::OkStatus();
+}
+
 absl::Status PlanBuilder::Append(const std::string& name, Dtype dtype, std::vector<uint32_t> shape,
                                  DecodeStep step) {
   size_t row_bytes = DtypeSize(dtype);
@@ -141,7 +150,7 @@ absl::Status PlanBuilder::Append(const std::string& name, Dtype dtype, std::vect
                                                      kMaxRowBytes));
   }
   plan_.fallible |= IsFallible(step);
-  plan_.tensors.push_back(TensorInfo{name, dtype, std::move(shape), row_bytes});
+  plan_.tensors.push_back(TensorInfo{name, dtype, std::move(shape), row_bytes, {}});
   plan_.steps.push_back(std::move(step));
   return absl::OkStatus();
 }

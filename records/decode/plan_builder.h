@@ -43,6 +43,9 @@ class PlanBuilder {
   absl::Status AddNamedBy(absl::string_view field, const std::string& name, Dtype dtype,
                           std::vector<uint32_t> shape, DecodeStep step);
 
+  // The same for one with the lengths of the tensor that was added last.
+  absl::Status AddLengths(const std::string& name, std::vector<uint32_t> shape, DecodeStep step);
+
   // The spec has image operations.
   void AddImages(const ImageUse& use) {
     plan_.images.decodes |= use.decodes;

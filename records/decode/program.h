@@ -33,6 +33,9 @@ struct TensorInfo {
   Dtype dtype = Dtype::kU8;
   std::vector<uint32_t> shape;
   size_t row_bytes = 0;
+  // Which of the tensors says how many items of a row are real, the rest being padding: i64 [], or
+  // [count] for a list of bytes. Absent: none does.
+  std::optional<size_t> lengths = std::nullopt;
 };
 
 // Row i's values of one feature start at column[i], at any alignment: the bytes, or the int64 or
