@@ -38,8 +38,8 @@ absl::Status AddOffsets(const TensorView& values, const TensorView& lengths, siz
     const int64_t length = LengthAt(lengths, i);
     if (length < 0 || static_cast<uint64_t>(length) > most) {
       return absl::InternalError(absl::StrCat("tensor '", values.name, "' has length ", length,
-                                              " in tensor '", lengths.name,
-                                              "', but is padded to ", most));
+                                              " in tensor '", lengths.name, "', but is padded to ",
+                                              most));
     }
     offsets.push_back(offsets.back() + length);
   }

@@ -36,9 +36,8 @@ TEST(CompactRowsTest, TakesWhatIsRealOfEachRow) {
   const std::vector<uint32_t> shape = {3};
   const std::vector<uint8_t> padded = {1, 2, 0, 0, 0, 0, 3, 4, 5};
   const std::vector<int64_t> lengths = {2, 0, 3};
-  ASSERT_OK_AND_ASSIGN(const RaggedTensor ragged,
-                       CompactRows(View("x", Dtype::kU8, shape, padded),
-                                   View("n", Dtype::kI64, {}, lengths)));
+  ASSERT_OK_AND_ASSIGN(const RaggedTensor ragged, CompactRows(View("x", Dtype::kU8, shape, padded),
+                                                              View("n", Dtype::kI64, {}, lengths)));
   EXPECT_EQ(ragged.dtype, Dtype::kU8);
   EXPECT_THAT(ragged.item_shape, IsEmpty());
   EXPECT_THAT(ragged.values, ElementsAre(1, 2, 3, 4, 5));
@@ -49,9 +48,9 @@ TEST(CompactRowsTest, ItemsHaveAShape) {
   const std::vector<uint32_t> shape = {2, 1, 2};
   const std::vector<uint16_t> padded = {1, 2, 0, 0, 3, 4, 5, 6};
   const std::vector<int64_t> lengths = {1, 2};
-  ASSERT_OK_AND_ASSIGN(const RaggedTensor ragged,
-                       CompactRows(View("x", Dtype::kBf16, shape, padded),
-                                   View("n", Dtype::kI64, {}, lengths)));
+  ASSERT_OK_AND_ASSIGN(
+      const RaggedTensor ragged,
+      CompactRows(View("x", Dtype::kBf16, shape, padded), View("n", Dtype::kI64, {}, lengths)));
   EXPECT_THAT(ragged.item_shape, ElementsAre(1, 2));
   EXPECT_THAT(ragged.values, ElementsAre(1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0));
   EXPECT_THAT(ragged.offsets, ElementsAre(0, 1, 3));
@@ -133,8 +132,9 @@ TEST_F(BatchRaggedTest, CompactsWhatTheSpecSays) {
 }
 
 TEST_F(BatchRaggedTest, RefusesOtherTensorsByName) {
-  Read("tensor { name: 'x' number { feature: 'tokens' pad { length: 5 } } }"
-       "tensor { name: 'y' number { feature: 'tokens' ragged { max_length: 5 } } }");
+  Read(
+      "tensor { name: 'x' number { feature: 'tokens' pad { length: 5 } } }"
+      "tensor { name: 'y' number { feature: 'tokens' ragged { max_length: 5 } } }");
   EXPECT_THAT(batch_.Ragged("z"),
               StatusIs(absl::StatusCode::kNotFound,
                        HasSubstr("no tensor is called 'z'; there are: x, y, y_length")));

@@ -1,0 +1,57 @@
+// A picture to draw on.
+#ifndef PENSTOCK_BASE_DRAWING_CANVAS_H_
+#define PENSTOCK_BASE_DRAWING_CANVAS_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "base/drawing/picture.h"
+
+namespace penstock {
+
+struct Color {
+  uint8_t red = 0;
+  uint8_t green = 0;
+  uint8_t blue = 0;
+
+  bool operator==(const Color&) const = default;
+};
+
+// `share` of `b` and the rest of `a`. REQUIRES: share is from 0 to 1.
+Color Mix(Color a, Color b, double share);
+
+struct Rect {
+  int left = 0;
+  int top = 0;
+  int width = 0;
+  int height = 0;
+};
+
+// Whatever lies beyond the edges is not drawn. Not thread-safe.
+class Canvas {
+ public:
+  // REQUIRES: width and height are above 0.
+  Canvas(int width, int height, Color background);
+
+  int width() const { return static_cast<int>(picture_.width); }
+  int height() const { return static_cast<int>(picture_.height); }
+  const Picture& picture() const { return picture_; }
+
+  void Fill(const Rect& rect, Color color);
+  // The outermost pixels of the rectangle.
+  void Frame(const Rect& rect, Color color);
+  // Each pixel becomes `zoom` x `zoom` pixels. REQUIRES: zoom is above 0.
+  void Draw(const Picture& picture, int left, int top, int zoom = 1);
+  // One line; `top` is that of its capitals.
+  void Text(absl::string_view text, int left, int top, int scale, Color color);
+
+ private:
+  void Blend(int x, int y, Color color, uint8_t cover);
+  Rect Clipped(const Rect& rect) const;
+
+  Picture picture_;  // RGB.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_DRAWING_CANVAS_H_

@@ -1,0 +1,31 @@
+// The font of labels in pictures.
+#ifndef PENSTOCK_BASE_DRAWING_FONT_H_
+#define PENSTOCK_BASE_DRAWING_FONT_H_
+
+#include <array>
+#include <cstdint>
+
+namespace penstock {
+
+// Capitals and digits fill the first 7 rows, descenders the last 2.
+inline constexpr int kCapitalRows = 7;
+inline constexpr int kGlyphRows = 9;
+// Columns between two glyphs.
+inline constexpr int kGlyphGap = 1;
+
+struct Glyph {
+  int width = 0;                           // At most 5.
+  std::array<uint8_t, kGlyphRows> rows{};  // Bit i is column i.
+
+  bool at(int column, int row) const {
+    return column >= 0 && column < width && row >= 0 && row < kGlyphRows &&
+           (rows[static_cast<size_t>(row)] >> column & 1) != 0;
+  }
+};
+
+// The font has printable ASCII. Each other character is an empty box.
+const Glyph& GlyphOf(char32_t character);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_DRAWING_FONT_H_

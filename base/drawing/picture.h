@@ -1,0 +1,24 @@
+// Pixels that own their memory.
+#ifndef PENSTOCK_BASE_DRAWING_PICTURE_H_
+#define PENSTOCK_BASE_DRAWING_PICTURE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace penstock {
+
+// Shape [height][width][channels], rows without padding. One channel is grey, three are RGB.
+struct Picture {
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t channels = 3;
+  std::vector<uint8_t> pixels;
+
+  const uint8_t* at(size_t x, size_t y) const { return &pixels[(y * width + x) * channels]; }
+  uint8_t* at(size_t x, size_t y) { return &pixels[(y * width + x) * channels]; }
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_DRAWING_PICTURE_H_
