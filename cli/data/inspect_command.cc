@@ -23,8 +23,11 @@
 #include "cli/data/decoded_rows.h"
 #include "cli/data/record_facts.h"
 #include "cli/data/record_sample.h"
+#include "cli/sheet/make_sheet.h"
+#include "cli/sheet/sheet_file.h"
 #include "cli/terminal/interrupt.h"
 #include "client/loader/dataset_spec.h"
+#include "client/plan/epoch_order.h"
 #include "nlohmann/json.hpp"
 #include "records/dataset/made_spec.h"
 
@@ -35,10 +38,16 @@ struct InspectFlags {
   std::string input;
   std::string spec;
   uint64_t records = 100'000;
-  uint64_t rows = 3;
+  std::optional<uint64_t> rows;
+  std::string contact_sheet;
+  uint64_t seed = 0;
+  uint64_t epoch = 0;
   bool make_spec = false;
   bool json = false;
 };
+
+constexpr uint64_t kDecodedRows = 3;
+constexpr uint64_t kSheetRows = 36;
 
 struct Report {
   std::string path;
@@ -48,6 +57,8 @@ struct Report {
   uint64_t records = 0;
   RecordFacts facts;
   std::optional<DecodedRows> decoded;  // With --spec.
+  std::optional<ContactSheet> sheet;   // With --contact-sheet.
+  std::string sheet_path;
 };
 
 std::string CompressionsOf(const Manifest& manifest) {
@@ -127,6 +138,9 @@ void PrintFeatures(const RecordFacts& facts, uint64_t records) {
   for (const FeatureInfo& feature : features.features) {
     PrintEscaped(stdout, "feature   %s\n", Describe(feature, features.records));
   }
+  for (const ImageFacts& images : facts.Images()) {
+    PrintEscaped(stdout, "images    %s\n", Describe(images));
+  }
   for (const std::string& unread : facts.Unread()) {
     PrintEscaped(stdout, "unread    %s: nothing reads it\n", unread);
   }
@@ -144,6 +158,9 @@ void PrintText(const Report& report) {
   if (report.facts.count() > 0)
     PrintEscaped(stdout, "\nfirst     %s", Multiline(report.facts.first()));
   if (report.decoded.has_value()) PrintEscaped(stdout, "\n%s", Multiline(ToText(*report.decoded)));
+  if (report.sheet.has_value()) {
+    PrintEscaped(stdout, "\nsheet     %s: %s\n", report.sheet_path, report.sheet->subtitle);
+  }
   const ScoreHistogram& scores = report.facts.scores();
   if (scores.total() == 0) return;
   PrintEscaped(stdout, "\nscores of %d of %d records\n%s", scores.total(), report.records,
@@ -179,8 +196,13 @@ void PrintJson(const Report& report) {
   out["format"] = report.facts.format() == RecordFormat::kRaw ? "raw" : "example";
   out["features"] = nlohmann::json::array();
   for (const FeatureInfo& feature : features.features) out["features"].push_back(ToJson(feature));
+  out["images"] = nlohmann::json::array();
+  for (const ImageFacts& images : report.facts.Images()) out["images"].push_back(ToJson(images));
   out["unread"] = report.facts.Unread();
   if (report.decoded.has_value()) out["decoded"] = ToJson(*report.decoded);
+  if (report.sheet.has_value()) {
+    out["contact_sheet"] = {{"path", report.sheet_path}, {"records", report.sheet->cells.size()}};
+  }
   if (report.manifest) {
     const Manifest& manifest = *report.manifest;
     out["shards"] = manifest.shards().size();
@@ -248,24 +270,66 @@ absl::Status Read(const InspectFlags& flags, Report& report) {
   return manifest ? InspectManifest(flags.records, report) : InspectShard(*source, report);
 }
 
-absl::Status Inspect(const InspectFlags& flags) {
-  if (flags.make_spec && (flags.json || !flags.spec.empty())) {
-    return UsageError("--make-spec prints a spec and nothing else: without --json and --spec");
+absl::Status CheckFlags(const InspectFlags& flags) {
+  if (flags.make_spec && (flags.json || !flags.spec.empty() || !flags.contact_sheet.empty())) {
+    return UsageError(
+        "--make-spec prints a spec and nothing else: without --json, --spec and --contact-sheet");
   }
+  if (flags.contact_sheet.empty()) return absl::OkStatus();
+  const absl::Status named = CheckSheetName(flags.contact_sheet);
+  return named.ok() ? named : UsageError(absl::StrCat("--contact-sheet: ", named.message()));
+}
+
+absl::Status AddSheet(const InspectFlags& flags, const v1::DecodeSpec& spec, Report& report) {
+  InterruptGuard interrupts;
+  SheetOptions options{.title = report.path,
+                       .spec = spec,
+                       .spec_name = flags.spec,
+                       .rows = flags.rows.value_or(kSheetRows),
+                       .seed = flags.seed,
+                       .epoch = flags.epoch};
+  const SheetSource source{.manifest = report.manifest ? &*report.manifest : nullptr,
+                           .payloads = report.facts.kept(),
+                           .records = report.records,
+                           .facts = report.facts};
+  PENSTOCK_ASSIGN_OR_RETURN(report.sheet, MakeSheet(options, source));
+  report.sheet_path = flags.contact_sheet;
+  return WriteSheet(*report.sheet, report.sheet_path);
+}
+
+// What --spec and --contact-sheet show.
+absl::Status ShowRows(const InspectFlags& flags, const v1::DecodeSpec& spec, Report& report) {
+  if (!flags.spec.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(
+        Annotate(CheckSpecFits(spec, report.facts.Features(), report.facts.format()),
+                 absl::StrCat("--spec ", flags.spec)));
+  }
+  if (!flags.contact_sheet.empty()) {
+    return Annotate(AddSheet(flags, spec, report), "--contact-sheet");
+  }
+  if (!flags.spec.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(
+        report.decoded,
+        DecodeFirst(spec, report.facts.kept(), AugmentationKeyOf(flags.seed, flags.epoch)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Inspect(const InspectFlags& flags) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFlags(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, LoadNamedSpec(flags.spec));
   Report report;
-  if (!flags.spec.empty()) report.facts.KeepFirst(flags.rows);
+  if (!flags.contact_sheet.empty()) {
+    report.facts.KeepFirst(flags.rows.value_or(kSheetRows));
+  } else if (!flags.spec.empty()) {
+    report.facts.KeepFirst(flags.rows.value_or(kDecodedRows));
+  }
   PENSTOCK_RETURN_IF_ERROR(Read(flags, report));
   if (flags.make_spec) {
     PrintEscaped(stdout, "%s", Multiline(MakeSpec(report.facts.Features(), report.facts.format())));
     return absl::OkStatus();
   }
-  if (!flags.spec.empty()) {
-    PENSTOCK_RETURN_IF_ERROR(
-        Annotate(CheckSpecFits(spec, report.facts.Features(), report.facts.format()),
-                 absl::StrCat("--spec ", flags.spec)));
-    PENSTOCK_ASSIGN_OR_RETURN(report.decoded, DecodeFirst(spec, report.facts.kept()));
-  }
+  PENSTOCK_RETURN_IF_ERROR(ShowRows(flags, spec, report));
   flags.json ? PrintJson(report) : PrintText(report);
   return absl::OkStatus();
 }
@@ -281,6 +345,7 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
       "penstock inspect data\n"
       "penstock inspect data --make-spec > my.textproto\n"
       "penstock inspect data --spec my.textproto\n"
+      "penstock inspect data --contact-sheet sheet.png\n"
       "penstock inspect data/chess-00000-of-00004.tfrecord --json");
   auto flags = std::make_shared<InspectFlags>();
   command.add_option("input", flags->input, "MANIFEST, DIR or SHARD")->required()->default_str("");
@@ -288,8 +353,20 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
                      "Of a manifest, read this many records from evenly spaced chunks");
   command.add_option("--spec", flags->spec,
                      "Also decode the first records with this spec, built-in or a textproto file");
-  command.add_option("--rows", flags->rows, "With --spec, how many records to decode")
-      ->check(WholeNumber(1, 1000));
+  command
+      .add_option("--rows", flags->rows,
+                  "How many records to show: with --spec the first ones, by default 3; on a\n"
+                  "contact sheet of a manifest evenly spaced ones, by default 36")
+      ->check(WholeNumber(1, 1000))
+      ->default_str("");
+  command
+      .add_option("--contact-sheet", flags->contact_sheet,
+                  "Write pictures of records with their labels to FILE: a picture (.png) or a\n"
+                  "page for browsers (.html). With --spec, the pixels that a trainer gets;\n"
+                  "without, the encoded images")
+      ->default_str("");
+  command.add_option("--seed", flags->seed, "With --spec: of what is random about images");
+  command.add_option("--epoch", flags->epoch, "With --spec: in which epoch that is");
   command.add_flag("--make-spec", flags->make_spec,
                    "Print a decode spec made from the features, to start from, and nothing else");
   command.add_flag("--json", flags->json, "Print JSON to standard output");

@@ -34,6 +34,20 @@ absl::Status RecordDecoder::Add(std::span<const uint8_t> payload) {
 }
 
 absl::Status RecordDecoder::Decode() {
+  const uint64_t first = decoded_;
+  const std::optional<DecodeFailure> failure = DecodePending();
+  if (!failure.has_value()) return absl::OkStatus();
+  return Annotate(failure->status, absl::StrCat("record ", first + failure->row));
+}
+
+absl::Status RecordDecoder::DecodeOne(std::span<const uint8_t> payload, uint64_t ordinal) {
+  PENSTOCK_RETURN_IF_ERROR(Add(payload));
+  decoded_ = ordinal;
+  const std::optional<DecodeFailure> failure = DecodePending();
+  return failure.has_value() ? failure->status : absl::OkStatus();
+}
+
+std::optional<DecodeFailure> RecordDecoder::DecodePending() {
   const size_t count = std::exchange(pending_, 0);
   std::vector<std::vector<const uint8_t*>> pointers(program_.features().size());
   std::vector<FeatureColumn> columns;
@@ -53,9 +67,8 @@ absl::Status RecordDecoder::Decode() {
   const DecodeOutcome outcome = program_.DecodeRows(
       columns, count, outputs, {.images = {images_.get(), augmentation_key_, ordinals}});
   counters_ += outcome.counters;
-  const uint64_t first = std::exchange(decoded_, decoded_ + count);
-  if (!outcome.failure.has_value()) return absl::OkStatus();
-  return Annotate(outcome.failure->status, absl::StrCat("record ", first + outcome.failure->row));
+  decoded_ += count;
+  return outcome.failure;
 }
 
 }  // namespace penstock

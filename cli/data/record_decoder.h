@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,9 @@ class RecordDecoder {
   // Decodes these: blocks()[t] then has their rows of tensor t, and nothing is pending. An error
   // names the row, counted from the first record of all.
   absl::Status Decode();
+  // Adds and decodes one record alone, with this ordinal; an error does not name it. Ordinals go on
+  // from there. REQUIRES: nothing is pending.
+  absl::Status DecodeOne(std::span<const uint8_t> payload, uint64_t ordinal);
 
   std::span<const std::vector<uint8_t>> blocks() const { return blocks_; }
   const Program& program() const { return program_; }
@@ -39,6 +43,9 @@ class RecordDecoder {
  private:
   RecordDecoder(const Program& program, uint64_t augmentation_key, ChunkLayout layout,
                 RecordPacker packer);
+
+  // The first of the pending rows that failed, if one did.
+  std::optional<DecodeFailure> DecodePending();
 
   Program program_;
   uint64_t augmentation_key_;

@@ -17,6 +17,7 @@ absl::Status RecordFacts::Add(const std::string& shard, const Record& record) {
   const bool chess = finder_.Find(record.payload, found_).ok();
   if (count_++ == 0) PENSTOCK_RETURN_IF_ERROR(DescribeFirst(shard, record, chess));
   Survey(record);
+  images_.Add(format_, record.payload);
   if (chess) scores_.Add(found_.bytes[0], found_.ints[0]);
   if (kept_.size() < keep_) kept_.emplace_back(record.payload.begin(), record.payload.end());
   return absl::OkStatus();

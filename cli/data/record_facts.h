@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "cli/chess/score_histogram.h"
+#include "cli/data/image_survey.h"
 #include "records/dataset/feature_survey.h"
 #include "records/format/feature_finder.h"
 #include "records/format/tfrecord_reader.h"
@@ -43,6 +44,8 @@ class RecordFacts {
   std::vector<std::string> Unread() const {
     return survey_ ? survey_->unread() : std::vector<std::string>();
   }
+  // Features that hold encoded images.
+  std::vector<ImageFacts> Images() const { return images_.Facts(); }
   const std::vector<std::string>& kept() const { return kept_; }
 
  private:
@@ -52,6 +55,7 @@ class RecordFacts {
   FeatureFinder finder_;
   FoundFeatures found_;
   std::optional<FeatureSurvey> survey_;
+  ImageSurvey images_;
   RecordFormat format_ = RecordFormat::kExample;
   uint64_t count_ = 0;
   std::string first_;

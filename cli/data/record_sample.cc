@@ -1,9 +1,11 @@
 #include "cli/data/record_sample.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/counter_rng.h"
 #include "base/crc32c.h"
 #include "base/io/file_source.h"
 #include "base/status.h"
@@ -31,6 +33,13 @@ absl::Status ReadChunk(const Manifest& manifest, const ChunkInfo& chunk,
   }
   raw.resize(chunk.raw_size);
   return Annotate(Decompressor(shard.compression).DecompressExactly(bytes, raw), source->name());
+}
+
+// A record of part `part` of `parts` equal ones.
+uint64_t OneOf(uint64_t part, uint64_t parts, uint64_t total) {
+  // part * total / parts, without a product that might be too large.
+  const auto begin = [=](uint64_t i) { return total / parts * i + total % parts * i / parts; };
+  return begin(part) + CounterRng(/*key=*/0, part).Below(begin(part + 1) - begin(part));
 }
 
 }  // namespace
@@ -64,6 +73,29 @@ absl::Status SampleRecords(const Manifest& manifest, uint64_t limit,
       Record record{chunk.first_record + k, 0, payloads[k]};
       PENSTOCK_RETURN_IF_ERROR(visit(chunk, record));
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SampleEvenly(
+    const Manifest& manifest, uint64_t count,
+    absl::FunctionRef<void(uint64_t ordinal, std::span<const uint8_t> payload)> visit) {
+  const uint64_t total = manifest.num_records(Split::kAll);
+  count = std::min(count, total);
+  std::vector<uint8_t> raw;
+  std::vector<std::span<const uint8_t>> payloads;
+  size_t loaded = manifest.num_chunks();
+  for (uint64_t i = 0; i < count; ++i) {
+    PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
+    const uint64_t ordinal = OneOf(i, count, total);
+    const std::pair<size_t, uint32_t> at = manifest.Locate(ordinal);
+    if (at.first != loaded) {
+      PENSTOCK_RETURN_IF_ERROR(ReadChunk(manifest, manifest.chunk(at.first), raw));
+      payloads.clear();
+      PENSTOCK_RETURN_IF_ERROR(ParseFrames(raw, Verify::kLength, payloads));
+      loaded = at.first;
+    }
+    visit(ordinal, payloads[at.second]);
   }
   return absl::OkStatus();
 }

@@ -1,0 +1,46 @@
+// What a contact sheet shows, before it is drawn or written as a page.
+#ifndef PENSTOCK_CLI_SHEET_CONTACT_SHEET_H_
+#define PENSTOCK_CLI_SHEET_CONTACT_SHEET_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/drawing/picture.h"
+
+namespace penstock {
+
+struct SheetPicture {
+  std::string name;  // Of the tensor or feature.
+  Picture picture;
+  // An encoded file of the same picture, for pages; empty: the page encodes `picture` itself.
+  std::string file = {};
+  std::string media_type = {};  // Of `file`.
+};
+
+// One record.
+struct SheetCell {
+  uint64_t record = 0;
+  std::string label = {};  // Empty: it has none.
+  std::string note = {};   // Such as size and format.
+  std::vector<SheetPicture> pictures = {};
+  std::string problem = {};  // Why there are no pictures.
+};
+
+struct ContactSheet {
+  std::string title;
+  std::string subtitle;
+  std::vector<SheetCell> cells;
+
+  bool HasLabels() const;
+  bool HasNotes() const;
+  // Whether a record has several pictures, so that each needs its name.
+  bool HasSeveralPictures() const;
+};
+
+// How large pictures of a sheet are drawn at most, width and height.
+uint32_t PictureSide(size_t cells);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CLI_SHEET_CONTACT_SHEET_H_
