@@ -63,14 +63,26 @@ void Canvas::Draw(const Picture& picture, int left, int top, int zoom) {
   }
 }
 
-void Canvas::Text(absl::string_view text, int left, int top, int scale, Color color) {
+template <typename Plot>
+void Canvas::ForEachPixel(absl::string_view text, int scale, const Plot& plot) {
+  int left = 0;
   for (const char32_t character : ReadUtf8(text)) {
     const GlyphMask mask = MaskOf(GlyphOf(character), scale);
     for (int y = 0; y < mask.height; ++y) {
-      for (int x = 0; x < mask.width; ++x) Blend(left + x, top + y, color, mask.at(x, y));
+      for (int x = 0; x < mask.width; ++x) plot(left + x, y, mask.at(x, y));
     }
     left += mask.width + kGlyphGap * scale;
   }
+}
+
+void Canvas::Text(absl::string_view text, int left, int top, int scale, Color color) {
+  ForEachPixel(text, scale,
+               [&](int x, int y, uint8_t cover) { Blend(left + x, top + y, color, cover); });
+}
+
+void Canvas::TextUp(absl::string_view text, int left, int bottom, int scale, Color color) {
+  ForEachPixel(text, scale,
+               [&](int x, int y, uint8_t cover) { Blend(left + y, bottom - 1 - x, color, cover); });
 }
 
 void Canvas::Blend(int x, int y, Color color, uint8_t cover) {

@@ -44,8 +44,14 @@ class Canvas {
   void Draw(const Picture& picture, int left, int top, int zoom = 1);
   // One line; `top` is that of its capitals.
   void Text(absl::string_view text, int left, int top, int scale, Color color);
+  // The same, read from bottom to top: `left` is the top of its capitals.
+  void TextUp(absl::string_view text, int left, int bottom, int scale, Color color);
 
  private:
+  // Calls `plot` with each pixel of a line of text, counted from its beginning, and how much of it
+  // is covered.
+  template <typename Plot>
+  static void ForEachPixel(absl::string_view text, int scale, const Plot& plot);
   void Blend(int x, int y, Color color, uint8_t cover);
   Rect Clipped(const Rect& rect) const;
 

@@ -79,6 +79,16 @@ TEST(CanvasTest, TextStaysWithinItsWidth) {
   }
 }
 
+TEST(CanvasTest, TextUpIsTextTurned) {
+  Canvas lying(80, 20, kWhite), standing(20, 80, kWhite);
+  lying.Text("Turn", 3, 4, 2, kRed);
+  standing.TextUp("Turn", 4, 77, 2, kRed);
+  for (size_t y = 0; y < 20; ++y) {
+    for (size_t x = 0; x < 80; ++x) ASSERT_EQ(At(lying, x, y), At(standing, y, 79 - x));
+  }
+  EXPECT_GT(Inked(lying), 100);
+}
+
 TEST(GlyphMaskTest, KeepsTheInkOfStraightStrokesAndSmoothsTurns) {
   const GlyphMask bar = MaskOf(GlyphOf('|'), 3);
   EXPECT_EQ(bar.width, 3);

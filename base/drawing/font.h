@@ -1,8 +1,10 @@
-// The font of labels in pictures.
+// The font of labels in pictures. It is ours, typed in font.cc: a machine that serves records often
+// has no font files, and FreeType would be one more library in the static programs.
 #ifndef PENSTOCK_BASE_DRAWING_FONT_H_
 #define PENSTOCK_BASE_DRAWING_FONT_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace penstock {

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_BASE_DRAWING_TEXT_H_
 #define PENSTOCK_BASE_DRAWING_TEXT_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

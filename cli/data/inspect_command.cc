@@ -356,7 +356,7 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
   command
       .add_option("--rows", flags->rows,
                   "How many records to show: with --spec the first ones, by default 3; on a\n"
-                  "contact sheet of a manifest evenly spaced ones, by default 36")
+                  "contact sheet of a manifest ones spread over the data, by default 36")
       ->check(WholeNumber(1, 1000))
       ->default_str("");
   command

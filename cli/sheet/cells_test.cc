@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/bytes_of.h"
+#include "base/counter_rng.h"
 #include "cli/sheet/decoded_cells.h"
 #include "cli/sheet/original_cells.h"
 #include "cli/sheet/sheet_label.h"
@@ -130,7 +131,7 @@ TEST(OriginalCellsTest, AnImageThatCannotBeDecodedIsShownWithItsReason) {
 TEST(OriginalCellsTest, LargeFilesAreShrunkAndNotInlined) {
   Picture noise{300, 400, 3, {}};
   for (uint32_t i = 0; i < 300 * 400 * 3; ++i) {
-    noise.pixels.push_back(static_cast<uint8_t>(i * 2654435761u >> 24));
+    noise.pixels.push_back(static_cast<uint8_t>(CounterRng(1, i).Next()));
   }
   const std::string png = EncodePng(noise).value();
   ASSERT_GT(png.size(), size_t{64} << 10);

@@ -34,7 +34,7 @@ std::string WhichRecords(const SheetSource& source, size_t shown) {
   if (shown >= all) return Counted(all, "record", "records");
   return absl::StrCat(source.manifest ? "" : "the first ", shown, " of ",
                       Counted(all, "record", "records"),
-                      source.manifest ? ", from everywhere" : "");
+                      source.manifest ? ", spread over the data" : "");
 }
 
 absl::Status AddDecoded(const SheetOptions& options, const SheetSource& source,
