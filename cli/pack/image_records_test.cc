@@ -66,8 +66,8 @@ TEST_F(ImageRecordsTest, APipeIsNoFile) {
   fs::create_directory(folder_.File("a"));
   ASSERT_EQ(mkfifo(folder_.File("a/1.jpg").c_str(), 0600), 0);
   absl::Status invalid;
-  EXPECT_THAT(Make(List(), invalid), StatusIs(absl::StatusCode::kInvalidArgument,
-                                              HasSubstr("a/1.jpg: is a pipe")));
+  EXPECT_THAT(Make(List(), invalid),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a/1.jpg: is a pipe")));
 }
 
 TEST_F(ImageRecordsTest, ARecordFitsIntoAChunk) {
