@@ -16,6 +16,7 @@ constexpr size_t kMaxTensors = 256;
 constexpr size_t kMaxFeatureName = 256;
 constexpr size_t kMaxTensorName = 96;
 constexpr absl::string_view kImage = "image/encoded";
+constexpr absl::string_view kImageLabel = "image/class/label";
 
 // Room for values that are somewhat longer than those that were seen.
 uint32_t RoundedUp(uint32_t length) {
@@ -38,14 +39,12 @@ class SpecMaker {
 
   void Add(const FeatureInfo& feature) {
     absl::StrAppend(&text_, "\n# ", absl::CEscape(Describe(feature, summary_.records)), "\n");
-    if (feature.name == kImage) {
-      absl::StrAppend(&text_, "# Images come as their encoded bytes, behind each its length.\n");
-    }
     if (const absl::string_view why = WhyNot(feature); !why.empty()) {
       absl::StrAppend(&text_, "# Left out: ", why, ".\n");
       return;
     }
-    const std::string name = Take(feature.name);
+    if (IsImage(feature)) return AddImage(feature);
+    const std::string name = Take(NameFor(feature));
     const std::string operation =
         feature.type == "bytes" ? Bytes(feature, name) : NumberOrLabel(feature, name);
     absl::StrAppend(&text_, "tensor { name: \"", name, "\" ", operation, " }\n");
@@ -54,6 +53,25 @@ class SpecMaker {
   const std::string& text() const { return text_; }
 
  private:
+  bool IsImage(const FeatureInfo& feature) const {
+    return feature.name == kImage && feature.type == "bytes" && !feature.feature_list &&
+           feature.values == ValueRange{1, 1} && summary_.InAll(feature);
+  }
+
+  // What penstock-train calls the label of an image.
+  static absl::string_view NameFor(const FeatureInfo& feature) {
+    return feature.name == kImageLabel ? absl::string_view("label") : feature.name;
+  }
+
+  void AddImage(const FeatureInfo& feature) {
+    absl::StrAppend(&text_,
+                    "# Decoded and cropped to the middle. --spec images-train takes random parts.\n"
+                    "tensor {\n  name: \"",
+                    Take("image"), "\"\n  image {\n    ", Source(feature),
+                    "\n    resize_shorter { side: 256 }\n"
+                    "    center_crop { height: 224 width: 224 }\n  }\n}\n");
+  }
+
   // Empty if there is an operation for it.
   absl::string_view WhyNot(const FeatureInfo& feature) const {
     const auto same_name = [&](const FeatureInfo& other) {

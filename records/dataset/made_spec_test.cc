@@ -3,6 +3,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "records/decode/program.h"
+#include "records/decode/spec.h"
+#include "tests/status_matchers.h"
 
 namespace penstock {
 namespace {
@@ -72,14 +75,30 @@ TEST(MadeSpecTest, FeatureListsHaveItemsOfAShape) {
 
 TEST(MadeSpecTest, NamesOfTensorsAreUniqueAndPlain) {
   const std::string text = MakeSpec({9,
-                                     {{"image/encoded", "bytes", false, 9, {1, 1}, {100, 900}},
-                                      {"image_encoded", "int64", false, 9, {1, 1}},
+                                     {{"some/text", "bytes", false, 9, {1, 1}, {100, 900}},
+                                      {"some_text", "int64", false, 9, {1, 1}},
                                       {"qu\"ote\n", "int64", false, 9, {1, 1}}}},
                                     RecordFormat::kExample);
-  EXPECT_THAT(text, AllOf(HasSubstr("name: \"image_encoded\" bytes"),
-                          HasSubstr("name: \"image_encoded_2\" label"),
-                          HasSubstr("# Images come as their encoded bytes"),
-                          HasSubstr("feature: \"qu\\\"ote\\n\"")));
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("name: \"some_text\" bytes"), HasSubstr("name: \"some_text_2\" label"),
+                  HasSubstr("feature: \"qu\\\"ote\\n\"")));
+}
+
+TEST(MadeSpecTest, ImagesAreDecoded) {
+  FeatureSummary summary = {9,
+                            {{"image/encoded", "bytes", false, 9, {1, 1}, {100, 900}},
+                             {"image/class/label", "int64", false, 9, {1, 1}}}};
+  const auto spec = ParseSpec(MakeSpec(summary, RecordFormat::kExample), "made");
+  ASSERT_THAT(spec, IsOk());
+  const auto program = Program::Compile(*spec, WireDtype::kI8);
+  ASSERT_THAT(program, IsOk());
+  EXPECT_EQ(program->tensors()[0].name, "image");
+  EXPECT_EQ(program->tensors()[0].row_bytes, size_t{224} * 224 * 3);
+  EXPECT_EQ(program->tensors()[1].name, "label");
+  // No operation takes an image that a record may lack.
+  summary.features[0].records = 8;
+  EXPECT_THAT(MakeSpec(summary, RecordFormat::kExample),
+              HasSubstr("bytes { feature: \"image/encoded\" pad"));
 }
 
 TEST(MadeSpecTest, LeavesOutWhatNoOperationTakes) {
