@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "records/decode/compile_checks.h"
 #include "records/decode/compile_operations.h"
-#include "records/image/image_ops.h"
+#include "records/decode/image_spec.h"
 
 namespace penstock {
 namespace {
@@ -108,7 +108,15 @@ absl::Status CheckEnums(const v1::Image& image) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ImageOps> OpsOf(const v1::Image& image) {
+bool IsRandom(const ImageOps& ops) {
+  const bool crops = std::holds_alternative<RandomResizedCropOp>(ops.crop) ||
+                     std::holds_alternative<RandomCropOp>(ops.crop);
+  return crops || ops.flip_probability > 0;
+}
+
+}  // namespace
+
+absl::StatusOr<ImageOps> ImageOpsOf(const v1::Image& image) {
   PENSTOCK_RETURN_IF_ERROR(CheckEnums(image));
   ImageOps ops;
   if (image.channels() != 0) ops.channels = static_cast<int>(image.channels());
@@ -123,17 +131,9 @@ absl::StatusOr<ImageOps> OpsOf(const v1::Image& image) {
   return ops;
 }
 
-bool IsRandom(const ImageOps& ops) {
-  const bool crops = std::holds_alternative<RandomResizedCropOp>(ops.crop) ||
-                     std::holds_alternative<RandomCropOp>(ops.crop);
-  return crops || ops.flip_probability > 0;
-}
-
-}  // namespace
-
 absl::Status AddImage(const std::string& name, const v1::Image& image, PlanBuilder& plan) {
   PENSTOCK_RETURN_IF_ERROR(RefuseUnknownFields(image));
-  PENSTOCK_ASSIGN_OR_RETURN(ImageOps ops, OpsOf(image));
+  PENSTOCK_ASSIGN_OR_RETURN(ImageOps ops, ImageOpsOf(image));
   FeatureUse use{image.feature(), FeatureType::kBytes, 0, VariableUse{}};
   PENSTOCK_ASSIGN_OR_RETURN(const size_t column, plan.AddFeature(std::move(use)));
   if (plan.wire_dtype() == WireDtype::kPacked) {

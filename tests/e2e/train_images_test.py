@@ -3,11 +3,10 @@
 import json
 import math
 import random
-import struct
 import unittest
-import zlib
 
 from npy import read_npz
+from pictures import png
 from rank_runs import RanksTestCase, newest, numbers
 from processes import run
 from tfrecord import example, frame
@@ -24,16 +23,6 @@ def image(rng, label):
     pixel = bytes(level if channel == label % 3 else (level // 2 if label == 3 else 30)
                   for channel in range(3))
     return pixel * (SIDE * SIDE)
-
-
-def png(width, height, pixel):
-    """A picture of one colour."""
-    def chunk(name, data):
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    rows = (b"\0" + pixel * width) * height
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
-            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 class TrainImagesTest(RanksTestCase):

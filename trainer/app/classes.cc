@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "absl/status/status.h"
 #include "base/print_escaped.h"
@@ -27,8 +28,8 @@ void TellOfOtherNames(const std::vector<std::string>& then, const std::vector<st
 }  // namespace
 
 std::vector<std::string> ClassNamesOf(const Manifest& manifest) {
-  (void)manifest;  // Manifests hold no names yet.
-  return {};
+  const std::span<const std::string> names = manifest.class_names();
+  return {names.begin(), names.end()};
 }
 
 absl::StatusOr<size_t> AutoClasses(size_t of_checkpoint, size_t named) {

@@ -8,6 +8,8 @@
 #include "base/bytes_of.h"
 #include "base/io/text_file.h"
 #include "base/status.h"
+#include "records/decode/image_spec.h"
+#include "records/decode/spec.h"
 #include "records/image/image_transform.h"
 #include "trainer/app/judged_records.h"
 #include "trainer/app/likeliest.h"
@@ -36,9 +38,19 @@ std::vector<LikelyClass> LikelyClasses(const CheckpointInfo& info, std::span<con
 
 }  // namespace
 
-ImageOps OpsFor(const ModelConfig& model) {
-  const auto side = static_cast<uint32_t>(model.side);
-  return {.crop = ResizeShorterOp{.side = side * 8 / 7, .output = {side, side}}};
+absl::StatusOr<ImageOps> OpsFor(const CheckpointInfo& info) {
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec,
+                            ParseSpec(info.eval_spec, "the checkpoint's spec"));
+  const auto side = static_cast<uint32_t>(info.model.side);
+  for (const v1::TensorSpec& tensor : spec.tensor()) {
+    if (tensor.name() != "image" || !tensor.has_image()) continue;
+    PENSTOCK_ASSIGN_OR_RETURN(ImageOps ops, ImageOpsOf(tensor.image()));
+    if (ops.output() == Size{side, side} && ops.channels == 3) return ops;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the checkpoint's spec gives images of ", ops.output().width, " x ", ops.output().height,
+        " x ", ops.channels, ", the model reads ", side, " x ", side, " x 3"));
+  }
+  return ImageOps{.crop = ResizeShorterOp{.side = (side * 8 + 3) / 7, .output = {side, side}}};
 }
 
 absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& checkpoint,
@@ -52,8 +64,7 @@ absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& ch
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<CpuBackend> backend,
                             RestoreBackend(loaded, /*threads=*/1));
-  const ImageOps ops = OpsFor(info.model);
-  PENSTOCK_RETURN_IF_ERROR(ops.Validate());
+  PENSTOCK_ASSIGN_OR_RETURN(const ImageOps ops, OpsFor(info));
   ImageTransform transform;
   std::vector<uint8_t> pixels(ops.output_bytes());
   std::vector<float> row(info.model.classes);

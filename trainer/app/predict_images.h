@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 #include "records/image/image_ops.h"
-#include "trainer/model/model_config.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 namespace penstock {
 
@@ -25,8 +25,10 @@ struct ImagePrediction {
   std::vector<LikelyClass> classes;  // The likeliest first, at most five.
 };
 
-// How files become the model's images: the shorter side resized to side x 8/7, the central crop.
-ImageOps OpsFor(const ModelConfig& model);
+// How files become the model's images: by the operation `image` of the spec that evaluations were
+// read with. Where that has none, the shorter side is resized to side x 8/7 and the central crop
+// taken. kInvalidArgument: the checkpoint's spec is none, or gives other images than the model's.
+absl::StatusOr<ImageOps> OpsFor(const CheckpointInfo& info);
 
 // In the order of `files`, which are JPEG or PNG. kFailedPrecondition: a checkpoint of boards.
 // Other errors name the file: as ImageTransform::Apply() and ReadTextFile(); as

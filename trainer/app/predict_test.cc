@@ -115,8 +115,23 @@ TEST(ImagePredictionTest, IsALineAClass) {
             R"([{"image":"a.jpg","classes":[{"class":3,"name":"red fox","probability":0.5}]}])");
 }
 
-TEST(OpsForTest, TheShorterSideIsAnEighthLarger) {
-  const ImageOps ops = OpsFor(ModelConfig::Named("vit-small").value());
+TEST(OpsForTest, ThoseOfTheSpecThatEvaluationsWereReadWith) {
+  CheckpointInfo info;
+  info.model = ModelConfig::Named("vit").value();
+  info.eval_spec = R"(tensor { name: "image" image { feature: "jpeg" orient: true
+      resize { height: 72 width: 72 } } })";
+  ASSERT_OK_AND_ASSIGN(const ImageOps ops, OpsFor(info));
+  EXPECT_TRUE(ops.orient);
+  EXPECT_TRUE(std::holds_alternative<ResizeOp>(ops.crop));
+  info.model = ModelConfig::Named("vit-small").value();
+  EXPECT_THAT(OpsFor(info), StatusIs(absl::StatusCode::kInvalidArgument,
+                                     HasSubstr("72 x 72 x 3, the model reads 224 x 224 x 3")));
+}
+
+TEST(OpsForTest, OfPixelsTheShorterSideIsAnEighthLarger) {
+  CheckpointInfo info;
+  info.model = ModelConfig::Named("vit-small").value();
+  ASSERT_OK_AND_ASSIGN(const ImageOps ops, OpsFor(info));
   EXPECT_EQ(std::get<ResizeShorterOp>(ops.crop).side, 256u);
   EXPECT_EQ(ops.output(), (Size{224, 224}));
 }

@@ -1,0 +1,16 @@
+// The operation `image` of a decode spec, for those who apply it to files.
+#ifndef PENSTOCK_RECORDS_DECODE_IMAGE_SPEC_H_
+#define PENSTOCK_RECORDS_DECODE_IMAGE_SPEC_H_
+
+#include "absl/status/statusor.h"
+#include "proto/decode_spec.pb.h"
+#include "records/image/image_ops.h"
+
+namespace penstock {
+
+// Valid operations. kInvalidArgument: a field that is out of its range or contradicts another.
+absl::StatusOr<ImageOps> ImageOpsOf(const v1::Image& image);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DECODE_IMAGE_SPEC_H_

@@ -1,0 +1,69 @@
+"""A folder of images to a trained model whose classes have names."""
+
+import json
+import unittest
+
+from npy import read_npz
+from pictures import png
+from processes import ProcessTestCase
+from rank_runs import newest
+
+CLASSES = ["ant", "bee", "cat", "dog", "elk", "fox"]
+EACH = 6
+
+
+class TrainFolderTest(ProcessTestCase):
+    def setUp(self):
+        super().setUp()
+        self.photos, self.data = self.folder / "photos", self.folder / "shards"
+        for number, name in enumerate(CLASSES):
+            (self.photos / name).mkdir(parents=True)
+            for i in range(EACH):
+                colour = bytes([40 * number, 255 - 40 * number, 30 * i])
+                (self.photos / name / f"{i}.png").write_bytes(png(80 + i, 90 - number, colour))
+        self.check_run("penstock", "pack", "--from", "folder", self.photos, "-o", self.data)
+        self.check_run("penstock", "index", self.data, "--holdout", "20%")
+
+    def train_args(self, *args, steps=2):
+        return ["--manifest", self.data, "--servers", "local:", "--device", "cpu", "--model", "vit",
+                "--spec", "images-train:72", "--global-batch-size", 8, "--virtual-shards", 2,
+                "--threads", 1, "--seed", 3, "--steps", steps, *args]
+
+    def test_the_model_knows_the_names_of_its_classes(self):
+        checkpoints, summary = self.folder / "c", self.folder / "summary.json"
+        out = self.check_run("penstock-train", *self.train_args(
+            "--checkpoint-dir", checkpoints, "--json", summary)).stdout
+        self.assertIn("21,662,662 parameters", out)  # Of six classes.
+        self.assertRegex(out, r"held-out loss [0-9.]+, accuracy [0-9.]+ %, top-5 [0-9.]+ % over")
+        trained = json.loads(summary.read_text())
+        model = ["--checkpoint", newest(checkpoints)]
+        evaluation = json.loads(self.check_run("penstock-train", "evaluate", *model, "--manifest",
+                                               self.data, "--json").stdout)
+        self.assertEqual(evaluation, {name: trained[f"holdout_{name}"] for name in
+                                      ("records", "loss", "accuracy", "top5")})
+
+        photo = self.photos / "fox" / "3.png"
+        (image,) = json.loads(self.check_run("penstock-train", "predict", *model, "--image", photo,
+                                             "--json").stdout)
+        self.assertEqual([CLASSES[likely["class"]] for likely in image["classes"]],
+                         [likely["name"] for likely in image["classes"]])
+        self.assertIn(f" %  {image['classes'][0]['name']}\n",
+                      self.check_run("penstock-train", "predict", *model, "--image", photo).stdout)
+        self.check_run("penstock-train", "predict", *model, "--manifest", self.data, "--split", "all",
+                       "-o", self.folder / "p.npz")
+        self.assert_among(image, read_npz(self.folder / "p.npz"))
+
+        self.check_run("penstock-train", *self.train_args("--checkpoint-dir", checkpoints, steps=3))
+
+    def assert_among(self, image, arrays):
+        """A record of the class fox has the probabilities of the file."""
+        flat, labels = arrays["prediction"].values(), arrays["target"].values()
+        self.assertEqual(sorted(labels), sorted(list(range(len(CLASSES))) * EACH))
+        rows = [flat[i * len(CLASSES):(i + 1) * len(CLASSES)]
+                for i, label in enumerate(labels) if label == CLASSES.index("fox")]
+        self.assertTrue(any(all(abs(row[likely["class"]] - likely["probability"]) < 1e-6
+                                for likely in image["classes"]) for row in rows), (image, rows))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
