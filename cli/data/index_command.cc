@@ -21,9 +21,9 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/data/dataset_argument.h"
+#include "cli/data/image_features.h"
 #include "client/loader/dataset_spec.h"
 #include "nlohmann/json.hpp"
-#include "records/dataset/image_check.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
 
@@ -241,8 +241,8 @@ void TellKept(const IndexOptions& index, const IndexResult& result) {
 absl::Status Index(IndexFlags flags) {
   PENSTOCK_RETURN_IF_ERROR(SetOptions(flags));
   PENSTOCK_RETURN_IF_ERROR(SetSpec(flags));
-  flags.index.find_images = [](const FeatureSummary& features, const std::string&) {
-    return DefaultImageFeatures(features);
+  flags.index.find_images = [](const FeatureSummary& features, const std::string& spec) {
+    return ImageFeaturesOfStored(spec, features);
   };
   PENSTOCK_ASSIGN_OR_RETURN(const IndexResult result,
                             BuildIndexWithProgress(flags.inputs, flags.index));
@@ -292,9 +292,10 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
   command.add_option("--spec", flags->spec,
                      "A decode spec, built-in or a textproto file, to store for readers that name "
                      "none; empty: the one that the manifest that is there already stores");
-  command.add_flag("--verify", index.verify,
-                   "Parse every record and decode every image (image/encoded) too, list all damage "
-                   "by file, offset and reason, and fail");
+  command.add_flag(
+      "--verify", index.verify,
+      "Parse every record and decode every image whole too (those that the spec decodes, else "
+      "image/encoded), list all damage by file, offset and reason, and fail");
   command.add_flag("--exclude-corrupt", index.exclude_corrupt,
                    "List damage and leave it out of the manifest");
   command.add_flag("--mixed-features", index.mixed_features,

@@ -1,0 +1,54 @@
+#include "cli/data/image_features.h"
+
+#include <algorithm>
+
+#include "records/decode/spec.h"
+
+namespace penstock {
+namespace {
+
+ImageFeature FeatureOf(const v1::Image& image) {
+  ImageFeature feature = {image.feature()};
+  feature.decode.fill_truncated = image.truncated() == v1::Image::FILL;
+  ImageLimits& limits = feature.decode.limits;
+  if (image.max_pixels() > 0) limits.max_pixels = image.max_pixels();
+  if (image.max_scans() > 0) limits.max_scans = image.max_scans();
+  return feature;
+}
+
+// What decodes for both.
+void Restrict(const ImageFeature& other, ImageFeature& feature) {
+  const ImageLimits& theirs = other.decode.limits;
+  ImageLimits& limits = feature.decode.limits;
+  limits.max_pixels = std::min(limits.max_pixels, theirs.max_pixels);
+  limits.max_scans = std::min(limits.max_scans, theirs.max_scans);
+  feature.decode.fill_truncated &= other.decode.fill_truncated;
+}
+
+}  // namespace
+
+std::vector<ImageFeature> ImageFeaturesOf(const v1::DecodeSpec& spec,
+                                          const FeatureSummary& features) {
+  std::vector<ImageFeature> found;
+  for (const v1::TensorSpec& tensor : spec.tensor()) {
+    if (!tensor.has_image()) continue;
+    const ImageFeature feature = FeatureOf(tensor.image());
+    const auto same = std::find_if(found.begin(), found.end(), [&](const ImageFeature& other) {
+      return other.name == feature.name;
+    });
+    if (same == found.end()) {
+      found.push_back(feature);
+    } else {
+      Restrict(feature, *same);
+    }
+  }
+  return found.empty() ? DefaultImageFeatures(features) : found;
+}
+
+std::vector<ImageFeature> ImageFeaturesOfStored(const std::string& spec,
+                                                const FeatureSummary& features) {
+  const absl::StatusOr<v1::DecodeSpec> parsed = ParseSpec(spec, "the manifest's spec");
+  return ImageFeaturesOf(parsed.ok() ? *parsed : v1::DecodeSpec(), features);
+}
+
+}  // namespace penstock
