@@ -11,17 +11,22 @@
 #include "cli/sheet/original_cells.h"
 #include "cli/sheet/sheet_label.h"
 #include "cli/sheet/testing/test_images.h"
+#include "client/loader/loader.h"
 #include "client/plan/epoch_order.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "records/dataset/open_dataset.h"
 #include "records/decode/spec.h"
+#include "records/format/testing/shard_builder.h"
 #include "records/format/testing/wire_writer.h"
 #include "tests/status_matchers.h"
+#include "tests/temp_folder.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -84,6 +89,45 @@ std::vector<uint8_t> CropOf(uint64_t epoch, uint64_t record) {
   DecodedCells cells = CellsOf(kCrops, {}, epoch).value();
   const std::string payload = Example(Entry("image", BytesKind(TestPng(200, 100))));
   return cells.Make(record, BytesOf(payload)).pictures.at(0).picture.pixels;
+}
+
+TEST(DecodedCellsTest, ShowsThePixelsThatATrainerGets) {
+  const v1::DecodeSpec spec = ParseSpec(
+                                  "tensor { name: 'x' image { feature: 'image' flip: 0.5 "
+                                  "random_resized_crop { height: 8 width: 8 } } }",
+                                  "test")
+                                  .value();
+  TempFolder folder;
+  std::vector<std::string> payloads;
+  for (const char* name : {"a.tfrecord", "b.tfrecord"}) {
+    ShardBuilder shard;
+    for (uint32_t i = 0; i < 10; ++i) {
+      payloads.push_back(Example(Entry("image", BytesKind(TestPng(200 + i, 100)))));
+      shard.Add(payloads.back());
+    }
+    folder.Write(name, shard.text());
+  }
+  LoaderOptions options;
+  options.manifest = std::make_shared<const Manifest>(OpenDataset(folder.path()).value().manifest);
+  options.spec = spec;
+  options.plan.seed = 5;
+  options.epochs = 2;
+  options.global_batch_size = 20;
+  options.record_ids = true;
+  const auto loader = Loader::Open(std::move(options)).value();
+  Batch batch;
+  for (uint64_t epoch = 0; epoch < 2; ++epoch) {
+    ASSERT_THAT(loader->Next(batch), IsOkAndHolds(true));
+    ASSERT_OK_AND_ASSIGN(DecodedCells cells,
+                         DecodedCells::Create(spec, AugmentationKeyOf(5, epoch), {}));
+    const TensorView& x = batch.tensors()[0];
+    for (size_t row = 0; row < batch.rows(); ++row) {
+      const uint64_t record = batch.record_ids()[row];
+      const SheetCell cell = cells.Make(record, BytesOf(payloads[record]));
+      EXPECT_THAT(x.bytes.subspan(row * x.row_bytes, x.row_bytes),
+                  ElementsAreArray(cell.pictures.at(0).picture.pixels));
+    }
+  }
 }
 
 TEST(DecodedCellsTest, ShowsTheAugmentationOfTheEpochAndTheRecord) {
