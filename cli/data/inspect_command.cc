@@ -292,6 +292,10 @@ absl::Status AddSheet(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
                            .payloads = report.facts.kept(),
                            .records = report.records,
                            .facts = report.facts};
+  if (report.manifest.has_value()) {
+    const std::span<const std::string> names = report.manifest->class_names();
+    options.class_names.assign(names.begin(), names.end());
+  }
   PENSTOCK_ASSIGN_OR_RETURN(report.sheet, MakeSheet(options, source));
   report.sheet_path = flags.contact_sheet;
   return WriteSheet(*report.sheet, report.sheet_path);

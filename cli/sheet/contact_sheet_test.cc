@@ -63,6 +63,13 @@ TEST_F(ContactSheetTest, APageShowsEachRecordOnceOrWhyNot) {
   EXPECT_THAT(page, AllOf(HasSubstr("<b>label 4</b>"), HasSubstr("GIF"), HasSubstr("8x16 PNG")));
 }
 
+TEST_F(ContactSheetTest, NamesTheClassesThatTheManifestKnows) {
+  data_.Write("classes.txt", "ant\nbee\ncat\ndog\n");
+  ASSERT_EQ(Sheet(data_.path(), "sheet.html", {"--rows", "50"}), 0) << error_;
+  EXPECT_THAT(out_folder_.Read("sheet.html"),
+              AllOf(HasSubstr("<b>ant</b>"), HasSubstr("<b>dog</b>"), HasSubstr("<b>label 4</b>")));
+}
+
 TEST_F(ContactSheetTest, RecordsComeFromEverywhereAndNoneTwice) {
   ASSERT_EQ(Sheet(data_.path(), "sheet.html", {"--rows", "10"}), 0) << error_;
   const std::string page = out_folder_.Read("sheet.html");
