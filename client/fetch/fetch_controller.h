@@ -119,7 +119,6 @@ class FetchController {
   void OnSlotReleased(uint32_t slot);
 
   const ServerTable& servers() const { return servers_; }
-  uint64_t lost_requests(uint32_t server) const { return servers_[server].counted.lost_requests; }
   // Records that another one stands for, in the order in which servers agreed on them.
   std::span<const Damage> replaced() const { return damage_.agreed(); }
 

@@ -57,7 +57,7 @@ TEST_F(FetchControllerTest, ADrainedServerLosesNothing) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   fleet.DrainAt(absl::Milliseconds(30), 0);
   EXPECT_TRUE(fleet.Run()) << fleet.violation();
-  EXPECT_EQ(fleet.controller().lost_requests(0), 0u);
+  EXPECT_EQ(fleet.controller().servers()[0].counted.lost_requests, 0u);
 }
 
 TEST_F(FetchControllerTest, TellsOfAServerThatStaysAwayAndIsBack) {
@@ -249,7 +249,7 @@ TEST_F(FetchControllerTest, TheOnlyServerThatForgetsARequestIsAskedAgain) {
   fleet.ForgetNextFetch(0);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
   EXPECT_LT(fleet.elapsed(), absl::Seconds(60));
-  EXPECT_GT(fleet.controller().lost_requests(0), 0u);
+  EXPECT_GT(fleet.controller().servers()[0].counted.lost_requests, 0u);
 }
 
 TEST_F(FetchControllerTest, ReconnectsWithinASecondAndNotMuchMoreOften) {
@@ -291,7 +291,7 @@ TEST_F(FetchControllerTest, AServerThatLeavesTheSetFinishesWhatItWasAsked) {
   FakeFleet& fleet = MakeFleet({.servers = 2});
   fleet.ServersAt(absl::Milliseconds(30), 1);
   EXPECT_TRUE(fleet.Run()) << fleet.violation() << fleet.failure();
-  EXPECT_EQ(fleet.controller().lost_requests(1), 0u);
+  EXPECT_EQ(fleet.controller().servers()[1].counted.lost_requests, 0u);
   EXPECT_EQ(fleet.controller().servers()[1].state, ServerState::kRemoved);
 }
 
