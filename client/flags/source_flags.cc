@@ -4,6 +4,7 @@
 #include "base/flags/number_flags.h"
 #include "base/status.h"
 #include "base/timeout.h"
+#include "client/loader/look_ahead.h"
 #include "client/servers/server_list.h"
 
 namespace penstock {
@@ -50,7 +51,10 @@ void AddPlaceFlags(CLI::App& app, SourceFlags& flags) {
 }
 
 void AddFetchFlags(CLI::App& app, SourceFlags& flags) {
-  app.add_option("--look-ahead", flags.look_ahead, "Memory for batches fetched ahead");
+  app.add_option(
+      "--look-ahead", flags.look_ahead,
+      "Memory for batches fetched ahead, at least two; 0: 64MiB, or four batches if they\n"
+      "take more");
   app.add_option("--server-timeout", flags.server_timeout, "Fail after so long without any server");
   app.add_option("--on-error", flags.on_error,
                  "A record that was damaged after it was indexed, or that cannot be decoded")
@@ -82,7 +86,7 @@ absl::Status FillLoaderOptions(const SourceFlags& flags, LoaderOptions& options)
   options.data_root = flags.data_root;
   FillPlan(flags, options.plan);
   options.remainder = RemainderOf(flags.remainder);
-  const auto look_ahead = ParseByteSizeFrom(flags.look_ahead, kMinLookAheadBytes);
+  const auto look_ahead = ParseByteSizeOrZero(flags.look_ahead, kMinLookAheadBytes);
   PENSTOCK_RETURN_IF_ERROR(Annotate(look_ahead.status(), "--look-ahead"));
   options.look_ahead_bytes = *look_ahead;
   const auto server_timeout = ParseTimeout(flags.server_timeout);

@@ -24,7 +24,7 @@ struct SourceFlags {
   uint32_t window_chunks = 16;
   uint32_t strip_rows = 0;
   std::string remainder = "drop";
-  std::string look_ahead = "64MiB";
+  std::string look_ahead = "0";
   std::string server_timeout = "30s";
   std::string on_error = "fail";
   bool checksums = false;

@@ -109,11 +109,4 @@ bool SlotSet::Decode(RowSource& rows, std::span<const RowCopy> copies) const {
 
 SlotSet::~SlotSet() { allocator_.Free(memory_, slots_.size() * slot_bytes_); }
 
-uint32_t NumSlots(uint64_t look_ahead_bytes, uint64_t slot_bytes, uint64_t steps) {
-  constexpr uint64_t kMaxSlots = 1 << 16;
-  const uint64_t fit = look_ahead_bytes / std::max<uint64_t>(slot_bytes, 1);
-  const uint64_t useful = std::clamp<uint64_t>(steps, 2, kMaxSlots);
-  return static_cast<uint32_t>(std::min(std::max<uint64_t>(fit, 2), useful));
-}
-
 }  // namespace penstock

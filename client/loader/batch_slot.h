@@ -71,9 +71,6 @@ class SlotSet {
   std::vector<Batch::Slot> slots_;
 };
 
-// max(2, look_ahead_bytes / slot_bytes), at most 2^16 and, beyond 2, no more than steps.
-uint32_t NumSlots(uint64_t look_ahead_bytes, uint64_t slot_bytes, uint64_t steps);
-
 }  // namespace penstock
 
 #endif  // PENSTOCK_CLIENT_LOADER_BATCH_SLOT_H_

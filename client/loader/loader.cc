@@ -8,6 +8,7 @@
 #include "client/loader/batch_slot.h"
 #include "client/loader/driver.h"
 #include "client/loader/loader_plan.h"
+#include "client/loader/look_ahead.h"
 #include "client/loader/open_with_transports.h"
 #include "client/loader/slot_layout.h"
 #include "client/loader/transports.h"
@@ -121,9 +122,6 @@ absl::Status LoaderOptions::Validate() const {
   if (plan.split > Split::kHoldout) {
     return absl::InvalidArgumentError(
         absl::StrCat("split ", static_cast<int>(plan.split), " is none of Split"));
-  }
-  if (look_ahead_bytes == 0) {
-    return absl::InvalidArgumentError("look_ahead_bytes is 0; usually 64 MiB");
   }
   if (server_timeout <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("server_timeout must be positive; usually 30s");

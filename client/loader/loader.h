@@ -42,9 +42,6 @@
 
 namespace penstock {
 
-// The least --look-ahead of programs: not even a batch. Less is a number without its unit.
-inline constexpr uint64_t kMinLookAheadBytes = uint64_t{64} << 10;
-
 struct LoaderOptions {
   // Shared with whoever loaded it; immutable. FetchManifest() asks the servers for it.
   std::shared_ptr<const Manifest> manifest;
@@ -76,7 +73,8 @@ struct LoaderOptions {
   // Told in one line what an operator should know: replaced records, servers that are late or away.
   // On a thread of the loader's, which waits for it; it may call stats() and Close().
   std::function<void(absl::string_view)> report = nullptr;
-  uint64_t look_ahead_bytes = uint64_t{64} << 20;     // Memory of all slots; two at the least.
+  // Memory of all slots, at least two. 0: 64 MiB, or four slots if they take more.
+  uint64_t look_ahead_bytes = 0;
   absl::Duration server_timeout = absl::Seconds(30);  // Without any server: fail after this.
   uint32_t local_threads = 0;               // "local:" only; 0: the cores this process may use.
   uint64_t local_memory_budget = 0;         // "local:" only; 0: a quarter of the memory limit.
@@ -166,8 +164,8 @@ struct LoaderStats {
   uint64_t undecodable_rows = 0;
 };
 
-// Fetches ahead on threads of its own, at most look_ahead_bytes. Next() hands batches out in the
-// plan's order whatever the servers do.
+// Fetches ahead on threads of its own, at most look_ahead_bytes or two batches. Next() hands
+// batches out in the plan's order whatever the servers do.
 // Thread-safe: Close() and stats() may be called while another thread is in Next(); Next() itself
 // by one thread at a time.
 class Loader {

@@ -11,6 +11,7 @@
 #include "base/byte_size.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
+#include "client/loader/look_ahead.h"
 #include "client/loader/served_manifest.h"
 #include "client/servers/server_list.h"
 #include "records/decode/program.h"
@@ -109,14 +110,16 @@ MemoryUse EngineUse(const TrainerOptions& options, const Manifest& manifest) {
                        "; half of it more while evaluating")};
 }
 
-MemoryUse SlotUse(const TrainerOptions& options, const LoaderStats& stats) {
+MemoryUse SlotUse(const LoaderStats& stats) {
   return {"slots", stats.slots * stats.slot_bytes,
-          absl::StrCat(stats.slots, " batches of --look-ahead ", options.source.look_ahead)};
+          absl::StrCat(stats.slots, " batches fetched ahead (--look-ahead)")};
 }
 
 void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats) {
-  const std::string warning = LaunchesLackSlots(
-      options.device.steps_per_launch, *ParseByteSize(options.source.look_ahead), stats.slot_bytes);
+  const uint64_t look_ahead =
+      LookAheadBytes(*ParseByteSize(options.source.look_ahead), stats.slot_bytes);
+  const std::string warning =
+      LaunchesLackSlots(options.device.steps_per_launch, look_ahead, stats.slot_bytes);
   if (!warning.empty()) PrintEscaped(stderr, "penstock-train: %s\n", warning);
 }
 

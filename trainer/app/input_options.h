@@ -28,7 +28,7 @@ void ShareHost(const RankInfo& rank, const MachineLimits& machine, LoaderOptions
 void HalveForEvaluation(LoaderOptions& loader);
 
 // What the loader's slots take of the host's memory, and what "local:" does, at most.
-MemoryUse SlotUse(const TrainerOptions& options, const LoaderStats& stats);
+MemoryUse SlotUse(const LoaderStats& stats);
 MemoryUse EngineUse(const TrainerOptions& options, const Manifest& manifest);
 // On stderr, where --steps-per-launch has no effect for want of them.
 void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats);

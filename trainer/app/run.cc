@@ -342,7 +342,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
 std::vector<MemoryUse> TrainingRun::MemoryUses() const {
   std::vector<MemoryUse> uses =
       backend_->MemoryUses(FormatOf(options_, model_), options_.global_batch_size);
-  uses.push_back(SlotUse(options_, inputs_.loader().stats()));
+  uses.push_back(SlotUse(inputs_.loader().stats()));
   uses.push_back(EngineUse(options_, inputs_.manifest()));
   return uses;
 }
