@@ -3,8 +3,9 @@
 //
 //   mixing_bench [--chunks N] [--fleets] [--positions MANIFEST] [--json FILE]
 //
-//   simulated   records in file order have one value per group: whole chunks, or games of 80. The
-//               variance of a batch's mean, relative to a full permutation's expectation.
+//   simulated   records in file order have one value per group: whole chunks, games of 80, or the
+//               images of a class. The variance of a batch's mean, relative to a full permutation's
+//               expectation, and the memory of all windows that are read side by side.
 //   sweeps      the same while one of K, L, S and the chunk's records changes
 //   fleets      the same with lanes for N servers, in the least data that the page advises
 //   positions   real chess records, if given: correlation of a batch's positions, entropy of its
@@ -34,17 +35,48 @@ constexpr uint32_t kBatch = 512;
 constexpr uint32_t kBuffer = 10000;
 constexpr uint32_t kChunkRows = 1220;  // Chess records in 256 KiB.
 constexpr uint32_t kGameRows = 80;
+constexpr uint32_t kImages = 1'281'000;  // In 1,000 classes.
+constexpr uint32_t kClassImages = 1281;
+constexpr uint32_t kChunkBytes = 256 << 10;
 
-ordered_json Simulate(const GroupedData& data) {
-  const std::vector<float> values = data.Values(/*seed=*/1);
-  const auto variance = [&](const RecordOrder& order) {
-    return RelativeVariance(order, values, kBatch);
-  };
+// The means over `epochs`, each with values of its own.
+ordered_json Simulate(const GroupedData& data, uint64_t chunk_bytes = kChunkBytes,
+                      uint32_t epochs = 1) {
+  const Plan plan = data.MakePlan();
+  double planned = 0, buffered = 0, permuted = 0;
+  for (uint32_t epoch = 0; epoch < epochs; ++epoch) {
+    const std::vector<float> values = data.Values(/*seed=*/1 + epoch);
+    const auto add = [&](const RecordOrder& order, double& mean) {
+      mean += RelativeVariance(order, values, kBatch) / epochs;
+    };
+    add(PlanRecords(plan, epoch), planned);
+    add(ShuffleBufferRecords(data.rows(), kBuffer, 2 + epoch), buffered);
+    add(PermutedRecords(data.rows(), 3 + epoch), permuted);
+  }
+  const PlanOptions& options = plan.options();
   return {{"records", data.rows()},
           {"records_of_one_value", data.group_rows},
-          {"plan", variance(PlanRecords(data.MakePlan(), /*epoch=*/0))},
-          {"shuffle_buffer_10000", variance(ShuffleBufferRecords(data.rows(), kBuffer, 2))},
-          {"full_permutation", variance(PermutedRecords(data.rows(), 3))}};
+          {"records_of_a_chunk", data.chunk_rows},
+          {"S", plan.strip_rows()},
+          {"windows_mib", (chunk_bytes * options.window_chunks * options.lanes) >> 20},
+          {"plan", planned},
+          {"shuffle_buffer_10000", buffered},
+          {"full_permutation", permuted}};
+}
+
+// Images sorted by class, as a folder for each class has them. An epoch has few batches, so that
+// one alone tells little.
+ordered_json SimulateImages(uint32_t chunk_images, uint64_t chunk_bytes) {
+  constexpr uint32_t kEpochs = 8;
+  return Simulate({kImages / chunk_images, chunk_images, kClassImages}, chunk_bytes, kEpochs);
+}
+
+ordered_json SimulateAll(uint32_t chunks) {
+  return {{"homogeneous_chunks", Simulate({chunks, kChunkRows, kChunkRows})},
+          {"games_of_80", Simulate({chunks, kChunkRows, kGameRows})},
+          {"images_2_a_chunk", SimulateImages(2, kChunkBytes)},
+          {"images_3_a_chunk", SimulateImages(3, kChunkBytes)},
+          {"images_19_a_chunk", SimulateImages(19, 8 * kChunkBytes)}};
 }
 
 // The variance of batches of `batch`, of homogeneous chunks and of games of 80, beside what `point`
@@ -141,8 +173,7 @@ int Main(int argc, char** argv) {
   if (const auto code = ParseCommandLine(app, "mixing_bench", argc, argv)) return *code;
 
   ordered_json result = {{"batch", kBatch}};
-  result["simulated"] = {{"homogeneous_chunks", Simulate({chunks, kChunkRows, kChunkRows})},
-                         {"games_of_80", Simulate({chunks, kChunkRows, kGameRows})}};
+  result["simulated"] = SimulateAll(chunks);
   result["sweeps"] = Sweeps(chunks);
   if (fleets) result["fleets"] = Fleets();
   if (!positions.empty()) {
