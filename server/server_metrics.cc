@@ -88,6 +88,12 @@ void AddOutput(const v1::ServerStats& stats, MetricFamilies& families) {
   families.AddCounter("penstock_server_strip_rows_decoded_total",
                       "Rows decoded into such blocks: with the above, what sharing saves.",
                       static_cast<double>(engine.strip_rows_decoded()));
+  families.AddCounter("penstock_server_truncated_images_total",
+                      "Images whose file was cut, and whose missing end was filled.",
+                      static_cast<double>(engine.truncated_images()));
+  families.AddCounter("penstock_server_image_warnings_total",
+                      "Damage of images that the decoder worked around.",
+                      static_cast<double>(engine.image_warnings()));
   families.AddCounter("penstock_server_rows_sent_total", "Rows sent to clients.",
                       static_cast<double>(stats.totals().rows()));
   families.AddCounter("penstock_server_sent_bytes_total", "Bytes of rows sent to clients.",

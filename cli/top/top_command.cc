@@ -65,6 +65,8 @@ nlohmann::json ToJson(const ServerLoad& server) {
                {"cores_used", server.cores_used},
                {"memory_bytes", server.memory_bytes},
                {"memory_budget_bytes", server.memory_budget_bytes},
+               {"truncated_images", server.truncated_images},
+               {"image_warnings", server.image_warnings},
                {"clients", nlohmann::json::array()}});
   json["hit_share"] = server.hit_share.has_value() ? nlohmann::json(*server.hit_share) : nullptr;
   for (const ClientLoad& client : server.clients) json["clients"].push_back(ToJson(client));

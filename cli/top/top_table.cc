@@ -149,6 +149,8 @@ ServerLoad LoadBetween(const std::string& address, const absl::StatusOr<v1::Serv
   load.cores_used = (now->cpu_seconds() - from.cpu_seconds()) * per_second;
   load.memory_bytes = engine.resident_bytes();
   load.memory_budget_bytes = engine.budget_bytes();
+  load.truncated_images = engine.truncated_images();
+  load.image_warnings = engine.image_warnings();
   for (const v1::StreamStats& stream : now->stream()) {
     load.clients.push_back(LoadOf(StreamBefore(from, stream), stream));
   }

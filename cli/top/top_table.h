@@ -42,6 +42,8 @@ struct ServerLoad {
   double cores_used = 0;  // By the process.
   uint64_t memory_bytes = 0;
   uint64_t memory_budget_bytes = 0;
+  uint64_t truncated_images = 0;  // Since its start, as v1::EngineStats has them.
+  uint64_t image_warnings = 0;
   std::vector<ClientLoad> clients = {};
 
   // "up", "draining" or "down".

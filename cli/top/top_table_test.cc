@@ -67,6 +67,15 @@ TEST(TopTableTest, AFirstAnswerAndARestartedServerCountFromItsStart) {
   EXPECT_DOUBLE_EQ(LoadBetween("a:1", StatsAt(10, 3000), StatsAt(10, 3000)).rows_per_second, 300);
 }
 
+TEST(TopTableTest, DamagedImagesAreCountedFromTheServersStart) {
+  v1::ServerStats now = StatsAt(12, 0);
+  now.mutable_engine()->set_truncated_images(3);
+  now.mutable_engine()->set_image_warnings(5);
+  const ServerLoad load = LoadBetween("a:1", StatsAt(10, 0), now);
+  EXPECT_EQ(load.truncated_images, 3u);
+  EXPECT_EQ(load.image_warnings, 5u);
+}
+
 TEST(TopTableTest, WhereNoChunkWasNeededNoShareOfThemWasInMemory) {
   const auto idle = [](double seconds) {
     v1::ServerStats stats = StatsAt(seconds, 0);
