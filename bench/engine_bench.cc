@@ -19,6 +19,7 @@
 #include "records/engine/chunk_loader.h"
 #include "records/engine/engine.h"
 #include "records/engine/page_memory.h"
+#include "records/engine/shared_window.h"
 #include "records/engine/testing/chess_data.h"
 #include "records/engine/testing/recorder.h"
 #include "tests/temp_folder.h"
@@ -154,11 +155,12 @@ struct Bare {
                              false)
         .value();
   }
-  void Decode(const WindowRows& rows) {
-    const RowPattern all{0, static_cast<uint32_t>(rows.size()), 0, 1};
-    for (uint64_t row = 0; row < rows.size();) {
-      const size_t n = std::min<uint64_t>(decoding.rows_per_part, rows.size() - row);
-      decoder.Decode({decoding.program, *layout, rows, all, row, n},
+  void Decode(const SharedWindow& window) {
+    const size_t rows = window.rows.size();
+    const RowPattern all{0, static_cast<uint32_t>(rows), 0, 1};
+    for (uint64_t row = 0; row < rows;) {
+      const size_t n = std::min<uint64_t>(decoding.rows_per_part, rows - row);
+      decoder.Decode({decoding, *layout, window, all, row, n},
                      std::span(part).first(n * decoding.row_bytes));
       row += n;
     }
@@ -201,8 +203,9 @@ void DecodeOnly(benchmark::State& state) {
   Bare bare(DtypeOf(state));
   const OpenWindow window = TheData().Window(0);
   const std::vector<Chunk> chunks = bare.Load(window);
-  const WindowRows rows = bare.Rows(window, chunks);
-  for (auto _ : state) bare.Decode(rows);
+  SharedWindow shared;
+  shared.rows = bare.Rows(window, chunks);
+  for (auto _ : state) bare.Decode(shared);
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * window.rows));
   state.SetBytesProcessed(state.items_processed() * static_cast<int64_t>(bare.decoding.row_bytes));
 }
@@ -216,7 +219,9 @@ void OneThread(benchmark::State& state) {
   for (auto _ : state) {
     for (const OpenWindow& window : epoch) {
       const std::vector<Chunk> chunks = bare.Load(window);
-      bare.Decode(bare.Rows(window, chunks));
+      SharedWindow shared;
+      shared.rows = bare.Rows(window, chunks);
+      bare.Decode(shared);
       rows += window.rows;
     }
   }

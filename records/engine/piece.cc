@@ -59,7 +59,7 @@ DecodeOutcome PieceDecoder::DecodeGathered(const Piece& piece, size_t first, siz
       {.stores = stores,
        .rows_behind = gathered_end_ - first - n,
        .fetched = first == decoded_ && first > gathered_begin_,
-       .images = {&images_, piece.window.augmentation_key, ordinals, &image_memory_}});
+       .images = {&images_, piece.window.augmentation_key, ordinals, image_memory_}});
 }
 
 PieceOutcome PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t n,
@@ -109,7 +109,7 @@ absl::StatusOr<bool> PieceDecoder::DecodeInstead(const Piece& piece, const Windo
   const auto id = static_cast<int64_t>(row.id | kReplacedRecord);
   const DecodeOutcome decoded = piece.program().DecodeRows(
       columns, 1, next_,
-      {.images = {&images_, piece.window.augmentation_key, {&id, 1}, &image_memory_}});
+      {.images = {&images_, piece.window.augmentation_key, {&id, 1}, image_memory_}});
   if (decoded.failure && absl::IsResourceExhausted(decoded.failure->status)) {
     return decoded.failure->status;
   }

@@ -62,8 +62,8 @@ struct PieceOutcome {
 // thread-safe: one per thread.
 class PieceDecoder {
  public:
-  // `images` must outlive it.
-  explicit PieceDecoder(ImageMemory& images) : image_memory_(images) {}
+  // `images`, which must outlive it, grants what large images take; null: all.
+  explicit PieceDecoder(ImageMemory* images = nullptr) : image_memory_(images) {}
 
   // All of `piece`: the program's tensors one after the other, each row-major [rows, ...], then
   // record_id if asked for. A failure names the row of the piece; what is in `out` is then
@@ -113,7 +113,7 @@ class PieceDecoder {
   size_t gathered_end_ = 0;
   size_t decoded_ = 0;  // Behind the last row that was decoded; the next ones are fetched.
   ImageTransform images_;
-  ImageMemory& image_memory_;
+  ImageMemory* const image_memory_;
 };
 
 }  // namespace penstock

@@ -37,7 +37,7 @@ class Worker {
         waits_(waits),
         spans_(spans),
         loader_(files, memory, speed),
-        decoder_(images) {}
+        decoder_(&images) {}
 
   // Leaves in `work` what was answered.
   void Do(Work& work);
