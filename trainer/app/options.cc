@@ -29,7 +29,8 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
 
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--model", o.model,
-                 "tiny, default, large: of boards; vit (72 pixels), vit-small (224): of images")
+                 "tiny, default, large: of boards; vit and vit-tiny (72 pixels), vit-small (224): "
+                 "of images")
       ->check(CLI::IsMember(ModelConfig::Names()));
   app.add_flag("--attention-bias", o.attention_bias,
                "Learn a bias of attention for each layer, head and pair of squares");

@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& ch
   if (!info.model.is_image()) {
     return absl::FailedPreconditionError(
         absl::StrCat(checkpoint, " is of the model ", info.model.name,
-                     ", which scores positions: give --fen, or a checkpoint of vit or vit-small"));
+                     ", which scores positions: give --fen, or a checkpoint of a vit"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<CpuBackend> backend,
                             RestoreBackend(loaded, /*threads=*/1));

@@ -33,6 +33,15 @@ ModelConfig SmallVit() {
   return config;
 }
 
+// As "tiny" is of boards, for a first training on a CPU.
+ModelConfig TinyVit() {
+  ModelConfig config{"vit-tiny", 4, 64, 4, 128};
+  config.side = 72;
+  config.patch = 8;
+  config.classes = 10;
+  return config;
+}
+
 absl::Status CheckImages(const ModelConfig& config) {
   if (config.attention_bias) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -73,7 +82,7 @@ std::vector<size_t> ModelConfig::head_widths() const {
 }
 
 std::vector<std::string> ModelConfig::Names() {
-  return {"tiny", "default", "large", "vit", "vit-small"};
+  return {"tiny", "default", "large", "vit", "vit-small", "vit-tiny"};
 }
 
 absl::StatusOr<ModelConfig> ModelConfig::Named(absl::string_view name) {
@@ -82,10 +91,11 @@ absl::StatusOr<ModelConfig> ModelConfig::Named(absl::string_view name) {
   if (name == "large") return ModelConfig{"large", 12, 512, 16, 2048};
   if (name == "vit") return KerasVit();
   if (name == "vit-small") return SmallVit();
+  if (name == "vit-tiny") return TinyVit();
   return absl::InvalidArgumentError(
       absl::StrCat("no model is called \"", name,
-                   "\"; there are tiny, default and large for boards, vit and vit-small for "
-                   "images"));
+                   "\"; there are tiny, default and large for boards, vit, vit-small and "
+                   "vit-tiny for images"));
 }
 
 absl::Status ModelConfig::Validate() const {

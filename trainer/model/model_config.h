@@ -68,7 +68,7 @@ struct ModelConfig {
 
   // Those that Named() knows.
   static std::vector<std::string> Names();
-  // "tiny", "default", "large": boards; "vit", "vit-small": images. kInvalidArgument names them.
+  // "tiny", "default", "large": boards; "vit", "vit-small", "vit-tiny": images; kInvalidArgument.
   static absl::StatusOr<ModelConfig> Named(absl::string_view name);
 
   // kInvalidArgument: a size of zero, heads or patches that do not divide, more tokens than

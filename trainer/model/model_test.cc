@@ -42,6 +42,7 @@ TEST(BoardModelTest, ABiasOfAttentionIsANumberForEachLayerHeadAndPairOfSquares) 
 TEST(ImageModelTest, CountsParametersAsDesigned) {
   EXPECT_EQ(TableOf("vit").parameter_count(), 21759012u);
   EXPECT_EQ(TableOf("vit-small").parameter_count(), 22050664u - 2 * 384);
+  EXPECT_EQ(TableOf("vit-tiny").parameter_count(), 152202u);
 }
 
 TEST(ImageModelTest, RefusesWhatCannotBe) {
