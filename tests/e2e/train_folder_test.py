@@ -39,6 +39,11 @@ class TrainFolderTest(ProcessTestCase):
         model = ["--checkpoint", newest(checkpoints)]
         evaluation = json.loads(self.check_run("penstock-train", "evaluate", *model, "--manifest",
                                                self.data, "--json").stdout)
+        matrix = self.folder / "matrix.png"
+        self.assertEqual(evaluation, json.loads(self.check_run(
+            "penstock-train", "evaluate", *model, "--manifest", self.data, "--json",
+            "--confusion-matrix", matrix).stdout))
+        self.assertTrue(matrix.read_bytes().startswith(b"\x89PNG"))
         self.assertEqual(evaluation, {name: trained[f"holdout_{name}"] for name in
                                       ("records", "loss", "accuracy", "top5")})
 

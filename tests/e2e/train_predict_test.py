@@ -90,6 +90,9 @@ class PredictTest(TrainingTestCase):
         self.assert_fails("evaluate", "--checkpoint", self.model, says=["--manifest is required"], code=2)
         self.assert_fails("evaluate", "--checkpoint", self.model, "--manifest", self.manifest,
                           "--look-ahead", "many", says=["--look-ahead"], code=2)
+        self.assert_fails("evaluate", "--checkpoint", self.model, "--manifest", self.manifest,
+                          "--confusion-matrix", self.folder / "a.png", code=1,
+                          says=["--confusion-matrix: the checkpoint is of model tiny"])
 
 
 if __name__ == "__main__":

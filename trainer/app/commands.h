@@ -69,6 +69,7 @@ absl::Status RunPredict(const PredictOptions& options);
 struct EvaluateOptions {
   std::string checkpoint;
   RecordsFlags records;
+  std::string confusion_matrix;  // A picture; empty: none.
   bool json = false;
 };
 
@@ -82,7 +83,8 @@ absl::Status CheckEvaluate(const EvaluateOptions& options);
 // Errors as OpenJudgedRecords() and Evaluate(). REQUIRES: CheckEvaluate().
 absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options);
 
-// Prints a line, or JSON.
+// Prints a line, or JSON. Writes the confusion matrix if it is asked for; kFailedPrecondition: of a
+// model of boards. REQUIRES: CheckEvaluate().
 absl::Status RunEvaluate(const EvaluateOptions& options);
 
 // The centipawns that have this score by the formula of docs/reference/decode_spec.md with its

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "nlohmann/json.hpp"
 #include "trainer/app/commands.h"
+#include "trainer/app/confusion_matrix.h"
 #include "trainer/app/judged_records.h"
 #include "trainer/app/report.h"
 
@@ -15,6 +16,9 @@ void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
   app.option_defaults()->always_capture_default();
   app.add_option("--checkpoint", options.checkpoint, "The checkpoint file")->required();
   AddRecordsFlags(app, options.records);
+  app.add_option("--confusion-matrix", options.confusion_matrix,
+                 "Also write how often each class was taken for which, of images, to this picture "
+                 "(.png); it reads the records once more");
   app.add_flag("--json", options.json, "Print an object for programs");
   app.footer(
       "Example:\n"
@@ -24,6 +28,9 @@ void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
 }
 
 absl::Status CheckEvaluate(const EvaluateOptions& options) {
+  if (!options.confusion_matrix.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckConfusionMatrixName(options.confusion_matrix));
+  }
   return CheckRecordsFlags(options.records);
 }
 
@@ -37,6 +44,10 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options) {
 }
 
 absl::Status RunEvaluate(const EvaluateOptions& options) {
+  if (!options.confusion_matrix.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(
+        WriteConfusionMatrix(options.checkpoint, options.records, options.confusion_matrix));
+  }
   PENSTOCK_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateCheckpoint(options));
   if (options.json) {
     PrintEscaped(stdout, "%s\n", EvaluationJson(evaluation));

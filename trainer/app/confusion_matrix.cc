@@ -1,0 +1,107 @@
+#include "trainer/app/confusion_matrix.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/bytes_of.h"
+#include "base/drawing/png.h"
+#include "base/io/atomic_file.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "trainer/app/judged_records.h"
+
+namespace penstock {
+namespace {
+
+// A pixel each on the longest side that DrawCountGrid() makes.
+constexpr size_t kMostDrawnClasses = 4000;
+
+std::string NameOf(size_t number, const std::vector<std::string>& names) {
+  return number < names.size() ? names[number] : absl::StrCat(number);
+}
+
+absl::Status CheckModel(const ModelConfig& model) {
+  if (!model.is_image()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--confusion-matrix: the checkpoint is of model ", model.name,
+                     ", which scores positions and has no classes"));
+  }
+  if (model.classes <= kMostDrawnClasses) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "--confusion-matrix: a picture has room for ", kMostDrawnClasses, " classes; the model has ",
+      model.classes, ": count what penstock-train predict --manifest writes"));
+}
+
+absl::StatusOr<ConfusionMatrix> CountConfusions(JudgedRecords& judged) {
+  ConfusionMatrix matrix(judged.info.model.classes);
+  std::vector<float> logits;
+  for (InputBatch batch;;) {
+    PENSTOCK_ASSIGN_OR_RETURN(const bool more, judged.input->Next(batch));
+    if (!more) return matrix;
+    PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, judged.reader->Read(batch));
+    logits.resize(rows.rows * judged.info.model.classes);
+    PENSTOCK_RETURN_IF_ERROR(judged.backend->Logits(rows, logits));
+    matrix.Add(logits, {rows.targets, rows.rows});
+  }
+}
+
+}  // namespace
+
+void ConfusionMatrix::Add(std::span<const float> logits, std::span<const float> labels) {
+  for (size_t row = 0; row < labels.size(); ++row) {
+    const std::span<const float> own = logits.subspan(row * classes_, classes_);
+    const auto taken = std::max_element(own.begin(), own.end()) - own.begin();
+    ++counts_[static_cast<size_t>(labels[row]) * classes_ + static_cast<size_t>(taken)];
+  }
+}
+
+uint64_t ConfusionMatrix::records() const {
+  return std::accumulate(counts_.begin(), counts_.end(), uint64_t{0});
+}
+
+uint64_t ConfusionMatrix::hits() const {
+  uint64_t hits = 0;
+  for (size_t i = 0; i < classes_; ++i) hits += count(i, i);
+  return hits;
+}
+
+CountGrid ConfusionMatrix::Grid(const std::vector<std::string>& names,
+                                const std::string& split) const {
+  std::vector<std::string> classes(classes_);
+  for (size_t i = 0; i < classes_; ++i) classes[i] = NameOf(i, names);
+  const double percent = 100 * static_cast<double>(hits()) / static_cast<double>(records());
+  return {.title = "Confusion matrix",
+          .subtitle = absl::StrFormat("%s: accuracy %.1f %% over %s records", split, percent,
+                                      Grouped(records())),
+          .row_title = "true class",
+          .column_title = "predicted class",
+          .row_names = classes,
+          .column_names = classes,
+          .counts = counts_};
+}
+
+absl::Status CheckConfusionMatrixName(const std::string& path) {
+  if (absl::EndsWithIgnoreCase(path, ".png")) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--confusion-matrix: '", path, "' must end in .png"));
+}
+
+absl::Status WriteConfusionMatrix(const std::string& checkpoint, const RecordsFlags& flags,
+                                  const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(JudgedRecords judged, OpenJudgedRecords(checkpoint, flags));
+  PENSTOCK_RETURN_IF_ERROR(CheckModel(judged.info.model));
+  PENSTOCK_ASSIGN_OR_RETURN(const ConfusionMatrix matrix, CountConfusions(judged));
+  if (matrix.records() == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--confusion-matrix: the split ", flags.split, " has no records"));
+  }
+  const Picture picture = DrawCountGrid(matrix.Grid(judged.info.class_names, flags.split));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string png, EncodePng(picture));
+  return WriteFileAtomically(path, BytesOf(png));
+}
+
+}  // namespace penstock

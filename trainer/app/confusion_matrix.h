@@ -1,0 +1,50 @@
+// How often a model takes images of one class for another.
+#ifndef PENSTOCK_TRAINER_APP_CONFUSION_MATRIX_H_
+#define PENSTOCK_TRAINER_APP_CONFUSION_MATRIX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/drawing/count_grid.h"
+#include "trainer/app/records_options.h"
+
+namespace penstock {
+
+// Counts of (true class, likeliest class). Not thread-safe.
+class ConfusionMatrix {
+ public:
+  // REQUIRES: classes > 0.
+  explicit ConfusionMatrix(size_t classes) : classes_(classes), counts_(classes * classes) {}
+
+  // `logits` are (labels.size(), classes). Of equally likely classes the lowest number is taken, as
+  // in evaluations. REQUIRES: labels are classes.
+  void Add(std::span<const float> logits, std::span<const float> labels);
+
+  uint64_t records() const;
+  uint64_t hits() const;
+  uint64_t count(size_t truth, size_t taken) const { return counts_[truth * classes_ + taken]; }
+
+  // Classes without a name in `names` have their number. `split` is where the records are from.
+  CountGrid Grid(const std::vector<std::string>& names, const std::string& split) const;
+
+ private:
+  size_t classes_;
+  std::vector<uint64_t> counts_;  // [truth][taken]
+};
+
+// kInvalidArgument: the name does not end in .png.
+absl::Status CheckConfusionMatrixName(const std::string& path);
+
+// Reads the records and writes the picture; class names are the checkpoint's.
+// kFailedPrecondition: a model of boards, more classes than a picture has room for, or no records.
+// Further errors as OpenJudgedRecords(). REQUIRES: CheckConfusionMatrixName(), CheckRecordsFlags().
+absl::Status WriteConfusionMatrix(const std::string& checkpoint, const RecordsFlags& flags,
+                                  const std::string& path);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_CONFUSION_MATRIX_H_
