@@ -11,6 +11,7 @@
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
 #include "records/decode/testing/variable_row.h"
+#include "records/image/image_transform.h"
 
 namespace penstock {
 namespace {
@@ -31,7 +32,10 @@ Decoded DecodeOne(const Program& program, const std::vector<FeatureRow>& row, Si
   for (std::vector<uint8_t>& output : decoded.outputs) pointers.push_back(output.data());
   for (const FeatureRow& feature : row) features.push_back(feature.data());
   for (const uint8_t*& feature : features) columns.push_back(&feature);
-  decoded.outcome = program.DecodeRows(columns, 1, pointers, {.level = level});
+  ImageTransform transform;
+  const int64_t ordinals[] = {7};
+  decoded.outcome = program.DecodeRows(columns, 1, pointers,
+                                       {.level = level, .images = {&transform, 1, ordinals}});
   return decoded;
 }
 
