@@ -1,7 +1,7 @@
 """Images, and a small vision transformer on them.
 
 The images are those of $PENSTOCK_TEST_DATA/data/images, a folder for each class, if there are any;
-else they are shapes that are drawn here.
+else they are patterns that are drawn here.
 """
 
 import os
@@ -9,7 +9,7 @@ import pathlib
 import shutil
 import subprocess
 
-from shapes import draw_shapes
+from patterns import draw_patterns
 
 SPEC = "images-train:72"
 
@@ -38,8 +38,8 @@ class Images:
         given = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "data/images"
         if os.environ.get("PENSTOCK_TEST_DATA") and given.is_dir():
             return given
-        drawn = self.work / "shapes"
-        draw_shapes(drawn)
+        drawn = self.work / "patterns"
+        draw_patterns(drawn)
         return drawn
 
     def quality(self, summary):
