@@ -16,7 +16,7 @@
 #include "client/loader/loader_plan.h"
 #include "client/plan/step_rows.h"
 #include "records/dataset/split.h"
-#include "records/engine/messages.h"
+#include "records/format/record_id.h"
 
 namespace penstock {
 namespace {
@@ -83,8 +83,8 @@ absl::StatusOr<std::vector<NamedRecord>> RecordsByReading(LoaderOptions options,
   std::vector<NamedRecord> records;
   for (size_t i = 0; i < rows.size(); ++i) {
     const uint64_t id = batch.record_ids()[i];
-    const bool replaced = (id & kReplacedRecord) != 0;
-    const auto [chunk, index] = manifest->Locate(id & ~kReplacedRecord);
+    const bool replaced = IsReplaced(id);
+    const auto [chunk, index] = manifest->Locate(OrdinalOf(id));
     if (!replaced && chunk != rows[i].record.chunk) {
       return absl::InternalError("plan and rows disagree");
     }

@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
-#include "records/engine/messages.h"
+#include "records/format/record_id.h"
 
 namespace penstock {
 namespace {
@@ -76,11 +76,11 @@ absl::StatusOr<LineFile> LineFile::CreateForWaits(const std::string& path) {
 
 absl::Status LineFile::WriteIds(std::span<const uint64_t> ids, const Manifest& manifest) {
   for (uint64_t id : ids) {
-    const auto [chunk, index] = manifest.Locate(id & ~kReplacedRecord);
+    const auto [chunk, index] = manifest.Locate(OrdinalOf(id));
     const std::string& shard = manifest.shards()[manifest.chunk_shard(chunk)].path;
     const uint64_t number = manifest.chunk(chunk).first_record + index;
     PrintEscaped(file_.get(), "%s\t%d%s\n", shard, number,
-                 Multiline((id & kReplacedRecord) != 0 ? "\treplaced" : ""));
+                 Multiline(IsReplaced(id) ? "\treplaced" : ""));
   }
   PENSTOCK_RETURN_IF_ERROR(Check());
   return Flush();

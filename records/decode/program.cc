@@ -11,6 +11,7 @@
 #include "base/streaming_copy.h"
 #include "records/decode/numbers.h"
 #include "records/decode/program_plan.h"
+#include "records/format/record_id.h"
 #include "records/image/image_transform.h"
 
 namespace penstock {
@@ -188,11 +189,6 @@ void Run(const VariableStep& any, const TensorInfo& tensor, const Tile& tile, ui
   std::visit([&](const auto& step) { RunVariable(step, tensor, tile, out, outcome); }, any);
 }
 
-// The draws of a record that stands for another one are its own.
-uint64_t OrdinalOf(int64_t record_id) {
-  return static_cast<uint64_t>(record_id) & ~(uint64_t{1} << 63);
-}
-
 // The record is as it was stored, so that no other server decodes it: kDataLoss would ask for one.
 absl::Status FactAboutRecord(const absl::Status& why) {
   return absl::IsDataLoss(why) ? absl::InvalidArgumentError(why.message()) : why;
@@ -202,8 +198,9 @@ void Run(const ImageStep& step, const TensorInfo& tensor, const Tile& tile, uint
          DecodeOutcome& outcome) {
   const ImageInputs& images = tile.options.images;
   for (size_t i = 0; i < tile.size; ++i, out += tensor.row_bytes) {
-    const uint64_t ordinal = OrdinalOf(images.ordinals[tile.first + i]);
-    const Uniforms uniforms(ImageKey(images.augmentation_key, ordinal, step.view));
+    // The draws of a record that stands for another one are its own.
+    const auto id = static_cast<uint64_t>(images.record_ids[tile.first + i]);
+    const Uniforms uniforms(ImageKey(images.augmentation_key, OrdinalOf(id), step.view));
     const std::span<const uint8_t> bytes = LoadVariable(tile.rows(step.column)[i]).bytes;
     const absl::StatusOr<ImageNotes> notes =
         images.transform->Apply(bytes, *step.ops, uniforms, {out, tensor.row_bytes}, images.memory);

@@ -51,10 +51,10 @@ struct ImageUse {
 // For programs that decode images.
 struct ImageInputs {
   ImageTransform* transform = nullptr;  // Of the calling thread.
-  // What is random about a record follows from this key and the record's ordinal, ordinals[i] for
-  // row i.
+  // The crop and the flip of row i follow from this key and the ordinal of the record whose id is
+  // record_ids[i] (records/format/record_id.h).
   uint64_t augmentation_key = 0;
-  std::span<const int64_t> ordinals = {};
+  std::span<const int64_t> record_ids = {};
   ImageMemory* memory = nullptr;  // As ImageTransform::Apply() has it.
 };
 
@@ -123,7 +123,7 @@ class Program {
   // features() as stated. A row whose values a tensor cannot hold ends the call: the rows before it
   // are written, those behind it are unspecified. Allocates nothing but a failure's message and
   // what images take. REQUIRES: with images().decodes, options.images has a transform and the
-  // ordinals of n rows.
+  // ids of n rows.
   DecodeOutcome DecodeRows(std::span<const FeatureColumn> columns, size_t n,
                            std::span<uint8_t* const> outputs,
                            const DecodeOptions& options = {}) const;

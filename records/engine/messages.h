@@ -13,12 +13,9 @@
 #include "proto/decode_spec.pb.h"
 #include "records/dataset/split.h"
 #include "records/format/compression.h"
+#include "records/format/record_id.h"
 
 namespace penstock {
-
-// Set in the record_id of a row that stands for a record which is damaged or cannot be decoded; the
-// rest is the id of the record that was taken instead.
-inline constexpr uint64_t kReplacedRecord = uint64_t{1} << 63;
 
 // Said once, before everything else.
 struct StreamOptions {

@@ -10,7 +10,7 @@
 #include "base/io/atomic_file.h"
 #include "base/json_text.h"
 #include "nlohmann/json.hpp"
-#include "records/engine/messages.h"
+#include "records/format/record_id.h"
 
 namespace penstock {
 namespace {
@@ -18,13 +18,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json RecordJson(uint64_t id, const Manifest& manifest) {
-  const uint64_t number = id & ~kReplacedRecord;
+  const uint64_t number = OrdinalOf(id);
   const auto [chunk, index] = manifest.Locate(number);
   return {{"record_id", number},
           {"shard", manifest.shards()[manifest.chunk_shard(chunk)].path},
           {"chunk_offset", manifest.chunk(chunk).offset},
           {"record", manifest.chunk(chunk).first_record + index},
-          {"replaced", (id & kReplacedRecord) != 0}};
+          {"replaced", IsReplaced(id)}};
 }
 
 }  // namespace
