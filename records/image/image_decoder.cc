@@ -20,10 +20,17 @@ void ImageDecoder::Trim() {
 
 absl::StatusOr<DecodedImage> ImageDecoder::Decode(std::span<const uint8_t> bytes,
                                                   const ImageDecodeOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(const ImageInfo info, ProbeImage(bytes));
+  PENSTOCK_RETURN_IF_ERROR(CheckImageLimits(info, options.limits));
+  return Decode(bytes, info, options);
+}
+
+absl::StatusOr<DecodedImage> ImageDecoder::Decode(std::span<const uint8_t> bytes,
+                                                  const ImageInfo& info,
+                                                  const ImageDecodeOptions& options) {
   Trim();
   DecodedImage image;
-  PENSTOCK_ASSIGN_OR_RETURN(image.info, ProbeImage(bytes));
-  PENSTOCK_RETURN_IF_ERROR(CheckImageLimits(image.info, options.limits));
+  image.info = info;
   image.pixels = {nullptr, image.info.width, image.info.height, options.channels};
   uint8_t* memory = pixels_.Reserve(image.pixels.bytes());
   image.pixels.data = memory;

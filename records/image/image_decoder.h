@@ -40,6 +40,10 @@ class ImageDecoder {
   // Data after the end marker is ignored.
   absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes,
                                       const ImageDecodeOptions& options);
+  // The same where the header was read. REQUIRES: `info` is ProbeImage(bytes), within
+  // options.limits.
+  absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
+                                      const ImageDecodeOptions& options);
 
   // Gives back what large images took; their pixels are then gone. Without this call, the next
   // Decode() does it.

@@ -82,30 +82,33 @@ absl::Status Render(const RandomCropOp& op, const Rendering& rendering) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ImageMemoryLease> LeaseFor(std::span<const uint8_t> bytes, const ImageOps& ops,
-                                          ImageMemory* memory) {
-  if (memory == nullptr) return ImageMemoryLease();
-  PENSTOCK_ASSIGN_OR_RETURN(const ImageInfo info, ProbeImage(bytes));
-  PENSTOCK_RETURN_IF_ERROR(CheckImageLimits(info, ops.limits));
-  return ImageMemoryLease::Take(memory, TransformMemory(info, ops));
-}
-
 }  // namespace
 
 absl::StatusOr<ImageNotes> ImageTransform::Apply(std::span<const uint8_t> bytes,
                                                  const ImageOps& ops, const Uniforms& uniforms,
                                                  std::span<uint8_t> out, ImageMemory* memory) {
-  PENSTOCK_ASSIGN_OR_RETURN(const ImageMemoryLease lease, LeaseFor(bytes, ops, memory));
+  PENSTOCK_ASSIGN_OR_RETURN(const ImageInfo info, ProbeImage(bytes));
+  PENSTOCK_RETURN_IF_ERROR(CheckImageLimits(info, ops.limits));
+  PENSTOCK_ASSIGN_OR_RETURN(const ImageMemoryLease lease,
+                            ImageMemoryLease::Take(memory, TransformMemory(info, ops)));
+  absl::StatusOr<ImageNotes> notes = DecodeAndRender(bytes, info, ops, uniforms, out);
+  decoder_.Trim();  // While the lease lasts.
+  return notes;
+}
+
+absl::StatusOr<ImageNotes> ImageTransform::DecodeAndRender(std::span<const uint8_t> bytes,
+                                                           const ImageInfo& info,
+                                                           const ImageOps& ops,
+                                                           const Uniforms& uniforms,
+                                                           std::span<uint8_t> out) {
   const ImageDecodeOptions options{.channels = ops.channels,
                                    .orient = ops.orient,
                                    .fill_truncated = ops.fill_truncated,
                                    .limits = ops.limits};
-  PENSTOCK_ASSIGN_OR_RETURN(const DecodedImage image, decoder_.Decode(bytes, options));
+  PENSTOCK_ASSIGN_OR_RETURN(const DecodedImage image, decoder_.Decode(bytes, info, options));
   const Rendering rendering{image.pixels, ops, uniforms, resampler_, out.data()};
-  const absl::Status rendered =
-      std::visit([&](const auto& op) { return Render(op, rendering); }, ops.crop);
-  decoder_.Trim();
-  if (!rendered.ok()) return rendered;
+  PENSTOCK_RETURN_IF_ERROR(
+      std::visit([&](const auto& op) { return Render(op, rendering); }, ops.crop));
   return image.notes;
 }
 

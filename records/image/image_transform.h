@@ -34,6 +34,10 @@ class ImageTransform {
                                    ImageMemory* memory = nullptr);
 
  private:
+  absl::StatusOr<ImageNotes> DecodeAndRender(std::span<const uint8_t> bytes, const ImageInfo& info,
+                                             const ImageOps& ops, const Uniforms& uniforms,
+                                             std::span<uint8_t> out);
+
   ImageDecoder decoder_;
   Resampler resampler_;
 };
