@@ -243,7 +243,6 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
   if (!slots_->Decode(rows, copies)) return EndWith(id, rows.failure());
-  NoteReplaced(rows.replaced(), copies);
   counters_.CountPart(id.server, rows.rows(), SteadyNow() - start);
   FinishPart(std::move(copies));
 }
@@ -365,8 +364,8 @@ void Driver::OpenStream(StreamId id, const std::string& address) {
   absl::StatusOr<Transport*> transport = TransportOf(id.server, address);
   if (!transport.ok()) return Break(id, transport.status());
   counters_.BeginStream(id.server, address);
-  auto connection = std::make_unique<Connection>(id, incoming_, incoming_limits_,
-                                                 static_cast<PartTaker*>(this), DecodesRows());
+  auto connection =
+      std::make_unique<Connection>(id, incoming_, incoming_limits_, static_cast<PartTaker*>(this));
   connection->stream = (*transport)->Connect(job_.stream, connection->listener);
   connections_[id.server] = std::move(connection);
 }

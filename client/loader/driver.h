@@ -72,9 +72,8 @@ class Driver final : public SlotHome, private PartTaker {
 
  private:
   struct Connection {
-    Connection(StreamId id, IncomingQueue& queue, IncomingLimits limits, PartTaker* parts,
-               bool decodes_rows)
-        : listener(id, queue, limits, parts, decodes_rows), generation(id.generation) {}
+    Connection(StreamId id, IncomingQueue& queue, IncomingLimits limits, PartTaker* parts)
+        : listener(id, queue, limits, parts), generation(id.generation) {}
     StreamListener listener;
     const uint32_t generation;
     std::unique_ptr<Stream> stream;  // Last: its end is the end of events.
@@ -98,9 +97,6 @@ class Driver final : public SlotHome, private PartTaker {
   void Break(StreamId id, absl::Status why);
   void TakePart(StreamId id, ReceivedPart part) override;
   void TakeRows(StreamId id, RowSource& rows) override;
-  // Into their slots. A row that cannot be decoded then ends the job; where it would only have the
-  // window opened with a spare, parts are copied instead.
-  bool DecodesRows() const { return !job_.stream.replace_undecodable; }
   absl::Status CheckPart(StreamId id, const ReceivedPart& part);
   void EndWith(StreamId id, const absl::Status& undecodable);
   absl::Status CheckReplaced(const ReceivedPart& part) const;

@@ -83,18 +83,13 @@ class PartTaker {
 // as broken. Thread-safe.
 class StreamListener final : public StreamEvents {
  public:
-  // With `decodes_rows`, `parts` decodes rows where the transport has an engine.
   StreamListener(StreamId stream, IncomingQueue& queue, IncomingLimits limits,
-                 PartTaker* parts = nullptr, bool decodes_rows = false)
-      : stream_(stream),
-        queue_(queue),
-        limits_(limits),
-        parts_(parts),
-        decodes_rows_(decodes_rows) {}
+                 PartTaker* parts = nullptr)
+      : stream_(stream), queue_(queue), limits_(limits), parts_(parts) {}
 
   void OnEvent(StreamEvent event) override;
   void OnPart(ReceivedPart part) override;
-  bool DecodesRows() const override { return decodes_rows_; }
+  bool DecodesRows() const override { return parts_ != nullptr; }
   void OnRows(RowSource& rows) override { parts_->TakeRows(stream_, rows); }
 
  private:
@@ -105,7 +100,6 @@ class StreamListener final : public StreamEvents {
   IncomingQueue& queue_;
   const IncomingLimits limits_;
   PartTaker* const parts_;
-  const bool decodes_rows_;
   Mutex mutex_;
   uint64_t round_ ABSL_GUARDED_BY(mutex_) = 0;
   IncomingLimits said_ ABSL_GUARDED_BY(mutex_);  // In this round.

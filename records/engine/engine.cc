@@ -258,7 +258,8 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   state->record_ids = options.record_ids;
   state->knows_ids = options.record_ids || decodings->images().decodes || decodings->replaces();
   state->checksums = options.checksums;
-  state->decodes_rows = events.DecodesRows();
+  // Rows that others stand for are named by parts alone.
+  state->decodes_rows = events.DecodesRows() && !decodings->replaces();
   state->share_parts = !state->decodes_rows;
   state->home = pool_->MakeHome();
   PENSTOCK_ASSIGN_OR_RETURN(SessionState * added, scheduler_.AddSession(std::move(state)));

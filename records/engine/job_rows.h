@@ -37,7 +37,6 @@ class JobRows final : public RowSource {
   bool Decode(uint32_t begin, uint32_t n, std::span<uint8_t* const> outputs) override {
     PieceOutcome outcome = decoder_.DecodeRows(piece_, begin, n, outputs, Stores::kStreaming);
     decoded_.counters += outcome.counters;
-    replaced_.insert(replaced_.end(), outcome.replaced.begin(), outcome.replaced.end());
     if (!outcome.failure) return true;
     if (!failed_) failed_ = std::move(outcome);
     return false;
@@ -47,7 +46,6 @@ class JobRows final : public RowSource {
     const uint64_t row = job_.request->pattern.window_row(job_.begin + failed_->failure->row);
     return Undecodable(*job_.window, row, *failed_).status;
   }
-  std::span<const ReplacedRow> replaced() const override { return replaced_; }
   const Decoded& decoded() const { return decoded_; }
   // The first one with a failure. Its row is one of the piece.
   const std::optional<PieceOutcome>& failed() const { return failed_; }
@@ -58,7 +56,6 @@ class JobRows final : public RowSource {
   PieceDecoder& decoder_;
   Decoded decoded_;
   std::optional<PieceOutcome> failed_;
-  std::vector<ReplacedRow> replaced_;
 };
 
 }  // namespace penstock

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "records/engine/messages.h"
 
 namespace penstock {
 
@@ -27,10 +26,8 @@ class RowSource {
   // follows, unless it has ended by then. REQUIRES: within rows().
   [[nodiscard]] virtual bool Decode(uint32_t begin, uint32_t n,
                                     std::span<uint8_t* const> outputs) = 0;
-  // Of the first Decode() that returned false: names the record.
+  // Why the first Decode() that returned false did so: names the record.
   virtual absl::Status failure() const { return absl::OkStatus(); }
-  // Of the rows decoded so far: those for which others stand, numbered within these rows.
-  virtual std::span<const ReplacedRow> replaced() const { return {}; }
 
  protected:
   ~RowSource() = default;

@@ -21,8 +21,9 @@ class SessionEvents {
   // Rows [part.first_row, + part.rows) of an answer: the tensors one after the other, each
   // row-major [rows, ...]. The bytes count against the session's credit until `part` dies.
   virtual void OnPart(PartBuffer part) = 0;
-  // Instead of OnPart() where DecodesRows(), which is asked once: the client decodes them inside
-  // the event, on this thread, straight to where it wants them. Takes no memory of parts.
+  // Instead of OnPart() where DecodesRows(), which is asked once, unless rows are replaced: the
+  // client decodes them inside the event, on this thread, straight to where it wants them. Takes no
+  // memory of parts.
   virtual bool DecodesRows() const { return false; }
   virtual void OnRows(RowSource&) {}
   // Of a window: each of its requests, those to come included, gets an error of its own after
