@@ -10,12 +10,6 @@
 #include "records/engine/shared_window.h"
 
 namespace penstock {
-namespace {
-
-uint64_t WithoutMark(int64_t id) { return static_cast<uint64_t>(id) & ~kReplacedRecord; }
-
-}  // namespace
-
 size_t PieceRowBytes(const Program& program, bool record_ids) {
   return program.row_bytes() + (record_ids ? sizeof(int64_t) : 0);
 }
@@ -27,13 +21,13 @@ void PieceDecoder::Gather(const Piece& piece, size_t first) {
   const size_t n = std::min(kTile, piece.rows - first);
   const WindowRows& window = piece.window.rows;
   rows_.clear();
-  ordinals_.clear();
+  ids_.clear();
   ForEachRun(piece.pattern, piece.begin + first, n, [&](uint64_t row, size_t run) {
     const std::span<const uint8_t* const> rows = window.rows().subspan(row, run);
     rows_.insert(rows_.end(), rows.begin(), rows.end());
     if (!piece.program().images().decodes) return;
     const std::span<const int64_t> ids = window.record_ids().subspan(row, run);
-    ordinals_.insert(ordinals_.end(), ids.begin(), ids.end());
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
   });
   const size_t num_features = piece.layout.features().size();
   features_.resize(num_features * kTile);
@@ -52,14 +46,14 @@ DecodeOutcome PieceDecoder::DecodeGathered(const Piece& piece, size_t first, siz
                                            Stores stores) {
   const size_t in_tile = first - gathered_begin_;
   for (size_t f = 0; f < columns_.size(); ++f) columns_[f] = &features_[f * kTile + in_tile];
-  std::span<const int64_t> ordinals = ordinals_;
-  if (!ordinals.empty()) ordinals = ordinals.subspan(in_tile, n);
+  std::span<const int64_t> ids = ids_;
+  if (!ids.empty()) ids = ids.subspan(in_tile, n);
   return piece.program().DecodeRows(
       columns_, n, next_,
       {.stores = stores,
        .rows_behind = gathered_end_ - first - n,
        .fetched = first == decoded_ && first > gathered_begin_,
-       .images = {&images_, piece.window.augmentation_key, ordinals, image_memory_}});
+       .images = {&images_, piece.window.augmentation_key, ids, image_memory_}});
 }
 
 PieceOutcome PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t n,
@@ -87,14 +81,21 @@ PieceOutcome PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t n
 }
 
 void PieceDecoder::Advance(const Piece& piece, size_t first, size_t n) {
+  const std::span<const int64_t> ids = piece.window.rows.record_ids();
+  SkipTensors(piece, n);
+  if (!piece.record_ids) return;
+  ForEachRun(piece.pattern, piece.begin + first, n,
+             [&](uint64_t row, size_t run) { AppendIds(ids.subspan(row, run)); });
+}
+
+void PieceDecoder::SkipTensors(const Piece& piece, size_t n) {
   const std::span<const TensorInfo> tensors = piece.program().tensors();
   for (size_t t = 0; t < tensors.size(); ++t) next_[t] += n * tensors[t].row_bytes;
-  if (!piece.record_ids) return;
-  const std::span<const int64_t> ids = piece.window.rows.record_ids();
-  ForEachRun(piece.pattern, piece.begin + first, n, [&](uint64_t row, size_t run) {
-    std::memcpy(next_.back(), &ids[row], run * sizeof(int64_t));
-    next_.back() += run * sizeof(int64_t);
-  });
+}
+
+void PieceDecoder::AppendIds(std::span<const int64_t> ids) {
+  std::memcpy(next_.back(), ids.data(), ids.size_bytes());
+  next_.back() += ids.size_bytes();
 }
 
 absl::StatusOr<bool> PieceDecoder::DecodeInstead(const Piece& piece, const WindowRows::Row& row,
@@ -115,12 +116,8 @@ absl::StatusOr<bool> PieceDecoder::DecodeInstead(const Piece& piece, const Windo
   }
   if (decoded.failure) return false;
   counters += decoded.counters;
-  const std::span<const TensorInfo> tensors = piece.program().tensors();
-  for (size_t t = 0; t < tensors.size(); ++t) next_[t] += tensors[t].row_bytes;
-  if (piece.record_ids) {
-    std::memcpy(next_.back(), &id, sizeof(id));
-    next_.back() += sizeof(id);
-  }
+  SkipTensors(piece, 1);
+  if (piece.record_ids) AppendIds({&id, 1});
   return true;
 }
 
@@ -155,9 +152,9 @@ absl::Status PieceDecoder::Replace(const Piece& piece, size_t row, const absl::S
   PENSTOCK_ASSIGN_OR_RETURN(const bool decoded, DecodeAnother(piece, at, outcome.counters));
   outcome.needs_spare = !decoded;
   if (!decoded) return why;
-  outcome.replaced.push_back({static_cast<uint32_t>(row),
-                              WithoutMark(piece.window.rows.record_ids()[at]),
-                              std::string(why.message())});
+  const auto id = static_cast<uint64_t>(piece.window.rows.record_ids()[at]);
+  outcome.replaced.push_back(
+      {static_cast<uint32_t>(row), OrdinalOf(id), std::string(why.message())});
   return absl::OkStatus();
 }
 

@@ -90,6 +90,8 @@ class PieceDecoder {
   DecodeOutcome DecodeGathered(const Piece& piece, size_t first, size_t n, Stores stores);
   // The tensors of rows [first, first + n) are written: adds the ids and moves next_ behind them.
   void Advance(const Piece& piece, size_t first, size_t n);
+  void SkipTensors(const Piece& piece, size_t n);
+  void AppendIds(std::span<const int64_t> ids);
   // Writes another row to next_ instead of row `row` of the piece, which `why` says cannot be
   // decoded. Otherwise why not: `why`, with outcome.needs_spare, or kResourceExhausted.
   absl::Status Replace(const Piece& piece, size_t row, const absl::Status& why,
@@ -104,7 +106,7 @@ class PieceDecoder {
 
   std::vector<const uint8_t*> rows_;      // [n]
   std::vector<const uint8_t*> features_;  // [feature][kTile]
-  std::vector<int64_t> ordinals_;         // [n], for programs that decode images.
+  std::vector<int64_t> ids_;              // [n], for programs that decode images.
   std::vector<FeatureColumn> columns_;
   std::vector<uint8_t*> outputs_;  // Of Decode().
   std::vector<uint8_t*> next_;     // Where the next rows go.

@@ -203,8 +203,10 @@ void Worker::DecodeShared(Work& work) {
 
 BlockResult Worker::DecodeBlock(const Job& job, std::span<uint8_t> memory, Decoded& decoded) {
   const RowPattern all{job.block.first_row, job.block.rows, job.block.rows, 1};
-  const Piece block{*job.request->decoding, *job.session->layout,   *job.window->shared, all, 0,
-                    job.block.rows,         job.session->record_ids};
+  Piece block = PieceOf(job);
+  block.pattern = all;
+  block.begin = 0;
+  block.rows = job.block.rows;
   PieceOutcome outcome = decoder_.Decode(block, memory.first(job.decoded_bytes()));
   decoded = {outcome.counters, job.block.rows};
   BlockResult result;
