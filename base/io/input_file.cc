@@ -32,7 +32,7 @@ absl::Status InputOpenError(int error_number, const std::string& path) {
 
 // Until a program has the pipe open to write, or wrote something into it. poll() is silent about a
 // writer that has written nothing, and about one that ended before the pipe was opened here.
-absl::Status AwaitWriter(Input& input, const std::string& path, absl::Duration patience,
+absl::Status AwaitWriter(InputFile& input, const std::string& path, absl::Duration patience,
                          absl::Status (*interrupted)()) {
   const absl::Time deadline = absl::Now() + patience;
   while (true) {
@@ -55,10 +55,10 @@ absl::Status AwaitWriter(Input& input, const std::string& path, absl::Duration p
 
 }  // namespace
 
-absl::StatusOr<Input> OpenInput(const std::string& path, absl::Duration patience,
+absl::StatusOr<InputFile> OpenInput(const std::string& path, absl::Duration patience,
                                 absl::Status (*interrupted)()) {
   // O_NONBLOCK: open() would wait for a writer for ever.
-  Input input{UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), ""};
+  InputFile input{UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)), ""};
   if (!input.fd.valid()) return InputOpenError(errno, path);
   struct stat info {};
   if (fstat(input.fd.get(), &info) != 0) return ErrnoToStatus(errno, path);
@@ -71,7 +71,7 @@ absl::StatusOr<Input> OpenInput(const std::string& path, absl::Duration patience
 
 absl::StatusOr<std::string> ReadInput(const std::string& path, uint64_t max_bytes,
                                       absl::Duration patience) {
-  PENSTOCK_ASSIGN_OR_RETURN(Input input, OpenInput(path, patience));
+  PENSTOCK_ASSIGN_OR_RETURN(InputFile input, OpenInput(path, patience));
   std::string text = std::move(input.first);
   char block[1 << 14];
   while (true) {

@@ -15,7 +15,7 @@ namespace penstock {
 // How long a pipe may have no writer.
 inline constexpr absl::Duration kWriterPatience = absl::Seconds(10);
 
-struct Input {
+struct InputFile {
   UniqueFd fd;
   std::string first;  // What was read already; at most a byte.
 };
@@ -26,7 +26,7 @@ struct Input {
 // kNotFound, kPermissionDenied; kInvalidArgument: a folder, a socket or another device;
 // kDeadlineExceeded: no program opened the pipe to write. An error of `interrupted`, which may be
 // null, ends the wait.
-absl::StatusOr<Input> OpenInput(const std::string& path, absl::Duration patience = kWriterPatience,
+absl::StatusOr<InputFile> OpenInput(const std::string& path, absl::Duration patience = kWriterPatience,
                                 absl::Status (*interrupted)() = nullptr);
 
 // All that such a file holds. kResourceExhausted too: it is more than `max_bytes`.

@@ -92,7 +92,7 @@ TEST_F(InputFileTest, AWriterMayComeLater) {
 TEST_F(InputFileTest, AWriterMayTakeLongerThanItIsAwaited) {
   OpenPipe pipe;
   // It is there, and has not written yet.
-  ASSERT_OK_AND_ASSIGN(const Input input, OpenInput(pipe.path(), kShort));
+  ASSERT_OK_AND_ASSIGN(const InputFile input, OpenInput(pipe.path(), kShort));
   Write(pipe.write, "te");
   std::jthread writer([&] {
     Write(pipe.write, "xt");
