@@ -4,28 +4,13 @@
 
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/io/file_source.h"
 #include "base/io/zip_writer.h"
 #include "base/status.h"
 
 namespace penstock {
-namespace {
-
-// Removes the file in the end.
-class Unlinked {
- public:
-  explicit Unlinked(std::string path) : path_(std::move(path)) {}
-  Unlinked(const Unlinked&) = delete;
-  ~Unlinked() { ::unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
-}  // namespace
-
 absl::StatusOr<NpzWriter> NpzWriter::Create(std::string path, std::vector<NpzArray> arrays) {
   NpzWriter npz(std::move(path), std::move(arrays));
   for (const NpzArray& array : npz.arrays_) {
@@ -47,9 +32,10 @@ absl::Status NpzWriter::Append(size_t array, std::span<const uint8_t> rows) {
 absl::Status NpzWriter::Finish() {
   PENSTOCK_ASSIGN_OR_RETURN(ZipWriter zip, ZipWriter::Create(path_));
   for (size_t i = 0; i < arrays_.size(); ++i) {
-    const Unlinked part(PartOf(arrays_[i]));
+    const std::string part = PartOf(arrays_[i]);
+    const absl::Cleanup remove = [&part] { ::unlink(part.c_str()); };
     PENSTOCK_RETURN_IF_ERROR(writers_[i].Finish());
-    PENSTOCK_ASSIGN_OR_RETURN(const auto source, FileSource::Open(part.path()));
+    PENSTOCK_ASSIGN_OR_RETURN(const auto source, FileSource::Open(part));
     PENSTOCK_RETURN_IF_ERROR(zip.Add(absl::StrCat(arrays_[i].name, ".npy"), *source));
   }
   return zip.Finish();

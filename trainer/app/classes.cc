@@ -5,6 +5,7 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "base/print_escaped.h"
 
 namespace penstock {
@@ -30,6 +31,10 @@ void TellOfOtherNames(const std::vector<std::string>& then, const std::vector<st
 std::vector<std::string> ClassNamesOf(const Manifest& manifest) {
   const std::span<const std::string> names = manifest.class_names();
   return {names.begin(), names.end()};
+}
+
+std::string ClassName(const std::vector<std::string>& names, size_t number) {
+  return number < names.size() ? names[number] : absl::StrCat(number);
 }
 
 absl::StatusOr<size_t> AutoClasses(size_t of_checkpoint, size_t named) {

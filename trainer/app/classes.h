@@ -15,7 +15,10 @@ namespace penstock {
 // The names that the manifest has for the numbers of classes; empty: none.
 std::vector<std::string> ClassNamesOf(const Manifest& manifest);
 
-// What --classes auto means: as many as the checkpoint has that is resumed (0: there is none), else
+// The class's name, or its number if there is no name for it.
+std::string ClassName(const std::vector<std::string>& names, size_t number);
+
+// Resolves --classes auto: as many classes as the resumed checkpoint has (0: there is none), else
 // as many as the manifest names. kInvalidArgument: it names none.
 absl::StatusOr<size_t> AutoClasses(size_t of_checkpoint, size_t named);
 

@@ -79,12 +79,10 @@ void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options);
 // kInvalidArgument names the flag.
 absl::Status CheckEvaluate(const EvaluateOptions& options);
 
-// On the machine and with the kind of device of the training, its own evaluation to the last bit.
-// Errors as OpenJudgedRecords() and Evaluate(). REQUIRES: CheckEvaluate().
-absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options);
-
-// Prints a line, or JSON. Writes the confusion matrix if it is asked for; kFailedPrecondition: of a
-// model of boards. REQUIRES: CheckEvaluate().
+// Prints a line, or JSON: on the machine and with the kind of device of the training, its own
+// evaluation to the last bit. Also writes the confusion matrix if it is asked for.
+// kFailedPrecondition: CheckHasConfusions(). Further errors as OpenJudgedRecords() and Evaluate().
+// REQUIRES: CheckEvaluate().
 absl::Status RunEvaluate(const EvaluateOptions& options);
 
 // The centipawns that have this score by the formula of docs/reference/decode_spec.md with its

@@ -12,19 +12,17 @@
 #include "base/io/atomic_file.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "trainer/app/judged_records.h"
+#include "trainer/app/classes.h"
 
 namespace penstock {
 namespace {
 
-// A pixel each on the longest side that DrawCountGrid() makes.
+// DrawCountGrid() draws at most this many pixels a side, and each class needs one.
 constexpr size_t kMostDrawnClasses = 4000;
 
-std::string NameOf(size_t number, const std::vector<std::string>& names) {
-  return number < names.size() ? names[number] : absl::StrCat(number);
-}
+}  // namespace
 
-absl::Status CheckModel(const ModelConfig& model) {
+absl::Status CheckHasConfusions(const ModelConfig& model) {
   if (!model.is_image()) {
     return absl::FailedPreconditionError(
         absl::StrCat("--confusion-matrix: the checkpoint is of model ", model.name,
@@ -36,20 +34,13 @@ absl::Status CheckModel(const ModelConfig& model) {
       model.classes, ": count what penstock-train predict --manifest writes"));
 }
 
-absl::StatusOr<ConfusionMatrix> CountConfusions(JudgedRecords& judged) {
-  ConfusionMatrix matrix(judged.info.model.classes);
-  std::vector<float> logits;
-  for (InputBatch batch;;) {
-    PENSTOCK_ASSIGN_OR_RETURN(const bool more, judged.input->Next(batch));
-    if (!more) return matrix;
-    PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, judged.reader->Read(batch));
-    logits.resize(rows.rows * judged.info.model.classes);
-    PENSTOCK_RETURN_IF_ERROR(judged.backend->Logits(rows, logits));
-    matrix.Add(logits, {rows.targets, rows.rows});
-  }
+absl::StatusOr<BatchRows> ConfusionReader::Read(const InputBatch& batch) {
+  PENSTOCK_ASSIGN_OR_RETURN(const BatchRows rows, reader_.Read(batch));
+  logits_.resize(rows.rows * backend_.classes());
+  PENSTOCK_RETURN_IF_ERROR(backend_.Logits(rows, logits_));
+  matrix_.Add(logits_, {rows.targets, rows.rows});
+  return rows;
 }
-
-}  // namespace
 
 void ConfusionMatrix::Add(std::span<const float> logits, std::span<const float> labels) {
   for (size_t row = 0; row < labels.size(); ++row) {
@@ -72,7 +63,7 @@ uint64_t ConfusionMatrix::hits() const {
 CountGrid ConfusionMatrix::Grid(const std::vector<std::string>& names,
                                 const std::string& split) const {
   std::vector<std::string> classes(classes_);
-  for (size_t i = 0; i < classes_; ++i) classes[i] = NameOf(i, names);
+  for (size_t i = 0; i < classes_; ++i) classes[i] = ClassName(names, i);
   const double percent = 100 * static_cast<double>(hits()) / static_cast<double>(records());
   return {.title = "Confusion matrix",
           .subtitle = absl::StrFormat("%s: accuracy %.1f %% over %s records", split, percent,
@@ -90,17 +81,8 @@ absl::Status CheckConfusionMatrixName(const std::string& path) {
       absl::StrCat("--confusion-matrix: '", path, "' must end in .png"));
 }
 
-absl::Status WriteConfusionMatrix(const std::string& checkpoint, const RecordsFlags& flags,
-                                  const std::string& path) {
-  PENSTOCK_ASSIGN_OR_RETURN(JudgedRecords judged, OpenJudgedRecords(checkpoint, flags));
-  PENSTOCK_RETURN_IF_ERROR(CheckModel(judged.info.model));
-  PENSTOCK_ASSIGN_OR_RETURN(const ConfusionMatrix matrix, CountConfusions(judged));
-  if (matrix.records() == 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--confusion-matrix: the split ", flags.split, " has no records"));
-  }
-  const Picture picture = DrawCountGrid(matrix.Grid(judged.info.class_names, flags.split));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string png, EncodePng(picture));
+absl::Status WriteCountGrid(const CountGrid& grid, const std::string& path) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string png, EncodePng(DrawCountGrid(grid)));
   return WriteFileAtomically(path, BytesOf(png));
 }
 

@@ -10,7 +10,9 @@
 
 #include "absl/status/status.h"
 #include "base/drawing/count_grid.h"
-#include "trainer/app/records_options.h"
+#include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/input/batch_reader.h"
+#include "trainer/model/model_config.h"
 
 namespace penstock {
 
@@ -39,11 +41,28 @@ class ConfusionMatrix {
 // kInvalidArgument: the name does not end in .png.
 absl::Status CheckConfusionMatrixName(const std::string& path);
 
-// Reads the records and writes the picture; class names are the checkpoint's.
-// kFailedPrecondition: a model of boards, more classes than a picture has room for, or no records.
-// Further errors as OpenJudgedRecords(). REQUIRES: CheckConfusionMatrixName(), CheckRecordsFlags().
-absl::Status WriteConfusionMatrix(const std::string& checkpoint, const RecordsFlags& flags,
-                                  const std::string& path);
+// kFailedPrecondition: a model of boards, or more classes than a picture has room for.
+absl::Status CheckHasConfusions(const ModelConfig& model);
+
+// Counts what a model takes each row for, while an evaluation reads the batches. All that it is
+// given must outlive it.
+class ConfusionReader final : public BatchReader {
+ public:
+  ConfusionReader(BatchReader& reader, CpuBackend& backend, ConfusionMatrix& matrix)
+      : reader_(reader), backend_(backend), matrix_(matrix) {}
+
+  // Errors of the reader and of CpuBackend::Logits().
+  absl::StatusOr<BatchRows> Read(const InputBatch& batch) override;
+
+ private:
+  BatchReader& reader_;
+  CpuBackend& backend_;
+  ConfusionMatrix& matrix_;
+  std::vector<float> logits_;
+};
+
+// Writes the picture of a grid, whole or not at all.
+absl::Status WriteCountGrid(const CountGrid& grid, const std::string& path);
 
 }  // namespace penstock
 

@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Where --eval-spec is not given: of a built-in spec that draws at random the one that does not,
+// The default of --eval-spec: for a built-in spec that draws at random, the one that does not,
 // with the same arguments ("images-train:72" has "images-eval:72"); else `spec` itself.
 std::string MatchingEvalSpec(absl::string_view spec);
 

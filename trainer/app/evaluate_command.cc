@@ -1,10 +1,8 @@
 #include <cstdio>
 
-#include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "nlohmann/json.hpp"
 #include "trainer/app/commands.h"
 #include "trainer/app/confusion_matrix.h"
 #include "trainer/app/judged_records.h"
@@ -18,7 +16,7 @@ void AddEvaluateOptions(CLI::App& app, EvaluateOptions& options) {
   AddRecordsFlags(app, options.records);
   app.add_option("--confusion-matrix", options.confusion_matrix,
                  "Also write how often each class was taken for which, of images, to this picture "
-                 "(.png); it reads the records once more");
+                 "(.png)");
   app.add_flag("--json", options.json, "Print an object for programs");
   app.footer(
       "Example:\n"
@@ -34,20 +32,38 @@ absl::Status CheckEvaluate(const EvaluateOptions& options) {
   return CheckRecordsFlags(options.records);
 }
 
-absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(JudgedRecords judged,
-                            OpenJudgedRecords(options.checkpoint, options.records));
+namespace {
+
+// Batches come through `reader`.
+absl::StatusOr<Evaluation> EvaluateWith(JudgedRecords& judged, BatchReader& reader) {
   const CheckpointInfo& info = judged.info;
   const double train_mean =
       info.score_count == 0 ? 0 : info.score_sum / static_cast<double>(info.score_count);
-  return Evaluate(*judged.backend, *judged.reader, *judged.input, train_mean);
+  return Evaluate(*judged.backend, reader, *judged.input, train_mean);
 }
 
+// The same evaluation, which also writes the picture.
+absl::StatusOr<Evaluation> EvaluateConfusions(const EvaluateOptions& options,
+                                              JudgedRecords& judged) {
+  PENSTOCK_RETURN_IF_ERROR(CheckHasConfusions(judged.info.model));
+  ConfusionMatrix matrix(judged.info.model.classes);
+  ConfusionReader reader(*judged.reader, *judged.backend, matrix);
+  PENSTOCK_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateWith(judged, reader));
+  PENSTOCK_RETURN_IF_ERROR(WriteCountGrid(
+      matrix.Grid(judged.info.class_names, options.records.split), options.confusion_matrix));
+  return evaluation;
+}
+
+absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options) {
+  PENSTOCK_ASSIGN_OR_RETURN(JudgedRecords judged,
+                            OpenJudgedRecords(options.checkpoint, options.records));
+  if (options.confusion_matrix.empty()) return EvaluateWith(judged, *judged.reader);
+  return EvaluateConfusions(options, judged);
+}
+
+}  // namespace
+
 absl::Status RunEvaluate(const EvaluateOptions& options) {
-  if (!options.confusion_matrix.empty()) {
-    PENSTOCK_RETURN_IF_ERROR(
-        WriteConfusionMatrix(options.checkpoint, options.records, options.confusion_matrix));
-  }
   PENSTOCK_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateCheckpoint(options));
   if (options.json) {
     PrintEscaped(stdout, "%s\n", EvaluationJson(evaluation));

@@ -1,4 +1,4 @@
-// What penstock-train can be told about images.
+// The options of penstock-train about images.
 #ifndef PENSTOCK_TRAINER_APP_IMAGE_OPTIONS_H_
 #define PENSTOCK_TRAINER_APP_IMAGE_OPTIONS_H_
 

@@ -69,6 +69,12 @@ absl::Status CheckInput(const TrainerOptions& options) {
   return absl::OkStatus();
 }
 
+void ReadOnceInOrder(Split split, LoaderOptions& loader) {
+  loader.plan.split = split;
+  loader.plan.shuffle = false;
+  loader.remainder = Remainder::kShort;
+}
+
 LoaderOptions ToLoaderOptions(const TrainerOptions& options,
                               std::shared_ptr<const Manifest> manifest,
                               const v1::DecodeSpec& spec) {
@@ -82,8 +88,8 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   loader.global_batch_size = options.global_batch_size;
   loader.rank = options.rank.rank;
   loader.world_size = options.rank.world_size;
-  loader.report = [&options](absl::string_view line) {
-    PrintEscaped(stderr, "penstock: %s%s\n", RankMark(options.rank), line);
+  loader.report = [mark = RankMark(options.rank)](absl::string_view line) {
+    PrintEscaped(stderr, "penstock: %s%s\n", mark, line);
   };
   loader.record_ids = true;  // Named when a step diverges.
   loader.plan.seed = options.seed;

@@ -21,6 +21,9 @@ absl::Status CheckInput(const TrainerOptions& options);
 LoaderOptions ToLoaderOptions(const TrainerOptions& options,
                               std::shared_ptr<const Manifest> manifest, const v1::DecodeSpec& spec);
 
+// Makes the loader read every record of `split` once, in file order.
+void ReadOnceInOrder(Split split, LoaderOptions& loader);
+
 // What each rank's own engine of "local:" may take, where a host's ranks share cores and memory:
 // all its engines together have the cores, and a quarter of the memory for training; half of that
 // more while they evaluate, each with an engine of its own.

@@ -1,12 +1,10 @@
 #include "trainer/app/judged_records.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/print_escaped.h"
 #include "base/status.h"
 #include "client/loader/dataset_spec.h"
 #include "records/dataset/split.h"
@@ -21,7 +19,7 @@
 namespace penstock {
 namespace {
 
-// As a training of the checkpoint's model would be told.
+// Builds the options that a training of the checkpoint's model would have.
 TrainerOptions AsTraining(const CheckpointInfo& info, const RecordsFlags& flags) {
   TrainerOptions options;
   options.manifest = flags.manifest;
@@ -32,7 +30,7 @@ TrainerOptions AsTraining(const CheckpointInfo& info, const RecordsFlags& flags)
   return options;
 }
 
-// In fp32 where this machine or build does not have the training's.
+// Returns the training's engine, or fp32's where this machine or build lacks it.
 GemmEngine EngineOf(const CheckpointInfo& info) {
   const absl::string_view name = info.gemm_plan == "openblas" ? "openblas" : DefaultGemm();
   const absl::StatusOr<GemmEngine> trained = ParseGemmEngine(name, info.precision);
@@ -88,10 +86,8 @@ absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
   PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, SpecTitle(options), choice.spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.backend, RestoreBackend(loaded, flags.threads));
   LoaderOptions loader = ToLoaderOptions(options, manifest, choice.spec);
-  PENSTOCK_ASSIGN_OR_RETURN(loader.plan.split, ParseSplit(flags.split));
-  loader.plan.shuffle = false;
-  loader.remainder = Remainder::kShort;
-  loader.report = [](absl::string_view line) { PrintEscaped(stderr, "penstock: %s\n", line); };
+  PENSTOCK_ASSIGN_OR_RETURN(const Split split, ParseSplit(flags.split));
+  ReadOnceInOrder(split, loader);
   PENSTOCK_ASSIGN_OR_RETURN(judged.input, LoaderInput::Open(std::move(loader)));
   return judged;
 }

@@ -11,6 +11,7 @@
 #include "records/decode/image_spec.h"
 #include "records/decode/spec.h"
 #include "records/image/image_transform.h"
+#include "trainer/app/classes.h"
 #include "trainer/app/judged_records.h"
 #include "trainer/app/likeliest.h"
 
@@ -26,12 +27,18 @@ absl::Status Decode(const std::string& file, const ImageOps& ops, ImageTransform
   return Annotate(transform.Apply(BytesOf(bytes), ops, Uniforms(0), pixels).status(), file);
 }
 
+// The operation of the tensor that models read; null: it is not of encoded images.
+const v1::Image* ImageOf(const v1::DecodeSpec& spec) {
+  for (const v1::TensorSpec& tensor : spec.tensor()) {
+    if (tensor.name() == "image" && tensor.has_image()) return &tensor.image();
+  }
+  return nullptr;
+}
+
 std::vector<LikelyClass> LikelyClasses(const CheckpointInfo& info, std::span<const float> row) {
   std::vector<LikelyClass> classes;
   for (const size_t number : Likeliest(row, kShown)) {
-    classes.push_back({number,
-                       info.class_names.empty() ? absl::StrCat(number) : info.class_names[number],
-                       row[number]});
+    classes.push_back({number, ClassName(info.class_names, number), row[number]});
   }
   return classes;
 }
@@ -39,18 +46,17 @@ std::vector<LikelyClass> LikelyClasses(const CheckpointInfo& info, std::span<con
 }  // namespace
 
 absl::StatusOr<ImageOps> OpsFor(const CheckpointInfo& info) {
-  PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec,
+  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec,
                             ParseSpec(info.eval_spec, "the checkpoint's spec"));
   const auto side = static_cast<uint32_t>(info.model.side);
-  for (const v1::TensorSpec& tensor : spec.tensor()) {
-    if (tensor.name() != "image" || !tensor.has_image()) continue;
-    PENSTOCK_ASSIGN_OR_RETURN(ImageOps ops, ImageOpsOf(tensor.image()));
-    if (ops.output() == Size{side, side} && ops.channels == 3) return ops;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the checkpoint's spec gives images of ", ops.output().width, " x ", ops.output().height,
-        " x ", ops.channels, ", the model reads ", side, " x ", side, " x 3"));
+  if (ImageOf(spec) == nullptr) {
+    PENSTOCK_ASSIGN_OR_RETURN(spec, LoadSpec(absl::StrCat("images-eval:", side)));
   }
-  return ImageOps{.crop = ResizeShorterOp{.side = (side * 8 + 3) / 7, .output = {side, side}}};
+  PENSTOCK_ASSIGN_OR_RETURN(ImageOps ops, ImageOpsOf(*ImageOf(spec)));
+  if (ops.output() == Size{side, side} && ops.channels == 3) return ops;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the checkpoint's spec gives images of ", ops.output().width, " x ", ops.output().height,
+      " x ", ops.channels, ", the model reads ", side, " x ", side, " x 3"));
 }
 
 absl::StatusOr<std::vector<ImagePrediction>> PredictImages(const std::string& checkpoint,

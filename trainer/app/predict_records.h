@@ -1,4 +1,4 @@
-// What a checkpoint's model predicts of the records of a manifest, as a file for NumPy.
+// Predictions of a checkpoint's model for the records of a manifest, as a file for NumPy.
 #ifndef PENSTOCK_TRAINER_APP_PREDICT_RECORDS_H_
 #define PENSTOCK_TRAINER_APP_PREDICT_RECORDS_H_
 

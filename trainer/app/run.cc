@@ -69,7 +69,7 @@ class TrainingRun {
   // Whether a signal ended it before its first step, here or on a rank that then told this one.
   bool WasInterrupted(const absl::Status& status) const;
   absl::Status OpenData();
-  // Of rank 0: the checkpoint to go on from.
+  // Rank 0 finds the checkpoint to go on from.
   absl::Status FindStart();
   absl::Status ChooseModel();
   absl::Status MakeBackend();
@@ -105,7 +105,6 @@ class TrainingRun {
   CheckpointInfo info_;
   std::unique_ptr<BatchReader> reader_;
   std::string targets_;
-  std::vector<std::string> class_names_;  // Of the manifest.
   HostShards shards_;
   std::optional<TrainingWatch> watch_;  // Before inputs_, whose threads tell it what they do.
   TrainingInputs inputs_;
@@ -172,12 +171,12 @@ absl::Status TrainingRun::FindStart() {
 
 absl::Status TrainingRun::ChooseModel() {
   PENSTOCK_ASSIGN_OR_RETURN(model_, options_.Model());
-  class_names_ = ClassNamesOf(inputs_.manifest());
   // Whatever this rank's options say: they are compared later.
   uint64_t resumed = found_.has_value() ? found_->checkpoint.info.model.classes : 0;
   PENSTOCK_RETURN_IF_ERROR(ranks_->communicator().Broadcast(0, AsBytes(std::span(&resumed, 1))));
   if (model_.is_image() && options_.image.classes == kAutoClasses) {
-    PENSTOCK_ASSIGN_OR_RETURN(model_.classes, AutoClasses(resumed, class_names_.size()));
+    PENSTOCK_ASSIGN_OR_RETURN(model_.classes,
+                              AutoClasses(resumed, inputs_.manifest().class_names().size()));
     PENSTOCK_RETURN_IF_ERROR(model_.Validate());
   }
   if (!found_.has_value()) return absl::OkStatus();
@@ -227,7 +226,7 @@ void TrainingRun::DescribeRun() {
   info_.remainder = options_.source.remainder;
   info_.world_size = options_.rank.world_size;
   info_.targets = targets_;
-  UpdateClassNames(class_names_, info_);
+  UpdateClassNames(ClassNamesOf(inputs_.manifest()), info_);
   info_.eval_spec = model_.is_image() ? inputs_.eval_spec().ShortDebugString() : "";
   const BackendDescription backend = backend_->Describe();
   info_.block_rows = backend.block_rows;

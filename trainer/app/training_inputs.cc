@@ -113,9 +113,7 @@ absl::Status TrainingInputs::StartMetrics() {
 
 absl::StatusOr<std::unique_ptr<Input>> TrainingInputs::OpenHoldout(const HostShards& shards) const {
   LoaderOptions loader = ToLoaderOptions(options_, manifest_, eval_spec_);
-  loader.plan.split = Split::kHoldout;
-  loader.plan.shuffle = false;
-  loader.remainder = Remainder::kShort;
+  ReadOnceInOrder(Split::kHoldout, loader);
   HalveForEvaluation(loader);
   shards.Divide(loader);
   return Open(std::move(loader));

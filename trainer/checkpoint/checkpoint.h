@@ -44,7 +44,7 @@ struct CheckpointInfo {
   // Of the model's classes, by number, in kMostNameBytes at most; bytes that are no UTF-8 are
   // replaced in the file. Empty: none were known.
   std::vector<std::string> class_names = {};
-  // Of images: the decode spec that evaluations are read with, as a textproto.
+  // The decode spec that evaluations are read with, as a textproto; models of images only.
   std::string eval_spec = {};
   uint64_t seed = 0;
   uint64_t step = 0;        // Updates applied.

@@ -65,7 +65,7 @@ struct Sums {
     squares += others.squares;
   }
 
-  // Of images of so many classes; 0: boards.
+  // `classes` is that of images; 0: boards.
   absl::StatusOr<Evaluation> Result(size_t classes) const {
     if (records == 0) {
       return absl::FailedPreconditionError(
