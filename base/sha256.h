@@ -28,7 +28,7 @@ class Sha256 {
   // Finish() as 64 lower-case hexadecimal digits.
   std::string Hex() const { return Hex(Finish()); }
 
-  // Of bytes that are there as a whole.
+  // The digest of bytes that are there as a whole.
   static Digest Of(std::span<const uint8_t> data);
   static std::string Hex(const Digest& digest);
 

@@ -3,6 +3,7 @@
 #define PENSTOCK_BASE_DRAWING_CANVAS_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "base/drawing/picture.h"
@@ -36,6 +37,7 @@ class Canvas {
   int width() const { return static_cast<int>(picture_.width); }
   int height() const { return static_cast<int>(picture_.height); }
   const Picture& picture() const { return picture_; }
+  Picture Take() && { return std::move(picture_); }
 
   void Fill(const Rect& rect, Color color);
   // The outermost pixels of the rectangle.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/drawing/canvas.h"
@@ -60,7 +61,7 @@ class Drawing {
     for (size_t row = 0; row < grid_.row_names.size(); ++row) Row(row);
     for (size_t row = 0; row < NumNamed(grid_.row_names); ++row) RowName(row);
     for (size_t column = 0; column < NumNamed(grid_.column_names); ++column) ColumnName(column);
-    return canvas_.picture();
+    return std::move(canvas_).Take();
   }
 
  private:
@@ -146,7 +147,7 @@ class Drawing {
     }
   }
 
-  // Of text in the middle of a cell that begins at `begin`.
+  // The top of text in the middle of a cell that begins at `begin`.
   int TextTop(int begin) const { return begin + (cell_ - kCapitalRows * kScale) / 2; }
 
   const CountGrid& grid_;

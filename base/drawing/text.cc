@@ -51,7 +51,7 @@ size_t FittingBytes(absl::string_view text, int scale, int width) {
   return at;
 }
 
-// Where the first line ends: behind a word, or within one that is longer than a line.
+// The length of the first line, which ends behind a word, or within one longer than a line.
 size_t LineBytes(absl::string_view text, int scale, int width) {
   const size_t fitting = FittingBytes(text, scale, width);
   if (fitting == text.size() || text[fitting] == ' ') return fitting;

@@ -26,8 +26,9 @@ struct InputFile {
 // kNotFound, kPermissionDenied; kInvalidArgument: a folder, a socket or another device;
 // kDeadlineExceeded: no program opened the pipe to write. An error of `interrupted`, which may be
 // null, ends the wait.
-absl::StatusOr<InputFile> OpenInput(const std::string& path, absl::Duration patience = kWriterPatience,
-                                absl::Status (*interrupted)() = nullptr);
+absl::StatusOr<InputFile> OpenInput(const std::string& path,
+                                    absl::Duration patience = kWriterPatience,
+                                    absl::Status (*interrupted)() = nullptr);
 
 // All that such a file holds. kResourceExhausted too: it is more than `max_bytes`.
 absl::StatusOr<std::string> ReadInput(const std::string& path, uint64_t max_bytes,

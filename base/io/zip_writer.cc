@@ -12,7 +12,8 @@
 namespace penstock {
 namespace {
 
-// Of APPNOTE.TXT 6.3.10: 4.3.7, 4.3.12, 4.3.14, 4.3.15, 4.3.16, 4.5.3.
+// Signatures and fields are those of
+// APPNOTE.TXT 6.3.10: 4.3.7, 4.3.12, 4.3.14, 4.3.15, 4.3.16, 4.5.3.
 constexpr uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50;
 constexpr uint32_t kZip64End = 0x06064b50, kZip64Locator = 0x07064b50, kEnd = 0x06054b50;
 constexpr uint16_t kZip64Extra = 1, kVersion = 45;

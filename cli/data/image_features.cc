@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "records/decode/image_spec.h"
 #include "records/decode/spec.h"
 
 namespace penstock {
@@ -10,13 +11,11 @@ namespace {
 ImageFeature FeatureOf(const v1::Image& image) {
   ImageFeature feature = {image.feature()};
   feature.decode.fill_truncated = image.truncated() == v1::Image::FILL;
-  ImageLimits& limits = feature.decode.limits;
-  if (image.max_pixels() > 0) limits.max_pixels = image.max_pixels();
-  if (image.max_scans() > 0) limits.max_scans = image.max_scans();
+  feature.decode.limits = LimitsOf(image);
   return feature;
 }
 
-// What decodes for both.
+// Reduces `feature` to what satisfies both.
 void Restrict(const ImageFeature& other, ImageFeature& feature) {
   const ImageLimits& theirs = other.decode.limits;
   ImageLimits& limits = feature.decode.limits;

@@ -63,7 +63,7 @@ class FolderListing {
     return relative.empty() ? out_.path : absl::StrCat(out_.path, "/", relative);
   }
 
-  // Of the folder at a relative path.
+  // Lists the folder at a path relative to the top.
   absl::StatusOr<Entries> Read(const std::string& folder) {
     const std::string path = PathOf(folder);
     Entries entries;

@@ -25,7 +25,7 @@ struct ImageFolder {
       classes;  // By label. Any bytes but line breaks: names need not be UTF-8.
   std::vector<ImageFile> files;
   uint64_t bytes = 0;  // Of the files.
-  // What is left out: files of other names, and those in no class folder.
+  // Files that are not packed: those of other names, and those in no class folder.
   uint64_t num_others = 0;
   std::string first_other;  // Its path; the first that was seen.
 };

@@ -18,11 +18,11 @@
 namespace penstock {
 namespace {
 
-// What an index takes (ScanOptions::max_raw_chunk_bytes).
+// The longest record that an index accepts (ScanOptions::max_raw_chunk_bytes).
 constexpr uint64_t kMaxRecordBytes = uint64_t{64} << 20;
-// Of a file that becomes a smaller image.
+// The longest file that is read to become a smaller image.
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
-// Of a record beside the image, about.
+// A record has about so many bytes beside its image.
 constexpr uint64_t kOtherBytes = 160;
 
 absl::Status Changed(const std::string& path) {
@@ -78,7 +78,7 @@ class ImageMaker : public RecordMaker {
     return source->ReadAt(0, bytes_);
   }
 
-  // What is stored of bytes_.
+  // Returns the image that is stored for bytes_.
   absl::StatusOr<std::span<const uint8_t>> Encode() {
     PENSTOCK_ASSIGN_OR_RETURN(const ImageInfo info, ProbeImage(bytes_));
     if (!shrinker_.IsLarge(info)) return std::span<const uint8_t>(bytes_);

@@ -28,7 +28,7 @@ class ImageRecords : public RecordSource {
 
   uint64_t size() const override { return folder_.files.size(); }
   uint64_t estimated_bytes() const override { return estimated_bytes_; }
-  // Of the options, the classes, and path, size and time of each file.
+  // A hash of the options, the classes, and the path, size and time of each file.
   std::string key() const override { return key_; }
   std::string Name(uint64_t index) const override;
   std::unique_ptr<RecordMaker> NewMaker() const override;

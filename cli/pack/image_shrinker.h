@@ -22,10 +22,6 @@ struct ShrinkOptions {
   int quality = 90;       // Of the JPEGs that are written, 1 to 100.
 };
 
-// The size of the picture with its longer side reduced to `max_side`, the other rounded to the
-// nearest, at least 1. REQUIRES: the longer side is longer than that.
-Size ReducedSize(const Size& picture, uint32_t max_side);
-
 // Not thread-safe; keep one for each thread.
 class ImageShrinker {
  public:

@@ -1,4 +1,4 @@
-// What `penstock pack` does with each kind of input.
+// The functions of `penstock pack` for each kind of input.
 #ifndef PENSTOCK_CLI_PACK_PACK_INPUTS_H_
 #define PENSTOCK_CLI_PACK_PACK_INPUTS_H_
 

@@ -1,4 +1,4 @@
-// What `penstock pack` writes and prints for every kind of input.
+// Output and messages of `penstock pack` that all kinds of input share.
 #ifndef PENSTOCK_CLI_PACK_PACK_OUTPUT_H_
 #define PENSTOCK_CLI_PACK_PACK_OUTPUT_H_
 

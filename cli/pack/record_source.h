@@ -1,4 +1,4 @@
-// What `penstock pack` writes, whatever it was read from.
+// The records of an input of `penstock pack`, whatever kind it is.
 #ifndef PENSTOCK_CLI_PACK_RECORD_SOURCE_H_
 #define PENSTOCK_CLI_PACK_RECORD_SOURCE_H_
 
@@ -39,7 +39,7 @@ class RecordSource {
   virtual std::string key() const { return ""; }
   // How people know record `index`.
   virtual std::string Name(uint64_t index) const = 0;
-  // What it makes borrows this source.
+  // The maker borrows this source.
   virtual std::unique_ptr<RecordMaker> NewMaker() const = 0;
 };
 

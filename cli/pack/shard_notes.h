@@ -1,4 +1,4 @@
-// What is to be told about a finished shard, kept beside it for the run that goes on.
+// Notes about a finished shard, kept beside it for the run that goes on.
 #ifndef PENSTOCK_CLI_PACK_SHARD_NOTES_H_
 #define PENSTOCK_CLI_PACK_SHARD_NOTES_H_
 

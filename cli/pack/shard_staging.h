@@ -1,4 +1,4 @@
-// Where finished shards wait for the others.
+// A hidden folder in which finished shards wait for the others.
 #ifndef PENSTOCK_CLI_PACK_SHARD_STAGING_H_
 #define PENSTOCK_CLI_PACK_SHARD_STAGING_H_
 
@@ -26,7 +26,7 @@ class ShardStaging {
   ShardStaging(ShardStaging&& other) = default;
   ~ShardStaging();
 
-  // Where `file` waits.
+  // The path of `file` in the folder.
   std::string PathOf(const std::string& file) const { return folder_ + "/" + file; }
 
   // All shards are finished: they get their places from here on, whatever happens.

@@ -49,7 +49,7 @@ std::vector<uint32_t> Order(uint64_t size, const std::optional<uint64_t>& seed) 
   return order;
 }
 
-// What the bytes of the shards follow beside the source.
+// Options that decide the bytes of the shards, beside the source.
 std::string KeyOf(const RecordSource& source, const ShardOptions& options) {
   if (source.key().empty()) return "";
   return absl::StrCat("penstock pack 1 ", source.key(), " ", CompressionName(options.compression),
@@ -246,8 +246,9 @@ class PackRun {
     for (uint64_t shard = 0; shard < num_shards_; ++shard) {
       const std::string from = staging_.PathOf(FileOf(shard));
       if (std::rename(from.c_str(), paths[shard].c_str()) == 0) continue;
-      if (errno != ENOENT || access(paths[shard].c_str(), F_OK) != 0) {
-        return ErrnoToStatus(errno, absl::StrCat(paths[shard], ": rename"));
+      const int error = errno;
+      if (error != ENOENT || access(paths[shard].c_str(), F_OK) != 0) {
+        return ErrnoToStatus(error, absl::StrCat(paths[shard], ": rename"));
       }
     }
     return SyncFolderOf(paths[0]);

@@ -38,7 +38,7 @@ struct WrittenShards {
   std::vector<SkippedRecord> skipped;  // The first of each shard, in the order of the shards.
 };
 
-// What WriteShards() would refuse before it writes; makes the folder.
+// Makes the folder, and checks what WriteShards() would refuse before it writes.
 absl::Status CheckOutput(const ShardOptions& options);
 
 // Writes FOLDER/NAME-00000-of-00004.tfrecord and so on, all of them or none: they get their names

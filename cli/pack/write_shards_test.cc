@@ -111,7 +111,7 @@ class WriteShardsTest : public ::testing::Test {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   }
-  // What a run that nothing stops writes.
+  // The shards of a run that nothing stops.
   std::map<std::string, std::string> Undisturbed(const RecordSource& source) {
     ShardOptions options = options_;
     options.folder = folder_.File("undisturbed");

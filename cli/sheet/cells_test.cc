@@ -1,4 +1,4 @@
-// What a sheet shows of records: decoded, and as they are stored.
+// The cells of records on a sheet: decoded, and as they are stored.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -4,11 +4,6 @@
 
 namespace penstock {
 
-bool ContactSheet::HasLabels() const {
-  return std::any_of(cells.begin(), cells.end(),
-                     [](const SheetCell& cell) { return !cell.label.empty(); });
-}
-
 bool ContactSheet::HasNotes() const {
   return std::any_of(cells.begin(), cells.end(),
                      [](const SheetCell& cell) { return !cell.note.empty(); });

@@ -1,4 +1,4 @@
-// What a contact sheet shows, before it is drawn or written as a page.
+// The content of a contact sheet, before it is drawn or written as a page.
 #ifndef PENSTOCK_CLI_SHEET_CONTACT_SHEET_H_
 #define PENSTOCK_CLI_SHEET_CONTACT_SHEET_H_
 
@@ -32,7 +32,6 @@ struct ContactSheet {
   std::string subtitle;
   std::vector<SheetCell> cells;
 
-  bool HasLabels() const;
   bool HasNotes() const;
   // Whether a record has several pictures, so that each needs its name.
   bool HasSeveralPictures() const;

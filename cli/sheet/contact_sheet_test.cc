@@ -31,7 +31,7 @@ class ContactSheetTest : public CommandFixture {
     shard_ = data_.Write("a.tfrecord", shard.text());
   }
 
-  // Of `penstock inspect INPUT --contact-sheet NAME MORE...`.
+  // Runs `penstock inspect INPUT --contact-sheet NAME MORE...`.
   int Sheet(const std::string& input, const std::string& name,
             const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {"inspect", input, "--contact-sheet", out_folder_.File(name)};

@@ -1,6 +1,7 @@
 #include "cli/sheet/sheet_drawing.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/drawing/canvas.h"
@@ -96,7 +97,7 @@ Picture DrawSheet(const ContactSheet& sheet) {
   Drawing drawing(sheet, layout, canvas);
   drawing.Head();
   for (size_t i = 0; i < sheet.cells.size(); ++i) drawing.Cell(i);
-  return canvas.picture();
+  return std::move(canvas).Take();
 }
 
 }  // namespace penstock

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// Of the whole sheet, width by height.
+// The wanted width of the sheet divided by its height.
 constexpr double kAspect = 4.0 / 3.0;
 
 // The number of columns within a quarter of `ideal` that leaves the fewest places empty; of several

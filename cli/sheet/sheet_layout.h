@@ -1,4 +1,4 @@
-// Where everything on a drawn contact sheet goes.
+// The positions of everything on a drawn contact sheet.
 #ifndef PENSTOCK_CLI_SHEET_SHEET_LAYOUT_H_
 #define PENSTOCK_CLI_SHEET_SHEET_LAYOUT_H_
 
@@ -24,7 +24,7 @@ class SheetLayout {
   int width() const { return width_; }
   int height() const { return height_; }
   Rect Card(size_t cell) const;
-  // Where picture `k` of a card goes; it stands in the middle of this box.
+  // The box of picture `k` of a card; the picture stands in its middle.
   Rect PictureBox(size_t cell, size_t k) const;
   // All picture boxes of a card.
   Rect Pictures(size_t cell) const;

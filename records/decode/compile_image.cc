@@ -116,6 +116,13 @@ bool IsRandom(const ImageOps& ops) {
 
 }  // namespace
 
+ImageLimits LimitsOf(const v1::Image& image) {
+  ImageLimits limits;
+  if (image.max_pixels() != 0) limits.max_pixels = image.max_pixels();
+  if (image.max_scans() != 0) limits.max_scans = image.max_scans();
+  return limits;
+}
+
 absl::StatusOr<ImageOps> ImageOpsOf(const v1::Image& image) {
   PENSTOCK_RETURN_IF_ERROR(CheckEnums(image));
   ImageOps ops;
@@ -124,8 +131,7 @@ absl::StatusOr<ImageOps> ImageOpsOf(const v1::Image& image) {
   ops.flip_probability = image.flip();
   if (image.interpolation() == v1::Image::NEAREST) ops.interpolation = Interpolation::kNearest;
   ops.fill_truncated = image.truncated() == v1::Image::FILL;
-  if (image.max_pixels() != 0) ops.limits.max_pixels = image.max_pixels();
-  if (image.max_scans() != 0) ops.limits.max_scans = image.max_scans();
+  ops.limits = LimitsOf(image);
   PENSTOCK_RETURN_IF_ERROR(AddAnyCrop(image, ops));
   PENSTOCK_RETURN_IF_ERROR(ops.Validate());
   return ops;

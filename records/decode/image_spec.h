@@ -8,6 +8,9 @@
 
 namespace penstock {
 
+// As the operation states them, else the defaults.
+ImageLimits LimitsOf(const v1::Image& image);
+
 // Valid operations. kInvalidArgument: a field that is out of its range or contradicts another.
 absl::StatusOr<ImageOps> ImageOpsOf(const v1::Image& image);
 

@@ -42,7 +42,7 @@ struct TensorInfo {
 // float values in little-endian order; of a variable feature its entry (variable_entry.h).
 using FeatureColumn = const uint8_t* const*;
 
-// What a spec's image operations need beside the records' bytes.
+// The needs of a spec's image operations beside the records' bytes.
 struct ImageUse {
   bool decodes = false;  // There are some: DecodeOptions::images.
   bool random = false;   // Their pixels depend on the augmentation key.
@@ -72,7 +72,7 @@ struct DecodeCounters {
   // Rows whose mate bit is set and whose score is 0: they become a draw's label. Not counted by
   // kPacked, where nobody looks at the bits.
   uint64_t mates_without_sign = 0;
-  // Of images: files that were cut, and what was missing filled; damage that was worked around.
+  // Images whose files were cut and filled, and damage that the libraries worked around.
   uint64_t truncated_images = 0;
   uint64_t image_warnings = 0;
 

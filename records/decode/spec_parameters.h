@@ -1,4 +1,4 @@
-// What a user appends to the name of a built-in spec: images-train:72,label-1.
+// The parameters of built-in specs: images-train:72,label-1.
 #ifndef PENSTOCK_RECORDS_DECODE_SPEC_PARAMETERS_H_
 #define PENSTOCK_RECORDS_DECODE_SPEC_PARAMETERS_H_
 

@@ -69,6 +69,14 @@ Size ResizeShorter(const Size& picture, uint32_t side) {
   return {static_cast<uint32_t>(uint64_t{side} * picture.width / picture.height), side};
 }
 
+Size ReducedSize(const Size& picture, uint32_t max_side) {
+  const uint64_t longer = std::max(picture.width, picture.height);
+  const auto reduced = [&](uint64_t side) {
+    return static_cast<uint32_t>(std::max<uint64_t>((side * max_side + longer / 2) / longer, 1));
+  };
+  return {reduced(picture.width), reduced(picture.height)};
+}
+
 CropRect CenterCrop(const Size& picture, const Size& crop) {
   return {.left = RoundToEven((picture.width - crop.width) / 2.0),
           .top = RoundToEven((picture.height - crop.height) / 2.0),

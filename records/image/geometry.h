@@ -52,6 +52,10 @@ CropRect RandomResizedCrop(const Size& picture, const CropRanges& ranges, const 
 // REQUIRES: the picture is not empty, and the longer side stays below 2^32.
 Size ResizeShorter(const Size& picture, uint32_t side);
 
+// The size of the picture with its longer side reduced to `max_side`, the other rounded to the
+// nearest, at least 1. REQUIRES: the longer side is longer than that.
+Size ReducedSize(const Size& picture, uint32_t max_side);
+
 // The central crop, halves of a pixel rounded to even (CenterCrop). REQUIRES: `crop` fits.
 CropRect CenterCrop(const Size& picture, const Size& crop);
 

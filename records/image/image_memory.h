@@ -1,4 +1,4 @@
-// Who grants the memory that decoding a large image takes.
+// The interface that grants the memory for decoding a large image.
 #ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_MEMORY_H_
 #define PENSTOCK_RECORDS_IMAGE_IMAGE_MEMORY_H_
 

@@ -32,6 +32,15 @@ struct ResizeRequest {
   bool flip = false;
 };
 
+// All of `source`, as width x height pixels, by the antialiased filter.
+inline ResizeRequest WholeResized(const PixelView& source, uint32_t width, uint32_t height) {
+  return {.box = {0, 0, static_cast<double>(source.width), static_cast<double>(source.height)},
+          .width = width,
+          .height = height,
+          .window_width = width,
+          .window_height = height};
+}
+
 // Resizes as Image.crop(box).resize() of Pillow 12 does, bit for bit: crop first, so that the
 // filter stops at the box; rows before columns; each pass rounds to 8 bits. If the box has
 // fractions, the crop is the least one of whole pixels around it, and resize() gets the rest as

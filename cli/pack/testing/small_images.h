@@ -2,12 +2,11 @@
 #ifndef PENSTOCK_CLI_PACK_TESTING_SMALL_IMAGES_H_
 #define PENSTOCK_CLI_PACK_TESTING_SMALL_IMAGES_H_
 
-#include <png.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/drawing/png.h"
 #include "records/image/jpeg_encoder.h"
 
 namespace penstock {
@@ -38,16 +37,7 @@ inline std::string SmallJpeg(uint32_t width, uint32_t height, int channels = 3, 
 
 inline std::string SmallPng(uint32_t width, uint32_t height, int channels = 3) {
   const Gradient picture(width, height, channels);
-  png_image image = {};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = width;
-  image.height = height;
-  image.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
-  std::string png(size, '\0');
-  png_image_write_to_memory(&image, png.data(), &size, 0, picture.bytes.data(), 0, nullptr);
-  png.resize(size);
-  return png;
+  return EncodePng({width, height, static_cast<uint32_t>(channels), picture.bytes}).value();
 }
 
 }  // namespace penstock
