@@ -4,7 +4,7 @@ import json
 import unittest
 
 from npy import read_npz
-from pictures import png
+from png import png
 from processes import ProcessTestCase
 from rank_runs import newest
 
@@ -20,7 +20,7 @@ class TrainFolderTest(ProcessTestCase):
             (self.photos / name).mkdir(parents=True)
             for i in range(EACH):
                 colour = bytes([40 * number, 255 - 40 * number, 30 * i])
-                (self.photos / name / f"{i}.png").write_bytes(png(80 + i, 90 - number, colour))
+                (self.photos / name / f"{i}.png").write_bytes(png(80 + i, 90 - number, lambda x, y: colour))
         self.check_run("penstock", "pack", "--from", "folder", self.photos, "-o", self.data)
         self.check_run("penstock", "index", self.data, "--holdout", "20%")
 

@@ -6,7 +6,7 @@ import random
 import unittest
 
 from npy import read_npz
-from pictures import png
+from png import png
 from rank_runs import RanksTestCase, newest, numbers
 from processes import run
 from tfrecord import example, frame
@@ -89,7 +89,7 @@ class TrainImagesTest(RanksTestCase):
         self.assertEqual(list(self.folder.glob("predictions*")), [output])
 
         picture = self.folder / "red.png"
-        picture.write_bytes(png(90, 80, b"\xff\0\0"))
+        picture.write_bytes(png(90, 80, lambda x, y: b"\xff\0\0"))
         predict = ["penstock-train", "predict", *model, "--image", picture, picture]
         first, second = json.loads(self.check_run(*predict, "--json").stdout)
         self.assertEqual(first, second)
