@@ -19,7 +19,8 @@ constexpr size_t kBlockBytes = size_t{1} << 16;
 
 absl::StatusOr<LineReader> LineReader::Open(const std::string& path) {
   if (path == "-") return LineReader("standard input", UniqueFd(), STDIN_FILENO);
-  PENSTOCK_ASSIGN_OR_RETURN(InputFile input, OpenInput(path, kWriterPatience, &InterruptGuard::Check));
+  PENSTOCK_ASSIGN_OR_RETURN(InputFile input,
+                            OpenInput(path, kWriterPatience, &InterruptGuard::Check));
   const int number = input.fd.get();
   LineReader reader(path, std::move(input.fd), number);
   reader.block_.assign(input.first.begin(), input.first.end());

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Of a vector that stays.
+// A view of a vector, which must outlive it.
 template <typename T>
 TensorView View(absl::string_view name, Dtype dtype, std::span<const uint32_t> shape,
                 const std::vector<T>& values) {

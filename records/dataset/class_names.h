@@ -17,7 +17,7 @@ inline constexpr char kClassNamesFile[] = "classes.txt";
 
 inline constexpr size_t kMaxClassNames = size_t{1} << 20;
 inline constexpr size_t kMaxClassNameBytes = 4096;
-// Of all names, with a byte for each line's end.
+// The most bytes of all names, with one for each line's end.
 inline constexpr size_t kMaxClassNamesBytes = size_t{16} << 20;
 
 // kInvalidArgument: more or longer names than these, or one with a line feed or carriage return. A

@@ -159,7 +159,7 @@ class IndexRun {
                         scan_.holdout.threshold, " ", scan_.holdout.feature);
   }
 
-  // What may differ from run to run of the images that are decoded.
+  // The names and limits of the images that are decoded, which may differ from run to run.
   std::string VerifiedImages() const {
     std::string text;
     for (const ImageFeature& image : scan_.images) {

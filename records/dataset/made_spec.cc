@@ -58,7 +58,7 @@ class SpecMaker {
            feature.values == ValueRange{1, 1} && summary_.InAll(feature);
   }
 
-  // What penstock-train calls the label of an image.
+  // Calls the label of an image as penstock-train does.
   static absl::string_view NameFor(const FeatureInfo& feature) {
     return feature.name == kImageLabel ? absl::string_view("label") : feature.name;
   }

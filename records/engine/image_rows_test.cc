@@ -26,7 +26,7 @@ tensor { name: "image" image { feature: "jpeg"
                                random_resized_crop { height: 12 width: 16 } flip: 0.5 } }
 tensor { name: "label" label { feature: "label" } })";
 constexpr size_t kImageBytes = 12 * 16 * 3;
-// Of its tensors, and the record id.
+// The bytes of its tensors and of the record id.
 const std::vector<size_t> kImageRowBytes = {kImageBytes, 8, 8};
 constexpr uint64_t kKey = 1234;
 

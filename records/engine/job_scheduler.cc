@@ -42,7 +42,7 @@ absl::Status UnknownWindow(uint64_t window) {
   return absl::InvalidArgumentError(absl::StrCat("window ", window, " is not open"));
 }
 
-// Of the window's rows.
+// The memory of the window's rows.
 uint64_t TableBytes(const OpenWindow& window, bool knows_ids) {
   const uint64_t spare_rows = window.has_spare && knows_ids ? window.chunks.back().records : 0;
   return WindowRows::Bytes(window.rows, knows_ids) + spare_rows * sizeof(WindowRows::Row);

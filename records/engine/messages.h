@@ -73,7 +73,7 @@ struct OpenWindow {
   // The last chunk is a spare. It has no rows in the window: its first good record of the split
   // stands for all of them if no other chunk has a good one.
   bool has_spare = false;
-  // What is random about the pixels of images; meaningless where nothing is.
+  // Decides what is random about the pixels of images; meaningless where nothing is.
   uint64_t augmentation_key = 0;
 
   // Of those that have rows.

@@ -18,7 +18,7 @@
 
 namespace penstock {
 
-// What decoding a block came to.
+// The outcome of decoding a block.
 struct BlockResult {
   LoadError error;  // Not OK: its rows cannot be decoded.
   std::vector<ReplacedRow> replaced;

@@ -1,4 +1,4 @@
-// What a client is told of a row that cannot be decoded.
+// The error for a row that cannot be decoded.
 #ifndef PENSTOCK_RECORDS_ENGINE_UNDECODABLE_H_
 #define PENSTOCK_RECORDS_ENGINE_UNDECODABLE_H_
 

@@ -46,7 +46,7 @@ class WindowRows {
   static constexpr uint64_t Bytes(uint64_t rows, bool record_ids) {
     return rows * (sizeof(const uint8_t*) + (record_ids ? sizeof(int64_t) : 0));
   }
-  // What these take, without spare().
+  // The memory that these take, without spare().
   uint64_t bytes() const {
     return rows_.capacity() * sizeof(rows_[0]) + record_ids_.capacity() * sizeof(int64_t);
   }

@@ -46,7 +46,7 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
   return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
 }
 
-// Of the block's replaced rows those that the job asks for, numbered in its part.
+// The replaced rows of the block that the job asks for, numbered in its part.
 std::vector<ReplacedRow> ReplacedOf(const Job& job, std::span<const ReplacedRow> block) {
   std::vector<ReplacedRow> replaced;
   if (block.empty()) return replaced;

@@ -147,7 +147,7 @@ absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
   return absl::OkStatus();
 }
 
-// Of the message Part with its data.
+// The size of the message Part with its data.
 uint64_t PartSize(const PartHeader& header, absl::string_view replaced) {
   return NumberFieldSize(header.request) + NumberFieldSize(header.first_row) +
          NumberFieldSize(header.rows) + CrcFieldSize(header.crc32c) +
