@@ -4,11 +4,11 @@
 //   ParseFrames/.. framing of a 256 KiB chunk in cache: `length` checks length CRCs only, as behind
 //                  a verified chunk checksum; `payload` the payloads' CRCs too.
 //   FindFeatures/. d and s of the records of a 256 KiB chunk in cache: `alike` as the packer writes
-//                  them, `walk` every record with another structure than those before it.
+//                  them, `walk` every record with another structure than those before it;
+//                  `numbers` 40 integers of any size.
 //   SplitHash      of the 194 bytes that decide the split.
 //   Read           plain pread of a file of 256 MiB from page cache in pieces of 512 KiB: the
-//   ceiling
-//                  of Scan and Index.
+//                  ceiling of Scan and Index.
 //   Scan           the indexer's work on that file on one core; with holdout, with every record
 //                  parsed. `of_read` is its rate divided by that of the plain read, measured just
 //                  before.
@@ -103,19 +103,10 @@ void BM_ParseFrames(benchmark::State& state, Verify verify) {
 BENCHMARK_CAPTURE(BM_ParseFrames, length, Verify::kLength)->Name("ParseFrames/length");
 BENCHMARK_CAPTURE(BM_ParseFrames, payload, Verify::kPayload)->Name("ParseFrames/payload");
 
-void BM_FindFeatures(benchmark::State& state, bool alike) {
-  std::vector<std::string> examples;
-  CounterRng rng(1);
-  for (uint64_t i = 0; i < 1200; ++i) {
-    examples.push_back(RandomExample(rng));
-    if (alike) continue;
-    ExampleBuilder other;
-    other.AddBytes(absl::StrCat("unlike", i), {});
-    std::span<const uint8_t> bytes = other.Serialize();
-    examples.back().append(bytes.begin(), bytes.end());
-  }
-  FeatureFinder finder =
-      *FeatureFinder::Create({{"d", FeatureType::kBytes, 194}, {"s", FeatureType::kInt64, 1}});
+// Finds features of `specs` in the examples over and over.
+void FindAll(benchmark::State& state, const std::vector<FeatureUse>& specs,
+             const std::vector<std::string>& examples) {
+  FeatureFinder finder = *FeatureFinder::Create(specs);
   FoundFeatures found = finder.MakeFound();
   for (auto _ : state) {
     for (const std::string& example : examples) {
@@ -127,8 +118,40 @@ void BM_FindFeatures(benchmark::State& state, bool alike) {
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(examples.size()));
 }
+
+void BM_FindFeatures(benchmark::State& state, bool alike) {
+  std::vector<std::string> examples;
+  CounterRng rng(1);
+  for (uint64_t i = 0; i < 1200; ++i) {
+    examples.push_back(RandomExample(rng));
+    if (alike) continue;
+    ExampleBuilder other;
+    other.AddBytes(absl::StrCat("unlike", i), {});
+    std::span<const uint8_t> bytes = other.Serialize();
+    examples.back().append(bytes.begin(), bytes.end());
+  }
+  FindAll(state, {{"d", FeatureType::kBytes, 194}, {"s", FeatureType::kInt64, 1}}, examples);
+}
 BENCHMARK_CAPTURE(BM_FindFeatures, alike, true)->Name("FindFeatures/alike");
 BENCHMARK_CAPTURE(BM_FindFeatures, walk, false)->Name("FindFeatures/walk");
+
+void BM_FindNumbers(benchmark::State& state) {
+  std::vector<FeatureUse> specs;
+  for (int k = 0; k < 40; ++k) specs.push_back({absl::StrCat("c", k), FeatureType::kInt64, 1});
+  std::vector<std::string> examples;
+  CounterRng rng(1);
+  for (int i = 0; i < 3000; ++i) {
+    ExampleBuilder builder;
+    for (const FeatureUse& use : specs) {
+      const auto value = static_cast<int64_t>(rng.Next() >> rng.Below(64));
+      builder.AddInt64(use.name, {&value, 1});
+    }
+    const std::span<const uint8_t> bytes = builder.Serialize();
+    examples.emplace_back(bytes.begin(), bytes.end());
+  }
+  FindAll(state, specs, examples);
+}
+BENCHMARK(BM_FindNumbers)->Name("FindFeatures/numbers");
 
 void BM_SplitHash(benchmark::State& state) {
   std::vector<uint8_t> board(194, 3);

@@ -50,10 +50,25 @@ RecordPacker::RecordPacker(FeatureFinder finder, const ChunkLayout& layout,
       const bool list_of_bytes = feature.type == FeatureType::kBytes && feature.variable->list;
       variable_copies_.push_back({slot, offset, list_of_bytes});
     } else {
-      copies_.push_back({feature.type, slot, offset, feature.row_bytes()});
+      AddCopy({feature.type, slot, offset, feature.row_bytes()});
     }
   }
   if (holdout_) holdout_->Bind(finder_);
+}
+
+// Numbers that follow one another in the row and among those found are one copy.
+void RecordPacker::AddCopy(const Copy& copy) {
+  if (!copies_.empty() && copy.type != FeatureType::kBytes) {
+    Copy& last = copies_.back();
+    const size_t value_bytes = copy.type == FeatureType::kInt64 ? sizeof(int64_t) : sizeof(float);
+    const bool follows =
+        copy.offset == last.offset + last.size && copy.slot == last.slot + last.size / value_bytes;
+    if (last.type == copy.type && follows) {
+      last.size += copy.size;
+      return;
+    }
+  }
+  copies_.push_back(copy);
 }
 
 absl::StatusOr<bool> RecordPacker::Pack(std::span<const uint8_t> payload, uint8_t* row,

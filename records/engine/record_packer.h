@@ -28,7 +28,7 @@ class RecordPacker {
   absl::StatusOr<bool> Pack(std::span<const uint8_t> payload, uint8_t* row, uint8_t*& values);
 
  private:
-  // A feature's bytes in the row, and which value of its type it is.
+  // Bytes in the row, and which value of their type is the first of them.
   struct Copy {
     FeatureType type;
     size_t slot;
@@ -43,6 +43,7 @@ class RecordPacker {
   };
 
   RecordPacker(FeatureFinder finder, const ChunkLayout& layout, std::optional<HoldoutRule> holdout);
+  void AddCopy(const Copy& copy);
 
   FeatureFinder finder_;
   FoundFeatures found_;

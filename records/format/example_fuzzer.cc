@@ -1,5 +1,5 @@
 // Any bytes as a tf.train.Example or SequenceExample: a finder that has seen other records answers
-// as a fresh one.
+// as a fresh one, and the finder of plain records finds the same or nothing.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -29,6 +29,11 @@ void Compare(FeatureFinder& old, std::span<const uint8_t> payload) {
   const absl::Status from_old = old.Find(payload, a), from_fresh = fresh.Find(payload, b);
   if (from_old != from_fresh) abort();
   if (from_old.ok() && !Same(a, b)) abort();
+
+  std::vector<size_t> slots;
+  for (size_t i = 0; i < old.specs().size(); ++i) slots.push_back(old.slot(i));
+  if (!PlainFinder(old.specs(), slots).Find(payload, a)) return;
+  if (!from_fresh.ok() || !Same(a, b)) abort();
 }
 
 FeatureFinder* Finder(const std::vector<FeatureUse>& specs) {
@@ -50,7 +55,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
        {"t", kFloat, 0, VariableUse{.optional = true, .multiple = 2}},
        {"d", kBytes, 0, VariableUse{.optional = true, .sequence = true, .list = true}},
        {"s", kInt64, 0, VariableUse{.optional = true, .sequence = true}}});
+  static penstock::FeatureFinder* const plain =
+      penstock::Finder({{"d", kBytes, 0, VariableUse{.optional = true, .max_count = 100}},
+                        {"s", kInt64, 0, VariableUse{.optional = true, .max_count = 3}},
+                        {"t", kFloat, 0, VariableUse{.optional = true, .multiple = 2}}});
   penstock::Compare(*fixed, {data, size});
+  penstock::Compare(*plain, {data, size});
   penstock::Compare(*variable, {data, size});
   return 0;
 }

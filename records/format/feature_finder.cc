@@ -59,6 +59,7 @@ FeatureFinder::FeatureFinder(std::vector<FeatureUse> specs) : specs_(std::move(s
     slots_.push_back(slot);
     slot += spec.type == FeatureType::kBytes ? 1 : spec.count;
   }
+  plain_ = PlainFinder(specs_, slots_);
 }
 
 FoundFeatures FeatureFinder::MakeFound() const {
@@ -126,13 +127,24 @@ void FeatureFinder::ClearVariable(const std::vector<bool>& present, FoundFeature
   }
 }
 
+// A branch for each few checks: all of them agree, or one of the first does not.
+inline bool FeatureFinder::Agrees(std::span<const Check> checks, const uint8_t* payload) {
+  constexpr size_t kFew = 8;
+  while (!checks.empty()) {
+    const std::span<const Check> few = checks.first(std::min(checks.size(), kFew));
+    uint64_t different = 0;
+    for (const Check& check : few) {
+      different |= (Load64(payload + check.offset) & check.mask) ^ check.want;
+    }
+    if (different != 0) return false;
+    checks = checks.subspan(few.size());
+  }
+  return true;
+}
+
 bool FeatureFinder::Replay(const Layout& layout, std::span<const uint8_t> payload,
                            FoundFeatures& found) const {
-  uint64_t different = 0;
-  for (const Check& check : layout.checks) {
-    different |= (Load64(payload.data() + check.offset) & check.mask) ^ check.want;
-  }
-  if (different != 0) return false;
+  if (!Agrees(layout.checks, payload.data())) return false;
   if (has_variable_) ClearVariable(layout.present, found);
   for (const Run& run : layout.runs) {
     if (!ReadRun(run, payload.data(), found)) return false;
@@ -166,7 +178,9 @@ const uint8_t* FeatureFinder::WalkRecord(std::span<const uint8_t> payload) {
 }
 
 bool FeatureFinder::CountWalk() {
-  if (++walks_ % kRarely == 0 && alike_ > 0) --alike_;
+  ++walks_;
+  const uint32_t weight = plain_.possible() ? kOften : walks_ % kRarely == 0;
+  alike_ -= std::min(alike_, weight);
   return alike_ > 0 || walks_ % kProbe == 0;
 }
 
@@ -176,6 +190,7 @@ absl::Status FeatureFinder::Walk(std::span<const uint8_t> payload, FoundFeatures
         absl::StrCat("an example of ", payload.size(), " bytes is over the limit of 4 GiB"));
   }
   tracing_ = CountWalk() ? &trace_ : nullptr;
+  if (tracing_ == nullptr && plain_.Find(payload, found)) return absl::OkStatus();
   trace_.Clear();
   runs_.clear();
   features_.assign(specs_.size(), {});
@@ -313,6 +328,7 @@ absl::Status FeatureFinder::CheckVariable(size_t i, const Tally& tally) const {
         absl::StrCat("feature '", spec.name, "' has ", tally.count, " values, the spec wants 1"));
   }
   const uint64_t count = one_value ? tally.bytes : tally.count;
+  if (use.Allows(count)) return absl::OkStatus();
   const absl::string_view unit = one_value ? " bytes" : " values";
   const auto refuse = [&](absl::string_view wanted, uint64_t limit, absl::string_view advice = "") {
     return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", count, unit,
@@ -325,8 +341,7 @@ absl::Status FeatureFinder::CheckVariable(size_t i, const Tally& tally) const {
   if (count > use.max_count)
     return refuse("takes at most", use.max_count, " (`truncate: true` cuts the rest)");
   if (count % use.multiple != 0) return refuse("wants a multiple of", use.multiple);
-  if (count > kMaxVariableCount) return refuse("can have at most", kMaxVariableCount);
-  return absl::OkStatus();
+  return refuse("can have at most", kMaxVariableCount);
 }
 
 absl::Status FeatureFinder::CheckVariables(const FoundFeatures& found) const {

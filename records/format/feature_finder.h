@@ -12,27 +12,11 @@
 #include "records/format/example.h"
 #include "records/format/example_walk.h"
 #include "records/format/feature_use.h"
+#include "records/format/found_features.h"
+#include "records/format/plain_finder.h"
 #include "records/format/wire.h"
 
 namespace penstock {
-
-// A variable feature, as the record encodes it.
-struct FoundVariable {
-  bool present = false;
-  FeatureType type = FeatureType::kNone;  // Of the runs; none where there are none.
-  uint32_t count = 0;                     // Of values.
-  // They point into the record: one bytes value each, or a run of floats or varints.
-  std::vector<std::span<const uint8_t>> runs;
-};
-
-// What FeatureFinder::Find() fills: values of the same type in the order of their specs, and those
-// of variable features apart.
-struct FoundFeatures {
-  std::vector<std::span<const uint8_t>> bytes;  // One a bytes feature; points into the record.
-  std::vector<int64_t> ints;
-  std::vector<float> floats;
-  std::vector<FoundVariable> variable;
-};
 
 // A record's structure is the bytes that a parser looks at: tags, lengths, names. The finder keeps
 // the structure of earlier records, one for each of some payload sizes; a record of that size whose
@@ -69,9 +53,11 @@ class FeatureFinder {
 
  private:
   static constexpr size_t kLayouts = 64;
-  // A layout costs as much as a few walks, so where fewer than one record in kRarely has one, only
-  // one walk in kProbe leaves its own.
+  // A layout costs as much as a few walks and ten times as much as the finder of plain records. So
+  // where fewer than one record in kRarely has one, or of plain records fewer than kOften for each
+  // that has none, only one walk in kProbe leaves its own.
   static constexpr uint32_t kRarely = 8;
+  static constexpr uint32_t kOften = 8;
   static constexpr uint32_t kProbe = 64;
   static constexpr uint32_t kMostAlike = 64;
 
@@ -113,6 +99,7 @@ class FeatureFinder {
     return specs_[spec].variable && specs_[spec].variable->optional;
   }
 
+  static bool Agrees(std::span<const Check> checks, const uint8_t* payload);
   static bool ReadRun(const Run& run, const uint8_t* payload, FoundFeatures& found);
   // Apart, so that ReadRun() is inlined.
   [[gnu::noinline]] static bool ReadVariable(const Run& run, const uint8_t* payload,
@@ -143,8 +130,9 @@ class FeatureFinder {
   bool has_variable_ = false;   // of variable length,
   bool has_any_type_ = false;   // of any type.
   std::array<Layout, kLayouts> layouts_;
-  uint32_t alike_ = kMostAlike;  // Records that had a layout, less one in kRarely that had none.
+  uint32_t alike_ = kMostAlike;  // Records that had a layout, less those that had none, weighed.
   uint32_t walks_ = 0;
+  PlainFinder plain_;
 
   // Of the walk; members to recycle their memory.
   WireTrace trace_;

@@ -29,6 +29,11 @@ struct VariableUse {
   uint32_t multiple = 1;      // The count is a multiple of this; at least 1.
   uint32_t max_bytes = kAny;  // Of each value of a list of bytes.
 
+  bool Allows(uint64_t value_count) const {
+    return value_count >= min_count && value_count <= max_count && value_count % multiple == 0 &&
+           value_count <= kMaxVariableCount;
+  }
+
   friend bool operator==(const VariableUse&, const VariableUse&) = default;
 };
 

@@ -3,11 +3,14 @@
 #ifndef PENSTOCK_RECORDS_FORMAT_WIRE_H_
 #define PENSTOCK_RECORDS_FORMAT_WIRE_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "base/load.h"
 
 namespace penstock {
 
@@ -20,13 +23,39 @@ enum class WireType : uint8_t {
   kFixed32 = 5,
 };
 
+// The seven bits of each byte of `bytes`, without the gaps between them.
+inline uint64_t JoinSevens(uint64_t bytes) {
+  bytes = (bytes & 0x007f007f007f007f) | (bytes & 0x7f007f007f007f00) >> 1;
+  bytes = (bytes & 0x00003fff00003fff) | (bytes & 0x3fff00003fff0000) >> 2;
+  return (bytes & 0x000000000fffffff) | (bytes & 0x0fffffff00000000) >> 4;
+}
+
+// ReadVarint() where ten bytes can be read.
+inline const uint8_t* ReadVarintOfTen(const uint8_t* p, uint64_t& value) {
+  const uint64_t bytes = Load64(p);
+  const uint64_t ends = ~bytes & 0x8080808080808080;
+  if (ends != 0) {
+    value = JoinSevens(bytes & (ends ^ (ends - 1)));
+    return p + std::countr_zero(ends) / 8 + 1;
+  }
+  value = JoinSevens(bytes) | static_cast<uint64_t>(p[8] & 0x7f) << 56;
+  if (p[8] < 0x80) return p + 9;
+  value |= static_cast<uint64_t>(p[9]) << 63;
+  return p[9] < 0x80 ? p + 10 : nullptr;
+}
+
 // Decodes a varint at the front of [p, end): the byte after it, or null if it is cut or longer than
 // 10 bytes.
 inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
+  if (p < end && *p < 0x80) {
+    value = *p;
+    return p + 1;
+  }
+  if (end - p >= 10) return ReadVarintOfTen(p, value);
   value = 0;
-  for (unsigned shift = 0; shift < 70 && p < end; shift += 7) {
+  for (unsigned shift = 0; p < end; shift += 7) {
     const uint8_t byte = *p++;
-    value |= shift < 64 ? static_cast<uint64_t>(byte & 0x7f) << shift : 0;
+    value |= static_cast<uint64_t>(byte & 0x7f) << shift;
     if (byte < 0x80) return p;
   }
   return nullptr;
