@@ -5,7 +5,8 @@ import subprocess
 
 
 class Chess:
-    plan = ["--global-batch-size", 256, "--epochs", 4, "--seed", 7]
+    plan = ["--global-batch-size", 256, "--seed", 7]
+    epochs = 4
     dtype = "packed"
     training = ["--model", "tiny", "--lr", "1e-3", "--lr-schedule", "cosine", "--warmup-steps", 20,
                 # Little, so that the servers work all the time and not only at the start.
@@ -14,6 +15,7 @@ class Chess:
 
     def __init__(self, args, work):
         self.bin, self.sample = args.bin, args.sample
+        self.plan = [*self.plan, "--epochs", args.epochs or self.epochs]
         self.data = work / "data"
 
     def prepare(self):

@@ -85,6 +85,7 @@ def parse_args():
     parser.add_argument("--sample", type=pathlib.Path, required=True, help="of chess positions")
     parser.add_argument("--out", type=pathlib.Path, required=True,
                         help="folder that images, their model and pictures are put in; emptied first")
+    parser.add_argument("--epochs", type=int, help="instead of the demo's own number")
     return parser.parse_args()
 
 

@@ -15,7 +15,8 @@ SPEC = "images-train:72"
 
 
 class Images:
-    plan = ["--global-batch-size", 64, "--epochs", 20, "--seed", 7, "--spec", SPEC]
+    plan = ["--global-batch-size", 64, "--seed", 7, "--spec", SPEC]
+    epochs = 20
     dtype = "i8"
     training = ["--model", "vit-tiny", "--lr", "1e-3", "--lr-schedule", "cosine",
                 "--warmup-steps", 40, "--look-ahead", "4MiB"]
@@ -25,6 +26,7 @@ class Images:
         self.bin, self.out, self.work = args.bin, args.out, work
         self.data, self.checkpoints = self.out / "data", self.out / "checkpoints"
         self.sheet, self.matrix = self.out / "contact-sheet.png", self.out / "confusion-matrix.png"
+        self.plan = [*self.plan, "--epochs", args.epochs or self.epochs]
         self.training = [*self.training, "--checkpoint-dir", self.checkpoints]
 
     def prepare(self):
