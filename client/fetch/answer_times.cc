@@ -8,13 +8,14 @@ absl::Duration AnswerTimes::Recent::Longest() const {
   return *std::max_element(ring.begin(), ring.end());
 }
 
-void AnswerTimes::Add(uint32_t server, uint32_t rows, absl::Duration time) {
+void AnswerTimes::Add(uint32_t server, uint64_t bytes, absl::Duration time) {
   if (server >= servers_.size()) servers_.resize(server + 1);
   Recent& recent = servers_[server];
   // Zero means none: what is heard at one moment, as ready and answered, was quick and is a sample.
   recent.ring[recent.count++ % recent.ring.size()] = std::max(time, absl::Nanoseconds(1));
   ++count_;
-  mean_rows_ += (rows - mean_rows_) / static_cast<double>(std::min<size_t>(count_, 64));
+  mean_bytes_ += (static_cast<double>(bytes) - mean_bytes_) /
+                 static_cast<double>(std::min<size_t>(count_, 64));
   if (count_ < refresh_at_) return;
   usual_ = Median({});
   refresh_at_ = count_ < 8 ? count_ + 1 : count_ + std::max<size_t>(8, servers_.size() / 8);
@@ -28,10 +29,10 @@ bool AnswerTimes::Knows(uint32_t server) const {
   return server < servers_.size() && servers_[server].count > 0;
 }
 
-absl::Duration AnswerTimes::Usual(uint32_t rows) const { return Scaled(usual_, rows); }
+absl::Duration AnswerTimes::Usual(uint64_t bytes) const { return Scaled(usual_, bytes); }
 
-absl::Duration AnswerTimes::Usual(uint32_t rows, std::span<const absl::Duration> ages) {
-  return Scaled(Median(ages), rows);
+absl::Duration AnswerTimes::Usual(uint64_t bytes, std::span<const absl::Duration> ages) {
+  return Scaled(Median(ages), bytes);
 }
 
 absl::Duration AnswerTimes::Median(std::span<const absl::Duration> ages) {
@@ -48,8 +49,9 @@ absl::Duration AnswerTimes::Median(std::span<const absl::Duration> ages) {
   return *median;
 }
 
-absl::Duration AnswerTimes::Scaled(absl::Duration time, uint32_t rows) const {
-  return rows > mean_rows_ && count_ > 0 ? time * (rows / mean_rows_) : time;
+absl::Duration AnswerTimes::Scaled(absl::Duration time, uint64_t bytes) const {
+  const auto wanted = static_cast<double>(bytes);
+  return wanted > mean_bytes_ && mean_bytes_ > 0 ? time * (wanted / mean_bytes_) : time;
 }
 
 }  // namespace penstock

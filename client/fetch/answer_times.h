@@ -19,19 +19,20 @@ class AnswerTimes {
  public:
   static constexpr absl::Duration kLeftOut = -absl::InfiniteDuration();
 
-  void Add(uint32_t server, uint32_t rows, absl::Duration time);
+  // `bytes`: of the records that were asked for.
+  void Add(uint32_t server, uint64_t bytes, absl::Duration time);
   // It is no measure any more.
   void Forget(uint32_t server);
   size_t count() const { return count_; }
   // Whether it has a sample of it.
   bool Knows(uint32_t server) const;
-  // For as many rows as samples have on average, or in proportion for more. Of two servers the
+  // For as many bytes as samples have on average, or in proportion for more. Of two servers the
   // faster one's. Brought up to date by every eighth sample, or more seldom if there are many
   // servers; 0 without samples.
-  absl::Duration Usual(uint32_t rows) const;
+  absl::Duration Usual(uint64_t bytes) const;
   // The same where server i is known to need at least ages[i] for what it has not answered yet, or
   // is left out.
-  absl::Duration Usual(uint32_t rows, std::span<const absl::Duration> ages);
+  absl::Duration Usual(uint64_t bytes, std::span<const absl::Duration> ages);
 
  private:
   struct Recent {
@@ -40,14 +41,14 @@ class AnswerTimes {
     absl::Duration Longest() const;
   };
   absl::Duration Median(std::span<const absl::Duration> ages);
-  absl::Duration Scaled(absl::Duration time, uint32_t rows) const;
+  absl::Duration Scaled(absl::Duration time, uint64_t bytes) const;
 
   std::vector<Recent> servers_;
   std::vector<absl::Duration> longest_;  // Scratch.
   size_t count_ = 0;
   size_t refresh_at_ = 1;
   absl::Duration usual_;
-  double mean_rows_ = 0;  // Of about the last 64 samples.
+  double mean_bytes_ = 0;  // Of about the last 64 samples.
 };
 
 }  // namespace penstock

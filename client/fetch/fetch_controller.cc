@@ -123,9 +123,9 @@ void FetchController::OnWindowReady(absl::Time now, StreamId stream, uint64_t nu
   if (window == nullptr || !(window->opened_on == stream) || window->ready()) return;
   ServerEntry& server = servers_[stream.server];
   server.loaded_at = clock_.now();
-  lateness_.CountLoad(stream.server, window->rows, clock_.now() - window->opened_at);
+  lateness_.CountLoad(stream.server, window->bytes, clock_.now() - window->opened_at);
   window->NoteReady(clock_.now());
-  if (window->requests > 0) servers_.Arm(server, clock_.now() + lateness_.AnswerLimit(1));
+  if (window->requests > 0) servers_.Arm(server, clock_.now() + lateness_.AnswerLimit(0));
 }
 
 void FetchController::OnCredit(absl::Time now, StreamId stream, uint64_t bytes) {

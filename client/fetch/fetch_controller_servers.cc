@@ -121,7 +121,7 @@ void FetchController::MarkSlow(ServerEntry& server) {
   placement_.PlaceBy(clock_.now());
   actions_.Report(absl::StrCat(
       server.address, " is late (deadline ",
-      absl::FormatDuration(absl::Trunc(lateness_.AnswerLimit(1), absl::Microseconds(1))),
+      absl::FormatDuration(absl::Trunc(lateness_.AnswerLimit(0), absl::Microseconds(1))),
       "): it gets no new windows; in ", absl::FormatDuration(server.penalty),
       " it is tried again"));
 }

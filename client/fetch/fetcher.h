@@ -59,7 +59,9 @@ class Fetcher {
   Fetcher(const FetchParts& parts, const FetchLimits& limits);
 
   // Windows, for the walk along the plan.
-  WindowEntry& NewWindow(WindowId id, std::shared_ptr<const EpochOrder> order, uint64_t start);
+  // `bytes`: of its chunks.
+  WindowEntry& NewWindow(WindowId id, std::shared_ptr<const EpochOrder> order, uint64_t bytes,
+                         uint64_t start);
   void Want(WindowEntry& window, const Range& range);
   // No further row of it will be wanted. It may be gone afterwards.
   void WalkedPast(WindowEntry& window);

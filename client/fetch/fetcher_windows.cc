@@ -32,11 +32,12 @@ void ReportSpare(FetchActions& actions, WindowEntry& window) {
 }  // namespace
 
 WindowEntry& Fetcher::NewWindow(WindowId id, std::shared_ptr<const EpochOrder> order,
-                                uint64_t start) {
+                                uint64_t bytes, uint64_t start) {
   WindowEntry& window = windows_.New();
   window.id = id;
   window.order = std::move(order);
   window.rows = window.order->WindowRows(id);
+  window.bytes = bytes;
   window.start = start;
   Requeue(window);
   return window;

@@ -20,24 +20,24 @@ constexpr uint32_t kForgiven = 16;  // Answers in time.
 }  // namespace
 
 // Four times what is usual among servers: one that has become slow is not measured by itself.
-absl::Duration Lateness::AnswerLimit(uint32_t rows) const {
+absl::Duration Lateness::AnswerLimit(uint64_t bytes) const {
   if (answers_.count() < 16) return kFirstAnswerLimit;
-  return std::max(kMinAnswerLimit, 4 * answers_.Usual(rows));
+  return std::max(kMinAnswerLimit, 4 * answers_.Usual(bytes));
 }
 
-absl::Duration Lateness::LoadLimit(uint32_t rows) const {
-  return loads_.count() < 8 ? kFirstLoadLimit : std::max(kMinLoadLimit, 4 * loads_.Usual(rows));
+absl::Duration Lateness::LoadLimit(uint64_t bytes) const {
+  return loads_.count() < 8 ? kFirstLoadLimit : std::max(kMinLoadLimit, 4 * loads_.Usual(bytes));
 }
 
 absl::Time Lateness::DueBy(const RequestEntry& request) const {
-  return DueBy(request, AnswerLimit(request.rows));
+  return DueBy(request, AnswerLimit(request.record_bytes()));
 }
 
 // A batch that the consumer waits for is worth a second load sooner.
 absl::Time Lateness::DueBy(const RequestEntry& request, absl::Duration limit) const {
   const WindowEntry& window = *request.window;
   if (window.opened_on == request.stream && !window.ready()) {
-    return SinceWhen(request) + LoadLimit(window.rows);
+    return SinceWhen(request) + LoadLimit(window.bytes);
   }
   if (StepOf(request) < slots_.waited_for()) limit = std::max(kMinAnswerLimit, limit / 2);
   return SinceWhen(request) + limit;
@@ -59,7 +59,7 @@ uint64_t Lateness::StepOf(const RequestEntry& request) const {
 // When it is late, or may be by then: its batch may be waited for from any moment on. Requests for
 // later steps may wait, for a server answers first what is needed first.
 absl::Time Lateness::LateAt(const RequestEntry& request) const {
-  const absl::Time later = clock_.now() + AnswerLimit(request.rows) / 4;
+  const absl::Time later = clock_.now() + AnswerLimit(request.record_bytes()) / 4;
   if (StepOf(request) < slots_.Soon() || LeavesSoonerRowsUnasked(servers_[request.stream.server])) {
     const absl::Time due = DueBy(request);
     return due <= clock_.now() || StepOf(request) < slots_.waited_for() ? due
@@ -79,12 +79,13 @@ bool Lateness::LeavesSoonerRowsUnasked(const ServerEntry& server) const {
 bool Lateness::OthersKeepItWaitingToo(const RequestEntry& request) {
   const ServerEntry& server = servers_[request.stream.server];
   CollectAges(server);
-  if (clock_.now() >= DueBy(request, 4 * answers_.Usual(request.rows, ages_))) return false;
+  if (clock_.now() >= DueBy(request, 4 * answers_.Usual(request.record_bytes(), ages_)))
+    return false;
   if (!IsSilent(server)) return true;
   // Most of them may have stopped at one moment: then those that still answer are the measure, with
   // more patience, for among many servers some are always quick.
   LeaveOutSilent();
-  const absl::Duration usual = answers_.Usual(request.rows, ages_);
+  const absl::Duration usual = answers_.Usual(request.record_bytes(), ages_);
   return usual == absl::ZeroDuration() || clock_.now() < DueBy(request, 16 * usual);
 }
 
@@ -134,7 +135,7 @@ absl::Time Lateness::FindLate(ServerEntry& server, std::vector<WindowEntry*>& la
 
 bool Lateness::IsSilent(const ServerEntry& server) const {
   const absl::Time since = std::max(server.heard_at, clock_.resumed_at());
-  return clock_.now() >= since + std::max(kMinSilence, AnswerLimit(1));
+  return clock_.now() >= since + std::max(kMinSilence, AnswerLimit(0));
 }
 
 // Slower than others, that is: where half of them are, the others will not do better, unless this
@@ -154,8 +155,8 @@ void Lateness::CountAnswer(const RequestEntry& request) {
   const bool here = window.opened_on == request.stream && window.ready();
   const absl::Duration took =
       clock_.now() - (here ? std::max(request.sent_at, window.ready_at) : request.sent_at);
-  answers_.Add(server.index, request.rows, took);
-  server.in_time += took <= AnswerLimit(request.rows) / 2;
+  answers_.Add(server.index, request.record_bytes(), took);
+  server.in_time += took <= AnswerLimit(request.record_bytes()) / 2;
 }
 
 void Lateness::Forget(uint32_t server) {
@@ -179,7 +180,7 @@ void Lateness::Penalise(ServerEntry& server) {
 // Sooner than others, so that it is not late again as soon as it has to do.
 absl::Time Lateness::ProbeDueBy(const RequestEntry& probe) const {
   if (!probe.window->ready()) return DueBy(probe);
-  return std::max(probe.sent_at, probe.window->ready_at) + AnswerLimit(probe.rows) / 2;
+  return std::max(probe.sent_at, probe.window->ready_at) + AnswerLimit(probe.record_bytes()) / 2;
 }
 
 // Where extra loads are used up it keeps its windows, and is never free for a probe.

@@ -24,8 +24,9 @@ class Lateness {
   Lateness(const ProcessClock& clock, const SlotQueue& slots, ServerTable& servers)
       : clock_(clock), slots_(slots), servers_(servers) {}
 
-  // A request that is answered later than this is late, as far as a load is not.
-  absl::Duration AnswerLimit(uint32_t rows) const;
+  // A request for rows of so many bytes that is answered later than this is late, as far as a load
+  // is not. One large image takes as long as many small ones.
+  absl::Duration AnswerLimit(uint64_t bytes) const;
   // When the request is late if nothing comes.
   absl::Time DueBy(const RequestEntry& request) const;
   // When a probe has failed.
@@ -37,9 +38,9 @@ class Lateness {
 
   // The whole request was answered just now.
   void CountAnswer(const RequestEntry& request);
-  // The server has loaded a window of so many rows.
-  void CountLoad(uint32_t server, uint32_t rows, absl::Duration took) {
-    loads_.Add(server, rows, took);
+  // The server has loaded a window of so many bytes.
+  void CountLoad(uint32_t server, uint64_t bytes, absl::Duration took) {
+    loads_.Add(server, bytes, took);
   }
   // The server has left the set.
   void Forget(uint32_t server);
@@ -56,7 +57,7 @@ class Lateness {
   bool IsForgiven(const ServerEntry& server) const;
 
  private:
-  absl::Duration LoadLimit(uint32_t rows) const;
+  absl::Duration LoadLimit(uint64_t bytes) const;
   absl::Time DueBy(const RequestEntry& request, absl::Duration limit) const;
   absl::Time SinceWhen(const RequestEntry& request) const;
   uint64_t StepOf(const RequestEntry& request) const;

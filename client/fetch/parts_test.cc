@@ -27,6 +27,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Verdict = DamageRuling::Verdict;
 
+constexpr uint64_t kBytes = 2000;  // Of ten records of a window.
+
 Plan MakePlan() {
   return *Plan::Create({std::vector<uint32_t>(64, 40), std::vector<uint32_t>(64, 8000), 1},
                        {.lanes = 16, .window_chunks = 4});
@@ -60,6 +62,7 @@ class PartsTest : public ::testing::Test {
     WindowEntry& window = windows_.New();
     window.order = order_;
     window.rows = 40;
+    window.bytes = 4 * kBytes;
     window.opened_on = servers_.stream(server);
     window.opened_at = clock_.now();
     return window;
@@ -170,7 +173,7 @@ using LatenessTest = PartsTest;
 
 TEST_F(LatenessTest, ARequestIsLateFourTimesLaterThanUsual) {
   GreetAll();
-  EXPECT_EQ(lateness_.AnswerLimit(1), absl::Seconds(1));  // Nothing was seen yet.
+  EXPECT_EQ(lateness_.AnswerLimit(0), absl::Seconds(1));  // Nothing was seen yet.
   for (uint32_t i = 0; i < 48; ++i) {
     WindowEntry& window = OpenWindow(i % 3);
     window.NoteReady(clock_.now());
@@ -179,7 +182,24 @@ TEST_F(LatenessTest, ARequestIsLateFourTimesLaterThanUsual) {
     lateness_.CountAnswer(request);
     requests_.End(request);
   }
-  EXPECT_EQ(lateness_.AnswerLimit(10), absl::Milliseconds(80));
+  EXPECT_EQ(lateness_.AnswerLimit(kBytes), absl::Milliseconds(80));
+}
+
+TEST_F(LatenessTest, RowsOfALargeImageMayTakeLonger) {
+  GreetAll();
+  for (uint32_t i = 0; i < 48; ++i) {
+    WindowEntry& window = OpenWindow(i % 3);
+    window.NoteReady(clock_.now());
+    RequestEntry& request = Ask(i % 3, window, 10);
+    Pass(absl::Milliseconds(20));
+    lateness_.CountAnswer(request);
+    requests_.End(request);
+  }
+  WindowEntry& large = OpenWindow(0);
+  large.bytes *= 30;
+  large.NoteReady(clock_.now());
+  RequestEntry& request = Ask(0, large, 10);
+  EXPECT_EQ(lateness_.DueBy(request), clock_.now() + 30 * absl::Milliseconds(80));
 }
 
 TEST_F(LatenessTest, AnAnswerDoesNotTakeTheTimeOfTheLoadBeforeIt) {
@@ -193,7 +213,7 @@ TEST_F(LatenessTest, AnAnswerDoesNotTakeTheTimeOfTheLoadBeforeIt) {
     lateness_.CountAnswer(request);
     requests_.End(request);
   }
-  EXPECT_EQ(lateness_.AnswerLimit(10), absl::Milliseconds(80));
+  EXPECT_EQ(lateness_.AnswerLimit(kBytes), absl::Milliseconds(80));
 }
 
 TEST_F(LatenessTest, WhatTheConsumerWaitsForIsLateInHalfTheTime) {

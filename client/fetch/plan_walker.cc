@@ -85,8 +85,7 @@ WindowEntry& PlanWalker::WindowOf(const WindowRun& run) {
     return *(lane.current = std::exchange(lane.ahead, nullptr));
   }
   WalkedPast(lane.ahead);
-  return *(lane.current = &fetcher_.NewWindow(run.window, OrderOf(run.window.epoch),
-                                              run.window.epoch * plan_.rows() + run.position));
+  return *(lane.current = &NewWindow(run.window, run.window.epoch * plan_.rows() + run.position));
 }
 
 // The lane's next window, so that it is loaded when the walk gets there.
@@ -103,7 +102,14 @@ void PlanWalker::OpenAhead(LaneEntry& lane, const WindowRun& run) {
   // Every lane gives a strip before this one gives the next: exact but for lanes that end.
   const uint64_t left = lane.current->rows - run.first_row;
   const uint64_t position = run.window.epoch * plan_.rows() + run.position;
-  lane.ahead = &fetcher_.NewWindow(next, OrderOf(next.epoch), position + left * plan_.lanes());
+  lane.ahead = &NewWindow(next, position + left * plan_.lanes());
+}
+
+WindowEntry& PlanWalker::NewWindow(WindowId id, uint64_t start) {
+  std::shared_ptr<const EpochOrder> order = OrderOf(id.epoch);
+  uint64_t bytes = 0;
+  for (const uint32_t chunk : order->WindowChunks(id)) bytes += plan_.chunk_bytes(chunk);
+  return fetcher_.NewWindow(id, std::move(order), bytes, start);
 }
 
 void PlanWalker::WalkedPast(WindowEntry*& window) {

@@ -37,6 +37,7 @@ class PlanWalker {
   void Want(const WindowRun& run, const ReadyStep& step, uint32_t slot_row);
   std::shared_ptr<const EpochOrder> OrderOf(uint64_t epoch);
   WindowEntry& WindowOf(const WindowRun& run);
+  WindowEntry& NewWindow(WindowId id, uint64_t start);
   void OpenAhead(LaneEntry& lane, const WindowRun& run);
   void WalkedPast(WindowEntry*& window);
 

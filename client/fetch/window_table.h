@@ -40,6 +40,7 @@ struct WindowEntry {
   WindowId id;
   std::shared_ptr<const EpochOrder> order;  // Shared by the windows of one epoch and the walker.
   uint32_t rows = 0;
+  uint64_t bytes = 0;             // Of its chunks.
   uint64_t start = 0;             // About when its first row is needed.
   HeapPlace<WindowEntry> queued;  // By what it waits for.
 
@@ -86,6 +87,8 @@ struct WindowEntry {
     load_breaks = 0;
   }
   bool ready() const { return ready_at != absl::InfiniteFuture(); }
+  // Of so many of its rows, about.
+  uint64_t BytesOf(uint32_t of_rows) const { return bytes * of_rows / std::max(rows, 1U); }
   bool done() const { return walked_past && wanted.empty() && requests == 0; }
   void Reset() {
     RangeQueue memory = std::move(wanted);
@@ -133,6 +136,8 @@ struct RequestEntry {
       at += range.rows;
     }
   }
+  // Of the records that were asked for, about.
+  uint64_t record_bytes() const { return window->BytesOf(rows); }
   // Those from the one on that row `at` of the answer is in; none of a probe, which fills nothing.
   std::span<const Range> RangesFrom(uint32_t at) const {
     if (ranges.empty()) return {};

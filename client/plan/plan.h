@@ -34,6 +34,8 @@ class Plan {
   uint32_t num_chunks() const { return static_cast<uint32_t>(table_.rows.size()); }
   // Records of the split. REQUIRES: chunk < num_chunks().
   uint32_t chunk_rows(uint32_t chunk) const { return table_.rows[chunk]; }
+  // In memory, after decompression. REQUIRES: chunk < num_chunks().
+  uint32_t chunk_bytes(uint32_t chunk) const { return table_.bytes[chunk]; }
 
   // What a cursor belongs to: the content, the split, the options as decided, kOrderVersion.
   uint64_t fingerprint() const { return fingerprint_; }

@@ -50,6 +50,7 @@ class PlanBuilder {
   void AddImages(const ImageUse& use) {
     plan_.images.decodes |= use.decodes;
     plan_.images.random |= use.random;
+    plan_.images.columns.insert(plan_.images.columns.end(), use.columns.begin(), use.columns.end());
   }
 
   // Counts bits that tables expand.

@@ -256,7 +256,7 @@ std::span<const FeatureUse> Program::features() const { return plan_->features; 
 std::span<const TensorInfo> Program::tensors() const { return plan_->tensors; }
 size_t Program::row_bytes() const { return plan_->row_bytes; }
 uint64_t Program::fingerprint() const { return plan_->fingerprint; }
-ImageUse Program::images() const { return plan_->images; }
+const ImageUse& Program::images() const { return plan_->images; }
 bool Program::fallible() const { return plan_->fallible; }
 
 DecodeOutcome Program::DecodeRows(std::span<const FeatureColumn> columns, size_t n,

@@ -44,8 +44,9 @@ using FeatureColumn = const uint8_t* const*;
 
 // The needs of a spec's image operations beside the records' bytes.
 struct ImageUse {
-  bool decodes = false;  // There are some: DecodeOptions::images.
-  bool random = false;   // Their pixels depend on the augmentation key.
+  bool decodes = false;         // There are some: DecodeOptions::images.
+  bool random = false;          // Their pixels depend on the augmentation key.
+  std::vector<size_t> columns;  // The features that hold them, one for each operation.
 };
 
 // For programs that decode images.
@@ -113,7 +114,7 @@ class Program {
   std::span<const TensorInfo> tensors() const;
   size_t row_bytes() const;      // over all tensors
   uint64_t fingerprint() const;  // of the spec and kDecoderVersion, whatever the wire dtype
-  ImageUse images() const;
+  const ImageUse& images() const;
   // Whether there are features whose values a tensor may not be able to hold: images, integers as
   // another type, variable ones.
   bool fallible() const;

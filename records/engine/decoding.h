@@ -23,8 +23,8 @@ struct Decoding {
   Program program;
   size_t row_bytes = 0;  // Record id included.
   uint32_t rows_per_part = 0;
-  // Of blocks that sessions share; 0: none are, for a row is larger than a block, or there are too
-  // many tensors to lend pieces of.
+  // Of blocks that sessions share, of images 1; 0: none are, for a row is larger than a block, or
+  // there are too many tensors to lend pieces of.
   uint32_t block_rows = 0;
   // Of these blocks. Shared with them.
   std::shared_ptr<StripUse> use = {};
@@ -42,7 +42,7 @@ class Decodings {
   // The same for all dtypes.
   std::span<const FeatureUse> features() const { return Any().program.features(); }
   uint64_t fingerprint() const { return Any().program.fingerprint(); }
-  ImageUse images() const { return Any().program.images(); }
+  const ImageUse& images() const { return Any().program.images(); }
   // Rows that cannot be decoded are replaced, and there may be some.
   bool replaces() const { return replaces_; }
   // Of memory, about.

@@ -61,11 +61,13 @@ class ImageRowsTest : public ::testing::Test {
  protected:
   static constexpr size_t kRecords = 40;
 
-  // Images, of which `broken` cannot be decoded, ten a chunk.
-  void Write(const std::set<size_t>& broken) {
+  // Images, of which `broken` cannot be decoded, ten a chunk. `behind` bytes follow the end marker
+  // of each.
+  void Write(const std::set<size_t>& broken, size_t behind = 0) {
     std::vector<std::string> payloads;
     for (size_t i = 0; i < kRecords; ++i) {
-      payloads.push_back(Payload(broken.contains(i) ? "no image" : Jpeg(i), i));
+      const std::string image = broken.contains(i) ? "no image" : Jpeg(i);
+      payloads.push_back(Payload(image + std::string(behind, '\0'), i));
     }
     data_.emplace(folder_.path(), payloads, 10);
   }
@@ -137,6 +139,21 @@ TEST_F(ImageRowsTest, PixelsBelongToTheRecordAndTheKey) {
       const uint64_t record = Load64(reinterpret_cast<const uint8_t*>(row.data()) + kImageBytes);
       EXPECT_TRUE(row == WantedRow(record, windows[w].augmentation_key, record)) << w << record;
     }
+  }
+}
+
+// A thread that decodes large images looks after each few of them what others need.
+TEST_F(ImageRowsTest, APartHasFewLargeImages) {
+  for (const auto& [bytes, parts] :
+       {std::pair<size_t, size_t>{0, 1}, {200 << 10, 14}, {400 << 10, 40}}) {
+    Write({}, bytes);
+    Start();
+    Recorder client;
+    auto session = Open(client, false);
+    ASSERT_OK(session->OpenWindow(Window(0)));
+    ASSERT_OK(session->Fetch(FetchImages(Window(0), 1, 0, kRecords)));
+    ASSERT_TRUE(client.WaitRows(1, kRecords));
+    EXPECT_EQ(client.order().size(), parts) << bytes;
   }
 }
 

@@ -27,6 +27,7 @@ struct Job {
   RequestState* request = nullptr;
   uint64_t begin = 0;
   uint32_t rows = 0;
+  uint64_t cost = 0;    // As RowsCost has it.
   RowBlock block = {};  // Of the window, shared with other sessions; without rows: `rows` alone.
   bool leads = true;    // Its memory is reserved; that of a follower is its leader's.
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "records/engine/row_cost.h"
+
 namespace penstock {
 namespace {
 
@@ -47,7 +49,7 @@ WindowState* NextWindow(const SessionState& session, JobSet set) {
 
 int64_t Cost(const Job& job) {
   if (job.kind == Job::Kind::kLoad) return std::max(job.chunk->ref.size, job.chunk->ref.raw_size);
-  if (job.kind == Job::Kind::kDecode) return static_cast<int64_t>(job.bytes());
+  if (job.kind == Job::Kind::kDecode) return static_cast<int64_t>(job.cost);
   return 1024;  // Something, so that no session is free of charge.
 }
 
@@ -85,14 +87,17 @@ Job Turns::NextPart(SessionState& session, RequestState& request, bool leads) co
              .window = request.window,
              .request = &request,
              .begin = request.next_row};
-  const uint64_t left = request.pattern.size() - request.next_row;
+  uint64_t most = request.pattern.size() - request.next_row;
   if (IsLent(session, request, leads)) {
     job.block = BlockOf(request.pattern, job.begin, request.decoding->block_rows,
                         request.window->definition.rows);
-    job.rows = RowsInBlock(request.pattern, job.begin, job.block);
+    most = RowsInBlock(request.pattern, job.begin, job.block);
   } else {
-    job.rows = static_cast<uint32_t>(std::min(RowsPerPart(*request.decoding), left));
+    most = std::min(RowsPerPart(*request.decoding), most);
   }
+  const RowsCost next = CostOfNextRows(request, static_cast<uint32_t>(most));
+  job.rows = next.rows;
+  job.cost = next.bytes;
   return job;
 }
 

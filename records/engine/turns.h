@@ -16,7 +16,8 @@ namespace penstock {
 enum class JobSet { kAll, kLoads, kOthers };
 
 // Between sessions deficit round robin (Shreedhar and Varghese, "Efficient fair queueing using
-// deficit round robin", 1995) by bytes read and decoded; within one the earliest needed. A session
+// deficit round robin", 1995) by bytes read and decoded, where images count what takes as long
+// (row_cost.h); within one the earliest needed. A session
 // whose parts have not returned gets no further part, but its chunks are still loaded.
 //
 // Not thread-safe: the scheduler's lock guards it.

@@ -53,9 +53,11 @@ class PlainReader {
     const uint64_t values_size = tail >> 40;
     const uint64_t kind = static_cast<uint64_t>(type) << 3 | 2;
     // Each length is that of the values and what is between.
-    const uint64_t want = (values_size * 0x010001000100 + 0x000002000400) | 0x000a00000012 | kind << 16;
+    const uint64_t want =
+        (values_size * 0x010001000100 + 0x000002000400) | 0x000a00000012 | kind << 16;
     const size_t size = kAround - 2 + name.size() + values_size;
-    if (tail != want || entry_size != size || size > static_cast<size_t>(end_ - p_) - 2) return false;
+    if (tail != want || entry_size != size || size > static_cast<size_t>(end_ - p_) - 2)
+      return false;
     entry = {name, type, {p_ + kAround + name.size(), static_cast<size_t>(values_size)}};
     p_ += 2 + size;
     return true;
