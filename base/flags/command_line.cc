@@ -210,6 +210,18 @@ class Mistake {
   const std::vector<std::string> arguments_;
 };
 
+// A script adds its option behind those of its user: the last one counts.
+void LetTheLastOneCount(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](CLI::Option*) { return true; })) {
+    if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;
+    if (option->get_items_expected_max() > 1) continue;  // It takes several values.
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    LetTheLastOneCount(*command);
+  }
+}
+
 // What --help and --version come to where nobody could read them.
 int ExitPrinted(int code, absl::string_view program) {
   const absl::Status printed = FlushStandardOutput();
@@ -234,6 +246,7 @@ std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, in
                                     const char* const* argv,
                                     const std::vector<std::string>& commands) {
   CheckNumbers(app);
+  LetTheLastOneCount(app);
   const std::shared_ptr<ConfigFile> config = ConfigFileOf(app);
   try {
     app.parse(argc, argv);

@@ -42,6 +42,17 @@ class CommandLineTest : public ::testing::Test {
   TempFolder folder_;
 };
 
+TEST_F(CommandLineTest, TheLastOneOfAnOptionCounts) {
+  std::vector<int> sizes;
+  app_.add_option("--sizes", sizes, "Sizes of the cups");
+  const char* argv[] = {"tool",    "jug", "--cups",  "3", "--grace",    "short",     "--cups=4",
+                        "--sizes", "1",   "--sizes", "2", "--insecure", "--insecure"};
+  EXPECT_EQ(ParseCommandLine(app_, "tool", std::size(argv), argv), std::nullopt);
+  EXPECT_EQ(cups_, 4u);
+  EXPECT_TRUE(insecure_);
+  EXPECT_EQ(sizes, (std::vector<int>{1, 2}));
+}
+
 TEST_F(CommandLineTest, NamesTheOptionThatWasMeant) {
   EXPECT_EQ(Told("--cup", "3", "jug"),
             "tool: there is no option --cup; did you mean --cups?\n"
