@@ -1,6 +1,8 @@
 #include "base/process/standard_streams.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -16,10 +18,16 @@ void HoldStandardStreams() {
   }
 }
 
+bool OutputReaderHasGone() {
+  pollfd output = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 absl::Status FlushStandardOutput() {
   // A flush that failed earlier has thrown away what it could not write.
   const bool failed = std::ferror(stdout) != 0;
   if (std::fflush(stdout) == 0 && !failed) return absl::OkStatus();
+  if (OutputReaderHasGone()) return absl::OkStatus();
   return absl::UnavailableError("standard output cannot be written");
 }
 

@@ -11,7 +11,11 @@ namespace penstock {
 // go into that. Afterwards its number is taken; reading or writing it fails.
 void HoldStandardStreams();
 
-// For main(), after all was printed. kUnavailable: standard output did not take all of it.
+// Standard output is a pipe whose reader has gone, as `| head` does once it has read enough.
+bool OutputReaderHasGone();
+
+// For main(), after all was printed. kUnavailable: standard output did not take all of it, although
+// its reader is there.
 absl::Status FlushStandardOutput();
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/process/process_limits.h"
+#include "base/process/standard_streams.h"
 #include "base/status.h"
 #include "base/timeout.h"
 #include "cli/command.h"
@@ -115,7 +116,7 @@ absl::Status Print(const TopWatch& watch, const TopFlags& flags, bool terminal) 
   } else {
     PrintTable(watch, flags, terminal);
   }
-  return std::fflush(stdout) == 0 ? absl::OkStatus() : ErrnoToStatus(errno, "standard output");
+  return FlushStandardOutput();
 }
 
 absl::Status Run(TopWatch& watch, const TopFlags& flags, absl::Duration interval) {
@@ -130,7 +131,7 @@ absl::Status Run(TopWatch& watch, const TopFlags& flags, absl::Duration interval
     }
     watch.Look();
     PENSTOCK_RETURN_IF_ERROR(Print(watch, flags, terminal));
-  } while (!flags.once && InterruptGuard::Check().ok());
+  } while (!flags.once && InterruptGuard::Check().ok() && !OutputReaderHasGone());
   return flags.once ? watch.health() : absl::OkStatus();
 }
 

@@ -32,6 +32,18 @@ class OutputTest(TrainingTestCase):
             self.assertEqual(result.returncode, 1, (program, args))
             self.assertIn("standard output cannot be written", result.stderr)
 
+    def test_a_reader_that_has_read_enough_is_no_error(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        for program, *args in (("penstock", "inspect", self.data),
+                               ("penstock", *self.stream_args("local:", epochs=1)),
+                               ("penstock", "stream", "--help")):
+            result = subprocess.run([str(BIN / program), *map(str, args)], stdout=writer,
+                                    stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
+            self.assertEqual(result.returncode, 0, (program, args, result.stderr))
+            self.assertNotIn("standard output", result.stderr)
+        os.close(writer)
+
     def test_no_file_gets_the_place_of_a_stream_that_was_closed(self):
         address, events = self.address_files / "closed", self.folder / "events"
         programs = {
