@@ -34,6 +34,17 @@ class ImagesTest(ProcessTestCase):
             shard.close()
         self.check_run("penstock", "index", self.data)
 
+    def pack(self, max_side):
+        """The same images, as files of five classes; those above `max_side` become JPEGs."""
+        files = self.folder / "files"
+        for number in range(RECORDS):
+            path = files / str(number % 5) / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(picture(number))
+        self.check_run("penstock", "pack", "--from", "folder", files, "-o", self.data,
+                       "--max-side", max_side)
+        self.check_run("penstock", "index", self.data)
+
     def args(self, servers, *args, epochs=2, batch=20, seed=7):
         command = self.stream_args(servers, "--global-batch-size", batch, "--spec", SPEC,
                                    "--remainder", "carry", "--digest-by-record", *args,
@@ -101,6 +112,14 @@ class ImagesTest(ProcessTestCase):
         self.assertNotEqual(self.sum_of(one) - self.sum_of(first), self.sum_of(first))
         self.assertNotEqual(self.read("local:", seed=8)["digest_by_record"],
                             one["digest_by_record"])
+
+    def test_jpegs_too_have_the_same_pixels_everywhere(self):
+        self.pack(max_side=40)
+        inspected = json.loads(self.check_run("penstock", "inspect", self.data, "--json").stdout)
+        images, = inspected["images"]
+        self.assertGreater(images["jpeg"], RECORDS // 2)
+        self.assertGreater(images["png"], 0)
+        self.check_same_everywhere()
 
     def test_a_killed_server_changes_no_pixel(self):
         self.index()
