@@ -31,19 +31,36 @@ ImageCheck::ImageCheck(std::vector<ImageFeature> features, FeatureFinder finder)
     : features_(std::move(features)),
       finder_(std::move(finder)),
       found_(finder_.MakeFound()),
-      decoder_(std::make_unique<ImageDecoder>()) {}
+      decoder_(std::make_unique<ImageDecoder>()),
+      sums_(features_.size()) {}
 ImageCheck::ImageCheck(ImageCheck&&) noexcept = default;
 ImageCheck& ImageCheck::operator=(ImageCheck&&) noexcept = default;
 ImageCheck::~ImageCheck() = default;
 
 absl::Status ImageCheck::Check(std::span<const uint8_t> payload) {
+  return DecodeAll(payload, [](size_t, const PixelView&) {});
+}
+
+absl::Status ImageCheck::Measure(std::span<const uint8_t> payload) {
+  of_record_.assign(features_.size(), {});
+  PENSTOCK_RETURN_IF_ERROR(
+      DecodeAll(payload, [this](size_t i, const PixelView& pixels) { of_record_[i].Add(pixels); }));
+  for (size_t i = 0; i < sums_.size(); ++i) sums_[i].Add(of_record_[i]);
+  return absl::OkStatus();
+}
+
+absl::Status ImageCheck::DecodeAll(std::span<const uint8_t> payload,
+                                   absl::FunctionRef<void(size_t, const PixelView&)> decoded) {
   PENSTOCK_RETURN_IF_ERROR(finder_.Find(payload, found_));
   for (size_t i = 0; i < features_.size(); ++i) {
     const FoundVariable& found = found_.variable[finder_.slot(i)];
     if (found.type != FeatureType::kBytes) continue;
     for (const std::span<const uint8_t> image : found.runs) {
-      const absl::Status status = decoder_->Decode(image, features_[i].decode).status();
-      if (!status.ok()) return Annotate(status, absl::StrCat("feature '", features_[i].name, "'"));
+      const absl::StatusOr<DecodedImage> result = decoder_->Decode(image, features_[i].decode);
+      if (!result.ok()) {
+        return Annotate(result.status(), absl::StrCat("feature '", features_[i].name, "'"));
+      }
+      decoded(i, result->pixels);
     }
   }
   return absl::OkStatus();

@@ -61,6 +61,7 @@ void AddShard(const IndexJob& job, ManifestBuilder& builder) {
   ShardInfo info = job.info;
   info.compression = job.scan.compression;
   info.excluded_records = job.scan.excluded_records;
+  info.pixel_sums = job.scan.pixel_sums;
   builder.AddShard(std::move(info));
   for (const ManifestBuilder::Chunk& chunk : job.scan.chunks) builder.AddChunk(chunk);
 }

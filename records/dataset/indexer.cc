@@ -111,13 +111,14 @@ class IndexRun {
     scan_.chunk_target =
         std::min<uint64_t>(ChooseChunkTarget(total), ManifestBuilder::kMostChunkTarget);
     scan_.parse_records = options_.verify;
-    scan_.collect_damage = options_.verify || options_.exclude_corrupt;
+    scan_.collect_damage = CollectsDamage();
     scan_.max_raw_chunk_bytes = options_.max_raw_chunk_bytes;
     scan_.large_buffers = &large_buffers_;
     scan_.progress = [this](uint64_t bytes) { return Progress(bytes); };
     // Asked-for chunks are cut anew; of the data's growth only what is read takes notice.
     const bool same = old_.has_value() && old_->holdout() == scan_.holdout &&
                       old_->format() == scan_.format &&
+                      std::ranges::equal(old_->measured_features(), measured_features_) &&
                       (options_.chunk_bytes == 0 || old_->chunk_target() == scan_.chunk_target);
     if (!same) old_.reset();
     return BeginJournal();
@@ -154,13 +155,14 @@ class IndexRun {
 
   std::string JournalKey(bool verify) const {
     return absl::StrCat(IndexJournal::kKeyStart, Manifest::kVersion, " chunk ", scan_.chunk_target,
-                        " verify ", verify, verify ? VerifiedImages() : "",
+                        " verify ", verify, scan_.measure_images ? " statistics" : "",
+                        verify || scan_.measure_images ? DecodedImages() : "",
                         scan_.format == RecordFormat::kRaw ? " raw" : "", " holdout ",
                         scan_.holdout.threshold, " ", scan_.holdout.feature);
   }
 
   // The names and limits of the images that are decoded, which may differ from run to run.
-  std::string VerifiedImages() const {
+  std::string DecodedImages() const {
     std::string text;
     for (const ImageFeature& image : scan_.images) {
       const ImageLimits& limits = image.decode.limits;
@@ -200,9 +202,8 @@ class IndexRun {
   }
 
   absl::Status LookAtFirstRecords(std::span<const std::string> files) {
-    const bool may_be_damaged = options_.verify || options_.exclude_corrupt;
     PENSTOCK_ASSIGN_OR_RETURN(const FeatureSummary features,
-                              SurveyFirstRecords(files, scan_.format, may_be_damaged));
+                              SurveyFirstRecords(files, scan_.format, CollectsDamage()));
     if (options_.holdout.has_value() && options_.default_holdout_feature) {
       scan_.holdout.feature = DefaultHoldoutFeature(features);
     }
@@ -210,8 +211,28 @@ class IndexRun {
     if (options_.find_images && scan_.format == RecordFormat::kExample) {
       scan_.images = options_.find_images(features, spec_);
     }
+    PENSTOCK_RETURN_IF_ERROR(ChooseMeasured());
     if (!options_.check_features) return absl::OkStatus();
     return options_.check_features(features, scan_.format);
+  }
+
+  bool CollectsDamage() const { return options_.verify || options_.exclude_corrupt || Measures(); }
+
+  // An update keeps the statistics whole.
+  bool Measures() const {
+    return options_.statistics || (old_.has_value() && !old_->measured_features().empty());
+  }
+
+  absl::Status ChooseMeasured() {
+    if (options_.statistics && scan_.images.empty()) {
+      return absl::InvalidArgumentError(
+          "--statistics: the records have no images: no stored spec decodes any, and they have no "
+          "bytes feature image/encoded");
+    }
+    scan_.measure_images = Measures() && !scan_.images.empty();
+    if (!scan_.measure_images) return absl::OkStatus();
+    for (const ImageFeature& image : scan_.images) measured_features_.push_back(image.name);
+    return absl::OkStatus();
   }
 
   // A raw record's only feature is its payload, which has no name for those who compute the split.
@@ -331,6 +352,7 @@ class IndexRun {
     builder.SetHoldout(scan_.holdout);
     builder.SetFormat(scan_.format);
     builder.SetFeatures(job.scan.features);
+    builder.SetMeasuredFeatures(measured_features_);
     PENSTOCK_ASSIGN_OR_RETURN(Manifest shard, builder.Build());
     MutexLock lock(&mutex_);
     return journal_->Append(shard);
@@ -385,6 +407,7 @@ class IndexRun {
     builder.SetFeatures(std::move(features));
     builder.SetSpec(spec_);
     builder.SetClassNames(std::move(class_names_));
+    builder.SetMeasuredFeatures(measured_features_);
     builder.SetChunkTarget(static_cast<uint32_t>(scan_.chunk_target));
     PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, builder.Build());
     manifest.set_base_dir(FolderOfFile(options_.output));
@@ -405,6 +428,7 @@ class IndexRun {
   ScanOptions scan_;
   std::string spec_;
   std::vector<std::string> class_names_;
+  std::vector<std::string> measured_features_;  // Names of scan_.images, with measure_images.
   std::optional<Manifest> old_;
   bool kept_holdout_ = false;
   std::atomic<size_t> next_ = 0;

@@ -32,19 +32,25 @@ struct IndexOptions {
   // Called with the features of the first records, and what they are, before any shard is indexed.
   // A status other than OK ends the run with it.
   std::function<absl::Status(const FeatureSummary&, RecordFormat)> check_features;
-  // Gives the features whose images must decode with `verify`, by the features of the first records
-  // and the spec that the manifest will store. Without it: none.
+  // Gives the features whose images must decode with `verify` and are measured with `statistics`,
+  // by the features of the first records and the spec that the manifest will store. Without it:
+  // none.
   std::function<std::vector<ImageFeature>(const FeatureSummary&, const std::string& spec)>
       find_images;
   // Takes shards of different features (FeatureDifference()), which are refused otherwise.
   bool mixed_features = false;
   // Parses every record, decodes its images, and lists all damage instead of stopping at the first.
   bool verify = false;
+  // Decodes the images of the training split, and lists all damage instead of stopping at the
+  // first. The manifest has what StatisticsOf() needs.
+  bool statistics = false;
   // Leaves damage out, and lists it.
   bool exclude_corrupt = false;
   // Takes shards whose size and time are those in the manifest at `output` from there, with their
   // chunks as they are unless `chunk_bytes` asks for others, and unless a run that saved no
-  // manifest found them damaged; with `verify` only its holdout and its chunks' size.
+  // manifest found them damaged; with `verify` only its holdout and its chunks' size. The same
+  // where that manifest has no statistics and `statistics` are asked for, or has them of other
+  // features than `find_images` gives. If it has statistics, the new one has them too.
   bool update = false;
   // kAlreadyExists where there is a manifest at `output`, also where another run made it meanwhile.
   bool keep = false;
@@ -90,11 +96,12 @@ struct IndexResult {
 // `verify` what a run with it has finished counts too. Damaged shards are always read again.
 // The manifest has the names of the classes that stand in classes.txt beside the shards.
 // kInvalidArgument, before anything is read: what lies at `output` is no manifest, or its name is a
-// shard's; ClassNamesBeside(); before anything is indexed: the first record is not of the format;
-// as soon as it is seen: two shards of different features. kPermissionDenied: a shard lies behind a
-// link that no server follows whose root is the manifest's folder (with `absolute`: "/"), unless
-// `in_memory`. Without `verify` and `exclude_corrupt`: kDataLoss at the first damage, naming file,
-// record and offset; further errors as ListShards(), PathBeneath() and ScanShard().
+// shard's; ClassNamesBeside(); before anything is indexed: the first record is not of the format,
+// or no feature has images for `statistics`; as soon as it is seen: two shards of different
+// features. kPermissionDenied: a shard lies behind a link that no server follows whose root is the
+// manifest's folder (with `absolute`: "/"), unless `in_memory`. Without `verify`, `statistics` and
+// `exclude_corrupt`: kDataLoss at the first damage, naming file, record and offset; further errors
+// as ListShards(), PathBeneath() and ScanShard().
 absl::StatusOr<IndexResult> BuildIndex(const std::vector<std::string>& paths,
                                        const IndexOptions& options);
 

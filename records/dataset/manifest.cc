@@ -50,6 +50,26 @@ absl::Status CheckShardNumbers(const ShardInfo& shard) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPixelSums(const ShardInfo& shard) {
+  auto invalid = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(shard.path, ": pixel_sums: ", what));
+  };
+  for (const PixelSums& sums : shard.pixel_sums) {
+    if (sums.images > PixelSums::kMostImages) {
+      return invalid(absl::StrCat(sums.images, " images are more than ", PixelSums::kMostImages));
+    }
+    for (size_t c = 0; c < kPixelChannels; ++c) {
+      if (sums.mean[c] <= sums.images * PixelSums::kMostMean &&
+          sums.square[c] <= sums.images * PixelSums::kMostSquare) {
+        continue;
+      }
+      return invalid(absl::StrCat(sums.images, " images have no mean of ", sums.mean[c],
+                                  " and no square of ", sums.square[c]));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckFeature(const FeatureInfo& feature, uint64_t records) {
   auto invalid = [&](absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat("feature ", feature.name, ": ", what));
@@ -140,6 +160,7 @@ void ManifestBuilder::AddShard(ShardInfo shard) {
   Manifest& m = manifest_;
   if (status_.ok()) status_ = CheckShardPath(shard);
   if (status_.ok()) status_ = CheckShardNumbers(shard);
+  if (status_.ok()) status_ = CheckPixelSums(shard);
   grows_.push_back(shard.size == 0);
   m.shards_.push_back(std::move(shard));
   m.shard_begin_.push_back(m.size_.size());
@@ -248,8 +269,20 @@ void ManifestBuilder::AddChunk(const Chunk& chunk) {
   if (grows_.back()) m.shards_.back().size = offset_;
 }
 
+absl::Status ManifestBuilder::CheckMeasured() const {
+  const size_t features = manifest_.measured_features_.size();
+  for (const ShardInfo& shard : manifest_.shards_) {
+    if (shard.pixel_sums.size() == features) continue;
+    return absl::InvalidArgumentError(absl::StrCat(shard.path, ": has ", shard.pixel_sums.size(),
+                                                   " pixel_sums, for ", features,
+                                                   " entries of measured_feature"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Manifest> ManifestBuilder::Build() {
   PENSTOCK_RETURN_IF_ERROR(status_);
+  PENSTOCK_RETURN_IF_ERROR(CheckMeasured());
   Manifest& m = manifest_;
   if (m.num_chunks() > std::numeric_limits<uint32_t>::max() - 1) {
     return absl::ResourceExhaustedError(

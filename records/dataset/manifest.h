@@ -15,6 +15,7 @@
 #include "records/dataset/feature_info.h"
 #include "records/dataset/split.h"
 #include "records/format/compression.h"
+#include "records/image/pixel_sums.h"
 
 namespace penstock {
 
@@ -27,6 +28,8 @@ struct ShardInfo {
   // Left out by --exclude-corrupt. All are counted in the numbers of the records behind them; where
   // damage hides how many there were, it counts as one.
   uint64_t excluded_records = 0;
+  // Of the images of the training split, one for each of measured_features().
+  std::vector<PixelSums> pixel_sums = {};
 };
 
 struct ChunkInfo {
@@ -83,6 +86,8 @@ class Manifest {
   // The names of the classes, by label: what stood in classes.txt beside the shards. Empty: there
   // was no such file.
   std::span<const std::string> class_names() const { return class_names_; }
+  // The features whose images were measured; StatisticsOf() says what came of it. Empty: none were.
+  std::span<const std::string> measured_features() const { return measured_features_; }
   uint32_t chunk_target() const { return chunk_target_; }
 
   // The folder that relative shard paths start from: where it was loaded from; "" if it was not.
@@ -132,6 +137,7 @@ class Manifest {
   FeatureSummary features_;
   std::string spec_;
   std::vector<std::string> class_names_;
+  std::vector<std::string> measured_features_;
   uint32_t chunk_target_ = 0;
   std::string base_dir_;
 
@@ -177,6 +183,10 @@ class ManifestBuilder {
   void SetSpec(std::string textproto) { manifest_.spec_ = std::move(textproto); }
   // As CheckClassNames() allows.
   void SetClassNames(std::vector<std::string> names);
+  // Those that each shard has pixel_sums of, in that order.
+  void SetMeasuredFeatures(std::vector<std::string> names) {
+    manifest_.measured_features_ = std::move(names);
+  }
   // At most kMostChunkTarget.
   void SetChunkTarget(uint32_t bytes);
 
@@ -186,6 +196,7 @@ class ManifestBuilder {
  private:
   absl::Status CheckChunk(const Chunk& chunk) const;
   absl::Status CheckFirstRecord(const Chunk& chunk) const;
+  absl::Status CheckMeasured() const;
 
   Manifest manifest_;
   uint64_t offset_ = 0;       // After the last chunk.

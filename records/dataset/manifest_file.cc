@@ -85,6 +85,13 @@ absl::StatusOr<std::span<const uint8_t>> OpenPayload(std::span<const uint8_t> by
   return payload;
 }
 
+void AddPixelSums(const PixelSums& sums, v1::Shard& shard) {
+  v1::PixelSums* out = shard.add_pixel_sums();
+  out->set_images(sums.images);
+  out->mutable_mean()->Add(sums.mean.begin(), sums.mean.end());
+  out->mutable_square()->Add(sums.square.begin(), sums.square.end());
+}
+
 v1::Shard* AddShard(const ShardInfo& shard, v1::ManifestProto& proto) {
   v1::Shard* out = proto.add_shard();
   out->set_path(shard.path);
@@ -93,6 +100,7 @@ v1::Shard* AddShard(const ShardInfo& shard, v1::ManifestProto& proto) {
   out->set_modified_ns(shard.modified_ns);
   out->set_compression(static_cast<v1::Compression>(shard.compression));
   out->set_excluded_records(shard.excluded_records);
+  for (const PixelSums& sums : shard.pixel_sums) AddPixelSums(sums, *out);
   return out;
 }
 
@@ -155,6 +163,22 @@ absl::Status CheckColumns(const v1::Shard& shard) {
   return absl::OkStatus();
 }
 
+absl::Status ReadPixelSums(const v1::Shard& shard, ShardInfo& info) {
+  for (const v1::PixelSums& read : shard.pixel_sums()) {
+    PixelSums sums;
+    if (read.mean_size() != kPixelChannels || read.square_size() != kPixelChannels) {
+      return absl::DataLossError(absl::StrCat(shard.path(), ": its pixel_sums have ",
+                                              read.mean_size(), " means and ", read.square_size(),
+                                              " squares, not ", kPixelChannels, " of each"));
+    }
+    sums.images = read.images();
+    std::copy(read.mean().begin(), read.mean().end(), sums.mean.begin());
+    std::copy(read.square().begin(), read.square().end(), sums.square.begin());
+    info.pixel_sums.push_back(sums);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadShard(const v1::Shard& shard, ManifestBuilder& builder) {
   PENSTOCK_RETURN_IF_ERROR(CheckColumns(shard));
   ShardInfo info;
@@ -164,6 +188,7 @@ absl::Status ReadShard(const v1::Shard& shard, ManifestBuilder& builder) {
   info.modified_ns = shard.modified_ns();
   info.compression = static_cast<Compression>(shard.compression());
   info.excluded_records = shard.excluded_records();
+  PENSTOCK_RETURN_IF_ERROR(ReadPixelSums(shard, info));
   builder.AddShard(std::move(info));
   for (int i = 0; i < shard.chunk_size_size(); ++i) {
     ManifestBuilder::Chunk chunk;
@@ -229,6 +254,7 @@ absl::StatusOr<Manifest> FromProto(const v1::ManifestProto& proto) {
   builder.SetFeatures(std::move(features));
   builder.SetSpec(proto.spec());
   builder.SetClassNames({proto.class_name().begin(), proto.class_name().end()});
+  builder.SetMeasuredFeatures({proto.measured_feature().begin(), proto.measured_feature().end()});
   builder.SetChunkTarget(proto.chunk_target());
   return builder.Build();
 }
@@ -248,6 +274,7 @@ absl::StatusOr<std::string> Manifest::Serialize(uint64_t max_bytes) const {
   for (const FeatureInfo& feature : features_.features) AddFeature(feature, proto);
   proto.set_spec(spec_);
   for (const std::string& name : class_names_) proto.add_class_name(name);
+  for (const std::string& name : measured_features_) proto.add_measured_feature(name);
   proto.set_chunk_target(chunk_target_);
 
   std::string bytes(sizeof(Header), '\0');

@@ -7,6 +7,7 @@
 
 #include "base/bytes_of.h"
 #include "base/crc32c.h"
+#include "records/dataset/image_statistics.h"
 #include "records/dataset/manifest.h"
 
 namespace {
@@ -19,9 +20,18 @@ void Check(std::span<const uint8_t> bytes) {
     if (chunk.offset + chunk.size > manifest->shards()[chunk.shard].size) abort();
     if (manifest->Locate(chunk.ordinal).first != i) abort();
   }
+  for (const penstock::ImageStatistics& statistics : penstock::StatisticsOf(*manifest)) {
+    for (const double mean : statistics.mean) {
+      if (!(mean >= 0 && mean <= 1)) abort();
+    }
+    for (const double deviation : statistics.deviation) {
+      if (!(deviation >= 0 && deviation <= 1)) abort();
+    }
+  }
   const std::string again = manifest->Serialize().value();
   absl::StatusOr<penstock::Manifest> parsed = penstock::Manifest::Parse(penstock::BytesOf(again));
   if (!parsed.ok() || parsed->content_fingerprint() != manifest->content_fingerprint()) abort();
+  if (parsed->Serialize().value() != again) abort();
 }
 
 }  // namespace

@@ -302,6 +302,40 @@ TEST(ManifestTest, KeepsNamesOfClasses) {
   EXPECT_EQ(parsed.content_fingerprint(), SmallManifest().content_fingerprint());
 }
 
+// Each number another one, so that none stands for another.
+PixelSums SmallSums() {
+  return {.images = 3, .mean = {1, 2, 3 * PixelSums::kMostMean}, .square = {4, 5, 6}};
+}
+
+// A shard of one image feature.
+ManifestBuilder MeasuredBuilder(const PixelSums& sums) {
+  ManifestBuilder builder;
+  builder.SetMeasuredFeatures({"caf\xe9"});
+  builder.AddShard({.path = "a.tfrecord", .pixel_sums = {sums}});
+  return builder;
+}
+
+TEST(ManifestTest, KeepsPixelSums) {
+  const Manifest manifest = *MeasuredBuilder(SmallSums()).Build();
+  ASSERT_OK_AND_ASSIGN(const Manifest parsed,
+                       Manifest::Parse(BytesOf(manifest.Serialize().value())));
+  EXPECT_THAT(parsed.measured_features(), ElementsAre("caf\xe9"));
+  EXPECT_THAT(parsed.shards()[0].pixel_sums, ElementsAre(SmallSums()));
+  EXPECT_TRUE(SmallManifest().measured_features().empty());
+}
+
+TEST(ManifestBuilderTest, RefusesPixelSumsThatNoImagesHave) {
+  PixelSums sums = SmallSums();
+  for (const uint64_t images : {uint64_t{2}, (uint64_t{1} << 40) + 1, UINT64_MAX}) {
+    sums.images = images;
+    EXPECT_FALSE(MeasuredBuilder(sums).Build().ok()) << images;
+  }
+  sums = SmallSums();
+  sums.square[1] = 3 * PixelSums::kMostSquare + 1;
+  EXPECT_THAT(MeasuredBuilder(sums).Build(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a.tfrecord: pixel_sums: ")));
+}
+
 TEST(ManifestTest, KeepsNamesThatAreNotUtf8) {
   ManifestBuilder builder;
   builder.AddShard({.path = "caf\xe9.tfrecord"});
@@ -440,6 +474,22 @@ TEST_F(ForgedManifestTest, RefusesColumnsOfAnotherLength) {
                 "chunk_raw_size has 0 entries");
   ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->add_chunk_raw_size(300); },
                 "chunk_raw_size has 1 entries");
+}
+
+TEST_F(ForgedManifestTest, RefusesPixelSumsOfAnotherNumber) {
+  ExpectRefused([](v1::ManifestProto& m) { m.add_measured_feature("image"); },
+                "a.tfrecord: has 0 pixel_sums, for 1 entries of measured_feature");
+  ExpectRefused(
+      [](v1::ManifestProto& m) {
+        v1::PixelSums& sums = *m.mutable_shard(1)->add_pixel_sums();
+        for (int i = 0; i < 3; ++i) {
+          sums.add_mean(0);
+          sums.add_square(0);
+        }
+      },
+      "sub/empty.tfrecord: has 1 pixel_sums, for 0 entries");
+  ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->add_pixel_sums()->add_mean(0); },
+                "pixel_sums have 1 means and 0 squares");
 }
 
 TEST_F(ForgedManifestTest, RefusesWhatHasNoMeaning) {

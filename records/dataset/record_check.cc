@@ -7,20 +7,18 @@
 
 namespace penstock {
 
-absl::StatusOr<RecordCheck> RecordCheck::Create(const HoldoutInfo& holdout, RecordFormat format,
-                                                bool parse_records,
-                                                const std::vector<ImageFeature>& images) {
-  RecordCheck check(format, parse_records);
-  if (holdout.threshold > 0) {
+absl::StatusOr<RecordCheck> RecordCheck::Create(const ScanOptions& options) {
+  RecordCheck check(options);
+  if (options.holdout.threshold > 0) {
     std::vector<FeatureUse> specs;
-    check.rule_.emplace(holdout.feature, holdout.threshold, specs);
+    check.rule_.emplace(options.holdout.feature, options.holdout.threshold, specs);
     PENSTOCK_ASSIGN_OR_RETURN(FeatureFinder finder, FeatureFinder::Create(std::move(specs)));
     check.rule_->Bind(finder);
     check.finder_ = std::move(finder);
     check.found_ = check.finder_->MakeFound();
   }
-  if (parse_records && !images.empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(check.images_, ImageCheck::Create(images));
+  if ((options.parse_records || options.measure_images) && !options.images.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(check.images_, ImageCheck::Create(options.images));
   }
   return check;
 }
@@ -32,11 +30,24 @@ absl::Status RecordCheck::Check(std::span<const uint8_t> payload, bool& held) {
     const absl::Status status = survey_.Add(payload);
     if (parse_records_ && !status.ok()) return status;
   }
-  if (images_.has_value()) PENSTOCK_RETURN_IF_ERROR(images_->Check(payload));
-  if (!finder_.has_value()) return absl::OkStatus();
-  PENSTOCK_RETURN_IF_ERROR(finder_->Find(payload, found_));
-  held = rule_->InHoldout(found_);
-  return absl::OkStatus();
+  if (finder_.has_value()) {
+    PENSTOCK_RETURN_IF_ERROR(finder_->Find(payload, found_));
+    held = rule_->InHoldout(found_);
+  }
+  return images_.has_value() ? CheckImages(payload, held) : absl::OkStatus();
+}
+
+absl::Status RecordCheck::CheckImages(std::span<const uint8_t> payload, bool held) {
+  if (measure_images_ && !held) return images_->Measure(payload);
+  return parse_records_ ? images_->Check(payload) : absl::OkStatus();
+}
+
+std::vector<PixelSums> RecordCheck::pixel_sums() const {
+  return measure_images_ && images_.has_value() ? images_->sums() : std::vector<PixelSums>();
+}
+
+void RecordCheck::set_pixel_sums(std::vector<PixelSums> sums) {
+  if (measure_images_ && images_.has_value()) images_->set_sums(std::move(sums));
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #define PENSTOCK_RECORDS_DATASET_SCAN_STATE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "records/dataset/record_check.h"
 #include "records/dataset/shard_scan.h"
@@ -13,7 +14,7 @@ namespace penstock {
 class ScanState {
  public:
   ScanState(const ByteSource& source, const ScanOptions& options, RecordCheck& check)
-      : source_(source), options_(options), check_(check) {}
+      : source_(source), options_(options), check_(check), kept_sums_(check.pixel_sums()) {}
 
   // The open chunk; it begins where `begin` says and has `chunk.size` bytes.
   struct OpenChunk {
@@ -31,6 +32,11 @@ class ScanState {
   // may be a good one.
   absl::Status CheckRecord(std::span<const uint8_t> payload, bool& held);
 
+  // The images of the records checked since the last KeepMeasured() count; or they do not, for the
+  // records are left out.
+  void KeepMeasured() { kept_sums_ = check_.pixel_sums(); }
+  void DropMeasured() { check_.set_pixel_sums(kept_sums_); }
+
   // Tells options.on_features once, when the first records are surveyed or `all` are; what it
   // returns but OK ends the scan.
   absl::Status TellFeatures(bool all);
@@ -45,7 +51,8 @@ class ScanState {
   RecordCheck& check_;
   uint64_t end_ = 0;  // Of the last chunk in the file.
   bool told_features_ = false;
-  absl::Status unchecked_;  // Why a record could not be checked.
+  std::vector<PixelSums> kept_sums_;  // As of the last KeepMeasured().
+  absl::Status unchecked_;            // Why a record could not be checked.
 };
 
 absl::Status ScanPlain(const ByteSource& source, const ScanOptions& options, ScanState& state);

@@ -52,9 +52,7 @@ absl::Status ScanState::TellFeatures(bool all) {
 }
 
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(
-      RecordCheck check,
-      RecordCheck::Create(options.holdout, options.format, options.parse_records, options.images));
+  PENSTOCK_ASSIGN_OR_RETURN(RecordCheck check, RecordCheck::Create(options));
   uint8_t head[kFrameHeaderBytes];
   const size_t size = std::min<uint64_t>(sizeof(head), source.size());
   PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, std::span(head, size)));
@@ -66,6 +64,7 @@ absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions&
   PENSTOCK_RETURN_IF_ERROR(state.TellFeatures(/*all=*/true));
   state.scan.features = check.survey().Summary();
   state.scan.unread = check.survey().unread();
+  state.scan.pixel_sums = check.pixel_sums();
   return std::move(state.scan);
 }
 

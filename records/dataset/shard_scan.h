@@ -23,8 +23,10 @@ struct ScanOptions {
   // Every record must be of the format, and all are surveyed. Lengths and payload CRCs are checked
   // in any case.
   bool parse_records = false;
-  // With parse_records: the features whose images must decode.
+  // With parse_records or measure_images: the features whose images must decode.
   std::vector<ImageFeature> images;
+  // The images of the training split must decode, and are measured.
+  bool measure_images = false;
   // Goes on after damage and lists it; without it the first damage is the scan's error.
   bool collect_damage = false;
   // What servers take at once: no chunk has more, after decompression too. Below 4 GiB.
@@ -50,6 +52,8 @@ struct ShardScan {
   uint64_t excluded_records = 0;
   FeatureSummary features;          // Of the first records, or of all (RecordCheck).
   std::vector<std::string> unread;  // FeatureSurvey::unread() of these.
+  // With measure_images: of the training images in `chunks`, one for each feature of `images`.
+  std::vector<PixelSums> pixel_sums;
 };
 
 // Reads `source` once, from beginning to end. Chunks end at the first record (for a compressed

@@ -1,0 +1,53 @@
+#include "records/dataset/image_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/numeric/int128.h"
+
+namespace penstock {
+namespace {
+
+// Of all shards: those of one fit in 64 bits.
+struct TotalSums {
+  uint64_t images = 0;
+  std::array<absl::uint128, kPixelChannels> mean = {}, square = {};
+
+  void Add(const PixelSums& sums) {
+    images += sums.images;
+    for (size_t c = 0; c < kPixelChannels; ++c) {
+      mean[c] += sums.mean[c];
+      square[c] += sums.square[c];
+    }
+  }
+};
+
+double Mean(absl::uint128 sum, uint64_t images, uint64_t units) {
+  return static_cast<double>(sum) / (static_cast<double>(images) * static_cast<double>(units));
+}
+
+ImageStatistics StatisticsOf(const std::string& feature, const TotalSums& sums) {
+  ImageStatistics statistics = {.feature = feature, .images = sums.images};
+  for (size_t c = 0; sums.images > 0 && c < kPixelChannels; ++c) {
+    const double mean = Mean(sums.mean[c], sums.images, PixelSums::kMeanUnits);
+    const double square = Mean(sums.square[c], sums.images, PixelSums::kSquareUnits);
+    statistics.mean[c] = mean / 255;
+    // Rounding can take the difference below 0 if all pixels are alike.
+    statistics.deviation[c] = std::sqrt(std::max(square - mean * mean, 0.0)) / 255;
+  }
+  return statistics;
+}
+
+}  // namespace
+
+std::vector<ImageStatistics> StatisticsOf(const Manifest& manifest) {
+  std::vector<ImageStatistics> all;
+  for (size_t i = 0; i < manifest.measured_features().size(); ++i) {
+    TotalSums sums;
+    for (const ShardInfo& shard : manifest.shards()) sums.Add(shard.pixel_sums[i]);
+    all.push_back(StatisticsOf(manifest.measured_features()[i], sums));
+  }
+  return all;
+}
+
+}  // namespace penstock

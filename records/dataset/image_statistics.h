@@ -1,0 +1,30 @@
+// The mean and the standard deviation of a dataset's images.
+#ifndef PENSTOCK_RECORDS_DATASET_IMAGE_STATISTICS_H_
+#define PENSTOCK_RECORDS_DATASET_IMAGE_STATISTICS_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "records/dataset/manifest.h"
+#include "records/image/pixel_sums.h"
+
+namespace penstock {
+
+// Of red, green and blue, where 1 is a byte of 255. Each image counts alike, whatever its size: the
+// mean is that of the images' means, and so are the squares that the deviation comes from.
+struct ImageStatistics {
+  std::string feature;
+  uint64_t images = 0;  // Of the training split.
+  std::array<double, kPixelChannels> mean = {};
+  std::array<double, kPixelChannels> deviation = {};
+};
+
+// Of each measured feature; with 0 images mean and deviation are 0. Equal manifests have the same
+// bits.
+std::vector<ImageStatistics> StatisticsOf(const Manifest& manifest);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_DATASET_IMAGE_STATISTICS_H_
