@@ -22,6 +22,7 @@
 #include "cli/commands.h"
 #include "cli/data/dataset_argument.h"
 #include "cli/data/image_features.h"
+#include "cli/data/statistics_text.h"
 #include "client/loader/dataset_spec.h"
 #include "nlohmann/json.hpp"
 #include "records/decode/program.h"
@@ -150,8 +151,10 @@ void PrintText(const IndexResult& result, const std::string& output) {
   PrintEscaped(stdout, ", %s in %d chunks; read %d shards, kept %d\n",
                FormatByteSize(manifest.num_bytes()), manifest.num_chunks(), result.read_shards,
                result.reused_shards);
-  if (result.saved && !result.damage.empty()) {
-    PrintEscaped(stdout, "left out  %s\n", DescribeAll(result));
+  if (!result.saved) return;
+  if (!result.damage.empty()) PrintEscaped(stdout, "left out  %s\n", DescribeAll(result));
+  for (const ImageStatistics& statistics : StatisticsOf(manifest)) {
+    PrintEscaped(stdout, "pixels    %s\n", Describe(statistics));
   }
 }
 
@@ -181,6 +184,7 @@ void PrintJson(const IndexResult& result, const std::string& output) {
       {"chunks", manifest.num_chunks()},
       {"bytes", manifest.num_bytes()},
       {"classes", manifest.class_names().size()},
+      {"statistics", StatisticsToJson(manifest)},
       {"content", absl::StrFormat("%016x", manifest.content_fingerprint())},
       {"damaged_places", loss.places},
       {"damaged_bytes", loss.bytes},
@@ -296,6 +300,11 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
       "--verify", index.verify,
       "Parse every record and decode every image whole too (those that the spec decodes, else "
       "image/encoded), list all damage by file, offset and reason, and fail");
+  command.add_flag(
+      "--statistics", index.statistics,
+      "Decode the images of the training split (the features that --verify decodes), store the "
+      "mean and the standard deviation of their pixels for penstock-train --image-mean auto, and "
+      "list what does not decode, as --verify does; a later --update keeps the numbers current");
   command.add_flag("--exclude-corrupt", index.exclude_corrupt,
                    "List damage and leave it out of the manifest");
   command.add_flag("--mixed-features", index.mixed_features,
@@ -304,7 +313,7 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
       "--update", index.update,
       "Read only shards that are new, were found damaged, or whose size or time changed, and leave "
       "the others' chunks as they are; with --verify all of them, for the old manifest's holdout "
-      "and size of chunks");
+      "and size of chunks; with --statistics all of them, if that manifest has none");
   command.add_flag("--absolute", index.absolute,
                    "Name shards by absolute paths; whoever reads them gives --data-root /");
   command.add_option("--chunk-size", flags->chunk_size,

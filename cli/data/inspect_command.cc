@@ -23,6 +23,7 @@
 #include "cli/data/decoded_rows.h"
 #include "cli/data/record_facts.h"
 #include "cli/data/record_sample.h"
+#include "cli/data/statistics_text.h"
 #include "cli/sheet/make_sheet.h"
 #include "cli/sheet/sheet_file.h"
 #include "cli/terminal/interrupt.h"
@@ -124,6 +125,9 @@ void PrintManifest(const Manifest& manifest) {
   if (!manifest.class_names().empty()) {
     PrintEscaped(stdout, "classes   %s\n", DescribeClasses(manifest.class_names()));
   }
+  for (const ImageStatistics& statistics : StatisticsOf(manifest)) {
+    PrintEscaped(stdout, "pixels    %s\n", Describe(statistics));
+  }
   if (!manifest.spec().empty()) {
     PrintEscaped(stdout, "spec      stored: used where --spec names none\n");
   }
@@ -213,6 +217,7 @@ void PrintJson(const Report& report) {
     out["excluded_bytes"] = excluded.bytes;
     out["content"] = absl::StrFormat("%016x", manifest.content_fingerprint());
     out["spec"] = manifest.spec();
+    out["statistics"] = StatisticsToJson(manifest);
     out["class_names"] = nlohmann::json::array();
     for (const std::string& name : manifest.class_names()) out["class_names"].push_back(name);
   } else {

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/drawing/png.h"
 #include "base/sha256.h"
 #include "cli/testing/command_fixture.h"
 #include "gmock/gmock.h"
@@ -241,6 +242,30 @@ TEST_F(OwnDataTest, TwoDatasetsAreNotOneManifest) {
   ASSERT_EQ(Run({"index", folder_.path(), "--mixed-features"}), 0) << error_;
   ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
   EXPECT_THAT(out_, HasSubstr("d: bytes, length 194, in 100 of 140 records"));
+}
+
+TEST_F(OwnDataTest, StatisticsOfImagesAreShown) {
+  const auto example = [](uint8_t level) {
+    const Picture picture = {2, 1, 3, {level, 0, 255, level, 0, 255}};
+    return Example(Entry("image/encoded", BytesKind(EncodePng(picture).value())));
+  };
+  folder_.Write("a.tfrecord", ShardBuilder({example(0), example(51)}).text());
+  ASSERT_EQ(Run({"index", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, Not(HasSubstr("pixels ")));
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--json"}), 0) << error_;
+  EXPECT_TRUE(Json()["statistics"].empty());
+  const auto shown = HasSubstr(
+      "pixels    image/encoded: mean 0.1,0,1, deviation 0.1,0,0 over 2 training images\n");
+  ASSERT_EQ(Run({"index", folder_.path(), "--update", "--statistics"}), 0) << error_;
+  EXPECT_THAT(out_, shown);
+  ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, shown);
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--json"}), 0) << error_;
+  const nlohmann::json statistics = Json()["statistics"][0];
+  EXPECT_EQ(statistics["feature"], "image/encoded");
+  EXPECT_EQ(statistics["images"], 2);
+  EXPECT_DOUBLE_EQ(statistics["mean"][0], 0.1);
+  EXPECT_DOUBLE_EQ(statistics["std"][0], 0.1);
 }
 
 TEST_F(OwnDataTest, SaysWhatAnUpdateDidNotRead) {
