@@ -145,15 +145,52 @@ class TrainImagesTest(RanksTestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("which classifies images", result.stderr)
 
-    def assert_refused(self, args, says):
-        """`args`: options in the place of the usual ones, or beside them."""
+    def test_mean_and_deviation_come_from_the_manifest(self):
+        photos = self.data / "photos"
+        photos.mkdir()
+        with open(photos / "a.tfrecord", "wb") as out:
+            for i in range(32):
+                # Red differs between images, green and blue inside of them.
+                encoded = png(8, 6, lambda x, y: (51 * (i % 2), 255 * (x % 2), 102 * (y % 2)))
+                out.write(frame(example(**{"image/encoded": encoded,
+                                           "image/class/label": i % CLASSES})))
+        auto = ["--model", "vit-tiny", "--spec", "images-train:72", "--image-mean", "auto", "--image-std", "auto"]
+        self.check_run("penstock", "index", photos)
+        self.assert_refused(["--manifest", photos, *auto],
+                            "run penstock index DIR --update --statistics, or give numbers")
+        self.check_run("penstock", "index", photos, "--update", "--statistics")
+        found = json.loads(self.check_run("penstock", "inspect", photos, "--json").stdout)
+        self.assertEqual(found["statistics"][0]["images"], 32)
+        for name, channels in (("mean", (0.1, 0.5, 0.2)), ("std", (0.1, 0.5, 0.2))):
+            for is_now, expected in zip(found["statistics"][0][name], channels):
+                self.assertAlmostEqual(is_now, expected, delta=1e-7)
+
+        checkpoints = self.folder / "c"
+        server = self.start_server()
+        for servers, manifest in (("local:", photos), (server.address, "server:photos/")):
+            out = self.check_run("penstock-train", *self.options(
+                ["--manifest", manifest, "--servers", servers, *auto])).stdout
+            self.assertRegex(out, r"normalised by --image-mean 0\.1,0\.5,0\.2\d* --image-std 0\.1")
+        resumed = ["--manifest", photos, *auto, "--checkpoint-dir", checkpoints]
+        self.check_run("penstock-train", *self.options([*resumed, "--image-std", "1,1,1"]))
+        self.check_run("penstock", "index", photos)  # Without statistics.
+        out = self.check_run("penstock-train", *self.options(
+            [*resumed, "--image-std", "1,1,1", "--steps", 6])).stdout
+        self.assertRegex(out, r"normalised by --image-mean 0\.1,0\.5,0\.2\d* --image-std 1,1,1")
+
+    def options(self, args):
+        """Those of train_args(), with `args` in their place or beside them."""
         options = list(map(str, self.train_args()))
         for flag, value in zip(args[::2], args[1::2]):
             if flag in options:
                 options[options.index(flag) + 1] = str(value)
             else:
                 options += [flag, str(value)]
-        result = run("penstock-train", *options)
+        return options
+
+    def assert_refused(self, args, says):
+        """`args` as in options()."""
+        result = run("penstock-train", *self.options(args))
         self.assertNotEqual(result.returncode, 0, result.stdout)
         self.assertIn(says, result.stderr)
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
 #include "base/bytes_of.h"
 #include "base/flags/command_line.h"
 #include "base/process/stop_signals.h"
@@ -113,6 +114,22 @@ TEST_F(OptionsTest, AModelOfImagesHasItsOwnClassesAndDropoutUnlessToldOthers) {
   EXPECT_EQ(told.pixels, (PixelStatistics{.mean = {0.5, 0.5, 0.5}, .deviation = {0.5, 0.25, 1}}));
 }
 
+TEST_F(OptionsTest, PixelsAreNormalisedByNumbersOrAutomatically) {
+  const PixelStatistics found = {.mean = {0.1, 0.2, 0.3}, .deviation = {0.4, 0.5, 0.6}};
+  const PixelStatistics told = {.mean = {0, 0, 0}, .deviation = {1, 1, 1}};
+  for (const bool mean : {false, true}) {
+    for (const bool deviation : {false, true}) {
+      app_.parse(absl::StrCat("--manifest m --model vit --image-mean ", mean ? "auto" : "0,0,0",
+                              " --image-std ", deviation ? "auto" : "1,1,1"));
+      EXPECT_EQ(options_.image.auto_pixels(), mean || deviation);
+      ASSERT_OK_AND_ASSIGN(ModelConfig model, options_.Model());
+      options_.image.SetAutoPixels(found, model);
+      EXPECT_EQ(model.pixels.mean, (mean ? found : told).mean);
+      EXPECT_EQ(model.pixels.deviation, (deviation ? found : told).deviation);
+    }
+  }
+}
+
 TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"--model tiny --classes 10", "--classes is of images, and --model tiny is of boards"},
@@ -124,6 +141,7 @@ TEST_F(OptionsTest, ImpossibleModelsAreRefused) {
       {"--model vit --head-dropout nan", "a dropout of nan"},
       {"--model tiny --image-mean 0,0,0",
        "--image-mean is of images, and --model tiny is of boards"},
+      {"--model tiny --image-std auto", "--image-std is of images, and --model tiny is of boards"},
       {"--model vit --image-mean 1,2", "--image-mean: \"1,2\" is not three numbers"},
       {"--model vit --image-std 58.4,57.1,57.4", "above 0 and at most 1"},
       {"--model vit --attention-bias", "for boards alone"}};

@@ -13,7 +13,7 @@ absl::Status OfImages(absl::string_view option, const ModelConfig& model) {
 }
 
 absl::Status ApplyClasses(const std::string& classes, ModelConfig& model) {
-  if (classes == kAutoClasses) return absl::OkStatus();
+  if (classes == kAuto) return absl::OkStatus();
   uint64_t number = 0;
   if (!absl::SimpleAtoi(classes, &number) || number == 0) {
     return absl::InvalidArgumentError(
@@ -24,20 +24,14 @@ absl::Status ApplyClasses(const std::string& classes, ModelConfig& model) {
   return absl::OkStatus();
 }
 
-absl::Status ApplyPixels(const ImageFlags& flags, ModelConfig& model) {
-  PixelStatistics pixels;
-  absl::StatusOr<Channels> parsed = ParseChannels(flags.mean);
-  if (!parsed.ok()) return Annotate(parsed.status(), "--image-mean");
-  pixels.mean = *parsed;
-  parsed = ParseChannels(flags.deviation);
-  if (!parsed.ok()) return Annotate(parsed.status(), "--image-std");
-  pixels.deviation = *parsed;
-  if (!model.is_image()) {
-    const PixelStatistics usual;
-    if (pixels.mean != usual.mean) return OfImages("--image-mean", model);
-    if (pixels.deviation != usual.deviation) return OfImages("--image-std", model);
-  }
-  model.pixels = pixels;
+// Sets `channels`, the model's, to what `option` says.
+absl::Status ApplyChannels(absl::string_view option, const std::string& text,
+                           const ModelConfig& model, Channels& channels) {
+  if (text == kAuto) return model.is_image() ? absl::OkStatus() : OfImages(option, model);
+  const absl::StatusOr<Channels> parsed = ParseChannels(text);
+  if (!parsed.ok()) return Annotate(parsed.status(), option);
+  if (!model.is_image() && *parsed != channels) return OfImages(option, model);
+  channels = *parsed;
   return absl::OkStatus();
 }
 
@@ -49,14 +43,22 @@ void AddImageOptions(CLI::App& app, ImageFlags& flags) {
       "Number of classes of images; auto: as the checkpoint that is resumed has, else as "
       "many as the manifest names");
   app.add_option("--image-mean", flags.mean,
-                 "Mean of the pixels' red, green and blue, from 0 to 1, which is subtracted");
+                 "Mean of the pixels' red, green and blue, from 0 to 1, which is subtracted; auto: "
+                 "as the checkpoint that is resumed has it, else that of the training images in "
+                 "the manifest (penstock index --statistics)");
   app.add_option("--image-std", flags.deviation,
-                 "Their standard deviation, by which pixels are divided then");
+                 "Their standard deviation, by which pixels are divided then; auto: likewise");
+}
+
+void ImageFlags::SetAutoPixels(const PixelStatistics& pixels, ModelConfig& model) const {
+  if (mean == kAuto) model.pixels.mean = pixels.mean;
+  if (deviation == kAuto) model.pixels.deviation = pixels.deviation;
 }
 
 absl::Status ImageFlags::Apply(ModelConfig& model) const {
   PENSTOCK_RETURN_IF_ERROR(ApplyClasses(classes, model));
-  return ApplyPixels(*this, model);
+  PENSTOCK_RETURN_IF_ERROR(ApplyChannels("--image-mean", mean, model, model.pixels.mean));
+  return ApplyChannels("--image-std", deviation, model, model.pixels.deviation);
 }
 
 }  // namespace penstock

@@ -10,17 +10,20 @@
 
 namespace penstock {
 
-// "auto" or a number, of --classes.
-inline constexpr char kAutoClasses[] = "auto";
+// Of --classes, --image-mean and --image-std, instead of numbers.
+inline constexpr char kAuto[] = "auto";
 
 struct ImageFlags {
-  std::string classes = kAutoClasses;
+  std::string classes = kAuto;
   std::string mean = ChannelsText(PixelStatistics().mean);
   std::string deviation = ChannelsText(PixelStatistics().deviation);
 
-  // Sets what they say in `model`; with automatic classes it keeps its own. kInvalidArgument names
+  // Sets what they say in `model`, which keeps its own where they say auto. kInvalidArgument names
   // the option; also where one is given for a model of boards.
   absl::Status Apply(ModelConfig& model) const;
+  bool auto_pixels() const { return mean == kAuto || deviation == kAuto; }
+  // Sets the mean and the deviation of `model` where they are auto.
+  void SetAutoPixels(const PixelStatistics& pixels, ModelConfig& model) const;
 };
 
 // `flags` must outlive `app`.

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/timeout.h"
 #include "penstock_version.h"
+#include "trainer/app/auto_pixels.h"
 #include "trainer/app/classes.h"
 #include "trainer/app/divergence_report.h"
 #include "trainer/app/host_shards.h"
@@ -46,6 +47,12 @@ namespace {
 
 constexpr char kProgram[] = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
 
+// Of the checkpoint that is resumed, as rank 0 tells it.
+struct ResumedImages {
+  uint64_t classes = 0;  // 0: there is none, or it is of boards.
+  PixelStatistics pixels;
+};
+
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainerOptions& options)
@@ -72,6 +79,8 @@ class TrainingRun {
   // Rank 0 finds the checkpoint to go on from.
   absl::Status FindStart();
   absl::Status ChooseModel();
+  // What a model of images takes from the checkpoint or the manifest.
+  absl::Status CompleteModel(const ResumedImages& resumed);
   absl::Status MakeBackend();
   absl::Status MakeReader();
   // Rank 0's, on all ranks.
@@ -135,6 +144,8 @@ absl::Status TrainingRun::CompareRanks() {
   settings["the decode spec"] = inputs_.spec().ShortDebugString();
   settings["the evaluation's decode spec"] = inputs_.eval_spec().ShortDebugString();
   settings["the number of classes"] = absl::StrCat(model_.classes);
+  settings["the pixels' mean and deviation"] = absl::StrCat(
+      ChannelsText(model_.pixels.mean), " and ", ChannelsText(model_.pixels.deviation));
   return CompareSettings(ranks_->communicator(), settings);
 }
 
@@ -172,16 +183,31 @@ absl::Status TrainingRun::FindStart() {
 absl::Status TrainingRun::ChooseModel() {
   PENSTOCK_ASSIGN_OR_RETURN(model_, options_.Model());
   // Whatever this rank's options say: they are compared later.
-  uint64_t resumed = found_.has_value() ? found_->checkpoint.info.model.classes : 0;
-  PENSTOCK_RETURN_IF_ERROR(ranks_->communicator().Broadcast(0, AsBytes(std::span(&resumed, 1))));
-  if (model_.is_image() && options_.image.classes == kAutoClasses) {
-    PENSTOCK_ASSIGN_OR_RETURN(model_.classes,
-                              AutoClasses(resumed, inputs_.manifest().class_names().size()));
-    PENSTOCK_RETURN_IF_ERROR(model_.Validate());
+  ResumedImages resumed;
+  if (found_.has_value()) {
+    const ModelConfig& model = found_->checkpoint.info.model;
+    resumed = {model.classes, model.pixels};
   }
+  PENSTOCK_RETURN_IF_ERROR(ranks_->communicator().Broadcast(0, AsBytes(std::span(&resumed, 1))));
+  if (model_.is_image()) PENSTOCK_RETURN_IF_ERROR(CompleteModel(resumed));
   if (!found_.has_value()) return absl::OkStatus();
   return Annotate(CheckModel(found_->checkpoint.info.model, model_),
                   absl::StrCat("checkpoint ", found_->path));
+}
+
+absl::Status TrainingRun::CompleteModel(const ResumedImages& resumed) {
+  if (options_.image.classes == kAuto) {
+    PENSTOCK_ASSIGN_OR_RETURN(
+        model_.classes, AutoClasses(resumed.classes, inputs_.manifest().class_names().size()));
+  }
+  if (options_.image.auto_pixels()) {
+    PixelStatistics pixels = resumed.pixels;
+    if (resumed.classes == 0) {
+      PENSTOCK_ASSIGN_OR_RETURN(pixels, AutoPixels(inputs_.manifest(), inputs_.spec()));
+    }
+    options_.image.SetAutoPixels(pixels, model_);
+  }
+  return model_.Validate();
 }
 
 absl::Status TrainingRun::MakeBackend() {
@@ -438,7 +464,8 @@ absl::Status TrainingRun::OpenOutputs() {
                         .memory = MemoryUses(),
                         .memory_of_ranks = memory_of_ranks_,
                         .train_records = inputs_.manifest().num_records(Split::kTrain),
-                        .holdout_records = inputs_.manifest().num_records(Split::kHoldout)});
+                        .holdout_records = inputs_.manifest().num_records(Split::kHoldout),
+                        .pixels = model_.pixels});
   return absl::OkStatus();
 }
 

@@ -41,6 +41,10 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
                options.model, options.attention_bias ? " with attention bias" : "",
                Grouped(start.backend.table().parameter_count()), start.backend.Describe().place,
                Grouped(start.train_records), Grouped(start.holdout_records));
+  if (options.image.auto_pixels()) {
+    PrintEscaped(stdout, "pixels are normalised by --image-mean %s --image-std %s\n",
+                 ChannelsText(start.pixels.mean), ChannelsText(start.pixels.deviation));
+  }
   const uint64_t left_out = start.train_records % options.global_batch_size;
   const bool drops = options.source.remainder == "drop" && !options.ranks.by_local_rank();
   if (left_out > 0 && drops) {

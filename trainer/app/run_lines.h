@@ -24,6 +24,7 @@ struct StartOfRun {
   std::vector<std::vector<uint64_t>> memory_of_ranks;  // As GatherMemory() has it.
   uint64_t train_records = 0;
   uint64_t holdout_records = 0;
+  PixelStatistics pixels;  // That images are normalised by.
 };
 
 void PrintStart(const TrainerOptions& options, const StartOfRun& start);

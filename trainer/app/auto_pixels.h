@@ -1,0 +1,19 @@
+// The mean and the standard deviation of the images that are trained on.
+#ifndef PENSTOCK_TRAINER_APP_AUTO_PIXELS_H_
+#define PENSTOCK_TRAINER_APP_AUTO_PIXELS_H_
+
+#include "absl/status/statusor.h"
+#include "proto/decode_spec.pb.h"
+#include "records/dataset/manifest.h"
+#include "trainer/model/pixel_statistics.h"
+
+namespace penstock {
+
+// Resolves --image-mean auto and --image-std auto: what `manifest` has of the training images that
+// the tensor `image` of `spec` is decoded from. kInvalidArgument: it has none, with what to do;
+// or `spec` decodes no such images.
+absl::StatusOr<PixelStatistics> AutoPixels(const Manifest& manifest, const v1::DecodeSpec& spec);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TRAINER_APP_AUTO_PIXELS_H_
