@@ -12,6 +12,7 @@ namespace penstock {
 // One axis of a resize: [begin, end) of `in_size` samples becomes `out_size` samples, of which
 // [out_first, out_first + out_count) are wanted.
 struct ResizeAxis {
+  int64_t in_first = 0;  // The number that the first input sample has; may be negative.
   uint32_t in_size = 0;
   float begin = 0;  // In single precision, as Pillow has its box.
   float end = 0;
@@ -20,6 +21,14 @@ struct ResizeAxis {
   uint32_t out_count = 0;
 
   bool operator==(const ResizeAxis&) const = default;
+};
+
+// [first, first + count) of an axis.
+struct SampleRange {
+  uint32_t first = 0;
+  uint32_t count = 0;
+
+  uint32_t end() const { return first + count; }
 };
 
 // Fixed-point weights of antialiased bilinear resampling: a triangle as wide as the scale, cut at
@@ -41,21 +50,21 @@ class AxisWeights {
   size_t max_taps() const { return max_taps_; }
 
  private:
-  struct Taps {
-    uint32_t first;
-    uint32_t count;
-  };
   void ComputeSample(size_t i, double center, double support);
 
   ResizeAxis axis_;
   size_t max_taps_ = 0;
-  std::vector<Taps> taps_;
+  std::vector<SampleRange> taps_;
   std::vector<int32_t> weights_;
   std::vector<double> sample_;
 };
 
 // AxisWeights::max_taps() of a resize from `in` samples to `out`.
 size_t MaxTaps(double in, double out);
+
+// The input samples that the wanted ones are made of. REQUIRES: some are wanted.
+SampleRange BilinearReads(const ResizeAxis& axis);
+SampleRange NearestReads(const ResizeAxis& axis);
 
 // The input sample that each wanted sample is a copy of, as Pillow's NEAREST chooses it.
 void NearestSamples(const ResizeAxis& axis, std::vector<uint32_t>& samples);

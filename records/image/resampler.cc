@@ -49,78 +49,100 @@ void CopyColumns(const uint8_t* in, const std::vector<uint32_t>& columns, uint8_
   }
 }
 
-// The part of an axis from `begin` to `end`, within whole samples from `first` on.
-ResizeAxis AxisOf(double begin, double end, double first, uint32_t size) {
-  return {.in_size = static_cast<uint32_t>(std::ceil(end) - first),
+// The part of the picture's axis from `begin` to `end`, within whole samples.
+ResizeAxis AxisOf(double begin, double end) {
+  const double first = std::floor(begin);
+  return {.in_first = static_cast<int64_t>(first),
+          .in_size = static_cast<uint32_t>(std::ceil(end) - first),
           .begin = static_cast<float>(begin - first),
-          .end = static_cast<float>(end - first),
-          .out_size = size};
+          .end = static_cast<float>(end - first)};
+}
+
+// The axes' samples are numbered as the picture's.
+ResizeAxis Horizontal(const ResizeRequest& request) {
+  ResizeAxis axis = AxisOf(request.box.left, request.box.right);
+  axis.out_size = request.width;
+  axis.out_first = request.window_left;
+  axis.out_count = request.window_width;
+  return axis;
+}
+
+ResizeAxis Vertical(const ResizeRequest& request) {
+  ResizeAxis axis = AxisOf(request.box.top, request.box.bottom);
+  axis.out_size = request.height;
+  axis.out_first = request.window_top;
+  axis.out_count = request.window_height;
+  return axis;
 }
 
 }  // namespace
 
+CropRect PartRead(const ResizeRequest& request) {
+  const auto reads =
+      request.interpolation == Interpolation::kNearest ? NearestReads : BilinearReads;
+  const SampleRange columns = reads(Horizontal(request)), rows = reads(Vertical(request));
+  return {columns.first, rows.first, columns.count, rows.count};
+}
+
 void Resampler::Resize(const PixelView& source, const ResizeRequest& request, uint8_t* out) {
-  const double left = std::floor(request.box.left), top = std::floor(request.box.top);
-  horizontal_ = AxisOf(request.box.left, request.box.right, left, request.width);
-  horizontal_.out_first = request.window_left;
-  horizontal_.out_count = request.window_width;
-  vertical_ = AxisOf(request.box.top, request.box.bottom, top, request.height);
-  vertical_.out_first = request.window_top;
-  vertical_.out_count = request.window_height;
-  const size_t channels = static_cast<size_t>(source.channels);
-  const Crop crop{source.row(static_cast<size_t>(top)) + static_cast<size_t>(left) * channels,
-                  source.row_bytes(), channels};
+  horizontal_ = Horizontal(request);
+  horizontal_.in_first -= request.source_left;
+  vertical_ = Vertical(request);
+  vertical_.in_first -= request.source_top;
   if (request.interpolation == Interpolation::kNearest) {
-    ResizeNearest(crop, request.flip, out);
+    ResizeNearest(source, request.flip, out);
   } else {
-    ResizeBilinear(crop, request.flip, out);
+    ResizeBilinear(source, request.flip, out);
   }
 }
 
-void Resampler::FilterRow(const Crop& crop, size_t row, uint8_t* out) const {
-  if (crop.channels == 1) {
-    ResampleRow<1>(crop.row(row), column_weights_, horizontal_.out_count, out);
+void Resampler::FilterRow(const PixelView& source, size_t row, uint8_t* out) const {
+  if (source.channels == 1) {
+    ResampleRow<1>(source.row(row), column_weights_, horizontal_.out_count, out);
   } else {
-    ResampleRow<3>(crop.row(row), column_weights_, horizontal_.out_count, out);
+    ResampleRow<3>(source.row(row), column_weights_, horizontal_.out_count, out);
   }
 }
 
-// Each row of the crop passes the horizontal filter at most once: the vertical one moves down only.
-void Resampler::ResizeBilinear(const Crop& crop, bool flip, uint8_t* out) {
+// Each row of the source passes the horizontal filter at most once: the vertical one moves down
+// only.
+void Resampler::ResizeBilinear(const PixelView& source, bool flip, uint8_t* out) {
+  const size_t channels = static_cast<size_t>(source.channels);
   column_weights_.Compute(horizontal_);
   row_weights_.Compute(vertical_);
-  sums_.resize(horizontal_.out_count * crop.channels);
+  sums_.resize(horizontal_.out_count * channels);
   const size_t strip_rows = row_weights_.max_taps();
   uint8_t* strip = strip_.Reserve(strip_rows * sums_.size());
-  size_t filtered = 0;  // Rows of the crop before this one are in the strip, or are not needed.
+  size_t filtered = 0;  // Rows of the source before this one are in the strip, or are not needed.
   for (size_t y = 0; y < vertical_.out_count; ++y, out += sums_.size()) {
     std::fill(sums_.begin(), sums_.end(), kHalf);
     size_t row = row_weights_.first(y);
     for (const int32_t weight : row_weights_.weights(y)) {
       uint8_t* in_strip = strip + row % strip_rows * sums_.size();
       if (row >= filtered) {
-        FilterRow(crop, row, in_strip);
+        FilterRow(source, row, in_strip);
         filtered = row + 1;
       }
       AddRow(in_strip, weight, sums_);
       ++row;
     }
-    flip ? WriteRowFlipped(sums_, crop.channels, out) : WriteRow(sums_, out);
+    flip ? WriteRowFlipped(sums_, channels, out) : WriteRow(sums_, out);
   }
   strip_.Trim();
 }
 
-void Resampler::ResizeNearest(const Crop& crop, bool flip, uint8_t* out) {
+void Resampler::ResizeNearest(const PixelView& source, bool flip, uint8_t* out) {
+  const size_t channels = static_cast<size_t>(source.channels);
   NearestSamples(horizontal_, columns_);
   NearestSamples(vertical_, rows_);
   if (flip) std::reverse(columns_.begin(), columns_.end());
   for (const uint32_t row : rows_) {
-    if (crop.channels == 1) {
-      CopyColumns<1>(crop.row(row), columns_, out);
+    if (source.channels == 1) {
+      CopyColumns<1>(source.row(row), columns_, out);
     } else {
-      CopyColumns<3>(crop.row(row), columns_, out);
+      CopyColumns<3>(source.row(row), columns_, out);
     }
-    out += columns_.size() * crop.channels;
+    out += columns_.size() * channels;
   }
 }
 

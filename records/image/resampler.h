@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "records/image/axis_weights.h"
+#include "records/image/geometry.h"
 #include "records/image/pixels.h"
 
 namespace penstock {
@@ -15,7 +16,7 @@ enum class Interpolation : uint8_t {
   kNearest,   // For masks, whose values are classes.
 };
 
-// `box` of the source becomes a picture of `width` x `height` pixels, of which the window is
+// `box` of a picture becomes a picture of `width` x `height` pixels, of which the window is
 // wanted, mirrored from left to right if `flip`.
 struct ResizeRequest {
   struct Box {
@@ -30,7 +31,14 @@ struct ResizeRequest {
   uint32_t window_height = 0;
   Interpolation interpolation = Interpolation::kBilinear;
   bool flip = false;
+  // Coordinates in the picture of the source's first pixel. The source may be a part of the
+  // picture, one that holds at least PartRead().
+  uint32_t source_left = 0;
+  uint32_t source_top = 0;
 };
+
+// The part of the picture whose pixels Resize() reads. REQUIRES: as Resize().
+CropRect PartRead(const ResizeRequest& request);
 
 // All of `source`, as width x height pixels, by the antialiased filter.
 inline ResizeRequest WholeResized(const PixelView& source, uint32_t width, uint32_t height) {
@@ -48,23 +56,14 @@ inline ResizeRequest WholeResized(const PixelView& source, uint32_t width, uint3
 class Resampler {
  public:
   // Fills `out`, [window_height][window_width][source.channels].
-  // REQUIRES: the box lies in the source and has an area above 0; the window lies in the resized
-  // picture and is not empty; the source has 1 or 3 channels.
+  // REQUIRES: the box lies in the picture and has an area above 0; the window lies in the resized
+  // picture and is not empty; the source holds PartRead() and has 1 or 3 channels.
   void Resize(const PixelView& source, const ResizeRequest& request, uint8_t* out);
 
  private:
-  // Where rows of the crop begin.
-  struct Crop {
-    const uint8_t* data;
-    size_t row_bytes;  // Of the whole source.
-    size_t channels;
-
-    const uint8_t* row(size_t y) const { return data + y * row_bytes; }
-  };
-
-  void ResizeBilinear(const Crop& crop, bool flip, uint8_t* out);
-  void ResizeNearest(const Crop& crop, bool flip, uint8_t* out);
-  void FilterRow(const Crop& crop, size_t row, uint8_t* out) const;
+  void ResizeBilinear(const PixelView& source, bool flip, uint8_t* out);
+  void ResizeNearest(const PixelView& source, bool flip, uint8_t* out);
+  void FilterRow(const PixelView& source, size_t row, uint8_t* out) const;
 
   ResizeAxis horizontal_;
   ResizeAxis vertical_;

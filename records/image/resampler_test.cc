@@ -1,5 +1,6 @@
 #include "records/image/resampler.h"
 
+#include <random>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,74 @@ TEST(ResamplerTest, EqualsPillow) {
     Bytes out(size_t{request.width} * request.height * static_cast<size_t>(image.pixels.channels));
     resampler.Resize(image.pixels, request, out.data());
     EXPECT_EQ(HexDigest(out), expected["digest"].get<std::string>()) << expected.dump();
+  }
+}
+
+// Noise, for which every wrong pixel shows.
+Bytes Noise(size_t size, std::mt19937& random) {
+  Bytes bytes(size);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  return bytes;
+}
+
+uint32_t Below(uint32_t limit, std::mt19937& random) {
+  return static_cast<uint32_t>(random() % limit);
+}
+
+// A request whose box, sizes and window are random, within a picture of this size.
+ResizeRequest RandomRequest(const Size& picture, std::mt19937& random) {
+  const auto below = [&](uint32_t limit) { return Below(limit, random); };
+  ResizeRequest request;
+  const uint32_t left = below(picture.width), top = below(picture.height);
+  request.box = {double(left), double(top), left + 1.0 + below(picture.width - left),
+                 top + 1.0 + below(picture.height - top)};
+  if (below(2) == 0) request.box.left += 0.25, request.box.bottom -= 0.375;
+  request.width = 1 + below(below(2) == 0 ? 100 : 10);
+  request.height = 1 + below(below(2) == 0 ? 100 : 10);
+  request.window_left = below(request.width);
+  request.window_top = below(request.height);
+  request.window_width = 1 + below(request.width - request.window_left);
+  request.window_height = 1 + below(request.height - request.window_top);
+  request.interpolation = below(4) == 0 ? Interpolation::kNearest : Interpolation::kBilinear;
+  request.flip = below(2) == 0;
+  return request;
+}
+
+Bytes PartOf(const PixelView& picture, const CropRect& part) {
+  const size_t channels = static_cast<size_t>(picture.channels);
+  Bytes bytes;
+  for (uint32_t y = 0; y < part.height; ++y) {
+    const uint8_t* row = picture.row(static_cast<size_t>(part.top) + y);
+    const uint8_t* first = row + static_cast<size_t>(part.left) * channels;
+    bytes.insert(bytes.end(), first, first + part.width * channels);
+  }
+  return bytes;
+}
+
+Bytes Resized(Resampler& resampler, const PixelView& source, const ResizeRequest& request) {
+  Bytes out(size_t{request.window_width} * request.window_height *
+            static_cast<size_t>(source.channels));
+  resampler.Resize(source, request, out.data());
+  return out;
+}
+
+TEST(ResamplerTest, ReadsOnlyTheStatedPart) {
+  std::mt19937 random(1);
+  Resampler resampler;
+  for (int i = 0; i < 2000; ++i) {
+    const Size size{1 + Below(80, random), 1 + Below(80, random)};
+    const int channels = Below(2, random) == 0 ? 1 : 3;
+    const Bytes pixels = Noise(size_t{size.width} * size.height * 3, random);
+    const PixelView picture{pixels.data(), size.width, size.height, channels};
+    ResizeRequest request = RandomRequest(size, random);
+    const Bytes expected = Resized(resampler, picture, request);
+
+    const CropRect part = PartRead(request);
+    const Bytes part_pixels = PartOf(picture, part);
+    request.source_left = static_cast<uint32_t>(part.left);
+    request.source_top = static_cast<uint32_t>(part.top);
+    const PixelView source{part_pixels.data(), part.width, part.height, channels};
+    ASSERT_EQ(Resized(resampler, source, request), expected) << i;
   }
 }
 
