@@ -11,6 +11,7 @@
 #include "records/image/image_decoder.h"
 #include "records/image/image_transform.h"
 #include "records/image/testing/expectations.h"
+#include "records/image/testing/region.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -19,6 +20,7 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 constexpr int kFilesOfEachFormat = 5000;
+constexpr int kRegions = 3;  // Of each file.
 // Damaged headers ask for any size; what is above these is refused, what is below takes its time.
 constexpr ImageLimits kLimits{.max_pixels = 1 << 18, .max_side = 1 << 14, .max_scans = 16};
 
@@ -119,6 +121,24 @@ class DamagedImagesTest : public ::testing::Test {
     ASSERT_EQ(a->notes.warnings, b->notes.warnings);
   }
 
+  // Whether an image decodes does not depend on the region.
+  void ExpectSameRegion(const Bytes& bytes, const ImageDecodeOptions& options, CounterRng& rng) {
+    const absl::StatusOr<ImageInfo> info = ProbeImage(bytes);
+    if (!info.ok() || !CheckImageLimits(*info, options.limits).ok()) return;
+    ImageDecoder fresh;
+    const absl::StatusOr<DecodedImage> whole = fresh.Decode(bytes, *info, options);
+    for (int i = 0; i < kRegions; ++i) {
+      const CropRect region = RandomRegion(rng, PictureSize(*info, options.orient));
+      const absl::StatusOr<DecodedImage> part = used_.DecodeRegion(bytes, *info, options, region);
+      ASSERT_EQ(whole.status(), part.status());
+      if (!whole.ok()) continue;
+      ASSERT_EQ(whole->notes.truncated, part->notes.truncated);
+      ASSERT_LE(part->notes.warnings, whole->notes.warnings);
+      ASSERT_TRUE(Holds(*part, region));
+      ASSERT_TRUE(EqualIn(region, *whole, *part));
+    }
+  }
+
   void ExpectAnswers(const std::string& prefix) {
     const std::vector<Bytes> files = FilesOf(prefix), others = FilesOf("");
     CounterRng rng(5);
@@ -131,6 +151,7 @@ class DamagedImagesTest : public ::testing::Test {
       options.orient = rng.Below(2) == 0;
       options.fill_truncated = rng.Below(2) == 0;
       ASSERT_NO_FATAL_FAILURE(ExpectSameAnswer(bytes, options));
+      ASSERT_NO_FATAL_FAILURE(ExpectSameRegion(bytes, options, rng));
     }
     EXPECT_GT(answers_[static_cast<int>(absl::StatusCode::kOk)], 100);
     EXPECT_GT(answers_[static_cast<int>(absl::StatusCode::kDataLoss)], 1000);

@@ -4,13 +4,33 @@
 #include "records/image/orientation.h"
 
 namespace penstock {
+Size PictureSize(const ImageInfo& info, bool orient) {
+  const bool exchanged = orient && ExchangesSides(info.orientation);
+  return exchanged ? Size{info.height, info.width} : Size{info.width, info.height};
+}
 
-absl::Status ImageDecoder::DecodePixels(std::span<const uint8_t> bytes,
-                                        const ImageDecodeOptions& options, std::span<uint8_t> out,
-                                        DecodedImage& image) {
-  return image.info.format == ImageFormat::kJpeg
-             ? jpeg_.Decode(bytes, image.info, options, out, image.notes)
-             : png_.Decode(bytes, image.info, options, out, image.notes);
+absl::StatusOr<PicturePart> ImageDecoder::DecodePart(std::span<const uint8_t> bytes,
+                                                     const ImageInfo& info,
+                                                     const ImageDecodeOptions& options,
+                                                     const CropRect& region, ImageNotes& notes) {
+  if (info.format == ImageFormat::kJpeg) {
+    return jpeg_.Decode(bytes, info, options, region, pixels_, notes);
+  }
+  PixelView pixels{nullptr, info.width, info.height, options.channels};
+  uint8_t* memory = pixels_.Reserve(pixels.bytes());
+  PENSTOCK_RETURN_IF_ERROR(png_.Decode(bytes, info, options, {memory, pixels.bytes()}, notes));
+  pixels.data = memory;
+  return PicturePart{.pixels = pixels};
+}
+
+PicturePart ImageDecoder::Turn(const PicturePart& part, const ImageInfo& info) {
+  const PixelView& pixels = part.pixels;
+  const CropRect upright = UprightRect({part.left, part.top, pixels.width, pixels.height},
+                                       {info.width, info.height}, info.orientation);
+  uint8_t* turned = turned_.Reserve(pixels.bytes());
+  return {.pixels = ApplyOrientation(pixels, info.orientation, turned),
+          .left = static_cast<uint32_t>(upright.left),
+          .top = static_cast<uint32_t>(upright.top)};
 }
 
 void ImageDecoder::Trim() {
@@ -28,18 +48,22 @@ absl::StatusOr<DecodedImage> ImageDecoder::Decode(std::span<const uint8_t> bytes
 absl::StatusOr<DecodedImage> ImageDecoder::Decode(std::span<const uint8_t> bytes,
                                                   const ImageInfo& info,
                                                   const ImageDecodeOptions& options) {
+  const Size picture = PictureSize(info, options.orient);
+  return DecodeRegion(bytes, info, options, {0, 0, picture.width, picture.height});
+}
+
+absl::StatusOr<DecodedImage> ImageDecoder::DecodeRegion(std::span<const uint8_t> bytes,
+                                                        const ImageInfo& info,
+                                                        const ImageDecodeOptions& options,
+                                                        const CropRect& region) {
   Trim();
-  DecodedImage image;
-  image.info = info;
-  image.pixels = {nullptr, image.info.width, image.info.height, options.channels};
-  uint8_t* memory = pixels_.Reserve(image.pixels.bytes());
-  image.pixels.data = memory;
-  PENSTOCK_RETURN_IF_ERROR(DecodePixels(bytes, options, {memory, image.pixels.bytes()}, image));
-  if (options.orient && image.info.orientation != 1) {
-    uint8_t* turned = turned_.Reserve(image.pixels.bytes());
-    image.pixels = ApplyOrientation(image.pixels, image.info.orientation, turned);
-  }
-  return image;
+  const int orientation = options.orient ? info.orientation : 1;
+  const CropRect stored = StoredRect(region, {info.width, info.height}, orientation);
+  ImageNotes notes;
+  PENSTOCK_ASSIGN_OR_RETURN(PicturePart part, DecodePart(bytes, info, options, stored, notes));
+  if (orientation != 1) part = Turn(part, info);
+  return DecodedImage{
+      .info = info, .pixels = part.pixels, .left = part.left, .top = part.top, .notes = notes};
 }
 
 }  // namespace penstock

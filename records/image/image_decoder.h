@@ -6,6 +6,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "records/image/geometry.h"
 #include "records/image/image_decode_options.h"
 #include "records/image/image_info.h"
 #include "records/image/jpeg_pixels.h"
@@ -14,12 +15,18 @@
 
 namespace penstock {
 
+// With ImageDecodeOptions::orient the picture is turned: its sides may differ from info's.
 struct DecodedImage {
   ImageInfo info;
-  PixelView pixels;  // Turned, if ImageDecodeOptions::orient says so: then its sides may differ
-                     // from info's.
+  PixelView pixels;
+  // Coordinates in the picture of the first pixel; 0 if all of it was decoded.
+  uint32_t left = 0;
+  uint32_t top = 0;
   ImageNotes notes;
 };
+
+// The size of the picture: turned, if `orient`.
+Size PictureSize(const ImageInfo& info, bool orient);
 
 // Decodes JPEG (8-bit, Huffman-coded, baseline, extended or progressive) and PNG. The pixels are a
 // function of bytes and options alone, and equal those of Pillow's Image.convert("RGB") and
@@ -45,13 +52,25 @@ class ImageDecoder {
   absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
                                       const ImageDecodeOptions& options);
 
+  // Decodes at least `region` of the picture (turned, if options.orient), and no more than the
+  // format requires. Pixels outside the region are unspecified. Whether an image can be decoded
+  // does not depend on the region: the status, notes.truncated and the pixels of the region are
+  // those of Decode(). notes.warnings may be fewer, since rows below the region need not be read.
+  // REQUIRES: as Decode(); the region is not empty and lies in the picture.
+  absl::StatusOr<DecodedImage> DecodeRegion(std::span<const uint8_t> bytes, const ImageInfo& info,
+                                            const ImageDecodeOptions& options,
+                                            const CropRect& region);
+
   // Gives back what large images took; their pixels are then gone. Without this call, the next
   // Decode() does it.
   void Trim();
 
  private:
-  absl::Status DecodePixels(std::span<const uint8_t> bytes, const ImageDecodeOptions& options,
-                            std::span<uint8_t> out, DecodedImage& image);
+  // As stored.
+  absl::StatusOr<PicturePart> DecodePart(std::span<const uint8_t> bytes, const ImageInfo& info,
+                                         const ImageDecodeOptions& options, const CropRect& region,
+                                         ImageNotes& notes);
+  PicturePart Turn(const PicturePart& part, const ImageInfo& info);
 
   JpegPixels jpeg_;
   PngPixels png_;

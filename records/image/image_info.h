@@ -55,7 +55,8 @@ absl::StatusOr<ImageInfo> ProbeImage(std::span<const uint8_t> bytes);
 absl::Status CheckImageLimits(const ImageInfo& info, const ImageLimits& limits);
 
 // The most memory in bytes that decoding such an image takes beside the encoded bytes, its pixels
-// in `channels` included, and those that were turned if `orient`. Known before decoding.
+// in `channels` included, and those that were turned if `orient`. Known before decoding. A region
+// takes less, but only the encoded data tell whether it can be decoded alone.
 uint64_t DecodeMemory(const ImageInfo& info, int channels = 3, bool orient = false);
 
 }  // namespace penstock

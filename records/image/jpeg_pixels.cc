@@ -1,5 +1,6 @@
 #include "records/image/jpeg_pixels.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>  // jpeglib.h needs it.
@@ -10,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "records/image/color.h"
-#include "records/image/pixels.h"
+#include "records/image/jpeg_scan.h"
 
 namespace penstock {
 
@@ -23,7 +24,11 @@ struct JpegPixels::State {
   std::span<const uint8_t> bytes;
   const ImageInfo* info = nullptr;
   const ImageDecodeOptions* options = nullptr;
-  uint8_t* out = nullptr;
+  const CropRect* region = nullptr;
+  ScratchMemory* memory = nullptr;
+  bool decodes_whole = true;
+  PicturePart part;
+  uint8_t* out = nullptr;        // The pixels of the part.
   ConvertRow convert = nullptr;  // From the library's rows to ours; null if they are alike.
   uint8_t* row = nullptr;        // A row of the library, if it must be converted.
   ImageNotes notes;
@@ -41,7 +46,9 @@ struct JpegPixels::State {
   void Create();
   void ReadHeader();
   void ChooseColors();
+  void ChoosePart();
   void ReadRows();
+  void CropToRegion();
   absl::Status Failure() const;
   void ReserveRow();
 
@@ -104,6 +111,8 @@ bool JpegPixels::State::Run() {
   Create();
   ReadHeader();
   ChooseColors();
+  jpeg_start_decompress(&decompress);
+  ChoosePart();
   ReadRows();
   return true;
 }
@@ -136,6 +145,8 @@ void JpegPixels::State::ReadHeader() {
       keeps_coefficients != (info->coefficient_bytes > 0)) {
     Escape(Stop::kOtherHeader);
   }
+  decodes_whole = *region == CropRect{0, 0, info->width, info->height} || keeps_coefficients ||
+                  !HoldsOneWholeScan({source.next_input_byte, source.bytes_in_buffer});
   decompress.mem->max_memory_to_use = static_cast<long>(DecodeMemory(*info, 0));
   decompress.dct_method = JDCT_ISLOW;
   decompress.do_fancy_upsampling = TRUE;
@@ -157,16 +168,39 @@ void JpegPixels::State::ChooseColors() {
   }
 }
 
+void JpegPixels::State::ChoosePart() {
+  part = {.pixels = {nullptr, info->width, info->height, options->channels}};
+  if (!decodes_whole) CropToRegion();
+  out = memory->Reserve(part.pixels.bytes());
+  part.pixels.data = out;
+}
+
+// With a margin of columns. Fancy upsampling reads the column beside a region; and a component with
+// less than two samples across is upsampled in another way. Five columns have two at 4:1.
+void JpegPixels::State::CropToRegion() {
+  constexpr int64_t kMargin = 4;
+  const int64_t begin = std::max<int64_t>(region->left - kMargin, 0);
+  const int64_t end = std::min<int64_t>(region->left + region->width + kMargin, info->width);
+  JDIMENSION left = static_cast<JDIMENSION>(begin), width = static_cast<JDIMENSION>(end - begin);
+  jpeg_crop_scanline(&decompress, &left, &width);  // Moves `left` down to a boundary of blocks.
+  part.left = left;
+  part.top = static_cast<uint32_t>(region->top);
+  part.pixels.width = width;
+  part.pixels.height = region->height;
+}
+
 void JpegPixels::State::ReadRows() {
-  const size_t row_bytes = size_t{info->width} * static_cast<size_t>(options->channels);
-  jpeg_start_decompress(&decompress);
-  while (decompress.output_scanline < decompress.output_height) {
-    uint8_t* target = out + decompress.output_scanline * row_bytes;
+  // Once, and from the first row: a skip that begins within a group of rows gives wrong rows
+  // (libjpeg-turbo issue 915).
+  jpeg_skip_scanlines(&decompress, part.top);
+  const PixelView& pixels = part.pixels;
+  for (size_t y = 0; y < pixels.height; ++y) {
+    uint8_t* target = out + y * pixels.row_bytes();
     JSAMPROW next = convert != nullptr ? row : target;
     jpeg_read_scanlines(&decompress, &next, 1);
-    if (convert != nullptr) convert(row, info->width, target);
+    if (convert != nullptr) convert(row, pixels.width, target);
   }
-  jpeg_finish_decompress(&decompress);  // Reads on to the end marker.
+  if (decodes_whole) jpeg_finish_decompress(&decompress);  // Reads on to the end marker.
 }
 
 void JpegPixels::State::ReserveRow() {
@@ -204,21 +238,25 @@ JpegPixels::~JpegPixels() = default;
 JpegPixels::JpegPixels(JpegPixels&&) noexcept = default;
 JpegPixels& JpegPixels::operator=(JpegPixels&&) noexcept = default;
 
-absl::Status JpegPixels::Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
-                                const ImageDecodeOptions& options, std::span<uint8_t> out,
-                                ImageNotes& notes) {
+absl::StatusOr<PicturePart> JpegPixels::Decode(std::span<const uint8_t> bytes,
+                                               const ImageInfo& info,
+                                               const ImageDecodeOptions& options,
+                                               const CropRect& region, ScratchMemory& memory,
+                                               ImageNotes& notes) {
   State& state = *state_;
   state.bytes = bytes;
   state.info = &info;
   state.options = &options;
-  state.out = out.data();
+  state.region = &region;
+  state.memory = &memory;
   state.notes = {};
   state.stop = State::Stop::kNone;
   state.ReserveRow();
   state.Run();
   jpeg_destroy_decompress(&state.decompress);
   notes = state.notes;
-  return state.Failure();
+  if (absl::Status failure = state.Failure(); !failure.ok()) return failure;
+  return state.part;
 }
 
 }  // namespace penstock

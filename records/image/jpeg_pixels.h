@@ -6,14 +6,25 @@
 #include <memory>
 #include <span>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "records/image/geometry.h"
 #include "records/image/image_decode_options.h"
+#include "records/image/pixels.h"
 
 namespace penstock {
 
 // The accurate integer DCT and fancy upsampling, which every version and SIMD path of libjpeg-turbo
 // computes alike. Blocks of a progressive file that lacks scans are not smoothed: versions differ
-// there. Not thread-safe.
+// there.
+//
+// Decodes a region alone if the file has one scan and its end marker follows that scan
+// (HoldsOneWholeScan()). Rows above the region are entropy-decoded only, rows below it are not
+// read, and columns beside it are neither transformed nor converted. Damage within the data of a
+// scan never fails: the library warns and goes on to the end marker. So such a file fails in its
+// headers or not at all, whatever the region. Every other file is decoded whole: one with several
+// scans, one that is cut, one with other markers between its scan and its end.
+//
+// Not thread-safe.
 class JpegPixels {
  public:
   JpegPixels();
@@ -21,12 +32,16 @@ class JpegPixels {
   JpegPixels(JpegPixels&&) noexcept;
   JpegPixels& operator=(JpegPixels&&) noexcept;
 
-  // Fills `out`, [height][width][options.channels], as stored; ignores options.orient. `info` is
-  // what ReadJpegHeader() said of `bytes`. Without success `out` is unspecified.
+  // Decodes at least `region` of the picture as stored, with options.channels, into `memory`.
+  // Ignores options.orient. Pixels outside the region are unspecified. `info` is what
+  // ReadJpegHeader() said of `bytes`. REQUIRES: the region is not empty and lies in the picture.
   // kDataLoss: damaged, or cut (unless options.fill_truncated). kInvalidArgument: too many scans.
   // kResourceExhausted: no memory, which says nothing about `bytes`.
-  absl::Status Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
-                      const ImageDecodeOptions& options, std::span<uint8_t> out, ImageNotes& notes);
+  // The region changes neither the status nor the pixels in it. It may change notes.warnings, since
+  // rows that are not read cause none.
+  absl::StatusOr<PicturePart> Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
+                                     const ImageDecodeOptions& options, const CropRect& region,
+                                     ScratchMemory& memory, ImageNotes& notes);
 
  private:
   struct State;

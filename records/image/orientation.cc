@@ -24,6 +24,16 @@ constexpr Turn kTurns[] = {
     {true, true, false},    // 8: stored a quarter turn to the right
 };
 
+CropRect ExchangeAxes(const CropRect& rect) {
+  return {.left = rect.top, .top = rect.left, .width = rect.height, .height = rect.width};
+}
+
+CropRect CountFromOtherSides(CropRect rect, const Size& picture, const Turn& turn) {
+  if (turn.from_right) rect.left = int64_t{picture.width} - rect.left - rect.width;
+  if (turn.from_bottom) rect.top = int64_t{picture.height} - rect.top - rect.height;
+  return rect;
+}
+
 template <size_t kChannels>
 void TurnPixels(const PixelView& source, const Turn& turn, const PixelView& target, uint8_t* out) {
   for (uint32_t y = 0; y < target.height; ++y) {
@@ -37,6 +47,17 @@ void TurnPixels(const PixelView& source, const Turn& turn, const PixelView& targ
 }
 
 }  // namespace
+
+CropRect StoredRect(const CropRect& upright, const Size& stored, int orientation) {
+  const Turn& turn = kTurns[orientation - 1];
+  return CountFromOtherSides(turn.exchange ? ExchangeAxes(upright) : upright, stored, turn);
+}
+
+CropRect UprightRect(const CropRect& rect, const Size& stored, int orientation) {
+  const Turn& turn = kTurns[orientation - 1];
+  const CropRect counted = CountFromOtherSides(rect, stored, turn);
+  return turn.exchange ? ExchangeAxes(counted) : counted;
+}
 
 PixelView ApplyOrientation(const PixelView& source, int orientation, uint8_t* out) {
   const Turn& turn = kTurns[orientation - 1];

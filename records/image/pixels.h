@@ -21,6 +21,13 @@ struct PixelView {
   const uint8_t* row(size_t y) const { return data + y * row_bytes(); }
 };
 
+// Some pixels of a picture, with the picture's coordinates of the first one.
+struct PicturePart {
+  PixelView pixels;
+  uint32_t left = 0;
+  uint32_t top = 0;
+};
+
 // Memory that grows and is used again, so that images of like size need no allocation. Not
 // thread-safe.
 class ScratchMemory {

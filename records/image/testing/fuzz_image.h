@@ -8,11 +8,29 @@
 #include <vector>
 
 #include "records/image/image_transform.h"
+#include "records/image/testing/region.h"
 
 namespace penstock {
 
+// Ends the program where a region is decoded to another status or to other pixels than the whole
+// picture.
+inline void FuzzRegion(std::span<const uint8_t> bytes, const ImageInfo& info,
+                       const ImageDecodeOptions& options, uint8_t choice) {
+  static ImageDecoder used;
+  CounterRng rng(choice);
+  const CropRect region = RandomRegion(rng, PictureSize(info, options.orient));
+  ImageDecoder fresh;
+  const absl::StatusOr<DecodedImage> whole = fresh.Decode(bytes, info, options);
+  const absl::StatusOr<DecodedImage> part = used.DecodeRegion(bytes, info, options, region);
+  if (whole.status() != part.status()) std::abort();
+  if (!whole.ok()) return;
+  if (!Holds(*part, region) || !EqualIn(region, *whole, *part)) std::abort();
+  if (whole->notes.truncated != part->notes.truncated) std::abort();
+}
+
 // Decodes and transforms `bytes`, with options that `choice` selects; ends the program where a
-// status is none that bytes may cause, or where a decoder remembers the image before.
+// status is none that bytes may cause, or where a decoder remembers the image before or depends on
+// the region.
 inline void FuzzImage(std::span<const uint8_t> bytes, uint8_t choice) {
   static ImageTransform used;
   ImageOps ops;
@@ -32,6 +50,13 @@ inline void FuzzImage(std::span<const uint8_t> bytes, uint8_t choice) {
       status.code() != absl::StatusCode::kInvalidArgument) {
     std::abort();
   }
+  const absl::StatusOr<ImageInfo> info = ProbeImage(bytes);
+  if (!info.ok() || !CheckImageLimits(*info, ops.limits).ok()) return;
+  const ImageDecodeOptions options{.channels = ops.channels,
+                                   .orient = ops.orient,
+                                   .fill_truncated = ops.fill_truncated,
+                                   .limits = ops.limits};
+  FuzzRegion(bytes, *info, options, choice);
 }
 
 }  // namespace penstock

@@ -28,6 +28,33 @@ std::vector<uint8_t> DrawPicture(uint32_t width, uint32_t height) {
   return rgb;
 }
 
+namespace {
+
+std::vector<uint8_t> AddBlack(const std::vector<uint8_t>& rgb) {
+  std::vector<uint8_t> cmyk;
+  cmyk.reserve(rgb.size() / 3 * 4);
+  for (size_t i = 0; i < rgb.size(); i += 3) {
+    cmyk.insert(cmyk.end(), {rgb[i], rgb[i + 1], rgb[i + 2]});
+    cmyk.push_back(static_cast<uint8_t>(rgb[i] / 2 + rgb[i + 1] / 2));
+  }
+  return cmyk;
+}
+
+void SetColors(const JpegKind& kind, jpeg_compress_struct& compress) {
+  compress.input_components = kind.components == 4 ? 4 : 3;
+  compress.in_color_space = kind.components == 4 ? JCS_CMYK : JCS_RGB;
+  jpeg_set_defaults(&compress);
+  if (kind.components == 1) jpeg_set_colorspace(&compress, JCS_GRAYSCALE);
+  if (kind.components == 4) jpeg_set_colorspace(&compress, JCS_YCCK);
+  for (int i = 0; i < compress.num_components; ++i) {
+    const bool chroma = i == 1 || i == 2;
+    compress.comp_info[i].h_samp_factor = chroma ? kind.chroma_horizontal : kind.horizontal;
+    compress.comp_info[i].v_samp_factor = chroma ? kind.chroma_vertical : kind.vertical;
+  }
+}
+
+}  // namespace
+
 std::vector<uint8_t> EncodeJpeg(const std::vector<uint8_t>& rgb, uint32_t width, uint32_t height,
                                 const JpegKind& kind) {
   jpeg_compress_struct compress;
@@ -39,16 +66,15 @@ std::vector<uint8_t> EncodeJpeg(const std::vector<uint8_t>& rgb, uint32_t width,
   jpeg_mem_dest(&compress, &memory, &size);
   compress.image_width = width;
   compress.image_height = height;
-  compress.input_components = 3;
-  compress.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&compress);
+  SetColors(kind, compress);
   jpeg_set_quality(&compress, kind.quality, TRUE);
-  compress.comp_info[0].h_samp_factor = kind.horizontal;
-  compress.comp_info[0].v_samp_factor = kind.vertical;
+  compress.restart_interval = kind.restart_interval;
   if (kind.progressive) jpeg_simple_progression(&compress);
+  const std::vector<uint8_t> pixels = kind.components == 4 ? AddBlack(rgb) : rgb;
+  const int samples = compress.input_components;
   jpeg_start_compress(&compress, TRUE);
   for (size_t y = 0; y < height; ++y) {
-    JSAMPROW row = const_cast<uint8_t*>(rgb.data()) + y * width * 3;
+    JSAMPROW row = const_cast<uint8_t*>(pixels.data()) + y * width * static_cast<size_t>(samples);
     jpeg_write_scanlines(&compress, &row, 1);
   }
   jpeg_finish_compress(&compress);

@@ -11,9 +11,13 @@ namespace penstock {
 
 struct JpegKind {
   int quality = 90;
-  int horizontal = 2;  // Sampling factors of luma; chroma has 1.
+  int horizontal = 2;  // Sampling factors of luma, and of black.
   int vertical = 2;
   bool progressive = false;
+  int components = 3;  // 1: grey; 3: YCbCr; 4: YCCK, whose black is made up.
+  int chroma_horizontal = 1;
+  int chroma_vertical = 1;
+  unsigned restart_interval = 0;  // Units between restart markers; 0: none.
 };
 
 // [height][width][3]: gradients, waves, edges and some noise, so that sizes are those of a photo.
