@@ -9,12 +9,14 @@
 #include "records/image/image_decoder.h"
 #include "records/image/image_memory.h"
 #include "records/image/image_ops.h"
+#include "records/image/rendering.h"
 #include "records/image/uniforms.h"
 
 namespace penstock {
 
 // Decodes, turns, crops, resizes and mirrors, in this order. The output is a function of bytes,
-// operations and uniform numbers alone.
+// operations and uniform numbers alone. Decodes no more of the picture than the crop needs, as far
+// as the format allows: that changes neither the pixels nor whether an image can be decoded.
 //
 //   ImageTransform transform;
 //   const Uniforms uniforms(ImageKey(augmentation_key, ordinal, /*view=*/0));
@@ -26,8 +28,8 @@ class ImageTransform {
   // Fills `out`, [height][width][channels], of ops.output_bytes() bytes. Without success `out` is
   // unspecified.
   // kInvalidArgument, kDataLoss and kResourceExhausted: as ImageDecoder::Decode(). Also
-  // kInvalidArgument: the picture is smaller than a random crop, or too long to be resized.
-  // `memory` is asked for what a large image takes; null: there is enough.
+  // kInvalidArgument, before anything is decoded: the picture is smaller than a random crop, or too
+  // long to be resized. `memory` is asked for what a large image takes; null: there is enough.
   // REQUIRES: ops.Validate() is OK.
   absl::StatusOr<ImageNotes> Apply(std::span<const uint8_t> bytes, const ImageOps& ops,
                                    const Uniforms& uniforms, std::span<uint8_t> out,
@@ -35,8 +37,10 @@ class ImageTransform {
 
  private:
   absl::StatusOr<ImageNotes> DecodeAndRender(std::span<const uint8_t> bytes, const ImageInfo& info,
-                                             const ImageOps& ops, const Uniforms& uniforms,
+                                             const ImageOps& ops, const Rendering& rendering,
                                              std::span<uint8_t> out);
+  void Render(const DecodedImage& image, ResizeRequest request, uint8_t* out);
+  void Render(const DecodedImage& image, const PaddedCrop& crop, uint8_t* out);
 
   ImageDecoder decoder_;
   Resampler resampler_;

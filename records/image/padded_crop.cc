@@ -17,16 +17,36 @@ std::optional<size_t> SampleAt(int64_t position, int64_t size, Padding padding) 
   return static_cast<size_t>(std::min(phase, period - phase));
 }
 
+// The samples of an axis of `size` that positions from `begin` on stand for; the first if none.
+struct Range {
+  int64_t first;
+  uint32_t count;
+};
+
+Range SamplesAt(int64_t begin, uint32_t count, int64_t size, Padding padding) {
+  int64_t least = size, most = -1;
+  for (int64_t position = begin; position < begin + count; ++position) {
+    const std::optional<size_t> sample = SampleAt(position, size, padding);
+    if (!sample.has_value()) continue;
+    least = std::min(least, static_cast<int64_t>(*sample));
+    most = std::max(most, static_cast<int64_t>(*sample));
+  }
+  if (most < 0) return {0, 1};
+  return {least, static_cast<uint32_t>(most - least + 1)};
+}
+
 template <size_t kChannels>
-void CopyPixels(const PixelView& source, const CropRect& rect, Padding padding, bool flip,
-                uint8_t* out) {
+void CopyPixels(const PicturePart& source, const PaddedCrop& crop, uint8_t* out) {
+  const CropRect& rect = crop.rect;
   for (int64_t y = 0; y < rect.height; ++y) {
-    const std::optional<size_t> row = SampleAt(rect.top + y, source.height, padding);
+    const std::optional<size_t> row = SampleAt(rect.top + y, crop.picture.height, crop.padding);
     for (int64_t i = 0; i < rect.width; ++i, out += kChannels) {
-      const int64_t x = flip ? rect.width - 1 - i : i;
-      const std::optional<size_t> column = SampleAt(rect.left + x, source.width, padding);
+      const int64_t x = crop.flip ? rect.width - 1 - i : i;
+      const std::optional<size_t> column =
+          SampleAt(rect.left + x, crop.picture.width, crop.padding);
       if (row.has_value() && column.has_value()) {
-        std::memcpy(out, source.row(*row) + *column * kChannels, kChannels);
+        const uint8_t* pixels = source.pixels.row(*row - source.top);
+        std::memcpy(out, pixels + (*column - source.left) * kChannels, kChannels);
       } else {
         std::memset(out, 0, kChannels);
       }
@@ -36,12 +56,18 @@ void CopyPixels(const PixelView& source, const CropRect& rect, Padding padding, 
 
 }  // namespace
 
-void CopyPadded(const PixelView& source, const CropRect& rect, Padding padding, bool flip,
-                uint8_t* out) {
-  if (source.channels == 1) {
-    CopyPixels<1>(source, rect, padding, flip, out);
+CropRect PartRead(const PaddedCrop& crop) {
+  const CropRect& rect = crop.rect;
+  const Range columns = SamplesAt(rect.left, rect.width, crop.picture.width, crop.padding);
+  const Range rows = SamplesAt(rect.top, rect.height, crop.picture.height, crop.padding);
+  return {columns.first, rows.first, columns.count, rows.count};
+}
+
+void CopyPadded(const PicturePart& source, const PaddedCrop& crop, uint8_t* out) {
+  if (source.pixels.channels == 1) {
+    CopyPixels<1>(source, crop, out);
   } else {
-    CopyPixels<3>(source, rect, padding, flip, out);
+    CopyPixels<3>(source, crop, out);
   }
 }
 

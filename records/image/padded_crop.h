@@ -14,10 +14,21 @@ enum class Padding : uint8_t {
   kReflect,  // Mirrored at the edge pixel, which is not repeated: c b | a b c | b a.
 };
 
-// Writes `rect` of the source to `out`, [rect.height][rect.width][source.channels], mirrored from
-// left to right if `flip`. REQUIRES: the source is not empty and has 1 or 3 channels.
-void CopyPadded(const PixelView& source, const CropRect& rect, Padding padding, bool flip,
-                uint8_t* out);
+// `rect` of a picture, which may lie beyond the edges, mirrored from left to right if `flip`.
+struct PaddedCrop {
+  Size picture;
+  CropRect rect;
+  Padding padding = Padding::kZero;
+  bool flip = false;
+};
+
+// The part of the picture that CopyPadded() reads; one pixel of the edge if it reads none.
+// REQUIRES: the picture and the rectangle are not empty.
+CropRect PartRead(const PaddedCrop& crop);
+
+// Fills `out`, [rect.height][rect.width][channels].
+// REQUIRES: the source holds PartRead(crop) and has 1 or 3 channels.
+void CopyPadded(const PicturePart& source, const PaddedCrop& crop, uint8_t* out);
 
 }  // namespace penstock
 

@@ -1,0 +1,27 @@
+// What the operations of an image do to a picture of known size, in coordinates of the picture.
+#ifndef PENSTOCK_RECORDS_IMAGE_RENDERING_H_
+#define PENSTOCK_RECORDS_IMAGE_RENDERING_H_
+
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "records/image/image_ops.h"
+#include "records/image/padded_crop.h"
+#include "records/image/resampler.h"
+#include "records/image/uniforms.h"
+
+namespace penstock {
+
+// How the output is made of the picture. A resize takes a part of the picture as its source, whose
+// place is left to be filled in.
+using Rendering = std::variant<ResizeRequest, PaddedCrop>;
+
+// For a picture of this size, after it was turned.
+// kInvalidArgument: the picture is smaller than a random crop, or too long to be resized.
+// REQUIRES: ops.Validate() is OK; the picture is not empty.
+absl::StatusOr<Rendering> RenderingOf(const ImageOps& ops, const Size& picture,
+                                      const Uniforms& uniforms);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_IMAGE_RENDERING_H_
