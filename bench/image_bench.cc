@@ -5,15 +5,20 @@
 //                  the ceiling of Decode.
 //   Decode/KIND    ImageDecoder on the same file. `of_plain` is its rate divided by that of the
 //                  plain call, measured just before.
+//   Walk           the look at its markers that precedes decoding a region.
+//   Region/KIND    the part of it that a random resized crop needs, another one each time.
+//                  `of_whole` is its time divided by that of decoding the whole picture, by turns.
 //   Resize         300x300 pixels of it to 224x224, bilinear and antialiased.
-//   Train          all of random resized crop 224 and flip, with another crop each time.
+//   Train/KIND     all of random resized crop 224 and flip, with another crop each time.
 //
 // KIND is 420, 444 or progressive, of quality 90. Times are microseconds an image.
 #include <time.h>
 
+#include <algorithm>
 #include <cstdio>  // jpeglib.h needs it.
 #include <cstdlib>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +27,7 @@
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
 #include "records/image/image_transform.h"
+#include "records/image/jpeg_scan.h"
 #include "records/image/testing/large_images.h"
 
 namespace penstock {
@@ -108,6 +114,38 @@ void RunDecode(benchmark::State& state, const JpegKind& kind) {
       plain_seconds * static_cast<double>(state.iterations()) / (ThreadSeconds() - begin);
 }
 
+// From the scan's data on.
+void RunWalk(benchmark::State& state) {
+  const Bytes file = EncodeJpeg(Pixels(), kWidth, kHeight, {});
+  const Bytes scan_header = {0xff, 0xda};
+  const auto at = std::search(file.begin(), file.end(), scan_header.begin(), scan_header.end());
+  const size_t header_bytes = size_t{at[2]} * 256 + at[3];
+  const std::span<const uint8_t> data(at + 2 + static_cast<ptrdiff_t>(header_bytes), file.end());
+  for (auto _ : state) {
+    if (!HoldsOneWholeScan(data)) std::abort();
+  }
+}
+
+void RunRegion(benchmark::State& state, const JpegKind& kind) {
+  const Bytes file = EncodeJpeg(Pixels(), kWidth, kHeight, kind);
+  const ImageInfo info = ProbeImage(file).value();
+  ImageDecoder decoder;
+  double region_seconds = 0, whole_seconds = 0;
+  uint64_t ordinal = 0;
+  for (auto _ : state) {
+    const Uniforms uniforms(ImageKey(1, ordinal++, 0));
+    const CropRect region = RandomResizedCrop({kWidth, kHeight}, {}, uniforms);
+    const double begin = ThreadSeconds();
+    if (!decoder.DecodeRegion(file, info, {}, region).ok()) std::abort();
+    const double between = ThreadSeconds();
+    if (!decoder.Decode(file, info, {}).ok()) std::abort();
+    region_seconds += between - begin;
+    whole_seconds += ThreadSeconds() - between;
+    state.SetIterationTime(between - begin);
+  }
+  state.counters["of_whole"] = region_seconds / whole_seconds;
+}
+
 void RunResize(benchmark::State& state) {
   ResizeRequest request;
   request.box = {100, 50, 400, 350};
@@ -117,8 +155,8 @@ void RunResize(benchmark::State& state) {
   for (auto _ : state) resampler.Resize({Pixels().data(), kWidth, kHeight, 3}, request, out.data());
 }
 
-void RunTrain(benchmark::State& state) {
-  const Bytes file = EncodeJpeg(Pixels(), kWidth, kHeight, {});
+void RunTrain(benchmark::State& state, const JpegKind& kind) {
+  const Bytes file = EncodeJpeg(Pixels(), kWidth, kHeight, kind);
   ImageOps ops;
   ops.crop = RandomResizedCropOp{{224, 224}, {}};
   ops.flip_probability = 0.5;
@@ -132,16 +170,20 @@ void RunTrain(benchmark::State& state) {
 
 void Register() {
   const auto add = [](const std::string& name, const std::function<void(benchmark::State&)>& run) {
-    benchmark::RegisterBenchmark(name.c_str(), run)->Unit(benchmark::kMicrosecond);
+    return benchmark::RegisterBenchmark(name.c_str(), run)->Unit(benchmark::kMicrosecond);
   };
   add("Probe", RunProbe);
   for (const Kind& kind : kKinds) {
     const JpegKind jpeg = kind.jpeg;
     add(absl::StrCat("Plain/", kind.name), [jpeg](benchmark::State& s) { RunPlain(s, jpeg); });
     add(absl::StrCat("Decode/", kind.name), [jpeg](benchmark::State& s) { RunDecode(s, jpeg); });
+    add(absl::StrCat("Region/", kind.name), [jpeg](benchmark::State& s) {
+      RunRegion(s, jpeg);
+    })->UseManualTime();
+    add(absl::StrCat("Train/", kind.name), [jpeg](benchmark::State& s) { RunTrain(s, jpeg); });
   }
+  add("Walk", RunWalk);
   add("Resize", RunResize);
-  add("Train", RunTrain);
 }
 
 }  // namespace
