@@ -3,6 +3,8 @@
 
   python3 docs/reference/options.py build/release/bin            # write the pages
   python3 docs/reference/options.py build/release/bin --check    # say which are not current, and exit with 1
+
+It exits with 1, too, if it finds no meaning for an option.
 """
 import pathlib
 import re
@@ -39,15 +41,22 @@ def escaped(text):
     return re.sub(r"(?<![\w`-])(--[a-z][a-z0-9-]*)", r"`\1`", text)
 
 
+def fits(line):
+    """Whether a declaration ends before the column of descriptions; a longer one may have a space there."""
+    return line[DESCRIPTION_COLUMN - 1:DESCRIPTION_COLUMN] == " "
+
+
 def entries(lines):
     """Pairs of an option as it is declared and its description, of the lines of one section."""
     found = []
-    for line in lines:
-        if not line.startswith(" " * DESCRIPTION_COLUMN):
-            name, _, rest = line.strip().partition("  ")
-            found.append([name, rest.strip()])
-        elif found:
-            found[-1][1] = (found[-1][1] + " " + line.strip()).strip()
+    for line, following in zip(lines, lines[1:] + [""]):
+        declaration, description = line[:DESCRIPTION_COLUMN].strip(), line[DESCRIPTION_COLUMN:].strip()
+        if not declaration:
+            found[-1][1] = (found[-1][1] + " " + description).strip()
+        elif "  " in line.strip() or fits(line) and not following.startswith(" " * DESCRIPTION_COLUMN):
+            found.append([declaration, description])
+        else:  # A long declaration has lines of its own for its description.
+            found.append([line.strip(), ""])
     return found
 
 
@@ -108,18 +117,25 @@ def page(folder, title, commands):
     return "\n".join(lines) + "\n"
 
 
+def without_meaning(text):
+    return re.findall(r"^\| `(.*?)` \|.*\|\s*\|$", text, re.MULTILINE)
+
+
 def main():
     folder, check = pathlib.Path(sys.argv[1]).resolve(), "--check" in sys.argv[2:]
-    stale = False
+    wrong = False
     for name, (title, commands) in PAGES.items():
         path = pathlib.Path(__file__).with_name(f"options_{name}.md")
         text = page(folder, title, commands)
+        for option in without_meaning(text):
+            print(f"{path.name}: no meaning was found for {option}")
+            wrong = True
         if not check:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
             print(f"{path.name} is not what --help says: run python3 docs/reference/options.py {sys.argv[1]}")
-            stale = True
-    return stale
+            wrong = True
+    return wrong
 
 
 sys.exit(main())
