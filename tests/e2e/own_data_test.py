@@ -2,9 +2,10 @@
 
 import json
 import os
+import sys
 import unittest
 
-from processes import ProcessTestCase, run
+from processes import REPOSITORY, ProcessTestCase, run
 from tfrecord import chess_record, example, frame
 
 
@@ -60,6 +61,18 @@ class OwnDataTest(ProcessTestCase):
         mended = json.loads(self.check_run("penstock", "index", self.table, "--update",
                                            "--exclude-corrupt", "--json").stdout)
         self.assertEqual((mended["read_shards"], mended["records"]), (1, 399))
+
+    def test_the_tutorial_ends_with_the_digest_that_it_shows(self):
+        products, spec = self.folder / "products", self.folder / "products.textproto"
+        self.check_run(sys.executable, "-B", REPOSITORY / "deploy/demo/products.py", products)
+        made = self.check_run("penstock", "inspect", products, "--make-spec").stdout
+        page = (REPOSITORY / "docs/tutorial/records.md").read_text()
+        self.assertIn(made, page)
+        spec.write_text(made.replace("optional: true", "optional: true default: -1"))
+        self.check_run("penstock", "index", products, "--spec", spec, "--holdout", "10%")
+        read = self.check_run("penstock", "stream", products, "--split", "train",
+                              "--global-batch-size", 100, "--digest").stdout
+        self.assertIn(read.splitlines()[-1], page)
 
     def test_two_datasets_are_refused_at_once(self):
         chess = self.table / "a.tfrecord"

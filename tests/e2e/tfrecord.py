@@ -47,16 +47,19 @@ def _field(number, payload):
     return _varint(number << 3 | 2) + _varint(len(payload)) + payload
 
 
+def _feature(values):
+    if isinstance(values[0], bytes):
+        return _field(1, b"".join(_field(1, value) for value in values))
+    if isinstance(values[0], float):
+        return _field(2, _field(1, struct.pack(f"<{len(values)}f", *values)))
+    return _field(3, _field(1, b"".join(map(_varint, values))))
+
+
 def example(**features):
-    """bytes become a BytesList, ints an Int64List, floats a FloatList."""
+    """bytes become a BytesList, ints an Int64List, floats a FloatList; a list is of one type."""
     entries = b""
     for name, value in features.items():
-        if isinstance(value, bytes):
-            feature = _field(1, _field(1, value))
-        elif isinstance(value, float):
-            feature = _field(2, _field(1, struct.pack("<f", value)))
-        else:
-            feature = _field(3, _field(1, _varint(value)))
+        feature = _feature(value if isinstance(value, list) else [value])
         entries += _field(1, _field(1, name.encode()) + _field(2, feature))
     return _field(1, entries)
 
