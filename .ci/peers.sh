@@ -14,3 +14,4 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 PENSTOCK_BIN=build/release/bin $python tests/tensorflow/datasets.py compare "$work"
+$python records/image/testing/make_expectations.py --compare

@@ -58,7 +58,7 @@ class FeatureFinder {
   // that has none, only one walk in kProbe leaves its own.
   static constexpr uint32_t kRarely = 8;
   static constexpr uint32_t kOften = 8;
-  static constexpr uint32_t kProbe = 64;
+  static constexpr uint32_t kProbe = 256;
   static constexpr uint32_t kMostAlike = 64;
 
   // 8 bytes at `offset` under `mask` must equal `want`.

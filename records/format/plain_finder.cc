@@ -1,5 +1,6 @@
 #include "records/format/plain_finder.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/load.h"
@@ -7,19 +8,6 @@
 
 namespace penstock {
 namespace {
-
-// As ==, but inline: names are short.
-bool SameName(absl::string_view a, absl::string_view b) {
-  if (a.size() != b.size()) return false;
-  size_t i = 0;
-  for (; i + 8 <= a.size(); i += 8) {
-    if (std::memcmp(a.data() + i, b.data() + i, 8) != 0) return false;
-  }
-  for (; i < a.size(); ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
-}
 
 // Reads the entries of an Example, as long as each message ends where the one around it does.
 class PlainReader {
@@ -40,7 +28,7 @@ class PlainReader {
   // length is one byte:
   //   0a ENTRY 0a NAME name.. 12 FEATURE kind LIST 0a VALUES values..
   // False: nothing was read.
-  bool NextLike(absl::string_view name, FeatureType type, PlainEntry& entry) {
+  bool NextLike(const PlainName& name, FeatureType type, PlainEntry& entry) {
     constexpr size_t kAround = 10;  // All but name and values.
     if (!plain_ || static_cast<size_t>(end_ - p_) < kAround + name.size() + sizeof(uint64_t)) {
       return false;
@@ -48,7 +36,7 @@ class PlainReader {
     const uint32_t head = Load32(p_);
     const size_t entry_size = head >> 8 & 0xff;
     if ((head & 0xffff00ff) != (name.size() << 24 | 0x000a000a) || entry_size >= 0x80) return false;
-    if (!SameName(name, {reinterpret_cast<const char*>(p_ + 4), name.size()})) return false;
+    if (!name.IsAt(p_ + 4)) return false;
     const uint64_t tail = Load64(p_ + 4 + name.size()) & 0xffffffffffff;
     const uint64_t values_size = tail >> 40;
     const uint64_t kind = static_cast<uint64_t>(type) << 3 | 2;
@@ -58,7 +46,7 @@ class PlainReader {
     const size_t size = kAround - 2 + name.size() + values_size;
     if (tail != want || entry_size != size || size > static_cast<size_t>(end_ - p_) - 2)
       return false;
-    entry = {name, type, {p_ + kAround + name.size(), static_cast<size_t>(values_size)}};
+    entry = {name.view(), type, {p_ + kAround + name.size(), static_cast<size_t>(values_size)}};
     p_ += 2 + size;
     return true;
   }
@@ -170,6 +158,12 @@ void SetAbsent(FoundVariable& found) {
 
 }  // namespace
 
+PlainName::PlainName(absl::string_view name) : name_(name) {
+  const size_t size = std::min<size_t>(name_.size(), 8);
+  std::memcpy(&first_, name_.data(), size);
+  mask_ = size == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * size) - 1;
+}
+
 PlainFinder::PlainFinder(std::span<const FeatureUse> specs, std::span<const size_t> slots)
     : possible_(true) {
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -223,11 +217,15 @@ bool PlainFinder::SettleAbsent(FoundFeatures& found) const {
 
 uint32_t PlainFinder::IndexOf(const PlainEntry& entry, size_t k) {
   const bool known = k < order_.size() && order_[k].type == entry.type;
-  if (known && SameName(order_[k].name, entry.name)) return order_[k].index;
+  if (known && order_[k].name.view() == entry.name) return order_[k].index;
   const auto found = by_name_.find(entry.name);
   const uint32_t index = found == by_name_.end() ? kUnwanted : found->second;
-  if (k == order_.size() && k < kMostKnown) order_.emplace_back();
-  if (k < order_.size()) order_[k] = {std::string(entry.name), entry.type, index};
+  const Known now{PlainName(entry.name), entry.type, index};
+  if (k < order_.size()) {
+    order_[k] = now;
+  } else if (k < kMostKnown) {
+    order_.push_back(now);
+  }
   return index;
 }
 

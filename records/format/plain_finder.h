@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "base/load.h"
 #include "records/format/feature_use.h"
 #include "records/format/found_features.h"
 
@@ -20,6 +22,25 @@ struct PlainEntry {
   absl::string_view name;
   FeatureType type = FeatureType::kNone;
   std::span<const uint8_t> values;  // The bytes of the one value, or the packed numbers.
+};
+
+// A name as it is compared with the bytes of a record: eight at once.
+class PlainName {
+ public:
+  explicit PlainName(absl::string_view name);
+
+  size_t size() const { return name_.size(); }
+  absl::string_view view() const { return name_; }
+  // REQUIRES: size() bytes and eight more can be read.
+  bool IsAt(const uint8_t* p) const {
+    return ((Load64(p) ^ first_) & mask_) == 0 &&
+           (size() <= 8 || std::memcmp(p + 8, name_.data() + 8, size() - 8) == 0);
+  }
+
+ private:
+  std::string name_;
+  uint64_t first_ = 0;  // Its first eight bytes, under the mask.
+  uint64_t mask_ = 0;
 };
 
 // Not thread-safe. Copyable.
@@ -50,7 +71,7 @@ class PlainFinder {
   };
   // What an entry of the last record was.
   struct Known {
-    std::string name;
+    PlainName name;
     FeatureType type;
     uint32_t index;  // Of wanted_, or kUnwanted.
   };

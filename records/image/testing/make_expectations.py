@@ -8,6 +8,9 @@ Pillow 13 filters columns before rows for some sizes, which changes values by on
 
 Run by hand; needs cjpeg and jpegtran (libjpeg-turbo-progs). All pictures are drawn here. With
 PENSTOCK_TEST_DATA set, the digests over its photographs are made again too, else they are kept.
+
+With --compare nothing is written: Pillow and torchvision decode and resize the stored files, and
+the answers are compared with the stored ones. `./check --peers` does that.
 """
 
 import base64
@@ -19,6 +22,7 @@ import os
 import pathlib
 import struct
 import subprocess
+import sys
 import zlib
 
 import numpy as np
@@ -366,21 +370,37 @@ def self_test_digest(images):
     return digest.hexdigest()
 
 
-def main():
-    assert int(pillow_version.split(".")[0]) < 13, "Pillow 13 has another order of passes"
-    torch.set_default_dtype(torch.float64)
+def judge(files):
+    """What Pillow and torchvision make of the files."""
+    return {"decoded": {name: decoded(data) for name, data in files.items()},
+            "resizes": resizes(files), "crops": crops(), "pipelines": pipelines(files),
+            "photographs": photographs()}
+
+
+def made_with():
+    return (f"Pillow {pillow_version}, libjpeg-turbo {features.version('libjpeg_turbo')}, "
+            f"torchvision {torchvision.__version__.split('+')[0]}")
+
+
+def compare():
+    stored = json.loads((HERE / "expectations.json").read_text())
+    files = {name: base64.b64decode(data) for name, data in stored["files"].items()}
+    for part, judged in json.loads(json.dumps(judge(files))).items():
+        if judged != stored[part]:
+            sys.exit(f"images: {part} are not as {made_with()} makes them")
+        print(f"images: {part}, {len(judged)} entries, equal")
+    print(f"images: judged by {made_with()}; stored by {stored['made_with']}")
+
+
+def make():
     files = jpegs() | pngs()
     images = self_test_images()
     write_self_test(images)
     refused = {"arithmetic": cjpeg(picture(9, 9), "-arithmetic")}
     encode = lambda named: {name: base64.b64encode(data).decode() for name, data in named.items()}
     result = {
-        "made_with": f"Pillow {pillow_version}, libjpeg-turbo {features.version('libjpeg_turbo')}, "
-                     f"torchvision {torchvision.__version__.split('+')[0]}",
-        "files": encode(files), "refused": encode(refused),
-        "decoded": {name: decoded(data) for name, data in files.items()},
-        "resizes": resizes(files), "crops": crops(), "pipelines": pipelines(files),
-        "photographs": photographs(), "self_test": self_test_digest(images)}
+        "made_with": made_with(), "files": encode(files), "refused": encode(refused),
+        **judge(files), "self_test": self_test_digest(images)}
     lines = []
     for key, value in result.items():
         if isinstance(value, dict):
@@ -395,4 +415,6 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    assert int(pillow_version.split(".")[0]) < 13, "Pillow 13 has another order of passes"
+    torch.set_default_dtype(torch.float64)
+    compare() if sys.argv[1:] == ["--compare"] else make()
