@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "base/simd_level.h"
 #include "records/decode/bit_table.h"
-#include "records/decode/simd_level.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
-#include "records/decode/simd_level.h"
+#include "base/simd_level.h"
 
 namespace penstock {
 

@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/dtype.h"
+#include "base/simd_level.h"
 #include "proto/decode_spec.pb.h"
 #include "records/decode/bits.h"
-#include "records/decode/simd_level.h"
 #include "records/decode/spec_tables.h"
 #include "records/format/feature_use.h"
 

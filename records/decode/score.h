@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "records/decode/simd_level.h"
+#include "base/simd_level.h"
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
-// Which instruction set a decoder may use. Every level gives the same bits.
-#ifndef PENSTOCK_RECORDS_DECODE_SIMD_LEVEL_H_
-#define PENSTOCK_RECORDS_DECODE_SIMD_LEVEL_H_
+// Which instruction set a kernel may use. Every level gives the same bits.
+#ifndef PENSTOCK_BASE_SIMD_LEVEL_H_
+#define PENSTOCK_BASE_SIMD_LEVEL_H_
 
 #include <cstdint>
 #include <vector>
@@ -21,4 +21,4 @@ absl::string_view SimdLevelName(SimdLevel level);  // "scalar", "avx2", "avx512"
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_RECORDS_DECODE_SIMD_LEVEL_H_
+#endif  // PENSTOCK_BASE_SIMD_LEVEL_H_

@@ -1,4 +1,4 @@
-#include "records/decode/simd_level.h"
+#include "base/simd_level.h"
 
 namespace penstock {
 
