@@ -8,23 +8,30 @@
 //   Walk           the look at its markers that precedes decoding a region.
 //   Region/KIND    the part of it that a random resized crop needs, another one each time.
 //                  `of_whole` is its time divided by that of decoding the whole picture, by turns.
-//   Resize         300x300 pixels of it to 224x224, bilinear and antialiased.
+//   Resize/CASE/LEVEL    crop: 400x300 pixels of it as 224x224, bilinear and antialiased.
+//                        whole: all of it as 341x256, of which the central 224x224 are wanted.
+//                        The box differs from the one before, so no weights are used again.
+//   PART/CASE/LEVEL      of that: its Weights, and its Horizontal and Vertical passes when the
+//                        weights are there.
 //   Train/KIND     all of random resized crop 224 and flip, with another crop each time.
 //
 // KIND is 420, 444 or progressive, of quality 90. Times are microseconds an image.
 #include <time.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>  // jpeglib.h needs it.
 #include <cstdlib>
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <jpeglib.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/simd_level.h"
 #include "benchmark/benchmark.h"
 #include "records/image/image_transform.h"
 #include "records/image/jpeg_scan.h"
@@ -35,6 +42,8 @@ namespace {
 
 constexpr uint32_t kWidth = 640, kHeight = 480;
 using Bytes = std::vector<uint8_t>;
+using resample_internal::kRowsAtOnce;
+using resample_internal::RowsAtOnce;
 
 struct Kind {
   const char* name;
@@ -146,13 +155,89 @@ void RunRegion(benchmark::State& state, const JpegKind& kind) {
   state.counters["of_whole"] = region_seconds / whole_seconds;
 }
 
-void RunResize(benchmark::State& state) {
+struct ResizeCase {
+  const char* name;
   ResizeRequest request;
-  request.box = {100, 50, 400, 350};
-  request.width = request.height = request.window_width = request.window_height = 224;
-  Bytes out(224 * 224 * 3);
-  Resampler resampler;
-  for (auto _ : state) resampler.Resize({Pixels().data(), kWidth, kHeight, 3}, request, out.data());
+};
+const ResizeCase kResizeCases[] = {
+    {"crop",
+     {.box = {100, 50, 500, 350},
+      .width = 224,
+      .height = 224,
+      .window_width = 224,
+      .window_height = 224}},
+    {"whole",
+     {.box = {0, 0, kWidth, kHeight},
+      .width = 341,
+      .height = 256,
+      .window_left = 58,
+      .window_top = 16,
+      .window_width = 224,
+      .window_height = 224}},
+};
+
+PixelView Picture() { return {Pixels().data(), kWidth, kHeight, 3}; }
+
+// One of two boxes, by turns.
+void Alternate(ResizeRequest& request) {
+  const double by = request.box.left == std::floor(request.box.left) ? 0.0625 : -0.0625;
+  request.box.left += by;
+  request.box.top += by;
+}
+
+void RunResize(benchmark::State& state, const ResizeCase& of, SimdLevel level) {
+  ResizeRequest request = of.request;
+  Bytes out(size_t{request.window_width} * request.window_height * 3);
+  Resampler resampler(level);
+  for (auto _ : state) {
+    Alternate(request);
+    resampler.Resize(Picture(), request, out.data());
+  }
+}
+
+void RunWeights(benchmark::State& state, const ResizeCase& of, SimdLevel level) {
+  ResizeRequest request = of.request;
+  HorizontalPass horizontal(level);
+  VerticalPass vertical(level);
+  for (auto _ : state) {
+    Alternate(request);
+    horizontal.Prepare(Picture(), HorizontalAxis(request), false);
+    vertical.Prepare(VerticalAxis(request));
+  }
+}
+
+void RunHorizontal(benchmark::State& state, const ResizeCase& of, SimdLevel level) {
+  HorizontalPass pass(level);
+  pass.Prepare(Picture(), HorizontalAxis(of.request), false);
+  RowRing ring;
+  ring.Start(8, of.request.window_width * 3);
+  const CropRect read = PartRead(of.request);
+  const size_t top = static_cast<size_t>(read.top), bottom = top + read.height;
+  for (auto _ : state) {
+    for (size_t y = top; y < bottom; y += kRowsAtOnce) {
+      RowsAtOnce rows;
+      for (size_t i = 0; i < kRowsAtOnce; ++i) {
+        rows.in[i] = Picture().row(std::min(y + i, bottom - 1));
+        rows.out[i] = ring.row(y + i);
+      }
+      pass.Filter(rows);
+    }
+  }
+}
+
+void RunVertical(benchmark::State& state, const ResizeCase& of, SimdLevel level) {
+  VerticalPass pass(level);
+  pass.Prepare(VerticalAxis(of.request));
+  const size_t row_bytes = of.request.window_width * 3;
+  RowRing ring;
+  ring.Start(6, row_bytes);
+  std::fill_n(ring.row(0), ring.row(5) + row_bytes - ring.row(0), uint8_t{123});
+  Bytes out(row_bytes * of.request.window_height);
+  for (auto _ : state) {
+    for (size_t y = 0; y < of.request.window_height; ++y) {
+      pass.Blend(y, ring, row_bytes, out.data() + y * row_bytes);
+    }
+  }
 }
 
 void RunTrain(benchmark::State& state, const JpegKind& kind) {
@@ -183,7 +268,20 @@ void Register() {
     add(absl::StrCat("Train/", kind.name), [jpeg](benchmark::State& s) { RunTrain(s, jpeg); });
   }
   add("Walk", RunWalk);
-  add("Resize", RunResize);
+  using RunCase = void (*)(benchmark::State&, const ResizeCase&, SimdLevel);
+  const std::pair<const char*, RunCase> parts[] = {{"Resize", RunResize},
+                                                   {"Weights", RunWeights},
+                                                   {"Horizontal", RunHorizontal},
+                                                   {"Vertical", RunVertical}};
+  for (const ResizeCase& of : kResizeCases) {
+    for (const SimdLevel level : {SimdLevel::kScalar, BestSimdLevel()}) {
+      for (const auto& part : parts) {
+        const RunCase run = part.second;
+        add(absl::StrCat(part.first, "/", of.name, "/", SimdLevelName(level)),
+            [run, &of, level](benchmark::State& s) { run(s, of, level); });
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -4,10 +4,15 @@
 #include <cmath>
 #include <cstdint>
 
-namespace penstock {
-namespace {
+#include "records/image/weigh_samples.h"
 
-double Triangle(double x) { return std::max(1.0 - std::abs(x), 0.0); }
+namespace penstock {
+
+using resample_internal::kSamplesAtOnce;
+using resample_internal::WeighSamplesAvx2;
+using resample_internal::WeighSamplesBaseline;
+
+namespace {
 
 double Scale(const ResizeAxis& axis) {
   return static_cast<double>(axis.end - axis.begin) / axis.out_size;
@@ -31,9 +36,10 @@ SampleRange Numbered(const ResizeAxis& axis, const SampleRange& samples) {
 // The input samples under a triangle, counted from 0.
 SampleRange TapsAround(double center, double support, uint32_t in_size) {
   const double last_sample = in_size - 1;
-  const double low = std::floor(std::clamp(center - support + 0.5, 0.0, last_sample));
-  const double high = std::floor(std::clamp(center + support + 0.5, low + 1, last_sample + 1));
-  return {static_cast<uint32_t>(low), static_cast<uint32_t>(high - low)};
+  const auto low = static_cast<uint32_t>(std::clamp(center - support + 0.5, 0.0, last_sample));
+  const auto high =
+      static_cast<uint32_t>(std::clamp(center + support + 0.5, low + 1.0, last_sample + 1));
+  return {low, high - low};
 }
 
 // Calls `visit` with the input sample of each wanted one.
@@ -53,33 +59,24 @@ void ForEachNearest(const ResizeAxis& axis, const Visit& visit) {
 
 size_t MaxTaps(double in, double out) { return TapsWithin(Support(in / out)); }
 
+uint64_t AxisWeightsMemory(uint64_t out, uint64_t max_taps) {
+  const uint64_t heights = max_taps * kSamplesAtOnce;
+  return out * ((max_taps + AxisWeights::kPadding) * sizeof(int32_t) + sizeof(SampleRange)) +
+         heights * sizeof(double);
+}
+
 void AxisWeights::Compute(const ResizeAxis& axis) {
   if (axis == axis_) return;
   axis_ = axis;
   const double scale = Scale(axis), support = Support(scale);
   max_taps_ = TapsWithin(support);
+  stride_ = max_taps_ + kPadding;
   taps_.resize(axis.out_count);
-  weights_.resize(axis.out_count * max_taps_);
-  sample_.resize(max_taps_);
-  for (size_t i = 0; i < axis.out_count; ++i) {
-    ComputeSample(i, Center(axis, scale, i), support);
-  }
-}
-
-void AxisWeights::ComputeSample(size_t i, double center, double support) {
-  const SampleRange taps = TapsAround(center, support, axis_.in_size);
-  const double inverse = 1.0 / support;
-  double sum = 0;
-  for (size_t k = 0; k < taps.count; ++k) {
-    sample_[k] = Triangle((static_cast<double>(k) + taps.first - center + 0.5) * inverse);
-    sum += sample_[k];
-  }
-  int32_t* weights = weights_.data() + i * max_taps_;
-  for (size_t k = 0; k < taps.count; ++k) {
-    const double weight = sum != 0 ? sample_[k] / sum : sample_[k];
-    weights[k] = static_cast<int32_t>(0.5 + weight * (1 << kFractionBits));
-  }
-  taps_[i] = Numbered(axis_, taps);
+  weights_.resize(axis.out_count * stride_);
+  heights_.resize(max_taps_ * kSamplesAtOnce);
+  const auto weigh = level_ >= SimdLevel::kAvx2 ? WeighSamplesAvx2 : WeighSamplesBaseline;
+  weigh({axis, scale, support, stride_, heights_.data(), taps_.data(), weights_.data()});
+  for (SampleRange& taps : taps_) taps = Numbered(axis, taps);
 }
 
 SampleRange BilinearReads(const ResizeAxis& axis) {

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/simd_level.h"
+
 namespace penstock {
 
 // One axis of a resize: [begin, end) of `in_size` samples becomes `out_size` samples, of which
@@ -36,31 +38,38 @@ struct SampleRange {
 class AxisWeights {
  public:
   static constexpr int kFractionBits = 32 - 8 - 2;
+  static constexpr size_t kPadding = 4;
+
+  // Every level gives the same weights.
+  explicit AxisWeights(SimdLevel level) : level_(level) {}
 
   // The weights stay until another axis is asked for. Allocates only to grow.
   void Compute(const ResizeAxis& axis);
 
   // Of wanted sample i: the weights, at least one, and the first input sample that they apply to,
-  // which never lies before that of sample i - 1.
+  // which never lies before that of sample i - 1. At least kPadding zeros follow the weights.
   std::span<const int32_t> weights(size_t i) const {
-    return {weights_.data() + i * max_taps_, taps_[i].count};
+    return {weights_.data() + i * stride_, taps_[i].count};
   }
   uint32_t first(size_t i) const { return taps_[i].first; }
   // The most weights that a sample may have.
   size_t max_taps() const { return max_taps_; }
 
  private:
-  void ComputeSample(size_t i, double center, double support);
-
+  SimdLevel level_;
   ResizeAxis axis_;
   size_t max_taps_ = 0;
+  size_t stride_ = 0;  // Of weights_.
   std::vector<SampleRange> taps_;
   std::vector<int32_t> weights_;
-  std::vector<double> sample_;
+  std::vector<double> heights_;
 };
 
 // AxisWeights::max_taps() of a resize from `in` samples to `out`.
 size_t MaxTaps(double in, double out);
+
+// The most memory of such weights.
+uint64_t AxisWeightsMemory(uint64_t out, uint64_t max_taps);
 
 // The input samples that the wanted ones are made of. REQUIRES: some are wanted.
 SampleRange BilinearReads(const ResizeAxis& axis);

@@ -5,9 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/simd_level.h"
 #include "records/image/axis_weights.h"
 #include "records/image/geometry.h"
+#include "records/image/horizontal_pass.h"
 #include "records/image/pixels.h"
+#include "records/image/row_ring.h"
+#include "records/image/vertical_pass.h"
 
 namespace penstock {
 
@@ -37,6 +41,10 @@ struct ResizeRequest {
   uint32_t source_top = 0;
 };
 
+// The axes of a resize. Their input samples are numbered as the picture's.
+ResizeAxis HorizontalAxis(const ResizeRequest& request);
+ResizeAxis VerticalAxis(const ResizeRequest& request);
+
 // The part of the picture whose pixels Resize() reads. REQUIRES: as Resize().
 CropRect PartRead(const ResizeRequest& request);
 
@@ -55,6 +63,9 @@ inline ResizeRequest WholeResized(const PixelView& source, uint32_t width, uint3
 // `box`. Not thread-safe.
 class Resampler {
  public:
+  // Every level gives the same bits.
+  explicit Resampler(SimdLevel level = BestSimdLevel());
+
   // Fills `out`, [window_height][window_width][source.channels].
   // REQUIRES: the box lies in the picture and has an area above 0; the window lies in the resized
   // picture and is not empty; the source holds PartRead() and has 1 or 3 channels.
@@ -63,16 +74,15 @@ class Resampler {
  private:
   void ResizeBilinear(const PixelView& source, bool flip, uint8_t* out);
   void ResizeNearest(const PixelView& source, bool flip, uint8_t* out);
-  void FilterRow(const PixelView& source, size_t row, uint8_t* out) const;
+  void FilterRows(const PixelView& source, size_t first);
 
   ResizeAxis horizontal_;
   ResizeAxis vertical_;
-  AxisWeights column_weights_;
-  AxisWeights row_weights_;
+  HorizontalPass horizontal_pass_;
+  VerticalPass vertical_pass_;
+  RowRing ring_;  // The rows that the vertical pass needs, after the horizontal one.
   std::vector<uint32_t> columns_;
   std::vector<uint32_t> rows_;
-  std::vector<int32_t> sums_;
-  ScratchMemory strip_;  // The last rows after the horizontal pass, as many as the vertical needs.
 };
 
 // The most memory that Resize() takes for a source and window of these sizes.

@@ -1,5 +1,6 @@
 #include "records/image/resampler.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -89,25 +90,77 @@ Bytes Resized(Resampler& resampler, const PixelView& source, const ResizeRequest
   return out;
 }
 
+// Small, or long in one direction so that an output pixel has many taps.
+Size RandomSize(std::mt19937& random) {
+  Size size{1 + Below(80, random), 1 + Below(80, random)};
+  if (Below(20, random) == 0) size.width = 1 + Below(2000, random);
+  if (Below(20, random) == 0) size.height = 1 + Below(2000, random);
+  return size;
+}
+
+// A picture that owns its bytes, which end where the last pixel ends.
+struct RandomPicture {
+  explicit RandomPicture(std::mt19937& random) : size(RandomSize(random)) {
+    channels = Below(2, random) == 0 ? 1 : 3;
+    bytes = Noise(size_t{size.width} * size.height * static_cast<size_t>(channels), random);
+    if (Below(4, random) == 0) {
+      for (uint8_t& byte : bytes) byte = byte < 128 ? 0 : 255;
+    }
+  }
+  PixelView view() const { return {bytes.data(), size.width, size.height, channels}; }
+
+  Size size;
+  int channels;
+  Bytes bytes;
+};
+
 TEST(ResamplerTest, ReadsOnlyTheStatedPart) {
   std::mt19937 random(1);
   Resampler resampler;
   for (int i = 0; i < 2000; ++i) {
-    const Size size{1 + Below(80, random), 1 + Below(80, random)};
-    const int channels = Below(2, random) == 0 ? 1 : 3;
-    const Bytes pixels = Noise(size_t{size.width} * size.height * 3, random);
-    const PixelView picture{pixels.data(), size.width, size.height, channels};
-    ResizeRequest request = RandomRequest(size, random);
-    const Bytes expected = Resized(resampler, picture, request);
+    const RandomPicture picture(random);
+    ResizeRequest request = RandomRequest(picture.size, random);
+    const Bytes expected = Resized(resampler, picture.view(), request);
 
     const CropRect part = PartRead(request);
-    const Bytes part_pixels = PartOf(picture, part);
+    const Bytes part_pixels = PartOf(picture.view(), part);
     request.source_left = static_cast<uint32_t>(part.left);
     request.source_top = static_cast<uint32_t>(part.top);
-    const PixelView source{part_pixels.data(), part.width, part.height, channels};
+    const PixelView source{part_pixels.data(), part.width, part.height, picture.channels};
     ASSERT_EQ(Resized(resampler, source, request), expected) << i;
   }
 }
+
+class ResamplerAtLevel : public ::testing::TestWithParam<SimdLevel> {
+ protected:
+  std::mt19937 random_{2};
+  Resampler resampler_{GetParam()};
+};
+
+TEST_P(ResamplerAtLevel, GivesTheBitsOfTheScalarOne) {
+  Resampler scalar(SimdLevel::kScalar);
+  for (int i = 0; i < 5000; ++i) {
+    const RandomPicture picture(random_);
+    const ResizeRequest request = RandomRequest(picture.size, random_);
+    ASSERT_EQ(Resized(resampler_, picture.view(), request),
+              Resized(scalar, picture.view(), request))
+        << i;
+  }
+}
+
+// The largest sums that there are.
+TEST_P(ResamplerAtLevel, KeepsWhiteWhite) {
+  for (int i = 0; i < 1000; ++i) {
+    RandomPicture picture(random_);
+    std::fill(picture.bytes.begin(), picture.bytes.end(), uint8_t{255});
+    const ResizeRequest request = RandomRequest(picture.size, random_);
+    const Bytes out = Resized(resampler_, picture.view(), request);
+    ASSERT_EQ(std::count(out.begin(), out.end(), 255), out.size()) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ResamplerAtLevel, ::testing::ValuesIn(AvailableSimdLevels()),
+                         [](const auto& of) { return std::string(SimdLevelName(of.param)); });
 
 class SmallPicture : public ::testing::Test {
  protected:

@@ -1,0 +1,52 @@
+// The first pass of a resize: rows become as wide as the output.
+#ifndef PENSTOCK_RECORDS_IMAGE_HORIZONTAL_PASS_H_
+#define PENSTOCK_RECORDS_IMAGE_HORIZONTAL_PASS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/simd_level.h"
+#include "records/image/axis_weights.h"
+#include "records/image/lane_program.h"
+#include "records/image/pixels.h"
+#include "records/image/resample_kernels.h"
+
+namespace penstock {
+
+// Every level gives the same bits. Not thread-safe.
+class HorizontalPass {
+ public:
+  explicit HorizontalPass(SimdLevel level) : level_(level), weights_(level) {}
+
+  // For rows of `source` along `axis`, mirrored if `flip`. Preparing for the same again costs
+  // nothing.
+  void Prepare(const PixelView& source, const ResizeAxis& axis, bool flip);
+
+  // The outputs are rows padded to whole blocks.
+  void Filter(const resample_internal::RowsAtOnce& rows) const;
+
+ private:
+  struct Geometry {
+    ResizeAxis axis;
+    size_t channels = 0;
+    size_t row_bytes = 0;
+    bool flip = false;
+
+    bool operator==(const Geometry&) const = default;
+  };
+
+  // A row shorter than a window cannot be read by windows.
+  bool by_lanes() const {
+    return level_ >= SimdLevel::kAvx2 && geometry_.row_bytes >= LaneProgram::kWindow &&
+           weights_.max_taps() <= LaneProgram::kMostTaps;
+  }
+
+  SimdLevel level_;
+  Geometry geometry_;
+  AxisWeights weights_;
+  LaneProgram program_;  // If by_lanes().
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_IMAGE_HORIZONTAL_PASS_H_

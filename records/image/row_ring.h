@@ -1,0 +1,43 @@
+// The last rows between the passes of a resize.
+#ifndef PENSTOCK_RECORDS_IMAGE_ROW_RING_H_
+#define PENSTOCK_RECORDS_IMAGE_ROW_RING_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "records/image/pixels.h"
+#include "records/image/resample_kernels.h"
+
+namespace penstock {
+
+// Rows by number, of which at least the last `capacity` are there. Not thread-safe.
+class RowRing {
+ public:
+  static uint64_t Memory(uint64_t capacity, uint64_t row_bytes) {
+    return std::bit_ceil(capacity) * resample_internal::PaddedToBlocks(row_bytes);
+  }
+
+  // For rows of `row_bytes` bytes, padded to whole blocks. Forgets all rows.
+  void Start(size_t capacity, size_t row_bytes) {
+    mask_ = std::bit_ceil(capacity) - 1;
+    stride_ = resample_internal::PaddedToBlocks(row_bytes);
+    rows_ = memory_.Reserve(Memory(capacity, row_bytes));
+  }
+
+  uint8_t* row(size_t n) { return rows_ + (n & mask_) * stride_; }
+  const uint8_t* row(size_t n) const { return rows_ + (n & mask_) * stride_; }
+
+  // Frees what one large image made grow, and forgets all rows.
+  void Trim() { memory_.Trim(); }
+
+ private:
+  size_t mask_ = 0;  // A power of two, minus 1: a row is found without a division.
+  size_t stride_ = 0;
+  uint8_t* rows_ = nullptr;
+  ScratchMemory memory_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_IMAGE_ROW_RING_H_
