@@ -49,7 +49,7 @@ struct RowPair {
 };
 
 inline RowPair PairOf(const RowTap& a, const RowTap& b) {
-  const SplitWeight first = Split(a.weight), second = Split(b.weight);
+  const SplitWeight first = SplitOf(a.weight), second = SplitOf(b.weight);
   const auto high = static_cast<uint32_t>(first.high | second.high << 8);
   const auto low = static_cast<uint32_t>(first.low | second.low << 16);
   return {{a, b}, high | high << 16, low};

@@ -21,7 +21,7 @@ struct SplitWeight {
 // A weight of 1 has a high part of 8 bits and becomes 1 - 2^-22, the next below. No sum rounds in
 // another way for this: the other weights are then 2^-22 in all at most, so the sum is nearly a
 // whole number.
-inline SplitWeight Split(int32_t weight) {
+inline SplitWeight SplitOf(int32_t weight) {
   const int32_t w = std::min(weight, SplitWeight::kMax);
   return {static_cast<int8_t>(w >> SplitWeight::kLowBits),
           static_cast<int16_t>(w & ((1 << SplitWeight::kLowBits) - 1))};
