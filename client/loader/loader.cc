@@ -16,6 +16,7 @@
 #include "client/servers/server_list.h"
 #include "client/servers/server_source.h"
 #include "records/decode/program.h"
+#include "records/engine/row_limit.h"
 
 namespace penstock {
 namespace {
@@ -136,6 +137,7 @@ absl::StatusOr<std::unique_ptr<Loader>> OpenWithServers(LoaderOptions options, S
   PENSTOCK_ASSIGN_OR_RETURN(Plan plan, MakePlan(options));
   PENSTOCK_ASSIGN_OR_RETURN(const Steps steps, MakeSteps(options, plan));
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(options.spec, options.dtype));
+  PENSTOCK_RETURN_IF_ERROR(CheckRowSize(program, options.dtype, options.record_ids));
   auto loader = std::make_unique<DrivenLoader>(std::move(options), std::move(servers),
                                                std::move(plan), steps, program);
   PENSTOCK_RETURN_IF_ERROR(loader->Start());

@@ -170,7 +170,8 @@ struct LoaderStats {
 // by one thread at a time.
 class Loader {
  public:
-  // kResourceExhausted, beside what Validate() says: memory of a slot, or a thread, cannot be had.
+  // kResourceExhausted, beside what Validate() says: memory of a slot, or a thread, cannot be had;
+  // or a row is larger than servers send, which is known before any is asked.
   static absl::StatusOr<std::unique_ptr<Loader>> Open(LoaderOptions options);
   // Every batch must have been destroyed before.
   virtual ~Loader() = default;

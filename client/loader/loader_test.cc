@@ -429,5 +429,19 @@ TEST_F(LoaderTest, RefusesWhatIsNoServer) {
   }
 }
 
+// It would be no smaller at another server, or later.
+TEST_F(LoaderTest, ARowThatNoServerSendsIsRefusedBeforeAnyIsAsked) {
+  options_.servers = "127.0.0.1:1";
+  options_.dtype = WireDtype::kF64;
+  options_.spec.add_tensor()->set_name("large");
+  v1::Bits& bits = *options_.spec.mutable_tensor()->rbegin()->mutable_bits();
+  bits.set_feature("e");
+  bits.set_feature_bytes(1 << 16);
+  bits.add_dims(1 << 19);
+  EXPECT_THAT(OpenStatus(options_), StatusIs(absl::StatusCode::kResourceExhausted,
+                                             AllOf(HasSubstr("as f64 one row has"),
+                                                   HasSubstr("tensor is 'large', f64 [524288]"))));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -28,6 +28,15 @@ bool IsSequence(const FeatureUse& feature) {
   return feature.variable && feature.variable->sequence;
 }
 
+template <typename Step>
+size_t ColumnOf(const Step& step) {
+  return step.column;
+}
+
+size_t ColumnOf(const VariableStep& step) {
+  return std::visit([](const auto& any) { return any.column; }, step);
+}
+
 bool IsFallible(const DecodeStep& step) {
   return std::holds_alternative<IntegersStep>(step) || std::holds_alternative<VariableStep>(step) ||
          std::holds_alternative<ImageStep>(step);
@@ -150,7 +159,8 @@ absl::Status PlanBuilder::Append(const std::string& name, Dtype dtype, std::vect
                                                      kMaxRowBytes));
   }
   plan_.fallible |= IsFallible(step);
-  plan_.tensors.push_back(TensorInfo{name, dtype, std::move(shape), row_bytes, {}});
+  const size_t column = std::visit([](const auto& any) { return ColumnOf(any); }, step);
+  plan_.tensors.push_back(TensorInfo{name, dtype, std::move(shape), row_bytes, column});
   plan_.steps.push_back(std::move(step));
   return absl::OkStatus();
 }

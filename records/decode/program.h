@@ -33,6 +33,7 @@ struct TensorInfo {
   Dtype dtype = Dtype::kU8;
   std::vector<uint32_t> shape;
   size_t row_bytes = 0;
+  size_t column = 0;  // The index in features() of the feature that it is made from.
   // Which of the tensors says how many items of a row are real, the rest being padding: i64 [], or
   // [count] for a list of bytes. Absent: none does.
   std::optional<size_t> lengths = std::nullopt;

@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "records/decode/bit_table.h"
 #include "records/decode/program.h"
 #include "records/decode/score.h"
@@ -16,10 +15,6 @@
 #include "records/image/image_ops.h"
 
 namespace penstock {
-
-inline absl::string_view ShownName(const FeatureUse& feature) {
-  return feature.name.empty() ? kRawFeature : absl::string_view(feature.name);
-}
 
 // `column` is an index into features().
 struct BitsStep {

@@ -275,8 +275,9 @@ TEST_F(AnyLengthTest, TheLargestRowIsNamed) {
           RecordData::Stream(
               R"(records: RAW tensor { name: "r" bytes { feature: "record" length: 3145729 } })"),
           client),
-      StatusIs(absl::StatusCode::kResourceExhausted,
-               HasSubstr("the largest that fits has 3145728")));
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("as i8 one row has 3145729 bytes; the largest that fits has 3145728 "
+                         "(3 MiB). Its largest tensor is 'r', u8 [3145729] of feature 'record'")));
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "records/engine/part_buffer.h"
 #include "records/engine/piece.h"
+#include "records/engine/row_limit.h"
 
 namespace penstock {
 namespace {
@@ -22,12 +22,8 @@ constexpr size_t kMaxSharedTensors = 8;
 absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtype,
                                     SpecTables& tables) {
   PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(options.spec, dtype, tables));
+  PENSTOCK_RETURN_IF_ERROR(CheckRowSize(program, dtype, options.record_ids));
   const size_t row_bytes = PieceRowBytes(program, options.record_ids);
-  if (row_bytes > PartBuffer::kMaxRowBytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("as ", WireDtypeName(dtype), " one row has ", row_bytes,
-                     " bytes; the largest that fits has ", PartBuffer::kMaxRowBytes, " (3 MiB)"));
-  }
   const auto rows_per_part =
       static_cast<uint32_t>(std::max<size_t>(PartBuffer::kMaxPartBytes / row_bytes, 1));
   auto block_rows = static_cast<uint32_t>(kBlockBytes / row_bytes);
@@ -39,22 +35,28 @@ absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtyp
                   std::make_shared<StripUse>()};
 }
 
+// A limit of the spec does not pass, so asking again is of no use.
+absl::Status ForGood(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) ? absl::InvalidArgumentError(status.message()) : status;
+}
+
 }  // namespace
 
 absl::StatusOr<Decodings> Decodings::Compile(const StreamOptions& options) {
   Decodings decodings;
   SpecTables tables;
-  absl::Status error;
+  absl::Status error;  // In the end that of i8, which takes every operation.
   for (WireDtype dtype :
-       {WireDtype::kF64, WireDtype::kF32, WireDtype::kBf16, WireDtype::kI8, WireDtype::kPacked}) {
+       {WireDtype::kPacked, WireDtype::kF64, WireDtype::kF32, WireDtype::kBf16, WireDtype::kI8}) {
     const auto index = static_cast<size_t>(dtype);
-    decodings.by_dtype_[index] = CompileFor(options, dtype, tables);
-    if (decodings.by_dtype_[index].ok()) {
+    absl::StatusOr<Decoding>& decoding = decodings.by_dtype_[index];
+    decoding = CompileFor(options, dtype, tables);
+    if (decoding.ok()) {
       decodings.any_ = index;
-      const bool fallible = decodings.by_dtype_[index]->program.fallible();
-      decodings.replaces_ |= options.replace_undecodable && fallible;
+      decodings.replaces_ |= options.replace_undecodable && decoding->program.fallible();
     } else {
-      error = decodings.by_dtype_[index].status();
+      error = ForGood(decoding.status());
+      decoding = error;
     }
   }
   if (decodings.any_ == 0) return error;

@@ -30,10 +30,11 @@ struct Decoding {
   std::shared_ptr<StripUse> use = {};
 };
 
-// By WireDtype; an error where a row is larger than a part.
+// By WireDtype; kInvalidArgument where the dtype cannot be, or a row is larger than a part.
 class Decodings {
  public:
-  // kInvalidArgument: the spec; kResourceExhausted: no dtype makes a row fit in a part.
+  // kInvalidArgument: the spec, or no dtype makes a row fit in a part. Further errors as
+  // Program::Compile(), but a limit is kInvalidArgument: it does not pass.
   static absl::StatusOr<Decodings> Compile(const StreamOptions& options);
 
   const absl::StatusOr<Decoding>& For(WireDtype dtype) const {

@@ -48,8 +48,8 @@ class Engine {
 
   // `events` must outlive the session, and the session must go before the engine does, but not
   // from inside an event.
-  // kInvalidArgument: the decode spec or the split; kResourceExhausted: too many clients, no memory
-  // for the definition of another spec, or one row is larger than a part whatever the dtype.
+  // kInvalidArgument: the decode spec or the split, or one row is larger than a part whatever the
+  // dtype; kResourceExhausted: too many clients, or no memory for the definition of another spec.
   absl::StatusOr<std::unique_ptr<Session>> OpenSession(const StreamOptions& options,
                                                        SessionEvents& events);
 

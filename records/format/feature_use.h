@@ -57,6 +57,11 @@ struct FeatureUse {
   }
 };
 
+// What people call the feature.
+inline absl::string_view ShownName(const FeatureUse& feature) {
+  return feature.name.empty() ? kRawFeature : absl::string_view(feature.name);
+}
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_RECORDS_FORMAT_FEATURE_USE_H_

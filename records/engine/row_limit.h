@@ -1,0 +1,18 @@
+// The largest row that a part can carry.
+#ifndef PENSTOCK_RECORDS_ENGINE_ROW_LIMIT_H_
+#define PENSTOCK_RECORDS_ENGINE_ROW_LIMIT_H_
+
+#include "absl/status/status.h"
+#include "base/dtype.h"
+#include "records/decode/program.h"
+
+namespace penstock {
+
+// `program` was compiled for `dtype`; with `record_ids` each row has one.
+// kResourceExhausted: a row is larger than PartBuffer::kMaxRowBytes. Names the row's size, the
+// limit, and the largest tensor with its feature.
+absl::Status CheckRowSize(const Program& program, WireDtype dtype, bool record_ids);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_ENGINE_ROW_LIMIT_H_
