@@ -1,5 +1,7 @@
 #include "client/loader/loader_plan.h"
 
+#include <algorithm>
+
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -14,6 +16,17 @@ absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
       "the cursor ", cursor.ToString(), " belongs to another order than this one (",
       absl::Hex(plan.fingerprint(), absl::kZeroPad16),
       "): the data, split, seed, shuffling, lanes, window chunks or strip rows differ"));
+}
+
+// Servers of version 1 know no other holdout. Manifests that do not say what features there are
+// were written with it.
+bool IsOneBytesValue(const FeatureSummary& summary, absl::string_view name) {
+  const ValueRange one = {1, 1};
+  return std::all_of(summary.features.begin(), summary.features.end(),
+                     [&](const FeatureInfo& info) {
+                       if (info.name != name || info.feature_list) return true;
+                       return info.type == "bytes" && info.values == one;
+                     });
 }
 
 }  // namespace
@@ -51,6 +64,8 @@ StreamOptions MakeStreamOptions(const LoaderOptions& options) {
   stream.checksums = options.checksums;
   stream.holdout_feature = options.manifest->holdout().feature;
   stream.holdout_threshold = options.manifest->holdout().threshold;
+  stream.holdout_by_one_value =
+      IsOneBytesValue(options.manifest->features(), stream.holdout_feature);
   stream.client = absl::StrCat("rank ", options.rank, " of ", options.world_size);
   return stream;
 }

@@ -26,6 +26,9 @@ struct StreamOptions {
   // The split's definition; threshold 0: no record is in holdout.
   std::string holdout_feature;
   uint32_t holdout_threshold = 0;
+  // As far as is known the feature is one bytes value in every record. Not on the wire: servers
+  // that know nothing else are refused for other splits by their version.
+  bool holdout_by_one_value = true;
   std::string client;      // For logs.
   bool checksums = false;  // Every part carries the CRC32C of its bytes.
   // A row that cannot be decoded is replaced by the next row of its window that can.

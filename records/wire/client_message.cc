@@ -247,8 +247,9 @@ uint32_t ProtocolVersionOf(const StreamOptions& options) {
   const auto& tensors = options.spec.tensor();
   const bool images = std::any_of(tensors.begin(), tensors.end(),
                                   [](const v1::TensorSpec& tensor) { return tensor.has_image(); });
-  const bool by_payload = options.holdout_threshold != 0 && options.holdout_feature.empty();
-  const bool second = images || by_payload || options.replace_undecodable;
+  const bool by_one_value = !options.holdout_feature.empty() && options.holdout_by_one_value;
+  const bool by_more = options.holdout_threshold != 0 && !by_one_value;
+  const bool second = images || by_more || options.replace_undecodable;
   return second ? kProtocolVersion : kFirstProtocolVersion;
 }
 

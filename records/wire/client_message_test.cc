@@ -78,12 +78,17 @@ TEST(ClientMessageTest, AHelloSaysTheFirstVersionThatHasWhatItNeeds) {
   options.holdout_threshold = 1000;
   EXPECT_EQ(ProtocolVersionOf(options), 1u);
   StreamOptions images = options, replaces = options, by_payload = options;
+  StreamOptions by_numbers = options;
   images.spec.add_tensor()->mutable_image()->set_feature("image");
   EXPECT_EQ(ProtocolVersionOf(images), 2u);
   replaces.replace_undecodable = true;
   EXPECT_EQ(ProtocolVersionOf(replaces), 2u);
   by_payload.holdout_feature.clear();
   EXPECT_EQ(ProtocolVersionOf(by_payload), 2u);
+  by_numbers.holdout_by_one_value = false;
+  EXPECT_EQ(ProtocolVersionOf(by_numbers), 2u);
+  by_numbers.holdout_threshold = 0;
+  EXPECT_EQ(ProtocolVersionOf(by_numbers), 1u);
 }
 
 TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
