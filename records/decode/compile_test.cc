@@ -144,8 +144,10 @@ TEST(CompileTest, RefusesFieldsOfANewerVersion) {
 
 TEST(CompileTest, RefusesBadFeatures) {
   ExpectInvalid("tensor { name: 'x' label { } }", "names no feature");
-  ExpectInvalid("tensor { name: 'x' bytes { feature: 'd' } }", "feature 'd' has 0 byte(s)");
-  ExpectInvalid("tensor { name: 'x' number { feature: 'n' } }", "feature 'n' has 0 value(s)");
+  ExpectInvalid("tensor { name: 'x' bytes { feature: 'd' } }",
+                "give length or shape, or pad or ragged for any number of bytes");
+  ExpectInvalid("tensor { name: 'x' number { feature: 'n' } }",
+                "give count or shape, or pad or ragged for any number of values");
   ExpectOverLimit(
       absl::StrCat("tensor { name: 'x' label { feature: '", std::string(257, 'x'), "' } }"),
       "has 257 bytes; the limit is 256");

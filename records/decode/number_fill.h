@@ -13,7 +13,8 @@
 
 namespace penstock {
 
-// kInvalidArgument, naming the field: the value has a fraction, or int64 does not hold it.
+// kInvalidArgument, naming the field: the value has a fraction, or its magnitude is 2^53 or more.
+// The double is then the nearest one to what the spec says, and nobody knows whether it is equal.
 absl::StatusOr<int64_t> WholeNumber(absl::string_view field, double value);
 
 // Each value as a feature of `type` would hold it, then as the dtype. kInvalidArgument, naming the

@@ -70,6 +70,10 @@ absl::StatusOr<Extent> ExtentOf(const ValueFields& fields) {
                                                        " elements; a row has at most ",
                                                        kMaxRowBytes, " bytes"));
     }
+  } else if (fields.shape.empty() && fields.count == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("give ", fields.size_field, " or shape, or pad or ragged for any number of ",
+                     fields.size_field == "length" ? "bytes" : "values"));
   } else if (fields.shape.empty()) {
     extent.shape.push_back(fields.count);
     extent.capacity = fields.count;
