@@ -7,9 +7,12 @@
 #include "records/dataset/made_spec.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
+#include "records/engine/decoding.h"
 
 namespace penstock {
 namespace {
+
+constexpr char kStoredSpec[] = "the manifest's spec";
 
 std::string Title(const FeatureUse& use) {
   const bool list = use.variable && use.variable->sequence;
@@ -35,13 +38,19 @@ std::string Contradiction(const FeatureUse& use, const FeatureSummary& summary) 
   if (use.name.empty()) return "";  // The payload.
   const bool list = use.variable && use.variable->sequence;
   std::string why;
+  bool in_other_map = false;
   for (const FeatureInfo& info : summary.features) {
-    if (info.name != use.name || info.feature_list != list || info.type == "none") continue;
+    if (info.name != use.name || info.type == "none") continue;
+    in_other_map |= info.feature_list != list;
+    if (info.feature_list != list) continue;
     why = Contradiction(use, info);
     if (why.empty()) return "";
   }
   if (!why.empty()) return why;
-  return use.variable && use.variable->optional ? "" : "which the records lack";
+  if (use.variable && use.variable->optional) return "";
+  if (!in_other_map) return "which the records lack";
+  return list ? "which is no feature list in the records: write `feature` in the spec"
+              : "which is a feature list in the records: write `feature_list` in the spec";
 }
 
 // Raw records have one feature, which a spec reaches as the payload.
@@ -51,6 +60,21 @@ absl::Status CheckFormat(const v1::DecodeSpec& spec, RecordFormat format) {
   }
   return absl::InvalidArgumentError(
       "the records are raw (penstock index --format raw), so the spec needs `records: RAW`");
+}
+
+absl::Status CheckFeatures(const v1::DecodeSpec& spec, const FeatureSummary& features,
+                           RecordFormat format) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFormat(spec, format));
+  if (features.features.empty()) return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(spec, WireDtype::kF32));
+  for (const FeatureUse& use : program.features()) {
+    const std::string why = Contradiction(use, features);
+    if (why.empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the spec wants ", Title(use), ", ", why, ". There are ", NamesOf(features.features),
+        ". --spec names another spec; penstock inspect --make-spec writes one"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SpecChoice> MadeSpecOf(const Manifest& manifest) {
@@ -75,33 +99,29 @@ absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name) {
 
 absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& features,
                            RecordFormat format) {
-  PENSTOCK_RETURN_IF_ERROR(CheckFormat(spec, format));
-  if (features.features.empty()) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(spec, WireDtype::kF32));
-  for (const FeatureUse& use : program.features()) {
-    const std::string why = Contradiction(use, features);
-    if (why.empty()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the spec wants ", Title(use), ", ", why, ". There are ", NamesOf(features.features),
-        ". --spec names another spec; penstock inspect --make-spec writes one"));
-  }
-  return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(CheckFeatures(spec, features, format));
+  StreamOptions options;
+  options.spec = spec;
+  return Decodings::Compile(options).status();
 }
 
 absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest) {
   const FeatureSummary& features = manifest.features();
   SpecChoice choice;
+  bool stored = false;
   if (!named.tensor().empty()) {
     choice.spec = std::move(named);
   } else if (HasChessFeatures(features) || (manifest.spec().empty() && features.features.empty())) {
     PENSTOCK_ASSIGN_OR_RETURN(choice.spec, LoadSpec("chess"));
   } else if (!manifest.spec().empty()) {
-    PENSTOCK_ASSIGN_OR_RETURN(choice.spec, ParseSpec(manifest.spec(), "the manifest's spec"));
+    stored = true;
+    PENSTOCK_ASSIGN_OR_RETURN(choice.spec, ParseSpec(manifest.spec(), kStoredSpec));
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(choice, MadeSpecOf(manifest));
   }
-  PENSTOCK_RETURN_IF_ERROR(CheckSpecFits(choice.spec, features, manifest.format()));
-  return choice;
+  const absl::Status fits = CheckFeatures(choice.spec, features, manifest.format());
+  if (fits.ok()) return choice;
+  return stored ? Annotate(fits, kStoredSpec) : fits;
 }
 
 }  // namespace penstock

@@ -21,11 +21,13 @@ struct SpecChoice {
 
 // `named`, of LoadNamedSpec(), if it has tensors; else for chess's features the built-in "chess";
 // else the spec that the manifest stores; else one made from its features, with a note.
-// kInvalidArgument: no spec can be made, or CheckSpecFits().
+// kInvalidArgument: no spec can be made, or CheckSpecFits() but for the size of rows, which depends
+// on the dtype that is asked for.
 absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest);
 
 // kInvalidArgument: `spec` needs a feature that the records lack or have of another type or length,
-// as far as was seen; says which there are. Further errors as Program::Compile().
+// as far as was seen; says which there are. Or its rows are larger than servers send, whatever the
+// dtype. Further errors as Program::Compile().
 absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& features,
                            RecordFormat format);
 

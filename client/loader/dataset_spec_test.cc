@@ -84,6 +84,34 @@ TEST(ChooseSpecTest, FeaturesOfAnotherTypeOrLengthAreNamed) {
   EXPECT_OK(check(R"(tensor { name: "x" number { feature: "x" type: FLOAT count: 3 } })"));
 }
 
+TEST(ChooseSpecTest, AFeatureOfTheOtherKindIsNamed) {
+  const FeatureSummary sequence = {
+      9, {{"moves", "int64", true, 9, {1, 5}, {}, {1, 1}}, {"user", "int64", false, 9, {1, 1}}}};
+  EXPECT_THAT(ChooseSpec({}, With(sequence, "tensor { name: 'm' label { feature: 'moves' } }")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("the manifest's spec: the spec wants feature 'moves'"),
+                             HasSubstr("write `feature_list`"))));
+  ASSERT_OK_AND_ASSIGN(
+      const v1::DecodeSpec list,
+      ParseSpec("tensor { name: 'u' number { feature_list: 'user' ragged { max_length: 3 } } }",
+                "test"));
+  EXPECT_THAT(ChooseSpec(list, With(sequence)), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                         HasSubstr("write `feature` in the spec")));
+}
+
+// Whatever the dtype, with 8 bytes a value. Which one a loader asks for ChooseSpec() does not know.
+TEST(ChooseSpecTest, RowsThatNoServerSendsAreRefusedByTheChecksOfSpecs) {
+  ASSERT_OK_AND_ASSIGN(
+      const v1::DecodeSpec spec,
+      ParseSpec(R"(tensor { name: "t" number { feature: "id" ragged { max_length: 400000 } } })",
+                "test"));
+  EXPECT_THAT(CheckSpecFits(spec, kTable, RecordFormat::kExample),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("one row has 3200008 bytes; the largest that fits"),
+                             HasSubstr("'t', i64 [400000] of feature 'id'"))));
+  EXPECT_OK(ChooseSpec(spec, With(kTable)).status());
+}
+
 TEST(ChooseSpecTest, RawRecordsNeedASpecForThem) {
   ASSERT_OK_AND_ASSIGN(const v1::DecodeSpec chess, LoadSpec("chess"));
   const FeatureSummary raw = {9, {{"record", "bytes", false, 9, {1, 1}, {20, 30}}}};

@@ -17,6 +17,23 @@ size_t CountVarints(std::span<const uint8_t> run) {
       std::count_if(run.begin(), run.end(), [](uint8_t byte) { return byte < 0x80; }));
 }
 
+// What helps against the errors below, if the feature is one that a decode spec names: operations
+// that take it in parentheses.
+constexpr absl::string_view kLacking =
+    "; in --spec, `optional: true` (number, bytes, label) lets a record lack it";
+constexpr absl::string_view kAnyNumber =
+    "; in --spec, `pad` or `ragged` (number, bytes) takes any number";
+constexpr absl::string_view kAnyLength = "; in --spec, `pad` or `ragged` (bytes) takes any length";
+constexpr absl::string_view kSeveral = "; in --spec, `list` (bytes) takes several";
+constexpr absl::string_view kList = ", which --spec reads by `feature_list`";
+constexpr absl::string_view kNoList = ", which --spec reads by `feature`";
+constexpr absl::string_view kCut = " (`truncate: true` cuts the rest)";
+
+// A holdout may be decided by a feature of any type, or by bytes of any length.
+bool IsOfSpec(const FeatureUse& use) {
+  return use.type != FeatureType::kNone && (use.variable || use.count > 0);
+}
+
 }  // namespace
 
 absl::StatusOr<FeatureFinder> FeatureFinder::Create(std::vector<FeatureUse> specs) {
@@ -275,7 +292,7 @@ absl::Status FeatureFinder::WalkLists(size_t i, std::span<const uint8_t> payload
   const FeatureType type = spec.type == FeatureType::kNone ? lists_.type : spec.type;
   if (lists_.type != type && lists_.type != FeatureType::kNone) {
     return absl::InvalidArgumentError(
-        absl::StrCat("feature '", spec.name, "' holds ", FeatureTypeName(lists_.type),
+        absl::StrCat("feature '", ShownName(spec), "' holds ", FeatureTypeName(lists_.type),
                      ", the spec wants ", FeatureTypeName(spec.type)));
   }
   const uint32_t max_bytes = spec.variable ? spec.variable->max_bytes : VariableUse::kAny;
@@ -299,7 +316,7 @@ absl::Status FeatureFinder::WalkLists(size_t i, std::span<const uint8_t> payload
   if (type == FeatureType::kBytes && longest > max_bytes) {
     return absl::InvalidArgumentError(absl::StrCat("a value of feature '", spec.name, "' has ",
                                                    longest, " bytes, the spec takes at most ",
-                                                   max_bytes));
+                                                   max_bytes, kCut));
   }
   return absl::OkStatus();
 }
@@ -308,13 +325,14 @@ absl::Status FeatureFinder::CheckFixed(size_t i, const Tally& tally) const {
   const FeatureUse& spec = specs_[i];
   const bool is_bytes = spec.type == FeatureType::kBytes;
   if (tally.count != (is_bytes ? 1 : spec.count)) {
-    return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", tally.count,
-                                                   " values, the spec wants ",
-                                                   is_bytes ? 1 : spec.count));
+    return absl::InvalidArgumentError(
+        absl::StrCat("feature '", spec.name, "' has ", tally.count, " values, the spec wants ",
+                     is_bytes ? 1 : spec.count, is_bytes ? kSeveral : kAnyNumber));
   }
   if (is_bytes && spec.count != 0 && tally.bytes != spec.count) {
-    return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", tally.bytes,
-                                                   " bytes, the spec wants ", spec.count));
+    return absl::InvalidArgumentError(absl::StrCat("feature '", ShownName(spec), "' has ",
+                                                   tally.bytes, " bytes, the spec wants ",
+                                                   spec.count, kAnyLength));
   }
   return absl::OkStatus();
 }
@@ -324,22 +342,22 @@ absl::Status FeatureFinder::CheckVariable(size_t i, const Tally& tally) const {
   const VariableUse& use = *spec.variable;
   const bool one_value = spec.type == FeatureType::kBytes && !use.list;
   if (one_value && tally.count != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("feature '", spec.name, "' has ", tally.count, " values, the spec wants 1"));
+    return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", tally.count,
+                                                   " values, the spec wants 1", kSeveral));
   }
   const uint64_t count = one_value ? tally.bytes : tally.count;
   if (use.Allows(count)) return absl::OkStatus();
   const absl::string_view unit = one_value ? " bytes" : " values";
   const auto refuse = [&](absl::string_view wanted, uint64_t limit, absl::string_view advice = "") {
-    return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' has ", count, unit,
-                                                   ", the spec ", wanted, " ", limit, advice));
+    return absl::InvalidArgumentError(absl::StrCat("feature '", ShownName(spec), "' has ", count,
+                                                   unit, ", the spec ", wanted, " ", limit,
+                                                   advice));
   };
   if (use.min_count == use.max_count && count != use.min_count) {
-    return refuse("wants", use.min_count);
+    return refuse("wants", use.min_count, one_value ? kAnyLength : kAnyNumber);
   }
   if (count < use.min_count) return refuse("wants at least", use.min_count);
-  if (count > use.max_count)
-    return refuse("takes at most", use.max_count, " (`truncate: true` cuts the rest)");
+  if (count > use.max_count) return refuse("takes at most", use.max_count, kCut);
   if (count % use.multiple != 0) return refuse("wants a multiple of", use.multiple);
   return refuse("can have at most", kMaxVariableCount);
 }
@@ -356,16 +374,27 @@ absl::Status FeatureFinder::CheckVariables(const FoundFeatures& found) const {
 }
 
 absl::Status FeatureFinder::Missing(size_t i, std::span<const uint8_t> payload) const {
+  const FeatureUse& spec = specs_[i];
   std::vector<absl::string_view> names;
-  const ExampleMap map = IsSequence(i) ? ExampleMap::kFeatureLists : ExampleMap::kFeatures;
-  // The walk came through these bytes already.
-  WalkEntries(payload, map, nullptr, [&](const ExampleEntry& entry) {
-    if (names.size() < 16) names.push_back(entry.name);
-  });
-  return absl::InvalidArgumentError(
-      absl::StrCat(IsSequence(i) ? "feature list '" : "feature '", specs_[i].name,
-                   "' is missing or empty; the record has ",
-                   names.empty() ? "none" : absl::StrJoin(names, ", ")));
+  bool in_other_map = false;
+  // Bytes that are no map are no news here.
+  WalkEntries(payload, IsSequence(i) ? ExampleMap::kFeatureLists : ExampleMap::kFeatures, nullptr,
+              [&](const ExampleEntry& entry) {
+                if (names.size() < 16) names.push_back(entry.name);
+              });
+  WalkEntries(payload, IsSequence(i) ? ExampleMap::kFeatures : ExampleMap::kFeatureLists, nullptr,
+              [&](const ExampleEntry& entry) { in_other_map |= entry.name == spec.name; });
+  std::string text = absl::StrCat(IsSequence(i) ? "feature list '" : "feature '", spec.name,
+                                  "' is missing or empty; the record has ",
+                                  names.empty() ? "none" : absl::StrJoin(names, ", "));
+  if (in_other_map) {
+    absl::StrAppend(&text, ", and a ", IsSequence(i) ? "feature" : "feature list", " '", spec.name,
+                    "'");
+  }
+  if (IsOfSpec(spec)) {
+    absl::StrAppend(&text, !in_other_map ? kLacking : IsSequence(i) ? kNoList : kList);
+  }
+  return absl::InvalidArgumentError(text);
 }
 
 void FeatureFinder::Remember(std::span<const uint8_t> payload) {

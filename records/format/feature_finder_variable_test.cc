@@ -4,6 +4,7 @@
 
 #include "base/bytes_of.h"
 #include "base/counter_rng.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/format/feature_finder.h"
 #include "records/format/testing/wire_writer.h"
@@ -13,6 +14,7 @@ namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Ints(const std::vector<int64_t>& values) {
   std::string packed;
@@ -105,6 +107,14 @@ TEST(VariableFeatureTest, TellsAbsentFromEmpty) {
   }
 }
 
+// A holdout may be decided by a feature that no spec names.
+TEST(VariableFeatureTest, OnlyAFeatureOfASpecIsOneThatASpecCanLetRecordsLack) {
+  One of_spec(Use("f", FeatureType::kFloat)), holdout(Use("f", FeatureType::kNone));
+  const std::string payload = Example(Entry("g", Floats({1})));
+  EXPECT_THAT(of_spec.Find(payload).message(), HasSubstr("`optional: true`"));
+  EXPECT_THAT(holdout.Find(payload).message(), Not(HasSubstr("--spec")));
+}
+
 TEST(VariableFeatureTest, RefusesOtherCounts) {
   const auto refused = [](FeatureUse use, const std::string& kind) {
     One finder(use);
@@ -115,16 +125,19 @@ TEST(VariableFeatureTest, RefusesOtherCounts) {
   EXPECT_EQ(refused(Use("x", FeatureType::kInt64, {.min_count = 2}), Ints({1})),
             "feature 'x' has 1 values, the spec wants at least 2");
   EXPECT_EQ(refused(Use("x", FeatureType::kFloat, {.min_count = 2, .max_count = 2}), Floats({1})),
-            "feature 'x' has 1 values, the spec wants 2");
+            "feature 'x' has 1 values, the spec wants 2; in --spec, `pad` or `ragged` (number, "
+            "bytes) takes any number");
   EXPECT_EQ(refused(Use("x", FeatureType::kFloat, {.multiple = 3}), Floats({1, 2, 3, 4})),
             "feature 'x' has 4 values, the spec wants a multiple of 3");
   EXPECT_EQ(refused(Use("x", FeatureType::kBytes), Bytes({"a", "b"})),
-            "feature 'x' has 2 values, the spec wants 1");
+            "feature 'x' has 2 values, the spec wants 1; in --spec, `list` (bytes) takes several");
   EXPECT_EQ(refused(Use("x", FeatureType::kBytes, {.max_count = 3}), Bytes({"abcd"})),
             "feature 'x' has 4 bytes, the spec takes at most 3 (`truncate: true` cuts the rest)");
-  EXPECT_EQ(refused(Use("x", FeatureType::kBytes, {.list = true, .max_bytes = 3}),
-                    Bytes({"abc", "abcd"})),
-            "a value of feature 'x' has 4 bytes, the spec takes at most 3");
+  EXPECT_EQ(
+      refused(Use("x", FeatureType::kBytes, {.list = true, .max_bytes = 3}),
+              Bytes({"abc", "abcd"})),
+      "a value of feature 'x' has 4 bytes, the spec takes at most 3 (`truncate: true` cuts the "
+      "rest)");
   EXPECT_EQ(refused(Use("x", FeatureType::kBytes), Ints({1})),
             "feature 'x' holds int64, the spec wants bytes");
 }
@@ -207,6 +220,16 @@ TEST(SequenceTest, NamesTheStepThatIsWrong) {
   }
 }
 
+TEST(SequenceTest, TellsAFeatureFromAFeatureListOfThatName) {
+  One list(Use("x", FeatureType::kFloat, {.sequence = true}));
+  EXPECT_THAT(list.Find(Example(Entry("x", Floats({1})))).message(),
+              HasSubstr("the record has none, and a feature 'x', which --spec reads by `feature`"));
+  One feature(Use("x", FeatureType::kFloat));
+  const std::string payload = SequenceExample("", ListEntry("x", {Floats({1})}));
+  EXPECT_THAT(feature.Find(payload).message(),
+              HasSubstr("and a feature list 'x', which --spec reads by `feature_list`"));
+}
+
 TEST(SequenceTest, ReportsEveryCut) {
   One finder(Use("x", FeatureType::kFloat, {.sequence = true, .multiple = 2}));
   const std::string payload = SequenceExample("", ListEntry("x", {Floats({1, 2}), Floats({3, 4})}));
@@ -217,6 +240,12 @@ TEST(SequenceTest, ReportsEveryCut) {
         << size;
   }
   ASSERT_OK(finder.Find(payload));
+}
+
+TEST(PayloadTest, HasANameInErrors) {
+  One finder({"", FeatureType::kBytes, 4});
+  EXPECT_THAT(finder.Find("12345678").message(),
+              HasSubstr("feature 'record' has 8 bytes, the spec wants 4; in --spec, `pad`"));
 }
 
 TEST(PayloadTest, IsAnyBytes) {
