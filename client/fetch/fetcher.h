@@ -145,6 +145,7 @@ class Fetcher {
   IndexedHeap<WindowEntry> delayed_;   // Until retry_at.
   IndexedHeap<WindowEntry> waiting_;   // Opened, but not yet worth a request; by need.
   std::vector<ServerEntry*> to_pump_;  // Something changed that may allow a request.
+  absl::Time report_first_spare_at_ = absl::InfinitePast();  // Not before.
 };
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/fetch/fetcher.h"
 #include "client/fetch/window_choice.h"
 
@@ -14,9 +15,11 @@ namespace {
 constexpr absl::Duration kWhileOthersAreRead = absl::Milliseconds(250);
 constexpr absl::Duration kWhileOneMakesRoom = absl::Milliseconds(50);
 constexpr absl::Duration kWhileReadAhead = absl::Seconds(1);
+// Where no record can be decoded, each of the windows that are read ahead wants a spare.
+constexpr absl::Duration kFirstSpareReports = absl::Seconds(10);
 
-// Called for the first spare of a window, and for the last one when the window is done: there may
-// be thousands between.
+// Called for the first spare of a window, unless another one's was told just before, and for the
+// last one when the window is done: there may be thousands between.
 void ReportSpare(FetchActions& actions, WindowEntry& window) {
   const uint32_t spare = *window.spare();
   const uint32_t passed = window.spares - 1;
@@ -27,6 +30,17 @@ void ReportSpare(FetchActions& actions, WindowEntry& window) {
       : passed == 1 ? ", nor has the chunk that follows it"
                     : absl::StrCat(", nor have the ", passed, " chunks that follow it"),
       ": the first good one of ", actions.NameChunks(std::span(&spare, 1)), " stands for all"));
+}
+
+// `status` is what the server says of the last one. Without `damage`, all are sound.
+absl::Status NoSpareLeft(const WindowEntry& window, absl::string_view address,
+                         const absl::Status& status, bool damage) {
+  return absl::DataLossError(absl::StrCat(
+      WindowName(window.id), damage ? " has no good record" : " has no record that can be decoded",
+      ", nor has any other chunk of the epoch (", absl::StripSuffix(address, ":"), ": ",
+      status.message(),
+      damage ? "). Restore the shards, or index again with --exclude-corrupt"
+             : "). No bytes are damaged: the decode spec (--spec) does not fit these records"));
 }
 
 }  // namespace
@@ -194,12 +208,13 @@ absl::Status Fetcher::TakeNextSpare(WindowEntry& window, StreamId stream,
     ++window.untold_spares;
   } while (window.spare() && damage_.HasNoGoodRecord(*window.spare()));
   if (!window.spare()) {
-    return absl::DataLossError(absl::StrCat(
-        WindowName(window.id), " has no good record, nor has any other chunk of the epoch (",
-        servers_[stream.server].address, ": ", status.message(),
-        "). Restore the shards, or index again with --exclude-corrupt"));
+    return NoSpareLeft(window, servers_[stream.server].address, status,
+                       /*damage=*/!damage_.agreed().empty());
   }
-  if (window.untold_spares == window.spares) ReportSpare(actions_, window);
+  if (window.untold_spares == window.spares && clock_.now() >= report_first_spare_at_) {
+    report_first_spare_at_ = clock_.now() + kFirstSpareReports;
+    ReportSpare(actions_, window);
+  }
   GiveUpOn(window, stream);
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace penstock {
 namespace {
@@ -156,7 +157,7 @@ std::string ServerTable::Reason(const ServerEntry& server) {
       server.last_error.ok() ? "no answer yet" : std::string(server.last_error.message());
   // A transport's messages may begin with the address already.
   const bool named = reason.rfind(server.address, 0) == 0;
-  return named ? reason : absl::StrCat(server.address, ": ", reason);
+  return named ? reason : absl::StrCat(absl::StripSuffix(server.address, ":"), ": ", reason);
 }
 
 std::string ServerTable::Reasons() const {

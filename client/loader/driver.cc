@@ -33,7 +33,9 @@ std::string ProblemOf(absl::string_view address, const absl::Status& status) {
   return std::string(problem);
 }
 
-constexpr absl::Duration kReplacedReports = absl::Seconds(10);
+// Records that cannot be decoded, of which so many are named in so long.
+constexpr uint32_t kNamedAtATime = 8;
+constexpr absl::Duration kNamedAgainAfter = absl::Seconds(10);
 
 bool IsTaken(uint32_t part_row, std::span<const RowCopy> taken) {
   return std::any_of(taken.begin(), taken.end(), [part_row](const RowCopy& copy) {
@@ -266,22 +268,26 @@ absl::Status Driver::CheckReplaced(const ReceivedPart& part) const {
 }
 
 void Driver::NoteReplaced(std::span<const ReplacedRow> rows, std::span<const RowCopy> taken) {
-  const ReplacedRow* last = nullptr;
-  uint64_t count = 0;
+  std::vector<const ReplacedRow*> replaced;
   for (const ReplacedRow& row : rows) {
-    if (!IsTaken(row.row, taken)) continue;
-    last = &row;
-    ++count;
+    if (IsTaken(row.row, taken)) replaced.push_back(&row);
   }
-  if (count == 0) return;
-  counters_.AddUndecodable(count);
+  if (replaced.empty()) return;
+  counters_.AddUndecodable(replaced.size());
   MutexLock lock(&work_mutex_);
   const absl::Time now = SteadyNow();
-  if (now < report_replaced_at_) return;
-  report_replaced_at_ = now + kReplacedReports;
-  Report(absl::StrCat("replaced a record that cannot be decoded, ",
-                      NameRecord(job_.manifest, job_.shards, last->record),
-                      last->why.empty() ? "" : ": ", last->why));
+  if (now >= name_again_at_) {
+    name_again_at_ = now + kNamedAgainAfter;
+    names_left_ = kNamedAtATime;
+  }
+  replaced.resize(std::min<size_t>(replaced.size(), names_left_));
+  for (const ReplacedRow* row : replaced) {
+    --names_left_;
+    Report(absl::StrCat("replaced a record that cannot be decoded, ",
+                        NameRecord(job_.manifest, job_.shards, row->record),
+                        row->why.empty() ? "" : ": ", row->why,
+                        names_left_ > 0 ? "" : "; more of them are counted"));
+  }
 }
 
 std::vector<RowCopy> Driver::Claim(StreamId id, uint64_t request, uint32_t first_row,

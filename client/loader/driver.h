@@ -152,7 +152,9 @@ class Driver final : public SlotHome, private PartTaker {
   // ServerSet::problem of the last set.
   absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
   size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;  // Of the controller's, in counters_.
-  absl::Time report_replaced_at_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
+  // Records that cannot be decoded are named a few at a time: so many more, before then.
+  uint32_t names_left_ ABSL_GUARDED_BY(work_mutex_) = 0;
+  absl::Time name_again_at_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   absl::Duration scheduling_ ABSL_GUARDED_BY(work_mutex_) = absl::ZeroDuration();
 
   LoaderCounters counters_;

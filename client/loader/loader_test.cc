@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/dataset/indexer.h"
+#include "records/decode/spec.h"
 #include "tests/recorded_spans.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
@@ -21,6 +22,7 @@ using ::testing::Contains;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // What a loader handed out until its end.
@@ -427,6 +429,42 @@ TEST_F(LoaderTest, RefusesWhatIsNoServer) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("servers")))
         << servers;
   }
+}
+
+// Each window wants a spare, which is told once.
+TEST_F(LoaderTest, WhereNoRecordCanBeDecodedTheSpecIsToBlame) {
+  ASSERT_OK_AND_ASSIGN(
+      options_.spec,
+      ParseSpec("tensor { name: 'x' image { feature: 'd' resize { height: 8 width: 8 } } }",
+                "test"));
+  options_.on_error = OnError::kReplace;
+  std::vector<std::string> reports;
+  options_.report = [&reports](absl::string_view report) { reports.emplace_back(report); };
+  ASSERT_OK_AND_ASSIGN(auto loader, Loader::Open(options_));
+  Batch batch;
+  EXPECT_THAT(
+      loader->Next(batch),
+      StatusIs(absl::StatusCode::kDataLoss,
+               AllOf(HasSubstr(" has no record that can be decoded, nor has any other chunk"),
+                     HasSubstr("(local: "), HasSubstr("the decode spec (--spec) does not fit"),
+                     Not(HasSubstr("--exclude-corrupt")))));
+  loader.reset();
+  EXPECT_THAT(reports, Contains(HasSubstr("stands for all")).Times(1));
+}
+
+TEST_F(LoaderTest, TheFirstRecordsThatCannotBeDecodedAreNamed) {
+  ASSERT_OK_AND_ASSIGN(
+      options_.spec,
+      ParseSpec("tensor { name: 's' number { feature: 's' count: 1 as: BF16 } }", "test"));
+  options_.on_error = OnError::kReplace;
+  std::vector<std::string> reports;
+  options_.report = [&reports](absl::string_view report) { reports.emplace_back(report); };
+  ASSERT_OK_AND_ASSIGN(auto loader, Loader::Open(options_));
+  ReadAll(*loader);
+  EXPECT_GT(loader->stats().undecodable_rows, 8u);
+  loader.reset();
+  EXPECT_THAT(reports, Contains(HasSubstr("replaced a record that cannot be decoded")).Times(8));
+  EXPECT_THAT(reports, Contains(HasSubstr("; more of them are counted")).Times(1));
 }
 
 // It would be no smaller at another server, or later.
