@@ -56,8 +56,10 @@ void AddFetchFlags(CLI::App& app, SourceFlags& flags) {
       "Memory for batches fetched ahead, at least two; 0: 64MiB, or four batches if they\n"
       "take more");
   app.add_option("--server-timeout", flags.server_timeout, "Fail after so long without any server");
-  app.add_option("--on-error", flags.on_error,
-                 "A record that was damaged after it was indexed, or that cannot be decoded")
+  app.add_option(
+         "--on-error", flags.on_error,
+         "A record that was damaged after it was indexed, or whose image or integers cannot\n"
+         "be decoded. A missing feature or another number of values is always an error")
       ->check(CLI::IsMember({"fail", "replace"}));
   app.add_flag("--checksums", flags.checksums, "Verify a checksum of every part that servers send");
   app.add_option("--connections", flags.connections,
