@@ -4,13 +4,21 @@
 
 #include <string>
 
-#include "absl/strings/string_view.h"
+#include "proto/decode_spec.pb.h"
 
 namespace penstock {
 
-// The default of --eval-spec: for a built-in spec that draws at random, the one that does not,
-// with the same arguments ("images-train:72" has "images-eval:72"); else `spec` itself.
-std::string MatchingEvalSpec(absl::string_view spec);
+// Returns the evaluation's counterpart of `spec`: the same tensors, with nothing drawn at random
+// where that can be said. It looks at what a spec does, not at its name or where it is from.
+//   random_resized_crop  resize_shorter to 8/7 of the output's longer side, and the central part:
+//                        images-train:72 becomes images-eval:72
+//   flip below 1         no flip
+//   random_crop          stays: a central part that is not resized has no operation
+v1::DecodeSpec EvalSpecOf(v1::DecodeSpec spec);
+
+// "random_crop of tensor 'image', flip of tensor 'mask'": what `spec` draws at random; empty:
+// nothing.
+std::string RandomOperationsOf(const v1::DecodeSpec& spec);
 
 }  // namespace penstock
 

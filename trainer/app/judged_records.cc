@@ -1,14 +1,17 @@
 #include "trainer/app/judged_records.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/print_escaped.h"
 #include "base/status.h"
 #include "client/loader/dataset_spec.h"
 #include "records/dataset/split.h"
 #include "records/decode/spec.h"
+#include "trainer/app/eval_spec.h"
 #include "trainer/app/input_options.h"
 #include "trainer/app/restore.h"
 #include "trainer/app/training_inputs.h"
@@ -37,9 +40,30 @@ GemmEngine EngineOf(const CheckpointInfo& info) {
   return trained.ok() ? *trained : DefaultGemmEngine();
 }
 
+// Whether records are read as the training's evaluations were, to the bit.
+bool ReadsAsTrained(const CheckpointInfo& info, const std::string& name) {
+  return name.empty() && !info.eval_spec.empty();
+}
+
 absl::StatusOr<v1::DecodeSpec> NamedSpec(const CheckpointInfo& info, const std::string& name) {
-  if (!name.empty() || info.eval_spec.empty()) return LoadNamedSpec(name);
+  if (!ReadsAsTrained(info, name)) return LoadNamedSpec(name);
   return ParseSpec(info.eval_spec, "the checkpoint's spec");
+}
+
+// What records are read with, of those that are `named`.
+absl::StatusOr<v1::DecodeSpec> JudgedSpec(const CheckpointInfo& info, const std::string& name,
+                                          v1::DecodeSpec named, const Manifest& manifest) {
+  PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice, ChooseSpec(std::move(named), manifest));
+  v1::DecodeSpec spec =
+      ReadsAsTrained(info, name) ? std::move(choice.spec) : EvalSpecOf(std::move(choice.spec));
+  const std::string random = RandomOperationsOf(spec);
+  if (!random.empty()) {
+    PrintEscaped(stderr,
+                 "penstock-train: images are read with draws at random: %s; --spec names a spec "
+                 "that has none\n",
+                 random);
+  }
+  return spec;
 }
 
 absl::StatusOr<std::unique_ptr<BatchReader>> ReaderFor(const CheckpointInfo& info,
@@ -82,10 +106,12 @@ absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
   PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named, NamedSpec(judged.info, flags.source.spec));
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<const Manifest> manifest,
                             OpenManifest(options, named, [] { return absl::OkStatus(); }));
-  PENSTOCK_ASSIGN_OR_RETURN(const SpecChoice choice, ChooseSpec(std::move(named), *manifest));
-  PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, SpecTitle(options), choice.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      const v1::DecodeSpec spec,
+      JudgedSpec(judged.info, flags.source.spec, std::move(named), *manifest));
+  PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, SpecTitle(options), spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.backend, RestoreBackend(loaded, flags.threads));
-  LoaderOptions loader = ToLoaderOptions(options, manifest, choice.spec);
+  LoaderOptions loader = ToLoaderOptions(options, manifest, spec);
   PENSTOCK_ASSIGN_OR_RETURN(const Split split, ParseSplit(flags.split));
   ReadOnceInOrder(split, loader);
   PENSTOCK_ASSIGN_OR_RETURN(judged.input, LoaderInput::Open(std::move(loader)));

@@ -27,7 +27,9 @@ struct JudgedRecords {
   std::unique_ptr<Input> input;
 };
 
-// Without --spec, images are read with the spec that the checkpoint's evaluations were read with;
+// Without --spec, images are read with the spec that the checkpoint's evaluations were read with,
+// as it is; else with EvalSpecOf() the spec that is named or the manifest's. Says on stderr what is
+// drawn at random all the same.
 // REQUIRES: CheckRecordsFlags().
 // kInvalidArgument: records that are not the model's. kFailedPrecondition: boards whose
 // spec makes other targets of scores than the training's. Further errors as LoadCheckpoint(),

@@ -21,8 +21,8 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
                  "DIR/manifest.pb there, server: is manifest.pb");
   AddSourceFlags(app, o.source);
   app.add_option("--eval-spec", o.eval_spec,
-                 "Decode spec that evaluations read with; empty: that of --spec, but images-eval "
-                 "where that is images-train");
+                 "Decode spec that evaluations read with; empty: that of --spec, with the central "
+                 "part of an image instead of a random_resized_crop, and without random flips");
   app.add_option("--dtype", o.dtype, "How records travel; packed is expanded here")
       ->check(CLI::IsMember({"packed", "i8", "f32"}));
 }

@@ -22,7 +22,7 @@ namespace penstock {
 struct TrainerOptions {
   std::string manifest;
   SourceFlags source;
-  std::string eval_spec;  // Empty: MatchingEvalSpec().
+  std::string eval_spec;  // Empty: EvalSpecOf(that of `source`).
   std::string dtype = "packed";
 
   std::string model = "tiny";

@@ -1,17 +1,21 @@
 #include "trainer/app/predict_images.h"
 
+#include <cstdio>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/bytes_of.h"
 #include "base/io/text_file.h"
+#include "base/print_escaped.h"
 #include "base/status.h"
 #include "records/decode/image_spec.h"
 #include "records/decode/spec.h"
 #include "records/image/image_transform.h"
 #include "trainer/app/classes.h"
+#include "trainer/app/eval_spec.h"
 #include "trainer/app/judged_records.h"
 #include "trainer/app/likeliest.h"
 
@@ -51,6 +55,11 @@ absl::StatusOr<ImageOps> OpsFor(const CheckpointInfo& info) {
   const auto side = static_cast<uint32_t>(info.model.side);
   if (ImageOf(spec) == nullptr) {
     PENSTOCK_ASSIGN_OR_RETURN(spec, LoadSpec(absl::StrCat("images-eval:", side)));
+  }
+  spec = EvalSpecOf(std::move(spec));
+  const std::string random = RandomOperationsOf(spec);
+  if (!random.empty()) {
+    PrintEscaped(stderr, "penstock-train: the checkpoint's spec draws at random: %s\n", random);
   }
   PENSTOCK_ASSIGN_OR_RETURN(ImageOps ops, ImageOpsOf(*ImageOf(spec)));
   if (ops.output() == Size{side, side} && ops.channels == 3) return ops;

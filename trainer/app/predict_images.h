@@ -26,8 +26,10 @@ struct ImagePrediction {
 };
 
 // How files become the model's images: by the operation `image` of the spec that evaluations were
-// read with. Where that has none, the shorter side is resized to side x 8/7 and the central crop
-// taken. kInvalidArgument: the checkpoint's spec is none, or gives other images than the model's.
+// read with, or its EvalSpecOf(): a file has no number that draws could be made from. Where that
+// has none, the shorter side is resized to side x 8/7 and the central crop taken. Says on stderr
+// what is drawn at random all the same. kInvalidArgument: the checkpoint's spec is none, or gives
+// other images than the model's.
 absl::StatusOr<ImageOps> OpsFor(const CheckpointInfo& info);
 
 // In the order of `files`, which are JPEG or PNG. kFailedPrecondition: a checkpoint of boards.

@@ -128,6 +128,26 @@ TEST(OpsForTest, ThoseOfTheSpecThatEvaluationsWereReadWith) {
                                      HasSubstr("72 x 72 x 3, the model reads 224 x 224 x 3")));
 }
 
+TEST(OpsForTest, ARandomPartIsTheCentralOne) {
+  CheckpointInfo info;
+  info.model = ModelConfig::Named("vit").value();
+  info.eval_spec = R"(tensor { name: "image" image { feature: "jpeg" flip: 0.5
+      random_resized_crop { height: 72 width: 72 } } })";
+  ASSERT_OK_AND_ASSIGN(const ImageOps ops, OpsFor(info));
+  EXPECT_EQ(std::get<ResizeShorterOp>(ops.crop).side, 82u);
+  EXPECT_EQ(ops.flip_probability, 0);
+}
+
+TEST(OpsForTest, WhatIsDrawnAllTheSameIsTold) {
+  CheckpointInfo info;
+  info.model = ModelConfig::Named("vit").value();
+  info.eval_spec = R"(tensor { name: "image" image { feature: "jpeg"
+      random_crop { height: 72 width: 72 padding: 4 } } })";
+  testing::internal::CaptureStderr();
+  EXPECT_OK(OpsFor(info));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("random_crop of tensor 'image'"));
+}
+
 TEST(OpsForTest, OfPixelsTheShorterSideIsAnEighthLarger) {
   CheckpointInfo info;
   info.model = ModelConfig::Named("vit-small").value();

@@ -6,7 +6,8 @@ void AddRecordsFlags(CLI::App& app, RecordsFlags& flags) {
   app.add_option(
       "--manifest", flags.manifest,
       "Manifest of the data, its folder, or server:PATH, as in training. Without --spec, "
-      "images are read as the training's evaluations were");
+      "images are read as the training's evaluations were; with it as evaluations of a training "
+      "with that --spec are");
   app.add_option("--split", flags.split, "Which records; each is read once, in file order")
       ->check(CLI::IsMember({"holdout", "train", "all"}));
   AddOneReadFlags(app, flags.source);

@@ -56,12 +56,19 @@ absl::Status TrainingInputs::OpenManifest(const std::function<absl::Status()>& m
 }
 
 absl::Status TrainingInputs::ChooseEvalSpec() {
-  const std::string& given = options_.eval_spec;
-  const std::string name = given.empty() ? MatchingEvalSpec(options_.source.spec) : given;
-  eval_spec_ = spec_;
-  if (name == options_.source.spec) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(eval_spec_, LoadSpec(name));
-  return CheckSpecFits(eval_spec_, manifest_->features(), manifest_->format());
+  if (!options_.eval_spec.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(eval_spec_, LoadSpec(options_.eval_spec));
+    return CheckSpecFits(eval_spec_, manifest_->features(), manifest_->format());
+  }
+  eval_spec_ = EvalSpecOf(spec_);
+  const std::string random = RandomOperationsOf(eval_spec_);
+  if (!random.empty() && has_holdout() && options_.rank.rank == 0) {
+    PrintEscaped(stderr,
+                 "penstock-train: evaluations draw at random, too: %s; --eval-spec names a spec "
+                 "that does not\n",
+                 random);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<LoaderInput>> TrainingInputs::Open(LoaderOptions options) const {
