@@ -129,8 +129,9 @@ class TrainImagesTest(RanksTestCase):
     def test_what_is_not_for_it_is_refused_by_name(self):
         self.assert_refused(["--spec", "chess"], "feature 'd' (bytes), which the records lack")
         self.assert_refused(["--model", "vit-small"], "has image u8 [15552], label i64 []; --model vit-small reads image u8 [224, 224, 3]")
-        self.assert_refused(["--classes", 3], "its label is 3, and there are 3 classes, counted from "
-                            "0: labels count from 1: use --spec images-train:72,label-1")
+        self.assert_refused(["--classes", 3], "a.tfrecord): its label is 3, and there are 3 classes "
+                            "(--classes), counted from 0: if labels count from 1, give --spec "
+                            "images-train:72,label-1")
         self.assert_refused(["--classes", "auto"], "the manifest names no classes; give --classes N")
         self.assert_refused(["--model", "tiny", "--classes", "auto"], "has no mate_score called score")
         checkpoints = self.folder / "c"

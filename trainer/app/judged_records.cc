@@ -13,6 +13,7 @@
 #include "records/decode/spec.h"
 #include "trainer/app/eval_spec.h"
 #include "trainer/app/input_options.h"
+#include "trainer/app/label_facts.h"
 #include "trainer/app/restore.h"
 #include "trainer/app/training_inputs.h"
 #include "trainer/input/board_reader.h"
@@ -67,11 +68,14 @@ absl::StatusOr<v1::DecodeSpec> JudgedSpec(const CheckpointInfo& info, const std:
 }
 
 absl::StatusOr<std::unique_ptr<BatchReader>> ReaderFor(const CheckpointInfo& info,
+                                                       const Manifest& manifest,
                                                        absl::string_view title,
                                                        const v1::DecodeSpec& spec) {
   if (info.model.is_image()) {
     PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(title, info.model, spec));
-    return std::make_unique<ImageReader>(info.model.side, info.model.classes);
+    return std::make_unique<ImageReader>(
+        info.model.side, LabelFactsOf(info.model, ClassesFrom::kCheckpoint, manifest, spec,
+                                      "images-eval"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParamsOf(title, spec));
   const std::string targets = DescribeTargets(params);
@@ -104,14 +108,14 @@ absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
   const TrainerOptions options = AsTraining(judged.info, flags);
   PENSTOCK_RETURN_IF_ERROR(CheckInput(options));
   PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named, NamedSpec(judged.info, flags.source.spec));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<const Manifest> manifest,
+  PENSTOCK_ASSIGN_OR_RETURN(judged.manifest,
                             OpenManifest(options, named, [] { return absl::OkStatus(); }));
   PENSTOCK_ASSIGN_OR_RETURN(
       const v1::DecodeSpec spec,
-      JudgedSpec(judged.info, flags.source.spec, std::move(named), *manifest));
-  PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, SpecTitle(options), spec));
+      JudgedSpec(judged.info, flags.source.spec, std::move(named), *judged.manifest));
+  PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, *judged.manifest, SpecTitle(options), spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.backend, RestoreBackend(loaded, flags.threads));
-  LoaderOptions loader = ToLoaderOptions(options, manifest, spec);
+  LoaderOptions loader = ToLoaderOptions(options, judged.manifest, spec);
   PENSTOCK_ASSIGN_OR_RETURN(const Split split, ParseSplit(flags.split));
   ReadOnceInOrder(split, loader);
   PENSTOCK_ASSIGN_OR_RETURN(judged.input, LoaderInput::Open(std::move(loader)));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "records/dataset/manifest.h"
 #include "trainer/app/records_options.h"
 #include "trainer/backend/cpu/cpu_backend.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -21,6 +22,7 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> RestoreBackend(Checkpoint& loaded, u
 // Not thread-safe.
 struct JudgedRecords {
   CheckpointInfo info;
+  std::shared_ptr<const Manifest> manifest;  // Shared with the input.
   std::unique_ptr<CpuBackend> backend;
   std::unique_ptr<BatchReader> reader;
   // Batches as large as those of the training, each record once, in file order.

@@ -22,6 +22,7 @@
 #include "trainer/app/divergence_report.h"
 #include "trainer/app/host_shards.h"
 #include "trainer/app/input_options.h"
+#include "trainer/app/label_facts.h"
 #include "trainer/app/make_backend.h"
 #include "trainer/app/open_in_turn.h"
 #include "trainer/app/progress_line.h"
@@ -111,6 +112,7 @@ class TrainingRun {
   std::optional<FoundCheckpoint> found_;  // Until the state is restored from it; of rank 0.
   std::string resumed_from_;              // The checkpoint's file; of rank 0.
   ModelConfig model_;
+  ClassesFrom classes_from_ = ClassesFrom::kOption;
   CheckpointInfo info_;
   std::unique_ptr<BatchReader> reader_;
   std::string targets_;
@@ -199,6 +201,7 @@ absl::Status TrainingRun::CompleteModel(const ResumedImages& resumed) {
   if (options_.image.classes == kAuto) {
     PENSTOCK_ASSIGN_OR_RETURN(
         model_.classes, AutoClasses(resumed.classes, inputs_.manifest().class_names().size()));
+    classes_from_ = resumed.classes > 0 ? ClassesFrom::kCheckpoint : ClassesFrom::kManifest;
   }
   if (options_.image.auto_pixels()) {
     PixelStatistics pixels = resumed.pixels;
@@ -225,7 +228,9 @@ absl::Status TrainingRun::MakeReader() {
   if (model_.is_image()) {
     PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(SpecTitle(options_), model_, inputs_.spec()));
     PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(EvalSpecTitle(options_), model_, inputs_.eval_spec()));
-    reader_ = std::make_unique<ImageReader>(model_.side, model_.classes);
+    reader_ = std::make_unique<ImageReader>(
+        model_.side, LabelFactsOf(model_, classes_from_, inputs_.manifest(), inputs_.spec(),
+                                  "images-train"));
     targets_ = absl::StrCat(model_.classes, " classes");
     return absl::OkStatus();
   }

@@ -1,11 +1,16 @@
 #include "trainer/input/image_reader.h"
 
 #include <cstring>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "records/format/record_id.h"
 
 namespace penstock {
+
+ImageReader::ImageReader(size_t side, size_t classes)
+    : ImageReader(side, {.classes = classes, .spec = absl::StrCat("images-train:", side)}) {}
 
 absl::StatusOr<BatchRows> ImageReader::Read(const InputBatch& batch) {
   PENSTOCK_RETURN_IF_ERROR(CheckRowBytes(batch));
@@ -21,12 +26,16 @@ absl::StatusOr<BatchRows> ImageReader::Read(const InputBatch& batch) {
   return BatchRows{format, batch.rows, image->bytes.data(), nullptr, targets_.data()};
 }
 
-// The most frequent mistake is told first.
-std::string ImageReader::AdviceFor(int64_t label) const {
-  if (label < 0 || static_cast<uint64_t>(label) != classes_) return "give --classes as many";
-  return absl::StrCat(
-      "labels count from 1: use --spec images-train:", side_,
-      ",label-1 (in a spec of your own, `add: -1` of the label), or give --classes ", classes_ + 1);
+absl::Status ImageReader::BadLabel(const InputBatch& batch, size_t row, int64_t label) const {
+  std::string record;
+  if (row < batch.record_ids.size()) {
+    const uint64_t id = batch.record_ids[row];
+    record = absl::StrCat(", record ", OrdinalOf(id));
+    if (labels_.locate) absl::StrAppend(&record, " (", labels_.locate(id), ")");
+  }
+  return absl::InvalidArgumentError(absl::StrCat("row ", row, " of the batch from position ",
+                                                 batch.first_position, record, ": ",
+                                                 DescribeBadLabel(label, labels_)));
 }
 
 absl::Status ImageReader::ReadLabels(const InputBatch& batch, const TensorView& labels) {
@@ -34,13 +43,8 @@ absl::Status ImageReader::ReadLabels(const InputBatch& batch, const TensorView& 
   for (size_t row = 0; row < batch.rows; ++row) {
     int64_t number;
     std::memcpy(&number, labels.bytes.data() + row * sizeof(number), sizeof(number));
-    if (number < 0 || static_cast<uint64_t>(number) >= classes_) {
-      std::string record;
-      if (row < batch.record_ids.size()) record = absl::StrCat(", record ", batch.record_ids[row]);
-      return absl::InvalidArgumentError(
-          absl::StrCat("row ", row, " of the batch from position ", batch.first_position, record,
-                       ": its label is ", number, ", and there are ", classes_,
-                       " classes, counted from 0: ", AdviceFor(number)));
+    if (number < 0 || static_cast<uint64_t>(number) >= labels_.classes) {
+      return BadLabel(batch, row, number);
     }
     targets_[row] = static_cast<float>(number);
   }

@@ -4,10 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "trainer/input/batch_reader.h"
+#include "trainer/input/label_error.h"
 
 namespace penstock {
 
@@ -16,15 +17,18 @@ namespace penstock {
 // Not thread-safe.
 class ImageReader final : public BatchReader {
  public:
-  ImageReader(size_t side, size_t classes) : side_(side), classes_(classes) {}
+  // `labels` says how many classes there are, and explains labels that are none.
+  ImageReader(size_t side, LabelFacts labels) : side_(side), labels_(std::move(labels)) {}
+  ImageReader(size_t side, size_t classes);
 
   absl::StatusOr<BatchRows> Read(const InputBatch& batch) override;
 
  private:
-  std::string AdviceFor(int64_t label) const;
+  absl::Status BadLabel(const InputBatch& batch, size_t row, int64_t label) const;
   absl::Status ReadLabels(const InputBatch& batch, const TensorView& labels);
 
-  const size_t side_, classes_;
+  const size_t side_;
+  const LabelFacts labels_;
   std::vector<float> targets_;
 };
 

@@ -1,0 +1,36 @@
+#include "trainer/app/label_facts.h"
+
+#include "absl/strings/str_cat.h"
+#include "records/format/record_id.h"
+
+namespace penstock {
+namespace {
+
+// 0 too where labels may be a default, to which nothing is added.
+int64_t AddedToLabels(const v1::DecodeSpec& spec) {
+  for (const v1::TensorSpec& tensor : spec.tensor()) {
+    if (tensor.name() != "label" || !tensor.has_label()) continue;
+    return tensor.label().optional() ? 0 : tensor.label().add();
+  }
+  return 0;
+}
+
+std::string PlaceOf(uint64_t record_id, const Manifest& manifest) {
+  const auto [chunk, index] = manifest.Locate(OrdinalOf(record_id));
+  return absl::StrCat("record ", manifest.chunk(chunk).first_record + index, " of ",
+                      manifest.shards()[manifest.chunk_shard(chunk)].path);
+}
+
+}  // namespace
+
+LabelFacts LabelFactsOf(const ModelConfig& model, ClassesFrom from, const Manifest& manifest,
+                        const v1::DecodeSpec& spec, absl::string_view builtin) {
+  return {.classes = model.classes,
+          .from = from,
+          .named = manifest.class_names().size(),
+          .added = AddedToLabels(spec),
+          .spec = absl::StrCat(builtin, ":", model.side),
+          .locate = [&manifest](uint64_t id) { return PlaceOf(id, manifest); }};
+}
+
+}  // namespace penstock
