@@ -5,7 +5,7 @@ import unittest
 
 from npy import read_npz
 from png import png
-from processes import ProcessTestCase
+from processes import ProcessTestCase, run
 from rank_runs import newest
 
 CLASSES = ["ant", "bee", "cat", "dog", "elk", "fox"]
@@ -59,6 +59,33 @@ class TrainFolderTest(ProcessTestCase):
         self.assert_among(image, read_npz(self.folder / "p.npz"))
 
         self.check_run("penstock-train", *self.train_args("--checkpoint-dir", checkpoints, steps=3))
+
+    def train_tiny(self, checkpoints, *args):
+        self.check_run("penstock-train", "--manifest", self.data, "--servers", "local:", "--device",
+                       "cpu", "--model", "vit-tiny", "--global-batch-size", 8, "--virtual-shards", 2,
+                       "--threads", 1, "--steps", 1, "--checkpoint-dir", checkpoints, *args)
+        return ["--checkpoint", newest(checkpoints)]
+
+    def test_a_stored_spec_is_evaluated_without_chance(self):
+        self.check_run("penstock", "index", self.data, "--holdout", "20%", "--spec", "images-train:72")
+        summary = self.folder / "summary.json"
+        model = self.train_tiny(self.folder / "c", "--json", summary)
+        losses = {json.loads(summary.read_text())["holdout_loss"]}
+        for spec in ([], ["--spec", "images-eval:72"], ["--spec", "images-train:72"]):
+            losses.add(json.loads(self.check_run("penstock-train", "evaluate", *model, "--manifest",
+                                                 self.data, "--json", *spec).stdout)["loss"])
+        self.assertEqual(len(losses), 1, losses)
+
+    def test_data_with_other_classes_is_not_evaluated(self):
+        model = self.train_tiny(self.folder / "c", "--spec", "images-train:72")
+        (self.data / "classes.txt").write_text("\n".join(CLASSES[:2] + CLASSES[3:]) + "\n")
+        self.check_run("penstock", "index", self.data, "--holdout", "20%")
+        records = [*model, "--manifest", self.data]
+        differs = 'class 2 is "cat" in the checkpoint and "dog" in the manifest'
+        refused = run("penstock-train", "evaluate", *records)
+        self.assertEqual((refused.returncode, differs in refused.stderr), (1, True), refused.stderr)
+        self.assertIn(differs, self.check_run("penstock-train", "predict", *records, "-o",
+                                              self.folder / "p.npz").stderr)
 
     def assert_among(self, image, arrays):
         """A record of the class fox has the probabilities of the file."""

@@ -18,12 +18,11 @@ size_t TotalBytes(const std::vector<std::string>& names) {
 }
 
 void TellOfOtherNames(const std::vector<std::string>& then, const std::vector<std::string>& now) {
-  const auto [before, after] = std::mismatch(then.begin(), then.end(), now.begin(), now.end());
-  if (before == then.end()) return;
+  const std::string difference = NameDifference(then, now);
+  if (difference.empty()) return;
   PrintEscaped(stderr,
-               "penstock-train: class %d was \"%s\" in the checkpoint, and is \"%s\" in the "
-               "manifest: if labels mean something else now, begin a new training\n",
-               before - then.begin(), *before, *after);
+               "penstock-train: %s: if labels mean something else now, begin a new training\n",
+               difference);
 }
 
 }  // namespace
@@ -35,6 +34,15 @@ std::vector<std::string> ClassNamesOf(const Manifest& manifest) {
 
 std::string ClassName(const std::vector<std::string>& names, size_t number) {
   return number < names.size() ? names[number] : absl::StrCat(number);
+}
+
+std::string NameDifference(const std::vector<std::string>& of_checkpoint,
+                           const std::vector<std::string>& of_manifest) {
+  const auto [then, now] = std::mismatch(of_checkpoint.begin(), of_checkpoint.end(),
+                                         of_manifest.begin(), of_manifest.end());
+  if (then == of_checkpoint.end() || now == of_manifest.end()) return "";
+  return absl::StrCat("class ", then - of_checkpoint.begin(), " is \"", *then,
+                      "\" in the checkpoint and \"", *now, "\" in the manifest");
 }
 
 absl::StatusOr<size_t> AutoClasses(size_t of_checkpoint, size_t named) {

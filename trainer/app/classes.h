@@ -22,6 +22,11 @@ std::string ClassName(const std::vector<std::string>& names, size_t number);
 // as many as the manifest names. kInvalidArgument: it names none.
 absl::StatusOr<size_t> AutoClasses(size_t of_checkpoint, size_t named);
 
+// "class 1 is "dog" in the checkpoint and "cow" in the manifest": the first difference of the names
+// that both have; empty: none.
+std::string NameDifference(const std::vector<std::string>& of_checkpoint,
+                           const std::vector<std::string>& of_manifest);
+
 // Puts the manifest's `names` into `info` where there is one for each class of the model, and says
 // on stderr where they are not those that it had. Else `info` keeps its own, if they are as many.
 void UpdateClassNames(const std::vector<std::string>& names, CheckpointInfo& info);

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "absl/strings/str_cat.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -49,14 +50,25 @@ absl::StatusOr<Evaluation> EvaluateConfusions(const EvaluateOptions& options,
   ConfusionMatrix matrix(judged.info.model.classes);
   ConfusionReader reader(*judged.reader, *judged.backend, matrix);
   PENSTOCK_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateWith(judged, reader));
-  PENSTOCK_RETURN_IF_ERROR(WriteCountGrid(
-      matrix.Grid(judged.info.class_names, options.records.split), options.confusion_matrix));
+  PENSTOCK_RETURN_IF_ERROR(WriteCountGrid(matrix.Grid(judged.class_names(), options.records.split),
+                                          options.confusion_matrix));
   return evaluation;
+}
+
+// Labels that mean other classes make numbers that mean nothing.
+absl::Status CheckSameClasses(const JudgedRecords& judged) {
+  const std::string difference = judged.name_difference();
+  if (difference.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(difference,
+                   ": the labels mean other classes than the model's. If a class was only renamed, "
+                   "put its name of then into classes.txt beside the shards and index again"));
 }
 
 absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(JudgedRecords judged,
                             OpenJudgedRecords(options.checkpoint, options.records));
+  PENSTOCK_RETURN_IF_ERROR(CheckSameClasses(judged));
   if (options.confusion_matrix.empty()) return EvaluateWith(judged, *judged.reader);
   return EvaluateConfusions(options, judged);
 }

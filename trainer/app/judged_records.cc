@@ -11,6 +11,7 @@
 #include "client/loader/dataset_spec.h"
 #include "records/dataset/split.h"
 #include "records/decode/spec.h"
+#include "trainer/app/classes.h"
 #include "trainer/app/eval_spec.h"
 #include "trainer/app/input_options.h"
 #include "trainer/app/label_facts.h"
@@ -86,6 +87,14 @@ absl::StatusOr<std::unique_ptr<BatchReader>> ReaderFor(const CheckpointInfo& inf
 }
 
 }  // namespace
+
+std::vector<std::string> JudgedRecords::class_names() const {
+  return info.class_names.empty() ? ClassNamesOf(*manifest) : info.class_names;
+}
+
+std::string JudgedRecords::name_difference() const {
+  return NameDifference(info.class_names, ClassNamesOf(*manifest));
+}
 
 absl::StatusOr<std::unique_ptr<CpuBackend>> RestoreBackend(Checkpoint& loaded, uint64_t threads) {
   const CheckpointInfo& info = loaded.info;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "records/dataset/manifest.h"
@@ -27,6 +28,11 @@ struct JudgedRecords {
   std::unique_ptr<BatchReader> reader;
   // Batches as large as those of the training, each record once, in file order.
   std::unique_ptr<Input> input;
+
+  // The checkpoint's, or the manifest's where it has none.
+  std::vector<std::string> class_names() const;
+  // As NameDifference() has it: labels of the records mean other classes than the model's.
+  std::string name_difference() const;
 };
 
 // Without --spec, images are read with the spec that the checkpoint's evaluations were read with,

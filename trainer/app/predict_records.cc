@@ -1,10 +1,12 @@
 #include "trainer/app/predict_records.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <span>
 #include <vector>
 
 #include "base/bytes_of.h"
+#include "base/print_escaped.h"
 #include "base/status.h"
 #include "records/decode/npz.h"
 #include "trainer/app/judged_records.h"
@@ -45,11 +47,22 @@ absl::Status Predict(CpuBackend& backend, const BatchRows& rows, std::vector<flo
   return absl::OkStatus();
 }
 
+// Predictions do not depend on labels.
+void TellOfOtherClasses(const JudgedRecords& judged) {
+  const std::string difference = judged.name_difference();
+  if (difference.empty()) return;
+  PrintEscaped(stderr,
+               "penstock-train: %s: `prediction` has the checkpoint's classes, `target` the "
+               "manifest's\n",
+               difference);
+}
+
 }  // namespace
 
 absl::StatusOr<uint64_t> PredictRecords(const std::string& checkpoint, const RecordsFlags& flags,
                                         const std::string& output) {
   PENSTOCK_ASSIGN_OR_RETURN(JudgedRecords judged, OpenJudgedRecords(checkpoint, flags));
+  TellOfOtherClasses(judged);
   const ModelConfig& model = judged.info.model;
   PENSTOCK_ASSIGN_OR_RETURN(NpzWriter npz, NpzWriter::Create(output, ArraysFor(model)));
   std::vector<float> predictions;
