@@ -185,10 +185,27 @@ absl::StatusOr<Checkpoint> Load(const std::string& path, const ModelConfig* mode
   return checkpoint;
 }
 
+std::string PixelOptions(const PixelStatistics& pixels) {
+  return absl::StrCat("--image-mean ", ChannelsText(pixels.mean), " --image-std ",
+                      ChannelsText(pixels.deviation));
+}
+
+bool OnlyPixelsDiffer(const ModelConfig& found, ModelConfig wanted) {
+  wanted.pixels = found.pixels;
+  return found.SameParameters(wanted);
+}
+
+absl::Status OtherPixels(const PixelStatistics& found, const PixelStatistics& wanted) {
+  return absl::FailedPreconditionError(absl::StrCat("its pixels are normalised otherwise than by ",
+                                                    PixelOptions(wanted), "; give ",
+                                                    PixelOptions(found)));
+}
+
 }  // namespace
 
 absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
   if (found.SameParameters(wanted)) return absl::OkStatus();
+  if (OnlyPixelsDiffer(found, wanted)) return OtherPixels(found.pixels, wanted.pixels);
   std::string advice;
   if (found.name != wanted.name) {
     advice = absl::StrCat("; give --model ", found.name, ", or another folder or file");
@@ -201,8 +218,7 @@ absl::Status CheckModel(const ModelConfig& found, const ModelConfig& wanted) {
     absl::StrAppend(&advice, "; give --classes ", found.classes);
   }
   if (found.name == wanted.name && found.pixels != wanted.pixels) {
-    absl::StrAppend(&advice, "; give --image-mean ", ChannelsText(found.pixels.mean),
-                    " --image-std ", ChannelsText(found.pixels.deviation));
+    absl::StrAppend(&advice, "; give ", PixelOptions(found.pixels));
   }
   return absl::FailedPreconditionError(
       absl::StrCat("of the model ", Describe(found), ", not of ", Describe(wanted), advice));
