@@ -124,6 +124,8 @@ class TrainImagesTest(RanksTestCase):
         self.assert_refused(["--eval-spec", other],
                             "other.textproto has picture u8 [15552], label i64 []; --model vit reads "
                             "image u8 [72, 72, 3] and label i64 []")
+        other.write_text(SPEC.replace("15552", "15551"))
+        self.assert_refused(["--eval-spec", other], "give --eval-spec images-eval:72")
         self.assert_refused(["--eval-spec", "chess"], "--eval-spec chess: the spec wants feature 'd'")
 
     def test_what_is_not_for_it_is_refused_by_name(self):
@@ -133,7 +135,9 @@ class TrainImagesTest(RanksTestCase):
                             "(--classes), counted from 0: if labels count from 1, give --spec "
                             "images-train:72,label-1")
         self.assert_refused(["--classes", "auto"], "the manifest names no classes; give --classes N")
-        self.assert_refused(["--model", "tiny", "--classes", "auto"], "has no mate_score called score")
+        self.assert_refused(["--model", "tiny", "--classes", "auto"], "has no mate_score called score, which "
+                            "--model tiny predicts; it has image u8 [15552], label i64 []. These are "
+                            "images: give --model vit or --model vit-tiny")
         checkpoints = self.folder / "c"
         self.check_run("penstock-train", *self.train_args("--checkpoint-dir", checkpoints, steps=1))
         self.assert_refused(["--checkpoint-dir", checkpoints, "--classes", 5], "--classes 4")

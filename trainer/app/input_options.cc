@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/byte_size.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
 #include "client/loader/look_ahead.h"
 #include "client/loader/served_manifest.h"
 #include "client/servers/server_list.h"
-#include "records/decode/program.h"
-#include "trainer/step/input_format.h"
 
 namespace penstock {
 
@@ -26,33 +22,7 @@ bool IsOfImages(const TrainerOptions& options) {
   return model.ok() && model->is_image();
 }
 
-// "image u8 [72, 72, 3], label i64 []"
-std::string DescribeTensors(std::span<const TensorInfo> tensors) {
-  return absl::StrJoin(tensors, ", ", [](std::string* out, const TensorInfo& tensor) {
-    absl::StrAppend(out, tensor.name, " ", DtypeName(tensor.dtype), " [",
-                    absl::StrJoin(tensor.shape, ", "), "]");
-  });
-}
-
-bool HasTensor(std::span<const TensorInfo> tensors, absl::string_view name, Dtype dtype,
-               size_t row_bytes) {
-  return std::any_of(tensors.begin(), tensors.end(), [&](const TensorInfo& tensor) {
-    return tensor.name == name && tensor.dtype == dtype && tensor.row_bytes == row_bytes;
-  });
-}
-
 }  // namespace
-
-std::string SpecTitle(const TrainerOptions& options) {
-  if (options.source.spec.empty()) return "the data's spec (--spec names another)";
-  return absl::StrCat("--spec ", options.source.spec);
-}
-
-std::string EvalSpecTitle(const TrainerOptions& options) {
-  if (options.eval_spec.empty())
-    return absl::StrCat("the evaluation's counterpart of ", SpecTitle(options));
-  return absl::StrCat("--eval-spec ", options.eval_spec);
-}
 
 absl::Status CheckInput(const TrainerOptions& options) {
   if (IsServedManifest(options.manifest)) {
@@ -127,30 +97,6 @@ void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats) {
   const std::string warning =
       LaunchesLackSlots(options.device.steps_per_launch, look_ahead, stats.slot_bytes);
   if (!warning.empty()) PrintEscaped(stderr, "penstock-train: %s\n", warning);
-}
-
-absl::Status CheckImageSpec(absl::string_view title, const ModelConfig& model,
-                            const v1::DecodeSpec& spec) {
-  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(spec, WireDtype::kI8));
-  const size_t bytes = ImagesOf(model.side).input_bytes;
-  if (HasTensor(program.tensors(), "image", Dtype::kU8, bytes) &&
-      HasTensor(program.tensors(), "label", Dtype::kI64, sizeof(int64_t))) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      title, " has ", DescribeTensors(program.tensors()), "; --model ", model.name,
-      " reads image u8 [", model.side, ", ", model.side, ", 3] and label i64 []: give --spec ",
-      "images-train:", model.side, ", or a spec of your own with these (docs/guides/training.md)"));
-}
-
-absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1::DecodeSpec& spec) {
-  for (const v1::TensorSpec& tensor : spec.tensor()) {
-    if (tensor.name() != "score" || !tensor.has_mate_score()) continue;
-    return MateScoreParams{tensor.mate_score().a(), tensor.mate_score().b(),
-                           tensor.mate_score().k()};
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(title, " has no mate_score called score: the board model predicts that"));
 }
 
 }  // namespace penstock

@@ -7,7 +7,6 @@
 #include "base/process/machine_limits.h"
 #include "client/loader/loader.h"
 #include "records/dataset/manifest.h"
-#include "records/decode/score.h"
 #include "trainer/app/options.h"
 #include "trainer/profile/memory_table.h"
 
@@ -35,18 +34,6 @@ MemoryUse SlotUse(const LoaderStats& stats);
 MemoryUse EngineUse(const TrainerOptions& options, const Manifest& manifest);
 // On stderr, where --steps-per-launch has no effect for want of them.
 void WarnOfFewSlots(const TrainerOptions& options, const LoaderStats& stats);
-
-// kInvalidArgument unless `spec` has the tensors that a model of images reads. `title` names the
-// spec: "--spec images.textproto".
-absl::Status CheckImageSpec(absl::string_view title, const ModelConfig& model,
-                            const v1::DecodeSpec& spec);
-
-// How the scores of records become targets. kInvalidArgument: the spec has none.
-absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1::DecodeSpec& spec);
-
-// "--spec images.textproto" or "--eval-spec ...", or what stands for it.
-std::string SpecTitle(const TrainerOptions& options);
-std::string EvalSpecTitle(const TrainerOptions& options);
 
 }  // namespace penstock
 

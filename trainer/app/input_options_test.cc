@@ -1,15 +1,9 @@
 #include "trainer/app/input_options.h"
 
-#include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "records/decode/spec.h"
-#include "tests/status_matchers.h"
 
 namespace penstock {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 
@@ -42,42 +36,6 @@ TEST(ToLoaderOptionsTest, LocalIsShared) {
   EXPECT_EQ(ToLoaderOptions(options, nullptr, {}).local_memory_budget, alone / 4);
   options.source.servers = "a:1";
   EXPECT_EQ(ToLoaderOptions(options, nullptr, {}).local_memory_budget, 0u);
-}
-
-v1::DecodeSpec Spec(absl::string_view text) { return ParseSpec(text, "test").value(); }
-
-class CheckImageSpecTest : public testing::Test {
- protected:
-  static absl::Status Check(absl::string_view image) {
-    const std::string label = R"(tensor { name: "label" label { feature: "class" } })";
-    return CheckImageSpec("--spec a", ModelConfig::Named("vit").value(),
-                          Spec(absl::StrCat(image, label)));
-  }
-};
-
-TEST_F(CheckImageSpecTest, TakesPixelsHoweverTheirShapeIsTold) {
-  EXPECT_OK(Check(R"(tensor { name: "image" bytes { feature: "p" length: 15552 } })"));
-  EXPECT_OK(Check(R"(tensor { name: "image" bytes { feature: "p" shape: [ 72, 72, 3 ] } })"));
-}
-
-TEST_F(CheckImageSpecTest, NamesTheTensorsThatThereAre) {
-  for (const char* image :
-       {R"(tensor { name: "image" bytes { feature: "p" shape: [ 71, 72, 3 ] } })",
-        R"(tensor { name: "picture" bytes { feature: "p" length: 15552 } })",
-        R"(tensor { name: "image" number { feature: "p" type: FLOAT count: 3888 } })"}) {
-    EXPECT_THAT(Check(image), StatusIs(absl::StatusCode::kInvalidArgument,
-                                       HasSubstr("--model vit reads image u8 [72, 72, 3]")));
-  }
-  EXPECT_THAT(Check(R"(tensor { name: "image" bytes { feature: "p" length: 3 } })").message(),
-              HasSubstr("--spec a has image u8 [3], label i64 []; "));
-}
-
-TEST(CheckImageSpecLabelTest, IsAWholeNumber) {
-  const v1::DecodeSpec spec = Spec(R"(
-      tensor { name: "image" bytes { feature: "p" length: 15552 } }
-      tensor { name: "label" label { feature: "class" type: FLOAT } })");
-  EXPECT_THAT(CheckImageSpec("--spec a", ModelConfig::Named("vit").value(), spec),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("label f32 []; ")));
 }
 
 }  // namespace

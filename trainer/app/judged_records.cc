@@ -16,6 +16,7 @@
 #include "trainer/app/input_options.h"
 #include "trainer/app/label_facts.h"
 #include "trainer/app/restore.h"
+#include "trainer/app/spec_checks.h"
 #include "trainer/app/training_inputs.h"
 #include "trainer/input/board_reader.h"
 #include "trainer/input/image_reader.h"
@@ -73,7 +74,7 @@ absl::StatusOr<std::unique_ptr<BatchReader>> ReaderFor(const CheckpointInfo& inf
                                                        absl::string_view title,
                                                        const v1::DecodeSpec& spec) {
   if (info.model.is_image()) {
-    PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(title, info.model, spec));
+    PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(title, info.model, spec, "--spec images-eval"));
     return std::make_unique<ImageReader>(
         info.model.side, LabelFactsOf(info.model, ClassesFrom::kCheckpoint, manifest, spec,
                                       "images-eval"));
@@ -122,7 +123,10 @@ absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
   PENSTOCK_ASSIGN_OR_RETURN(
       const v1::DecodeSpec spec,
       JudgedSpec(judged.info, flags.source.spec, std::move(named), *judged.manifest));
-  PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, *judged.manifest, SpecTitle(options), spec));
+  const std::string title = ReadsAsTrained(judged.info, flags.source.spec)
+                                ? "the checkpoint's spec (--spec names another)"
+                                : SpecTitle(options);
+  PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, *judged.manifest, title, spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.backend, RestoreBackend(loaded, flags.threads));
   LoaderOptions loader = ToLoaderOptions(options, judged.manifest, spec);
   PENSTOCK_ASSIGN_OR_RETURN(const Split split, ParseSplit(flags.split));

@@ -14,6 +14,7 @@
 #include "records/decode/spec.h"
 #include "trainer/app/eval_spec.h"
 #include "trainer/app/input_options.h"
+#include "trainer/app/spec_checks.h"
 
 namespace penstock {
 
