@@ -72,7 +72,7 @@ def report(demo, summary, killed, in_flight, expected):
         print(f"  {server['address']:<22} {server['parts']:>6}{note}")
     print(f"Loss                  {summary['loss_start']:.4f} -> {summary['loss_end']:.4f}")
     print(demo.quality(summary))
-    print(f"Rate                  {summary['positions_per_second']:,.0f} {demo.unit}/s, "
+    print(f"Rate                  {summary['rows_per_second']:,.0f} {demo.unit}/s, "
           f"waiting for input {100 * summary['input_wait_share']:.2f} % of the time")
     print(f"Trained on            sha256 {summary['digest']}")
     print(f"The plan, no servers  sha256 {expected}", flush=True)

@@ -67,6 +67,9 @@ class TrainImagesTest(RanksTestCase):
         self.assertIn("images/s", out)
         result = json.loads(summary.read_text())
         self.assertLess(result["loss_end"], result["loss_start"])
+        self.assertEqual(result["rows"], 24 * 8)
+        self.assertGreater(result["rows_per_second"], 0)
+        self.assertNotIn("positions_per_second", result)
         self.assertGreaterEqual(result["holdout_accuracy"], 0.5)
 
     def test_a_checkpoint_is_evaluated_and_predicts(self):

@@ -55,7 +55,8 @@ class TensorBoardTest(TrainingTestCase):
             written[step, "train/learning_rate"] = event["learning_rate"]
             written[step, "train/gradient_norm"] = event["gradient_norm"]
             written[step, "input/wait_share"] = wait / (wait + compute)
-            written[step, "train/positions_per_second"] = event["rows"] / (wait + compute)
+            written[step, "train/rows_per_second"] = event["rows"] / (wait + compute)
+            written[step, "train/positions_per_second"] = written[step, "train/rows_per_second"]
         self.assertEqual(sorted(read), sorted(written))
         self.assertEqual(len([key for key in read if key[1] == "holdout/loss"]), 2)
         for key, value in written.items():

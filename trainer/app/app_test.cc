@@ -327,9 +327,10 @@ TEST(ReportTest, StepEventsNameTheServers) {
 
 TEST(ReportTest, SummaryHoldsTheEvaluationOnlyIfThereWasOne) {
   TrainSummary summary;
-  EXPECT_FALSE(nlohmann::json::parse(SummaryJson(summary, {})).contains("holdout_loss"));
+  EXPECT_FALSE(nlohmann::json::parse(SummaryJson(summary, RowKind::kPositions, {}))
+                   .contains("holdout_loss"));
   summary.evaluation = Evaluation{.records = 5, .loss = 0.1, .train_mean_loss = 0.4};
-  const auto json = nlohmann::json::parse(SummaryJson(summary, {}));
+  const auto json = nlohmann::json::parse(SummaryJson(summary, RowKind::kPositions, {}));
   EXPECT_DOUBLE_EQ(json["holdout_below_mean_percent"], 75);
   EXPECT_EQ(json["holdout_records"], 5);
 }
@@ -339,20 +340,34 @@ TEST(ReportTest, OutputIsPartOfTheWallTimeAndNotOfTheStepsSeconds) {
   summary.wait = summary.times[Phase::kInput] = std::chrono::seconds(1);
   summary.compute = summary.times[Phase::kCompute] = std::chrono::seconds(3);
   summary.times[Phase::kOutput] = std::chrono::seconds(2);
-  const auto json = nlohmann::json::parse(SummaryJson(summary, {}));
+  const auto json = nlohmann::json::parse(SummaryJson(summary, RowKind::kPositions, {}));
   EXPECT_EQ(json["seconds"], 4);
   EXPECT_EQ(json["wall_seconds"], 6);
+}
+
+TEST(ReportTest, RowsAreCalledPositionsOnlyWhereTheyAre) {
+  TrainSummary summary;
+  summary.rows = 30;
+  summary.compute = std::chrono::seconds(3);
+  auto json = nlohmann::json::parse(SummaryJson(summary, RowKind::kImages, {}));
+  EXPECT_EQ(json["rows"], 30);
+  EXPECT_EQ(json["rows_per_second"], 10);
+  EXPECT_FALSE(json.contains("positions") || json.contains("positions_per_second"));
+  json = nlohmann::json::parse(SummaryJson(summary, RowKind::kPositions, {}));
+  EXPECT_EQ(json["rows"], 30);
+  EXPECT_EQ(json["positions"], 30);
+  EXPECT_EQ(json["positions_per_second"], json["rows_per_second"]);
 }
 
 TEST(ReportTest, OfImagesTheAccuracyIsToldAndOfManyClassesThatOfFive) {
   TrainSummary summary;
   summary.evaluation = Evaluation{.records = 8, .loss = 1.5, .hits = 6};
-  auto json = nlohmann::json::parse(SummaryJson(summary, {}));
+  auto json = nlohmann::json::parse(SummaryJson(summary, RowKind::kPositions, {}));
   EXPECT_DOUBLE_EQ(json["holdout_accuracy"], 0.75);
   EXPECT_FALSE(json.contains("holdout_top5"));
   EXPECT_FALSE(json.contains("holdout_baseline"));
   summary.evaluation->top5_hits = 7;
-  json = nlohmann::json::parse(SummaryJson(summary, {}));
+  json = nlohmann::json::parse(SummaryJson(summary, RowKind::kPositions, {}));
   EXPECT_DOUBLE_EQ(json["holdout_top5"], 0.875);
   const auto event = nlohmann::json::parse(EvaluationEvent(7, *summary.evaluation));
   EXPECT_DOUBLE_EQ(event["accuracy"], 0.75);

@@ -88,7 +88,8 @@ TEST(DeviceVerdictTest, ATrainingOnADeviceIsJudgedAsAGpus) {
   summary.times[Phase::kLaunch] = std::chrono::microseconds(7 * 50);
   const Verdict verdict = JudgeTraining(summary, training.backend(), {});
   EXPECT_EQ(verdict.limit, Limit::kTooSmallForGpu);
-  EXPECT_THAT(SummaryJson(summary, {}, verdict), HasSubstr("too-small-for-a-gpu"));
+  EXPECT_THAT(SummaryJson(summary, RowKind::kPositions, {}, verdict),
+              HasSubstr("too-small-for-a-gpu"));
 }
 
 TEST(DeviceTraceTest, ATrainingThatEndsBeforeItsTraceWritesWhatThereIs) {

@@ -87,6 +87,10 @@ Json FieldsOf(const Evaluation& evaluation) {
 
 }  // namespace
 
+absl::string_view RowsName(RowKind kind) {
+  return kind == RowKind::kImages ? "images" : "positions";
+}
+
 std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers) {
   return JsonText(Json{{"event", "step"},
                        {"step", report.step},
@@ -109,14 +113,18 @@ std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation) {
 
 std::string EvaluationJson(const Evaluation& evaluation) { return JsonText(FieldsOf(evaluation)); }
 
-void WriteStep(EventFile& board, const StepReport& report) {
+void WriteStep(EventFile& board, const StepReport& report, RowKind kind) {
   const double wait = Seconds(report.wait), all = wait + Seconds(report.compute);
   if (!board.is_open() || all <= 0) return;
+  const double rate = static_cast<double>(report.rows) / all;
   board.Write(report.step, {{"train/loss", report.loss},
                             {"train/learning_rate", report.learning_rate},
                             {"train/gradient_norm", report.gradient_norm},
-                            {"train/positions_per_second", static_cast<double>(report.rows) / all},
+                            {"train/rows_per_second", rate},
                             {"input/wait_share", wait / all}});
+  if (kind == RowKind::kPositions) {
+    board.Write(report.step, {{"train/positions_per_second", rate}});
+  }
 }
 
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation) {
@@ -135,15 +143,16 @@ Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& bac
                 .told = told});
 }
 
-std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
-                        const Verdict& verdict, const std::optional<DeviceTimes>& device) {
+std::string SummaryJson(const TrainSummary& summary, RowKind kind,
+                        const std::vector<InputServer>& servers, const Verdict& verdict,
+                        const std::optional<DeviceTimes>& device) {
   Json json{{"first_step", summary.first_step},
             {"steps", summary.step},
             {"stopped", summary.stopped},
             {"early_stopped", summary.early_stopped},
-            {"positions", summary.positions},
+            {"rows", summary.rows},
             {"seconds", summary.seconds()},
-            {"positions_per_second", summary.positions_per_second()},
+            {"rows_per_second", summary.rows_per_second()},
             {"input_wait_share", summary.wait_share()},
             {"wall_seconds", Seconds(summary.times.total())},
             {"times_s", TimesJson(summary.times)},
@@ -153,6 +162,10 @@ std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServ
             {"loss_end", summary.loss_end},
             {"cursor", summary.cursor},
             {"servers", ServersJson(servers)}};
+  if (kind == RowKind::kPositions) {
+    json["positions"] = summary.rows;
+    json["positions_per_second"] = summary.rows_per_second();
+  }
   if (!summary.digest.empty()) json["digest"] = summary.digest;
   if (summary.evaluation.has_value()) AddEvaluation(*summary.evaluation, json);
   if (summary.best.has_value()) {

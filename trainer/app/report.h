@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/io/output_file.h"
 #include "trainer/app/event_file.h"
 #include "trainer/backend/backend.h"
@@ -21,21 +22,27 @@
 
 namespace penstock {
 
+// What the rows of a training are.
+enum class RowKind { kPositions, kImages };
+// "positions" or "images".
+absl::string_view RowsName(RowKind kind);
+
 // {"event": "step", "step": 3, "steps": 300, "loss": ..., "servers": [{"address": ...}]}
 std::string StepEvent(const StepReport& report, const std::vector<InputServer>& servers);
 // {"event": "evaluation", "step": 300, "loss": ..., "records": ...}
 std::string EvaluationEvent(uint64_t step, const Evaluation& evaluation);
 // {"records": 2000, "loss": ...}
 std::string EvaluationJson(const Evaluation& evaluation);
-// The same as scalars for TensorBoard.
-void WriteStep(EventFile& board, const StepReport& report);
+// The same as scalars for TensorBoard; of positions the rate under its older name, too.
+void WriteStep(EventFile& board, const StepReport& report, RowKind kind);
 void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluation);
 // `told`: what the options say already.
 Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend,
                       const VerdictOptions& told);
-// The object that --json writes; one field a line. `device`: of the steps of --profile-steps.
-std::string SummaryJson(const TrainSummary& summary, const std::vector<InputServer>& servers,
-                        const Verdict& verdict = {},
+// The object that --json writes; one field a line. Of positions it has the number and the rate of
+// rows under their older names, too. `device`: of the steps of --profile-steps.
+std::string SummaryJson(const TrainSummary& summary, RowKind kind,
+                        const std::vector<InputServer>& servers, const Verdict& verdict = {},
                         const std::optional<DeviceTimes>& device = std::nullopt);
 
 // Appends lines to a file, each flushed. Not thread-safe.

@@ -71,6 +71,7 @@ class TrainingRun {
   absl::StatusOr<RunResult> RunJoined();
   // Rank 0 prints, saves and writes what is asked for.
   bool Leads() const { return options_.rank.rank == 0; }
+  RowKind row_kind() const { return model_.is_image() ? RowKind::kImages : RowKind::kPositions; }
   absl::Status CompareRanks();
   absl::Status CompareData();
   // An error: interrupted, or a rank was lost.
@@ -348,7 +349,7 @@ absl::StatusOr<TrainLoopOptions> TrainingRun::LoopOptions() {
   if (!Leads()) return loop;
   loop.on_step = [this](const StepReport& report) {
     events_->Write([&] { return StepEvent(report, inputs_.train().servers()); });
-    WriteStep(*board_, report);
+    WriteStep(*board_, report, row_kind());
     progress_->Add(report);
     watch_->Count(report);
   };
@@ -482,7 +483,7 @@ absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   const Verdict verdict = JudgeRun(summary);
   // A file that fails is no reason to leave others out.
   absl::Status status = watch_->WriteTrace();
-  PrintEnd(summary, {.rows = model_.is_image() ? "images" : "positions",
+  PrintEnd(summary, {.kind = row_kind(),
                      .saved = SavedAs(summary.step),
                      .trace = watch_->trace_lines(),
                      .comparison = watch_->Comparison(),
@@ -491,7 +492,7 @@ absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   status.Update(board_->status());
   if (options_.json.empty()) return status;
   const std::string json =
-      SummaryJson(summary, inputs_.train().servers(), verdict, watch_->device_times());
+      SummaryJson(summary, row_kind(), inputs_.train().servers(), verdict, watch_->device_times());
   status.Update(WriteFileAtomically(options_.json, BytesOf(json)));
   return status;
 }

@@ -66,12 +66,12 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start) {
 }
 
 void PrintEnd(const TrainSummary& summary, const EndOfRun& end) {
+  const absl::string_view rows = RowsName(end.kind);
   PrintEscaped(stdout,
                "%s after step %d: %s %s in %.1f s, %s %s/s, waiting for input "
                "%.2f %% of the time\n",
-               summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.positions),
-               end.rows, summary.seconds(),
-               Grouped(static_cast<uint64_t>(summary.positions_per_second())), end.rows,
+               summary.stopped ? "stopped" : "done", summary.step, Grouped(summary.rows), rows,
+               summary.seconds(), Grouped(static_cast<uint64_t>(summary.rows_per_second())), rows,
                100 * summary.wait_share());
   if (summary.early_stopped) {
     PrintEscaped(stdout,
@@ -79,7 +79,7 @@ void PrintEnd(const TrainSummary& summary, const EndOfRun& end) {
                  Counted(summary.best->evaluations_since, "evaluation", "evaluations"),
                  summary.best->step, summary.best->loss);
   }
-  if (summary.positions > 0)
+  if (summary.rows > 0)
     PrintEscaped(stdout, "loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
   PrintEscaped(stdout, "%s\n",
                end.saved.empty() ? "not saved" : absl::StrCat("saved as ", end.saved));

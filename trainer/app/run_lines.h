@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "trainer/app/options.h"
+#include "trainer/app/report.h"
 #include "trainer/backend/backend.h"
 #include "trainer/loop/train_loop.h"
 #include "trainer/profile/memory_table.h"
@@ -30,7 +30,7 @@ struct StartOfRun {
 void PrintStart(const TrainerOptions& options, const StartOfRun& start);
 
 struct EndOfRun {
-  absl::string_view rows;  // "positions" or "images".
+  RowKind kind = RowKind::kPositions;
   std::string saved;       // The checkpoint; empty: none has what was trained.
   std::string trace;       // Lines about it; empty: none.
   std::string comparison;  // Of a diagnosis; empty if there was none.

@@ -49,7 +49,7 @@ TEST_F(TrainLoopTest, KeepsTheBestAndStopsWhenNoEvaluationIsBetter) {
   ASSERT_OK_AND_ASSIGN(const std::vector<std::string> files, folder.List());
   ASSERT_OK_AND_ASSIGN(const Checkpoint last, LoadCheckpoint(files.back(), kModel));
   ASSERT_OK_AND_ASSIGN(const TrainSummary again, Train(*backend, options, last.info));
-  EXPECT_EQ(again.positions, 0u);
+  EXPECT_EQ(again.rows, 0u);
 }
 
 // Without a rate the weights stay as they are, and so does the loss.

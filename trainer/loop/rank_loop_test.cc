@@ -95,7 +95,7 @@ TEST_P(RankBitsTest, EveryRankHasTheBitsOfOneRankAlone) {
     EXPECT_EQ(rank.state.m, one.state.m);
     EXPECT_EQ(rank.state.v, one.state.v);
     EXPECT_EQ(rank.losses, one.losses);
-    EXPECT_EQ(rank.summary->positions, 101u);
+    EXPECT_EQ(rank.summary->rows, 101u);
     EXPECT_EQ(rank.summary->cursor, one.summary->cursor);
     ASSERT_TRUE(rank.summary->evaluation.has_value());
     EXPECT_EQ(rank.summary->evaluation->records, 37u);
@@ -115,7 +115,7 @@ TEST_P(RankBitsTest, AccumulatedBatchesHaveTheSameBitsToo) {
     EXPECT_EQ(rank.state.parameters, one.state.parameters);
     EXPECT_EQ(rank.losses, one.losses);
     EXPECT_THAT(rank.losses, SizeIs(3));
-    EXPECT_EQ(rank.summary->positions, 96u);
+    EXPECT_EQ(rank.summary->rows, 96u);
     EXPECT_EQ(rank.summary->cursor, "96");
   }
 }

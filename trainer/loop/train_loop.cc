@@ -53,8 +53,8 @@ absl::Status CheckCanGoOn(const ParameterTable& table, const TrainState& state) 
 
 }  // namespace
 
-double TrainSummary::positions_per_second() const {
-  return seconds() > 0 ? static_cast<double>(positions) / seconds() : 0;
+double TrainSummary::rows_per_second() const {
+  return seconds() > 0 ? static_cast<double>(rows) / seconds() : 0;
 }
 
 double TrainSummary::wait_share() const {
@@ -237,7 +237,7 @@ void TrainLoop::Record(const StepReport& report) {
                       static_cast<double>(last_losses_.size());
   summary_.step = info_.step;
   summary_.cursor = info_.cursor;
-  summary_.positions += report.rows;
+  summary_.rows += report.rows;
   summary_.wait += report.wait;
   summary_.compute += report.compute;
   if (options_.on_step) options_.on_step(report);

@@ -53,7 +53,7 @@ struct StepReport {
 struct TrainSummary {
   uint64_t first_step = 0;  // Steps applied before this run.
   uint64_t step = 0;        // Steps applied.
-  uint64_t positions = 0;   // Rows trained on in this run, by all ranks.
+  uint64_t rows = 0;        // Trained on in this run, by all ranks.
   double loss_start = 0;    // Mean over the run's first steps, at most kLossSteps of them.
   double loss_end = 0;      // And over its last.
   std::chrono::nanoseconds wait{};
@@ -67,7 +67,7 @@ struct TrainSummary {
   std::optional<Evaluation> evaluation;  // The last one.
 
   double seconds() const { return std::chrono::duration<double>(wait + compute).count(); }
-  double positions_per_second() const;
+  double rows_per_second() const;
   double wait_share() const;
 };
 

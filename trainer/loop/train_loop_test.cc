@@ -28,7 +28,7 @@ TEST_F(TrainLoopTest, ReportsEveryStep) {
   ASSERT_THAT(reports, SizeIs(8));
   EXPECT_EQ(reports[2].step, 3u);
   EXPECT_DOUBLE_EQ(reports[0].learning_rate, 2.5e-4);
-  EXPECT_EQ(summary.positions, 128u);
+  EXPECT_EQ(summary.rows, 128u);
   EXPECT_EQ(summary.cursor, "128");
   EXPECT_GT(summary.compute.count(), 0);
 }

@@ -371,7 +371,7 @@ TEST_F(DeviceTrainingTest, AccumulatesBatchesHoweverManyAreLaunched) {
   Train(3, {.total_steps = 3, .accumulate = 2}, three);
   EXPECT_EQ(one.losses.size(), 3u);
   EXPECT_EQ(one.summary.cursor, "12");
-  EXPECT_EQ(one.summary.positions, 6 * kAheadRows);
+  EXPECT_EQ(one.summary.rows, 6 * kAheadRows);
   EXPECT_EQ(three.run.state.parameters, one.run.state.parameters);
   EXPECT_THAT(one.run.log.problems, IsEmpty());
   EXPECT_THAT(three.run.log.problems, IsEmpty());
