@@ -137,6 +137,7 @@ class TrainImagesTest(RanksTestCase):
         self.assert_refused(["--classes", 3], "a.tfrecord): its label is 3, and there are 3 classes "
                             "(--classes), counted from 0: if labels count from 1, give --spec "
                             "images-train:72,label-1")
+        self.assert_refused(["--dtype", "packed"], "servers decode to bytes: leave --dtype out")
         self.assert_refused(["--classes", "auto"], "the manifest names no classes; give --classes N")
         self.assert_refused(["--model", "tiny", "--classes", "auto"], "has no mate_score called score, which "
                             "--model tiny predicts; it has image u8 [15552], label i64 []. These are "

@@ -54,7 +54,7 @@ LoaderOptions ToLoaderOptions(const TrainerOptions& options,
   loader.spec = spec;
   // The command line took no other word. Bytes and labels are the same in all, and only packed
   // calls them by their features.
-  loader.dtype = IsOfImages(options) ? WireDtype::kI8 : *ParseWireDtype(options.dtype);
+  loader.dtype = IsOfImages(options) ? WireDtype::kI8 : *ParseWireDtype(options.BoardDtype());
   loader.global_batch_size = options.global_batch_size;
   loader.rank = options.rank.rank;
   loader.world_size = options.rank.world_size;

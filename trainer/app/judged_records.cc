@@ -76,8 +76,8 @@ absl::StatusOr<std::unique_ptr<BatchReader>> ReaderFor(const CheckpointInfo& inf
   if (info.model.is_image()) {
     PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(title, info.model, spec, "--spec images-eval"));
     return std::make_unique<ImageReader>(
-        info.model.side, LabelFactsOf(info.model, ClassesFrom::kCheckpoint, manifest, spec,
-                                      "images-eval"));
+        info.model.side,
+        LabelFactsOf(info.model, ClassesFrom::kCheckpoint, manifest, spec, "images-eval"));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params, ScoreParamsOf(title, spec));
   const std::string targets = DescribeTargets(params);
@@ -116,6 +116,7 @@ absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
   PENSTOCK_ASSIGN_OR_RETURN(Checkpoint loaded, LoadCheckpoint(checkpoint));
   judged.info = loaded.info;
   const TrainerOptions options = AsTraining(judged.info, flags);
+  PENSTOCK_RETURN_IF_ERROR(CheckDtype(options.dtype, judged.info.model));
   PENSTOCK_RETURN_IF_ERROR(CheckInput(options));
   PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named, NamedSpec(judged.info, flags.source.spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.manifest,

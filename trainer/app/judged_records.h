@@ -39,9 +39,9 @@ struct JudgedRecords {
 // as it is; else with EvalSpecOf() the spec that is named or the manifest's. Says on stderr what is
 // drawn at random all the same.
 // REQUIRES: CheckRecordsFlags().
-// kInvalidArgument: records that are not the model's. kFailedPrecondition: boards whose
-// spec makes other targets of scores than the training's. Further errors as LoadCheckpoint(),
-// OpenManifest() and Loader::Open().
+// kInvalidArgument: records that are not the model's, or --dtype packed for a model of images.
+// kFailedPrecondition: boards whose spec makes other targets of scores than the training's. Further
+// errors as LoadCheckpoint(), OpenManifest() and Loader::Open().
 absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
                                                 const RecordsFlags& flags);
 

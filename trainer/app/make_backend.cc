@@ -111,8 +111,8 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeDeviceBackend(
 
 InputFormat FormatOf(const TrainerOptions& options, const ModelConfig& model) {
   if (model.is_image()) return ImagesOf(model.side);
-  if (options.dtype == "packed") return kPackedBoards;
-  return options.dtype == "i8" ? kI8Boards : kF32Boards;
+  if (options.BoardDtype() == "packed") return kPackedBoards;
+  return options.BoardDtype() == "i8" ? kI8Boards : kF32Boards;
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const TrainerOptions& options,

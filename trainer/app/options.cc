@@ -23,8 +23,10 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--eval-spec", o.eval_spec,
                  "Decode spec that evaluations read with; empty: that of --spec, with the central "
                  "part of an image instead of a random_resized_crop, and without random flips");
-  app.add_option("--dtype", o.dtype, "How records travel; packed is expanded here")
-      ->check(CLI::IsMember({"packed", "i8", "f32"}));
+  app.add_option("--dtype", o.dtype,
+                 "How chess records travel; packed, which is expanded here, is what auto means. "
+                 "Images travel as bytes: not with packed")
+      ->check(CLI::IsMember({"auto", "packed", "i8", "f32"}));
 }
 
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
@@ -176,6 +178,17 @@ absl::Status Complete(TrainerOptions& options) {
   return CheckShardsAndRanks(options.virtual_shards, world_size);
 }
 
+absl::Status CheckDtype(absl::string_view dtype, const ModelConfig& model) {
+  if (dtype != "packed" || !model.is_image()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--dtype packed sends features as they are, and --model ", model.name,
+                   " reads images, which servers decode to bytes: leave --dtype out"));
+}
+
+absl::string_view TrainerOptions::BoardDtype() const {
+  return dtype == kAutoDtype ? "packed" : absl::string_view(dtype);
+}
+
 absl::StatusOr<ModelConfig> TrainerOptions::Model() const {
   PENSTOCK_ASSIGN_OR_RETURN(ModelConfig sizes, ModelConfig::Named(model));
   sizes.attention_bias = attention_bias;
@@ -188,7 +201,8 @@ absl::StatusOr<ModelConfig> TrainerOptions::Model() const {
 
 absl::Status TrainerOptions::Validate() const {
   if (manifest.empty()) return absl::InvalidArgumentError("--manifest is required");
-  PENSTOCK_RETURN_IF_ERROR(Model().status());
+  PENSTOCK_ASSIGN_OR_RETURN(const ModelConfig sizes, Model());
+  PENSTOCK_RETURN_IF_ERROR(CheckDtype(dtype, sizes));
   if (virtual_shards == 0) return absl::InvalidArgumentError("--virtual-shards must be positive");
   if (global_batch_size == 0 || global_batch_size % virtual_shards != 0) {
     const uint64_t below = global_batch_size / virtual_shards * virtual_shards;

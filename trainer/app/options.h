@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "client/flags/source_flags.h"
 #include "metrics/metrics_flags.h"
 #include "trainer/app/device_options.h"
@@ -19,11 +20,17 @@
 
 namespace penstock {
 
+// Of --dtype: packed for boards; images are bytes whatever it is.
+inline constexpr absl::string_view kAutoDtype = "auto";
+
+// kInvalidArgument: `dtype`, of --dtype, is not for `model`.
+absl::Status CheckDtype(absl::string_view dtype, const ModelConfig& model);
+
 struct TrainerOptions {
   std::string manifest;
   SourceFlags source;
   std::string eval_spec;  // Empty: EvalSpecOf(that of `source`).
-  std::string dtype = "packed";
+  std::string dtype = std::string(kAutoDtype);
 
   std::string model = "tiny";
   bool attention_bias = false;
@@ -75,6 +82,9 @@ struct TrainerOptions {
   // What --model and the options of it say; with --classes auto the classes are still to be found.
   // kInvalidArgument: an impossible model.
   absl::StatusOr<ModelConfig> Model() const;
+
+  // "packed", "i8" or "f32": how records of boards travel.
+  absl::string_view BoardDtype() const;
 
   // Passes over the data; 0: without end.
   uint64_t EpochLimit() const { return epochs == 0 && steps == 0 ? 1 : epochs; }

@@ -11,8 +11,9 @@ void AddRecordsFlags(CLI::App& app, RecordsFlags& flags) {
   app.add_option("--split", flags.split, "Which records; each is read once, in file order")
       ->check(CLI::IsMember({"holdout", "train", "all"}));
   AddOneReadFlags(app, flags.source);
-  app.add_option("--dtype", flags.dtype, "How chess records travel")
-      ->check(CLI::IsMember({"packed", "i8", "f32"}));
+  app.add_option("--dtype", flags.dtype,
+                 "How chess records travel; auto: packed. Images travel as bytes")
+      ->check(CLI::IsMember({"auto", "packed", "i8", "f32"}));
   app.add_option("--threads", flags.threads,
                  "Threads that compute; 0: the cores of its control group");
 }

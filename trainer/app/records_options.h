@@ -15,7 +15,7 @@ struct RecordsFlags {
   std::string manifest;
   std::string split = "holdout";
   SourceFlags source;
-  std::string dtype = "packed";
+  std::string dtype = "auto";
   uint64_t threads = 0;
 };
 

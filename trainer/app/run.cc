@@ -229,8 +229,8 @@ absl::Status TrainingRun::MakeBackend() {
 absl::Status TrainingRun::MakeReader() {
   if (model_.is_image()) {
     reader_ = std::make_unique<ImageReader>(
-        model_.side, LabelFactsOf(model_, classes_from_, inputs_.manifest(), inputs_.spec(),
-                                  "images-train"));
+        model_.side,
+        LabelFactsOf(model_, classes_from_, inputs_.manifest(), inputs_.spec(), "images-train"));
     targets_ = absl::StrCat(model_.classes, " classes");
     return absl::OkStatus();
   }
@@ -377,7 +377,7 @@ Verdict TrainingRun::JudgeRun(const TrainSummary& summary) const {
   // Not every build and processor can.
   const bool no_bf16 = !backend.gpu && !ParseGemmEngine(options_.gemm, "bf16").ok();
   return JudgeTraining(summary, backend,
-                       {.packed = model_.is_image() || options_.dtype == "packed",
+                       {.packed = model_.is_image() || options_.BoardDtype() == "packed",
                         .bf16 = no_bf16 || options_.precision == "bf16",
                         .fast = options_.ranks.fast(),
                         .half_exchange = options_.ranks.compression != "none",
