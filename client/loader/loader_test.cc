@@ -20,8 +20,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAreArray;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Lt;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -431,7 +433,7 @@ TEST_F(LoaderTest, RefusesWhatIsNoServer) {
   }
 }
 
-// Each window wants a spare, which is told once.
+// Each window wants a spare, which is told once in 10 s.
 TEST_F(LoaderTest, WhereNoRecordCanBeDecodedTheSpecIsToBlame) {
   ASSERT_OK_AND_ASSIGN(
       options_.spec,
@@ -449,7 +451,7 @@ TEST_F(LoaderTest, WhereNoRecordCanBeDecodedTheSpecIsToBlame) {
                      HasSubstr("(local: "), HasSubstr("the decode spec (--spec) does not fit"),
                      Not(HasSubstr("--exclude-corrupt")))));
   loader.reset();
-  EXPECT_THAT(reports, Contains(HasSubstr("stands for all")).Times(1));
+  EXPECT_THAT(reports, Contains(HasSubstr("stands for all")).Times(Lt(4)));
 }
 
 TEST_F(LoaderTest, TheFirstRecordsThatCannotBeDecodedAreNamed) {
@@ -463,8 +465,9 @@ TEST_F(LoaderTest, TheFirstRecordsThatCannotBeDecodedAreNamed) {
   ReadAll(*loader);
   EXPECT_GT(loader->stats().undecodable_rows, 8u);
   loader.reset();
-  EXPECT_THAT(reports, Contains(HasSubstr("replaced a record that cannot be decoded")).Times(8));
-  EXPECT_THAT(reports, Contains(HasSubstr("; more of them are counted")).Times(1));
+  EXPECT_THAT(reports,
+              Contains(HasSubstr("replaced a record that cannot be decoded")).Times(Ge(8)));
+  EXPECT_THAT(reports, Contains(HasSubstr("; more of them are counted")));
 }
 
 // It would be no smaller at another server, or later.
