@@ -8,6 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr uint32_t kChessBytes = 194;
+constexpr absl::string_view kImage = "image/encoded";
 // An optional feature can be in each of fewer records by chance.
 constexpr uint64_t kEnoughRecords = 8;
 
@@ -26,6 +27,7 @@ void MergeFeature(const FeatureInfo& from, FeatureInfo& into) {
   }
   Widen(from.values, into.values);
   into.records += from.records;
+  into.images += from.images;
 }
 
 bool IsOneValue(const FeatureInfo& feature, absl::string_view name, absl::string_view type) {
@@ -108,6 +110,12 @@ bool HasChessFeatures(const FeatureSummary& summary) {
   return board && score;
 }
 
+bool HoldsImages(const FeatureInfo& feature) {
+  if (feature.type != "bytes" || feature.feature_list) return false;
+  if (feature.name == kImage) return true;
+  return feature.images > 0 && feature.images >= feature.records - feature.images;
+}
+
 absl::string_view RowsName(const FeatureSummary& summary) {
   return HasChessFeatures(summary) ? "positions" : "rows";
 }
@@ -115,7 +123,7 @@ absl::string_view RowsName(const FeatureSummary& summary) {
 std::string DefaultHoldoutFeature(const FeatureSummary& summary) {
   if (HasChessFeatures(summary)) return "d";
   for (const FeatureInfo& feature : summary.features) {
-    if (IsOneValue(feature, "image/encoded", "bytes") && summary.InAll(feature)) {
+    if (IsOneValue(feature, kImage, "bytes") && summary.InAll(feature)) {
       return feature.name;
     }
   }

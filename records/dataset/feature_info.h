@@ -38,6 +38,7 @@ struct FeatureInfo {
   ValueRange values = {};       // In a record that has it; of a feature list its steps.
   ValueRange bytes = {};        // Of each value, where they are bytes.
   ValueRange step_values = {};  // In each step of a feature list.
+  uint64_t images = 0;          // Records in which every value begins as JPEG or PNG do.
 
   friend bool operator==(const FeatureInfo&, const FeatureInfo&) = default;
 };
@@ -57,6 +58,10 @@ void Merge(const FeatureSummary& from, FeatureSummary& into);
 
 // Chess's: `d`, bytes of 194, and `s`, one int64.
 bool HasChessFeatures(const FeatureSummary& summary);
+
+// Whether its values are encoded images: it is called `image/encoded`, or at least half of the
+// records that have it have images. Never a feature list.
+bool HoldsImages(const FeatureInfo& feature);
 
 // What people call the rows: "positions" of chess, else "rows".
 absl::string_view RowsName(const FeatureSummary& summary);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "records/format/wire.h"
+#include "records/image/headers.h"
 
 namespace penstock {
 namespace {
@@ -33,7 +34,7 @@ absl::Status FeatureSurvey::Add(std::span<const uint8_t> payload) {
   entries_.clear();
   expected_ = 0;
   if (format_ == RecordFormat::kRaw) {
-    Values whole{FeatureType::kBytes, 1, 0, kNoRange, kNoRange};
+    Values whole{FeatureType::kBytes, 1};
     Take(payload.size(), whole.bytes);
     entries_.push_back({RowOf(kRawFeature, false), payload, whole});
   } else {
@@ -123,6 +124,7 @@ const uint8_t* FeatureSurvey::ReadFeature(std::span<const uint8_t> feature, cons
       } else {
         ++values.count;
         Take(run.size(), values.bytes);
+        values.images += LooksLikeJpeg(run) || LooksLikePng(run);
       }
     };
     const uint8_t* at = WalkList(list, lists_.type, nullptr, count);
@@ -167,6 +169,7 @@ void FeatureSurvey::Keep(const Entry& entry) {
     info.feature_list = row.list;
     info.values = info.bytes = info.step_values = kNoRange;
   }
+  info.images += values.images > 0 && values.images == values.count;
   Take(row.list ? values.steps : values.count, info.values);
   Take(values.bytes, info.bytes);
   Take(values.step_values, info.step_values);

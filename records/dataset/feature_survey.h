@@ -42,6 +42,7 @@ class FeatureSurvey {
     uint64_t steps = 0;
     ValueRange bytes = kNoRange;
     ValueRange step_values = kNoRange;
+    uint64_t images = 0;  // Values that begin as JPEG or PNG do.
   };
   // A name of features, or of feature lists.
   struct Row {

@@ -9,12 +9,11 @@
 namespace penstock {
 
 std::vector<ImageFeature> DefaultImageFeatures(const FeatureSummary& features) {
+  std::vector<ImageFeature> images;
   for (const FeatureInfo& feature : features.features) {
-    if (feature.name == "image/encoded" && feature.type == "bytes" && !feature.feature_list) {
-      return {{feature.name}};
-    }
+    if (HoldsImages(feature)) images.push_back({feature.name});
   }
-  return {};
+  return images;
 }
 
 absl::StatusOr<ImageCheck> ImageCheck::Create(std::vector<ImageFeature> features) {

@@ -27,7 +27,7 @@ struct ImageFeature {
   ImageDecodeOptions decode = {};
 };
 
-// `image/encoded`, where that is a bytes feature: what images are taken for that no spec describes.
+// Every feature that HoldsImages(): what is decoded where no spec says how.
 std::vector<ImageFeature> DefaultImageFeatures(const FeatureSummary& features);
 
 // Not thread-safe.

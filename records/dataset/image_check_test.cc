@@ -3,6 +3,7 @@
 #include "base/bytes_of.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "records/dataset/feature_survey.h"
 #include "records/dataset/indexer.h"
 #include "records/dataset/testing/image_example.h"
 #include "records/dataset/testing/indexer_fixture.h"
@@ -50,6 +51,16 @@ TEST(ImageCheckTest, OnlyBytesAreImages) {
   EXPECT_TRUE(DefaultImageFeatures(features).empty());
   features.features.push_back({"image/encoded", "bytes"});
   EXPECT_EQ(DefaultImageFeatures(features).size(), 1u);
+}
+
+TEST(ImageCheckTest, ImagesAreFoundByTheirFirstBytes) {
+  FeatureSurvey survey;
+  const std::string record =
+      Example(Entry("jpg", BytesKind(SmallImage())) + Entry("text", BytesKind("text")));
+  ASSERT_OK(survey.Add(BytesOf(record)));
+  const std::vector<ImageFeature> images = DefaultImageFeatures(survey.Summary());
+  ASSERT_EQ(images.size(), 1u);
+  EXPECT_EQ(images[0].name, "jpg");
 }
 
 class ImageIndexTest : public IndexerTest {

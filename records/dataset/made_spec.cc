@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxTensors = 256;
 constexpr size_t kMaxFeatureName = 256;
 constexpr size_t kMaxTensorName = 96;
-constexpr absl::string_view kImage = "image/encoded";
+constexpr absl::string_view kBuiltInImage = "image/encoded";
 constexpr absl::string_view kImageLabel = "image/class/label";
 
 // Room for values that are somewhat longer than those that were seen.
@@ -35,7 +35,9 @@ std::string Quoted(absl::string_view text) { return absl::StrCat("\"", absl::CEs
 // Writes the tensors of one spec.
 class SpecMaker {
  public:
-  explicit SpecMaker(const FeatureSummary& summary) : summary_(summary) {}
+  explicit SpecMaker(const FeatureSummary& summary)
+      : summary_(summary),
+        images_(std::count_if(summary.features.begin(), summary.features.end(), HoldsImages)) {}
 
   void Add(const FeatureInfo& feature) {
     absl::StrAppend(&text_, "\n# ", absl::CEscape(Describe(feature, summary_.records)), "\n");
@@ -43,7 +45,11 @@ class SpecMaker {
       absl::StrAppend(&text_, "# Left out: ", why, ".\n");
       return;
     }
-    if (IsImage(feature)) return AddImage(feature);
+    if (HoldsImages(feature)) {
+      const absl::string_view why = WhyNoImage(feature);
+      if (why.empty()) return AddImage(feature);
+      absl::StrAppend(&text_, "# Its images stay encoded: ", why, ".\n");
+    }
     const std::string name = Take(NameFor(feature));
     const std::string operation =
         feature.type == "bytes" ? Bytes(feature, name) : NumberOrLabel(feature, name);
@@ -53,9 +59,11 @@ class SpecMaker {
   const std::string& text() const { return text_; }
 
  private:
-  bool IsImage(const FeatureInfo& feature) const {
-    return feature.name == kImage && feature.type == "bytes" && !feature.feature_list &&
-           feature.values == ValueRange{1, 1} && summary_.InAll(feature);
+  // Empty if an image operation takes its values.
+  absl::string_view WhyNoImage(const FeatureInfo& feature) const {
+    if (!summary_.InAll(feature)) return "an image operation needs one in every record";
+    if (feature.values != ValueRange{1, 1}) return "an image operation takes one in a record";
+    return "";
   }
 
   // Calls the label of an image as penstock-train does.
@@ -64,10 +72,12 @@ class SpecMaker {
   }
 
   void AddImage(const FeatureInfo& feature) {
-    absl::StrAppend(&text_,
-                    "# Decoded and cropped to the middle. --spec images-train takes random parts.\n"
+    const bool built_in = feature.name == kBuiltInImage;
+    absl::StrAppend(&text_, "# Decoded and cropped to the middle.",
+                    built_in ? " --spec images-train takes random parts.\n" : "\n",
                     "tensor {\n  name: \"",
-                    Take("image"), "\"\n  image {\n    ", Source(feature),
+                    Take(built_in || images_ == 1 ? "image" : absl::string_view(feature.name)),
+                    "\"\n  image {\n    ", Source(feature),
                     "\n    resize_shorter { side: 256 }\n"
                     "    center_crop { height: 224 width: 224 }\n  }\n}\n");
   }
@@ -149,6 +159,7 @@ class SpecMaker {
   }
 
   const FeatureSummary& summary_;
+  const int64_t images_;  // How many features hold images.
   std::set<std::string> names_;
   std::string text_;
 };

@@ -9,8 +9,8 @@
 namespace penstock {
 
 // The textproto of a DecodeSpec, with a comment for each feature. A single number becomes a label;
-// other features become tensors of the longest length that was seen, rounded up if it varies. What
-// no operation can take is a comment alone.
+// features of images are decoded; other features become tensors of the longest length that was
+// seen, rounded up if it varies. What no operation can take is a comment alone.
 std::string MakeSpec(const FeatureSummary& summary, RecordFormat format);
 
 }  // namespace penstock

@@ -89,10 +89,30 @@ TEST(MadeSpecTest, ImagesAreDecoded) {
               AllOf(HasSubstr("tensor {\n  name: \"image\"\n  image {\n    feature: "
                               "\"image/encoded\" \n    resize_shorter { side: 256 }"),
                     HasSubstr("name: \"label\" label { feature: \"image/class/label\" }")));
-  // No operation takes an image that a record may lack.
-  summary.features[0].records = 8;
+}
+
+TEST(MadeSpecTest, ImagesAreKnownByTheirValues) {
+  FeatureSummary summary = {9, {{"jpg", "bytes", false, 9, {1, 1}, {100, 900}, {}, /*images=*/8}}};
   EXPECT_THAT(MakeSpec(summary, RecordFormat::kExample),
-              HasSubstr("bytes { feature: \"image/encoded\" pad"));
+              AllOf(HasSubstr("tensor {\n  name: \"image\"\n  image {\n    feature: \"jpg\""),
+                    Not(HasSubstr("images-train"))));
+  summary.features.push_back(summary.features[0]);
+  summary.features[1].name = "mask";
+  EXPECT_THAT(MakeSpec(summary, RecordFormat::kExample),
+              AllOf(HasSubstr("name: \"jpg\"\n  image {"), HasSubstr("name: \"mask\"\n  image {")));
+  summary.features[0].images = 4;
+  EXPECT_THAT(MakeSpec(summary, RecordFormat::kExample), HasSubstr("bytes { feature: \"jpg\" pad"));
+}
+
+TEST(MadeSpecTest, SaysWhyImagesStayEncoded) {
+  FeatureInfo feature = Feature("image/encoded", "bytes", {1, 1}, {100, 900});
+  feature.records = 99;
+  EXPECT_THAT(Made(feature),
+              AllOf(HasSubstr("# Its images stay encoded: an image operation needs one in every "
+                              "record.\ntensor { name: \"image_encoded\" bytes {"),
+                    HasSubstr("optional: true")));
+  EXPECT_THAT(Made(Feature("image/encoded", "bytes", {1, 2}, {100, 900})),
+              AllOf(HasSubstr("takes one in a record."), HasSubstr("list { count: 2")));
 }
 
 TEST(MadeSpecTest, LeavesOutWhatNoOperationTakes) {

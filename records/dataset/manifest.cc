@@ -83,6 +83,10 @@ absl::Status CheckFeature(const FeatureInfo& feature, uint64_t records) {
     return invalid(
         absl::StrCat("a least length of ", range.min, " is more than the greatest, ", range.max));
   }
+  if (feature.images > feature.records) {
+    return invalid(
+        absl::StrCat("has images in ", feature.images, " of ", feature.records, " records"));
+  }
   if (feature.records <= records) return absl::OkStatus();
   return invalid(absl::StrCat("is in ", feature.records, " of ", records, " records"));
 }

@@ -217,6 +217,7 @@ void AddFeature(const FeatureInfo& feature, v1::ManifestProto& proto) {
   out->set_max_values(feature.values.max);
   out->set_min_step_values(feature.step_values.min);
   out->set_max_step_values(feature.step_values.max);
+  out->set_image_records(feature.images);
 }
 
 FeatureInfo ReadFeature(const v1::FeatureInfo& feature) {
@@ -227,6 +228,7 @@ FeatureInfo ReadFeature(const v1::FeatureInfo& feature) {
   info.records = feature.records();
   info.values = {feature.min_values(), feature.max_values()};
   info.step_values = {feature.min_step_values(), feature.max_step_values()};
+  info.images = feature.image_records();
   const ValueRange length{feature.min_length(), feature.max_length()};
   const bool bytes = feature.type() == "bytes";
   if (bytes) info.bytes = length;
