@@ -1,6 +1,7 @@
 #include "records/dataset/class_names.h"
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -35,6 +36,19 @@ absl::Status Differ(const std::string& file, const std::vector<std::string>& nam
       absl::StrCat(file, " and ", other, " differ: class ", label, " is ", NameOf(names, label),
                    " in the first and ", NameOf(other_names, label),
                    " in the second: index the folders apart, or pack them with equal classes"));
+}
+
+// A file of names that is no list of a dataset's classes would be taken for one.
+absl::Status CheckDistinct(const std::vector<std::string>& names) {
+  if (names.empty()) return absl::InvalidArgumentError("has no class names");
+  std::map<absl::string_view, size_t> labels;
+  for (size_t label = 0; label < names.size(); ++label) {
+    const auto [known, is_new] = labels.emplace(names[label], label);
+    if (is_new || names[label].empty()) continue;
+    return NoClassName(
+        label, absl::StrCat("is '", names[label], "', as that of class ", known->second, " is"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -73,11 +87,13 @@ absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path)
       const std::string text,
       ReadTextFile(path, kMaxClassNamesBytes + kMaxClassNames, "a list of class names may have"));
   std::vector<std::string> names;
-  if (text.empty()) return names;
-  for (absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
     names.emplace_back(absl::StripSuffix(line, "\r"));
   }
-  if (const absl::Status status = CheckClassNames(names); !status.ok()) {
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  absl::Status status = CheckClassNames(names);
+  if (status.ok()) status = CheckDistinct(names);
+  if (!status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": ", status.message(), "; rename the file if it is no list of class names"));
   }

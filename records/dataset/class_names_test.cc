@@ -29,7 +29,16 @@ TEST(ClassNamesTest, FilesOfOtherSystemsAreRead) {
               IsOkAndHolds(ElementsAre("cat", "dog")));
   EXPECT_THAT(ReadClassNames(folder.Write("no_end", "cat\ndog")),
               IsOkAndHolds(ElementsAre("cat", "dog")));
-  EXPECT_THAT(ReadClassNames(folder.Write("empty", "")), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(ReadClassNames(folder.Write("blank", "cat\n\ndog\n\n\r\n")),
+              IsOkAndHolds(ElementsAre("cat", "", "dog")));
+}
+
+TEST(ClassNamesTest, AFileWithoutNamesOrWithOneTwiceIsRefused) {
+  TempFolder folder;
+  EXPECT_THAT(ReadClassNames(folder.Write("empty", "\n")),
+              StatusIs(kInvalid, HasSubstr("empty: has no class names")));
+  EXPECT_THAT(ReadClassNames(folder.Write("twice", "a\nb\n\n\na\n")),
+              StatusIs(kInvalid, HasSubstr("the name of class 4 is 'a', as that of class 0 is")));
 }
 
 TEST(ClassNamesTest, LineBreaksAndLongNamesAreRefused) {
