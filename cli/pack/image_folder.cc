@@ -20,13 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr absl::string_view kExtensions[] = {".jpg", ".jpeg", ".png"};
-
-bool HasImageName(absl::string_view path) {
-  return std::any_of(std::begin(kExtensions), std::end(kExtensions),
-                     [&](absl::string_view end) { return absl::EndsWithIgnoreCase(path, end); });
-}
-
 // Folders and files in a folder, by name.
 struct Entries {
   std::vector<std::string> folders;
@@ -113,7 +106,7 @@ class FolderListing {
   }
 
   absl::Status AddFile(std::string path, uint32_t label) {
-    if (!HasImageName(path)) {
+    if (!IsImageName(path)) {
       LeaveOut(path);
       return absl::OkStatus();
     }
@@ -133,7 +126,7 @@ class FolderListing {
   }
 
   absl::Status NoClasses(const Entries& top) const {
-    const auto images = std::count_if(top.files.begin(), top.files.end(), HasImageName);
+    const auto images = std::count_if(top.files.begin(), top.files.end(), IsImageName);
     return absl::InvalidArgumentError(absl::StrCat(
         out_.path, ": has no class folders",
         images > 0 ? absl::StrCat(", and ", Counted(images, "image", "images"), " of no class")

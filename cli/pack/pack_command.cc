@@ -1,5 +1,7 @@
 // penstock pack: what others keep in files of their own to shards.
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "base/flags/number_flags.h"
 #include "cli/command.h"
@@ -10,10 +12,25 @@
 namespace penstock {
 namespace {
 
+bool IsFromFolder(const PackOptions& options) {
+  if (!options.from.empty()) return options.from == "folder";
+  std::error_code ignored;  // Then it cannot be opened either.
+  return options.inputs.size() == 1 && std::filesystem::is_directory(options.inputs[0], ignored);
+}
+
 absl::Status Pack(const PackOptions& options, bool shrinks) {
-  if (options.from == "folder") return PackFolder(options);
+  if (IsFromFolder(options)) return PackFolder(options);
   if (shrinks) return UsageError("--max-side and --quality are for --from folder");
   return PackPositions(options);
+}
+
+// A run that fails leaves no empty folder behind.
+absl::Status PackOrRemoveFolder(const PackOptions& options, bool shrinks) {
+  std::error_code ignored;  // What cannot be seen is not removed either.
+  const bool was_there = std::filesystem::exists(options.shards.folder, ignored);
+  const absl::Status status = Pack(options, shrinks);
+  if (!status.ok() && !was_there) std::filesystem::remove(options.shards.folder, ignored);
+  return status;
 }
 
 }  // namespace
@@ -31,11 +48,13 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
       "view;\n"
       "#+5, #-3 mate in 5 by White, in 3 by Black; #+0, #-0 mate on the board. All positions are\n"
       "held in memory, 212 bytes each.",
-      "penstock pack --from folder photos -o data --seed 1 --max-side 256\n"
+      "penstock pack photos -o data --seed 1 --max-side 256\n"
       "penstock pack --from chess-tsv positions.tsv -o data --compression zstd --seed 1");
   auto options = std::make_shared<PackOptions>();
   ShardOptions& shards = options->shards;
-  command.add_option("--from", options->from, "Kind of input")
+  command
+      .add_option("--from", options->from,
+                  "Kind of input; empty: folder of a folder, chess-tsv of files")
       ->check(CLI::IsMember({"chess-tsv", "folder"}));
   command
       .add_option("inputs", options->inputs,
@@ -76,7 +95,7 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
   command.add_flag("--force", shards.force, "Replace existing shards of this name");
   command.add_flag("--json", options->json, "Print a summary as JSON to standard output");
   OnRun(command, outcome, [options, max_side, quality] {
-    return Pack(*options, max_side->count() + quality->count() > 0);
+    return PackOrRemoveFolder(*options, max_side->count() + quality->count() > 0);
   });
 }
 

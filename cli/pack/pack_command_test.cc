@@ -34,6 +34,7 @@ class PackCommandTest : public CommandFixture {
 TEST_F(PackCommandTest, FailsAtAnInvalidLine) {
   EXPECT_EQ(Run({"pack", "--from", "chess-tsv", input_, "-o", folder_ + "/out"}), 1);
   EXPECT_THAT(error_, HasSubstr("games.tsv:2: no tab between FEN and score"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/out"));
 }
 
 TEST_F(PackCommandTest, SkipsAndReportsInvalidLinesOnRequest) {
@@ -53,6 +54,12 @@ TEST_F(PackCommandTest, MoreRecordsAShardThanThereAreMakeOne) {
               0);
     EXPECT_TRUE(std::filesystem::exists(folder_ + "/out/games-00000-of-00001.tfrecord"));
   }
+}
+
+TEST_F(PackCommandTest, AFolderHoldsImages) {
+  std::filesystem::create_directories(folder_ + "/photos/cat");
+  EXPECT_EQ(Run({"pack", folder_ + "/photos", "-o", folder_ + "/out"}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("cat"), HasSubstr(".jpg")));
 }
 
 TEST_F(PackCommandTest, ExitsWithTwoOnWrongFlags) {

@@ -11,7 +11,7 @@
 namespace penstock {
 
 struct PackOptions {
-  std::string from = "chess-tsv";
+  std::string from;  // Empty: "folder" if the one input is a folder, else "chess-tsv".
   std::vector<std::string> inputs;
   std::string compression = "none";
   ShardOptions shards;

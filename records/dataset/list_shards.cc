@@ -21,11 +21,25 @@ bool IsUnreadableLostAndFound(const fs::path& folder) {
   return error == std::errc::permission_denied;
 }
 
+// `other` is a file that is there, an image if there is one; empty: there is none.
+absl::Status NoShards(const std::string& folder, const std::string& other) {
+  std::string text = absl::StrCat(folder, ": has no files *.tfrecord*");
+  if (IsImageName(other)) {
+    absl::StrAppend(&text, " but images, such as ", other, ": penstock pack --from folder ", folder,
+                    " -o OUT makes shards of them");
+  } else if (!other.empty()) {
+    absl::StrAppend(&text, " but others, such as ", other,
+                    ": shards of other names are taken when they are listed one by one");
+  }
+  return absl::NotFoundError(text);
+}
+
 absl::Status ListFolder(const std::string& folder, const ListCallbacks& callbacks,
                         std::vector<std::string>& out) {
   std::error_code error;
   const size_t before = out.size();
   std::string entered = folder;  // The last one that was to be.
+  std::string other;             // A file that is no shard.
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
                                       error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
@@ -49,12 +63,12 @@ absl::Status ListFolder(const std::string& folder, const ListCallbacks& callback
       }
     } else if (IsShardName(it->path().string())) {
       out.push_back(it->path().string());
+    } else if (other.empty() || (!IsImageName(other) && IsImageName(it->path().string()))) {
+      other = it->path().string();
     }
   }
   if (error) return ErrnoToStatus(error.value(), entered);
-  if (out.size() == before) {
-    return absl::NotFoundError(absl::StrCat(folder, ": has no files *.tfrecord*"));
-  }
+  if (out.size() == before) return NoShards(folder, other);
   std::sort(out.begin() + static_cast<ptrdiff_t>(before), out.end());
   return absl::OkStatus();
 }
@@ -92,6 +106,12 @@ bool LeadsToItself(const std::string& path) {
     }
   }
   return false;
+}
+
+bool IsImageName(absl::string_view path) {
+  constexpr absl::string_view kEnds[] = {".jpg", ".jpeg", ".png"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [&](absl::string_view end) { return absl::EndsWithIgnoreCase(path, end); });
 }
 
 bool IsShardName(absl::string_view path) {

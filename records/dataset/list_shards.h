@@ -34,6 +34,9 @@ absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string>
 // Whether ListShards() takes a file of this name for a shard.
 bool IsShardName(absl::string_view path);
 
+// Whether the file is called as images are: *.jpg, *.jpeg or *.png, or in capital letters.
+bool IsImageName(absl::string_view path);
+
 // Whether the folder at `path` is one of those that it lies in, as a link can be: what is beneath
 // it would be listed again, as often as the kernel follows links.
 bool LeadsToItself(const std::string& path);
