@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "client/loader/unread_features.h"
 #include "records/dataset/made_spec.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
@@ -90,6 +91,11 @@ absl::StatusOr<SpecChoice> MadeSpecOf(const Manifest& manifest) {
                     "--make-spec prints"};
 }
 
+void AddNote(const std::string& note, SpecChoice& choice) {
+  if (note.empty()) return;
+  absl::StrAppend(&choice.note, choice.note.empty() ? "" : "; ", note);
+}
+
 }  // namespace
 
 absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name) {
@@ -108,8 +114,12 @@ absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& fea
 absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest) {
   const FeatureSummary& features = manifest.features();
   SpecChoice choice;
+  const bool is_named = !named.tensor().empty();
   bool stored = false;
-  if (!named.tensor().empty()) {
+  if (features.features.empty() && features.records > 0) {
+    return absl::InvalidArgumentError("the records have no features that a spec could read");
+  }
+  if (is_named) {
     choice.spec = std::move(named);
   } else if (HasChessFeatures(features) || (manifest.spec().empty() && features.features.empty())) {
     PENSTOCK_ASSIGN_OR_RETURN(choice.spec, LoadSpec("chess"));
@@ -120,8 +130,9 @@ absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& mani
     PENSTOCK_ASSIGN_OR_RETURN(choice, MadeSpecOf(manifest));
   }
   const absl::Status fits = CheckFeatures(choice.spec, features, manifest.format());
-  if (fits.ok()) return choice;
-  return stored ? Annotate(fits, kStoredSpec) : fits;
+  if (!fits.ok()) return stored ? Annotate(fits, kStoredSpec) : fits;
+  if (!is_named) AddNote(UnreadNote(choice.spec, features), choice);
+  return choice;
 }
 
 }  // namespace penstock

@@ -50,10 +50,26 @@ TEST(ChooseSpecTest, ChesssFeaturesAreReadAsChess) {
   EXPECT_EQ(NamesOfTensors(unknown.spec), "planes flags score ");
 }
 
+TEST(ChooseSpecTest, RecordsWithoutFeaturesCannotBeRead) {
+  EXPECT_THAT(ChooseSpec({}, With({9, {}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("have no features")));
+}
+
 TEST(ChooseSpecTest, OtherFeaturesAreReadAsTheManifestSays) {
   ASSERT_OK_AND_ASSIGN(const SpecChoice choice, ChooseSpec({}, With(kTable, kTableSpec)));
   EXPECT_EQ(NamesOfTensors(choice.spec), "id ");
-  EXPECT_THAT(choice.note, IsEmpty());
+  EXPECT_EQ(choice.note, "not read by the spec: x");
+}
+
+TEST(ChooseSpecTest, SaysWhatChessDoesNotRead) {
+  FeatureSummary features = kChess;
+  ASSERT_OK_AND_ASSIGN(const SpecChoice all, ChooseSpec({}, With(features)));
+  EXPECT_THAT(all.note, IsEmpty());
+  features.features.push_back({"extra", "int64", false, 3, {1, 1}});
+  features.features.push_back({"extra", "float", false, 4, {1, 1}});
+  features.features.push_back({"words", "bytes", true, 100, {1, 9}, {1, 1}, {1, 1}});
+  ASSERT_OK_AND_ASSIGN(const SpecChoice choice, ChooseSpec({}, With(features)));
+  EXPECT_EQ(choice.note, "not read by the spec: extra, list words");
 }
 
 TEST(ChooseSpecTest, WithoutAnyOneIsMadeAndSaid) {
