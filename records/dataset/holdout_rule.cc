@@ -1,5 +1,6 @@
 #include "records/dataset/holdout_rule.h"
 
+#include "absl/strings/str_cat.h"
 #include "base/bytes_of.h"
 #include "records/dataset/split.h"
 #include "records/format/wire.h"
@@ -19,7 +20,32 @@ void AppendInts(std::span<const uint8_t> varints, std::vector<uint8_t>& out) {
   });
 }
 
+// How many of the records have a value of it.
+uint64_t RecordsWith(const std::string& feature, const FeatureSummary& features, bool list) {
+  uint64_t records = 0;
+  for (const FeatureInfo& info : features.features) {
+    if (info.name != feature || info.feature_list != list || info.values.max == 0) continue;
+    records += info.records;
+  }
+  return records;
+}
+
 }  // namespace
+
+absl::Status CheckHoldoutFeature(const std::string& feature, const FeatureSummary& features) {
+  if (features.features.empty()) return absl::OkStatus();
+  const uint64_t with = RecordsWith(feature, features, /*list=*/false);
+  if (with >= features.records) return absl::OkStatus();
+  std::string why = absl::StrCat("which ", features.records - with, " of the first ",
+                                 features.records, " records lack");
+  if (with == 0) {
+    const bool list = RecordsWith(feature, features, /*list=*/true) > 0;
+    why = list ? "which is a feature list: only a feature can" : "which the records lack";
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the holdout is decided by the feature '", feature, "', ", why, ". There are ",
+                   NamesOf(features.features), "; --holdout-feature names another"));
+}
 
 HoldoutRule::HoldoutRule(const std::string& feature, uint32_t threshold,
                          std::vector<FeatureUse>& specs)

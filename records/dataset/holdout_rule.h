@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "records/dataset/feature_info.h"
 #include "records/format/feature_finder.h"
 
 namespace penstock {
@@ -37,6 +39,10 @@ class HoldoutRule {
   bool variable_ = false;
   std::vector<uint8_t> value_;
 };
+
+// kInvalidArgument: some of these records have no value of `feature`, so that nothing decides on
+// them; says which features there are.
+absl::Status CheckHoldoutFeature(const std::string& feature, const FeatureSummary& features);
 
 }  // namespace penstock
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/bytes_of.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "records/dataset/split.h"
 #include "records/format/testing/wire_writer.h"
@@ -11,6 +12,23 @@
 
 namespace penstock {
 namespace {
+
+TEST(CheckHoldoutFeatureTest, EachRecordNeedsAValue) {
+  const FeatureSummary features = {100,
+                                   {{"id", "int64", false, 100, {1, 1}},
+                                    {"age", "int64", false, 66, {1, 1}},
+                                    {"moves", "float", true, 100, {3, 9}, {}, {1, 1}}}};
+  const auto refused = [](const std::string& why) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr(why));
+  };
+  EXPECT_OK(CheckHoldoutFeature("id", features));
+  EXPECT_OK(CheckHoldoutFeature("id", {}));
+  EXPECT_THAT(CheckHoldoutFeature("age", features),
+              refused("'age', which 34 of the first 100 records lack. There are id (int64), "));
+  EXPECT_THAT(CheckHoldoutFeature("moves", features), refused("is a feature list"));
+  EXPECT_THAT(CheckHoldoutFeature("ide", features),
+              refused("which the records lack. There are id"));
+}
 
 // Whether the rule decides as the hash of `value` does, for thresholds on both sides of it.
 void ExpectHashOf(const std::string& value, const std::string& feature, const std::string& payload,

@@ -8,16 +8,19 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes_of.h"
 #include "base/io/file_source.h"
 #include "base/io/root.h"
 #include "base/mutex.h"
 #include "base/process/machine_limits.h"
 #include "base/process/start_thread.h"
+#include "base/sha256.h"
 #include "base/status.h"
 #include "records/dataset/chunk_size.h"
 #include "records/dataset/class_names.h"
 #include "records/dataset/feature_agreement.h"
 #include "records/dataset/first_records.h"
+#include "records/dataset/holdout_rule.h"
 #include "records/dataset/index_job.h"
 #include "records/dataset/index_journal.h"
 #include "records/dataset/open_in_root.h"
@@ -112,6 +115,7 @@ class IndexRun {
         std::min<uint64_t>(ChooseChunkTarget(total), ManifestBuilder::kMostChunkTarget);
     scan_.parse_records = options_.verify;
     scan_.collect_damage = CollectsDamage();
+    if (ChecksSpec()) scan_.make_check = [this] { return options_.make_check(spec_); };
     scan_.max_raw_chunk_bytes = options_.max_raw_chunk_bytes;
     scan_.large_buffers = &large_buffers_;
     scan_.progress = [this](uint64_t bytes) { return Progress(bytes); };
@@ -157,8 +161,16 @@ class IndexRun {
     return absl::StrCat(IndexJournal::kKeyStart, Manifest::kVersion, " chunk ", scan_.chunk_target,
                         " verify ", verify, scan_.measure_images ? " statistics" : "",
                         verify || scan_.measure_images ? DecodedImages() : "",
-                        scan_.format == RecordFormat::kRaw ? " raw" : "", " holdout ",
+                        scan_.format == RecordFormat::kRaw ? " raw" : "", SpecKey(), " holdout ",
                         scan_.holdout.threshold, " ", scan_.holdout.feature);
+  }
+
+  bool ChecksSpec() const { return options_.make_check && !spec_.empty(); }
+
+  // What a run with another spec has read was not checked by this one.
+  std::string SpecKey() const {
+    if (!ChecksSpec()) return "";
+    return absl::StrCat(" spec ", Sha256::Hex(Sha256::Of(BytesOf(spec_))));
   }
 
   // The names and limits of the images that are decoded, which may differ from run to run.
@@ -208,6 +220,9 @@ class IndexRun {
       scan_.holdout.feature = DefaultHoldoutFeature(features);
     }
     PENSTOCK_RETURN_IF_ERROR(CheckRawHoldout());
+    if (scan_.holdout.threshold > 0 && !scan_.holdout.feature.empty()) {
+      PENSTOCK_RETURN_IF_ERROR(CheckHoldoutFeature(scan_.holdout.feature, features));
+    }
     if (options_.find_images && scan_.format == RecordFormat::kExample) {
       scan_.images = options_.find_images(features, spec_);
     }
@@ -226,8 +241,8 @@ class IndexRun {
   absl::Status ChooseMeasured() {
     if (options_.statistics && scan_.images.empty()) {
       return absl::InvalidArgumentError(
-          "--statistics: the records have no images: no stored spec decodes any, and they have no "
-          "bytes feature image/encoded");
+          "--statistics: the records have no images: no stored spec decodes any, and the first "
+          "records have no feature of JPEG or PNG");
     }
     scan_.measure_images = Measures() && !scan_.images.empty();
     if (!scan_.measure_images) return absl::OkStatus();

@@ -48,8 +48,8 @@ TEST_F(IndexerTest, NumbersCanDecideTheHoldout) {
   EXPECT_EQ(result.manifest.num_records(Split::kHoldout) % 400, 0u);
   options_.holdout->feature = "d";
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                AllOf(HasSubstr("record 0"), HasSubstr("'d' is missing"),
-                                      HasSubstr("id, value"))));
+                                AllOf(HasSubstr("'d', which the records lack"),
+                                      HasSubstr("There are id (int64), value"))));
 }
 
 TEST_F(IndexerTest, RecordsThatAreNoExamplesNeedTheirFormat) {

@@ -17,6 +17,9 @@ absl::StatusOr<RecordCheck> RecordCheck::Create(const ScanOptions& options) {
     check.finder_ = std::move(finder);
     check.found_ = check.finder_->MakeFound();
   }
+  if (options.make_check) {
+    PENSTOCK_ASSIGN_OR_RETURN(check.payload_check_, options.make_check());
+  }
   if ((options.parse_records || options.measure_images) && !options.images.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(check.images_, ImageCheck::Create(options.images));
   }
@@ -34,6 +37,7 @@ absl::Status RecordCheck::Check(std::span<const uint8_t> payload, bool& held) {
     PENSTOCK_RETURN_IF_ERROR(finder_->Find(payload, found_));
     held = rule_->InHoldout(found_);
   }
+  if (payload_check_) PENSTOCK_RETURN_IF_ERROR(payload_check_(payload));
   return images_.has_value() ? CheckImages(payload, held) : absl::OkStatus();
 }
 

@@ -54,6 +54,7 @@ class RecordCheck {
   std::optional<HoldoutRule> rule_;
   std::optional<FeatureFinder> finder_;  // Of what the rule needs.
   FoundFeatures found_;
+  PayloadCheck payload_check_;        // May be empty.
   std::optional<ImageCheck> images_;  // If any are to be decoded.
 };
 

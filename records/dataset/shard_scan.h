@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@
 
 namespace penstock {
 
+// What more is asked of each record. An error says why the record cannot be used;
+// kResourceExhausted, that there was no memory to find out.
+using PayloadCheck = std::function<absl::Status(std::span<const uint8_t> payload)>;
+
 struct ScanOptions {
   uint64_t chunk_target = uint64_t{256} << 10;
   HoldoutInfo holdout;
@@ -25,6 +30,8 @@ struct ScanOptions {
   bool parse_records = false;
   // With parse_records or measure_images: the features whose images must decode.
   std::vector<ImageFeature> images;
+  // Gives a check of every record, for the scan of one shard. None: there is nothing more to check.
+  std::function<absl::StatusOr<PayloadCheck>()> make_check;
   // The images of the training split must decode, and are measured.
   bool measure_images = false;
   // Goes on after damage and lists it; without it the first damage is the scan's error.
@@ -60,7 +67,8 @@ struct ShardScan {
 // shard: at the first member or frame that ends with a record) at which they have chunk_target
 // bytes, or before one with which they would pass max_raw_chunk_bytes. A record that is longer by
 // itself is treated as damage, but its error is kResourceExhausted. kDataLoss: damaged, or no
-// TFRecord file; kInvalidArgument: the holdout feature is missing from a record;
+// TFRecord file; kInvalidArgument: the holdout feature is missing from a record,
+// or make_check()'s refuses it;
 // kResourceExhausted: a compressed shard has no place to cut within max_raw_chunk_bytes, or cannot
 // be decompressed with the memory allowed (Decompressor::Step()); no memory to decode an image.
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options);
