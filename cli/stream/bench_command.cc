@@ -28,6 +28,7 @@
 #include "client/servers/server_list.h"
 #include "client/transport/grpc/server_channel.h"
 #include "client/transport/grpc/stats_call.h"
+#include "records/decode/program.h"
 
 namespace penstock {
 namespace {
@@ -143,6 +144,7 @@ Path PathOf(const std::vector<LoaderStats::Server>& servers) {
 BenchSetup SetupOf(const LoaderOptions& options, const LoaderStats& stats) {
   BenchSetup setup{.path = PathOf(stats.servers),
                    .dtype = options.dtype,
+                   .packable = Program::Compile(options.spec, WireDtype::kPacked).ok(),
                    .connections = options.network.connections,
                    .shared_memory = options.network.shared_memory,
                    .threads = options.local_threads};
@@ -204,12 +206,18 @@ double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, ab
   return best;
 }
 
-nlohmann::json ToJson(const ServerFigures& server) {
+// The rate of rows, under the name of positions too where that is what they are.
+void AddRate(double rate, absl::string_view rows_name, nlohmann::json& json) {
+  json["rows_per_second"] = rate;
+  if (rows_name == "positions") json["positions_per_second"] = rate;
+}
+
+nlohmann::json ToJson(const ServerFigures& server, absl::string_view rows_name) {
   nlohmann::json json = {{"address", server.address},
                          {"connected", server.connected},
                          {"problem", server.problem},
-                         {"positions_per_second", server.rows_per_second},
                          {"bytes_per_second", server.bytes_per_second}};
+  AddRate(server.rows_per_second, rows_name, json);
   if (!server.has_engine) return json;
   json["load_share"] = server.engine.load;
   json["build_share"] = server.engine.build;
@@ -225,24 +233,26 @@ nlohmann::json ToJson(const ServerFigures& server) {
 
 nlohmann::json ToJson(const BenchFigures& figures, const BenchVerdict& verdict) {
   nlohmann::json servers = nlohmann::json::array();
-  for (const ServerFigures& server : figures.servers) servers.push_back(ToJson(server));
-  return {{"seconds", figures.seconds},
-          {"positions_per_second", figures.rows_per_second},
-          {"rows_per_second", figures.rows_per_second},
-          {"bytes_per_second", figures.bytes_per_second},
-          {"link_bytes_per_second", figures.link_bytes_per_second},
-          {"link_probe_disturbed", figures.link_probe_disturbed()},
-          {"path", PathName(figures.setup.path)},
-          {"wait_share", figures.wait_share},
-          {"copy_share", figures.copy_share},
-          {"deciding_share", figures.deciding_share},
-          {"cores_used", figures.cores_used},
-          {"cores", figures.cores},
-          {"machine_cores_used", figures.cpu.busy_cores},
-          {"machine_cores", figures.cpu.cores},
-          {"servers", servers},
-          {"limit", LimitName(verdict.limit)},
-          {"verdict", verdict.text}};
+  for (const ServerFigures& server : figures.servers) {
+    servers.push_back(ToJson(server, figures.rows_name));
+  }
+  nlohmann::json json = {{"seconds", figures.seconds},
+                         {"bytes_per_second", figures.bytes_per_second},
+                         {"link_bytes_per_second", figures.link_bytes_per_second},
+                         {"link_probe_disturbed", figures.link_probe_disturbed()},
+                         {"path", PathName(figures.setup.path)},
+                         {"wait_share", figures.wait_share},
+                         {"copy_share", figures.copy_share},
+                         {"deciding_share", figures.deciding_share},
+                         {"cores_used", figures.cores_used},
+                         {"cores", figures.cores},
+                         {"machine_cores_used", figures.cpu.busy_cores},
+                         {"machine_cores", figures.cpu.cores},
+                         {"servers", servers},
+                         {"limit", LimitName(verdict.limit)},
+                         {"verdict", verdict.text}};
+  AddRate(figures.rows_per_second, figures.rows_name, json);
+  return json;
 }
 
 // The servers' own, unless it is named.

@@ -60,6 +60,9 @@ std::string Advice(std::vector<std::string> ways) {
 
 std::string FewerBytes(const BenchSetup& setup) {
   if (setup.dtype == WireDtype::kPacked) return "";
+  if (!setup.packable) {
+    return setup.dtype == WireDtype::kI8 ? "" : "ask for fewer bytes a row (--dtype i8)";
+  }
   return absl::StrCat("ask for fewer bytes a row (--dtype packed",
                       setup.dtype == WireDtype::kI8 ? ")" : " or i8)");
 }
@@ -109,7 +112,7 @@ BenchVerdict JudgeServers(const BenchSetup& setup, const Fleet& fleet) {
               "The servers' CPU limits: ", WorkOf(fleet), ".",
               Advice({SameMachine(setup) ? "add servers on other machines" : "add servers or cores",
                       UseSharedMemory(setup),
-                      setup.dtype == WireDtype::kPacked
+                      setup.dtype == WireDtype::kPacked || !setup.packable
                           ? ""
                           : "let more be done here: --dtype packed costs them least"}))};
 }

@@ -50,6 +50,7 @@ const char* PathName(Path path);  // "local", "shared memory", "loopback", "netw
 struct BenchSetup {
   Path path = Path::kNetwork;
   WireDtype dtype = WireDtype::kI8;
+  bool packable = true;                       // The spec can be sent as packed.
   uint32_t connections = 0;                   // 0: as many as it takes.
   bool shared_memory = true;                  // False: --no-shm.
   std::string no_shared_memory_because = {};  // kLoopback: it was offered and does not work.

@@ -253,6 +253,8 @@ TEST(BenchVerdictTest, AdviceForALinkFitsTheWay) {
 TEST(BenchVerdictTest, AdvisesNothingThatIsDone) {
   EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kF32}), HasSubstr("--dtype packed or i8"));
   EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kI8}), HasSubstr("(--dtype packed)"));
+  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kI8, .packable = false}), Not(HasSubstr("dtype")));
+  EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kF32, .packable = false}), HasSubstr("(--dtype i8)"));
   EXPECT_THAT(LinkAdvice({.dtype = WireDtype::kPacked}), Not(HasSubstr("--dtype")));
   EXPECT_THAT(LinkAdvice({.connections = 2}), Not(HasSubstr("--connections")));
   EXPECT_THAT(LinkAdvice({.connections = 0}), HasSubstr("--connections 4"));

@@ -150,7 +150,6 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"steps", result.stats.batches},
                          {"bytes", result.stats.bytes},
                          {"seconds", seconds},
-                         {"positions_per_second", result.stats.rows / seconds},
                          {"rows_per_second", result.stats.rows / seconds},
                          {"bytes_per_second", result.stats.bytes / seconds},
                          {"wait_seconds", absl::ToDoubleSeconds(result.stats.wait)},
@@ -162,6 +161,7 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"damaged", result.stats.damaged},
                          {"undecodable_rows", result.stats.undecodable_rows},
                          {"servers", servers}};
+  if (result.rows_name == "positions") json["positions_per_second"] = json["rows_per_second"];
   if (!result.digest.empty()) json["digest"] = result.digest;
   if (!result.digest_by_record.empty()) json["digest_by_record"] = result.digest_by_record;
   return json;
