@@ -111,7 +111,8 @@ absl::StatusOr<StepRecords> FindRecords(LoaderOptions options, uint64_t number) 
   found.step = step;
   found.rows = RowsOfStep(plan, step);
   found.next = {plan.fingerprint(), step.end.epoch, step.end.position};
-  if (AllOfTheirChunks(found.rows, *manifest, split)) {
+  const bool replaces = options.on_error == OnError::kReplace;
+  if (!replaces && AllOfTheirChunks(found.rows, *manifest, split)) {
     found.records = RecordsByThePlan(found.rows, *manifest);
     return found;
   }
@@ -120,7 +121,8 @@ absl::StatusOr<StepRecords> FindRecords(LoaderOptions options, uint64_t number) 
       RecordsByReading(std::move(options), begin, found.rows);
   if (!records.ok()) {
     return Annotate(records.status(),
-                    "chunks hold records of both splits, so the step has to be read");
+                    replaces ? "which records --on-error replace replaces is known by reading them"
+                             : "chunks hold records of both splits, so the step has to be read");
   }
   found.records = *std::move(records);
   return found;
@@ -192,9 +194,10 @@ void AddWhichCommand(CLI::App& app, absl::Status& outcome) {
       app, "which",
       "Print the records that form a step, by shard and number in the shard, in the order of the\n"
       "rows. It follows from the manifest and the plan alone; only where chunks hold records of\n"
-      "both splits the step is read too, and what --on-error replace puts in the place of damaged\n"
-      "records is marked \"replaced\". Steps count from 0, or from --cursor on. Of a training\n"
-      "give what it had: --split train, --global-batch-size and --seed.",
+      "both splits the step is read too. With --on-error replace it is read too, and the records\n"
+      "that stand for others are marked \"replaced\". Steps count from 0, or from --cursor on. Of "
+      "a\n"
+      "training give what it had: --split train, --global-batch-size and --seed.",
       "penstock which --manifest data/manifest.pb --seed 7 --step 1000\n"
       "penstock which data/manifest.pb --seed 7 --step 1000 --rank 3 --world-size 8 --json");
   auto flags = std::make_shared<WhichFlags>();
