@@ -1,11 +1,13 @@
 // `penstock index`, `penstock inspect` and `penstock decode` as a user calls them.
 #include <cstring>
+#include <filesystem>
 
 #include "cli/testing/command_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "records/format/testing/shard_builder.h"
+#include "records/format/testing/wire_writer.h"
 #include "tests/status_matchers.h"
 #include "tests/temp_folder.h"
 
@@ -208,6 +210,24 @@ TEST_F(DatasetCommandsTest, DecodesToArrays) {
   EXPECT_THAT(folder_.Read("packed/d.npy"), HasSubstr("(1500, 194)"));
 }
 
+TEST_F(DatasetCommandsTest, DecodesOtherRecordsWithAMadeSpec) {
+  ShardBuilder shard;
+  for (int i = 0; i < 300; ++i) {
+    shard.Add(Example(Entry("id", Int64Kind(i)) +
+                      Entry("text", BytesKind(std::string(i < 200 ? size_t{3} : size_t{100}, 'x')))));
+  }
+  const std::string path = folder_.Write("b.tfrecord", shard.text());
+  ASSERT_EQ(Run({"decode", path, "-o", folder_.File("made")}), 0) << error_;
+  EXPECT_THAT(error_, HasSubstr("no --spec: one made from the features is used"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.File("made/id.npy")));
+  EXPECT_TRUE(std::filesystem::exists(folder_.File("made/text_length.npy")));
+  EXPECT_EQ(Run({"decode", path, "--spec", "chess", "-o", folder_.File("chess")}), 1);
+  EXPECT_THAT(error_, HasSubstr("feature 'd' (bytes), which the records lack"));
+  const std::string raw = folder_.Write("c.tfrecord", ShardBuilder({"one", "two"}).text());
+  EXPECT_EQ(Run({"decode", raw, "--spec", "chess", "-o", folder_.File("chess")}), 1);
+  EXPECT_THAT(error_, HasSubstr("records: RAW"));
+}
+
 TEST_F(DatasetCommandsTest, DecodeReplacesArraysWithForceAlone) {
   const std::string shard = folder_.Write("a.tfrecord", ChessShard(3).text());
   folder_.Write("score.npy", "mine");
@@ -222,7 +242,9 @@ TEST_F(DatasetCommandsTest, DecodeReplacesArraysWithForceAlone) {
 TEST_F(DatasetCommandsTest, DecodeNamesTheRecordThatDoesNotFit) {
   ShardBuilder shard = ChessShard(2);
   shard.Add(ChessExample(2, 0, 193));
-  EXPECT_EQ(Run({"decode", folder_.Write("a.tfrecord", shard.text()), "-o", folder_.File("x")}), 1);
+  EXPECT_EQ(Run({"decode", folder_.Write("a.tfrecord", shard.text()), "--spec", "chess", "-o",
+                 folder_.File("x")}),
+            1);
   EXPECT_THAT(error_, AllOf(HasSubstr("record 2 at offset"),
                             HasSubstr("'d' has 193 bytes, the spec wants 194")));
   EXPECT_FALSE(std::filesystem::exists(folder_.File("x/planes.npy")));

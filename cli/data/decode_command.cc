@@ -13,13 +13,17 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/data/record_decoder.h"
+#include "cli/data/record_facts.h"
 #include "cli/data/record_sample.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
+#include "client/loader/dataset_spec.h"
 #include "client/plan/epoch_order.h"
+#include "records/dataset/manifest.h"
 #include "records/decode/npy.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
+#include "records/format/tfrecord_reader.h"
 
 namespace penstock {
 namespace {
@@ -27,7 +31,7 @@ namespace {
 struct DecodeFlags {
   std::string input;
   std::string output;
-  std::string spec = "chess";
+  std::string spec;
   std::string dtype = "i8";
   uint64_t seed = 0;
   bool force = false;
@@ -42,6 +46,34 @@ absl::StatusOr<std::string> ArrayFile(const DecodeFlags& flags, const std::strin
   std::string path = absl::StrCat(flags.output, "/", tensor, ".npy");
   PENSTOCK_RETURN_IF_ERROR(CheckReplaces(path, flags.force));
   return path;
+}
+
+// A manifest of nothing but what the records are. Those after the first say no more where `named`:
+// then only the spec's fit is in question.
+absl::StatusOr<Manifest> SurveyShard(const ByteSource& shard, bool named) {
+  constexpr uint64_t kFirst = 100;
+  TfRecordReader reader(shard);
+  RecordFacts facts;
+  Record record;
+  while (!named || facts.count() < kFirst) {
+    PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
+    const absl::StatusOr<bool> more = reader.Next(record);
+    if (!more.ok() || !*more) break;  // Decoding says what is damaged.
+    PENSTOCK_RETURN_IF_ERROR(facts.Add(std::string(shard.name()), record));
+  }
+  ManifestBuilder builder;
+  builder.SetFeatures(facts.Features());
+  builder.SetFormat(facts.format());
+  return builder.Build();
+}
+
+absl::StatusOr<v1::DecodeSpec> SpecFor(const ByteSource& shard, const std::string& name) {
+  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named, LoadNamedSpec(name));
+  PENSTOCK_ASSIGN_OR_RETURN(const Manifest manifest, SurveyShard(shard, !name.empty()));
+  absl::StatusOr<SpecChoice> choice = ChooseSpec(std::move(named), manifest);
+  if (!choice.ok()) return Annotate(choice.status(), shard.name());
+  if (!choice->note.empty()) PrintEscaped(stderr, "penstock: %s\n", choice->note);
+  return std::move(choice->spec);
 }
 
 // Decodes records in blocks and writes an array a tensor.
@@ -92,15 +124,15 @@ class ArrayWriter {
 
 absl::Status Decode(const DecodeFlags& flags) {
   PENSTOCK_ASSIGN_OR_RETURN(WireDtype dtype, ParseWireDtype(flags.dtype));
-  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec, LoadSpec(flags.spec));
-  PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(spec, dtype));
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, FileSource::Open(flags.input));
+  InterruptGuard interrupts;
+  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec, SpecFor(*source, flags.spec));
+  PENSTOCK_ASSIGN_OR_RETURN(Program program, Program::Compile(spec, dtype));
   std::error_code error;
   std::filesystem::create_directories(flags.output, error);
   if (error) return ErrnoToStatus(error.value(), flags.output);
   PENSTOCK_ASSIGN_OR_RETURN(ArrayWriter writer, ArrayWriter::Create(program, flags));
 
-  InterruptGuard interrupts;
   Progress progress({.label = "decoding"});
   PENSTOCK_RETURN_IF_ERROR(ForEachRecord(*source, [&](const Record& record) {
     progress.Add(1);
@@ -131,7 +163,10 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
       ->default_str("");
   command.add_option("-o,--output", flags->output, "Folder to write to, made if need be")
       ->required();
-  command.add_option("--spec", flags->spec, "A built-in decode spec or a textproto file");
+  command.add_option(
+      "--spec", flags->spec,
+      "A built-in decode spec or a textproto file; empty: chess for chess's features, else one "
+      "made from the features of the shard");
   command.add_option("--dtype", flags->dtype, "What planes and flags become")
       ->check(CLI::IsMember({"packed", "i8", "f32", "f64"}));
   command.add_option("--seed", flags->seed, "Of what is random about images, as in epoch 0");

@@ -22,8 +22,10 @@
 #include "cli/commands.h"
 #include "cli/data/dataset_argument.h"
 #include "cli/data/image_features.h"
+#include "cli/data/spec_check.h"
 #include "cli/data/statistics_text.h"
 #include "client/loader/dataset_spec.h"
+#include "client/loader/unread_features.h"
 #include "nlohmann/json.hpp"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
@@ -35,6 +37,9 @@ namespace {
 constexpr uint64_t kMaxChunkTarget = uint64_t{32} << 20;
 // What the smallest data gets by itself; who asks for less has forgotten the unit.
 constexpr uint64_t kMinChunkTarget = uint64_t{4} << 10;
+
+// As --spec: the manifest shall store none.
+constexpr absl::string_view kNoSpec = "none";
 
 struct IndexFlags {
   std::vector<std::string> inputs;
@@ -214,6 +219,10 @@ void WarnOfEmptyShards(const Manifest& manifest) {
 // a textproto.
 absl::Status SetSpec(IndexFlags& flags) {
   if (flags.spec.empty()) return absl::OkStatus();
+  if (flags.spec == kNoSpec) {
+    flags.index.spec = "";
+    return absl::OkStatus();
+  }
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, LoadSpec(flags.spec));
   PENSTOCK_RETURN_IF_ERROR(Program::Compile(spec, WireDtype::kF32).status());
   std::string text;
@@ -230,6 +239,21 @@ void TellUnread(const IndexResult& result) {
   for (const std::string& unread : result.unread) {
     PrintEscaped(stderr, "penstock: records hold %s, which nothing reads\n", unread);
   }
+  const absl::StatusOr<SpecChoice> choice = ChooseSpec({}, result.manifest);
+  if (!choice.ok()) return;  // Who reads the data hears of it.
+  const std::string note = UnreadNote(choice->spec, result.manifest.features());
+  if (!note.empty()) PrintEscaped(stderr, "penstock: %s\n", note);
+}
+
+// Else people take a split for one that is there.
+void TellEmptyHoldout(const Manifest& manifest) {
+  const bool none = manifest.holdout().threshold > 0 && manifest.num_records(Split::kAll) > 0 &&
+                    manifest.num_records(Split::kHoldout) == 0;
+  if (!none) return;
+  PrintEscaped(stderr,
+               "penstock: no record is held out: the hash of %s decides, and equal values stay "
+               "together; a larger --holdout or another --holdout-feature may hold some out\n",
+               manifest.holdout().Decider());
 }
 
 // Tells somebody who looks for damage which shards were not read.
@@ -248,10 +272,14 @@ absl::Status Index(IndexFlags flags) {
   flags.index.find_images = [](const FeatureSummary& features, const std::string& spec) {
     return ImageFeaturesOfStored(spec, features);
   };
+  flags.index.make_check = [verify = flags.index.verify](const std::string& spec) {
+    return MakeSpecCheck(spec, verify);
+  };
   PENSTOCK_ASSIGN_OR_RETURN(const IndexResult result,
                             BuildIndexWithProgress(flags.inputs, flags.index));
   WarnOfEmptyShards(result.manifest);
   TellUnread(result);
+  TellEmptyHoldout(result.manifest);
   TellKept(flags.index, result);
   flags.json ? PrintJson(result, flags.index.output) : PrintText(result, flags.index.output);
   if (result.saved) return absl::OkStatus();
@@ -293,9 +321,11 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
                   "What records are: tf.train.Example and SequenceExample, or raw for any bytes, "
                   "the feature record; empty: as the manifest that is there, or example")
       ->check(CLI::IsMember({"example", "raw"}));
-  command.add_option("--spec", flags->spec,
-                     "A decode spec, built-in or a textproto file, to store for readers that name "
-                     "none; empty: the one that the manifest that is there already stores");
+  command.add_option(
+      "--spec", flags->spec,
+      "A decode spec, built-in or a textproto file, to store for readers that name "
+      "none, and that fits all records; none: store none; empty: the one that the manifest that "
+      "is there already stores");
   command.add_flag(
       "--verify", index.verify,
       "Parse every record and decode every image whole too (those that the spec decodes, else "

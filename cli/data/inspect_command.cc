@@ -1,4 +1,6 @@
 // penstock inspect: what a manifest or a shard holds.
+#include <google/protobuf/text_format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -28,9 +30,11 @@
 #include "cli/sheet/sheet_file.h"
 #include "cli/terminal/interrupt.h"
 #include "client/loader/dataset_spec.h"
+#include "client/loader/unread_features.h"
 #include "client/plan/epoch_order.h"
 #include "nlohmann/json.hpp"
 #include "records/dataset/made_spec.h"
+#include "records/decode/spec.h"
 
 namespace penstock {
 namespace {
@@ -53,12 +57,14 @@ constexpr uint64_t kSheetRows = 36;
 struct Report {
   std::string path;
   std::optional<Manifest> manifest;              // Else a shard.
+  bool without_manifest = false;                 // It was made for this look.
   Compression compression = Compression::kNone;  // Of the shard.
   uint64_t bytes = 0;
   uint64_t records = 0;
   RecordFacts facts;
-  std::optional<DecodedRows> decoded;  // With --spec.
-  std::optional<ContactSheet> sheet;   // With --contact-sheet.
+  std::vector<std::string> unread_by_spec;  // The features that it does not read.
+  std::optional<DecodedRows> decoded;       // With --spec.
+  std::optional<ContactSheet> sheet;        // With --contact-sheet.
   std::string sheet_path;
 };
 
@@ -100,6 +106,24 @@ std::string DescribeClasses(std::span<const std::string> names) {
                       names.size() > kShown ? ", ..." : "");
 }
 
+// A line for each tensor, as for each feature.
+void PrintStoredSpec(const Manifest& manifest) {
+  if (manifest.spec().empty()) return;
+  PrintEscaped(stdout, "spec      stored, used where --spec names none\n");
+  const absl::StatusOr<v1::DecodeSpec> spec = ParseSpec(manifest.spec(), "the stored spec");
+  if (!spec.ok()) {
+    PrintEscaped(stdout, "spec      %s\n", spec.status().message());
+    return;
+  }
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  for (const v1::TensorSpec& tensor : spec->tensor()) {
+    std::string text;
+    printer.PrintToString(tensor, &text);
+    PrintEscaped(stdout, "tensor    %s\n", text);
+  }
+}
+
 void PrintManifest(const Manifest& manifest) {
   uint32_t smallest = ~0u, largest = 0;
   for (size_t i = 0; i < manifest.num_chunks(); ++i) {
@@ -128,14 +152,13 @@ void PrintManifest(const Manifest& manifest) {
   for (const ImageStatistics& statistics : StatisticsOf(manifest)) {
     PrintEscaped(stdout, "pixels    %s\n", Describe(statistics));
   }
-  if (!manifest.spec().empty()) {
-    PrintEscaped(stdout, "spec      stored: used where --spec names none\n");
-  }
+  PrintStoredSpec(manifest);
 }
 
-void PrintFeatures(const RecordFacts& facts, uint64_t records) {
+void PrintFeatures(const Report& report) {
+  const RecordFacts& facts = report.facts;
   const FeatureSummary features = facts.Features();
-  PrintEscaped(stdout, "read      %d of %d records\n", facts.count(), records);
+  PrintEscaped(stdout, "read      %d of %d records\n", facts.count(), report.records);
   if (facts.format() == RecordFormat::kRaw) {
     PrintEscaped(stdout, "format    raw: no tf.train.Examples (penstock index --format raw)\n");
   }
@@ -148,17 +171,23 @@ void PrintFeatures(const RecordFacts& facts, uint64_t records) {
   for (const std::string& unread : facts.Unread()) {
     PrintEscaped(stdout, "unread    %s: nothing reads it\n", unread);
   }
+  for (const std::string& unread : report.unread_by_spec) {
+    PrintEscaped(stdout, "unread    %s: the spec does not read it\n", unread);
+  }
+}
+
+std::string KindOf(const Report& report) {
+  if (report.without_manifest) return "folder without a manifest";
+  if (report.manifest.has_value()) return "manifest";
+  return absl::StrCat("TFRecord shard, compression ", CompressionName(report.compression));
 }
 
 void PrintText(const Report& report) {
-  PrintEscaped(stdout, "%s: %s\n", report.path,
-               report.manifest ? "manifest"
-                               : absl::StrCat("TFRecord shard, compression ",
-                                              CompressionName(report.compression)));
+  PrintEscaped(stdout, "%s: %s\n", report.path, KindOf(report));
   PrintEscaped(stdout, "records   %d\nbytes     %d (%s)\n", report.records, report.bytes,
                FormatByteSize(report.bytes));
   if (report.manifest) PrintManifest(*report.manifest);
-  PrintFeatures(report.facts, report.records);
+  PrintFeatures(report);
   if (report.facts.count() > 0)
     PrintEscaped(stdout, "\nfirst     %s", Multiline(report.facts.first()));
   if (report.decoded.has_value()) PrintEscaped(stdout, "\n%s", Multiline(ToText(*report.decoded)));
@@ -203,6 +232,7 @@ void PrintJson(const Report& report) {
   out["images"] = nlohmann::json::array();
   for (const ImageFacts& images : report.facts.Images()) out["images"].push_back(ToJson(images));
   out["unread"] = report.facts.Unread();
+  out["unread_by_spec"] = report.unread_by_spec;
   if (report.decoded.has_value()) out["decoded"] = ToJson(*report.decoded);
   if (report.sheet.has_value()) {
     out["contact_sheet"] = {{"path", report.sheet_path}, {"records", report.sheet->cells.size()}};
@@ -239,6 +269,7 @@ absl::Status InspectManifest(uint64_t limit, Report& report) {
   index.in_memory = true;
   index.mixed_features = true;  // To be looked at.
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(report.path, index));
+  report.without_manifest = dataset.indexed;
   if (!dataset.indexed) report.path = dataset.manifest_path;
   report.manifest = std::move(dataset.manifest);
   const Manifest& manifest = *report.manifest;
@@ -306,6 +337,16 @@ absl::Status AddSheet(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
   return WriteSheet(*report.sheet, report.sheet_path);
 }
 
+// Of the spec that is named, or that is used where none is.
+void FindUnread(const InspectFlags& flags, const v1::DecodeSpec& named, Report& report) {
+  if (!flags.spec.empty()) {
+    report.unread_by_spec = UnreadBySpec(named, report.facts.Features());
+  } else if (report.manifest.has_value()) {
+    const absl::StatusOr<SpecChoice> choice = ChooseSpec({}, *report.manifest);
+    if (choice.ok()) report.unread_by_spec = UnreadBySpec(choice->spec, report.facts.Features());
+  }
+}
+
 // What --spec and --contact-sheet show.
 absl::Status ShowRows(const InspectFlags& flags, const v1::DecodeSpec& spec, Report& report) {
   if (!flags.spec.empty()) {
@@ -339,6 +380,7 @@ absl::Status Inspect(const InspectFlags& flags) {
     return absl::OkStatus();
   }
   PENSTOCK_RETURN_IF_ERROR(ShowRows(flags, spec, report));
+  FindUnread(flags, spec, report);
   flags.json ? PrintJson(report) : PrintText(report);
   return absl::OkStatus();
 }
@@ -348,9 +390,10 @@ absl::Status Inspect(const InspectFlags& flags) {
 void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "inspect",
-      "Show what a manifest, a folder of shards or one shard holds: counts, features, the first\n"
-      "record and, for chess records, a histogram of the scores. Nothing is written: a folder\n"
-      "without a manifest is read whole each time.",
+      "Show what a manifest, a folder of shards or one shard holds: counts, features, where the\n"
+      "first record is and, for chess records, its board and a histogram of the scores. Nothing "
+      "is\n"
+      "written: a folder without a manifest is read whole each time.",
       "penstock inspect data\n"
       "penstock inspect data --make-spec > my.textproto\n"
       "penstock inspect data --spec my.textproto\n"

@@ -137,9 +137,8 @@ TEST_F(OwnDataTest, HoldsOutByTheWholeRecord) {
     EXPECT_EQ(Run({"index", folder_.path(), "--holdout", "25%", "--holdout-feature", feature}),
               in_all ? 0 : 1);
     EXPECT_THAT(out_ + error_, HasSubstr(in_all ? absl::StrCat("held out by '", feature, "'")
-                                                : "record 1 at offset"));
+                                                : "which 50 of the first 100 records lack"));
   }
-  EXPECT_THAT(error_, HasSubstr("feature 'name' is missing or empty; the record has id"));
 }
 
 TEST_F(OwnDataTest, InspectTellsPresenceAndLengthsOverAllThatItRead) {
@@ -224,6 +223,67 @@ TEST_F(OwnDataTest, ASpecThatDoesNotFitIsRefusedWithWhatThereIs) {
   const std::string bad = folder_.Write("bad.textproto", R"(tensor { name: "x" })");
   EXPECT_EQ(Run({"index", folder_.path(), "--spec", bad}), 1);
   EXPECT_THAT(error_, HasSubstr("has no operation"));
+}
+
+TEST_F(OwnDataTest, ASpecIsCheckedAgainstEachRecordBeforeItIsStored) {
+  ShardBuilder shard;
+  for (int i = 0; i < 300; ++i) {
+    shard.Add(Example(Entry("id", Int64Kind(int64_t{1} << 40)) +
+                      (i == 250 ? "" : Entry("age", Int64Kind(7)))));
+  }
+  folder_.Write("a.tfrecord", shard.text());
+  const auto index = [this](const std::string& spec, const std::string& more = "--json") {
+    return Run({"index", folder_.path(), "--spec", folder_.Write("s.textproto", spec), more});
+  };
+  constexpr char kAge[] = R"(tensor { name: "age" label { feature: "age" } })";
+  EXPECT_EQ(index(kAge), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("a.tfrecord: record 250 at offset "),
+                            HasSubstr("the stored spec: feature 'age' is missing or empty")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("manifest.pb")));
+  ASSERT_EQ(index(kAge, "--exclude-corrupt"), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr("299 records"));
+  EXPECT_THAT(error_, HasSubstr("penstock: not read by the spec: id\n"));
+  constexpr char kId[] = R"(tensor { name: "id" number { feature: "id" as: I32 } })";
+  EXPECT_EQ(index(kId), 0) << error_;
+  EXPECT_EQ(index(kId, "--verify"), 1);
+  EXPECT_THAT(out_, AllOf(HasSubstr("record 0 at"), HasSubstr("300 damaged places")));
+}
+
+TEST_F(OwnDataTest, AStoredSpecIsShownAndRemoved) {
+  WriteTable("a.tfrecord", 40);
+  const std::string spec =
+      folder_.Write("my.textproto", R"(tensor { name: "id" label { feature: "id" } })");
+  ASSERT_EQ(Run({"index", folder_.path(), "--spec", spec}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("tensor    name: \"id\" label { feature: \"id\" }\n"),
+                          HasSubstr("unread    row: the spec does not read it\n")));
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--json"}), 0) << error_;
+  EXPECT_THAT(Json()["unread_by_spec"].dump(), HasSubstr("\"row\""));
+  ASSERT_EQ(Run({"index", folder_.path(), "--spec", "none"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
+  EXPECT_THAT(out_, AllOf(Not(HasSubstr("spec ")), Not(HasSubstr("unread"))));
+}
+
+TEST_F(OwnDataTest, AHoldoutOfNothingIsSaid) {
+  ShardBuilder shard;
+  for (int i = 0; i < 40; ++i) shard.Add(Example(Entry("label", Int64Kind(1))));
+  folder_.Write("a.tfrecord", shard.text());
+  ASSERT_EQ(Run({"index", folder_.path(), "--holdout", "1e-9", "--holdout-feature", "label"}), 0)
+      << error_;
+  EXPECT_THAT(error_, HasSubstr("no record is held out: the hash of 'label' decides"));
+  EXPECT_EQ(Run({"index", folder_.path(), "--holdout", "5%", "--holdout-feature", "labels"}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("'labels', which the records lack. There are label (int64)"),
+                            HasSubstr("--holdout-feature names another")));
+}
+
+TEST_F(OwnDataTest, AFolderWithoutShardsSaysWhatItHolds) {
+  folder_.Write("notes.txt", "x");
+  EXPECT_EQ(Run({"index", folder_.path()}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("has no files *.tfrecord* but others, such as "),
+                            HasSubstr("notes.txt: shards of other names are taken when")));
+  folder_.Write("cat/a.JPG", "x");
+  EXPECT_EQ(Run({"stream", folder_.path()}), 1);
+  EXPECT_THAT(error_, HasSubstr("a.JPG: penstock pack --from folder " + folder_.path()));
 }
 
 TEST_F(OwnDataTest, ChessIsReadAsChessAndCountedInPositions) {
