@@ -213,8 +213,9 @@ TEST_F(DatasetCommandsTest, DecodesToArrays) {
 TEST_F(DatasetCommandsTest, DecodesOtherRecordsWithAMadeSpec) {
   ShardBuilder shard;
   for (int i = 0; i < 300; ++i) {
-    shard.Add(Example(Entry("id", Int64Kind(i)) +
-                      Entry("text", BytesKind(std::string(i < 200 ? size_t{3} : size_t{100}, 'x')))));
+    shard.Add(
+        Example(Entry("id", Int64Kind(i)) +
+                Entry("text", BytesKind(std::string(i < 200 ? size_t{3} : size_t{100}, 'x')))));
   }
   const std::string path = folder_.Write("b.tfrecord", shard.text());
   ASSERT_EQ(Run({"decode", path, "-o", folder_.File("made")}), 0) << error_;

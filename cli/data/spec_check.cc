@@ -16,7 +16,9 @@ class SpecCheck {
  public:
   static absl::StatusOr<SpecCheck> Create(const v1::DecodeSpec& spec, bool decode) {
     PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(spec, WireDtype::kF32));
-    PENSTOCK_ASSIGN_OR_RETURN(FeatureFinder finder, FeatureFinder::Create(program.features()));
+    PENSTOCK_ASSIGN_OR_RETURN(
+        FeatureFinder finder,
+        FeatureFinder::Create({program.features().begin(), program.features().end()}));
     SpecCheck check(std::move(finder));
     const v1::DecodeSpec rest = WithoutImages(spec);
     if (decode && !rest.tensor().empty()) {

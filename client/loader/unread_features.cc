@@ -38,7 +38,8 @@ std::string UnreadNote(const v1::DecodeSpec& spec, const FeatureSummary& feature
   constexpr size_t kMost = 16;
   const std::vector<std::string> unread = UnreadBySpec(spec, features);
   if (unread.empty()) return "";
-  const std::span<const std::string> named = std::span(unread).first(std::min(unread.size(), kMost));
+  const std::span<const std::string> named =
+      std::span(unread).first(std::min(unread.size(), kMost));
   std::string text = absl::StrCat("not read by the spec: ", absl::StrJoin(named, ", "));
   if (unread.size() > kMost) absl::StrAppend(&text, " and ", unread.size() - kMost, " more");
   return text;

@@ -27,9 +27,9 @@ absl::Status CheckClassNames(std::span<const std::string> names);
 // The text of the file. REQUIRES: CheckClassNames() is OK.
 std::string ClassNamesText(std::span<const std::string> names);
 
-// The names in the file at `path`; carriage returns before line feeds are no part of them, and empty
-// lines at the end are none. Errors as FileSource::Open(); kInvalidArgument: CheckClassNames(), no
-// names, or a name twice that is not empty. Each names the file.
+// The names in the file at `path`; carriage returns before line feeds are no part of them, and
+// empty lines at the end are none. Errors as FileSource::Open(); kInvalidArgument:
+// CheckClassNames(), no names, or a name twice that is not empty. Each names the file.
 absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path);
 
 // The names in the files beside `files`; none where there are no such files.

@@ -45,14 +45,14 @@ absl::StatusOr<ImageInfo> ProbeImage(std::span<const uint8_t> bytes) {
 
 absl::Status CheckImageLimits(const ImageInfo& info, const ImageLimits& limits) {
   if (info.width > limits.max_side || info.height > limits.max_side) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the image has ", info.width, "x", info.height, " pixels, more than ",
-                     limits.max_side, " on a side: store it smaller, or raise the limit"));
+    return absl::InvalidArgumentError(absl::StrCat("the image has ", info.width, "x", info.height,
+                                                   " pixels, more than ", limits.max_side,
+                                                   " on a side: store it smaller"));
   }
   if (info.pixels() > limits.max_pixels) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the image has ", info.width, "x", info.height, " pixels, more than ",
-                     limits.max_pixels, " in all: store it smaller, or raise the limit"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the image has ", info.width, "x", info.height, " pixels, more than ", limits.max_pixels,
+        " in all: store it smaller, or raise max_pixels in the spec's image"));
   }
   return absl::OkStatus();
 }

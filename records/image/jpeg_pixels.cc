@@ -215,11 +215,11 @@ absl::Status JpegPixels::State::Failure() const {
     case Stop::kCut:
       return absl::DataLossError(absl::StrCat(
           "JPEG: the end marker is missing after ", bytes.size(),
-          " bytes: the file is cut; store it again, or let truncated images be filled"));
+          " bytes: the file is cut; store it again, or let the spec fill it (truncated: FILL)"));
     case Stop::kScans:
       return absl::InvalidArgumentError(
           absl::StrCat("JPEG: more than ", options->limits.max_scans,
-                       " scans: encode the image again, or raise the limit"));
+                       " scans: encode the image again, or raise max_scans in the spec's image"));
     case Stop::kOtherHeader:
       return absl::DataLossError(
           "JPEG: the header can be read in two ways: encode the image again");

@@ -170,8 +170,9 @@ absl::Status PngPixels::State::Failure() const {
       return absl::OkStatus();
     case Stop::kCut:
       return absl::DataLossError(
-          "PNG: the end marker is missing: the file is cut; store it again, or let truncated "
-          "images be filled");
+          "PNG: the end marker is missing: the file is cut; store it again, or let the spec fill "
+          "it "
+          "(truncated: FILL)");
     case Stop::kMemory:
       return absl::ResourceExhaustedError(
           absl::StrCat("PNG: no memory to decode ", info->width, "x", info->height, " pixels"));

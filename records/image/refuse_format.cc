@@ -41,8 +41,7 @@ constexpr KnownFormat kFormats[] = {
 };
 
 absl::Status NoImage(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      what, ": an image must be a JPEG or a PNG; check that the feature holds encoded images"));
+  return absl::InvalidArgumentError(absl::StrCat(what, ": an image must be a JPEG or a PNG"));
 }
 
 }  // namespace
