@@ -9,6 +9,7 @@
 #include <span>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -120,7 +121,7 @@ void PrintStoredSpec(const Manifest& manifest) {
   for (const v1::TensorSpec& tensor : spec->tensor()) {
     std::string text;
     printer.PrintToString(tensor, &text);
-    PrintEscaped(stdout, "tensor    %s\n", text);
+    PrintEscaped(stdout, "tensor    %s\n", absl::StripTrailingAsciiWhitespace(text));
   }
 }
 

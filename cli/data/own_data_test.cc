@@ -243,10 +243,10 @@ TEST_F(OwnDataTest, ASpecIsCheckedAgainstEachRecordBeforeItIsStored) {
   ASSERT_EQ(index(kAge, "--exclude-corrupt"), 0) << error_;
   EXPECT_THAT(out_, HasSubstr("299 records"));
   EXPECT_THAT(error_, HasSubstr("penstock: not read by the spec: id\n"));
-  constexpr char kId[] = R"(tensor { name: "id" number { feature: "id" as: I32 } })";
+  constexpr char kId[] = R"(tensor { name: "id" number { feature: "id" count: 1 as: I32 } })";
   EXPECT_EQ(index(kId), 0) << error_;
   EXPECT_EQ(index(kId, "--verify"), 1);
-  EXPECT_THAT(out_, AllOf(HasSubstr("record 0 at"), HasSubstr("300 damaged places")));
+  EXPECT_THAT(out_, AllOf(HasSubstr("record 0 at"), HasSubstr("with 300 records")));
 }
 
 TEST_F(OwnDataTest, AStoredSpecIsShownAndRemoved) {

@@ -116,7 +116,7 @@ absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& mani
   SpecChoice choice;
   const bool is_named = !named.tensor().empty();
   bool stored = false;
-  if (features.features.empty() && features.records > 0) {
+  if (!is_named && features.features.empty() && features.records > 0) {
     return absl::InvalidArgumentError("the records have no features that a spec could read");
   }
   if (is_named) {
@@ -131,7 +131,7 @@ absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& mani
   }
   const absl::Status fits = CheckFeatures(choice.spec, features, manifest.format());
   if (!fits.ok()) return stored ? Annotate(fits, kStoredSpec) : fits;
-  if (!is_named) AddNote(UnreadNote(choice.spec, features), choice);
+  if (!is_named && !stored) AddNote(UnreadNote(choice.spec, features), choice);
   return choice;
 }
 

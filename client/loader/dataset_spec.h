@@ -21,7 +21,7 @@ struct SpecChoice {
 
 // `named`, of LoadNamedSpec(), if it has tensors; else for chess's features the built-in "chess";
 // else the spec that the manifest stores; else one made from its features. A note says that
-// one was made, and what a spec that nobody named does not read.
+// one was made, and what the made one, or "chess", does not read.
 // kInvalidArgument: no spec can be made, or CheckSpecFits() but for the size of rows, which depends
 // on the dtype that is asked for.
 absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest);

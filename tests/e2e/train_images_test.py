@@ -128,7 +128,7 @@ class TrainImagesTest(RanksTestCase):
                             "other.textproto has picture u8 [15552], label i64 []; --model vit reads "
                             "image u8 [72, 72, 3] and label i64 []")
         other.write_text(SPEC.replace("15552", "15551"))
-        self.assert_refused(["--eval-spec", other], "give --eval-spec images-eval:72")
+        self.assert_refused(["--eval-spec", other], "the records have 15552 bytes")
         self.assert_refused(["--eval-spec", "chess"], "--eval-spec chess: the spec wants feature 'd'")
 
     def test_what_is_not_for_it_is_refused_by_name(self):

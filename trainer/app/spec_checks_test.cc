@@ -85,8 +85,8 @@ TEST_F(CheckSpecsTest, ImagesForAModelOfBoardsNameTheModelsThatReadThem) {
 }
 
 TEST_F(CheckSpecsTest, OtherDataCannotBeTrainedOn) {
-  EXPECT_THAT(Error("tiny", Spec(R"(tensor { name: "age" number { feature: "age" } })")),
-              AllOf(HasSubstr("it has age i64 []"), HasSubstr("read other data")));
+  EXPECT_THAT(Error("tiny", Spec(R"(tensor { name: "age" number { feature: "age" count: 1 } })")),
+              AllOf(HasSubstr("it has age i64 [1]"), HasSubstr("read other data")));
 }
 
 }  // namespace
