@@ -472,7 +472,6 @@ TEST_F(LoaderTest, TheFirstRecordsThatCannotBeDecodedAreNamed) {
 
 // It would be no smaller at another server, or later.
 TEST_F(LoaderTest, ARowThatNoServerSendsIsRefusedBeforeAnyIsAsked) {
-  options_.servers = "127.0.0.1:1";
   options_.dtype = WireDtype::kF64;
   options_.spec.add_tensor()->set_name("large");
   v1::Bits& bits = *options_.spec.mutable_tensor()->rbegin()->mutable_bits();
