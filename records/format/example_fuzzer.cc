@@ -1,39 +1,25 @@
 // Any bytes as a tf.train.Example or SequenceExample: a finder that has seen other records answers
 // as a fresh one, and the finder of plain records finds the same or nothing.
-#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
 #include "records/format/feature_finder.h"
+#include "records/format/testing/same_features.h"
 
 namespace penstock {
 namespace {
-
-bool SameBytes(std::span<const uint8_t> a, std::span<const uint8_t> b) {
-  return a.data() == b.data() && a.size() == b.size();
-}
-
-bool SameVariable(const FoundVariable& a, const FoundVariable& b) {
-  return a.present == b.present && a.type == b.type && a.count == b.count &&
-         std::ranges::equal(a.runs, b.runs, SameBytes);
-}
-
-bool Same(const FoundFeatures& a, const FoundFeatures& b) {
-  return std::ranges::equal(a.bytes, b.bytes, SameBytes) && a.ints == b.ints &&
-         std::ranges::equal(a.variable, b.variable, SameVariable);
-}
 
 void Compare(FeatureFinder& old, std::span<const uint8_t> payload) {
   FeatureFinder fresh = *FeatureFinder::Create(old.specs());
   FoundFeatures a = old.MakeFound(), b = fresh.MakeFound();
   const absl::Status from_old = old.Find(payload, a), from_fresh = fresh.Find(payload, b);
   if (from_old != from_fresh) abort();
-  if (from_old.ok() && !Same(a, b)) abort();
+  if (from_old.ok() && !SameFeatures(a, b)) abort();
 
   std::vector<size_t> slots;
   for (size_t i = 0; i < old.specs().size(); ++i) slots.push_back(old.slot(i));
   if (!PlainFinder(old.specs(), slots).Find(payload, a)) return;
-  if (!from_fresh.ok() || !Same(a, b)) abort();
+  if (!from_fresh.ok() || !SameFeatures(a, b)) abort();
 }
 
 FeatureFinder* Finder(const std::vector<FeatureUse>& specs) {

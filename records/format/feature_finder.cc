@@ -120,13 +120,7 @@ inline bool FeatureFinder::ReadRun(const Run& run, const uint8_t* payload, Found
       std::memcpy(found.floats.data() + run.slot, p, run.size);
       return true;
     case FeatureType::kInt64:
-      for (uint32_t i = 0; i < run.count; ++i) {
-        uint64_t value;
-        p = ReadVarint(p, end, value);
-        if (p == nullptr) return false;
-        found.ints[run.slot + i] = static_cast<int64_t>(value);
-      }
-      return p == end;
+      return ReadIntegers(p, end, run.count, found.ints.data() + run.slot) == end;
     case FeatureType::kNone:
       break;
   }
@@ -137,10 +131,8 @@ void FeatureFinder::ClearVariable(const std::vector<bool>& present, FoundFeature
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (!specs_[i].variable) continue;
     FoundVariable& variable = found.variable[slots_[i]];
+    variable.Clear();
     variable.present = present[i];
-    variable.type = FeatureType::kNone;
-    variable.count = 0;
-    variable.runs.clear();
   }
 }
 

@@ -57,7 +57,7 @@ struct FeatureUse {
   }
 };
 
-// What people call the feature.
+// The name that people know the feature by.
 inline absl::string_view ShownName(const FeatureUse& feature) {
   return feature.name.empty() ? kRawFeature : absl::string_view(feature.name);
 }

@@ -17,10 +17,18 @@ struct FoundVariable {
   uint32_t count = 0;                     // Of values.
   // They point into the record: one bytes value each, or a run of floats or varints.
   std::vector<std::span<const uint8_t>> runs;
+
+  // As in a record that lacks the feature. Keeps the memory of `runs`.
+  void Clear() {
+    present = false;
+    type = FeatureType::kNone;
+    count = 0;
+    runs.clear();
+  }
 };
 
-// What FeatureFinder::Find() fills: values of the same type in the order of their specs, and those
-// of variable features apart.
+// FeatureFinder::Find() fills it: values of one type stand in the order of their specs, variable
+// features apart.
 struct FoundFeatures {
   std::vector<std::span<const uint8_t>> bytes;  // One a bytes feature; points into the record.
   std::vector<int64_t> ints;

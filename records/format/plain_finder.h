@@ -69,14 +69,14 @@ class PlainFinder {
     uint32_t slot;
     uint64_t seen_in = 0;  // The last record that had it, counted from 1.
   };
-  // What an entry of the last record was.
+  // An entry of the last record.
   struct Known {
     PlainName name;
     FeatureType type;
-    uint32_t index;  // Of wanted_, or kUnwanted.
+    uint32_t index;  // A number in wanted_, or kUnwanted.
   };
 
-  // Of wanted_, for entry `k` of a record; kUnwanted if no spec has its name.
+  // The number in wanted_ of entry `k` of a record; kUnwanted if no spec has its name.
   uint32_t IndexOf(const PlainEntry& entry, size_t k);
   // False: this value is not what the spec wants.
   bool Take(uint32_t index, const PlainEntry& entry, const uint8_t* payload_end,

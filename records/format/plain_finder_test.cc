@@ -1,6 +1,5 @@
 #include "records/format/plain_finder.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -8,6 +7,7 @@
 #include "base/counter_rng.h"
 #include "gtest/gtest.h"
 #include "records/format/feature_finder.h"
+#include "records/format/testing/same_features.h"
 #include "records/format/testing/wire_writer.h"
 
 namespace penstock {
@@ -20,20 +20,6 @@ std::string Packed(const std::vector<int64_t>& values) {
 }
 
 std::string Float(float value) { return Field(2, Field(1, Fixed32(value))); }
-
-bool SameBytes(std::span<const uint8_t> a, std::span<const uint8_t> b) {
-  return a.data() == b.data() && a.size() == b.size();
-}
-
-bool SameVariable(const FoundVariable& a, const FoundVariable& b) {
-  return a.present == b.present && a.type == b.type && a.count == b.count &&
-         std::ranges::equal(a.runs, b.runs, SameBytes);
-}
-
-bool Same(const FoundFeatures& a, const FoundFeatures& b) {
-  return std::ranges::equal(a.bytes, b.bytes, SameBytes) && a.ints == b.ints &&
-         a.floats == b.floats && std::ranges::equal(a.variable, b.variable, SameVariable);
-}
 
 class PlainFinderTest : public ::testing::Test {
  protected:
@@ -58,7 +44,7 @@ class PlainFinderTest : public ::testing::Test {
     FeatureFinder fresh = *FeatureFinder::Create(walker_.specs());
     FoundFeatures walked = fresh.MakeFound();
     EXPECT_TRUE(fresh.Find(BytesOf(payload), walked).ok());
-    EXPECT_TRUE(Same(found_, walked));
+    EXPECT_TRUE(SameFeatures(found_, walked));
     return true;
   }
 

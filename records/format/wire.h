@@ -61,6 +61,17 @@ inline const uint8_t* ReadVarint(const uint8_t* p, const uint8_t* end, uint64_t&
   return nullptr;
 }
 
+// Decodes `count` varints at the front of [p, end) to `out`: the byte after the last one, or null.
+inline const uint8_t* ReadIntegers(const uint8_t* p, const uint8_t* end, size_t count,
+                                   int64_t* out) {
+  for (size_t i = 0; i < count && p != nullptr; ++i) {
+    uint64_t value;
+    p = ReadVarint(p, end, value);
+    out[i] = static_cast<int64_t>(value);
+  }
+  return p;
+}
+
 // Calls visit(uint64_t) for each of the varints that fill `run`. The byte where they do not, or
 // null.
 template <typename Visit>
