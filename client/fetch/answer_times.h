@@ -26,9 +26,9 @@ class AnswerTimes {
   size_t count() const { return count_; }
   // Whether it has a sample of it.
   bool Knows(uint32_t server) const;
-  // For as many bytes as samples have on average, or in proportion for more. Of two servers the
-  // faster one's. Brought up to date by every eighth sample, or more seldom if there are many
-  // servers; 0 without samples.
+  // The time for as many bytes as samples have on average, or in proportion for more. With two
+  // servers it is that of the faster one. Brought up to date by every eighth sample, or more seldom
+  // if there are many servers; 0 without samples.
   absl::Duration Usual(uint64_t bytes) const;
   // The same where server i is known to need at least ages[i] for what it has not answered yet, or
   // is left out.

@@ -169,32 +169,32 @@ TEST_F(RequestBookTest, SaysWhereReceivedRowsBelong) {
   EXPECT_EQ(request.rows_missing, 7u);
 }
 
-using LatenessTest = PartsTest;
+class LatenessTest : public PartsTest {
+ protected:
+  // All servers answer requests for ten rows in 20 ms, once a window is loaded.
+  void AnswerMany(absl::Duration load = absl::ZeroDuration()) {
+    for (uint32_t i = 0; i < 48; ++i) {
+      WindowEntry& window = OpenWindow(i % 3);
+      RequestEntry& request = Ask(i % 3, window, 10);
+      Pass(load);
+      window.NoteReady(clock_.now());
+      Pass(absl::Milliseconds(20));
+      lateness_.CountAnswer(request);
+      requests_.End(request);
+    }
+  }
+};
 
 TEST_F(LatenessTest, ARequestIsLateFourTimesLaterThanUsual) {
   GreetAll();
   EXPECT_EQ(lateness_.AnswerLimit(0), absl::Seconds(1));  // Nothing was seen yet.
-  for (uint32_t i = 0; i < 48; ++i) {
-    WindowEntry& window = OpenWindow(i % 3);
-    window.NoteReady(clock_.now());
-    RequestEntry& request = Ask(i % 3, window, 10);
-    Pass(absl::Milliseconds(20));
-    lateness_.CountAnswer(request);
-    requests_.End(request);
-  }
+  AnswerMany();
   EXPECT_EQ(lateness_.AnswerLimit(kBytes), absl::Milliseconds(80));
 }
 
 TEST_F(LatenessTest, RowsOfALargeImageMayTakeLonger) {
   GreetAll();
-  for (uint32_t i = 0; i < 48; ++i) {
-    WindowEntry& window = OpenWindow(i % 3);
-    window.NoteReady(clock_.now());
-    RequestEntry& request = Ask(i % 3, window, 10);
-    Pass(absl::Milliseconds(20));
-    lateness_.CountAnswer(request);
-    requests_.End(request);
-  }
+  AnswerMany();
   WindowEntry& large = OpenWindow(0);
   large.bytes *= 30;
   large.NoteReady(clock_.now());
@@ -204,15 +204,7 @@ TEST_F(LatenessTest, RowsOfALargeImageMayTakeLonger) {
 
 TEST_F(LatenessTest, AnAnswerDoesNotTakeTheTimeOfTheLoadBeforeIt) {
   GreetAll();
-  for (uint32_t i = 0; i < 48; ++i) {
-    WindowEntry& window = OpenWindow(i % 3);
-    RequestEntry& request = Ask(i % 3, window, 10);
-    Pass(absl::Milliseconds(700));
-    window.NoteReady(clock_.now());
-    Pass(absl::Milliseconds(20));
-    lateness_.CountAnswer(request);
-    requests_.End(request);
-  }
+  AnswerMany(absl::Milliseconds(700));
   EXPECT_EQ(lateness_.AnswerLimit(kBytes), absl::Milliseconds(80));
 }
 

@@ -87,7 +87,7 @@ struct WindowEntry {
     load_breaks = 0;
   }
   bool ready() const { return ready_at != absl::InfiniteFuture(); }
-  // Of so many of its rows, about.
+  // Bytes of so many of its rows, about.
   uint64_t BytesOf(uint32_t of_rows) const { return bytes * of_rows / std::max(rows, 1U); }
   bool done() const { return walked_past && wanted.empty() && requests == 0; }
   void Reset() {
@@ -136,7 +136,7 @@ struct RequestEntry {
       at += range.rows;
     }
   }
-  // Of the records that were asked for, about.
+  // Bytes of the records that were asked for, about.
   uint64_t record_bytes() const { return window->BytesOf(rows); }
   // Those from the one on that row `at` of the answer is in; none of a probe, which fills nothing.
   std::span<const Range> RangesFrom(uint32_t at) const {
