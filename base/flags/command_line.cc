@@ -212,14 +212,12 @@ class Mistake {
 
 // A script adds its option behind those of its user: the last one counts.
 void LetTheLastOneCount(CLI::App& app) {
-  for (CLI::Option* option : app.get_options([](CLI::Option*) { return true; })) {
+  for (CLI::Option* option : app.get_options()) {
     if (option->get_multi_option_policy() != CLI::MultiOptionPolicy::Throw) continue;
     if (option->get_items_expected_max() > 1) continue;  // It takes several values.
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
-  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    LetTheLastOneCount(*command);
-  }
+  for (CLI::App* command : app.get_subcommands({})) LetTheLastOneCount(*command);
 }
 
 // What --help and --version come to where nobody could read them.

@@ -17,11 +17,11 @@ inline constexpr int kUsageExitCode = 2;
 // The one of `names` that was meant by `word`; empty: none is much like it.
 std::string Nearest(absl::string_view word, const std::vector<std::string>& names);
 
-// Adds CheckNumbers() to what `app` checks, parses, and runs what it calls back. Of an option that
-// is given more than once the last one counts, unless it takes several values. A code to exit
-// with, if the program is to end at once: 0 after --help, 2 where something is wrong. That is told
-// on stderr as "PROGRAM: ...", with the option that was meant, or the line of the --config file.
-// `commands`: words that the program would have taken as its first argument.
+// Adds CheckNumbers() to what `app` checks, parses, and runs what it calls back. If an
+// option is given more than once, the last one counts, unless it takes several values. A code to
+// exit with, if the program is to end at once: 0 after --help, 2 where something is wrong. That is
+// told on stderr as "PROGRAM: ...", with the option that was meant, or the line of the --config
+// file. `commands`: words that the program would have taken as its first argument.
 std::optional<int> ParseCommandLine(CLI::App& app, absl::string_view program, int argc,
                                     const char* const* argv,
                                     const std::vector<std::string>& commands = {});

@@ -1,4 +1,4 @@
-// What rows cost the session that asks for them, for its turns.
+// The cost of rows, which decides whose turn is next.
 #ifndef PENSTOCK_RECORDS_ENGINE_ROW_COST_H_
 #define PENSTOCK_RECORDS_ENGINE_ROW_COST_H_
 
