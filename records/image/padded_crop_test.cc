@@ -6,24 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/counter_rng.h"
 #include "gmock/gmock.h"
+#include "records/image/testing/region.h"
 
 namespace penstock {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
-
-// Pixels that `rect` of the source leaves, in memory of their own, so that a sanitizer sees each
-// read outside.
-Bytes Cut(const PixelView& source, const CropRect& rect) {
-  const size_t channels = static_cast<size_t>(source.channels);
-  Bytes pixels;
-  for (size_t y = 0; y < rect.height; ++y) {
-    const uint8_t* row = source.row(static_cast<size_t>(rect.top) + y);
-    const uint8_t* begin = row + static_cast<size_t>(rect.left) * channels;
-    pixels.insert(pixels.end(), begin, begin + rect.width * channels);
-  }
-  return pixels;
-}
 
 TEST(PaddedCropTest, ReadsNothingOutsideItsPart) {
   CounterRng rng(1);
@@ -44,7 +32,7 @@ TEST(PaddedCropTest, ReadsNothingOutsideItsPart) {
     whole.data = pixels.data();
 
     const CropRect part = PartRead(crop);
-    const Bytes cut = Cut(whole, part);
+    const Bytes cut = PixelsIn(whole, part);
     const size_t out_bytes = size_t{crop.rect.width} * crop.rect.height * pixels.size() /
                              (size_t{whole.width} * whole.height);
     Bytes of_whole(out_bytes), of_part(out_bytes);

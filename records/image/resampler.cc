@@ -17,31 +17,30 @@ void CopyColumns(const uint8_t* in, const std::vector<uint32_t>& columns, uint8_
   }
 }
 
-// The part of the picture's axis from `begin` to `end`, within whole samples.
-ResizeAxis AxisOf(double begin, double end) {
+// The part of the picture's axis from `begin` to `end`, within whole samples, as `out_size`
+// samples, of which the window is wanted.
+ResizeAxis AxisOf(double begin, double end, uint32_t out_size, uint32_t window_first,
+                  uint32_t window_count) {
   const double first = std::floor(begin);
   return {.in_first = static_cast<int64_t>(first),
           .in_size = static_cast<uint32_t>(std::ceil(end) - first),
           .begin = static_cast<float>(begin - first),
-          .end = static_cast<float>(end - first)};
+          .end = static_cast<float>(end - first),
+          .out_size = out_size,
+          .out_first = window_first,
+          .out_count = window_count};
 }
 
 }  // namespace
 
 ResizeAxis HorizontalAxis(const ResizeRequest& request) {
-  ResizeAxis axis = AxisOf(request.box.left, request.box.right);
-  axis.out_size = request.width;
-  axis.out_first = request.window_left;
-  axis.out_count = request.window_width;
-  return axis;
+  return AxisOf(request.box.left, request.box.right, request.width, request.window_left,
+                request.window_width);
 }
 
 ResizeAxis VerticalAxis(const ResizeRequest& request) {
-  ResizeAxis axis = AxisOf(request.box.top, request.box.bottom);
-  axis.out_size = request.height;
-  axis.out_first = request.window_top;
-  axis.out_count = request.window_height;
-  return axis;
+  return AxisOf(request.box.top, request.box.bottom, request.height, request.window_top,
+                request.window_height);
 }
 
 Resampler::Resampler(SimdLevel level) : horizontal_pass_(level), vertical_pass_(level) {}

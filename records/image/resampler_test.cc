@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "records/image/image_decoder.h"
 #include "records/image/testing/expectations.h"
+#include "records/image/testing/region.h"
 #include "tests/status_matchers.h"
 
 namespace penstock {
@@ -72,17 +73,6 @@ ResizeRequest RandomRequest(const Size& picture, std::mt19937& random) {
   return request;
 }
 
-Bytes PartOf(const PixelView& picture, const CropRect& part) {
-  const size_t channels = static_cast<size_t>(picture.channels);
-  Bytes bytes;
-  for (uint32_t y = 0; y < part.height; ++y) {
-    const uint8_t* row = picture.row(static_cast<size_t>(part.top) + y);
-    const uint8_t* first = row + static_cast<size_t>(part.left) * channels;
-    bytes.insert(bytes.end(), first, first + part.width * channels);
-  }
-  return bytes;
-}
-
 Bytes Resized(Resampler& resampler, const PixelView& source, const ResizeRequest& request) {
   Bytes out(size_t{request.window_width} * request.window_height *
             static_cast<size_t>(source.channels));
@@ -123,7 +113,7 @@ TEST(ResamplerTest, ReadsOnlyTheStatedPart) {
     const Bytes expected = Resized(resampler, picture.view(), request);
 
     const CropRect part = PartRead(request);
-    const Bytes part_pixels = PartOf(picture.view(), part);
+    const Bytes part_pixels = PixelsIn(picture.view(), part);
     request.source_left = static_cast<uint32_t>(part.left);
     request.source_top = static_cast<uint32_t>(part.top);
     const PixelView source{part_pixels.data(), part.width, part.height, picture.channels};

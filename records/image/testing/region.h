@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "base/counter_rng.h"
 #include "records/image/image_decoder.h"
@@ -16,6 +17,19 @@ inline CropRect RandomRegion(CounterRng& rng, const Size& picture) {
           .top = static_cast<int64_t>(top),
           .width = static_cast<uint32_t>(1 + rng.Below(picture.width - left)),
           .height = static_cast<uint32_t>(1 + rng.Below(picture.height - top))};
+}
+
+// The pixels of `rect` of the picture, in memory of their own, so that a sanitizer sees each read
+// outside.
+inline std::vector<uint8_t> PixelsIn(const PixelView& picture, const CropRect& rect) {
+  const size_t channels = static_cast<size_t>(picture.channels);
+  std::vector<uint8_t> pixels;
+  for (size_t y = 0; y < rect.height; ++y) {
+    const uint8_t* row = picture.row(static_cast<size_t>(rect.top) + y);
+    const uint8_t* first = row + static_cast<size_t>(rect.left) * channels;
+    pixels.insert(pixels.end(), first, first + rect.width * channels);
+  }
+  return pixels;
 }
 
 // Whether `part` holds the region.
