@@ -15,7 +15,6 @@ class Chess:
 
     def __init__(self, args, work):
         self.bin, self.sample = args.bin, args.sample
-        self.plan = [*self.plan, "--epochs", args.epochs or self.epochs]
         self.data = work / "data"
 
     def prepare(self):

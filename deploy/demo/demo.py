@@ -95,6 +95,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="penstock-demo-") as folder, Processes() as processes:
         work = pathlib.Path(folder)
         demo = DEMOS[args.demo](args, work)
+        demo.plan = [*demo.plan, "--epochs", args.epochs or demo.epochs]
         demo.prepare()
         servers = start_servers(processes, args, demo.data, work)
         summary, killed, in_flight = train(processes, args, demo, work, servers)

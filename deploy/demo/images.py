@@ -26,7 +26,6 @@ class Images:
         self.bin, self.out, self.work = args.bin, args.out, work
         self.data, self.checkpoints = self.out / "data", self.out / "checkpoints"
         self.sheet, self.matrix = self.out / "contact-sheet.png", self.out / "confusion-matrix.png"
-        self.plan = [*self.plan, "--epochs", args.epochs or self.epochs]
         self.training = [*self.training, "--checkpoint-dir", self.checkpoints]
 
     def prepare(self):
