@@ -21,6 +21,7 @@
 #include "cli/stream/bench_screen.h"
 #include "cli/stream/bench_verdict.h"
 #include "cli/stream/loader_flags.h"
+#include "cli/stream/row_rate.h"
 #include "cli/terminal/close_on_interrupt.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
@@ -204,12 +205,6 @@ double MeasureLink(const LoaderOptions& options, const BenchFigures& figures, ab
     if (!rate.ok()) PrintEscaped(stderr, "penstock: link: %s\n", rate.status().message());
   }
   return best;
-}
-
-// The rate of rows, under the name of positions too where that is what they are.
-void AddRate(double rate, absl::string_view rows_name, nlohmann::json& json) {
-  json["rows_per_second"] = rate;
-  if (rows_name == "positions") json["positions_per_second"] = rate;
 }
 
 nlohmann::json ToJson(const ServerFigures& server, absl::string_view rows_name) {

@@ -19,6 +19,7 @@
 #include "cli/stream/loader_flags.h"
 #include "cli/stream/pace.h"
 #include "cli/stream/row_digest.h"
+#include "cli/stream/row_rate.h"
 #include "cli/stream/wait_times.h"
 #include "cli/terminal/close_on_interrupt.h"
 #include "cli/terminal/interrupt.h"
@@ -150,7 +151,6 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"steps", result.stats.batches},
                          {"bytes", result.stats.bytes},
                          {"seconds", seconds},
-                         {"rows_per_second", result.stats.rows / seconds},
                          {"bytes_per_second", result.stats.bytes / seconds},
                          {"wait_seconds", absl::ToDoubleSeconds(result.stats.wait)},
                          {"first_batch_seconds", absl::ToDoubleSeconds(result.first_batch)},
@@ -161,7 +161,7 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"damaged", result.stats.damaged},
                          {"undecodable_rows", result.stats.undecodable_rows},
                          {"servers", servers}};
-  if (result.rows_name == "positions") json["positions_per_second"] = json["rows_per_second"];
+  AddRate(result.stats.rows / seconds, result.rows_name, json);
   if (!result.digest.empty()) json["digest"] = result.digest;
   if (!result.digest_by_record.empty()) json["digest_by_record"] = result.digest_by_record;
   return json;
