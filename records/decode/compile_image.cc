@@ -147,7 +147,7 @@ absl::Status AddImage(const std::string& name, const v1::Image& image, PlanBuild
         "dtype 'packed' sends features as they are, and servers decode images: choose another "
         "--dtype");
   }
-  plan.AddImages({.decodes = true, .random = IsRandom(ops), .columns = {column}});
+  plan.AddImages({.random = IsRandom(ops), .columns = {column}});
   const Size size = ops.output();
   const auto channels = static_cast<uint32_t>(ops.channels);
   return plan.AddTensor(

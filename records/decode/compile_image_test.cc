@@ -35,7 +35,7 @@ TEST(CompileImageTest, TheTensorIsBytesWhateverTheDtype) {
     EXPECT_EQ(program->tensors()[0].dtype, Dtype::kU8);
     EXPECT_THAT(program->tensors()[0].shape, ElementsAre(24, 32, 3));
     EXPECT_THAT(program->tensors()[1].shape, ElementsAre(5, 7, 1));
-    EXPECT_TRUE(program->images().decodes);
+    EXPECT_TRUE(program->images().decodes());
     EXPECT_TRUE(program->fallible());
   }
 }
@@ -51,7 +51,7 @@ TEST(CompileImageTest, KnowsWhatIsRandom) {
   EXPECT_TRUE(random("resize { height: 8 width: 8 } flip: 0.5"));
   EXPECT_FALSE(random("resize { height: 8 width: 8 }"));
   EXPECT_FALSE(random(kCentral));
-  EXPECT_FALSE(CompileText(R"(tensor { name: "y" label { feature: "y" } })")->images().decodes);
+  EXPECT_FALSE(CompileText(R"(tensor { name: "y" label { feature: "y" } })")->images().decodes());
 }
 
 TEST(CompileImageTest, RefusesWhatMakesNoImage) {

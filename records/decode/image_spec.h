@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// As the operation states them, else the defaults.
+// The limits that the operation states; the defaults for those that it leaves out.
 ImageLimits LimitsOf(const v1::Image& image);
 
 // Valid operations. kInvalidArgument: a field that is out of its range or contradicts another.

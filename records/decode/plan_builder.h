@@ -48,7 +48,6 @@ class PlanBuilder {
 
   // The spec has image operations.
   void AddImages(const ImageUse& use) {
-    plan_.images.decodes |= use.decodes;
     plan_.images.random |= use.random;
     plan_.images.columns.insert(plan_.images.columns.end(), use.columns.begin(), use.columns.end());
   }

@@ -45,9 +45,11 @@ using FeatureColumn = const uint8_t* const*;
 
 // The needs of a spec's image operations beside the records' bytes.
 struct ImageUse {
-  bool decodes = false;         // There are some: DecodeOptions::images.
   bool random = false;          // Their pixels depend on the augmentation key.
   std::vector<size_t> columns;  // The features that hold them, one for each operation.
+
+  // There are some: DecodeOptions::images.
+  bool decodes() const { return !columns.empty(); }
 };
 
 // For programs that decode images.
@@ -124,7 +126,7 @@ class Program {
   // be scattered over memory: they are fetched ahead. The caller has checked that each record has
   // features() as stated. A row whose values a tensor cannot hold ends the call: the rows before it
   // are written, those behind it are unspecified. Allocates nothing but a failure's message and
-  // what images take. REQUIRES: with images().decodes, options.images has a transform and the
+  // what images take. REQUIRES: with images().decodes(), options.images has a transform and the
   // ids of n rows.
   DecodeOutcome DecodeRows(std::span<const FeatureColumn> columns, size_t n,
                            std::span<uint8_t* const> outputs,

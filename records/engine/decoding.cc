@@ -29,7 +29,7 @@ absl::StatusOr<Decoding> CompileFor(const StreamOptions& options, WireDtype dtyp
   auto block_rows = static_cast<uint32_t>(kBlockBytes / row_bytes);
   if (block_rows > kBlockMultiple) block_rows -= block_rows % kBlockMultiple;
   // An image takes as long as hundreds of other rows: who waits for one does not wait for more.
-  if (program.images().decodes) block_rows = std::min(block_rows, 1U);
+  if (program.images().decodes()) block_rows = std::min(block_rows, 1U);
   if (program.tensors().size() > kMaxSharedTensors) block_rows = 0;
   return Decoding{std::move(program), row_bytes, rows_per_part, block_rows,
                   std::make_shared<StripUse>()};

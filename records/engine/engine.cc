@@ -256,7 +256,7 @@ absl::StatusOr<std::unique_ptr<Session>> Engine::OpenSession(const StreamOptions
   auto state = std::make_unique<SessionState>(events, decodings);
   state->layout = Intern(std::move(layout));
   state->record_ids = options.record_ids;
-  state->knows_ids = options.record_ids || decodings->images().decodes || decodings->replaces();
+  state->knows_ids = options.record_ids || decodings->images().decodes() || decodings->replaces();
   state->checksums = options.checksums;
   // Rows that others stand for are named by parts alone.
   state->decodes_rows = events.DecodesRows() && !decodings->replaces();

@@ -25,7 +25,7 @@ void PieceDecoder::Gather(const Piece& piece, size_t first) {
   ForEachRun(piece.pattern, piece.begin + first, n, [&](uint64_t row, size_t run) {
     const std::span<const uint8_t* const> rows = window.rows().subspan(row, run);
     rows_.insert(rows_.end(), rows.begin(), rows.end());
-    if (!piece.program().images().decodes) return;
+    if (!piece.program().images().decodes()) return;
     const std::span<const int64_t> ids = window.record_ids().subspan(row, run);
     ids_.insert(ids_.end(), ids.begin(), ids.end());
   });

@@ -28,7 +28,7 @@ uint64_t EncodedBytes(const RequestState& request, uint64_t row) {
 
 RowsCost CostOfNextRows(const RequestState& request, uint32_t most) {
   const uint64_t row_bytes = request.decoding->row_bytes;
-  if (!request.decoding->program.images().decodes) return {most, most * row_bytes};
+  if (!request.decoding->program.images().decodes()) return {most, most * row_bytes};
   RowsCost cost;
   while (cost.rows < most) {
     const uint64_t encoded = EncodedBytes(request, request.next_row + cost.rows);
