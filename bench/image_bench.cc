@@ -123,7 +123,7 @@ void RunDecode(benchmark::State& state, const JpegKind& kind) {
       plain_seconds * static_cast<double>(state.iterations()) / (ThreadSeconds() - begin);
 }
 
-// From the scan's data on.
+// Walks from the first byte of the scan's data.
 void RunWalk(benchmark::State& state) {
   const Bytes file = EncodeJpeg(Pixels(), kWidth, kHeight, {});
   const Bytes scan_header = {0xff, 0xda};
@@ -191,7 +191,7 @@ void RunResize(benchmark::State& state, const ResizeCase& of, SimdLevel level) {
   Resampler resampler(level);
   for (auto _ : state) {
     Alternate(request);
-    resampler.Resize(Picture(), request, out.data());
+    resampler.Resize({Picture()}, request, out.data());
   }
 }
 

@@ -18,7 +18,7 @@ absl::StatusOr<std::span<const uint8_t>> ImageShrinker::Shrink(std::span<const u
   PixelView smaller = {nullptr, size.width, size.height, stored.channels};
   uint8_t* out = reduced_.Reserve(smaller.bytes());
   smaller.data = out;
-  resampler_.Resize(stored, WholeResized(stored, size.width, size.height), out);
+  resampler_.Resize({stored}, WholeResized(stored, size.width, size.height), out);
   return encoder_.Encode(smaller, {.quality = options_.quality, .orientation = info.orientation});
 }
 

@@ -26,7 +26,7 @@ Picture ShrunkToFit(const PixelView& pixels, uint32_t side) {
   picture.width = shown.width;
   picture.height = shown.height;
   picture.pixels.resize(size_t{shown.width} * shown.height * picture.channels);
-  Resampler().Resize(pixels, WholeResized(pixels, shown.width, shown.height),
+  Resampler().Resize({pixels}, WholeResized(pixels, shown.width, shown.height),
                      picture.pixels.data());
   return picture;
 }

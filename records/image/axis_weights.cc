@@ -23,7 +23,7 @@ double Support(double scale) { return std::max(scale, 1.0); }
 
 size_t TapsWithin(double support) { return static_cast<size_t>(std::ceil(support)) * 2 + 1; }
 
-// Of wanted sample i, in input samples.
+// The centre of wanted sample i, in input samples.
 double Center(const ResizeAxis& axis, double scale, size_t i) {
   const double out = static_cast<double>(axis.out_first + i);
   return axis.begin + (out + 0.5) * scale;
@@ -47,7 +47,8 @@ template <typename Visit>
 void ForEachNearest(const ResizeAxis& axis, const Visit& visit) {
   const double scale = Scale(axis), last_sample = axis.in_size - 1;
   double position =
-      axis.begin + scale * 0.5;  // Summed up, as Pillow does: the rounding is its own.
+      axis.begin +
+      scale * 0.5;  // Pillow adds up positions in this way; multiplying would round differently.
   for (uint32_t i = 0; i < axis.out_first; ++i) position += scale;
   for (uint32_t i = 0; i < axis.out_count; ++i, position += scale) {
     const auto sample = static_cast<int64_t>(std::clamp(position, 0.0, last_sample));

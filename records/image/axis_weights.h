@@ -14,7 +14,7 @@ namespace penstock {
 // One axis of a resize: [begin, end) of `in_size` samples becomes `out_size` samples, of which
 // [out_first, out_first + out_count) are wanted.
 struct ResizeAxis {
-  int64_t in_first = 0;  // The number that the first input sample has; may be negative.
+  int64_t in_first = 0;  // The number of the first input sample; may be negative.
   uint32_t in_size = 0;
   float begin = 0;  // In single precision, as Pillow has its box.
   float end = 0;

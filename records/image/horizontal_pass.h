@@ -44,7 +44,7 @@ class HorizontalPass {
   SimdLevel level_;
   Geometry geometry_;
   AxisWeights weights_;
-  LaneProgram program_;  // If by_lanes().
+  LaneProgram program_;  // Used only if by_lanes().
 };
 
 }  // namespace penstock

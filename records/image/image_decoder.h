@@ -66,7 +66,7 @@ class ImageDecoder {
   void Trim();
 
  private:
-  // As stored.
+  // Decodes the part as it is stored, not turned.
   absl::StatusOr<PicturePart> DecodePart(std::span<const uint8_t> bytes, const ImageInfo& info,
                                          const ImageDecodeOptions& options, const CropRect& region,
                                          ImageNotes& notes);

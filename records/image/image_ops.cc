@@ -53,6 +53,11 @@ Size ImageOps::output() const {
   return std::visit([](const auto& op) { return op.output; }, crop);
 }
 
+ImageDecodeOptions ImageOps::decode_options() const {
+  return {
+      .channels = channels, .orient = orient, .fill_truncated = fill_truncated, .limits = limits};
+}
+
 size_t ImageOps::output_bytes() const {
   const Size size = output();
   return size_t{size.width} * size.height * static_cast<size_t>(channels);

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "records/image/geometry.h"
+#include "records/image/image_decode_options.h"
 #include "records/image/image_info.h"
 #include "records/image/padded_crop.h"
 #include "records/image/resampler.h"
@@ -51,6 +52,7 @@ struct ImageOps {
   ImageLimits limits = {};
 
   Size output() const;
+  ImageDecodeOptions decode_options() const;
   // Bytes of the output: height x width x channels.
   size_t output_bytes() const;
 

@@ -26,26 +26,13 @@ absl::StatusOr<ImageNotes> ImageTransform::DecodeAndRender(std::span<const uint8
                                                            const ImageOps& ops,
                                                            const Rendering& rendering,
                                                            std::span<uint8_t> out) {
-  const ImageDecodeOptions options{.channels = ops.channels,
-                                   .orient = ops.orient,
-                                   .fill_truncated = ops.fill_truncated,
-                                   .limits = ops.limits};
   const CropRect region =
       std::visit([](const auto& request) { return PartRead(request); }, rendering);
   PENSTOCK_ASSIGN_OR_RETURN(const DecodedImage image,
-                            decoder_.DecodeRegion(bytes, info, options, region));
-  std::visit([&](const auto& request) { Render(image, request, out.data()); }, rendering);
+                            decoder_.DecodeRegion(bytes, info, ops.decode_options(), region));
+  const PicturePart source{image.pixels, image.left, image.top};
+  std::visit([&](const auto& request) { Render(request, source, out.data()); }, rendering);
   return image.notes;
-}
-
-void ImageTransform::Render(const DecodedImage& image, ResizeRequest request, uint8_t* out) {
-  request.source_left = image.left;
-  request.source_top = image.top;
-  resampler_.Resize(image.pixels, request, out);
-}
-
-void ImageTransform::Render(const DecodedImage& image, const PaddedCrop& crop, uint8_t* out) {
-  CopyPadded({image.pixels, image.left, image.top}, crop, out);
 }
 
 uint64_t TransformMemory(const ImageInfo& info, const ImageOps& ops) {

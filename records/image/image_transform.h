@@ -39,8 +39,12 @@ class ImageTransform {
   absl::StatusOr<ImageNotes> DecodeAndRender(std::span<const uint8_t> bytes, const ImageInfo& info,
                                              const ImageOps& ops, const Rendering& rendering,
                                              std::span<uint8_t> out);
-  void Render(const DecodedImage& image, ResizeRequest request, uint8_t* out);
-  void Render(const DecodedImage& image, const PaddedCrop& crop, uint8_t* out);
+  void Render(const ResizeRequest& request, const PicturePart& source, uint8_t* out) {
+    resampler_.Resize(source, request, out);
+  }
+  void Render(const PaddedCrop& crop, const PicturePart& source, uint8_t* out) {
+    CopyPadded(source, crop, out);
+  }
 
   ImageDecoder decoder_;
   Resampler resampler_;

@@ -175,8 +175,9 @@ void JpegPixels::State::ChoosePart() {
   part.pixels.data = out;
 }
 
-// With a margin of columns. Fancy upsampling reads the column beside a region; and a component with
-// less than two samples across is upsampled in another way. Five columns have two at 4:1.
+// Decodes a margin of columns beside the region. Fancy upsampling reads the column beside a region;
+// and a component with less than two samples across is upsampled in another way. Five columns have
+// two at 4:1.
 void JpegPixels::State::CropToRegion() {
   constexpr int64_t kMargin = 4;
   const int64_t begin = std::max<int64_t>(region->left - kMargin, 0);
@@ -190,7 +191,7 @@ void JpegPixels::State::CropToRegion() {
 }
 
 void JpegPixels::State::ReadRows() {
-  // Once, and from the first row: a skip that begins within a group of rows gives wrong rows
+  // Skips once, and from the first row: a skip that begins within a group of rows gives wrong rows
   // (libjpeg-turbo issue 915).
   jpeg_skip_scanlines(&decompress, part.top);
   const PixelView& pixels = part.pixels;

@@ -30,7 +30,7 @@ class LaneProgram {
   static constexpr size_t kTaps = 4;
   // For filters of more taps a program is larger than it is worth: 430 KB for 224 RGB pixels.
   static constexpr size_t kMostTaps = 64;
-  // Groups come in so many: what they make is stored at once.
+  // The number of groups is a multiple of this, for so many are stored at once.
   static constexpr size_t kGroupsAtOnce = 4;
 
   // The steps that make `count` pixels by these weights, the last pixel first if `flip`. No window

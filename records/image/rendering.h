@@ -1,4 +1,4 @@
-// What the operations of an image do to a picture of known size, in coordinates of the picture.
+// The operations of an image for a picture of known size, in coordinates of the picture.
 #ifndef PENSTOCK_RECORDS_IMAGE_RENDERING_H_
 #define PENSTOCK_RECORDS_IMAGE_RENDERING_H_
 
@@ -12,8 +12,7 @@
 
 namespace penstock {
 
-// How the output is made of the picture. A resize takes a part of the picture as its source, whose
-// place is left to be filled in.
+// How the output is made of the picture.
 using Rendering = std::variant<ResizeRequest, PaddedCrop>;
 
 // For a picture of this size, after it was turned.

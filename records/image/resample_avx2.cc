@@ -28,7 +28,7 @@ PENSTOCK_AVX2 inline void Store32(__m256i v, uint8_t* to) {
 PENSTOCK_AVX2 inline __m256i BothLanes(const void* from) {
   return _mm256_broadcastsi128_si256(Load16(from));
 }
-// Something of all rows of the horizontal pass, a row in each lane.
+// 32-bit values of all rows of the horizontal pass; each lane holds one row.
 struct Lanes {
   __m256i pairs[kRowsAtOnce / 2];
 };

@@ -17,7 +17,7 @@
 
 namespace penstock::resample_internal {
 
-// The horizontal pass takes so many rows at once.
+// The number of rows that the horizontal pass filters at once.
 inline constexpr size_t kRowsAtOnce = 4;
 struct RowsAtOnce {
   const uint8_t* in[kRowsAtOnce];

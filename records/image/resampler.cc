@@ -52,15 +52,15 @@ CropRect PartRead(const ResizeRequest& request) {
   return {columns.first, rows.first, columns.count, rows.count};
 }
 
-void Resampler::Resize(const PixelView& source, const ResizeRequest& request, uint8_t* out) {
+void Resampler::Resize(const PicturePart& source, const ResizeRequest& request, uint8_t* out) {
   horizontal_ = HorizontalAxis(request);
-  horizontal_.in_first -= request.source_left;
+  horizontal_.in_first -= source.left;
   vertical_ = VerticalAxis(request);
-  vertical_.in_first -= request.source_top;
+  vertical_.in_first -= source.top;
   if (request.interpolation == Interpolation::kNearest) {
-    ResizeNearest(source, request.flip, out);
+    ResizeNearest(source.pixels, request.flip, out);
   } else {
-    ResizeBilinear(source, request.flip, out);
+    ResizeBilinear(source.pixels, request.flip, out);
   }
 }
 

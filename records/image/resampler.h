@@ -35,10 +35,6 @@ struct ResizeRequest {
   uint32_t window_height = 0;
   Interpolation interpolation = Interpolation::kBilinear;
   bool flip = false;
-  // Coordinates in the picture of the source's first pixel. The source may be a part of the
-  // picture, one that holds at least PartRead().
-  uint32_t source_left = 0;
-  uint32_t source_top = 0;
 };
 
 // The axes of a resize. Their input samples are numbered as the picture's.
@@ -66,10 +62,10 @@ class Resampler {
   // Every level gives the same bits.
   explicit Resampler(SimdLevel level = BestSimdLevel());
 
-  // Fills `out`, [window_height][window_width][source.channels].
+  // Fills `out`, [window_height][window_width][channels of the source].
   // REQUIRES: the box lies in the picture and has an area above 0; the window lies in the resized
   // picture and is not empty; the source holds PartRead() and has 1 or 3 channels.
-  void Resize(const PixelView& source, const ResizeRequest& request, uint8_t* out);
+  void Resize(const PicturePart& source, const ResizeRequest& request, uint8_t* out);
 
  private:
   void ResizeBilinear(const PixelView& source, bool flip, uint8_t* out);

@@ -38,7 +38,7 @@ TEST(ResamplerTest, EqualsPillow) {
                                         {.channels = expected["channels"].get<int>()}));
     const ResizeRequest request = RequestOf(expected);
     Bytes out(size_t{request.width} * request.height * static_cast<size_t>(image.pixels.channels));
-    resampler.Resize(image.pixels, request, out.data());
+    resampler.Resize({image.pixels}, request, out.data());
     EXPECT_EQ(HexDigest(out), expected["digest"].get<std::string>()) << expected.dump();
   }
 }
@@ -73,9 +73,9 @@ ResizeRequest RandomRequest(const Size& picture, std::mt19937& random) {
   return request;
 }
 
-Bytes Resized(Resampler& resampler, const PixelView& source, const ResizeRequest& request) {
+Bytes Resized(Resampler& resampler, const PicturePart& source, const ResizeRequest& request) {
   Bytes out(size_t{request.window_width} * request.window_height *
-            static_cast<size_t>(source.channels));
+            static_cast<size_t>(source.pixels.channels));
   resampler.Resize(source, request, out.data());
   return out;
 }
@@ -109,14 +109,14 @@ TEST(ResamplerTest, ReadsOnlyTheStatedPart) {
   Resampler resampler;
   for (int i = 0; i < 2000; ++i) {
     const RandomPicture picture(random);
-    ResizeRequest request = RandomRequest(picture.size, random);
-    const Bytes expected = Resized(resampler, picture.view(), request);
+    const ResizeRequest request = RandomRequest(picture.size, random);
+    const Bytes expected = Resized(resampler, {picture.view()}, request);
 
     const CropRect part = PartRead(request);
     const Bytes part_pixels = PixelsIn(picture.view(), part);
-    request.source_left = static_cast<uint32_t>(part.left);
-    request.source_top = static_cast<uint32_t>(part.top);
-    const PixelView source{part_pixels.data(), part.width, part.height, picture.channels};
+    const PicturePart source{{part_pixels.data(), part.width, part.height, picture.channels},
+                             static_cast<uint32_t>(part.left),
+                             static_cast<uint32_t>(part.top)};
     ASSERT_EQ(Resized(resampler, source, request), expected) << i;
   }
 }
@@ -132,19 +132,19 @@ TEST_P(ResamplerAtLevel, GivesTheBitsOfTheScalarOne) {
   for (int i = 0; i < 5000; ++i) {
     const RandomPicture picture(random_);
     const ResizeRequest request = RandomRequest(picture.size, random_);
-    ASSERT_EQ(Resized(resampler_, picture.view(), request),
-              Resized(scalar, picture.view(), request))
+    ASSERT_EQ(Resized(resampler_, {picture.view()}, request),
+              Resized(scalar, {picture.view()}, request))
         << i;
   }
 }
 
-// The largest sums that there are.
+// White pixels give the largest sums.
 TEST_P(ResamplerAtLevel, KeepsWhiteWhite) {
   for (int i = 0; i < 1000; ++i) {
     RandomPicture picture(random_);
     std::fill(picture.bytes.begin(), picture.bytes.end(), uint8_t{255});
     const ResizeRequest request = RandomRequest(picture.size, random_);
-    const Bytes out = Resized(resampler_, picture.view(), request);
+    const Bytes out = Resized(resampler_, {picture.view()}, request);
     ASSERT_EQ(std::count(out.begin(), out.end(), 255), out.size()) << i;
   }
 }
@@ -168,7 +168,7 @@ class SmallPicture : public ::testing::Test {
     request.interpolation = interpolation;
     request.flip = flip;
     Bytes out(count);
-    resampler_.Resize({kPixels, 6, 1, 1}, request, out.data());
+    resampler_.Resize({{kPixels, 6, 1, 1}}, request, out.data());
     return out;
   }
 

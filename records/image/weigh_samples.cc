@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-// Inlined, a function is compiled for the instruction set of its caller.
+// An inlined function is compiled for its caller's instruction set.
 #define PENSTOCK_INLINE inline __attribute__((always_inline))
 
 namespace penstock::resample_internal {

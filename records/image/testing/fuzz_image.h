@@ -52,11 +52,7 @@ inline void FuzzImage(std::span<const uint8_t> bytes, uint8_t choice) {
   }
   const absl::StatusOr<ImageInfo> info = ProbeImage(bytes);
   if (!info.ok() || !CheckImageLimits(*info, ops.limits).ok()) return;
-  const ImageDecodeOptions options{.channels = ops.channels,
-                                   .orient = ops.orient,
-                                   .fill_truncated = ops.fill_truncated,
-                                   .limits = ops.limits};
-  FuzzRegion(bytes, *info, options, choice);
+  FuzzRegion(bytes, *info, ops.decode_options(), choice);
 }
 
 }  // namespace penstock
