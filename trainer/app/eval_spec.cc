@@ -54,4 +54,11 @@ std::string RandomOperationsOf(const v1::DecodeSpec& spec) {
   return absl::StrJoin(found, ", ");
 }
 
+const v1::Image* ImageOf(const v1::DecodeSpec& spec) {
+  for (const v1::TensorSpec& tensor : spec.tensor()) {
+    if (tensor.name() == "image" && tensor.has_image()) return &tensor.image();
+  }
+  return nullptr;
+}
+
 }  // namespace penstock

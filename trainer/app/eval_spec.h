@@ -20,6 +20,9 @@ v1::DecodeSpec EvalSpecOf(v1::DecodeSpec spec);
 // nothing.
 std::string RandomOperationsOf(const v1::DecodeSpec& spec);
 
+// The operation of the tensor that models of images read; null: it is not of encoded images.
+const v1::Image* ImageOf(const v1::DecodeSpec& spec);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_TRAINER_APP_EVAL_SPEC_H_

@@ -55,7 +55,7 @@ absl::StatusOr<Evaluation> EvaluateConfusions(const EvaluateOptions& options,
   return evaluation;
 }
 
-// Labels that mean other classes make numbers that mean nothing.
+// If labels mean other classes, the numbers of the evaluation mean nothing.
 absl::Status CheckSameClasses(const JudgedRecords& judged) {
   const std::string difference = judged.name_difference();
   if (difference.empty()) return absl::OkStatus();

@@ -13,7 +13,7 @@ absl::Status OfImages(absl::string_view option, const ModelConfig& model) {
 }
 
 absl::Status ApplyClasses(const std::string& classes, ModelConfig& model) {
-  if (classes == kAuto) return absl::OkStatus();
+  if (classes == kAutoValue) return absl::OkStatus();
   uint64_t number = 0;
   if (!absl::SimpleAtoi(classes, &number) || number == 0) {
     return absl::InvalidArgumentError(
@@ -27,7 +27,7 @@ absl::Status ApplyClasses(const std::string& classes, ModelConfig& model) {
 // Sets `channels`, the model's, to what `option` says.
 absl::Status ApplyChannels(absl::string_view option, const std::string& text,
                            const ModelConfig& model, Channels& channels) {
-  if (text == kAuto) return model.is_image() ? absl::OkStatus() : OfImages(option, model);
+  if (text == kAutoValue) return model.is_image() ? absl::OkStatus() : OfImages(option, model);
   const absl::StatusOr<Channels> parsed = ParseChannels(text);
   if (!parsed.ok()) return Annotate(parsed.status(), option);
   if (!model.is_image() && *parsed != channels) return OfImages(option, model);
@@ -51,8 +51,8 @@ void AddImageOptions(CLI::App& app, ImageFlags& flags) {
 }
 
 void ImageFlags::SetAutoPixels(const PixelStatistics& pixels, ModelConfig& model) const {
-  if (mean == kAuto) model.pixels.mean = pixels.mean;
-  if (deviation == kAuto) model.pixels.deviation = pixels.deviation;
+  if (mean == kAutoValue) model.pixels.mean = pixels.mean;
+  if (deviation == kAutoValue) model.pixels.deviation = pixels.deviation;
 }
 
 absl::Status ImageFlags::Apply(ModelConfig& model) const {

@@ -10,18 +10,18 @@
 
 namespace penstock {
 
-// Of --classes, --image-mean and --image-std, instead of numbers.
-inline constexpr char kAuto[] = "auto";
+// The value of --dtype, --classes, --image-mean and --image-std that lets the program choose.
+inline constexpr char kAutoValue[] = "auto";
 
 struct ImageFlags {
-  std::string classes = kAuto;
+  std::string classes = kAutoValue;
   std::string mean = ChannelsText(PixelStatistics().mean);
   std::string deviation = ChannelsText(PixelStatistics().deviation);
 
   // Sets what they say in `model`, which keeps its own where they say auto. kInvalidArgument names
   // the option; also where one is given for a model of boards.
   absl::Status Apply(ModelConfig& model) const;
-  bool auto_pixels() const { return mean == kAuto || deviation == kAuto; }
+  bool auto_pixels() const { return mean == kAutoValue || deviation == kAutoValue; }
   // Sets the mean and the deviation of `model` where they are auto.
   void SetAutoPixels(const PixelStatistics& pixels, ModelConfig& model) const;
 };

@@ -43,22 +43,12 @@ GemmEngine EngineOf(const CheckpointInfo& info) {
   return trained.ok() ? *trained : DefaultGemmEngine();
 }
 
-// Whether records are read as the training's evaluations were, to the bit.
-bool ReadsAsTrained(const CheckpointInfo& info, const std::string& name) {
-  return name.empty() && !info.eval_spec.empty();
-}
-
-absl::StatusOr<v1::DecodeSpec> NamedSpec(const CheckpointInfo& info, const std::string& name) {
-  if (!ReadsAsTrained(info, name)) return LoadNamedSpec(name);
-  return ParseSpec(info.eval_spec, "the checkpoint's spec");
-}
-
-// What records are read with, of those that are `named`.
-absl::StatusOr<v1::DecodeSpec> JudgedSpec(const CheckpointInfo& info, const std::string& name,
-                                          v1::DecodeSpec named, const Manifest& manifest) {
+// The spec that records are read with, chosen from `named` and the manifest's. `as_trained`: it is
+// that of the training's evaluations, to the bit.
+absl::StatusOr<v1::DecodeSpec> JudgedSpec(bool as_trained, v1::DecodeSpec named,
+                                          const Manifest& manifest) {
   PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice, ChooseSpec(std::move(named), manifest));
-  v1::DecodeSpec spec =
-      ReadsAsTrained(info, name) ? std::move(choice.spec) : EvalSpecOf(std::move(choice.spec));
+  v1::DecodeSpec spec = as_trained ? std::move(choice.spec) : EvalSpecOf(std::move(choice.spec));
   const std::string random = RandomOperationsOf(spec);
   if (!random.empty()) {
     PrintEscaped(stderr,
@@ -118,15 +108,16 @@ absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
   const TrainerOptions options = AsTraining(judged.info, flags);
   PENSTOCK_RETURN_IF_ERROR(CheckDtype(options.dtype, judged.info.model));
   PENSTOCK_RETURN_IF_ERROR(CheckInput(options));
-  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named, NamedSpec(judged.info, flags.source.spec));
+  const bool as_trained = flags.source.spec.empty() && !judged.info.eval_spec.empty();
+  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named,
+                            as_trained ? ParseSpec(judged.info.eval_spec, "the checkpoint's spec")
+                                       : LoadNamedSpec(flags.source.spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.manifest,
                             OpenManifest(options, named, [] { return absl::OkStatus(); }));
-  PENSTOCK_ASSIGN_OR_RETURN(
-      const v1::DecodeSpec spec,
-      JudgedSpec(judged.info, flags.source.spec, std::move(named), *judged.manifest));
-  const std::string title = ReadsAsTrained(judged.info, flags.source.spec)
-                                ? "the checkpoint's spec (--spec names another)"
-                                : SpecTitle(options);
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec,
+                            JudgedSpec(as_trained, std::move(named), *judged.manifest));
+  const std::string title =
+      as_trained ? "the checkpoint's spec (--spec names another)" : SpecTitle(options);
   PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, *judged.manifest, title, spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.backend, RestoreBackend(loaded, flags.threads));
   LoaderOptions loader = ToLoaderOptions(options, judged.manifest, spec);

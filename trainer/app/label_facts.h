@@ -10,9 +10,9 @@
 
 namespace penstock {
 
-// Of `model`, which is of images and whose number of classes is `from`. `spec` reads the records of
-// `manifest`; `builtin` is the built-in one that could: "images-train". `manifest` must outlive the
-// result.
+// The facts for `model`, which is of images. `from` says where its number of classes is from.
+// `spec` reads the records of `manifest`; `builtin` is the built-in one that could: "images-train".
+// `manifest` must outlive the result.
 LabelFacts LabelFactsOf(const ModelConfig& model, ClassesFrom from, const Manifest& manifest,
                         const v1::DecodeSpec& spec, absl::string_view builtin);
 

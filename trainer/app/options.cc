@@ -26,7 +26,7 @@ void AddInputOptions(CLI::App& app, TrainerOptions& o) {
   app.add_option("--dtype", o.dtype,
                  "How chess records travel; packed, which is expanded here, is what auto means. "
                  "Images travel as bytes: not with packed")
-      ->check(CLI::IsMember({"auto", "packed", "i8", "f32"}));
+      ->check(CLI::IsMember(kDtypes));
 }
 
 void AddMachineOptions(CLI::App& app, TrainerOptions& o) {
@@ -186,7 +186,7 @@ absl::Status CheckDtype(absl::string_view dtype, const ModelConfig& model) {
 }
 
 absl::string_view TrainerOptions::BoardDtype() const {
-  return dtype == kAutoDtype ? "packed" : absl::string_view(dtype);
+  return dtype == kAutoValue ? "packed" : absl::string_view(dtype);
 }
 
 absl::StatusOr<ModelConfig> TrainerOptions::Model() const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
@@ -20,17 +21,17 @@
 
 namespace penstock {
 
-// Of --dtype: packed for boards; images are bytes whatever it is.
-inline constexpr absl::string_view kAutoDtype = "auto";
+// The values of --dtype. Auto is packed for boards; images always travel as bytes.
+inline const std::vector<std::string> kDtypes = {kAutoValue, "packed", "i8", "f32"};
 
-// kInvalidArgument: `dtype`, of --dtype, is not for `model`.
+// kInvalidArgument: `model` cannot be trained with this --dtype.
 absl::Status CheckDtype(absl::string_view dtype, const ModelConfig& model);
 
 struct TrainerOptions {
   std::string manifest;
   SourceFlags source;
   std::string eval_spec;  // Empty: EvalSpecOf(that of `source`).
-  std::string dtype = std::string(kAutoDtype);
+  std::string dtype = kAutoValue;
 
   std::string model = "tiny";
   bool attention_bias = false;

@@ -31,14 +31,6 @@ absl::Status Decode(const std::string& file, const ImageOps& ops, ImageTransform
   return Annotate(transform.Apply(BytesOf(bytes), ops, Uniforms(0), pixels).status(), file);
 }
 
-// The operation of the tensor that models read; null: it is not of encoded images.
-const v1::Image* ImageOf(const v1::DecodeSpec& spec) {
-  for (const v1::TensorSpec& tensor : spec.tensor()) {
-    if (tensor.name() == "image" && tensor.has_image()) return &tensor.image();
-  }
-  return nullptr;
-}
-
 std::vector<LikelyClass> LikelyClasses(const CheckpointInfo& info, std::span<const float> row) {
   std::vector<LikelyClass> classes;
   for (const size_t number : Likeliest(row, kShown)) {

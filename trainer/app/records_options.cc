@@ -1,5 +1,7 @@
 #include "trainer/app/records_options.h"
 
+#include "trainer/app/options.h"
+
 namespace penstock {
 
 void AddRecordsFlags(CLI::App& app, RecordsFlags& flags) {
@@ -13,7 +15,7 @@ void AddRecordsFlags(CLI::App& app, RecordsFlags& flags) {
   AddOneReadFlags(app, flags.source);
   app.add_option("--dtype", flags.dtype,
                  "How chess records travel; auto: packed. Images travel as bytes")
-      ->check(CLI::IsMember({"auto", "packed", "i8", "f32"}));
+      ->check(CLI::IsMember(kDtypes));
   app.add_option("--threads", flags.threads,
                  "Threads that compute; 0: the cores of its control group");
 }

@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "client/flags/source_flags.h"
+#include "trainer/app/image_options.h"
 
 namespace penstock {
 
@@ -15,7 +16,7 @@ struct RecordsFlags {
   std::string manifest;
   std::string split = "holdout";
   SourceFlags source;
-  std::string dtype = "auto";
+  std::string dtype = kAutoValue;
   uint64_t threads = 0;
 };
 

@@ -22,7 +22,7 @@
 
 namespace penstock {
 
-// What the rows of a training are.
+// The kind of rows that a training reads.
 enum class RowKind { kPositions, kImages };
 // "positions" or "images".
 absl::string_view RowsName(RowKind kind);

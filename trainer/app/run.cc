@@ -49,7 +49,7 @@ namespace {
 
 constexpr char kProgram[] = PENSTOCK_VERSION " (commit " PENSTOCK_COMMIT ")";
 
-// Of the checkpoint that is resumed, as rank 0 tells it.
+// Facts about the checkpoint that is resumed, which rank 0 tells the others.
 struct ResumedImages {
   uint64_t classes = 0;  // 0: there is none, or it is of boards.
   PixelStatistics pixels;
@@ -187,7 +187,7 @@ absl::Status TrainingRun::FindStart() {
 absl::Status TrainingRun::ChooseModel() {
   PENSTOCK_ASSIGN_OR_RETURN(model_, options_.Model());
   PENSTOCK_RETURN_IF_ERROR(CheckSpecs(options_, model_, inputs_.spec(), inputs_.eval_spec()));
-  // Whatever this rank's options say: they are compared later.
+  // All ranks take part, whatever their options say: those are compared later.
   ResumedImages resumed;
   if (found_.has_value()) {
     const ModelConfig& model = found_->checkpoint.info.model;
@@ -201,7 +201,7 @@ absl::Status TrainingRun::ChooseModel() {
 }
 
 absl::Status TrainingRun::CompleteModel(const ResumedImages& resumed) {
-  if (options_.image.classes == kAuto) {
+  if (options_.image.classes == kAutoValue) {
     PENSTOCK_ASSIGN_OR_RETURN(
         model_.classes, AutoClasses(resumed.classes, inputs_.manifest().class_names().size()));
     classes_from_ = resumed.classes > 0 ? ClassesFrom::kCheckpoint : ClassesFrom::kManifest;

@@ -24,7 +24,7 @@ struct StartOfRun {
   std::vector<std::vector<uint64_t>> memory_of_ranks;  // As GatherMemory() has it.
   uint64_t train_records = 0;
   uint64_t holdout_records = 0;
-  PixelStatistics pixels;  // That images are normalised by.
+  PixelStatistics pixels;  // The mean and the deviation by which images are normalised.
 };
 
 void PrintStart(const TrainerOptions& options, const StartOfRun& start);
