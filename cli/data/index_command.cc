@@ -38,7 +38,7 @@ constexpr uint64_t kMaxChunkTarget = uint64_t{32} << 20;
 // What the smallest data gets by itself; who asks for less has forgotten the unit.
 constexpr uint64_t kMinChunkTarget = uint64_t{4} << 10;
 
-// As --spec: the manifest shall store none.
+// The value of --spec that has the manifest store none.
 constexpr absl::string_view kNoSpec = "none";
 
 struct IndexFlags {

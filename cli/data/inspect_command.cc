@@ -338,7 +338,7 @@ absl::Status AddSheet(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
   return WriteSheet(*report.sheet, report.sheet_path);
 }
 
-// Of the spec that is named, or that is used where none is.
+// Finds what the spec does not read: the one that is named, or that is used where none is.
 void FindUnread(const InspectFlags& flags, const v1::DecodeSpec& named, Report& report) {
   if (!flags.spec.empty()) {
     report.unread_by_spec = UnreadBySpec(named, report.facts.Features());

@@ -62,7 +62,7 @@ class ImageCheck {
   FoundFeatures found_;
   std::unique_ptr<ImageDecoder> decoder_;
   std::vector<PixelSums> sums_;
-  std::vector<PixelSums> of_record_;  // Of the one that is measured.
+  std::vector<PixelSums> of_record_;  // The sums of the record that is being measured.
 };
 
 }  // namespace penstock

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Of all shards: those of one fit in 64 bits.
+// The sums over all shards: those of one shard fit in 64 bits, these may not.
 struct TotalSums {
   uint64_t images = 0;
   std::array<absl::uint128, kPixelChannels> mean = {}, square = {};

@@ -12,8 +12,9 @@
 
 namespace penstock {
 
-// Of red, green and blue, where 1 is a byte of 255. Each image counts alike, whatever its size: the
-// mean is that of the images' means, and so are the squares that the deviation comes from.
+// Mean and deviation of red, green and blue, where 1 is a byte of 255. Each image counts alike,
+// whatever its size: the mean is that of the images' means, and so are the squares that the
+// deviation comes from.
 struct ImageStatistics {
   std::string feature;
   uint64_t images = 0;  // Of the training split.
@@ -21,8 +22,8 @@ struct ImageStatistics {
   std::array<double, kPixelChannels> deviation = {};
 };
 
-// Of each measured feature; with 0 images mean and deviation are 0. Equal manifests have the same
-// bits.
+// The statistics of each measured feature; with 0 images mean and deviation are 0. Equal manifests
+// have the same bits.
 std::vector<ImageStatistics> StatisticsOf(const Manifest& manifest);
 
 }  // namespace penstock

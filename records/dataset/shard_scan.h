@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// What more is asked of each record. An error says why the record cannot be used;
+// A further check of each record. An error says why the record cannot be used;
 // kResourceExhausted, that there was no memory to find out.
 using PayloadCheck = std::function<absl::Status(std::span<const uint8_t> payload)>;
 
