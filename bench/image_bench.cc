@@ -14,6 +14,8 @@
 //   PART/CASE/LEVEL      of that: its Weights, and its Horizontal and Vertical passes when the
 //                        weights are there.
 //   Train/KIND     all of random resized crop 224 and flip, with another crop each time.
+//   Photo/SCALE    the same of a photo of 3024x2016 pixels, 4:2:0: at full scale, and with
+//                  scaled_decoding.
 //
 // KIND is 420, 444 or progressive, of quality 90. Times are microseconds an image.
 #include <time.h>
@@ -240,9 +242,9 @@ void RunVertical(benchmark::State& state, const ResizeCase& of, SimdLevel level)
   }
 }
 
-void RunTrain(benchmark::State& state, const JpegKind& kind) {
-  const Bytes file = EncodeJpeg(Pixels(), kWidth, kHeight, kind);
+void RunTrain(benchmark::State& state, const Bytes& file, bool scaled) {
   ImageOps ops;
+  ops.scaled_decoding = scaled;
   ops.crop = RandomResizedCropOp{{224, 224}, {}};
   ops.flip_probability = 0.5;
   Bytes out(ops.output_bytes());
@@ -265,7 +267,14 @@ void Register() {
     add(absl::StrCat("Region/", kind.name), [jpeg](benchmark::State& s) {
       RunRegion(s, jpeg);
     })->UseManualTime();
-    add(absl::StrCat("Train/", kind.name), [jpeg](benchmark::State& s) { RunTrain(s, jpeg); });
+    add(absl::StrCat("Train/", kind.name), [jpeg](benchmark::State& s) {
+      RunTrain(s, EncodeJpeg(Pixels(), kWidth, kHeight, jpeg), false);
+    });
+  }
+  for (const bool scaled : {false, true}) {
+    add(absl::StrCat("Photo/", scaled ? "scaled" : "full"), [scaled](benchmark::State& s) {
+      RunTrain(s, EncodeJpeg(DrawPicture(3024, 2016), 3024, 2016, {}), scaled);
+    });
   }
   add("Walk", RunWalk);
   using RunCase = void (*)(benchmark::State&, const ResizeCase&, SimdLevel);

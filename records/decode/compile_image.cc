@@ -131,6 +131,7 @@ absl::StatusOr<ImageOps> ImageOpsOf(const v1::Image& image) {
   ops.flip_probability = image.flip();
   if (image.interpolation() == v1::Image::NEAREST) ops.interpolation = Interpolation::kNearest;
   ops.fill_truncated = image.truncated() == v1::Image::FILL;
+  ops.scaled_decoding = image.scaled_decoding();
   ops.limits = LimitsOf(image);
   PENSTOCK_RETURN_IF_ERROR(AddAnyCrop(image, ops));
   PENSTOCK_RETURN_IF_ERROR(ops.Validate());

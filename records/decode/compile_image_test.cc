@@ -68,6 +68,10 @@ TEST(CompileImageTest, RefusesWhatMakesNoImage) {
                 "area has 1 number(s): give the smallest and the largest");
   ExpectInvalid(Image("random_resized_crop { height: 8 width: 8 area: [0.5, 2] }"),
                 "are not 0 < area_min <= area_max <= 1");
+  ExpectInvalid(Image("resize { height: 8 width: 8 } interpolation: NEAREST scaled_decoding: true"),
+                "scaled_decoding blends pixels: not with interpolation NEAREST");
+  ExpectInvalid(Image("random_crop { height: 8 width: 8 } scaled_decoding: true"),
+                "random_crop does not resize, so scaled_decoding has no use");
   ExpectInvalid(R"(tensor { name: "x" image { resize { height: 8 width: 8 } } })",
                 "names no feature");
 }

@@ -56,7 +56,7 @@ class DecodeRegionTest : public ::testing::Test {
                             int regions) {
     ASSERT_OK_AND_ASSIGN(const ImageInfo info, ProbeImage(file));
     ASSERT_OK_AND_ASSIGN(const DecodedImage whole, whole_.Decode(file, options));
-    const Size picture = PictureSize(info, options.orient);
+    const Size picture = ShrunkSize(PictureSize(info, options.orient), options.shrink);
     ASSERT_EQ(picture, (Size{whole.pixels.width, whole.pixels.height}));
     for (int i = 0; i < regions; ++i) {
       const CropRect region = RandomRegionOrEdge(rng_, picture);
@@ -120,7 +120,8 @@ TEST_F(DecodeRegionTest, EqualsThatOfTheWholePicture) {
       const Size size{RandomSide(rng_), RandomSide(rng_)};
       SCOPED_TRACE(absl::StrCat(Name(kind), " ", size.width, "x", size.height));
       const Bytes file = EncodeJpeg(PictureOf(size), size.width, size.height, kind);
-      const ImageDecodeOptions options{.channels = rng_.Below(2) == 0 ? 1 : 3};
+      const ImageDecodeOptions options{.channels = rng_.Below(2) == 0 ? 1 : 3,
+                                       .shrink = uint32_t{1} << rng_.Below(3)};
       ASSERT_NO_FATAL_FAILURE(ExpectRegionsOfWhole(file, options, 30));
     }
   }
@@ -141,8 +142,12 @@ TEST_F(DecodeRegionTest, EqualsThatOfTheTurnedPicture) {
   for (const auto& [name, file] : Expectations::Get().files()) {
     SCOPED_TRACE(name);
     for (const int channels : {1, 3}) {
-      ASSERT_NO_FATAL_FAILURE(
-          ExpectRegionsOfWhole(file, {.channels = channels, .orient = true}, 50));
+      const bool jpeg = name.starts_with("jpeg") || name == "photo";
+      for (const uint32_t shrink :
+           jpeg ? std::vector<uint32_t>{1, 2, 4} : std::vector<uint32_t>{1}) {
+        ASSERT_NO_FATAL_FAILURE(ExpectRegionsOfWhole(
+            file, {.channels = channels, .orient = true, .shrink = shrink}, 30));
+      }
     }
   }
 }

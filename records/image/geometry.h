@@ -17,6 +17,12 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
+// The size of a picture whose pixels each stand for `shrink` x `shrink` of those, fewer at the
+// right and at the bottom.
+constexpr Size ShrunkSize(const Size& picture, uint32_t shrink) {
+  return {(picture.width + shrink - 1) / shrink, (picture.height + shrink - 1) / shrink};
+}
+
 // `left` and `top` may be negative where a picture is padded.
 struct CropRect {
   int64_t left = 0;

@@ -12,6 +12,9 @@ struct ImageDecodeOptions {
   int channels = 3;             // 1 (grey) or 3 (RGB)
   bool orient = false;          // Turn and mirror the picture as EXIF says.
   bool fill_truncated = false;  // Decode what there is of a file that is cut, instead of an error.
+  // 1, 2 or 4: a JPEG becomes a picture of ShrunkSize(), by a smaller inverse transform of each
+  // block. REQUIRES: 1 for a PNG.
+  uint32_t shrink = 1;
   ImageLimits limits = {};
 };
 

@@ -23,12 +23,12 @@ absl::StatusOr<PicturePart> ImageDecoder::DecodePart(std::span<const uint8_t> by
   return PicturePart{.pixels = pixels};
 }
 
-PicturePart ImageDecoder::Turn(const PicturePart& part, const ImageInfo& info) {
+PicturePart ImageDecoder::Turn(const PicturePart& part, const Size& stored, int orientation) {
   const PixelView& pixels = part.pixels;
-  const CropRect upright = UprightRect({part.left, part.top, pixels.width, pixels.height},
-                                       {info.width, info.height}, info.orientation);
+  const CropRect upright =
+      UprightRect({part.left, part.top, pixels.width, pixels.height}, stored, orientation);
   uint8_t* turned = turned_.Reserve(pixels.bytes());
-  return {.pixels = ApplyOrientation(pixels, info.orientation, turned),
+  return {.pixels = ApplyOrientation(pixels, orientation, turned),
           .left = static_cast<uint32_t>(upright.left),
           .top = static_cast<uint32_t>(upright.top)};
 }
@@ -48,7 +48,7 @@ absl::StatusOr<DecodedImage> ImageDecoder::Decode(std::span<const uint8_t> bytes
 absl::StatusOr<DecodedImage> ImageDecoder::Decode(std::span<const uint8_t> bytes,
                                                   const ImageInfo& info,
                                                   const ImageDecodeOptions& options) {
-  const Size picture = PictureSize(info, options.orient);
+  const Size picture = ShrunkSize(PictureSize(info, options.orient), options.shrink);
   return DecodeRegion(bytes, info, options, {0, 0, picture.width, picture.height});
 }
 
@@ -58,10 +58,12 @@ absl::StatusOr<DecodedImage> ImageDecoder::DecodeRegion(std::span<const uint8_t>
                                                         const CropRect& region) {
   Trim();
   const int orientation = options.orient ? info.orientation : 1;
-  const CropRect stored = StoredRect(region, {info.width, info.height}, orientation);
+  const Size stored = ShrunkSize({info.width, info.height}, options.shrink);
   ImageNotes notes;
-  PENSTOCK_ASSIGN_OR_RETURN(PicturePart part, DecodePart(bytes, info, options, stored, notes));
-  if (orientation != 1) part = Turn(part, info);
+  PENSTOCK_ASSIGN_OR_RETURN(
+      PicturePart part,
+      DecodePart(bytes, info, options, StoredRect(region, stored, orientation), notes));
+  if (orientation != 1) part = Turn(part, stored, orientation);
   return DecodedImage{
       .info = info, .pixels = part.pixels, .left = part.left, .top = part.top, .notes = notes};
 }

@@ -15,7 +15,8 @@
 
 namespace penstock {
 
-// With ImageDecodeOptions::orient the picture is turned: its sides may differ from info's.
+// With ImageDecodeOptions::orient the picture is turned, with `shrink` it is smaller: its sides may
+// differ from info's.
 struct DecodedImage {
   ImageInfo info;
   PixelView pixels;
@@ -52,11 +53,11 @@ class ImageDecoder {
   absl::StatusOr<DecodedImage> Decode(std::span<const uint8_t> bytes, const ImageInfo& info,
                                       const ImageDecodeOptions& options);
 
-  // Decodes at least `region` of the picture (turned, if options.orient), and no more than the
-  // format requires. Pixels outside the region are unspecified. Whether an image can be decoded
-  // does not depend on the region: the status, notes.truncated and the pixels of the region are
-  // those of Decode(). notes.warnings may be fewer, since rows below the region need not be read.
-  // REQUIRES: as Decode(); the region is not empty and lies in the picture.
+  // Decodes at least `region` of the picture (turned, if options.orient; after it was shrunk), and
+  // no more than the format requires. Pixels outside the region are unspecified. Whether an image
+  // can be decoded does not depend on the region: the status, notes.truncated and the pixels of the
+  // region are those of Decode(). notes.warnings may be fewer, since rows below the region need not
+  // be read. REQUIRES: as Decode(); the region is not empty and lies in the picture.
   absl::StatusOr<DecodedImage> DecodeRegion(std::span<const uint8_t> bytes, const ImageInfo& info,
                                             const ImageDecodeOptions& options,
                                             const CropRect& region);
@@ -70,7 +71,7 @@ class ImageDecoder {
   absl::StatusOr<PicturePart> DecodePart(std::span<const uint8_t> bytes, const ImageInfo& info,
                                          const ImageDecodeOptions& options, const CropRect& region,
                                          ImageNotes& notes);
-  PicturePart Turn(const PicturePart& part, const ImageInfo& info);
+  PicturePart Turn(const PicturePart& part, const Size& stored, int orientation);
 
   JpegPixels jpeg_;
   PngPixels png_;

@@ -48,6 +48,17 @@ TEST_F(ImageDecoderTest, EqualsPillowInRgb) { ExpectAllEqual("rgb", {.channels =
 
 TEST_F(ImageDecoderTest, EqualsPillowInGrey) { ExpectAllEqual("grey", {.channels = 1}); }
 
+TEST_F(ImageDecoderTest, ShrinksAsPillowDoes) {
+  for (const auto& [name, expected] : Expectations::Get()["decoded"].items()) {
+    for (const auto& [kind, shrink] : {std::pair("half", 2u), std::pair("quarter", 4u)}) {
+      if (!expected.contains(kind)) continue;
+      ASSERT_OK_AND_ASSIGN(const DecodedImage image,
+                           decoder_.Decode(Expectations::Get().file(name), {.shrink = shrink}));
+      EXPECT_EQ(DigestOf(image), expected[kind].get<std::string>()) << name << " " << kind;
+    }
+  }
+}
+
 TEST_F(ImageDecoderTest, TurnsAsPillowDoes) {
   ExpectAllEqual("rgb", {.channels = 3, .orient = true});
   ExpectAllEqual("grey", {.channels = 1, .orient = true});

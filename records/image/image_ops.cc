@@ -75,6 +75,12 @@ absl::Status ImageOps::Validate() const {
   if (!(flip_probability >= 0 && flip_probability <= 1)) {
     return Invalid(absl::StrCat("image: flip ", flip_probability, " is no probability, 0 to 1"));
   }
+  if (scaled_decoding && interpolation == Interpolation::kNearest) {
+    return Invalid("image: scaled_decoding blends pixels: not with interpolation NEAREST");
+  }
+  if (scaled_decoding && std::holds_alternative<RandomCropOp>(crop)) {
+    return Invalid("image: random_crop does not resize, so scaled_decoding has no use: remove it");
+  }
   PENSTOCK_RETURN_IF_ERROR(limits.Validate());
   return std::visit([](const auto& op) { return CheckOp(op); }, crop);
 }

@@ -49,6 +49,8 @@ struct ImageOps {
   double flip_probability = 0;  // Of being mirrored from left to right, after all else.
   Interpolation interpolation = Interpolation::kBilinear;
   bool fill_truncated = false;  // Decode what there is of a file that is cut.
+  // Decode JPEGs smaller where the resize shrinks them anyway (scaled_decoding.h).
+  bool scaled_decoding = false;
   ImageLimits limits = {};
 
   Size output() const;

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/status.h"
+#include "records/image/scaled_decoding.h"
 
 namespace penstock {
 
@@ -26,13 +27,16 @@ absl::StatusOr<ImageNotes> ImageTransform::DecodeAndRender(std::span<const uint8
                                                            const ImageOps& ops,
                                                            const Rendering& rendering,
                                                            std::span<uint8_t> out) {
-  const CropRect region =
-      std::visit([](const auto& request) { return PartRead(request); }, rendering);
-  PENSTOCK_ASSIGN_OR_RETURN(const DecodedImage image,
-                            decoder_.DecodeRegion(bytes, info, ops.decode_options(), region));
-  const PicturePart source{image.pixels, image.left, image.top};
-  std::visit([&](const auto& request) { Render(request, source, out.data()); }, rendering);
-  return image.notes;
+  const auto decode_and_render = [&](const auto& request) -> absl::StatusOr<ImageNotes> {
+    ImageDecodeOptions options = ops.decode_options();
+    if (ops.scaled_decoding) options.shrink = ShrinkFor(info, request);
+    const auto shrunk = Shrunk(request, options.shrink, info, ops.orient);
+    PENSTOCK_ASSIGN_OR_RETURN(const DecodedImage image,
+                              decoder_.DecodeRegion(bytes, info, options, PartRead(shrunk)));
+    Render(shrunk, {image.pixels, image.left, image.top}, out.data());
+    return image.notes;
+  };
+  return std::visit(decode_and_render, rendering);
 }
 
 uint64_t TransformMemory(const ImageInfo& info, const ImageOps& ops) {

@@ -26,6 +26,7 @@ struct JpegPixels::State {
   const ImageDecodeOptions* options = nullptr;
   const CropRect* region = nullptr;
   ScratchMemory* memory = nullptr;
+  Size picture;  // As it is decoded.
   bool decodes_whole = true;
   PicturePart part;
   uint8_t* out = nullptr;        // The pixels of the part.
@@ -45,6 +46,7 @@ struct JpegPixels::State {
   bool Run();
   void Create();
   void ReadHeader();
+  bool UpsamplesWhatIsShrunk() const;
   void ChooseColors();
   void ChoosePart();
   void ReadRows();
@@ -145,12 +147,27 @@ void JpegPixels::State::ReadHeader() {
       keeps_coefficients != (info->coefficient_bytes > 0)) {
     Escape(Stop::kOtherHeader);
   }
-  decodes_whole = *region == CropRect{0, 0, info->width, info->height} || keeps_coefficients ||
+  decodes_whole = *region == CropRect{0, 0, picture.width, picture.height} || keeps_coefficients ||
+                  UpsamplesWhatIsShrunk() ||
                   !HoldsOneWholeScan({source.next_input_byte, source.bytes_in_buffer});
   decompress.mem->max_memory_to_use = static_cast<long>(DecodeMemory(*info, 0));
+  decompress.scale_num = 1;
+  decompress.scale_denom = options->shrink;
   decompress.dct_method = JDCT_ISLOW;
   decompress.do_fancy_upsampling = TRUE;
   decompress.do_block_smoothing = FALSE;
+}
+
+// Whether chroma, of which a block is shrunk less than one of luma, still has fewer samples than
+// luma. Regions of such pictures are wrong in the last rows.
+bool JpegPixels::State::UpsamplesWhatIsShrunk() const {
+  if (options->shrink == 1) return false;
+  int horizontal = 1, vertical = 1;
+  for (int i = 0; i < decompress.num_components; ++i) {
+    horizontal = std::max(horizontal, decompress.comp_info[i].h_samp_factor);
+    vertical = std::max(vertical, decompress.comp_info[i].v_samp_factor);
+  }
+  return horizontal * vertical > 4;
 }
 
 void JpegPixels::State::ChooseColors() {
@@ -169,7 +186,7 @@ void JpegPixels::State::ChooseColors() {
 }
 
 void JpegPixels::State::ChoosePart() {
-  part = {.pixels = {nullptr, info->width, info->height, options->channels}};
+  part = {.pixels = {nullptr, picture.width, picture.height, options->channels}};
   if (!decodes_whole) CropToRegion();
   out = memory->Reserve(part.pixels.bytes());
   part.pixels.data = out;
@@ -181,7 +198,7 @@ void JpegPixels::State::ChoosePart() {
 void JpegPixels::State::CropToRegion() {
   constexpr int64_t kMargin = 4;
   const int64_t begin = std::max<int64_t>(region->left - kMargin, 0);
-  const int64_t end = std::min<int64_t>(region->left + region->width + kMargin, info->width);
+  const int64_t end = std::min<int64_t>(region->left + region->width + kMargin, picture.width);
   JDIMENSION left = static_cast<JDIMENSION>(begin), width = static_cast<JDIMENSION>(end - begin);
   jpeg_crop_scanline(&decompress, &left, &width);  // Moves `left` down to a boundary of blocks.
   part.left = left;
@@ -250,6 +267,7 @@ absl::StatusOr<PicturePart> JpegPixels::Decode(std::span<const uint8_t> bytes,
   state.options = &options;
   state.region = &region;
   state.memory = &memory;
+  state.picture = ShrunkSize({info.width, info.height}, options.shrink);
   state.notes = {};
   state.stop = State::Stop::kNone;
   state.ReserveRow();

@@ -22,7 +22,8 @@ namespace penstock {
 // read, and columns beside it are neither transformed nor converted. Damage within the data of a
 // scan never fails: the library warns and goes on to the end marker. So such a file fails in its
 // headers or not at all, whatever the region. Every other file is decoded whole: one with several
-// scans, one that is cut, one with other markers between its scan and its end.
+// scans, one that is cut, one with other markers between its scan and its end; and a shrunk one
+// with more than four samples of luma for one of chroma.
 //
 // Not thread-safe.
 class JpegPixels {
@@ -32,7 +33,8 @@ class JpegPixels {
   JpegPixels(JpegPixels&&) noexcept;
   JpegPixels& operator=(JpegPixels&&) noexcept;
 
-  // Decodes at least `region` of the picture as stored, with options.channels, into `memory`.
+  // Decodes at least `region` of the picture as stored, shrunk and with options.channels, into
+  // `memory`.
   // Ignores options.orient. Pixels outside the region are unspecified. `info` is what
   // ReadJpegHeader() said of `bytes`. REQUIRES: the region is not empty and lies in the picture.
   // kDataLoss: damaged, or cut (unless options.fill_truncated). kInvalidArgument: too many scans.

@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// SHA-256, in hexadecimal digits, over the pixels of five small images, decoded whole, and of each
-// a random crop, resized. It covers the library for JPEG that is linked, the processor's path
-// through it, and this folder's own arithmetic.
+// SHA-256, in hexadecimal digits, over the pixels of five small images: each decoded whole, to a
+// half and to a quarter of its size, and a random crop of it, resized. It covers the library for
+// JPEG that is linked, the processor's path through it, and this folder's own arithmetic.
 std::string ImageLibraryDigest();
 
 // The first eight bytes of ImageLibraryDigest(), computed once for a process. Servers with

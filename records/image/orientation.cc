@@ -48,6 +48,12 @@ void TurnPixels(const PixelView& source, const Turn& turn, const PixelView& targ
 
 }  // namespace
 
+FarSides FarSidesOf(int orientation) {
+  const Turn& turn = kTurns[orientation - 1];
+  return {.left = turn.exchange ? turn.from_bottom : turn.from_right,
+          .top = turn.exchange ? turn.from_right : turn.from_bottom};
+}
+
 CropRect StoredRect(const CropRect& upright, const Size& stored, int orientation) {
   const Turn& turn = kTurns[orientation - 1];
   return CountFromOtherSides(turn.exchange ? ExchangeAxes(upright) : upright, stored, turn);

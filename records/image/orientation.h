@@ -12,6 +12,13 @@ namespace penstock {
 // Orientations 5 to 8 exchange width and height.
 constexpr bool ExchangesSides(int orientation) { return orientation >= 5; }
 
+// The sides of the upright picture that lie where pixels were stored last.
+struct FarSides {
+  bool left = false;
+  bool top = false;
+};
+FarSides FarSidesOf(int orientation);
+
 // Where a part of the upright picture is stored, with `orientation` (1 to 8), and the other way
 // round. `stored` is the size of the picture as stored.
 CropRect StoredRect(const CropRect& upright, const Size& stored, int orientation);

@@ -18,7 +18,8 @@ inline void FuzzRegion(std::span<const uint8_t> bytes, const ImageInfo& info,
                        const ImageDecodeOptions& options, uint8_t choice) {
   static ImageDecoder used;
   CounterRng rng(choice);
-  const CropRect region = RandomRegion(rng, PictureSize(info, options.orient));
+  const Size picture = ShrunkSize(PictureSize(info, options.orient), options.shrink);
+  const CropRect region = RandomRegion(rng, picture);
   ImageDecoder fresh;
   const absl::StatusOr<DecodedImage> whole = fresh.Decode(bytes, info, options);
   const absl::StatusOr<DecodedImage> part = used.DecodeRegion(bytes, info, options, region);
@@ -39,6 +40,7 @@ inline void FuzzImage(std::span<const uint8_t> bytes, uint8_t choice) {
   ops.orient = (choice & 2) != 0;
   ops.fill_truncated = (choice & 4) != 0;
   if (choice & 8) ops.interpolation = Interpolation::kNearest;
+  ops.scaled_decoding = (choice & (8 | 32)) == 32;
   ops.crop = choice & 16 ? decltype(ops.crop)(ResizeShorterOp{40, {30, 20}})
                          : decltype(ops.crop)(RandomResizedCropOp{{30, 20}, {}});
   const Uniforms uniforms(uint64_t{choice});
@@ -52,7 +54,9 @@ inline void FuzzImage(std::span<const uint8_t> bytes, uint8_t choice) {
   }
   const absl::StatusOr<ImageInfo> info = ProbeImage(bytes);
   if (!info.ok() || !CheckImageLimits(*info, ops.limits).ok()) return;
-  FuzzRegion(bytes, *info, ops.decode_options(), choice);
+  ImageDecodeOptions options = ops.decode_options();
+  if (info->format == ImageFormat::kJpeg) options.shrink = uint32_t{1} << (choice >> 5) % 3;
+  FuzzRegion(bytes, *info, options, choice);
 }
 
 }  // namespace penstock

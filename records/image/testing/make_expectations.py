@@ -176,12 +176,24 @@ def sha(image):
     return hashlib.sha256(image.tobytes()).hexdigest()[:32]
 
 
+def shrunk(data, shrink):
+    """A JPEG decoded to 1 / shrink of its size, as draft() does where it chooses this scale."""
+    image = Image.open(io.BytesIO(data))
+    image._size = tuple(-(-side // shrink) for side in image.size)
+    (decoder, _, offset, arguments), = image.tile
+    image.tile = [(decoder, (0, 0, *image.size), offset, arguments)]
+    image.decoderconfig = (shrink, 0)
+    return image.convert("RGB")
+
+
 def decoded(data):
     image = Image.open(io.BytesIO(data))
     turned = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
     orientation = Image.open(io.BytesIO(data)).getexif().get(ORIENTATION, 1)
     result = {"width": image.width, "height": image.height, "orientation": 1,
               "rgb": sha(image.convert("RGB")), "grey": sha(image.convert("L"))}
+    if image.format == "JPEG":
+        result |= {"half": sha(shrunk(data, 2)), "quarter": sha(shrunk(data, 4))}
     if 2 <= orientation <= 8:
         result |= {"orientation": orientation, "turned_rgb": sha(turned.convert("RGB")),
                    "turned_grey": sha(turned.convert("L"))}
@@ -365,6 +377,8 @@ def self_test_digest(images):
     for i, data in enumerate(images.values()):
         image = Image.open(io.BytesIO(data)).convert("RGB")
         digest.update(image.tobytes())
+        for shrink in (2, 4):
+            digest.update(shrunk(data, shrink).tobytes())
         with Draws(i):
             digest.update(transforms.RandomHorizontalFlip(0.5)(transform(image)).tobytes())
     return digest.hexdigest()
