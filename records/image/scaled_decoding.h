@@ -10,8 +10,8 @@
 namespace penstock {
 
 // The largest ImageDecodeOptions::shrink with which the box of `request` keeps at least twice the
-// sides of what it is resized to. So the resize still averages at least 2 x 2 pixels into one. 1 for
-// a PNG.
+// sides of what it is resized to. So the resize still averages at least 2 x 2 pixels into one. 1
+// for a PNG.
 uint32_t ShrinkFor(const ImageInfo& info, const ResizeRequest& request);
 // Not resized: 1.
 inline uint32_t ShrinkFor(const ImageInfo&, const PaddedCrop&) { return 1; }
