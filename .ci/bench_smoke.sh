@@ -14,6 +14,7 @@ run $bin/mixing_bench --chunks 256
 run $bin/cold_start --records 1000000 --shards 10 --runs 1
 run $bin/strip_cache_bench --dtypes i8 --runs 1 --chunks 64 --steps 8
 run $bin/pipeline_bench --records 20000 --seconds 0.2
+run $bin/fair_share --seconds 0.1 --rounds 1
 run $bin/fleet_sim --only ranks
 run $bin/service_speed --records 20000 --mib 16
 # A step of the large model takes as long as all else here.

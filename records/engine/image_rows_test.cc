@@ -145,7 +145,7 @@ TEST_F(ImageRowsTest, PixelsBelongToTheRecordAndTheKey) {
 // A thread that decodes large images looks after each few of them what others need.
 TEST_F(ImageRowsTest, APartHasFewLargeImages) {
   for (const auto& [bytes, parts] :
-       {std::pair<size_t, size_t>{0, 1}, {200 << 10, 14}, {400 << 10, 40}}) {
+       {std::pair<size_t, size_t>{0, 1}, {200 << 10, 20}, {400 << 10, 40}}) {
     Write({}, bytes);
     Start();
     Recorder client;

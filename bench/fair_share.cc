@@ -1,0 +1,172 @@
+// A client of chess positions and one of images on one engine, both with requests outstanding all
+// the time, both discarding what they get: how they share its threads. JSON on stdout.
+//
+//   fair_share [--seconds S] [--rounds N]
+//
+// A client's share is that of the time that its rows take: its rate beside the other one, divided
+// by its rate alone, of the sum of both quotients. Even shares are 0.5. Each round measures chess
+// alone, images alone and both; the report has the medians. Both read a window that is loaded once.
+// Images are 640x480 JPEGs of quality 90, cropped to 224x224.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "base/flags/command_line.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "bench/report.h"
+#include "records/decode/spec.h"
+#include "records/engine/engine.h"
+#include "records/engine/testing/chess_data.h"
+#include "records/engine/testing/record_data.h"
+#include "records/format/testing/wire_writer.h"
+#include "records/image/testing/large_images.h"
+#include "tests/temp_folder.h"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char kImages[] = R"(
+    tensor { name: "image" image { feature: "jpeg"
+                                   random_resized_crop { height: 224 width: 224 } flip: 0.5 } })";
+constexpr size_t kImageCount = 256;
+
+// Keeps `ahead` requests of one window outstanding, each for `rows` rows.
+class Client final : public SessionEvents {
+ public:
+  Client(const StreamOptions& stream, OpenWindow window, uint32_t rows, uint64_t ahead)
+      : stream_(stream), window_(std::move(window)), rows_(rows), ahead_(ahead) {}
+
+  // Rows a second over `seconds`, after a tenth of that.
+  absl::StatusOr<double> Measure(Engine& engine, double seconds) {
+    left_ = 0;
+    PENSTOCK_ASSIGN_OR_RETURN(auto session, engine.OpenSession(stream_, *this));
+    PENSTOCK_RETURN_IF_ERROR(session->OpenWindow(window_));
+    PENSTOCK_RETURN_IF_ERROR(ReadFor(*session, seconds / 10).status());
+    return ReadFor(*session, seconds);
+  }
+
+  void OnWindowReady(uint64_t, uint64_t) override {}
+  void OnPart(PartBuffer part) override {
+    const uint32_t rows = part.rows;
+    part = PartBuffer();
+    MutexLock lock(&mutex_);
+    left_ -= rows;
+    changed_.NotifyAll();
+  }
+  void OnError(StreamError error) override {
+    MutexLock lock(&mutex_);
+    status_ = std::move(error.status);
+    changed_.NotifyAll();
+  }
+
+ private:
+  absl::StatusOr<double> ReadFor(Session& session, double seconds) {
+    const Clock::time_point begin = Clock::now();
+    uint64_t asked = 0;
+    double passed = 0;
+    while (passed < seconds) {
+      while (Left() <= (ahead_ - 1) * rows_) {
+        PENSTOCK_RETURN_IF_ERROR(Ask(session));
+        asked += rows_;
+      }
+      PENSTOCK_RETURN_IF_ERROR(AwaitOne());
+      passed = std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+    return static_cast<double>(asked - Left()) / passed;
+  }
+  absl::Status Ask(Session& session) {
+    const uint64_t blocks = std::max<uint64_t>(window_.rows / rows_, 1);
+    const Fetch fetch{.request = ++request_,
+                      .window = window_.window,
+                      .first_row = static_cast<uint32_t>(request_ % blocks * rows_),
+                      .rows = rows_,
+                      .needed_at = request_};
+    {
+      MutexLock lock(&mutex_);
+      left_ += rows_;
+    }
+    return session.Fetch(fetch);
+  }
+  absl::Status AwaitOne() {
+    MutexLock lock(&mutex_);
+    while (left_ > (ahead_ - 1) * rows_ && status_.ok()) changed_.Wait(&mutex_);
+    return status_;
+  }
+  uint64_t Left() const {
+    MutexLock lock(&mutex_);
+    return left_;
+  }
+
+  const StreamOptions stream_;
+  const OpenWindow window_;
+  const uint32_t rows_;
+  const uint64_t ahead_;
+  uint64_t request_ = 0;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  uint64_t left_ ABSL_GUARDED_BY(mutex_) = 0;  // Rows that are asked for and have not come.
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+RecordData MakeImages(const std::string& folder) {
+  const std::vector<uint8_t> jpeg = EncodeJpeg(DrawPicture(640, 480), 640, 480, {});
+  const std::string payload = Example(Entry("jpeg", BytesKind({jpeg.begin(), jpeg.end()})));
+  return RecordData(folder, std::vector<std::string>(kImageCount, payload), 8);
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+absl::StatusOr<nlohmann::json> Run(double seconds, int rounds) {
+  TempFolder folder;
+  const ChessData chess_data(folder.path(), {.records_per_chunk = 1000});
+  const RecordData image_data = MakeImages(folder.path());
+  PENSTOCK_ASSIGN_OR_RETURN(auto engine, Engine::Create({.data_root = folder.path()}));
+  // Work of 10 ms for each, so that neither waits for its own thread.
+  Client chess(chess_data.Stream(), chess_data.Window(1, {0, 1, 2, 3, 4, 5, 6, 7}), 600, 64);
+  Client images(RecordData::Stream(kImages), image_data.Window(1), 7, 4);
+  std::vector<double> chess_alone, images_alone, chess_beside, images_beside, share;
+  for (int round = 0; round < rounds; ++round) {
+    PENSTOCK_ASSIGN_OR_RETURN(chess_alone.emplace_back(), chess.Measure(*engine, seconds));
+    PENSTOCK_ASSIGN_OR_RETURN(images_alone.emplace_back(), images.Measure(*engine, seconds));
+    absl::StatusOr<double> beside;
+    std::thread other([&] { beside = images.Measure(*engine, seconds); });
+    absl::StatusOr<double> rate = chess.Measure(*engine, seconds);
+    other.join();
+    PENSTOCK_ASSIGN_OR_RETURN(chess_beside.emplace_back(), std::move(rate));
+    PENSTOCK_ASSIGN_OR_RETURN(images_beside.emplace_back(), std::move(beside));
+    const double of_chess = chess_beside.back() / chess_alone.back();
+    const double of_images = images_beside.back() / images_alone.back();
+    share.push_back(of_chess / (of_chess + of_images));
+  }
+  return nlohmann::json{{"chess_alone", Median(chess_alone)},
+                        {"images_alone", Median(images_alone)},
+                        {"chess_beside", Median(chess_beside)},
+                        {"images_beside", Median(images_beside)},
+                        {"share_of_chess", Median(share)},
+                        {"shares_of_chess", share}};
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) {
+  CLI::App app("How a client of chess and one of images share one engine");
+  double seconds = 2;
+  int rounds = 5;
+  std::string json;
+  app.add_option("--seconds", seconds, "Of each measurement");
+  app.add_option("--rounds", rounds, "Of three measurements each");
+  app.add_option("--json", json, "File for the report too");
+  if (const auto code = penstock::ParseCommandLine(app, "fair_share", argc, argv)) return *code;
+  return penstock::PrintReport("fair_share", penstock::Run(seconds, rounds), json);
+}
