@@ -1,0 +1,159 @@
+"""What images of very different sizes do to a service.
+
+    build/peers/bin/python3 bench/image_service_bench.py [--only large,sorted,memory] [--json F]
+
+large   Two servers, two clients: one reads images of 100x100 pixels at a steady pace, the other
+        reads as fast as it can, images of 100x100 too or a mix with three of 3024x3024. Printed:
+        the first one's 99th percentile of waits in both cases, and windows handed over.
+sorted  Two servers, shards sorted by image size from 32 to 480 pixels, 100,000 images. Printed: the
+        first server's share of the rows and of the processor's time, and windows handed over.
+memory  One server, 1,000,000 images. Printed: its resident memory after each tenth, and its
+        budget.
+
+Pictures are drawn by Pillow. All on one machine, so clients and servers share the cores. Repeats
+the first case --repetitions times, in turns.
+"""
+
+import argparse
+import io
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from PIL import Image
+from stall_bench import BIN, Fleet, Stream, quantile
+
+SPEC = "images-train:72"
+
+
+def jpeg(side, seed):
+    """Gradients, waves and noise: about as many bytes a pixel as a photo of quality 90."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:side, 0:side] / side
+    waves = [np.sin(rng.uniform(2, 30) * x + rng.uniform(2, 30) * y) for _ in range(3)]
+    pixels = 128 + 70 * np.stack(waves, 2) + rng.normal(0, 6, (side, side, 3))
+    out = io.BytesIO()
+    Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(out, "JPEG", quality=90)
+    return out.getvalue()
+
+
+def pack(folder, name, sides):
+    """A data set of images in the order of `sides`; equal sides share 50 pictures."""
+    source = folder / f"{name}-images" / "all"
+    source.mkdir(parents=True)
+    pictures = {}
+    for number, side in enumerate(sides):
+        key = (side, number % 50)
+        if key not in pictures:
+            pictures[key] = jpeg(*key)
+        (source / f"{number:06}.jpg").write_bytes(pictures[key])
+    data = folder / name
+    run = dict(check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([BIN / "penstock", "pack", "--from", "folder", source.parent, "-o", data,
+                    "--records-per-shard", "500"], **run)
+    subprocess.run([BIN / "penstock", "index", data], **run)
+    return data
+
+
+def handed_over(result):
+    return sum(server["windows_handed_over"] for server in result["servers"])
+
+
+def cpu_seconds(server):
+    fields = pathlib.Path(f"/proc/{server.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_mib(server):
+    status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s*(\d+)", status)[1]) / 1024
+
+
+def stream(folder, name, data, fleet, *args):
+    """A stream with a folder of its own, so that several may run."""
+    own = folder / name
+    own.mkdir(exist_ok=True)
+    return Stream(own, data, fleet.addresses, "--spec", SPEC, "--global-batch-size", 64, *args)
+
+
+def waits_beside(folder, steady, busy, seconds):
+    """The 99th percentile of waits of a paced client of `steady` beside one of `busy`."""
+    with Fleet(folder, folder, 2) as fleet:
+        probe = stream(folder, "probe", steady, fleet, "--epochs", 20).finish()
+        rate = 0.25 * probe["rows"] / (probe["seconds"] - probe["first_batch_seconds"])
+        other = stream(folder, "busy", busy, fleet)
+        paced = stream(folder, "steady", steady, fleet, "--pace", rate,
+                       "--steps", int(seconds * rate / 64))
+        result = paced.finish()
+        other.process.send_signal(2)
+        moved = handed_over(result) + handed_over(other.finish())
+    return quantile(paced.waits_ms()[1:], 0.99), moved
+
+
+def large(folder, args):
+    small = pack(folder, "small", [100] * 2000)
+    mixed = pack(folder, "mixed", [100] * 500 + [3024] + [100] * 700 + [3024] * 2 + [100] * 800)
+    runs = []
+    for _ in range(args.repetitions):
+        alone, moved_small = waits_beside(folder, small, small, args.seconds)
+        beside, moved_mixed = waits_beside(folder, small, mixed, args.seconds)
+        runs.append({"p99_ms_beside_small": alone, "p99_ms_beside_mixed": beside,
+                     "ratio": beside / max(alone, 1e-3),
+                     "handed_over": [moved_small, moved_mixed]})
+        print("large:", runs[-1], flush=True)
+    return {"ratio": statistics.median(run["ratio"] for run in runs), "runs": runs}
+
+
+def sorted_by_size(folder, args):
+    count = 4000
+    data = pack(folder, "sorted", [32 + 448 * k // count for k in range(count)])
+    with Fleet(folder, data, 2) as fleet:
+        before = [cpu_seconds(server) for server in fleet.servers]
+        result = stream(folder, "stream", data, fleet, "--epochs", 100_000 // count).finish()
+        used = [cpu_seconds(server) - start for server, start in zip(fleet.servers, before)]
+    rows = [server["rows"] for server in result["servers"]]
+    found = {"rows": rows, "share_of_rows": rows[0] / sum(rows),
+             "share_of_processor": used[0] / sum(used), "handed_over": handed_over(result),
+             "rows_per_second": result["rows_per_second"]}
+    print("sorted:", found, flush=True)
+    return found
+
+
+def memory(folder, args):
+    data = pack(folder, "many", [32] * 2000)
+    with Fleet(folder, data, 1) as fleet:
+        found = []
+        for _ in range(10):
+            stream(folder, "stream", data, fleet, "--epochs", args.images // 20_000).finish()
+            found.append(round(resident_mib(fleet.servers[0])))
+    print("memory: MiB after each tenth:", found, flush=True)
+    return {"resident_mib": found}
+
+
+CASES = {"large": large, "sorted": sorted_by_size, "memory": memory}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default=",".join(CASES))
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=5, help="of each paced run")
+    parser.add_argument("--images", type=int, default=1_000_000, help="of the case memory")
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    report = {}
+    for case in args.only.split(","):
+        with tempfile.TemporaryDirectory(prefix="penstock-images-") as name:
+            report[case] = CASES[case](pathlib.Path(name), args)
+    if args.json:
+        args.json.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
