@@ -1,7 +1,9 @@
 // penstock decode: a shard to NumPy arrays.
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,13 +15,14 @@
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/data/record_decoder.h"
-#include "cli/data/record_facts.h"
 #include "cli/data/record_sample.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "client/loader/dataset_spec.h"
 #include "client/plan/epoch_order.h"
+#include "records/dataset/feature_survey.h"
 #include "records/dataset/manifest.h"
+#include "records/dataset/record_check.h"
 #include "records/decode/npy.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
@@ -48,28 +51,33 @@ absl::StatusOr<std::string> ArrayFile(const DecodeFlags& flags, const std::strin
   return path;
 }
 
-// A manifest of nothing but what the records are. Those after the first say no more where `named`:
-// then only the spec's fit is in question.
-absl::StatusOr<Manifest> SurveyShard(const ByteSource& shard, bool named) {
-  constexpr uint64_t kFirst = 100;
+// Returns a manifest that has only the format and the features of the shard's first records.
+absl::StatusOr<Manifest> SurveyShard(const ByteSource& shard, uint64_t max_records) {
   TfRecordReader reader(shard);
-  RecordFacts facts;
   Record record;
-  while (!named || facts.count() < kFirst) {
+  std::optional<FeatureSurvey> survey;
+  ManifestBuilder builder;
+  for (uint64_t i = 0; i < max_records; ++i) {
     PENSTOCK_RETURN_IF_ERROR(InterruptGuard::Check());
     const absl::StatusOr<bool> more = reader.Next(record);
-    if (!more.ok() || !*more) break;  // Decoding says what is damaged.
-    PENSTOCK_RETURN_IF_ERROR(facts.Add(std::string(shard.name()), record));
+    if (!more.ok() || !*more) break;  // Decoding reports the damage.
+    if (!survey.has_value()) {
+      const RecordFormat format = FormatOf(record.payload);
+      survey.emplace(format);
+      builder.SetFormat(format);
+    }
+    survey->Add(record.payload).IgnoreError();  // Decoding reports it.
   }
-  ManifestBuilder builder;
-  builder.SetFeatures(facts.Features());
-  builder.SetFormat(facts.format());
+  if (survey.has_value()) builder.SetFeatures(survey->Summary());
   return builder.Build();
 }
 
 absl::StatusOr<v1::DecodeSpec> SpecFor(const ByteSource& shard, const std::string& name) {
   PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named, LoadNamedSpec(name));
-  PENSTOCK_ASSIGN_OR_RETURN(const Manifest manifest, SurveyShard(shard, !name.empty()));
+  // A named spec is only checked against the records; a spec is made from all of them.
+  const uint64_t max_records =
+      name.empty() ? std::numeric_limits<uint64_t>::max() : RecordCheck::kSurveyedRecords;
+  PENSTOCK_ASSIGN_OR_RETURN(const Manifest manifest, SurveyShard(shard, max_records));
   absl::StatusOr<SpecChoice> choice = ChooseSpec(std::move(named), manifest);
   if (!choice.ok()) return Annotate(choice.status(), shard.name());
   if (!choice->note.empty()) PrintEscaped(stderr, "penstock: %s\n", choice->note);

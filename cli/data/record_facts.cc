@@ -24,10 +24,7 @@ absl::Status RecordFacts::Add(const std::string& shard, const Record& record) {
 }
 
 void RecordFacts::Survey(const Record& record) {
-  if (!survey_.has_value()) {
-    FeatureSurvey examples;
-    SetFormat(examples.Add(record.payload).ok() ? RecordFormat::kExample : RecordFormat::kRaw);
-  }
+  if (!survey_.has_value()) SetFormat(FormatOf(record.payload));
   survey_->Add(record.payload).IgnoreError();  // `penstock index --verify` says what is wrong.
 }
 

@@ -201,4 +201,9 @@ FeatureSummary FeatureSurvey::Summary() const {
   return summary;
 }
 
+RecordFormat FormatOf(std::span<const uint8_t> payload) {
+  FeatureSurvey examples;
+  return examples.Add(payload).ok() ? RecordFormat::kExample : RecordFormat::kRaw;
+}
+
 }  // namespace penstock

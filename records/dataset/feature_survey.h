@@ -83,6 +83,9 @@ class FeatureSurvey {
   size_t expected_ = 0;  // The row of the next entry, if records look alike.
 };
 
+// kExample if the payload is an Example or a SequenceExample, else kRaw.
+RecordFormat FormatOf(std::span<const uint8_t> payload);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_RECORDS_DATASET_FEATURE_SURVEY_H_
