@@ -272,8 +272,8 @@ absl::Status Index(IndexFlags flags) {
   flags.index.find_images = [](const FeatureSummary& features, const std::string& spec) {
     return ImageFeaturesOfStored(spec, features);
   };
-  flags.index.make_check = [verify = flags.index.verify](const std::string& spec) {
-    return MakeSpecCheck(spec, verify);
+  flags.index.find_check = [verify = flags.index.verify](const std::string& spec) {
+    return SpecCheckMaker(spec, verify);
   };
   PENSTOCK_ASSIGN_OR_RETURN(const IndexResult result,
                             BuildIndexWithProgress(flags.inputs, flags.index));

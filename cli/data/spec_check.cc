@@ -1,6 +1,7 @@
 #include "cli/data/spec_check.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -12,55 +13,79 @@
 namespace penstock {
 namespace {
 
+v1::DecodeSpec WithoutImages(const v1::DecodeSpec& spec) {
+  v1::DecodeSpec rest = spec;
+  rest.clear_tensor();
+  for (const v1::TensorSpec& tensor : spec.tensor()) {
+    if (!tensor.has_image()) *rest.add_tensor() = tensor;
+  }
+  return rest;
+}
+
+struct SpecPrograms {
+  std::optional<Program> all;     // Its features are looked up. Unset if `values` reads them all.
+  std::optional<Program> values;  // Its tensors are decoded.
+};
+
+absl::StatusOr<SpecPrograms> CompilePrograms(const v1::DecodeSpec& spec, bool decode) {
+  const v1::DecodeSpec values = decode ? WithoutImages(spec) : v1::DecodeSpec();
+  SpecPrograms programs;
+  if (values.tensor_size() < spec.tensor_size()) {
+    PENSTOCK_ASSIGN_OR_RETURN(programs.all, Program::Compile(spec, WireDtype::kF32));
+  }
+  if (!values.tensor().empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(programs.values, Program::Compile(values, WireDtype::kF32));
+  }
+  return programs;
+}
+
 class SpecCheck {
  public:
-  static absl::StatusOr<SpecCheck> Create(const v1::DecodeSpec& spec, bool decode) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(spec, WireDtype::kF32));
-    PENSTOCK_ASSIGN_OR_RETURN(
-        FeatureFinder finder,
-        FeatureFinder::Create({program.features().begin(), program.features().end()}));
-    SpecCheck check(std::move(finder));
-    const v1::DecodeSpec rest = WithoutImages(spec);
-    if (decode && !rest.tensor().empty()) {
-      PENSTOCK_ASSIGN_OR_RETURN(const Program values, Program::Compile(rest, WireDtype::kF32));
-      PENSTOCK_ASSIGN_OR_RETURN(check.decoder_, RecordDecoder::Create(values));
+  static absl::StatusOr<SpecCheck> Create(const SpecPrograms& programs) {
+    SpecCheck check;
+    if (programs.all.has_value()) {
+      const auto& features = programs.all->features();
+      PENSTOCK_ASSIGN_OR_RETURN(check.finder_,
+                                FeatureFinder::Create({features.begin(), features.end()}));
+      check.found_ = check.finder_->MakeFound();
+    }
+    if (programs.values.has_value()) {
+      PENSTOCK_ASSIGN_OR_RETURN(check.decoder_, RecordDecoder::Create(*programs.values));
     }
     return check;
   }
 
   absl::Status operator()(std::span<const uint8_t> payload) {
-    PENSTOCK_RETURN_IF_ERROR(finder_.Find(payload, found_));
-    return decoder_ ? decoder_->DecodeOne(payload, 0) : absl::OkStatus();
+    if (finder_.has_value()) PENSTOCK_RETURN_IF_ERROR(finder_->Find(payload, found_));
+    return decoder_.has_value() ? decoder_->DecodeOne(payload, 0) : absl::OkStatus();
   }
 
  private:
-  explicit SpecCheck(FeatureFinder finder)
-      : finder_(std::move(finder)), found_(finder_.MakeFound()) {}
-
-  static v1::DecodeSpec WithoutImages(const v1::DecodeSpec& spec) {
-    v1::DecodeSpec rest = spec;
-    rest.clear_tensor();
-    for (const v1::TensorSpec& tensor : spec.tensor()) {
-      if (!tensor.has_image()) *rest.add_tensor() = tensor;
-    }
-    return rest;
-  }
-
-  FeatureFinder finder_;
+  std::optional<FeatureFinder> finder_;
   FoundFeatures found_;
   std::optional<RecordDecoder> decoder_;
 };
 
-}  // namespace
-
-absl::StatusOr<PayloadCheck> MakeSpecCheck(const std::string& spec, bool decode) {
-  const absl::StatusOr<v1::DecodeSpec> parsed = ParseSpec(spec, "the stored spec");
-  if (!parsed.ok()) return PayloadCheck();
-  PENSTOCK_ASSIGN_OR_RETURN(SpecCheck check, SpecCheck::Create(*parsed, decode));
-  // A function can be copied.
+absl::StatusOr<PayloadCheck> MakeCheck(const SpecPrograms& programs) {
+  PENSTOCK_ASSIGN_OR_RETURN(SpecCheck check, SpecCheck::Create(programs));
+  // The copies of the function share the check.
   const auto shared = std::make_shared<SpecCheck>(std::move(check));
   return [shared](std::span<const uint8_t> payload) {
     return Annotate((*shared)(payload), "the stored spec");
+  };
+}
+
+}  // namespace
+
+PayloadCheckMaker SpecCheckMaker(const std::string& spec, bool decode) {
+  const absl::StatusOr<v1::DecodeSpec> parsed = ParseSpec(spec, "the stored spec");
+  if (!parsed.ok()) return nullptr;
+  // The copies of the function share the programs.
+  const auto programs =
+      std::make_shared<const absl::StatusOr<SpecPrograms>>(CompilePrograms(*parsed, decode));
+  return [programs]() -> absl::StatusOr<PayloadCheck> {
+    PENSTOCK_RETURN_IF_ERROR(programs->status());
+    return MakeCheck(**programs);
   };
 }
 

@@ -9,11 +9,11 @@
 
 namespace penstock {
 
-// Checks that a record has what the spec reads: the features, their types and numbers of values.
-// With `decode` it decodes all tensors but images too, so that each integer must be exact.
-// `spec` is the textproto that a manifest stores; of one that this version cannot read nothing is
-// checked.
-absl::StatusOr<PayloadCheck> MakeSpecCheck(const std::string& spec, bool decode);
+// Makes checks that a record has what the spec reads: the features, their types and numbers of
+// values. With `decode` the checks also decode all tensors but images, so that each integer must be
+// exact. `spec` is the textproto that a manifest stores, compiled once for all checks. If this
+// version cannot read it, the result is empty: nothing is checked.
+PayloadCheckMaker SpecCheckMaker(const std::string& spec, bool decode);
 
 }  // namespace penstock
 

@@ -115,7 +115,7 @@ class IndexRun {
         std::min<uint64_t>(ChooseChunkTarget(total), ManifestBuilder::kMostChunkTarget);
     scan_.parse_records = options_.verify;
     scan_.collect_damage = CollectsDamage();
-    if (ChecksSpec()) scan_.make_check = [this] { return options_.make_check(spec_); };
+    if (ChecksSpec()) scan_.make_check = options_.find_check(spec_);
     scan_.max_raw_chunk_bytes = options_.max_raw_chunk_bytes;
     scan_.large_buffers = &large_buffers_;
     scan_.progress = [this](uint64_t bytes) { return Progress(bytes); };
@@ -165,7 +165,7 @@ class IndexRun {
                         scan_.holdout.threshold, " ", scan_.holdout.feature);
   }
 
-  bool ChecksSpec() const { return options_.make_check && !spec_.empty(); }
+  bool ChecksSpec() const { return options_.find_check && !spec_.empty(); }
 
   // What a run with another spec has read was not checked by this one.
   std::string SpecKey() const {

@@ -37,9 +37,9 @@ struct IndexOptions {
   // none.
   std::function<std::vector<ImageFeature>(const FeatureSummary&, const std::string& spec)>
       find_images;
-  // Gives a check of every record that is read, by the spec that the manifest will store; called
-  // for each shard, and only if there is such a spec.
-  std::function<absl::StatusOr<PayloadCheck>(const std::string& spec)> make_check;
+  // Gives what makes the checks of the records that are read, by the spec that the manifest will
+  // store. It is called once, and only if there is such a spec. Without it no record is checked.
+  std::function<PayloadCheckMaker(const std::string& spec)> find_check;
   // Takes shards of different features (FeatureDifference()), which are refused otherwise.
   bool mixed_features = false;
   // Parses every record, decodes its images, and lists all damage instead of stopping at the first.

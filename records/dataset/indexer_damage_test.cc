@@ -98,8 +98,11 @@ TEST_F(IndexerTest, NothingIsSavedWhereExcludingLeavesNothing) {
   ASSERT_OK(Index());
   options_.exclude_corrupt = true;
   options_.spec = "of other data";
-  options_.make_check = [](const std::string& spec) -> absl::StatusOr<PayloadCheck> {
-    return [spec](std::span<const uint8_t>) { return absl::InvalidArgumentError(spec); };
+  options_.find_check = [](const std::string& spec) -> PayloadCheckMaker {
+    return [spec] {
+      return PayloadCheck(
+          [spec](std::span<const uint8_t>) { return absl::InvalidArgumentError(spec); });
+    };
   };
   ASSERT_OK_AND_ASSIGN(IndexResult result, Index());
   EXPECT_FALSE(result.saved);

@@ -21,6 +21,9 @@ namespace penstock {
 // kResourceExhausted, that there was no memory to find out.
 using PayloadCheck = std::function<absl::Status(std::span<const uint8_t> payload)>;
 
+// Makes the check for the scan of one shard. Several threads may call it at once.
+using PayloadCheckMaker = std::function<absl::StatusOr<PayloadCheck>()>;
+
 struct ScanOptions {
   uint64_t chunk_target = uint64_t{256} << 10;
   HoldoutInfo holdout;
@@ -30,8 +33,8 @@ struct ScanOptions {
   bool parse_records = false;
   // With parse_records or measure_images: the features whose images must decode.
   std::vector<ImageFeature> images;
-  // Gives a check of every record, for the scan of one shard. None: there is nothing more to check.
-  std::function<absl::StatusOr<PayloadCheck>()> make_check;
+  // Makes a check of every record. Empty: there is nothing more to check.
+  PayloadCheckMaker make_check;
   // The images of the training split must decode, and are measured.
   bool measure_images = false;
   // Goes on after damage and lists it; without it the first damage is the scan's error.
@@ -67,10 +70,10 @@ struct ShardScan {
 // shard: at the first member or frame that ends with a record) at which they have chunk_target
 // bytes, or before one with which they would pass max_raw_chunk_bytes. A record that is longer by
 // itself is treated as damage, but its error is kResourceExhausted. kDataLoss: damaged, or no
-// TFRecord file; kInvalidArgument: the holdout feature is missing from a record,
-// or make_check()'s refuses it;
-// kResourceExhausted: a compressed shard has no place to cut within max_raw_chunk_bytes, or cannot
-// be decompressed with the memory allowed (Decompressor::Step()); no memory to decode an image.
+// TFRecord file; kInvalidArgument: the holdout feature is missing from a record, or the check of
+// make_check() refuses it; kResourceExhausted: a compressed shard has no place to cut within
+// max_raw_chunk_bytes, or cannot be decompressed with the memory allowed (Decompressor::Step()); no
+// memory to decode an image. An error of make_check() is returned as it is.
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options);
 
 }  // namespace penstock
