@@ -16,8 +16,7 @@ namespace {
 constexpr char kStoredSpec[] = "the manifest's spec";
 
 std::string Title(const FeatureUse& use) {
-  const bool list = use.variable && use.variable->sequence;
-  return absl::StrCat(list ? "feature list '" : "feature '", use.name, "' (",
+  return absl::StrCat(use.is_feature_list() ? "feature list '" : "feature '", use.name, "' (",
                       FeatureTypeName(use.type), ")");
 }
 
@@ -37,7 +36,7 @@ std::string Contradiction(const FeatureUse& use, const FeatureInfo& info) {
 // The same, of all that was seen; "" too for an optional feature that was not.
 std::string Contradiction(const FeatureUse& use, const FeatureSummary& summary) {
   if (use.name.empty()) return "";  // The payload.
-  const bool list = use.variable && use.variable->sequence;
+  const bool list = use.is_feature_list();
   std::string why;
   bool in_other_map = false;
   for (const FeatureInfo& info : summary.features) {

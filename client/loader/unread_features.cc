@@ -14,8 +14,8 @@ namespace {
 bool Reads(const Program& program, const FeatureInfo& info) {
   const auto& uses = program.features();
   return std::any_of(uses.begin(), uses.end(), [&](const FeatureUse& use) {
-    const bool list = use.variable && use.variable->sequence;
-    return use.name.empty() || (use.name == info.name && list == info.feature_list);
+    return use.name.empty() ||
+           (use.name == info.name && use.is_feature_list() == info.feature_list);
   });
 }
 

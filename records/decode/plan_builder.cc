@@ -23,11 +23,6 @@ Dtype PackedDtype(FeatureType type) {
   return Dtype::kU8;
 }
 
-// A SequenceExample has two maps: a feature list is not the context's feature of the same name.
-bool IsSequence(const FeatureUse& feature) {
-  return feature.variable && feature.variable->sequence;
-}
-
 template <typename Step>
 size_t ColumnOf(const Step& step) {
   return step.column;
@@ -100,7 +95,8 @@ absl::StatusOr<size_t> PlanBuilder::AddFeature(FeatureUse feature) {
   }
   for (size_t i = 0; i < plan_.features.size(); ++i) {
     const FeatureUse& known = plan_.features[i];
-    if (known.name != feature.name || IsSequence(known) != IsSequence(feature)) continue;
+    const bool same_map = known.is_feature_list() == feature.is_feature_list();
+    if (known.name != feature.name || !same_map) continue;
     if (known.type == feature.type && known.count == feature.count &&
         known.variable == feature.variable) {
       return i;

@@ -39,8 +39,7 @@ bool IsOfSpec(const FeatureUse& use) {
 absl::StatusOr<FeatureFinder> FeatureFinder::Create(std::vector<FeatureUse> specs) {
   for (size_t i = 0; i < specs.size(); ++i) {
     const FeatureUse& spec = specs[i];
-    const bool sequence = spec.variable && spec.variable->sequence;
-    if (spec.name.empty() && (spec.type != FeatureType::kBytes || sequence)) {
+    if (spec.name.empty() && (spec.type != FeatureType::kBytes || spec.is_feature_list())) {
       return absl::InvalidArgumentError("the payload is bytes, not numbers or a feature list");
     }
     if (spec.type == FeatureType::kNone && !spec.variable) {
@@ -50,7 +49,7 @@ absl::StatusOr<FeatureFinder> FeatureFinder::Create(std::vector<FeatureUse> spec
       return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' of 0 values"));
     }
     for (size_t k = 0; k < i; ++k) {
-      const bool same_map = sequence == (specs[k].variable && specs[k].variable->sequence);
+      const bool same_map = spec.is_feature_list() == specs[k].is_feature_list();
       const bool any_type = spec.type == FeatureType::kNone || specs[k].type == FeatureType::kNone;
       if (specs[k].name == spec.name && same_map && !any_type) {
         return absl::InvalidArgumentError(absl::StrCat("feature '", spec.name, "' is named twice"));

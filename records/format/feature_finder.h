@@ -92,9 +92,7 @@ class FeatureFinder {
   explicit FeatureFinder(std::vector<FeatureUse> specs);
 
   bool IsPayload(size_t spec) const { return specs_[spec].name.empty(); }
-  bool IsSequence(size_t spec) const {
-    return specs_[spec].variable && specs_[spec].variable->sequence;
-  }
+  bool IsSequence(size_t spec) const { return specs_[spec].is_feature_list(); }
   bool IsOptional(size_t spec) const {
     return specs_[spec].variable && specs_[spec].variable->optional;
   }

@@ -48,6 +48,9 @@ struct FeatureUse {
   uint32_t count = 0;
   std::optional<VariableUse> variable = {};
 
+  // A SequenceExample may also have a feature of the same name.
+  bool is_feature_list() const { return variable && variable->sequence; }
+
   // What a packed row takes for it: the values as int64, float or bytes, or an entry that says
   // where they are (variable_entry.h).
   size_t row_bytes() const {
