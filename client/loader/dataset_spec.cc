@@ -90,9 +90,20 @@ absl::StatusOr<SpecChoice> MadeSpecOf(const Manifest& manifest) {
                     "--make-spec prints"};
 }
 
-void AddNote(const std::string& note, SpecChoice& choice) {
-  if (note.empty()) return;
-  absl::StrAppend(&choice.note, choice.note.empty() ? "" : "; ", note);
+// Returns `choice` with a note on the features that its spec does not read. kInvalidArgument: the
+// spec does not fit the records.
+absl::StatusOr<SpecChoice> NotedChoice(SpecChoice choice, const Manifest& manifest) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFeatures(choice.spec, manifest.features(), manifest.format()));
+  const std::string unread = UnreadNote(choice.spec, manifest.features());
+  if (!unread.empty()) absl::StrAppend(&choice.note, choice.note.empty() ? "" : "; ", unread);
+  return choice;
+}
+
+absl::StatusOr<SpecChoice> StoredChoice(const Manifest& manifest) {
+  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec, ParseSpec(manifest.spec(), kStoredSpec));
+  PENSTOCK_RETURN_IF_ERROR(
+      Annotate(CheckFeatures(spec, manifest.features(), manifest.format()), kStoredSpec));
+  return SpecChoice{std::move(spec), ""};
 }
 
 }  // namespace
@@ -112,26 +123,21 @@ absl::Status CheckSpecFits(const v1::DecodeSpec& spec, const FeatureSummary& fea
 
 absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& manifest) {
   const FeatureSummary& features = manifest.features();
-  SpecChoice choice;
-  const bool is_named = !named.tensor().empty();
-  bool stored = false;
-  if (!is_named && features.features.empty() && features.records > 0) {
+  if (!named.tensor().empty()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckFeatures(named, features, manifest.format()));
+    return SpecChoice{std::move(named), ""};
+  }
+  const bool no_features = features.features.empty();
+  if (no_features && features.records > 0) {
     return absl::InvalidArgumentError("the records have no features that a spec could read");
   }
-  if (is_named) {
-    choice.spec = std::move(named);
-  } else if (HasChessFeatures(features) || (manifest.spec().empty() && features.features.empty())) {
-    PENSTOCK_ASSIGN_OR_RETURN(choice.spec, LoadSpec("chess"));
-  } else if (!manifest.spec().empty()) {
-    stored = true;
-    PENSTOCK_ASSIGN_OR_RETURN(choice.spec, ParseSpec(manifest.spec(), kStoredSpec));
-  } else {
-    PENSTOCK_ASSIGN_OR_RETURN(choice, MadeSpecOf(manifest));
+  if (HasChessFeatures(features) || (manifest.spec().empty() && no_features)) {
+    PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec chess, LoadSpec("chess"));
+    return NotedChoice({std::move(chess), ""}, manifest);
   }
-  const absl::Status fits = CheckFeatures(choice.spec, features, manifest.format());
-  if (!fits.ok()) return stored ? Annotate(fits, kStoredSpec) : fits;
-  if (!is_named && !stored) AddNote(UnreadNote(choice.spec, features), choice);
-  return choice;
+  if (!manifest.spec().empty()) return StoredChoice(manifest);
+  PENSTOCK_ASSIGN_OR_RETURN(SpecChoice made, MadeSpecOf(manifest));
+  return NotedChoice(std::move(made), manifest);
 }
 
 }  // namespace penstock
