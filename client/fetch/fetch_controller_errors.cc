@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "client/fetch/fetch_controller.h"
 
@@ -29,14 +28,15 @@ absl::Duration WindowBackoff(uint32_t turns) {
   return std::min(absl::Milliseconds(50) * (1 << std::min(turns, 6u)), absl::Seconds(2));
 }
 
-// The error that ends the job, with the address that it came from.
-absl::Status WithAdvice(const absl::Status& status, const std::string& address) {
-  const absl::Status named = Annotate(status, absl::StripSuffix(address, ":"));
+// The error that ends the job, with the address of the server that it came from.
+absl::Status WithAdvice(const absl::Status& status, const ServerEntry& server) {
+  const absl::Status named = Annotate(status, server.shown_address());
   if (!absl::IsNotFound(status)) return named;
   const absl::string_view advice =
-      address == "local:" ? "; shards are looked for in the manifest's folder, or in --data-root"
-                          : "; is this the manifest of the data that lies beneath the servers' "
-                            "--data-root? Shards are looked for there";
+      server.address == "local:"
+          ? "; shards are looked for in the manifest's folder, or in --data-root"
+          : "; is this the manifest of the data that lies beneath the servers' "
+            "--data-root? Shards are looked for there";
   return absl::NotFoundError(absl::StrCat(named.message(), advice));
 }
 
@@ -72,7 +72,7 @@ void FetchController::OnError(absl::Time now, StreamId stream, const StreamError
 void FetchController::OnUndecodable(absl::Time now, StreamId stream, const absl::Status& status) {
   SetNow(now);
   const ServerEntry* server = servers_.Find(stream);
-  if (server != nullptr && !ended_) Fail(WithAdvice(status, server->address));
+  if (server != nullptr && !ended_) Fail(WithAdvice(status, *server));
 }
 
 void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
@@ -83,7 +83,7 @@ void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
   const bool knows_no_spares =
       code == absl::StatusCode::kDataLoss && options_.on_error == OnError::kReplace;
   if ((!MayPass(code) && !knows_no_spares) || FailedForGood(server, window, code)) {
-    return Fail(WithAdvice(error.status, server.address));
+    return Fail(WithAdvice(error.status, server));
   }
   if (std::max(window.failures, server.failures) >= kFewFailures) {
     ReportFailure(server, error.status);
@@ -96,7 +96,8 @@ void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
 void FetchController::ReportFailure(const ServerEntry& server, const absl::Status& status) {
   if (clock_.now() < report_failure_at_) return;
   report_failure_at_ = clock_.now() + kFailureReports;
-  actions_.Report(absl::StrCat(server.address, ": ", status.message(), ": still asked again"));
+  actions_.Report(
+      absl::StrCat(server.shown_address(), ": ", status.message(), ": still asked again"));
 }
 
 // All were asked. A limit of each that stands after a second or so will not pass.

@@ -164,7 +164,7 @@ void FetchController::Lose(ServerEntry& server, absl::Status status, bool silent
   if (was_up && !nonsense && Connections::IsRefusal(status.code())) {
     // The transport may have named the server already.
     const bool named = absl::StartsWith(status.message(), server.address);
-    return Fail(named ? status : Annotate(status, server.address));
+    return Fail(named ? status : Annotate(status, server.shown_address()));
   }
   if ((silent || broken) && suspects_.OnLost(server, status, silent)) {
     suspects_.window()->Avoid(server.index);

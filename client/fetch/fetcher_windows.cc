@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "client/fetch/fetcher.h"
 #include "client/fetch/window_choice.h"
 
@@ -33,12 +32,11 @@ void ReportSpare(FetchActions& actions, WindowEntry& window) {
 }
 
 // `status` is what the server says of the last one. Without `damage`, all are sound.
-absl::Status NoSpareLeft(const WindowEntry& window, absl::string_view address,
+absl::Status NoSpareLeft(const WindowEntry& window, const ServerEntry& server,
                          const absl::Status& status, bool damage) {
   return absl::DataLossError(absl::StrCat(
       WindowName(window.id), damage ? " has no good record" : " has no record that can be decoded",
-      ", nor has any other chunk of the epoch (", absl::StripSuffix(address, ":"), ": ",
-      status.message(),
+      ", nor has any other chunk of the epoch (", server.shown_address(), ": ", status.message(),
       damage ? "). Restore the shards, or index again with --exclude-corrupt"
              : "). No bytes are damaged: the decode spec (--spec) does not fit these records"));
 }
@@ -208,7 +206,7 @@ absl::Status Fetcher::TakeNextSpare(WindowEntry& window, StreamId stream,
     ++window.untold_spares;
   } while (window.spare() && damage_.HasNoGoodRecord(*window.spare()));
   if (!window.spare()) {
-    return NoSpareLeft(window, servers_[stream.server].address, status,
+    return NoSpareLeft(window, servers_[stream.server], status,
                        /*damage=*/!damage_.agreed().empty());
   }
   if (window.untold_spares == window.spares && clock_.now() >= report_first_spare_at_) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 
 namespace penstock {
 namespace {
@@ -157,7 +156,7 @@ std::string ServerTable::Reason(const ServerEntry& server) {
       server.last_error.ok() ? "no answer yet" : std::string(server.last_error.message());
   // A transport's messages may begin with the address already.
   const bool named = reason.rfind(server.address, 0) == 0;
-  return named ? reason : absl::StrCat(absl::StripSuffix(server.address, ":"), ": ", reason);
+  return named ? reason : absl::StrCat(server.shown_address(), ": ", reason);
 }
 
 std::string ServerTable::Reasons() const {

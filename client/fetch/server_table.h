@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "base/counter_rng.h"
 #include "client/fetch/fetch_actions.h"
@@ -100,6 +102,8 @@ struct ServerEntry {
 
   // It has a window open that is asked for nothing; see WindowEntry::IdleOrder().
   void NoteIdle(std::pair<bool, uint64_t> order) { last_idle = std::max(last_idle, order); }
+  // The address as messages name it: "local" for "local:", the engine in this process.
+  absl::string_view shown_address() const { return absl::StripSuffix(address, ":"); }
   // When it last did something, or said that it waits for memory.
   absl::Time alive_at() const { return std::max(heard_at, starved_at); }
   bool has_stream() const {
