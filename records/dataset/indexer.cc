@@ -122,7 +122,7 @@ class IndexRun {
     // Asked-for chunks are cut anew; of the data's growth only what is read takes notice.
     const bool same = old_.has_value() && old_->holdout() == scan_.holdout &&
                       old_->format() == scan_.format &&
-                      std::ranges::equal(old_->measured_features(), measured_features_) &&
+                      std::ranges::equal(old_->measured_features(), MeasuredFeatures()) &&
                       (options_.chunk_bytes == 0 || old_->chunk_target() == scan_.chunk_target);
     if (!same) old_.reset();
     return BeginJournal();
@@ -245,9 +245,14 @@ class IndexRun {
           "records have no feature of JPEG or PNG");
     }
     scan_.measure_images = Measures() && !scan_.images.empty();
-    if (!scan_.measure_images) return absl::OkStatus();
-    for (const ImageFeature& image : scan_.images) measured_features_.push_back(image.name);
     return absl::OkStatus();
+  }
+
+  std::vector<std::string> MeasuredFeatures() const {
+    std::vector<std::string> names;
+    if (!scan_.measure_images) return names;
+    for (const ImageFeature& image : scan_.images) names.push_back(image.name);
+    return names;
   }
 
   // A raw record's only feature is its payload, which has no name for those who compute the split.
@@ -367,7 +372,7 @@ class IndexRun {
     builder.SetHoldout(scan_.holdout);
     builder.SetFormat(scan_.format);
     builder.SetFeatures(job.scan.features);
-    builder.SetMeasuredFeatures(measured_features_);
+    builder.SetMeasuredFeatures(MeasuredFeatures());
     PENSTOCK_ASSIGN_OR_RETURN(Manifest shard, builder.Build());
     MutexLock lock(&mutex_);
     return journal_->Append(shard);
@@ -422,7 +427,7 @@ class IndexRun {
     builder.SetFeatures(std::move(features));
     builder.SetSpec(spec_);
     builder.SetClassNames(std::move(class_names_));
-    builder.SetMeasuredFeatures(measured_features_);
+    builder.SetMeasuredFeatures(MeasuredFeatures());
     builder.SetChunkTarget(static_cast<uint32_t>(scan_.chunk_target));
     PENSTOCK_ASSIGN_OR_RETURN(Manifest manifest, builder.Build());
     manifest.set_base_dir(FolderOfFile(options_.output));
@@ -443,7 +448,6 @@ class IndexRun {
   ScanOptions scan_;
   std::string spec_;
   std::vector<std::string> class_names_;
-  std::vector<std::string> measured_features_;  // Names of scan_.images, with measure_images.
   std::optional<Manifest> old_;
   bool kept_holdout_ = false;
   std::atomic<size_t> next_ = 0;
