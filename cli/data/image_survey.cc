@@ -27,8 +27,7 @@ void AddImage(const ImageInfo& info, ImageFacts& facts) {
 void AddValue(std::span<const uint8_t> value, ImageFacts& facts) {
   ++facts.values;
   // Most features hold no images: a message for each value would take its time.
-  const bool looks = LooksLikeJpeg(value) || LooksLikePng(value);
-  if (!looks && (facts.images() == 0 || !facts.problem.empty())) return;
+  if (!LooksLikeImage(value) && (facts.images() == 0 || !facts.problem.empty())) return;
   const absl::StatusOr<ImageInfo> info = ProbeImage(value);
   if (info.ok()) {
     AddImage(*info, facts);

@@ -10,6 +10,7 @@
 #include "base/io/file_source.h"
 #include "base/sha256.h"
 #include "base/status.h"
+#include "records/dataset/feature_info.h"
 #include "records/format/example_writer.h"
 #include "records/format/tfrecord.h"
 #include "records/image/image_info.h"
@@ -90,7 +91,7 @@ class ImageMaker : public RecordMaker {
     builder_.Clear();
     builder_.AddInt64("image/class/label", std::span(&label, 1));
     builder_.AddBytes("image/class/text", BytesOf(folder_.classes[file.label]));
-    builder_.AddBytes("image/encoded", encoded);
+    builder_.AddBytes(kImageFeature, encoded);
     builder_.AddBytes("image/filename", BytesOf(file.path));
     return builder_.Serialize();
   }

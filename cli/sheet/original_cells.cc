@@ -42,7 +42,7 @@ absl::StatusOr<OriginalFeatures> OriginalFeatures::Choose(RecordFormat format,
   }
   OriginalFeatures chosen{.format = format, .image = images[0].feature};
   for (const ImageFacts& facts : images) {
-    if (facts.feature == "image/encoded") chosen.image = facts.feature;
+    if (facts.feature == kImageFeature) chosen.image = facts.feature;
   }
   for (const absl::string_view name : {"label", "image/class/label"}) {
     if (HasInt(features, name)) chosen.label = std::string(name);

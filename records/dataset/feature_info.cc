@@ -8,7 +8,6 @@ namespace penstock {
 namespace {
 
 constexpr uint32_t kChessBytes = 194;
-constexpr absl::string_view kImage = "image/encoded";
 // An optional feature can be in each of fewer records by chance.
 constexpr uint64_t kEnoughRecords = 8;
 
@@ -112,7 +111,7 @@ bool HasChessFeatures(const FeatureSummary& summary) {
 
 bool HoldsImages(const FeatureInfo& feature) {
   if (feature.type != "bytes" || feature.feature_list) return false;
-  if (feature.name == kImage) return true;
+  if (feature.name == kImageFeature) return true;
   return feature.images > 0 && feature.images >= feature.records - feature.images;
 }
 
@@ -123,7 +122,7 @@ absl::string_view RowsName(const FeatureSummary& summary) {
 std::string DefaultHoldoutFeature(const FeatureSummary& summary) {
   if (HasChessFeatures(summary)) return "d";
   for (const FeatureInfo& feature : summary.features) {
-    if (IsOneValue(feature, kImage, "bytes") && summary.InAll(feature)) {
+    if (IsOneValue(feature, kImageFeature, "bytes") && summary.InAll(feature)) {
       return feature.name;
     }
   }

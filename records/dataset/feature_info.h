@@ -12,6 +12,9 @@
 
 namespace penstock {
 
+// The usual name of the feature that holds a record's encoded image.
+inline constexpr absl::string_view kImageFeature = "image/encoded";
+
 // What the payloads of a dataset are.
 enum class RecordFormat : uint8_t {
   kExample = 0,  // tf.train.Example or SequenceExample.

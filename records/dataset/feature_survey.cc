@@ -124,7 +124,7 @@ const uint8_t* FeatureSurvey::ReadFeature(std::span<const uint8_t> feature, cons
       } else {
         ++values.count;
         Take(run.size(), values.bytes);
-        values.images += LooksLikeJpeg(run) || LooksLikePng(run);
+        values.images += LooksLikeImage(run);
       }
     };
     const uint8_t* at = WalkList(list, lists_.type, nullptr, count);

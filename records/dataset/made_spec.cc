@@ -15,7 +15,6 @@ namespace {
 constexpr size_t kMaxTensors = 256;
 constexpr size_t kMaxFeatureName = 256;
 constexpr size_t kMaxTensorName = 96;
-constexpr absl::string_view kBuiltInImage = "image/encoded";
 constexpr absl::string_view kImageLabel = "image/class/label";
 
 // Room for values that are somewhat longer than those that were seen.
@@ -72,7 +71,7 @@ class SpecMaker {
   }
 
   void AddImage(const FeatureInfo& feature) {
-    const bool built_in = feature.name == kBuiltInImage;
+    const bool built_in = feature.name == kImageFeature;
     absl::StrAppend(&text_, "# Decoded and cropped to the middle.",
                     built_in ? " --spec images-train takes random parts.\n" : "\n",
                     "tensor {\n  name: \"",

@@ -13,6 +13,10 @@ namespace penstock {
 
 bool LooksLikeJpeg(std::span<const uint8_t> bytes);
 bool LooksLikePng(std::span<const uint8_t> bytes);
+// As either of them.
+inline bool LooksLikeImage(std::span<const uint8_t> bytes) {
+  return LooksLikeJpeg(bytes) || LooksLikePng(bytes);
+}
 
 // Markers up to the first scan. kInvalidArgument: a process of JPEG other than 8-bit Huffman-coded
 // DCT, or a number of components other than 1, 3 or 4. kDataLoss: damaged or cut.

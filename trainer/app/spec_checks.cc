@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "records/dataset/feature_info.h"
 #include "records/decode/program.h"
 #include "trainer/app/restore.h"
 #include "trainer/step/input_format.h"
@@ -47,7 +48,7 @@ std::vector<std::string> ImageModelsFor(const v1::DecodeSpec& spec,
   }
   const bool encoded =
       std::any_of(spec.tensor().begin(), spec.tensor().end(), [](const v1::TensorSpec& tensor) {
-        return tensor.has_image() && tensor.image().feature() == "image/encoded";
+        return tensor.has_image() && tensor.image().feature() == kImageFeature;
       });
   if (encoded) models.push_back("--model vit-tiny --spec images-train:72");
   return models;
