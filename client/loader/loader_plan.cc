@@ -21,12 +21,10 @@ absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
 // Servers of version 1 know no other holdout. Manifests that do not say what features there are
 // were written with it.
 bool IsOneBytesValue(const FeatureSummary& summary, absl::string_view name) {
-  const ValueRange one = {1, 1};
-  return std::all_of(summary.features.begin(), summary.features.end(),
-                     [&](const FeatureInfo& info) {
-                       if (info.name != name || info.feature_list) return true;
-                       return info.type == "bytes" && info.values == one;
-                     });
+  return std::all_of(
+      summary.features.begin(), summary.features.end(), [&](const FeatureInfo& info) {
+        return info.name != name || info.feature_list || IsOneValue(info, name, "bytes");
+      });
 }
 
 }  // namespace

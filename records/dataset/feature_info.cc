@@ -29,11 +29,6 @@ void MergeFeature(const FeatureInfo& from, FeatureInfo& into) {
   into.images += from.images;
 }
 
-bool IsOneValue(const FeatureInfo& feature, absl::string_view name, absl::string_view type) {
-  return feature.name == name && feature.type == type && !feature.feature_list &&
-         feature.values == ValueRange{1, 1};
-}
-
 bool SameName(const FeatureInfo& a, const FeatureInfo& b) {
   return a.name == b.name && a.feature_list == b.feature_list;
 }
@@ -96,6 +91,11 @@ void Merge(const FeatureSummary& from, FeatureSummary& into) {
     }
   }
   into.records += from.records;
+}
+
+bool IsOneValue(const FeatureInfo& feature, absl::string_view name, absl::string_view type) {
+  return feature.name == name && feature.type == type && !feature.feature_list &&
+         feature.values == ValueRange{1, 1};
 }
 
 bool HasChessFeatures(const FeatureSummary& summary) {

@@ -59,6 +59,9 @@ struct FeatureSummary {
 // Adds what was seen in other records.
 void Merge(const FeatureSummary& from, FeatureSummary& into);
 
+// Whether the feature has this name and exactly one value of this type in each record that has it.
+bool IsOneValue(const FeatureInfo& feature, absl::string_view name, absl::string_view type);
+
 // Chess's: `d`, bytes of 194, and `s`, one int64.
 bool HasChessFeatures(const FeatureSummary& summary);
 
