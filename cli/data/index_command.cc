@@ -158,9 +158,7 @@ void PrintText(const IndexResult& result, const std::string& output) {
                result.reused_shards);
   if (!result.saved) return;
   if (!result.damage.empty()) PrintEscaped(stdout, "left out  %s\n", DescribeAll(result));
-  for (const ImageStatistics& statistics : StatisticsOf(manifest)) {
-    PrintEscaped(stdout, "pixels    %s\n", Describe(statistics));
-  }
+  PrintStatistics(manifest);
 }
 
 void PrintJson(const IndexResult& result, const std::string& output) {

@@ -150,9 +150,7 @@ void PrintManifest(const Manifest& manifest) {
   if (!manifest.class_names().empty()) {
     PrintEscaped(stdout, "classes   %s\n", DescribeClasses(manifest.class_names()));
   }
-  for (const ImageStatistics& statistics : StatisticsOf(manifest)) {
-    PrintEscaped(stdout, "pixels    %s\n", Describe(statistics));
-  }
+  PrintStatistics(manifest);
   PrintStoredSpec(manifest);
 }
 

@@ -1,8 +1,13 @@
 #include "cli/data/statistics_text.h"
 
+#include <array>
+#include <cstdio>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/print_escaped.h"
 #include "base/text.h"
 
 namespace penstock {
@@ -14,13 +19,19 @@ std::string ChannelText(const std::array<double, kPixelChannels>& channels) {
   });
 }
 
-}  // namespace
-
 std::string Describe(const ImageStatistics& statistics) {
   if (statistics.images == 0) return absl::StrCat(statistics.feature, ": no training images");
   return absl::StrCat(statistics.feature, ": mean ", ChannelText(statistics.mean), ", deviation ",
                       ChannelText(statistics.deviation), " over ",
                       Counted(statistics.images, "training image", "training images"));
+}
+
+}  // namespace
+
+void PrintStatistics(const Manifest& manifest) {
+  for (const ImageStatistics& statistics : StatisticsOf(manifest)) {
+    PrintEscaped(stdout, "pixels    %s\n", Describe(statistics));
+  }
 }
 
 nlohmann::json StatisticsToJson(const Manifest& manifest) {
