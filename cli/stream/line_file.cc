@@ -76,10 +76,8 @@ absl::StatusOr<LineFile> LineFile::CreateForWaits(const std::string& path) {
 
 absl::Status LineFile::WriteIds(std::span<const uint64_t> ids, const Manifest& manifest) {
   for (uint64_t id : ids) {
-    const auto [chunk, index] = manifest.Locate(OrdinalOf(id));
-    const std::string& shard = manifest.shards()[manifest.chunk_shard(chunk)].path;
-    const uint64_t number = manifest.chunk(chunk).first_record + index;
-    PrintEscaped(file_.get(), "%s\t%d%s\n", shard, number,
+    const RecordPlace place = manifest.PlaceOf(OrdinalOf(id));
+    PrintEscaped(file_.get(), "%s\t%d%s\n", place.shard.path, place.number,
                  Multiline(IsReplaced(id) ? "\treplaced" : ""));
   }
   PENSTOCK_RETURN_IF_ERROR(Check());

@@ -141,6 +141,12 @@ std::pair<size_t, uint32_t> Manifest::Locate(uint64_t ordinal) const {
   return {i, static_cast<uint32_t>(ordinal - ordinal_[i])};
 }
 
+RecordPlace Manifest::PlaceOf(uint64_t ordinal) const {
+  const auto [i, index] = Locate(ordinal);
+  const ChunkInfo located = chunk(i);
+  return {shards_[located.shard], located, located.first_record + index};
+}
+
 void Manifest::ComputeFingerprint() {
   Sha256 hash;
   std::vector<std::array<uint32_t, 5>> rows;

@@ -44,6 +44,13 @@ struct ChunkInfo {
   uint64_t first_record = 0;  // Number of its first record in its file.
 };
 
+// Where a record lies. Borrows from the manifest.
+struct RecordPlace {
+  const ShardInfo& shard;
+  ChunkInfo chunk;
+  uint64_t number;  // In the shard's file.
+};
+
 struct HoldoutInfo {
   std::string feature;     // Decides (HoldoutRule); empty: the whole payload does.
   uint32_t threshold = 0;  // Of 2^32; 0: there is no holdout.
@@ -118,6 +125,8 @@ class Manifest {
   // The chunk of the record with this number over the manifest, and its place there. O(log chunks).
   // REQUIRES: ordinal < num_records(Split::kAll).
   std::pair<size_t, uint32_t> Locate(uint64_t ordinal) const;
+  // The same, for messages and lists.
+  RecordPlace PlaceOf(uint64_t ordinal) const;
 
   // 64 bits of a SHA-256 over checksums, sizes and counts of all chunks, in order, and the holdout
   // definition: equal for the same records in the same order and split, wherever they lie and

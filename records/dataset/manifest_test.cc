@@ -110,6 +110,9 @@ TEST(ManifestTest, LocatesEveryRecord) {
     auto [chunk, index] = manifest.Locate(ordinal);
     EXPECT_EQ(manifest.chunk(chunk).ordinal + index, ordinal);
     EXPECT_LT(index, manifest.chunk(chunk).records);
+    const RecordPlace place = manifest.PlaceOf(ordinal);
+    EXPECT_EQ(place.shard.path, manifest.shards()[manifest.chunk(chunk).shard].path);
+    EXPECT_EQ(place.number, manifest.chunk(chunk).first_record + index);
   }
 }
 

@@ -18,12 +18,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json RecordJson(uint64_t id, const Manifest& manifest) {
-  const uint64_t number = OrdinalOf(id);
-  const auto [chunk, index] = manifest.Locate(number);
-  return {{"record_id", number},
-          {"shard", manifest.shards()[manifest.chunk_shard(chunk)].path},
-          {"chunk_offset", manifest.chunk(chunk).offset},
-          {"record", manifest.chunk(chunk).first_record + index},
+  const uint64_t ordinal = OrdinalOf(id);
+  const RecordPlace place = manifest.PlaceOf(ordinal);
+  return {{"record_id", ordinal},
+          {"shard", place.shard.path},
+          {"chunk_offset", place.chunk.offset},
+          {"record", place.number},
           {"replaced", IsReplaced(id)}};
 }
 

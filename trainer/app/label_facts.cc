@@ -15,10 +15,8 @@ int64_t AddedToLabels(const v1::DecodeSpec& spec) {
   return 0;
 }
 
-std::string PlaceOf(uint64_t record_id, const Manifest& manifest) {
-  const auto [chunk, index] = manifest.Locate(OrdinalOf(record_id));
-  return absl::StrCat("record ", manifest.chunk(chunk).first_record + index, " of ",
-                      manifest.shards()[manifest.chunk_shard(chunk)].path);
+std::string DescribePlace(const RecordPlace& place) {
+  return absl::StrCat("record ", place.number, " of ", place.shard.path);
 }
 
 }  // namespace
@@ -30,7 +28,9 @@ LabelFacts LabelFactsOf(const ModelConfig& model, ClassesFrom from, const Manife
           .named = manifest.class_names().size(),
           .added = AddedToLabels(spec),
           .spec = absl::StrCat(builtin, ":", model.side),
-          .locate = [&manifest](uint64_t id) { return PlaceOf(id, manifest); }};
+          .locate = [&manifest](uint64_t id) {
+            return DescribePlace(manifest.PlaceOf(OrdinalOf(id)));
+          }};
 }
 
 }  // namespace penstock
