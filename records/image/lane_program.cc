@@ -45,7 +45,7 @@ PENSTOCK_AVX2 inline void Store(__m128i v, void* to) {
 // Four taps of an output.
 struct Taps {
   __m128i bytes;    // Of the window.
-  __m128i weights;  // 0 if the byte is not in the window.
+  __m128i weights;  // As SplitOf() cuts them; 0 if the byte is not in the window.
 };
 
 // The first tap is at byte `first` of the window.
@@ -53,17 +53,16 @@ PENSTOCK_AVX2 inline Taps TapsFrom(int first, __m128i distances, const int32_t* 
   const __m128i bytes = _mm_add_epi32(_mm_set1_epi32(first), distances);
   const __m128i in_window = _mm_cmpgt_epi32(_mm_set1_epi32(LaneProgram::kWindow), bytes);
   const __m128i all = _mm_loadu_si128(reinterpret_cast<const __m128i*>(weights));
-  return {bytes, _mm_and_si128(all, in_window)};
+  const __m128i most = _mm_set1_epi32(SplitWeight::kMax);
+  return {bytes, _mm_min_epi32(_mm_and_si128(all, in_window), most)};
 }
 
 PENSTOCK_AVX2 inline __m128i High(const Taps& taps) {
-  return _mm_srli_epi32(_mm_min_epi32(taps.weights, _mm_set1_epi32(SplitWeight::kMax)),
-                        SplitWeight::kLowBits);
+  return _mm_srli_epi32(taps.weights, SplitWeight::kLowBits);
 }
 
 PENSTOCK_AVX2 inline __m128i Low(const Taps& taps) {
-  return _mm_and_si128(_mm_min_epi32(taps.weights, _mm_set1_epi32(SplitWeight::kMax)),
-                       _mm_set1_epi32((1 << SplitWeight::kLowBits) - 1));
+  return _mm_and_si128(taps.weights, _mm_set1_epi32((1 << SplitWeight::kLowBits) - 1));
 }
 
 PENSTOCK_AVX2 inline void SetTaps(const Taps& a, const Taps& b, const Taps& c, const Taps& d,
@@ -100,10 +99,10 @@ void LaneProgram::Build(const AxisWeights& weights, size_t count, size_t channel
 
 // The old steps are freed first: nobody needs them.
 void LaneProgram::Reserve(size_t steps) {
-  used_ = 0;
-  if (steps <= steps_.size()) return;
+  steps_.clear();
+  if (steps <= steps_.capacity()) return;
   steps_ = {};
-  steps_.resize(steps);
+  steps_.reserve(steps);
 }
 
 void LaneProgram::AddGroup(Group& group) {
@@ -114,13 +113,12 @@ void LaneProgram::AddGroup(Group& group) {
     }
     AddStep(first, group);
   } while (std::any_of(group.begin(), group.end(), [](const Output& o) { return o.left > 0; }));
-  ends_.push_back(static_cast<uint32_t>(used_));
+  ends_.push_back(static_cast<uint32_t>(steps_.size()));
 }
 
 // Adds as many taps as the step has room for and the window holds.
 PENSTOCK_AVX2 void LaneProgram::AddStep(size_t offset, Group& group) {
-  if (used_ == steps_.size()) steps_.emplace_back();
-  LaneStep& step = steps_[used_++];
+  LaneStep& step = steps_.emplace_back();
   step.offset = static_cast<uint32_t>(offset);
   const int channels = static_cast<int>(channels_);
   const __m128i distances = _mm_setr_epi32(0, channels, 2 * channels, 3 * channels);

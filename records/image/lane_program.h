@@ -38,10 +38,10 @@ class LaneProgram {
   void Build(const AxisWeights& weights, size_t count, size_t channels, bool flip,
              size_t row_bytes);
 
-  std::span<const LaneStep> steps() const { return {steps_.data(), used_}; }
+  std::span<const LaneStep> steps() const { return steps_; }
   // For each group, where its steps, at least one, end in steps().
   std::span<const uint32_t> ends() const { return ends_; }
-  bool one_step_each() const { return used_ == ends_.size(); }
+  bool one_step_each() const { return steps_.size() == ends_.size(); }
 
  private:
   // What is left to add to one output byte. Zeros follow the weights.
@@ -58,8 +58,7 @@ class LaneProgram {
 
   size_t channels_ = 0;
   size_t last_offset_ = 0;
-  size_t used_ = 0;
-  std::vector<LaneStep> steps_;  // Grows only.
+  std::vector<LaneStep> steps_;  // Its capacity grows only.
   std::vector<uint32_t> ends_;
 };
 
