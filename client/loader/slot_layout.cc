@@ -2,6 +2,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "base/prefetch.h"
+#include "base/rounding.h"
 
 namespace penstock {
 namespace {
@@ -25,7 +26,7 @@ SlotLayout::SlotLayout(const Program& program, bool record_ids, uint64_t max_row
 void SlotLayout::AddField(size_t row_bytes) {
   fields_.push_back({row_bytes, row_bytes_, slot_bytes_});
   row_bytes_ += row_bytes;
-  slot_bytes_ += (row_bytes * max_rows_ + kAlignment - 1) / kAlignment * kAlignment;
+  slot_bytes_ += RoundUp(row_bytes * max_rows_, kAlignment);
 }
 
 void SlotLayout::CopyRows(const PartPayload& payload, uint64_t part_rows, const RowCopy& copy,

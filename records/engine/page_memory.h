@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/rounding.h"
 
 namespace penstock {
 
@@ -40,7 +41,7 @@ class PageMemory {
 
   // What `bytes` take.
   static constexpr size_t Capacity(size_t bytes) {
-    return bytes < kMinBytes ? bytes : (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    return bytes < kMinBytes ? bytes : RoundUp(bytes, kPageBytes);
   }
 
   uint8_t* Take(size_t bytes);

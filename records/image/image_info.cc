@@ -1,6 +1,7 @@
 #include "records/image/image_info.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/rounding.h"
 #include "records/image/headers.h"
 
 namespace penstock {
@@ -13,7 +14,7 @@ constexpr uint64_t kLibraryBytes = 384 << 10;
 constexpr uint64_t kJpegRows = 64, kPngRowBytes = 40;
 
 uint64_t JpegMemory(const ImageInfo& info) {
-  const uint64_t padded_width = (info.width + 31) / 32 * 32;
+  const uint64_t padded_width = RoundUp(info.width, 32);
   return info.coefficient_bytes + padded_width * info.components * kJpegRows;
 }
 

@@ -9,6 +9,7 @@
 #include <jerror.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/rounding.h"
 
 namespace penstock {
 
@@ -51,9 +52,7 @@ struct JpegEncoder::State {
 // 4:2:0 has 1.5 samples a pixel, of two bytes at most each, in blocks of 16x16 pixels.
 void JpegEncoder::State::Reserve() {
   constexpr size_t kBlock = 16, kHeaders = 4096;
-  const size_t width = (pixels.width + kBlock - 1) / kBlock * kBlock;
-  const size_t height = (pixels.height + kBlock - 1) / kBlock * kBlock;
-  capacity = width * height * 3 + kHeaders;
+  capacity = RoundUp(pixels.width, kBlock) * RoundUp(pixels.height, kBlock) * 3 + kHeaders;
   out = memory.Reserve(capacity);
 }
 

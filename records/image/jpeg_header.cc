@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/rounding.h"
 #include "records/image/big_endian.h"
 #include "records/image/exif.h"
 #include "records/image/headers.h"
@@ -55,9 +56,6 @@ absl::Status JpegCut() {
 absl::Status JpegDamaged(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("JPEG: ", what));
 }
-
-uint64_t CeilDivide(uint64_t value, uint64_t by) { return (value + by - 1) / by; }
-uint64_t RoundUp(uint64_t value, uint64_t to) { return CeilDivide(value, to) * to; }
 
 // A frame header (SOFn): precision 1, height 2, width 2, components 1, and for each of these id 1,
 // sampling factors 1, quantization table 1.
@@ -114,8 +112,8 @@ uint64_t CoefficientBytes(const Frame& frame) {
   uint64_t blocks = 0;
   for (int i = 0; i < frame.components(); ++i) {
     const uint64_t horizontal = frame.horizontal(i), vertical = frame.vertical(i);
-    const uint64_t wide = CeilDivide(frame.width() * horizontal, max_horizontal * 8);
-    const uint64_t high = CeilDivide(frame.height() * vertical, max_vertical * 8);
+    const uint64_t wide = DivideUp(frame.width() * horizontal, max_horizontal * 8);
+    const uint64_t high = DivideUp(frame.height() * vertical, max_vertical * 8);
     blocks += RoundUp(wide, horizontal) * RoundUp(high, vertical);
   }
   return blocks * kBlockBytes;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "records/image/split_weight.h"
 
 #define PENSTOCK_AVX2 __attribute__((target("avx2")))
@@ -12,8 +13,6 @@ namespace penstock {
 namespace {
 
 constexpr int32_t kZeros[LaneProgram::kTaps] = {};
-
-constexpr uint64_t DivideUp(uint64_t n, uint64_t d) { return (n + d - 1) / d; }
 
 size_t GroupsOf(size_t bytes) {
   constexpr size_t kStored = LaneProgram::kGroup * LaneProgram::kGroupsAtOnce;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/rounding.h"
 #include "records/image/axis_weights.h"
 #include "records/image/lane_program.h"
 #include "records/image/split_weight.h"
@@ -26,9 +27,7 @@ struct RowsAtOnce {
 
 // Rows that the horizontal pass makes have room for whole blocks.
 inline constexpr size_t kBlock = 32;
-inline constexpr size_t PaddedToBlocks(size_t bytes) {
-  return (bytes + kBlock - 1) / kBlock * kBlock;
-}
+inline constexpr size_t PaddedToBlocks(size_t bytes) { return RoundUp(bytes, kBlock); }
 
 void FilterRowsScalar(const AxisWeights& columns, size_t count, size_t channels, bool flip,
                       const RowsAtOnce& rows);
