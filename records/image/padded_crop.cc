@@ -4,6 +4,8 @@
 #include <cstring>
 #include <optional>
 
+#include "records/image/axis_weights.h"
+
 namespace penstock {
 namespace {
 
@@ -18,21 +20,16 @@ std::optional<size_t> SampleAt(int64_t position, int64_t size, Padding padding) 
 }
 
 // The samples of an axis of `size` that positions from `begin` on stand for; the first if none.
-struct Range {
-  int64_t first;
-  uint32_t count;
-};
-
-Range SamplesAt(int64_t begin, uint32_t count, int64_t size, Padding padding) {
-  int64_t least = size, most = -1;
+SampleRange SamplesAt(int64_t begin, uint32_t count, uint32_t size, Padding padding) {
+  size_t first = size, end = 0;
   for (int64_t position = begin; position < begin + count; ++position) {
     const std::optional<size_t> sample = SampleAt(position, size, padding);
     if (!sample.has_value()) continue;
-    least = std::min(least, static_cast<int64_t>(*sample));
-    most = std::max(most, static_cast<int64_t>(*sample));
+    first = std::min(first, *sample);
+    end = std::max(end, *sample + 1);
   }
-  if (most < 0) return {0, 1};
-  return {least, static_cast<uint32_t>(most - least + 1)};
+  if (end == 0) return {0, 1};
+  return {static_cast<uint32_t>(first), static_cast<uint32_t>(end - first)};
 }
 
 template <size_t kChannels>
@@ -58,8 +55,8 @@ void CopyPixels(const PicturePart& source, const PaddedCrop& crop, uint8_t* out)
 
 CropRect PartRead(const PaddedCrop& crop) {
   const CropRect& rect = crop.rect;
-  const Range columns = SamplesAt(rect.left, rect.width, crop.picture.width, crop.padding);
-  const Range rows = SamplesAt(rect.top, rect.height, crop.picture.height, crop.padding);
+  const SampleRange columns = SamplesAt(rect.left, rect.width, crop.picture.width, crop.padding);
+  const SampleRange rows = SamplesAt(rect.top, rect.height, crop.picture.height, crop.padding);
   return {columns.first, rows.first, columns.count, rows.count};
 }
 
