@@ -1,17 +1,17 @@
 #include "records/image/axis_weights.h"
 
 #include <algorithm>
-#include <random>
 #include <vector>
 
+#include "base/counter_rng.h"
 #include "gtest/gtest.h"
 
 namespace penstock {
 namespace {
 
 // A part of an axis, between two samples or at whole ones, made longer or shorter.
-ResizeAxis RandomAxis(std::mt19937& random) {
-  const auto below = [&](uint32_t limit) { return static_cast<uint32_t>(random() % limit); };
+ResizeAxis RandomAxis(CounterRng& rng) {
+  const auto below = [&](uint32_t limit) { return static_cast<uint32_t>(rng.Below(limit)); };
   ResizeAxis axis;
   axis.in_first = below(1000);
   axis.in_size = 1 + below(below(2) == 0 ? 8 : 3000);
@@ -25,11 +25,11 @@ ResizeAxis RandomAxis(std::mt19937& random) {
 }
 
 TEST(AxisWeightsTest, AreTheSameAtEveryLevel) {
-  std::mt19937 random(1);
+  CounterRng rng(1);
   AxisWeights baseline(SimdLevel::kScalar);
   AxisWeights best(BestSimdLevel());
   for (int n = 0; n < 2000; ++n) {
-    const ResizeAxis axis = RandomAxis(random);
+    const ResizeAxis axis = RandomAxis(rng);
     baseline.Compute(axis);
     best.Compute(axis);
     for (size_t i = 0; i < axis.out_count; ++i) {
@@ -40,10 +40,10 @@ TEST(AxisWeightsTest, AreTheSameAtEveryLevel) {
 }
 
 TEST(AxisWeightsTest, CoverTheSamplesThatAreRead) {
-  std::mt19937 random(2);
+  CounterRng rng(2);
   AxisWeights weights(BestSimdLevel());
   for (int n = 0; n < 2000; ++n) {
-    const ResizeAxis axis = RandomAxis(random);
+    const ResizeAxis axis = RandomAxis(rng);
     weights.Compute(axis);
     const SampleRange read = BilinearReads(axis);
     const size_t last = axis.out_count - 1;
@@ -53,10 +53,10 @@ TEST(AxisWeightsTest, CoverTheSamplesThatAreRead) {
 }
 
 TEST(AxisWeightsTest, AreFollowedByZeros) {
-  std::mt19937 random(3);
+  CounterRng rng(3);
   AxisWeights weights(BestSimdLevel());
   for (int n = 0; n < 200; ++n) {
-    const ResizeAxis axis = RandomAxis(random);
+    const ResizeAxis axis = RandomAxis(rng);
     weights.Compute(axis);
     for (size_t i = 0; i < axis.out_count; ++i) {
       const std::span<const int32_t> taps = weights.weights(i);

@@ -171,8 +171,7 @@ absl::Status PngPixels::State::Failure() const {
     case Stop::kCut:
       return absl::DataLossError(
           "PNG: the end marker is missing: the file is cut; store it again, or let the spec fill "
-          "it "
-          "(truncated: FILL)");
+          "it (truncated: FILL)");
     case Stop::kMemory:
       return absl::ResourceExhaustedError(
           absl::StrCat("PNG: no memory to decode ", info->width, "x", info->height, " pixels"));

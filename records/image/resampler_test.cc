@@ -1,10 +1,10 @@
 #include "records/image/resampler.h"
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "base/counter_rng.h"
 #include "gmock/gmock.h"
 #include "records/image/image_decoder.h"
 #include "records/image/testing/expectations.h"
@@ -44,19 +44,17 @@ TEST(ResamplerTest, EqualsPillow) {
 }
 
 // Noise, for which every wrong pixel shows.
-Bytes Noise(size_t size, std::mt19937& random) {
+Bytes Noise(size_t size, CounterRng& rng) {
   Bytes bytes(size);
-  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(rng.Next());
   return bytes;
 }
 
-uint32_t Below(uint32_t limit, std::mt19937& random) {
-  return static_cast<uint32_t>(random() % limit);
-}
+uint32_t Below(uint32_t limit, CounterRng& rng) { return static_cast<uint32_t>(rng.Below(limit)); }
 
 // A request whose box, sizes and window are random, within a picture of this size.
-ResizeRequest RandomRequest(const Size& picture, std::mt19937& random) {
-  const auto below = [&](uint32_t limit) { return Below(limit, random); };
+ResizeRequest RandomRequest(const Size& picture, CounterRng& rng) {
+  const auto below = [&](uint32_t limit) { return Below(limit, rng); };
   ResizeRequest request;
   const uint32_t left = below(picture.width), top = below(picture.height);
   request.box = {double(left), double(top), left + 1.0 + below(picture.width - left),
@@ -81,19 +79,19 @@ Bytes Resized(Resampler& resampler, const PicturePart& source, const ResizeReque
 }
 
 // Small, or long in one direction so that an output pixel has many taps.
-Size RandomSize(std::mt19937& random) {
-  Size size{1 + Below(80, random), 1 + Below(80, random)};
-  if (Below(20, random) == 0) size.width = 1 + Below(2000, random);
-  if (Below(20, random) == 0) size.height = 1 + Below(2000, random);
+Size RandomSize(CounterRng& rng) {
+  Size size{1 + Below(80, rng), 1 + Below(80, rng)};
+  if (Below(20, rng) == 0) size.width = 1 + Below(2000, rng);
+  if (Below(20, rng) == 0) size.height = 1 + Below(2000, rng);
   return size;
 }
 
 // A picture that owns its bytes, which end where the last pixel ends.
 struct RandomPicture {
-  explicit RandomPicture(std::mt19937& random) : size(RandomSize(random)) {
-    channels = Below(2, random) == 0 ? 1 : 3;
-    bytes = Noise(size_t{size.width} * size.height * static_cast<size_t>(channels), random);
-    if (Below(4, random) == 0) {
+  explicit RandomPicture(CounterRng& rng) : size(RandomSize(rng)) {
+    channels = Below(2, rng) == 0 ? 1 : 3;
+    bytes = Noise(size_t{size.width} * size.height * static_cast<size_t>(channels), rng);
+    if (Below(4, rng) == 0) {
       for (uint8_t& byte : bytes) byte = byte < 128 ? 0 : 255;
     }
   }
@@ -105,11 +103,11 @@ struct RandomPicture {
 };
 
 TEST(ResamplerTest, ReadsOnlyTheStatedPart) {
-  std::mt19937 random(1);
+  CounterRng rng(1);
   Resampler resampler;
   for (int i = 0; i < 2000; ++i) {
-    const RandomPicture picture(random);
-    const ResizeRequest request = RandomRequest(picture.size, random);
+    const RandomPicture picture(rng);
+    const ResizeRequest request = RandomRequest(picture.size, rng);
     const Bytes expected = Resized(resampler, {picture.view()}, request);
 
     const CropRect part = PartRead(request);
@@ -123,15 +121,15 @@ TEST(ResamplerTest, ReadsOnlyTheStatedPart) {
 
 class ResamplerAtLevel : public ::testing::TestWithParam<SimdLevel> {
  protected:
-  std::mt19937 random_{2};
+  CounterRng rng_{2};
   Resampler resampler_{GetParam()};
 };
 
 TEST_P(ResamplerAtLevel, GivesTheBitsOfTheScalarOne) {
   Resampler scalar(SimdLevel::kScalar);
   for (int i = 0; i < 5000; ++i) {
-    const RandomPicture picture(random_);
-    const ResizeRequest request = RandomRequest(picture.size, random_);
+    const RandomPicture picture(rng_);
+    const ResizeRequest request = RandomRequest(picture.size, rng_);
     ASSERT_EQ(Resized(resampler_, {picture.view()}, request),
               Resized(scalar, {picture.view()}, request))
         << i;
@@ -141,9 +139,9 @@ TEST_P(ResamplerAtLevel, GivesTheBitsOfTheScalarOne) {
 // White pixels give the largest sums.
 TEST_P(ResamplerAtLevel, KeepsWhiteWhite) {
   for (int i = 0; i < 1000; ++i) {
-    RandomPicture picture(random_);
+    RandomPicture picture(rng_);
     std::fill(picture.bytes.begin(), picture.bytes.end(), uint8_t{255});
-    const ResizeRequest request = RandomRequest(picture.size, random_);
+    const ResizeRequest request = RandomRequest(picture.size, rng_);
     const Bytes out = Resized(resampler_, {picture.view()}, request);
     ASSERT_EQ(std::count(out.begin(), out.end(), 255), out.size()) << i;
   }
