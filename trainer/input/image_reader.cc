@@ -9,9 +9,6 @@
 
 namespace penstock {
 
-ImageReader::ImageReader(size_t side, size_t classes)
-    : ImageReader(side, {.classes = classes, .spec = absl::StrCat("images-train:", side)}) {}
-
 absl::StatusOr<BatchRows> ImageReader::Read(const InputBatch& batch) {
   PENSTOCK_RETURN_IF_ERROR(CheckRowBytes(batch));
   const InputFormat format = ImagesOf(side_);

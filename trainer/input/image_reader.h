@@ -19,7 +19,6 @@ class ImageReader final : public BatchReader {
  public:
   // `labels` says how many classes there are, and explains labels that are none.
   ImageReader(size_t side, LabelFacts labels) : side_(side), labels_(std::move(labels)) {}
-  ImageReader(size_t side, size_t classes);
 
   absl::StatusOr<BatchRows> Read(const InputBatch& batch) override;
 

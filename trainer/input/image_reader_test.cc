@@ -31,7 +31,7 @@ class ImageReaderTest : public testing::Test {
   }
 
   static constexpr uint64_t kReplacing = kReplacedRecord | 7;
-  ImageReader reader_{kSide, /*classes=*/10};
+  ImageReader reader_{kSide, {.classes = 10, .spec = "images-train:4"}};
   std::vector<uint8_t> pixels_ = std::vector<uint8_t>(3 * kBytes, 7);
   std::vector<int64_t> labels_ = {9, 0, 4};
   std::vector<uint64_t> ids_ = {100, 200, 300};
@@ -74,7 +74,7 @@ TEST_F(ImageReaderTest, NamesThePlaceOfARecordAndTheOneThatReplacesAnother) {
 }
 
 TEST_F(ImageReaderTest, RefusesImagesOfAnotherSize) {
-  ImageReader larger(kSide + 1, 10);
+  ImageReader larger(kSide + 1, {.classes = 10});
   EXPECT_THAT(larger.Read(Batch()),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("image u8 of 48 bytes a row"), HasSubstr("5 x 5 x 3"))));

@@ -39,7 +39,7 @@ ImageOutcome Train(Communicator& ranks, TrainLoopOptions options,
     InitializeParameters(backend->table(), 5, backend->state().parameters);
   }
   MemoryImages input(kImageModel, 96, 8, /*seed=*/1, info.cursor, ranks.rank(), ranks.size());
-  ImageReader reader(kImageModel.side, kImageModel.classes);
+  ImageReader reader(kImageModel.side, {.classes = kImageModel.classes});
   options.accumulate = 2;
   options.ranks = &ranks;
   options.open_holdout = [&]() -> absl::StatusOr<std::unique_ptr<Input>> {
@@ -99,7 +99,7 @@ TEST(ImageLoopTest, AWrongLabelEndsATrainingThatSavesItsSteps) {
   InitializeParameters(backend->table(), 5, backend->state().parameters);
   MemoryImages input(kImageModel, 96, 8);
   input.SetLabel(35, 5);
-  ImageReader reader(kImageModel.side, kImageModel.classes);
+  ImageReader reader(kImageModel.side, {.classes = kImageModel.classes});
   TrainLoop loop(*backend, reader, input, {.model = kImageModel}, {.checkpoints = &folder});
   EXPECT_THAT(loop.Run().status(),
               StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("its label is 5")));
@@ -116,7 +116,7 @@ TEST(ImageLoopTest, AWrongHeldOutLabelIsAnErrorOfAllRanks) {
     const size_t rank = group.info().rank;
     MemoryImages input(kImageModel, 24, 8, 9, "", rank, 2);
     input.SetLabel(15, -1);  // Rank 1's, in the second batch.
-    ImageReader reader(kImageModel.side, kImageModel.classes);
+    ImageReader reader(kImageModel.side, {.classes = kImageModel.classes});
     bool together = false;
     const absl::Status status =
         Evaluate(*backend, reader, input, 0, {}, &group.communicator(), &together).status();
@@ -152,7 +152,7 @@ std::vector<double> LossesOfSameImages(uint64_t accumulate) {
   auto backend = CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4}).value();
   InitializeParameters(backend->table(), 5, backend->state().parameters);
   SameImages input;
-  ImageReader reader(kImageModel.side, kImageModel.classes);
+  ImageReader reader(kImageModel.side, {.classes = kImageModel.classes});
   std::vector<double> losses;
   TrainLoopOptions options{.total_steps = 2, .accumulate = accumulate};
   options.schedule.peak = 0;
@@ -198,7 +198,7 @@ class HeldOutImagesTest : public testing::Test {
   }
 
   static inline const ModelConfig kModel = TinyPooledVit();  // Of 7 classes.
-  ImageReader reader_{kModel.side, kModel.classes};
+  ImageReader reader_{kModel.side, {.classes = kModel.classes}};
 };
 
 TEST_F(HeldOutImagesTest, AnEvaluationTellsHowManyAreRight) {
@@ -217,7 +217,7 @@ TEST_F(HeldOutImagesTest, OfFiveClassesThereIsNoTopFive) {
   auto backend = CpuBackend::Create(kImageModel, {.threads = 1, .shards = 4}).value();
   InitializeParameters(backend->table(), 5, backend->state().parameters);
   MemoryImages input(kImageModel, 8, 8);
-  ImageReader reader(kImageModel.side, kImageModel.classes);
+  ImageReader reader(kImageModel.side, {.classes = kImageModel.classes});
   ASSERT_OK_AND_ASSIGN(const Evaluation evaluation, Evaluate(*backend, reader, input, 0));
   EXPECT_TRUE(evaluation.hits.has_value());
   EXPECT_FALSE(evaluation.top5_hits.has_value());
