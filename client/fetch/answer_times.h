@@ -1,4 +1,4 @@
-// How long servers took lately.
+// Measures how long servers took lately.
 #ifndef PENSTOCK_CLIENT_FETCH_ANSWER_TIMES_H_
 #define PENSTOCK_CLIENT_FETCH_ANSWER_TIMES_H_
 
@@ -12,32 +12,32 @@
 
 namespace penstock {
 
-// What is usual among servers: the median over them of the longest of the last 16 samples of each.
-// Were they alike, it would be the 96th percentile of all samples; but while fewer than half of
-// them are slow, these do not raise it, however much each of them answers. Not thread-safe.
+// Computes the usual time of servers: the median over the servers of the longest of each one's last
+// 16 samples. If all servers are alike, it is the 96th percentile of all samples. While fewer than
+// half of the servers are slow, they do not raise it, however much they answer. Not thread-safe.
 class AnswerTimes {
  public:
   static constexpr absl::Duration kLeftOut = -absl::InfiniteDuration();
 
-  // `bytes`: of the records that were asked for.
+  // The records that were asked for have `bytes` bytes.
   void Add(uint32_t server, uint64_t bytes, absl::Duration time);
-  // It is no measure any more.
+  // Drops the server's samples.
   void Forget(uint32_t server);
   size_t count() const { return count_; }
-  // Whether it has a sample of it.
+  // Whether there is a sample of the server.
   bool Knows(uint32_t server) const;
-  // The time for as many bytes as samples have on average, or in proportion for more. With two
-  // servers it is that of the faster one. Brought up to date by every eighth sample, or more seldom
-  // if there are many servers; 0 without samples.
+  // The usual time for as many bytes as samples have on average; more bytes get more time in
+  // proportion. With two servers it is the time of the faster one. Every eighth sample brings it up
+  // to date, or fewer if there are many servers. Without samples it is 0.
   absl::Duration Usual(uint64_t bytes) const;
-  // The same where server i is known to need at least ages[i] for what it has not answered yet, or
-  // is left out.
+  // The same if server i needs at least ages[i] for a request that it has not answered yet. A
+  // server whose age is kLeftOut does not count.
   absl::Duration Usual(uint64_t bytes, std::span<const absl::Duration> ages);
 
  private:
   struct Recent {
     std::array<absl::Duration, 16> ring;
-    size_t count = 0;  // Of all samples so far.
+    size_t count = 0;  // How many samples came so far.
     absl::Duration Longest() const;
   };
   absl::Duration Median(std::span<const absl::Duration> ages);
@@ -48,7 +48,7 @@ class AnswerTimes {
   size_t count_ = 0;
   size_t refresh_at_ = 1;
   absl::Duration usual_;
-  double mean_bytes_ = 0;  // Of about the last 64 samples.
+  double mean_bytes_ = 0;  // The mean of about the last 64 samples.
 };
 
 }  // namespace penstock

@@ -27,7 +27,7 @@
 namespace penstock {
 
 struct FetchLimits {
-  uint32_t rows = 1;  // Of a request.
+  uint32_t rows = 1;  // The most rows of a request.
   uint64_t row_bytes = 1;
   uint64_t max_outstanding_bytes = 0;
   uint32_t max_open_windows = 0;
@@ -58,18 +58,18 @@ class Fetcher {
  public:
   Fetcher(const FetchParts& parts, const FetchLimits& limits);
 
-  // Windows, for the walk along the plan.
-  // `bytes`: of its chunks.
+  // The walk along the plan calls these. A window's chunks have `bytes` bytes; its first row is
+  // needed at about `start`.
   WindowEntry& NewWindow(WindowId id, std::shared_ptr<const EpochOrder> order, uint64_t bytes,
                          uint64_t start);
   void Want(WindowEntry& window, const Range& range);
-  // No further row of it will be wanted. It may be gone afterwards.
+  // No further row of the window will be wanted. The window may be gone afterwards.
   void WalkedPast(WindowEntry& window);
   size_t num_windows() const { return windows_.live(); }
 
-  // Sends what has room. To be called after events.
+  // Sends the requests that there is room for. Call it after events.
   void Pump();
-  // When a window that waits for a time moves on by Pump().
+  // The time of the first window that waits for one; Pump() then moves it on.
   absl::Time NextPump() const;
   void MarkForPump(ServerEntry& server);
 
@@ -94,18 +94,19 @@ class Fetcher {
   void TakeLate(ServerEntry& server, WindowEntry& window);
   // The server could not give the window: what it was asked for is wanted again.
   void GiveUpOn(WindowEntry& window, StreamId stream);
-  // The window is to be avoided on this server. True: every server has had its turn, and it begins
+  // Makes the window avoid this server. True: every server has had its turn, and the turns begin
   // anew.
   bool AskAnother(const ServerEntry& server, WindowEntry& window);
   // The server could not give the window for a reason that may pass.
   void CountFailure(ServerEntry& server, WindowEntry& window);
-  // No record of the window is good: the next chunk stands for it. An error: there is none left.
+  // No record of the window is good, so the next chunk stands for it. Error: no chunk is left.
   absl::Status TakeNextSpare(WindowEntry& window, StreamId stream, const absl::Status& status);
-  // The server has no memory for rows of the request's window. True: these wait for others.
+  // The server has no memory for the rows of the request's window. True: they wait until other
+  // windows are read.
   bool WaitsForMemory(const ServerEntry& server, const RequestEntry& refused);
 
-  // Asks a slow server for rows that another server is asked for too. They are dropped when they
-  // come. Null: no window fits.
+  // Asks a slow server for rows that another server is asked for too. The rows are dropped when
+  // they come. Null: no window fits.
   const RequestEntry* Probe(ServerEntry& server);
   void CancelProbe(ServerEntry& server);
 
@@ -142,10 +143,10 @@ class Fetcher {
   ExtraLoads extra_loads_;
   NumberedTable<WindowEntry> windows_;
   RequestBook requests_;
-  IndexedHeap<WindowEntry> delayed_;   // Until retry_at.
-  IndexedHeap<WindowEntry> waiting_;   // Opened, but not yet worth a request; by need.
-  std::vector<ServerEntry*> to_pump_;  // Something changed that may allow a request.
-  absl::Time report_first_spare_at_ = absl::InfinitePast();  // Not before.
+  IndexedHeap<WindowEntry> delayed_;   // Windows that wait until retry_at.
+  IndexedHeap<WindowEntry> waiting_;   // Opened windows not yet worth a request; by need.
+  std::vector<ServerEntry*> to_pump_;  // Servers that may have room for a request by now.
+  absl::Time report_first_spare_at_ = absl::InfinitePast();  // The next report comes no sooner.
 };
 
 }  // namespace penstock

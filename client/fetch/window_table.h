@@ -27,7 +27,7 @@ inline std::string WindowName(const WindowId& id) {
   return absl::StrCat("window ", id.index, " of lane ", id.lane, " in epoch ", id.epoch);
 }
 
-// What one server said of a record that another has not confirmed.
+// One server said that a record is damaged, and no other server has confirmed it.
 struct DamageDoubt {
   Damage damage;
   uint32_t server = 0;
@@ -40,44 +40,44 @@ struct WindowEntry {
   WindowId id;
   std::shared_ptr<const EpochOrder> order;  // Shared by the windows of one epoch and the walker.
   uint32_t rows = 0;
-  uint64_t bytes = 0;             // Of its chunks.
+  uint64_t bytes = 0;             // The size of its chunks.
   uint64_t start = 0;             // About when its first row is needed.
-  HeapPlace<WindowEntry> queued;  // By what it waits for.
+  HeapPlace<WindowEntry> queued;  // Its place in the queue that it waits in.
 
   std::optional<StreamId> opened_on;
   absl::Time opened_at = absl::InfinitePast();
   absl::Time ready_at = absl::InfiniteFuture();  // When its server had loaded it.
-  bool asked = false;                            // Rows of it, of that server.
-  bool counted = false;                          // It was opened once.
+  bool asked = false;                            // That server was asked for rows of it.
+  bool counted = false;                          // It was opened before.
 
   RangeQueue wanted;
   uint32_t wanted_rows = 0;
-  uint32_t requests = 0;     // Outstanding, on whatever stream.
+  uint32_t requests = 0;     // Outstanding requests, on all streams.
   bool walked_past = false;  // No further row of it will be wanted.
 
-  uint32_t failures = 0;                            // In a row.
-  uint32_t turns = 0;                               // In these each server failed so many times.
-  absl::Time failing_since = absl::InfinitePast();  // The first of them.
+  uint32_t failures = 0;                            // Failures in a row.
+  uint32_t turns = 0;                               // How often each server failed among these.
+  absl::Time failing_since = absl::InfinitePast();  // When the first of these failures came.
   absl::Time retry_at = absl::InfinitePast();
   std::vector<uint32_t> avoid;      // Servers that could not give it.
-  std::vector<DamageDoubt> doubts;  // What they said of its records.
-  uint32_t spares = 0;              // Tried, the present one included; 0: it has none.
-  uint32_t untold_spares = 0;       // Of these, the last ones, which nobody was told of.
-  uint32_t damage_reports = 0;      // Since the last one that servers agreed on.
-  uint32_t load_breaks = 0;         // Streams that broke while they loaded it, in a row.
+  std::vector<DamageDoubt> doubts;  // Damage that one server alone has reported.
+  uint32_t spares = 0;              // Spares tried so far, with the present one; 0: none.
+  uint32_t untold_spares = 0;       // The last of these, which have not been reported yet.
+  uint32_t damage_reports = 0;      // Damage reports since servers last agreed on one.
+  uint32_t load_breaks = 0;         // Streams in a row that broke while they loaded it.
   uint32_t breaks = 0;              // Streams that broke while it was loaded or fetched there.
   uint32_t breaks_alone = 0;        // Servers that died and were asked for nothing else.
   uint32_t withdrawn = 0;           // Breaks when a server was asked for nothing else, and lived.
-  bool suspect = false;             // Servers may die of it: it is asked for alone.
+  bool suspect = false;             // Servers may die of it, so it is asked for alone.
 
   std::optional<uint32_t> spare() const {
     return spares == 0 ? std::nullopt : order->SpareChunk(id, spares - 1);
   }
-  // When its next row is needed.
+  // The time at which its next row is needed.
   uint64_t NeededAt() const { return wanted.empty() ? start : wanted.front().needed_at; }
-  // Of windows that are asked for nothing: those to make room first are last.
+  // The order among windows without requests; the last of them makes room first.
   std::pair<bool, uint64_t> IdleOrder() const { return {wanted.empty(), NeededAt()}; }
-  // It comes back to this server only if there is no other.
+  // The window comes back to this server only if there is no other.
   void Avoid(uint32_t server) {
     if (std::find(avoid.begin(), avoid.end(), server) == avoid.end()) avoid.push_back(server);
   }
@@ -87,7 +87,7 @@ struct WindowEntry {
     load_breaks = 0;
   }
   bool ready() const { return ready_at != absl::InfiniteFuture(); }
-  // Bytes of so many of its rows, about.
+  // About how many bytes so many of its rows have.
   uint64_t BytesOf(uint32_t of_rows) const { return bytes * of_rows / std::max(rows, 1U); }
   bool done() const { return walked_past && wanted.empty() && requests == 0; }
   void Reset() {
@@ -98,7 +98,7 @@ struct WindowEntry {
   }
 };
 
-// What a lane is at: the window that was walked last, and the one opened ahead of it.
+// The window of a lane that the walk reached last, and the window opened ahead of it.
 struct LaneEntry {
   WindowEntry* current = nullptr;
   WindowEntry* ahead = nullptr;
@@ -109,14 +109,14 @@ struct RequestEntry {
   uint64_t number = 0;
   StreamId stream;
   WindowEntry* window = nullptr;
-  RequestEntry* earlier = nullptr;  // Of the same server's, in the order of asking.
+  RequestEntry* earlier = nullptr;  // The request before it to the same server.
   RequestEntry* later = nullptr;
   std::vector<Range> ranges;
   uint32_t rows = 0;
   uint32_t rows_missing = 0;
   uint64_t bytes = 0;
   absl::Time sent_at = absl::InfinitePast();
-  absl::Time active_at = absl::InfinitePast();  // Sent, or its last part arrived.
+  absl::Time active_at = absl::InfinitePast();  // When it was sent or its last part arrived.
   bool late = false;
   ReceivedRows received;
 
@@ -136,9 +136,10 @@ struct RequestEntry {
       at += range.rows;
     }
   }
-  // Bytes of the records that were asked for, about.
+  // About how many bytes the records that were asked for have.
   uint64_t record_bytes() const { return window->BytesOf(rows); }
-  // Those from the one on that row `at` of the answer is in; none of a probe, which fills nothing.
+  // The ranges from the one that has row `at` of the answer. A probe has none, for it fills
+  // nothing.
   std::span<const Range> RangesFrom(uint32_t at) const {
     if (ranges.empty()) return {};
     const auto after = std::partition_point(ranges.begin(), ranges.end(),

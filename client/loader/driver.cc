@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-// Every row of every slot may be asked of one server, again after a Cancel whose answer was on its
-// way, and answered row by row; a server tolerates 1,024 windows and 4,096 requests of a stream.
+// One server may be asked for every row of every slot, may be asked again after a Cancel that came
+// too late, and may answer row by row. It tolerates 1,024 windows and 4,096 requests of a stream.
 IncomingLimits LimitsOf(const SlotLayout& layout, size_t num_slots) {
   const uint64_t bytes = uint64_t{4} * num_slots * layout.slot_bytes();
   return {.messages = (1 << 15) + bytes / std::max<size_t>(layout.row_bytes(), 1),
@@ -26,14 +26,14 @@ absl::Status WrongSize(uint64_t bytes, uint64_t rows, const SlotLayout& layout) 
                    " bytes: it decodes otherwise than this client expects"));
 }
 
-// Without the address, which is said beside it.
+// Returns the message without the address, which is shown beside it.
 std::string ProblemOf(absl::string_view address, const absl::Status& status) {
   absl::string_view problem = status.message();
   if (absl::ConsumePrefix(&problem, address)) absl::ConsumePrefix(&problem, ": ");
   return std::string(problem);
 }
 
-// Records that cannot be decoded, of which so many are named in so long.
+// So many of the records that cannot be decoded are named in so long.
 constexpr uint32_t kNamedAtATime = 8;
 constexpr absl::Duration kNamedAgainAfter = absl::Seconds(10);
 
@@ -125,7 +125,7 @@ void Driver::Run() {
   for (absl::Time wake = HandleAll(incoming); incoming_.TakeAll(wake, incoming);) {
     wake = HandleAll(incoming);
   }
-  // Their last events end before anything else does.
+  // The connections end here without the lock, and before all members.
   std::vector<std::unique_ptr<Connection>> connections;
   std::vector<std::unique_ptr<Connection>> closing;
   MutexLock lock(&work_mutex_);
@@ -135,7 +135,7 @@ void Driver::Run() {
 
 absl::Time Driver::HandleAll(std::vector<Incoming>& incoming) {
   const SpanScope span(job_.spans, "schedule", {"events", incoming.size()});
-  // Destroyed after the lock, streams before the transports that they came through.
+  // These are destroyed without the lock, streams before the transports that they came through.
   std::vector<std::unique_ptr<Transport>> unused;
   std::vector<std::unique_ptr<Connection>> closing;
   std::vector<std::string> reports;
@@ -203,7 +203,7 @@ void Driver::NoteConnectionGivenUp(uint32_t server, const absl::Status& why) {
 
 void Driver::HandleServers(absl::Time now, const ServerSet& servers) {
   servers_problem_ = servers.problem;
-  // With a problem some may be missing as well.
+  // After a problem some servers may be missing as well.
   const bool all_known = servers.complete && servers.problem.ok();
   controller_.OnServersChanged(now, servers.addresses, all_known);
 }
@@ -221,7 +221,7 @@ void Driver::TakePart(StreamId id, ReceivedPart part) {
   slots_->Copy(part, copies);
   NoteReplaced(part.replaced, copies);
   counters_.CountPart(id.server, part.rows, SteadyNow() - start);
-  part.payload.reset();  // Its memory is wanted before the next one.
+  part.payload.reset();  // The next part may need its memory.
   FinishPart(std::move(copies));
 }
 
@@ -249,7 +249,7 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   FinishPart(std::move(copies));
 }
 
-// The rows stay claimed.
+// The rows stay claimed, for the job ends.
 void Driver::EndWith(StreamId id, const absl::Status& undecodable) {
   MutexLock lock(&work_mutex_);
   controller_.OnUndecodable(SteadyNow(), id, undecodable);
@@ -319,7 +319,7 @@ void Driver::FinishPart(std::vector<RowCopy> copies) {
 }
 
 void Driver::WakeIfDue() {
-  if (wake_ == absl::InfinitePast()) return;  // Once is enough.
+  if (wake_ == absl::InfinitePast()) return;  // The thread was woken already.
   if (closing_.empty() && reports_.empty() && controller_.NextAdvance() >= wake_) return;
   wake_ = absl::InfinitePast();
   incoming_.Push({{}, IncomingDue()});
@@ -334,7 +334,7 @@ void Driver::PublishReplaced() {
   }
 }
 
-// Servers that restart on other ports would add up.
+// Without this, the transports of servers that restart on other ports would add up.
 std::vector<std::unique_ptr<Transport>> Driver::TakeUnusedTransports() {
   std::vector<std::unique_ptr<Transport>> unused;
   for (size_t i = 0; i < std::min(controller_.servers().size(), job_.transports.size()); ++i) {
@@ -433,7 +433,7 @@ void Driver::Report(absl::string_view message) {
 void Driver::Finish() { ready_.Close(); }
 
 void Driver::Fail(absl::Status status) {
-  // Servers that could not even be found are a reason too.
+  // The reason may be that servers could not even be found.
   if (absl::IsUnavailable(status) && !servers_problem_.ok()) {
     status =
         absl::UnavailableError(absl::StrCat(status.message(), "; ", servers_problem_.message()));

@@ -1,4 +1,4 @@
-// Gives the controller its body: a thread, the clock, streams to servers, and slots to copy into.
+// Runs the controller: gives it a thread, the clock, streams to servers, and slots to copy into.
 #ifndef PENSTOCK_CLIENT_LOADER_DRIVER_H_
 #define PENSTOCK_CLIENT_LOADER_DRIVER_H_
 
@@ -30,7 +30,7 @@
 
 namespace penstock {
 
-// What a driver works on; all of it must outlive it.
+// Everything that a driver works on must outlive it.
 struct DriverJob {
   const Manifest& manifest;
   const ShardPaths& shards;
@@ -39,28 +39,30 @@ struct DriverJob {
   WireDtype dtype;
   StreamOptions stream;
   std::function<void(absl::string_view)> report;  // May be null.
-  // By server; more are appended when servers join. Without a factory none may join.
+  // Each server has one, by number; more are appended when servers join. Without a factory no
+  // server may join.
   std::vector<std::unique_ptr<Transport>>& transports;
   TransportFactory make_transport = nullptr;
   SpanSink* spans = nullptr;
 };
 
-// Delivers filled slots, in the order of the steps, until the last one or an error. Parts are
-// copied, or their rows decoded, and the requests that they make room for are sent, by the threads
-// that bring them, while their bytes are still in a cache near by; all else is done by its one
-// thread. Thread-safe.
+// Delivers filled slots, in the order of the steps, until the last one or an error. The threads
+// that bring parts copy them or decode their rows while the bytes are still in a near cache, and
+// send the requests that the parts make room for. One thread of the driver's own does the rest.
+// Thread-safe.
 class Driver final : public SlotHome, private PartTaker {
  public:
   Driver(const DriverJob& job, const Steps& steps, FetchOptions options);
-  // Ends a blocked Next(). Every slot must have been released.
+  // Ends a blocked Next(). REQUIRES: every slot was released.
   ~Driver();
 
-  // Starts. `slots` must outlive the driver; as many as the controller's options say. The servers
-  // are those of the transports and, if it is not null, what `source` tells from then on, which
-  // needs a factory. kResourceExhausted: a thread could not be started.
+  // Starts the thread. `slots` must outlive the driver and have as many slots as the controller's
+  // options say. The servers are those of the transports and, if `source` is not null, those that
+  // it names later, for which the job needs a factory. kResourceExhausted: a thread could not be
+  // started.
   absl::Status Start(SlotSet& slots, std::unique_ptr<ServerSource> source = nullptr);
 
-  // The next filled slot; none after the last step. Blocks.
+  // Returns the next filled slot, or none after the last step. Blocks.
   absl::StatusOr<std::optional<uint32_t>> Next();
   // Whether Next() has a slot to hand out.
   bool ready() const { return !ready_.empty(); }
@@ -76,13 +78,13 @@ class Driver final : public SlotHome, private PartTaker {
         : listener(id, queue, limits, parts), generation(id.generation) {}
     StreamListener listener;
     const uint32_t generation;
-    std::unique_ptr<Stream> stream;  // Last: its end is the end of events.
+    std::unique_ptr<Stream> stream;  // Last, so that it goes first: then no event comes any more.
   };
 
   void Run();
-  // When to look at the controller again.
+  // Returns when to look at the controller again.
   absl::Time HandleAll(std::vector<Incoming>& incoming);
-  // The part of it under the lock, and what is left to do without.
+  // Does the part of HandleAll() that needs the lock, and returns the rest in the arguments.
   absl::Time Work(std::vector<Incoming>& incoming, std::vector<std::unique_ptr<Transport>>& unused,
                   std::vector<std::unique_ptr<Connection>>& closing,
                   std::vector<std::string>& reports);
@@ -93,30 +95,30 @@ class Driver final : public SlotHome, private PartTaker {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void HandleServers(absl::Time now, const ServerSet& servers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  // To be handled as if the stream had said so.
+  // Has an error handled as if the stream had reported it.
   void Break(StreamId id, absl::Status why);
   void TakePart(StreamId id, ReceivedPart part) override;
   void TakeRows(StreamId id, RowSource& rows) override;
   absl::Status CheckPart(StreamId id, const ReceivedPart& part);
   void EndWith(StreamId id, const absl::Status& undecodable);
   absl::Status CheckReplaced(const ReceivedPart& part) const;
-  // Counts those of the rows that were taken, and reports some.
+  // Counts the replaced rows that were taken, and reports some of them.
   void NoteReplaced(std::span<const ReplacedRow> rows, std::span<const RowCopy> taken);
-  // Where its rows belong; sends the requests that it makes room for.
+  // Returns where the rows of a part belong, and sends the requests that the part makes room for.
   std::vector<RowCopy> Claim(StreamId id, uint64_t request, uint32_t first_row, uint32_t rows);
   void FinishPart(std::vector<RowCopy> copies);
   void WakeIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   std::vector<std::unique_ptr<Transport>> TakeUnusedTransports()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void PublishReplaced() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  // The way to a server, made when it is first needed.
+  // Returns the transport of a server, made when it is first needed.
   absl::StatusOr<Transport*> TransportOf(uint32_t server, const std::string& address);
-  // Null: the stream has ended.
+  // Returns null if the stream has ended.
   Stream* StreamOf(StreamId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
 
-  // Does what the controller wants done, in order: the commands below.
+  // Carries out the controller's commands in order. They are the functions below.
   void CarryOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
-  friend class CommandBuffer;  // Calls them.
+  friend class CommandBuffer;  // It calls them.
   void OpenStream(StreamId id, const std::string& address)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
   void CloseStream(StreamId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(work_mutex_);
@@ -137,31 +139,32 @@ class Driver final : public SlotHome, private PartTaker {
   BoundedQueue<uint32_t> ready_;
   const IncomingLimits incoming_limits_;
 
-  // Never held where a stream ends, for its events may wait for it.
+  // No thread holds it while a stream ends, for the stream's events may wait for it.
   mutable Mutex work_mutex_;
-  CommandBuffer commands_ ABSL_GUARDED_BY(work_mutex_);  // Of controller_, since its last event.
+  CommandBuffer commands_ ABSL_GUARDED_BY(work_mutex_);  // controller_ fills it at each event.
   FetchController controller_ ABSL_GUARDED_BY(work_mutex_);
-  // By server; null: none.
+  // By server; null: the server has no stream.
   std::vector<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::unique_ptr<Connection>> closing_ ABSL_GUARDED_BY(work_mutex_);
   std::vector<std::vector<RowCopy>> spare_copies_ ABSL_GUARDED_BY(work_mutex_);
-  // For job_.report, which may ask for stats().
+  // Messages for job_.report, which is called without the lock because it may call stats().
   std::vector<std::string> reports_ ABSL_GUARDED_BY(work_mutex_);
-  // When the thread will look at the controller by itself.
+  // The time at which the thread will look at the controller by itself.
   absl::Time wake_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   // ServerSet::problem of the last set.
   absl::Status servers_problem_ ABSL_GUARDED_BY(work_mutex_);
-  size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;  // Of the controller's, in counters_.
-  // Records that cannot be decoded are named a few at a time: so many more, before then.
+  // How many of the controller's replaced records counters_ has.
+  size_t num_replaced_ ABSL_GUARDED_BY(work_mutex_) = 0;
+  // So many more records that cannot be decoded may be named before name_again_at_.
   uint32_t names_left_ ABSL_GUARDED_BY(work_mutex_) = 0;
   absl::Time name_again_at_ ABSL_GUARDED_BY(work_mutex_) = absl::InfinitePast();
   absl::Duration scheduling_ ABSL_GUARDED_BY(work_mutex_) = absl::ZeroDuration();
 
   LoaderCounters counters_;
   std::atomic<bool> closed_{false};
-  uint64_t popped_ = 0;  // Batches that Next() handed out; its own.
+  uint64_t popped_ = 0;  // Batches that Next() handed out; only Next() uses it.
 
-  std::unique_ptr<ServerSource> source_;  // After incoming_, which it tells. Null: fixed servers.
+  std::unique_ptr<ServerSource> source_;  // After incoming_, which it fills. Null: fixed servers.
   std::jthread thread_;                   // Last: it uses all of the above.
 };
 

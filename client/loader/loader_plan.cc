@@ -18,8 +18,8 @@ absl::Status CheckCursor(const Cursor& cursor, const Plan& plan) {
       "): the data, split, seed, shuffling, lanes, window chunks or strip rows differ"));
 }
 
-// Servers of version 1 know no other holdout. Manifests that do not say what features there are
-// were written with it.
+// Servers of version 1 know only a holdout that one bytes value decides. Manifests without features
+// were written with such a holdout.
 bool IsOneBytesValue(const FeatureSummary& summary, absl::string_view name) {
   return std::all_of(
       summary.features.begin(), summary.features.end(), [&](const FeatureInfo& info) {

@@ -1,4 +1,4 @@
-// What follows from a loader's options.
+// Makes the plan, the steps and the stream options of a loader from its options.
 #ifndef PENSTOCK_CLIENT_LOADER_LOADER_PLAN_H_
 #define PENSTOCK_CLIENT_LOADER_LOADER_PLAN_H_
 
@@ -10,17 +10,17 @@
 
 namespace penstock {
 
-// The errors of Plan::Create(). REQUIRES: options.manifest is not null.
+// Errors as Plan::Create(). REQUIRES: options.manifest is not null.
 absl::StatusOr<Plan> MakePlan(const LoaderOptions& options);
 
-// Names the payload of a status that options.start caused.
+// The name of the payload that a status has if options.start caused it.
 inline constexpr char kCursorPayload[] = "penstock/cursor";
 
-// From options.start on; max_steps is not looked at. The errors of Steps::Create();
+// Makes the steps from options.start on, without regard to max_steps. Errors as Steps::Create();
 // kFailedPrecondition: the cursor belongs to another order.
 absl::StatusOr<Steps> MakeSteps(const LoaderOptions& options, const Plan& plan);
 
-// What a loader says to every server.
+// Makes the options of the streams that a loader opens on every server.
 StreamOptions MakeStreamOptions(const LoaderOptions& options);
 
 }  // namespace penstock

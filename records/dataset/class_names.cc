@@ -25,7 +25,7 @@ std::string NameOf(const std::vector<std::string>& names, size_t label) {
   return label < names.size() ? absl::StrCat("'", names[label], "'") : "none";
 }
 
-// REQUIRES: they differ.
+// REQUIRES: the two lists differ.
 absl::Status Differ(const std::string& file, const std::vector<std::string>& names,
                     const std::string& other, const std::vector<std::string>& other_names) {
   size_t label = 0;
@@ -38,7 +38,7 @@ absl::Status Differ(const std::string& file, const std::vector<std::string>& nam
                    " in the second: index the folders apart, or pack them with equal classes"));
 }
 
-// A file of names that is no list of a dataset's classes would be taken for one.
+// A name that is there twice shows that the file is some other list, not the classes of a dataset.
 absl::Status CheckDistinct(const std::vector<std::string>& names) {
   if (names.empty()) return absl::InvalidArgumentError("has no class names");
   std::map<absl::string_view, size_t> labels;
@@ -82,7 +82,7 @@ std::string ClassNamesText(std::span<const std::string> names) {
 }
 
 absl::StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path) {
-  // Each line may have a carriage return.
+  // Each line may also have a carriage return.
   PENSTOCK_ASSIGN_OR_RETURN(
       const std::string text,
       ReadTextFile(path, kMaxClassNamesBytes + kMaxClassNames, "a list of class names may have"));

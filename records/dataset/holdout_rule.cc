@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Any values of any type, but some.
+// Accepts any number of values of any type, but at least one.
 FeatureUse AnyFeature(const std::string& name) {
   return {name, FeatureType::kNone, 0, VariableUse{.list = true, .min_count = 1}};
 }
@@ -20,7 +20,7 @@ void AppendInts(std::span<const uint8_t> varints, std::vector<uint8_t>& out) {
   });
 }
 
-// How many of the records have a value of it.
+// The number of records that have a value of the feature.
 uint64_t RecordsWith(const std::string& feature, const FeatureSummary& features, bool list) {
   uint64_t records = 0;
   for (const FeatureInfo& info : features.features) {
@@ -53,7 +53,7 @@ HoldoutRule::HoldoutRule(const std::string& feature, uint32_t threshold,
   for (; spec_ < specs.size(); ++spec_) {
     const FeatureUse& use = specs[spec_];
     if (use.name != feature || use.type != FeatureType::kBytes) continue;
-    // The payload is one value, however it is wanted.
+    // The payload is one value, even if another spec lets its length vary.
     variable_ = use.variable.has_value();
     if (!variable_ || feature.empty()) return;
   }

@@ -1,4 +1,4 @@
-// Which records are held out, by a feature of any type.
+// Decides which records are held out, by a feature of any type.
 #ifndef PENSTOCK_RECORDS_DATASET_HOLDOUT_RULE_H_
 #define PENSTOCK_RECORDS_DATASET_HOLDOUT_RULE_H_
 
@@ -14,20 +14,20 @@
 
 namespace penstock {
 
-// Decides by the values of one feature, so that equal values never straddle the split. What is
-// hashed (docs/reference/manifest_format.md): of one bytes value its bytes; of several bytes values
-// each one's length as a varint, then its bytes; of numbers 8 bytes an int64 and 4 bytes a float,
-// little-endian. Not thread-safe.
+// Decides by a hash of the values of one feature, so that equal values never straddle the split.
+// The hash takes the bytes of a single bytes value; the length as a varint and the bytes of each of
+// several bytes values; 8 bytes of an int64 and 4 bytes of a float, little-endian
+// (docs/reference/manifest_format.md). Not thread-safe.
 class HoldoutRule {
  public:
-  // `feature`: its name, or empty for the whole payload. `threshold` is the share times 2^32. Adds
-  // to `specs` what a FeatureFinder has to find for it.
+  // `feature` is the name of the feature, or empty for the whole payload. `threshold` is the share
+  // times 2^32. Adds to `specs` the feature that a FeatureFinder has to find, unless it is there.
   HoldoutRule(const std::string& feature, uint32_t threshold, std::vector<FeatureUse>& specs);
 
-  // To be called once the finder of these specs is made.
+  // Call it once the finder of these specs is made.
   void Bind(const FeatureFinder& finder) { slot_ = finder.slot(spec_); }
 
-  // REQUIRES: Bind(); `found` is what that finder found.
+  // Whether the record is held out. REQUIRES: Bind() was called; its finder filled `found`.
   bool InHoldout(const FoundFeatures& found);
 
  private:
@@ -40,8 +40,8 @@ class HoldoutRule {
   std::vector<uint8_t> value_;
 };
 
-// kInvalidArgument: some of these records have no value of `feature`, so that nothing decides on
-// them; says which features there are.
+// kInvalidArgument: some of these records have no value of `feature`, so nothing decides on them;
+// the message lists the features that there are.
 absl::Status CheckHoldoutFeature(const std::string& feature, const FeatureSummary& features);
 
 }  // namespace penstock

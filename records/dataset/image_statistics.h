@@ -12,12 +12,12 @@
 
 namespace penstock {
 
-// Mean and deviation of red, green and blue, where 1 is a byte of 255. Each image counts alike,
-// whatever its size: the mean is that of the images' means, and so are the squares that the
-// deviation comes from.
+// The mean and the deviation of red, green and blue, where 1 is a byte of 255. Each image has the
+// same weight, whatever its size: both numbers come from averages over the images of each image's
+// mean and mean square.
 struct ImageStatistics {
   std::string feature;
-  uint64_t images = 0;  // Of the training split.
+  uint64_t images = 0;  // How many images the training split has.
   std::array<double, kPixelChannels> mean = {};
   std::array<double, kPixelChannels> deviation = {};
 };

@@ -21,7 +21,7 @@ bool IsUnreadableLostAndFound(const fs::path& folder) {
   return error == std::errc::permission_denied;
 }
 
-// `other` is a file that is there, an image if there is one; empty: there is none.
+// `other` is a file that the folder has, an image if it has one; empty: the folder has no files.
 absl::Status NoShards(const std::string& folder, const std::string& other) {
   std::string text = absl::StrCat(folder, ": has no files *.tfrecord*");
   if (IsImageName(other)) {
@@ -38,7 +38,7 @@ absl::Status ListFolder(const std::string& folder, const ListCallbacks& callback
                         std::vector<std::string>& out) {
   std::error_code error;
   const size_t before = out.size();
-  std::string entered = folder;  // The last one that was to be.
+  std::string entered = folder;  // The last folder that was entered or tried.
   std::string other;             // A file that is no shard.
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
                                       error);
@@ -73,7 +73,7 @@ absl::Status ListFolder(const std::string& folder, const ListCallbacks& callback
   return absl::OkStatus();
 }
 
-// Two names of one file, through links too: its records would be read twice.
+// Refuses two names of one file, through links too, for its records would be read twice.
 absl::Status CheckDistinct(const std::vector<std::string>& paths, const ListCallbacks& callbacks) {
   std::map<std::string, const std::string*> by_place;
   for (const std::string& path : paths) {
@@ -97,7 +97,7 @@ bool LeadsToItself(const std::string& path) {
   std::error_code error;
   const fs::path place = fs::canonical(path, error);
   if (error) return false;
-  // The folders' places are compared.
+  // Paths that differ may name one place, so canonical paths are compared.
   for (fs::path above = path; above.has_relative_path();) {
     above = above.parent_path();
     std::error_code unknown;

@@ -1,4 +1,4 @@
-// Which files a dataset consists of.
+// Lists the files of a dataset, and names their paths.
 #ifndef PENSTOCK_RECORDS_DATASET_LIST_SHARDS_H_
 #define PENSTOCK_RECORDS_DATASET_LIST_SHARDS_H_
 
@@ -12,44 +12,44 @@
 
 namespace penstock {
 
-// May be empty.
+// Each function may be empty.
 struct ListCallbacks {
-  // Called for each file and folder, which takes seconds for 10^5 of them. A status other than OK
-  // ends the listing with it.
+  // Called for each file and folder: a listing of 10^5 of them takes seconds. A status other than
+  // OK ends the listing with it.
   std::function<absl::Status()> check;
-  // A folder lost+found that may not be read: each ext4 volume has one at its root, of the
-  // administrator's alone, and it is no part of the data.
+  // Called for a folder lost+found that may not be read. Each ext4 volume has one at its root,
+  // which only the administrator reads and which is no part of the data.
   std::function<void(const std::string& folder)> skipped;
 
   absl::Status Check() const { return check ? check() : absl::OkStatus(); }
 };
 
-// Each path that is a folder becomes the files *.tfrecord* beneath it, sorted by path, without
-// hidden ones; each that is a file stays.
-// kNotFound: a path that is not there, a folder without shards. kPermissionDenied: a folder beneath
-// may not be read, lost+found excepted. kInvalidArgument: the same file twice, or no paths.
+// Replaces each path of a folder by the files *.tfrecord* beneath it, sorted by path, without
+// hidden ones; the path of a file stays. kNotFound: a path is not there, or a folder has no shards.
+// kPermissionDenied: a folder beneath, other than lost+found, may not be read. kInvalidArgument: a
+// file is there twice, a link leads to a folder above it, or there are no paths.
 absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string> paths,
                                                     const ListCallbacks& callbacks = {});
 
 // Whether ListShards() takes a file of this name for a shard.
 bool IsShardName(absl::string_view path);
 
-// Whether the file is called as images are: *.jpg, *.jpeg or *.png, or in capital letters.
+// Whether the path ends as those of images do: .jpg, .jpeg or .png, in any case of letters.
 bool IsImageName(absl::string_view path);
 
-// Whether the folder at `path` is one of those that it lies in, as a link can be: what is beneath
-// it would be listed again, as often as the kernel follows links.
+// Whether the folder at `path` is a link to one of the folders that it lies in. A listing would
+// visit the files beneath it again, as often as the kernel follows links.
 bool LeadsToItself(const std::string& path);
 
-// `file` as a path relative to `folder`, both relative to the working folder or absolute.
-// kInvalidArgument: it does not lie beneath.
+// Returns `file` relative to `folder`; both are absolute or relative to the working folder.
+// kInvalidArgument: the file does not lie beneath the folder.
 absl::StatusOr<std::string> PathBeneath(const std::string& folder, const std::string& file);
 
-// Absolute, without "." and "..", without a slash at the end. Empty where it is relative to a
-// working folder that is gone: then it cannot be opened either.
+// Makes the path absolute, without "." and "..", and without a slash at the end. Empty if the path
+// is relative to a working folder that is gone; then it cannot be opened either.
 std::string NormalPath(const std::string& path);
 
-// The folder part of a file's path, "." if it has none.
+// Returns the folder part of a file's path, "." if it has none.
 std::string FolderOfFile(const std::string& path);
 
 }  // namespace penstock

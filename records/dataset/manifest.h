@@ -1,4 +1,4 @@
-// What a dataset consists of: shards, and the chunks they are read in.
+// Lists the shards of a dataset and the chunks that they are read in.
 #ifndef PENSTOCK_RECORDS_DATASET_MANIFEST_H_
 #define PENSTOCK_RECORDS_DATASET_MANIFEST_H_
 
@@ -25,10 +25,10 @@ struct ShardInfo {
   uint64_t size = 0;      // Bytes in the file.
   int64_t modified_ns = 0;
   Compression compression = Compression::kNone;
-  // Left out by --exclude-corrupt. All are counted in the numbers of the records behind them; where
-  // damage hides how many there were, it counts as one.
+  // Records that --exclude-corrupt left out. The numbers of the records behind them count them all;
+  // where damage hides how many records there were, it counts as one.
   uint64_t excluded_records = 0;
-  // Of the images of the training split, one for each of measured_features().
+  // Sums over the images of the training split, one for each of measured_features().
   std::vector<PixelSums> pixel_sums = {};
 };
 
@@ -38,8 +38,8 @@ struct ChunkInfo {
   uint32_t size = 0;          // Bytes in the file.
   uint32_t raw_size = 0;      // After decompression; equal to size without compression.
   uint32_t records = 0;       // At least 1.
-  uint32_t holdout = 0;       // Of these, in the holdout split.
-  uint32_t crc32c = 0;        // Of the bytes in the file.
+  uint32_t holdout = 0;       // How many of the records are in the holdout split.
+  uint32_t crc32c = 0;        // Checksum of the bytes in the file.
   uint64_t ordinal = 0;       // Number of its first record over the manifest.
   uint64_t first_record = 0;  // Number of its first record in its file.
 };
@@ -52,10 +52,10 @@ struct RecordPlace {
 };
 
 struct HoldoutInfo {
-  std::string feature;     // Decides (HoldoutRule); empty: the whole payload does.
-  uint32_t threshold = 0;  // Of 2^32; 0: there is no holdout.
+  std::string feature;     // It decides (HoldoutRule); empty: the whole payload does.
+  uint32_t threshold = 0;  // The share times 2^32; 0: there is no holdout.
 
-  // "'d'", "the whole record".
+  // Names what decides: "'d'", "the whole record".
   std::string Decider() const;
 
   friend bool operator==(const HoldoutInfo&, const HoldoutInfo&) = default;
@@ -66,16 +66,16 @@ struct HoldoutInfo {
 // may run at the same time.
 class Manifest {
  public:
-  // What records/dataset writes and reads: docs/reference/manifest_format.md.
+  // The version of the format that is written and read: docs/reference/manifest_format.md.
   static constexpr uint32_t kVersion = 1;
 
   // kNotFound; kInvalidArgument: not a manifest; kDataLoss: cut or damaged; kFailedPrecondition:
   // written by a newer version.
   static absl::StatusOr<Manifest> Load(const std::string& path);
-  // `bytes` as in the file; base_dir() is empty.
+  // Parses the bytes of a file; base_dir() is empty. Errors as Load().
   static absl::StatusOr<Manifest> Parse(std::span<const uint8_t> bytes);
 
-  // What protobuf writes and reads at most.
+  // The largest message that protobuf writes and reads.
   static constexpr uint64_t kMaxPayloadBytes = (uint64_t{1} << 31) - 1;
 
   // kResourceExhausted: its payload would pass `max_bytes`.
@@ -86,30 +86,31 @@ class Manifest {
   std::span<const ShardInfo> shards() const { return shards_; }
   const HoldoutInfo& holdout() const { return holdout_; }
   RecordFormat format() const { return format_; }
-  // Of the first records of each shard, or of all.
+  // The features of the first records of each shard, or of all records.
   const FeatureSummary& features() const { return features_; }
   // The textproto of a decode spec, to be used where no other is named; empty: none is stored.
   const std::string& spec() const { return spec_; }
-  // The names of the classes, by label: what stood in classes.txt beside the shards. Empty: there
-  // was no such file.
+  // The names of the classes, by label, from classes.txt beside the shards. Empty: there was no
+  // such file.
   std::span<const std::string> class_names() const { return class_names_; }
-  // The features whose images were measured; StatisticsOf() says what came of it. Empty: none were.
+  // The features whose images were measured; StatisticsOf() gives the results. Empty: none were.
   std::span<const std::string> measured_features() const { return measured_features_; }
   uint32_t chunk_target() const { return chunk_target_; }
 
-  // The folder that relative shard paths start from: where it was loaded from; "" if it was not.
+  // The folder that relative shard paths start from: the folder of the file that was loaded, or ""
+  // if there was none.
   const std::string& base_dir() const { return base_dir_; }
   void set_base_dir(std::string base_dir) { base_dir_ = std::move(base_dir); }
-  // Puts `folder`, "a/b/" or "", before the relative paths of shards: for readers whose root is
-  // above the manifest's own folder.
+  // Puts `folder`, "a/b/" or "", before the relative paths of shards. Readers whose root is above
+  // the manifest's own folder need it.
   void MoveInto(absl::string_view folder);
-  // Where a shard is, seen from this process.
+  // The path by which this process opens a shard.
   std::string ShardPath(size_t shard) const;
 
   size_t num_chunks() const { return size_.size(); }
-  // O(1). REQUIRES: i < num_chunks(), here and below.
+  // Takes O(1). REQUIRES: i < num_chunks(), here and below.
   ChunkInfo chunk(size_t i) const;
-  // Records of the chunk that are in `split`.
+  // The number of the chunk's records that are in `split`.
   uint32_t chunk_rows(size_t i, Split split) const;
   uint32_t chunk_bytes(size_t i) const { return size_[i]; }
   uint32_t chunk_shard(size_t i) const { return shard_[i]; }
@@ -119,17 +120,18 @@ class Manifest {
   }
 
   uint64_t num_records(Split split) const;
-  // Bytes of all chunks in their files.
+  // The bytes of all chunks in their files.
   uint64_t num_bytes() const { return num_bytes_; }
 
-  // The chunk of the record with this number over the manifest, and its place there. O(log chunks).
+  // The chunk of the record with this number over the manifest, and its index there. Takes
+  // O(log chunks).
   // REQUIRES: ordinal < num_records(Split::kAll).
   std::pair<size_t, uint32_t> Locate(uint64_t ordinal) const;
   // The same, for messages and lists.
   RecordPlace PlaceOf(uint64_t ordinal) const;
 
   // 64 bits of a SHA-256 over checksums, sizes and counts of all chunks, in order, and the holdout
-  // definition: equal for the same records in the same order and split, wherever they lie and
+  // definition. It is equal for the same records in the same order and split, wherever they lie and
   // whatever the files are called.
   uint64_t content_fingerprint() const { return fingerprint_; }
 
@@ -139,7 +141,7 @@ class Manifest {
   void ComputeFingerprint();
 
   std::vector<ShardInfo> shards_;
-  std::vector<size_t> shard_begin_;  // One more than shards.
+  std::vector<size_t> shard_begin_;  // One entry more than shards.
   std::vector<uint64_t> shard_first_ordinal_;
   HoldoutInfo holdout_;
   RecordFormat format_ = RecordFormat::kExample;
@@ -153,8 +155,8 @@ class Manifest {
   // One entry a chunk.
   std::vector<uint32_t> shard_, size_, records_, crc32c_;
   std::vector<uint64_t> offset_;
-  std::vector<uint64_t> ordinal_;       // One more than chunks.
-  std::vector<uint32_t> holdout_rows_;  // Empty: none at all.
+  std::vector<uint64_t> ordinal_;       // One entry more than chunks.
+  std::vector<uint32_t> holdout_rows_;  // Empty: no record is held out.
   std::vector<uint32_t> raw_size_;      // Empty: equal to size_.
   std::vector<uint64_t> first_record_;  // Empty: ordinal - the shard's first ordinal.
 
@@ -163,7 +165,7 @@ class Manifest {
   uint64_t fingerprint_ = 0;
 };
 
-// Whether a file begins as manifests do, whole or not.
+// Whether a file begins as manifests do, even if it is cut.
 absl::StatusOr<bool> IsManifestFile(const ByteSource& source);
 
 // Makes a Manifest, shard by shard, chunk by chunk. Not thread-safe.
@@ -177,26 +179,26 @@ class ManifestBuilder {
     uint32_t holdout = 0;
     uint32_t crc32c = 0;
     uint32_t raw_size = 0;  // 0: equal to size.
-    uint64_t gap = 0;       // Bytes left out before it.
+    uint64_t gap = 0;       // Bytes that are left out before it.
     // Its first record's number in the file; unset: the count of those before.
     std::optional<uint64_t> first_record = std::nullopt;
   };
 
   // A shard of size 0 takes the sum of its chunks.
   void AddShard(ShardInfo shard);
-  // Of the shard added last, in file order.
+  // Adds a chunk of the shard added last, in file order.
   void AddChunk(const Chunk& chunk);
   void SetHoldout(HoldoutInfo holdout) { manifest_.holdout_ = std::move(holdout); }
   void SetFormat(RecordFormat format) { manifest_.format_ = format; }
   void SetFeatures(FeatureSummary features);
   void SetSpec(std::string textproto) { manifest_.spec_ = std::move(textproto); }
-  // As CheckClassNames() allows.
+  // Build() fails unless CheckClassNames() is OK.
   void SetClassNames(std::vector<std::string> names);
-  // Those that each shard has pixel_sums of, in that order.
+  // The features that each shard has pixel_sums of, in that order.
   void SetMeasuredFeatures(std::vector<std::string> names) {
     manifest_.measured_features_ = std::move(names);
   }
-  // At most kMostChunkTarget.
+  // Build() fails if it is more than kMostChunkTarget.
   void SetChunkTarget(uint32_t bytes);
 
   // Consumes the builder. kInvalidArgument: numbers that contradict each other, naming the shard.
@@ -208,9 +210,9 @@ class ManifestBuilder {
   absl::Status CheckMeasured() const;
 
   Manifest manifest_;
-  uint64_t offset_ = 0;       // After the last chunk.
-  uint64_t next_record_ = 0;  // Its number in the file.
-  std::vector<bool> grows_;   // Per shard: its size follows from its chunks.
+  uint64_t offset_ = 0;       // Where the last chunk ends in its file.
+  uint64_t next_record_ = 0;  // The number in the file of the record behind that chunk.
+  std::vector<bool> grows_;   // For each shard, whether its size follows from its chunks.
   absl::Status status_;       // The first contradiction.
 };
 

@@ -1,4 +1,4 @@
-// What the indexer wants to know of each record.
+// Checks, surveys and measures each record of a shard for the indexer.
 #ifndef PENSTOCK_RECORDS_DATASET_RECORD_CHECK_H_
 #define PENSTOCK_RECORDS_DATASET_RECORD_CHECK_H_
 
@@ -19,7 +19,7 @@ namespace penstock {
 // Not thread-safe.
 class RecordCheck {
  public:
-  // The first records are surveyed, or all of them if they are parsed anyway or raw.
+  // So many records at the front are surveyed; all are if they are raw or parsed in any case.
   static constexpr uint64_t kSurveyedRecords = 100;
 
   static absl::StatusOr<RecordCheck> Create(const ScanOptions& options);
@@ -32,10 +32,10 @@ class RecordCheck {
   // Whether the first records were surveyed.
   bool surveyed() const { return tried_records_ >= kSurveyedRecords; }
 
-  // With measure_images: of the training images of all records that Check() found no fault with,
-  // one for each feature. Else empty.
+  // The sums over the training images of all records that Check() found no fault with, one for each
+  // feature. Empty without measure_images.
   std::vector<PixelSums> pixel_sums() const;
-  // Goes back to what they were. REQUIRES: `sums` were pixel_sums().
+  // Sets the sums back. REQUIRES: pixel_sums() returned `sums` before.
   void set_pixel_sums(std::vector<PixelSums> sums);
 
  private:
@@ -52,10 +52,10 @@ class RecordCheck {
   const bool measure_images_;
   uint64_t tried_records_ = 0;
   std::optional<HoldoutRule> rule_;
-  std::optional<FeatureFinder> finder_;  // Of what the rule needs.
+  std::optional<FeatureFinder> finder_;  // It finds the feature of rule_.
   FoundFeatures found_;
   PayloadCheck payload_check_;        // May be empty.
-  std::optional<ImageCheck> images_;  // If any are to be decoded.
+  std::optional<ImageCheck> images_;  // Unset if no images are decoded.
 };
 
 }  // namespace penstock

@@ -17,8 +17,8 @@
 
 namespace penstock {
 
-// A further check of each record. An error says why the record cannot be used;
-// kResourceExhausted, that there was no memory to find out.
+// Checks a record further. An error says why the record cannot be used; kResourceExhausted says
+// that there was no memory to find out.
 using PayloadCheck = std::function<absl::Status(std::span<const uint8_t> payload)>;
 
 // Makes the check for the scan of one shard. Several threads may call it at once.
@@ -31,7 +31,7 @@ struct ScanOptions {
   // Every record must be of the format, and all are surveyed. Lengths and payload CRCs are checked
   // in any case.
   bool parse_records = false;
-  // With parse_records or measure_images: the features whose images must decode.
+  // The features whose images must decode, if parse_records or measure_images is set.
   std::vector<ImageFeature> images;
   // Makes a check of every record. Empty: there is nothing more to check.
   PayloadCheckMaker make_check;
@@ -39,15 +39,16 @@ struct ScanOptions {
   bool measure_images = false;
   // Goes on after damage and lists it; without it the first damage is the scan's error.
   bool collect_damage = false;
-  // What servers take at once: no chunk has more, after decompression too. Below 4 GiB.
+  // No chunk has more bytes, after decompression too, because servers take no more at once. It is
+  // below 4 GiB.
   uint64_t max_raw_chunk_bytes = uint64_t{64} << 20;
-  // Where the scan of a compressed shard waits for a place if it must hold much of it. Null: it
-  // does not wait.
+  // The scan of a compressed shard waits for a place here if it must hold much of the shard. Null:
+  // it does not wait.
   LargeBuffers* large_buffers = nullptr;
-  // Bytes read since the last call. A status other than OK ends the scan with it.
+  // Called with the bytes read since the last call. A status other than OK ends the scan with it.
   std::function<absl::Status(uint64_t bytes)> progress;
-  // The features of the first records, as soon as they are read. A status other than OK ends the
-  // scan with it.
+  // Called with the features of the first records, as soon as they are read. A status other than OK
+  // ends the scan with it.
   std::function<absl::Status(const FeatureSummary&)> on_features;
 };
 
@@ -55,14 +56,14 @@ struct ShardScan {
   static constexpr size_t kMaxListed = 1000;
 
   Compression compression = Compression::kNone;
-  // Without what is in `damage`: a record whose payload is damaged; after broken framing everything
-  // up to the next whole frame; of a compressed shard the whole chunk.
+  // The chunks without the damage: without a record whose payload is damaged; after broken framing,
+  // without all bytes up to the next whole frame; of a compressed shard, without the whole chunk.
   std::vector<ManifestBuilder::Chunk> chunks;
   DamageList damage{kMaxListed};
   uint64_t excluded_records = 0;
-  FeatureSummary features;          // Of the first records, or of all (RecordCheck).
-  std::vector<std::string> unread;  // FeatureSurvey::unread() of these.
-  // With measure_images: of the training images in `chunks`, one for each feature of `images`.
+  FeatureSummary features;          // The survey of the first records, or of all (RecordCheck).
+  std::vector<std::string> unread;  // FeatureSurvey::unread() of the same records.
+  // With measure_images, the sums over the training images in `chunks`, one for each of `images`.
   std::vector<PixelSums> pixel_sums;
 };
 
