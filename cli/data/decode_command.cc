@@ -1,4 +1,4 @@
-// penstock decode: a shard to NumPy arrays.
+// penstock decode: writes a shard as NumPy arrays.
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -40,7 +40,7 @@ struct DecodeFlags {
   bool force = false;
 };
 
-// NAME.npy of a tensor in the folder.
+// Returns the path of the array of a tensor: NAME.npy in the output folder.
 absl::StatusOr<std::string> ArrayFile(const DecodeFlags& flags, const std::string& tensor) {
   if (absl::StrContains(tensor, "/") || tensor.find('\0') != std::string::npos) {
     return absl::InvalidArgumentError(
@@ -84,7 +84,7 @@ absl::StatusOr<v1::DecodeSpec> SpecFor(const ByteSource& shard, const std::strin
   return std::move(choice->spec);
 }
 
-// Decodes records in blocks and writes an array a tensor.
+// Decodes records in blocks and writes an array for each tensor.
 class ArrayWriter {
  public:
   static absl::StatusOr<ArrayWriter> Create(const Program& program, const DecodeFlags& flags) {
@@ -127,7 +127,7 @@ class ArrayWriter {
   }
 
   RecordDecoder decoder_;
-  std::vector<NpyWriter> files_;  // One a tensor.
+  std::vector<NpyWriter> files_;  // There is one for each tensor.
 };
 
 absl::Status Decode(const DecodeFlags& flags) {
@@ -177,7 +177,8 @@ void AddDecodeCommand(CLI::App& app, absl::Status& outcome) {
       "made from the features of the shard");
   command.add_option("--dtype", flags->dtype, "What planes and flags become")
       ->check(CLI::IsMember({"packed", "i8", "f32", "f64"}));
-  command.add_option("--seed", flags->seed, "Of what is random about images, as in epoch 0");
+  command.add_option("--seed", flags->seed,
+                     "The seed of random image operations, which are those of epoch 0");
   command.add_flag("--force", flags->force, "Replace existing arrays of these names");
   OnRun(command, outcome, [flags] { return Decode(*flags); });
 }

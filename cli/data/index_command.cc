@@ -1,4 +1,4 @@
-// penstock index: shards to a manifest.
+// penstock index: writes the manifest of shards.
 #include <google/protobuf/text_format.h>
 #include <unistd.h>
 
@@ -33,12 +33,12 @@
 namespace penstock {
 namespace {
 
-// Servers take chunks of at most 64 MiB, and a chunk may be larger than it was to be by a record.
+// Servers take chunks of at most 64 MiB, and one record can make a chunk larger than its target.
 constexpr uint64_t kMaxChunkTarget = uint64_t{32} << 20;
-// What the smallest data gets by itself; who asks for less has forgotten the unit.
+// The smallest data gets this by default; a smaller number is taken for one without its unit.
 constexpr uint64_t kMinChunkTarget = uint64_t{4} << 10;
 
-// The value of --spec that has the manifest store none.
+// With this value of --spec the manifest stores no spec.
 constexpr absl::string_view kNoSpec = "none";
 
 struct IndexFlags {
@@ -101,10 +101,9 @@ void PrintDamage(const DamagedRange& damage) {
                              : absl::StrCat("up to offset ", damage.offset + damage.bytes));
 }
 
-// Shards of which nothing is left, and the bytes of all.
 struct Extent {
-  size_t lost_shards = 0;
-  uint64_t bytes = 0;
+  size_t lost_shards = 0;  // Shards of which no chunk is left.
+  uint64_t bytes = 0;      // The size of all shards.
 };
 
 Extent ExtentOf(const Manifest& manifest) {
@@ -238,12 +237,12 @@ void TellUnread(const IndexResult& result) {
     PrintEscaped(stderr, "penstock: records hold %s, which nothing reads\n", unread);
   }
   const absl::StatusOr<SpecChoice> choice = ChooseSpec({}, result.manifest);
-  if (!choice.ok()) return;  // Who reads the data hears of it.
+  if (!choice.ok()) return;  // The error comes up when the data is read.
   const std::string note = UnreadNote(choice->spec, result.manifest.features());
   if (!note.empty()) PrintEscaped(stderr, "penstock: %s\n", note);
 }
 
-// Else people take a split for one that is there.
+// Without this warning people take the empty split for a full one.
 void TellEmptyHoldout(const Manifest& manifest) {
   const bool none = manifest.holdout().threshold > 0 && manifest.num_records(Split::kAll) > 0 &&
                     manifest.num_records(Split::kHoldout) == 0;
@@ -254,7 +253,7 @@ void TellEmptyHoldout(const Manifest& manifest) {
                manifest.holdout().Decider());
 }
 
-// Tells somebody who looks for damage which shards were not read.
+// A user who looks for damage must know which shards were not read.
 void TellKept(const IndexOptions& index, const IndexResult& result) {
   const bool looks = index.update && index.exclude_corrupt && !index.verify;
   if (!looks || result.reused_shards == 0) return;

@@ -1,4 +1,4 @@
-// penstock inspect: what a manifest or a shard holds.
+// penstock inspect: shows the contents of a manifest or a shard.
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
@@ -57,15 +57,15 @@ constexpr uint64_t kSheetRows = 36;
 
 struct Report {
   std::string path;
-  std::optional<Manifest> manifest;              // Else a shard.
-  bool without_manifest = false;                 // It was made for this look.
-  Compression compression = Compression::kNone;  // Of the shard.
+  std::optional<Manifest> manifest;              // Unset for a shard.
+  bool without_manifest = false;                 // `manifest` was made for this report alone.
+  Compression compression = Compression::kNone;  // Set for a shard.
   uint64_t bytes = 0;
   uint64_t records = 0;
   RecordFacts facts;
-  std::vector<std::string> unread_by_spec;  // The features that it does not read.
-  std::optional<DecodedRows> decoded;       // With --spec.
-  std::optional<ContactSheet> sheet;        // With --contact-sheet.
+  std::vector<std::string> unread_by_spec;  // Features that the spec does not read.
+  std::optional<DecodedRows> decoded;       // Set with --spec.
+  std::optional<ContactSheet> sheet;        // Set with --contact-sheet.
   std::string sheet_path;
 };
 
@@ -80,9 +80,9 @@ std::string CompressionsOf(const Manifest& manifest) {
   return names.empty() ? "none 0" : absl::StrJoin(names, ", ");
 }
 
-// What --exclude-corrupt left out.
+// Counts what --exclude-corrupt left out.
 struct Excluded {
-  uint64_t records = 0;  // At least.
+  uint64_t records = 0;  // There are at least so many.
   uint64_t bytes = 0;
 };
 
@@ -99,7 +99,7 @@ Excluded ExcludedFrom(const Manifest& manifest) {
   return excluded;
 }
 
-// "3: cat, dog, mouse", the first few if there are many.
+// "3: cat, dog, mouse"; long lists are cut.
 std::string DescribeClasses(std::span<const std::string> names) {
   constexpr size_t kShown = 10;
   const std::span<const std::string> shown = names.first(std::min(names.size(), kShown));
@@ -107,7 +107,7 @@ std::string DescribeClasses(std::span<const std::string> names) {
                       names.size() > kShown ? ", ..." : "");
 }
 
-// A line for each tensor, as for each feature.
+// Prints a line for each tensor.
 void PrintStoredSpec(const Manifest& manifest) {
   if (manifest.spec().empty()) return;
   PrintEscaped(stdout, "spec      stored, used where --spec names none\n");
@@ -266,7 +266,7 @@ void PrintJson(const Report& report) {
 absl::Status InspectManifest(uint64_t limit, Report& report) {
   IndexOptions index;
   index.in_memory = true;
-  index.mixed_features = true;  // To be looked at.
+  index.mixed_features = true;  // The report shows them.
   PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset dataset, OpenDatasetArgument(report.path, index));
   report.without_manifest = dataset.indexed;
   if (!dataset.indexed) report.path = dataset.manifest_path;
@@ -296,7 +296,7 @@ absl::Status InspectShard(const FileSource& source, Report& report) {
 
 absl::Status Read(const InspectFlags& flags, Report& report) {
   report.path = flags.input;
-  std::error_code ignored;  // Then it cannot be opened either.
+  std::error_code ignored;  // After an error, opening the file fails too.
   if (std::filesystem::is_directory(flags.input, ignored)) {
     return InspectManifest(flags.records, report);
   }
@@ -336,7 +336,7 @@ absl::Status AddSheet(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
   return WriteSheet(*report.sheet, report.sheet_path);
 }
 
-// Finds what the spec does not read: the one that is named, or that is used where none is.
+// Finds the features that the named spec does not read; without a name, the default spec.
 void FindUnread(const InspectFlags& flags, const v1::DecodeSpec& named, Report& report) {
   if (!flags.spec.empty()) {
     report.unread_by_spec = UnreadBySpec(named, report.facts.Features());
@@ -346,7 +346,7 @@ void FindUnread(const InspectFlags& flags, const v1::DecodeSpec& named, Report& 
   }
 }
 
-// What --spec and --contact-sheet show.
+// Makes the rows that --spec shows, or the pictures of --contact-sheet.
 absl::Status ShowRows(const InspectFlags& flags, const v1::DecodeSpec& spec, Report& report) {
   if (!flags.spec.empty()) {
     PENSTOCK_RETURN_IF_ERROR(
@@ -401,7 +401,7 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
   auto flags = std::make_shared<InspectFlags>();
   command.add_option("input", flags->input, "MANIFEST, DIR or SHARD")->required()->default_str("");
   command.add_option("--records", flags->records,
-                     "Of a manifest, read this many records from evenly spaced chunks");
+                     "Read this many records of a manifest, from evenly spaced chunks");
   command.add_option("--spec", flags->spec,
                      "Also decode the first records with this spec, built-in or a textproto file");
   command
@@ -416,8 +416,8 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
                   "page for browsers (.html). With --spec, the pixels that a trainer gets;\n"
                   "without, the encoded images")
       ->default_str("");
-  command.add_option("--seed", flags->seed, "With --spec: of what is random about images");
-  command.add_option("--epoch", flags->epoch, "With --spec: in which epoch that is");
+  command.add_option("--seed", flags->seed, "With --spec: the seed of random image operations");
+  command.add_option("--epoch", flags->epoch, "With --spec: the epoch of random image operations");
   command.add_flag("--make-spec", flags->make_spec,
                    "Print a decode spec made from the features, to start from, and nothing else");
   command.add_flag("--json", flags->json, "Print JSON to standard output");

@@ -23,8 +23,8 @@ v1::DecodeSpec WithoutImages(const v1::DecodeSpec& spec) {
 }
 
 struct SpecPrograms {
-  std::optional<Program> all;     // Its features are looked up. Unset if `values` reads them all.
-  std::optional<Program> values;  // Its tensors are decoded.
+  std::optional<Program> all;     // Records must have its features. Unset if `values` reads all.
+  std::optional<Program> values;  // Its tensors must decode. Unset if none are decoded.
 };
 
 absl::StatusOr<SpecPrograms> CompilePrograms(const v1::DecodeSpec& spec, bool decode) {

@@ -1,4 +1,4 @@
-// Whether records can be read with a decode spec, one by one.
+// Checks that each record can be read with a decode spec.
 #ifndef PENSTOCK_CLI_DATA_SPEC_CHECK_H_
 #define PENSTOCK_CLI_DATA_SPEC_CHECK_H_
 

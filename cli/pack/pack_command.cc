@@ -1,4 +1,4 @@
-// penstock pack: what others keep in files of their own to shards.
+// penstock pack: writes images or positions from other files as shards.
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -14,7 +14,7 @@ namespace {
 
 bool IsFromFolder(const PackOptions& options) {
   if (!options.from.empty()) return options.from == "folder";
-  std::error_code ignored;  // Then it cannot be opened either.
+  std::error_code ignored;  // After an error, opening the folder fails too.
   return options.inputs.size() == 1 && std::filesystem::is_directory(options.inputs[0], ignored);
 }
 
@@ -24,9 +24,9 @@ absl::Status Pack(const PackOptions& options, bool shrinks) {
   return PackPositions(options);
 }
 
-// A run that fails leaves no empty folder behind.
+// A run that fails removes the folder that it made, if that is empty.
 absl::Status PackOrRemoveFolder(const PackOptions& options, bool shrinks) {
-  std::error_code ignored;  // What cannot be seen is not removed either.
+  std::error_code ignored;  // A folder that cannot be seen cannot be removed either.
   const bool was_there = std::filesystem::exists(options.shards.folder, ignored);
   const absl::Status status = Pack(options, shrinks);
   if (!status.ok() && !was_there) std::filesystem::remove(options.shards.folder, ignored);
@@ -83,8 +83,9 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
                       "Store larger images as JPEG whose longer side has this many pixels; 0: all "
                       "as they are")
           ->check(WholeNumber(0, ShrinkOptions::kMostSide));
-  CLI::Option* quality = command.add_option("--quality", options->shrink.quality, "Of those JPEGs")
-                             ->check(WholeNumber(1, 100));
+  CLI::Option* quality =
+      command.add_option("--quality", options->shrink.quality, "The quality of those JPEGs")
+          ->check(WholeNumber(1, 100));
   command
       .add_option("--threads", shards.threads,
                   "Shards written at a time, which changes none of them; 0: one a core")

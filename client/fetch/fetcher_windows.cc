@@ -9,16 +9,16 @@
 namespace penstock {
 namespace {
 
-// A server that cannot have all windows in memory that it was asked for rows of is asked again
-// after so long.
+// A server that lacks the memory for all windows that it was asked for is asked again after so
+// long.
 constexpr absl::Duration kWhileOthersAreRead = absl::Milliseconds(250);
 constexpr absl::Duration kWhileOneMakesRoom = absl::Milliseconds(50);
 constexpr absl::Duration kWhileReadAhead = absl::Seconds(1);
-// Where no record can be decoded, each of the windows that are read ahead wants a spare.
+// If no record can be decoded, each window that is read ahead needs a spare; few are reported.
 constexpr absl::Duration kFirstSpareReports = absl::Seconds(10);
 
-// Called for the first spare of a window, unless another one's was told just before, and for the
-// last one when the window is done: there may be thousands between.
+// A window may try thousands of spares. Only the first one, unless a report came just before, and
+// the last one, when the window is done, are reported.
 void ReportSpare(FetchActions& actions, WindowEntry& window) {
   const uint32_t spare = *window.spare();
   const uint32_t passed = window.spares - 1;
@@ -31,7 +31,7 @@ void ReportSpare(FetchActions& actions, WindowEntry& window) {
       ": the first good one of ", actions.NameChunks(std::span(&spare, 1)), " stands for all"));
 }
 
-// `status` is what the server says of the last one. Without `damage`, all are sound.
+// `status` is what the server says about the last spare. Without `damage`, no bytes are damaged.
 absl::Status NoSpareLeft(const WindowEntry& window, const ServerEntry& server,
                          const absl::Status& status, bool damage) {
   return absl::DataLossError(absl::StrCat(
@@ -69,7 +69,7 @@ void Fetcher::WalkedPast(WindowEntry& window) {
   ReleaseIfDone(window);
 }
 
-// A newcomer is asked for whatever there is.
+// A newcomer without requests is asked even for a few rows.
 bool Fetcher::WorthARequest(const WindowEntry& window) const {
   const ServerEntry& server = servers_[window.opened_on->server];
   return window.wanted_rows >= limits_.rows || window.walked_past ||
@@ -86,8 +86,8 @@ void Fetcher::Requeue(WindowEntry& window) {
   if (window.suspect) return suspects_.Add(window);
   if (!window.opened_on) {
     const std::optional<uint32_t> index = placement_.ServerOf(window.id, window.avoid);
-    if (!index) return;  // Until lanes are placed.
-    // Those of which rows are wanted come first: the others must not keep room from them.
+    if (!index) return;  // It waits until lanes are placed.
+    // Windows whose rows are wanted come first, so that the others do not take their room.
     const uint64_t idle = window.wanted.empty() ? uint64_t{1} << 63 : 0;
     servers_[*index].to_open.Push(window.NeededAt() | idle, window);
     return MarkForPump(servers_[*index]);
@@ -112,8 +112,8 @@ void Fetcher::OpenOn(ServerEntry& server, WindowEntry& window) {
   Requeue(window);
 }
 
-// A window that is needed now takes the place of the one that is needed last: first of those of
-// which no row is wanted, for of them the next row is still to be walked to.
+// A window that is needed now takes the place of the one that is needed last. Windows whose rows
+// are not wanted yet make room first.
 bool Fetcher::MakeRoomFor(ServerEntry& server, const WindowEntry& window) {
   if (server.open_windows < limits_.max_open_windows) return true;
   if (window.wanted.empty()) return false;
@@ -131,7 +131,7 @@ bool Fetcher::MakeRoomFor(ServerEntry& server, const WindowEntry& window) {
   return true;
 }
 
-// The rows of the window that it was asked for are wanted again.
+// The rows of the window that the server was asked for are wanted again.
 void Fetcher::CancelOn(ServerEntry& server, WindowEntry& window) {
   const StreamId stream = servers_.stream(server.index);
   for (RequestEntry* request = server.first_request; request != nullptr;) {
@@ -144,8 +144,8 @@ void Fetcher::CancelOn(ServerEntry& server, WindowEntry& window) {
   }
 }
 
-// Nothing of it is expected from its server any more. It is defined anew, under a number that no
-// late word about the old one can mean.
+// The window's server owes nothing of it any more. The window gets a new number, so that no late
+// message about the old one is taken for it.
 void Fetcher::TakeAway(WindowEntry& window) {
   const StreamId stream = *window.opened_on;
   ServerEntry& server = servers_[stream.server];
@@ -173,7 +173,7 @@ void Fetcher::ReleaseIfDone(WindowEntry& window) {
   windows_.Free(window);
 }
 
-// The server could not give it: what it was asked for is wanted again.
+// The server could not give the window, so the rows that it was asked for are wanted again.
 void Fetcher::GiveUpOn(WindowEntry& window, StreamId stream) {
   if (window.opened_on == stream) {
     TakeAway(window);
@@ -183,7 +183,7 @@ void Fetcher::GiveUpOn(WindowEntry& window, StreamId stream) {
   Requeue(window);
 }
 
-// Whether all have had a turn, so that it begins anew.
+// Returns whether every server has had its turn; then the turns begin anew.
 bool Fetcher::AskAnother(const ServerEntry& server, WindowEntry& window) {
   window.Avoid(server.index);
   const bool all = placement_.NoOtherThan(server, window.id, window.avoid);
@@ -191,10 +191,9 @@ bool Fetcher::AskAnother(const ServerEntry& server, WindowEntry& window) {
   return all;
 }
 
-// Which chunk it is depends on the epoch's order and on what is damaged, not on which server said
-// so first: so all ranks come to the same one. One that is known to have no good record is not
-// asked for. A server's word about a window that was opened elsewhere since may be about a spare
-// that it no longer has.
+// The choice depends on the epoch's order and on the damage, not on which server reports first, so
+// all ranks choose the same chunk. A chunk that is known to have no good record is not asked for.
+// If the window was opened elsewhere since, the server's message may be about an earlier spare.
 absl::Status Fetcher::TakeNextSpare(WindowEntry& window, StreamId stream,
                                     const absl::Status& status) {
   if (!(window.opened_on == stream)) {
@@ -217,8 +216,9 @@ absl::Status Fetcher::TakeNextSpare(WindowEntry& window, StreamId stream,
   return absl::OkStatus();
 }
 
-// What is read side by side must fit; what is read ahead need not. So a window waits for those that
-// are read before it, and pushes out what lies behind another window of the same lane.
+// Windows that are read side by side must fit; those that are read ahead need not. So a window
+// waits for those that are read before it. If there are none, a window that is read ahead makes
+// room.
 bool Fetcher::WaitsForMemory(const ServerEntry& server, const RequestEntry& refused) {
   WindowEntry& window = *refused.window;
   if (ReadsBefore(windows_, server, refused.stream, refused)) {
