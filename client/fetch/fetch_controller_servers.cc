@@ -14,6 +14,13 @@ namespace {
 constexpr uint32_t kMaxNonsense = 3;
 constexpr absl::Duration kProbeLater = absl::Milliseconds(50);
 
+std::string LateLine(const ServerEntry& server, absl::Duration limit) {
+  return absl::StrCat(server.address, " is late (deadline ",
+                      absl::FormatDuration(absl::Trunc(limit, absl::Microseconds(1))),
+                      ") and stays so: it gets no new windows; it is tried again every ",
+                      absl::FormatDuration(server.penalty));
+}
+
 }  // namespace
 
 void FetchController::FireTimers() {
@@ -51,7 +58,12 @@ absl::Time FetchController::CheckServer(ServerEntry& server) {
 }
 
 absl::Time FetchController::CheckUp(ServerEntry& server) {
-  absl::Time next = CheckSlow(server);
+  if (clock_.now() >= server.tell_slow_at) {
+    server.tell_slow_at = absl::InfiniteFuture();
+    server.told_slow = true;
+    actions_.Report(LateLine(server, lateness_.AnswerLimit(0)));
+  }
+  absl::Time next = std::min(CheckSlow(server), server.tell_slow_at);
   if (suspects_.server() == &server && suspects_.LoadsSuspect(server)) {
     const absl::Time opened_at = suspects_.window()->opened_at;
     // However much it says beside, it must load the window in the end.
@@ -119,11 +131,6 @@ void FetchController::MarkSlow(ServerEntry& server) {
   if (server.slow || server.state != ServerState::kUp) return;
   lateness_.MarkSlow(server);
   placement_.PlaceBy(clock_.now());
-  actions_.Report(absl::StrCat(
-      server.address, " is late (deadline ",
-      absl::FormatDuration(absl::Trunc(lateness_.AnswerLimit(0), absl::Microseconds(1))),
-      "): it gets no new windows; in ", absl::FormatDuration(server.penalty),
-      " it is tried again"));
 }
 
 // Probes it when it is time; when to look again.
@@ -148,8 +155,9 @@ void FetchController::FailProbe(ServerEntry& server) {
 }
 
 void FetchController::Trust(ServerEntry& server) {
-  server.slow = false;
+  lateness_.MarkInTime(server);
   placement_.PlaceBy(clock_.now());
+  if (!std::exchange(server.told_slow, false)) return;
   actions_.Report(absl::StrCat(server.address, " answers in time again"));
 }
 

@@ -16,6 +16,10 @@ constexpr absl::Duration kMinSilence = absl::Milliseconds(200);
 constexpr absl::Duration kFirstPenalty = absl::Milliseconds(500);
 constexpr absl::Duration kMaxPenalty = absl::Seconds(16);
 constexpr uint32_t kForgiven = 16;  // Answers in time.
+// A server is late after as little as kMinAnswerLimit, since that is soon enough for the trainer. A
+// healthy one on a busy machine is late now and then, and answers one of its first two probes,
+// which come after 0.5 s and 1.5 s.
+constexpr absl::Duration kTellSlowAfter = absl::Seconds(2);
 
 }  // namespace
 
@@ -167,7 +171,13 @@ void Lateness::Forget(uint32_t server) {
 void Lateness::MarkSlow(ServerEntry& server) {
   if (server.in_time >= kForgiven) server.penalty = absl::ZeroDuration();
   server.slow = true;
+  server.tell_slow_at = clock_.now() + kTellSlowAfter;
   Penalise(server);
+}
+
+void Lateness::MarkInTime(ServerEntry& server) {
+  server.slow = false;
+  server.tell_slow_at = absl::InfiniteFuture();
 }
 
 void Lateness::Penalise(ServerEntry& server) {

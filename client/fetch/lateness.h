@@ -16,8 +16,9 @@ namespace penstock {
 
 // Measures answers and loads, and derives from them when a request is late, when a server is silent
 // or slow, and when a slow one is trusted again. It is told of each answer and each load. It
-// changes only what servers and requests have for it: ServerEntry::slow, in_time, penalty and
-// probe_at, and RequestEntry::late. It never moves a window and sends nothing. Not thread-safe.
+// changes only what servers and requests have for it: ServerEntry::slow, tell_slow_at, in_time,
+// penalty and probe_at, and RequestEntry::late. It never moves a window and sends nothing. Not
+// thread-safe.
 class Lateness {
  public:
   // All of them must outlive it.
@@ -49,8 +50,10 @@ class Lateness {
   // when to look again.
   absl::Time FindLate(ServerEntry& server, std::vector<WindowEntry*>& late);
 
-  // The server is slow from now on, and is to be probed after its penalty.
+  // The server is slow from now on, and is to be probed after its penalty. The user is to be told
+  // if it stays so for longer than a busy machine keeps a healthy server from answering.
   void MarkSlow(ServerEntry& server);
+  void MarkInTime(ServerEntry& server);
   // It is probed later, each time twice as long after the last one.
   void Penalise(ServerEntry& server);
   // It is slow and has answered in time so often that it needs no probe.

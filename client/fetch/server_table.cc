@@ -108,7 +108,8 @@ bool ServerTable::AcceptHello(ServerEntry& server, const ServerInfo& info) {
   // Another process than the one that was slow or died.
   if (server.known && server.info.instance != info.instance) {
     server.penalty = absl::ZeroDuration();
-    server.slow = false;
+    server.slow = server.told_slow = false;
+    server.tell_slow_at = absl::InfiniteFuture();
     server.nonsense = 0;
   }
   server.known = true;

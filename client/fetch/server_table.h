@@ -88,6 +88,8 @@ struct ServerEntry {
 
   // A server that was late gets no new windows until it has answered a probe in time.
   bool slow = false;
+  absl::Time tell_slow_at = absl::InfiniteFuture();  // When the user is to be told of it.
+  bool told_slow = false;                            // The user was, since it became slow.
   absl::Time probe_at = absl::InfiniteFuture();
   absl::Duration penalty = absl::ZeroDuration();  // Until a probe; each time longer.
   RequestEntry* probe = nullptr;                  // On its way.
