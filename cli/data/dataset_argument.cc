@@ -82,6 +82,7 @@ absl::Status ChooseSpecOf(LoaderOptions& options) {
                             ChooseSpec(std::move(options.spec), *options.manifest));
   if (!choice.note.empty()) PrintEscaped(stderr, "penstock: %s\n", choice.note);
   options.spec = std::move(choice.spec);
+  options.spec_name = std::move(choice.name);
   return absl::OkStatus();
 }
 

@@ -46,7 +46,7 @@ std::vector<ImageFeature> ImageFeaturesOf(const v1::DecodeSpec& spec,
 
 std::vector<ImageFeature> ImageFeaturesOfStored(const std::string& spec,
                                                 const FeatureSummary& features) {
-  const absl::StatusOr<v1::DecodeSpec> parsed = ParseSpec(spec, "the manifest's spec");
+  const absl::StatusOr<v1::DecodeSpec> parsed = ParseSpec(spec, kManifestSpec);
   return ImageFeaturesOf(parsed.ok() ? *parsed : v1::DecodeSpec(), features);
 }
 

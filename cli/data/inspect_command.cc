@@ -111,7 +111,7 @@ std::string DescribeClasses(std::span<const std::string> names) {
 void PrintStoredSpec(const Manifest& manifest) {
   if (manifest.spec().empty()) return;
   PrintEscaped(stdout, "spec      stored, used where --spec names none\n");
-  const absl::StatusOr<v1::DecodeSpec> spec = ParseSpec(manifest.spec(), "the stored spec");
+  const absl::StatusOr<v1::DecodeSpec> spec = ParseSpec(manifest.spec(), kManifestSpec);
   if (!spec.ok()) {
     PrintEscaped(stdout, "spec      %s\n", spec.status().message());
     return;

@@ -238,7 +238,7 @@ TEST_F(OwnDataTest, ASpecIsCheckedAgainstEachRecordBeforeItIsStored) {
   constexpr char kAge[] = R"(tensor { name: "age" label { feature: "age" } })";
   EXPECT_EQ(index(kAge), 1);
   EXPECT_THAT(error_, AllOf(HasSubstr("a.tfrecord: record 250 at offset "),
-                            HasSubstr("the stored spec: feature 'age' is missing or empty")));
+                            HasSubstr("the manifest's spec: feature 'age' is missing or empty")));
   EXPECT_FALSE(std::filesystem::exists(folder_.File("manifest.pb")));
   ASSERT_EQ(index(kAge, "--exclude-corrupt"), 0) << error_;
   EXPECT_THAT(out_, HasSubstr("299 records"));
@@ -247,6 +247,41 @@ TEST_F(OwnDataTest, ASpecIsCheckedAgainstEachRecordBeforeItIsStored) {
   EXPECT_EQ(index(kId), 0) << error_;
   EXPECT_EQ(index(kId, "--verify"), 1);
   EXPECT_THAT(out_, AllOf(HasSubstr("record 0 at"), HasSubstr("with 300 records")));
+}
+
+// As readers do, who refuse it.
+TEST_F(OwnDataTest, RowsThatAreTooLargeAreNamedBeforeAnyoneReadsThem) {
+  ShardBuilder shard;
+  for (int i = 0; i < 3; ++i) {
+    shard.Add(Example(Entry("pixels", BytesKind(std::string(4 << 20, 'p')))));
+  }
+  folder_.Write("a.tfrecord", shard.text());
+  const auto too_large = AllOf(HasSubstr("one row has 4194304 bytes; the largest that fits has"),
+                               HasSubstr("'pixels', u8 [4194304]"));
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--make-spec"}), 0) << error_;
+  EXPECT_THAT(out_, HasSubstr("pixels"));
+  EXPECT_THAT(error_, AllOf(HasSubstr("penstock: the made spec: as "), too_large));
+  ASSERT_EQ(Run({"index", folder_.path(), "--verify"}), 0) << error_;
+  EXPECT_THAT(error_, AllOf(HasSubstr("the spec made from the features: as "), too_large));
+  EXPECT_EQ(Run({"stream", folder_.path()}), 2);
+  EXPECT_THAT(error_, too_large);
+}
+
+// Values are decoded, and found not to fit, only by readers and by --verify.
+TEST_F(OwnDataTest, AnErrorOfARecordNamesTheSpecThatNobodyNamed) {
+  ShardBuilder shard;
+  for (int i = 0; i < 300; ++i) {
+    shard.Add(Example(Entry("id", Int64Kind(i == 250 ? int64_t{1} << 40 : i))));
+  }
+  folder_.Write("a.tfrecord", shard.text());
+  const std::string spec = folder_.Write(
+      "s.textproto", R"(tensor { name: "id" number { feature: "id" count: 1 as: I32 } })");
+  ASSERT_EQ(Run({"index", folder_.path(), "--spec", spec}), 0) << error_;
+  EXPECT_EQ(Run({"stream", folder_.path(), "--spec", spec, "--epochs", "1"}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("record 250: feature 'id'"), Not(HasSubstr("; read by"))));
+  EXPECT_EQ(Run({"stream", folder_.path(), "--epochs", "1"}), 1);
+  EXPECT_THAT(error_, AllOf(HasSubstr("record 250: feature 'id'"),
+                            HasSubstr("; read by the manifest's spec (--spec names another)\n")));
 }
 
 TEST_F(OwnDataTest, AStoredSpecIsShownAndRemoved) {

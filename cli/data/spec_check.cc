@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "cli/data/record_decoder.h"
+#include "client/loader/dataset_spec.h"
 #include "records/decode/program.h"
 #include "records/decode/spec.h"
 #include "records/format/feature_finder.h"
@@ -71,14 +72,14 @@ absl::StatusOr<PayloadCheck> MakeCheck(const SpecPrograms& programs) {
   // The copies of the function share the check.
   const auto shared = std::make_shared<SpecCheck>(std::move(check));
   return [shared](std::span<const uint8_t> payload) {
-    return Annotate((*shared)(payload), "the stored spec");
+    return Annotate((*shared)(payload), kManifestSpec);
   };
 }
 
 }  // namespace
 
 PayloadCheckMaker SpecCheckMaker(const std::string& spec, bool decode) {
-  const absl::StatusOr<v1::DecodeSpec> parsed = ParseSpec(spec, "the stored spec");
+  const absl::StatusOr<v1::DecodeSpec> parsed = ParseSpec(spec, kManifestSpec);
   if (!parsed.ok()) return nullptr;
   // The copies of the function share the programs.
   const auto programs =

@@ -28,16 +28,23 @@ absl::Duration WindowBackoff(uint32_t turns) {
   return std::min(absl::Milliseconds(50) * (1 << std::min(turns, 6u)), absl::Seconds(2));
 }
 
-// The error that ends the job, with the address of the server that it came from.
-absl::Status WithAdvice(const absl::Status& status, const ServerEntry& server) {
-  const absl::Status named = Annotate(status, server.shown_address());
-  if (!absl::IsNotFound(status)) return named;
-  const absl::string_view advice =
-      server.address == "local:"
-          ? "; shards are looked for in the manifest's folder, or in --data-root"
-          : "; is this the manifest of the data that lies beneath the servers' "
-            "--data-root? Shards are looked for there";
-  return absl::NotFoundError(absl::StrCat(named.message(), advice));
+absl::string_view WhereShardsAre(absl::string_view address) {
+  return address == "local:" ? "; shards are looked for in the manifest's folder, or in --data-root"
+                             : "; is this the manifest of the data that lies beneath the servers' "
+                               "--data-root? Shards are looked for there";
+}
+
+// The error that ends the job, with the address of the server that it came from; FetchOptions has
+// spec_name.
+absl::Status WithAdvice(const absl::Status& status, const ServerEntry& server,
+                        const std::string& spec_name) {
+  absl::Status named = Annotate(status, server.shown_address());
+  if (absl::IsNotFound(status)) {
+    return absl::NotFoundError(absl::StrCat(named.message(), WhereShardsAre(server.address)));
+  }
+  if (!absl::IsInvalidArgument(status) || spec_name.empty()) return named;
+  return absl::InvalidArgumentError(
+      absl::StrCat(named.message(), "; read by ", spec_name, " (--spec names another)"));
 }
 
 }  // namespace
@@ -72,7 +79,7 @@ void FetchController::OnError(absl::Time now, StreamId stream, const StreamError
 void FetchController::OnUndecodable(absl::Time now, StreamId stream, const absl::Status& status) {
   SetNow(now);
   const ServerEntry* server = servers_.Find(stream);
-  if (server != nullptr && !ended_) Fail(WithAdvice(status, *server));
+  if (server != nullptr && !ended_) Fail(WithAdvice(status, *server, options_.spec_name));
 }
 
 void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
@@ -83,7 +90,7 @@ void FetchController::OnFailure(ServerEntry& server, WindowEntry& window,
   const bool knows_no_spares =
       code == absl::StatusCode::kDataLoss && options_.on_error == OnError::kReplace;
   if ((!MayPass(code) && !knows_no_spares) || FailedForGood(server, window, code)) {
-    return Fail(WithAdvice(error.status, server));
+    return Fail(WithAdvice(error.status, server, options_.spec_name));
   }
   if (std::max(window.failures, server.failures) >= kFewFailures) {
     ReportFailure(server, error.status);

@@ -13,8 +13,6 @@
 namespace penstock {
 namespace {
 
-constexpr char kStoredSpec[] = "the manifest's spec";
-
 std::string Title(const FeatureUse& use) {
   return absl::StrCat(use.is_feature_list() ? "feature list '" : "feature '", use.name, "' (",
                       FeatureTypeName(use.type), ")");
@@ -85,7 +83,7 @@ absl::StatusOr<SpecChoice> MadeSpecOf(const Manifest& manifest) {
                                                    NamesOf(manifest.features().features),
                                                    "; give --spec"));
   }
-  return SpecChoice{std::move(spec),
+  return SpecChoice{std::move(spec), "the spec made from the features",
                     "no --spec: one made from the features is used, which penstock inspect "
                     "--make-spec prints"};
 }
@@ -100,10 +98,10 @@ absl::StatusOr<SpecChoice> NotedChoice(SpecChoice choice, const Manifest& manife
 }
 
 absl::StatusOr<SpecChoice> StoredChoice(const Manifest& manifest) {
-  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec, ParseSpec(manifest.spec(), kStoredSpec));
+  PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec spec, ParseSpec(manifest.spec(), kManifestSpec));
   PENSTOCK_RETURN_IF_ERROR(
-      Annotate(CheckFeatures(spec, manifest.features(), manifest.format()), kStoredSpec));
-  return SpecChoice{std::move(spec), ""};
+      Annotate(CheckFeatures(spec, manifest.features(), manifest.format()), kManifestSpec));
+  return SpecChoice{std::move(spec), kManifestSpec, ""};
 }
 
 }  // namespace
@@ -125,7 +123,7 @@ absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& mani
   const FeatureSummary& features = manifest.features();
   if (!named.tensor().empty()) {
     PENSTOCK_RETURN_IF_ERROR(CheckFeatures(named, features, manifest.format()));
-    return SpecChoice{std::move(named), ""};
+    return SpecChoice{std::move(named), "", ""};
   }
   const bool no_features = features.features.empty();
   if (no_features && features.records > 0) {
@@ -133,7 +131,7 @@ absl::StatusOr<SpecChoice> ChooseSpec(v1::DecodeSpec named, const Manifest& mani
   }
   if (HasChessFeatures(features) || (manifest.spec().empty() && no_features)) {
     PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec chess, LoadSpec("chess"));
-    return NotedChoice({std::move(chess), ""}, manifest);
+    return NotedChoice({std::move(chess), "the built-in spec chess", ""}, manifest);
   }
   if (!manifest.spec().empty()) return StoredChoice(manifest);
   PENSTOCK_ASSIGN_OR_RETURN(SpecChoice made, MadeSpecOf(manifest));

@@ -14,8 +14,12 @@ namespace penstock {
 // What --spec NAME stands for: LoadSpec(), or without a name a spec of no tensors.
 absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name);
 
+// What messages call the spec that a manifest stores.
+inline constexpr char kManifestSpec[] = "the manifest's spec";
+
 struct SpecChoice {
   v1::DecodeSpec spec;
+  std::string name;  // What messages call it: kManifestSpec; empty: the one that was named.
   std::string note;  // What to tell people; empty: nothing.
 };
 

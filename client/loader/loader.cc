@@ -35,6 +35,7 @@ FetchOptions MakeFetchOptions(const LoaderOptions& options, const ShardPaths& sh
   fetch.max_steps = options.max_steps;
   fetch.server_timeout = options.server_timeout;
   fetch.on_error = options.on_error;
+  fetch.spec_name = options.spec_name;
   fetch.fallible_rows = program.fallible();
   fetch.seed = options.rank;
   fetch.damage_name = [manifest = options.manifest, &shards](const Damage& damage) {

@@ -54,6 +54,8 @@ struct LoaderOptions {
   // Folder of the shards for "local:"; empty: the manifest's own folder.
   std::string data_root;
   v1::DecodeSpec spec;  // Of one tensor at least: LoadSpec() of records/decode/spec.h.
+  // SpecChoice::name: what errors of records that contradict it call it. Empty: they do not.
+  std::string spec_name;
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan;
   uint64_t global_batch_size = 512;

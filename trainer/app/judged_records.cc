@@ -43,20 +43,23 @@ GemmEngine EngineOf(const CheckpointInfo& info) {
   return trained.ok() ? *trained : DefaultGemmEngine();
 }
 
+constexpr char kCheckpointSpec[] = "the checkpoint's spec";
+
 // The spec that records are read with, chosen from `named` and the manifest's. `as_trained`: it is
 // that of the training's evaluations, to the bit.
-absl::StatusOr<v1::DecodeSpec> JudgedSpec(bool as_trained, v1::DecodeSpec named,
-                                          const Manifest& manifest) {
+absl::StatusOr<SpecChoice> JudgedSpec(bool as_trained, v1::DecodeSpec named,
+                                      const Manifest& manifest) {
   PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice, ChooseSpec(std::move(named), manifest));
-  v1::DecodeSpec spec = as_trained ? std::move(choice.spec) : EvalSpecOf(std::move(choice.spec));
-  const std::string random = RandomOperationsOf(spec);
+  as_trained ? void(choice.name = kCheckpointSpec)
+             : void(choice.spec = EvalSpecOf(std::move(choice.spec)));
+  const std::string random = RandomOperationsOf(choice.spec);
   if (!random.empty()) {
     PrintEscaped(stderr,
                  "penstock-train: images are read with draws at random: %s; --spec names a spec "
                  "that has none\n",
                  random);
   }
-  return spec;
+  return choice;
 }
 
 absl::StatusOr<std::unique_ptr<BatchReader>> ReaderFor(const CheckpointInfo& info,
@@ -64,7 +67,9 @@ absl::StatusOr<std::unique_ptr<BatchReader>> ReaderFor(const CheckpointInfo& inf
                                                        absl::string_view title,
                                                        const v1::DecodeSpec& spec) {
   if (info.model.is_image()) {
-    PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(title, info.model, spec, "--spec images-eval"));
+    PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(
+        {spec, std::string(title), "--spec", "images-eval"},
+        absl::StrCat("the checkpoint's model ", info.model.name), info.model, manifest.features()));
     return std::make_unique<ImageReader>(
         info.model.side,
         LabelFactsOf(info.model, ClassesFrom::kCheckpoint, manifest, spec, "images-eval"));
@@ -110,17 +115,17 @@ absl::StatusOr<JudgedRecords> OpenJudgedRecords(const std::string& checkpoint,
   PENSTOCK_RETURN_IF_ERROR(CheckInput(options));
   const bool as_trained = flags.source.spec.empty() && !judged.info.eval_spec.empty();
   PENSTOCK_ASSIGN_OR_RETURN(v1::DecodeSpec named,
-                            as_trained ? ParseSpec(judged.info.eval_spec, "the checkpoint's spec")
+                            as_trained ? ParseSpec(judged.info.eval_spec, kCheckpointSpec)
                                        : LoadNamedSpec(flags.source.spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.manifest,
                             OpenManifest(options, named, [] { return absl::OkStatus(); }));
-  PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec,
+  PENSTOCK_ASSIGN_OR_RETURN(const SpecChoice choice,
                             JudgedSpec(as_trained, std::move(named), *judged.manifest));
-  const std::string title =
-      as_trained ? "the checkpoint's spec (--spec names another)" : SpecTitle(options);
-  PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, *judged.manifest, title, spec));
+  PENSTOCK_ASSIGN_OR_RETURN(judged.reader, ReaderFor(judged.info, *judged.manifest,
+                                                     SpecTitle(options, choice.name), choice.spec));
   PENSTOCK_ASSIGN_OR_RETURN(judged.backend, RestoreBackend(loaded, flags.threads));
-  LoaderOptions loader = ToLoaderOptions(options, judged.manifest, spec);
+  LoaderOptions loader = ToLoaderOptions(options, judged.manifest, choice.spec);
+  loader.spec_name = choice.name;
   PENSTOCK_ASSIGN_OR_RETURN(const Split split, ParseSplit(flags.split));
   ReadOnceInOrder(split, loader);
   PENSTOCK_ASSIGN_OR_RETURN(judged.input, LoaderInput::Open(std::move(loader)));

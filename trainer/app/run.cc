@@ -82,6 +82,8 @@ class TrainingRun {
   // Rank 0 finds the checkpoint to go on from.
   absl::Status FindStart();
   absl::Status ChooseModel();
+  // REQUIRES: found_.
+  absl::Status CheckFoundModel() const;
   // What a model of images takes from the checkpoint or the manifest.
   absl::Status CompleteModel(const ResumedImages& resumed);
   absl::Status MakeBackend();
@@ -186,7 +188,10 @@ absl::Status TrainingRun::FindStart() {
 
 absl::Status TrainingRun::ChooseModel() {
   PENSTOCK_ASSIGN_OR_RETURN(model_, options_.Model());
-  PENSTOCK_RETURN_IF_ERROR(CheckSpecs(options_, model_, inputs_.spec(), inputs_.eval_spec()));
+  // A checkpoint of another model is the cause, and not the spec that was right for it.
+  const bool of_another = found_.has_value() && found_->checkpoint.info.model.name != model_.name;
+  if (of_another) return CheckFoundModel();
+  PENSTOCK_RETURN_IF_ERROR(CheckSpecs(inputs_.specs(), model_, inputs_.manifest().features()));
   // All ranks take part, whatever their options say: those are compared later.
   ResumedImages resumed;
   if (found_.has_value()) {
@@ -195,7 +200,10 @@ absl::Status TrainingRun::ChooseModel() {
   }
   PENSTOCK_RETURN_IF_ERROR(ranks_->communicator().Broadcast(0, AsBytes(std::span(&resumed, 1))));
   if (model_.is_image()) PENSTOCK_RETURN_IF_ERROR(CompleteModel(resumed));
-  if (!found_.has_value()) return absl::OkStatus();
+  return found_.has_value() ? CheckFoundModel() : absl::OkStatus();
+}
+
+absl::Status TrainingRun::CheckFoundModel() const {
   return Annotate(CheckModel(found_->checkpoint.info.model, model_),
                   absl::StrCat("checkpoint ", found_->path));
 }
@@ -235,7 +243,7 @@ absl::Status TrainingRun::MakeReader() {
     return absl::OkStatus();
   }
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams params,
-                            ScoreParamsOf(SpecTitle(options_), inputs_.spec()));
+                            ScoreParamsOf(inputs_.specs().train_title, inputs_.spec()));
   reader_ = std::make_unique<BoardReader>(params);
   targets_ = DescribeTargets(params);
   return absl::OkStatus();

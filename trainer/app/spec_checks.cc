@@ -1,16 +1,19 @@
 #include "trainer/app/spec_checks.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "client/loader/dataset_spec.h"
 #include "records/dataset/feature_info.h"
 #include "records/decode/program.h"
+#include "records/decode/spec.h"
 #include "trainer/app/restore.h"
-#include "trainer/step/input_format.h"
 
 namespace penstock {
 
@@ -24,21 +27,36 @@ std::string DescribeTensors(std::span<const TensorInfo> tensors) {
   });
 }
 
+// A tensor whose shape was not told, as `length` of bytes leaves it, has as many values.
+bool HasShape(const TensorInfo& tensor, std::span<const uint32_t> shape) {
+  if (std::equal(tensor.shape.begin(), tensor.shape.end(), shape.begin(), shape.end())) return true;
+  const size_t values =
+      std::accumulate(shape.begin(), shape.end(), size_t{1}, std::multiplies<size_t>());
+  return tensor.shape.size() == 1 && tensor.shape[0] == values;
+}
+
 bool HasTensor(std::span<const TensorInfo> tensors, absl::string_view name, Dtype dtype,
-               size_t row_bytes) {
+               std::span<const uint32_t> shape) {
   return std::any_of(tensors.begin(), tensors.end(), [&](const TensorInfo& tensor) {
-    return tensor.name == name && tensor.dtype == dtype && tensor.row_bytes == row_bytes;
+    return tensor.name == name && tensor.dtype == dtype && HasShape(tensor, shape);
   });
 }
 
 bool ReadsImages(const ModelConfig& model, std::span<const TensorInfo> tensors) {
-  return HasTensor(tensors, "image", Dtype::kU8, ImagesOf(model.side).input_bytes) &&
-         HasTensor(tensors, "label", Dtype::kI64, sizeof(int64_t));
+  const auto side = static_cast<uint32_t>(model.side);
+  const uint32_t image[] = {side, side, 3};
+  return HasTensor(tensors, "image", Dtype::kU8, image) &&
+         HasTensor(tensors, "label", Dtype::kI64, {});
 }
 
-// The models of images that read what a spec makes: "--model vit"; first those that read `tensors`.
-std::vector<std::string> ImageModelsFor(const v1::DecodeSpec& spec,
-                                        std::span<const TensorInfo> tensors) {
+// Whether the built-in spec `name` reads records with `features`, as far as they were seen.
+bool ReadsRecords(const std::string& name, const FeatureSummary& features) {
+  const absl::StatusOr<v1::DecodeSpec> spec = LoadSpec(name);
+  return spec.ok() && CheckSpecFits(*spec, features, RecordFormat::kExample).ok();
+}
+
+// The models of images that read `tensors`: "--model vit".
+std::vector<std::string> ImageModelsOf(std::span<const TensorInfo> tensors) {
   std::vector<std::string> models;
   for (const std::string& name : ModelConfig::Names()) {
     const absl::StatusOr<ModelConfig> model = ModelConfig::Named(name);
@@ -46,16 +64,29 @@ std::vector<std::string> ImageModelsFor(const v1::DecodeSpec& spec,
       models.push_back(absl::StrCat("--model ", name));
     }
   }
-  const bool encoded =
-      std::any_of(spec.tensor().begin(), spec.tensor().end(), [](const v1::TensorSpec& tensor) {
-        return tensor.has_image() && tensor.image().feature() == kImageFeature;
-      });
-  if (encoded) models.push_back("--model vit-tiny --spec images-train:72");
   return models;
 }
 
-std::string ModelAdvice(const v1::DecodeSpec& spec, std::span<const TensorInfo> tensors) {
-  const std::vector<std::string> models = ImageModelsFor(spec, tensors);
+// What would do instead of `given`, beginning with ": ".
+std::string ImageSpecAdvice(const ImageSpec& given, const ModelConfig& model,
+                            const FeatureSummary& features) {
+  const std::string builtin = absl::StrCat(given.builtin, ":", model.side);
+  if (ReadsRecords(builtin, features)) {
+    return absl::StrCat(": give ", given.option, " ", builtin,
+                        ", or a spec of your own with these (docs/guides/training.md)");
+  }
+  if (HasChessFeatures(features)) {
+    return ": the records are chess positions, which the models tiny, default and large read";
+  }
+  return absl::StrCat(": give a spec of your own that makes these of the records' features, ",
+                      NamesOf(features.features), " (docs/guides/training.md)");
+}
+
+std::string ModelAdvice(std::span<const TensorInfo> tensors, const FeatureSummary& features) {
+  std::vector<std::string> models = ImageModelsOf(tensors);
+  if (!features.features.empty() && ReadsRecords("images-train:72", features)) {
+    models.push_back("--model vit-tiny --spec images-train:72");
+  }
   if (!models.empty()) {
     return absl::StrCat("These are images: give ", absl::StrJoin(models, " or "));
   }
@@ -65,47 +96,47 @@ std::string ModelAdvice(const v1::DecodeSpec& spec, std::span<const TensorInfo> 
 
 // `failed`, with what the spec has and the model that would do.
 absl::Status WithModelAdvice(const absl::Status& failed, const ModelConfig& model,
-                             const v1::DecodeSpec& spec) {
+                             const v1::DecodeSpec& spec, const FeatureSummary& features) {
   const absl::StatusOr<Program> program = Program::Compile(spec, WireDtype::kI8);
   if (!program.ok()) return program.status();
   return absl::InvalidArgumentError(absl::StrCat(
       failed.message(), ", which --model ", model.name, " predicts; it has ",
-      DescribeTensors(program->tensors()), ". ", ModelAdvice(spec, program->tensors())));
+      DescribeTensors(program->tensors()), ". ", ModelAdvice(program->tensors(), features)));
 }
 
-absl::Status CheckBoardSpecs(const TrainerOptions& options, const ModelConfig& model,
-                             const v1::DecodeSpec& spec, const v1::DecodeSpec& eval_spec) {
-  const absl::StatusOr<MateScoreParams> params = ScoreParamsOf(SpecTitle(options), spec);
-  if (!params.ok()) return WithModelAdvice(params.status(), model, spec);
+absl::Status CheckBoardSpecs(const TrainingSpecs& specs, const ModelConfig& model,
+                             const FeatureSummary& features) {
+  const absl::StatusOr<MateScoreParams> params = ScoreParamsOf(specs.train_title, specs.train);
+  if (!params.ok()) return WithModelAdvice(params.status(), model, specs.train, features);
   PENSTOCK_ASSIGN_OR_RETURN(const MateScoreParams judged,
-                            ScoreParamsOf(EvalSpecTitle(options), eval_spec));
+                            ScoreParamsOf(specs.eval_title, specs.eval));
   if (DescribeTargets(judged) == DescribeTargets(*params)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(EvalSpecTitle(options), " has other targets (",
+  return absl::InvalidArgumentError(absl::StrCat(specs.eval_title, " has other targets (",
                                                  DescribeTargets(judged), ") than the training (",
                                                  DescribeTargets(*params), ")"));
 }
 
 }  // namespace
 
-std::string SpecTitle(const TrainerOptions& options) {
-  if (options.source.spec.empty()) return "the data's spec (--spec names another)";
+std::string SpecTitle(const TrainerOptions& options, absl::string_view chosen) {
+  if (options.source.spec.empty()) return absl::StrCat(chosen, " (--spec names another)");
   return absl::StrCat("--spec ", options.source.spec);
 }
 
-std::string EvalSpecTitle(const TrainerOptions& options) {
+std::string EvalSpecTitle(const TrainerOptions& options, absl::string_view chosen) {
   if (options.eval_spec.empty())
-    return absl::StrCat("the evaluation's counterpart of ", SpecTitle(options));
+    return absl::StrCat("the evaluation's counterpart of ", SpecTitle(options, chosen));
   return absl::StrCat("--eval-spec ", options.eval_spec);
 }
 
-absl::Status CheckImageSpec(absl::string_view title, const ModelConfig& model,
-                            const v1::DecodeSpec& spec, absl::string_view builtin) {
-  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(spec, WireDtype::kI8));
+absl::Status CheckImageSpec(const ImageSpec& given, absl::string_view reader,
+                            const ModelConfig& model, const FeatureSummary& features) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(given.spec, WireDtype::kI8));
   if (ReadsImages(model, program.tensors())) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      title, " has ", DescribeTensors(program.tensors()), "; --model ", model.name,
-      " reads image u8 [", model.side, ", ", model.side, ", 3] and label i64 []: give ", builtin,
-      ":", model.side, ", or a spec of your own with these (docs/guides/training.md)"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(given.title, " has ", DescribeTensors(program.tensors()), "; ", reader,
+                   " reads image u8 [", model.side, ", ", model.side, ", 3] and label i64 []",
+                   ImageSpecAdvice(given, model, features)));
 }
 
 absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1::DecodeSpec& spec) {
@@ -117,11 +148,14 @@ absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1:
   return absl::InvalidArgumentError(absl::StrCat(title, " has no mate_score called score"));
 }
 
-absl::Status CheckSpecs(const TrainerOptions& options, const ModelConfig& model,
-                        const v1::DecodeSpec& spec, const v1::DecodeSpec& eval_spec) {
-  if (!model.is_image()) return CheckBoardSpecs(options, model, spec, eval_spec);
-  PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(SpecTitle(options), model, spec, "--spec images-train"));
-  return CheckImageSpec(EvalSpecTitle(options), model, eval_spec, "--eval-spec images-eval");
+absl::Status CheckSpecs(const TrainingSpecs& specs, const ModelConfig& model,
+                        const FeatureSummary& features) {
+  if (!model.is_image()) return CheckBoardSpecs(specs, model, features);
+  const std::string reader = absl::StrCat("--model ", model.name);
+  PENSTOCK_RETURN_IF_ERROR(CheckImageSpec(
+      {specs.train, specs.train_title, "--spec", "images-train"}, reader, model, features));
+  return CheckImageSpec({specs.eval, specs.eval_title, "--eval-spec", "images-eval"}, reader, model,
+                        features);
 }
 
 }  // namespace penstock

@@ -8,30 +8,46 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/decode_spec.pb.h"
+#include "records/dataset/feature_info.h"
 #include "records/decode/score.h"
 #include "trainer/app/options.h"
 #include "trainer/model/model_config.h"
 
 namespace penstock {
 
-// "--spec images.textproto" or "--eval-spec ...", or what stands for it.
-std::string SpecTitle(const TrainerOptions& options);
-std::string EvalSpecTitle(const TrainerOptions& options);
+// "--spec images.textproto" or "--eval-spec ...", or what stands for it: `chosen` is
+// SpecChoice::name.
+std::string SpecTitle(const TrainerOptions& options, absl::string_view chosen);
+std::string EvalSpecTitle(const TrainerOptions& options, absl::string_view chosen);
 
-// kInvalidArgument unless `spec` has the tensors that a model of images reads. `title` names the
-// spec: "--spec images.textproto"; `builtin` is the option and the built-in spec that would do,
-// without their size: "--spec images-train".
-absl::Status CheckImageSpec(absl::string_view title, const ModelConfig& model,
-                            const v1::DecodeSpec& spec, absl::string_view builtin);
+// A spec that a model of images is to read, and what can be given instead.
+struct ImageSpec {
+  const v1::DecodeSpec& spec;
+  std::string title;    // Names it: "--spec images.textproto".
+  std::string option;   // "--spec"
+  std::string builtin;  // Without its size: "images-train".
+};
+
+// kInvalidArgument unless it has the tensors that `model` reads. `reader` names the model:
+// "--model vit". Says what to give that reads records with `features`.
+absl::Status CheckImageSpec(const ImageSpec& given, absl::string_view reader,
+                            const ModelConfig& model, const FeatureSummary& features);
 
 // How the scores of records become targets. kInvalidArgument: the spec has none.
 absl::StatusOr<MateScoreParams> ScoreParamsOf(absl::string_view title, const v1::DecodeSpec& spec);
 
-// Whether `model` can train and be evaluated on what the two specs make of records.
+struct TrainingSpecs {
+  const v1::DecodeSpec& train;
+  const v1::DecodeSpec& eval;
+  std::string train_title;  // SpecTitle()
+  std::string eval_title;   // EvalSpecTitle()
+};
+
+// Whether `model` can train and be evaluated on what the two specs make of records with `features`.
 // kInvalidArgument says what the spec has, and which --model or spec to give; or that the targets
 // of the two differ.
-absl::Status CheckSpecs(const TrainerOptions& options, const ModelConfig& model,
-                        const v1::DecodeSpec& spec, const v1::DecodeSpec& eval_spec);
+absl::Status CheckSpecs(const TrainingSpecs& specs, const ModelConfig& model,
+                        const FeatureSummary& features);
 
 }  // namespace penstock
 

@@ -14,7 +14,6 @@
 #include "records/decode/spec.h"
 #include "trainer/app/eval_spec.h"
 #include "trainer/app/input_options.h"
-#include "trainer/app/spec_checks.h"
 
 namespace penstock {
 
@@ -53,7 +52,8 @@ absl::Status TrainingInputs::OpenManifest(const std::function<absl::Status()>& m
   PENSTOCK_ASSIGN_OR_RETURN(SpecChoice choice, ChooseSpec(std::move(spec_), *manifest_));
   if (!choice.note.empty()) PrintEscaped(stderr, "penstock-train: %s\n", choice.note);
   spec_ = std::move(choice.spec);
-  return Annotate(ChooseEvalSpec(), EvalSpecTitle(options_));
+  spec_name_ = std::move(choice.name);
+  return Annotate(ChooseEvalSpec(), EvalSpecTitle(options_, spec_name_));
 }
 
 absl::Status TrainingInputs::ChooseEvalSpec() {
@@ -74,6 +74,7 @@ absl::Status TrainingInputs::ChooseEvalSpec() {
 
 absl::StatusOr<std::unique_ptr<LoaderInput>> TrainingInputs::Open(LoaderOptions options) const {
   options.spans = spans_;
+  options.spec_name = spec_name_;
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader, Loader::Open(std::move(options)));
   return std::make_unique<StoppableInput>(std::move(loader), stopper_);
 }

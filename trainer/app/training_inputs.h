@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,6 +15,7 @@
 #include "records/dataset/manifest.h"
 #include "trainer/app/host_shards.h"
 #include "trainer/app/options.h"
+#include "trainer/app/spec_checks.h"
 #include "trainer/app/stopper.h"
 #include "trainer/app/training_watch.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -46,6 +48,10 @@ class TrainingInputs {
 
   const v1::DecodeSpec& spec() const { return spec_; }
   const v1::DecodeSpec& eval_spec() const { return eval_spec_; }
+  TrainingSpecs specs() const {
+    return {spec_, eval_spec_, SpecTitle(options_, spec_name_),
+            EvalSpecTitle(options_, spec_name_)};
+  }
   const Manifest& manifest() const { return *manifest_; }
   bool has_holdout() const { return manifest_->num_records(Split::kHoldout) > 0; }
   LoaderInput& train() const { return *train_; }
@@ -63,6 +69,7 @@ class TrainingInputs {
   const TrainerOptions& options_;
   Stopper& stopper_;
   v1::DecodeSpec spec_, eval_spec_;
+  std::string spec_name_;                     // SpecChoice::name
   std::shared_ptr<const Manifest> manifest_;  // Shared with the loaders.
   SpanSink* spans_ = nullptr;                 // Of the loaders. May be null.
   std::unique_ptr<LoaderInput> train_;
