@@ -232,6 +232,13 @@ absl::Status SetSpec(IndexFlags& flags) {
   return absl::OkStatus();
 }
 
+// Whoever reads the data is refused; of --spec, CheckSpecFits() has said so before.
+void TellTooLarge(const SpecChoice& choice, const Manifest& manifest) {
+  const absl::Status fits = CheckSpecFits(choice.spec, manifest.features(), manifest.format());
+  if (fits.ok()) return;
+  PrintEscaped(stderr, "penstock: %s: %s\n", choice.name, fits.message());
+}
+
 void TellUnread(const IndexResult& result) {
   for (const std::string& unread : result.unread) {
     PrintEscaped(stderr, "penstock: records hold %s, which nothing reads\n", unread);
@@ -240,6 +247,7 @@ void TellUnread(const IndexResult& result) {
   if (!choice.ok()) return;  // The error comes up when the data is read.
   const std::string note = UnreadNote(choice->spec, result.manifest.features());
   if (!note.empty()) PrintEscaped(stderr, "penstock: %s\n", note);
+  TellTooLarge(*choice, result.manifest);
 }
 
 // Without this warning people take the empty split for a full one.

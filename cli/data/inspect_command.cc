@@ -364,6 +364,17 @@ absl::Status ShowRows(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
   return absl::OkStatus();
 }
 
+// It is to start from: that readers refuse it as it is, for the size of its rows, is a note.
+absl::Status PrintMadeSpec(const RecordFacts& facts) {
+  const std::string text = MakeSpec(facts.Features(), facts.format());
+  PrintEscaped(stdout, "%s", Multiline(text));
+  PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, ParseSpec(text, "made spec"));
+  if (spec.tensor().empty()) return absl::OkStatus();
+  const absl::Status fits = CheckSpecFits(spec, facts.Features(), facts.format());
+  if (!fits.ok()) PrintEscaped(stderr, "penstock: the made spec: %s\n", fits.message());
+  return absl::OkStatus();
+}
+
 absl::Status Inspect(const InspectFlags& flags) {
   PENSTOCK_RETURN_IF_ERROR(CheckFlags(flags));
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DecodeSpec spec, LoadNamedSpec(flags.spec));
@@ -374,10 +385,7 @@ absl::Status Inspect(const InspectFlags& flags) {
     report.facts.KeepFirst(flags.rows.value_or(kDecodedRows));
   }
   PENSTOCK_RETURN_IF_ERROR(Read(flags, report));
-  if (flags.make_spec) {
-    PrintEscaped(stdout, "%s", Multiline(MakeSpec(report.facts.Features(), report.facts.format())));
-    return absl::OkStatus();
-  }
+  if (flags.make_spec) return PrintMadeSpec(report.facts);
   PENSTOCK_RETURN_IF_ERROR(ShowRows(flags, spec, report));
   FindUnread(flags, spec, report);
   flags.json ? PrintJson(report) : PrintText(report);
