@@ -20,7 +20,7 @@ struct LentPart {
 };
 
 grpc::Slice StartOf(const wire::PartHeader& header) {
-  if (!header.replaced.empty()) return grpc::Slice(wire::EncodePartHeader(header));
+  if (header.has_lists()) return grpc::Slice(wire::EncodePartHeader(header));
   uint8_t start[wire::kMaxPartHeaderBytes];
   return grpc::Slice(start, wire::WritePartHeader(header, start));
 }
@@ -32,7 +32,8 @@ wire::PartHeader HeaderOf(const PartBuffer& part) {
           .first_row = part.first_row,
           .rows = part.rows,
           .crc32c = part.crc32c,
-          .replaced = part.replaced};
+          .replaced = part.replaced,
+          .image_notes = part.image_notes};
 }
 
 grpc::ByteBuffer ToMessage(const wire::PartHeader& header, PartBuffer part) {

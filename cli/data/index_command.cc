@@ -155,6 +155,9 @@ void PrintText(const IndexResult& result, const std::string& output) {
   PrintEscaped(stdout, ", %s in %d chunks; read %d shards, kept %d\n",
                FormatByteSize(manifest.num_bytes()), manifest.num_chunks(), result.read_shards,
                result.reused_shards);
+  if (const std::string noted = Describe(result.images); !noted.empty()) {
+    PrintEscaped(stdout, "images    %s\n", noted);
+  }
   if (!result.saved) return;
   if (!result.damage.empty()) PrintEscaped(stdout, "left out  %s\n", DescribeAll(result));
   PrintStatistics(manifest);
@@ -195,6 +198,8 @@ void PrintJson(const IndexResult& result, const std::string& output) {
       {"damaged_records", loss.records},
       {"all_damaged_records_counted", loss.all_counted},
       {"unread", result.unread},
+      {"truncated_images", result.images.truncated},
+      {"image_warnings", result.images.warnings},
       {"damage", damage}};
   PrintEscaped(stdout, "%s\n", Multiline(JsonText(summary, 2)));
 }

@@ -160,6 +160,8 @@ nlohmann::json ToJson(const StreamResult& result) {
                          {"replaced_records", result.stats.replaced_records},
                          {"damaged", result.stats.damaged},
                          {"undecodable_rows", result.stats.undecodable_rows},
+                         {"truncated_images", result.stats.images.truncated},
+                         {"image_warnings", result.stats.images.warnings},
                          {"servers", servers}};
   AddRate(result.stats.rows / seconds, result.rows_name, json);
   if (!result.digest.empty()) json["digest"] = result.digest;
@@ -212,6 +214,9 @@ void Print(const StreamResult& result) {
   if (stats.undecodable_rows > 0) {
     PrintEscaped(stdout, "replaced %d rows whose records cannot be decoded\n",
                  stats.undecodable_rows);
+  }
+  if (const std::string noted = Describe(stats.images); !noted.empty()) {
+    PrintEscaped(stdout, "images   %s\n", noted);
   }
   if (stats.replaced_records > 0) {
     PrintEscaped(stdout, "replaced %d damaged records\n", stats.replaced_records);

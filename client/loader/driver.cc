@@ -43,6 +43,14 @@ bool IsTaken(uint32_t part_row, std::span<const RowCopy> taken) {
   });
 }
 
+ImageCounts CountTaken(std::span<const ImageNote> notes, std::span<const RowCopy> taken) {
+  ImageCounts counts;
+  for (const ImageNote& note : notes) {
+    if (IsTaken(note.row, taken)) counts.Add(note);
+  }
+  return counts;
+}
+
 // Adds what the controller knows of a server. LoaderCounters has counted the rest of `stats`.
 void Describe(const ServerEntry& server, LoaderStats::Server& stats) {
   stats.address = server.address;
@@ -220,7 +228,8 @@ void Driver::TakePart(StreamId id, ReceivedPart part) {
   const absl::Time start = SteadyNow();
   slots_->Copy(part, copies);
   NoteReplaced(part.replaced, copies);
-  counters_.CountPart(id.server, part.rows, SteadyNow() - start);
+  counters_.CountPart(id.server, part.rows, SteadyNow() - start,
+                      CountTaken(part.image_notes, copies));
   part.payload.reset();  // The next part may need its memory.
   FinishPart(std::move(copies));
 }
@@ -230,6 +239,7 @@ absl::Status Driver::CheckPart(StreamId id, const ReceivedPart& part) {
     return WrongSize(part.payload->size(), part.rows, job_.layout);
   }
   PENSTOCK_RETURN_IF_ERROR(CheckReplaced(part));
+  PENSTOCK_RETURN_IF_ERROR(CheckImageNotes(part));
   if (!part.crc32c.has_value()) return absl::OkStatus();
   const uint32_t computed = part.payload->Crc32c();
   if (computed == *part.crc32c) return absl::OkStatus();
@@ -245,7 +255,7 @@ void Driver::TakeRows(StreamId id, RowSource& rows) {
   if (copies.empty()) return;
   const absl::Time start = SteadyNow();
   if (!slots_->Decode(rows, copies)) return EndWith(id, rows.failure());
-  counters_.CountPart(id.server, rows.rows(), SteadyNow() - start);
+  counters_.CountPart(id.server, rows.rows(), SteadyNow() - start, rows.images());
   FinishPart(std::move(copies));
 }
 
@@ -263,6 +273,15 @@ absl::Status Driver::CheckReplaced(const ReceivedPart& part) const {
     return absl::FailedPreconditionError(
         absl::StrCat("sent a part of ", part.rows, " rows that says row ", row.row,
                      " stands for record ", row.record, " of ", records));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Driver::CheckImageNotes(const ReceivedPart& part) {
+  for (const ImageNote& note : part.image_notes) {
+    if (note.row < part.rows) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "sent a part of ", part.rows, " rows with a note about an image of row ", note.row));
   }
   return absl::OkStatus();
 }

@@ -102,6 +102,7 @@ class Driver final : public SlotHome, private PartTaker {
   absl::Status CheckPart(StreamId id, const ReceivedPart& part);
   void EndWith(StreamId id, const absl::Status& undecodable);
   absl::Status CheckReplaced(const ReceivedPart& part) const;
+  static absl::Status CheckImageNotes(const ReceivedPart& part);
   // Counts the replaced rows that were taken, and reports some of them.
   void NoteReplaced(std::span<const ReplacedRow> rows, std::span<const RowCopy> taken);
   // Returns where the rows of a part belong, and sends the requests that the part makes room for.

@@ -39,6 +39,7 @@
 #include "client/transport/network_options.h"
 #include "proto/decode_spec.pb.h"
 #include "records/dataset/manifest.h"
+#include "records/image/image_note.h"
 
 namespace penstock {
 
@@ -164,6 +165,9 @@ struct LoaderStats {
   uint64_t replaced_records = 0;  // How many records that are.
   // With OnError::kReplace, rows for which others stand since their records cannot be decoded.
   uint64_t undecodable_rows = 0;
+  // Of the rows received, those of batches not handed out yet included. A row counts once, also
+  // where several servers sent it. Servers of older releases note nothing.
+  ImageCounts images;
 };
 
 // Fetches ahead on threads of its own, at most look_ahead_bytes or two batches. Next() hands

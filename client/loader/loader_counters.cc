@@ -29,8 +29,10 @@ void LoaderCounters::CountWindow(uint32_t server) {
   ++stats_.servers[server].windows;
 }
 
-void LoaderCounters::CountPart(uint32_t server, uint32_t rows, absl::Duration copying) {
+void LoaderCounters::CountPart(uint32_t server, uint32_t rows, absl::Duration copying,
+                               const ImageCounts& images) {
   MutexLock lock(&mutex_);
+  stats_.images += images;
   stats_.copying += copying;
   LoaderStats::Server& counted = stats_.servers[server];
   ++counted.parts;

@@ -24,7 +24,8 @@ class LoaderCounters {
   // The server has a new stream: forgets how its last one was connected.
   void BeginStream(uint32_t server, const std::string& address);
   void CountWindow(uint32_t server);
-  void CountPart(uint32_t server, uint32_t rows, absl::Duration copying);
+  // `images` are those of the part's rows that were taken.
+  void CountPart(uint32_t server, uint32_t rows, absl::Duration copying, const ImageCounts& images);
   // The error that the part's stream ends with.
   absl::Status CountChecksumFailure(uint32_t server, uint32_t rows, uint32_t computed,
                                     uint32_t sent);

@@ -96,6 +96,12 @@ void AddLoaderMetrics(const LoaderStats& stats, MetricFamilies& families) {
   families.AddCounter("penstock_client_undecodable_rows_total",
                       "Rows for which others stand, since their records cannot be decoded.",
                       static_cast<double>(stats.undecodable_rows));
+  families.AddCounter("penstock_client_truncated_images_total",
+                      "Images whose file was cut, and whose missing end was filled.",
+                      static_cast<double>(stats.images.truncated));
+  families.AddCounter("penstock_client_image_warnings_total",
+                      "Damage of images that the decoder worked around.",
+                      static_cast<double>(stats.images.warnings));
   families.AddGauge("penstock_client_slots", "Batches that are fetched ahead at most.",
                     static_cast<double>(stats.slots));
   families.AddGauge("penstock_client_servers", "Servers that are or were in the set.",

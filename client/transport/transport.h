@@ -46,7 +46,9 @@ struct ReceivedPart {
   uint32_t rows = 0;
   std::optional<uint32_t> crc32c;  // Of the payload as the server decoded it; to be verified.
   std::unique_ptr<PartPayload, PartPayloadRecycler> payload;
-  std::vector<ReplacedRow> replaced = {};  // Rows beyond the part: check them too.
+  // Rows beyond the part: check them too.
+  std::vector<ReplacedRow> replaced = {};
+  std::vector<ImageNote> image_notes = {};
 };
 
 // The server offered shared memory. OK: parts come through it from now on; otherwise why they

@@ -31,7 +31,7 @@ ImageCheck::ImageCheck(std::vector<ImageFeature> features, FeatureFinder finder)
       finder_(std::move(finder)),
       found_(finder_.MakeFound()),
       decoder_(std::make_unique<ImageDecoder>()),
-      sums_(features_.size()) {}
+      checked_{.sums = std::vector<PixelSums>(features_.size()), .counts = {}} {}
 ImageCheck::ImageCheck(ImageCheck&&) noexcept = default;
 ImageCheck& ImageCheck::operator=(ImageCheck&&) noexcept = default;
 ImageCheck::~ImageCheck() = default;
@@ -41,16 +41,17 @@ absl::Status ImageCheck::Check(std::span<const uint8_t> payload) {
 }
 
 absl::Status ImageCheck::Measure(std::span<const uint8_t> payload) {
-  of_record_.assign(features_.size(), {});
-  PENSTOCK_RETURN_IF_ERROR(
-      DecodeAll(payload, [this](size_t i, const PixelView& pixels) { of_record_[i].Add(pixels); }));
-  for (size_t i = 0; i < sums_.size(); ++i) sums_[i].Add(of_record_[i]);
+  of_record_.sums.assign(features_.size(), {});
+  PENSTOCK_RETURN_IF_ERROR(DecodeAll(
+      payload, [this](size_t i, const PixelView& pixels) { of_record_.sums[i].Add(pixels); }));
+  for (size_t i = 0; i < features_.size(); ++i) checked_.sums[i].Add(of_record_.sums[i]);
   return absl::OkStatus();
 }
 
 absl::Status ImageCheck::DecodeAll(std::span<const uint8_t> payload,
                                    absl::FunctionRef<void(size_t, const PixelView&)> decoded) {
   PENSTOCK_RETURN_IF_ERROR(finder_.Find(payload, found_));
+  of_record_.counts = {};
   for (size_t i = 0; i < features_.size(); ++i) {
     const FoundVariable& found = found_.variable[finder_.slot(i)];
     if (found.type != FeatureType::kBytes) continue;
@@ -59,9 +60,11 @@ absl::Status ImageCheck::DecodeAll(std::span<const uint8_t> payload,
       if (!result.ok()) {
         return Annotate(result.status(), absl::StrCat("feature '", features_[i].name, "'"));
       }
+      of_record_.counts.Add(result->notes);
       decoded(i, result->pixels);
     }
   }
+  checked_.counts += of_record_.counts;
   return absl::OkStatus();
 }
 

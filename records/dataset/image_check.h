@@ -15,6 +15,7 @@
 #include "records/dataset/feature_info.h"
 #include "records/format/feature_finder.h"
 #include "records/image/image_decode_options.h"
+#include "records/image/image_note.h"
 #include "records/image/pixel_sums.h"
 
 namespace penstock {
@@ -30,6 +31,12 @@ struct ImageFeature {
 // Every feature that HoldsImages(): what is decoded where no spec says how.
 std::vector<ImageFeature> DefaultImageFeatures(const FeatureSummary& features);
 
+// The images of all records without a fault.
+struct CheckedImages {
+  std::vector<PixelSums> sums;  // One for each feature; of the images that were measured.
+  ImageCounts counts;
+};
+
 // Not thread-safe.
 class ImageCheck {
  public:
@@ -44,12 +51,11 @@ class ImageCheck {
   // kInvalidArgument and kDataLoss: facts about the record, naming the feature, as
   // ImageDecoder::Decode(). kResourceExhausted: no memory, which says nothing about it.
   absl::Status Check(std::span<const uint8_t> payload);
-  // The same, and adds the images to sums() if all of them decode.
+  // The same, and adds the pixels to checked().sums if all images decode.
   absl::Status Measure(std::span<const uint8_t> payload);
 
-  // One for each feature.
-  const std::vector<PixelSums>& sums() const { return sums_; }
-  void set_sums(std::vector<PixelSums> sums) { sums_ = std::move(sums); }
+  const CheckedImages& checked() const { return checked_; }
+  void set_checked(CheckedImages checked) { checked_ = std::move(checked); }
 
  private:
   ImageCheck(std::vector<ImageFeature> features, FeatureFinder finder);
@@ -61,8 +67,8 @@ class ImageCheck {
   FeatureFinder finder_;
   FoundFeatures found_;
   std::unique_ptr<ImageDecoder> decoder_;
-  std::vector<PixelSums> sums_;
-  std::vector<PixelSums> of_record_;  // The sums of the record that is being measured.
+  CheckedImages checked_;
+  CheckedImages of_record_;  // The record that is being checked.
 };
 
 }  // namespace penstock

@@ -32,9 +32,20 @@ TEST(ImageCheckTest, OptionsSayWhatDecodes) {
   feature.decode.fill_truncated = true;
   ASSERT_OK_AND_ASSIGN(ImageCheck filled, ImageCheck::Create({feature}));
   EXPECT_OK(filled.Check(BytesOf(ImageExample(SmallImage(/*cut=*/100)))));
+  EXPECT_OK(filled.Check(BytesOf(ImageExample(SmallImage()))));
+  EXPECT_EQ(filled.checked().counts.truncated, 1u);
   feature.decode.limits.max_pixels = 1;
   ASSERT_OK_AND_ASSIGN(ImageCheck limited, ImageCheck::Create({feature}));
   EXPECT_FALSE(limited.Check(BytesOf(ImageExample(SmallImage()))).ok());
+}
+
+TEST(ImageCheckTest, CountsOnlyRecordsWithoutAFault) {
+  ImageFeature feature = {"image/encoded"};
+  feature.decode.fill_truncated = true;
+  ASSERT_OK_AND_ASSIGN(ImageCheck check, ImageCheck::Create({feature}));
+  const std::string two = Field(1, SmallImage(/*cut=*/100)) + Field(1, "no image");
+  EXPECT_FALSE(check.Check(BytesOf(Example(Entry("image/encoded", Field(1, two))))).ok());
+  EXPECT_EQ(check.checked().counts.truncated, 0u);
 }
 
 TEST(ImageCheckTest, ARecordMayHaveNoImage) {

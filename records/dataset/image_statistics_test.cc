@@ -215,7 +215,7 @@ TEST(ImageCheckTest, AJpegIsMeasuredAsItIsDecoded) {
   ASSERT_OK_AND_ASSIGN(const DecodedImage image, decoder.Decode(BytesOf(SmallImage()), {}));
   PixelSums sums;
   sums.Add(image.pixels);
-  EXPECT_THAT(check.sums(), ElementsAre(sums));
+  EXPECT_THAT(check.checked().sums, ElementsAre(sums));
 }
 
 }  // namespace

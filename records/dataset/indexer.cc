@@ -411,6 +411,7 @@ class IndexRun {
     std::vector<std::string> unread;
     DamageList damage(IndexResult::kMaxListed);
     uint64_t reused = 0;
+    ImageCounts images;
     bool old_features = false;  // The old manifest's are of all its shards.
     for (IndexJob& job : jobs_) {
       AddShard(job, builder);
@@ -421,6 +422,7 @@ class IndexRun {
       AddMissing(job.scan.unread, unread);
       damage.Append(std::move(job.scan.damage));
       reused += job.reused != nullptr;
+      images += job.scan.images;
     }
     builder.SetHoldout(scan_.holdout);
     builder.SetFormat(scan_.format);
@@ -437,9 +439,15 @@ class IndexRun {
     MutexLock lock(&mutex_);
     // Not saved: the run that leaves the damage out, or reads what was mended, goes on from there.
     if (journal_ && save) journal_->Remove();
-    return IndexResult{
-        std::move(manifest),   save,   kept_holdout_, std::move(damage), std::move(unread),
-        jobs_.size() - reused, reused, read_bytes_};
+    return IndexResult{std::move(manifest),
+                       save,
+                       kept_holdout_,
+                       std::move(damage),
+                       std::move(unread),
+                       jobs_.size() - reused,
+                       reused,
+                       read_bytes_,
+                       images};
   }
 
   const IndexOptions& options_;

@@ -91,6 +91,7 @@ struct IndexResult {
   uint64_t read_shards = 0;
   uint64_t reused_shards = 0;  // From the old manifest, or from a run that saved none.
   uint64_t read_bytes = 0;
+  ImageCounts images;  // Of those that were decoded, for `verify` or `statistics`.
 };
 
 // Indexes the files and folders at `paths` (see ListShards()), each shard read once, and saves the

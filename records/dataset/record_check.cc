@@ -46,12 +46,12 @@ absl::Status RecordCheck::CheckImages(std::span<const uint8_t> payload, bool hel
   return parse_records_ ? images_->Check(payload) : absl::OkStatus();
 }
 
-std::vector<PixelSums> RecordCheck::pixel_sums() const {
-  return measure_images_ && images_.has_value() ? images_->sums() : std::vector<PixelSums>();
+CheckedImages RecordCheck::checked_images() const {
+  return images_.has_value() ? images_->checked() : CheckedImages();
 }
 
-void RecordCheck::set_pixel_sums(std::vector<PixelSums> sums) {
-  if (measure_images_ && images_.has_value()) images_->set_sums(std::move(sums));
+void RecordCheck::set_checked_images(CheckedImages checked) {
+  if (images_.has_value()) images_->set_checked(std::move(checked));
 }
 
 }  // namespace penstock

@@ -32,11 +32,11 @@ class RecordCheck {
   // Whether the first records were surveyed.
   bool surveyed() const { return tried_records_ >= kSurveyedRecords; }
 
-  // The sums over the training images of all records that Check() found no fault with, one for each
-  // feature. Empty without measure_images.
-  std::vector<PixelSums> pixel_sums() const;
-  // Sets the sums back. REQUIRES: pixel_sums() returned `sums` before.
-  void set_pixel_sums(std::vector<PixelSums> sums);
+  // The images of all records that Check() found no fault with. With measure_images there are sums
+  // over the training images, one for each feature. Empty if no images are decoded.
+  CheckedImages checked_images() const;
+  // Sets them back. REQUIRES: checked_images() returned `checked` before.
+  void set_checked_images(CheckedImages checked);
 
  private:
   explicit RecordCheck(const ScanOptions& options)

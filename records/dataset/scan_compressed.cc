@@ -176,7 +176,7 @@ class CompressedScan {
     good_.size = static_cast<uint32_t>(offset_ - open_.begin);
     good_.raw_size = static_cast<uint32_t>(raw_.size());
     behind_crc32c_ = 0;
-    state_.KeepMeasured();
+    state_.KeepImages();
   }
 
   // Ends the open chunk where it was good last; the next one begins there, and in raw_ too.
@@ -218,7 +218,7 @@ class CompressedScan {
   // records from the damaged one up to there; 0: not known.
   absl::Status EndDamaged(absl::Status why, uint64_t end, uint64_t left) {
     const uint64_t whole = open_.chunk.records - good_.records;
-    state_.DropMeasured();
+    state_.DropImages();
     EndChunk();
     raw_.clear();
     parsed_ = 0;

@@ -14,7 +14,7 @@ namespace penstock {
 class ScanState {
  public:
   ScanState(const ByteSource& source, const ScanOptions& options, RecordCheck& check)
-      : source_(source), options_(options), check_(check), kept_sums_(check.pixel_sums()) {}
+      : source_(source), options_(options), check_(check), kept_images_(check.checked_images()) {}
 
   // The open chunk; it begins where `begin` says and has `chunk.size` bytes.
   struct OpenChunk {
@@ -32,10 +32,10 @@ class ScanState {
   // for the record may be good.
   absl::Status CheckRecord(std::span<const uint8_t> payload, bool& held);
 
-  // Counts the images of the records that were checked since the last KeepMeasured(), or drops them
+  // Counts the images of the records that were checked since the last KeepImages(), or drops them
   // because their records are left out.
-  void KeepMeasured() { kept_sums_ = check_.pixel_sums(); }
-  void DropMeasured() { check_.set_pixel_sums(kept_sums_); }
+  void KeepImages() { kept_images_ = check_.checked_images(); }
+  void DropImages() { check_.set_checked_images(kept_images_); }
 
   // Calls options.on_features once, when the first records are surveyed or, with `all`, all are. A
   // status other than OK ends the scan.
@@ -50,8 +50,8 @@ class ScanState {
   RecordCheck& check_;
   uint64_t end_ = 0;  // Where the last chunk ends in the file.
   bool told_features_ = false;
-  std::vector<PixelSums> kept_sums_;  // Set by the last KeepMeasured().
-  absl::Status unchecked_;            // The error of a record that could not be checked.
+  CheckedImages kept_images_;  // Set by the last KeepImages().
+  absl::Status unchecked_;     // The error of a record that could not be checked.
 };
 
 absl::Status ScanPlain(const ByteSource& source, const ScanOptions& options, ScanState& state);

@@ -64,7 +64,9 @@ absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions&
   PENSTOCK_RETURN_IF_ERROR(state.TellFeatures(/*all=*/true));
   state.scan.features = check.survey().Summary();
   state.scan.unread = check.survey().unread();
-  state.scan.pixel_sums = check.pixel_sums();
+  CheckedImages images = check.checked_images();
+  if (options.measure_images) state.scan.pixel_sums = std::move(images.sums);
+  state.scan.images = images.counts;
   return std::move(state.scan);
 }
 

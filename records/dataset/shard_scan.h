@@ -65,6 +65,7 @@ struct ShardScan {
   std::vector<std::string> unread;  // FeatureSurvey::unread() of the same records.
   // With measure_images, the sums over the training images in `chunks`, one for each of `images`.
   std::vector<PixelSums> pixel_sums;
+  ImageCounts images;  // Of those in `chunks` that were decoded.
 };
 
 // Reads `source` once, from beginning to end. Chunks end at the first record (for a compressed

@@ -167,7 +167,8 @@ TEST(DecodeImageTest, CountsFilesThatWereFilled) {
   std::vector<std::vector<uint8_t>> out;
   const DecodeOutcome outcome = rows.Decode(0, out);
   EXPECT_FALSE(outcome.failure);
-  EXPECT_EQ(outcome.counters.truncated_images, 1u);
+  EXPECT_EQ(outcome.counters.images.truncated, 1u);
+  EXPECT_EQ(outcome.image_notes, (std::vector<ImageNote>{{0, true, 0}}));
 }
 
 TEST(BuiltinImageSpecTest, ParametersChangeSizeAndLabels) {

@@ -194,6 +194,13 @@ absl::Status FactAboutRecord(const absl::Status& why) {
   return absl::IsDataLoss(why) ? absl::InvalidArgumentError(why.message()) : why;
 }
 
+void Note(uint32_t row, const ImageNotes& notes, DecodeOutcome& outcome) {
+  if (!notes.truncated && notes.warnings == 0) return;
+  const ImageNote note{row, notes.truncated, static_cast<uint32_t>(notes.warnings)};
+  outcome.counters.images.Add(note);
+  outcome.image_notes.push_back(note);
+}
+
 void Run(const ImageStep& step, const TensorInfo& tensor, const Tile& tile, uint8_t* out,
          DecodeOutcome& outcome) {
   const ImageInputs& images = tile.options.images;
@@ -205,8 +212,7 @@ void Run(const ImageStep& step, const TensorInfo& tensor, const Tile& tile, uint
     const absl::StatusOr<ImageNotes> notes =
         images.transform->Apply(bytes, *step.ops, uniforms, {out, tensor.row_bytes}, images.memory);
     if (!notes.ok()) return Fail(tile, step.column, {i, FactAboutRecord(notes.status())}, outcome);
-    outcome.counters.truncated_images += notes->truncated;
-    outcome.counters.image_warnings += notes->warnings;
+    Note(static_cast<uint32_t>(tile.first + i), *notes, outcome);
   }
 }
 
@@ -275,13 +281,19 @@ DecodeOutcome Program::DecodeRows(std::span<const FeatureColumn> columns, size_t
     const Tile ahead = tile_at(next, std::min(tile.size, end - next));
     spread ? void(tile.ahead = &ahead) : Fetch(ahead);
     const DecodeCounters before = outcome.counters;
+    const size_t notes_before = outcome.image_notes.size();
     RunTile(tile, outputs, outcome);
-    if (!outcome.failure) continue;
+    std::optional<DecodeFailure> failure;
     // A step ends at its first failure: the rows before the lowest one are written again.
-    DecodeOutcome shorter{before, {}};
-    RunTile(tile_at(first, outcome.failure->row), outputs, shorter);
-    outcome.counters = shorter.counters;
-    outcome.failure->row += first;
+    while (outcome.failure) {
+      failure = std::exchange(outcome.failure, std::nullopt);
+      outcome.counters = before;
+      outcome.image_notes.resize(notes_before);
+      RunTile(tile_at(first, failure->row), outputs, outcome);
+    }
+    if (!failure) continue;
+    failure->row += first;
+    outcome.failure = std::move(failure);
     break;
   }
   return outcome;

@@ -18,6 +18,7 @@
 #include "records/decode/bits.h"
 #include "records/decode/spec_tables.h"
 #include "records/format/feature_use.h"
+#include "records/image/image_note.h"
 
 namespace penstock {
 
@@ -76,14 +77,11 @@ struct DecodeCounters {
   // Rows whose mate bit is set and whose score is 0: they become a draw's label. Not counted by
   // kPacked, where nobody looks at the bits.
   uint64_t mates_without_sign = 0;
-  // Images whose files were cut and filled, and damage that the libraries worked around.
-  uint64_t truncated_images = 0;
-  uint64_t image_warnings = 0;
+  ImageCounts images;
 
   DecodeCounters& operator+=(const DecodeCounters& other) {
     mates_without_sign += other.mates_without_sign;
-    truncated_images += other.truncated_images;
-    image_warnings += other.image_warnings;
+    images += other.images;
     return *this;
   }
 };
@@ -96,6 +94,8 @@ struct DecodeFailure {
 
 struct DecodeOutcome {
   DecodeCounters counters;
+  // The images that counters.images counts, by row of the call; in no order.
+  std::vector<ImageNote> image_notes;
   std::optional<DecodeFailure> failure;
 };
 

@@ -94,7 +94,7 @@ struct EngineStats {
   uint64_t parts = 0;
   uint64_t bytes_out = 0;
   uint64_t mates_without_sign = 0;
-  uint64_t truncated_images = 0;  // As DecodeCounters have them.
+  uint64_t truncated_images = 0;  // As ImageCounts have them.
   uint64_t image_warnings = 0;
   // Seconds of the threads, by job; a job counts when it has ended. What is left of capacity they
   // were idle.

@@ -71,6 +71,15 @@ class ImageRowsTest : public ::testing::Test {
     }
     data_.emplace(folder_.path(), payloads, 10);
   }
+  // Images that are whole, but those of `cut`.
+  void WriteCut(const std::set<size_t>& cut) {
+    std::vector<std::string> payloads;
+    for (size_t i = 0; i < kRecords; ++i) {
+      const std::string image = Jpeg(i);
+      payloads.push_back(Payload(image.substr(0, image.size() - (cut.contains(i) ? 40 : 0)), i));
+    }
+    data_.emplace(folder_.path(), payloads, 10);
+  }
   void Start(uint64_t strip_cache = 0) {
     EngineOptions options;
     options.data_root = folder_.path();
@@ -81,8 +90,9 @@ class ImageRowsTest : public ::testing::Test {
     ASSERT_THAT(engine, IsOk());
     engine_ = *std::move(engine);
   }
-  std::unique_ptr<Session> Open(SessionEvents& events, bool replace) {
-    StreamOptions options = RecordData::Stream(kImageSpec);
+  std::unique_ptr<Session> Open(SessionEvents& events, bool replace,
+                                absl::string_view spec = kImageSpec) {
+    StreamOptions options = RecordData::Stream(std::string(spec));
     options.record_ids = true;
     options.replace_undecodable = replace;
     auto session = engine_->OpenSession(options, events);
@@ -210,6 +220,56 @@ TEST_F(ImageRowsTest, TheNextRowStandsForAnUndecodableOne) {
       }
     }
   }
+}
+
+// Each part says which of its own rows were filled, also where it is lent from a block that several
+// sessions read.
+TEST_F(ImageRowsTest, PartsNoteTheirFilledImages) {
+  const std::set<size_t> cut = {3, 12, 13, 38};
+  WriteCut(cut);
+  constexpr char kFill[] = R"(
+tensor { name: "image" image { feature: "jpeg" resize { height: 12 width: 16 } truncated: FILL } })";
+  for (const uint64_t strip_cache : {uint64_t{0}, uint64_t{8} << 20}) {
+    Start(strip_cache);
+    Recorder clients[2];
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (Recorder& client : clients) {
+      sessions.push_back(Open(client, false, kFill));
+      ASSERT_OK(sessions.back()->OpenWindow(Window(0)));
+    }
+    for (Recorder& client : clients) {
+      auto& session = sessions[&client - clients];
+      std::set<size_t> noted;
+      for (uint32_t first = 0; first < kRecords; first += 8) {
+        ASSERT_OK(session->Fetch(FetchImages(Window(0), first, first, 8)));
+        ASSERT_TRUE(client.WaitRows(first, 8));
+        for (const ImageNote& note : client.ImageNotesOf(first)) {
+          EXPECT_TRUE(note.truncated);
+          EXPECT_TRUE(noted.insert(first + note.row).second);
+        }
+      }
+      EXPECT_EQ(noted, cut) << strip_cache;
+    }
+  }
+}
+
+// It stands for a record that cannot be decoded, and counts as often as it is sent.
+TEST_F(ImageRowsTest, AFilledImageThatStandsForAnotherIsNoted) {
+  std::vector<std::string> payloads;
+  for (size_t i = 0; i < kRecords; ++i) payloads.push_back(Payload(Jpeg(i), i));
+  payloads[3] = Payload("no image", 3);
+  payloads[4] = Payload(Jpeg(4).substr(0, Jpeg(4).size() - 40), 4);
+  data_.emplace(folder_.path(), payloads, 10);
+  Start();
+  Recorder client;
+  auto session = Open(client, true, R"(
+tensor { name: "image" image { feature: "jpeg" resize { height: 12 width: 16 } truncated: FILL } })");
+  ASSERT_OK(session->OpenWindow(Window(0)));
+  ASSERT_OK(session->Fetch(FetchImages(Window(0), 1, 0, kRecords)));
+  ASSERT_TRUE(client.WaitRows(1, kRecords));
+  std::multiset<uint32_t> noted;
+  for (const ImageNote& note : client.ImageNotesOf(1)) noted.insert(note.row);
+  EXPECT_EQ(noted, (std::multiset<uint32_t>{3, 4}));
 }
 
 std::set<size_t> Records(size_t first, size_t end) {

@@ -41,6 +41,7 @@ class JobRows final : public RowSource {
     if (!failed_) failed_ = std::move(outcome);
     return false;
   }
+  ImageCounts images() const override { return decoded_.counters.images; }
   absl::Status failure() const override {
     if (!failed_) return absl::OkStatus();
     const uint64_t row = job_.request->pattern.window_row(job_.begin + failed_->failure->row);

@@ -12,6 +12,7 @@
 
 #include "base/crc32c.h"
 #include "records/engine/messages.h"
+#include "records/image/image_note.h"
 
 namespace penstock {
 
@@ -64,6 +65,7 @@ class PartBuffer {
     rows = other.rows;
     crc32c = other.crc32c;
     replaced = std::move(other.replaced);
+    image_notes = std::move(other.image_notes);
     home_ = std::exchange(other.home_, nullptr);
     memory_ = std::exchange(other.memory_, {});
     size_ = std::exchange(other.size_, 0);
@@ -110,8 +112,10 @@ class PartBuffer {
   uint64_t request = 0;
   uint32_t first_row = 0;
   uint32_t rows = 0;
-  std::optional<uint32_t> crc32c;     // Of bytes(), if the session asked for checksums.
-  std::vector<ReplacedRow> replaced;  // Ascending; in the session's events alone.
+  std::optional<uint32_t> crc32c;  // Of bytes(), if the session asked for checksums.
+  // By row of the part; in the session's events alone.
+  std::vector<ReplacedRow> replaced;  // Ascending.
+  std::vector<ImageNote> image_notes;
 
  private:
   void Reset() {

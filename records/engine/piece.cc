@@ -10,6 +10,19 @@
 #include "records/engine/shared_window.h"
 
 namespace penstock {
+namespace {
+
+// What was decoded to row `first` of the piece and those behind it.
+void AddDecoded(const DecodeOutcome& decoded, size_t first, PieceOutcome& outcome) {
+  outcome.counters += decoded.counters;
+  for (ImageNote note : decoded.image_notes) {
+    note.row += static_cast<uint32_t>(first);
+    outcome.image_notes.push_back(note);
+  }
+}
+
+}  // namespace
+
 size_t PieceRowBytes(const Program& program, bool record_ids) {
   return program.row_bytes() + (record_ids ? sizeof(int64_t) : 0);
 }
@@ -64,7 +77,7 @@ PieceOutcome PieceDecoder::DecodeRows(const Piece& piece, size_t first, size_t n
     if (first < gathered_begin_ || first >= gathered_end_) Gather(piece, first);
     const size_t run = std::min(end, gathered_end_) - first;
     DecodeOutcome decoded = DecodeGathered(piece, first, run, stores);
-    outcome.counters += decoded.counters;
+    AddDecoded(decoded, first, outcome);
     const size_t done = decoded.failure ? decoded.failure->row : run;
     Advance(piece, first, done);
     first += done;
@@ -99,7 +112,7 @@ void PieceDecoder::AppendIds(std::span<const int64_t> ids) {
 }
 
 absl::StatusOr<bool> PieceDecoder::DecodeInstead(const Piece& piece, const WindowRows::Row& row,
-                                                 DecodeCounters& counters) {
+                                                 DecodeOutcome& another) {
   std::vector<const uint8_t*> features;
   std::vector<FeatureColumn> columns;
   features.reserve(columns_.size());
@@ -108,37 +121,36 @@ absl::StatusOr<bool> PieceDecoder::DecodeInstead(const Piece& piece, const Windo
     columns.push_back(&features.back());
   }
   const auto id = static_cast<int64_t>(row.id | kReplacedRecord);
-  const DecodeOutcome decoded = piece.program().DecodeRows(
+  another = piece.program().DecodeRows(
       columns, 1, next_,
       {.images = {&images_, piece.window.augmentation_key, {&id, 1}, image_memory_}});
-  if (decoded.failure && absl::IsResourceExhausted(decoded.failure->status)) {
-    return decoded.failure->status;
+  if (another.failure && absl::IsResourceExhausted(another.failure->status)) {
+    return another.failure->status;
   }
-  if (decoded.failure) return false;
-  counters += decoded.counters;
+  if (another.failure) return false;
   SkipTensors(piece, 1);
   if (piece.record_ids) AppendIds({&id, 1});
   return true;
 }
 
 absl::StatusOr<bool> PieceDecoder::DecodeAnother(const Piece& piece, uint64_t at,
-                                                 DecodeCounters& counters) {
-  if (piece.window.undecodable) return DecodeSpare(piece, counters);
+                                                 DecodeOutcome& another) {
+  if (piece.window.undecodable) return DecodeSpare(piece, another);
   const WindowRows& window = piece.window.rows;
   for (size_t i = 1; i < window.size(); ++i) {
     const size_t other = (at + i) % window.size();
     const auto id = static_cast<uint64_t>(window.record_ids()[other]);
     PENSTOCK_ASSIGN_OR_RETURN(const bool decoded,
-                              DecodeInstead(piece, {window.rows()[other], id}, counters));
+                              DecodeInstead(piece, {window.rows()[other], id}, another));
     if (decoded) return true;
   }
   piece.window.undecodable = true;
-  return DecodeSpare(piece, counters);
+  return DecodeSpare(piece, another);
 }
 
-absl::StatusOr<bool> PieceDecoder::DecodeSpare(const Piece& piece, DecodeCounters& counters) {
+absl::StatusOr<bool> PieceDecoder::DecodeSpare(const Piece& piece, DecodeOutcome& another) {
   for (const WindowRows::Row& row : piece.window.rows.spare()) {
-    PENSTOCK_ASSIGN_OR_RETURN(const bool decoded, DecodeInstead(piece, row, counters));
+    PENSTOCK_ASSIGN_OR_RETURN(const bool decoded, DecodeInstead(piece, row, another));
     if (decoded) return true;
   }
   return false;
@@ -149,9 +161,11 @@ absl::Status PieceDecoder::Replace(const Piece& piece, size_t row, const absl::S
   // Another time there may be memory.
   if (!piece.replaces() || absl::IsResourceExhausted(why)) return why;
   const uint64_t at = piece.pattern.window_row(piece.begin + row);
-  PENSTOCK_ASSIGN_OR_RETURN(const bool decoded, DecodeAnother(piece, at, outcome.counters));
+  DecodeOutcome another;
+  PENSTOCK_ASSIGN_OR_RETURN(const bool decoded, DecodeAnother(piece, at, another));
   outcome.needs_spare = !decoded;
   if (!decoded) return why;
+  AddDecoded(another, row, outcome);
   const auto id = static_cast<uint64_t>(piece.window.rows.record_ids()[at]);
   outcome.replaced.push_back(
       {static_cast<uint32_t>(row), OrdinalOf(id), std::string(why.message())});

@@ -55,7 +55,8 @@ struct PieceOutcome {
   std::optional<DecodeFailure> failure;
   // With `failure`: no row of the window, nor of its spare, could be decoded in place of that one.
   bool needs_spare = false;
-  std::vector<ReplacedRow> replaced;  // By row of the piece, ascending.
+  std::vector<ReplacedRow> replaced;   // By row of the piece, ascending.
+  std::vector<ImageNote> image_notes;  // The same of images, in no order.
 };
 
 // Decodes into memory that the caller gives: the same bytes whoever decodes. Recycles its own. Not
@@ -98,11 +99,11 @@ class PieceDecoder {
                        PieceOutcome& outcome);
   // The first of the window's rows behind window row `at`, or of its spare, that can be decoded.
   // False: none. kResourceExhausted: no memory to know.
-  absl::StatusOr<bool> DecodeAnother(const Piece& piece, uint64_t at, DecodeCounters& counters);
-  absl::StatusOr<bool> DecodeSpare(const Piece& piece, DecodeCounters& counters);
+  absl::StatusOr<bool> DecodeAnother(const Piece& piece, uint64_t at, DecodeOutcome& another);
+  absl::StatusOr<bool> DecodeSpare(const Piece& piece, DecodeOutcome& another);
   // One row of the window or its spare to next_.
   absl::StatusOr<bool> DecodeInstead(const Piece& piece, const WindowRows::Row& row,
-                                     DecodeCounters& counters);
+                                     DecodeOutcome& another);
 
   std::vector<const uint8_t*> rows_;      // [n]
   std::vector<const uint8_t*> features_;  // [feature][kTile]

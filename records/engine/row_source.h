@@ -7,6 +7,7 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "records/image/image_note.h"
 
 namespace penstock {
 
@@ -26,6 +27,8 @@ class RowSource {
   // follows, unless it has ended by then. REQUIRES: within rows().
   [[nodiscard]] virtual bool Decode(uint32_t begin, uint32_t n,
                                     std::span<uint8_t* const> outputs) = 0;
+  // Of the rows that Decode() has decoded.
+  virtual ImageCounts images() const { return {}; }
   // Why the first Decode() that returned false did so: names the record.
   virtual absl::Status failure() const { return absl::OkStatus(); }
 

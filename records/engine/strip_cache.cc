@@ -4,6 +4,13 @@
 #include <utility>
 
 namespace penstock {
+namespace {
+
+BlockResult CopyOf(const BlockResult& result) {
+  return {Unshared(result.error), result.replaced, result.image_notes};
+}
+
+}  // namespace
 
 StripCache::~StripCache() {
   MutexLock lock(&mutex_);
@@ -22,7 +29,7 @@ StripCache::Answer StripCache::Claim(const Key& key, std::span<const Job> jobs,
     blocks_.splice(blocks_.begin(), blocks_, found->second);
     ++block.users;
     memory = block.memory;
-    result = {Unshared(block.result.error), block.result.replaced};
+    result = CopyOf(block.result);
     return Answer::kReady;
   }
   const Job& job = jobs.front();
@@ -48,7 +55,7 @@ void StripCache::Publish(const Key& key, std::vector<Job>& jobs, const BlockResu
   MutexLock lock(&mutex_);
   Block& block = *index_.at(key);
   block.ready = true;
-  block.result = {Unshared(result.error), result.replaced};
+  block.result = CopyOf(result);
   jobs.insert(jobs.end(), block.waiting.begin(), block.waiting.end());
   block.waiting = {};
 }

@@ -21,7 +21,9 @@ namespace penstock {
 // The outcome of decoding a block.
 struct BlockResult {
   LoadError error;  // Not OK: its rows cannot be decoded.
+  // Both by row of the block.
   std::vector<ReplacedRow> replaced;
+  std::vector<ImageNote> image_notes;
 };
 
 // Jobs on the same plan ask for the same rows, at other boundaries where their ranks differ. Where

@@ -46,21 +46,22 @@ absl::StatusOr<WindowRows> BuildRows(const WindowState& window) {
   return Annotate(rows.status(), absl::StrCat("window ", window.definition.window));
 }
 
-// The replaced rows of the block that the job asks for, numbered in its part.
-std::vector<ReplacedRow> ReplacedOf(const Job& job, std::span<const ReplacedRow> block) {
-  std::vector<ReplacedRow> replaced;
-  if (block.empty()) return replaced;
+// What is said of rows of the block that the job asks for, numbered in its part.
+template <typename Note>
+std::vector<Note> OfPart(const Job& job, std::span<const Note> block) {
+  std::vector<Note> notes;
+  if (block.empty()) return notes;
   uint32_t part_row = 0;
   ForEachRun(job.request->pattern, job.begin, job.rows, [&](uint64_t row, uint64_t n) {
     const uint64_t first = row - job.block.first_row;
-    for (const ReplacedRow& other : block) {
+    for (const Note& other : block) {
       if (other.row < first || other.row >= first + n) continue;
-      replaced.push_back(
-          {part_row + static_cast<uint32_t>(other.row - first), other.record, other.why});
+      notes.push_back(other);
+      notes.back().row = part_row + static_cast<uint32_t>(other.row - first);
     }
     part_row += static_cast<uint32_t>(n);
   });
-  return replaced;
+  return notes;
 }
 
 // Until the job is done.
@@ -107,6 +108,7 @@ void Worker::Decode(Work& work) {
   if (outcome.failure) return Refuse(work, job, outcome);
   work.decoded.counters = outcome.counters;
   part.replaced = std::move(outcome.replaced);
+  part.image_notes = std::move(outcome.image_notes);
   parts_.push_back(std::move(part));
   Send(work.jobs);
 }
@@ -211,6 +213,7 @@ BlockResult Worker::DecodeBlock(const Job& job, std::span<uint8_t> memory, Decod
   decoded = {outcome.counters, job.block.rows};
   BlockResult result;
   result.replaced = std::move(outcome.replaced);
+  result.image_notes = std::move(outcome.image_notes);
   if (outcome.failure) {
     result.error = Undecodable(*job.window, all.window_row(outcome.failure->row), outcome);
   }
@@ -231,7 +234,8 @@ PartBuffer Worker::PiecesOf(const Job& job, std::span<uint8_t> memory, const Blo
   for (const TensorInfo& info : tensors) add_tensor(info.row_bytes);
   if (job.session->record_ids) add_tensor(sizeof(int64_t));
   PartBuffer part(job.session->home.get(), memory, std::move(pieces));
-  part.replaced = ReplacedOf(job, block.replaced);
+  part.replaced = OfPart<ReplacedRow>(job, block.replaced);
+  part.image_notes = OfPart<ImageNote>(job, block.image_notes);
   return part;
 }
 

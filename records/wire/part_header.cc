@@ -19,12 +19,22 @@ constexpr uint64_t kCrcTag = 4 << 3 | 5;
 constexpr uint64_t kSharedOffsetTag = 5 << 3 | 0;
 constexpr uint64_t kSharedSizeTag = 6 << 3 | 0;
 constexpr uint64_t kReplacedTag = 7 << 3 | 2;
+constexpr uint64_t kImageNotesTag = 8 << 3 | 2;
 constexpr uint64_t kDataTag = 15 << 3 | 2;
 
 size_t NumberFieldSize(uint64_t value) { return value == 0 ? 0 : 1 + VarintSize(value); }
 
 uint8_t* WriteNumberField(uint64_t tag, uint64_t value, uint8_t* out) {
   return value == 0 ? out : WriteVarint(value, WriteVarint(tag, out));
+}
+
+// Empty bytes are left out.
+size_t BytesFieldSize(absl::string_view bytes) {
+  return NumberFieldSize(bytes.size()) + bytes.size();
+}
+
+uint8_t* WriteBytesField(uint64_t tag, absl::string_view bytes, uint8_t* out) {
+  return std::copy(bytes.begin(), bytes.end(), WriteNumberField(tag, bytes.size(), out));
 }
 
 size_t CrcFieldSize(const std::optional<uint32_t>& crc) { return crc.has_value() ? 5 : 0; }
@@ -126,6 +136,36 @@ std::string EncodeReplaced(std::span<const ReplacedRow> rows) {
   return message.SerializeAsString();
 }
 
+absl::StatusOr<std::vector<ImageNote>> ReadImageNotes(std::span<const uint8_t> bytes) {
+  v1::ImageNotes message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
+      message.row_size() != message.truncated_size() ||
+      message.row_size() != message.warnings_size()) {
+    return absl::InvalidArgumentError("Part: its notes about images are damaged");
+  }
+  std::vector<ImageNote> notes;
+  for (int i = 0; i < message.row_size(); ++i) {
+    notes.push_back({message.row(i), message.truncated(i), message.warnings(i)});
+  }
+  return notes;
+}
+
+std::string EncodeImageNotes(std::span<const ImageNote> notes) {
+  v1::ImageNotes message;
+  for (const ImageNote& note : notes) {
+    message.add_row(note.row);
+    message.add_truncated(note.truncated);
+    message.add_warnings(note.warnings);
+  }
+  return message.SerializeAsString();
+}
+
+// The lists of a part as their messages.
+struct EncodedLists {
+  std::string replaced;
+  std::string image_notes;
+};
+
 // One field before the data. uint32 fields keep their low half, as protobuf's parser does.
 absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
   if (tag == kCrcTag) {
@@ -135,6 +175,11 @@ absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
   if (tag == kReplacedTag) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, reader.Bytes());
     PENSTOCK_ASSIGN_OR_RETURN(header.replaced, ReadReplaced(bytes));
+    return absl::OkStatus();
+  }
+  if (tag == kImageNotesTag) {
+    PENSTOCK_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, reader.Bytes());
+    PENSTOCK_ASSIGN_OR_RETURN(header.image_notes, ReadImageNotes(bytes));
     return absl::OkStatus();
   }
   if (tag < kRequestTag || tag > kSharedSizeTag || (tag & 7) != 0) return reader.Skip(tag);
@@ -148,12 +193,12 @@ absl::Status ReadField(uint64_t tag, Reader& reader, PartHeader& header) {
 }
 
 // The size of the message Part with its data.
-uint64_t PartSize(const PartHeader& header, absl::string_view replaced) {
+uint64_t PartSize(const PartHeader& header, const EncodedLists& lists) {
   return NumberFieldSize(header.request) + NumberFieldSize(header.first_row) +
          NumberFieldSize(header.rows) + CrcFieldSize(header.crc32c) +
          NumberFieldSize(header.shared_offset) + NumberFieldSize(header.shared_size) +
-         NumberFieldSize(replaced.size()) + replaced.size() + NumberFieldSize(header.data_size) +
-         header.data_size;
+         BytesFieldSize(lists.replaced) + BytesFieldSize(lists.image_notes) +
+         NumberFieldSize(header.data_size) + header.data_size;
 }
 
 uint8_t* WriteNumbers(const PartHeader& header, uint8_t* next) {
@@ -198,20 +243,22 @@ absl::StatusOr<std::optional<ParsedPartHeader>> ParseStart(std::span<const uint8
 }  // namespace
 
 size_t WritePartHeader(const PartHeader& header, std::span<uint8_t, kMaxPartHeaderBytes> out) {
-  uint8_t* next = WriteVarint(PartSize(header, ""), WriteVarint(kPartTag, out.data()));
+  uint8_t* next = WriteVarint(PartSize(header, {}), WriteVarint(kPartTag, out.data()));
   next = WriteNumbers(header, next);
   next = WriteNumberField(kDataTag, header.data_size, next);
   return next - out.data();
 }
 
 std::string EncodePartHeader(const PartHeader& header) {
-  const std::string replaced = EncodeReplaced(header.replaced);
-  std::string out(kMaxPartHeaderBytes + replaced.size() + 6, '\0');
+  const EncodedLists lists{EncodeReplaced(header.replaced), EncodeImageNotes(header.image_notes)};
+  std::string out(
+      kMaxPartHeaderBytes + BytesFieldSize(lists.replaced) + BytesFieldSize(lists.image_notes),
+      '\0');
   auto* first = reinterpret_cast<uint8_t*>(out.data());
-  uint8_t* next = WriteVarint(PartSize(header, replaced), WriteVarint(kPartTag, first));
+  uint8_t* next = WriteVarint(PartSize(header, lists), WriteVarint(kPartTag, first));
   next = WriteNumbers(header, next);
-  next = WriteNumberField(kReplacedTag, replaced.size(), next);
-  next = std::copy(replaced.begin(), replaced.end(), next);
+  next = WriteBytesField(kReplacedTag, lists.replaced, next);
+  next = WriteBytesField(kImageNotesTag, lists.image_notes, next);
   next = WriteNumberField(kDataTag, header.data_size, next);
   out.resize(next - first);
   return out;

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "records/engine/messages.h"
+#include "records/image/image_note.h"
 
 namespace penstock::wire {
 
@@ -24,6 +25,10 @@ struct PartHeader {
   uint32_t shared_size = 0;
   uint64_t data_size = 0;
   std::vector<ReplacedRow> replaced = {};
+  std::vector<ImageNote> image_notes = {};
+
+  // Whether it says more than numbers.
+  bool has_lists() const { return !replaced.empty() || !image_notes.empty(); }
 };
 
 // Tag and size of the part (1 + 5), request (1 + 10), first_row and rows (1 + 5 each), crc32c
@@ -34,10 +39,10 @@ inline constexpr size_t kPartHeaderWindow = 128;
 
 // Writes what precedes the data and returns its length. Followed by data_size bytes of data it is
 // what protobuf would have serialised: zeros are left out, and the whole of an empty data field.
-// REQUIRES: data_size < 2^31; nothing is replaced.
+// REQUIRES: data_size < 2^31; !has_lists().
 size_t WritePartHeader(const PartHeader& header, std::span<uint8_t, kMaxPartHeaderBytes> out);
 
-// The same with replaced rows, of which the first few keep their reasons.
+// The same with lists. Of replaced rows the first few keep their reasons.
 std::string EncodePartHeader(const PartHeader& header);
 
 struct ParsedPartHeader {

@@ -209,6 +209,27 @@ TEST(PartHeaderTest, OfManyReplacedRowsTheFirstKeepTheirReasons) {
   EXPECT_EQ(part->header.replaced[999], (ReplacedRow{999, header.replaced[999].record, ""}));
 }
 
+TEST(PartHeaderTest, NotesAboutImagesSurviveTheWire) {
+  PartHeader header{.request = 7, .rows = 3, .data_size = 5};
+  header.image_notes = {{2, true, 0}, {0, false, 300}, {2, true, 1}};
+  const std::string message = EncodePartHeader(header) + "12345";
+  ASSERT_OK_AND_ASSIGN(const auto part, ParsePartHeader(BytesOf(message), message.size()));
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(part->header.image_notes, header.image_notes);
+  EXPECT_EQ(part->data_offset, message.size() - 5);
+  v1::ServerMessage parsed;
+  ASSERT_TRUE(parsed.ParseFromString(message));
+  EXPECT_EQ(parsed.SerializeAsString(), message);
+}
+
+TEST(PartHeaderTest, RefusesDamagedNotesAboutImages) {
+  v1::ServerMessage message;
+  message.mutable_part()->mutable_image_notes()->add_row(1);
+  message.mutable_part()->mutable_image_notes()->add_truncated(true);
+  EXPECT_THAT(ParsePart(message.SerializeAsString()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("notes about images")));
+}
+
 TEST(PartHeaderTest, RefusesDamagedReplacedRows) {
   v1::ServerMessage message;
   message.mutable_part()->mutable_replaced()->add_row(1);

@@ -5,6 +5,7 @@ import json
 import signal
 import unittest
 
+from jpeg import jpegs_of
 from png import picture
 from processes import TIMEOUT_S, ProcessTestCase, pause, run
 from tfrecord import example, frame
@@ -21,18 +22,31 @@ class ImagesTest(ProcessTestCase):
         self.manifest = self.data / "manifest.pb"
 
     def index(self, broken=(), padding=0):
-        """Images in three shards, of which `broken` are cut in their middle; bytes behind an image
-        are nobody's."""
+        """Images, of which `broken` are cut in their middle; bytes behind an image are nobody's."""
+        images = [picture(number) for number in range(RECORDS)]
+        for number in broken:
+            images[number] = images[number][:len(images[number]) // 2]
+        self.index_images([image + bytes(padding) for image in images])
+
+    def index_images(self, images, *args):
+        """In three shards."""
         shards = [open(self.data / f"{i}.tfrecord", "wb") for i in range(3)]
-        for number in range(RECORDS):
-            encoded = picture(number)
-            if number in broken:
-                encoded = encoded[:len(encoded) // 2]
+        for number, encoded in enumerate(images):
             shards[number * 3 // RECORDS].write(frame(example(
-                **{"image/encoded": encoded + bytes(padding), "image/class/label": number % 5})))
+                **{"image/encoded": encoded, "image/class/label": number % 5})))
         for shard in shards:
             shard.close()
-        self.check_run("penstock", "index", self.data)
+        return self.check_run("penstock", "index", self.data, *args)
+
+    def jpegs(self):
+        """RECORDS of them, by `penstock pack`."""
+        self.pack(max_side=29)  # Smaller than every picture.
+        found = [jpeg for shard in sorted(self.data.glob("*.tfrecord"))
+                 for jpeg in jpegs_of(shard.read_bytes())]
+        self.assertEqual(len(found), RECORDS)
+        for path in self.data.iterdir():
+            path.unlink()
+        return found
 
     def pack(self, max_side):
         """The same images, as files of five classes; those above `max_side` become JPEGs."""
@@ -45,8 +59,8 @@ class ImagesTest(ProcessTestCase):
                        "--max-side", max_side)
         self.check_run("penstock", "index", self.data)
 
-    def args(self, servers, *args, epochs=2, batch=20, seed=7):
-        command = self.stream_args(servers, "--global-batch-size", batch, "--spec", SPEC,
+    def args(self, servers, *args, epochs=2, batch=20, seed=7, spec=SPEC):
+        command = self.stream_args(servers, "--global-batch-size", batch, "--spec", spec,
                                    "--remainder", "carry", "--digest-by-record", *args,
                                    epochs=epochs)
         command[command.index("--seed") + 1] = seed
@@ -59,9 +73,9 @@ class ImagesTest(ProcessTestCase):
         """Parts of a stream add up to all of it."""
         return sum(int(part["digest_by_record"], 16) for part in told) % 2**256
 
-    def read_in_ranks(self, servers, world_size, *args):
+    def read_in_ranks(self, servers, world_size, *args, **options):
         ranks = [self.spawn("penstock", *self.args(servers, "--rank", rank, "--world-size",
-                                                   world_size, *args))
+                                                   world_size, *args, **options))
                  for rank in range(world_size)]
         told = []
         for child in ranks:
@@ -143,6 +157,42 @@ class ImagesTest(ProcessTestCase):
         self.index(broken)
         told = self.check_same_everywhere("--on-error", "replace")
         self.assertEqual(told["undecodable_rows"], 2 * len(broken))
+
+    def test_the_same_rows_stand_for_damaged_jpegs_everywhere(self):
+        """Some flips of bits are noticed and some are not; a cut always is."""
+        images = self.jpegs()
+        cut, flipped = range(0, RECORDS, 9), range(1, RECORDS, 3)
+        for number in cut:
+            images[number] = images[number][:len(images[number]) * (number % 5 + 1) // 7]
+        for number in flipped:
+            header = images[number].index(b"\xff\xda")
+            damaged = bytearray(images[number])
+            damaged[number * 37 % header] ^= 1 << number % 8
+            images[number] = bytes(damaged)
+        self.index_images(images)
+        told = self.check_same_everywhere("--on-error", "replace")
+        self.assertGreater(told["undecodable_rows"], 2 * len(cut))
+        self.assertLess(told["undecodable_rows"], 2 * (len(cut) + len(flipped)))
+
+    def test_filled_images_are_counted_once_for_each_row(self):
+        images = self.jpegs()
+        cut = range(0, RECORDS, 7)
+        for number in cut:
+            images[number] = images[number][:-len(images[number]) // 5]
+        spec = self.folder / "fill.txtpb"
+        spec.write_text('tensor { name: "image" image { feature: "image/encoded" truncated: FILL '
+                        "resize { height: 8 width: 8 } } }")
+        indexed = self.index_images(images, "--spec", spec, "--verify", "--json")
+        self.assertEqual(json.loads(indexed.stdout)["truncated_images"], len(cut))
+        one = self.start_server().address
+        two = one + "," + self.start_server().address
+        for servers, way in (("local:", ()), (one, ()), (one, ("--no-shm",)), (two, ())):
+            told = self.read(servers, *way, spec=spec)
+            self.assertEqual(told["truncated_images"], 2 * len(cut), (servers, way))
+        ranks = self.read_in_ranks(two, 4, spec=spec)  # Their strips lie in shared blocks.
+        self.assertEqual(sum(told["truncated_images"] for told in ranks), 2 * len(cut))
+        shown = self.check_run("penstock", *(a for a in self.args(one, spec=spec) if a != "--json"))
+        self.assertIn(f"images   {2 * len(cut)} files were cut and filled", shown.stdout)
 
     def test_a_broken_image_ends_the_job_by_default(self):
         self.index({150})

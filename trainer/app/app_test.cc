@@ -353,10 +353,21 @@ TEST(ReportTest, RowsAreCalledPositionsOnlyWhereTheyAre) {
   EXPECT_EQ(json["rows"], 30);
   EXPECT_EQ(json["rows_per_second"], 10);
   EXPECT_FALSE(json.contains("positions") || json.contains("positions_per_second"));
+  EXPECT_EQ(json["truncated_images"], 0);
   json = nlohmann::json::parse(SummaryJson(summary, RowKind::kPositions, {}));
   EXPECT_EQ(json["rows"], 30);
   EXPECT_EQ(json["positions"], 30);
   EXPECT_EQ(json["positions_per_second"], json["rows_per_second"]);
+}
+
+TEST(ReportTest, FilledImagesAreCounted) {
+  const InputReport input{.servers = {}, .images = {.truncated = 3, .warnings = 5}};
+  const auto json = nlohmann::json::parse(SummaryJson({}, RowKind::kImages, input));
+  EXPECT_EQ(json["truncated_images"], 3);
+  EXPECT_EQ(json["image_warnings"], 5);
+  EXPECT_EQ(Describe(input.images), "3 files were cut and filled, 5 warnings of the decoder");
+  EXPECT_EQ(Describe(ImageCounts{.truncated = 1}), "1 file was cut and filled");
+  EXPECT_EQ(Describe(ImageCounts{}), "");
 }
 
 TEST(ReportTest, OfImagesTheAccuracyIsToldAndOfManyClassesThatOfFive) {

@@ -143,9 +143,8 @@ Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& bac
                 .told = told});
 }
 
-std::string SummaryJson(const TrainSummary& summary, RowKind kind,
-                        const std::vector<InputServer>& servers, const Verdict& verdict,
-                        const std::optional<DeviceTimes>& device) {
+std::string SummaryJson(const TrainSummary& summary, RowKind kind, const InputReport& input,
+                        const Verdict& verdict, const std::optional<DeviceTimes>& device) {
   Json json{{"first_step", summary.first_step},
             {"steps", summary.step},
             {"stopped", summary.stopped},
@@ -161,7 +160,11 @@ std::string SummaryJson(const TrainSummary& summary, RowKind kind,
             {"loss_start", summary.loss_start},
             {"loss_end", summary.loss_end},
             {"cursor", summary.cursor},
-            {"servers", ServersJson(servers)}};
+            {"servers", ServersJson(input.servers)}};
+  if (kind == RowKind::kImages) {
+    json["truncated_images"] = input.images.truncated;
+    json["image_warnings"] = input.images.warnings;
+  }
   if (kind == RowKind::kPositions) {
     json["positions"] = summary.rows;
     json["positions_per_second"] = summary.rows_per_second();

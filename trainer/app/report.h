@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/io/output_file.h"
+#include "records/image/image_note.h"
 #include "trainer/app/event_file.h"
 #include "trainer/backend/backend.h"
 #include "trainer/input/input.h"
@@ -39,10 +40,16 @@ void WriteEvaluation(EventFile& board, uint64_t step, const Evaluation& evaluati
 // `told`: what the options say already.
 Verdict JudgeTraining(const TrainSummary& summary, const BackendDescription& backend,
                       const VerdictOptions& told);
+// What this rank read to train on.
+struct InputReport {
+  std::vector<InputServer> servers;
+  ImageCounts images;  // As LoaderStats::images.
+};
+
 // The object that --json writes; one field a line. Of positions it has the number and the rate of
 // rows under their older names, too. `device`: of the steps of --profile-steps.
-std::string SummaryJson(const TrainSummary& summary, RowKind kind,
-                        const std::vector<InputServer>& servers, const Verdict& verdict = {},
+std::string SummaryJson(const TrainSummary& summary, RowKind kind, const InputReport& input,
+                        const Verdict& verdict = {},
                         const std::optional<DeviceTimes>& device = std::nullopt);
 
 // Appends lines to a file, each flushed. Not thread-safe.

@@ -491,7 +491,9 @@ absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   const Verdict verdict = JudgeRun(summary);
   // A file that fails is no reason to leave others out.
   absl::Status status = watch_->WriteTrace();
+  const InputReport input{inputs_.train().servers(), inputs_.loader().stats().images};
   PrintEnd(summary, {.kind = row_kind(),
+                     .images = input.images,
                      .saved = SavedAs(summary.step),
                      .trace = watch_->trace_lines(),
                      .comparison = watch_->Comparison(),
@@ -499,8 +501,7 @@ absl::Status TrainingRun::WriteResults(const TrainSummary& summary) {
   status.Update(events_->status());
   status.Update(board_->status());
   if (options_.json.empty()) return status;
-  const std::string json =
-      SummaryJson(summary, row_kind(), inputs_.train().servers(), verdict, watch_->device_times());
+  const std::string json = SummaryJson(summary, row_kind(), input, verdict, watch_->device_times());
   status.Update(WriteFileAtomically(options_.json, BytesOf(json)));
   return status;
 }

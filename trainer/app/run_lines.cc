@@ -79,6 +79,9 @@ void PrintEnd(const TrainSummary& summary, const EndOfRun& end) {
                  Counted(summary.best->evaluations_since, "evaluation", "evaluations"),
                  summary.best->step, summary.best->loss);
   }
+  if (const std::string noted = Describe(end.images); !noted.empty()) {
+    PrintEscaped(stdout, "images: %s\n", noted);
+  }
   if (summary.rows > 0)
     PrintEscaped(stdout, "loss %.4f -> %.4f\n", summary.loss_start, summary.loss_end);
   PrintEscaped(stdout, "%s\n",

@@ -31,6 +31,7 @@ void PrintStart(const TrainerOptions& options, const StartOfRun& start);
 
 struct EndOfRun {
   RowKind kind = RowKind::kPositions;
+  ImageCounts images;      // InputReport::images.
   std::string saved;       // The checkpoint; empty: none has what was trained.
   std::string trace;       // Lines about it; empty: none.
   std::string comparison;  // Of a diagnosis; empty if there was none.

@@ -238,7 +238,8 @@ absl::StatusOr<ReceivedPart> GrpcStream::ToPart(wire::ParsedPartHeader part,
                         .rows = part.header.rows,
                         .crc32c = part.header.crc32c,
                         .payload = nullptr,
-                        .replaced = std::move(part.header.replaced)};
+                        .replaced = std::move(part.header.replaced),
+                        .image_notes = std::move(part.header.image_notes)};
   if (part.header.shared_size > 0) {
     PENSTOCK_ASSIGN_OR_RETURN(received.payload, TakeShared(part.header));
   } else {

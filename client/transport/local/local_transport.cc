@@ -64,8 +64,13 @@ class LocalStream final : public Stream, private SessionEvents {
     Tell(WindowReady{window, read_bytes});
   }
   void OnPart(PartBuffer part) override {
-    ReceivedPart received{part.request, part.first_row, part.rows,
-                          std::nullopt, nullptr,        std::move(part.replaced)};
+    ReceivedPart received{.request = part.request,
+                          .first_row = part.first_row,
+                          .rows = part.rows,
+                          .crc32c = std::nullopt,
+                          .payload = nullptr,
+                          .replaced = std::move(part.replaced),
+                          .image_notes = std::move(part.image_notes)};
     received.payload = payloads_->Wrap(std::move(part));
     // Without the lock: parts are copied by the threads that decoded them, side by side.
     events_.OnPart(std::move(received));

@@ -55,7 +55,8 @@ class Recorder : public SessionEvents {
     MutexLock lock(&mutex_);
     std::string bytes(part.size(), '\0');
     part.CopyTo(0, {reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()});
-    parts_[part.request].push_back({part.first_row, part.rows, std::move(bytes), part.replaced});
+    parts_[part.request].push_back(
+        {part.first_row, part.rows, std::move(bytes), part.replaced, part.image_notes});
     order_.push_back(part.request);
     rows_[part.request] += part.rows;
     (hold_ ? held_.emplace_back() : dropped) = std::move(part);
@@ -122,6 +123,18 @@ class Recorder : public SessionEvents {
     }
     return rows;
   }
+  // The same.
+  std::vector<ImageNote> ImageNotesOf(uint64_t request) {
+    MutexLock lock(&mutex_);
+    std::vector<ImageNote> notes;
+    for (const Part& part : parts_[request]) {
+      for (ImageNote note : part.image_notes) {
+        note.row += part.first_row;
+        notes.push_back(note);
+      }
+    }
+    return notes;
+  }
   // The rows of an answer, each the row of every tensor in turn. `row_bytes`: of each tensor.
   std::vector<std::string> Rows(uint64_t request, const std::vector<size_t>& row_bytes) {
     MutexLock lock(&mutex_);
@@ -143,6 +156,7 @@ class Recorder : public SessionEvents {
     uint32_t rows;
     std::string bytes;
     std::vector<ReplacedRow> replaced;
+    std::vector<ImageNote> image_notes;
   };
 
   bool Refused(uint64_t request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

@@ -1,0 +1,20 @@
+#include "records/image/image_note.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+
+namespace penstock {
+
+std::string Describe(const ImageCounts& counts) {
+  std::string text;
+  if (counts.truncated > 0) {
+    text = absl::StrCat(Counted(counts.truncated, "file was", "files were"), " cut and filled");
+  }
+  if (counts.warnings > 0) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ",
+                    Counted(counts.warnings, "warning", "warnings"), " of the decoder");
+  }
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+// What is worth knowing of an image that was decoded all the same.
+#ifndef PENSTOCK_RECORDS_IMAGE_IMAGE_NOTE_H_
+#define PENSTOCK_RECORDS_IMAGE_IMAGE_NOTE_H_
+
+#include <cstdint>
+#include <string>
+
+namespace penstock {
+
+// One image of a row.
+struct ImageNote {
+  uint32_t row = 0;
+  bool truncated = false;  // Its file was cut, and its missing end was filled.
+  uint32_t warnings = 0;   // Damage that the library worked around.
+
+  friend bool operator==(const ImageNote&, const ImageNote&) = default;
+};
+
+// Sums over images.
+struct ImageCounts {
+  uint64_t truncated = 0;
+  uint64_t warnings = 0;
+
+  // An ImageNote or ImageNotes.
+  template <typename Note>
+  void Add(const Note& note) {
+    truncated += note.truncated;
+    warnings += note.warnings;
+  }
+  ImageCounts& operator+=(const ImageCounts& other) {
+    truncated += other.truncated;
+    warnings += other.warnings;
+    return *this;
+  }
+};
+
+// "3 files were cut and filled, 5 warnings of the decoder"; empty: nothing was noted.
+std::string Describe(const ImageCounts& counts);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_RECORDS_IMAGE_IMAGE_NOTE_H_
