@@ -16,17 +16,23 @@
 //   Train/KIND     all of random resized crop 224 and flip, with another crop each time.
 //   Photo/SCALE    the same of a photo of 3024x2016 pixels, 4:2:0: at full scale, and with
 //                  scaled_decoding.
+//   Batch/KIND/real_time/threads:N    Train and a copy of its pixels to a batch, on N cores at a
+//                  time. items_per_second is the ceiling of loaders.
 //
-// KIND is 420, 444 or progressive, of quality 90. Times are microseconds an image.
+// KIND is 420, 444 or progressive, of quality 90. Times are microseconds an image. Batch also takes
+// JPEG files in turn, as the KIND `files`: image_bench [OPTIONS] FILE...
 #include <time.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>  // jpeglib.h needs it.
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -242,17 +248,54 @@ void RunVertical(benchmark::State& state, const ResizeCase& of, SimdLevel level)
   }
 }
 
-void RunTrain(benchmark::State& state, const Bytes& file, bool scaled) {
+ImageOps TrainOps() {
   ImageOps ops;
-  ops.scaled_decoding = scaled;
   ops.crop = RandomResizedCropOp{{224, 224}, {}};
   ops.flip_probability = 0.5;
+  return ops;
+}
+
+void RunTrain(benchmark::State& state, const Bytes& file, bool scaled) {
+  ImageOps ops = TrainOps();
+  ops.scaled_decoding = scaled;
   Bytes out(ops.output_bytes());
   ImageTransform transform;
   uint64_t ordinal = 0;
   for (auto _ : state) {
     if (!transform.Apply(file, ops, Uniforms(ImageKey(1, ordinal++, 0)), out).ok()) std::abort();
   }
+}
+
+Bytes ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Every thread has a batch, a decoder and crops of its own.
+void RunBatch(benchmark::State& state, const std::vector<Bytes>& files) {
+  constexpr size_t kRows = 64;
+  const ImageOps ops = TrainOps();
+  Bytes row(ops.output_bytes()), batch(kRows * row.size());
+  ImageTransform transform;
+  const uint64_t key = static_cast<uint64_t>(state.thread_index());
+  uint64_t ordinal = 0;
+  for (auto _ : state) {
+    const Bytes& file = files[ordinal % files.size()];
+    if (!transform.Apply(file, ops, Uniforms(ImageKey(key, ordinal, 0)), row).ok()) std::abort();
+    std::copy(row.begin(), row.end(),
+              batch.begin() + static_cast<ptrdiff_t>(ordinal % kRows * row.size()));
+    benchmark::ClobberMemory();
+    ++ordinal;
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(ordinal));
+}
+
+void RegisterBatch(const std::string& kind, const std::vector<Bytes>& files) {
+  auto* bench = benchmark::RegisterBenchmark(absl::StrCat("Batch/", kind).c_str(),
+                                             [files](benchmark::State& s) { RunBatch(s, files); });
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  bench->Unit(benchmark::kMicrosecond)->UseRealTime()->Threads(1);
+  if (cores > 1) bench->Threads(cores);
 }
 
 void Register() {
@@ -270,6 +313,7 @@ void Register() {
     add(absl::StrCat("Train/", kind.name), [jpeg](benchmark::State& s) {
       RunTrain(s, EncodeJpeg(Pixels(), kWidth, kHeight, jpeg), false);
     });
+    RegisterBatch(kind.name, {EncodeJpeg(Pixels(), kWidth, kHeight, jpeg)});
   }
   for (const bool scaled : {false, true}) {
     add(absl::StrCat("Photo/", scaled ? "scaled" : "full"), [scaled](benchmark::State& s) {
@@ -298,8 +342,13 @@ void Register() {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
+  std::vector<std::vector<uint8_t>> files;
+  for (; argc > 1 && argv[argc - 1][0] != '-'; --argc) {
+    files.push_back(penstock::ReadFile(argv[argc - 1]));
+  }
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   penstock::Register();
+  if (!files.empty()) penstock::RegisterBatch("files", files);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -1,0 +1,203 @@
+"""Batches of a random resized crop of 224 pixels and a flip, as other frameworks make them.
+
+    python3 image_feeds.py CONTENDER DATA --batch-size N --waits FILE [--service ADDRESS]
+    python3 image_feeds.py service --address-file FILE
+
+Reads DATA/shards/*.tfrecord or DATA/pictures/*/*.jpg without end, and writes to --waits when each
+batch arrived, as `penstock stream` does. `service` is a dispatcher and a worker of tf.data's. Ends
+with 77 where a framework or what it needs is missing. image_loaders.py runs these programs.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import sys
+import time
+
+from program_turns import SKIPPED
+
+SIDE, AREA, RATIO = 224, (0.08, 1.0), (3 / 4, 4 / 3)
+CORES = len(os.sched_getaffinity(0))
+
+
+def tensorflow():
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow
+    return tensorflow
+
+
+def tf_image(tf, record, integers, exact):
+    """The crop alone is decoded, of integers by the exact DCT and resized with antialiasing if so
+    wanted; TensorFlow's own defaults are a faster DCT, no antialiasing and floats."""
+    encoded = tf.io.parse_single_example(record, {
+        "image/encoded": tf.io.FixedLenFeature([], tf.string),
+        "image/class/label": tf.io.FixedLenFeature([], tf.int64)})["image/encoded"]
+    begin, size, _ = tf.image.sample_distorted_bounding_box(
+        tf.io.extract_jpeg_shape(encoded), tf.zeros([1, 0, 4]), min_object_covered=0.0,
+        aspect_ratio_range=RATIO, area_range=AREA, use_image_if_no_bounding_boxes=True)
+    image = tf.image.decode_and_crop_jpeg(
+        encoded, tf.concat([begin[:2], size[:2]], 0), channels=3,
+        dct_method="INTEGER_ACCURATE" if exact else "")
+    image = tf.image.resize(image, [SIDE, SIDE], antialias=exact)
+    image = tf.cast(tf.round(image), tf.uint8) if integers else image
+    return tf.image.random_flip_left_right(image)
+
+
+def tf_dataset(tf, args, integers, exact=False):
+    options = tf.data.Options()
+    options.deterministic = False
+    files = [str(path) for path in sorted((args.data / "shards").glob("*.tfrecord"))]
+    rows = tf.data.TFRecordDataset(files, num_parallel_reads=tf.data.AUTOTUNE).repeat()
+    rows = rows.map(lambda record: tf_image(tf, record, integers, exact), tf.data.AUTOTUNE)
+    return rows.batch(args.batch_size, drop_remainder=True).with_options(options)
+
+
+def tf_feed(integers, exact=False, served=False):
+    def batches(args):
+        tf = tensorflow()
+        rows = tf_dataset(tf, args, integers, exact)
+        if served:
+            rows = rows.apply(tf.data.experimental.service.distribute(
+                "parallel_epochs", "grpc://" + args.service, compression=None))
+        return iter(rows.prefetch(tf.data.AUTOTUNE))
+    return batches
+
+
+def run_service(args):
+    service = tensorflow().data.experimental.service
+    dispatcher = service.DispatchServer(service.DispatcherConfig(port=0))
+    address = dispatcher.target.split("://")[1]
+    worker = service.WorkerServer(service.WorkerConfig(dispatcher_address=address))
+    args.address_file.write_text(address)
+    worker.join()
+
+
+def pictures(args):
+    return sorted(map(str, (args.data / "pictures").glob("*/*.jpg")))
+
+
+class Pictures:
+    """A dataset of PyTorch."""
+
+    def __init__(self, paths):
+        from torchvision import transforms
+        self.paths = paths
+        self.transform = transforms.Compose([
+            transforms.RandomResizedCrop(SIDE, AREA, RATIO), transforms.RandomHorizontalFlip(),
+            transforms.PILToTensor()])
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, number):
+        from PIL import Image
+        return self.transform(Image.open(self.paths[number]).convert("RGB"))
+
+
+def torch_feed(args):
+    from torch.utils.data import DataLoader, RandomSampler
+    dataset = Pictures(pictures(args))
+    endless = RandomSampler(dataset, replacement=True, num_samples=10**9)
+    return iter(DataLoader(dataset, args.batch_size, sampler=endless, num_workers=CORES))
+
+
+def dali_feed(args):
+    from nvidia.dali import fn, pipeline_def, types
+
+    @pipeline_def(batch_size=args.batch_size, num_threads=CORES, device_id=None)
+    def train():
+        shards = sorted((args.data / "shards").glob("*.tfrecord"))
+        indexes = [args.data / "offsets" / shard.name for shard in shards]
+        encoded = fn.readers.tfrecord(
+            path=list(map(str, shards)), index_path=list(map(str, indexes)), random_shuffle=True,
+            features={"image/encoded": tfrecord.FixedLenFeature((), tfrecord.string, "")})
+        images = fn.decoders.image_random_crop(
+            encoded["image/encoded"], device="cpu", random_area=AREA, random_aspect_ratio=RATIO)
+        images = fn.resize(images, size=(SIDE, SIDE), interp_type=types.INTERP_LINEAR)
+        return fn.flip(images, horizontal=fn.random.coin_flip())
+
+    from nvidia.dali import tfrecord
+    pipeline = train()
+    pipeline.build()
+    while True:
+        yield pipeline.run()[0].as_array()
+
+
+def spdl_crop():
+    """FFmpeg's filters, which name one crop; torchvision draws it."""
+    import torch
+    from torchvision.transforms import RandomResizedCrop
+    top, left, height, width = RandomResizedCrop.get_params(torch.empty(3, 480, 640), AREA, RATIO)
+    flip = ["hflip"] if random.random() < 0.5 else []
+    return ",".join([f"crop={width}:{height}:{left}:{top}", f"scale={SIDE}:{SIDE}:flags=bilinear",
+                     *flip, "format=rgb24"])
+
+
+def spdl_feed(args):
+    from spdl import io
+    from spdl.pipeline import PipelineBuilder
+
+    def endless():
+        paths = pictures(args)
+        while True:
+            yield random.choice(paths)
+
+    one_thread = io.decode_config(decoder_options={"threads": "1"})
+
+    def decode(path):
+        return io.decode_packets(io.demux_image(path), decode_config=one_thread,
+                                 filter_desc=spdl_crop())
+
+    def stack(frames):
+        return io.to_numpy(io.convert_frames(frames))
+
+    pipeline = (PipelineBuilder().add_source(endless()).pipe(decode, concurrency=CORES)
+                .aggregate(args.batch_size).pipe(stack).add_sink(2)
+                .build(num_threads=CORES))
+    with pipeline.auto_stop():
+        yield from pipeline
+
+
+FEEDS = {
+    "tf.data-float32": tf_feed(False),
+    "tf.data-uint8": tf_feed(True),
+    "tf.data-exact": tf_feed(True, exact=True),
+    "tf.service-float32": tf_feed(False, served=True),
+    "tf.service-uint8": tf_feed(True, served=True),
+    "torchvision": torch_feed,
+    "dali": dali_feed,
+    "spdl": spdl_feed,
+}
+
+
+def check(batch, args):
+    planes = (args.batch_size, 3, SIDE, SIDE), (args.batch_size, SIDE, SIDE, 3)
+    if tuple(batch.shape) not in planes:
+        sys.exit(f"a batch of shape {tuple(batch.shape)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("contender", choices=[*FEEDS, "service"])
+    parser.add_argument("data", type=pathlib.Path, nargs="?")
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--waits", type=pathlib.Path)
+    parser.add_argument("--service")
+    parser.add_argument("--address-file", type=pathlib.Path)
+    args = parser.parse_args()
+    if args.contender == "service":
+        run_service(args)
+    with open(args.waits, "w", buffering=1) as waits:
+        for batch in FEEDS[args.contender](args):
+            waits.write(f"{time.monotonic()}\n")
+            check(batch, args)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ImportError as error:
+        print(error, file=sys.stderr)
+        sys.exit(SKIPPED)

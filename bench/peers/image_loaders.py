@@ -1,0 +1,182 @@
+"""JPEG files to batches of random resized crops of 224 pixels, flipped by chance: how fast Penstock
+and other frameworks feed them, on all cores of this machine.
+
+    build/peers/bin/pip install -r bench/peers/requirements-images.txt    # optional: DALI and SPDL
+    build/peers/bin/python3 bench/peers/image_loaders.py [--sampling 444] [--progressive] [--json FILE]
+
+Draws pictures of 640x480 pixels, about 45 KB each at quality 90, and packs them into shards, which
+get more names by hard links. Each contender is a program of its own that reads them without end. The
+programs take turns, --pairs times: start, warm up, then count batches and CPU time for --seconds.
+
+Prints a table of medians: images a second with the smallest and the largest, ratios to `ceiling`,
+`local:` and tf.data within a round, and CPU milliseconds an image of all processes, servers
+included. CPU time repeats best on a machine that others use. `ceiling` decodes the part that a crop
+needs, resizes it and copies it to a batch: image_bench on the same files. Last come the share of
+`ceiling` that `local:` reaches, of which 90 % is the target, and what favours whom.
+
+Every contender decodes an image anew each time. build/peers is made by `./check --peers`. SPDL also
+needs FFmpeg's libraries. What is missing has a row that says so.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import jpeg_shards
+from image_feeds import CORES, FEEDS
+from program_turns import HERE, Program
+
+BASES = "ceiling", "local:", "tf.data-float32"  # Of the ratios.
+DIFFERENCES = """\
+What differs:
+- tf.data decodes by a fast inexact DCT and resizes without antialiasing, and its crops cover 36 % of a
+  picture on average where those of Penstock and torchvision cover 43 %: that favours it. Its floats
+  have four times the bytes. tf.data-exact has the exact DCT, antialiasing and uint8.
+- tf.data and its service read the shards in order, and rows may come in any order; the service sends
+  batches uncompressed. Both favour it.
+- Penstock shuffles, and its batches have the same bits on every run and machine: exact DCT,
+  antialiased, uint8. It keeps encoded chunks in memory after the first epoch; the others read them
+  from the page cache.
+- torchvision and SPDL read files, and decode the whole picture. torchvision has a process a core and
+  antialiases; SPDL's filters are FFmpeg's, bilinear. Both give uint8.
+- DALI reads the shards, shuffles, decodes the crop alone, antialiases and gives uint8."""
+
+
+class Ceiling:
+    """image_bench on some of the pictures."""
+    name, skipped = "ceiling", ""
+
+    def __init__(self, args, pictures):
+        case = f"^Batch/files/real_time/threads:{CORES}$"
+        self.command = [args.bin / "image_bench", f"--benchmark_filter={case}",
+                        f"--benchmark_min_time={args.seconds}", "--benchmark_format=json",
+                        *pictures[:64]]
+        self.turns = []
+
+    def take_turn(self, args, folder):
+        out = subprocess.run(self.command, check=True, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL).stdout
+        found = json.loads(out)["benchmarks"][0]
+        self.turns.append({"rate": found["items_per_second"], "cpu_ms": found["cpu_time"] / 1000,
+                           "servers_cpu_ms": 0})
+
+
+def programs(args, folder):
+    shards = folder / "shards"
+    stream = [args.bin / "penstock", "stream", shards, "--spec", "images-train:224", "--epochs", 0,
+              "--global-batch-size", args.batch_size, "--servers"]
+    server = [args.bin / "penstock-server", "--data-root", shards, "--listen", "127.0.0.1:0"]
+    yield Program("local:", [*stream, "local:"])
+    yield Program("gRPC", stream, server)
+    yield Program("shared memory", stream, [*server, "--shm-socket", folder / "shm.sock"])
+    feeds = [sys.executable, HERE / "image_feeds.py"]
+    for name in FEEDS:
+        command = [*feeds, name, folder, "--batch-size", args.batch_size]
+        if name.startswith("tf.service"):
+            yield Program(name, [*command, "--service"], [*feeds, "service"])
+        else:
+            yield Program(name, command)
+
+
+def write_data(args, folder):
+    def penstock(*command):
+        subprocess.run([args.bin / "penstock", *map(str, command)], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    pictures = jpeg_shards.write_pictures(folder / "pictures", args.pictures, args.sampling,
+                                          args.progressive)
+    shards = folder / "shards"
+    penstock("pack", folder / "pictures", "-o", shards, "--seed", 1, "--records-per-shard",
+             args.pictures // 4)
+    jpeg_shards.repeat_shards(shards, args.repeat)
+    penstock("index", shards)
+    (folder / "offsets").mkdir()
+    for shard in shards.glob("*.tfrecord"):
+        jpeg_shards.write_record_offsets(shard, folder / "offsets" / shard.name)
+    return pictures
+
+
+def measure_all(args):
+    """The contenders, with their turns."""
+    with tempfile.TemporaryDirectory(prefix="penstock-images-") as name:
+        folder = pathlib.Path(name)
+        contenders = [Ceiling(args, write_data(args, folder)), *programs(args, folder)]
+        contenders = [c for c in contenders if c.name in {*BASES, *(args.only or [c.name])}]
+        for _ in range(args.pairs):
+            for contender in contenders:
+                if not contender.skipped:
+                    contender.take_turn(args, folder)
+                    print(".", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return contenders
+
+
+def medians(contender, bases):
+    """Of all turns, and of the ratios to the bases' rates in the same round."""
+    rates = [turn["rate"] for turn in contender.turns]
+    found = {"rate": statistics.median(rates), "min": min(rates), "max": max(rates)}
+    for key in ("cpu_ms", "servers_cpu_ms"):
+        found[key] = statistics.median(turn[key] for turn in contender.turns)
+    for base in bases:
+        pairs = zip(contender.turns, base.turns)
+        found["of " + base.name] = statistics.median(a["rate"] / b["rate"] for a, b in pairs)
+    return found
+
+
+def report(contenders):
+    """{name: figures}, of those that ran."""
+    bases = [c for c in contenders if c.name in BASES]
+    return {c.name: medians(c, bases) for c in contenders if c.turns}
+
+
+def print_table(contenders, figures):
+    columns = ["contender", "images/s", "min – max", *("of " + name for name in BASES),
+               "CPU ms an image", "of it servers"]
+    print("|", " | ".join(columns), "|\n" + "|---" * len(columns) + "|")
+    for contender in contenders:
+        if contender.skipped:
+            print(f"| {contender.name} | {contender.skipped} |" + " |" * (len(columns) - 2))
+            continue
+        row = figures[contender.name]
+        ratios = " | ".join(f"{row['of ' + name]:.2f}" for name in BASES)
+        servers = f"{row['servers_cpu_ms']:.2f}" if row["servers_cpu_ms"] else ""
+        print(f"| {contender.name} | {row['rate']:,.0f} | {row['min']:,.0f} – {row['max']:,.0f} | "
+              f"{ratios} | {row['cpu_ms']:.2f} | {servers} |")
+    local, ceiling = figures["local:"], figures["ceiling"]
+    print(f"\n`local:` reaches {local['of ceiling']:.0%} of the ceiling's rate (target: 90 %). The "
+          f"ceiling takes {ceiling['cpu_ms'] / local['cpu_ms']:.0%} of its CPU time.\n")
+    print(DIFFERENCES)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release/bin"))
+    parser.add_argument("--sampling", choices=jpeg_shards.SAMPLINGS, default="420")
+    parser.add_argument("--progressive", action="store_true")
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--pictures", type=int, default=512, help="that are drawn, into four shards")
+    parser.add_argument("--repeat", type=int, default=8, help="names of each shard")
+    parser.add_argument("--pairs", type=int, default=5, help="turns of each contender")
+    parser.add_argument("--warm-up", type=float, default=3, help="seconds after the first batch")
+    parser.add_argument("--seconds", type=float, default=3, help="of each turn, after that")
+    parser.add_argument("--only", nargs="+", help=f"contenders beside {', '.join(BASES)}")
+    parser.add_argument("--json", type=pathlib.Path, help="file to write")
+    args = parser.parse_args()
+    contenders = measure_all(args)
+    figures = report(contenders)
+    print_table(contenders, figures)
+    if args.json:
+        found = {"command": " ".join(sys.argv), "load": os.getloadavg(), "figures": figures,
+                 "turns": {c.name: c.turns for c in contenders if c.turns},
+                 "skipped": {c.name: c.skipped for c in contenders if c.skipped}}
+        args.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

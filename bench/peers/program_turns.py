@@ -1,0 +1,89 @@
+"""Programs that bring batches without end, measured for some seconds at a time."""
+
+import contextlib
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tests/e2e"))
+from servers import die_with_parent, wait_until  # noqa: E402
+
+SKIPPED = 77
+
+
+class Program:
+    """`command` takes `--waits FILE`, to which it writes a line for each batch that begins with the
+    time of its arrival in seconds. `server`, if there is one, takes `--address-file FILE`, and what
+    it writes there ends `command`. Each turn starts both anew."""
+
+    def __init__(self, name, command, server=None):
+        self.name, self.command, self.server = name, command, server
+        self.turns = []
+        self.skipped = ""  # Why there are no turns.
+
+    def take_turn(self, args, folder):
+        """`args` has warm_up and seconds, and batch_size."""
+        with contextlib.ExitStack() as at_end:
+            command, servers = self.command, []
+            if self.server:
+                server, address = start(at_end, self.server, "--address-file", folder / "address")
+                command, servers = [*command, address.read_text().strip()], [server.pid]
+            client, waits = start(at_end, command, "--waits", folder / "waits")
+            if client.poll() == SKIPPED:
+                self.skipped = "not installed: " + log_of(waits).read_text().splitlines()[-1]
+            else:
+                self.turns.append(measure(args, client, servers, waits))
+
+
+def log_of(file):
+    return file.with_suffix(".log")
+
+
+def start(at_end, command, option, file):
+    """(process, file), when the process has written to the file or ended. It leads a process group,
+    which `at_end` kills."""
+    file.unlink(missing_ok=True)
+    with open(log_of(file), "w") as log:
+        process = subprocess.Popen(list(map(str, [*command, option, file])), stdout=log, stderr=log,
+                                   process_group=0, preexec_fn=die_with_parent)
+    at_end.callback(process.wait)
+    at_end.callback(os.killpg, process.pid, 9)
+    wait_until(lambda: process.poll() is not None or file.exists() and file.stat().st_size > 0,
+               f"{command}; {log_of(file)}")
+    return process, file
+
+
+def cpu_seconds(groups):
+    """User and system time of the processes of these groups."""
+    ticks = 0
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # It has ended.
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[2]) in groups:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def measure(args, client, servers, waits):
+    """Rows a second, and CPU milliseconds a row of all processes and of the servers."""
+    def look():
+        arrivals = [line.split()[0] for line in waits.read_text().splitlines()]
+        return arrivals, time.monotonic(), cpu_seconds([client.pid]), cpu_seconds(servers)
+
+    time.sleep(args.warm_up)
+    before, begin, client_begin, servers_begin = look()
+    time.sleep(args.seconds)
+    arrivals, end, client_end, servers_end = look()
+    if client.poll() is not None:
+        sys.exit(f"{waits}: its program ended\n{log_of(waits).read_text()}")
+    # Batches come several at a time: a line through all arrivals depends little on its two ends.
+    times = list(map(float, arrivals[len(before):]))
+    rate = statistics.linear_regression(times, range(len(times))).slope * args.batch_size
+    row_ms = 1000 / (end - begin) / rate
+    servers_ms = (servers_end - servers_begin) * row_ms
+    return {"rate": rate, "cpu_ms": (client_end - client_begin) * row_ms + servers_ms,
+            "servers_cpu_ms": servers_ms}
