@@ -28,8 +28,8 @@ def tensorflow():
 
 
 def tf_image(tf, record, integers, exact):
-    """The crop alone is decoded, of integers by the exact DCT and resized with antialiasing if so
-    wanted; TensorFlow's own defaults are a faster DCT, no antialiasing and floats."""
+    """A crop, of which no more is decoded than it needs. `exact`: by the exact DCT, and resized with
+    antialiasing; TensorFlow's defaults are a faster DCT and no antialiasing."""
     encoded = tf.io.parse_single_example(record, {
         "image/encoded": tf.io.FixedLenFeature([], tf.string),
         "image/class/label": tf.io.FixedLenFeature([], tf.int64)})["image/encoded"]
@@ -143,7 +143,10 @@ def spdl_feed(args):
         while True:
             yield random.choice(paths)
 
-    one_thread = io.decode_config(decoder_options={"threads": "1"})
+    try:
+        one_thread = io.decode_config(decoder_options={"threads": "1"})
+    except RuntimeError as error:  # It loads FFmpeg's libraries at its first use.
+        raise ImportError("SPDL needs FFmpeg's libraries") from error
 
     def decode(path):
         return io.decode_packets(io.demux_image(path), decode_config=one_thread,

@@ -50,11 +50,16 @@ def start(at_end, command, option, file):
     with open(log_of(file), "w") as log:
         process = subprocess.Popen(list(map(str, [*command, option, file])), stdout=log, stderr=log,
                                    process_group=0, preexec_fn=die_with_parent)
-    at_end.callback(process.wait)
-    at_end.callback(os.killpg, process.pid, 9)
+    at_end.callback(end, process)
     wait_until(lambda: process.poll() is not None or file.exists() and file.stat().st_size > 0,
                f"{command}; {log_of(file)}")
     return process, file
+
+
+def end(process):
+    with contextlib.suppress(ProcessLookupError):  # All have ended.
+        os.killpg(process.pid, 9)
+    process.wait()
 
 
 def cpu_seconds(groups):
