@@ -148,12 +148,10 @@ absl::StatusOr<nlohmann::json> Run(double seconds, int rounds) {
     const double of_images = images_beside.back() / images_alone.back();
     share.push_back(of_chess / (of_chess + of_images));
   }
-  return nlohmann::json{{"chess_alone", Median(chess_alone)},
-                        {"images_alone", Median(images_alone)},
-                        {"chess_beside", Median(chess_beside)},
-                        {"images_beside", Median(images_beside)},
-                        {"share_of_chess", Median(share)},
-                        {"shares_of_chess", share}};
+  return nlohmann::json{
+      {"chess_alone", Median(chess_alone)},   {"images_alone", Median(images_alone)},
+      {"chess_beside", Median(chess_beside)}, {"images_beside", Median(images_beside)},
+      {"share_of_chess", Median(share)},      {"shares_of_chess", share}};
 }
 
 }  // namespace

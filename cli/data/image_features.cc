@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/loader/dataset_spec.h"
 #include "records/decode/image_spec.h"
 #include "records/decode/spec.h"
 

@@ -68,7 +68,7 @@ std::vector<std::string> ImageModelsOf(std::span<const TensorInfo> tensors) {
 }
 
 // What would do instead of `given`, beginning with ": ".
-std::string ImageSpecAdvice(const ImageSpec& given, const ModelConfig& model,
+std::string ImageSpecAdvice(const GivenImageSpec& given, const ModelConfig& model,
                             const FeatureSummary& features) {
   const std::string builtin = absl::StrCat(given.builtin, ":", model.side);
   if (ReadsRecords(builtin, features)) {
@@ -129,7 +129,7 @@ std::string EvalSpecTitle(const TrainerOptions& options, absl::string_view chose
   return absl::StrCat("--eval-spec ", options.eval_spec);
 }
 
-absl::Status CheckImageSpec(const ImageSpec& given, absl::string_view reader,
+absl::Status CheckImageSpec(const GivenImageSpec& given, absl::string_view reader,
                             const ModelConfig& model, const FeatureSummary& features) {
   PENSTOCK_ASSIGN_OR_RETURN(const Program program, Program::Compile(given.spec, WireDtype::kI8));
   if (ReadsImages(model, program.tensors())) return absl::OkStatus();

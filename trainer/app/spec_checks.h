@@ -21,7 +21,7 @@ std::string SpecTitle(const TrainerOptions& options, absl::string_view chosen);
 std::string EvalSpecTitle(const TrainerOptions& options, absl::string_view chosen);
 
 // A spec that a model of images is to read, and what can be given instead.
-struct ImageSpec {
+struct GivenImageSpec {
   const v1::DecodeSpec& spec;
   std::string title;    // Names it: "--spec images.textproto".
   std::string option;   // "--spec"
@@ -30,7 +30,7 @@ struct ImageSpec {
 
 // kInvalidArgument unless it has the tensors that `model` reads. `reader` names the model:
 // "--model vit". Says what to give that reads records with `features`.
-absl::Status CheckImageSpec(const ImageSpec& given, absl::string_view reader,
+absl::Status CheckImageSpec(const GivenImageSpec& given, absl::string_view reader,
                             const ModelConfig& model, const FeatureSummary& features);
 
 // How the scores of records become targets. kInvalidArgument: the spec has none.
