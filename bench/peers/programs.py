@@ -80,7 +80,7 @@ class Penstock:
         name = f"start-{seed}"
         self.untrained(name, "--seed", seed)
         weights = self.folder / f"{name}.safetensors"
-        self.run("penstock-train", "export", "--checkpoint", self.checkpoint(name), "--to", weights)
+        self.run("penstock-train", "export", "--checkpoint", self.checkpoint(name), "-o", weights)
         return weights
 
     def order(self, split, *args):

@@ -145,16 +145,17 @@ void PrintText(const IndexResult& result, const std::string& output) {
     PrintEscaped(stdout, "and %s that %s not listed\n",
                  Counted(more, "damaged place", "damaged places"), more == 1 ? "is" : "are");
   }
-  PrintEscaped(stdout, "%s%s: %d shards, %d records", result.saved ? "" : "not saved: ", output,
-               manifest.shards().size(), manifest.num_records(Split::kAll));
+  PrintEscaped(stdout, "%s%s: %s, %s", result.saved ? "" : "not saved: ", output,
+               Counted(manifest.shards().size(), "shard", "shards"),
+               Counted(manifest.num_records(Split::kAll), "record", "records"));
   if (manifest.holdout().threshold > 0) {
-    PrintEscaped(stdout, " (%d held out by %s%s)", manifest.num_records(Split::kHoldout),
+    PrintEscaped(stdout, " (%s held out by %s%s)", Grouped(manifest.num_records(Split::kHoldout)),
                  manifest.holdout().Decider(),
                  result.kept_holdout ? ", as before; --holdout 0: none" : "");
   }
-  PrintEscaped(stdout, ", %s in %d chunks; read %d shards, kept %d\n",
-               FormatByteSize(manifest.num_bytes()), manifest.num_chunks(), result.read_shards,
-               result.reused_shards);
+  PrintEscaped(stdout, ", %s in %s; read %s, kept %d\n", FormatByteSize(manifest.num_bytes()),
+               Counted(manifest.num_chunks(), "chunk", "chunks"),
+               Counted(result.read_shards, "shard", "shards"), result.reused_shards);
   if (const std::string noted = Describe(result.images); !noted.empty()) {
     PrintEscaped(stdout, "images    %s\n", noted);
   }

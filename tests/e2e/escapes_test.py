@@ -171,7 +171,7 @@ class TrainerTest(EscapesTestCase):
         self.clean("penstock-train", *self.train_args("--spec", EVIL), code=1)
         self.clean("penstock-train", b"--" + EVIL, code=2)
         self.clean("penstock-train", "--print-config", *self.train_args("--events", ONE_LINE))
-        self.clean("penstock-train", "export", "--checkpoint", EVIL, "--to", "x", code=1)
+        self.clean("penstock-train", "export", "--checkpoint", EVIL, "-o", "x", code=1)
         self.clean("penstock-train", "predict", "--checkpoint", EVIL, "--fen", START,
                    code=1)
         config = self.folder / "train.toml"

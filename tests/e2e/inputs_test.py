@@ -82,7 +82,7 @@ class InputsTest(InputsTestCase):
                            (self.make_pipe(), "is a pipe"), ("/dev/zero", "is a device")):
             for program, args in (("penstock-train", self.train_args("--resume")),
                                   ("penstock-train", self.train_args("--init-from")),
-                                  ("penstock-train", ["export", "--to", "x", "--checkpoint"]),
+                                  ("penstock-train", ["export", "-o", "x", "--checkpoint"]),
                                   ("penstock-server", ["--data-root", self.data, "--listen",
                                                        "127.0.0.1:0", "--token-file"]),
                                   ("penstock", ["decode", "-o", self.folder / "x.npy"])):

@@ -42,7 +42,7 @@ def read_safetensors(path):
 class WeightsTestCase(TrainingTestCase):
     def export(self, checkpoint, name="weights.safetensors"):
         path = self.folder / name
-        self.check_run("penstock-train", "export", "--checkpoint", checkpoint, "--to", path)
+        self.check_run("penstock-train", "export", "--checkpoint", checkpoint, "-o", path)
         return path
 
 
@@ -87,14 +87,14 @@ class WeightsTest(WeightsTestCase):
         cut = self.folder / "cut.safetensors"
         cut.write_bytes(weights.read_bytes()[:5000])
         self.assert_fails(*self.train_args("--init-from", cut), says=["cut"], code=1)
-        self.assert_fails("export", "--checkpoint", weights, "--to", self.folder / "x",
+        self.assert_fails("export", "--checkpoint", weights, "-o", self.folder / "x",
                           says=["not a checkpoint"], code=1)
-        self.assert_fails("export", "--to", "x", says=["--checkpoint"], code=2)
+        self.assert_fails("export", "-o", "x", says=["--checkpoint"], code=2)
         checkpoint = self.checkpoints("a")[-1]
         link = self.folder / "link"
         link.symlink_to(checkpoint)
         for target in (checkpoint, self.folder / "new.ckpt", link):
-            self.assert_fails("export", "--checkpoint", checkpoint, "--to", target,
+            self.assert_fails("export", "--checkpoint", checkpoint, "-o", target,
                               says=["is a checkpoint"], code=1)
         self.export(checkpoint)
 

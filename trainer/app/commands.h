@@ -29,7 +29,7 @@ absl::Status RunDevices(const DevicesOptions& options);
 // penstock-train export: the weights of a checkpoint for other programs.
 struct ExportOptions {
   std::string checkpoint;
-  std::string to;
+  std::string output;
 };
 
 // `options` must outlive `app`.

@@ -38,31 +38,31 @@ std::map<std::string, std::string> Metadata(const CheckpointInfo& info) {
 // The trainings' own files are theirs: a slip of the keyboard must not cost one.
 absl::Status CheckTarget(const ExportOptions& options) {
   std::error_code none;
-  if (!absl::EndsWith(options.to, ".ckpt") &&
-      !std::filesystem::equivalent(options.checkpoint, options.to, none)) {
+  if (!absl::EndsWith(options.output, ".ckpt") &&
+      !std::filesystem::equivalent(options.checkpoint, options.output, none)) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "--to ", options.to, " is a checkpoint: name a file of weights, as weights.safetensors"));
+      "-o ", options.output, " is a checkpoint: name a file of weights, as weights.safetensors"));
 }
 
 }  // namespace
 
 void AddExportOptions(CLI::App& app, ExportOptions& options) {
   app.add_option("--checkpoint", options.checkpoint, "The checkpoint file")->required();
-  app.add_option("--to", options.to, "The safetensors file to write")->required();
+  app.add_option("-o,--output", options.output, "The safetensors file to write")->required();
   app.footer(
       "Example:\n"
-      "  penstock-train export --checkpoint checkpoints/best.ckpt --to weights.safetensors");
+      "  penstock-train export --checkpoint checkpoints/best.ckpt -o weights.safetensors");
 }
 
 absl::Status RunExport(const ExportOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(CheckTarget(options));
   PENSTOCK_ASSIGN_OR_RETURN(const Checkpoint checkpoint, LoadCheckpoint(options.checkpoint));
   const ParameterTable table = ParameterTable::For(checkpoint.info.model);
-  PENSTOCK_RETURN_IF_ERROR(
-      WriteSafetensors(options.to, table, checkpoint.state.parameters, Metadata(checkpoint.info)));
-  PrintEscaped(stdout, "%s: model %s after step %d, %s parameters in %d tensors\n", options.to,
+  PENSTOCK_RETURN_IF_ERROR(WriteSafetensors(options.output, table, checkpoint.state.parameters,
+                                            Metadata(checkpoint.info)));
+  PrintEscaped(stdout, "%s: model %s after step %d, %s parameters in %d tensors\n", options.output,
                checkpoint.info.model.name, checkpoint.info.step, Grouped(table.parameter_count()),
                table.parameters().size());
   return absl::OkStatus();
