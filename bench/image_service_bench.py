@@ -20,6 +20,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -91,14 +92,15 @@ def waits_beside(folder, steady, busy, seconds):
         paced = stream(folder, "steady", steady, fleet, "--pace", rate,
                        "--steps", int(seconds * rate / 64))
         result = paced.finish()
-        other.process.send_signal(2)
-        moved = handed_over(result) + handed_over(other.finish())
+        other.process.send_signal(signal.SIGINT)  # It prints what it has read.
+        moved = handed_over(result) + handed_over(json.loads(other.process.communicate()[0]))
     return quantile(paced.waits_ms()[1:], 0.99), moved
 
 
 def large(folder, args):
-    small = pack(folder, "small", [100] * 2000)
-    mixed = pack(folder, "mixed", [100] * 500 + [3024] + [100] * 700 + [3024] * 2 + [100] * 800)
+    pack(folder, "small", [100] * 2000)
+    pack(folder, "mixed", [100] * 500 + [3024] + [100] * 700 + [3024] * 2 + [100] * 800)
+    small, mixed = pathlib.Path("server:small"), pathlib.Path("server:mixed")
     runs = []
     for _ in range(args.repetitions):
         alone, moved_small = waits_beside(folder, small, small, args.seconds)
