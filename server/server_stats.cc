@@ -36,8 +36,8 @@ v1::EngineStats ToProto(const EngineStats& from) {
   to.set_capacity_seconds(from.capacity_seconds);
   to.set_read_seconds(from.read_seconds);
   to.set_slow_reads(from.slow_reads);
-  to.set_truncated_images(from.truncated_images);
-  to.set_image_warnings(from.image_warnings);
+  to.set_truncated_images(from.images.truncated);
+  to.set_image_warnings(from.images.warnings);
   return to;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "base/span_sink.h"
+#include "records/image/image_note.h"
 
 namespace penstock {
 
@@ -94,8 +95,7 @@ struct EngineStats {
   uint64_t parts = 0;
   uint64_t bytes_out = 0;
   uint64_t mates_without_sign = 0;
-  uint64_t truncated_images = 0;  // As ImageCounts have them.
-  uint64_t image_warnings = 0;
+  ImageCounts images;  // Of all that were decoded, however often they were sent.
   // Seconds of the threads, by job; a job counts when it has ended. What is left of capacity they
   // were idle.
   double load_seconds = 0;    // Reading and packing chunks.

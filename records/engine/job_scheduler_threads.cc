@@ -147,8 +147,7 @@ void JobScheduler::FinishBuild(const Job& job, std::shared_ptr<const SharedWindo
 void JobScheduler::Finish(const Work& work) {
   if (work.jobs.empty()) return;
   counts_.mates_without_sign += work.decoded.counters.mates_without_sign;
-  counts_.truncated_images += work.decoded.counters.images.truncated;
-  counts_.image_warnings += work.decoded.counters.images.warnings;
+  counts_.images += work.decoded.counters.images;
   counts_.strip_rows_decoded += work.decoded.block_rows;
   const auto now = Admission::Clock::now();
   for (const Job& job : work.jobs) {
