@@ -283,16 +283,16 @@ DecodeOutcome Program::DecodeRows(std::span<const FeatureColumn> columns, size_t
     const DecodeCounters before = outcome.counters;
     const size_t notes_before = outcome.image_notes.size();
     RunTile(tile, outputs, outcome);
-    std::optional<DecodeFailure> failure;
+    if (!outcome.failure) continue;
     // A step ends at its first failure: the rows before the lowest one are written again.
-    while (outcome.failure) {
-      failure = std::exchange(outcome.failure, std::nullopt);
+    DecodeFailure failure;
+    do {
+      failure = *std::exchange(outcome.failure, std::nullopt);
       outcome.counters = before;
       outcome.image_notes.resize(notes_before);
-      RunTile(tile_at(first, failure->row), outputs, outcome);
-    }
-    if (!failure) continue;
-    failure->row += first;
+      RunTile(tile_at(first, failure.row), outputs, outcome);
+    } while (outcome.failure);
+    failure.row += first;
     outcome.failure = std::move(failure);
     break;
   }
