@@ -161,13 +161,7 @@ void JpegPixels::State::ReadHeader() {
 // Whether chroma, of which a block is shrunk less than one of luma, still has fewer samples than
 // luma. Regions of such pictures are wrong in the last rows.
 bool JpegPixels::State::UpsamplesWhatIsShrunk() const {
-  if (options->shrink == 1) return false;
-  int horizontal = 1, vertical = 1;
-  for (int i = 0; i < decompress.num_components; ++i) {
-    horizontal = std::max(horizontal, decompress.comp_info[i].h_samp_factor);
-    vertical = std::max(vertical, decompress.comp_info[i].v_samp_factor);
-  }
-  return horizontal * vertical > 4;
+  return options->shrink > 1 && decompress.max_h_samp_factor * decompress.max_v_samp_factor > 4;
 }
 
 void JpegPixels::State::ChooseColors() {
