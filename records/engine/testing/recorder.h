@@ -111,29 +111,10 @@ class Recorder : public SessionEvents {
     MutexLock lock(&mutex_);
     return order_;
   }
-  // Those of an answer, numbered in it.
-  std::vector<ReplacedRow> Replaced(uint64_t request) {
-    MutexLock lock(&mutex_);
-    std::vector<ReplacedRow> rows;
-    for (const Part& part : parts_[request]) {
-      for (ReplacedRow row : part.replaced) {
-        row.row += part.first_row;
-        rows.push_back(std::move(row));
-      }
-    }
-    return rows;
-  }
-  // The same.
+  // The replaced rows and the notes about images of an answer, by row of the answer.
+  std::vector<ReplacedRow> Replaced(uint64_t request) { return OfAnswer(request, &Part::replaced); }
   std::vector<ImageNote> ImageNotesOf(uint64_t request) {
-    MutexLock lock(&mutex_);
-    std::vector<ImageNote> notes;
-    for (const Part& part : parts_[request]) {
-      for (ImageNote note : part.image_notes) {
-        note.row += part.first_row;
-        notes.push_back(note);
-      }
-    }
-    return notes;
+    return OfAnswer(request, &Part::image_notes);
   }
   // The rows of an answer, each the row of every tensor in turn. `row_bytes`: of each tensor.
   std::vector<std::string> Rows(uint64_t request, const std::vector<size_t>& row_bytes) {
@@ -159,6 +140,18 @@ class Recorder : public SessionEvents {
     std::vector<ImageNote> image_notes;
   };
 
+  template <typename Note>
+  std::vector<Note> OfAnswer(uint64_t request, std::vector<Note> Part::*list) {
+    MutexLock lock(&mutex_);
+    std::vector<Note> notes;
+    for (const Part& part : parts_[request]) {
+      for (Note note : part.*list) {
+        note.row += part.first_row;
+        notes.push_back(std::move(note));
+      }
+    }
+    return notes;
+  }
   bool Refused(uint64_t request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return std::ranges::any_of(
         errors_, [request](const StreamError& error) { return error.request == request; });
