@@ -15,7 +15,7 @@ needs, resizes it and copies it to a batch: image_bench on the same files. Last 
 `ceiling` that `local:` reaches, of which 90 % is the target, and what favours whom.
 
 Every contender decodes an image anew each time. build/peers is made by `./check --peers`. SPDL also
-needs FFmpeg's libraries. What is missing has a row that says so.
+needs FFmpeg's libraries. The row of a program that is not installed says so.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from program_turns import HERE, Program
 
 BASES = "ceiling", "local:", "tf.data-float32"  # Of the ratios.
 DIFFERENCES = """\
-What differs:
+Differences between the contenders:
 - tf.data decodes by a fast inexact DCT and resizes without antialiasing, and its crops cover 36 % of a
   picture on average where those of Penstock and torchvision cover 43 %: that favours it. Its floats
   have four times the bytes. tf.data-exact has the exact DCT, antialiasing and uint8.

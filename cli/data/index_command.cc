@@ -238,7 +238,8 @@ absl::Status SetSpec(IndexFlags& flags) {
   return absl::OkStatus();
 }
 
-// Whoever reads the data is refused; of --spec, CheckSpecFits() has said so before.
+// Warns that readers will be refused because rows of the default spec are too large. A spec that
+// --spec names was checked before.
 void TellTooLarge(const SpecChoice& choice, const Manifest& manifest) {
   const absl::Status fits = CheckSpecFits(choice.spec, manifest.features(), manifest.format());
   if (fits.ok()) return;
@@ -256,7 +257,7 @@ void TellUnread(const IndexResult& result) {
   TellTooLarge(*choice, result.manifest);
 }
 
-// Without this warning people take the empty split for a full one.
+// Warns of an empty split, which people would take for a full one.
 void TellEmptyHoldout(const Manifest& manifest) {
   const bool none = manifest.holdout().threshold > 0 && manifest.num_records(Split::kAll) > 0 &&
                     manifest.num_records(Split::kHoldout) == 0;

@@ -364,7 +364,8 @@ absl::Status ShowRows(const InspectFlags& flags, const v1::DecodeSpec& spec, Rep
   return absl::OkStatus();
 }
 
-// It is to start from: that readers refuse it as it is, for the size of its rows, is a note.
+// Prints the spec that --make-spec asks for. Readers may refuse it because its rows are too large;
+// that is a note, since the user will edit the spec.
 absl::Status PrintMadeSpec(const RecordFacts& facts) {
   const std::string text = MakeSpec(facts.Features(), facts.format());
   PrintEscaped(stdout, "%s", Multiline(text));

@@ -28,7 +28,7 @@ class AnswerTimes {
   bool Knows(uint32_t server) const;
   // The usual time for as many bytes as samples have on average; more bytes get more time in
   // proportion. With two servers it is the time of the faster one. Every eighth sample brings it up
-  // to date, or fewer if there are many servers. Without samples it is 0.
+  // to date, or fewer if there are many servers. It is 0 before the first sample.
   absl::Duration Usual(uint64_t bytes) const;
   // The same if server i needs at least ages[i] for a request that it has not answered yet. A
   // server whose age is kLeftOut does not count.

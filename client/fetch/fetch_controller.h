@@ -46,7 +46,8 @@ struct FetchOptions {
   // one that leaves a request unanswered three times as long.
   absl::Duration silence_timeout = absl::Seconds(10);
   OnError on_error = OnError::kFail;
-  // What errors of records that contradict the decode spec call it; empty: they do not name it.
+  // The name of the decode spec in errors of records that contradict it. If it is empty, they do
+  // not name the spec.
   std::string spec_name = {};
   // Rows of sound records may be impossible to decode, so servers may miss a good one in a window
   // without damage.

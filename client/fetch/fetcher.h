@@ -106,7 +106,7 @@ class Fetcher {
   bool WaitsForMemory(const ServerEntry& server, const RequestEntry& refused);
 
   // Asks a slow server for rows that another server is asked for too. The rows are dropped when
-  // they come. Null: no window fits.
+  // they come. Returns null if no window fits.
   const RequestEntry* Probe(ServerEntry& server);
   void CancelProbe(ServerEntry& server);
 

@@ -14,7 +14,7 @@ namespace penstock {
 // What --spec NAME stands for: LoadSpec(), or without a name a spec of no tensors.
 absl::StatusOr<v1::DecodeSpec> LoadNamedSpec(const std::string& name);
 
-// What messages call the spec that a manifest stores.
+// Messages call the spec that a manifest stores by this name.
 inline constexpr char kManifestSpec[] = "the manifest's spec";
 
 struct SpecChoice {

@@ -353,7 +353,7 @@ void Driver::PublishReplaced() {
   }
 }
 
-// Without this, the transports of servers that restart on other ports would add up.
+// Servers that restart on other ports leave transports behind, which would add up.
 std::vector<std::unique_ptr<Transport>> Driver::TakeUnusedTransports() {
   std::vector<std::unique_ptr<Transport>> unused;
   for (size_t i = 0; i < std::min(controller_.servers().size(), job_.transports.size()); ++i) {

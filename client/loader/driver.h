@@ -39,8 +39,8 @@ struct DriverJob {
   WireDtype dtype;
   StreamOptions stream;
   std::function<void(absl::string_view)> report;  // May be null.
-  // Each server has one, by number; more are appended when servers join. Without a factory no
-  // server may join.
+  // Each server has one, by number; more are appended when servers join, for which `make_transport`
+  // is needed.
   std::vector<std::unique_ptr<Transport>>& transports;
   TransportFactory make_transport = nullptr;
   SpanSink* spans = nullptr;

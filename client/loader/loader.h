@@ -55,7 +55,8 @@ struct LoaderOptions {
   // Folder of the shards for "local:"; empty: the manifest's own folder.
   std::string data_root;
   v1::DecodeSpec spec;  // Of one tensor at least: LoadSpec() of records/decode/spec.h.
-  // SpecChoice::name: what errors of records that contradict it call it. Empty: they do not.
+  // The name of the spec in errors of records that contradict it, as in SpecChoice::name. If it is
+  // empty, they do not name the spec.
   std::string spec_name;
   WireDtype dtype = WireDtype::kI8;
   PlanOptions plan;
