@@ -18,36 +18,34 @@ size_t FieldSize(size_t size) { return 1 + VarintSize(size) + size; }
 }  // namespace
 
 void ExampleBuilder::AddBytes(absl::string_view name, std::span<const uint8_t> value) {
-  list_.clear();
-  AppendHeader(1, value.size(), list_);
-  list_.insert(list_.end(), value.begin(), value.end());
-  AddFeature(name, 1);
+  BeginFeature(name, 1, FieldSize(value.size()));
+  AppendHeader(1, value.size(), bytes_);
+  bytes_.insert(bytes_.end(), value.begin(), value.end());
 }
 
 void ExampleBuilder::AddInt64(absl::string_view name, std::span<const int64_t> values) {
-  list_.clear();
   size_t size = 0;
   for (int64_t value : values) size += VarintSize(static_cast<uint64_t>(value));
-  if (size > 0) AppendHeader(1, size, list_);
-  for (int64_t value : values) AppendVarint(static_cast<uint64_t>(value), list_);
-  AddFeature(name, 3);
+  BeginFeature(name, 3, size > 0 ? FieldSize(size) : 0);
+  if (size > 0) AppendHeader(1, size, bytes_);
+  for (int64_t value : values) AppendVarint(static_cast<uint64_t>(value), bytes_);
 }
 
-void ExampleBuilder::AddFeature(absl::string_view name, uint32_t kind) {
-  const size_t feature_size = FieldSize(list_.size());
-  AppendHeader(1, FieldSize(name.size()) + FieldSize(feature_size), features_);
-  AppendHeader(1, name.size(), features_);
-  features_.insert(features_.end(), name.begin(), name.end());
-  AppendHeader(2, feature_size, features_);
-  AppendHeader(kind, list_.size(), features_);
-  features_.insert(features_.end(), list_.begin(), list_.end());
+void ExampleBuilder::BeginFeature(absl::string_view name, uint32_t kind, size_t list_size) {
+  const size_t feature_size = FieldSize(list_size);
+  AppendHeader(1, FieldSize(name.size()) + FieldSize(feature_size), bytes_);
+  AppendHeader(1, name.size(), bytes_);
+  bytes_.insert(bytes_.end(), name.begin(), name.end());
+  AppendHeader(2, feature_size, bytes_);
+  AppendHeader(kind, list_size, bytes_);
 }
 
 std::span<const uint8_t> ExampleBuilder::Serialize() {
-  example_.clear();
-  AppendHeader(1, features_.size(), example_);
-  example_.insert(example_.end(), features_.begin(), features_.end());
-  return example_;
+  const size_t features = bytes_.size() - kHeaderRoom;
+  const size_t begin = kHeaderRoom - 1 - VarintSize(features);
+  bytes_[begin] = LengthDelimited(1);
+  WriteVarint(features, bytes_.data() + begin + 1);
+  return std::span(bytes_).subspan(begin);
 }
 
 }  // namespace penstock

@@ -11,10 +11,12 @@
 namespace penstock {
 
 // Features are written in the order of the calls, lists of numbers packed: the bytes that protobuf
-// would write. Recycles its memory. Not thread-safe.
+// would write. A value is copied once. Recycles its memory. Not thread-safe.
 class ExampleBuilder {
  public:
-  void Clear() { features_.clear(); }
+  ExampleBuilder() { Clear(); }
+
+  void Clear() { bytes_.resize(kHeaderRoom); }
 
   // One value of a bytes list.
   void AddBytes(absl::string_view name, std::span<const uint8_t> value);
@@ -24,12 +26,13 @@ class ExampleBuilder {
   std::span<const uint8_t> Serialize();
 
  private:
-  // Wraps list_ as field `kind` of a Feature in a map entry.
-  void AddFeature(absl::string_view name, uint32_t kind);
+  // For the tag and the length of Features.
+  static constexpr size_t kHeaderRoom = 11;
 
-  std::vector<uint8_t> features_;  // The fields of Features.
-  std::vector<uint8_t> list_;      // The fields of one BytesList or Int64List.
-  std::vector<uint8_t> example_;
+  // Appends a map entry up to its list, a field `kind` of a Feature with `list_size` bytes.
+  void BeginFeature(absl::string_view name, uint32_t kind, size_t list_size);
+
+  std::vector<uint8_t> bytes_;  // kHeaderRoom bytes, then the fields of Features.
 };
 
 }  // namespace penstock
