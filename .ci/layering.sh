@@ -14,7 +14,7 @@ git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs awk '
     below["server"] = "server metrics records base proto"
     below["trainer"] = "trainer client metrics records base kernels proto"
     below["cli"] = "cli client metrics records base proto"
-    count = split("process io tls drawing flags format image dataset chess decode engine wire", order, " ")
+    count = split("process io tls drawing flags format container image dataset chess decode engine wire", order, " ")
     for (i = 1; i <= count; ++i) floor[order[i]] = i
   }
   function complain(why) {
