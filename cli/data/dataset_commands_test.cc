@@ -28,7 +28,7 @@ class DatasetCommandsTest : public CommandFixture {
 
 TEST_F(DatasetCommandsTest, IndexesAFolder) {
   folder_.Write("a.tfrecord", ChessShard(100).text());
-  ASSERT_EQ(Run({"index", folder_.path(), "--holdout", "50%", "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"index", folder_.path(), "--holdout", "50%", "--json", "-"}), 0) << error_;
   EXPECT_EQ(Json()["records"], 100);
   EXPECT_GT(Json()["holdout_records"], 20);
   EXPECT_EQ(Json()["manifest"], folder_.File("manifest.pb"));
@@ -46,7 +46,7 @@ TEST_F(DatasetCommandsTest, VerifyingDamageExitsWithOne) {
   EXPECT_THAT(out_, AllOf(HasSubstr("a.tfrecord: record 7 at offset"), HasSubstr("payload CRC")));
   EXPECT_EQ(Run({"index", folder_.path()}), 1);
   EXPECT_THAT(error_, HasSubstr("--exclude-corrupt"));
-  EXPECT_EQ(Run({"index", folder_.path(), "--exclude-corrupt", "--json"}), 0);
+  EXPECT_EQ(Run({"index", folder_.path(), "--exclude-corrupt", "--json", "-"}), 0);
   EXPECT_EQ(Json()["records"], 99);
   EXPECT_EQ(Json()["damage"][0]["record"], 7);
 }
@@ -69,7 +69,7 @@ TEST_F(DatasetCommandsTest, SaysHowMuchDamageIsNotListed) {
   EXPECT_EQ(Run({"index", folder_.path(), "--verify"}), 1);
   EXPECT_THAT(out_, HasSubstr("\nand 5 damaged places that are not listed\n"));
   EXPECT_THAT(error_, HasSubstr("1,005 damaged places: "));
-  EXPECT_EQ(Run({"index", folder_.path(), "--verify", "--json"}), 1);
+  EXPECT_EQ(Run({"index", folder_.path(), "--verify", "--json", "-"}), 1);
   EXPECT_EQ(Json()["damage"].size(), 1000u);
   EXPECT_EQ(Json()["damaged_places"], 1005);
 }
@@ -99,7 +99,7 @@ TEST_F(DatasetCommandsTest, InspectsAFolderAndWritesNothing) {
       out_, AllOf(HasSubstr("records   100\n"), HasSubstr("d: bytes, length 194"),
                   HasSubstr("a.tfrecord, record 0, "), HasSubstr("scores of 100 of 100 records")));
   ASSERT_EQ(Run({"index", folder_.path()}), 0);
-  ASSERT_EQ(Run({"inspect", folder_.File("manifest.pb"), "--json"}), 0);
+  ASSERT_EQ(Run({"inspect", folder_.File("manifest.pb"), "--json", "-"}), 0);
   EXPECT_EQ(Json()["kind"], "manifest");
   EXPECT_EQ(Json()["scores"]["records"], 100);
 }
@@ -111,9 +111,9 @@ TEST_F(DatasetCommandsTest, InspectsAShardAndCountsMatesStoredAsZero) {
   shard.Add(mate);
   shard.Add(ChessExample(1, 36));
   shard.Compress(Compression::kZstd);
-  ASSERT_EQ(Run({"inspect", folder_.Write("a.zst", shard.text()), "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.Write("a.zst", shard.text()), "--json", "-"}), 0) << error_;
   EXPECT_EQ(Json()["kind"], "shard");
-  EXPECT_EQ(Json()["compression"], "zstd");
+  EXPECT_EQ(Json()["container"], "zstd");
   EXPECT_EQ(Json()["records"], 2);
   EXPECT_EQ(Json()["scores"]["mates_stored_as_zero"], 1);
 }
@@ -153,13 +153,13 @@ TEST_F(DatasetCommandsTest, SaysThatAllBehindAMemberThatCannotBeUnpackedIsLost) 
                           HasSubstr("with at least 1 record, to the end of the file\n")));
   EXPECT_THAT(error_, AllOf(HasSubstr("1 damaged place: "),
                             HasSubstr("with at least 1 record = 66.7 % of the bytes; ")));
-  index.insert(index.end(), {"--exclude-corrupt", "--json"});
+  index.insert(index.end(), {"--exclude-corrupt", "--json", "-"});
   ASSERT_EQ(Run(index), 0) << error_;
   const uint64_t lost = text.size() - Json()["damage"][0]["offset"].get<uint64_t>();
   EXPECT_EQ(Json()["damaged_bytes"], lost);
   EXPECT_EQ(Json()["all_damaged_records_counted"], false);
   EXPECT_EQ(Json()["damage"][0]["to_end_of_file"], true);
-  ASSERT_EQ(Run({"inspect", folder_.File("m.pb"), "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.File("m.pb"), "--json", "-"}), 0) << error_;
   EXPECT_EQ(Json()["excluded_bytes"], lost);
 }
 
@@ -172,7 +172,7 @@ TEST_F(DatasetCommandsTest, SaysThatDamageTookAWholeShard) {
   folder_.Write("b.tfrecord", sound);
   ASSERT_EQ(Run({"index", folder_.path(), "--exclude-corrupt"}), 0) << error_;
   EXPECT_THAT(out_, HasSubstr(" = all of 1 of 2 shards, "));
-  ASSERT_EQ(Run({"index", folder_.path(), "--exclude-corrupt", "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"index", folder_.path(), "--exclude-corrupt", "--json", "-"}), 0) << error_;
   EXPECT_EQ(Json()["lost_shards"], 1);
   EXPECT_EQ(Json()["shard_bytes"], Json()["damaged_bytes"].get<uint64_t>() + sound.size());
 }
@@ -208,6 +208,50 @@ TEST_F(DatasetCommandsTest, DecodesToArrays) {
   std::memcpy(&last, s.data() + s.size() - 8, 8);
   EXPECT_EQ(last, 1499 - 50);
   EXPECT_THAT(folder_.Read("packed/d.npy"), HasSubstr("(1500, 194)"));
+}
+
+TEST_F(DatasetCommandsTest, DecodesRangesOfDatasets) {
+  folder_.Write("a.tfrecord", ChessShard(700).text());
+  folder_.Write("b.tfrecord", ChessShard(800, 700).text());
+  const auto scores = [this](std::vector<std::string> more) {
+    more.insert(more.begin(), {"decode", folder_.path(), "--dtype", "packed", "--force", "-o",
+                               folder_.File("arrays")});
+    EXPECT_EQ(Run(more), 0) << error_;
+    std::string bytes = folder_.Read("arrays/s.npy");
+    bytes.erase(0, bytes.find('\n') + 1);
+    std::vector<int64_t> values(bytes.size() / sizeof(int64_t));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  };
+  const std::vector<int64_t> all = scores({});
+  ASSERT_EQ(all.size(), 1500u);
+  for (const auto& [range, begin, end] :
+       std::vector<std::tuple<std::string, int, int>>{{"0:1500", 0, 1500},
+                                                      {":3", 0, 3},
+                                                      {"698:703", 698, 703},
+                                                      {"1499:", 1499, 1500},
+                                                      {"700", 700, 701},
+                                                      {"10:9999", 10, 1500}}) {
+    EXPECT_EQ(scores({"--records", range}),
+              std::vector<int64_t>(all.begin() + begin, all.begin() + end))
+        << range;
+  }
+  for (const char* range : {"a", "5:3", "1500:", "1:2:3", "-1:", ""}) {
+    const int expected = *range == '\0' ? 1 : 2;  // Nothing given: all, which are there already.
+    EXPECT_EQ(Run({"decode", folder_.path(), "--dtype", "packed", "-o", folder_.File("arrays"),
+                   "--records", range}),
+              expected)
+        << range;
+  }
+}
+
+TEST_F(DatasetCommandsTest, DecodesToOneFile) {
+  const std::string shard = folder_.Write("a.tfrecord", ChessShard(15).text());
+  ASSERT_EQ(Run({"decode", shard, "-o", folder_.File("x.npz")}), 0) << error_;
+  EXPECT_THAT(folder_.Read("x.npz"), AllOf(StartsWith("PK"), HasSubstr("planes.npy"),
+                                           HasSubstr("flags.npy"), HasSubstr("score.npy")));
+  EXPECT_EQ(Run({"decode", shard, "-o", folder_.File("x.npz")}), 1);
+  EXPECT_THAT(error_, HasSubstr("--force"));
 }
 
 TEST_F(DatasetCommandsTest, DecodesOtherRecordsWithAMadeSpec) {
@@ -246,7 +290,7 @@ TEST_F(DatasetCommandsTest, DecodeNamesTheRecordThatDoesNotFit) {
   EXPECT_EQ(Run({"decode", folder_.Write("a.tfrecord", shard.text()), "--spec", "chess", "-o",
                  folder_.File("x")}),
             1);
-  EXPECT_THAT(error_, AllOf(HasSubstr("record 2 at offset"),
+  EXPECT_THAT(error_, AllOf(HasSubstr("a.tfrecord"), HasSubstr("record 2"),
                             HasSubstr("'d' has 193 bytes, the spec wants 194")));
   EXPECT_FALSE(std::filesystem::exists(folder_.File("x/planes.npy")));
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/byte_size.h"
+#include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
@@ -46,11 +47,36 @@ struct IndexFlags {
   std::string holdout;
   std::string holdout_feature;
   std::string format;
+  uint64_t record_bytes = 0;
   std::string spec;
   std::string chunk_size;
-  bool json = false;
+  std::string json;
   IndexOptions index;
 };
+
+// Without a --glob, these are fixed-size records in folders.
+constexpr absl::string_view kFixedGlob = "*.bin";
+
+absl::Status SetFormat(IndexFlags& flags) {
+  IndexOptions& index = flags.index;
+  const bool fixed = flags.format == "fixed";
+  if (fixed != (flags.record_bytes > 0)) {
+    return UsageError(fixed ? "--format fixed needs --record-bytes, the bytes of each record"
+                            : "--record-bytes is for --format fixed");
+  }
+  if (flags.format == "image-folder" && !index.listing.glob.empty()) {
+    return UsageError("--glob is not for --format image-folder, which takes *.jpg, *.jpeg, *.png");
+  }
+  if (flags.format.empty()) return absl::OkStatus();
+  const bool raw = fixed || flags.format == "raw";
+  index.format = raw ? RecordFormat::kRaw : RecordFormat::kExample;
+  if (flags.format == "webdataset") index.stored = {.container = Container::kWebDataset};
+  if (flags.format == "image-folder") index.stored = {.container = Container::kImageFile};
+  if (!fixed) return absl::OkStatus();
+  index.stored = {.container = Container::kFixed, .record_bytes = flags.record_bytes};
+  if (index.listing.glob.empty()) index.listing.glob = std::string(kFixedGlob);
+  return absl::OkStatus();
+}
 
 absl::Status SetOptions(IndexFlags& flags) {
   IndexOptions& index = flags.index;
@@ -71,9 +97,7 @@ absl::Status SetOptions(IndexFlags& flags) {
         *threshold == 0 ? HoldoutInfo{} : HoldoutInfo{flags.holdout_feature, *threshold};
     index.default_holdout_feature = *threshold > 0 && flags.holdout_feature.empty();
   }
-  if (!flags.format.empty()) {
-    index.format = flags.format == "raw" ? RecordFormat::kRaw : RecordFormat::kExample;
-  }
+  PENSTOCK_RETURN_IF_ERROR(SetFormat(flags));
   if (!flags.chunk_size.empty()) {
     absl::StatusOr<uint64_t> bytes = ParseByteSizeFrom(flags.chunk_size, kMinChunkTarget);
     if (!bytes.ok()) return UsageError(absl::StrCat("--chunk-size: ", bytes.status().message()));
@@ -164,7 +188,7 @@ void PrintText(const IndexResult& result, const std::string& output) {
   PrintStatistics(manifest);
 }
 
-void PrintJson(const IndexResult& result, const std::string& output) {
+std::string ToJson(const IndexResult& result, const std::string& output) {
   const Manifest& manifest = result.manifest;
   nlohmann::json damage = nlohmann::json::array();
   for (const DamagedRange& range : result.damage.listed()) {
@@ -202,7 +226,7 @@ void PrintJson(const IndexResult& result, const std::string& output) {
       {"truncated_images", result.images.truncated},
       {"image_warnings", result.images.warnings},
       {"damage", damage}};
-  PrintEscaped(stdout, "%s\n", Multiline(JsonText(summary, 2)));
+  return JsonText(summary, 2);
 }
 
 // An empty shard is no error: a writer may have been given nothing to write.
@@ -293,7 +317,10 @@ absl::Status Index(IndexFlags flags) {
   TellUnread(result);
   TellEmptyHoldout(result.manifest);
   TellKept(flags.index, result);
-  flags.json ? PrintJson(result, flags.index.output) : PrintText(result, flags.index.output);
+  if (flags.json != kStandardOutput) PrintText(result, flags.index.output);
+  if (!flags.json.empty()) {
+    PENSTOCK_RETURN_IF_ERROR(WriteJson(flags.json, ToJson(result, flags.index.output)));
+  }
   if (result.saved) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat(DescribeAll(result), flags.index.exclude_corrupt
@@ -307,17 +334,20 @@ absl::Status Index(IndexFlags flags) {
 void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
   CLI::App& command = AddCommand(
       app, "index",
-      "Write a manifest: the chunks, counts and checksums of TFRecord shards. Lengths and CRCs of\n"
+      "Write a manifest: the chunks, counts and checksums of the shards of a dataset: TFRecords,\n"
+      "WebDataset tars, files of fixed-size records, or a folder of images. Lengths and CRCs of\n"
       "all records are checked. Called again after it was interrupted or stopped at damage, it "
       "does\n"
       "not read again the shards that it had finished; one that it was reading begins anew.",
       "penstock index data --holdout 5%\n"
-      "penstock index data/*.tfrecord -o data/manifest.pb --verify --exclude-corrupt");
+      "penstock index data/*.tfrecord -o data/manifest.pb --verify --exclude-corrupt\n"
+      "penstock index photos --format image-folder\n"
+      "penstock index cifar-10-batches-bin --format fixed --record-bytes 3073");
   auto flags = std::make_shared<IndexFlags>();
   IndexOptions& index = flags->index;
   command
       .add_option("inputs", flags->inputs,
-                  "Folders, searched for *.tfrecord*, or files; gzip and zstd are recognised")
+                  "Folders, searched for shards, or files; gzip, zstd and tar are recognised")
       ->required()
       ->default_str("");
   command.add_option("-o,--output", index.output,
@@ -330,9 +360,19 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
                      "of chess's records, image/encoded of images, else the whole record");
   command
       .add_option("--format", flags->format,
-                  "What records are: tf.train.Example and SequenceExample, or raw for any bytes, "
-                  "the feature record; empty: as the manifest that is there, or example")
-      ->check(CLI::IsMember({"example", "raw"}));
+                  "What records are: example: tf.train.Example and SequenceExample in TFRecords; "
+                  "raw: any bytes in TFRecords, as the feature record; webdataset: samples in tars "
+                  "(*.tar are recognised without it); fixed: files of records of --record-bytes, "
+                  "as the feature record; image-folder: FOLDER/CLASS/NAME.jpg, read where they "
+                  "are. Empty: as the manifest that is there, or example")
+      ->check(CLI::IsMember({"example", "raw", "webdataset", "fixed", "image-folder"}));
+  command
+      .add_option("--record-bytes", flags->record_bytes,
+                  "The bytes of each record of --format fixed")
+      ->check(WholeNumber(0, kMaxChunkTarget));
+  command.add_option("--glob", index.listing.glob,
+                     "Names of the shards in folders, such as '*.bin'; empty: *.tfrecord*, or "
+                     "*.tar, or part-00000; of --format fixed *.bin");
   command.add_option(
       "--spec", flags->spec,
       "A decode spec, built-in or a textproto file, to store for readers that name "
@@ -362,7 +402,7 @@ void AddIndexCommand(CLI::App& app, absl::Status& outcome) {
                      "Bytes read at once, such as 256KiB; empty: by the size of the data");
   command.add_option("--threads", index.threads, "Shards read in parallel; 0: one a core")
       ->check(WholeNumber(0, 1024));
-  command.add_flag("--json", flags->json, "Print a summary as JSON to standard output");
+  AddJsonFlag(command, flags->json, "Write a summary");
   OnRun(command, outcome, [flags] { return Index(*flags); });
 }
 

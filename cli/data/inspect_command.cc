@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/byte_size.h"
+#include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
 #include "base/io/file_source.h"
 #include "base/json_text.h"
@@ -30,6 +31,7 @@
 #include "cli/sheet/make_sheet.h"
 #include "cli/sheet/sheet_file.h"
 #include "cli/terminal/interrupt.h"
+#include "client/flags/source_flags.h"
 #include "client/loader/dataset_spec.h"
 #include "client/loader/unread_features.h"
 #include "client/plan/epoch_order.h"
@@ -49,7 +51,7 @@ struct InspectFlags {
   uint64_t seed = 0;
   uint64_t epoch = 0;
   bool make_spec = false;
-  bool json = false;
+  std::string json;
 };
 
 constexpr uint64_t kDecodedRows = 3;
@@ -57,9 +59,9 @@ constexpr uint64_t kSheetRows = 36;
 
 struct Report {
   std::string path;
-  std::optional<Manifest> manifest;              // Unset for a shard.
-  bool without_manifest = false;                 // `manifest` was made for this report alone.
-  Compression compression = Compression::kNone;  // Set for a shard.
+  std::optional<Manifest> manifest;            // Unset for a shard.
+  bool without_manifest = false;               // `manifest` was made for this report alone.
+  Container container = Container::kTfRecord;  // Set for a shard.
   uint64_t bytes = 0;
   uint64_t records = 0;
   RecordFacts facts;
@@ -69,15 +71,17 @@ struct Report {
   std::string sheet_path;
 };
 
-std::string CompressionsOf(const Manifest& manifest) {
+// "TFRecord 4", "TFRecord 2, gzip 1".
+std::string ContainersOf(const Manifest& manifest) {
   std::vector<std::string> names;
-  for (Compression value : {Compression::kNone, Compression::kGzip, Compression::kZstd}) {
+  for (uint32_t i = 0; i < kNumContainers; ++i) {
+    const auto value = static_cast<Container>(i);
     const auto count =
         std::count_if(manifest.shards().begin(), manifest.shards().end(),
-                      [value](const ShardInfo& shard) { return shard.compression == value; });
-    if (count > 0) names.push_back(absl::StrCat(CompressionName(value), " ", count));
+                      [value](const ShardInfo& shard) { return shard.container == value; });
+    if (count > 0) names.push_back(absl::StrCat(ContainerName(value), " ", count));
   }
-  return names.empty() ? "none 0" : absl::StrJoin(names, ", ");
+  return names.empty() ? "none" : absl::StrJoin(names, ", ");
 }
 
 // Counts what --exclude-corrupt left out.
@@ -131,8 +135,7 @@ void PrintManifest(const Manifest& manifest) {
     smallest = std::min(smallest, manifest.chunk_bytes(i));
     largest = std::max(largest, manifest.chunk_bytes(i));
   }
-  PrintEscaped(stdout, "shards    %d (compression: %s)\n", manifest.shards().size(),
-               CompressionsOf(manifest));
+  PrintEscaped(stdout, "shards    %d (%s)\n", manifest.shards().size(), ContainersOf(manifest));
   if (manifest.num_chunks() > 0) {
     PrintEscaped(stdout, "chunks    %d of %s to %s\n", manifest.num_chunks(),
                  FormatByteSize(smallest), FormatByteSize(largest));
@@ -178,7 +181,9 @@ void PrintFeatures(const Report& report) {
 std::string KindOf(const Report& report) {
   if (report.without_manifest) return "folder without a manifest";
   if (report.manifest.has_value()) return "manifest";
-  return absl::StrCat("TFRecord shard, compression ", CompressionName(report.compression));
+  const bool compressed =
+      report.container == Container::kGzip || report.container == Container::kZstd;
+  return absl::StrCat(compressed ? "TFRecord, " : "", ContainerName(report.container), " shard");
 }
 
 void PrintText(const Report& report) {
@@ -217,7 +222,7 @@ nlohmann::json ToJson(const FeatureInfo& feature) {
   return out;
 }
 
-void PrintJson(const Report& report) {
+std::string ToJson(const Report& report) {
   nlohmann::json out = {{"path", report.path},
                         {"kind", report.manifest ? "manifest" : "shard"},
                         {"records", report.records},
@@ -250,7 +255,7 @@ void PrintJson(const Report& report) {
     out["class_names"] = nlohmann::json::array();
     for (const std::string& name : manifest.class_names()) out["class_names"].push_back(name);
   } else {
-    out["compression"] = std::string(CompressionName(report.compression));
+    out["container"] = std::string(ContainerName(report.container));
   }
   if (const ScoreHistogram& scores = report.facts.scores(); scores.total() > 0) {
     nlohmann::json rows = nlohmann::json::array();
@@ -260,7 +265,7 @@ void PrintJson(const Report& report) {
                      {"mates_stored_as_zero", scores.mates_stored_as_zero()},
                      {"histogram", rows}};
   }
-  PrintEscaped(stdout, "%s\n", Multiline(JsonText(out, 2)));
+  return JsonText(out, 2);
 }
 
 absl::Status InspectManifest(uint64_t limit, Report& report) {
@@ -284,10 +289,7 @@ absl::Status InspectManifest(uint64_t limit, Report& report) {
 absl::Status InspectShard(const FileSource& source, Report& report) {
   InterruptGuard interrupts;
   report.bytes = source.size();
-  uint8_t head[kFrameHeaderBytes];
-  const size_t size = std::min<uint64_t>(sizeof(head), source.size());
-  PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, std::span(head, size)));
-  report.compression = DetectCompression(std::span<const uint8_t>(head, size));
+  PENSTOCK_ASSIGN_OR_RETURN(report.container, DetectContainer(source));
   PENSTOCK_RETURN_IF_ERROR(ForEachRecord(
       source, [&](const Record& record) { return report.facts.Add(report.path, record); }));
   report.records = report.facts.count();
@@ -306,7 +308,11 @@ absl::Status Read(const InspectFlags& flags, Report& report) {
 }
 
 absl::Status CheckFlags(const InspectFlags& flags) {
-  if (flags.make_spec && (flags.json || !flags.spec.empty() || !flags.contact_sheet.empty())) {
+  if (absl::Status given = CheckManifestFlag(flags.input); !given.ok()) {
+    return UsageError(given.message());
+  }
+  if (flags.make_spec &&
+      (!flags.json.empty() || !flags.spec.empty() || !flags.contact_sheet.empty())) {
     return UsageError(
         "--make-spec prints a spec and nothing else: without --json, --spec and --contact-sheet");
   }
@@ -389,8 +395,8 @@ absl::Status Inspect(const InspectFlags& flags) {
   if (flags.make_spec) return PrintMadeSpec(report.facts);
   PENSTOCK_RETURN_IF_ERROR(ShowRows(flags, spec, report));
   FindUnread(flags, spec, report);
-  flags.json ? PrintJson(report) : PrintText(report);
-  return absl::OkStatus();
+  if (flags.json != kStandardOutput) PrintText(report);
+  return flags.json.empty() ? absl::OkStatus() : WriteJson(flags.json, ToJson(report));
 }
 
 }  // namespace
@@ -406,9 +412,11 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
       "penstock inspect data --make-spec > my.textproto\n"
       "penstock inspect data --spec my.textproto\n"
       "penstock inspect data --contact-sheet sheet.png\n"
-      "penstock inspect data/chess-00000-of-00004.tfrecord --json");
+      "penstock inspect data/chess-00000-of-00004.tfrecord --json -");
   auto flags = std::make_shared<InspectFlags>();
-  command.add_option("input", flags->input, "MANIFEST, DIR or SHARD")->required()->default_str("");
+  command.add_option("manifest,--manifest", flags->input, "The dataset: DIR, MANIFEST or SHARD")
+      ->type_name("DATASET")
+      ->default_str("");
   command.add_option("--records", flags->records,
                      "Read this many records of a manifest, from evenly spaced chunks");
   command.add_option("--spec", flags->spec,
@@ -429,7 +437,7 @@ void AddInspectCommand(CLI::App& app, absl::Status& outcome) {
   command.add_option("--epoch", flags->epoch, "With --spec: the epoch of random image operations");
   command.add_flag("--make-spec", flags->make_spec,
                    "Print a decode spec made from the features, to start from, and nothing else");
-  command.add_flag("--json", flags->json, "Print JSON to standard output");
+  AddJsonFlag(command, flags->json, "Write the report");
   OnRun(command, outcome, [flags] { return Inspect(*flags); });
 }
 

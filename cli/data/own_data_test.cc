@@ -89,7 +89,7 @@ TEST_F(OwnDataTest, TheDigestByRecordIsASumOverRecords) {
   }
   const auto digest = [&](std::vector<std::string> more) -> std::string {
     more.insert(more.begin(),
-                {"stream", folder_.path(), "--spec", spec, "--digest-by-record", "--json"});
+                {"stream", folder_.path(), "--spec", spec, "--digest-by-record", "--json", "-"});
     EXPECT_EQ(Run(more), 0) << error_;
     return Json()["digest_by_record"];
   };
@@ -149,7 +149,7 @@ TEST_F(OwnDataTest, InspectTellsPresenceAndLengthsOverAllThatItRead) {
                           HasSubstr("feature   row: float, values 3\n"),
                           HasSubstr("feature   tokens: int64, values 0-6\n"),
                           HasSubstr("feature   name: bytes, length 6-8, in 200 of 400 records\n")));
-  ASSERT_EQ(Run({"inspect", folder_.path(), "--records", "1", "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--records", "1", "--json", "-"}), 0) << error_;
   EXPECT_EQ(Json()["read_records"], 1);
   EXPECT_EQ(Json()["features"][2],
             nlohmann::json::parse(R"({"name": "tokens", "type": "int64", "feature_list": false,
@@ -189,7 +189,8 @@ TEST_F(OwnDataTest, AMadeSpecDecodesWhatItWasMadeFrom) {
   ASSERT_EQ(Run({"inspect", folder_.path(), "--spec", spec, "--rows", "2"}), 0) << error_;
   EXPECT_THAT(out_, AllOf(HasSubstr("row 0"), HasSubstr("row 1"), Not(HasSubstr("row 2")),
                           HasSubstr("f32 [3]  0.5 1 -1\n"), HasSubstr("name_present")));
-  ASSERT_EQ(Run({"inspect", folder_.path(), "--spec", spec, "--rows", "2", "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--spec", spec, "--rows", "2", "--json", "-"}), 0)
+      << error_;
   EXPECT_EQ(Json()["decoded"][0]["name"], "id");
   EXPECT_EQ(Json()["decoded"][0]["first_values"], nlohmann::json::parse("[[0], [1]]"));
   EXPECT_EQ(Run({"inspect", folder_.path(), "--spec", spec, "--make-spec"}), 2);
@@ -232,7 +233,7 @@ TEST_F(OwnDataTest, ASpecIsCheckedAgainstEachRecordBeforeItIsStored) {
                       (i == 250 ? "" : Entry("age", Int64Kind(7)))));
   }
   folder_.Write("a.tfrecord", shard.text());
-  const auto index = [this](const std::string& spec, const std::string& more = "--json") {
+  const auto index = [this](const std::string& spec, const std::string& more = "--json=-") {
     return Run({"index", folder_.path(), "--spec", folder_.Write("s.textproto", spec), more});
   };
   constexpr char kAge[] = R"(tensor { name: "age" label { feature: "age" } })";
@@ -293,7 +294,7 @@ TEST_F(OwnDataTest, AStoredSpecIsShownAndRemoved) {
   ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
   EXPECT_THAT(out_, AllOf(HasSubstr("tensor    name: \"id\" label { feature: \"id\" }\n"),
                           HasSubstr("unread    row: the spec does not read it\n")));
-  ASSERT_EQ(Run({"inspect", folder_.path(), "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--json", "-"}), 0) << error_;
   EXPECT_THAT(Json()["unread_by_spec"].dump(), HasSubstr("\"row\""));
   ASSERT_EQ(Run({"index", folder_.path(), "--spec", "none"}), 0) << error_;
   ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
@@ -315,11 +316,14 @@ TEST_F(OwnDataTest, AHoldoutOfNothingIsSaid) {
 TEST_F(OwnDataTest, AFolderWithoutShardsSaysWhatItHolds) {
   folder_.Write("notes.txt", "x");
   EXPECT_EQ(Run({"index", folder_.path()}), 1);
-  EXPECT_THAT(error_, AllOf(HasSubstr("has no files *.tfrecord* but others, such as "),
-                            HasSubstr("notes.txt: shards of other names are taken when")));
+  EXPECT_THAT(error_,
+              AllOf(HasSubstr("has no files *.tfrecord* or *.tar but others, such as "),
+                    HasSubstr("notes.txt: penstock index --glob 'PATTERN' takes shards of")));
   folder_.Write("cat/a.JPG", "x");
   EXPECT_EQ(Run({"stream", folder_.path()}), 1);
-  EXPECT_THAT(error_, HasSubstr("a.JPG: penstock pack --from folder " + folder_.path()));
+  EXPECT_THAT(error_,
+              AllOf(HasSubstr("a.JPG: penstock index " + folder_.path() + " --format image-folder"),
+                    HasSubstr("penstock pack --from folder " + folder_.path())));
 }
 
 TEST_F(OwnDataTest, ChessIsReadAsChessAndCountedInPositions) {
@@ -348,7 +352,7 @@ TEST_F(OwnDataTest, StatisticsOfImagesAreShown) {
   folder_.Write("a.tfrecord", ShardBuilder({example(0), example(51)}).text());
   ASSERT_EQ(Run({"index", folder_.path()}), 0) << error_;
   EXPECT_THAT(out_, Not(HasSubstr("pixels ")));
-  ASSERT_EQ(Run({"inspect", folder_.path(), "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--json", "-"}), 0) << error_;
   EXPECT_TRUE(Json()["statistics"].empty());
   const auto shown = HasSubstr(
       "pixels    image/encoded: mean 0.1,0,1, deviation 0.1,0,0 over 2 training images\n");
@@ -356,7 +360,7 @@ TEST_F(OwnDataTest, StatisticsOfImagesAreShown) {
   EXPECT_THAT(out_, shown);
   ASSERT_EQ(Run({"inspect", folder_.path()}), 0) << error_;
   EXPECT_THAT(out_, shown);
-  ASSERT_EQ(Run({"inspect", folder_.path(), "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", folder_.path(), "--json", "-"}), 0) << error_;
   const nlohmann::json statistics = Json()["statistics"][0];
   EXPECT_EQ(statistics["feature"], "image/encoded");
   EXPECT_EQ(statistics["images"], 2);

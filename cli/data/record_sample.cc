@@ -10,6 +10,7 @@
 #include "base/io/file_source.h"
 #include "base/status.h"
 #include "cli/terminal/interrupt.h"
+#include "records/container/shard_reader.h"
 
 namespace penstock {
 namespace {
@@ -27,12 +28,16 @@ absl::Status ReadChunk(const Manifest& manifest, const ChunkInfo& chunk,
         absl::StrCat(source->name(), ": chunk at offset ", chunk.offset,
                      " is not what was indexed: the file changed or is damaged; index it again"));
   }
-  if (shard.compression == Compression::kNone) {
+  if (shard.container == Container::kTfRecord) {
     raw = std::move(bytes);
     return absl::OkStatus();
   }
   raw.resize(chunk.raw_size);
-  return Annotate(Decompressor(shard.compression).DecompressExactly(bytes, raw), source->name());
+  const StoredRecords stored{.container = shard.container,
+                             .record_bytes = chunk.size / chunk.records,
+                             .path = shard.path,
+                             .label = shard.label};
+  return Annotate(MakeFrames(stored, bytes, raw), source->name());
 }
 
 // A record of part `part` of `parts` equal ones.
@@ -46,7 +51,7 @@ uint64_t OneOf(uint64_t part, uint64_t parts, uint64_t total) {
 
 absl::Status ForEachRecord(const ByteSource& shard,
                            absl::FunctionRef<absl::Status(const Record&)> visit) {
-  TfRecordReader reader(shard);
+  PENSTOCK_ASSIGN_OR_RETURN(ShardReader reader, ShardReader::Create(shard));
   Record record;
   while (true) {
     PENSTOCK_ASSIGN_OR_RETURN(bool more, reader.Next(record));

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "cli/pack/image_folder.h"
 #include "cli/pack/image_shrinker.h"
 #include "cli/pack/record_source.h"
+#include "records/dataset/image_folder.h"
 
 namespace penstock {
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <system_error>
 
+#include "base/flags/json_flag.h"
 #include "base/flags/number_flags.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -94,7 +95,7 @@ void AddPackCommand(CLI::App& app, absl::Status& outcome) {
                    "Leave invalid lines or images out, count and list them, instead of stopping at "
                    "the first");
   command.add_flag("--force", shards.force, "Replace existing shards of this name");
-  command.add_flag("--json", options->json, "Print a summary as JSON to standard output");
+  AddJsonFlag(command, options->json, "Write a summary");
   OnRun(command, outcome, [options, max_side, quality] {
     return PackOrRemoveFolder(*options, max_side->count() + quality->count() > 0);
   });

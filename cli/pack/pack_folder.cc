@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/pack/image_folder.h"
 #include "cli/pack/image_records.h"
 #include "cli/pack/pack_inputs.h"
 #include "cli/pack/pack_output.h"
@@ -18,6 +17,7 @@
 #include "cli/terminal/progress.h"
 #include "nlohmann/json.hpp"
 #include "records/dataset/class_names.h"
+#include "records/dataset/image_folder.h"
 #include "records/dataset/list_shards.h"
 
 namespace penstock {
@@ -113,8 +113,7 @@ absl::Status PackFolder(PackOptions options) {
         return WriteFileAtomically(ClassesPath(options), BytesOf(ClassNamesText(images.classes)));
       }));
   TellSkipped(written, records);
-  PrintSummary(written, options, ToJson(images, written, records));
-  return absl::OkStatus();
+  return WriteSummary(written, options, ToJson(images, written, records));
 }
 
 }  // namespace penstock

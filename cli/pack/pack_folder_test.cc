@@ -115,7 +115,7 @@ TEST_F(PackFolderTest, OtherCommandsReadWhatItWrote) {
   ASSERT_EQ(Run({"inspect", out()}), 0) << error_;
   EXPECT_THAT(out_, AllOf(HasSubstr("classes   2: cat, dog\n"),
                           HasSubstr("feature   image/class/label: int64, values 1\n")));
-  ASSERT_EQ(Run({"inspect", out(), "--json"}), 0) << error_;
+  ASSERT_EQ(Run({"inspect", out(), "--json", "-"}), 0) << error_;
   EXPECT_EQ(Json()["class_names"], nlohmann::json::parse(R"(["cat", "dog"])"));
   const std::string spec = folder_.Write("s.textproto", R"(
       tensor { name: "label" label { feature: "image/class/label" } }
@@ -148,7 +148,7 @@ TEST_F(PackFolderTest, SkipsListsAndCountsOnRequest) {
   Write("cat/page.jpg", "<html>not found</html>");
   Write("dog/empty.png", "");
   Write("dog/Thumbs.db", "x");
-  ASSERT_EQ(Pack({"--skip-invalid", "--json"}), 0) << error_;
+  ASSERT_EQ(Pack({"--skip-invalid", "--json", "-"}), 0) << error_;
   EXPECT_THAT(error_,
               AllOf(HasSubstr("skipped " + folder_.File("in/cat/page.jpg: this is an HTML")),
                     HasSubstr("in/dog/empty.png: there are no bytes"),
@@ -270,7 +270,7 @@ TEST_F(PackFolderTest, ShardsOfOtherClassesDoNotShareAFolder) {
 
 TEST_F(PackFolderTest, NamesThatAreNotUtf8AreKept) {
   Write("caf\xe9/\xff.jpg", SmallJpeg(8, 8));
-  ASSERT_EQ(Pack({"--json"}), 0) << error_;
+  ASSERT_EQ(Pack({"--json", "-"}), 0) << error_;
   EXPECT_EQ(Records()[0].filename, "caf\xe9/\xff.jpg");
   EXPECT_EQ(Records()[0].text, "caf\xe9");
   ASSERT_EQ(Run({"inspect", out()}), 0) << error_;

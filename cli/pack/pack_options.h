@@ -16,7 +16,7 @@ struct PackOptions {
   std::string compression = "none";
   ShardOptions shards;
   ShrinkOptions shrink;  // For --from folder.
-  bool json = false;
+  std::string json;
 };
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/byte_size.h"
+#include "base/flags/json_flag.h"
 #include "base/json_text.h"
 #include "base/print_escaped.h"
 #include "base/status.h"
@@ -63,16 +64,16 @@ absl::StatusOr<WrittenShards> WriteWithProgress(
   return written;
 }
 
-void PrintSummary(const WrittenShards& written, const PackOptions& options,
-                  const nlohmann::json& more) {
-  if (!options.json) return;
+absl::Status WriteSummary(const WrittenShards& written, const PackOptions& options,
+                          const nlohmann::json& more) {
+  if (options.json.empty()) return absl::OkStatus();
   nlohmann::json summary = {{"records", written.records},
                             {"bytes", written.bytes},
                             {"compression", options.compression},
                             {"shards", written.paths}};
   if (written.chunk_bytes > 0) summary["chunk_bytes"] = written.chunk_bytes;
   summary.update(more);
-  PrintEscaped(stdout, "%s\n", Multiline(JsonText(summary, 2)));
+  return WriteJson(options.json, JsonText(summary, 2));
 }
 
 }  // namespace penstock

@@ -24,9 +24,9 @@ absl::StatusOr<WrittenShards> WriteWithProgress(
     const RecordSource& source, const PackOptions& options, const std::string& unit,
     const std::function<absl::Status()>& before_naming = {});
 
-// With --json, prints a summary of the shards, and `more`, to standard output.
-void PrintSummary(const WrittenShards& written, const PackOptions& options,
-                  const nlohmann::json& more);
+// With --json, writes a summary of the shards, and `more`.
+absl::Status WriteSummary(const WrittenShards& written, const PackOptions& options,
+                          const nlohmann::json& more);
 
 }  // namespace penstock
 

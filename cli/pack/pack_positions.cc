@@ -56,8 +56,7 @@ absl::Status PackPositions(PackOptions options) {
   }
   PENSTOCK_ASSIGN_OR_RETURN(const WrittenShards written,
                             WriteWithProgress(PositionRecords(read.positions), options, "records"));
-  PrintSummary(written, options, {{"skipped", read.num_skipped}});
-  return absl::OkStatus();
+  return WriteSummary(written, options, {{"skipped", read.num_skipped}});
 }
 
 }  // namespace penstock

@@ -64,6 +64,9 @@ StreamOptions MakeStreamOptions(const LoaderOptions& options) {
   stream.holdout_threshold = options.manifest->holdout().threshold;
   stream.holdout_by_one_value =
       IsOneBytesValue(options.manifest->features(), stream.holdout_feature);
+  stream.only_frames = std::ranges::all_of(options.manifest->shards(), [](const ShardInfo& shard) {
+    return HoldsFrames(shard.container);
+  });
   stream.client = absl::StrCat("rank ", options.rank, " of ", options.world_size);
   return stream;
 }

@@ -141,7 +141,8 @@ OpenWindow MakeWindowMessage(const Manifest& manifest, const ShardPaths& shards,
     auto known = std::find(shard_numbers.begin(), shard_numbers.end(), chunk.shard);
     if (known == shard_numbers.end()) {
       const ShardInfo& shard = manifest.shards()[chunk.shard];
-      message.shards.push_back({shards.paths[chunk.shard], shard.compression, shard.size});
+      message.shards.push_back(
+          {shards.paths[chunk.shard], shard.container, shard.size, shard.label});
       known = shard_numbers.insert(shard_numbers.end(), chunk.shard);
     }
     message.chunks.push_back(

@@ -275,7 +275,7 @@ TEST(PlanTest, RefusesOptionsThatAreZero) {
 TEST(ChunkTableTest, TakesCountsOfTheSplitAndSizesInMemory) {
   ManifestBuilder builder;
   builder.SetHoldout({"d", 1u << 31});
-  builder.AddShard({.path = "a.tfrecord.gz", .compression = Compression::kGzip});
+  builder.AddShard({.path = "a.tfrecord.gz", .container = Container::kGzip});
   builder.AddChunk({.size = 100, .records = 9, .holdout = 4, .raw_size = 900});
   builder.AddChunk({.size = 50, .records = 2, .holdout = 2, .raw_size = 300});
   ASSERT_OK_AND_ASSIGN(const Manifest manifest, builder.Build());

@@ -1,13 +1,14 @@
 #include "records/dataset/first_records.h"
 
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/io/file_source.h"
 #include "base/status.h"
+#include "records/container/shard_reader.h"
 #include "records/dataset/feature_survey.h"
 #include "records/dataset/record_check.h"
-#include "records/format/tfrecord_reader.h"
 
 namespace penstock {
 namespace {
@@ -19,8 +20,7 @@ absl::Status NoExample(const std::string& file, const absl::Status& why) {
 }
 
 // Adds the file's first records to `survey`. The first error of one that is not of the format.
-absl::Status SurveyFile(const ByteSource& source, FeatureSurvey& survey) {
-  TfRecordReader reader(source);
+absl::Status SurveyFile(ShardReader reader, FeatureSurvey& survey) {
   Record record;
   absl::Status first;
   for (uint64_t i = 0; i < RecordCheck::kSurveyedRecords; ++i) {
@@ -35,11 +35,13 @@ absl::Status SurveyFile(const ByteSource& source, FeatureSurvey& survey) {
 }  // namespace
 
 absl::StatusOr<FeatureSummary> SurveyFirstRecords(std::span<const std::string> files,
+                                                  const std::optional<StoredRecords>& stored,
                                                   RecordFormat format, bool may_be_damaged) {
   for (const std::string& file : files) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, FileSource::Open(file));
     FeatureSurvey survey(format);
-    const absl::Status first = SurveyFile(*source, survey);
+    PENSTOCK_ASSIGN_OR_RETURN(ShardReader reader, ShardReader::Create(*source, stored));
+    const absl::Status first = SurveyFile(std::move(reader), survey);
     if (!first.ok() && !(may_be_damaged && survey.records() > 0)) return NoExample(file, first);
     if (survey.records() > 0) return survey.Summary();
   }

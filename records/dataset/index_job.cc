@@ -41,7 +41,7 @@ absl::StatusOr<IndexJob> MakeIndexJob(const std::string& file, const IndexOption
 
 bool Unchanged(const ShardInfo& before, const ShardInfo& now) {
   return before.path == now.path && before.absolute == now.absolute && before.size == now.size &&
-         before.modified_ns == now.modified_ns;
+         before.modified_ns == now.modified_ns && before.label == now.label;
 }
 
 bool ChunksFit(const Manifest& manifest, size_t shard, uint64_t max_bytes) {
@@ -52,6 +52,19 @@ bool ChunksFit(const Manifest& manifest, size_t shard, uint64_t max_bytes) {
   return true;
 }
 
+bool StoredAlike(const Manifest& manifest, size_t shard,
+                 const std::optional<StoredRecords>& stored) {
+  const Container container = manifest.shards()[shard].container;
+  if (!stored.has_value()) {
+    return container != Container::kFixed && container != Container::kImageFile;
+  }
+  if (container != stored->container) return false;
+  const auto [begin, end] = manifest.shard_chunks(shard);
+  if (container != Container::kFixed || begin == end) return true;
+  const ChunkInfo first = manifest.chunk(begin);
+  return first.size / first.records == stored->record_bytes;
+}
+
 void AddShard(const IndexJob& job, ManifestBuilder& builder) {
   if (job.reused != nullptr) {
     builder.AddShard(job.reused->shards()[job.reused_shard]);
@@ -59,7 +72,7 @@ void AddShard(const IndexJob& job, ManifestBuilder& builder) {
     return;
   }
   ShardInfo info = job.info;
-  info.compression = job.scan.compression;
+  info.container = job.scan.container;
   info.excluded_records = job.scan.excluded_records;
   info.pixel_sums = job.scan.pixel_sums;
   builder.AddShard(std::move(info));

@@ -32,6 +32,10 @@ bool Unchanged(const ShardInfo& before, const ShardInfo& now);
 // Whether servers read the chunks of `shard`; older manifests may have others.
 bool ChunksFit(const Manifest& manifest, size_t shard, uint64_t max_bytes);
 
+// Whether the records of a shard of `manifest` were cut as `stored` says; unset: as its bytes say.
+bool StoredAlike(const Manifest& manifest, size_t shard,
+                 const std::optional<StoredRecords>& stored);
+
 // Adds the job's shard and its chunks.
 void AddShard(const IndexJob& job, ManifestBuilder& builder);
 

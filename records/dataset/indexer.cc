@@ -21,6 +21,7 @@
 #include "records/dataset/feature_agreement.h"
 #include "records/dataset/first_records.h"
 #include "records/dataset/holdout_rule.h"
+#include "records/dataset/image_folder.h"
 #include "records/dataset/index_job.h"
 #include "records/dataset/index_journal.h"
 #include "records/dataset/open_in_root.h"
@@ -40,7 +41,7 @@ absl::Status CheckOutputName(const std::string& output) {
   return absl::InvalidArgumentError(
       absl::StrCat(output,
                    ": is named as shards are, so the next run over its folder would take "
-                   "the manifest for one; give it a name without .tfrecord"));
+                   "the manifest for one; give it another name, such as manifest.pb"));
 }
 
 // Whatever else lies there, a shard perhaps, is not to be replaced.
@@ -72,7 +73,7 @@ class IndexRun {
 
   absl::StatusOr<IndexResult> Run(const std::vector<std::string>& paths) {
     PENSTOCK_RETURN_IF_ERROR(CheckOutput(options_.output));
-    PENSTOCK_ASSIGN_OR_RETURN(std::vector<std::string> files, ListShards(paths, options_.listing));
+    PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListFiles(paths));
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t total, MakeJobs(files));
     PENSTOCK_RETURN_IF_ERROR(SetUp(files, total));
     PENSTOCK_RETURN_IF_ERROR(ReuseShards());
@@ -81,6 +82,32 @@ class IndexRun {
   }
 
  private:
+  bool IsOfImageFiles() const {
+    return options_.stored.has_value() && options_.stored->container == Container::kImageFile;
+  }
+
+  absl::StatusOr<std::vector<std::string>> ListFiles(const std::vector<std::string>& paths) {
+    if (!IsOfImageFiles()) return ListShards(paths, options_.listing);
+    if (paths.size() != 1) {
+      return absl::InvalidArgumentError("--format image-folder takes one folder");
+    }
+    PENSTOCK_ASSIGN_OR_RETURN(ImageFolder images,
+                              ListImageFolder(paths[0], [&] { return options_.listing.Check(); }));
+    if (images.files.size() > kMostImageFiles) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(paths[0], ": has ", images.files.size(), " images; at most ",
+                       kMostImageFiles, " can be read where they are: penstock pack --from folder ",
+                       paths[0], " -o OUT makes shards of them, which are read faster too"));
+    }
+    std::vector<std::string> files;
+    for (const ImageFile& image : images.files) {
+      files.push_back(absl::StrCat(paths[0], "/", image.path));
+      labels_.push_back(image.label);
+    }
+    class_names_ = std::move(images.classes);
+    return files;
+  }
+
   // Returns the bytes of all shards.
   absl::StatusOr<uint64_t> MakeJobs(std::span<const std::string> files) {
     uint64_t total = 0;
@@ -97,6 +124,7 @@ class IndexRun {
           const std::unique_ptr<FileSource> source,
           root.has_value() ? OpenInRoot(*root, job.info.path.substr(options_.absolute), job.file)
                            : FileSource::Open(job.file));
+      if (!labels_.empty()) job.info.label = labels_[jobs_.size()];
       job.info.size = source->identity().size;
       job.info.modified_ns = source->identity().modified_ns;
       total += job.info.size;
@@ -107,7 +135,9 @@ class IndexRun {
 
   // The classes' names, the scan's options, the old manifest and the journal.
   absl::Status SetUp(std::span<const std::string> files, uint64_t total) {
-    PENSTOCK_ASSIGN_OR_RETURN(class_names_, ClassNamesBeside(files));
+    if (!IsOfImageFiles()) {
+      PENSTOCK_ASSIGN_OR_RETURN(class_names_, ClassNamesBeside(files));
+    }
     if (!options_.in_memory) PENSTOCK_RETURN_IF_ERROR(OpenJournal());
     PENSTOCK_RETURN_IF_ERROR(TakeOldManifest());
     PENSTOCK_RETURN_IF_ERROR(LookAtFirstRecords(files));
@@ -161,8 +191,14 @@ class IndexRun {
     return absl::StrCat(IndexJournal::kKeyStart, Manifest::kVersion, " chunk ", scan_.chunk_target,
                         " verify ", verify, scan_.measure_images ? " statistics" : "",
                         verify || scan_.measure_images ? DecodedImages() : "",
-                        scan_.format == RecordFormat::kRaw ? " raw" : "", SpecKey(), " holdout ",
-                        scan_.holdout.threshold, " ", scan_.holdout.feature);
+                        scan_.format == RecordFormat::kRaw ? " raw" : "", ContainerKey(), SpecKey(),
+                        " holdout ", scan_.holdout.threshold, " ", scan_.holdout.feature);
+  }
+
+  std::string ContainerKey() const {
+    if (!options_.stored.has_value()) return "";
+    return absl::StrCat(" container ", ContainerName(options_.stored->container), " ",
+                        options_.stored->record_bytes);
   }
 
   bool ChecksSpec() const { return options_.find_check && !spec_.empty(); }
@@ -214,8 +250,9 @@ class IndexRun {
   }
 
   absl::Status LookAtFirstRecords(std::span<const std::string> files) {
-    PENSTOCK_ASSIGN_OR_RETURN(const FeatureSummary features,
-                              SurveyFirstRecords(files, scan_.format, CollectsDamage()));
+    PENSTOCK_ASSIGN_OR_RETURN(
+        const FeatureSummary features,
+        SurveyFirstRecords(files, options_.stored, scan_.format, CollectsDamage()));
     if (options_.holdout.has_value() && options_.default_holdout_feature) {
       scan_.holdout.feature = DefaultHoldoutFeature(features);
     }
@@ -293,6 +330,7 @@ class IndexRun {
         job.reused_shard = 0;
       } else if (old != old_shards.end() && Unchanged(old_->shards()[old->second], job.info) &&
                  old_->shards()[old->second].excluded_records == 0 &&
+                 StoredAlike(*old_, old->second, options_.stored) &&
                  ChunksFit(*old_, old->second, scan_.max_raw_chunk_bytes)) {
         job.reused = &*old_;
         job.reused_shard = old->second;
@@ -344,6 +382,7 @@ class IndexRun {
   absl::Status Scan(IndexJob& job) {
     PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenUnchanged(job));
     ScanOptions options = scan_;
+    options.stored = StoredOf(job);
     if (!options_.mixed_features) {
       options.on_features = [&](const FeatureSummary& features) {
         MutexLock lock(&mutex_);
@@ -376,6 +415,15 @@ class IndexRun {
     PENSTOCK_ASSIGN_OR_RETURN(Manifest shard, builder.Build());
     MutexLock lock(&mutex_);
     return journal_->Append(shard);
+  }
+
+  // How the job's shard holds its records; unset: as its bytes say.
+  std::optional<StoredRecords> StoredOf(const IndexJob& job) const {
+    std::optional<StoredRecords> stored = options_.stored;
+    if (!stored.has_value()) return stored;
+    stored->path = job.info.path;
+    stored->label = job.info.label;
+    return stored;
   }
 
   // So that no later run takes its chunks from an older manifest.
@@ -456,6 +504,7 @@ class IndexRun {
   ScanOptions scan_;
   std::string spec_;
   std::vector<std::string> class_names_;
+  std::vector<uint32_t> labels_;  // Of image files, one for each of jobs_; else empty.
   std::optional<Manifest> old_;
   bool kept_holdout_ = false;
   std::atomic<size_t> next_ = 0;

@@ -27,6 +27,10 @@ struct IndexOptions {
   bool default_holdout_feature = false;
   // What the records are. None given: what the manifest at `output` says; a new one: Examples.
   std::optional<RecordFormat> format;
+  // How each shard holds its records, with record_bytes where it is kFixed. Unset: what its bytes
+  // say. kImageFile: `paths` is one folder of images as ListImageFolder() lists them, of which the
+  // manifest has the class names, and there are at most kMostImageFiles.
+  std::optional<StoredRecords> stored = {};
   // The textproto that the manifest stores. None given: that of the manifest at `output`.
   std::optional<std::string> spec;
   // Called with the features of the first records, and what they are, before any shard is indexed.
@@ -70,11 +74,14 @@ struct IndexOptions {
   // Bytes read since the last call; on any thread, one call at a time. A status other than OK ends
   // the run with it.
   std::function<absl::Status(uint64_t bytes)> progress;
-  ListCallbacks listing;  // Before any shard is read.
+  ListOptions listing;  // Before any shard is read.
   // Called every 100 ms while another run indexes for `output`, which is waited for. A status other
   // than OK ends the run with it. Without it: kUnavailable at once.
   std::function<absl::Status()> on_wait;
 };
+
+// A manifest lists each image file as a shard. More of them are slow to list, open and stat.
+inline constexpr size_t kMostImageFiles = 100'000;
 
 struct IndexResult {
   static constexpr size_t kMaxListed = 10'000;

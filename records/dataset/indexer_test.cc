@@ -73,7 +73,7 @@ TEST_F(IndexerTest, AManifestIsNotNamedAsAShard) {
   options_.output = folder_.File("s.tfrecord.pb");
   EXPECT_THAT(Index(), StatusIs(absl::StatusCode::kInvalidArgument,
                                 AllOf(HasSubstr("s.tfrecord.pb: is named as shards are"),
-                                      HasSubstr("without .tfrecord"))));
+                                      HasSubstr("give it another name"))));
   EXPECT_EQ(folder_.NumEntries(), 1u);
 }
 
@@ -108,7 +108,7 @@ TEST_F(IndexerTest, IndexesFilesThatTensorFlowWrote) {
   ASSERT_EQ(result.manifest.num_chunks(), 2u);
   EXPECT_EQ(result.manifest.chunk(0).records, result.manifest.chunk(1).records);
   EXPECT_EQ(result.manifest.chunk(0).raw_size, result.manifest.chunk(1).raw_size);
-  EXPECT_EQ(result.manifest.shards()[1].compression, Compression::kGzip);
+  EXPECT_EQ(result.manifest.shards()[1].container, Container::kGzip);
 }
 
 }  // namespace

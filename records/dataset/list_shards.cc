@@ -1,12 +1,17 @@
 #include "records/dataset/list_shards.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 
 namespace penstock {
@@ -21,29 +26,57 @@ bool IsUnreadableLostAndFound(const fs::path& folder) {
   return error == std::errc::permission_denied;
 }
 
+// The best kind that a folder has are its shards.
+enum class NameKind : uint8_t { kTfRecord, kTar, kPart, kOther };
+constexpr size_t kNumShardKinds = static_cast<size_t>(NameKind::kOther);
+
+// part-00000 and part-r-00000, with or without an ending for compression.
+bool IsPartName(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "part-")) return false;
+  absl::ConsumePrefix(&name, "r-");
+  for (const absl::string_view end : {".gz", ".zst"}) absl::ConsumeSuffix(&name, end);
+  return name.size() == 5 && std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
+}
+
+NameKind NameKindOf(absl::string_view path, const std::string& glob) {
+  const absl::string_view name = path.substr(path.rfind('/') + 1);
+  if (absl::StartsWith(name, ".")) return NameKind::kOther;
+  if (!glob.empty()) {
+    const bool matches = fnmatch(glob.c_str(), std::string(name).c_str(), 0) == 0;
+    return matches ? NameKind::kTfRecord : NameKind::kOther;
+  }
+  if (absl::StrContains(name, ".tfrec")) return NameKind::kTfRecord;
+  if (absl::EndsWith(name, ".tar")) return NameKind::kTar;
+  return IsPartName(name) ? NameKind::kPart : NameKind::kOther;
+}
+
 // `other` is a file that the folder has, an image if it has one; empty: the folder has no files.
-absl::Status NoShards(const std::string& folder, const std::string& other) {
-  std::string text = absl::StrCat(folder, ": has no files *.tfrecord*");
+absl::Status NoShards(const std::string& folder, const std::string& glob,
+                      const std::string& other) {
+  std::string text =
+      absl::StrCat(folder, ": has no files ", glob.empty() ? "*.tfrecord* or *.tar" : glob);
   if (IsImageName(other)) {
-    absl::StrAppend(&text, " but images, such as ", other, ": penstock pack --from folder ", folder,
-                    " -o OUT makes shards of them");
+    absl::StrAppend(
+        &text, " but images, such as ", other, ": penstock index ", folder,
+        " --format image-folder reads them where they are, penstock pack --from folder ", folder,
+        " -o OUT makes shards of them");
   } else if (!other.empty()) {
     absl::StrAppend(&text, " but others, such as ", other,
-                    ": shards of other names are taken when they are listed one by one");
+                    ": penstock index --glob 'PATTERN' takes shards of other names");
   }
   return absl::NotFoundError(text);
 }
 
-absl::Status ListFolder(const std::string& folder, const ListCallbacks& callbacks,
+absl::Status ListFolder(const std::string& folder, const ListOptions& options,
                         std::vector<std::string>& out) {
   std::error_code error;
-  const size_t before = out.size();
+  std::array<std::vector<std::string>, kNumShardKinds> shards;  // By NameKind.
   std::string entered = folder;  // The last folder that was entered or tried.
   std::string other;             // A file that is no shard.
   fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
                                       error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    PENSTOCK_RETURN_IF_ERROR(callbacks.Check());
+    PENSTOCK_RETURN_IF_ERROR(options.Check());
     if (it->is_directory(error)) {
       if (it->path().filename().string()[0] == '.') {
         it.disable_recursion_pending();
@@ -51,7 +84,7 @@ absl::Status ListFolder(const std::string& folder, const ListCallbacks& callback
       }
       if (IsUnreadableLostAndFound(it->path())) {
         it.disable_recursion_pending();
-        if (callbacks.skipped) callbacks.skipped(it->path().string());
+        if (options.skipped) options.skipped(it->path().string());
         continue;
       }
       entered = it->path().string();
@@ -61,23 +94,26 @@ absl::Status ListFolder(const std::string& folder, const ListCallbacks& callback
                          ": is a link to a folder that it lies in: its shards would be "
                          "read again and again; remove it"));
       }
-    } else if (IsShardName(it->path().string())) {
-      out.push_back(it->path().string());
+    } else if (const NameKind kind = NameKindOf(it->path().string(), options.glob);
+               kind != NameKind::kOther) {
+      shards[static_cast<size_t>(kind)].push_back(it->path().string());
     } else if (other.empty() || (!IsImageName(other) && IsImageName(it->path().string()))) {
       other = it->path().string();
     }
   }
   if (error) return ErrnoToStatus(error.value(), entered);
-  if (out.size() == before) return NoShards(folder, other);
-  std::sort(out.begin() + static_cast<ptrdiff_t>(before), out.end());
+  const auto best = std::ranges::find_if(shards, [](const auto& files) { return !files.empty(); });
+  if (best == shards.end()) return NoShards(folder, options.glob, other);
+  std::sort(best->begin(), best->end());
+  out.insert(out.end(), best->begin(), best->end());
   return absl::OkStatus();
 }
 
 // Refuses two names of one file, through links too, for its records would be read twice.
-absl::Status CheckDistinct(const std::vector<std::string>& paths, const ListCallbacks& callbacks) {
+absl::Status CheckDistinct(const std::vector<std::string>& paths, const ListOptions& options) {
   std::map<std::string, const std::string*> by_place;
   for (const std::string& path : paths) {
-    PENSTOCK_RETURN_IF_ERROR(callbacks.Check());
+    PENSTOCK_RETURN_IF_ERROR(options.Check());
     std::error_code error;
     const fs::path place = fs::canonical(path, error);
     const auto [known, is_new] = by_place.emplace(error ? NormalPath(path) : place.string(), &path);
@@ -114,10 +150,7 @@ bool IsImageName(absl::string_view path) {
                      [&](absl::string_view end) { return absl::EndsWithIgnoreCase(path, end); });
 }
 
-bool IsShardName(absl::string_view path) {
-  const absl::string_view name = path.substr(path.rfind('/') + 1);
-  return !absl::StartsWith(name, ".") && absl::StrContains(name, ".tfrecord");
-}
+bool IsShardName(absl::string_view path) { return NameKindOf(path, "") != NameKind::kOther; }
 
 std::string NormalPath(const std::string& path) {
   std::error_code ignored;
@@ -126,7 +159,7 @@ std::string NormalPath(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string> paths,
-                                                    const ListCallbacks& callbacks) {
+                                                    const ListOptions& options) {
   if (paths.empty()) return absl::InvalidArgumentError("no folder and no files to index");
   std::vector<std::string> out;
   for (const std::string& path : paths) {
@@ -134,12 +167,12 @@ absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string>
     const fs::file_status status = fs::status(path, error);
     if (!fs::exists(status)) return absl::NotFoundError(absl::StrCat(path, ": is not there"));
     if (fs::is_directory(status)) {
-      PENSTOCK_RETURN_IF_ERROR(ListFolder(path, callbacks, out));
+      PENSTOCK_RETURN_IF_ERROR(ListFolder(path, options, out));
     } else {
       out.push_back(path);
     }
   }
-  PENSTOCK_RETURN_IF_ERROR(CheckDistinct(out, callbacks));
+  PENSTOCK_RETURN_IF_ERROR(CheckDistinct(out, options));
   return out;
 }
 

@@ -13,7 +13,11 @@
 namespace penstock {
 
 // Each function may be empty.
-struct ListCallbacks {
+struct ListOptions {
+  // Which files in folders are shards, by their names: a pattern of fnmatch(3), such as "*.bin".
+  // Empty: files *.tfrec*, as in "a.tfrecord" and "a.tfrecord-00000-of-00004.gz"; of a folder that
+  // has none *.tar; of one that has none of those either part-00000, part-r-00000 and so on.
+  std::string glob = {};
   // Called for each file and folder: a listing of 10^5 of them takes seconds. A status other than
   // OK ends the listing with it.
   std::function<absl::Status()> check;
@@ -24,14 +28,14 @@ struct ListCallbacks {
   absl::Status Check() const { return check ? check() : absl::OkStatus(); }
 };
 
-// Replaces each path of a folder by the files *.tfrecord* beneath it, sorted by path, without
-// hidden ones; the path of a file stays. kNotFound: a path is not there, or a folder has no shards.
+// Replaces each path of a folder by the shards beneath it, sorted by path, without hidden files;
+// the path of a file stays. kNotFound: a path is not there, or a folder has no shards.
 // kPermissionDenied: a folder beneath, other than lost+found, may not be read. kInvalidArgument: a
 // file is there twice, a link leads to a folder above it, or there are no paths.
 absl::StatusOr<std::vector<std::string>> ListShards(std::span<const std::string> paths,
-                                                    const ListCallbacks& callbacks = {});
+                                                    const ListOptions& options = {});
 
-// Whether ListShards() takes a file of this name for a shard.
+// Whether a file of this name is a shard of some folder for ListShards() without a glob.
 bool IsShardName(absl::string_view path);
 
 // Whether the path ends as those of images do: .jpg, .jpeg or .png, in any case of letters.

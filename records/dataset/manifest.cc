@@ -42,7 +42,7 @@ absl::Status CheckShardNumbers(const ShardInfo& shard) {
     return absl::InvalidArgumentError(
         absl::StrCat(shard.path, ": size ", shard.size, " is more than ", kMostBytes));
   }
-  const bool plain = shard.compression == Compression::kNone && shard.size > 0;
+  const bool plain = shard.container == Container::kTfRecord && shard.size > 0;
   if (const uint64_t most = plain ? shard.size : kMostRecords; shard.excluded_records > most) {
     return absl::InvalidArgumentError(absl::StrCat(shard.path, ": excluded_records ",
                                                    shard.excluded_records, " is more than ", most));
@@ -162,6 +162,12 @@ void Manifest::ComputeFingerprint() {
   const uint64_t counts[] = {num_chunks(), holdout_.threshold, holdout_.feature.size()};
   hash.Update(AsBytes(counts, 3));
   hash.Update(AsBytes(holdout_.feature.data(), holdout_.feature.size()));
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    // What else decides the records of files without frames.
+    if (HoldsFrames(shards_[i].container)) continue;
+    const uint64_t kind[] = {i, static_cast<uint64_t>(shards_[i].container), shards_[i].label};
+    hash.Update(AsBytes(kind, 3));
+  }
   const Sha256::Digest digest = hash.Finish();
   std::memcpy(&fingerprint_, digest.data(), sizeof(fingerprint_));
 }
@@ -189,8 +195,8 @@ absl::Status ManifestBuilder::CheckChunk(const Chunk& chunk) const {
   const uint64_t raw = chunk.raw_size == 0 ? chunk.size : chunk.raw_size;
   if (chunk.records == 0) return invalid("has no records");
   if (chunk.size == 0) return invalid("has no bytes");
-  if (shard.compression == Compression::kNone && raw != chunk.size) {
-    return invalid("has a size after decompression, but its shard is not compressed");
+  if (shard.container == Container::kTfRecord && raw != chunk.size) {
+    return invalid("has a size as frames, but its shard holds frames");
   }
   if (raw / kFrameOverhead < chunk.records) {
     return invalid(absl::StrCat(chunk.records, " records do not fit in ", raw, " bytes"));

@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/io/byte_source.h"
+#include "records/container/container.h"
 #include "records/dataset/feature_info.h"
 #include "records/dataset/split.h"
-#include "records/format/compression.h"
 #include "records/image/pixel_sums.h"
 
 namespace penstock {
@@ -24,7 +24,8 @@ struct ShardInfo {
   bool absolute = false;  // `path` is absolute.
   uint64_t size = 0;      // Bytes in the file.
   int64_t modified_ns = 0;
-  Compression compression = Compression::kNone;
+  Container container = Container::kTfRecord;
+  uint32_t label = 0;  // The class of a kImageFile.
   // Records that --exclude-corrupt left out. The numbers of the records behind them count them all;
   // where damage hides how many records there were, it counts as one.
   uint64_t excluded_records = 0;
@@ -36,7 +37,7 @@ struct ChunkInfo {
   uint32_t shard = 0;         // Index into shards().
   uint64_t offset = 0;        // In the file.
   uint32_t size = 0;          // Bytes in the file.
-  uint32_t raw_size = 0;      // After decompression; equal to size without compression.
+  uint32_t raw_size = 0;      // As TFRecord frames; equal to size where the file holds those.
   uint32_t records = 0;       // At least 1.
   uint32_t holdout = 0;       // How many of the records are in the holdout split.
   uint32_t crc32c = 0;        // Checksum of the bytes in the file.

@@ -98,7 +98,8 @@ v1::Shard* AddShard(const ShardInfo& shard, v1::ManifestProto& proto) {
   out->set_absolute(shard.absolute);
   out->set_size(shard.size);
   out->set_modified_ns(shard.modified_ns);
-  out->set_compression(static_cast<v1::Compression>(shard.compression));
+  out->set_container(static_cast<v1::Container>(shard.container));
+  out->set_label(shard.label);
   out->set_excluded_records(shard.excluded_records);
   for (const PixelSums& sums : shard.pixel_sums) AddPixelSums(sums, *out);
   return out;
@@ -115,7 +116,7 @@ void AddChunks(const Manifest& manifest, size_t shard, v1::Shard& out) {
     out.add_chunk_records(chunk.records);
     out.add_chunk_holdout(chunk.holdout);
     out.add_chunk_crc32c(chunk.crc32c);
-    if (out.compression() != v1::NONE) out.add_chunk_raw_size(chunk.raw_size);
+    if (out.container() != v1::TFRECORD) out.add_chunk_raw_size(chunk.raw_size);
     out.add_chunk_gap(chunk.offset - offset);
     out.add_chunk_first_record(chunk.first_record);
     holdout |= chunk.holdout > 0;
@@ -131,10 +132,10 @@ void AddChunks(const Manifest& manifest, size_t shard, v1::Shard& out) {
 
 absl::Status CheckColumns(const v1::Shard& shard) {
   const int count = shard.chunk_size_size();
-  const bool compressed = shard.compression() != v1::NONE;
-  if (shard.compression() < v1::NONE || shard.compression() > v1::ZSTD) {
-    return absl::FailedPreconditionError(absl::StrCat(shard.path(), ": compression ",
-                                                      static_cast<int>(shard.compression()),
+  const bool frames = shard.container() == v1::TFRECORD;
+  if (!v1::Container_IsValid(shard.container())) {
+    return absl::FailedPreconditionError(absl::StrCat(shard.path(), ": container ",
+                                                      static_cast<int>(shard.container()),
                                                       " is from a newer version"));
   }
   struct Column {
@@ -146,7 +147,7 @@ absl::Status CheckColumns(const v1::Shard& shard) {
   for (const Column& column :
        {Column{"chunk_records", shard.chunk_records_size(), false, false},
         {"chunk_crc32c", shard.chunk_crc32c_size(), false, false},
-        {"chunk_raw_size", shard.chunk_raw_size_size(), false, !compressed},
+        {"chunk_raw_size", shard.chunk_raw_size_size(), false, frames},
         {"chunk_holdout", shard.chunk_holdout_size(), true, false},
         {"chunk_gap", shard.chunk_gap_size(), true, false},
         {"chunk_first_record", shard.chunk_first_record_size(), true, false}}) {
@@ -155,7 +156,7 @@ absl::Status CheckColumns(const v1::Shard& shard) {
     return absl::DataLossError(
         absl::StrCat(shard.path(), ": its chunk columns have different lengths: ", column.name,
                      " has ", column.size, " entries, chunk_size has ", count,
-                     column.must_be_empty ? " and the shard is not compressed" : ""));
+                     column.must_be_empty ? " and the shard holds frames" : ""));
   }
   if (shard.size() == 0 && count > 0) {
     return absl::DataLossError(absl::StrCat(shard.path(), ": has chunks but no bytes"));
@@ -186,7 +187,8 @@ absl::Status ReadShard(const v1::Shard& shard, ManifestBuilder& builder) {
   info.absolute = shard.absolute();
   info.size = shard.size();
   info.modified_ns = shard.modified_ns();
-  info.compression = static_cast<Compression>(shard.compression());
+  info.container = static_cast<Container>(shard.container());
+  info.label = shard.label();
   info.excluded_records = shard.excluded_records();
   PENSTOCK_RETURN_IF_ERROR(ReadPixelSums(shard, info));
   builder.AddShard(std::move(info));

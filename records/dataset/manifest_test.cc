@@ -37,7 +37,7 @@ ManifestBuilder SmallBuilder() {
   builder.AddChunk({.size = 300, .records = 10, .holdout = 1, .crc32c = 11});
   builder.AddChunk({.size = 200, .records = 5, .crc32c = 22, .gap = 100, .first_record = 13});
   builder.AddShard({.path = "sub/empty.tfrecord"});
-  builder.AddShard({.path = "/b.gz", .absolute = true, .compression = Compression::kGzip});
+  builder.AddShard({.path = "/b.gz", .absolute = true, .container = Container::kGzip});
   builder.AddChunk({.size = 50, .records = 20, .holdout = 2, .crc32c = 33, .raw_size = 400});
   return builder;
 }
@@ -80,7 +80,7 @@ TEST(ManifestTest, RecordsLeftOutLateKeepTheNumbersBefore) {
 TEST(ManifestTest, AColumnThatBeginsLateHoldsForItsOwnChunks) {
   ManifestBuilder builder;
   builder.SetHoldout({"d", 1});
-  builder.AddShard({.path = "a.gz", .compression = Compression::kGzip, .excluded_records = 9});
+  builder.AddShard({.path = "a.gz", .container = Container::kGzip, .excluded_records = 9});
   builder.AddChunk({.size = 300, .records = 10});
   builder.AddChunk({.size = 300, .records = 10, .holdout = 4, .raw_size = 900, .first_record = 15});
   builder.AddChunk({.size = 300, .records = 10});
@@ -153,7 +153,7 @@ TEST(ManifestTest, AChunkCostsAtMost32Bytes) {
   ManifestBuilder builder;
   builder.SetHoldout({"d", 1u << 28});
   builder.AddShard({.path = "x",
-                    .compression = Compression::kZstd,
+                    .container = Container::kZstd,
                     .excluded_records = uint64_t{10'000} * 1'000'000});
   CounterRng rng(1);
   uint64_t record = 0;
@@ -238,7 +238,7 @@ TEST(ManifestBuilderTest, RefusesContradictions) {
       {{.size = 0, .records = 1}, "has no bytes"},
       {{.size = 31, .records = 2}, "2 records do not fit in 31 bytes"},
       {{.size = 32, .records = 2, .holdout = 3}, "3 of 2 records are in holdout"},
-      {{.size = 400, .records = 2, .raw_size = 500}, "is not compressed"},
+      {{.size = 400, .records = 2, .raw_size = 500}, "its shard holds frames"},
       {{.size = 601, .records = 2}, "pass the file's 1000 bytes"},
       {{.size = 100, .records = 2, .gap = ~uint64_t{0}}, "pass the file's 1000 bytes"},
       {{.size = 100, .records = 2, .first_record = 3}, "but 10 come before it"},
@@ -496,12 +496,12 @@ TEST_F(ForgedManifestTest, RefusesPixelSumsOfAnotherNumber) {
 }
 
 TEST_F(ForgedManifestTest, RefusesWhatHasNoMeaning) {
-  const auto compression = [](int number) {
+  const auto container = [](int number) {
     return [number](v1::ManifestProto& m) {
-      m.mutable_shard(0)->set_compression(static_cast<v1::Compression>(number));
+      m.mutable_shard(0)->set_container(static_cast<v1::Container>(number));
     };
   };
-  for (const int number : {-1, 3, INT32_MAX}) ExpectRefused(compression(number), "compression");
+  for (const int number : {-1, 6, INT32_MAX}) ExpectRefused(container(number), "container");
   ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_size(0); }, "no bytes");
   ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_path(""); }, "path");
   ExpectRefused([](v1::ManifestProto& m) { m.mutable_shard(0)->set_path({"a\0b", 3}); }, "path");

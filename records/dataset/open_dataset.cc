@@ -16,7 +16,7 @@ namespace {
 // the manifest's affair, and their times are nobody's: a copy of the data has others.
 absl::StatusOr<std::string> Difference(const Manifest& manifest,
                                        const std::vector<std::string>& files,
-                                       const ListCallbacks& callbacks) {
+                                       const ListOptions& callbacks) {
   std::set<std::string> listed;
   for (size_t i = 0; i < manifest.shards().size(); ++i) {
     PENSTOCK_RETURN_IF_ERROR(callbacks.Check());

@@ -24,7 +24,7 @@ class CompressedScan {
         options_(options),
         state_(state),
         window_(source, options.progress),
-        decompressor_(state.scan.compression),
+        decompressor_(CompressionOf(state.scan.container)),
         end_(source.size()) {}
 
   absl::Status Run() {

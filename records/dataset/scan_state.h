@@ -1,4 +1,4 @@
-// The state that the scans of plain and of compressed shards share.
+// The state that the scans of all kinds of shards share.
 #ifndef PENSTOCK_RECORDS_DATASET_SCAN_STATE_H_
 #define PENSTOCK_RECORDS_DATASET_SCAN_STATE_H_
 
@@ -56,6 +56,8 @@ class ScanState {
 
 absl::Status ScanPlain(const ByteSource& source, const ScanOptions& options, ScanState& state);
 absl::Status ScanCompressed(const ByteSource& source, const ScanOptions& options, ScanState& state);
+absl::Status ScanCut(const ByteSource& source, const StoredRecords& stored,
+                     const ScanOptions& options, ScanState& state);
 
 }  // namespace penstock
 

@@ -1,12 +1,9 @@
 #include "records/dataset/shard_scan.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "records/dataset/scan_state.h"
-#include "records/format/tfrecord.h"
 
 namespace penstock {
 
@@ -51,16 +48,28 @@ absl::Status ScanState::TellFeatures(bool all) {
   return options_.on_features(check_.survey().Summary());
 }
 
+namespace {
+
+absl::Status Scan(const ByteSource& source, const StoredRecords& stored, const ScanOptions& options,
+                  ScanState& state) {
+  if (!HoldsFrames(stored.container)) return ScanCut(source, stored, options, state);
+  if (stored.container == Container::kTfRecord) return ScanPlain(source, options, state);
+  return ScanCompressed(source, options, state);
+}
+
+}  // namespace
+
 absl::StatusOr<ShardScan> ScanShard(const ByteSource& source, const ScanOptions& options) {
   PENSTOCK_ASSIGN_OR_RETURN(RecordCheck check, RecordCheck::Create(options));
-  uint8_t head[kFrameHeaderBytes];
-  const size_t size = std::min<uint64_t>(sizeof(head), source.size());
-  PENSTOCK_RETURN_IF_ERROR(source.ReadAt(0, std::span(head, size)));
+  StoredRecords stored;
+  if (options.stored.has_value()) {
+    stored = *options.stored;
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(stored.container, DetectContainer(source));
+  }
   ScanState state(source, options, check);
-  state.scan.compression = DetectCompression(std::span<const uint8_t>(head, size));
-  PENSTOCK_RETURN_IF_ERROR(state.scan.compression == Compression::kNone
-                               ? ScanPlain(source, options, state)
-                               : ScanCompressed(source, options, state));
+  state.scan.container = stored.container;
+  PENSTOCK_RETURN_IF_ERROR(Scan(source, stored, options, state));
   PENSTOCK_RETURN_IF_ERROR(state.TellFeatures(/*all=*/true));
   state.scan.features = check.survey().Summary();
   state.scan.unread = check.survey().unread();

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/io/byte_source.h"
+#include "records/container/frames.h"
 #include "records/dataset/damage_list.h"
 #include "records/dataset/image_check.h"
 #include "records/dataset/large_buffers.h"
@@ -28,6 +30,8 @@ struct ScanOptions {
   uint64_t chunk_target = uint64_t{256} << 10;
   HoldoutInfo holdout;
   RecordFormat format = RecordFormat::kExample;
+  // How the shard holds its records. Unset: as DetectContainer() says.
+  std::optional<StoredRecords> stored = {};
   // Every record must be of the format, and all are surveyed. Lengths and payload CRCs are checked
   // in any case.
   bool parse_records = false;
@@ -55,9 +59,10 @@ struct ScanOptions {
 struct ShardScan {
   static constexpr size_t kMaxListed = 1000;
 
-  Compression compression = Compression::kNone;
+  Container container = Container::kTfRecord;
   // The chunks without the damage: without a record whose payload is damaged; after broken framing,
-  // without all bytes up to the next whole frame; of a compressed shard, without the whole chunk.
+  // without all bytes up to the next whole frame; of a compressed shard, without the whole chunk;
+  // of a tar, without all that follows.
   std::vector<ManifestBuilder::Chunk> chunks;
   DamageList damage{kMaxListed};
   uint64_t excluded_records = 0;

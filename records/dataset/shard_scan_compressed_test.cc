@@ -22,7 +22,7 @@ TEST_P(CompressedScanTest, ChunksAreMembersUpToTheTarget) {
   std::vector<uint8_t> members = Members(GetParam(), 10, 5);
   ASSERT_OK_AND_ASSIGN(ShardScan scan, ScanShard(MemorySource("s", members), Target(1000)));
   ASSERT_EQ(scan.chunks.size(), 5u);
-  EXPECT_EQ(scan.compression, GetParam());
+  EXPECT_EQ(scan.container, ContainerOf(GetParam()));
   EXPECT_EQ(scan.chunks[1].records, 10u);
   EXPECT_EQ(scan.chunks[1].raw_size, 1000u);
   EXPECT_EQ(scan.chunks[1].first_record, 10u);

@@ -4,18 +4,19 @@
 
 #include "base/crc32c.h"
 #include "base/io/testing/memory_source.h"
+#include "records/container/frames.h"
 #include "records/dataset/shard_scan.h"
 #include "records/format/tfrecord.h"
 
 namespace {
 
-void CheckChunk(std::span<const uint8_t> bytes, penstock::Compression compression,
+void CheckChunk(std::span<const uint8_t> bytes, penstock::Container container,
                 const penstock::ManifestBuilder::Chunk& chunk) {
   if (penstock::Crc32c(bytes) != chunk.crc32c) abort();
   std::vector<uint8_t> raw(bytes.begin(), bytes.end());
-  if (compression != penstock::Compression::kNone) {
+  if (container != penstock::Container::kTfRecord) {
     raw.resize(chunk.raw_size);
-    if (!penstock::Decompressor(compression).DecompressExactly(bytes, raw).ok()) abort();
+    if (!penstock::MakeFrames({.container = container}, bytes, raw).ok()) abort();
   }
   std::vector<std::span<const uint8_t>> payloads;
   if (!penstock::ParseFrames(raw, penstock::Verify::kPayload, payloads).ok()) abort();
@@ -36,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const penstock::ManifestBuilder::Chunk& chunk : scan->chunks) {
     end += chunk.gap;
     if (end + chunk.size > size) abort();
-    CheckChunk({data + end, chunk.size}, scan->compression, chunk);
+    CheckChunk({data + end, chunk.size}, scan->container, chunk);
     end += chunk.size;
   }
   return 0;

@@ -58,15 +58,15 @@ LoadError DiagnoseChunk(const ShardRef& shard, const ChunkRef& chunk,
 }
 
 // The records' own CRCs cover every byte of a plain chunk, so no damage leaves all of them sound.
-// They do not cover the headers of a compressed one.
+// They do not cover the headers of a compressed one, and other files have none.
 LoadError SoundButOther(const ShardRef& shard, const ChunkRef& chunk, uint32_t records,
                         absl::string_view what) {
-  if (shard.compression == Compression::kNone || records != chunk.records) {
+  if (shard.container == Container::kTfRecord || records != chunk.records) {
     return ShardChanged(shard,
                         absl::StrCat("the chunk at ", chunk.offset, " holds ", records, " ", what));
   }
   return RecordDamaged(shard, chunk, 0, /*rest_of_chunk=*/true,
-                       absl::DataLossError("the CRC of the compressed bytes differs from the "
+                       absl::DataLossError("the CRC of the bytes in the file differs from the "
                                            "manifest's, though what they unpack to is sound"));
 }
 

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/crc32c.h"
 #include "base/status.h"
+#include "records/container/frames.h"
 #include "records/engine/partial_chunk.h"
-#include "records/format/compression.h"
 #include "records/format/tfrecord.h"
 
 namespace penstock {
@@ -51,13 +51,16 @@ absl::StatusOr<std::span<const uint8_t>> ChunkLoader::Read(const ShardRef& shard
   return bytes;
 }
 
-absl::StatusOr<std::span<const uint8_t>> ChunkLoader::Decompressed(const ShardRef& shard,
-                                                                   const ChunkRef& chunk,
-                                                                   std::span<const uint8_t> bytes) {
-  if (shard.compression == Compression::kNone) return bytes;
+absl::StatusOr<std::span<const uint8_t>> ChunkLoader::FramesOf(const ShardRef& shard,
+                                                               const ChunkRef& chunk,
+                                                               std::span<const uint8_t> bytes) {
+  if (shard.container == Container::kTfRecord) return bytes;
   std::span<uint8_t> raw = raw_.Take(chunk.raw_size);
-  Decompressor decompressor(shard.compression);
-  PENSTOCK_RETURN_IF_ERROR(decompressor.DecompressExactly(bytes, raw));
+  const StoredRecords stored{.container = shard.container,
+                             .record_bytes = chunk.size / chunk.records,
+                             .path = shard.path,
+                             .label = shard.label};
+  PENSTOCK_RETURN_IF_ERROR(MakeFrames(stored, bytes, raw));
   return raw;
 }
 
@@ -115,9 +118,9 @@ std::optional<Chunk> ChunkLoader::Load(const ShardRef& shard, const ChunkRef& ch
   bool checksum_holds = false;
   auto bytes = Read(shard, chunk, checksum_holds);
   if (!bytes.ok()) return fail(bytes.status());
-  auto raw = Decompressed(shard, chunk, *bytes);
+  auto raw = FramesOf(shard, chunk, *bytes);
   if (!raw.ok()) {
-    // Sound bytes can be too much for the decompressor.
+    // Sound bytes can be too much for a decompressor.
     if (checksum_holds && !absl::IsDataLoss(raw.status())) return fail(raw.status());
     error = RecordDamaged(shard, chunk, 0, /*rest_of_chunk=*/true, raw.status());
     return std::nullopt;

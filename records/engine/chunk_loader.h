@@ -82,9 +82,9 @@ class ChunkLoader {
   // The chunk's bytes as in the file, their checksum verified.
   absl::StatusOr<std::span<const uint8_t>> Read(const ShardRef& shard, const ChunkRef& chunk,
                                                 bool& checksum_holds);
-  absl::StatusOr<std::span<const uint8_t>> Decompressed(const ShardRef& shard,
-                                                        const ChunkRef& chunk,
-                                                        std::span<const uint8_t> bytes);
+  // Those of its bytes.
+  absl::StatusOr<std::span<const uint8_t>> FramesOf(const ShardRef& shard, const ChunkRef& chunk,
+                                                    std::span<const uint8_t> bytes);
   absl::StatusOr<RecordPacker*> PackerFor(const std::shared_ptr<const ChunkLayout>& layout);
   std::optional<Chunk> Pack(const ShardRef& shard, const ChunkRef& chunk, const ChunkLayout& layout,
                             RecordPacker& packer, std::span<const uint8_t> raw, LoadError& error);

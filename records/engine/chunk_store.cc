@@ -32,9 +32,9 @@ size_t ChunkStore::KeyHash::operator()(const Key& key) const {
 
 ChunkStore::Key ChunkStore::MakeKey(const ShardRef& shard, const ChunkRef& chunk,
                                     const ChunkLayout* layout, ListedDamage damage) {
-  return {shard.path,     shard.size,        chunk.offset,     chunk.size,
-          chunk.raw_size, chunk.records,     chunk.holdout,    chunk.crc32c,
-          layout,         shard.compression, std::move(damage)};
+  return {shard.path,     shard.size,      chunk.offset,  chunk.size,
+          chunk.raw_size, chunk.records,   chunk.holdout, chunk.crc32c,
+          layout,         shard.container, shard.label,   std::move(damage)};
 }
 
 ChunkStore::Key ChunkStore::MakeKey(const ChunkEntry& entry) {

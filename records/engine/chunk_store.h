@@ -91,7 +91,8 @@ class ChunkStore {
     uint64_t offset;
     uint32_t size, raw_size, records, holdout, crc32c;
     const ChunkLayout* layout;
-    Compression compression;
+    Container container;
+    uint32_t label;
     ListedDamage damage;
     friend bool operator==(const Key&, const Key&) = default;
   };

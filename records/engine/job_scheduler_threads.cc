@@ -11,8 +11,8 @@ using Phase = WindowState::Phase;
 
 // That loading it takes beside its budget.
 uint64_t ReadBytes(const ChunkEntry& chunk) {
-  const bool compressed = chunk.shard.compression != Compression::kNone;
-  return uint64_t{chunk.ref.size} + (compressed ? chunk.ref.raw_size : 0);
+  const bool frames = chunk.shard.container == Container::kTfRecord;
+  return uint64_t{chunk.ref.size} + (frames ? 0 : chunk.ref.raw_size);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "base/dtype.h"
 #include "proto/decode_spec.pb.h"
+#include "records/container/container.h"
 #include "records/dataset/split.h"
-#include "records/format/compression.h"
 #include "records/format/record_id.h"
 
 namespace penstock {
@@ -29,6 +29,9 @@ struct StreamOptions {
   // As far as is known the feature is one bytes value in every record. Not on the wire: servers
   // that know nothing else are refused for other splits by their version.
   bool holdout_by_one_value = true;
+  // Every shard holds TFRecord frames. Not on the wire: servers that know nothing else are refused
+  // for other shards by their version.
+  bool only_frames = true;
   std::string client;      // For logs.
   bool checksums = false;  // Every part carries the CRC32C of its bytes.
   // A row that cannot be decoded is replaced by the next row of its window that can.
@@ -37,15 +40,16 @@ struct StreamOptions {
 
 struct ShardRef {
   std::string path;  // Relative to the data root.
-  Compression compression = Compression::kNone;
+  Container container = Container::kTfRecord;
   uint64_t size = 0;
+  uint32_t label = 0;  // The class of a kImageFile.
 };
 
 struct ChunkRef {
   uint32_t shard = 0;  // Index into OpenWindow::shards.
   uint64_t offset = 0;
   uint32_t size = 0;      // Bytes in the file.
-  uint32_t raw_size = 0;  // After decompression; equal to size without compression.
+  uint32_t raw_size = 0;  // As TFRecord frames; equal to size where the file holds those.
   uint32_t records = 0;
   uint32_t holdout = 0;  // Of these, in the holdout split.
   uint32_t crc32c = 0;   // Of the bytes in the file.

@@ -24,17 +24,17 @@ absl::Status CheckExtent(const ChunkRef& chunk, const ShardRef& shard, const Eng
                                                    " are no part of shard '", shard.path, "' of ",
                                                    shard.size, " bytes"));
   }
-  if (shard.compression == Compression::kNone && chunk.raw_size != chunk.size) {
+  const bool frames = shard.container == Container::kTfRecord;
+  if (frames && chunk.raw_size != chunk.size) {
     return absl::InvalidArgumentError(absl::StrCat("raw_size ", chunk.raw_size, " and size ",
-                                                   chunk.size, " differ without compression"));
+                                                   chunk.size, " differ in a TFRecord file"));
   }
   if (std::max(chunk.raw_size, chunk.size) > limits.max_chunk_bytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("shard '", shard.path, "': a chunk of ", std::max(chunk.raw_size, chunk.size),
                      " bytes; the limit is ", limits.max_chunk_bytes, ": ",
-                     shard.compression == Compression::kNone
-                         ? "index it again with smaller chunks"
-                         : "repack with penstock pack, which compresses chunk by chunk"));
+                     frames ? "index it again with smaller chunks"
+                            : "pack it again with penstock pack, which cuts it into chunks"));
   }
   return absl::OkStatus();
 }

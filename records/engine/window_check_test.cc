@@ -19,7 +19,7 @@ class WindowCheckTest : public ::testing::Test {
  protected:
   WindowCheckTest() {
     window_.window = 3;
-    window_.shards = {{"a.tfrecord", Compression::kNone, 10000}};
+    window_.shards = {{"a.tfrecord", Container::kTfRecord, 10000}};
     window_.chunks = {{.offset = 1000, .size = 4000, .raw_size = 4000, .records = 20}};
     window_.rows = 20;
   }
@@ -54,9 +54,9 @@ TEST_F(WindowCheckTest, SaysWhatMakesAChunkSmaller) {
   window_.shards[0].size = kMax64;
   chunk().size = 1000;
   chunk().raw_size = EngineLimits().max_chunk_bytes + 1;
-  window_.shards[0].compression = Compression::kZstd;
+  window_.shards[0].container = Container::kZstd;
   EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("penstock pack")));
-  window_.shards[0].compression = Compression::kNone;
+  window_.shards[0].container = Container::kTfRecord;
   chunk().size = chunk().raw_size;
   EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("index it again")));
 }
@@ -79,14 +79,14 @@ TEST_F(WindowCheckTest, RefusesMoreRecordsThanFit) {
 }
 
 TEST_F(WindowCheckTest, RefusesAbsurdDecompressedSizes) {
-  window_.shards[0].compression = Compression::kZstd;
+  window_.shards[0].container = Container::kZstd;
   chunk().raw_size = kMax32;
   EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("67108864")));
 }
 
 TEST_F(WindowCheckTest, RefusesTwoSizesWithoutCompression) {
   chunk().raw_size = 5000;
-  ExpectInvalid("differ without compression");
+  ExpectInvalid("differ in a TFRecord file");
 }
 
 TEST_F(WindowCheckTest, RefusesHoldoutWithoutASplit) {

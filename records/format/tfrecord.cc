@@ -1,6 +1,8 @@
 #include "records/format/tfrecord.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -63,9 +65,9 @@ absl::Status DiagnoseFrame(std::span<const uint8_t> data, size_t at, uint64_t ba
 }
 
 template <typename T>
-void Append(T value, std::vector<uint8_t>& out) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof(value));
+uint8_t* Store(T value, uint8_t* out) {
+  std::memcpy(out, &value, sizeof(value));
+  return out + sizeof(value);
 }
 
 }  // namespace
@@ -111,12 +113,18 @@ absl::Status ParseFrames(std::span<const uint8_t> data, Verify verify,
   return absl::OkStatus();
 }
 
-void AppendFrame(std::span<const uint8_t> payload, std::vector<uint8_t>& out) {
+void WriteFrame(std::span<const uint8_t> payload, uint8_t* out) {
   const uint64_t length = payload.size();
-  Append(length, out);
-  Append(LengthCrc(length), out);
-  out.insert(out.end(), payload.begin(), payload.end());
-  Append(MaskCrc32c(Crc32c(payload)), out);
+  out = Store(length, out);
+  out = Store(LengthCrc(length), out);
+  out = std::copy(payload.begin(), payload.end(), out);
+  Store(MaskCrc32c(Crc32c(payload)), out);
+}
+
+void AppendFrame(std::span<const uint8_t> payload, std::vector<uint8_t>& out) {
+  const size_t before = out.size();
+  out.resize(before + payload.size() + kFrameOverhead);
+  WriteFrame(payload, out.data() + before);
 }
 
 }  // namespace penstock

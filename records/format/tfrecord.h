@@ -53,6 +53,9 @@ absl::Status CutFrameError(uint64_t offset, uint64_t length, uint64_t left);
 absl::Status ParseFrames(std::span<const uint8_t> data, Verify verify,
                          std::vector<std::span<const uint8_t>>& payloads);
 
+// Writes `payload` as a frame of payload.size() + kFrameOverhead bytes.
+void WriteFrame(std::span<const uint8_t> payload, uint8_t* out);
+
 // Appends `payload` as a frame.
 void AppendFrame(std::span<const uint8_t> payload, std::vector<uint8_t>& out);
 

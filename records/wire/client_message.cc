@@ -30,8 +30,9 @@ void ToProto(const ClientHello& hello, v1::ClientMessage& message) {
 
 void ToProto(const ShardRef& shard, v1::ShardRef& out) {
   out.set_path(shard.path);
-  out.set_compression(static_cast<v1::Compression>(shard.compression));
+  out.set_container(static_cast<v1::Container>(shard.container));
   out.set_size(shard.size);
+  out.set_label(shard.label);
 }
 
 void ToProto(const ChunkRef& chunk, v1::ChunkRef& out) {
@@ -123,17 +124,18 @@ absl::StatusOr<ClientMessage> FromProto(v1::ClientHello& hello) {
 }
 
 absl::StatusOr<ShardRef> FromProto(v1::ShardRef& shard) {
-  if (!v1::Compression_IsValid(shard.compression())) {
+  if (!v1::Container_IsValid(shard.container())) {
     return absl::InvalidArgumentError(
-        absl::StrCat("compression ", static_cast<int>(shard.compression()), " is not known"));
+        absl::StrCat("container ", static_cast<int>(shard.container()), " is not known"));
   }
   if (shard.path().size() > kMaxPathBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("shard path of ", shard.path().size(), " bytes; at most ", kMaxPathBytes));
   }
   return ShardRef{.path = std::move(*shard.mutable_path()),
-                  .compression = static_cast<Compression>(shard.compression()),
-                  .size = shard.size()};
+                  .container = static_cast<Container>(shard.container()),
+                  .size = shard.size(),
+                  .label = shard.label()};
 }
 
 ChunkRef FromProto(const v1::ChunkRef& chunk) {
@@ -249,8 +251,9 @@ uint32_t ProtocolVersionOf(const StreamOptions& options) {
                                   [](const v1::TensorSpec& tensor) { return tensor.has_image(); });
   const bool by_one_value = !options.holdout_feature.empty() && options.holdout_by_one_value;
   const bool by_more = options.holdout_threshold != 0 && !by_one_value;
+  if (!options.only_frames) return 3;
   const bool second = images || by_more || options.replace_undecodable;
-  return second ? kProtocolVersion : kFirstProtocolVersion;
+  return second ? 2 : kFirstProtocolVersion;
 }
 
 std::string Encode(const ClientMessage& message) {

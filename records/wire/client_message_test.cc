@@ -21,7 +21,8 @@ absl::StatusOr<ClientMessage> ParseClient(const std::string& bytes) {
 OpenWindow TwoChunks() {
   OpenWindow window;
   window.window = 7;
-  window.shards = {{.path = "a/x.tfrecord", .compression = Compression::kZstd, .size = 1000}};
+  window.shards = {
+      {.path = "a/x.tfrecord", .container = Container::kZstd, .size = 1000, .label = 3}};
   window.chunks = {{.shard = 0,
                     .offset = 16,
                     .size = 100,
@@ -78,7 +79,7 @@ TEST(ClientMessageTest, AHelloSaysTheFirstVersionThatHasWhatItNeeds) {
   options.holdout_threshold = 1000;
   EXPECT_EQ(ProtocolVersionOf(options), 1u);
   StreamOptions images = options, replaces = options, by_payload = options;
-  StreamOptions by_numbers = options;
+  StreamOptions by_numbers = options, tars = options;
   images.spec.add_tensor()->mutable_image()->set_feature("image");
   EXPECT_EQ(ProtocolVersionOf(images), 2u);
   replaces.replace_undecodable = true;
@@ -87,6 +88,8 @@ TEST(ClientMessageTest, AHelloSaysTheFirstVersionThatHasWhatItNeeds) {
   EXPECT_EQ(ProtocolVersionOf(by_payload), 2u);
   by_numbers.holdout_by_one_value = false;
   EXPECT_EQ(ProtocolVersionOf(by_numbers), 2u);
+  tars.only_frames = false;
+  EXPECT_EQ(ProtocolVersionOf(tars), 3u);
   by_numbers.holdout_threshold = 0;
   EXPECT_EQ(ProtocolVersionOf(by_numbers), 1u);
 }
@@ -96,7 +99,7 @@ TEST(ClientMessageTest, OpenWindowSurvivesTheWire) {
   const auto& out = std::get<OpenWindow>(parsed);
   EXPECT_EQ(out.window, 7u);
   EXPECT_EQ(out.shards[0].path, "a/x.tfrecord");
-  EXPECT_EQ(out.shards[0].compression, Compression::kZstd);
+  EXPECT_EQ(out.shards[0].container, Container::kZstd);
   EXPECT_EQ(out.chunks[0].crc32c, 0xdeadbeef);
   EXPECT_EQ(out.chunks[0].ordinal, uint64_t{1} << 40);
   EXPECT_EQ(out.chunks[1].raw_size, 60u);
@@ -193,9 +196,9 @@ TEST(ClientMessageTest, RefusesUnknownEnumValues) {
   EXPECT_THAT(ParseDamaged([](auto& w) { w.set_split(static_cast<v1::Split>(3)); }),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("split 3")));
   EXPECT_THAT(ParseDamaged([](auto& w) {
-                w.mutable_shard(0)->set_compression(static_cast<v1::Compression>(-1));
+                w.mutable_shard(0)->set_container(static_cast<v1::Container>(-1));
               }),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("compression -1")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("container -1")));
 }
 
 TEST(ClientMessageTest, RefusesUnknownDtypes) {

@@ -8,10 +8,10 @@
 namespace penstock::wire {
 
 // Version 2 has images, rows that are replaced since they cannot be decoded, and holdouts by the
-// whole payload. Servers speak both. A client says the first that has what its stream needs, and
-// the server answers with the same.
+// whole payload. Version 3 has shards that hold no TFRecord frames. Servers speak all. A client
+// says the first that has what its stream needs, and the server answers with the same.
 inline constexpr uint32_t kFirstProtocolVersion = 1;
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 
 inline constexpr size_t kMaxClientMessageBytes = size_t{4} << 20;
 inline constexpr size_t kMaxHelloBytes = size_t{256} << 10;

@@ -15,7 +15,7 @@ std::shared_ptr<const Manifest> MakeManifest(const ChessData& data, const std::s
   if (holdout_threshold > 0) builder.SetHoldout({"d", holdout_threshold});
   for (size_t s = 0; s < data.shards().size(); ++s) {
     const ShardRef& shard = data.shards()[s];
-    builder.AddShard({.path = shard.path, .size = shard.size, .compression = shard.compression});
+    builder.AddShard({.path = shard.path, .size = shard.size, .container = shard.container});
     for (const ChunkRef& chunk : data.chunks()) {
       if (chunk.shard != s) continue;
       builder.AddChunk({.size = chunk.size,

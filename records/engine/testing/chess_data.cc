@@ -50,7 +50,7 @@ ChessData::ChessData(const std::string& folder, const ChessDataOptions& options)
     : options_(options), spec_(LoadSpec("chess").value()) {
   CounterRng rng(options.seed);
   for (size_t s = 0; s < options.shards; ++s) {
-    ShardRef shard{absl::StrCat("shard-", s, ".tfrecord"), options.compression, 0};
+    ShardRef shard{absl::StrCat("shard-", s, ".tfrecord"), ContainerOf(options.compression), 0};
     std::ofstream file(folder + "/" + shard.path, std::ios::binary);
     for (size_t c = 0; c < options.chunks_per_shard; ++c) {
       ChunkRef chunk{.shard = static_cast<uint32_t>(s), .offset = shard.size};

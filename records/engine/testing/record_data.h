@@ -21,7 +21,7 @@ class RecordData {
  public:
   RecordData(const std::string& folder, const std::vector<std::string>& payloads,
              uint32_t records_per_chunk, Compression compression = Compression::kNone)
-      : shard_{"records.tfrecord", compression, 0} {
+      : shard_{"records.tfrecord", ContainerOf(compression), 0} {
     std::ofstream file(folder + "/" + shard_.path, std::ios::binary);
     for (size_t first = 0; first < payloads.size(); first += records_per_chunk) {
       const size_t end = std::min(payloads.size(), first + records_per_chunk);

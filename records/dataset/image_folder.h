@@ -1,6 +1,6 @@
 // A folder of images: DIR/CLASS/.../NAME.jpg.
-#ifndef PENSTOCK_CLI_PACK_IMAGE_FOLDER_H_
-#define PENSTOCK_CLI_PACK_IMAGE_FOLDER_H_
+#ifndef PENSTOCK_RECORDS_DATASET_IMAGE_FOLDER_H_
+#define PENSTOCK_RECORDS_DATASET_IMAGE_FOLDER_H_
 
 #include <cstdint>
 #include <functional>
@@ -44,4 +44,4 @@ absl::StatusOr<ImageFolder> ListImageFolder(const std::string& path,
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_CLI_PACK_IMAGE_FOLDER_H_
+#endif  // PENSTOCK_RECORDS_DATASET_IMAGE_FOLDER_H_

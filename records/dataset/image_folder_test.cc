@@ -1,4 +1,4 @@
-#include "cli/pack/image_folder.h"
+#include "records/dataset/image_folder.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr absl::StatusCode kRefused = absl::StatusCode::kInvalidArgument;
 
 class ImageFolderTest : public ::testing::Test {
  protected:
@@ -87,7 +87,7 @@ TEST_F(ImageFolderTest, LinksThatLeadNowhereOrUpAreRefused) {
                                AllOf(HasSubstr("cat/2.jpg"), HasSubstr("leads nowhere"))));
   fs::remove(folder_.File("cat/2.jpg"));
   fs::create_directory_symlink("..", folder_.File("cat/up"));
-  EXPECT_THAT(List(), StatusIs(kInvalid, HasSubstr("cat/up: is a link to a folder that it lies")));
+  EXPECT_THAT(List(), StatusIs(kRefused, HasSubstr("cat/up: is a link to a folder that it lies")));
 }
 
 TEST_F(ImageFolderTest, NamesNeedNotBeUtf8ButHaveNoLineBreaks) {
@@ -96,19 +96,19 @@ TEST_F(ImageFolderTest, NamesNeedNotBeUtf8ButHaveNoLineBreaks) {
   EXPECT_THAT(images.classes, ElementsAre("caf\xe9"));
   EXPECT_THAT(Paths(images), ElementsAre("caf\xe9/\xff.jpg"));
   folder_.Write("two\nlines/1.jpg", "x");
-  EXPECT_THAT(List(), StatusIs(kInvalid, AllOf(HasSubstr("rename the folder"),
+  EXPECT_THAT(List(), StatusIs(kRefused, AllOf(HasSubstr("rename the folder"),
                                                HasSubstr("class 1 has a line break"))));
 }
 
 TEST_F(ImageFolderTest, SaysWhatAFolderLacks) {
-  EXPECT_THAT(List(), StatusIs(kInvalid, HasSubstr("has no class folders: put the images")));
+  EXPECT_THAT(List(), StatusIs(kRefused, HasSubstr("has no class folders: put the images")));
   folder_.Write("1.jpg", "x");
-  EXPECT_THAT(List(), StatusIs(kInvalid, HasSubstr("has no class folders, and 1 image of no")));
+  EXPECT_THAT(List(), StatusIs(kRefused, HasSubstr("has no class folders, and 1 image of no")));
   folder_.Write("cat/1.jpg", "x");
   folder_.Write("empty/readme.txt", "x");
-  EXPECT_THAT(List(), StatusIs(kInvalid, HasSubstr("/empty has no file *.jpg")));
+  EXPECT_THAT(List(), StatusIs(kRefused, HasSubstr("/empty has no file *.jpg")));
   fs::create_directory(folder_.File(".ipynb_checkpoints"));
-  EXPECT_THAT(List(), StatusIs(kInvalid, HasSubstr("/.ipynb_checkpoints and 1 more folder have")));
+  EXPECT_THAT(List(), StatusIs(kRefused, HasSubstr("/.ipynb_checkpoints and 1 more folder have")));
   EXPECT_THAT(ListImageFolder(folder_.File("none"), [] { return absl::OkStatus(); }),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none")));
 }

@@ -1,4 +1,4 @@
-#include "cli/pack/image_folder.h"
+#include "records/dataset/image_folder.h"
 
 #include <algorithm>
 #include <filesystem>

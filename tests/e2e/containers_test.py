@@ -1,0 +1,117 @@
+"""Data that is no TFRecord: image folders, WebDataset tars and fixed-size records give the rows
+that the same data gives as TFRecords."""
+
+import io
+import tarfile
+import unittest
+
+from png import picture
+from processes import ProcessTestCase, run
+from tfrecord import frame
+
+IMAGES = 120
+CLASSES = 4
+RECORD_BYTES = 60
+
+
+def image_spec(image, label):
+    return f"""tensor {{ name: "image" image {{ feature: "{image}"
+        random_resized_crop {{ height: 16 width: 16 }} flip: 0.5 }} }}
+        tensor {{ name: "label" label {{ feature: "{label}" }} }}"""
+
+
+class ContainersTest(ProcessTestCase):
+    def setUp(self):
+        super().setUp()
+        self.root = self.folder / "all"
+
+    def write_photos(self):
+        """In the order in which `penstock pack` and an index list them."""
+        photos = self.root / "photos"
+        self.pictures = []
+        for number in range(IMAGES):
+            label, name = number * CLASSES // IMAGES, f"{number:03}.png"
+            path = photos / f"class{label}" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(picture(number))
+            self.pictures.append((picture(number), label))
+        return photos
+
+    def write_tars(self):
+        tars = self.root / "tars"
+        tars.mkdir(parents=True)
+        for shard in range(2):
+            with tarfile.open(tars / f"{shard}.tar", "w") as tar:
+                for number in range(shard * IMAGES // 2, (shard + 1) * IMAGES // 2):
+                    image, label = self.pictures[number]
+                    for end, data in (("png", image), ("cls", str(label).encode())):
+                        member = tarfile.TarInfo(f"{number:03}.{end}")
+                        member.size = len(data)
+                        tar.addfile(member, io.BytesIO(data))
+        return tars
+
+    def write_spec(self, text):
+        path = self.folder / "spec.textproto"
+        path.write_text(text)
+        return path
+
+    def index(self, folder, *args):
+        self.check_run("penstock", "index", folder, *args)
+        self.data = folder  # The root of servers.
+        self.manifest = folder / "manifest.pb"
+
+    def digests(self, spec):
+        """By record, in this process and from a server; they are one."""
+        server = self.start_server()
+        args = ("--spec", self.write_spec(spec), "--digest-by-record", "--split", "all",
+                "--global-batch-size", 20)
+        [digest] = {self.stream(servers, *args)["digest_by_record"]
+                    for servers in ("local:", server.address)}
+        return digest
+
+    def test_images_are_the_same_in_a_folder_in_shards_and_in_tars(self):
+        photos = self.write_photos()
+        packed = self.root / "packed"
+        self.check_run("penstock", "pack", photos, "-o", packed)
+        self.index(packed)
+        expected = self.digests(image_spec("image/encoded", "image/class/label"))
+        self.index(photos, "--format", "image-folder")
+        self.assertEqual(self.digests(image_spec("image/encoded", "image/class/label")), expected)
+        self.index(self.write_tars())
+        self.assertEqual(self.digests(image_spec("png", "cls")), expected)
+
+    def write_fixed(self):
+        records = [bytes((i * k) % 256 for k in range(RECORD_BYTES)) for i in range(1000)]
+        fixed = self.root / "fixed"
+        fixed.mkdir(parents=True)
+        (fixed / "a.bin").write_bytes(b"".join(records[:600]))
+        (fixed / "b.bin").write_bytes(b"".join(records[600:]))
+        return fixed, records
+
+    def test_fixed_records_are_raw_records(self):
+        spec = f'records: RAW tensor {{ name: "r" bytes {{ feature: "record" length: {RECORD_BYTES} }} }}'
+        fixed, records = self.write_fixed()
+        raw = self.root / "raw"
+        raw.mkdir(parents=True)
+        (raw / "a.tfrecord").write_bytes(b"".join(map(frame, records)))
+        self.index(raw, "--format", "raw")
+        expected = self.digests(spec)
+        self.index(fixed, "--format", "fixed", "--record-bytes", RECORD_BYTES)
+        self.assertEqual(self.digests(spec), expected)
+
+    def test_bits_that_rot_are_found_and_replaced(self):
+        fixed, _ = self.write_fixed()
+        self.index(fixed, "--format", "fixed", "--record-bytes", RECORD_BYTES)
+        content = bytearray((fixed / "b.bin").read_bytes())
+        content[1000] ^= 4
+        (fixed / "b.bin").write_bytes(content)
+        args = self.stream_args("local:", "--global-batch-size", 20)
+        failed = run("penstock", *args)
+        self.assertNotEqual(failed.returncode, 0)
+        self.assertIn("b.bin", failed.stderr)
+        replaced = self.stream("local:", "--global-batch-size", 20, "--on-error", "replace")
+        self.assertEqual(replaced["rows"], 2000)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
